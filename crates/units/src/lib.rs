@@ -1,0 +1,26 @@
+//! The values every other room speaks in: instants and durations in integer
+//! nanoseconds, bit rates, byte counts, powers, probabilities, addresses,
+//! sequence numbers, and independent random streams.
+//!
+//! Each quantity is a type with only the arithmetic that means something:
+//! a [`Bytes`] divided by a [`Bitrate`] is a [`Duration`], two [`Dbm`] cannot
+//! be added. No clock, no entropy, no I/O.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod address;
+mod machine;
+mod power;
+mod quantity;
+mod random;
+mod sequence;
+mod time;
+
+pub use address::MacAddr;
+pub use machine::Machine;
+pub use power::{Db, Dbm, Meters};
+pub use quantity::{Bitrate, Bytes, Probability};
+pub use random::{Seed, Stream};
+pub use sequence::SeqNo12;
+pub use time::{Duration, Instant};

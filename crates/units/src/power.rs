@@ -1,0 +1,115 @@
+//! Powers, power ratios and distances.
+//!
+//! A [`Dbm`] is a level, a [`Db`] a ratio: levels cannot be added, their
+//! difference is a ratio. Sums of powers are done in milliwatts.
+
+use core::fmt;
+use core::ops::{Add, Neg, Sub};
+
+/// A power level relative to one milliwatt.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
+pub struct Dbm(pub f64);
+
+/// A power ratio (gain, loss, SNR).
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
+pub struct Db(pub f64);
+
+/// A distance.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
+pub struct Meters(pub f64);
+
+impl Dbm {
+    /// The level of `mw` milliwatts; zero gives minus infinity.
+    pub fn from_milliwatts(mw: f64) -> Self {
+        Self(10.0 * libm::log10(mw))
+    }
+
+    /// Milliwatts.
+    pub fn as_milliwatts(self) -> f64 {
+        libm::pow(10.0, self.0 / 10.0)
+    }
+}
+
+impl Db {
+    /// The ratio `linear` in decibels.
+    pub fn from_linear(linear: f64) -> Self {
+        Self(10.0 * libm::log10(linear))
+    }
+
+    /// The plain ratio.
+    pub fn as_linear(self) -> f64 {
+        libm::pow(10.0, self.0 / 10.0)
+    }
+}
+
+impl Sub for Dbm {
+    type Output = Db;
+    fn sub(self, rhs: Self) -> Db {
+        Db(self.0 - rhs.0)
+    }
+}
+
+impl Add<Db> for Dbm {
+    type Output = Self;
+    fn add(self, rhs: Db) -> Self {
+        Self(self.0 + rhs.0)
+    }
+}
+
+impl Sub<Db> for Dbm {
+    type Output = Self;
+    fn sub(self, rhs: Db) -> Self {
+        Self(self.0 - rhs.0)
+    }
+}
+
+impl Add for Db {
+    type Output = Self;
+    fn add(self, rhs: Self) -> Self {
+        Self(self.0 + rhs.0)
+    }
+}
+
+impl Sub for Db {
+    type Output = Self;
+    fn sub(self, rhs: Self) -> Self {
+        Self(self.0 - rhs.0)
+    }
+}
+
+impl Neg for Db {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+
+impl fmt::Display for Dbm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}dBm", self.0)
+    }
+}
+
+impl fmt::Display for Db {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}dB", self.0)
+    }
+}
+
+impl fmt::Display for Meters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}m", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hundred_milliwatts_is_twenty_dbm() {
+        assert!((Dbm::from_milliwatts(100.0).0 - 20.0).abs() < 1e-12);
+        assert!((Db(3.0).as_linear() - 1.995_262_314_968_879_6).abs() < 1e-12);
+        assert_eq!(Dbm(-40.0) - Dbm(-94.0), Db(54.0));
+    }
+}

@@ -1,0 +1,181 @@
+//! Bit rates, byte counts and probabilities.
+
+use crate::Duration;
+use core::fmt;
+use core::ops::{Add, AddAssign, Div, Mul, Sub};
+
+/// A rate in whole bits a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bitrate(u64);
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bytes(u64);
+
+/// A probability in `[0, 1]`; the constructor clamps nothing and refuses the rest.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
+pub struct Probability(f64);
+
+impl Bitrate {
+    /// `bps` bits a second.
+    pub const fn from_bps(bps: u64) -> Self {
+        Self(bps)
+    }
+
+    /// `kbps` thousand bits a second.
+    pub const fn from_kbps(kbps: u64) -> Self {
+        Self(kbps * 1_000)
+    }
+
+    /// `mbps` million bits a second.
+    pub const fn from_mbps(mbps: u64) -> Self {
+        Self(mbps * 1_000_000)
+    }
+
+    /// Bits a second.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+
+    /// Million bits a second, for output.
+    pub fn as_mbps_f64(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
+    /// The rate at which `bytes` pass in `time`, rounded down; zero time gives zero.
+    pub fn of(bytes: Bytes, time: Duration) -> Self {
+        if time.is_zero() {
+            return Self(0);
+        }
+        let bits = u128::from(bytes.0) * 8 * 1_000_000_000;
+        Self((bits / u128::from(time.as_nanos())) as u64)
+    }
+}
+
+impl Bytes {
+    /// No bytes.
+    pub const ZERO: Self = Self(0);
+
+    /// `n` bytes.
+    pub const fn new(n: u64) -> Self {
+        Self(n)
+    }
+
+    /// The count.
+    pub const fn as_u64(self) -> u64 {
+        self.0
+    }
+
+    /// The difference, or zero.
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add for Bytes {
+    type Output = Self;
+    fn add(self, rhs: Self) -> Self {
+        Self(self.0 + rhs.0)
+    }
+}
+
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, rhs: Self) {
+        self.0 += rhs.0;
+    }
+}
+
+impl Sub for Bytes {
+    type Output = Self;
+    fn sub(self, rhs: Self) -> Self {
+        Self(self.0 - rhs.0)
+    }
+}
+
+impl Mul<u64> for Bytes {
+    type Output = Self;
+    fn mul(self, rhs: u64) -> Self {
+        Self(self.0 * rhs)
+    }
+}
+
+impl Div<Bitrate> for Bytes {
+    type Output = Duration;
+    /// Serialisation time, rounded up to the nanosecond.
+    fn div(self, rate: Bitrate) -> Duration {
+        let bits = u128::from(self.0) * 8 * 1_000_000_000;
+        Duration::from_nanos(bits.div_ceil(u128::from(rate.0)) as u64)
+    }
+}
+
+impl fmt::Display for Bitrate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 % 1_000_000 == 0 {
+            write!(f, "{}Mb/s", self.0 / 1_000_000)
+        } else if self.0 % 1_000 == 0 {
+            write!(f, "{}kb/s", self.0 / 1_000)
+        } else {
+            write!(f, "{}b/s", self.0)
+        }
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 != 0 && self.0 % (1 << 20) == 0 {
+            write!(f, "{}MiB", self.0 >> 20)
+        } else if self.0 != 0 && self.0 % 1024 == 0 {
+            write!(f, "{}KiB", self.0 >> 10)
+        } else {
+            write!(f, "{}B", self.0)
+        }
+    }
+}
+
+impl Probability {
+    /// Never.
+    pub const ZERO: Self = Self(0.0);
+    /// Always.
+    pub const ONE: Self = Self(1.0);
+
+    /// `Some` for a number in `[0, 1]`.
+    pub fn new(p: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&p).then_some(Self(p))
+    }
+
+    /// The number.
+    pub const fn as_f64(self) -> f64 {
+        self.0
+    }
+
+    /// The probability that it does not happen.
+    pub fn complement(self) -> Self {
+        Self(1.0 - self.0)
+    }
+}
+
+impl Mul for Probability {
+    type Output = Self;
+    /// Both of two independent events.
+    fn mul(self, rhs: Self) -> Self {
+        Self(self.0 * rhs.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_over_rate_is_time() {
+        assert_eq!(Bytes::new(1500) / Bitrate::from_mbps(100), Duration::from_micros(120));
+        assert_eq!(Bytes::new(1) / Bitrate::from_bps(3), Duration::from_nanos(2_666_666_667));
+    }
+
+    #[test]
+    fn a_probability_stays_in_range() {
+        assert!(Probability::new(1.1).is_none());
+        assert!(Probability::new(f64::NAN).is_none());
+        assert_eq!(Probability::new(0.25).map(|p| p.complement().as_f64()), Some(0.75));
+    }
+}

@@ -1,0 +1,81 @@
+//! The 12-bit sequence number of 802.11 (IEEE 802.11-2020, 9.2.4.4.2).
+
+use core::fmt;
+
+/// A sequence number modulo 4096, compared within half the space.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct SeqNo12(u16);
+
+impl SeqNo12 {
+    /// The size of the space.
+    pub const MODULUS: u16 = 4096;
+
+    /// `n` modulo 4096.
+    pub const fn new(n: u16) -> Self {
+        Self(n & 0x0fff)
+    }
+
+    /// The number, 0 to 4095.
+    pub const fn as_u16(self) -> u16 {
+        self.0
+    }
+
+    /// The number `n` further on.
+    #[must_use]
+    pub const fn plus(self, n: u16) -> Self {
+        Self(self.0.wrapping_add(n) & 0x0fff)
+    }
+
+    /// The number `n` further back.
+    #[must_use]
+    pub const fn minus(self, n: u16) -> Self {
+        Self(self.0.wrapping_sub(n) & 0x0fff)
+    }
+
+    /// The next number.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        self.plus(1)
+    }
+
+    /// Steps forward from `start` to `self`, 0 to 4095.
+    pub const fn distance_from(self, start: Self) -> u16 {
+        self.0.wrapping_sub(start.0) & 0x0fff
+    }
+
+    /// `self` lies in the half of the space before `other`.
+    pub const fn is_before(self, other: Self) -> bool {
+        let ahead = other.distance_from(self);
+        ahead != 0 && ahead < 2048
+    }
+}
+
+impl fmt::Display for SeqNo12 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for SeqNo12 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn order_holds_within_half_the_space(start in 0u16..4096, ahead in 1u16..2048) {
+            let a = SeqNo12::new(start);
+            let b = a.plus(ahead);
+            prop_assert!(a.is_before(b));
+            prop_assert!(!b.is_before(a));
+            prop_assert_eq!(b.distance_from(a), ahead);
+            prop_assert_eq!(b.minus(ahead), a);
+        }
+    }
+}

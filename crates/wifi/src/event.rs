@@ -1,0 +1,202 @@
+//! What can be observed of a cell. Machines fill these only when asked to
+//! record; the driver hands them to a sink, and `trace` turns them into files.
+
+use crate::packet::{AccessCategory, Address, Packet, StationId};
+use crate::phy::Rate;
+use alloc::vec::Vec;
+use lasthop_units::{Dbm, Instant, SeqNo12};
+
+/// Something that happened in the cell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A packet entered a station's queue.
+    Queued {
+        /// When.
+        at: Instant,
+        /// Whose queue.
+        station: StationId,
+        /// The packet as queued.
+        packet: Packet,
+        /// Packets that the station holds for this access category, this one included.
+        queue_packets: u32,
+    },
+    /// A station gave a packet up.
+    Dropped {
+        /// When.
+        at: Instant,
+        /// Which station.
+        station: StationId,
+        /// The packet.
+        packet: Packet,
+        /// Why.
+        reason: DropReason,
+    },
+    /// A packet came out of the hop at `station`.
+    Delivered {
+        /// When the reorder buffer released it.
+        at: Instant,
+        /// The receiver.
+        station: StationId,
+        /// The packet, its [`DelayParts`](crate::DelayParts) up to date.
+        packet: Packet,
+    },
+    /// A PPDU was on the air; reported at its end.
+    Ppdu(Ppdu),
+    /// A Block Ack agreement came into force or ended.
+    BlockAckAgreement {
+        /// When.
+        at: Instant,
+        /// Who sends data under it.
+        originator: StationId,
+        /// Who acknowledges.
+        recipient: StationId,
+        /// Traffic identifier.
+        tid: u8,
+        /// `true` when it came into force.
+        established: bool,
+    },
+    /// Rate control moved to another main rate.
+    RateChanged {
+        /// When.
+        at: Instant,
+        /// The sender.
+        station: StationId,
+        /// The receiver.
+        peer: StationId,
+        /// The new main rate.
+        rate: Rate,
+    },
+}
+
+/// Why a packet was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropReason {
+    /// No room in the queue.
+    QueueFull,
+    /// Dropped by active queue management (CoDel, FQ-CoDel).
+    ActiveQueue,
+    /// The retry limit was reached.
+    RetryLimit,
+    /// The MSDU lifetime was over.
+    Lifetime,
+    /// Lost on a wire.
+    WireLoss,
+    /// A group-addressed frame that the receiver could not decode.
+    GroupLoss,
+    /// Arrived behind the reorder window or twice.
+    Duplicate,
+}
+
+/// One PPDU as it was on the air.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ppdu {
+    /// First symbol of the preamble.
+    pub start: Instant,
+    /// End of the last symbol (signal extension included).
+    pub end: Instant,
+    /// Who sent it.
+    pub transmitter: StationId,
+    /// Whom it is for.
+    pub receiver: Address,
+    /// How it was sent.
+    pub rate: Rate,
+    /// Length of the PSDU in bytes.
+    pub psdu_bytes: u32,
+    /// Its MPDUs are A-MPDU subframes.
+    pub aggregated: bool,
+    /// Its MPDUs in order.
+    pub frames: Vec<Frame>,
+    /// Power at the receiver (at the access point for group frames; the access
+    /// point's own: its transmit power).
+    pub signal: Dbm,
+    /// Overlapped with another PPDU at the receiver.
+    pub collided: bool,
+}
+
+/// One MPDU of a PPDU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// What it is.
+    pub kind: FrameKind,
+    /// Length in bytes, MAC header and FCS included, delimiter and padding not.
+    pub bytes: u16,
+    /// Sequence number of data and management frames.
+    pub sequence: SeqNo12,
+    /// The Retry bit.
+    pub retry: bool,
+    /// Duration field in microseconds.
+    pub duration_us: u16,
+    /// The receiver decoded it.
+    pub received: bool,
+    /// The packets inside: one, or several in an A-MSDU; none in control frames.
+    pub packets: Vec<Packet>,
+}
+
+/// The kinds of frames the model sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// Data without QoS.
+    Data,
+    /// QoS Data of the access category; `amsdu` if the payload is an A-MSDU.
+    QosData {
+        /// Access category, which gives the TID.
+        access_category: AccessCategory,
+        /// The payload is an A-MSDU.
+        amsdu: bool,
+    },
+    /// Null, with its power management bit.
+    Null {
+        /// The sender will doze (or leave the channel).
+        power_management: bool,
+    },
+    /// QoS Null, with its power management bit.
+    QosNull {
+        /// The sender will doze (or leave the channel).
+        power_management: bool,
+    },
+    /// Acknowledgement.
+    Ack,
+    /// Compressed Block Ack.
+    BlockAck {
+        /// Traffic identifier.
+        tid: u8,
+        /// First sequence number of the bitmap.
+        start: SeqNo12,
+        /// Bit n: `start + n` was received.
+        bitmap: u64,
+    },
+    /// Block Ack Request.
+    BlockAckRequest {
+        /// Traffic identifier.
+        tid: u8,
+        /// The recipient moves its window to here.
+        start: SeqNo12,
+    },
+    /// Request to send.
+    Rts,
+    /// Clear to send.
+    Cts,
+    /// Beacon.
+    Beacon,
+    /// ADDBA request.
+    AddbaRequest {
+        /// Traffic identifier.
+        tid: u8,
+        /// Window in MPDUs.
+        window: u16,
+        /// First sequence number.
+        start: SeqNo12,
+    },
+    /// ADDBA response, accepting.
+    AddbaResponse {
+        /// Traffic identifier.
+        tid: u8,
+        /// Window in MPDUs.
+        window: u16,
+    },
+    /// DELBA.
+    Delba {
+        /// Traffic identifier.
+        tid: u8,
+    },
+}

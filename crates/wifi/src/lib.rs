@@ -1,0 +1,27 @@
+//! IEEE 802.11 as pure state machines, from the bits up to a whole cell.
+//!
+//! The layers, bottom up:
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`wire`] | frames and radiotap headers as bytes |
+//! | [`phy`] | rates, PPDU durations, error model, channel |
+//! | [`queue`] | packet queues above the MAC: drop-tail, CoDel, FQ-CoDel |
+//! | [`mac`] | channel access, aggregation, Block Ack, retries, rate control |
+//! | [`cell`] | stations and the air between them as one machine |
+//!
+//! [`Packet`] is what travels, [`event`] is what can be observed.
+//! Time is an argument, randomness a stream passed in; nothing here does I/O.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod event;
+pub mod packet;
+pub mod phy;
+pub mod queue;
+pub mod wire;
+
+pub use packet::{AccessCategory, Address, DelayParts, FlowId, Packet, StationId};

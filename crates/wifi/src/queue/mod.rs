@@ -1,0 +1,1 @@
+//! Packet queues above the MAC.

@@ -1,0 +1,1 @@
+//! Frames and radiotap headers as bytes.
