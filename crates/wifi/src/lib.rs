@@ -22,6 +22,7 @@ pub mod event;
 pub mod packet;
 pub mod phy;
 pub mod queue;
+pub mod stats;
 pub mod wire;
 
 pub use packet::{AccessCategory, Address, DelayParts, FlowId, Packet, StationId};

@@ -1,0 +1,86 @@
+//! Whom a driver tells what happened. `trace` implements it to make summaries
+//! and files; drivers call it and write nothing themselves. Every method has an
+//! empty default, so a sink takes what it needs.
+
+use lasthop_units::{Duration, Instant};
+use lasthop_wifi::event::{DropReason, Event};
+use lasthop_wifi::{FlowId, Packet};
+
+/// A node of the network (station, access point or host), by index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct NodeId(pub u16);
+
+impl NodeId {
+    /// As an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Into or out of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameDirection {
+    /// The node sent it.
+    Sent,
+    /// The node received it.
+    Received,
+}
+
+/// One reading of a TCP sender's state.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct TcpSample {
+    /// Congestion window in segments.
+    pub cwnd_packets: u32,
+    /// Smoothed round-trip time.
+    pub smoothed_rtt: Duration,
+    /// Latest raw round-trip time if the stack tells it, else the smoothed one.
+    pub latest_rtt: Duration,
+    /// Segments retransmitted so far.
+    pub retransmissions: u64,
+    /// Bytes acknowledged so far.
+    pub bytes_acked: u64,
+    /// Bytes in flight.
+    pub bytes_in_flight: u64,
+}
+
+/// Whom a driver tells what happened.
+pub trait Sink {
+    /// `true` if [`Sink::event`] should be called; machines then record events.
+    fn wants_events(&self) -> bool {
+        false
+    }
+
+    /// A packet entered the network at its source.
+    fn sent(&mut self, _now: Instant, _packet: &Packet) {}
+
+    /// A packet arrived at `node`, its destination.
+    fn arrived(&mut self, _now: Instant, _node: NodeId, _packet: &Packet) {}
+
+    /// A packet was given up at `node`.
+    fn dropped(&mut self, _now: Instant, _node: NodeId, _packet: &Packet, _reason: DropReason) {}
+
+    /// The cell did something. `payload` gives the Ethernet frame of a packet's
+    /// tag where there is one (emulation, while the driver still has it).
+    fn event(&mut self, _event: &Event, _payload: &dyn Fn(u64) -> Option<alloc::vec::Vec<u8>>) {}
+
+    /// A request of `flow` (ping, or a TCP segment) was answered after `rtt`.
+    fn round_trip(&mut self, _now: Instant, _flow: FlowId, _rtt: Duration) {}
+
+    /// A TCP sender was read.
+    fn tcp(&mut self, _now: Instant, _flow: FlowId, _sample: &TcpSample) {}
+
+    /// The packets that `node` holds in its Wi-Fi queues, read at a regular interval.
+    fn queue(&mut self, _now: Instant, _node: NodeId, _packets: u32) {}
+
+    /// A real Ethernet frame passed `node`'s interface (emulation).
+    fn frame(&mut self, _now: Instant, _node: NodeId, _direction: FrameDirection, _bytes: &[u8]) {}
+
+    /// A delivery was handed over `late` after its release instant (emulation).
+    fn lateness(&mut self, _now: Instant, _late: Duration) {}
+}
+
+/// The sink that forgets everything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoSink;
+
+impl Sink for NoSink {}

@@ -1,0 +1,150 @@
+//! What a cell is made of: the channel, its stations, and what each of them
+//! does. Plain values; `scenario` makes them from TOML and fills the defaults.
+
+use crate::mac::rate::RateControlConfig;
+use crate::packet::StationId;
+use crate::phy::{Band, ChannelWidth, ErrorModel, LinkConfig, Preamble, Rate, Standard};
+use crate::queue::{DriverLimit, QueueConfig};
+use alloc::vec::Vec;
+use lasthop_units::{Db, Dbm, Duration, MacAddr};
+
+/// Everything that [`Cell::new`](crate::cell::Cell::new) needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellConfig {
+    /// PHY generation: slot, SIFS, contention windows, default basic rates.
+    pub standard: Standard,
+    /// Frequency band.
+    pub band: Band,
+    /// Channel width (the noise bandwidth; 40 MHz rates need it).
+    pub width: ChannelWidth,
+    /// Preamble of DSSS control responses and beacons.
+    pub preamble: Preamble,
+    /// Basic rates, from which control responses, beacons and group frames
+    /// are taken.
+    pub basic_rates: Vec<Rate>,
+    /// Rate of broadcast and multicast data; the lowest basic rate if `None`.
+    pub group_rate: Option<Rate>,
+    /// Time between beacons of the access point; none are sent if `None`.
+    pub beacon_interval: Option<Duration>,
+    /// From SNR to loss.
+    pub error_model: ErrorModel,
+    /// Receiver noise figure over thermal noise.
+    pub noise_figure: Db,
+    /// A PPDU received at this level or above makes the medium busy
+    /// (IEEE 802.11-2020, 17.3.10.6: -82 dBm for a 20 MHz preamble).
+    pub carrier_sense: Dbm,
+    /// A receiver locked to one PPDU turns to a later one that is stronger by
+    /// this much if it arrives during the first preamble.
+    pub capture_margin: Option<Db>,
+    /// The stations; the index is the [`StationId`]. Exactly one is the access point.
+    pub stations: Vec<StationConfig>,
+    /// What each ordered pair hears of each other.
+    pub links: Vec<PairConfig>,
+    /// Keep [`Event`](crate::event::Event)s.
+    pub record_events: bool,
+}
+
+/// One direction between two stations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairConfig {
+    /// Sender.
+    pub from: StationId,
+    /// Receiver.
+    pub to: StationId,
+    /// How the signal gets there. Both directions share shadowing and fading
+    /// only as far as their [`LinkConfig`]s say so.
+    pub link: LinkConfig,
+}
+
+/// Access point or client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Sends beacons; every frame goes from or to it.
+    AccessPoint,
+    /// Associated from the first instant on.
+    Station,
+}
+
+/// One station.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StationConfig {
+    /// MAC address.
+    pub address: MacAddr,
+    /// Access point or client.
+    pub role: Role,
+    /// Channel access parameters, by [`AccessCategory`](crate::AccessCategory) index.
+    pub access: [EdcaParameters; 4],
+    /// Queue above the MAC, one of these for each access category.
+    pub queue: QueueConfig,
+    /// Queue of driver and hardware below it.
+    pub driver_queue: DriverLimit,
+    /// Rate control towards every peer.
+    pub rate_control: RateControlConfig,
+    /// Rates this station can send and receive, ascending.
+    pub rates: Vec<Rate>,
+    /// Frames of at least this many bytes (MPDU, or whole A-MPDU) are preceded
+    /// by RTS/CTS; never if `None`.
+    pub rts_threshold: Option<u32>,
+    /// QoS data frames, EDCA and Block Ack (802.11n); plain DCF otherwise.
+    pub qos: bool,
+    /// Aggregation when sending.
+    pub aggregation: Aggregation,
+    /// Block Ack when receiving and sending.
+    pub block_ack: BlockAck,
+    /// Attempts for an MPDU before it is given up, the first included
+    /// (dot11LongRetryLimit, dot11ShortRetryLimit).
+    pub retry_limit: u8,
+    /// An MSDU older than this is given up (dot11EDCATableMSDULifetime).
+    pub msdu_lifetime: Option<Duration>,
+}
+
+/// Channel access parameters of one category (IEEE 802.11-2020, table 9-155).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EdcaParameters {
+    /// Arbitration interframe space in slots after SIFS, 1 to 15 (2 = DIFS).
+    pub aifsn: u8,
+    /// Smallest contention window in slots, 2^n - 1.
+    pub cw_min: u16,
+    /// Largest contention window in slots, 2^n - 1.
+    pub cw_max: u16,
+    /// TXOP limit; zero allows one exchange.
+    pub txop_limit: Duration,
+}
+
+/// What a sender packs into one PPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aggregation {
+    /// Longest A-MPDU in bytes, 0 (no A-MPDU) or up to 65 535.
+    pub ampdu_bytes_max: u32,
+    /// Longest PPDU that carries an A-MPDU (aPPDUMaxTime 5.484 ms; drivers use less).
+    pub ampdu_duration_max: Duration,
+    /// Most MPDUs in an A-MPDU, 1 to 64.
+    pub ampdu_frames_max: u8,
+    /// Minimum MPDU start spacing, zero to 16 us (IEEE 802.11-2020, 9.4.2.55.3).
+    pub mpdu_start_spacing: Duration,
+    /// Longest A-MSDU in bytes, 0 (no A-MSDU), up to 3 839 or 7 935; inside an
+    /// A-MPDU an MPDU stays within 4 095 bytes (HT).
+    pub amsdu_bytes_max: u16,
+}
+
+/// Block Ack of one station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockAck {
+    /// Window in MPDUs, 1 to 64.
+    pub window: u8,
+    /// The recipient releases a gap after this long (Linux: 100 ms).
+    pub reorder_timeout: Duration,
+    /// When the originator sends a Block Ack Request.
+    pub request: BlockAckRequestPolicy,
+}
+
+/// When an originator sends a Block Ack Request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockAckRequestPolicy {
+    /// After every missing Block Ack, and when MPDUs were given up (ns-3).
+    AfterMissing,
+    /// Only when MPDUs were given up, to move the recipient's window (Linux
+    /// drivers); a missing Block Ack leads to retransmission.
+    AfterDrop,
+}
+

@@ -1,0 +1,177 @@
+//! Counters that the machines keep for nothing: what a run's summary is made
+//! of when no event is recorded. All counts start at zero and only grow.
+
+use crate::phy::Rate;
+use alloc::vec::Vec;
+use lasthop_units::Duration;
+
+/// A weighted histogram of small whole numbers: exact below 64, then 32 steps
+/// to the octave (3 % wide). The weight is a count or nanoseconds.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Levels {
+    weights: Vec<u64>,
+    total: u64,
+    weighted_sum: u128,
+    max: u32,
+}
+
+impl Levels {
+    const EXACT: u32 = 64;
+    const STEPS_LOG2: u32 = 5;
+
+    /// Adds `weight` at `level`.
+    pub fn add(&mut self, level: u32, weight: u64) {
+        if weight == 0 {
+            return;
+        }
+        let bin = Self::bin(level);
+        if bin >= self.weights.len() {
+            self.weights.resize(bin + 1, 0);
+        }
+        self.weights[bin] += weight;
+        self.total += weight;
+        self.weighted_sum += u128::from(level) * u128::from(weight);
+        self.max = self.max.max(level);
+    }
+
+    /// The weight of everything added.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The weighted mean, exact; `None` when empty.
+    pub fn mean(&self) -> Option<f64> {
+        (self.total > 0).then(|| self.weighted_sum as f64 / self.total as f64)
+    }
+
+    /// The greatest level added.
+    pub fn max(&self) -> Option<u32> {
+        (self.total > 0).then_some(self.max)
+    }
+
+    /// The least level at or below which a share `q` (0 to 1) of the weight lies;
+    /// the lower edge of its bin.
+    pub fn quantile(&self, q: f64) -> Option<u32> {
+        if self.total == 0 {
+            return None;
+        }
+        let wanted = libm::ceil(self.total as f64 * q).max(1.0) as u64;
+        let mut below = 0;
+        for (bin, weight) in self.weights.iter().enumerate() {
+            below += weight;
+            if below >= wanted {
+                return Some(Self::lower_edge(bin as u32).min(self.max));
+            }
+        }
+        Some(self.max)
+    }
+
+    /// Adds everything in `other`.
+    pub fn merge(&mut self, other: &Self) {
+        if other.weights.len() > self.weights.len() {
+            self.weights.resize(other.weights.len(), 0);
+        }
+        for (mine, theirs) in self.weights.iter_mut().zip(&other.weights) {
+            *mine += theirs;
+        }
+        self.total += other.total;
+        self.weighted_sum += other.weighted_sum;
+        self.max = self.max.max(other.max);
+    }
+
+    fn bin(level: u32) -> usize {
+        if level < Self::EXACT {
+            return level as usize;
+        }
+        let octave = level.ilog2() - Self::STEPS_LOG2;
+        // level >> octave lies in 32..64.
+        (Self::EXACT + (octave - 1) * 32 + ((level >> octave) - 32)) as usize
+    }
+
+    fn lower_edge(bin: u32) -> u32 {
+        if bin < Self::EXACT {
+            return bin;
+        }
+        let octave = (bin - Self::EXACT) / 32 + 1;
+        ((bin - Self::EXACT) % 32 + 32) << octave
+    }
+}
+
+/// One station's counters.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct StationStats {
+    /// Packets held (upper and driver queue, those in flight included), over
+    /// time; weights are nanoseconds.
+    pub queue_packets: Levels,
+    /// Packets that found no room or were dropped by active queue management.
+    pub queue_drops: u64,
+    /// Time on the air as transmitter.
+    pub airtime: Duration,
+    /// Beacons sent.
+    pub beacons: u64,
+}
+
+/// Counters of one direction between two stations.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct LinkStats {
+    /// Data PPDUs sent.
+    pub ppdus: u64,
+    /// Data MPDUs sent, retransmissions included.
+    pub mpdus: u64,
+    /// Of those, retransmissions.
+    pub mpdu_retries: u64,
+    /// MPDUs acknowledged.
+    pub mpdus_acked: u64,
+    /// MPDUs that were sent and not acknowledged in that exchange.
+    pub mpdus_failed: u64,
+    /// MPDUs given up (retry limit or lifetime).
+    pub mpdus_lost: u64,
+    /// Data PPDUs that overlapped with another PPDU at the receiver.
+    pub collisions: u64,
+    /// RTS sent.
+    pub rts: u64,
+    /// Block Ack Requests sent.
+    pub block_ack_requests: u64,
+    /// Data MPDUs in a PPDU; weights are PPDUs.
+    pub mpdus_per_ppdu: Levels,
+    /// Data PPDUs by rate.
+    pub ppdus_by_rate: Vec<(Rate, u64)>,
+    /// Time on the air of data PPDUs.
+    pub data_airtime: Duration,
+}
+
+impl LinkStats {
+    /// Counts one data PPDU at `rate`.
+    pub fn count_rate(&mut self, rate: Rate) {
+        match self.ppdus_by_rate.iter_mut().find(|(r, _)| *r == rate) {
+            Some((_, n)) => *n += 1,
+            None => self.ppdus_by_rate.push((rate, 1)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_bin_holds_its_levels(level in 0u32..u32::MAX) {
+            let edge = Levels::lower_edge(Levels::bin(level) as u32);
+            prop_assert!(edge <= level);
+            prop_assert!(f64::from(level - edge) <= f64::from(level) / 32.0);
+        }
+
+        #[test]
+        fn quantiles_agree_with_a_sorted_list(mut levels in proptest::collection::vec(0u32..64, 1..200), q in 0.01f64..1.0) {
+            let mut hist = Levels::default();
+            for &level in &levels {
+                hist.add(level, 1);
+            }
+            levels.sort_unstable();
+            let rank = (libm::ceil(levels.len() as f64 * q).max(1.0) as usize).min(levels.len());
+            prop_assert_eq!(hist.quantile(q), Some(levels[rank - 1]));
+        }
+    }
+}
