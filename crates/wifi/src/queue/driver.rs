@@ -1,0 +1,165 @@
+//! The driver's own queue below the upper queue, as real devices have: a FIFO
+//! a peer, bounded in all by packets, or a peer by estimated air time (Airtime
+//! Queue Limits, mac80211 since Linux 5.5).
+//!
+//! Packets here are out of reach of the upper queue's management: with a long
+//! driver queue even FQ-CoDel bloats. A packet counts until it is popped.
+
+use super::fifo::{Element, Fifo};
+use super::slot_of;
+use crate::packet::{Address, Packet};
+use alloc::vec::Vec;
+use lasthop_units::Duration;
+
+/// How much the driver takes from the upper queue ahead of transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum DriverLimit {
+    /// No driver queue: the MAC pulls from the upper queue when it builds an
+    /// aggregate, and its packets stay counted above until acknowledged.
+    #[default]
+    None,
+    /// So many packets over all peers.
+    Packets(u32),
+    /// So much estimated air time a peer (mac80211: 5 ms when the device is busy).
+    Airtime(Duration),
+}
+
+/// A driver queue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DriverQueue {
+    limit: DriverLimit,
+    fifo: Fifo<Timed>,
+    /// Estimated air time of the packets of each peer.
+    airtime: Vec<Duration>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Timed {
+    packet: Packet,
+    airtime: Duration,
+}
+
+impl Element for Timed {
+    fn len_bytes(&self) -> u16 {
+        self.packet.bytes
+    }
+}
+
+impl DriverQueue {
+    /// An empty driver queue.
+    pub fn new(limit: DriverLimit) -> Self {
+        Self { limit, fifo: Fifo::new(), airtime: Vec::new() }
+    }
+
+    /// Whether one more packet for `peer` may be pushed; never without a
+    /// driver queue. The limit of air time may be passed by one packet, so
+    /// that a long packet at a low rate is not stuck for ever.
+    pub fn has_room(&self, peer: Address) -> bool {
+        match self.limit {
+            DriverLimit::None => false,
+            DriverLimit::Packets(limit) => self.fifo.packets() < limit,
+            DriverLimit::Airtime(limit) => self.airtime_for(peer) < limit,
+        }
+    }
+
+    /// Takes a packet whose transmission is estimated to last `airtime`. The
+    /// caller has asked [`DriverQueue::has_room`].
+    pub fn push(&mut self, peer: Address, packet: Packet, airtime: Duration) {
+        let slot = slot_of(peer);
+        if slot >= self.airtime.len() {
+            self.airtime.resize(slot + 1, Duration::ZERO);
+        }
+        self.airtime[slot] += airtime;
+        self.fifo.push(peer, Timed { packet, airtime });
+    }
+
+    /// The next packet for `peer`.
+    pub fn pop(&mut self, peer: Address) -> Option<Packet> {
+        let Timed { packet, airtime } = self.fifo.pop(peer)?;
+        self.airtime[slot_of(peer)] -= airtime;
+        Some(packet)
+    }
+
+    /// Receiver of the oldest packet.
+    pub fn next_peer(&self) -> Option<Address> {
+        self.next_peer_where(|_| true)
+    }
+
+    /// Receiver of the oldest packet among the peers that `eligible` accepts.
+    pub fn next_peer_where(&self, eligible: impl Fn(Address) -> bool) -> Option<Address> {
+        self.fifo.oldest_where(eligible)
+    }
+
+    /// Length in bytes of the next packet for `peer`.
+    pub fn peek_len_for(&self, peer: Address) -> Option<u16> {
+        self.fifo.front(peer).map(Element::len_bytes)
+    }
+
+    /// Estimated air time of the packets for `peer`.
+    pub fn airtime_for(&self, peer: Address) -> Duration {
+        self.airtime.get(slot_of(peer)).copied().unwrap_or(Duration::ZERO)
+    }
+
+    /// Packets in the queue.
+    pub fn len_packets(&self) -> u32 {
+        self.fifo.packets()
+    }
+
+    /// Packets in the queue for `peer`.
+    pub fn len_packets_for(&self, peer: Address) -> u32 {
+        self.fifo.packets_for(peer)
+    }
+
+    /// No packet in the queue.
+    pub fn is_empty(&self) -> bool {
+        self.fifo.packets() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::StationId;
+    use lasthop_units::Instant;
+
+    const A: Address = Address::Station(StationId(0));
+    const B: Address = Address::Station(StationId(7));
+
+    fn packet(tag: u64) -> Packet {
+        Packet::new(tag, 1500, Instant::ZERO)
+    }
+
+    #[test]
+    fn airtime_is_limited_for_each_peer() {
+        let mut queue = DriverQueue::new(DriverLimit::Airtime(Duration::from_millis(5)));
+        for tag in 0..5 {
+            assert!(queue.has_room(A));
+            queue.push(A, packet(tag), Duration::from_micros(1200));
+        }
+        assert!(!queue.has_room(A));
+        assert!(queue.has_room(B));
+        assert_eq!(queue.pop(A).map(|p| p.tag), Some(0));
+        assert_eq!(queue.airtime_for(A), Duration::from_micros(4800));
+        assert!(queue.has_room(A));
+    }
+
+    #[test]
+    fn packets_are_limited_in_all_and_leave_oldest_first() {
+        let mut queue = DriverQueue::new(DriverLimit::Packets(3));
+        for (tag, peer) in [(0, B), (1, A), (2, B)] {
+            assert!(queue.has_room(peer));
+            queue.push(peer, packet(tag), Duration::ZERO);
+        }
+        assert!(!queue.has_room(A));
+        assert_eq!(queue.next_peer(), Some(B));
+        assert_eq!(queue.next_peer_where(|peer| peer != B), Some(A));
+        assert_eq!(queue.pop(B).map(|p| p.tag), Some(0));
+        assert_eq!(queue.next_peer(), Some(A));
+        assert_eq!(queue.peek_len_for(A), Some(1500));
+    }
+
+    #[test]
+    fn without_a_driver_queue_nothing_has_room() {
+        assert!(!DriverQueue::new(DriverLimit::None).has_room(A));
+    }
+}

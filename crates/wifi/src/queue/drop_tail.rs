@@ -1,0 +1,80 @@
+//! Drop-tail: first in, first out; an arriving packet that does not fit is
+//! dropped. The limit counts network-layer packets or bytes, and those held
+//! below the queue with them.
+
+use super::fifo::Fifo;
+use super::{Held, Limit};
+use crate::packet::{Address, Packet};
+use alloc::vec::Vec;
+use lasthop_units::{Bytes, Instant};
+
+/// A drop-tail queue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DropTail {
+    limit: Limit,
+    fifo: Fifo,
+}
+
+impl DropTail {
+    pub(super) fn new(limit: Limit) -> Self {
+        Self { limit, fifo: Fifo::new() }
+    }
+
+    pub(super) fn enqueue(
+        &mut self,
+        peer: Address,
+        packet: Packet,
+        held: Held,
+        dropped: &mut Vec<Packet>,
+    ) {
+        let packets = self.fifo.packets() + held.packets;
+        let bytes = self.fifo.bytes() + held.bytes.as_u64();
+        if self.limit.admits(&packet, packets, bytes) {
+            self.fifo.push(peer, packet);
+        } else {
+            dropped.push(packet);
+        }
+    }
+
+    pub(super) fn next_peer_where(&self, eligible: impl Fn(Address) -> bool) -> Option<Address> {
+        self.fifo.oldest_where(eligible)
+    }
+
+    pub(super) fn dequeue_for(
+        &mut self,
+        _now: Instant,
+        peer: Address,
+        _dropped: &mut Vec<Packet>,
+    ) -> Option<Packet> {
+        self.fifo.pop(peer)
+    }
+
+    pub(super) fn dequeue(
+        &mut self,
+        _now: Instant,
+        _dropped: &mut Vec<Packet>,
+    ) -> Option<(Address, Packet)> {
+        let peer = self.fifo.oldest_where(|_| true)?;
+        self.fifo.pop(peer).map(|packet| (peer, packet))
+    }
+
+    pub(super) fn put_back(&mut self, peer: Address, packet: Packet) {
+        self.fifo.unpop(peer, packet);
+    }
+
+    pub(super) fn peek_len_for(&self, peer: Address) -> Option<u16> {
+        self.fifo.front(peer).map(|packet| packet.bytes)
+    }
+
+    pub(super) fn len_packets(&self) -> u32 {
+        self.fifo.packets()
+    }
+
+    pub(super) fn len_bytes(&self) -> Bytes {
+        Bytes::new(self.fifo.bytes())
+    }
+
+    pub(super) fn len_packets_for(&self, peer: Address) -> u32 {
+        self.fifo.packets_for(peer)
+    }
+}

@@ -1,0 +1,133 @@
+//! First in, first out over all peers, and within one peer.
+//!
+//! Each peer has its own list; a running number over all arrivals restores the
+//! order between lists. Peers that have packets are kept in a dense vector, so
+//! finding the oldest packet costs O(peers with packets).
+
+use super::slot_of;
+use crate::packet::{Address, Packet};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+/// Packets in order of arrival, reachable by peer.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Fifo<T = Packet> {
+    lists: Vec<List<T>>,
+    /// Peers that have packets, in no order.
+    heads: Vec<Head>,
+    next_number: u64,
+    packets: u32,
+    bytes: u64,
+}
+
+/// What a [`Fifo`] holds: packets, or packets with a note.
+pub(super) trait Element {
+    fn len_bytes(&self) -> u16;
+}
+
+impl Element for Packet {
+    fn len_bytes(&self) -> u16 {
+        self.bytes
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct List<T> {
+    packets: VecDeque<(u64, T)>,
+    /// Index in `heads` while the list has packets.
+    head: usize,
+    /// Number of the packet that left last.
+    left: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Head {
+    /// Arrival number of the list's first packet.
+    number: u64,
+    peer: Address,
+}
+
+impl<T: Element> Fifo<T> {
+    pub(super) const fn new() -> Self {
+        Self { lists: Vec::new(), heads: Vec::new(), next_number: 0, packets: 0, bytes: 0 }
+    }
+
+    pub(super) fn push(&mut self, peer: Address, item: T) {
+        let slot = slot_of(peer);
+        if slot >= self.lists.len() {
+            self.lists.resize_with(slot + 1, || List {
+                packets: VecDeque::new(),
+                head: 0,
+                left: 0,
+            });
+        }
+        let number = self.next_number;
+        self.next_number += 1;
+        self.packets += 1;
+        self.bytes += u64::from(item.len_bytes());
+        let list = &mut self.lists[slot];
+        if list.packets.is_empty() {
+            list.head = self.heads.len();
+            self.heads.push(Head { number, peer });
+        }
+        list.packets.push_back((number, item));
+    }
+
+    /// Undoes the last pop from `peer`.
+    pub(super) fn unpop(&mut self, peer: Address, item: T) {
+        let list = &mut self.lists[slot_of(peer)];
+        let number = list.left;
+        self.packets += 1;
+        self.bytes += u64::from(item.len_bytes());
+        if list.packets.is_empty() {
+            list.head = self.heads.len();
+            self.heads.push(Head { number, peer });
+        } else {
+            self.heads[list.head].number = number;
+        }
+        list.packets.push_front((number, item));
+    }
+
+    pub(super) fn pop(&mut self, peer: Address) -> Option<T> {
+        let list = self.lists.get_mut(slot_of(peer))?;
+        let (number, item) = list.packets.pop_front()?;
+        list.left = number;
+        self.packets -= 1;
+        self.bytes -= u64::from(item.len_bytes());
+        let head = list.head;
+        if let Some((number, _)) = list.packets.front() {
+            self.heads[head].number = *number;
+        } else {
+            self.heads.swap_remove(head);
+            if let Some(moved) = self.heads.get(head) {
+                self.lists[slot_of(moved.peer)].head = head;
+            }
+        }
+        Some(item)
+    }
+
+    /// Receiver of the oldest packet among those that `eligible` accepts.
+    pub(super) fn oldest_where(&self, eligible: impl Fn(Address) -> bool) -> Option<Address> {
+        self.heads
+            .iter()
+            .filter(|head| eligible(head.peer))
+            .min_by_key(|head| head.number)
+            .map(|head| head.peer)
+    }
+
+    pub(super) fn front(&self, peer: Address) -> Option<&T> {
+        self.lists.get(slot_of(peer))?.packets.front().map(|(_, item)| item)
+    }
+
+    pub(super) fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    pub(super) fn packets_for(&self, peer: Address) -> u32 {
+        self.lists.get(slot_of(peer)).map_or(0, |list| list.packets.len() as u32)
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}

@@ -1,0 +1,107 @@
+//! Properties that every queue must have, whatever its discipline.
+
+use super::*;
+use crate::packet::StationId;
+use alloc::vec;
+use proptest::prelude::*;
+
+fn peer(index: u8) -> Address {
+    match index {
+        0 => Address::Group,
+        n => Address::Station(StationId(u16::from(n) - 1)),
+    }
+}
+
+fn packet(tag: u64, bytes: u16) -> Packet {
+    Packet::new(tag, bytes, Instant::ZERO)
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Enqueue { peer: u8, bytes: u16 },
+    Dequeue,
+    DequeueFor(u8),
+    PutBack,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        4 => (0..4u8, 40..1500u16).prop_map(|(peer, bytes)| Step::Enqueue { peer, bytes }),
+        1 => Just(Step::Dequeue),
+        1 => (0..4u8).prop_map(Step::DequeueFor),
+        1 => Just(Step::PutBack),
+    ];
+    prop::collection::vec(step, 0..200)
+}
+
+proptest! {
+    /// Against a plain list of (peer, packet) in order of arrival.
+    #[test]
+    fn drop_tail_is_a_list(
+        steps in steps(),
+        limit in prop_oneof![
+            (1..20u32).prop_map(Limit::Packets),
+            (1500..20_000u64).prop_map(|b| Limit::Bytes(Bytes::new(b))),
+        ],
+        held in 0..5u32,
+    ) {
+        let held = Held { packets: held, bytes: Bytes::new(u64::from(held) * 300) };
+        let mut queue = Queue::new(&QueueConfig::DropTail { limit }, 0);
+        let mut model: Vec<(Address, Packet)> = vec![];
+        let mut last = None;
+        for (tag, step) in steps.into_iter().enumerate() {
+            let now = Instant::from_nanos(tag as u64);
+            let mut dropped = vec![];
+            match step {
+                Step::Enqueue { peer: p, bytes } => {
+                    let mut packet = packet(tag as u64, bytes);
+                    queue.enqueue(now, peer(p), packet, held, &mut dropped);
+                    packet.arrived = now;
+                    let bytes_held: u64 = model.iter().map(|(_, p)| u64::from(p.bytes)).sum();
+                    let fits = match limit {
+                        Limit::Packets(n) => model.len() as u32 + held.packets < n,
+                        Limit::Bytes(n) => {
+                            bytes_held + held.bytes.as_u64() + u64::from(bytes) <= n.as_u64()
+                        }
+                    };
+                    if fits {
+                        model.push((peer(p), packet));
+                        prop_assert!(dropped.is_empty());
+                    } else {
+                        prop_assert_eq!(&dropped, &vec![packet]);
+                    }
+                    last = None;
+                }
+                Step::Dequeue => {
+                    let expected = (!model.is_empty()).then(|| model.remove(0));
+                    prop_assert_eq!(queue.next_peer(), expected.map(|(peer, _)| peer));
+                    prop_assert_eq!(queue.dequeue(now, &mut dropped), expected);
+                    last = expected.map(|e| (0, e));
+                }
+                Step::DequeueFor(p) => {
+                    let index = model.iter().position(|(q, _)| *q == peer(p));
+                    let expected = index.map(|i| (i, model.remove(i)));
+                    prop_assert_eq!(queue.peek_len_for(peer(p)), expected.map(|(_, e)| e.1.bytes));
+                    prop_assert_eq!(
+                        queue.dequeue_for(now, peer(p), &mut dropped),
+                        expected.map(|(_, e)| e.1)
+                    );
+                    last = expected;
+                }
+                Step::PutBack => {
+                    if let Some((index, entry)) = last.take() {
+                        queue.put_back(entry.0, entry.1);
+                        model.insert(index, entry);
+                    }
+                }
+            }
+            prop_assert_eq!(queue.len_packets() as usize, model.len());
+            let bytes: u64 = model.iter().map(|(_, p)| u64::from(p.bytes)).sum();
+            prop_assert_eq!(queue.len_bytes(), Bytes::new(bytes));
+            for p in 0..4 {
+                let expected = model.iter().filter(|(q, _)| *q == peer(p)).count();
+                prop_assert_eq!(queue.len_packets_for(peer(p)) as usize, expected);
+            }
+        }
+    }
+}
