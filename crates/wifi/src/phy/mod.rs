@@ -1,5 +1,16 @@
 //! The physical layer: rates, PPDU durations, error model, channel.
+//!
+//! [`Rate`] is how a PPDU is sent and how long that takes; [`Timing`] and
+//! [`ControlRates`] are what the MAC derives its intervals and its control
+//! responses from.
 
+mod airtime;
+mod basic;
 mod rate;
+mod timing;
 
-pub use rate::{Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
+pub use basic::ControlRates;
+pub use rate::{
+    Band, ChannelWidth, CodeRate, DsssRate, GuardInterval, Modulation, OfdmRate, Preamble, Rate,
+};
+pub use timing::{Standard, Timing};

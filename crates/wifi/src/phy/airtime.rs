@@ -1,0 +1,182 @@
+//! How long a PPDU occupies the medium (TXTIME): IEEE 802.11-2020, 15.3.3 and
+//! 16.3.4 (DSSS, CCK), 17.4.3 (OFDM), 18.5.3 (ERP-OFDM), 19.4.3 (HT-mixed).
+//!
+//! Exact to the nanosecond. A short-GI HT PPDU has symbols of 3.6 us, but its
+//! data part is rounded up to a multiple of 4 us, as 19.4.3 has it.
+//! At 2.4 GHz, ERP-OFDM and HT PPDUs end with a signal extension of 6 us in
+//! which nothing is sent; it is part of the duration.
+
+use super::{Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
+use lasthop_units::Duration;
+
+/// Long preamble 144 us and header 48 us, both at 1 Mb/s (16.2.2.2).
+const DSSS_LONG_PREAMBLE_AND_HEADER: Duration = Duration::from_micros(144 + 48);
+/// Short preamble 72 us at 1 Mb/s, header 24 us at 2 Mb/s (16.2.2.3).
+const DSSS_SHORT_PREAMBLE_AND_HEADER: Duration = Duration::from_micros(72 + 24);
+/// Training 8 + 8 us and SIGNAL 4 us (table 17-5).
+const OFDM_PREAMBLE_AND_SIGNAL: Duration = Duration::from_micros(8 + 8 + 4);
+/// After the non-HT part: HT-SIG 8 us and HT-STF 4 us (table 19-6).
+const HT_SIGNAL_AND_STF: Duration = Duration::from_micros(8 + 4);
+/// One HT-LTF (table 19-6).
+const HT_LTF: Duration = Duration::from_micros(4);
+/// OFDM symbol with the long guard interval (T_SYM).
+const SYMBOL: Duration = Duration::from_micros(4);
+/// OFDM symbol with the short guard interval (T_SYMS).
+const SYMBOL_SHORT: Duration = Duration::from_nanos(3_600);
+/// aSignalExtension at 2.4 GHz (tables 18-5 and 19-25).
+const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
+/// SERVICE field in front of the PSDU (17.3.5.2).
+const SERVICE_BITS: u64 = 16;
+/// Tail behind the PSDU, for each encoder (17.3.5.3).
+const TAIL_BITS: u64 = 6;
+
+impl Rate {
+    /// Preamble and PHY header: until the first bit of the PSDU's field.
+    /// DSSS 192 or 96 us, OFDM 20 us, HT-mixed 36 to 48 us; the same in both bands.
+    pub fn preamble_and_header(self, _band: Band) -> Duration {
+        match self {
+            Self::Dsss { rate, preamble } => match preamble {
+                Preamble::Short if rate != DsssRate::Mbps1 => DSSS_SHORT_PREAMBLE_AND_HEADER,
+                _ => DSSS_LONG_PREAMBLE_AND_HEADER,
+            },
+            Self::Ofdm(_) | Self::ErpOfdm(_) => OFDM_PREAMBLE_AND_SIGNAL,
+            Self::Ht { .. } => {
+                OFDM_PREAMBLE_AND_SIGNAL + HT_SIGNAL_AND_STF + HT_LTF * self.training_fields()
+            }
+        }
+    }
+
+    /// Duration of the whole PPDU with a PSDU of `psdu_bytes`, signal extension
+    /// included. `band` matters for HT only: the other rates belong to one.
+    pub fn ppdu_duration(self, psdu_bytes: u32, band: Band) -> Duration {
+        let bits = u64::from(psdu_bytes) * 8;
+        let before = self.preamble_and_header(band);
+        match self {
+            Self::Dsss { rate, .. } => {
+                // LENGTH counts whole microseconds, rounded up (16.2.3.5).
+                let bits_per_ms = rate.bitrate().as_bps() / 1_000;
+                before + Duration::from_micros((bits * 1_000).div_ceil(bits_per_ms))
+            }
+            Self::Ofdm(rate) => before + ofdm_data(rate, bits),
+            Self::ErpOfdm(rate) => before + ofdm_data(rate, bits) + SIGNAL_EXTENSION,
+            Self::Ht { guard_interval, .. } => {
+                let bits = SERVICE_BITS + bits + TAIL_BITS * self.encoders();
+                let symbols = bits.div_ceil(u64::from(self.data_bits_per_symbol()));
+                let symbols = match guard_interval {
+                    GuardInterval::Long => symbols,
+                    GuardInterval::Short => {
+                        (SYMBOL_SHORT * symbols).as_nanos().div_ceil(SYMBOL.as_nanos())
+                    }
+                };
+                let extension = match band {
+                    Band::Ghz2_4 => SIGNAL_EXTENSION,
+                    Band::Ghz5 => Duration::ZERO,
+                };
+                before + SYMBOL * symbols + extension
+            }
+        }
+    }
+
+    /// HT-LTFs for the data streams (N_DLTF, table 19-13).
+    fn training_fields(self) -> u64 {
+        match self.streams() {
+            3 => 4,
+            streams => u64::from(streams),
+        }
+    }
+
+    /// BCC encoders (N_ES, tables 19-27 to 19-34): two above 300 Mb/s.
+    fn encoders(self) -> u64 {
+        match self {
+            Self::Ht { mcs: 21..=23 | 28..=31, width: ChannelWidth::Mhz40, .. } => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// SERVICE, PSDU, tail and pad bits in whole symbols.
+fn ofdm_data(rate: OfdmRate, psdu_bits: u64) -> Duration {
+    let bits = SERVICE_BITS + psdu_bits + TAIL_BITS;
+    SYMBOL * bits.div_ceil(u64::from(rate.data_bits_per_symbol()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn by_hand_from_the_clauses() {
+        let us = Duration::from_micros;
+        let psdu = |rate: Rate, bytes| rate.ppdu_duration(bytes, Band::Ghz2_4);
+        // 17.4.3: 20 + 4 ceil((16 + 12000 + 6) / 216) = 20 + 4 * 56.
+        assert_eq!(psdu(Rate::Ofdm(OfdmRate::Mbps54), 1500), us(244));
+        assert_eq!(psdu(Rate::ErpOfdm(OfdmRate::Mbps54), 1500), us(250));
+        // The acknowledgements everybody knows: 14 bytes.
+        assert_eq!(psdu(Rate::Ofdm(OfdmRate::Mbps24), 14), us(28));
+        assert_eq!(psdu(Rate::Ofdm(OfdmRate::Mbps6), 14), us(44));
+        let dsss = |rate, preamble| Rate::Dsss { rate, preamble };
+        assert_eq!(psdu(dsss(DsssRate::Mbps1, Preamble::Long), 14), us(304));
+        assert_eq!(psdu(dsss(DsssRate::Mbps1, Preamble::Short), 14), us(304));
+        assert_eq!(psdu(dsss(DsssRate::Mbps2, Preamble::Short), 14), us(152));
+        // 16.3.4: 192 + ceil(8 * 1500 / 11).
+        assert_eq!(psdu(dsss(DsssRate::Mbps11, Preamble::Long), 1500), us(1283));
+        // 19.4.3: four streams, two encoders: 48 + 4 ceil((16 + 524280 + 12) / 2160).
+        let fastest =
+            |guard_interval| Rate::Ht { mcs: 31, width: ChannelWidth::Mhz40, guard_interval };
+        let at_5 = |rate: Rate| rate.ppdu_duration(65_535, Band::Ghz5);
+        assert_eq!(at_5(fastest(GuardInterval::Long)), us(48 + 4 * 243));
+        // 243 * 3.6 = 874.8, rounded up to 876.
+        assert_eq!(at_5(fastest(GuardInterval::Short)), us(48 + 876));
+    }
+
+    #[test]
+    fn two_encoders_exactly_above_300_mbps() {
+        for width in [ChannelWidth::Mhz20, ChannelWidth::Mhz40] {
+            for gi in [GuardInterval::Long, GuardInterval::Short] {
+                for rate in Rate::all_ht(width, gi, 4) {
+                    let above = rate.bitrate().as_bps() > 300_000_000;
+                    assert_eq!(rate.encoders(), 1 + u64::from(above), "{rate}");
+                }
+            }
+        }
+    }
+
+    fn any_rate() -> impl Strategy<Value = Rate> {
+        let preamble = prop_oneof![Just(Preamble::Long), Just(Preamble::Short)];
+        let width = prop_oneof![Just(ChannelWidth::Mhz20), Just(ChannelWidth::Mhz40)];
+        let gi = prop_oneof![Just(GuardInterval::Long), Just(GuardInterval::Short)];
+        prop_oneof![
+            (0usize..4, preamble)
+                .prop_map(|(i, preamble)| Rate::Dsss { rate: DsssRate::ALL[i], preamble }),
+            (0usize..8).prop_map(|i| Rate::Ofdm(OfdmRate::ALL[i])),
+            (0usize..8).prop_map(|i| Rate::ErpOfdm(OfdmRate::ALL[i])),
+            (0u8..32, width, gi).prop_map(|(mcs, width, guard_interval)| Rate::Ht {
+                mcs,
+                width,
+                guard_interval
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn longer_psdus_take_longer(rate in any_rate(), bytes in 0u32..65_535, more in 0u32..5_000) {
+            for band in [Band::Ghz2_4, Band::Ghz5] {
+                let short = rate.ppdu_duration(bytes, band);
+                let long = rate.ppdu_duration(bytes + more, band);
+                prop_assert!(short <= long);
+                prop_assert!(rate.preamble_and_header(band) < long);
+            }
+        }
+
+        #[test]
+        fn no_ppdu_is_faster_than_its_data_rate(rate in any_rate(), bytes in 1u32..65_535) {
+            let air = rate.ppdu_duration(bytes, Band::Ghz5);
+            let header = rate.preamble_and_header(Band::Ghz5);
+            let bits = f64::from(bytes) * 8.0;
+            let data = air - header;
+            prop_assert!(data.as_secs_f64() * rate.bitrate().as_bps() as f64 >= bits * 0.999_999);
+        }
+    }
+}
