@@ -1,17 +1,21 @@
 //! The packet queues above the MAC, one per access category of a station:
-//! drop-tail, bounded by packets or bytes.
+//! drop-tail, CoDel (RFC 8289), FQ-CoDel (RFC 8290) with airtime fairness.
 //!
 //! A queue holds packets for several peers (next receivers on the air) and
 //! answers two questions: whom to serve next, and which packet of that peer.
 //! Nothing is allocated for a peer before its first packet. Classes and
 //! shaping are left out; what lies below the queue is [`DriverQueue`].
 
+mod codel;
 mod driver;
 mod drop_tail;
 mod fifo;
+mod fq_codel;
 
+pub use codel::CoDel;
 pub use driver::{DriverLimit, DriverQueue};
 pub use drop_tail::DropTail;
+pub use fq_codel::FqCodel;
 
 use crate::packet::{Address, Packet};
 use alloc::vec::Vec;
@@ -34,6 +38,82 @@ pub enum QueueConfig {
         /// The bound, packets held below the queue included.
         limit: Limit,
     },
+    /// First in, first out, its standing delay controlled (RFC 8289).
+    CoDel {
+        /// The bound for bursts, packets held below the queue included.
+        limit: Limit,
+        /// Acceptable standing delay.
+        target: Duration,
+        /// Time in which a burst may drain: of the order of the worst round trip.
+        interval: Duration,
+        /// Mark ECN-capable packets instead of dropping them.
+        ecn: bool,
+    },
+    /// A queue under CoDel for each flow, in turn (RFC 8290).
+    FqCodel {
+        /// Packets over all flows, those held below the queue included.
+        limit_packets: u32,
+        /// Bytes over all flows, those held below the queue included.
+        memory_limit: Bytes,
+        /// Buckets of the flow hash for each peer, at least 1.
+        flows: u16,
+        /// Bytes a flow may send before the next one's turn, at least 1.
+        quantum_bytes: u16,
+        /// Acceptable standing delay.
+        target: Duration,
+        /// Time in which a burst may drain.
+        interval: Duration,
+        /// Mark ECN-capable packets instead of dropping them.
+        ecn: bool,
+        /// Share air time evenly among stations, then bytes among the flows of
+        /// a station; otherwise only bytes among all flows.
+        airtime: bool,
+    },
+}
+
+impl QueueConfig {
+    /// What Linux does with every access point and station whose driver uses
+    /// mac80211's queues (ath9k, ath10k, mt76, iwlwifi): 8 192 packets, 4 MiB
+    /// (its bound without VHT; 16 MiB with), 4 096 buckets, quantum 300 bytes,
+    /// target 20 ms because an aggregate takes milliseconds, airtime fairness.
+    pub const MAC80211: Self = Self::FqCodel {
+        limit_packets: 8192,
+        memory_limit: Bytes::new(4 << 20),
+        flows: 4096,
+        quantum_bytes: 300,
+        target: Duration::from_millis(20),
+        interval: Duration::from_millis(100),
+        ecn: true,
+        airtime: true,
+    };
+
+    /// `fq_codel` as a queue discipline above an interface, tuned for wired
+    /// Internet links of 1 Mb/s to 10 Gb/s (RFC 8290, 5.2).
+    pub const RFC_8290: Self = Self::FqCodel {
+        limit_packets: 10_240,
+        memory_limit: Bytes::new(32 << 20),
+        flows: 1024,
+        quantum_bytes: 1514,
+        target: Duration::from_millis(5),
+        interval: Duration::from_millis(100),
+        ecn: true,
+        airtime: false,
+    };
+
+    /// CoDel tuned for wired Internet links (RFC 8289, 4.3 and 4.4), bounded as in Linux.
+    pub const RFC_8289: Self = Self::CoDel {
+        limit: Limit::Packets(1000),
+        target: Duration::from_millis(5),
+        interval: Duration::from_millis(100),
+        ecn: false,
+    };
+}
+
+impl Default for QueueConfig {
+    /// [`QueueConfig::MAC80211`].
+    fn default() -> Self {
+        Self::MAC80211
+    }
 }
 
 /// Packets that were taken out of a queue but still count against its limit:
@@ -56,22 +136,51 @@ impl Held {
 pub enum Queue {
     /// First in, first out.
     DropTail(DropTail),
+    /// First in, first out under CoDel.
+    CoDel(CoDel),
+    /// Flow queueing under CoDel.
+    FqCodel(FqCodel),
 }
 
 macro_rules! each {
     ($queue:expr, $inner:ident => $body:expr) => {
         match $queue {
             Queue::DropTail($inner) => $body,
+            Queue::CoDel($inner) => $body,
+            Queue::FqCodel($inner) => $body,
         }
     };
 }
 
 impl Queue {
-    /// An empty queue. `perturbation` keys the flow hash (RFC 8290, 4.1.2);
-    /// queues that do not hash ignore it.
-    pub fn new(config: &QueueConfig, _perturbation: u32) -> Self {
+    /// An empty queue. `perturbation`, from the run's random numbers, keys the
+    /// flow hash of FQ-CoDel (RFC 8290, 4.1.2).
+    pub fn new(config: &QueueConfig, perturbation: u32) -> Self {
         match *config {
             QueueConfig::DropTail { limit } => Self::DropTail(DropTail::new(limit)),
+            QueueConfig::CoDel { limit, target, interval, ecn } => {
+                Self::CoDel(CoDel::new(limit, codel::Parameters { target, interval, ecn }))
+            }
+            QueueConfig::FqCodel {
+                limit_packets,
+                memory_limit,
+                flows,
+                quantum_bytes,
+                target,
+                interval,
+                ecn,
+                airtime,
+            } => Self::FqCodel(FqCodel::new(
+                fq_codel::Config {
+                    limit_packets,
+                    memory_limit,
+                    flows,
+                    quantum_bytes,
+                    codel: codel::Parameters { target, interval, ecn },
+                    airtime,
+                },
+                perturbation,
+            )),
         }
     }
 
@@ -91,8 +200,9 @@ impl Queue {
         each!(self, queue => queue.enqueue(peer, packet, held_below, dropped));
     }
 
-    /// Who is served next: the receiver of the oldest packet. Asking again
-    /// gives the same answer until the queue changes.
+    /// Who is served next: the receiver of the oldest packet, or of the flow or
+    /// station whose turn it is. Asking again gives the same answer until the
+    /// queue changes.
     pub fn next_peer(&mut self) -> Option<Address> {
         self.next_peer_where(|_| true)
     }
@@ -138,11 +248,11 @@ impl Queue {
         each!(self, queue => queue.peek_len_for(peer))
     }
 
-    /// Accounts air time that `peer` used, retries included. Only queues that
-    /// schedule by air time care.
-    pub fn charge_airtime(&mut self, _peer: Address, _used: Duration) {
-        match self {
-            Self::DropTail(_) => {}
+    /// Accounts air time that `peer` used, retries included. Matters only
+    /// to FQ-CoDel with `airtime`.
+    pub fn charge_airtime(&mut self, peer: Address, used: Duration) {
+        if let Self::FqCodel(queue) = self {
+            queue.charge_airtime(peer, used);
         }
     }
 

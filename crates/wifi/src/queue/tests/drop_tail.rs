@@ -1,20 +1,7 @@
-//! Properties that every queue must have, whatever its discipline.
+//! Drop-tail against a plain list.
 
 use super::*;
-use crate::packet::StationId;
 use alloc::vec;
-use proptest::prelude::*;
-
-fn peer(index: u8) -> Address {
-    match index {
-        0 => Address::Group,
-        n => Address::Station(StationId(u16::from(n) - 1)),
-    }
-}
-
-fn packet(tag: u64, bytes: u16) -> Packet {
-    Packet::new(tag, bytes, Instant::ZERO)
-}
 
 #[derive(Clone, Debug)]
 enum Step {

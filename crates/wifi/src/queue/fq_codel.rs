@@ -1,0 +1,396 @@
+//! FQ-CoDel ([RFC 8290](https://www.rfc-editor.org/rfc/rfc8290)): flows are hashed
+//! into queues, each under CoDel, served by deficit round robin with precedence
+//! for new flows. With `airtime`, flows belong to a station and stations are
+//! served by deficit round robin over air time (Hoiland-Jorgensen et al., USENIX
+//! ATC 2017, algorithm 3), as in mac80211.
+//!
+//! Deficits count network-layer bytes. Flows of different peers never share a
+//! queue, as the hash of addresses that the RFC has in mind all but ensures.
+//! Left out: mac80211's slack target (50 ms) for stations below 12 Mb/s.
+
+use super::codel::{Control, Parameters, Source};
+use super::{Held, slot_of};
+use crate::packet::{Address, Packet, StationId};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use lasthop_units::{Bytes, Duration, Instant};
+
+/// At most so many packets are dropped at once from the fattest flow (RFC 8290, 4.1).
+const DROP_BATCH_PACKETS: usize = 64;
+
+/// What a station may use before the next one's turn: the default weight of
+/// mac80211, in nanoseconds (`IEEE80211_DEFAULT_AIRTIME_WEIGHT`, 256 us).
+const AIRTIME_QUANTUM_NS: i64 = 256_000;
+
+/// A flow queue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FqCodel {
+    config: Config,
+    perturbation: u32,
+    peers: Vec<Peer>,
+    flows: Vec<Flow>,
+    /// One for each peer with `airtime`, else a single one.
+    tins: Vec<RoundRobin>,
+    /// Slots of peers; only with `airtime`.
+    stations: RoundRobin,
+    packets: u32,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Config {
+    pub(super) limit_packets: u32,
+    pub(super) memory_limit: Bytes,
+    pub(super) flows: u16,
+    pub(super) quantum_bytes: u16,
+    pub(super) codel: Parameters,
+    pub(super) airtime: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Peer {
+    /// (bucket of the hash, index into `flows`), sorted; entries stay.
+    buckets: Vec<(u16, u32)>,
+    packets: u32,
+    deficit_ns: i64,
+    listed: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Flow {
+    slot: usize,
+    packets: VecDeque<Packet>,
+    bytes: u64,
+    deficit_bytes: i64,
+    listed: bool,
+    control: Control,
+}
+
+/// The lists of new and old members (RFC 8290, 4.2), as indices.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct RoundRobin {
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+}
+
+/// A place in a [`RoundRobin`].
+#[derive(Clone, Copy)]
+struct Place {
+    member: u32,
+    new: bool,
+    index: usize,
+}
+
+impl RoundRobin {
+    /// The first member that `eligible` accepts, new ones before old ones.
+    fn first_where(&self, eligible: impl Fn(u32) -> bool) -> Option<Place> {
+        let find = |list: &VecDeque<u32>, new| {
+            let index = list.iter().position(|&member| eligible(member))?;
+            Some(Place { member: list[index], new, index })
+        };
+        find(&self.new, true).or_else(|| find(&self.old, false))
+    }
+
+    /// How many turns a member must now pass to pay `deficit` off: one at a
+    /// time, but all at once if there is nobody else to take a turn.
+    fn rounds(&self, deficit: i64, quantum: i64) -> i64 {
+        if self.new.len() + self.old.len() == 1 { -deficit / quantum + 1 } else { 1 }
+    }
+
+    fn remove(&mut self, place: Place) {
+        if place.new {
+            self.new.remove(place.index)
+        } else {
+            self.old.remove(place.index)
+        };
+    }
+
+    fn move_to_old(&mut self, place: Place) {
+        self.remove(place);
+        self.old.push_back(place.member);
+    }
+}
+
+impl FqCodel {
+    pub(super) fn new(config: Config, perturbation: u32) -> Self {
+        Self {
+            config,
+            perturbation,
+            peers: Vec::new(),
+            flows: Vec::new(),
+            tins: Vec::new(),
+            stations: RoundRobin::default(),
+            packets: 0,
+            bytes: 0,
+        }
+    }
+
+    pub(super) fn enqueue(
+        &mut self,
+        peer: Address,
+        packet: Packet,
+        held: Held,
+        dropped: &mut Vec<Packet>,
+    ) {
+        let slot = slot_of(peer);
+        self.grow_to(slot);
+        let index = self.flow_of(slot, packet.flow_hash);
+        let tin = self.tin_of(slot);
+        let flow = &mut self.flows[index as usize];
+        if !flow.listed {
+            flow.listed = true;
+            flow.deficit_bytes = i64::from(self.config.quantum_bytes);
+            self.tins[tin].new.push_back(index);
+        }
+        flow.packets.push_back(packet);
+        flow.bytes += u64::from(packet.bytes);
+        self.packets += 1;
+        self.bytes += u64::from(packet.bytes);
+        let station = &mut self.peers[slot];
+        station.packets += 1;
+        if self.config.airtime && !station.listed {
+            station.listed = true;
+            self.stations.new.push_back(slot as u32);
+        }
+        while self.packets > 0
+            && (self.packets + held.packets > self.config.limit_packets
+                || self.bytes + held.bytes.as_u64() > self.config.memory_limit.as_u64())
+        {
+            self.drop_from_fattest(dropped);
+        }
+    }
+
+    pub(super) fn next_peer_where(
+        &mut self,
+        eligible: impl Fn(Address) -> bool,
+    ) -> Option<Address> {
+        if self.config.airtime {
+            self.head_station(|slot| eligible(peer_of(slot))).map(peer_of)
+        } else {
+            let flow = self.head_flow(0, |slot| eligible(peer_of(slot)))?;
+            Some(peer_of(self.flows[flow].slot))
+        }
+    }
+
+    pub(super) fn dequeue_for(
+        &mut self,
+        now: Instant,
+        peer: Address,
+        dropped: &mut Vec<Packet>,
+    ) -> Option<Packet> {
+        let flow = self.head_flow_for(peer)?;
+        self.take(flow, now, dropped)
+    }
+
+    pub(super) fn dequeue(
+        &mut self,
+        now: Instant,
+        dropped: &mut Vec<Packet>,
+    ) -> Option<(Address, Packet)> {
+        let peer = self.next_peer_where(|_| true)?;
+        self.dequeue_for(now, peer, dropped).map(|packet| (peer, packet))
+    }
+
+    pub(super) fn put_back(&mut self, peer: Address, packet: Packet) {
+        let slot = slot_of(peer);
+        let index = self.flow_of(slot, packet.flow_hash);
+        let tin = self.tin_of(slot);
+        let flow = &mut self.flows[index as usize];
+        flow.packets.push_front(packet);
+        flow.bytes += u64::from(packet.bytes);
+        flow.deficit_bytes += i64::from(packet.bytes);
+        if !flow.listed {
+            flow.listed = true;
+            self.tins[tin].new.push_front(index);
+        }
+        let station = &mut self.peers[slot];
+        station.packets += 1;
+        if self.config.airtime && !station.listed {
+            station.listed = true;
+            self.stations.new.push_front(slot as u32);
+        }
+        self.packets += 1;
+        self.bytes += u64::from(packet.bytes);
+    }
+
+    pub(super) fn peek_len_for(&mut self, peer: Address) -> Option<u16> {
+        let flow = self.head_flow_for(peer)?;
+        self.flows[flow].packets.front().map(|packet| packet.bytes)
+    }
+
+    pub(super) fn charge_airtime(&mut self, peer: Address, used: Duration) {
+        if self.config.airtime {
+            let slot = slot_of(peer);
+            self.grow_to(slot);
+            self.peers[slot].deficit_ns -= used.as_nanos() as i64;
+        }
+    }
+
+    pub(super) fn len_packets(&self) -> u32 {
+        self.packets
+    }
+
+    pub(super) fn len_bytes(&self) -> Bytes {
+        Bytes::new(self.bytes)
+    }
+
+    pub(super) fn len_packets_for(&self, peer: Address) -> u32 {
+        self.peers.get(slot_of(peer)).map_or(0, |station| station.packets)
+    }
+
+    fn grow_to(&mut self, slot: usize) {
+        if slot >= self.peers.len() {
+            self.peers.resize_with(slot + 1, || Peer {
+                buckets: Vec::new(),
+                packets: 0,
+                deficit_ns: AIRTIME_QUANTUM_NS,
+                listed: false,
+            });
+        }
+        let tin = self.tin_of(slot);
+        if tin >= self.tins.len() {
+            self.tins.resize_with(tin + 1, RoundRobin::default);
+        }
+    }
+
+    fn tin_of(&self, slot: usize) -> usize {
+        if self.config.airtime { slot } else { 0 }
+    }
+
+    /// The flow of a hash within a peer, made on first use.
+    fn flow_of(&mut self, slot: usize, hash: u32) -> u32 {
+        let bucket = bucket_of(hash, self.perturbation, self.config.flows);
+        let buckets = &mut self.peers[slot].buckets;
+        match buckets.binary_search_by_key(&bucket, |&(bucket, _)| bucket) {
+            Ok(at) => buckets[at].1,
+            Err(at) => {
+                let index = self.flows.len() as u32;
+                buckets.insert(at, (bucket, index));
+                self.flows.push(Flow {
+                    slot,
+                    packets: VecDeque::new(),
+                    bytes: 0,
+                    deficit_bytes: 0,
+                    listed: false,
+                    control: Control::new(),
+                });
+                index
+            }
+        }
+    }
+
+    /// The peer whose turn it is: it has packets and air time left.
+    fn head_station(&mut self, eligible: impl Fn(usize) -> bool) -> Option<usize> {
+        loop {
+            let place = self.stations.first_where(|slot| eligible(slot as usize))?;
+            let station = &mut self.peers[place.member as usize];
+            if station.deficit_ns <= 0 {
+                let rounds = self.stations.rounds(station.deficit_ns, AIRTIME_QUANTUM_NS);
+                station.deficit_ns += rounds * AIRTIME_QUANTUM_NS;
+                self.stations.move_to_old(place);
+            } else if station.packets > 0 {
+                return Some(place.member as usize);
+            } else if place.new {
+                self.stations.move_to_old(place);
+            } else {
+                station.listed = false;
+                self.stations.remove(place);
+            }
+        }
+    }
+
+    fn head_flow_for(&mut self, peer: Address) -> Option<usize> {
+        let slot = slot_of(peer);
+        if self.len_packets_for(peer) == 0 {
+            return None;
+        }
+        self.head_flow(self.tin_of(slot), |other| other == slot)
+    }
+
+    /// The flow whose turn it is (RFC 8290, 4.2): it has packets and a deficit left.
+    fn head_flow(&mut self, tin: usize, eligible: impl Fn(usize) -> bool) -> Option<usize> {
+        let (flows, tin) = (&mut self.flows, self.tins.get_mut(tin)?);
+        loop {
+            let place = tin.first_where(|flow| eligible(flows[flow as usize].slot))?;
+            let flow = &mut flows[place.member as usize];
+            if flow.deficit_bytes <= 0 {
+                let quantum = i64::from(self.config.quantum_bytes);
+                flow.deficit_bytes += tin.rounds(flow.deficit_bytes, quantum) * quantum;
+                tin.move_to_old(place);
+            } else if !flow.packets.is_empty() {
+                return Some(place.member as usize);
+            } else if place.new {
+                tin.move_to_old(place);
+            } else {
+                flow.listed = false;
+                tin.remove(place);
+            }
+        }
+    }
+
+    /// A packet of a flow that has some, through its CoDel. The last packet of
+    /// a flow is never dropped (the MTU exception), so there is one.
+    fn take(&mut self, index: usize, now: Instant, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        let flow = &mut self.flows[index];
+        let (packets, bytes) = (flow.packets.len(), flow.bytes);
+        let mut source = OfFlow { packets: &mut flow.packets, bytes: &mut flow.bytes };
+        let packet = flow.control.dequeue(now, &self.config.codel, &mut source, dropped)?;
+        flow.deficit_bytes -= i64::from(packet.bytes);
+        let taken = (packets - flow.packets.len()) as u32;
+        self.packets -= taken;
+        self.bytes -= bytes - flow.bytes;
+        self.peers[flow.slot].packets -= taken;
+        Some(packet)
+    }
+
+    /// Drops half the packets, but at most a batch, from the head of the flow
+    /// with the most bytes (RFC 8290, 4.1).
+    fn drop_from_fattest(&mut self, dropped: &mut Vec<Packet>) {
+        // Of equals the first, so that the choice does not depend on the search.
+        let Some(flow) = self.flows.iter_mut().reduce(|a, b| if b.bytes > a.bytes { b } else { a })
+        else {
+            return;
+        };
+        let count = flow.packets.len().div_ceil(2).min(DROP_BATCH_PACKETS);
+        for packet in flow.packets.drain(..count) {
+            flow.bytes -= u64::from(packet.bytes);
+            self.bytes -= u64::from(packet.bytes);
+            dropped.push(packet);
+        }
+        self.packets -= count as u32;
+        self.peers[flow.slot].packets -= count as u32;
+    }
+}
+
+struct OfFlow<'a> {
+    packets: &'a mut VecDeque<Packet>,
+    bytes: &'a mut u64,
+}
+
+impl Source for OfFlow<'_> {
+    fn pop(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        *self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+
+    fn bytes(&self) -> u64 {
+        *self.bytes
+    }
+}
+
+fn peer_of(slot: usize) -> Address {
+    match slot.checked_sub(1) {
+        None => Address::Group,
+        Some(station) => Address::Station(StationId(station as u16)),
+    }
+}
+
+/// Spreads the keyed hash (MurmurHash3's finaliser) evenly over `buckets`.
+pub(super) fn bucket_of(hash: u32, perturbation: u32, buckets: u16) -> u16 {
+    let mut h = hash ^ perturbation;
+    h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
+    h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
+    h ^= h >> 16;
+    ((u64::from(h) * u64::from(buckets)) >> 32) as u16
+}

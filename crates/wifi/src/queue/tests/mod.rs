@@ -1,0 +1,195 @@
+//! What every queue must do, whatever its discipline; each discipline beside a
+//! reference model in its own file.
+
+mod codel;
+mod drop_tail;
+mod fq_codel;
+
+use super::*;
+use crate::packet::StationId;
+use alloc::vec;
+use proptest::prelude::*;
+
+pub(super) fn peer(index: u8) -> Address {
+    match index {
+        0 => Address::Group,
+        n => Address::Station(StationId(u16::from(n) - 1)),
+    }
+}
+
+pub(super) fn packet(tag: u64, bytes: u16) -> Packet {
+    Packet::new(tag, bytes, Instant::ZERO)
+}
+
+fn any_config() -> impl Strategy<Value = QueueConfig> {
+    let limit = prop_oneof![
+        (1..40u32).prop_map(Limit::Packets),
+        (1500..40_000u64).prop_map(|b| Limit::Bytes(Bytes::new(b))),
+    ];
+    let (target, interval) = (Duration::from_millis(5), Duration::from_millis(20));
+    (0..3, limit, 1..40u32, any::<bool>(), any::<bool>(), 1..8u16).prop_map(
+        move |(which, limit, limit_packets, ecn, airtime, flows)| match which {
+            0 => QueueConfig::DropTail { limit },
+            1 => QueueConfig::CoDel { limit, target, interval, ecn },
+            _ => QueueConfig::FqCodel {
+                limit_packets,
+                memory_limit: Bytes::new(30_000),
+                flows,
+                quantum_bytes: 300,
+                target,
+                interval,
+                ecn,
+                airtime,
+            },
+        },
+    )
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Enqueue { peer: u8, bytes: u16, flow: u8, ecn: bool },
+    Dequeue { put_back: bool },
+    DequeueFor { peer: u8, put_back: bool },
+    Charge { peer: u8, micros: u64 },
+    Wait { micros: u64 },
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let enqueue = || {
+        (0..4u8, 40..3000u16, 0..4u8, any::<bool>())
+            .prop_map(|(peer, bytes, flow, ecn)| Step::Enqueue { peer, bytes, flow, ecn })
+    };
+    prop_oneof![
+        6 => enqueue(),
+        2 => any::<bool>().prop_map(|put_back| Step::Dequeue { put_back }),
+        2 => (0..4u8, any::<bool>())
+            .prop_map(|(peer, put_back)| Step::DequeueFor { peer, put_back }),
+        1 => (0..4u8, 0..5000u64).prop_map(|(peer, micros)| Step::Charge { peer, micros }),
+        2 => (0..8000u64).prop_map(|micros| Step::Wait { micros }),
+    ]
+}
+
+/// The packets a queue should hold, in order of arrival.
+struct Ledger(Vec<(Address, Packet)>);
+
+impl Ledger {
+    fn take(&mut self, tag: u64) -> (Address, Packet) {
+        let index = self.0.iter().position(|(_, p)| p.tag == tag);
+        self.0.remove(index.expect("the queue gave what it does not hold"))
+    }
+
+    /// `tag` is the oldest of its peer and flow.
+    fn is_first_of_flow(&self, tag: u64) -> bool {
+        let flow_of = |(peer, p): &(Address, Packet)| (*peer, p.flow_hash);
+        let entry = self.0.iter().find(|(_, p)| p.tag == tag).expect("held");
+        self.0.iter().find(|other| flow_of(other) == flow_of(entry)) == Some(entry)
+    }
+}
+
+proptest! {
+    /// What goes in comes out once, unharmed and in order, is dropped, or is still there.
+    #[test]
+    fn packets_are_conserved(
+        config in any_config(),
+        steps in prop::collection::vec(any_step(), 0..300),
+        held in 0..6u32,
+    ) {
+        let held = Held { packets: held, bytes: Bytes::new(u64::from(held) * 100) };
+        let mut queue = Queue::new(&config, 7);
+        let mut ledger = Ledger(vec![]);
+        let mut now = Instant::ZERO;
+        for (tag, step) in steps.into_iter().enumerate() {
+            let mut dropped = vec![];
+            let served = match step {
+                Step::Enqueue { peer: p, bytes, flow, ecn } => {
+                    let mut packet = packet(tag as u64, bytes);
+                    packet.flow_hash = u32::from(flow);
+                    packet.ecn_capable = ecn;
+                    queue.enqueue(now, peer(p), packet, held, &mut dropped);
+                    packet.arrived = now;
+                    ledger.0.push((peer(p), packet));
+                    let packets = queue.len_packets();
+                    let bytes = queue.len_bytes();
+                    match config {
+                        QueueConfig::DropTail { limit } | QueueConfig::CoDel { limit, .. } => {
+                            let within = match limit {
+                                Limit::Packets(n) => packets + held.packets <= n,
+                                Limit::Bytes(n) => bytes + held.bytes <= n,
+                            };
+                            prop_assert!(packets == 0 || within);
+                        }
+                        QueueConfig::FqCodel { limit_packets, memory_limit, .. } => {
+                            prop_assert!(packets == 0 || packets + held.packets <= limit_packets);
+                            prop_assert!(packets == 0 || bytes + held.bytes <= memory_limit);
+                        }
+                    }
+                    None
+                }
+                Step::Dequeue { put_back } => {
+                    let next = queue.next_peer();
+                    prop_assert_eq!(queue.next_peer(), next);
+                    let served = queue.dequeue(now, &mut dropped);
+                    prop_assert_eq!(served.is_some(), !ledger.0.is_empty());
+                    if dropped.is_empty() {
+                        prop_assert_eq!(served.map(|(peer, _)| peer), next);
+                    }
+                    served.map(|(peer, packet)| (peer, packet, put_back))
+                }
+                Step::DequeueFor { peer: p, put_back } => {
+                    let announced = queue.peek_len_for(peer(p));
+                    prop_assert_eq!(announced.is_some(), queue.len_packets_for(peer(p)) > 0);
+                    let served = queue.dequeue_for(now, peer(p), &mut dropped);
+                    if dropped.is_empty() {
+                        prop_assert_eq!(served.map(|packet| packet.bytes), announced);
+                    }
+                    served.map(|packet| (peer(p), packet, put_back))
+                }
+                Step::Charge { peer: p, micros } => {
+                    queue.charge_airtime(peer(p), Duration::from_micros(micros));
+                    None
+                }
+                Step::Wait { micros } => {
+                    now += Duration::from_micros(micros);
+                    None
+                }
+            };
+            for packet in dropped {
+                ledger.take(packet.tag);
+            }
+            if let Some((peer, mut packet, put_back)) = served {
+                prop_assert!(ledger.is_first_of_flow(packet.tag));
+                if put_back {
+                    queue.put_back(peer, packet);
+                    prop_assert_eq!(queue.peek_len_for(peer), Some(packet.bytes));
+                } else {
+                    let (expected_peer, expected) = ledger.take(packet.tag);
+                    packet.ecn_marked = false;
+                    prop_assert_eq!((peer, packet), (expected_peer, expected));
+                }
+            }
+            prop_assert_eq!(queue.len_packets() as usize, ledger.0.len());
+            let bytes: u64 = ledger.0.iter().map(|(_, p)| u64::from(p.bytes)).sum();
+            prop_assert_eq!(queue.len_bytes(), Bytes::new(bytes));
+            for p in 0..4 {
+                let count = ledger.0.iter().filter(|(q, _)| *q == peer(p)).count();
+                prop_assert_eq!(queue.len_packets_for(peer(p)) as usize, count);
+            }
+            prop_assert_eq!(queue.next_peer().is_none(), ledger.0.is_empty());
+        }
+    }
+}
+
+/// A dozing station is passed over and is served when it wakes.
+#[test]
+fn an_ineligible_peer_is_passed_over() {
+    let tail = QueueConfig::DropTail { limit: Limit::Packets(10) };
+    for config in [tail, QueueConfig::RFC_8289, QueueConfig::RFC_8290, QueueConfig::MAC80211] {
+        let mut queue = Queue::new(&config, 0);
+        for (tag, p) in [(0, 1), (1, 1), (2, 2)] {
+            queue.enqueue(Instant::ZERO, peer(p), packet(tag, 100), Held::NONE, &mut vec![]);
+        }
+        assert_eq!(queue.next_peer_where(|p| p != peer(1)), Some(peer(2)));
+        assert_eq!(queue.next_peer_where(|p| p == Address::Group), None);
+        assert_eq!(queue.next_peer(), Some(peer(1)));
+    }
+}
