@@ -1,0 +1,266 @@
+//! The summary of a run as one JSON document: what `run.json` holds and
+//! `--json` prints. Names carry units; a key that does not apply is absent,
+//! never null. Two runs of one scenario, seed and run number give the same
+//! bytes but for `wall_s`: maps are ordered by name, numbers are rounded to
+//! what an integer count of nanoseconds, bits or packets can tell.
+//! The doc comments here are the descriptions in the published JSON Schema.
+
+use crate::names::FlowKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The summary of one run of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunDocument {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Seed of the run's random numbers.
+    pub seed: u64,
+    /// Number of the run; runs of one seed differ in their random numbers.
+    pub run: u64,
+    /// Length of the run in seconds of the scenario's time.
+    pub duration_s: f64,
+    /// Seconds at the start that are left out of goodput, delays, round trips and windows.
+    pub warmup_s: f64,
+    /// Seconds that a clock on the wall showed.
+    pub wall_s: f64,
+    /// Version of lasthop that made the run.
+    pub version: String,
+    /// The flows by name.
+    pub flows: BTreeMap<String, FlowSummary>,
+    /// The Wi-Fi nodes by name.
+    pub nodes: BTreeMap<String, NodeSummary>,
+    /// The directions of the Wi-Fi links that carried data, as `sender->receiver`.
+    pub links: BTreeMap<String, LinkSummary>,
+    /// How well real time was kept; only of an emulated run.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub emulation: Option<EmulationSummary>,
+}
+
+/// One flow, in the direction from its sender to its receiver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowSummary {
+    /// Kind of traffic.
+    pub kind: FlowKind,
+    /// Payload delivered after the warm-up, while the flow was on, in Mb/s
+    /// (10^6 bits a second). Payload is what IP, UDP, ICMP or TCP carry; of a
+    /// TCP flow it is what the sender saw acknowledged.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub goodput_mbps: Option<f64>,
+    /// Round-trip times after the warm-up in ms: of echo requests, or of TCP
+    /// segments as the sender measured them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rtt_ms: Option<TimeSummary>,
+    /// From entering the network to leaving it, of the packets that arrived
+    /// after the warm-up, in ms.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub one_way_delay_ms: Option<TimeSummary>,
+    /// Congestion window after the warm-up in segments, over regular readings.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cwnd_packets: Option<WindowSummary>,
+    /// Packets that entered the network, over the whole run.
+    pub packets_sent: u64,
+    /// Packets that arrived, over the whole run.
+    pub packets_received: u64,
+    /// Packets that the network gave up, over the whole run. What is neither
+    /// received nor lost was on its way when the run ended.
+    pub packets_lost: u64,
+    /// The lost packets by reason; reasons that did not occur are absent.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub packets_lost_by_reason: BTreeMap<LossReason, u64>,
+    /// Segments that the TCP sender retransmitted, over the whole run.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub retransmissions: Option<u64>,
+    /// Where the one-way delay went, in ms a packet; the parts add up to its mean.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delay_parts_ms: Option<DelayPartsSummary>,
+}
+
+/// A distribution of times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TimeSummary {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95 % are at or below.
+    pub p95: f64,
+    /// 99 % are at or below.
+    pub p99: f64,
+    /// Greatest.
+    pub max: f64,
+}
+
+/// A distribution of counts: mean, 95th percentile, greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WindowSummary {
+    /// Mean.
+    pub mean: f64,
+    /// 95 % are at or below.
+    pub p95: u32,
+    /// Greatest.
+    pub max: u32,
+}
+
+/// A distribution of counts with its median.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CountSummary {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: u32,
+    /// 95 % are at or below.
+    pub p95: u32,
+    /// Greatest.
+    pub max: u32,
+}
+
+/// Why packets were lost.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum LossReason {
+    /// No room in a queue.
+    QueueFull,
+    /// Dropped by active queue management.
+    ActiveQueue,
+    /// The retry limit of a Wi-Fi sender was reached.
+    RetryLimit,
+    /// The lifetime of an MSDU was over.
+    Lifetime,
+    /// Lost on a wire.
+    WireLoss,
+    /// A group-addressed frame that the receiver could not decode.
+    GroupLoss,
+    /// Arrived behind the reorder window or twice.
+    Duplicate,
+}
+
+/// The parts of the mean one-way delay.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DelayPartsSummary {
+    /// Waiting behind other packets in the queues of the Wi-Fi hop.
+    pub queue: f64,
+    /// Waiting for the channel: AIFS, backoff, other stations, RTS/CTS.
+    pub contention: f64,
+    /// From the first PPDU that carried the packet to the one that got it across.
+    pub retries: f64,
+    /// Held in the recipient's reorder buffer.
+    pub reorder: f64,
+    /// In the PPDU that got the packet across.
+    pub air: f64,
+    /// On wires: queue, serialisation, propagation, jitter.
+    pub wire: f64,
+    /// In no other part (the processing time of hosts); absent when zero.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub other: Option<f64>,
+}
+
+/// One Wi-Fi node, over the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeSummary {
+    /// Packets in its Wi-Fi queues (driver queue and those in flight included), over time.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub queue_packets: Option<WindowSummary>,
+    /// Packets that found no room or were dropped by active queue management.
+    pub queue_drops: u64,
+    /// Share of the time in which it transmitted, 0 to 1.
+    pub airtime_fraction: f64,
+}
+
+/// One direction of a Wi-Fi link, over the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkSummary {
+    /// PHY rates of data PPDUs in Mb/s.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub data_rate_mbps: Option<RateSummary>,
+    /// Data PPDUs sent.
+    pub ppdus: u64,
+    /// Data MPDUs sent, retransmissions included.
+    pub mpdus: u64,
+    /// Data MPDUs in a PPDU.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub mpdus_per_ppdu: Option<CountSummary>,
+    /// Of the MPDUs sent, retransmissions.
+    pub mpdu_retries: u64,
+    /// MPDUs that were sent and not acknowledged in that exchange.
+    pub mpdus_failed: u64,
+    /// Share of the MPDUs sent that were not acknowledged in that exchange, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub mpdu_error_rate: Option<f64>,
+    /// MPDUs given up (retry limit or lifetime).
+    pub mpdus_lost: u64,
+    /// Data PPDUs that overlapped with another PPDU at the receiver.
+    pub collisions: u64,
+    /// RTS sent.
+    pub rts: u64,
+    /// Block Ack Requests sent.
+    pub block_ack_requests: u64,
+    /// Share of the time in which its data PPDUs were on the air, 0 to 1.
+    pub airtime_fraction: f64,
+}
+
+/// The rates of PPDUs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateSummary {
+    /// Mean over PPDUs.
+    pub mean: f64,
+    /// Lowest.
+    pub min: f64,
+    /// Highest.
+    pub max: f64,
+}
+
+/// How well an emulated run kept real time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EmulationSummary {
+    /// How long after its computed instant a packet was handed over, in us.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lateness_us: Option<LatenessSummary>,
+    /// More than 1 % of the deliveries were later than the scenario allows: do
+    /// not trust the delays.
+    pub late: bool,
+    /// Packets handed over.
+    pub deliveries: u64,
+}
+
+/// The distribution of lateness.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatenessSummary {
+    /// Median.
+    pub p50: f64,
+    /// 99 % are at or below.
+    pub p99: f64,
+    /// 99.9 % are at or below.
+    pub p99_9: f64,
+    /// Greatest.
+    pub max: f64,
+}
+
+impl RunDocument {
+    /// The document as indented JSON, with a newline at its end.
+    pub fn to_json(&self) -> String {
+        to_json(self)
+    }
+}
+
+/// The JSON Schema (2020-12) of a [`RunDocument`].
+pub fn run_schema() -> serde_json::Value {
+    schemars::schema_for!(RunDocument).to_value()
+}
+
+/// Any document as indented JSON, with a newline at its end.
+pub(crate) fn to_json(document: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(document)
+        .expect("a document has string keys and no fallible serializer");
+    text.push('\n');
+    text
+}
+
+/// `value` to `decimals` places.
+pub(crate) fn rounded(value: f64, decimals: i32) -> f64 {
+    let scale = 10f64.powi(decimals);
+    (value * scale).round() / scale
+}

@@ -1,0 +1,35 @@
+//! One record schema for simulated and emulated runs. The [`Recorder`] is a
+//! [`Sink`](lasthop_net::Sink): a driver tells it what happens, and it makes
+//!
+//! | what | where |
+//! |---|---|
+//! | the summary of a run | [`RunDocument`] (`run.json`, `--json`) |
+//! | the summary of several runs | [`RunSet`] |
+//! | the files of a run, whole or not at all | [`OutputDir`] |
+//! | what happens now | [`Snapshot`], for a live view |
+//!
+//! It knows no driver and no scenario: [`Names`] tells it what indices mean.
+
+#![forbid(unsafe_code)]
+
+mod document;
+mod histogram;
+mod names;
+mod output;
+mod recorder;
+mod run_set;
+mod snapshot;
+mod summary;
+mod tally;
+
+pub use document::{
+    CountSummary, DelayPartsSummary, EmulationSummary, FlowSummary, LatenessSummary, LinkSummary,
+    LossReason, NodeSummary, RateSummary, RunDocument, TimeSummary, WindowSummary, run_schema,
+};
+pub use histogram::Histogram;
+pub use names::{FlowKind, FlowName, Names, NodeName};
+pub use output::{OutputDir, OutputError, PartFile};
+pub use recorder::{Recorder, Recording};
+pub use run_set::{Estimate, FlowEstimates, RunSet, run_set_schema};
+pub use snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
+pub use summary::RunInfo;

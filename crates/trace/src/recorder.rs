@@ -1,0 +1,261 @@
+//! The sink that counts: per flow, node and link, in memory that does not
+//! depend on the length of the run; what is written to files leaves at once.
+//! [`Recorder::arrived`](Sink::arrived) is on the hot path of a simulator with
+//! 100 ns for a packet, so it does a dozen additions and one bin of a histogram.
+//!
+//! Only the forward direction of a flow is counted (packets that enter at the
+//! flow's `from` node): acknowledgements and echo replies are in the events,
+//! and in the round-trip times.
+
+use crate::document::LossReason;
+use crate::histogram::Histogram;
+use crate::names::Names;
+use crate::snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
+use crate::tally::{FlowTally, LinkTally, NodeTally};
+use lasthop_net::{FrameDirection, NodeId, Sink, TcpSample};
+use lasthop_units::{Bytes, Duration, Instant};
+use lasthop_wifi::event::{DropReason, Event, FrameKind, Ppdu};
+use lasthop_wifi::{Address, FlowId, Packet, StationId};
+use std::collections::BTreeMap;
+
+/// What a recorder is told at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// Time at the start that is left out of statistics.
+    pub warmup: Duration,
+    /// Length of the run; later events are not part of statistics.
+    pub duration: Duration,
+    /// Time between two rows of the series, and two snapshots.
+    pub interval: Duration,
+    /// Ask the cell for events even if no file needs them (a live view wants
+    /// the sizes of aggregates).
+    pub watch_air: bool,
+}
+
+/// Counts what happens, and hands on what goes into files.
+#[derive(Debug)]
+pub struct Recorder {
+    pub(crate) names: Names,
+    pub(crate) recording: Recording,
+    pub(crate) flows: Vec<FlowTally>,
+    pub(crate) lateness: Histogram,
+    nodes: Vec<NodeTally>,
+    links: BTreeMap<(StationId, StationId), LinkTally>,
+    next_tick: Instant,
+    totals: Vec<FlowTotals>,
+    snapshot: Snapshot,
+}
+
+/// A flow's counts at the last tick.
+#[derive(Clone, Copy, Debug, Default)]
+struct FlowTotals {
+    payload_bytes: u64,
+    sent: u64,
+    received: u64,
+    lost: u64,
+    delay_nanos: u64,
+    round_trips: u64,
+    round_trip_nanos: u64,
+}
+
+impl Recorder {
+    /// A recorder of a run that has not begun.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub fn new(names: Names, recording: Recording) -> Self {
+        assert!(!recording.interval.is_zero(), "the series interval is longer than zero");
+        let warmup = Instant::ZERO + recording.warmup;
+        let end = Instant::ZERO + recording.duration;
+        Self {
+            flows: names.flows.iter().map(|flow| FlowTally::new(flow, warmup, end)).collect(),
+            lateness: Histogram::default(),
+            nodes: vec![NodeTally::default(); names.nodes.len()],
+            links: BTreeMap::new(),
+            next_tick: Instant::ZERO + recording.interval,
+            totals: vec![FlowTotals::default(); names.flows.len()],
+            snapshot: Snapshot::default(),
+            names,
+            recording,
+        }
+    }
+
+    /// What the flows, nodes and stations are called.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The readings of the last whole interval; of no length before the first.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Instant) {
+        if now >= self.next_tick {
+            self.tick(now);
+        }
+    }
+
+    /// Closes every interval that ended at or before `now`.
+    #[cold]
+    fn tick(&mut self, now: Instant) {
+        while now >= self.next_tick {
+            let at = self.next_tick;
+            self.next_tick = at + self.recording.interval;
+            self.close_interval(at);
+        }
+    }
+
+    fn close_interval(&mut self, at: Instant) {
+        let snapshot = &mut self.snapshot;
+        snapshot.at = at;
+        snapshot.interval = self.recording.interval;
+        snapshot.flows.clear();
+        for (flow, before) in self.flows.iter().zip(&mut self.totals) {
+            let now = FlowTotals::of(flow);
+            snapshot.flows.push(now.since(before, flow));
+            *before = now;
+        }
+        snapshot.nodes.clear();
+        for (index, node) in self.nodes.iter_mut().enumerate() {
+            snapshot.nodes.push(NodeReading {
+                node: NodeId(index as u16),
+                queue_packets: node.queue_packets,
+                airtime: core::mem::take(&mut node.airtime),
+            });
+        }
+        snapshot.links.clear();
+        for (&(from, to), link) in &mut self.links {
+            if link.ppdus > 0 {
+                let LinkTally { ppdus, mpdus, mpdus_failed, rate } = *link;
+                snapshot.links.push(LinkReading { from, to, ppdus, mpdus, mpdus_failed, rate });
+                *link = LinkTally::new(rate);
+            }
+        }
+    }
+
+    /// The tally of the flow that `packet` is a forward packet of.
+    #[inline]
+    fn forward(&mut self, packet: &Packet) -> Option<&mut FlowTally> {
+        self.flows.get_mut(usize::from(packet.flow.0)).filter(|flow| flow.source == packet.source)
+    }
+
+    fn ppdu(&mut self, ppdu: &Ppdu) {
+        let node = self.names.stations.get(ppdu.transmitter.index());
+        if let Some(node) = node.and_then(|node| self.nodes.get_mut(node.index())) {
+            node.airtime += ppdu.end.saturating_since(ppdu.start);
+        }
+        if let Address::Station(receiver) = ppdu.receiver
+            && ppdu.frames.first().is_some_and(|frame| is_data(frame.kind))
+        {
+            self.links
+                .entry((ppdu.transmitter, receiver))
+                .or_insert_with(|| LinkTally::new(ppdu.rate))
+                .add(ppdu);
+        }
+    }
+}
+
+impl Sink for Recorder {
+    fn wants_events(&self) -> bool {
+        self.recording.watch_air
+    }
+
+    fn sent(&mut self, now: Instant, packet: &Packet) {
+        self.advance(now);
+        if let Some(flow) = self.forward(packet) {
+            flow.sent += 1;
+        }
+    }
+
+    fn arrived(&mut self, now: Instant, _node: NodeId, packet: &Packet) {
+        self.advance(now);
+        if let Some(flow) = self.forward(packet) {
+            flow.arrived(now, packet);
+        }
+    }
+
+    fn dropped(&mut self, now: Instant, _node: NodeId, packet: &Packet, reason: DropReason) {
+        self.advance(now);
+        if let Some(flow) = self.forward(packet) {
+            flow.losses[LossReason::from(reason).index()] += 1;
+        }
+    }
+
+    fn event(&mut self, event: &Event, _payload: &dyn Fn(u64) -> Option<Vec<u8>>) {
+        if let Event::Ppdu(ppdu) = event {
+            self.advance(ppdu.end);
+            self.ppdu(ppdu);
+        }
+    }
+
+    fn round_trip(&mut self, now: Instant, flow: FlowId, rtt: Duration) {
+        self.advance(now);
+        if let Some(flow) = self.flows.get_mut(usize::from(flow.0)) {
+            flow.round_trip(now, rtt);
+        }
+    }
+
+    fn tcp(&mut self, now: Instant, flow: FlowId, sample: &TcpSample) {
+        self.advance(now);
+        if let Some(flow) = self.flows.get_mut(usize::from(flow.0)) {
+            flow.tcp(now, sample);
+        }
+    }
+
+    fn queue(&mut self, now: Instant, node: NodeId, packets: u32) {
+        self.advance(now);
+        if let Some(node) = self.nodes.get_mut(node.index()) {
+            node.queue_packets = Some(packets);
+        }
+    }
+
+    fn frame(&mut self, now: Instant, _node: NodeId, _direction: FrameDirection, _bytes: &[u8]) {
+        self.advance(now);
+    }
+
+    fn lateness(&mut self, now: Instant, late: Duration) {
+        self.advance(now);
+        self.lateness.add(late.as_nanos());
+    }
+}
+
+impl FlowTotals {
+    fn of(flow: &FlowTally) -> Self {
+        Self {
+            payload_bytes: flow.payload_bytes,
+            sent: flow.sent,
+            received: flow.received,
+            lost: flow.lost(),
+            delay_nanos: flow.delay_nanos,
+            round_trips: flow.round_trips_all,
+            round_trip_nanos: flow.round_trip_nanos,
+        }
+    }
+
+    fn since(&self, before: &Self, flow: &FlowTally) -> FlowReading {
+        let received = self.received - before.received;
+        let round_trips = self.round_trips - before.round_trips;
+        let tcp = flow.tcp.as_ref().map(|tcp| &tcp.latest);
+        FlowReading {
+            payload: Bytes::new(self.payload_bytes - before.payload_bytes),
+            sent: self.sent - before.sent,
+            received,
+            lost: self.lost - before.lost,
+            delay: mean(self.delay_nanos - before.delay_nanos, received),
+            rtt: mean(self.round_trip_nanos - before.round_trip_nanos, round_trips),
+            cwnd_packets: tcp.map(|tcp| tcp.cwnd_packets),
+            smoothed_rtt: tcp.map(|tcp| tcp.smoothed_rtt).filter(|rtt| !rtt.is_zero()),
+        }
+    }
+}
+
+fn mean(nanos: u64, count: u64) -> Option<Duration> {
+    nanos.checked_div(count).map(Duration::from_nanos)
+}
+
+/// Frames that carry an MSDU.
+pub(crate) fn is_data(kind: FrameKind) -> bool {
+    matches!(kind, FrameKind::Data | FrameKind::QosData { .. })
+}

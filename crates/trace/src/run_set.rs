@@ -1,0 +1,174 @@
+//! Several runs of one scenario, with the mean of what they say and how sure it
+//! is: a 95 % confidence interval from Student's distribution. It holds for
+//! independent runs; the packets of one run are not independent, so no interval
+//! is given for a single one.
+
+use crate::document::{FlowSummary, RunDocument, rounded, to_json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Several runs of one scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunSet {
+    /// Over all runs, by flow.
+    pub summary: BTreeMap<String, FlowEstimates>,
+    /// The runs in order of their number.
+    pub runs: Vec<RunDocument>,
+}
+
+/// One flow over several runs; a key is absent if no run has that value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowEstimates {
+    /// Goodput in Mb/s.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub goodput_mbps: Option<Estimate>,
+    /// Mean round-trip time in ms.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rtt_mean_ms: Option<Estimate>,
+    /// 95th percentile of the round-trip time in ms.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rtt_p95_ms: Option<Estimate>,
+    /// Mean one-way delay in ms.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub one_way_delay_mean_ms: Option<Estimate>,
+    /// 95th percentile of the one-way delay in ms.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub one_way_delay_p95_ms: Option<Estimate>,
+    /// Share of the packets sent that were lost, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub loss_fraction: Option<Estimate>,
+}
+
+/// What several runs say about one value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Estimate {
+    /// Mean of the runs.
+    pub mean: f64,
+    /// Half the width of the 95 % confidence interval of the mean; absent for a single run.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ci95: Option<f64>,
+    /// Least.
+    pub min: f64,
+    /// Greatest.
+    pub max: f64,
+    /// How many runs have the value.
+    pub runs: u32,
+}
+
+impl RunSet {
+    /// The set of `runs`.
+    pub fn new(mut runs: Vec<RunDocument>) -> Self {
+        runs.sort_by_key(|run| run.run);
+        let names = runs.iter().flat_map(|run| run.flows.keys().cloned());
+        let summary = names
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .map(|name| {
+                let estimates =
+                    FlowEstimates::of(runs.iter().filter_map(|run| run.flows.get(&name)));
+                (name, estimates)
+            })
+            .collect();
+        Self { summary, runs }
+    }
+
+    /// The document as indented JSON, with a newline at its end.
+    pub fn to_json(&self) -> String {
+        to_json(self)
+    }
+}
+
+/// The JSON Schema (2020-12) of a [`RunSet`].
+pub fn run_set_schema() -> serde_json::Value {
+    schemars::schema_for!(RunSet).to_value()
+}
+
+impl FlowEstimates {
+    fn of<'a>(flows: impl Iterator<Item = &'a FlowSummary> + Clone) -> Self {
+        let estimate = |value: fn(&FlowSummary) -> Option<f64>| {
+            Estimate::of(&flows.clone().filter_map(value).collect::<Vec<_>>())
+        };
+        Self {
+            goodput_mbps: estimate(|flow| flow.goodput_mbps),
+            rtt_mean_ms: estimate(|flow| Some(flow.rtt_ms?.mean)),
+            rtt_p95_ms: estimate(|flow| Some(flow.rtt_ms?.p95)),
+            one_way_delay_mean_ms: estimate(|flow| Some(flow.one_way_delay_ms?.mean)),
+            one_way_delay_p95_ms: estimate(|flow| Some(flow.one_way_delay_ms?.p95)),
+            loss_fraction: estimate(|flow| {
+                (flow.packets_sent > 0).then(|| flow.packets_lost as f64 / flow.packets_sent as f64)
+            }),
+        }
+    }
+}
+
+impl Estimate {
+    /// The estimate from the values of independent runs; `None` without any.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        if values.is_empty() {
+            return None;
+        }
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let ci95 = (values.len() > 1).then(|| {
+            let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+            let deviation = (squares / (n - 1.0)).sqrt();
+            rounded(student_t_97_5(values.len() - 1) * deviation / n.sqrt(), 6)
+        });
+        Some(Self {
+            mean: rounded(mean, 6),
+            ci95,
+            min: values.iter().copied().fold(f64::INFINITY, f64::min),
+            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            runs: values.len() as u32,
+        })
+    }
+}
+
+/// The 97.5 % point of Student's distribution with 1 to 30 degrees of freedom.
+const STUDENT_T_97_5: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
+    2.052, 2.048, 2.045, 2.042,
+];
+
+/// Beyond the table: the normal point and the first term of its expansion in
+/// 1/degrees, right to three places from 30 on.
+fn student_t_97_5(degrees: usize) -> f64 {
+    const NORMAL: f64 = 1.959_964;
+    STUDENT_T_97_5
+        .get(degrees - 1)
+        .copied()
+        .unwrap_or_else(|| NORMAL + (NORMAL.powi(3) + NORMAL) / (4.0 * degrees as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_is_that_of_a_textbook() {
+        // Ten values with mean 10 and deviation 2: 10 +- 2.262 * 2 / sqrt(10).
+        let spread = (4.0f64 * 9.0 / 10.0).sqrt();
+        let values: Vec<f64> =
+            (0..10).map(|i| if i % 2 == 0 { 10.0 + spread } else { 10.0 - spread }).collect();
+        let estimate = Estimate::of(&values).expect("ten values");
+        assert!((estimate.mean - 10.0).abs() < 1e-9);
+        assert!((estimate.ci95.expect("more than one") - 2.262 * 2.0 / 10f64.sqrt()).abs() < 1e-4);
+    }
+
+    #[test]
+    fn one_run_is_not_sure_of_anything() {
+        let estimate = Estimate::of(&[3.0]).expect("one value");
+        assert_eq!((estimate.mean, estimate.ci95, estimate.runs), (3.0, None, 1));
+        assert_eq!(Estimate::of(&[]), None);
+    }
+
+    #[test]
+    fn beyond_the_table_it_goes_on() {
+        // Tables give 2.021 for 40, 2.000 for 60 and 1.980 for 120 degrees of freedom.
+        for (degrees, point) in [(40, 2.021), (60, 2.000), (120, 1.980)] {
+            assert!((student_t_97_5(degrees) - point).abs() < 2e-3, "{degrees}");
+        }
+    }
+}

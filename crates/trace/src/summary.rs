@@ -1,0 +1,212 @@
+//! From counts to the [`RunDocument`]. Every number is computed here once, from
+//! whole numbers, and rounded to what they can tell: milliseconds and Mb/s to
+//! six places (nanoseconds, bits a second).
+
+use crate::document::{
+    CountSummary, DelayPartsSummary, EmulationSummary, FlowSummary, LatenessSummary, LinkSummary,
+    LossReason, NodeSummary, RateSummary, RunDocument, TimeSummary, WindowSummary, rounded,
+};
+use crate::histogram::Histogram;
+use crate::names::FlowName;
+use crate::output::OutputError;
+use crate::recorder::Recorder;
+use crate::tally::FlowTally;
+use lasthop_units::{Duration, Instant};
+use lasthop_wifi::phy::Rate;
+use lasthop_wifi::stats::{Levels, LinkStats, StationStats};
+
+/// What a recorder cannot know about the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunInfo {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Seed.
+    pub seed: u64,
+    /// Number of the run.
+    pub run: u64,
+    /// How long the run was; less than planned if it was stopped.
+    pub duration: Duration,
+    /// What a clock on the wall showed, in seconds.
+    pub wall_s: f64,
+    /// The run was emulated; deliveries later than this are late.
+    pub lateness_max: Option<Duration>,
+}
+
+impl Recorder {
+    /// Ends the recording: the summary of the run. `stations` and `links` are
+    /// what the network counted over the whole run, with the names of their nodes.
+    ///
+    /// # Errors
+    /// If a file could not be written, now or earlier.
+    pub fn finish(
+        self,
+        info: &RunInfo,
+        stations: &[(String, StationStats)],
+        links: &[(String, String, LinkStats)],
+    ) -> Result<RunDocument, OutputError> {
+        let flows = self.names.flows.iter().zip(&self.flows);
+        Ok(RunDocument {
+            scenario: info.scenario.clone(),
+            seed: info.seed,
+            run: info.run,
+            duration_s: info.duration.as_secs_f64(),
+            warmup_s: self.recording.warmup.as_secs_f64(),
+            wall_s: rounded(info.wall_s, 6),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            flows: flows
+                .map(|(name, tally)| (name.name.clone(), flow(name, tally, info.duration)))
+                .collect(),
+            nodes: stations
+                .iter()
+                .map(|(name, stats)| (name.clone(), node(stats, info.duration)))
+                .collect(),
+            links: links
+                .iter()
+                .filter(|(_, _, stats)| stats.ppdus > 0)
+                .map(|(from, to, stats)| (format!("{from}->{to}"), link(stats, info.duration)))
+                .collect(),
+            emulation: info.lateness_max.map(|limit| emulation(&self.lateness, limit)),
+        })
+    }
+}
+
+fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
+    let end = tally.until.min(Instant::ZERO + duration);
+    let goodput = match &tally.tcp {
+        Some(tcp) => mbps(tcp.last.1.saturating_sub(tcp.base.1), tcp.last.0 - tcp.base.0),
+        None => mbps(tally.payload_bytes_measured, end.saturating_since(tally.from)),
+    };
+    let tcp = tally.tcp.as_ref();
+    FlowSummary {
+        kind: name.kind,
+        goodput_mbps: goodput,
+        rtt_ms: time_ms(&tally.round_trips)
+            .or_else(|| tcp.and_then(|tcp| time_ms(&tcp.round_trips))),
+        one_way_delay_ms: time_ms(&tally.delays),
+        cwnd_packets: tcp.and_then(|tcp| window(&tcp.cwnd_packets)),
+        packets_sent: tally.sent,
+        packets_received: tally.received,
+        packets_lost: tally.lost(),
+        packets_lost_by_reason: LossReason::ALL
+            .into_iter()
+            .map(|reason| (reason, tally.losses[reason.index()]))
+            .filter(|&(_, count)| count > 0)
+            .collect(),
+        retransmissions: tcp.map(|tcp| tcp.latest.retransmissions),
+        delay_parts_ms: delay_parts(tally),
+    }
+}
+
+fn delay_parts(tally: &FlowTally) -> Option<DelayPartsSummary> {
+    let count = tally.delays.count();
+    let ms = |nanos: u64| rounded(nanos as f64 / count as f64 / 1e6, 6);
+    let parts = &tally.parts;
+    // No part of a packet's way is counted twice, so this difference is not negative.
+    let other = tally.delays.sum().saturating_sub(u128::from(parts.total())) as u64;
+    (count > 0).then(|| DelayPartsSummary {
+        queue: ms(parts.queue),
+        contention: ms(parts.contention),
+        retries: ms(parts.retries),
+        reorder: ms(parts.reorder),
+        air: ms(parts.air),
+        wire: ms(parts.wire),
+        other: (other > 0).then(|| ms(other)),
+    })
+}
+
+fn node(stats: &StationStats, duration: Duration) -> NodeSummary {
+    NodeSummary {
+        queue_packets: window(&stats.queue_packets),
+        queue_drops: stats.queue_drops,
+        airtime_fraction: fraction(stats.airtime.as_nanos(), duration.as_nanos()).unwrap_or(0.0),
+    }
+}
+
+fn link(stats: &LinkStats, duration: Duration) -> LinkSummary {
+    LinkSummary {
+        data_rate_mbps: rates(&stats.ppdus_by_rate),
+        ppdus: stats.ppdus,
+        mpdus: stats.mpdus,
+        mpdus_per_ppdu: count(&stats.mpdus_per_ppdu),
+        mpdu_retries: stats.mpdu_retries,
+        mpdus_failed: stats.mpdus_failed,
+        mpdu_error_rate: fraction(stats.mpdus_failed, stats.mpdus),
+        mpdus_lost: stats.mpdus_lost,
+        collisions: stats.collisions,
+        rts: stats.rts,
+        block_ack_requests: stats.block_ack_requests,
+        airtime_fraction: fraction(stats.data_airtime.as_nanos(), duration.as_nanos())
+            .unwrap_or(0.0),
+    }
+}
+
+fn rates(ppdus_by_rate: &[(Rate, u64)]) -> Option<RateSummary> {
+    let rates = || ppdus_by_rate.iter().map(|(rate, _)| rate.bitrate());
+    let ppdus: u64 = ppdus_by_rate.iter().map(|(_, ppdus)| ppdus).sum();
+    let bps: u128 = ppdus_by_rate
+        .iter()
+        .map(|(rate, ppdus)| u128::from(rate.bitrate().as_bps()) * u128::from(*ppdus))
+        .sum();
+    Some(RateSummary {
+        mean: rounded(bps as f64 / ppdus as f64 / 1e6, 6),
+        min: rates().min()?.as_mbps_f64(),
+        max: rates().max()?.as_mbps_f64(),
+    })
+}
+
+fn emulation(lateness: &Histogram, limit: Duration) -> EmulationSummary {
+    let us = |nanos: u64| rounded(nanos as f64 / 1e3, 3);
+    let at = |q| lateness.quantile(q).map(us);
+    EmulationSummary {
+        lateness_us: (|| {
+            Some(LatenessSummary {
+                p50: at(0.5)?,
+                p99: at(0.99)?,
+                p99_9: at(0.999)?,
+                max: us(lateness.max()?),
+            })
+        })(),
+        late: lateness.quantile(0.99).is_some_and(|p99| p99 > limit.as_nanos()),
+        deliveries: lateness.count(),
+    }
+}
+
+fn time_ms(histogram: &Histogram) -> Option<TimeSummary> {
+    let ms = |nanos: u64| rounded(nanos as f64 / 1e6, 6);
+    Some(TimeSummary {
+        mean: rounded(histogram.mean()? / 1e6, 6),
+        p50: ms(histogram.quantile(0.5)?),
+        p95: ms(histogram.quantile(0.95)?),
+        p99: ms(histogram.quantile(0.99)?),
+        max: ms(histogram.max()?),
+    })
+}
+
+fn window(levels: &Levels) -> Option<WindowSummary> {
+    Some(WindowSummary {
+        mean: rounded(levels.mean()?, 6),
+        p95: levels.quantile(0.95)?,
+        max: levels.max()?,
+    })
+}
+
+fn count(levels: &Levels) -> Option<CountSummary> {
+    Some(CountSummary {
+        mean: rounded(levels.mean()?, 6),
+        p50: levels.quantile(0.5)?,
+        p95: levels.quantile(0.95)?,
+        max: levels.max()?,
+    })
+}
+
+fn mbps(bytes: u64, time: Duration) -> Option<f64> {
+    let nanos = time.as_nanos();
+    (nanos > 0).then(|| rounded(bytes as f64 * 8e3 / nanos as f64, 6))
+}
+
+fn fraction(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| rounded(part as f64 / whole as f64, 9))
+}
+
+#[cfg(test)]
+mod tests;

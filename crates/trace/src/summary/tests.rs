@@ -1,0 +1,252 @@
+use crate::*;
+use lasthop_net::{NodeId, Sink, TcpSample};
+use lasthop_units::{Duration, Instant, MacAddr};
+use lasthop_wifi::event::DropReason;
+use lasthop_wifi::phy::{DsssRate, Preamble, Rate};
+use lasthop_wifi::stats::{LinkStats, StationStats};
+use lasthop_wifi::{DelayParts, FlowId, Packet};
+
+fn names(kinds: &[FlowKind]) -> Names {
+    let node = |index, name: &str| NodeName { name: name.into(), address: MacAddr::local(index) };
+    Names {
+        nodes: vec![node(0, "ap"), node(1, "sta")],
+        stations: vec![NodeId(0), NodeId(1)],
+        access_point: Some(lasthop_wifi::StationId(0)),
+        flows: kinds
+            .iter()
+            .map(|&kind| FlowName {
+                name: kind.as_str().into(),
+                kind,
+                from: NodeId(1),
+                to: NodeId(0),
+                start: Instant::ZERO,
+                stop: None,
+            })
+            .collect(),
+    }
+}
+
+fn recorder(kinds: &[FlowKind]) -> Recorder {
+    let recording = Recording {
+        warmup: Duration::from_secs(1),
+        duration: Duration::from_secs(3),
+        interval: Duration::from_millis(100),
+        watch_air: false,
+    };
+    Recorder::new(names(kinds), recording)
+}
+
+fn info() -> RunInfo {
+    RunInfo {
+        scenario: "test".into(),
+        seed: 7,
+        run: 0,
+        duration: Duration::from_secs(3),
+        wall_s: 0.25,
+        lateness_max: None,
+    }
+}
+
+fn packet(now: Instant, delay: Duration) -> Packet {
+    let mut packet = Packet::new(0, 1_028, Instant::from_nanos(now.as_nanos() - delay.as_nanos()));
+    packet.flow = FlowId(0);
+    packet.source = 1;
+    packet
+}
+
+/// A packet a millisecond for three seconds; every delay its index in us.
+fn three_seconds(recorder: &mut Recorder) {
+    for index in 1..3_000u64 {
+        let now = Instant::ZERO + Duration::from_millis(index);
+        let delay = Duration::from_micros(index);
+        let mut packet = packet(now, delay);
+        recorder.sent(packet.created, &packet);
+        let fifth = delay / 5;
+        packet.parts = DelayParts {
+            queue: fifth,
+            contention: fifth,
+            retries: fifth,
+            air: fifth,
+            reorder: Duration::ZERO,
+            wire: delay - fifth * 4,
+        };
+        if index % 10 == 0 {
+            recorder.dropped(now, NodeId(1), &packet, DropReason::RetryLimit);
+        } else {
+            recorder.arrived(now, NodeId(0), &packet);
+        }
+        // What goes the other way is not the flow's data.
+        packet.source = 0;
+        recorder.arrived(now, NodeId(1), &packet);
+    }
+}
+
+#[test]
+fn goodput_counts_payload_after_the_warm_up() {
+    let mut recorder = recorder(&[FlowKind::Udp]);
+    three_seconds(&mut recorder);
+    let document = recorder.finish(&info(), &[], &[]).expect("no files");
+    let flow = &document.flows["udp"];
+    // 1 800 packets of 1 000 bytes in 2 s.
+    assert_eq!(flow.goodput_mbps, Some(7.2));
+    assert_eq!((flow.packets_sent, flow.packets_received, flow.packets_lost), (2_999, 2_700, 299));
+    assert_eq!(flow.packets_lost_by_reason.get(&LossReason::RetryLimit), Some(&299));
+    let delay = flow.one_way_delay_ms.expect("packets arrived");
+    // Indices 1 000 to 2 999 without multiples of ten: mean 2 000, all but exactly.
+    assert!((delay.mean - 2.0).abs() < 0.001, "{delay:?}");
+    assert!((delay.p50 - 2.0).abs() < 0.002, "{delay:?}");
+    assert!((delay.p95 - 2.9).abs() < 0.003, "{delay:?}");
+    assert_eq!(delay.max, 2.999);
+}
+
+#[test]
+fn the_parts_add_up_to_the_mean_delay() {
+    let mut recorder = recorder(&[FlowKind::Udp]);
+    three_seconds(&mut recorder);
+    let document = recorder.finish(&info(), &[], &[]).expect("no files");
+    let flow = &document.flows["udp"];
+    let parts = flow.delay_parts_ms.expect("packets arrived");
+    let sum =
+        parts.queue + parts.contention + parts.retries + parts.reorder + parts.air + parts.wire;
+    assert!((sum - flow.one_way_delay_ms.expect("as above").mean).abs() < 6e-6);
+    assert_eq!(parts.other, None);
+}
+
+#[test]
+fn time_in_no_part_is_not_hidden() {
+    let mut recorder = recorder(&[FlowKind::Udp]);
+    let now = Instant::ZERO + Duration::from_secs(2);
+    let mut packet = packet(now, Duration::from_millis(5));
+    packet.parts.queue = Duration::from_millis(3);
+    recorder.arrived(now, NodeId(0), &packet);
+    let document = recorder.finish(&info(), &[], &[]).expect("no files");
+    let parts = document.flows["udp"].delay_parts_ms.expect("a packet arrived");
+    assert_eq!((parts.queue, parts.other), (3.0, Some(2.0)));
+}
+
+#[test]
+fn tcp_goodput_is_what_the_sender_saw_acknowledged() {
+    let mut recorder = recorder(&[FlowKind::Tcp]);
+    for tenth in 0..=30u64 {
+        let now = Instant::ZERO + Duration::from_millis(100 * tenth);
+        let sample = TcpSample {
+            cwnd_packets: 10 + tenth as u32,
+            smoothed_rtt: Duration::from_millis(20),
+            latest_rtt: Duration::from_millis(10 + tenth),
+            retransmissions: tenth / 10,
+            bytes_acked: tenth * tenth * 10_000,
+            bytes_in_flight: 0,
+        };
+        recorder.tcp(now, FlowId(0), &sample);
+    }
+    let document = recorder.finish(&info(), &[], &[]).expect("no files");
+    let flow = &document.flows["tcp"];
+    // (30^2 - 10^2) * 10 kB in 2 s.
+    assert_eq!(flow.goodput_mbps, Some(32.0));
+    assert_eq!(flow.retransmissions, Some(3));
+    let window = flow.cwnd_packets.expect("it was read");
+    assert_eq!((window.mean, window.max), (30.5, 40));
+    assert_eq!(flow.rtt_ms.expect("it was read").max, 40.0);
+}
+
+#[test]
+fn keys_that_do_not_apply_are_absent() {
+    let mut recorder = recorder(&[FlowKind::Udp]);
+    three_seconds(&mut recorder);
+    let json = recorder.finish(&info(), &[], &[]).expect("no files").to_json();
+    for absent in ["rtt_ms", "cwnd_packets", "retransmissions", "emulation", "null"] {
+        assert!(!json.contains(absent), "{absent}: {json}");
+    }
+}
+
+#[test]
+fn two_runs_give_the_same_bytes() {
+    let json = |wall_s| {
+        let mut recorder = recorder(&[FlowKind::Udp, FlowKind::Ping]);
+        three_seconds(&mut recorder);
+        recorder.round_trip(
+            Instant::ZERO + Duration::from_secs(2),
+            FlowId(1),
+            Duration::from_millis(3),
+        );
+        recorder.finish(&RunInfo { wall_s, ..info() }, &[], &[]).expect("no files").to_json()
+    };
+    assert_eq!(json(0.5), json(0.5));
+    let without_wall = |text: String| {
+        text.lines().filter(|line| !line.contains("wall_s")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(without_wall(json(0.5)), without_wall(json(1.5)));
+}
+
+#[test]
+fn nodes_and_links_are_what_the_machines_counted() {
+    let mut station = StationStats {
+        queue_drops: 4,
+        airtime: Duration::from_millis(1_500),
+        ..Default::default()
+    };
+    station.queue_packets.add(3, 2_000_000_000);
+    station.queue_packets.add(9, 1_000_000_000);
+    let mut link = LinkStats { ppdus: 3, mpdus: 10, mpdus_failed: 1, ..Default::default() };
+    link.mpdus_per_ppdu.add(1, 1);
+    link.mpdus_per_ppdu.add(8, 2);
+    for rate in [DsssRate::Mbps11, DsssRate::Mbps11, DsssRate::Mbps5_5] {
+        link.count_rate(Rate::Dsss { rate, preamble: Preamble::Long });
+    }
+    let document = recorder(&[])
+        .finish(
+            &info(),
+            &[("sta".into(), station)],
+            &[("sta".into(), "ap".into(), link), ("ap".into(), "sta".into(), LinkStats::default())],
+        )
+        .expect("no files");
+    let node = &document.nodes["sta"];
+    assert_eq!((node.queue_drops, node.airtime_fraction), (4, 0.5));
+    assert_eq!(
+        node.queue_packets.map(|queue| (queue.mean, queue.p95, queue.max)),
+        Some((5.0, 9, 9))
+    );
+    assert_eq!(document.links.len(), 1);
+    let link = &document.links["sta->ap"];
+    assert_eq!(link.mpdu_error_rate, Some(0.1));
+    let rate = link.data_rate_mbps.expect("PPDUs were sent");
+    assert_eq!((rate.mean, rate.min, rate.max), (9.166_667, 5.5, 11.0));
+    assert_eq!(link.mpdus_per_ppdu.map(|count| (count.p50, count.max)), Some((8, 8)));
+}
+
+#[test]
+fn lateness_is_reported_and_judged() {
+    let mut recorder = recorder(&[]);
+    for us in 1..=1_000u64 {
+        recorder.lateness(Instant::from_nanos(us), Duration::from_micros(us));
+    }
+    let limited = |limit| RunInfo { lateness_max: Some(Duration::from_micros(limit)), ..info() };
+    let document = recorder.finish(&limited(995), &[], &[]).expect("no files");
+    let emulation = document.emulation.expect("it was emulated");
+    assert_eq!((emulation.deliveries, emulation.late), (1_000, false));
+    let lateness = emulation.lateness_us.expect("there were deliveries");
+    assert!((lateness.p99 - 990.0).abs() < 1.0 && lateness.max == 1_000.0, "{lateness:?}");
+}
+
+#[test]
+fn a_snapshot_is_of_the_last_interval() {
+    let mut recorder = recorder(&[FlowKind::Udp]);
+    three_seconds(&mut recorder);
+    let snapshot = recorder.snapshot();
+    assert_eq!(snapshot.at, Instant::ZERO + Duration::from_millis(2_900));
+    let flow = &snapshot.flows[0];
+    assert_eq!((flow.received, flow.lost), (90, 10));
+    // 90 packets of 1 000 bytes in 100 ms.
+    assert!((snapshot.throughput_mbps(flow) - 7.2).abs() < 1e-12);
+}
+
+#[test]
+fn the_schema_describes_every_key() {
+    let schema = run_schema();
+    let text = schema.to_string();
+    for key in ["goodput_mbps", "one_way_delay_ms", "queue_packets", "mpdus_per_ppdu", "p99_9"] {
+        assert!(text.contains(key), "{key}");
+    }
+    let described = &schema["$defs"]["FlowSummary"]["properties"]["goodput_mbps"]["description"];
+    assert!(described.as_str().is_some_and(|text| text.contains("Mb/s")), "{described}");
+}

@@ -1,0 +1,224 @@
+//! What the recorder counts for a flow, a node and a link. Sums are whole
+//! numbers and only grow; an interval's reading is the difference of two.
+
+use crate::document::LossReason;
+use crate::histogram::Histogram;
+use crate::names::FlowName;
+use lasthop_net::TcpSample;
+use lasthop_units::{Duration, Instant};
+use lasthop_wifi::event::{DropReason, Ppdu};
+use lasthop_wifi::phy::Rate;
+use lasthop_wifi::stats::Levels;
+use lasthop_wifi::{DelayParts, Packet};
+
+/// One flow, in its forward direction.
+#[derive(Debug)]
+pub(crate) struct FlowTally {
+    /// The node where forward packets enter the network.
+    pub(crate) source: u16,
+    header_bytes: u16,
+    /// Statistics are of what happens from here ..
+    pub(crate) from: Instant,
+    /// .. to here.
+    pub(crate) until: Instant,
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
+    pub(crate) losses: [u64; LossReason::ALL.len()],
+    /// Payload that arrived, over the whole run.
+    pub(crate) payload_bytes: u64,
+    /// Delay of all packets that arrived, over the whole run.
+    pub(crate) delay_nanos: u64,
+    /// Payload that arrived between `from` and `until`.
+    pub(crate) payload_bytes_measured: u64,
+    /// Delays between `from` and `until`.
+    pub(crate) delays: Histogram,
+    pub(crate) parts: PartSums,
+    pub(crate) round_trips: Histogram,
+    pub(crate) round_trips_all: u64,
+    pub(crate) round_trip_nanos: u64,
+    pub(crate) tcp: Option<TcpTally>,
+}
+
+/// The sums of [`DelayParts`] in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PartSums {
+    pub(crate) queue: u64,
+    pub(crate) contention: u64,
+    pub(crate) retries: u64,
+    pub(crate) reorder: u64,
+    pub(crate) air: u64,
+    pub(crate) wire: u64,
+}
+
+/// A TCP sender's readings.
+#[derive(Debug)]
+pub(crate) struct TcpTally {
+    /// The last reading before the measured time: when, and bytes acknowledged.
+    pub(crate) base: (Instant, u64),
+    /// The last reading of the measured time.
+    pub(crate) last: (Instant, u64),
+    pub(crate) latest: TcpSample,
+    pub(crate) cwnd_packets: Levels,
+    pub(crate) round_trips: Histogram,
+}
+
+/// One node, for the series and the live view.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NodeTally {
+    pub(crate) queue_packets: Option<u32>,
+    /// Time on the air as transmitter, from events.
+    pub(crate) airtime: Duration,
+}
+
+/// One direction of a link, for the series and the live view.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkTally {
+    pub(crate) ppdus: u64,
+    pub(crate) mpdus: u64,
+    pub(crate) mpdus_failed: u64,
+    pub(crate) rate: Rate,
+}
+
+impl FlowTally {
+    pub(crate) fn new(name: &FlowName, warmup: Instant, end: Instant) -> Self {
+        Self {
+            source: name.from.0,
+            header_bytes: name.kind.header_bytes(),
+            from: warmup.max(name.start),
+            until: name.stop.map_or(end, |stop| stop.min(end)),
+            sent: 0,
+            received: 0,
+            losses: [0; LossReason::ALL.len()],
+            payload_bytes: 0,
+            delay_nanos: 0,
+            payload_bytes_measured: 0,
+            delays: Histogram::default(),
+            parts: PartSums::default(),
+            round_trips: Histogram::default(),
+            round_trips_all: 0,
+            round_trip_nanos: 0,
+            tcp: None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn arrived(&mut self, now: Instant, packet: &Packet) {
+        let payload = u64::from(packet.bytes.saturating_sub(self.header_bytes));
+        let delay = now.saturating_since(packet.created).as_nanos();
+        self.received += 1;
+        self.payload_bytes += payload;
+        self.delay_nanos += delay;
+        if now >= self.from && now <= self.until {
+            self.payload_bytes_measured += payload;
+            self.delays.add(delay);
+            self.parts.add(&packet.parts);
+        }
+    }
+
+    pub(crate) fn lost(&self) -> u64 {
+        self.losses.iter().sum()
+    }
+
+    pub(crate) fn round_trip(&mut self, now: Instant, rtt: Duration) {
+        self.round_trips_all += 1;
+        self.round_trip_nanos += rtt.as_nanos();
+        if now >= self.from && now <= self.until {
+            self.round_trips.add(rtt.as_nanos());
+        }
+    }
+
+    pub(crate) fn tcp(&mut self, now: Instant, sample: &TcpSample) {
+        let tally = self.tcp.get_or_insert_with(|| TcpTally {
+            base: (self.from, 0),
+            last: (self.from, 0),
+            latest: *sample,
+            cwnd_packets: Levels::default(),
+            round_trips: Histogram::default(),
+        });
+        tally.latest = *sample;
+        if now <= self.from {
+            tally.base = (now, sample.bytes_acked);
+            tally.last = tally.base;
+        } else if now <= self.until {
+            tally.last = (now, sample.bytes_acked);
+            tally.cwnd_packets.add(sample.cwnd_packets, 1);
+            if !sample.latest_rtt.is_zero() {
+                tally.round_trips.add(sample.latest_rtt.as_nanos());
+            }
+        }
+    }
+}
+
+impl PartSums {
+    #[inline]
+    fn add(&mut self, parts: &DelayParts) {
+        self.queue += parts.queue.as_nanos();
+        self.contention += parts.contention.as_nanos();
+        self.retries += parts.retries.as_nanos();
+        self.reorder += parts.reorder.as_nanos();
+        self.air += parts.air.as_nanos();
+        self.wire += parts.wire.as_nanos();
+    }
+
+    pub(crate) fn total(&self) -> u64 {
+        self.queue + self.contention + self.retries + self.reorder + self.air + self.wire
+    }
+}
+
+impl LinkTally {
+    pub(crate) fn new(rate: Rate) -> Self {
+        Self { ppdus: 0, mpdus: 0, mpdus_failed: 0, rate }
+    }
+
+    pub(crate) fn add(&mut self, ppdu: &Ppdu) {
+        self.ppdus += 1;
+        self.mpdus += ppdu.frames.len() as u64;
+        self.mpdus_failed += ppdu.frames.iter().filter(|frame| !frame.received).count() as u64;
+        self.rate = ppdu.rate;
+    }
+}
+
+impl LossReason {
+    /// Every reason, in the order of [`LossReason::index`].
+    pub const ALL: [Self; 7] = [
+        Self::QueueFull,
+        Self::ActiveQueue,
+        Self::RetryLimit,
+        Self::Lifetime,
+        Self::WireLoss,
+        Self::GroupLoss,
+        Self::Duplicate,
+    ];
+
+    /// Position in [`LossReason::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// As in files, such as `queue_full`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::QueueFull => "queue_full",
+            Self::ActiveQueue => "active_queue",
+            Self::RetryLimit => "retry_limit",
+            Self::Lifetime => "lifetime",
+            Self::WireLoss => "wire_loss",
+            Self::GroupLoss => "group_loss",
+            Self::Duplicate => "duplicate",
+        }
+    }
+}
+
+impl From<DropReason> for LossReason {
+    fn from(reason: DropReason) -> Self {
+        match reason {
+            DropReason::QueueFull => Self::QueueFull,
+            DropReason::ActiveQueue => Self::ActiveQueue,
+            DropReason::RetryLimit => Self::RetryLimit,
+            DropReason::Lifetime => Self::Lifetime,
+            DropReason::WireLoss => Self::WireLoss,
+            DropReason::GroupLoss => Self::GroupLoss,
+            DropReason::Duplicate => Self::Duplicate,
+        }
+    }
+}
