@@ -3,6 +3,8 @@
 //! short-GI PPDU on a multiple of 3.6 us, 19.4.3 rounds the data part up to a
 //! multiple of 4 us; the test demands exactly that difference.
 
+#![expect(clippy::unwrap_used, reason = "a malformed row is a failed test")]
+
 use lasthop_wifi::phy::{Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
 
 struct Row<'a>(Vec<&'a str>);

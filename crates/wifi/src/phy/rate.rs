@@ -402,7 +402,7 @@ mod tests {
     use alloc::string::ToString;
 
     fn ht(mcs: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Rate {
-        Rate::ht(mcs, width, guard_interval).unwrap()
+        Rate::Ht { mcs, width, guard_interval }
     }
 
     #[test]

@@ -1,0 +1,446 @@
+//! How likely a frame is decoded at a given SNR.
+//!
+//! [`ErrorModel::nist`] uses closed forms: NIST's union bound for the punctured
+//! convolutional code (Pei and Henderson, "Validation of OFDM error rate model
+//! in ns-3", 2010), and for DSSS and CCK the forms of Pursley and Royster.
+//! [`ErrorModel::table`] replaces modes by measured or simulated PER curves.
+//! Either way a call reads a table made at construction: the hazard
+//! -ln(success) over SNR in steps of 0.05 dB, and success = exp(-hazard).
+//!
+//! SNR is that of the whole channel, in dB, the same on every spatial stream:
+//! as in ns-3, more streams do not change the curve of a modulation and code.
+//! Guard interval, width, band and DSSS preamble do not change it either.
+//! Left out: soft-decision gains beyond the bound, diversity, interference
+//! during a part of a frame.
+
+mod nist;
+mod table;
+
+pub use table::{PerRow, PerTable, PerTableError};
+
+use super::{DsssRate, OfdmRate, Preamble, Rate};
+use alloc::vec;
+use alloc::vec::Vec;
+use lasthop_units::{Db, Probability};
+
+/// Signal field of OFDM, and L-SIG of HT-mixed: 24 bits of BPSK 1/2 (17.3.4).
+const SIGNAL_BYTES: f64 = 3.0;
+/// HT-SIG: 48 bits of BPSK 1/2 (19.3.9.4.3).
+const HT_SIGNAL_BYTES: f64 = 6.0;
+/// PHY header of DSSS and CCK: 48 bits at 1 Mb/s, or at 2 Mb/s behind a short
+/// preamble (16.2.2).
+const DSSS_HEADER_BYTES: f64 = 6.0;
+
+/// Probability of decoding, for every rate, SNR and length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ErrorModel {
+    modes: Vec<Curves>,
+}
+
+impl ErrorModel {
+    /// The closed forms.
+    pub fn nist() -> Self {
+        Self { modes: nist::all().map(Curves::proportional).into() }
+    }
+
+    /// PER curves from `table`; the modes that it does not have are those of
+    /// [`ErrorModel::nist`].
+    pub fn table(table: PerTable) -> Self {
+        let mut model = Self::nist();
+        for (mode, curves) in table.into_curves() {
+            model.modes[mode.0] = curves;
+        }
+        model
+    }
+
+    /// Probability that a PSDU or MPDU of `bytes` sent at `rate` is decoded.
+    /// Rises with `snr`, falls with `bytes`; no bytes are always decoded.
+    #[inline]
+    pub fn success(&self, rate: Rate, snr: Db, bytes: u32) -> Probability {
+        probability(self.hazard(Mode::of(rate), snr, f64::from(bytes)))
+    }
+
+    /// Probability that the PHY header is decoded: SIGNAL, L-SIG and HT-SIG, or
+    /// the DSSS header, each at its own (low) rate.
+    pub fn header_success(&self, rate: Rate, snr: Db) -> Probability {
+        let (mode, bytes) = match rate {
+            Rate::Dsss { preamble: Preamble::Short, rate } if rate != DsssRate::Mbps1 => {
+                (Mode::dsss(DsssRate::Mbps2), DSSS_HEADER_BYTES)
+            }
+            Rate::Dsss { .. } => (Mode::dsss(DsssRate::Mbps1), DSSS_HEADER_BYTES),
+            Rate::Ofdm(_) | Rate::ErpOfdm(_) => (Mode::BPSK_HALF, SIGNAL_BYTES),
+            Rate::Ht { .. } => (Mode::BPSK_HALF, SIGNAL_BYTES + HT_SIGNAL_BYTES),
+        };
+        probability(self.hazard(mode, snr, bytes))
+    }
+
+    /// The lowest SNR (to 0.001 dB) at which `bytes` at `rate` are lost with
+    /// probability `per` at most; within -20 to 60 dB.
+    pub fn sensitivity_snr(&self, rate: Rate, per: f64, bytes: u32) -> Db {
+        let (mut too_low, mut enough) = (-20.0, 60.0);
+        while enough - too_low > 0.001 {
+            let middle = 0.5 * (too_low + enough);
+            if 1.0 - self.success(rate, Db(middle), bytes).as_f64() <= per {
+                enough = middle;
+            } else {
+                too_low = middle;
+            }
+        }
+        Db(enough)
+    }
+
+    #[inline]
+    fn hazard(&self, mode: Mode, snr: Db, bytes: f64) -> f64 {
+        self.modes[mode.0].hazard(snr.0, bytes)
+    }
+}
+
+#[inline]
+fn probability(hazard: f64) -> Probability {
+    Probability::new(decay(hazard)).expect("a hazard is never negative")
+}
+
+/// A modulation and code: what a curve belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Mode(usize);
+
+impl Mode {
+    /// Four of DSSS and CCK, eight of OFDM, and 64-QAM 5/6.
+    const COUNT: usize = 4 + 8 + 1;
+    const BPSK_HALF: Self = Self::ofdm(OfdmRate::Mbps6);
+    const QAM64_FIVE_SIXTHS: Self = Self(Self::COUNT - 1);
+    /// By MCS index modulo 8.
+    const HT: [Self; 8] = [
+        Self::BPSK_HALF,
+        Self::ofdm(OfdmRate::Mbps12),
+        Self::ofdm(OfdmRate::Mbps18),
+        Self::ofdm(OfdmRate::Mbps24),
+        Self::ofdm(OfdmRate::Mbps36),
+        Self::ofdm(OfdmRate::Mbps48),
+        Self::ofdm(OfdmRate::Mbps54),
+        Self::QAM64_FIVE_SIXTHS,
+    ];
+
+    #[inline]
+    const fn of(rate: Rate) -> Self {
+        match rate {
+            Rate::Dsss { rate, .. } => Self::dsss(rate),
+            Rate::Ofdm(rate) | Rate::ErpOfdm(rate) => Self::ofdm(rate),
+            Rate::Ht { mcs, .. } => Self::HT[(mcs % 8) as usize],
+        }
+    }
+
+    #[inline]
+    const fn dsss(rate: DsssRate) -> Self {
+        Self(rate as usize)
+    }
+
+    #[inline]
+    const fn ofdm(rate: OfdmRate) -> Self {
+        Self(4 + rate as usize)
+    }
+}
+
+/// The curves of one mode, for one or more reference lengths. Between two
+/// lengths the hazard is interpolated over the length; below the first and
+/// above the last it is proportional to it, which is (1-p)^(length/reference).
+#[derive(Clone, Debug, PartialEq)]
+struct Curves {
+    /// Reference length in bytes and its curve, ascending.
+    of_length: Vec<(f64, Curve)>,
+}
+
+impl Curves {
+    /// One curve for all lengths.
+    fn proportional(curve: Curve) -> Self {
+        Self { of_length: vec![(1.0, curve)] }
+    }
+
+    #[inline]
+    fn hazard(&self, snr_db: f64, bytes: f64) -> f64 {
+        let last = self.of_length.len() - 1;
+        let above = if last == 0 {
+            None
+        } else {
+            self.of_length.iter().position(|(length, _)| bytes < *length)
+        };
+        match above {
+            None => self.of_length[last].1.at(snr_db) * bytes,
+            Some(0) => self.of_length[0].1.at(snr_db) * bytes,
+            Some(i) => {
+                let (short, low) = &self.of_length[i - 1];
+                let (long, high) = &self.of_length[i];
+                let low = low.at(snr_db) * short;
+                // Measured curves may cross in their tails; longer is never better.
+                let high = (high.at(snr_db) * long).max(low);
+                low + (high - low) * (bytes - short) / (long - short)
+            }
+        }
+    }
+}
+
+/// Hazard of one byte over SNR, tabulated.
+#[derive(Clone, Debug, PartialEq)]
+struct Curve {
+    /// SNR of the first point in dB.
+    start_db: f64,
+    /// Hazards, falling; at least one. Beyond the ends the end value holds.
+    points: Vec<f64>,
+}
+
+impl Curve {
+    const STEPS_PER_DB: usize = 20;
+    /// Steps between the points where [`Curve::smooth`] asks its function.
+    const STRIDE: usize = 5;
+    const LOWEST_DB: f64 = -20.0;
+    const HIGHEST_DB: f64 = 60.0;
+    const STEPS: usize = (Self::HIGHEST_DB - Self::LOWEST_DB) as usize * Self::STEPS_PER_DB;
+    /// A byte with this hazard never arrives (e^-100); a table holds no infinity.
+    const NEVER: f64 = 100.0;
+    /// Below this nothing is ever lost.
+    const ALWAYS: f64 = 1e-13;
+
+    /// Tabulates `hazard`, a falling function of SNR in dB, where it is between
+    /// [`Curve::NEVER`] and [`Curve::ALWAYS`].
+    fn tabulate(hazard: impl Fn(f64) -> f64) -> Self {
+        Self::from_steps(|step| hazard(Self::db(step)))
+    }
+
+    /// The same for a costly function without kinks: it is asked every 0.25 dB,
+    /// its logarithm interpolated between (good to 0.001 dB for real curves).
+    fn smooth(hazard: impl Fn(f64) -> f64) -> Self {
+        let mut logs: Vec<f64> = Vec::new();
+        for step in (0..=Self::STEPS).step_by(Self::STRIDE) {
+            let h = hazard(Self::db(step)).clamp(Self::ALWAYS / 10.0, 10.0 * Self::NEVER);
+            logs.push(libm::log(h));
+            if h < Self::ALWAYS {
+                break;
+            }
+        }
+        Self::from_steps(|step| {
+            let (i, part) = (step / Self::STRIDE, step % Self::STRIDE);
+            let (from, to) = (logs[i], logs[(i + 1).min(logs.len() - 1)]);
+            libm::exp(from + (to - from) * part as f64 / Self::STRIDE as f64)
+        })
+    }
+
+    fn from_steps(hazard: impl Fn(usize) -> f64) -> Self {
+        let mut start = 0;
+        let mut points = Vec::new();
+        for step in 0..=Self::STEPS {
+            let h = hazard(step);
+            if h >= Self::NEVER {
+                start = step;
+                points.clear();
+            }
+            if h < Self::ALWAYS {
+                points.push(0.0);
+                break;
+            }
+            points.push(h.min(Self::NEVER));
+        }
+        Self { start_db: Self::db(start), points }
+    }
+
+    fn db(step: usize) -> f64 {
+        Self::LOWEST_DB + step as f64 / Self::STEPS_PER_DB as f64
+    }
+
+    /// The same curve, `db` later.
+    fn shifted(&self, db: f64) -> Self {
+        Self { start_db: self.start_db + db, points: self.points.clone() }
+    }
+
+    #[inline]
+    fn at(&self, snr_db: f64) -> f64 {
+        let position = ((snr_db - self.start_db) * Self::STEPS_PER_DB as f64).max(0.0);
+        let index = position as usize;
+        match self.points.get(index..index.saturating_add(2)) {
+            Some(pair) => pair[0] + (pair[1] - pair[0]) * (position - index as f64),
+            None => self.points[self.points.len() - 1],
+        }
+    }
+}
+
+/// exp(-x) for x >= 0 to a relative error of 2e-12, at half the time of libm's:
+/// a table of 2^(-i/64) and a short series for the rest.
+#[inline]
+fn decay(x: f64) -> f64 {
+    const STEPS: usize = 64;
+    const POWERS: [f64; STEPS] = {
+        // 2^(-1/64)
+        const RATIO: f64 = 0.989_228_013_193_975_5;
+        let mut powers = [1.0; STEPS];
+        let mut i = 1;
+        while i < STEPS {
+            powers[i] = powers[i - 1] * RATIO;
+            i += 1;
+        }
+        powers
+    };
+    const STEP: f64 = core::f64::consts::LN_2 / STEPS as f64;
+    let position = x * (1.0 / STEP);
+    if position >= 1_000.0 * STEPS as f64 {
+        return 0.0;
+    }
+    let whole = position as u64;
+    let r = (position - whole as f64) * STEP;
+    let series = 1.0 - r * (1.0 - r * (0.5 - r * (1.0 / 6.0 - r * (1.0 / 24.0))));
+    let halvings = whole / STEPS as u64;
+    let power_of_two = f64::from_bits((1023 - halvings) << 52);
+    POWERS[whole as usize % STEPS] * power_of_two * series
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::{ChannelWidth, GuardInterval};
+    use proptest::prelude::*;
+    use std::sync::LazyLock;
+
+    extern crate std;
+
+    static NIST: LazyLock<ErrorModel> = LazyLock::new(ErrorModel::nist);
+
+    fn ht(mcs: u8) -> Rate {
+        Rate::Ht { mcs, width: ChannelWidth::Mhz20, guard_interval: GuardInterval::Long }
+    }
+
+    fn dsss(rate: DsssRate) -> Rate {
+        Rate::Dsss { rate, preamble: Preamble::Long }
+    }
+
+    #[test]
+    fn every_mode_has_its_own_place() {
+        let mut seen: Vec<Mode> = DsssRate::ALL.map(|rate| Mode::of(dsss(rate))).to_vec();
+        seen.extend(OfdmRate::ALL.map(|rate| Mode::of(Rate::Ofdm(rate))));
+        seen.push(Mode::of(ht(7)));
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen, (0..Mode::COUNT).map(Mode).collect::<Vec<_>>());
+        for (mcs, rate) in (0..7).map(|mcs| (mcs, ht(mcs))) {
+            let same =
+                OfdmRate::ALL.into_iter().find(|ofdm| Some(ofdm.modulation()) == rate.modulation());
+            assert_eq!(
+                same.map(|ofdm| Mode::of(Rate::Ofdm(ofdm))),
+                Some(Mode::of(rate)),
+                "MCS {mcs}"
+            );
+        }
+        assert_eq!(Mode::of(ht(3)), Mode::of(Rate::ErpOfdm(OfdmRate::Mbps24)));
+    }
+
+    #[test]
+    fn far_from_the_edge_nothing_or_everything_arrives() {
+        for mcs in 0..32 {
+            assert_eq!(NIST.success(ht(mcs), Db(59.0), 65_535), Probability::ONE);
+            assert!(NIST.success(ht(mcs), Db(-30.0), 14).as_f64() < 1e-30);
+        }
+        assert_eq!(NIST.success(ht(0), Db(-30.0), 0), Probability::ONE);
+    }
+
+    #[test]
+    fn decay_ends() {
+        assert_eq!(decay(0.0), 1.0);
+        assert_eq!(decay(1e300), 0.0);
+        assert_eq!(decay(f64::INFINITY), 0.0);
+    }
+
+    #[test]
+    fn headers_are_more_robust_than_what_they_announce() {
+        for rate in [ht(0), ht(31), Rate::Ofdm(OfdmRate::Mbps6), dsss(DsssRate::Mbps11)] {
+            let snr = NIST.sensitivity_snr(rate, 0.5, 100);
+            assert!(NIST.header_success(rate, snr) > NIST.success(rate, snr, 100), "{rate}");
+        }
+        let short = Rate::Dsss { rate: DsssRate::Mbps11, preamble: Preamble::Short };
+        let snr = Db(-2.0);
+        assert!(NIST.header_success(short, snr) < NIST.header_success(dsss(DsssRate::Mbps11), snr));
+    }
+
+    #[test]
+    fn sensitivity_is_the_inverse_of_success() {
+        for (rate, per, bytes) in
+            [(ht(7), 0.1, 1500), (ht(8), 0.01, 4000), (dsss(DsssRate::Mbps11), 0.08, 1024)]
+        {
+            let snr = NIST.sensitivity_snr(rate, per, bytes);
+            let at = 1.0 - NIST.success(rate, snr, bytes).as_f64();
+            let below = 1.0 - NIST.success(rate, snr - Db(0.002), bytes).as_f64();
+            assert!(at <= per && below > per, "{rate}: {below} {per} {at}");
+        }
+    }
+
+    #[test]
+    fn table_errors_name_the_row() {
+        let row = |snr: f64, per: f64| PerRow {
+            rate: ht(7),
+            bytes: 1500,
+            snr: Db(snr),
+            per: Probability::new(per).expect("a probability"),
+        };
+        let (rate, bytes) = (ht(7), 1500);
+        let error = |rows: &[PerRow]| PerTable::new(rows.to_vec()).expect_err("a bad table");
+        let rising = error(&[row(20.0, 0.1), row(21.0, 0.2)]);
+        assert_eq!(rising, PerTableError::Rising { rate, bytes, snr: Db(21.0) });
+        let few = error(&[row(20.0, 1.0), row(21.0, 0.2), row(22.0, 0.0)]);
+        assert_eq!(few, PerTableError::TooFew { rate, bytes });
+        let twice = error(&[row(20.0, 0.1), row(20.0, 0.1)]);
+        assert_eq!(twice, PerTableError::Twice { rate, bytes, snr: Db(20.0) });
+        assert!(matches!(error(&[row(f64::NAN, 0.1)]), PerTableError::OutOfRange { .. }));
+    }
+
+    #[test]
+    fn other_lengths_scale_the_success() {
+        let row = |bytes, snr: f64, per: f64| PerRow {
+            rate: ht(7),
+            bytes,
+            snr: Db(snr),
+            per: Probability::new(per).expect("a probability"),
+        };
+        let one = PerTable::new(vec![row(1000, 20.0, 0.5), row(1000, 21.0, 0.1)]);
+        let model = ErrorModel::table(one.expect("a good table"));
+        let success =
+            |model: &ErrorModel, snr, bytes| model.success(ht(7), Db(snr), bytes).as_f64();
+        assert!((success(&model, 20.0, 1000) - 0.5).abs() < 1e-9);
+        assert!((success(&model, 20.0, 2000) - 0.25).abs() < 1e-9);
+        assert!((success(&model, 20.0, 500) - libm::sqrt(0.5)).abs() < 1e-9);
+        // Modes without rows stay as they were.
+        assert_eq!(model.success(ht(6), Db(20.0), 999), NIST.success(ht(6), Db(20.0), 999));
+        let two = [(100, 0.2, 0.1), (1000, 0.5, 0.4)];
+        let two = two.map(|(n, a, b)| [row(n, 20.0, a), row(n, 21.0, b)]).concat();
+        let model = ErrorModel::table(PerTable::new(two).expect("a good table"));
+        assert!((success(&model, 20.0, 100) - 0.8).abs() < 1e-9);
+        // Half way in length: the geometric mean.
+        assert!((success(&model, 20.0, 550) - libm::sqrt(0.8 * 0.5)).abs() < 1e-9);
+        assert!((success(&model, 20.0, 2000) - 0.25).abs() < 1e-9);
+    }
+
+    fn any_mode() -> impl Strategy<Value = Rate> {
+        prop_oneof![
+            (0usize..4).prop_map(|i| dsss(DsssRate::ALL[i])),
+            (0usize..8).prop_map(|i| Rate::Ofdm(OfdmRate::ALL[i])),
+            (0u8..32).prop_map(ht),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn decay_is_the_exponential(x in prop_oneof![0.0f64..1.0, 0.0f64..690.0]) {
+            let exact = libm::exp(-x);
+            prop_assert!((decay(x) - exact).abs() <= 2e-12 * exact);
+        }
+
+        #[test]
+        fn success_rises_with_snr_and_falls_with_length(
+            rate in any_mode(),
+            snr in -25.0f64..65.0,
+            better in 0.0f64..5.0,
+            bytes in 0u32..65_536,
+            more in 0u32..2_000,
+        ) {
+            let success = |snr, bytes| NIST.success(rate, Db(snr), bytes);
+            prop_assert!(success(snr, bytes) <= success(snr + better, bytes));
+            prop_assert!(success(snr, bytes + more) <= success(snr, bytes));
+            prop_assert!(NIST.header_success(rate, Db(snr)) <= NIST.header_success(rate, Db(snr + better)));
+        }
+    }
+}
