@@ -19,6 +19,7 @@
 extern crate alloc;
 
 pub mod event;
+pub mod mac;
 pub mod packet;
 pub mod phy;
 pub mod queue;

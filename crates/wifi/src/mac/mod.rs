@@ -1,0 +1,3 @@
+//! The medium access control layer.
+
+pub mod rate;

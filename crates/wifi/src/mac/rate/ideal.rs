@@ -1,0 +1,153 @@
+//! The rate with the highest expected throughput at the receiver's SNR.
+//!
+//! Expected throughput is bit rate times the probability that one MPDU of the
+//! given length arrives. At construction the choice is tabulated as thresholds:
+//! a faster rate takes over where it carries more than the next slower one, but
+//! not before its packet error rate is down at a bound. SNR is in dB. Left out: preambles, contention and aggregation, which would favour fast
+//! rates a little more. Below the lowest threshold the most robust rate is used.
+
+use super::{Algorithm, Attempt, RateChain, RateSet};
+use crate::phy::{ChannelWidth, ErrorModel, Rate};
+use alloc::vec::Vec;
+use lasthop_units::{Db, Instant, Probability};
+
+/// Tables for MPDUs of the configured length, twice, four and eight times as long.
+const LENGTHS: usize = 4;
+const RESOLUTION_DB: f64 = 0.01;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ideal {
+    tables: [Table; LENGTHS],
+    current: Rate,
+}
+
+/// The choice for MPDUs of up to so many bytes.
+#[derive(Clone, Debug, PartialEq)]
+struct Table {
+    bytes: u32,
+    /// Ascending in both SNR and bit rate; at least one.
+    thresholds: Vec<Threshold>,
+}
+
+/// `rate` is the best choice from `snr` on, up to the next threshold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Threshold {
+    snr: Db,
+    rate: Rate,
+}
+
+impl Ideal {
+    pub(super) fn new(
+        rates: &RateSet,
+        width: ChannelWidth,
+        error_model: &ErrorModel,
+        bytes: u16,
+        per_max: Probability,
+    ) -> Self {
+        let tables = core::array::from_fn(|doublings| {
+            let bytes = u32::from(bytes.max(1)) << doublings;
+            let receiver = Receiver { error_model, width, bytes, per_max: per_max.as_f64() };
+            Table { bytes, thresholds: receiver.thresholds(rates) }
+        });
+        let current = tables[0].thresholds[0].rate;
+        Self { tables, current }
+    }
+}
+
+impl Algorithm for Ideal {
+    fn chain(&mut self, _now: Instant, snr: Db, msdu_bytes: u16) -> RateChain {
+        let long_enough = |table: &&Table| u32::from(msdu_bytes) <= table.bytes;
+        let table = self.tables.iter().find(long_enough).unwrap_or(&self.tables[LENGTHS - 1]);
+        let reached = table.thresholds.partition_point(|threshold| threshold.snr <= snr);
+        self.current = table.thresholds[reached.saturating_sub(1)].rate;
+        RateChain::new(&[Attempt { rate: self.current, tries: u8::MAX }], false)
+    }
+
+    fn report(&mut self, _now: Instant, _rate: Rate, _mpdus_sent: u16, _mpdus_acked: u16) {}
+
+    fn main_rate(&self) -> Rate {
+        self.current
+    }
+}
+
+/// What the sender knows of the receiver.
+struct Receiver<'a> {
+    error_model: &'a ErrorModel,
+    width: ChannelWidth,
+    bytes: u32,
+    per_max: f64,
+}
+
+impl Receiver<'_> {
+    /// The thresholds of all rates that are the best choice anywhere.
+    fn thresholds(&self, rates: &RateSet) -> Vec<Threshold> {
+        let mut thresholds: Vec<Threshold> = Vec::new();
+        for candidate in self.candidates(rates) {
+            // Where a faster rate takes over before a slower one did, the slower has no place.
+            let mut snr = self.takes_over_at(candidate, thresholds.last());
+            while thresholds.pop_if(|slower| snr <= slower.snr).is_some() {
+                snr = self.takes_over_at(candidate, thresholds.last());
+            }
+            thresholds.push(Threshold { snr, ..candidate });
+        }
+        thresholds
+    }
+
+    /// The rates that need less than every faster one, and what they need at
+    /// the bound on losses; slowest first. Of the two rates of 26 Mb/s, MCS 3
+    /// with one stream and MCS 9 with two, for example, the more robust.
+    fn candidates(&self, rates: &RateSet) -> Vec<Threshold> {
+        let needed = |&rate| Threshold { snr: self.needed(rate, self.per_max), rate };
+        let mut candidates: Vec<Threshold> = rates.rates.iter().map(needed).collect();
+        candidates.sort_by(|a, b| {
+            let faster_first = b.rate.bitrate().cmp(&a.rate.bitrate());
+            faster_first.then(a.snr.0.total_cmp(&b.snr.0))
+        });
+        let mut least = Db(f64::INFINITY);
+        candidates.retain(|candidate| {
+            let needs_less = candidate.snr < least;
+            least = if needs_less { candidate.snr } else { least };
+            needs_less
+        });
+        candidates.reverse();
+        candidates
+    }
+
+    /// Where `candidate` first carries more than `slower`, within the bound on its losses.
+    fn takes_over_at(&self, candidate: Threshold, slower: Option<&Threshold>) -> Db {
+        let Threshold { snr: mut too_low, rate } = candidate;
+        let Some(&Threshold { rate: slower, .. }) = slower else { return too_low };
+        // Here it carries as much as a lossless `slower`.
+        let ratio = slower.bitrate().as_bps() as f64 / rate.bitrate().as_bps() as f64;
+        let mut enough = self.needed(rate, 1.0 - ratio);
+        while enough.0 - too_low.0 > RESOLUTION_DB {
+            let middle = Db(0.5 * (too_low.0 + enough.0));
+            if self.throughput(rate, middle) >= self.throughput(slower, middle) {
+                enough = middle;
+            } else {
+                too_low = middle;
+            }
+        }
+        too_low
+    }
+
+    /// Bits a second that arrive.
+    fn throughput(&self, rate: Rate, snr: Db) -> f64 {
+        let success = self.error_model.success(rate, snr + self.noise_saved(rate), self.bytes);
+        rate.bitrate().as_bps() as f64 * success.as_f64()
+    }
+
+    /// The SNR at which `rate` loses this share of MPDUs.
+    fn needed(&self, rate: Rate, per: f64) -> Db {
+        self.error_model.sensitivity_snr(rate, per, self.bytes) - self.noise_saved(rate)
+    }
+
+    /// A 20 MHz PPDU in a 40 MHz channel meets half the noise.
+    fn noise_saved(&self, rate: Rate) -> Db {
+        match (rate.width(), self.width) {
+            (ChannelWidth::Mhz20, ChannelWidth::Mhz40) => Db::from_linear(2.0),
+            _ => Db(0.0),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Against what Linux prints: `rc_stats` of two kernels since 5.12, posted to
+//! linux-wireless (HT, one stream, A-MPDU length 1.0, nothing learned yet) and
+//! quoted in commit 5c6dd7bd569b (OFDM, `retry` after use).
+
+use super::*;
+use crate::phy::{ChannelWidth, GuardInterval, OfdmRate};
+use lasthop_units::Seed;
+
+/// Width, guard interval; per MCS `airtime` in us and `max_tp` in tenths.
+const HT: [(ChannelWidth, GuardInterval, [(u64, u32); 8]); 4] = [
+    (
+        ChannelWidth::Mhz20,
+        GuardInterval::Long,
+        [
+            (1477, 56),
+            (738, 106),
+            (492, 149),
+            (369, 188),
+            (246, 254),
+            (185, 307),
+            (164, 330),
+            (148, 351),
+        ],
+    ),
+    (
+        ChannelWidth::Mhz20,
+        GuardInterval::Short,
+        [
+            (1329, 62),
+            (665, 116),
+            (443, 163),
+            (332, 204),
+            (222, 272),
+            (166, 328),
+            (148, 351),
+            (133, 373),
+        ],
+    ),
+    (
+        ChannelWidth::Mhz40,
+        GuardInterval::Long,
+        [
+            (711, 109),
+            (356, 194),
+            (237, 260),
+            (178, 314),
+            (119, 396),
+            (89, 456),
+            (79, 480),
+            (71, 502),
+        ],
+    ),
+    (
+        ChannelWidth::Mhz40,
+        GuardInterval::Short,
+        [
+            (640, 120),
+            (320, 210),
+            (214, 279),
+            (160, 335),
+            (107, 418),
+            (80, 478),
+            (71, 501),
+            (64, 522),
+        ],
+    ),
+];
+
+/// `airtime` in us, `max_tp` in tenths and, of those in use, `retry`.
+const OFDM: [(u64, u32, Option<u8>); 8] = [
+    (1640, 52, Some(3)),
+    (1104, 77, Some(4)),
+    (836, 100, Some(4)),
+    (568, 143, Some(5)),
+    (436, 181, Some(5)),
+    (300, 249, None),
+    (236, 304, None),
+    (212, 330, None),
+];
+
+fn minstrel(rates: &RateSet) -> MinstrelHt {
+    let stream = Seed::new(1, 0).stream("rate");
+    MinstrelHt::new(rates, Duration::from_millis(50), Duration::from_millis(20), stream)
+}
+
+/// Knows that every rate always works.
+fn confident(rates: &RateSet) -> MinstrelHt {
+    let mut minstrel = minstrel(rates);
+    for statistics in &mut minstrel.statistics {
+        statistics.count(1, 1);
+        statistics.fold(0.0);
+    }
+    minstrel
+}
+
+/// Linux cuts both figures off, and OFDM air times at whole symbols.
+fn check(minstrel: &MinstrelHt, rate: Rate, airtime_us: u64, max_tp_tenths: u32) {
+    let index = minstrel.table.find(rate).expect("in the set");
+    let airtime = minstrel.table.duration(index).as_micros_f64() - airtime_us as f64;
+    assert!((-1.0..4.0).contains(&airtime), "{rate:?}: {airtime} us more");
+    let max_tp = minstrel.throughput(index) / 10.0 - f64::from(max_tp_tenths);
+    assert!((-4.0..1.5).contains(&max_tp), "{rate:?}: {max_tp} tenths more");
+}
+
+#[test]
+fn air_times_and_throughputs_are_those_of_linux() {
+    let ht = confident(&RateSet::ht(1, ChannelWidth::Mhz40, true));
+    for (width, guard_interval, rows) in HT {
+        for (mcs, (airtime_us, max_tp_tenths)) in (0..).zip(rows) {
+            check(&ht, Rate::Ht { mcs, width, guard_interval }, airtime_us, max_tp_tenths);
+        }
+    }
+    let ofdm = confident(&RateSet::ofdm());
+    for (rate, (airtime_us, max_tp_tenths, _)) in OfdmRate::ALL.into_iter().zip(OFDM) {
+        check(&ofdm, Rate::Ofdm(rate), airtime_us, max_tp_tenths);
+    }
+}
+
+#[test]
+fn retries_are_those_of_linux() {
+    let ofdm = confident(&RateSet::ofdm());
+    for (index, (.., retry)) in (0..).zip(OFDM) {
+        if let Some(retry) = retry {
+            assert_eq!(retry::tries(&ofdm.table, index, 0.538, 1.0), retry, "rate {index}");
+        }
+    }
+    // From the table of another report: MCS 0 and MCS 2 to 6, long guard interval.
+    let ht = confident(&RateSet::ht(1, ChannelWidth::Mhz20, false));
+    for (index, probability, retry) in
+        [(0, 0.827, 3), (2, 0.815, 5), (3, 0.843, 5), (4, 0.795, 5), (5, 0.577, 5)]
+    {
+        assert_eq!(retry::tries(&ht.table, index, probability, 1.0), retry, "MCS {index}");
+    }
+    assert_eq!(retry::tries(&ht.table, 0, 0.19, 1.0), 2);
+    assert_eq!(retry::tries(&ht.table, 0, 0.9, 16.0), 2);
+}
+
+/// The rates marked for sampling that do not depend on chance: of each group
+/// the first that is faster than MCS 0 at 20 MHz.
+#[test]
+fn the_first_increments_are_those_of_linux() {
+    let mut minstrel = minstrel(&RateSet::ht(1, ChannelWidth::Mhz40, true));
+    let mut increments = Vec::new();
+    // Increments and jumps alternate; a slow rate comes sixth.
+    for turn in 0..8 {
+        let sampled = minstrel.sampling.next();
+        if [0, 2, 4, 6].contains(&turn) {
+            increments.extend(sampled.map(|rate| minstrel.table.entry(rate).rate));
+        }
+    }
+    let ht = |mcs, width, guard_interval| Rate::Ht { mcs, width, guard_interval };
+    let expected = [
+        ht(1, ChannelWidth::Mhz20, GuardInterval::Long),
+        ht(0, ChannelWidth::Mhz20, GuardInterval::Short),
+        ht(0, ChannelWidth::Mhz40, GuardInterval::Long),
+        ht(0, ChannelWidth::Mhz40, GuardInterval::Short),
+    ];
+    assert_eq!(increments.len(), expected.len());
+    assert!(expected.iter().all(|rate| increments.contains(rate)), "{increments:?}");
+}
+
+#[test]
+fn a_probe_is_tried_once_before_the_later_stages() {
+    let mut minstrel = minstrel(&RateSet::ht(2, ChannelWidth::Mhz20, false));
+    let usual = minstrel.chain;
+    let probe = minstrel.chain(Instant::ZERO, Db(0.0), 1_500);
+    assert!(probe.is_probe() && probe.stages()[0].tries == 1);
+    assert_ne!(probe.stages()[0].rate, minstrel.main_rate());
+    assert_eq!(probe.stages()[1..], usual.stages()[1..]);
+    // None until the interval is over.
+    let soon = Instant::ZERO + Duration::from_micros(19_999);
+    assert_eq!(minstrel.chain(soon, Db(0.0), 1_500), usual);
+    let later = Instant::ZERO + Duration::from_micros(20_000);
+    assert!(minstrel.chain(later, Db(0.0), 1_500).is_probe());
+}

@@ -1,0 +1,263 @@
+//! Rate control: which rate the next PPDU to one peer is sent at.
+//!
+//! One [`RateControl`] serves one sender towards one peer. Per PPDU the MAC
+//! asks once for a [`RateChain`] and reports what became of every PPDU sent.
+//! IEEE 802.11 leaves the choice to the implementation; [`RateControlConfig`]
+//! lists the algorithms. Not modelled: rate choice per access category, RTS on
+//! the later stages of a chain, control and group frames (they use basic rates).
+
+mod fixed;
+mod ideal;
+mod minstrel_ht;
+#[cfg(test)]
+mod tests;
+
+use crate::phy::{ChannelWidth, DsssRate, ErrorModel, GuardInterval, OfdmRate, Preamble, Rate};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use fixed::Fixed;
+use ideal::Ideal;
+use lasthop_units::{Db, Duration, Instant, Probability, Stream};
+use minstrel_ht::MinstrelHt;
+
+/// Which algorithm, and its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RateControlConfig {
+    /// Always the same rate, whatever the set of the pair says.
+    Fixed {
+        /// That rate.
+        rate: Rate,
+    },
+    /// The receiver tells the sender its SNR, and the sender takes the rate
+    /// that promises the highest throughput there. An upper bound, not a product.
+    Ideal {
+        /// Length of the MPDU the choice is made for; longer ones are planned
+        /// for with twice, four or eight times that length.
+        bytes: u16,
+        /// A rate is not considered where its packet error rate is above this.
+        per_max: Probability,
+    },
+    /// Minstrel-HT as in Linux since 5.12; covers DSSS, CCK and OFDM rates too.
+    MinstrelHt {
+        /// How often the statistics are folded and the rates chosen anew.
+        update_interval: Duration,
+        /// The shortest time between two probes.
+        sample_interval: Duration,
+    },
+}
+
+impl RateControlConfig {
+    /// The ideal rate for MPDUs of 1 500 bytes and at most half of them lost.
+    pub fn ideal() -> Self {
+        let per_max = Probability::new(0.5).expect("a half is a probability");
+        Self::Ideal { bytes: 1_500, per_max }
+    }
+
+    /// Minstrel-HT with Linux' intervals: update every 50 ms, probe every 20 ms.
+    pub const fn minstrel_ht() -> Self {
+        Self::MinstrelHt {
+            update_interval: Duration::from_millis(50),
+            sample_interval: Duration::from_millis(20),
+        }
+    }
+}
+
+/// The rates that both ends support, slowest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateSet {
+    /// The rates; at least one.
+    pub rates: Vec<Rate>,
+}
+
+impl RateSet {
+    /// The rates in ascending order, each once.
+    pub fn new(rates: impl IntoIterator<Item = Rate>) -> Self {
+        let mut rates: Vec<Rate> = rates.into_iter().collect();
+        rates.sort_by_key(|&rate| (rate.bitrate(), rate));
+        rates.dedup();
+        Self { rates }
+    }
+
+    /// HT with 1 to 4 equal streams: 20 MHz, 40 MHz as well if `width` says
+    /// so, long and, if wanted, short guard interval.
+    pub fn ht(streams: u8, width: ChannelWidth, short_guard_interval: bool) -> Self {
+        let guard_intervals: &[GuardInterval] = match short_guard_interval {
+            true => &[GuardInterval::Long, GuardInterval::Short],
+            false => &[GuardInterval::Long],
+        };
+        let widths = [ChannelWidth::Mhz20, ChannelWidth::Mhz40];
+        let mut rates = Vec::new();
+        for used in widths.into_iter().filter(|&used| used <= width) {
+            for &guard_interval in guard_intervals {
+                rates.extend(Rate::all_ht(used, guard_interval, streams));
+            }
+        }
+        Self::new(rates)
+    }
+
+    /// 802.11a: the eight OFDM rates.
+    pub fn ofdm() -> Self {
+        Self::new(OfdmRate::ALL.map(Rate::Ofdm))
+    }
+
+    /// 802.11b: 1, 2, 5.5 and 11 Mb/s; 1 Mb/s always has the long preamble.
+    pub fn dsss(preamble: Preamble) -> Self {
+        Self::new(DsssRate::ALL.map(|rate| match rate {
+            DsssRate::Mbps1 => Rate::Dsss { rate, preamble: Preamble::Long },
+            _ => Rate::Dsss { rate, preamble },
+        }))
+    }
+
+    /// 802.11g: the rates of 802.11b and the eight ERP-OFDM rates.
+    pub fn erp(preamble: Preamble) -> Self {
+        let mut rates = Self::dsss(preamble).rates;
+        rates.extend(OfdmRate::ALL.map(Rate::ErpOfdm));
+        Self::new(rates)
+    }
+
+    /// The rates supported here and there.
+    pub fn intersection(&self, other: &Self) -> Self {
+        Self::new(self.rates.iter().copied().filter(|rate| other.rates.contains(rate)))
+    }
+}
+
+/// One stage of a retry chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// Sent at this rate,
+    pub rate: Rate,
+    /// so many times.
+    pub tries: u8,
+}
+
+/// Rates for the first and the following transmissions of one A-MPDU or MPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateChain {
+    stages: [Attempt; Self::STAGES_MAX],
+    len: u8,
+    probe: bool,
+}
+
+impl RateChain {
+    /// As many stages as common hardware has.
+    pub const STAGES_MAX: usize = 4;
+
+    /// One to four stages; the tries of the last one never run out.
+    fn new(stages: &[Attempt], probe: bool) -> Self {
+        let mut all = [stages[0]; Self::STAGES_MAX];
+        all[..stages.len()].copy_from_slice(stages);
+        Self { stages: all, len: stages.len() as u8, probe }
+    }
+
+    /// The rate of the `attempt`-th transmission, counted from 0. Beyond the
+    /// last stage it stays there: giving up is the retry limit's business.
+    pub fn rate_for_attempt(&self, attempt: u32) -> Rate {
+        let stages = self.stages();
+        let mut tries = 0;
+        for stage in &stages[..stages.len() - 1] {
+            tries += u32::from(stage.tries);
+            if attempt < tries {
+                return stage.rate;
+            }
+        }
+        stages[stages.len() - 1].rate
+    }
+
+    /// The stages in order, at least one.
+    pub fn stages(&self) -> &[Attempt] {
+        &self.stages[..usize::from(self.len)]
+    }
+
+    /// The first stage tries a rate out. Linux drivers do not aggregate such a
+    /// frame: a rate that fails then costs one MPDU, not a whole A-MPDU.
+    pub const fn is_probe(&self) -> bool {
+        self.probe
+    }
+}
+
+/// What an algorithm has to offer.
+trait Algorithm {
+    fn chain(&mut self, now: Instant, snr: Db, msdu_bytes: u16) -> RateChain;
+    fn report(&mut self, now: Instant, rate: Rate, mpdus_sent: u16, mpdus_acked: u16);
+    fn main_rate(&self) -> Rate;
+}
+
+/// Rate control of one sender towards one peer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RateControl {
+    kind: Kind,
+    announced: Rate,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Fixed(Fixed),
+    Ideal(Box<Ideal>),
+    MinstrelHt(Box<MinstrelHt>),
+}
+
+impl RateControl {
+    /// Rate control over `rates` in a channel of `width`; `error_model` is what
+    /// the ideal algorithm knows of the receiver.
+    ///
+    /// # Panics
+    /// If `rates` is empty: such a pair cannot talk.
+    pub fn new(
+        config: &RateControlConfig,
+        rates: &RateSet,
+        width: ChannelWidth,
+        error_model: &ErrorModel,
+        stream: Stream,
+    ) -> Self {
+        assert!(!rates.rates.is_empty(), "the two stations share no rate");
+        let kind = match *config {
+            RateControlConfig::Fixed { rate } => Kind::Fixed(Fixed::new(rate)),
+            RateControlConfig::Ideal { bytes, per_max } => {
+                Kind::Ideal(Box::new(Ideal::new(rates, width, error_model, bytes, per_max)))
+            }
+            RateControlConfig::MinstrelHt { update_interval, sample_interval } => {
+                let minstrel = MinstrelHt::new(rates, update_interval, sample_interval, stream);
+                Kind::MinstrelHt(Box::new(minstrel))
+            }
+        };
+        let mut control = Self { kind, announced: rates.rates[0] };
+        control.announced = control.main_rate();
+        control
+    }
+
+    /// The rates for the PPDU about to be built; to be asked once for each,
+    /// because the answer may use up a probe. `snr` is what the receiver
+    /// measured last over the width of the channel.
+    pub fn chain(&mut self, now: Instant, snr: Db, msdu_bytes: u16) -> RateChain {
+        match &mut self.kind {
+            Kind::Fixed(fixed) => fixed.chain(now, snr, msdu_bytes),
+            Kind::Ideal(ideal) => ideal.chain(now, snr, msdu_bytes),
+            Kind::MinstrelHt(minstrel) => minstrel.chain(now, snr, msdu_bytes),
+        }
+    }
+
+    /// One PPDU's fate: of `mpdus_sent` MPDUs, `mpdus_acked` were
+    /// acknowledged; all lost is 0. Rates out of the set are ignored.
+    pub fn report(&mut self, now: Instant, rate: Rate, mpdus_sent: u16, mpdus_acked: u16) {
+        match &mut self.kind {
+            Kind::Fixed(fixed) => fixed.report(now, rate, mpdus_sent, mpdus_acked),
+            Kind::Ideal(ideal) => ideal.report(now, rate, mpdus_sent, mpdus_acked),
+            Kind::MinstrelHt(minstrel) => minstrel.report(now, rate, mpdus_sent, mpdus_acked),
+        }
+    }
+
+    /// The new main rate, once after it moved.
+    pub fn poll_rate_changed(&mut self) -> Option<Rate> {
+        let main_rate = self.main_rate();
+        (core::mem::replace(&mut self.announced, main_rate) != main_rate).then_some(main_rate)
+    }
+
+    /// The rate of the first stage while nothing is tried out.
+    pub fn main_rate(&self) -> Rate {
+        match &self.kind {
+            Kind::Fixed(fixed) => fixed.main_rate(),
+            Kind::Ideal(ideal) => ideal.main_rate(),
+            Kind::MinstrelHt(minstrel) => minstrel.main_rate(),
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! Rate control against a channel that is known: a saturated link of constant
+//! or stepped SNR with independent MPDU errors. The judge is the best fixed
+//! rate there, computed, not sent.
+
+use super::*;
+use crate::phy::Band;
+use lasthop_units::Seed;
+use proptest::prelude::*;
+
+/// MPDU on the air: 1 500 bytes of IP, LLC/SNAP, MAC header, FCS.
+const MPDU_BYTES: u16 = 1_538;
+/// Air time of a PPDU, as Linux limits it, and MPDUs in it.
+const PPDU_TIME_MAX: Duration = Duration::from_millis(4);
+const MPDUS_MAX: u16 = 32;
+/// AIFS, mean backoff, SIFS and Block Ack, about.
+const EXCHANGE_OVERHEAD: Duration = Duration::from_micros(150);
+const TRIES_MAX: u32 = 7;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+struct Link {
+    now: Instant,
+    control: RateControl,
+    errors: ErrorModel,
+    stream: Stream,
+    width: ChannelWidth,
+    /// Over that width.
+    snr: Db,
+    /// Does the MAC aggregate probes?
+    aggregated_probes: bool,
+    ppdus: u32,
+    probes: u32,
+    probe_time: Duration,
+}
+
+impl Link {
+    fn new(config: &RateControlConfig, rates: &RateSet, snr: f64) -> Self {
+        let seed = Seed::new(1, 0);
+        let errors = ErrorModel::nist();
+        let stream = seed.stream("rate");
+        Self {
+            now: Instant::ZERO,
+            control: RateControl::new(config, rates, widest(rates), &errors, stream),
+            width: widest(rates),
+            errors,
+            stream: seed.stream("link"),
+            snr: Db(snr),
+            aggregated_probes: false,
+            ppdus: 0,
+            probes: 0,
+            probe_time: Duration::ZERO,
+        }
+    }
+
+    /// Sends for `time`; returns the goodput in bits a second.
+    fn run(&mut self, time: Duration) -> f64 {
+        let start = self.now;
+        let mut delivered = 0;
+        while self.now < start + time {
+            let chain = self.control.chain(self.now, self.snr, MPDU_BYTES);
+            delivered += (0..TRIES_MAX).map(|n| self.send(&chain, n)).find(|&n| n > 0).unwrap_or(0);
+        }
+        f64::from(delivered) * f64::from(MPDU_BYTES) * 8.0 / (self.now - start).as_secs_f64()
+    }
+
+    /// Sends one PPDU; returns the MPDUs that arrived.
+    fn send(&mut self, chain: &RateChain, attempt: u32) -> u32 {
+        let rate = chain.rate_for_attempt(attempt);
+        let probe = chain.is_probe() && attempt == 0;
+        let mpdus = if probe && !self.aggregated_probes { 1 } else { mpdus_per_ppdu(rate) };
+        let success = self.success(rate);
+        let acked = (0..mpdus).filter(|_| self.stream.chance(success)).count();
+        let time = exchange_time(rate, mpdus);
+        self.now += time;
+        self.control.report(self.now, rate, mpdus, acked as u16);
+        self.ppdus += 1;
+        if probe {
+            self.probes += 1;
+            self.probe_time += time;
+        }
+        acked as u32
+    }
+
+    /// Probability that an MPDU arrives.
+    fn success(&self, rate: Rate) -> Probability {
+        let narrow = rate.width() < self.width;
+        let snr = if narrow { self.snr + Db::from_linear(2.0) } else { self.snr };
+        self.errors.success(rate, snr, u32::from(MPDU_BYTES))
+    }
+
+    /// Time until the goodput over 20 ms first reaches this share of the best.
+    fn time_to(&mut self, share: f64, rates: &RateSet) -> Duration {
+        let start = self.now;
+        let wanted = share * self.best_fixed(rates).1;
+        while self.run(Duration::from_millis(20)) < wanted {
+            assert!(self.now < start + SECOND * 20, "stuck at {:?}", self.control.main_rate());
+        }
+        self.now - start
+    }
+
+    /// The best fixed rate here and its goodput in bits a second.
+    fn best_fixed(&self, rates: &RateSet) -> (Rate, f64) {
+        let goodput = |rate| {
+            let mpdus = mpdus_per_ppdu(rate);
+            let success = self.success(rate).as_f64();
+            let bits = success * f64::from(mpdus) * f64::from(MPDU_BYTES) * 8.0;
+            bits / exchange_time(rate, mpdus).as_secs_f64()
+        };
+        let all = rates.rates.iter().map(|&rate| (rate, goodput(rate)));
+        all.max_by(|a, b| a.1.total_cmp(&b.1)).expect("a set has a rate")
+    }
+}
+
+fn widest(rates: &RateSet) -> ChannelWidth {
+    rates.rates.iter().map(|rate| rate.width()).max().expect("a set has a rate")
+}
+
+fn mpdus_per_ppdu(rate: Rate) -> u16 {
+    let one = rate.ppdu_duration(u32::from(MPDU_BYTES), Band::Ghz5);
+    if rate.is_ht() { ((PPDU_TIME_MAX / one) as u16).clamp(1, MPDUS_MAX) } else { 1 }
+}
+
+fn exchange_time(rate: Rate, mpdus: u16) -> Duration {
+    let psdu = u32::from(mpdus) * u32::from(MPDU_BYTES);
+    rate.ppdu_duration(psdu, Band::Ghz5) + EXCHANGE_OVERHEAD
+}
+
+fn minstrel() -> RateControlConfig {
+    RateControlConfig::minstrel_ht()
+}
+
+/// Every set of one or two streams, 20 or 40 MHz, with short guard intervals.
+fn ht_sets() -> impl Iterator<Item = RateSet> {
+    [
+        (1, ChannelWidth::Mhz20),
+        (2, ChannelWidth::Mhz20),
+        (1, ChannelWidth::Mhz40),
+        (2, ChannelWidth::Mhz40),
+    ]
+    .into_iter()
+    .map(|(streams, width)| RateSet::ht(streams, width, true))
+}
+
+/// The ratio of goodput to that of the best fixed rate from 3 to 40 dB, where
+/// that rate gets at least half of its MPDUs through, after `settling`: the
+/// lowest and the mean.
+fn shares(config: &RateControlConfig, rates: &RateSet, settling: Duration) -> (f64, f64) {
+    let mut shares = Vec::new();
+    for snr in 3..=40 {
+        let mut link = Link::new(config, rates, f64::from(snr));
+        let (best, goodput) = link.best_fixed(rates);
+        if link.success(best).as_f64() >= 0.5 {
+            link.run(settling);
+            shares.push(link.run(SECOND * 2) / goodput);
+        }
+    }
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    (shares.into_iter().min_by(f64::total_cmp).expect("some rate works"), mean)
+}
+
+#[test]
+fn minstrel_comes_close_to_the_best_fixed_rate() {
+    for rates in ht_sets() {
+        let (lowest, mean) = shares(&minstrel(), &rates, SECOND * 2);
+        assert!(lowest > 0.85 && mean > 0.95, "{lowest:.3}, mean {mean:.3} of {rates:?}");
+    }
+    // Without aggregation a window holds a few packets only, and on the edge of a rate chance decides.
+    for rates in [RateSet::ofdm(), RateSet::erp(Preamble::Short), RateSet::dsss(Preamble::Long)] {
+        let (lowest, mean) = shares(&minstrel(), &rates, SECOND * 2);
+        assert!(lowest > 0.75 && mean > 0.95, "{lowest:.3}, mean {mean:.3} of {rates:?}");
+    }
+}
+
+#[test]
+fn ideal_comes_close_to_the_best_fixed_rate() {
+    for rates in ht_sets().chain([RateSet::ofdm(), RateSet::erp(Preamble::Short)]) {
+        let (lowest, mean) = shares(&RateControlConfig::ideal(), &rates, Duration::ZERO);
+        assert!(lowest > 0.94 && mean > 0.99, "{lowest:.3}, mean {mean:.3} of {rates:?}");
+    }
+}
+
+/// Up, the fastest rate that might work is tried within tens of milliseconds;
+/// down, every rate that used to work has to fail first, a few in each window.
+#[test]
+fn minstrel_follows_a_step() {
+    let rates = RateSet::ht(2, ChannelWidth::Mhz40, true);
+    for (from, to, limit_ms) in [
+        (26.0, 22.0, 400),
+        (12.0, 32.0, 1_500),
+        (32.0, 12.0, 1_500),
+        (6.0, 40.0, 1_500),
+        (40.0, 6.0, 2_500),
+    ] {
+        let mut link = Link::new(&minstrel(), &rates, from);
+        link.run(SECOND * 3);
+        link.snr = Db(to);
+        let time = link.time_to(0.8, &rates);
+        assert!(time < Duration::from_millis(limit_ms), "{from} to {to} dB took {time}");
+    }
+}
+
+#[test]
+fn probes_are_few_and_short() {
+    for rates in ht_sets() {
+        for snr in (5..=40).step_by(5) {
+            let mut link = Link::new(&minstrel(), &rates, f64::from(snr));
+            link.run(SECOND * 5);
+            // One at the start of each window of 50 ms, then one every 20 ms.
+            assert!(f64::from(link.probes) < 60.0 * link.now.as_secs_f64() + 1.0);
+            let share = link.probe_time.as_secs_f64() / link.now.as_secs_f64();
+            assert!(share < 0.1, "{share:.3} of the time at {snr} dB");
+        }
+    }
+}
+
+#[test]
+fn collapsing_streams_are_left_within_a_window() {
+    let rates = RateSet::ht(2, ChannelWidth::Mhz20, false);
+    let mut link = Link::new(&minstrel(), &rates, 40.0);
+    link.run(SECOND * 3);
+    let best = link.control.main_rate();
+    assert_eq!(best.streams(), 2);
+    // Just after the end of a window, so that no other one ends meanwhile.
+    while link.control.poll_rate_changed().is_some() {}
+    let now = link.now;
+    link.control.report(now, best, 32, 0);
+    assert_eq!(link.control.main_rate().streams(), 1);
+    assert_eq!(link.control.chain(now, link.snr, MPDU_BYTES).stages().len(), 3);
+}
+
+#[test]
+fn a_chain_goes_from_fast_to_robust() {
+    let rates = RateSet::ht(2, ChannelWidth::Mhz40, true);
+    for snr in [8.0, 14.0, 20.0, 26.0] {
+        let mut link = Link::new(&minstrel(), &rates, snr);
+        link.run(SECOND * 3);
+        let mut chain = link.control.chain(link.now, link.snr, MPDU_BYTES);
+        if chain.is_probe() {
+            assert_eq!(chain.stages()[0].tries, 1);
+            chain = link.control.chain(link.now, link.snr, MPDU_BYTES);
+        }
+        let [first, second, robust] = chain.stages() else { panic!("{chain:?}") };
+        assert!(!chain.is_probe());
+        assert_eq!(first.rate, link.control.main_rate());
+        let success = |stage: &Attempt| link.success(stage.rate).as_f64();
+        assert!(success(robust) > 0.9 && success(robust) >= success(first) - 0.05, "{chain:?}");
+        assert!(robust.rate.streams() < first.rate.streams(), "{chain:?}");
+        for stage in [first, second, robust] {
+            assert!((2..=7).contains(&stage.tries), "{chain:?}");
+        }
+    }
+}
+
+#[test]
+fn attempts_walk_through_the_stages() {
+    let rates = RateSet::ofdm().rates;
+    let stage = |index: usize, tries| Attempt { rate: rates[index], tries };
+    let chain = RateChain::new(&[stage(7, 1), stage(5, 3), stage(0, 2)], false);
+    let walked: Vec<Rate> = (0..8).map(|attempt| chain.rate_for_attempt(attempt)).collect();
+    assert_eq!(walked, [7, 5, 5, 5, 0, 0, 0, 0].map(|index| rates[index]));
+}
+
+#[test]
+fn fixed_stays() {
+    let rates = RateSet::ht(2, ChannelWidth::Mhz20, true);
+    let rate = rates.rates[3];
+    let mut link = Link::new(&RateControlConfig::Fixed { rate }, &rates, 3.0);
+    link.run(SECOND);
+    assert_eq!(link.control.main_rate(), rate);
+    assert_eq!(link.control.poll_rate_changed(), None);
+    let chain = link.control.chain(link.now, link.snr, MPDU_BYTES);
+    assert_eq!(chain.rate_for_attempt(1_000), rate);
+    assert!(!chain.is_probe());
+}
+
+#[test]
+fn a_longer_msdu_makes_ideal_more_careful() {
+    let rates = RateSet::ht(1, ChannelWidth::Mhz20, false);
+    let mut control = Link::new(&RateControlConfig::ideal(), &rates, 0.0).control;
+    let mut moved = false;
+    for tenths in 0..400 {
+        let snr = Db(f64::from(tenths) / 10.0);
+        let mut other = control.clone();
+        let short = control.chain(Instant::ZERO, snr, 1_500).rate_for_attempt(0);
+        let long = other.chain(Instant::ZERO, snr, 7_900).rate_for_attempt(0);
+        assert!(long.bitrate() <= short.bitrate());
+        moved |= long != short;
+    }
+    assert!(moved);
+    assert_eq!(Some(&control.main_rate()), rates.rates.last());
+}
+
+#[test]
+fn a_move_of_the_main_rate_is_told_once() {
+    let rates = RateSet::ht(1, ChannelWidth::Mhz20, false);
+    let mut link = Link::new(&minstrel(), &rates, 40.0);
+    assert_eq!(link.control.poll_rate_changed(), None);
+    link.run(SECOND);
+    assert_eq!(link.control.poll_rate_changed(), Some(link.control.main_rate()));
+    assert_eq!(link.control.poll_rate_changed(), None);
+}
+
+#[test]
+fn a_set_is_ascending() {
+    let rates = RateSet::ht(4, ChannelWidth::Mhz40, true);
+    assert_eq!(rates.rates.len(), 4 * 8 * 2 * 2);
+    assert!(rates.rates.is_sorted_by_key(|rate| rate.bitrate()));
+    assert_eq!(rates.intersection(&RateSet::ht(1, ChannelWidth::Mhz20, false)).rates.len(), 8);
+    assert_eq!(RateSet::erp(Preamble::Long).rates.len(), 12);
+    assert_eq!(RateSet::ht(1, ChannelWidth::Mhz20, true).intersection(&RateSet::ofdm()).rates, []);
+}
+
+fn any_set() -> impl Strategy<Value = RateSet> {
+    let mut all = RateSet::ht(4, ChannelWidth::Mhz40, true).rates;
+    all.extend(RateSet::erp(Preamble::Short).rates);
+    all.extend(RateSet::dsss(Preamble::Long).rates);
+    proptest::sample::subsequence(all, 1..60).prop_map(RateSet::new)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever is reported: rates of the set only, and twice the same.
+    #[test]
+    fn any_history_is_answered_from_the_set(
+        rates in any_set(),
+        ideal in proptest::bool::weighted(0.2),
+        history in proptest::collection::vec((0_u64..80_000, 0_u32..8, 0_u16..65, 0_u16..70, -10.0..50.0), 1..400),
+    ) {
+        let config = if ideal { RateControlConfig::ideal() } else { minstrel() };
+        let mut control = Link::new(&config, &rates, 0.0).control;
+        let mut twin = control.clone();
+        let mut now = Instant::ZERO;
+        for (later, attempt, sent, acked, snr) in history {
+            now += Duration::from_micros(later);
+            let chain = control.chain(now, Db(snr), 1_500);
+            prop_assert_eq!(chain, twin.chain(now, Db(snr), 1_500));
+            for stage in chain.stages() {
+                prop_assert!(rates.rates.contains(&stage.rate));
+            }
+            for control in [&mut control, &mut twin] {
+                control.report(now, chain.rate_for_attempt(attempt), sent, acked);
+            }
+            prop_assert!(rates.rates.contains(&control.main_rate()));
+        }
+        prop_assert_eq!(control, twin);
+    }
+
+    #[test]
+    fn reports_of_unknown_rates_change_nothing(rates in any_set(), mcs in 0_u8..=255) {
+        let stranger = Rate::Ht { mcs, width: ChannelWidth::Mhz40, guard_interval: GuardInterval::Long };
+        prop_assume!(!rates.rates.contains(&stranger));
+        let mut control = Link::new(&minstrel(), &rates, 0.0).control;
+        let before = control.clone();
+        control.report(Instant::ZERO + SECOND, stranger, 32, 32);
+        prop_assert_eq!(control, before);
+    }
+}
