@@ -2,15 +2,18 @@
 //!
 //! [`Rate`] is how a PPDU is sent and how long that takes; [`Timing`] and
 //! [`ControlRates`] are what the MAC derives its intervals and its control
-//! responses from; [`ErrorModel`] is what becomes of a frame at an SNR.
+//! responses from; a [`Link`] is which SNR there is, and [`ErrorModel`] what
+//! becomes of a frame at it.
 
 mod airtime;
 mod basic;
+mod channel;
 mod error;
 mod rate;
 mod timing;
 
 pub use basic::ControlRates;
+pub use channel::{Fading, Link, LinkConfig, PathLoss, Propagation};
 pub use error::{ErrorModel, PerRow, PerTable, PerTableError};
 pub use rate::{
     Band, ChannelWidth, CodeRate, DsssRate, GuardInterval, Modulation, OfdmRate, Preamble, Rate,

@@ -1,0 +1,398 @@
+//! What arrives of a transmission: path loss, shadowing, fading, noise.
+//!
+//! Log-distance path loss from a reference at 1 m; log-normal shadowing, drawn
+//! once for a pair of stations; Rayleigh or Rician block fading; thermal noise.
+//! A [`Link`] is one direction between two stations and gives the SNR at an
+//! instant. Instead of all that its mean SNR may be given, or the probability
+//! that an MPDU is lost.
+//!
+//! Fading: the gain is constant for a block of one coherence time and drawn
+//! anew for the next, independent of it and of mean 1 (0 dB). The gain of a
+//! block is a function of the link's stream and the block's number, so a jump
+//! over a million blocks costs as much as one, and asking changes nothing. The
+//! coherence time is 0.423 over the Doppler rate (Rappaport, "Wireless
+//! Communications", 5.4.3). Blocks of different links do not start together.
+//!
+//! SNR is over the channel's full width on one antenna. Left out: frequency
+//! selectivity, correlation from block to block, antenna diversity, movement
+//! (a station's distance is fixed), and the 3 dB that a 20 MHz PPDU gains in a
+//! 40 MHz channel.
+
+use super::{Band, ChannelWidth, ErrorModel, Rate};
+use core::f64::consts::PI;
+use lasthop_units::{Db, Dbm, Duration, Instant, Meters, Probability, Seed, Stream};
+
+const SPEED_OF_LIGHT_M_PER_S: f64 = 299_792_458.0;
+/// Thermal noise density at 290 K, rounded as radio engineers do.
+const THERMAL_NOISE_DBM_PER_HZ: f64 = -174.0;
+/// A usual receiver, and ns-3's default.
+const NOISE_FIGURE: Db = Db(7.0);
+/// Indoors; ns-3's default.
+const PATH_LOSS_EXPONENT: f64 = 3.0;
+/// Mean SNR reported for a link that is given by its loss: enough for any rate.
+const LOSS_LINK_SNR: Db = Db(40.0);
+/// Coherence time times Doppler rate: sqrt(9 / (16 pi)).
+const COHERENCE: f64 = 0.423;
+/// The deepest fade: 90 dB, so that levels stay finite.
+const GAIN_MIN: f64 = 1e-9;
+
+/// Log-distance path loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathLoss {
+    /// Loss at 1 m.
+    pub reference: Db,
+    /// 2 in free space, about 3 indoors, up to 4 through walls.
+    pub exponent: f64,
+}
+
+impl PathLoss {
+    /// Exponent 3 from the free-space loss at 1 m: 40.05 dB at 2.4 GHz, 46.68 dB
+    /// at 5.15 GHz.
+    pub fn of(band: Band) -> Self {
+        let frequency_hz = match band {
+            Band::Ghz2_4 => 2.4e9,
+            Band::Ghz5 => 5.15e9,
+        };
+        Self { reference: free_space_at_1m(frequency_hz), exponent: PATH_LOSS_EXPONENT }
+    }
+
+    /// Loss at `distance`; nearer than 1 m it stays the reference loss.
+    pub fn at(&self, distance: Meters) -> Db {
+        self.reference + Db(10.0 * self.exponent * libm::log10(distance.0.max(1.0)))
+    }
+}
+
+/// Friis at 1 m between isotropic antennas.
+fn free_space_at_1m(frequency_hz: f64) -> Db {
+    Db(20.0 * libm::log10(4.0 * PI * frequency_hz / SPEED_OF_LIGHT_M_PER_S))
+}
+
+/// Block fading.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub enum Fading {
+    /// The mean power arrives always.
+    #[default]
+    None,
+    /// No line of sight: exponentially distributed power.
+    Rayleigh {
+        /// Maximum Doppler rate in hertz (speed over wavelength): about 10 for a
+        /// walker at 2.4 GHz; 0 draws once for the whole run.
+        doppler_hz: f64,
+    },
+    /// A line of sight besides the scattered waves.
+    Rician {
+        /// Power of the line of sight over that of the scattered waves.
+        k: Db,
+        /// As for Rayleigh fading.
+        doppler_hz: f64,
+    },
+}
+
+impl Fading {
+    /// Length of a block; `None` if the gain never changes.
+    pub fn coherence_time(self) -> Option<Duration> {
+        match self {
+            Self::None => None,
+            Self::Rayleigh { doppler_hz } | Self::Rician { doppler_hz, .. } => (doppler_hz > 0.0)
+                .then(|| {
+                    Duration::from_secs_f64(COHERENCE / doppler_hz).max(Duration::from_nanos(1))
+                }),
+        }
+    }
+
+    /// Draws a power gain of mean 1.
+    fn gain(self, stream: &mut Stream) -> f64 {
+        match self {
+            Self::None => 1.0,
+            Self::Rayleigh { .. } => stream.exponential(),
+            Self::Rician { k, .. } => {
+                let k = k.as_linear();
+                let scatter = libm::sqrt(0.5 / (k + 1.0));
+                let in_phase = libm::sqrt(k / (k + 1.0)) + scatter * stream.normal();
+                let quadrature = scatter * stream.normal();
+                in_phase * in_phase + quadrature * quadrature
+            }
+        }
+    }
+}
+
+/// What the links of a cell have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Propagation {
+    /// Loss over distance.
+    pub path_loss: PathLoss,
+    /// Standard deviation of the log-normal shadowing; 0 dB for none.
+    pub shadowing: Db,
+    /// Fading of every link.
+    pub fading: Fading,
+    /// Width of the channel, over which noise is received.
+    pub width: ChannelWidth,
+    /// Noise figure of every receiver.
+    pub noise_figure: Db,
+}
+
+impl Propagation {
+    /// ns-3's defaults: [`PathLoss::of`] the band, noise figure 7 dB, neither
+    /// shadowing nor fading.
+    pub fn of(band: Band, width: ChannelWidth) -> Self {
+        Self {
+            path_loss: PathLoss::of(band),
+            shadowing: Db(0.0),
+            fading: Fading::None,
+            width,
+            noise_figure: NOISE_FIGURE,
+        }
+    }
+
+    /// Noise at a receiver: -174 dBm/Hz over the width, and the noise figure
+    /// (-94 dBm for 20 MHz and 7 dB).
+    pub fn noise(&self) -> Dbm {
+        let width = Db::from_linear(self.width.as_hz() as f64);
+        Dbm(THERMAL_NOISE_DBM_PER_HZ) + width + self.noise_figure
+    }
+
+    /// Draws the shadowing loss of a pair of stations; both directions share it.
+    pub fn draw_shadowing(&self, stream: &mut Stream) -> Db {
+        Db(self.shadowing.0 * stream.normal())
+    }
+
+    /// Link over `distance` with the pair's `shadowing` loss, sent at `power`.
+    pub fn link(&self, power: Dbm, distance: Meters, shadowing: Db) -> LinkConfig {
+        let signal = power - self.path_loss.at(distance) - shadowing;
+        self.link_with_snr(signal - self.noise())
+    }
+
+    /// Link with a given mean SNR.
+    pub fn link_with_snr(&self, snr: Db) -> LinkConfig {
+        LinkConfig { snr, noise: self.noise(), fading: self.fading, loss: None }
+    }
+
+    /// Link that loses every MPDU with probability `loss`, whatever its rate and
+    /// length. Its SNR (for levels and carrier sense) is 40 dB, without fading.
+    pub fn link_with_loss(&self, loss: Probability) -> LinkConfig {
+        LinkConfig {
+            snr: LOSS_LINK_SNR,
+            noise: self.noise(),
+            fading: Fading::None,
+            loss: Some(loss),
+        }
+    }
+}
+
+/// One direction between two stations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkConfig {
+    /// Mean SNR.
+    pub snr: Db,
+    /// Noise at the receiver.
+    pub noise: Dbm,
+    /// Fading around the mean.
+    pub fading: Fading,
+    /// Probability that an MPDU is lost, in place of the error model.
+    pub loss: Option<Probability>,
+}
+
+/// A link at work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    config: LinkConfig,
+    /// Length of a block, if the gain changes.
+    coherence_time: Option<Duration>,
+    /// What the gains of the blocks are drawn from.
+    key: u64,
+    /// Time from the start of block 0 to the start of the run.
+    phase: Duration,
+    /// The last block asked for, and the SNR during it.
+    current: (u64, Db),
+}
+
+impl Link {
+    /// A link whose fading is drawn from `stream`. Two directions that are given
+    /// the same stream fade together, as in one channel they do.
+    pub fn new(config: LinkConfig, mut stream: Stream) -> Self {
+        let key = stream.next_u64();
+        let coherence_time = config.fading.coherence_time();
+        let phase = coherence_time.map_or(Duration::ZERO, |time| time.mul_f64(stream.uniform()));
+        let mut link = Self { config, coherence_time, key, phase, current: (0, config.snr) };
+        link.current.1 = link.snr_of_block(0);
+        link
+    }
+
+    /// SNR at `now`.
+    #[inline]
+    pub fn snr(&mut self, now: Instant) -> Db {
+        if let Some(time) = self.coherence_time {
+            let block = (now.saturating_since(Instant::ZERO) + self.phase) / time;
+            if block != self.current.0 {
+                self.current = (block, self.snr_of_block(block));
+            }
+        }
+        self.current.1
+    }
+
+    /// Received power at `now`.
+    pub fn signal(&mut self, now: Instant) -> Dbm {
+        self.config.noise + self.snr(now)
+    }
+
+    /// The SNR never changes.
+    pub fn is_static(&self) -> bool {
+        self.coherence_time.is_none()
+    }
+
+    /// Probability that an MPDU is lost, if the link is given by it.
+    pub fn loss(&self) -> Option<Probability> {
+        self.config.loss
+    }
+
+    /// Probability that an MPDU of `bytes` at `rate` is decoded at `now`.
+    pub fn success(
+        &mut self,
+        now: Instant,
+        model: &ErrorModel,
+        rate: Rate,
+        bytes: u32,
+    ) -> Probability {
+        match self.config.loss {
+            Some(loss) => loss.complement(),
+            None => model.success(rate, self.snr(now), bytes),
+        }
+    }
+
+    fn snr_of_block(&self, block: u64) -> Db {
+        let mut stream = Seed::new(self.key, block).stream("fading block");
+        let gain = self.config.fading.gain(&mut stream).max(GAIN_MIN);
+        self.config.snr + Db::from_linear(gain)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::OfdmRate;
+    use proptest::prelude::*;
+
+    fn stream(n: u64) -> Stream {
+        Seed::new(n, 0).stream("link")
+    }
+
+    fn faded(fading: Fading) -> LinkConfig {
+        let propagation =
+            Propagation { fading, ..Propagation::of(Band::Ghz5, ChannelWidth::Mhz20) };
+        propagation.link_with_snr(Db(0.0))
+    }
+
+    /// Power gains of 100 000 blocks.
+    fn gains(fading: Fading) -> impl Iterator<Item = f64> {
+        let mut link = Link::new(faded(fading), stream(5));
+        let time = fading.coherence_time().expect("it changes");
+        (0..100_000).map(move |n| link.snr(Instant::ZERO + time * n).as_linear())
+    }
+
+    fn mean(values: impl Iterator<Item = f64>) -> f64 {
+        let (count, sum) = values.fold((0.0, 0.0), |(n, sum), value| (n + 1.0, sum + value));
+        sum / count
+    }
+
+    #[test]
+    fn path_loss_and_noise_by_hand() {
+        let five = PathLoss::of(Band::Ghz5);
+        // ns-3's reference loss (it rounds the speed of light), and 30 dB a decade.
+        assert!((five.reference.0 - 46.6777).abs() < 0.01);
+        assert!((five.at(Meters(10.0)).0 - 76.6777).abs() < 0.01);
+        assert_eq!(five.at(Meters(0.2)), five.reference);
+        assert!((PathLoss::of(Band::Ghz2_4).reference.0 - 40.05).abs() < 0.01);
+        let noise = |width| Propagation::of(Band::Ghz5, width).noise().0;
+        assert!((noise(ChannelWidth::Mhz20) + 93.99).abs() < 0.01);
+        assert!((noise(ChannelWidth::Mhz40) + 90.98).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_static_link_adds_up() {
+        let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
+        let mut link = Link::new(propagation.link(Dbm(16.0), Meters(10.0), Db(5.0)), stream(1));
+        assert!(link.is_static());
+        assert!((link.signal(Instant::ZERO).0 - (16.0 - 76.6777 - 5.0)).abs() < 0.01);
+        assert!((link.snr(Instant::MAX).0 - (16.0 - 76.6777 - 5.0 + 93.9897)).abs() < 0.01);
+        let mut exact = Link::new(propagation.link_with_snr(Db(21.5)), stream(1));
+        assert_eq!(exact.snr(Instant::ZERO), Db(21.5));
+    }
+
+    #[test]
+    fn a_given_loss_stands_in_for_the_error_model() {
+        let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
+        let loss = Probability::new(0.2).expect("a probability");
+        let mut link = Link::new(propagation.link_with_loss(loss), stream(1));
+        let model = ErrorModel::nist();
+        let rate = Rate::Ofdm(OfdmRate::Mbps54);
+        assert_eq!(link.success(Instant::ZERO, &model, rate, 1500), loss.complement());
+        assert_eq!(link.loss(), Some(loss));
+        let mut link = Link::new(propagation.link_with_snr(Db(18.0)), stream(1));
+        let by_model = model.success(rate, Db(18.0), 1500);
+        assert!(by_model < Probability::ONE);
+        assert_eq!(link.success(Instant::ZERO, &model, rate, 1500), by_model);
+    }
+
+    #[test]
+    fn rayleigh_power_is_exponential() {
+        let fading = Fading::Rayleigh { doppler_hz: 10.0 };
+        assert!((mean(gains(fading)) - 1.0).abs() < 0.02);
+        for level in [0.01, 0.1, 1.0, 2.0] {
+            let below = mean(gains(fading).map(|gain| f64::from(u8::from(gain < level))));
+            let expected = 1.0 - libm::exp(-level);
+            assert!((below - expected).abs() < 0.006, "{level}: {below} for {expected}");
+        }
+    }
+
+    #[test]
+    fn rician_power_has_its_moments() {
+        for k in [0.5, 4.0, 30.0] {
+            let fading = Fading::Rician { k: Db::from_linear(k), doppler_hz: 10.0 };
+            assert!((mean(gains(fading)) - 1.0).abs() < 0.02);
+            let variance = mean(gains(fading).map(|gain| (gain - 1.0) * (gain - 1.0)));
+            let expected = (1.0 + 2.0 * k) / ((1.0 + k) * (1.0 + k));
+            assert!((variance / expected - 1.0).abs() < 0.05, "K {k}: {variance} for {expected}");
+        }
+    }
+
+    #[test]
+    fn blocks_last_for_the_coherence_time() {
+        let fading = Fading::Rayleigh { doppler_hz: 10.0 };
+        assert_eq!(fading.coherence_time(), Some(Duration::from_micros(42_300)));
+        let mut link = Link::new(faded(fading), stream(9));
+        let mut levels: alloc::vec::Vec<f64> =
+            (0..42_300).map(|n| link.snr(Instant::from_nanos(n * 1_000_000)).0).collect();
+        levels.dedup();
+        // 42.3 s are 1000 blocks, or 1001 that begin or end outside.
+        assert!((1000..=1001).contains(&levels.len()), "{}", levels.len());
+        let once = Link::new(faded(Fading::Rayleigh { doppler_hz: 0.0 }), stream(9));
+        assert!(once.is_static() && once.current.1 != Db(0.0));
+    }
+
+    #[test]
+    fn shadowing_has_its_deviation() {
+        let mut propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
+        propagation.shadowing = Db(6.0);
+        let mut stream = stream(3);
+        let squares = (0..50_000).map(|_| propagation.draw_shadowing(&mut stream).0);
+        assert!((libm::sqrt(mean(squares.map(|db| db * db))) - 6.0).abs() < 0.1);
+    }
+
+    proptest! {
+        #[test]
+        fn the_past_of_a_link_does_not_matter(
+            asked in proptest::collection::vec(0u64..10_000_000_000, 0..20),
+            now in 0u64..u64::MAX / 2,
+            seed in any::<u64>(),
+        ) {
+            let config = faded(Fading::Rician { k: Db(6.0), doppler_hz: 30.0 });
+            let mut fresh = Link::new(config, stream(seed));
+            let mut used = fresh.clone();
+            for at in asked {
+                used.snr(Instant::from_nanos(at));
+            }
+            let now = Instant::from_nanos(now);
+            prop_assert_eq!(used.snr(now), fresh.snr(now));
+        }
+    }
+}
