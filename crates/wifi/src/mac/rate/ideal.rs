@@ -7,7 +7,7 @@
 //! rates a little more. Below the lowest threshold the most robust rate is used.
 
 use super::{Algorithm, Attempt, RateChain, RateSet};
-use crate::phy::{ChannelWidth, ErrorModel, Rate};
+use crate::phy::{ErrorModel, Rate};
 use alloc::vec::Vec;
 use lasthop_units::{Db, Instant, Probability};
 
@@ -40,14 +40,13 @@ struct Threshold {
 impl Ideal {
     pub(super) fn new(
         rates: &RateSet,
-        width: ChannelWidth,
         error_model: &ErrorModel,
         bytes: u16,
         per_max: Probability,
     ) -> Self {
         let tables = core::array::from_fn(|doublings| {
             let bytes = u32::from(bytes.max(1)) << doublings;
-            let receiver = Receiver { error_model, width, bytes, per_max: per_max.as_f64() };
+            let receiver = Receiver { error_model, bytes, per_max: per_max.as_f64() };
             Table { bytes, thresholds: receiver.thresholds(rates) }
         });
         let current = tables[0].thresholds[0].rate;
@@ -74,7 +73,6 @@ impl Algorithm for Ideal {
 /// What the sender knows of the receiver.
 struct Receiver<'a> {
     error_model: &'a ErrorModel,
-    width: ChannelWidth,
     bytes: u32,
     per_max: f64,
 }
@@ -134,20 +132,12 @@ impl Receiver<'_> {
 
     /// Bits a second that arrive.
     fn throughput(&self, rate: Rate, snr: Db) -> f64 {
-        let success = self.error_model.success(rate, snr + self.noise_saved(rate), self.bytes);
+        let success = self.error_model.success(rate, snr, self.bytes);
         rate.bitrate().as_bps() as f64 * success.as_f64()
     }
 
     /// The SNR at which `rate` loses this share of MPDUs.
     fn needed(&self, rate: Rate, per: f64) -> Db {
-        self.error_model.sensitivity_snr(rate, per, self.bytes) - self.noise_saved(rate)
-    }
-
-    /// A 20 MHz PPDU in a 40 MHz channel meets half the noise.
-    fn noise_saved(&self, rate: Rate) -> Db {
-        match (rate.width(), self.width) {
-            (ChannelWidth::Mhz20, ChannelWidth::Mhz40) => Db::from_linear(2.0),
-            _ => Db(0.0),
-        }
+        self.error_model.sensitivity_snr(rate, per, self.bytes)
     }
 }

@@ -47,10 +47,10 @@ pub enum RateControlConfig {
 }
 
 impl RateControlConfig {
-    /// The ideal rate for MPDUs of 1 500 bytes and at most half of them lost.
+    /// The ideal rate for packets of 1 500 bytes, headers on top, and at most half of them lost.
     pub fn ideal() -> Self {
         let per_max = Probability::new(0.5).expect("a half is a probability");
-        Self::Ideal { bytes: 1_500, per_max }
+        Self::Ideal { bytes: 1_600, per_max }
     }
 
     /// Minstrel-HT with Linux' intervals: update every 50 ms, probe every 20 ms.
@@ -197,15 +197,14 @@ enum Kind {
 }
 
 impl RateControl {
-    /// Rate control over `rates` in a channel of `width`; `error_model` is what
-    /// the ideal algorithm knows of the receiver.
+    /// Rate control over `rates`; `error_model` is what the ideal algorithm
+    /// knows of the receiver.
     ///
     /// # Panics
     /// If `rates` is empty: such a pair cannot talk.
     pub fn new(
         config: &RateControlConfig,
         rates: &RateSet,
-        width: ChannelWidth,
         error_model: &ErrorModel,
         stream: Stream,
     ) -> Self {
@@ -213,7 +212,7 @@ impl RateControl {
         let kind = match *config {
             RateControlConfig::Fixed { rate } => Kind::Fixed(Fixed::new(rate)),
             RateControlConfig::Ideal { bytes, per_max } => {
-                Kind::Ideal(Box::new(Ideal::new(rates, width, error_model, bytes, per_max)))
+                Kind::Ideal(Box::new(Ideal::new(rates, error_model, bytes, per_max)))
             }
             RateControlConfig::MinstrelHt { update_interval, sample_interval } => {
                 let minstrel = MinstrelHt::new(rates, update_interval, sample_interval, stream);
@@ -227,7 +226,7 @@ impl RateControl {
 
     /// The rates for the PPDU about to be built; to be asked once for each,
     /// because the answer may use up a probe. `snr` is what the receiver
-    /// measured last over the width of the channel.
+    /// measured last, as the error model takes it.
     pub fn chain(&mut self, now: Instant, snr: Db, msdu_bytes: u16) -> RateChain {
         match &mut self.kind {
             Kind::Fixed(fixed) => fixed.chain(now, snr, msdu_bytes),

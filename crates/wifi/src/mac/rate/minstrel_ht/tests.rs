@@ -6,8 +6,9 @@ use super::*;
 use crate::phy::{ChannelWidth, GuardInterval, OfdmRate};
 use lasthop_units::Seed;
 
-/// Width, guard interval; per MCS `airtime` in us and `max_tp` in tenths.
-const HT: [(ChannelWidth, GuardInterval, [(u64, u32); 8]); 4] = [
+/// Per MCS `airtime` in us and `max_tp` in tenths.
+type Group = [(u64, u32); 8];
+const HT: [(ChannelWidth, GuardInterval, Group); 4] = [
     (
         ChannelWidth::Mhz20,
         GuardInterval::Long,
