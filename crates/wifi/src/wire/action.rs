@@ -1,0 +1,183 @@
+//! Action frames (IEEE 802.11-2020, 9.6): ADDBA Request, ADDBA Response and
+//! DELBA of category Block Ack (9.6.4); the others keep their bytes, as do the
+//! elements behind the fixed fields.
+
+use super::reader::Reader;
+use super::{Error, SequenceControl};
+use alloc::vec::Vec;
+
+/// The body of an Action frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repr<'a> {
+    /// Asks for a Block Ack agreement.
+    AddbaRequest {
+        /// Matches the response to the request; not 0.
+        dialog_token: u8,
+        /// What is proposed.
+        parameters: BlockAckParameters,
+        /// The agreement ends after so long without traffic, in units of
+        /// 1 024 us; 0: never.
+        timeout_tu: u16,
+        /// The first sequence number under the agreement.
+        start: SequenceControl,
+        /// Elements.
+        rest: &'a [u8],
+    },
+    /// Answers an ADDBA Request.
+    AddbaResponse {
+        /// That of the request.
+        dialog_token: u8,
+        /// 0: accepted (9.4.1.9).
+        status: u16,
+        /// What is agreed.
+        parameters: BlockAckParameters,
+        /// As in the request.
+        timeout_tu: u16,
+        /// Elements.
+        rest: &'a [u8],
+    },
+    /// Ends a Block Ack agreement.
+    Delba {
+        /// Sent by the originator of the data.
+        initiator: bool,
+        /// TID, 0 to 15.
+        tid: u8,
+        /// Reason code (9.4.1.7).
+        reason: u16,
+        /// Elements.
+        rest: &'a [u8],
+    },
+    /// Any other.
+    Other {
+        /// Category (table 9-51).
+        category: u8,
+        /// What follows the category: usually an action code first.
+        bytes: &'a [u8],
+    },
+}
+
+/// The Block Ack Parameter Set field (9.4.1.13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockAckParameters {
+    /// A-MSDUs may be sent under the agreement.
+    pub amsdu: bool,
+    /// Immediate, not delayed, Block Ack.
+    pub immediate: bool,
+    /// TID, 0 to 15.
+    pub tid: u8,
+    /// Buffer size in MPDUs, 0 to 1 023; 0 leaves it to the recipient.
+    pub buffer_size: u16,
+}
+
+impl BlockAckParameters {
+    const fn from_bits(bits: u16) -> Self {
+        Self {
+            amsdu: bits & 1 != 0,
+            immediate: bits & 2 != 0,
+            tid: (bits >> 2 & 15) as u8,
+            buffer_size: bits >> 6,
+        }
+    }
+
+    const fn bits(self) -> u16 {
+        self.amsdu as u16
+            | (self.immediate as u16) << 1
+            | ((self.tid & 15) as u16) << 2
+            | self.buffer_size << 6
+    }
+}
+
+impl<'a> Repr<'a> {
+    pub(super) fn parse(reader: &mut Reader<'a>) -> Result<Self, Error> {
+        let category = reader.u8("category")?;
+        let behind_category = *reader;
+        if category == BLOCK_ACK {
+            match reader.u8("block ack action")? {
+                ADDBA_REQUEST => {
+                    return Ok(Self::AddbaRequest {
+                        dialog_token: reader.u8("dialog token")?,
+                        parameters: parameters(reader)?,
+                        timeout_tu: reader.u16("block ack timeout")?,
+                        start: SequenceControl::from_bits(reader.u16("starting sequence control")?),
+                        rest: reader.rest(),
+                    });
+                }
+                ADDBA_RESPONSE => {
+                    return Ok(Self::AddbaResponse {
+                        dialog_token: reader.u8("dialog token")?,
+                        status: reader.u16("status code")?,
+                        parameters: parameters(reader)?,
+                        timeout_tu: reader.u16("block ack timeout")?,
+                        rest: reader.rest(),
+                    });
+                }
+                DELBA => {
+                    let parameters = reader.u16("DELBA parameter set")?;
+                    return Ok(Self::Delba {
+                        initiator: parameters & DELBA_INITIATOR != 0,
+                        tid: (parameters >> 12) as u8,
+                        reason: reader.u16("reason code")?,
+                        rest: reader.rest(),
+                    });
+                }
+                _ => {}
+            }
+        }
+        *reader = behind_category;
+        Ok(Self::Other { category, bytes: reader.rest() })
+    }
+
+    /// Length in bytes.
+    pub const fn buffer_len(&self) -> usize {
+        match self {
+            Self::AddbaRequest { rest, .. } | Self::AddbaResponse { rest, .. } => 9 + rest.len(),
+            Self::Delba { rest, .. } => 6 + rest.len(),
+            Self::Other { bytes, .. } => 1 + bytes.len(),
+        }
+    }
+
+    /// Appends the body.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        match *self {
+            Self::AddbaRequest { dialog_token, parameters, timeout_tu, start, rest } => {
+                out.extend_from_slice(&[BLOCK_ACK, ADDBA_REQUEST, dialog_token]);
+                out.extend_from_slice(&parameters.bits().to_le_bytes());
+                out.extend_from_slice(&timeout_tu.to_le_bytes());
+                out.extend_from_slice(&start.bits().to_le_bytes());
+                out.extend_from_slice(rest);
+            }
+            Self::AddbaResponse { dialog_token, status, parameters, timeout_tu, rest } => {
+                out.extend_from_slice(&[BLOCK_ACK, ADDBA_RESPONSE, dialog_token]);
+                out.extend_from_slice(&status.to_le_bytes());
+                out.extend_from_slice(&parameters.bits().to_le_bytes());
+                out.extend_from_slice(&timeout_tu.to_le_bytes());
+                out.extend_from_slice(rest);
+            }
+            Self::Delba { initiator, tid, reason, rest } => {
+                let initiator = if initiator { DELBA_INITIATOR } else { 0 };
+                let parameters = initiator | u16::from(tid & 15) << 12;
+                out.extend_from_slice(&[BLOCK_ACK, DELBA]);
+                out.extend_from_slice(&parameters.to_le_bytes());
+                out.extend_from_slice(&reason.to_le_bytes());
+                out.extend_from_slice(rest);
+            }
+            Self::Other { category, bytes } => {
+                out.push(category);
+                out.extend_from_slice(bytes);
+            }
+        }
+    }
+}
+
+/// Category (table 9-51) and the actions in it (table 9-348).
+const BLOCK_ACK: u8 = 3;
+const ADDBA_REQUEST: u8 = 0;
+const ADDBA_RESPONSE: u8 = 1;
+const DELBA: u8 = 2;
+
+/// Bit 11 of the DELBA Parameter Set (9.4.1.15).
+const DELBA_INITIATOR: u16 = 1 << 11;
+
+fn parameters(reader: &mut Reader<'_>) -> Result<BlockAckParameters, Error> {
+    reader.u16("block ack parameter set").map(BlockAckParameters::from_bits)
+}

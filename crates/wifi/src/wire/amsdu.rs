@@ -1,0 +1,103 @@
+//! A-MSDU subframes (IEEE 802.11-2020, 9.3.2.2.2): DA, SA, length (big-endian,
+//! unlike the rest), MSDU, and padding to four bytes behind all but the last.
+//! The A-MSDU's own limit (3 839 or 7 935 bytes) is the sender's business.
+
+use super::reader::Reader;
+use super::{Error, Reason};
+use alloc::vec::Vec;
+use lasthop_units::MacAddr;
+
+/// Length of a subframe's header in bytes.
+pub const HEADER_LEN: usize = 14;
+
+/// One MSDU in an A-MSDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subframe<'a> {
+    /// DA.
+    pub destination: MacAddr,
+    /// SA.
+    pub source: MacAddr,
+    /// The MSDU from its LLC header on, up to 65 535 bytes.
+    pub msdu: &'a [u8],
+}
+
+/// The subframes of a QoS data frame's body. Ends after the first error.
+#[derive(Clone, Debug)]
+pub struct Subframes<'a> {
+    reader: Reader<'a>,
+    body: &'a [u8],
+    failed: bool,
+}
+
+impl<'a> Subframes<'a> {
+    /// Over the body of a frame with [`amsdu_present`](super::QosControl::amsdu_present).
+    pub const fn new(body: &'a [u8]) -> Self {
+        Self { reader: Reader::new(LAYER, body), body, failed: false }
+    }
+
+    fn subframe(&mut self) -> Result<Subframe<'a>, Error> {
+        let destination = self.reader.address("DA")?;
+        let source = self.reader.address("SA")?;
+        let length = u16::from_be_bytes(self.reader.array("length")?);
+        let msdu = self.reader.take("MSDU", usize::from(length))?;
+        // The last subframe has no padding: then the reader is at or behind the end.
+        let next = self.reader.offset().next_multiple_of(ALIGN);
+        self.reader = Reader::at(LAYER, self.body, next);
+        Ok(Subframe { destination, source, msdu })
+    }
+}
+
+impl<'a> Iterator for Subframes<'a> {
+    type Item = Result<Subframe<'a>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed || self.reader.left() == 0 {
+            return None;
+        }
+        let subframe = self.subframe();
+        self.failed = subframe.is_err();
+        Some(subframe)
+    }
+}
+
+/// Puts an A-MSDU together.
+#[derive(Clone, Debug, Default)]
+pub struct Writer {
+    body: Vec<u8>,
+}
+
+impl Writer {
+    /// Without subframes.
+    pub const fn new() -> Self {
+        Self { body: Vec::new() }
+    }
+
+    /// Pads what is there and appends a subframe.
+    ///
+    /// # Errors
+    /// An MSDU of more than 65 535 bytes; nothing is written then.
+    pub fn push(&mut self, subframe: &Subframe<'_>) -> Result<(), Error> {
+        let start = self.body.len().next_multiple_of(ALIGN);
+        let length = u16::try_from(subframe.msdu.len()).map_err(|_| Error {
+            layer: LAYER,
+            field: "MSDU",
+            offset: start + HEADER_LEN,
+            reason: Reason::Long { length: subframe.msdu.len(), max: usize::from(u16::MAX) },
+        })?;
+        self.body.resize(start, 0);
+        self.body.extend_from_slice(&subframe.destination.0);
+        self.body.extend_from_slice(&subframe.source.0);
+        self.body.extend_from_slice(&length.to_be_bytes());
+        self.body.extend_from_slice(subframe.msdu);
+        Ok(())
+    }
+
+    /// The body of the frame.
+    pub fn finish(self) -> Vec<u8> {
+        self.body
+    }
+}
+
+const LAYER: &str = "A-MSDU";
+/// Subframes begin at multiples of this.
+const ALIGN: usize = 4;

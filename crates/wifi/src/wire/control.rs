@@ -1,0 +1,281 @@
+//! Control frames (IEEE 802.11-2020, 9.3.1): Ack, RTS, CTS, PS-Poll, CF-End,
+//! Block Ack Request and Block Ack. The compressed Block Ack with its 64-bit
+//! bitmap is read; the other variants (basic, multi-TID, GCR, 256-bit) keep
+//! their bytes. Trailing bytes are ignored.
+
+use super::frame::View;
+use super::reader::Reader;
+use super::{Error, Flags, FrameControl, Kind, SequenceControl};
+use alloc::vec::Vec;
+use lasthop_units::{MacAddr, SeqNo12};
+
+/// A control frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repr<'a> {
+    /// Retry, power management and the like.
+    pub flags: Flags,
+    /// Duration in microseconds; in a PS-Poll the AID with its two top bits set.
+    pub duration_id: u16,
+    /// RA; in a PS-Poll the BSSID.
+    pub receiver: MacAddr,
+    /// The rest, which says what it is.
+    pub body: Body<'a>,
+}
+
+/// What kind of control frame, and its fields after the receiver's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body<'a> {
+    /// Acknowledgement.
+    Ack,
+    /// Clear to send.
+    Cts,
+    /// Request to send.
+    Rts {
+        /// TA.
+        transmitter: MacAddr,
+    },
+    /// PS-Poll.
+    PsPoll {
+        /// TA.
+        transmitter: MacAddr,
+    },
+    /// End of a TXOP or contention-free period.
+    CfEnd {
+        /// BSSID (TA).
+        bssid: MacAddr,
+    },
+    /// Block Ack Request.
+    BlockAckRequest {
+        /// TA.
+        transmitter: MacAddr,
+        /// What is asked for.
+        request: BlockAckRequest<'a>,
+    },
+    /// Block Ack.
+    BlockAck {
+        /// TA.
+        transmitter: MacAddr,
+        /// What is acknowledged.
+        ack: BlockAck<'a>,
+    },
+}
+
+/// A Block Ack Request after its addresses (9.3.1.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockAckRequest<'a> {
+    /// The BAR Ack Policy bit: no Ack for this request itself.
+    pub no_ack: bool,
+    /// TID, 0 to 15.
+    pub tid: u8,
+    /// By BAR type.
+    pub variant: RequestVariant<'a>,
+}
+
+/// The variants of a Block Ack Request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestVariant<'a> {
+    /// Asks for a compressed bitmap.
+    Compressed {
+        /// Starting sequence number.
+        start: SeqNo12,
+    },
+    /// Any other.
+    Other {
+        /// BAR type, 0 to 15.
+        code: u8,
+        /// BAR Information.
+        information: &'a [u8],
+    },
+}
+
+/// A Block Ack after its addresses (9.3.1.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockAck<'a> {
+    /// The BA Ack Policy bit: no Ack for this frame itself.
+    pub no_ack: bool,
+    /// TID, 0 to 15.
+    pub tid: u8,
+    /// By BA type.
+    pub variant: AckVariant<'a>,
+}
+
+/// The variants of a Block Ack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckVariant<'a> {
+    /// Compressed, 64 MSDUs.
+    Compressed {
+        /// Starting sequence number.
+        start: SeqNo12,
+        /// Bit n: `start + n` was received.
+        bitmap: u64,
+    },
+    /// Any other.
+    Other {
+        /// BA type, 0 to 15: 0 is basic.
+        code: u8,
+        /// BA Information.
+        information: &'a [u8],
+    },
+}
+
+impl<'a> BlockAck<'a> {
+    /// A compressed Block Ack.
+    pub const fn compressed(tid: u8, start: SeqNo12, bitmap: u64) -> Self {
+        Self { no_ack: false, tid, variant: AckVariant::Compressed { start, bitmap } }
+    }
+
+    fn parse(reader: &mut Reader<'a>) -> Result<Self, Error> {
+        let BlockAckControl { no_ack, code, tid } = BlockAckControl::parse(reader)?;
+        let information = *reader;
+        if code == COMPRESSED {
+            let start = SequenceControl::from_bits(reader.u16("starting sequence control")?);
+            // Since 802.11ax the fragment number says how long the bitmap is.
+            if start.fragment == 0 {
+                let bitmap = reader.u64("bitmap")?;
+                let variant = AckVariant::Compressed { start: start.sequence, bitmap };
+                return Ok(Self { no_ack, tid, variant });
+            }
+        }
+        *reader = information;
+        Ok(Self { no_ack, tid, variant: AckVariant::Other { code, information: reader.rest() } })
+    }
+}
+
+impl<'a> BlockAckRequest<'a> {
+    /// A request for a compressed Block Ack.
+    pub const fn compressed(tid: u8, start: SeqNo12) -> Self {
+        Self { no_ack: false, tid, variant: RequestVariant::Compressed { start } }
+    }
+
+    fn parse(reader: &mut Reader<'a>) -> Result<Self, Error> {
+        let BlockAckControl { no_ack, code, tid } = BlockAckControl::parse(reader)?;
+        let information = *reader;
+        if code == COMPRESSED {
+            let start = SequenceControl::from_bits(reader.u16("starting sequence control")?);
+            if start.fragment == 0 {
+                let variant = RequestVariant::Compressed { start: start.sequence };
+                return Ok(Self { no_ack, tid, variant });
+            }
+        }
+        *reader = information;
+        Ok(Self {
+            no_ack,
+            tid,
+            variant: RequestVariant::Other { code, information: reader.rest() },
+        })
+    }
+}
+
+impl<'a> Repr<'a> {
+    /// Of a view of one of the kinds of [`Body`], else `None`.
+    pub(super) fn parse(view: &View<'a>) -> Result<Option<Self>, Error> {
+        let kind = view.kind();
+        let mut reader = Reader::at(kind.name(), view.as_bytes(), 2);
+        let duration_id = reader.u16("duration")?;
+        let receiver = reader.address("receiver address")?;
+        let body = match kind {
+            Kind::Ack => Body::Ack,
+            Kind::Cts => Body::Cts,
+            Kind::Rts => Body::Rts { transmitter: reader.address(TRANSMITTER)? },
+            Kind::PsPoll => Body::PsPoll { transmitter: reader.address(TRANSMITTER)? },
+            Kind::CfEnd => Body::CfEnd { bssid: reader.address(TRANSMITTER)? },
+            Kind::BlockAckRequest => Body::BlockAckRequest {
+                transmitter: reader.address(TRANSMITTER)?,
+                request: BlockAckRequest::parse(&mut reader)?,
+            },
+            Kind::BlockAck => Body::BlockAck {
+                transmitter: reader.address(TRANSMITTER)?,
+                ack: BlockAck::parse(&mut reader)?,
+            },
+            _ => return Ok(None),
+        };
+        Ok(Some(Self { flags: view.frame_control().flags, duration_id, receiver, body }))
+    }
+
+    /// Length without FCS in bytes.
+    pub const fn buffer_len(&self) -> usize {
+        match self.body {
+            Body::Ack | Body::Cts => 10,
+            Body::Rts { .. } | Body::PsPoll { .. } | Body::CfEnd { .. } => 16,
+            Body::BlockAckRequest { request, .. } => match request.variant {
+                RequestVariant::Compressed { .. } => 20,
+                RequestVariant::Other { information, .. } => 18 + information.len(),
+            },
+            Body::BlockAck { ack, .. } => match ack.variant {
+                AckVariant::Compressed { .. } => 28,
+                AckVariant::Other { information, .. } => 18 + information.len(),
+            },
+        }
+    }
+
+    /// Appends the frame without FCS.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        let (kind, transmitter) = match self.body {
+            Body::Ack => (Kind::Ack, None),
+            Body::Cts => (Kind::Cts, None),
+            Body::Rts { transmitter } => (Kind::Rts, Some(transmitter)),
+            Body::PsPoll { transmitter } => (Kind::PsPoll, Some(transmitter)),
+            Body::CfEnd { bssid } => (Kind::CfEnd, Some(bssid)),
+            Body::BlockAckRequest { transmitter, .. } => (Kind::BlockAckRequest, Some(transmitter)),
+            Body::BlockAck { transmitter, .. } => (Kind::BlockAck, Some(transmitter)),
+        };
+        out.extend_from_slice(&FrameControl::new(kind, self.flags).bits().to_le_bytes());
+        out.extend_from_slice(&self.duration_id.to_le_bytes());
+        out.extend_from_slice(&self.receiver.0);
+        if let Some(transmitter) = transmitter {
+            out.extend_from_slice(&transmitter.0);
+        }
+        match self.body {
+            Body::BlockAckRequest { request: BlockAckRequest { no_ack, tid, variant }, .. } => {
+                match variant {
+                    RequestVariant::Compressed { start } => {
+                        BlockAckControl { no_ack, code: COMPRESSED, tid }.emit(out);
+                        out.extend_from_slice(&SequenceControl::new(start).bits().to_le_bytes());
+                    }
+                    RequestVariant::Other { code, information } => {
+                        BlockAckControl { no_ack, code, tid }.emit(out);
+                        out.extend_from_slice(information);
+                    }
+                }
+            }
+            Body::BlockAck { ack: BlockAck { no_ack, tid, variant }, .. } => match variant {
+                AckVariant::Compressed { start, bitmap } => {
+                    BlockAckControl { no_ack, code: COMPRESSED, tid }.emit(out);
+                    out.extend_from_slice(&SequenceControl::new(start).bits().to_le_bytes());
+                    out.extend_from_slice(&bitmap.to_le_bytes());
+                }
+                AckVariant::Other { code, information } => {
+                    BlockAckControl { no_ack, code, tid }.emit(out);
+                    out.extend_from_slice(information);
+                }
+            },
+            _ => {}
+        }
+    }
+}
+
+const TRANSMITTER: &str = "transmitter address";
+
+/// BAR and BA type "compressed" (tables 9-24 and 9-25).
+const COMPRESSED: u8 = 2;
+
+/// BAR Control and BA Control: the same layout (figures 9-34 and 9-41).
+struct BlockAckControl {
+    no_ack: bool,
+    code: u8,
+    tid: u8,
+}
+
+impl BlockAckControl {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, Error> {
+        let bits = reader.u16("control")?;
+        Ok(Self { no_ack: bits & 1 != 0, code: (bits >> 1 & 15) as u8, tid: (bits >> 12) as u8 })
+    }
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        let bits = u16::from(self.no_ack)
+            | u16::from(self.code & 15) << 1
+            | u16::from(self.tid & 15) << 12;
+        out.extend_from_slice(&bits.to_le_bytes());
+    }
+}

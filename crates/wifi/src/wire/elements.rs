@@ -1,0 +1,355 @@
+//! Information elements (IEEE 802.11-2020, 9.4.2): an iterator over them, and
+//! values for SSID, rates, DSSS parameters, TIM and HT capabilities. All others
+//! (vendor and extended ones too) keep their bytes.
+
+use super::reader::Reader;
+use super::{Error, Reason};
+use alloc::vec::Vec;
+
+/// A sequence of elements as bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Elements<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Elements<'a> {
+    /// Elements that are not looked at yet; [`iter`](Self::iter) finds out.
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// Elements that are whole, the known ones right inside too.
+    ///
+    /// # Errors
+    /// That of the first element that runs over the end or cannot be read.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        let elements = Self { bytes };
+        for element in elements.iter() {
+            Repr::parse(&element?)?;
+        }
+        Ok(elements)
+    }
+
+    /// The bytes.
+    pub const fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The elements in order; ends after the first error.
+    pub const fn iter(&self) -> Iter<'a> {
+        Iter { reader: Reader::new(LAYER, self.bytes), failed: false }
+    }
+
+    /// The first element of a kind.
+    pub fn find(&self, id: u8) -> Option<Element<'a>> {
+        self.iter().map_while(Result::ok).find(|element| element.id == id)
+    }
+
+    /// The network's name; `None` if there is none.
+    pub fn ssid(&self) -> Option<&'a [u8]> {
+        self.find(id::SSID).map(|element| element.data)
+    }
+}
+
+impl<'a> IntoIterator for Elements<'a> {
+    type Item = Result<Element<'a>, Error>;
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+/// One element as bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Element<'a> {
+    /// Element ID.
+    pub id: u8,
+    /// Where the element begins among its [`Elements`].
+    pub offset: usize,
+    /// The information: 0 to 255 bytes; begins with the Element ID Extension
+    /// if the ID is [`id::EXTENSION`].
+    pub data: &'a [u8],
+}
+
+/// Iterator over [`Elements`].
+#[derive(Clone, Debug)]
+pub struct Iter<'a> {
+    reader: Reader<'a>,
+    failed: bool,
+}
+
+impl<'a> Iter<'a> {
+    fn element(&mut self) -> Result<Element<'a>, Error> {
+        let offset = self.reader.offset();
+        let id = self.reader.u8("ID")?;
+        let length = self.reader.u8("length")?;
+        let data = self.reader.take(name(id), usize::from(length))?;
+        Ok(Element { id, offset, data })
+    }
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = Result<Element<'a>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed || self.reader.left() == 0 {
+            return None;
+        }
+        let element = self.element();
+        self.failed = element.is_err();
+        Some(element)
+    }
+}
+
+/// An element as values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repr<'a> {
+    /// SSID, up to 32 bytes; empty: hidden, or any.
+    Ssid(&'a [u8]),
+    /// Supported Rates in 500 kb/s, bit 7 set: basic.
+    SupportedRates(&'a [u8]),
+    /// Extended Supported Rates.
+    ExtendedSupportedRates(&'a [u8]),
+    /// DSSS Parameter Set: the channel's number.
+    DsssParameterSet {
+        /// Current channel.
+        channel: u8,
+    },
+    /// Traffic Indication Map.
+    Tim(Tim<'a>),
+    /// HT Capabilities.
+    HtCapabilities(HtCapabilities),
+    /// Any other.
+    Other {
+        /// Element ID.
+        id: u8,
+        /// The information, up to 255 bytes.
+        data: &'a [u8],
+    },
+}
+
+impl<'a> Repr<'a> {
+    /// Reads an element.
+    ///
+    /// # Errors
+    /// Information that is shorter or longer than the element's format allows;
+    /// the offset counts as [`Element::offset`] does.
+    pub fn parse(element: &Element<'a>) -> Result<Self, Error> {
+        let &Element { id, offset, data } = element;
+        let mut reader = Reader::new(LAYER, data);
+        let repr = match id {
+            id::SSID if data.len() > SSID_LEN_MAX => {
+                let reason = Reason::Long { length: data.len(), max: SSID_LEN_MAX };
+                Err(Error { layer: LAYER, field: name(id), offset: 0, reason })
+            }
+            id::SSID => Ok(Self::Ssid(data)),
+            id::SUPPORTED_RATES => Ok(Self::SupportedRates(data)),
+            id::EXTENDED_SUPPORTED_RATES => Ok(Self::ExtendedSupportedRates(data)),
+            id::DSSS_PARAMETER_SET => {
+                reader.u8("DSSS channel").map(|channel| Self::DsssParameterSet { channel })
+            }
+            id::TIM => Tim::parse(&mut reader).map(Self::Tim),
+            id::HT_CAPABILITIES => HtCapabilities::parse(&mut reader).map(Self::HtCapabilities),
+            _ => Ok(Self::Other { id, data }),
+        };
+        repr.map_err(|error| error.shifted(offset + HEADER_LEN))
+    }
+
+    /// Length in bytes, ID and length included.
+    pub const fn buffer_len(&self) -> usize {
+        HEADER_LEN + self.data_len()
+    }
+
+    /// Appends the element.
+    ///
+    /// # Errors
+    /// More information than fits (32 bytes in an SSID, 255 in any); nothing is
+    /// written then.
+    pub fn emit(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        let (id, length) = (self.id(), self.data_len());
+        let max = if id == id::SSID { SSID_LEN_MAX } else { usize::from(u8::MAX) };
+        if length > max {
+            let reason = Reason::Long { length, max };
+            return Err(Error { layer: LAYER, field: name(id), offset: HEADER_LEN, reason });
+        }
+        out.extend_from_slice(&[id, length as u8]);
+        match *self {
+            Self::Ssid(data)
+            | Self::SupportedRates(data)
+            | Self::ExtendedSupportedRates(data)
+            | Self::Other { data, .. } => out.extend_from_slice(data),
+            Self::DsssParameterSet { channel } => out.push(channel),
+            Self::Tim(tim) => {
+                let control = u8::from(tim.group_traffic) | tim.bitmap_offset << 1;
+                out.extend_from_slice(&[tim.dtim_count, tim.dtim_period, control]);
+                out.extend_from_slice(tim.bitmap);
+            }
+            Self::HtCapabilities(ht) => {
+                out.extend_from_slice(&ht.information.to_le_bytes());
+                out.push(ht.ampdu_parameters);
+                out.extend_from_slice(&ht.mcs_set);
+                out.extend_from_slice(&ht.extended.to_le_bytes());
+                out.extend_from_slice(&ht.beamforming.to_le_bytes());
+                out.push(ht.antenna_selection);
+            }
+        }
+        Ok(())
+    }
+
+    const fn id(&self) -> u8 {
+        match *self {
+            Self::Ssid(_) => id::SSID,
+            Self::SupportedRates(_) => id::SUPPORTED_RATES,
+            Self::ExtendedSupportedRates(_) => id::EXTENDED_SUPPORTED_RATES,
+            Self::DsssParameterSet { .. } => id::DSSS_PARAMETER_SET,
+            Self::Tim(_) => id::TIM,
+            Self::HtCapabilities(_) => id::HT_CAPABILITIES,
+            Self::Other { id, .. } => id,
+        }
+    }
+
+    const fn data_len(&self) -> usize {
+        match *self {
+            Self::Ssid(data)
+            | Self::SupportedRates(data)
+            | Self::ExtendedSupportedRates(data)
+            | Self::Other { data, .. } => data.len(),
+            Self::DsssParameterSet { .. } => 1,
+            Self::Tim(tim) => 3 + tim.bitmap.len(),
+            Self::HtCapabilities(_) => HtCapabilities::LEN,
+        }
+    }
+}
+
+/// Traffic Indication Map (9.4.2.5): for whom the access point holds traffic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tim<'a> {
+    /// Beacons until the next DTIM; 0: this one.
+    pub dtim_count: u8,
+    /// Beacons from DTIM to DTIM; not 0.
+    pub dtim_period: u8,
+    /// Group-addressed frames follow (the bit of AID 0).
+    pub group_traffic: bool,
+    /// Pairs of octets that were left out in front of the bitmap, 0 to 127.
+    pub bitmap_offset: u8,
+    /// The partial virtual bitmap, 1 to 251 bytes.
+    pub bitmap: &'a [u8],
+}
+
+impl<'a> Tim<'a> {
+    /// There is traffic for the station with this AID, 1 to 2 007.
+    pub fn has_traffic_for(&self, aid: u16) -> bool {
+        let octet = usize::from(aid / 8).checked_sub(usize::from(self.bitmap_offset) * 2);
+        octet
+            .and_then(|octet| self.bitmap.get(octet))
+            .is_some_and(|bits| bits >> (aid % 8) & 1 == 1)
+    }
+
+    fn parse(reader: &mut Reader<'a>) -> Result<Self, Error> {
+        let dtim_count = reader.u8("TIM DTIM count")?;
+        let dtim_period = reader.u8("TIM DTIM period")?;
+        let control = reader.u8("TIM bitmap control")?;
+        if reader.left() == 0 {
+            // At least one octet, even if no bit is set.
+            reader.take("TIM partial virtual bitmap", 1)?;
+        }
+        Ok(Self {
+            dtim_count,
+            dtim_period,
+            group_traffic: control & 1 != 0,
+            bitmap_offset: control >> 1,
+            bitmap: reader.rest(),
+        })
+    }
+}
+
+/// HT Capabilities (9.4.2.55), as raw subfields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct HtCapabilities {
+    /// HT Capability Information.
+    pub information: u16,
+    /// A-MPDU Parameters: bits 0 and 1 give the longest A-MPDU as
+    /// 2^(13 + n) - 1 bytes, bits 2 to 4 the minimum MPDU start spacing.
+    pub ampdu_parameters: u8,
+    /// Supported MCS Set, bit n: MCS n.
+    pub mcs_set: [u8; 16],
+    /// HT Extended Capabilities.
+    pub extended: u16,
+    /// Transmit Beamforming Capabilities.
+    pub beamforming: u32,
+    /// ASEL Capability.
+    pub antenna_selection: u8,
+}
+
+impl HtCapabilities {
+    /// HT Capability Information, bit 1: 40 MHz too.
+    pub const WIDTH_40_MHZ: u16 = 1 << 1;
+    /// Bit 5: short guard interval at 20 MHz.
+    pub const SHORT_GUARD_INTERVAL_20_MHZ: u16 = 1 << 5;
+    /// Bit 6: short guard interval at 40 MHz.
+    pub const SHORT_GUARD_INTERVAL_40_MHZ: u16 = 1 << 6;
+    /// Bit 11: A-MSDUs up to 7 935 bytes instead of 3 839.
+    pub const AMSDU_7935: u16 = 1 << 11;
+
+    const LEN: usize = 26;
+
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            information: reader.u16("HT capability information")?,
+            ampdu_parameters: reader.u8("HT A-MPDU parameters")?,
+            mcs_set: reader.array("HT supported MCS set")?,
+            extended: reader.u16("HT extended capabilities")?,
+            beamforming: reader.u32("HT transmit beamforming capabilities")?,
+            antenna_selection: reader.u8("HT ASEL capability")?,
+        })
+    }
+}
+
+/// Element IDs (table 9-92).
+pub mod id {
+    /// SSID.
+    pub const SSID: u8 = 0;
+    /// Supported Rates and BSS Membership Selectors.
+    pub const SUPPORTED_RATES: u8 = 1;
+    /// DSSS Parameter Set.
+    pub const DSSS_PARAMETER_SET: u8 = 3;
+    /// TIM.
+    pub const TIM: u8 = 5;
+    /// HT Capabilities.
+    pub const HT_CAPABILITIES: u8 = 45;
+    /// Extended Supported Rates and BSS Membership Selectors.
+    pub const EXTENDED_SUPPORTED_RATES: u8 = 50;
+    /// Vendor Specific: an OUI first.
+    pub const VENDOR_SPECIFIC: u8 = 221;
+    /// The Element ID Extension follows.
+    pub const EXTENSION: u8 = 255;
+}
+
+const LAYER: &str = "element";
+/// ID and length.
+const HEADER_LEN: usize = 2;
+/// 9.4.2.2.
+const SSID_LEN_MAX: usize = 32;
+
+/// The field's name in an error.
+const fn name(id: u8) -> &'static str {
+    match id {
+        id::SSID => "SSID",
+        id::SUPPORTED_RATES => "supported rates",
+        id::DSSS_PARAMETER_SET => "DSSS parameter set",
+        id::TIM => "TIM",
+        id::HT_CAPABILITIES => "HT capabilities",
+        id::EXTENDED_SUPPORTED_RATES => "extended supported rates",
+        7 => "country",
+        11 => "BSS load",
+        42 => "ERP information",
+        48 => "RSN",
+        61 => "HT operation",
+        127 => "extended capabilities",
+        191 => "VHT capabilities",
+        192 => "VHT operation",
+        id::VENDOR_SPECIFIC => "vendor specific information",
+        _ => "information",
+    }
+}

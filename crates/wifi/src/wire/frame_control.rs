@@ -1,0 +1,268 @@
+//! The Frame Control field (IEEE 802.11-2020, 9.2.4.1): type, subtype and flags.
+//!
+//! Type and subtype are one [`Kind`]; kinds that lasthop does not name survive
+//! as [`Kind::Other`]. Protocol version 0 only.
+
+/// What kind of frame: type and subtype (table 9-1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Association Request.
+    AssociationRequest,
+    /// Association Response.
+    AssociationResponse,
+    /// Reassociation Request.
+    ReassociationRequest,
+    /// Reassociation Response.
+    ReassociationResponse,
+    /// Probe Request.
+    ProbeRequest,
+    /// Probe Response.
+    ProbeResponse,
+    /// Beacon.
+    Beacon,
+    /// Disassociation.
+    Disassociation,
+    /// Authentication.
+    Authentication,
+    /// Deauthentication.
+    Deauthentication,
+    /// Action.
+    Action,
+    /// Action No Ack.
+    ActionNoAck,
+    /// Block Ack Request.
+    BlockAckRequest,
+    /// Block Ack.
+    BlockAck,
+    /// PS-Poll.
+    PsPoll,
+    /// Request to send.
+    Rts,
+    /// Clear to send.
+    Cts,
+    /// Acknowledgement.
+    Ack,
+    /// CF-End.
+    CfEnd,
+    /// Data.
+    Data,
+    /// Null (no data).
+    Null,
+    /// QoS Data.
+    QosData,
+    /// QoS Null (no data).
+    QosNull,
+    /// Any other.
+    Other {
+        /// Type, 0 to 3.
+        kind: u8,
+        /// Subtype, 0 to 15.
+        subtype: u8,
+    },
+}
+
+impl Kind {
+    /// Type 0.
+    pub const MANAGEMENT: u8 = 0;
+    /// Type 1.
+    pub const CONTROL: u8 = 1;
+    /// Type 2.
+    pub const DATA: u8 = 2;
+
+    /// Of a type (two bits) and a subtype (four bits); higher bits are ignored.
+    pub const fn from_type_subtype(kind: u8, subtype: u8) -> Self {
+        match (kind & 3, subtype & 15) {
+            (0, 0) => Self::AssociationRequest,
+            (0, 1) => Self::AssociationResponse,
+            (0, 2) => Self::ReassociationRequest,
+            (0, 3) => Self::ReassociationResponse,
+            (0, 4) => Self::ProbeRequest,
+            (0, 5) => Self::ProbeResponse,
+            (0, 8) => Self::Beacon,
+            (0, 10) => Self::Disassociation,
+            (0, 11) => Self::Authentication,
+            (0, 12) => Self::Deauthentication,
+            (0, 13) => Self::Action,
+            (0, 14) => Self::ActionNoAck,
+            (1, 8) => Self::BlockAckRequest,
+            (1, 9) => Self::BlockAck,
+            (1, 10) => Self::PsPoll,
+            (1, 11) => Self::Rts,
+            (1, 12) => Self::Cts,
+            (1, 13) => Self::Ack,
+            (1, 14) => Self::CfEnd,
+            (2, 0) => Self::Data,
+            (2, 4) => Self::Null,
+            (2, 8) => Self::QosData,
+            (2, 12) => Self::QosNull,
+            (kind, subtype) => Self::Other { kind, subtype },
+        }
+    }
+
+    /// Type and subtype.
+    pub const fn type_subtype(self) -> (u8, u8) {
+        match self {
+            Self::AssociationRequest => (0, 0),
+            Self::AssociationResponse => (0, 1),
+            Self::ReassociationRequest => (0, 2),
+            Self::ReassociationResponse => (0, 3),
+            Self::ProbeRequest => (0, 4),
+            Self::ProbeResponse => (0, 5),
+            Self::Beacon => (0, 8),
+            Self::Disassociation => (0, 10),
+            Self::Authentication => (0, 11),
+            Self::Deauthentication => (0, 12),
+            Self::Action => (0, 13),
+            Self::ActionNoAck => (0, 14),
+            Self::BlockAckRequest => (1, 8),
+            Self::BlockAck => (1, 9),
+            Self::PsPoll => (1, 10),
+            Self::Rts => (1, 11),
+            Self::Cts => (1, 12),
+            Self::Ack => (1, 13),
+            Self::CfEnd => (1, 14),
+            Self::Data => (2, 0),
+            Self::Null => (2, 4),
+            Self::QosData => (2, 8),
+            Self::QosNull => (2, 12),
+            Self::Other { kind, subtype } => (kind & 3, subtype & 15),
+        }
+    }
+
+    /// Of type Management.
+    pub const fn is_management(self) -> bool {
+        self.type_subtype().0 == Self::MANAGEMENT
+    }
+
+    /// Of type Control.
+    pub const fn is_control(self) -> bool {
+        self.type_subtype().0 == Self::CONTROL
+    }
+
+    /// Of type Data, Null frames included.
+    pub const fn is_data(self) -> bool {
+        self.type_subtype().0 == Self::DATA
+    }
+
+    /// A data frame with a QoS Control field (bit 3 of the subtype).
+    pub const fn has_qos_control(self) -> bool {
+        let (kind, subtype) = self.type_subtype();
+        kind == Self::DATA && subtype & 8 != 0
+    }
+
+    /// The layer's name in an [`Error`](super::Error).
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AssociationRequest => "association request",
+            Self::AssociationResponse => "association response",
+            Self::ReassociationRequest => "reassociation request",
+            Self::ReassociationResponse => "reassociation response",
+            Self::ProbeRequest => "probe request",
+            Self::ProbeResponse => "probe response",
+            Self::Beacon => "beacon",
+            Self::Disassociation => "disassociation",
+            Self::Authentication => "authentication",
+            Self::Deauthentication => "deauthentication",
+            Self::Action => "action",
+            Self::ActionNoAck => "action no ack",
+            Self::BlockAckRequest => "block ack request",
+            Self::BlockAck => "block ack",
+            Self::PsPoll => "PS-Poll",
+            Self::Rts => "RTS",
+            Self::Cts => "CTS",
+            Self::Ack => "ack",
+            Self::CfEnd => "CF-End",
+            Self::Data => "data",
+            Self::Null => "null",
+            Self::QosData => "QoS data",
+            Self::QosNull => "QoS null",
+            Self::Other { kind: 0, .. } => "management frame",
+            Self::Other { kind: 1, .. } => "control frame",
+            Self::Other { kind: 2, .. } => "data frame",
+            Self::Other { .. } => "extension frame",
+        }
+    }
+}
+
+/// The flags that any frame may carry, as far as they do not follow from the
+/// rest of the frame (the DS bits and +HTC do).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Flags {
+    /// Another fragment of this MSDU follows.
+    pub more_fragments: bool,
+    /// A retransmission.
+    pub retry: bool,
+    /// The sender will be in power save mode after this exchange.
+    pub power_management: bool,
+    /// The access point holds more for this station.
+    pub more_data: bool,
+    /// The body is encrypted.
+    pub protected: bool,
+}
+
+/// The whole field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameControl {
+    /// Type and subtype.
+    pub kind: Kind,
+    /// To the distribution system.
+    pub to_ds: bool,
+    /// From the distribution system.
+    pub from_ds: bool,
+    /// The flags of any frame.
+    pub flags: Flags,
+    /// +HTC in QoS data and management frames: an HT Control field is there.
+    pub htc: bool,
+}
+
+impl FrameControl {
+    /// A frame control field with neither DS bit nor +HTC.
+    pub const fn new(kind: Kind, flags: Flags) -> Self {
+        Self { kind, to_ds: false, from_ds: false, flags, htc: false }
+    }
+
+    /// Of the two octets as a little-endian number. The protocol version (bits
+    /// 0 and 1) is not looked at: [`frame::View`](super::frame::View) does.
+    pub const fn from_bits(bits: u16) -> Self {
+        Self {
+            kind: Kind::from_type_subtype((bits >> 2) as u8, (bits >> 4) as u8),
+            to_ds: bits & 1 << 8 != 0,
+            from_ds: bits & 1 << 9 != 0,
+            flags: Flags {
+                more_fragments: bits & 1 << 10 != 0,
+                retry: bits & 1 << 11 != 0,
+                power_management: bits & 1 << 12 != 0,
+                more_data: bits & 1 << 13 != 0,
+                protected: bits & 1 << 14 != 0,
+            },
+            htc: bits & 1 << 15 != 0,
+        }
+    }
+
+    /// The two octets as a little-endian number, protocol version 0.
+    pub const fn bits(self) -> u16 {
+        let (kind, subtype) = self.kind.type_subtype();
+        (kind as u16) << 2
+            | (subtype as u16) << 4
+            | (self.to_ds as u16) << 8
+            | (self.from_ds as u16) << 9
+            | (self.flags.more_fragments as u16) << 10
+            | (self.flags.retry as u16) << 11
+            | (self.flags.power_management as u16) << 12
+            | (self.flags.more_data as u16) << 13
+            | (self.flags.protected as u16) << 14
+            | (self.htc as u16) << 15
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_version_0_field_survives() {
+        for bits in (0..=u16::MAX).filter(|bits| bits & 3 == 0) {
+            assert_eq!(FrameControl::from_bits(bits).bits(), bits);
+        }
+    }
+}

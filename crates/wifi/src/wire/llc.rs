@@ -1,0 +1,58 @@
+//! The LLC and SNAP headers in front of every MSDU's payload (IEEE
+//! 802.11-2020, 5.1.4; IEEE 802; RFC 1042): AA AA 03, OUI, EtherType. Other
+//! LLC formats are not read.
+
+use super::reader::Reader;
+use super::{Error, Reason};
+use alloc::vec::Vec;
+
+/// Length in bytes.
+pub const LEN: usize = 8;
+
+/// DSAP and SSAP of SNAP, and unnumbered information.
+const SNAP: [u8; 3] = [0xaa, 0xaa, 0x03];
+
+/// An LLC/SNAP header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repr {
+    /// Who assigned the type.
+    pub oui: [u8; 3],
+    /// EtherType under the OUI of RFC 1042.
+    pub ethertype: u16,
+}
+
+impl Repr {
+    /// The OUI of RFC 1042.
+    pub const RFC1042: [u8; 3] = [0, 0, 0];
+    /// The OUI of IEEE 802.1H, for AppleTalk ARP and IPX.
+    pub const BRIDGE_TUNNEL: [u8; 3] = [0, 0, 0xf8];
+
+    /// The header of an EtherType under RFC 1042.
+    pub const fn new(ethertype: u16) -> Self {
+        Self { oui: Self::RFC1042, ethertype }
+    }
+
+    /// Splits an MSDU in header and payload.
+    ///
+    /// # Errors
+    /// Fewer than [`LEN`] bytes, or not SNAP.
+    pub fn parse(msdu: &[u8]) -> Result<(Self, &[u8]), Error> {
+        let mut reader = Reader::new("LLC", msdu);
+        let llc: [u8; 3] = reader.array("header")?;
+        if llc != SNAP {
+            let found = u32::from_be_bytes([0, llc[0], llc[1], llc[2]]);
+            let reason = Reason::Value { found, allowed: "SNAP (0xaaaa03)" };
+            return Err(Error { layer: "LLC", field: "header", offset: 0, reason });
+        }
+        let oui = reader.array("OUI")?;
+        let ethertype = u16::from_be_bytes(reader.array("EtherType")?);
+        Ok((Self { oui, ethertype }, reader.rest()))
+    }
+
+    /// Appends the header.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&SNAP);
+        out.extend_from_slice(&self.oui);
+        out.extend_from_slice(&self.ethertype.to_be_bytes());
+    }
+}

@@ -1,0 +1,209 @@
+//! Management frames (IEEE 802.11-2020, 9.3.3): header, and the bodies of
+//! Beacon, Probe Request, Probe Response and Action. Association bodies are
+//! checked but keep their bytes; so do all others, and encrypted ones, unchecked.
+
+use super::elements::Elements;
+use super::frame::View;
+use super::reader::Reader;
+use super::{Error, Flags, FrameControl, Kind, SequenceControl, action};
+use alloc::vec::Vec;
+use lasthop_units::MacAddr;
+
+/// A management frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repr<'a> {
+    /// Retry, power management and the like.
+    pub flags: Flags,
+    /// Duration field in microseconds.
+    pub duration_us: u16,
+    /// RA, which is DA.
+    pub receiver: MacAddr,
+    /// TA, which is SA.
+    pub transmitter: MacAddr,
+    /// BSSID.
+    pub bssid: MacAddr,
+    /// Sequence and fragment number.
+    pub sequence_control: SequenceControl,
+    /// HT Control.
+    pub ht_control: Option<u32>,
+    /// The body, which says what it is.
+    pub body: Body<'a>,
+}
+
+/// The body of a management frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body<'a> {
+    /// Beacon.
+    Beacon(Beacon<'a>),
+    /// Probe Request.
+    ProbeRequest(Elements<'a>),
+    /// Probe Response: fields of a Beacon.
+    ProbeResponse(Beacon<'a>),
+    /// Action.
+    Action(action::Repr<'a>),
+    /// Any other, or encrypted.
+    Other {
+        /// The management subtype, 0 to 15.
+        subtype: u8,
+        /// The body as it is.
+        bytes: &'a [u8],
+    },
+}
+
+/// The body of a Beacon or Probe Response (9.3.3.2, 9.3.3.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beacon<'a> {
+    /// Timing synchronization function of the sender in microseconds.
+    pub timestamp_us: u64,
+    /// Time between beacons in units of 1 024 us.
+    pub interval_tu: u16,
+    /// Capability Information (9.4.1.4).
+    pub capabilities: u16,
+    /// SSID and what follows.
+    pub elements: Elements<'a>,
+}
+
+impl<'a> Beacon<'a> {
+    /// Capability Information, bit 0: an access point sends it.
+    pub const ESS: u16 = 1 << 0;
+    /// Bit 4: encryption is required.
+    pub const PRIVACY: u16 = 1 << 4;
+    /// Bit 5: DSSS short preambles are allowed.
+    pub const SHORT_PREAMBLE: u16 = 1 << 5;
+    /// Bit 10: short slots are used.
+    pub const SHORT_SLOT_TIME: u16 = 1 << 10;
+
+    /// Length of the fixed fields.
+    const FIXED_LEN: usize = 12;
+
+    fn parse(reader: &mut Reader<'a>) -> Result<Self, Error> {
+        Ok(Self {
+            timestamp_us: reader.u64("timestamp")?,
+            interval_tu: reader.u16("beacon interval")?,
+            capabilities: reader.u16("capability information")?,
+            elements: elements(reader)?,
+        })
+    }
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.timestamp_us.to_le_bytes());
+        out.extend_from_slice(&self.interval_tu.to_le_bytes());
+        out.extend_from_slice(&self.capabilities.to_le_bytes());
+        out.extend_from_slice(self.elements.as_bytes());
+    }
+}
+
+impl<'a> Repr<'a> {
+    /// Of a view of a management frame.
+    pub(super) fn parse(view: &View<'a>) -> Result<Self, Error> {
+        let frame_control = view.frame_control();
+        let kind = frame_control.kind;
+        let mut header = Reader::at(kind.name(), view.as_bytes(), 2);
+        let mut reader = Reader::at(kind.name(), view.as_bytes(), view.body_start());
+        let duration_us = header.u16("duration")?;
+        let receiver = header.address("receiver address")?;
+        let transmitter = header.address("transmitter address")?;
+        let bssid = header.address("address 3")?;
+        let sequence_control = SequenceControl::from_bits(header.u16("sequence control")?);
+        let body = match kind {
+            // Neither ciphertext nor a later fragment begins with the fixed fields.
+            _ if frame_control.flags.protected => other(kind, &mut reader),
+            _ if sequence_control.fragment != 0 => other(kind, &mut reader),
+            Kind::AssociationRequest
+            | Kind::AssociationResponse
+            | Kind::ReassociationRequest
+            | Kind::ReassociationResponse => association(kind, &mut reader)?,
+            Kind::Beacon => Body::Beacon(Beacon::parse(&mut reader)?),
+            Kind::ProbeRequest => Body::ProbeRequest(elements(&mut reader)?),
+            Kind::ProbeResponse => Body::ProbeResponse(Beacon::parse(&mut reader)?),
+            Kind::Action => Body::Action(action::Repr::parse(&mut reader)?),
+            _ => other(kind, &mut reader),
+        };
+        Ok(Self {
+            flags: frame_control.flags,
+            duration_us,
+            receiver,
+            transmitter,
+            bssid,
+            sequence_control,
+            ht_control: view.ht_control(),
+            body,
+        })
+    }
+
+    /// Type and subtype.
+    pub const fn kind(&self) -> Kind {
+        match self.body {
+            Body::Beacon(_) => Kind::Beacon,
+            Body::ProbeRequest(_) => Kind::ProbeRequest,
+            Body::ProbeResponse(_) => Kind::ProbeResponse,
+            Body::Action(_) => Kind::Action,
+            Body::Other { subtype, .. } => Kind::from_type_subtype(Kind::MANAGEMENT, subtype),
+        }
+    }
+
+    /// Length without FCS in bytes.
+    pub fn buffer_len(&self) -> usize {
+        let header = if self.ht_control.is_some() { 28 } else { 24 };
+        header
+            + match self.body {
+                Body::Beacon(beacon) | Body::ProbeResponse(beacon) => {
+                    Beacon::FIXED_LEN + beacon.elements.as_bytes().len()
+                }
+                Body::ProbeRequest(elements) => elements.as_bytes().len(),
+                Body::Action(action) => action.buffer_len(),
+                Body::Other { bytes, .. } => bytes.len(),
+            }
+    }
+
+    /// Appends the frame without FCS.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        let htc = self.ht_control.is_some();
+        let control = FrameControl { htc, ..FrameControl::new(self.kind(), self.flags) };
+        out.extend_from_slice(&control.bits().to_le_bytes());
+        out.extend_from_slice(&self.duration_us.to_le_bytes());
+        out.extend_from_slice(&self.receiver.0);
+        out.extend_from_slice(&self.transmitter.0);
+        out.extend_from_slice(&self.bssid.0);
+        out.extend_from_slice(&self.sequence_control.bits().to_le_bytes());
+        if let Some(ht_control) = self.ht_control {
+            out.extend_from_slice(&ht_control.to_le_bytes());
+        }
+        match self.body {
+            Body::Beacon(beacon) | Body::ProbeResponse(beacon) => beacon.emit(out),
+            Body::ProbeRequest(elements) => out.extend_from_slice(elements.as_bytes()),
+            Body::Action(action) => action.emit(out),
+            Body::Other { bytes, .. } => out.extend_from_slice(bytes),
+        }
+    }
+}
+
+fn other<'a>(kind: Kind, reader: &mut Reader<'a>) -> Body<'a> {
+    Body::Other { subtype: kind.type_subtype().1, bytes: reader.rest() }
+}
+
+/// Association and reassociation: bytes, but of whole elements.
+fn association<'a>(kind: Kind, reader: &mut Reader<'a>) -> Result<Body<'a>, Error> {
+    let body = other(kind, &mut { *reader });
+    reader.take("capability information", 2)?;
+    match kind {
+        Kind::AssociationRequest => {
+            reader.take("listen interval", 2)?;
+        }
+        Kind::ReassociationRequest => {
+            reader.take("listen interval", 2)?;
+            reader.take("current AP address", 6)?;
+        }
+        _ => {
+            reader.take("status code", 2)?;
+            reader.take("AID", 2)?;
+        }
+    }
+    elements(reader)?;
+    Ok(body)
+}
+
+fn elements<'a>(reader: &mut Reader<'a>) -> Result<Elements<'a>, Error> {
+    let start = reader.offset();
+    Elements::parse(reader.rest()).map_err(|error| error.shifted(start))
+}

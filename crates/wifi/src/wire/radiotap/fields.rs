@@ -1,0 +1,236 @@
+//! The values of radiotap fields (radiotap.org, "defined fields") and what
+//! their bits mean. Raw where other bits than the named ones may be set, so
+//! that these survive.
+
+use crate::phy::{Band, ChannelWidth, GuardInterval};
+use crate::wire::frame::Layout;
+
+/// The Flags field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// DSSS short preamble.
+    pub const SHORT_PREAMBLE: u8 = 0x02;
+    /// The frame ends with its FCS.
+    pub const FCS_AT_END: u8 = 0x10;
+    /// The MAC header is padded to 32 bits.
+    pub const DATA_PAD: u8 = 0x20;
+    /// The FCS was wrong.
+    pub const BAD_FCS: u8 = 0x40;
+    /// Short guard interval (from before the MCS field).
+    pub const SHORT_GUARD_INTERVAL: u8 = 0x80;
+
+    /// DSSS short preamble.
+    pub const fn short_preamble(self) -> bool {
+        self.0 & Self::SHORT_PREAMBLE != 0
+    }
+
+    /// The frame ends with its FCS.
+    pub const fn fcs_at_end(self) -> bool {
+        self.0 & Self::FCS_AT_END != 0
+    }
+
+    /// The FCS was wrong.
+    pub const fn bad_fcs(self) -> bool {
+        self.0 & Self::BAD_FCS != 0
+    }
+
+    /// How to read the frame behind the header.
+    pub const fn layout(self) -> Layout {
+        Layout { fcs: self.fcs_at_end(), padded: self.0 & Self::DATA_PAD != 0 }
+    }
+}
+
+/// The Channel field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Channel {
+    /// Centre of the 20 MHz (or primary) channel in MHz.
+    pub frequency_mhz: u16,
+    /// Band and modulation.
+    pub flags: u16,
+}
+
+impl Channel {
+    /// CCK (and DSSS).
+    pub const CCK: u16 = 0x0020;
+    /// OFDM.
+    pub const OFDM: u16 = 0x0040;
+    /// 2.4 GHz.
+    pub const GHZ_2: u16 = 0x0080;
+    /// 5 GHz.
+    pub const GHZ_5: u16 = 0x0100;
+    /// Both CCK and OFDM.
+    pub const DYNAMIC: u16 = 0x0400;
+
+    /// The channel of this number (IEEE 802.11-2020, 17.3.8.4 and 19.3.15) with
+    /// its band's flag, its modulation left open.
+    pub const fn from_number(band: Band, number: u8) -> Self {
+        let number_mhz = 5 * number as u16;
+        match band {
+            // Channel 14 is not on the 5 MHz raster.
+            Band::Ghz2_4 if number == 14 => Self { frequency_mhz: 2484, flags: Self::GHZ_2 },
+            Band::Ghz2_4 => Self { frequency_mhz: 2407 + number_mhz, flags: Self::GHZ_2 },
+            Band::Ghz5 => Self { frequency_mhz: 5000 + number_mhz, flags: Self::GHZ_5 },
+        }
+    }
+
+    /// This channel with further flags.
+    #[must_use]
+    pub const fn with_flags(self, flags: u16) -> Self {
+        Self { flags: self.flags | flags, ..self }
+    }
+}
+
+/// The MCS field: an HT rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Mcs {
+    /// Which of the rest is known.
+    pub known: u8,
+    /// Bandwidth, guard interval and so on.
+    pub flags: u8,
+    /// MCS index, 0 to 76.
+    pub index: u8,
+}
+
+impl Mcs {
+    const KNOWN_BANDWIDTH: u8 = 0x01;
+    const KNOWN_INDEX: u8 = 0x02;
+    const KNOWN_GUARD_INTERVAL: u8 = 0x04;
+    const KNOWN_FORMAT: u8 = 0x08;
+    const KNOWN_FEC: u8 = 0x10;
+    const KNOWN_STBC: u8 = 0x20;
+    const BANDWIDTH: u8 = 0x03;
+    const BANDWIDTH_40: u8 = 1;
+    const SHORT_GUARD_INTERVAL: u8 = 0x04;
+    const GREENFIELD: u8 = 0x08;
+    const LDPC: u8 = 0x10;
+    const STBC_SHIFT: u8 = 5;
+
+    /// HT-mixed with convolutional coding and no STBC.
+    pub const fn ht_mixed(index: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Self {
+        let bandwidth = match width {
+            ChannelWidth::Mhz20 => 0,
+            ChannelWidth::Mhz40 => Self::BANDWIDTH_40,
+        };
+        let short = match guard_interval {
+            GuardInterval::Long => 0,
+            GuardInterval::Short => Self::SHORT_GUARD_INTERVAL,
+        };
+        let known = Self::KNOWN_BANDWIDTH
+            | Self::KNOWN_INDEX
+            | Self::KNOWN_GUARD_INTERVAL
+            | Self::KNOWN_FORMAT
+            | Self::KNOWN_FEC
+            | Self::KNOWN_STBC;
+        Self { known, flags: bandwidth | short, index }
+    }
+
+    /// MCS index, if known.
+    pub const fn index(self) -> Option<u8> {
+        if self.known & Self::KNOWN_INDEX != 0 { Some(self.index) } else { None }
+    }
+
+    /// Bandwidth, if known; 20 MHz in the lower or upper half of 40 MHz is 20 MHz.
+    pub const fn width(self) -> Option<ChannelWidth> {
+        match (self.known & Self::KNOWN_BANDWIDTH, self.flags & Self::BANDWIDTH) {
+            (0, _) => None,
+            (_, Self::BANDWIDTH_40) => Some(ChannelWidth::Mhz40),
+            _ => Some(ChannelWidth::Mhz20),
+        }
+    }
+
+    /// Guard interval, if known.
+    pub const fn guard_interval(self) -> Option<GuardInterval> {
+        match (self.known & Self::KNOWN_GUARD_INTERVAL, self.flags & Self::SHORT_GUARD_INTERVAL) {
+            (0, _) => None,
+            (_, 0) => Some(GuardInterval::Long),
+            _ => Some(GuardInterval::Short),
+        }
+    }
+
+    /// HT-greenfield instead of HT-mixed, if known.
+    pub const fn greenfield(self) -> Option<bool> {
+        self.flag(Self::KNOWN_FORMAT, Self::GREENFIELD)
+    }
+
+    /// LDPC instead of convolutional coding, if known.
+    pub const fn ldpc(self) -> Option<bool> {
+        self.flag(Self::KNOWN_FEC, Self::LDPC)
+    }
+
+    /// Number of STBC streams, 0 to 3, if known.
+    pub const fn stbc_streams(self) -> Option<u8> {
+        let streams = self.flags >> Self::STBC_SHIFT & 3;
+        if self.known & Self::KNOWN_STBC != 0 { Some(streams) } else { None }
+    }
+
+    const fn flag(self, known: u8, flag: u8) -> Option<bool> {
+        if self.known & known != 0 { Some(self.flags & flag != 0) } else { None }
+    }
+}
+
+/// The A-MPDU status field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct AmpduStatus {
+    /// The same for all frames of one A-MPDU, and different for the next.
+    pub reference: u32,
+    /// What is known of the subframe.
+    pub flags: u16,
+    /// The delimiter's CRC, if [`DELIMITER_CRC_KNOWN`](Self::DELIMITER_CRC_KNOWN).
+    pub delimiter_crc: u8,
+}
+
+impl AmpduStatus {
+    /// [`LAST`](Self::LAST) means something.
+    pub const LAST_KNOWN: u16 = 0x0004;
+    /// The last subframe.
+    pub const LAST: u16 = 0x0008;
+    /// The delimiter's CRC was wrong.
+    pub const DELIMITER_CRC_ERROR: u16 = 0x0010;
+    /// The delimiter's CRC is given.
+    pub const DELIMITER_CRC_KNOWN: u16 = 0x0020;
+
+    /// A subframe of which is known whether it is the last.
+    pub const fn new(reference: u32, last: bool) -> Self {
+        let flags = if last { Self::LAST_KNOWN | Self::LAST } else { Self::LAST_KNOWN };
+        Self { reference, flags, delimiter_crc: 0 }
+    }
+
+    /// The last subframe of its A-MPDU, if known.
+    pub const fn is_last(self) -> Option<bool> {
+        if self.flags & Self::LAST_KNOWN != 0 { Some(self.flags & Self::LAST != 0) } else { None }
+    }
+}
+
+/// The VHT field, as raw subfields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Vht {
+    /// Which of the rest is known.
+    pub known: u16,
+    /// STBC, guard interval, beamforming and so on; bit 2: short guard interval.
+    pub flags: u8,
+    /// Bandwidth code: 0 is 20 MHz, 1 is 40, 4 is 80, 11 is 160.
+    pub bandwidth: u8,
+    /// For each user: MCS in bits 4 to 7, spatial streams in bits 0 to 3 (0: no user).
+    pub mcs_streams: [u8; 4],
+    /// Bit n: LDPC for user n.
+    pub coding: u8,
+    /// Group ID.
+    pub group_id: u8,
+    /// Partial AID.
+    pub partial_aid: u16,
+}
+
+/// The Timestamp field, as raw subfields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Timestamp {
+    /// The clock.
+    pub timestamp: u64,
+    /// Its accuracy in the unit, if the flags say so.
+    pub accuracy: u16,
+    /// Unit in bits 0 to 3 (0: ms, 1: us, 3: ns), sampling position in bits 4 to 7.
+    pub unit_position: u8,
+    /// Bit 0: 32-bit counter, bit 1: the accuracy is known.
+    pub flags: u8,
+}

@@ -1,0 +1,80 @@
+//! Radiotap headers (radiotap.org): what the receiver, or the sender, knew
+//! about a frame that its bytes do not say.
+//!
+//! [`View`] walks the fields of any header: several presence words, resets of
+//! the radiotap namespace, vendor namespaces (skipped by their length), the
+//! alignment of each field from the start of the header. [`Repr`] holds the
+//! values of the fields that lasthop knows; written back, it is one presence
+//! word in the radiotap namespace. A field of unknown size ends the walk, what
+//! was read before it stays. TLVs (presence bit 28) are not read.
+
+mod fields;
+mod read;
+mod write;
+
+pub use fields::{AmpduStatus, Channel, Flags, Mcs, Timestamp, Vht};
+pub use read::{Field, Fields, View};
+
+/// Presence bits, which are the field numbers of the radiotap namespace.
+pub mod bit {
+    /// TSFT.
+    pub const TSFT: u8 = 0;
+    /// Flags.
+    pub const FLAGS: u8 = 1;
+    /// Rate.
+    pub const RATE: u8 = 2;
+    /// Channel.
+    pub const CHANNEL: u8 = 3;
+    /// Antenna signal in dBm.
+    pub const ANTENNA_SIGNAL: u8 = 5;
+    /// Antenna noise in dBm.
+    pub const ANTENNA_NOISE: u8 = 6;
+    /// Antenna.
+    pub const ANTENNA: u8 = 11;
+    /// RX flags.
+    pub const RX_FLAGS: u8 = 14;
+    /// MCS.
+    pub const MCS: u8 = 19;
+    /// A-MPDU status.
+    pub const AMPDU_STATUS: u8 = 20;
+    /// VHT.
+    pub const VHT: u8 = 21;
+    /// Timestamp.
+    pub const TIMESTAMP: u8 = 22;
+    /// The next presence word is of the radiotap namespace, from bit 0 again.
+    pub const RADIOTAP_NAMESPACE: u8 = 29;
+    /// The next presence word is of a vendor's namespace.
+    pub const VENDOR_NAMESPACE: u8 = 30;
+    /// Another presence word follows.
+    pub const EXTENDED: u8 = 31;
+}
+
+/// A radiotap header as values. Where a header gives a field more than once
+/// (for each antenna), the first counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Repr {
+    /// The MAC's clock in microseconds when the first bit of the MPDU arrived.
+    pub tsft_us: Option<u64>,
+    /// Properties of the frame.
+    pub flags: Option<Flags>,
+    /// Data rate in 500 kb/s; not for HT and later.
+    pub rate_500kbps: Option<u8>,
+    /// Frequency and modulation.
+    pub channel: Option<Channel>,
+    /// Power at the antenna in dBm.
+    pub antenna_signal_dbm: Option<i8>,
+    /// Noise at the antenna in dBm.
+    pub antenna_noise_dbm: Option<i8>,
+    /// Which antenna, from 0.
+    pub antenna: Option<u8>,
+    /// RX flags, bit 1: the PLCP's CRC failed.
+    pub rx_flags: Option<u16>,
+    /// HT rate.
+    pub mcs: Option<Mcs>,
+    /// The frame was in an A-MPDU.
+    pub ampdu_status: Option<AmpduStatus>,
+    /// VHT rate.
+    pub vht: Option<Vht>,
+    /// A finer or other clock.
+    pub timestamp: Option<Timestamp>,
+}

@@ -1,0 +1,299 @@
+//! Reading radiotap: the walk over presence words and aligned fields, and
+//! values from known fields.
+
+use super::{AmpduStatus, Channel, Flags, Mcs, Repr, Timestamp, Vht, bit};
+use crate::wire::Error;
+use crate::wire::reader::Reader;
+
+/// A radiotap header and the frame behind it as bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View<'a> {
+    header: &'a [u8],
+    frame: &'a [u8],
+    /// Where the presence words end and the fields begin.
+    fields_start: usize,
+}
+
+impl<'a> View<'a> {
+    /// Looks at a captured frame with its radiotap header.
+    ///
+    /// # Errors
+    /// A version other than 0, a length beyond the buffer, or presence words
+    /// beyond that length.
+    pub fn new(bytes: &'a [u8]) -> Result<Self, Error> {
+        let mut reader = Reader::new(LAYER, bytes);
+        let version = reader.u8("version")?;
+        if version != 0 {
+            return Err(reader.value("version", 0, u32::from(version), "0"));
+        }
+        reader.take("pad", 1)?;
+        let length = usize::from(reader.u16("length")?);
+        if length < MIN_LEN {
+            return Err(reader.value("length", 2, length as u32, "at least 8"));
+        }
+        let header = Reader::new(LAYER, bytes).take("header", length)?;
+        let frame = bytes.get(length..).unwrap_or_default();
+        let mut reader = Reader::at(LAYER, header, PRESENCE_START);
+        while reader.u32("presence word")? & 1 << bit::EXTENDED != 0 {}
+        Ok(Self { header, frame, fields_start: reader.offset() })
+    }
+
+    /// Length of the header in bytes.
+    pub const fn header_len(&self) -> usize {
+        self.header.len()
+    }
+
+    /// What follows the header.
+    pub const fn frame(&self) -> &'a [u8] {
+        self.frame
+    }
+
+    /// The fields in order.
+    pub fn fields(&self) -> Fields<'a> {
+        Fields {
+            words: Reader::at(LAYER, self.header, PRESENCE_START),
+            reader: Reader::at(LAYER, self.header, self.fields_start),
+            header: self.header,
+            state: Some(State { word: 0, next_bit: 32, namespace: Namespace::Radiotap }),
+        }
+    }
+}
+
+/// One field of the radiotap namespace, or a skipped vendor namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field<'a> {
+    /// Field number, see [`bit`]; [`bit::VENDOR_NAMESPACE`] for a whole vendor
+    /// namespace: OUI, sub-namespace, length and data.
+    pub bit: u8,
+    /// Where it begins in the header.
+    pub offset: usize,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+}
+
+/// The fields of a header. Ends at the first error and at the first field of
+/// unknown size.
+#[derive(Clone, Debug)]
+pub struct Fields<'a> {
+    words: Reader<'a>,
+    reader: Reader<'a>,
+    header: &'a [u8],
+    /// `None` when the walk is over.
+    state: Option<State>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    word: u32,
+    /// The next bit of `word` to look at; 32 when the word is used up.
+    next_bit: u8,
+    namespace: Namespace,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Namespace {
+    /// Bits are field numbers.
+    Radiotap,
+    /// Bits are field numbers beyond 31, of which none is defined.
+    Beyond,
+    /// Bits mean nothing to us; their data was skipped as a whole.
+    Vendor,
+}
+
+impl<'a> Fields<'a> {
+    /// The next field from `state` on; `None` at the end.
+    fn advance(&mut self, state: &mut State) -> Result<Option<Field<'a>>, Error> {
+        loop {
+            if state.next_bit == 32 {
+                let first = self.words.offset() == PRESENCE_START;
+                if !first && state.word & 1 << bit::EXTENDED == 0 {
+                    return Ok(None);
+                }
+                if !first {
+                    state.namespace = namespace_after(*state);
+                }
+                state.word = self.words.u32("presence word")?;
+                state.next_bit = 0;
+            }
+            let current = state.next_bit;
+            state.next_bit += 1;
+            if state.word & 1 << current == 0 {
+                continue;
+            }
+            match current {
+                bit::RADIOTAP_NAMESPACE | bit::EXTENDED => {}
+                bit::VENDOR_NAMESPACE => {
+                    self.align(2)?;
+                    let offset = self.reader.offset();
+                    self.reader.take("vendor namespace OUI", 4)?;
+                    let length = self.reader.u16("vendor namespace length")?;
+                    self.reader.take("vendor namespace", usize::from(length))?;
+                    return Ok(Some(self.field(current, offset)));
+                }
+                _ if state.namespace == Namespace::Vendor => {}
+                _ => {
+                    let known = (state.namespace == Namespace::Radiotap).then(|| shape(current));
+                    let Some((name, align, size)) = known.flatten() else {
+                        return Ok(None);
+                    };
+                    self.align(align)?;
+                    let offset = self.reader.offset();
+                    self.reader.take(name, size)?;
+                    return Ok(Some(self.field(current, offset)));
+                }
+            }
+        }
+    }
+
+    fn field(&self, bit: u8, offset: usize) -> Field<'a> {
+        let bytes = self.header.get(offset..self.reader.offset()).unwrap_or_default();
+        Field { bit, offset, bytes }
+    }
+
+    /// Alignment counts from the start of the header.
+    fn align(&mut self, to: usize) -> Result<(), Error> {
+        let padding = self.reader.offset().next_multiple_of(to) - self.reader.offset();
+        self.reader.take("padding", padding).map(drop)
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Result<Field<'a>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut state = self.state?;
+        let field = self.advance(&mut state);
+        self.state = matches!(field, Ok(Some(_))).then_some(state);
+        field.transpose()
+    }
+}
+
+impl Repr {
+    /// Reads the known fields.
+    ///
+    /// # Errors
+    /// A field beyond the header's end.
+    pub fn parse(view: &View<'_>) -> Result<Self, Error> {
+        let mut repr = Self::default();
+        for field in view.fields() {
+            let Field { bit, offset, .. } = field?;
+            let mut reader = Reader::at(LAYER, view.header, offset);
+            repr.read_field(bit, &mut reader)?;
+        }
+        Ok(repr)
+    }
+
+    fn read_field(&mut self, bit: u8, reader: &mut Reader<'_>) -> Result<(), Error> {
+        match bit {
+            bit::TSFT => keep_first(&mut self.tsft_us, reader.u64("TSFT")?),
+            bit::FLAGS => keep_first(&mut self.flags, Flags(reader.u8("flags")?)),
+            bit::RATE => keep_first(&mut self.rate_500kbps, reader.u8("rate")?),
+            bit::CHANNEL => {
+                let frequency_mhz = reader.u16("channel frequency")?;
+                let flags = reader.u16("channel flags")?;
+                keep_first(&mut self.channel, Channel { frequency_mhz, flags });
+            }
+            bit::ANTENNA_SIGNAL => {
+                let signal = i8::from_le_bytes(reader.array("antenna signal")?);
+                keep_first(&mut self.antenna_signal_dbm, signal);
+            }
+            bit::ANTENNA_NOISE => {
+                let noise = i8::from_le_bytes(reader.array("antenna noise")?);
+                keep_first(&mut self.antenna_noise_dbm, noise);
+            }
+            bit::ANTENNA => keep_first(&mut self.antenna, reader.u8("antenna")?),
+            bit::RX_FLAGS => keep_first(&mut self.rx_flags, reader.u16("RX flags")?),
+            bit::MCS => {
+                let [known, flags, index] = reader.array("MCS")?;
+                keep_first(&mut self.mcs, Mcs { known, flags, index });
+            }
+            bit::AMPDU_STATUS => {
+                let reference = reader.u32("A-MPDU reference")?;
+                let flags = reader.u16("A-MPDU flags")?;
+                let delimiter_crc = reader.u8("A-MPDU delimiter CRC")?;
+                keep_first(&mut self.ampdu_status, AmpduStatus { reference, flags, delimiter_crc });
+            }
+            bit::VHT => {
+                let vht = Vht {
+                    known: reader.u16("VHT known")?,
+                    flags: reader.u8("VHT flags")?,
+                    bandwidth: reader.u8("VHT bandwidth")?,
+                    mcs_streams: reader.array("VHT MCS")?,
+                    coding: reader.u8("VHT coding")?,
+                    group_id: reader.u8("VHT group ID")?,
+                    partial_aid: reader.u16("VHT partial AID")?,
+                };
+                keep_first(&mut self.vht, vht);
+            }
+            bit::TIMESTAMP => {
+                let timestamp = Timestamp {
+                    timestamp: reader.u64("timestamp")?,
+                    accuracy: reader.u16("timestamp accuracy")?,
+                    unit_position: reader.u8("timestamp unit")?,
+                    flags: reader.u8("timestamp flags")?,
+                };
+                keep_first(&mut self.timestamp, timestamp);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+const LAYER: &str = "radiotap";
+/// Version, pad, length, one presence word.
+const MIN_LEN: usize = 8;
+const PRESENCE_START: usize = 4;
+
+fn keep_first<T>(slot: &mut Option<T>, value: T) {
+    slot.get_or_insert(value);
+}
+
+/// Whose bits the next presence word holds.
+const fn namespace_after(state: State) -> Namespace {
+    if state.word & 1 << bit::VENDOR_NAMESPACE != 0 {
+        Namespace::Vendor
+    } else if state.word & 1 << bit::RADIOTAP_NAMESPACE != 0 {
+        Namespace::Radiotap
+    } else {
+        match state.namespace {
+            Namespace::Vendor => Namespace::Vendor,
+            Namespace::Radiotap | Namespace::Beyond => Namespace::Beyond,
+        }
+    }
+}
+
+/// Name, alignment and size in bytes of a field of the radiotap namespace.
+const fn shape(bit: u8) -> Option<(&'static str, usize, usize)> {
+    Some(match bit {
+        bit::TSFT => ("TSFT", 8, 8),
+        bit::FLAGS => ("flags", 1, 1),
+        bit::RATE => ("rate", 1, 1),
+        bit::CHANNEL => ("channel", 2, 4),
+        4 => ("FHSS", 2, 2),
+        bit::ANTENNA_SIGNAL => ("antenna signal", 1, 1),
+        bit::ANTENNA_NOISE => ("antenna noise", 1, 1),
+        7 => ("lock quality", 2, 2),
+        8 => ("TX attenuation", 2, 2),
+        9 => ("dB TX attenuation", 2, 2),
+        10 => ("dBm TX power", 1, 1),
+        bit::ANTENNA => ("antenna", 1, 1),
+        12 => ("dB antenna signal", 1, 1),
+        13 => ("dB antenna noise", 1, 1),
+        bit::RX_FLAGS => ("RX flags", 2, 2),
+        15 => ("TX flags", 2, 2),
+        16 => ("RTS retries", 1, 1),
+        17 => ("data retries", 1, 1),
+        18 => ("XChannel", 4, 8),
+        bit::MCS => ("MCS", 1, 3),
+        bit::AMPDU_STATUS => ("A-MPDU status", 4, 8),
+        bit::VHT => ("VHT", 2, 12),
+        bit::TIMESTAMP => ("timestamp", 8, 12),
+        23 => ("HE", 2, 12),
+        24 => ("HE-MU", 2, 12),
+        25 => ("HE-MU other user", 2, 6),
+        26 => ("zero-length PSDU", 1, 1),
+        27 => ("L-SIG", 2, 4),
+        _ => return None,
+    })
+}

@@ -1,0 +1,156 @@
+//! Writing radiotap: one presence word, the fields of a [`Repr`] in the order
+//! of their bits, each aligned from the start of the header.
+
+use super::{Channel, Flags, Mcs, Repr, bit};
+use crate::phy::{DsssRate, OfdmRate, Preamble, Rate};
+use alloc::vec::Vec;
+use lasthop_units::{Dbm, Instant};
+
+impl Repr {
+    /// The header of a frame with FCS as a monitor sees it: arrived `at`, sent
+    /// at `rate` on `channel`, `signal` strong (rounded to whole dBm).
+    ///
+    /// [`ampdu_status`](Self::ampdu_status) is left to the caller, and so is
+    /// [`Flags::BAD_FCS`].
+    pub fn received(at: Instant, rate: Rate, channel: Channel, signal: Dbm) -> Self {
+        let mut flags = Flags::FCS_AT_END;
+        let (rate_500kbps, mcs, modulation) = match rate {
+            Rate::Dsss { rate, preamble } => {
+                if preamble == Preamble::Short {
+                    flags |= Flags::SHORT_PREAMBLE;
+                }
+                (Some(dsss_500kbps(rate)), None, Channel::CCK)
+            }
+            Rate::Ofdm(rate) | Rate::ErpOfdm(rate) => {
+                (Some(ofdm_500kbps(rate)), None, Channel::OFDM)
+            }
+            Rate::Ht { mcs, width, guard_interval } => {
+                (None, Some(Mcs::ht_mixed(mcs, width, guard_interval)), Channel::OFDM)
+            }
+        };
+        Self {
+            tsft_us: Some(at.as_nanos() / 1000),
+            flags: Some(Flags(flags)),
+            rate_500kbps,
+            channel: Some(channel.with_flags(modulation)),
+            // A cast to an integer saturates.
+            antenna_signal_dbm: Some(libm::round(signal.0) as i8),
+            mcs,
+            ..Self::default()
+        }
+    }
+
+    /// Length in bytes.
+    pub fn buffer_len(&self) -> usize {
+        let mut length = HEADER_LEN;
+        self.each_field(|_, align, bytes| length = length.next_multiple_of(align) + bytes.len());
+        length
+    }
+
+    /// Appends the header.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        let mut present = 0u32;
+        self.each_field(|bit, _, _| present |= 1 << bit);
+        // At most 68 bytes: all fields and their padding.
+        let length = self.buffer_len() as u16;
+        out.extend_from_slice(&[VERSION, 0]);
+        out.extend_from_slice(&length.to_le_bytes());
+        out.extend_from_slice(&present.to_le_bytes());
+        self.each_field(|_, align, bytes| {
+            out.resize(start + (out.len() - start).next_multiple_of(align), 0);
+            out.extend_from_slice(bytes);
+        });
+    }
+
+    /// Calls `field` with presence bit, alignment and bytes, in order.
+    fn each_field(&self, mut field: impl FnMut(u8, usize, &[u8])) {
+        if let Some(tsft) = self.tsft_us {
+            field(bit::TSFT, 8, &tsft.to_le_bytes());
+        }
+        if let Some(flags) = self.flags {
+            field(bit::FLAGS, 1, &[flags.0]);
+        }
+        if let Some(rate) = self.rate_500kbps {
+            field(bit::RATE, 1, &[rate]);
+        }
+        if let Some(channel) = self.channel {
+            let [f0, f1] = channel.frequency_mhz.to_le_bytes();
+            let [b0, b1] = channel.flags.to_le_bytes();
+            field(bit::CHANNEL, 2, &[f0, f1, b0, b1]);
+        }
+        if let Some(signal) = self.antenna_signal_dbm {
+            field(bit::ANTENNA_SIGNAL, 1, &signal.to_le_bytes());
+        }
+        if let Some(noise) = self.antenna_noise_dbm {
+            field(bit::ANTENNA_NOISE, 1, &noise.to_le_bytes());
+        }
+        if let Some(antenna) = self.antenna {
+            field(bit::ANTENNA, 1, &[antenna]);
+        }
+        if let Some(rx_flags) = self.rx_flags {
+            field(bit::RX_FLAGS, 2, &rx_flags.to_le_bytes());
+        }
+        if let Some(mcs) = self.mcs {
+            field(bit::MCS, 1, &[mcs.known, mcs.flags, mcs.index]);
+        }
+        if let Some(status) = self.ampdu_status {
+            let [r0, r1, r2, r3] = status.reference.to_le_bytes();
+            let [b0, b1] = status.flags.to_le_bytes();
+            field(bit::AMPDU_STATUS, 4, &[r0, r1, r2, r3, b0, b1, status.delimiter_crc, 0]);
+        }
+        if let Some(vht) = self.vht {
+            let [k0, k1] = vht.known.to_le_bytes();
+            let [m0, m1, m2, m3] = vht.mcs_streams;
+            let [a0, a1] = vht.partial_aid.to_le_bytes();
+            let bytes = [
+                k0,
+                k1,
+                vht.flags,
+                vht.bandwidth,
+                m0,
+                m1,
+                m2,
+                m3,
+                vht.coding,
+                vht.group_id,
+                a0,
+                a1,
+            ];
+            field(bit::VHT, 2, &bytes);
+        }
+        if let Some(timestamp) = self.timestamp {
+            let mut bytes = [0; 12];
+            bytes[..8].copy_from_slice(&timestamp.timestamp.to_le_bytes());
+            bytes[8..10].copy_from_slice(&timestamp.accuracy.to_le_bytes());
+            bytes[10..].copy_from_slice(&[timestamp.unit_position, timestamp.flags]);
+            field(bit::TIMESTAMP, 8, &bytes);
+        }
+    }
+}
+
+const VERSION: u8 = 0;
+/// Version, pad, length, presence word.
+const HEADER_LEN: usize = 8;
+
+const fn dsss_500kbps(rate: DsssRate) -> u8 {
+    match rate {
+        DsssRate::Mbps1 => 2,
+        DsssRate::Mbps2 => 4,
+        DsssRate::Mbps5_5 => 11,
+        DsssRate::Mbps11 => 22,
+    }
+}
+
+const fn ofdm_500kbps(rate: OfdmRate) -> u8 {
+    match rate {
+        OfdmRate::Mbps6 => 12,
+        OfdmRate::Mbps9 => 18,
+        OfdmRate::Mbps12 => 24,
+        OfdmRate::Mbps18 => 36,
+        OfdmRate::Mbps24 => 48,
+        OfdmRate::Mbps36 => 72,
+        OfdmRate::Mbps48 => 96,
+        OfdmRate::Mbps54 => 108,
+    }
+}
