@@ -2,6 +2,9 @@
 //!
 //! | module | what it is |
 //! |---|---|
+//! | [`wire`] | one direction of a wired link |
+//! | [`loss`] | how it loses packets |
+//! | [`traffic`] | sources that pace simulated flows and real sockets alike |
 //! | [`sink`] | whom a driver tells what happened |
 //!
 //! `sim` runs these under the virtual clock, `live` under the wall clock.
@@ -11,6 +14,13 @@
 
 extern crate alloc;
 
+pub mod loss;
+mod pace;
 pub mod sink;
+pub mod traffic;
+pub mod wire;
 
+pub use loss::Loss;
 pub use sink::{FrameDirection, NodeId, Sink, TcpSample};
+pub use traffic::{Source, SourceConfig};
+pub use wire::{Jitter, Wire, WireConfig};

@@ -1,0 +1,175 @@
+//! Sources against the closed forms of their rates and variances.
+
+use super::*;
+use alloc::vec;
+use lasthop_units::Seed;
+
+fn at(nanos: u64) -> Instant {
+    Instant::from_nanos(nanos)
+}
+
+fn source(config: &SourceConfig, stop: Duration) -> Source {
+    Source::new(config, Instant::ZERO, Instant::ZERO + stop, Seed::new(5, 0).stream("source"))
+}
+
+/// Everything a source sends, polled at its own instants.
+fn departures(config: &SourceConfig, stop: Duration) -> Vec<Departure> {
+    let mut source = source(config, stop);
+    let mut all = vec![];
+    while let Some(next) = source.next_departure() {
+        let early = at(next.as_nanos().saturating_sub(1));
+        if early < next {
+            assert_eq!(source.poll_packet(early), None);
+        }
+        all.push(source.poll_packet(next).expect("due"));
+    }
+    all
+}
+
+fn total_bytes(departures: &[Departure]) -> f64 {
+    departures.iter().map(|d| f64::from(d.bytes)).sum()
+}
+
+/// 3 Mb/s in packets of 1 000 bytes is one each 2 666 666.67 ns.
+#[test]
+fn a_constant_rate_does_not_drift() {
+    let config = SourceConfig::Cbr { rate: Bitrate::from_mbps(3), bytes: 1000 };
+    let all = departures(&config, Duration::from_secs(1000));
+    assert_eq!(
+        all[..4].iter().map(|d| d.at.as_nanos()).collect::<Vec<_>>(),
+        [0, 2_666_667, 5_333_334, 8_000_000]
+    );
+    assert_eq!(all.len(), 375_000);
+    assert_eq!(all[374_997].at, at(999_992_000_000));
+}
+
+/// A late driver gets the packets it missed, with the instants they were due.
+#[test]
+fn a_late_driver_gets_the_exact_instants() {
+    let config = SourceConfig::Ping { interval: Duration::from_millis(10), bytes: 84 };
+    let mut source = Source::new(&config, at(5), at(40_000_000), Seed::new(1, 0).stream("ping"));
+    assert_eq!(source.poll_packet(at(4)), None);
+    let late: Vec<_> = core::iter::from_fn(|| source.poll_packet(at(100_000_000))).collect();
+    let expected = [5, 10_000_005, 20_000_005, 30_000_005];
+    assert_eq!(late, expected.map(|ns| Departure { at: at(ns), bytes: 84 }));
+    assert_eq!(source.next_departure(), None);
+}
+
+/// Counts in windows of a Poisson process have their mean as variance.
+#[test]
+fn poisson_counts_have_equal_mean_and_variance() {
+    let config = SourceConfig::Poisson { rate: Bitrate::from_mbps(8), bytes: 1000 };
+    let windows = 10_000;
+    let mut counts = vec![0.0; windows];
+    for departure in departures(&config, Duration::from_secs(100)) {
+        counts[(departure.at.as_nanos() / 10_000_000) as usize] += 1.0;
+    }
+    let mean = counts.iter().sum::<f64>() / windows as f64;
+    let variance = counts.iter().map(|n| (n - mean) * (n - mean)).sum::<f64>() / windows as f64;
+    // 10 packets a window; four standard deviations of the mean and of the variance.
+    assert!((mean - 10.0).abs() < 4.0 * libm::sqrt(10.0 / windows as f64), "{mean}");
+    assert!((variance / mean - 1.0).abs() < 4.0 * libm::sqrt(2.0 / windows as f64), "{variance}");
+}
+
+/// 12 Mb/s for 30 ms of every 100 ms is 3.6 Mb/s, and nothing leaves while off.
+#[test]
+fn fixed_periods_give_the_duty_cycle() {
+    let config = SourceConfig::OnOff {
+        rate: Bitrate::from_mbps(12),
+        bytes: 1500,
+        on: Period::Fixed(Duration::from_millis(30)),
+        off: Period::Fixed(Duration::from_millis(70)),
+    };
+    let all = departures(&config, Duration::from_secs(100));
+    assert!((total_bytes(&all) * 8.0 / 100.0 / 3.6e6 - 1.0).abs() < 1e-4);
+    assert!(all.iter().all(|d| d.at.as_nanos() % 100_000_000 < 30_000_000));
+}
+
+/// On-periods shorter than the spacing of packets still add up.
+#[test]
+fn short_periods_keep_the_rate() {
+    let config = SourceConfig::OnOff {
+        rate: Bitrate::from_mbps(12),
+        bytes: 1500,
+        on: Period::Fixed(Duration::from_micros(300)),
+        off: Period::Fixed(Duration::from_micros(900)),
+    };
+    let all = departures(&config, Duration::from_secs(10));
+    assert!((total_bytes(&all) * 8.0 / 10.0 / 3e6 - 1.0).abs() < 1e-3);
+}
+
+#[test]
+fn exponential_periods_give_the_duty_cycle() {
+    let config = SourceConfig::OnOff {
+        rate: Bitrate::from_mbps(12),
+        bytes: 1500,
+        on: Period::Exponential(Duration::from_millis(20)),
+        off: Period::Exponential(Duration::from_millis(60)),
+    };
+    let all = departures(&config, Duration::from_secs(2000));
+    // 25 000 cycles of 80 ms; the share of on-time deviates by
+    // sqrt(2) * on * off / (on + off)^2 / sqrt(cycles) = 0.17 %.
+    let share = total_bytes(&all) * 8.0 / 2000.0 / 12e6;
+    assert!((share - 0.25).abs() < 4.0 * 0.0017, "{share}");
+}
+
+#[test]
+fn a_saturated_source_has_no_schedule() {
+    let mut source = Source::new(
+        &SourceConfig::Saturated { bytes: 1500 },
+        at(10),
+        at(20),
+        Seed::new(1, 0).stream("full"),
+    );
+    assert_eq!(source.next_departure(), None);
+    assert_eq!(source.poll_packet(at(15)), None);
+    assert_eq!(
+        [9, 10, 19, 20].map(|ns| source.refill(at(ns))),
+        [None, Some(1500), Some(1500), None]
+    );
+}
+
+fn video(sizes: Sizes, key_frames: Option<KeyFrames>) -> SourceConfig {
+    SourceConfig::Video { frames_per_s: 29.97, sizes, key_frames, packet_bytes_max: 1228 }
+}
+
+/// A frame of 3 000 bytes is 1 200 + 1 200 + 600 of payload, all at once.
+#[test]
+fn frames_are_cut_into_packets() {
+    let all = departures(&video(Sizes::Constant(3000), None), Duration::from_secs(1001));
+    assert_eq!(all[..4].iter().map(|d| d.bytes).collect::<Vec<_>>(), [1228, 1228, 628, 1228]);
+    assert_eq!(all[..4].iter().map(|d| d.at.as_nanos()).collect::<Vec<_>>(), [0, 0, 0, 33_366_700]);
+    // 29.97 frames a second are exactly 30 000 in 1 001 s, but for the last one.
+    assert_eq!(all.len(), 3 * 30_000);
+}
+
+#[test]
+fn frame_sizes_have_their_mean() {
+    let frames = 30_000.0;
+    let payload = |sizes, key_frames| {
+        let all = departures(&video(sizes, key_frames), Duration::from_secs(1001));
+        (total_bytes(&all) - all.len() as f64 * f64::from(UDP_OVERHEAD_BYTES)) / frames
+    };
+    let close = |mean: f64, expected: f64, deviation: f64| {
+        assert!((mean - expected).abs() < 4.0 * deviation / libm::sqrt(frames) + 0.5, "{mean}");
+    };
+    let key = Some(KeyFrames { interval_frames: 30, factor: 8.0 });
+    close(payload(Sizes::Constant(20_000), key), 20_000.0, 0.0);
+    close(payload(Sizes::Normal { mean: 20_000.0, sd: 4000.0 }, None), 20_000.0, 4000.0);
+    close(payload(Sizes::LogNormal { mean: 20_000.0, sd: 15_000.0 }, None), 20_000.0, 15_000.0);
+    close(payload(Sizes::Trace(vec![1000, 2000, 6000]), None), 3000.0, 0.0);
+}
+
+/// One frame in 30 is eight times the others.
+#[test]
+fn key_frames_are_larger() {
+    let key = KeyFrames { interval_frames: 30, factor: 8.0 };
+    let all = departures(&video(Sizes::Constant(10_000), Some(key)), Duration::from_secs(2));
+    let of_frame = |n: u64| {
+        let at = all.iter().map(|d| d.at).filter(|at| at.as_nanos() > n * 33_366_000).min();
+        let frame: Vec<_> = all.iter().filter(|d| Some(d.at) == at).collect();
+        frame.iter().map(|d| f64::from(d.bytes - UDP_OVERHEAD_BYTES)).sum::<f64>()
+    };
+    assert!((of_frame(30) / of_frame(31) - 8.0).abs() < 0.01);
+    assert_eq!(of_frame(31), of_frame(32));
+}

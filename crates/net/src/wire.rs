@@ -1,0 +1,254 @@
+//! One direction of a wired link: a queue, a transmitter with a rate, losses,
+//! and a propagation delay with jitter, in this order.
+//!
+//! A packet occupies the transmitter for its Ethernet frame without FCS,
+//! preamble and gap (network-layer bytes + 14), as `tc`'s netem and tbf count;
+//! times are exact, with nothing lost to rounding from packet to packet. The
+//! packet in the transmitter does not count against the queue's limit. Left
+//! out: corruption, duplication, and slotted releases.
+
+use crate::loss::{Loss, LossProcess};
+use crate::pace::Pace;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use lasthop_units::{Bitrate, Duration, Instant, Machine, Stream};
+use lasthop_wifi::event::DropReason;
+use lasthop_wifi::queue::{Held, Limit, Queue, QueueConfig};
+use lasthop_wifi::{Address, Packet, StationId};
+
+/// Destination, source and type of an Ethernet frame (IEEE 802.3, 3.1.1).
+const ETHERNET_HEADER_BYTES: u32 = 14;
+
+/// The one peer of the queue: the far end.
+const FAR_END: Address = Address::Station(StationId(0));
+
+/// What a wire is like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WireConfig {
+    /// Bits of Ethernet frame a second, above zero; `None` if it never limits.
+    pub rate: Option<Bitrate>,
+    /// Propagation, one way.
+    pub delay: Duration,
+    /// How the delay varies.
+    pub jitter: Jitter,
+    /// Let jitter reorder packets; otherwise a packet waits for those before it.
+    pub reorder: bool,
+    /// The queue before the transmitter.
+    pub queue: QueueConfig,
+    /// How packets are lost on the way.
+    pub loss: Loss,
+}
+
+/// How the delay of a wire varies from packet to packet; never below zero in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Jitter {
+    /// Not at all.
+    #[default]
+    None,
+    /// Uniformly, by at most so much more or less.
+    Uniform(Duration),
+    /// Normally distributed around the delay.
+    Normal {
+        /// Standard deviation.
+        sd: Duration,
+    },
+}
+
+impl Default for WireConfig {
+    /// A wire that does nothing: no rate limit, no delay, no loss; the queue is
+    /// Linux's default of 1 000 packets, drop-tail.
+    fn default() -> Self {
+        Self {
+            rate: None,
+            delay: Duration::ZERO,
+            jitter: Jitter::None,
+            reorder: false,
+            queue: QueueConfig::DropTail { limit: Limit::Packets(1000) },
+            loss: Loss::None,
+        }
+    }
+}
+
+/// Why a [`Wire`] wants to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WireReason {
+    /// The transmitter takes the next packet from the queue.
+    Transmit,
+    /// A packet reaches the far end.
+    Arrival,
+}
+
+/// One direction of a wired link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wire {
+    delay: Duration,
+    jitter: Jitter,
+    reorder: bool,
+    /// When the transmitter is free; `None` without a rate.
+    free: Option<Pace>,
+    queue: Queue,
+    /// A packet that finds the wire free need not pass through the queue.
+    bypass: bool,
+    loss: LossProcess,
+    stream: Stream,
+    /// On the way to the far end, by arrival; the first `arrived` are there.
+    travelling: VecDeque<(Instant, Packet)>,
+    arrived: usize,
+    last_arrival: Instant,
+    dropped: VecDeque<(Packet, DropReason)>,
+    scratch: Vec<Packet>,
+}
+
+impl Wire {
+    /// An empty wire. Panics if the rate is zero.
+    pub fn new(config: &WireConfig, mut stream: Stream) -> Self {
+        let queue = Queue::new(&config.queue, stream.next_u64() as u32);
+        Self {
+            delay: config.delay,
+            jitter: config.jitter,
+            reorder: config.reorder,
+            free: config.rate.map(|rate| Pace::new(rate, Instant::ZERO)),
+            // CoDel's state is at rest whenever its queue is empty; that of
+            // FQ-CoDel's scheduler is not.
+            bypass: !matches!(queue, Queue::FqCodel(_)),
+            queue,
+            loss: LossProcess::new(config.loss, &mut stream),
+            stream,
+            travelling: VecDeque::new(),
+            arrived: 0,
+            last_arrival: Instant::ZERO,
+            dropped: VecDeque::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// A packet enters the near end; [`Packet::arrived`] becomes `now`.
+    pub fn handle_packet(&mut self, now: Instant, mut packet: Packet) {
+        self.transmit_until(now);
+        packet.arrived = now;
+        match self.free.as_mut() {
+            None => self.launch(now, packet),
+            Some(free) => {
+                let idle = self.queue.is_empty() && free.now() <= now;
+                if idle {
+                    free.restart(now);
+                }
+                if idle && self.bypass {
+                    self.transmit(packet);
+                } else {
+                    self.queue.enqueue(now, FAR_END, packet, Held::NONE, &mut self.scratch);
+                    self.report(DropReason::QueueFull);
+                    self.transmit_until(now);
+                }
+            }
+        }
+        self.deliver_until(now);
+    }
+
+    /// The next packet that has arrived at the far end, its stay on this wire
+    /// added to [`DelayParts::wire`](lasthop_wifi::DelayParts::wire).
+    pub fn poll_transmit(&mut self) -> Option<Packet> {
+        self.arrived = self.arrived.checked_sub(1)?;
+        self.travelling.pop_front().map(|(_, packet)| packet)
+    }
+
+    /// The next packet that was given up, and why.
+    pub fn poll_drop(&mut self) -> Option<(Packet, DropReason)> {
+        self.dropped.pop_front()
+    }
+
+    /// Packets waiting for the transmitter.
+    pub fn queue_packets(&self) -> u32 {
+        self.queue.len_packets()
+    }
+}
+
+impl Machine for Wire {
+    type Reason = WireReason;
+
+    fn poll_timeout(&self) -> Option<(Instant, WireReason)> {
+        let transmit = self.next_start().map(|at| (at, WireReason::Transmit));
+        let arrival = self.travelling.get(self.arrived).map(|&(at, _)| (at, WireReason::Arrival));
+        match (transmit, arrival) {
+            (Some(transmit), Some(arrival)) if arrival.0 < transmit.0 => Some(arrival),
+            (transmit, arrival) => transmit.or(arrival),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.transmit_until(now);
+        self.deliver_until(now);
+    }
+}
+
+impl Wire {
+    /// Serves the queue as far as the transmitter got by `now`.
+    fn transmit_until(&mut self, now: Instant) {
+        while let Some(start) = self.next_start().filter(|&start| start <= now) {
+            let head = self.queue.dequeue(start, &mut self.scratch);
+            self.report(DropReason::ActiveQueue);
+            if let Some((_, packet)) = head {
+                self.transmit(packet);
+            }
+        }
+    }
+
+    /// When the transmitter takes the next packet from the queue. Whoever finds
+    /// it idle restarts it, so this is never before the packet came.
+    fn next_start(&self) -> Option<Instant> {
+        if self.queue.is_empty() { None } else { self.free.map(|free| free.now()) }
+    }
+
+    /// Puts a packet on the wire after what the transmitter has sent so far.
+    fn transmit(&mut self, packet: Packet) {
+        if let Some(free) = self.free.as_mut() {
+            free.pass(u32::from(packet.bytes) + ETHERNET_HEADER_BYTES);
+            let end = free.now();
+            self.launch(end, packet);
+        }
+    }
+
+    /// A packet whose last bit leaves at `at`.
+    fn launch(&mut self, at: Instant, mut packet: Packet) {
+        if self.loss.next(&mut self.stream) {
+            self.dropped.push_back((packet, DropReason::WireLoss));
+            return;
+        }
+        let mut arrival = at + self.delay();
+        if !self.reorder {
+            arrival = arrival.max(self.last_arrival);
+            self.last_arrival = arrival;
+        }
+        packet.parts.wire += arrival - packet.arrived;
+        match self.travelling.back() {
+            Some(&(last, _)) if last > arrival => {
+                let index = self.travelling.partition_point(|&(other, _)| other <= arrival);
+                self.travelling.insert(index.max(self.arrived), (arrival, packet));
+            }
+            _ => self.travelling.push_back((arrival, packet)),
+        }
+    }
+
+    fn delay(&mut self) -> Duration {
+        let offset_ns = match self.jitter {
+            Jitter::None => return self.delay,
+            Jitter::Uniform(most) => most.as_nanos() as f64 * (2.0 * self.stream.uniform() - 1.0),
+            Jitter::Normal { sd } => sd.as_nanos() as f64 * self.stream.normal(),
+        };
+        // The cast of a negative number gives zero.
+        Duration::from_nanos(libm::round(self.delay.as_nanos() as f64 + offset_ns) as u64)
+    }
+
+    fn deliver_until(&mut self, now: Instant) {
+        while self.travelling.get(self.arrived).is_some_and(|&(arrival, _)| arrival <= now) {
+            self.arrived += 1;
+        }
+    }
+
+    fn report(&mut self, reason: DropReason) {
+        self.dropped.extend(self.scratch.drain(..).map(|packet| (packet, reason)));
+    }
+}
+
+#[cfg(test)]
+mod tests;

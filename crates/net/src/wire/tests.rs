@@ -1,0 +1,249 @@
+//! Exact times, drops and order on a wire, and what every machine promises.
+
+use super::*;
+use lasthop_units::{Bytes, Probability, Seed};
+use proptest::prelude::*;
+
+fn wire(config: &WireConfig) -> Wire {
+    Wire::new(config, Seed::new(3, 0).stream("wire"))
+}
+
+fn at(nanos: u64) -> Instant {
+    Instant::from_nanos(nanos)
+}
+
+/// Drives the wire until nothing is under way; arrivals with their instants.
+fn drain(wire: &mut Wire) -> Vec<(Instant, Packet)> {
+    let mut arrivals: Vec<_> = core::iter::from_fn(|| wire.poll_transmit())
+        .map(|p| (p.arrived + p.parts.wire, p))
+        .collect();
+    while let Some((now, _)) = wire.poll_timeout() {
+        wire.handle_timeout(now);
+        while let Some(packet) = wire.poll_transmit() {
+            assert_eq!(packet.arrived + packet.parts.wire, now);
+            arrivals.push((now, packet));
+        }
+    }
+    arrivals
+}
+
+/// 1 486 bytes are 1 500 with the header: 120 us at 100 Mb/s, then 5 ms of way.
+#[test]
+fn packets_take_turns_and_then_travel() {
+    let config = WireConfig {
+        rate: Some(Bitrate::from_mbps(100)),
+        delay: Duration::from_millis(5),
+        ..WireConfig::default()
+    };
+    let mut wire = wire(&config);
+    for tag in 0..3 {
+        wire.handle_packet(at(1000), Packet::new(tag, 1486, at(1000)));
+    }
+    assert_eq!(wire.queue_packets(), 2);
+    let arrivals = drain(&mut wire);
+    let expected = [0, 1, 2].map(|n| (at(1000 + 120_000 * (n + 1) + 5_000_000), n));
+    assert_eq!(arrivals.iter().map(|(at, p)| (*at, p.tag)).collect::<Vec<_>>(), expected);
+    assert_eq!(arrivals[2].1.parts.total(), Duration::from_nanos(5_360_000));
+}
+
+#[test]
+fn without_a_rate_only_the_delay_counts() {
+    let mut instant = wire(&WireConfig::default());
+    instant.handle_packet(at(5), Packet::new(1, 1500, at(5)));
+    assert_eq!(instant.poll_transmit().map(|p| p.parts.wire), Some(Duration::ZERO));
+
+    let mut far = wire(&WireConfig { delay: Duration::from_nanos(7), ..WireConfig::default() });
+    far.handle_packet(at(5), Packet::new(1, 1500, at(5)));
+    assert_eq!(far.poll_transmit(), None);
+    assert_eq!(far.poll_timeout(), Some((at(12), WireReason::Arrival)));
+    assert_eq!(drain(&mut far).len(), 1);
+}
+
+/// A busy transmitter at an awkward rate: after a million packets of 1 014
+/// bytes the last bit is through at the exact instant, rounded up once.
+#[test]
+fn the_long_run_rate_is_exact() {
+    let rate = 123_456_789;
+    let config = WireConfig { rate: Some(Bitrate::from_bps(rate)), ..WireConfig::default() };
+    let mut wire = wire(&config);
+    let packets = 1_000_000u64;
+    let mut last = Instant::ZERO;
+    for tag in 0..packets {
+        while wire.queue_packets() > 500 {
+            let (now, _) = wire.poll_timeout().expect("a backlog");
+            wire.handle_timeout(now);
+            last = now;
+            while wire.poll_transmit().is_some() {}
+        }
+        wire.handle_packet(last, Packet::new(tag, 1000, last));
+    }
+    let (end, _) = *drain(&mut wire).last().expect("the last packet");
+    let exact = (u128::from(packets) * 1014 * 8 * 1_000_000_000).div_ceil(u128::from(rate));
+    assert_eq!(u128::from(end.as_nanos()), exact);
+}
+
+/// The transmitter holds one packet, the queue its limit, the rest falls out.
+#[test]
+fn a_full_queue_drops_arrivals() {
+    let config = WireConfig {
+        rate: Some(Bitrate::from_mbps(10)),
+        queue: QueueConfig::DropTail { limit: Limit::Packets(4) },
+        ..WireConfig::default()
+    };
+    let mut wire = wire(&config);
+    (0..8).for_each(|tag| wire.handle_packet(at(0), Packet::new(tag, 1000, at(0))));
+    let drops: Vec<_> = core::iter::from_fn(|| wire.poll_drop()).collect();
+    assert_eq!(
+        drops.iter().map(|(p, r)| (p.tag, *r)).collect::<Vec<_>>(),
+        [5, 6, 7].map(|tag| (tag, DropReason::QueueFull))
+    );
+    assert_eq!(drain(&mut wire).iter().map(|(_, p)| p.tag).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+}
+
+/// A sender at twice the rate: CoDel keeps the delay near its target, drop-tail does not.
+#[test]
+fn codel_works_on_a_wire() {
+    let mean_ms = |queue| {
+        let config =
+            WireConfig { rate: Some(Bitrate::from_mbps(10)), queue, ..WireConfig::default() };
+        let mut wire = wire(&config);
+        let (mut delay, mut arrived, mut active) = (0.0, 0.0, 0);
+        for n in 0..100_000u64 {
+            let now = at(n * 700_000);
+            while let Some((due, _)) = wire.poll_timeout().filter(|(due, _)| *due <= now) {
+                wire.handle_timeout(due);
+            }
+            wire.handle_packet(now, Packet::new(n, 1000, now));
+            while let Some(packet) = wire.poll_transmit() {
+                delay += packet.parts.wire.as_millis_f64();
+                arrived += 1.0;
+            }
+            active += core::iter::from_fn(|| wire.poll_drop())
+                .filter(|(_, reason)| *reason == DropReason::ActiveQueue)
+                .count();
+        }
+        (delay / arrived, active)
+    };
+    let limit = Limit::Packets(1000);
+    let (tail, no_drops) = mean_ms(QueueConfig::DropTail { limit });
+    assert!(tail > 500.0 && no_drops == 0, "{tail}");
+    let (codel, drops) = mean_ms(QueueConfig::RFC_8289);
+    // An unresponsive sender yields to CoDel only slowly, so the bound is loose.
+    assert!(codel < 200.0 && drops > 1000, "{codel} ms, {drops} drops");
+}
+
+#[test]
+fn losses_are_reported() {
+    let loss = Loss::Random(Probability::new(0.3).expect("in range"));
+    let mut wire = wire(&WireConfig { loss, ..WireConfig::default() });
+    for tag in 0..10_000 {
+        wire.handle_packet(at(tag), Packet::new(tag, 100, at(tag)));
+    }
+    let lost = core::iter::from_fn(|| wire.poll_drop())
+        .inspect(|(_, r)| assert_eq!(*r, DropReason::WireLoss))
+        .count();
+    assert_eq!(lost + drain(&mut wire).len(), 10_000);
+    assert!((2800..3200).contains(&lost), "{lost}");
+}
+
+/// Mean and deviation of the delay of packets sent one at a time.
+fn delays_ms(jitter: Jitter) -> (f64, f64) {
+    let config = WireConfig { delay: Duration::from_millis(50), jitter, ..WireConfig::default() };
+    let mut wire = wire(&config);
+    let n = 20_000u64;
+    let delays: Vec<f64> = (0..n)
+        .map(|tag| {
+            wire.handle_packet(at(tag * 1_000_000_000), Packet::new(tag, 100, Instant::ZERO));
+            drain(&mut wire)[0].1.parts.wire.as_millis_f64()
+        })
+        .collect();
+    let mean = delays.iter().sum::<f64>() / n as f64;
+    let variance = delays.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / n as f64;
+    (mean, libm::sqrt(variance))
+}
+
+#[test]
+fn jitter_has_its_moments() {
+    assert_eq!(delays_ms(Jitter::None), (50.0, 0.0));
+    // Uniform over +-10 ms has a deviation of 10 / sqrt(3) ms.
+    let (mean, deviation) = delays_ms(Jitter::Uniform(Duration::from_millis(10)));
+    assert!((mean - 50.0).abs() < 0.2 && (deviation - 5.7735).abs() < 0.1, "{mean} {deviation}");
+    let (mean, deviation) = delays_ms(Jitter::Normal { sd: Duration::from_millis(5) });
+    assert!((mean - 50.0).abs() < 0.2 && (deviation - 5.0).abs() < 0.1, "{mean} {deviation}");
+}
+
+#[test]
+fn jitter_reorders_only_on_request() {
+    for reorder in [false, true] {
+        let config = WireConfig {
+            delay: Duration::from_millis(5),
+            jitter: Jitter::Uniform(Duration::from_millis(5)),
+            reorder,
+            ..WireConfig::default()
+        };
+        let mut wire = wire(&config);
+        for tag in 0..1000 {
+            wire.handle_packet(at(tag * 1000), Packet::new(tag, 100, Instant::ZERO));
+        }
+        let tags: Vec<u64> = drain(&mut wire).iter().map(|(_, p)| p.tag).collect();
+        assert_eq!(tags.len(), 1000);
+        assert_eq!(!tags.is_sorted(), reorder);
+    }
+}
+
+proptest! {
+    /// The contract of machines, and conservation, whatever the wire: also with
+    /// a driver that is late.
+    #[test]
+    fn keeps_the_contract(
+        steps in prop::collection::vec((0..400_000u64, 40..1500u16, any::<bool>()), 1..200),
+        rate in prop_oneof![Just(None), (1_000_000..1_000_000_000u64).prop_map(Some)],
+        which in 0..4, reorder: bool, jitter_ns in 0..500_000u64, loss in 0.0..0.5,
+    ) {
+        let config = WireConfig {
+            rate: rate.map(Bitrate::from_bps),
+            delay: Duration::from_nanos(200_000),
+            jitter: Jitter::Uniform(Duration::from_nanos(jitter_ns)),
+            reorder,
+            queue: match which {
+                0 => QueueConfig::DropTail { limit: Limit::Packets(20) },
+                1 => QueueConfig::DropTail { limit: Limit::Bytes(Bytes::new(9000)) },
+                2 => QueueConfig::RFC_8289,
+                _ => QueueConfig::RFC_8290,
+            },
+            loss: Loss::Random(Probability::new(loss).expect("in range")),
+        };
+        let mut wire = wire(&config);
+        let mut now = Instant::ZERO;
+        let (mut sent, mut gone) = (0, 0);
+        for (wait, bytes, late) in steps {
+            let next = now + Duration::from_nanos(wait);
+            if !late {
+                while let Some((due, reason)) = wire.poll_timeout().filter(|(due, _)| *due <= next) {
+                    prop_assert_eq!(wire.poll_timeout(), Some((due, reason)));
+                    prop_assert!(due > now);
+                    let mut early = wire.clone();
+                    early.handle_timeout(now);
+                    prop_assert_eq!(&early, &wire);
+                    wire.handle_timeout(due);
+                    now = due;
+                    prop_assert!(wire.poll_timeout().is_none_or(|(at, _)| at > due));
+                }
+            }
+            now = next;
+            wire.handle_packet(now, Packet::new(sent, bytes, now));
+            sent += 1;
+            gone += core::iter::from_fn(|| wire.poll_drop()).count();
+            if late {
+                while let Some(packet) = wire.poll_transmit() {
+                    prop_assert!(packet.arrived + packet.parts.wire <= now);
+                    gone += 1;
+                }
+            }
+        }
+        gone += drain(&mut wire).len();
+        gone += core::iter::from_fn(|| wire.poll_drop()).count();
+        prop_assert_eq!(gone as u64, sent);
+        prop_assert_eq!(wire.queue_packets(), 0);
+    }
+}
