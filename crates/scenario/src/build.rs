@@ -1,0 +1,136 @@
+//! From keys to the machines' configuration: what may stand together, names
+//! to indices, defaults that depend on other keys.
+//!
+//! `radio` is the channel and the stations, `topology` wires and who reaches
+//! whom, `traffic` flows and programs. Everything here may assume that each
+//! single value is valid, and notes every combination that is not.
+
+mod nodes;
+mod topology;
+mod traffic;
+
+pub(crate) use nodes::inherit_defaults;
+
+use crate::error::{Place, Problems};
+use crate::raw::RawScenario;
+use crate::scalar::{At, did_you_mean};
+use crate::tree::Origin;
+use crate::{Emulation, Node, Scenario};
+use lasthop_net::NodeId;
+use std::collections::BTreeMap;
+
+/// Most nodes, so that a [`NodeId`] and a packet's addresses can hold them.
+pub(crate) const NODES_MAX: usize = 1_024;
+
+/// The index as a [`NodeId`].
+pub(crate) fn node_id(index: usize) -> NodeId {
+    NodeId(u16::try_from(index).expect("there are at most NODES_MAX nodes"))
+}
+
+/// Puts everything together; `None` only with a problem.
+pub(crate) fn scenario(
+    raw: &RawScenario,
+    file: &str,
+    source_text: String,
+    problems: &mut Problems,
+) -> Option<Scenario> {
+    times(raw, problems);
+    let nodes = nodes::expand(&raw.node, problems)?;
+    nodes::check_roles(&nodes, raw, problems);
+    let names = Names::of(&nodes);
+    topology::check(&nodes, &raw.wire, &names, problems);
+    let flows = traffic::flows(raw, &nodes, &names, problems);
+    let programs = traffic::programs(&raw.run, &nodes, &names, problems);
+    if !problems.is_empty() {
+        return None;
+    }
+    Some(Scenario {
+        name: raw.name.as_ref().map_or_else(|| stem(file), |name| name.value.0.clone()),
+        duration: raw.duration.value,
+        warmup: raw.warmup.value,
+        seed: raw.seed.value.get(),
+        nodes: nodes
+            .iter()
+            .map(|node| Node { name: node.name.clone(), role: node.role() })
+            .collect(),
+        flows,
+        programs,
+        series_interval: raw.series_interval.value,
+        emulation: Emulation {
+            lateness_max: raw.emulation.lateness_max.value,
+            mtu: raw.emulation.mtu.value.get(),
+        },
+        source_text,
+    })
+}
+
+/// The name of a file without directory and extension.
+fn stem(file: &str) -> String {
+    let stem = std::path::Path::new(file).file_stem();
+    stem.map_or_else(|| "scenario".into(), |stem| stem.to_string_lossy().into_owned())
+}
+
+fn times(raw: &RawScenario, problems: &mut Problems) {
+    positive(&raw.duration, problems);
+    positive(&raw.series_interval, problems);
+    positive(&raw.emulation.lateness_max, problems);
+    let (warmup, duration) = (raw.warmup.value, raw.duration.value);
+    if warmup >= duration && !duration.is_zero() {
+        let message = format!("expected less than the duration of {duration}, got {warmup}");
+        problems.push(&raw.warmup.place, message);
+    }
+}
+
+/// Notes a time or rate that is zero where that means nothing.
+fn positive<T: Default + PartialEq>(at: &At<T>, problems: &mut Problems) {
+    if at.value == T::default() {
+        problems.push(&at.place, "expected more than zero");
+    }
+}
+
+/// Whether somebody wrote this value.
+fn is_written(place: &Place) -> bool {
+    place.origin != Origin::Absent
+}
+
+/// Nodes by name.
+pub(crate) struct Names(BTreeMap<String, usize>);
+
+impl Names {
+    fn of(nodes: &[nodes::Expanded<'_>]) -> Self {
+        Self(nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), index)).collect())
+    }
+
+    /// The node called `name`, or a note that there is none.
+    fn find(&self, name: &str, place: &Place, problems: &mut Problems) -> Option<usize> {
+        let found = self.0.get(name).copied();
+        if found.is_none() {
+            problems.push(place, self.missing(name));
+        }
+        found
+    }
+
+    /// Every node whose name is what `pattern` says, in the order of the file.
+    fn find_all(&self, pattern: &str, place: &Place, problems: &mut Problems) -> Vec<usize> {
+        let fits = |name: &str| crate::set::matches(pattern, name);
+        let mut found: Vec<usize> =
+            self.0.iter().filter(|(name, _)| fits(name)).map(|(_, &index)| index).collect();
+        found.sort_unstable();
+        if found.is_empty() {
+            problems.push(place, self.missing(pattern));
+        }
+        found
+    }
+
+    fn missing(&self, name: &str) -> String {
+        const SHOWN_MAX: usize = 12;
+        let hint = did_you_mean(name, self.0.keys().map(String::as_str)).unwrap_or_else(|| {
+            let mut all: Vec<&str> = self.0.keys().map(String::as_str).take(SHOWN_MAX).collect();
+            if self.0.len() > SHOWN_MAX {
+                all.push("..");
+            }
+            format!("the nodes are: {}", all.join(", "))
+        });
+        format!("there is no node {name:?}; {hint}")
+    }
+}

@@ -1,0 +1,145 @@
+//! Nodes: defaults, counts, names, roles.
+
+use super::{NODES_MAX, is_written};
+use crate::Role;
+use crate::error::{Place, Problems};
+use crate::raw::{RawNode, RawNodeSettings, RawScenario};
+use crate::scalar::one_of;
+use crate::table::{Keys, Table, read};
+use crate::tree::{Node, Value};
+use std::collections::BTreeSet;
+
+/// One node of the network.
+pub(crate) struct Expanded<'a> {
+    pub name: String,
+    pub raw: &'a RawNode,
+    /// Which one of the nodes of `raw`, and how many there are.
+    #[expect(dead_code, reason = "positions are not made yet")]
+    pub index: usize,
+    #[expect(dead_code, reason = "positions are not made yet")]
+    pub count: usize,
+}
+
+impl Expanded<'_> {
+    pub fn role(&self) -> Role {
+        self.raw.role.value
+    }
+
+    pub fn is_wifi(&self) -> bool {
+        self.role().is_wifi()
+    }
+}
+
+/// Fills every `[[node]]` from `[node_defaults]`. Hosts and relays take only
+/// what concerns them, and may not have more of their own.
+pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
+    let defaults = tree.child("node_defaults").cloned();
+    if let Some(defaults) = &defaults {
+        // Read once on its own: there may be no node that takes them.
+        let place = Place::new("node_defaults", defaults.origin.clone());
+        read::<RawNodeSettings>(defaults, place, problems);
+    }
+    let Value::Table(entries) = &mut tree.value else { return };
+    let Some(nodes) = entries.iter_mut().find(|entry| entry.key == "node") else { return };
+    let Value::Array(nodes) = &mut nodes.node.value else { return };
+    let mut keys = Keys::default();
+    RawNodeSettings::describe(&mut schemars::SchemaGenerator::default(), &mut keys);
+    let is_radio = |key: &str| key != "host_cost" && keys.properties.contains_key(key);
+    for (index, node) in nodes.iter_mut().enumerate() {
+        let role = node.child("role").and_then(Node::as_str);
+        if !matches!(role, Some("host" | "relay")) {
+            if let Some(defaults) = &defaults {
+                node.merge_defaults(defaults);
+            }
+            continue;
+        }
+        let role = role.unwrap_or_default().to_owned();
+        let label = node.label(index);
+        for entry in node.entries().unwrap_or_default() {
+            let radio = ["position", "ring", "address"].contains(&entry.key.as_str());
+            if radio || is_radio(&entry.key) {
+                let key = format!("node.{label}.{}", entry.key);
+                let message = format!("a {role} has no radio, and this key is about one");
+                problems.push(&Place::new(key, entry.key_origin.clone()), message);
+            }
+        }
+        if let Some(host) = defaults.as_ref().map(host_part) {
+            node.merge_defaults(&host);
+        }
+    }
+}
+
+/// The defaults that concern a node without a radio.
+fn host_part(defaults: &Node) -> Node {
+    let entries = defaults.entries().unwrap_or_default();
+    let entries = entries.iter().filter(|entry| entry.key == "host_cost").cloned().collect();
+    Node { value: Value::Table(entries), origin: defaults.origin.clone() }
+}
+
+/// One entry for each node, counts carried out.
+pub(crate) fn expand<'a>(raw: &'a [RawNode], problems: &mut Problems) -> Option<Vec<Expanded<'a>>> {
+    let mut nodes = Vec::new();
+    for node in raw {
+        let name = &node.name.value.0;
+        let Some(count) = &node.count else {
+            nodes.push(Expanded { name: name.clone(), raw: node, index: 0, count: 1 });
+            if let Some(ring) = &node.ring {
+                problems.push(&ring.place, "a ring needs a count of nodes to stand on it");
+            }
+            continue;
+        };
+        let count: usize = count.value.get();
+        if let Some(address) = &node.address {
+            problems.push(&address.place, "several nodes cannot have one address");
+        }
+        nodes.extend((0..count).map(|index| Expanded {
+            name: format!("{name}{}", index + 1),
+            raw: node,
+            index,
+            count,
+        }));
+    }
+    if nodes.is_empty() {
+        let place = Place::new("node", crate::tree::Origin::Absent);
+        problems.push(&place, "there are no nodes; a scenario needs at least one [[node]]");
+        return None;
+    }
+    if nodes.len() > NODES_MAX {
+        let message = format!("expected at most {NODES_MAX} nodes, got {}", nodes.len());
+        problems.push(&nodes[NODES_MAX].raw.at, message);
+        return None;
+    }
+    let mut seen = BTreeSet::new();
+    for node in &nodes {
+        if !seen.insert(&node.name) {
+            let message = format!("there are two nodes called {:?}", node.name);
+            problems.push(&node.raw.name.place, message);
+        }
+    }
+    Some(nodes)
+}
+
+/// One access point, if anything is on the air.
+pub(crate) fn check_roles(nodes: &[Expanded<'_>], raw: &RawScenario, problems: &mut Problems) {
+    let mut access_points = nodes.iter().filter(|node| node.role() == Role::AccessPoint);
+    let first = access_points.next();
+    for second in access_points {
+        let first = first.map_or("", |node| &node.name);
+        let message = format!("a cell has one access point, and {first:?} is one already");
+        problems.push(&second.raw.role.place, message);
+    }
+    if first.is_some() {
+        return;
+    }
+    if let Some(station) = nodes.iter().find(|node| node.is_wifi()) {
+        let message = format!(
+            "a station needs an access point, and no node has role = {}",
+            one_of(&["access-point"])
+        );
+        problems.push(&station.raw.role.place, message);
+    } else if let Some(channel) = &raw.channel
+        && is_written(&channel.at)
+    {
+        problems.push(&channel.at, "there is a channel, but no node with a radio");
+    }
+}

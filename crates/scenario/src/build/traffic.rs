@@ -1,0 +1,205 @@
+//! Flows and programs.
+
+use super::nodes::Expanded;
+use super::{Names, node_id, positive};
+use crate::error::{Place, Problems};
+use crate::raw::{FlowKindName, Offered, Pattern, RawFlow, RawRun, RawScenario};
+use crate::scalar::At;
+use crate::{Flow, FlowKind, Program, Role, TcpFlow, UdpFlow, VideoFlow};
+use lasthop_units::{Bitrate, Bytes, Duration, Instant};
+use std::collections::BTreeSet;
+
+/// Most flows; a `FlowId` could hold a few more.
+const FLOWS_MAX: usize = 10_000;
+
+/// The flows, patterns carried out.
+pub(crate) fn flows(
+    raw: &RawScenario,
+    nodes: &[Expanded<'_>],
+    names: &Names,
+    problems: &mut Problems,
+) -> Vec<Flow> {
+    let mut flows = Vec::new();
+    let mut seen = BTreeSet::new();
+    for flow in &raw.flow {
+        check_times(flow, raw.duration.value, problems);
+        let kind = kind(flow, problems);
+        let sources = names.find_all(&flow.from.value, &flow.from.place, problems);
+        let sinks = names.find_all(&flow.to.value, &flow.to.place, problems);
+        relays(&sources, nodes, &flow.from.place, problems);
+        relays(&sinks, nodes, &flow.to.place, problems);
+        let patterns = [&flow.from, &flow.to].map(|end| end.value.contains('*'));
+        if patterns == [true, true] {
+            problems.push(&flow.to.place, "only one end of a flow may be a pattern");
+            continue;
+        }
+        for &from in &sources {
+            for &to in &sinks {
+                if from == to {
+                    if patterns == [false, false] {
+                        let message =
+                            format!("a flow from {:?} to itself crosses nothing", flow.from.value);
+                        problems.push(&flow.to.place, message);
+                    }
+                    continue;
+                }
+                let name = match patterns {
+                    [true, _] => format!("{}-{}", flow.name.value.0, nodes[from].name),
+                    [_, true] => format!("{}-{}", flow.name.value.0, nodes[to].name),
+                    _ => flow.name.value.0.clone(),
+                };
+                if !seen.insert(name.clone()) {
+                    let message = format!("there are two flows called {name:?}");
+                    problems.push(&flow.name.place, message);
+                }
+                if flows.len() == FLOWS_MAX {
+                    let message = format!("expected at most {FLOWS_MAX} flows, got more");
+                    problems.push(&flow.at, message);
+                    return flows;
+                }
+                flows.push(Flow {
+                    name,
+                    from: node_id(from),
+                    to: node_id(to),
+                    kind: kind.clone(),
+                    start: instant(flow.start.value),
+                    stop: flow.stop.as_ref().map(|stop| instant(stop.value)),
+                    access_category: flow.access_category.value,
+                });
+            }
+        }
+    }
+    flows
+}
+
+/// The programs.
+pub(crate) fn programs(
+    runs: &[RawRun],
+    nodes: &[Expanded<'_>],
+    names: &Names,
+    problems: &mut Problems,
+) -> Vec<Program> {
+    let mut programs = Vec::new();
+    for run in runs {
+        let Some(node) = names.find(&run.node.value, &run.node.place, problems) else { continue };
+        relays(&[node], nodes, &run.node.place, problems);
+        if run.command.value[0].is_empty() {
+            problems.push(&run.command.place, "expected a program's name first, got \"\"");
+        }
+        programs.push(Program {
+            node: node_id(node),
+            command: run.command.value.clone(),
+            start: instant(run.start.value),
+        });
+    }
+    programs
+}
+
+fn instant(since_start: Duration) -> Instant {
+    Instant::ZERO + since_start
+}
+
+/// Nothing begins or ends at a relay.
+fn relays(ends: &[usize], nodes: &[Expanded<'_>], place: &Place, problems: &mut Problems) {
+    if let Some(&relay) = ends.iter().find(|&&end| nodes[end].role() == Role::Relay) {
+        let message = format!("{:?} is a relay, where nothing begins or ends", nodes[relay].name);
+        problems.push(place, message);
+    }
+}
+
+fn check_times(flow: &RawFlow, duration: Duration, problems: &mut Problems) {
+    let start = flow.start.value;
+    if start >= duration && !duration.is_zero() {
+        let message = format!("expected less than the duration of {duration}, got {start}");
+        problems.push(&flow.start.place, message);
+    }
+    if let Some(stop) = &flow.stop
+        && stop.value <= start
+    {
+        let message = format!("expected more than the start at {start}, got {}", stop.value);
+        problems.push(&stop.place, message);
+    }
+}
+
+/// What the flow is, from those of its keys that belong to its kind.
+fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
+    use FlowKindName::{Ping, Tcp, Udp, Video};
+    let kind = flow.kind.value;
+    let mut only = |place: Option<&Place>, kinds: &[FlowKindName], text: &str| {
+        if let Some(place) = place
+            && !kinds.contains(&kind)
+        {
+            problems.push(place, format!("this key is for {text} flows only"));
+        }
+    };
+    only(place(&flow.congestion_control), &[Tcp], "tcp");
+    only(place(&flow.bytes), &[Tcp], "tcp");
+    only(place(&flow.rate), &[Udp, Video], "udp and video");
+    only(place(&flow.packet_bytes), &[Udp, Video, Ping], "udp, video and ping");
+    only(place(&flow.pattern), &[Udp], "udp");
+    only(place(&flow.frame_rate), &[Video], "video");
+    only(place(&flow.interval), &[Ping], "ping");
+
+    if let Some(rate) = &flow.rate
+        && rate.value == Offered::Rate(Bitrate::default())
+    {
+        problems.push(&rate.place, "expected more than zero");
+    }
+    let packet_bytes = |default| flow.packet_bytes.as_ref().map_or(default, |at| at.value.get());
+    match kind {
+        Tcp => {
+            if let Some(bytes) = &flow.bytes {
+                positive(bytes, problems);
+            }
+            let control = flow.congestion_control.as_ref();
+            FlowKind::Tcp(TcpFlow {
+                congestion_control: control
+                    .map_or_else(|| "cubic".into(), |control| control.value.0.clone()),
+                bytes: flow.bytes.as_ref().map(|bytes: &At<Bytes>| bytes.value),
+            })
+        }
+        Udp => {
+            let rate = match flow.rate.as_ref().map(|rate| rate.value) {
+                Some(Offered::Rate(rate)) => Some(rate),
+                Some(Offered::Saturated) | None => None,
+            };
+            let pattern = flow.pattern.as_ref().map(|pattern| pattern.value);
+            if let Some(pattern) = &flow.pattern
+                && rate.is_none()
+            {
+                problems.push(&pattern.place, "a saturated flow has no pattern; give it a rate");
+            }
+            FlowKind::Udp(UdpFlow {
+                rate,
+                packet_bytes: packet_bytes(1500),
+                poisson: pattern == Some(Pattern::Poisson),
+            })
+        }
+        Video => {
+            let rate = match &flow.rate {
+                None => Bitrate::from_mbps(5),
+                Some(At { value: Offered::Rate(rate), .. }) => *rate,
+                Some(At { value: Offered::Saturated, place }) => {
+                    problems.push(place, "expected a bit rate: a video cannot be saturated");
+                    Bitrate::default()
+                }
+            };
+            let frame_rate = flow.frame_rate.as_ref().map_or(30, |at| at.value.get());
+            FlowKind::Video(VideoFlow { rate, packet_bytes: packet_bytes(1500), frame_rate })
+        }
+        Ping => {
+            if let Some(interval) = &flow.interval {
+                positive(interval, problems);
+            }
+            let interval = flow.interval.as_ref().map(|interval| interval.value);
+            FlowKind::Ping {
+                interval: interval.unwrap_or(Duration::from_millis(100)),
+                bytes: packet_bytes(84),
+            }
+        }
+    }
+}
+
+fn place<T>(value: &Option<At<T>>) -> Option<&Place> {
+    value.as_ref().map(|value| &value.place)
+}

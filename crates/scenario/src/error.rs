@@ -1,0 +1,175 @@
+//! What is wrong with a scenario, as a person should read it.
+//!
+//! One [`ScenarioError`] holds every [`Problem`] that was found. Its plain text
+//! has one line a problem, `file:line: key: message`; with `miette` the source
+//! is shown, the place marked.
+
+use crate::tree::Origin;
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use std::fmt;
+
+/// The place of a key, for messages.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Place {
+    /// As in `--set`: `node.laptop.queue.packets`; empty for the document.
+    pub key: String,
+    pub origin: Origin,
+}
+
+impl Place {
+    pub fn new(key: impl Into<String>, origin: Origin) -> Self {
+        Self { key: key.into(), origin }
+    }
+
+    /// The place of `key` in the table that this is the place of.
+    pub fn child(&self, key: &str, origin: Origin) -> Self {
+        Self { key: join(&self.key, key), origin }
+    }
+}
+
+/// `parent.key`, or `key` at the top.
+pub(crate) fn join(parent: &str, key: &str) -> String {
+    if parent.is_empty() { key.into() } else { format!("{parent}.{key}") }
+}
+
+/// The problems found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Problems(Vec<(Place, String)>);
+
+impl Problems {
+    /// Notes a problem; the same one at the same place (a default that several
+    /// nodes take) is noted once.
+    pub fn push(&mut self, place: &Place, message: impl Into<String>) {
+        let message = message.into();
+        let known = |(other, text): &(Place, String)| {
+            other.origin == place.origin && place.origin != Origin::Absent && *text == message
+        };
+        if !self.0.iter().any(known) && self.0.len() < Self::MAX {
+            self.0.push((place.clone(), message));
+        }
+    }
+
+    /// Nobody reads more than this.
+    const MAX: usize = 100;
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The error to return, if there is a problem. `file` is what the user
+    /// calls the scenario, `text` what it holds, `sets` the `--set` arguments.
+    pub fn into_error(self, file: &str, text: &str, sets: &[String]) -> Option<ScenarioError> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let mut problems: Vec<Problem> = self
+            .0
+            .into_iter()
+            .map(|(place, message)| Problem::new(file, text, sets, place, message))
+            .collect();
+        problems.sort_by_key(|problem| (problem.set.is_some(), problem.line));
+        Some(ScenarioError { problems, source: NamedSource::new(file, text.to_owned()) })
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// The file as the user named it.
+    pub file: String,
+    /// Line in the file, from 1; `None` if no line is at fault.
+    pub line: Option<usize>,
+    /// The `--set` argument at fault, if it is one.
+    pub set: Option<String>,
+    /// The key, as in `--set`: `node.laptop.queue.packets`; empty if no key is at fault.
+    pub key: String,
+    /// What was allowed and what came.
+    pub message: String,
+    /// The bytes of the file at fault.
+    span: Option<core::ops::Range<usize>>,
+}
+
+impl Problem {
+    fn new(file: &str, text: &str, sets: &[String], place: Place, message: String) -> Self {
+        let (span, set) = match place.origin {
+            Origin::File(span) => (Some(clamp(span, text)), None),
+            Origin::Set(index) => (None, sets.get(index).cloned()),
+            Origin::Absent => (None, None),
+        };
+        let line = span.as_ref().map(|span| 1 + count_newlines(&text.as_bytes()[..span.start]));
+        Self { file: file.into(), line, set, key: place.key, message, span }
+    }
+}
+
+/// The span cut to the text: an editor may ask about a text that has changed.
+fn clamp(span: core::ops::Range<usize>, text: &str) -> core::ops::Range<usize> {
+    let start = span.start.min(text.len());
+    start..span.end.clamp(start, text.len())
+}
+
+fn count_newlines(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&byte| byte == b'\n').count()
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.set, self.line) {
+            (Some(set), _) => write!(f, "--set {set}")?,
+            (None, Some(line)) => write!(f, "{}:{line}", self.file)?,
+            (None, None) => write!(f, "{}", self.file)?,
+        }
+        if !self.key.is_empty() {
+            write!(f, ": {}", self.key)?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+/// A scenario that cannot be run, and everything that is wrong with it.
+#[derive(Debug)]
+pub struct ScenarioError {
+    problems: Vec<Problem>,
+    source: NamedSource<String>,
+}
+
+impl ScenarioError {
+    /// A scenario of which there is no text to show.
+    pub(crate) fn unreadable(file: &str, message: String) -> Self {
+        let place = Place::new("", Origin::Absent);
+        let problem = Problem::new(file, "", &[], place, message);
+        Self { problems: vec![problem], source: NamedSource::new(file, String::new()) }
+    }
+
+    /// What is wrong, in the order of the file; at least one.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            problem.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+impl Diagnostic for ScenarioError {
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.problems.iter().any(|problem| problem.span.is_some()).then_some(&self.source as _)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let labels = self.problems.iter().filter_map(|problem| {
+            let span = problem.span.clone()?;
+            (!problem.key.is_empty()).then(|| LabeledSpan::at(span, problem.key.clone()))
+        });
+        Some(Box::new(labels))
+    }
+}

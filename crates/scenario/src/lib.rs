@@ -1,0 +1,287 @@
+//! Scenario files: TOML to typed, validated configuration. Nothing is executed.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `tree` | TOML as a tree whose keys and values know where they came from |
+//! | `set` | `--set path=value`, on the tree and on the text |
+//! | `raw` | every key: documentation, type, default (`table`: how they are declared) |
+//! | `scalar`, [`quantity`] | single values and their units |
+//! | `build` | what may stand together; names to indices; the machines' configuration |
+//! | `error` | what is wrong, with file, line and key |
+//!
+//! [`load`] and [`parse`] go through them in this order and return everything
+//! that is wrong at once: first all keys and values, then all combinations.
+
+#![forbid(unsafe_code)]
+
+mod build;
+mod error;
+pub mod quantity;
+#[expect(dead_code, reason = "the cell is not made from them yet")]
+mod raw;
+mod scalar;
+mod set;
+mod table;
+mod tree;
+
+pub use error::{Problem, ScenarioError};
+
+use crate::error::{Place, Problems};
+use crate::tree::{Node as Tree, Origin};
+use lasthop_net::NodeId;
+use lasthop_units::{Bitrate, Bytes, Duration, Instant};
+use lasthop_wifi::AccessCategory;
+use std::path::Path;
+
+/// Longest scenario text that is read.
+pub const TEXT_BYTES_MAX: usize = 4 << 20;
+
+/// A scenario, valid and complete.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Its name.
+    pub name: String,
+    /// How long the run lasts.
+    pub duration: Duration,
+    /// Left out of the results at the beginning.
+    pub warmup: Duration,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// The nodes; the index is the [`NodeId`].
+    pub nodes: Vec<Node>,
+    /// Traffic that lasthop makes; the index is the [`FlowId`](lasthop_wifi::FlowId).
+    pub flows: Vec<Flow>,
+    /// Programs to start in the nodes (emulation only).
+    pub programs: Vec<Program>,
+    /// Time between two samples of the series.
+    pub series_interval: Duration,
+    /// How it is emulated.
+    pub emulation: Emulation,
+    /// The scenario as run: the file's text with every `--set` applied. It
+    /// parses to the same scenario again.
+    pub source_text: String,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub role: Role,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The access point of the cell.
+    AccessPoint,
+    /// A station of the cell.
+    Station,
+    /// A host behind wires.
+    Host,
+    /// A wired box that only passes packets on; nothing begins or ends there.
+    Relay,
+}
+
+impl Role {
+    /// On the air.
+    pub const fn is_wifi(self) -> bool {
+        matches!(self, Self::AccessPoint | Self::Station)
+    }
+}
+
+/// Traffic from one node to another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// Where it begins.
+    pub from: NodeId,
+    /// Where it ends.
+    pub to: NodeId,
+    /// What it is.
+    pub kind: FlowKind,
+    /// When it begins.
+    pub start: Instant,
+    /// When it ends; the end of the run if `None`.
+    pub stop: Option<Instant>,
+    /// Priority on the air.
+    pub access_category: AccessCategory,
+}
+
+/// Kinds of traffic.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FlowKind {
+    /// A bulk transfer over TCP.
+    Tcp(TcpFlow),
+    /// Datagrams.
+    Udp(UdpFlow),
+    /// Video frames as bursts of datagrams.
+    Video(VideoFlow),
+    /// Requests that are answered at once.
+    Ping {
+        /// Time between two requests.
+        interval: Duration,
+        /// Length of request and answer, IP header included.
+        bytes: u16,
+    },
+}
+
+/// A bulk transfer over TCP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TcpFlow {
+    /// Congestion control, by the kernel's name.
+    pub congestion_control: String,
+    /// How many bytes are sent; as many as fit into the time if `None`.
+    pub bytes: Option<Bytes>,
+}
+
+/// Datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpFlow {
+    /// Rate at the network layer; the queue is kept filled if `None`.
+    pub rate: Option<Bitrate>,
+    /// Length of a packet, IP header included.
+    pub packet_bytes: u16,
+    /// Exponential gaps between packets; equal ones otherwise.
+    pub poisson: bool,
+}
+
+/// Video frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VideoFlow {
+    /// Mean rate at the network layer.
+    pub rate: Bitrate,
+    /// Longest packet, IP header included.
+    pub packet_bytes: u16,
+    /// Frames a second.
+    pub frame_rate: u16,
+}
+
+/// A program to start in a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The node.
+    pub node: NodeId,
+    /// The program and its arguments; at least the program.
+    pub command: Vec<String>,
+    /// When it is started.
+    pub start: Instant,
+}
+
+/// How a scenario is emulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Emulation {
+    /// A run is late if one delivery in a thousand is later than this.
+    pub lateness_max: Duration,
+    /// MTU of the interfaces in the nodes, 1500 to 7900 bytes.
+    pub mtu: u16,
+}
+
+impl Scenario {
+    /// The node called `name`.
+    pub fn node(&self, name: &str) -> Option<NodeId> {
+        let index = self.nodes.iter().position(|node| node.name == name)?;
+        Some(build::node_id(index))
+    }
+}
+
+/// Reads the scenario file at `path`, with the `--set` arguments (`path=value`) applied.
+///
+/// # Errors
+/// Everything that is wrong with it: unreadable, no TOML, unknown keys, wrong
+/// values, impossible combinations.
+pub fn load(path: &Path, sets: &[String]) -> Result<Scenario, ScenarioError> {
+    let file = path.display().to_string();
+    let size = std::fs::metadata(path)
+        .map_err(|why| ScenarioError::unreadable(&file, format!("cannot be read: {why}")))?;
+    if size.len() > TEXT_BYTES_MAX as u64 {
+        return Err(ScenarioError::unreadable(&file, too_long(size.len())));
+    }
+    let bytes = std::fs::read(path)
+        .map_err(|why| ScenarioError::unreadable(&file, format!("cannot be read: {why}")))?;
+    parse_bytes(&file, &bytes, sets)
+}
+
+/// The same from bytes that should be UTF-8.
+///
+/// # Errors
+/// As [`load`].
+pub fn parse_bytes(file: &str, bytes: &[u8], sets: &[String]) -> Result<Scenario, ScenarioError> {
+    match core::str::from_utf8(bytes) {
+        Ok(text) => parse(file, text, sets),
+        Err(why) => {
+            let valid = String::from_utf8_lossy(&bytes[..why.valid_up_to()]);
+            let line = 1 + valid.matches('\n').count();
+            let message = format!("expected UTF-8 text, got other bytes in line {line}");
+            Err(ScenarioError::unreadable(file, message))
+        }
+    }
+}
+
+/// The same from text; `file` is what messages call it, and without its
+/// directory and extension the default name of the scenario.
+///
+/// # Errors
+/// As [`load`].
+pub fn parse(file: &str, text: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
+    if text.len() > TEXT_BYTES_MAX {
+        return Err(ScenarioError::unreadable(file, too_long(text.len() as u64)));
+    }
+    let mut problems = Problems::default();
+    let scenario = parse_into(file, text, sets, &mut problems);
+    match (problems.into_error(file, text, sets), scenario) {
+        (Some(error), _) => Err(error),
+        (None, Some(scenario)) => Ok(scenario),
+        (None, None) => unreachable!("without a scenario there is a problem"),
+    }
+}
+
+fn parse_into(
+    file: &str,
+    text: &str,
+    sets: &[String],
+    problems: &mut Problems,
+) -> Option<Scenario> {
+    let syntax = |problems: &mut Problems, why: toml_edit::TomlError| {
+        let origin = why.span().map_or(Origin::Absent, Origin::File);
+        problems.push(&Place::new("", origin), format!("this is not TOML: {}", why.message()));
+    };
+    let mut tree = match Tree::parse(text) {
+        Ok(tree) => tree,
+        Err(why) => {
+            syntax(problems, why);
+            return None;
+        }
+    };
+    let mut source_text = text.to_owned();
+    if !sets.is_empty() {
+        let mut document: toml_edit::DocumentMut = match text.parse() {
+            Ok(document) => document,
+            Err(why) => {
+                syntax(problems, why);
+                return None;
+            }
+        };
+        set::apply(sets, &mut tree, &mut document, problems);
+        source_text = document.to_string();
+    }
+    build::inherit_defaults(&mut tree, problems);
+    let raw = table::read::<raw::RawScenario>(&tree, Place::new("", Origin::Absent), problems);
+    if !problems.is_empty() {
+        return None;
+    }
+    build::scenario(&raw?, file, source_text, problems)
+}
+
+fn too_long(bytes: u64) -> String {
+    format!("expected at most {TEXT_BYTES_MAX} bytes of text, got {bytes}")
+}
+
+/// The JSON Schema of a scenario file, for editors and generators.
+pub fn schema() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(raw::RawScenario).to_value();
+    schema["title"] = "lasthop scenario".into();
+    schema
+}

@@ -1,0 +1,500 @@
+//! Every key of a scenario file, as it is written: documentation, type, default.
+//!
+//! This is the one place where a key is declared (see [`crate::table`]). A
+//! default in a `value` line is in force exactly as it stands there; what
+//! depends on other keys is decided in [`crate::build`].
+//! Ranges: the type of a key says what a single value may be, `build` what may
+//! stand together.
+
+use crate::quantity::Hertz;
+use crate::scalar::{Factor, Name, OrOff, Whole, choices};
+use crate::table::tables;
+use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, MacAddr, Meters, Probability};
+use lasthop_wifi::AccessCategory;
+use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Preamble, Standard};
+
+/// A whole number from 1 on that fits 32 bits.
+pub(crate) type Positive = Whole<1, 0xffff_ffff>;
+
+/// How a path loss grows with distance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PathLossKind {
+    LogDistance,
+    FreeSpace,
+}
+
+/// Queue disciplines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueueKind {
+    DropTail,
+    CoDel,
+    FqCodel,
+}
+
+/// Rate control algorithms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RateControlKind {
+    Fixed,
+    Ideal,
+    MinstrelHt,
+}
+
+/// When a Block Ack Request is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RequestKind {
+    AfterMissing,
+    AfterDrop,
+}
+
+/// Error models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ErrorModelKind {
+    Nist,
+}
+
+/// Kinds of flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FlowKindName {
+    Tcp,
+    Udp,
+    Video,
+    Ping,
+}
+
+/// How packets of a UDP flow follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    Constant,
+    Poisson,
+}
+
+/// Where a flow's rate comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offered {
+    Saturated,
+    Rate(Bitrate),
+}
+
+impl crate::scalar::Scalar for Offered {
+    fn allowed() -> String {
+        format!("{} or \"saturated\"", Bitrate::allowed())
+    }
+    fn read(value: &crate::tree::Value) -> Result<Self, Option<String>> {
+        match value {
+            crate::tree::Value::String(text) if text == "saturated" => Ok(Self::Saturated),
+            _ => Bitrate::read(value).map(Self::Rate),
+        }
+    }
+    fn schema() -> schemars::Schema {
+        schemars::json_schema!({ "anyOf": [{ "const": "saturated" }, Bitrate::schema()] })
+    }
+}
+
+choices! {
+    Standard {
+        "802.11b" => Self::Dot11b,
+        "802.11g" => Self::Dot11g,
+        "802.11a" => Self::Dot11a,
+        "802.11n" => Self::Dot11n,
+    }
+    Band { "2.4GHz" => Self::Ghz2_4, "5GHz" => Self::Ghz5 }
+    ChannelWidth { "20MHz" => Self::Mhz20, "40MHz" => Self::Mhz40 }
+    GuardInterval { "800ns" => Self::Long, "400ns" => Self::Short }
+    Preamble { "long" => Self::Long, "short" => Self::Short }
+    AccessCategory {
+        "background" => Self::Background,
+        "best-effort" => Self::BestEffort,
+        "video" => Self::Video,
+        "voice" => Self::Voice,
+    }
+    crate::Role {
+        "access-point" => Self::AccessPoint,
+        "station" => Self::Station,
+        "host" => Self::Host,
+        "relay" => Self::Relay,
+    }
+    PathLossKind { "log-distance" => Self::LogDistance, "free-space" => Self::FreeSpace }
+    QueueKind { "drop-tail" => Self::DropTail, "codel" => Self::CoDel, "fq-codel" => Self::FqCodel }
+    RateControlKind {
+        "fixed" => Self::Fixed,
+        "ideal" => Self::Ideal,
+        "minstrel-ht" => Self::MinstrelHt,
+    }
+    RequestKind { "after-missing" => Self::AfterMissing, "after-drop" => Self::AfterDrop }
+    ErrorModelKind { "nist" => Self::Nist }
+    FlowKindName {
+        "tcp" => Self::Tcp,
+        "udp" => Self::Udp,
+        "video" => Self::Video,
+        "ping" => Self::Ping,
+    }
+    Pattern { "constant" => Self::Constant, "poisson" => Self::Poisson }
+}
+
+tables! {
+    /// A lasthop scenario: a Wi-Fi cell, the hosts and wires around it, and
+    /// the traffic that crosses it.
+    RawScenario {
+        /// Name of the scenario, in results and file names.
+        option name: Name = "the file's name without its extension";
+        /// How long the run lasts. Ten seconds show a steady state of a cell
+        /// with few stations.
+        value duration: Duration = "10s";
+        /// Left out of the results at the beginning of the run. Zero keeps the
+        /// transient; a second removes slow start and Minstrel's first
+        /// probing.
+        value warmup: Duration = "0s";
+        /// Seed of every random stream; the run number is mixed into it.
+        value seed: Whole<0, { i64::MAX }> = 1;
+        /// Time between two samples of queues, windows and throughput.
+        value series_interval: Duration = "100ms";
+        /// The radio channel and the cell on it. Only scenarios with Wi-Fi nodes have one.
+        option_table channel: RawChannel = "all its defaults if there is an access point";
+        /// What every node is unless it says otherwise.
+        option_table node_defaults: RawNodeSettings = "none";
+        /// The nodes: one access point and its stations, and hosts behind wires.
+        list node: RawNode;
+        /// Exceptions from the channel for single pairs of Wi-Fi nodes.
+        list link: RawLink;
+        /// Cables between two nodes.
+        list wire: RawWire;
+        /// Traffic that lasthop makes.
+        list flow: RawFlow;
+        /// Programs to start in the nodes (emulation only).
+        list run: RawRun;
+        /// How the scenario is emulated.
+        table emulation: RawEmulation;
+    }
+
+    /// The radio channel and what the whole cell shares.
+    RawChannel {
+        /// Generation of the cell. 802.11n is the newest that is modelled, and
+        /// what every device in use can speak.
+        value standard: Standard = "802.11n";
+        /// Frequency band.
+        option band: Band = "\"5GHz\" for 802.11n and 802.11a, \"2.4GHz\" for 802.11b and 802.11g";
+        /// Channel width. 20 MHz is what crowded places use; 40 MHz needs 802.11n.
+        value width: ChannelWidth = "20MHz";
+        /// Shortest guard interval in use; "400ns" needs 802.11n. The long one
+        /// is the mandatory one.
+        value guard_interval: GuardInterval = "800ns";
+        /// Preamble of DSSS and CCK frames (802.11b and 802.11g). Long is what
+        /// every receiver understands.
+        value preamble: Preamble = "long";
+        /// Noise figure of every receiver. 7 dB is a usual laptop or phone.
+        value noise_figure: Db = "7dB";
+        /// How a signal-to-noise ratio becomes loss. "nist" is the closed form
+        /// of NIST for the convolutional code.
+        value error_model: ErrorModelKind = "nist";
+        /// Time between beacons, or "off". 100 time units, as almost every
+        /// access point is configured.
+        value beacon_interval: OrOff<Duration> = "102.4ms";
+        /// Rates of control responses, group frames and beacons.
+        option basic_rates: Vec<Bitrate> = "the mandatory rates of the standard: 6, 12, 24 Mb/s at 5 GHz; 1, 2 Mb/s with 802.11b; all five with 802.11g and 802.11n at 2.4 GHz";
+        /// Rate of broadcast and multicast data.
+        option group_rate: Bitrate = "the lowest basic rate";
+        /// A signal at least this strong makes the medium busy. The level that
+        /// a receiver must detect a 20 MHz preamble at (IEEE 802.11-2020, 17.3.10.6).
+        value carrier_sense: Dbm = "-82dBm";
+        /// A receiver turns to a later signal that is stronger by this much if
+        /// it comes during the first preamble, or "off". 10 dB is what common
+        /// chips do.
+        value capture_margin: OrOff<Db> = "10dB";
+        /// How the signal fades with distance.
+        table path_loss: RawPathLoss;
+        /// How the signal varies with time.
+        table fading: RawFading;
+    }
+
+    /// Path loss over distance.
+    RawPathLoss {
+        /// The model.
+        value model: PathLossKind = "log-distance";
+        /// Exponent of the log-distance model. 3 is an office floor or a flat
+        /// with light walls; 2 is free space.
+        value exponent: Factor = 3.0;
+        /// Distance up to which the signal spreads as in free space.
+        value reference_distance: Meters = "1m";
+        /// Standard deviation of the shadowing, drawn once a pair. Zero keeps
+        /// every pair at the mean; flats have 4 to 8 dB.
+        value shadowing: Db = "0dB";
+    }
+
+    /// Fading over time.
+    RawFading {
+        /// Doppler rate of Rayleigh block fading, "0Hz" for none. Walking pace
+        /// is 10 Hz at 2.4 GHz and 20 Hz at 5 GHz.
+        value doppler: Hertz = "0Hz";
+    }
+
+    /// A node: an access point, a station, or a host behind wires.
+    RawNode {
+        /// Its name, in flows, wires and results; the first part of the names
+        /// "sta1", "sta2" .. if there is a count.
+        required name: Name;
+        /// What it is. A relay is a wired box that only passes packets on.
+        required role: crate::Role;
+        /// How many nodes like this: they are called "sta1", "sta2" .. after
+        /// the name "sta".
+        option count: Whole<1, 1000> = "one node, with exactly that name";
+        /// Where it stands on the floor, x and y.
+        option position: [Meters; 2] = "[\"0m\", \"0m\"] for an access point, [\"5m\", \"0m\"] for a station: a strong link in the same room";
+        /// With a count: the nodes stand evenly on a circle of this radius
+        /// around the position.
+        option ring: Meters = "all at the position";
+        /// MAC address; not with a count.
+        option address: MacAddr = "locally administered, 02:1a: and the node's number";
+        /// What it does on the air and at the host.
+        flatten settings: RawNodeSettings;
+    }
+
+    /// Settings of a node, or of all nodes in `[node_defaults]`.
+    RawNodeSettings {
+        /// Transmit power. 20 dBm is the limit at 2.4 GHz in Europe and what
+        /// most access points and laptops reach at 5 GHz.
+        value tx_power: Dbm = "20dBm";
+        /// Spatial streams that it sends and receives (802.11n). Most laptops,
+        /// phones and access points have two.
+        value streams: Whole<1, 4> = 2;
+        /// Queue above the MAC, one of these an access category.
+        table queue: RawQueue;
+        /// Queue of driver and hardware below it.
+        table driver_queue: RawDriverQueue;
+        /// Rate control towards every peer.
+        table rate_control: RawRateControl;
+        /// RTS/CTS before a frame, or a whole A-MPDU, of at least this many
+        /// bytes, or "off". Off is the default of access points and Linux.
+        value rts_threshold: OrOff<Whole<0, 65_535>> = "off";
+        /// QoS frames with EDCA and Block Ack, or plain DCF.
+        option qos: bool = "true with 802.11n, else false";
+        /// Channel access parameters of the four access categories.
+        table edca: RawEdca;
+        /// Aggregation when sending.
+        table aggregation: RawAggregation;
+        /// Block Ack.
+        table block_ack: RawBlockAck;
+        /// Attempts for a frame, the first included. 7 is Linux' default and
+        /// dot11ShortRetryLimit's.
+        value retry_limit: Whole<1, 255> = 7;
+        /// A packet older than this is given up by the MAC, or "off". Linux
+        /// drivers have no such limit.
+        value msdu_lifetime: OrOff<Duration> = "off";
+        /// CPU time of the host for every packet it sends or receives.
+        option_table host_cost: RawHostCost = "none: a host that is never the bottleneck";
+    }
+
+    /// A queue above the MAC.
+    RawQueue {
+        /// The discipline. FQ-CoDel with airtime fairness is what Linux
+        /// (mac80211) does since 2016.
+        value kind: QueueKind = "fq-codel";
+        /// Most packets in it.
+        option packets: Positive = "1000 for drop-tail and codel (the usual txqueuelen), 8192 for fq-codel (mac80211)";
+        /// Most bytes in it; for drop-tail and codel instead of packets.
+        option bytes: Bytes = "no such limit for drop-tail and codel, 16 MiB for fq-codel (mac80211 without VHT: 4 MiB)";
+        /// Standing delay that codel and fq-codel accept. mac80211 uses 20 ms,
+        /// against 5 ms on wires.
+        option target: Duration = "20ms";
+        /// Time in which a burst may drain (codel and fq-codel).
+        option interval: Duration = "100ms";
+        /// Buckets of the flow hash (fq-codel).
+        option flows: Whole<1, 65_535> = "4096, as in mac80211";
+        /// Bytes that a flow may send before the next one's turn (fq-codel).
+        option quantum: Whole<1, 65_535> = "300, as in mac80211";
+        /// Mark ECN-capable packets instead of dropping them (codel and fq-codel).
+        option ecn: bool = "true, as in mac80211";
+        /// Share air time evenly among the stations (fq-codel), as mac80211
+        /// does since Linux 4.11 for some drivers.
+        option airtime_fairness: bool = "true";
+    }
+
+    /// The queue of driver and hardware; what is in it is out of reach of the
+    /// queue above. One of its keys, or none.
+    RawDriverQueue {
+        /// So many packets.
+        option packets: Positive = "no driver queue: the MAC takes from the queue above when it builds an aggregate";
+        /// So much estimated air time a peer (mac80211 since Linux 5.5: 5 to 12 ms).
+        option airtime: Duration = "no driver queue";
+    }
+
+    /// Rate control.
+    RawRateControl {
+        /// The algorithm. Minstrel-HT is what Linux uses for drivers without
+        /// their own.
+        value kind: RateControlKind = "minstrel-ht";
+        /// The MCS, for a fixed rate with 802.11n; width and guard interval
+        /// are the channel's.
+        option mcs: Whole<0, 31> = "none; a fixed rate needs mcs or rate";
+        /// The rate, for a fixed rate without HT.
+        option rate: Bitrate = "none; a fixed rate needs mcs or rate";
+        /// How often Minstrel-HT chooses anew.
+        option update_interval: Duration = "50ms, as in Linux";
+        /// Shortest time between two probes of Minstrel-HT.
+        option sample_interval: Duration = "20ms, as in Linux";
+        /// The ideal control takes no rate whose packet error rate is above this.
+        option per_max: Probability = "0.1";
+    }
+
+    /// EDCA parameters by access category.
+    RawEdca {
+        /// AC_BK; everything below best effort.
+        table background: RawEdcaParameters;
+        /// AC_BE; the default of all traffic. Without qos these are the DCF's.
+        table best_effort: RawEdcaParameters;
+        /// AC_VI.
+        table video: RawEdcaParameters;
+        /// AC_VO.
+        table voice: RawEdcaParameters;
+    }
+
+    /// EDCA parameters of one access category. The defaults are those of IEEE
+    /// 802.11-2020, table 9-155, for access point and station alike.
+    RawEdcaParameters {
+        /// Slots of the arbitration interframe space after SIFS.
+        option aifsn: Whole<1, 15> = "7, 3, 2, 2 for background, best effort, video, voice; 2 without qos";
+        /// Smallest contention window in slots, 2^n - 1.
+        option cw_min: Whole<0, 32_767> = "aCWmin (15; 31 with 802.11b) for background and best effort, 7 for video, 3 for voice (15 and 7 with 802.11b)";
+        /// Largest contention window in slots, 2^n - 1.
+        option cw_max: Whole<0, 32_767> = "1023 for background and best effort, aCWmin for video, 7 for voice (15 with 802.11b)";
+        /// TXOP limit; zero allows one exchange.
+        option txop_limit: Duration = "0s for background and best effort, 3.008ms for video, 1.504ms for voice (6.016ms and 3.264ms with 802.11b)";
+    }
+
+    /// What a sender packs into one PPDU (802.11n). The defaults are the
+    /// limits of HT, which most drivers use.
+    RawAggregation {
+        /// Longest A-MPDU in bytes; 0 for none.
+        option ampdu_bytes_max: Whole<0, 65_535> = "65535 with qos in 802.11n, else 0";
+        /// Longest PPDU with an A-MPDU. aPPDUMaxTime is 5.484 ms; many drivers
+        /// use 4 ms.
+        value ampdu_duration_max: Duration = "5.484ms";
+        /// Most MPDUs in an A-MPDU; never more than the Block Ack window.
+        option ampdu_frames_max: Whole<1, 64> = "the Block Ack window";
+        /// Shortest time between the starts of two MPDUs, up to 16 us. Zero is
+        /// a receiver without that need; many chips ask for 4 to 8 us.
+        value mpdu_start_spacing: Duration = "0s";
+        /// Longest A-MSDU in bytes, up to 7935; 0 for none, as in most Linux
+        /// drivers for 802.11n.
+        value amsdu_bytes_max: Whole<0, 7_935> = 0;
+    }
+
+    /// Block Ack.
+    RawBlockAck {
+        /// Window in MPDUs; 64 is the most that HT has.
+        value window: Whole<1, 64> = 64;
+        /// The receiver gives a gap up after this long. Linux waits 100 ms.
+        value reorder_timeout: Duration = "100ms";
+        /// When the sender asks for a Block Ack: after every missing one, or
+        /// only after giving frames up, as Linux drivers do.
+        value request: RequestKind = "after-drop";
+    }
+
+    /// CPU time of a host.
+    RawHostCost {
+        /// For every packet.
+        value per_packet: Duration = "0s";
+        /// For every byte.
+        value per_byte: Duration = "0s";
+    }
+
+    /// A pair of Wi-Fi nodes whose link is not what the channel would give.
+    RawLink {
+        /// Both directions between these two nodes; names may have a `*`.
+        option between: [String; 2] = "none; a link needs between, or from and to";
+        /// One direction, from this node; its name may have a `*`.
+        option from: String = "none";
+        /// One direction, to this node; its name may have a `*`.
+        option to: String = "none";
+        /// A fixed signal-to-noise ratio at the receiver.
+        option snr: Db = "from path loss and transmit power";
+        /// A fixed path loss; "200dB" hides the two from each other.
+        option path_loss: Db = "from the distance";
+        /// Every MPDU is lost with this probability, whatever the signal.
+        option loss: Probability = "from the error model";
+        /// Standard deviation of the shadowing.
+        option shadowing: Db = "the channel's";
+        /// Doppler rate of the fading.
+        option doppler: Hertz = "the channel's";
+    }
+
+    /// A cable between two nodes.
+    RawWire {
+        /// Its ends.
+        required between: [String; 2];
+        /// Both directions.
+        flatten both: RawWireDirection;
+        /// From the first end to the second, where it differs.
+        option_table up: RawWireDirection = "as above";
+        /// From the second end to the first, where it differs.
+        option_table down: RawWireDirection = "as above";
+    }
+
+    /// One direction of a cable.
+    RawWireDirection {
+        /// Bit rate. Gigabit Ethernet is what an access point usually has.
+        value rate: Bitrate = "1Gb/s";
+        /// Propagation delay, one way. Zero is a cable in the house; a server
+        /// on the Internet is 5 to 50 ms away.
+        value delay: Duration = "0s";
+        /// Random delay on top, uniform up to this; packets keep their order.
+        value jitter: Duration = "0s";
+        /// Probability that a packet is lost.
+        value loss: Probability = 0.0;
+        /// Packets that wait at most, tail drop. 1000 is Linux' txqueuelen.
+        value queue_packets: Positive = 1000;
+    }
+
+    /// Traffic from one node to another.
+    RawFlow {
+        /// Its name, in results.
+        required name: Name;
+        /// Where it begins: a node, or several by a name with a `*`, each of
+        /// which gets a flow of its own called "name-node".
+        required from: String;
+        /// Where it ends, likewise.
+        required to: String;
+        /// What it is.
+        required kind: FlowKindName;
+        /// When it begins.
+        value start: Duration = "0s";
+        /// When it ends.
+        option stop: Duration = "the end of the run";
+        /// Priority on the air. What is not marked is best effort.
+        value access_category: AccessCategory = "best-effort";
+        /// TCP: the congestion control, by the kernel's name ("cubic", "reno", "bbr").
+        option congestion_control: Name = "\"cubic\", the default of Linux, Windows and macOS";
+        /// TCP: how many bytes are sent.
+        option bytes: Bytes = "as many as fit into the time";
+        /// UDP and video: the rate at the network layer; "saturated" (UDP)
+        /// keeps the queue filled.
+        option rate: Offered = "\"saturated\" for udp, 5 Mb/s for video (1080p streaming)";
+        /// UDP and ping: length of a packet, IP header included.
+        option packet_bytes: Whole<28, 7_900> = "1500 for udp and video, 84 for ping (56 bytes of data)";
+        /// UDP: how packets follow each other.
+        option pattern: Pattern = "\"constant\"";
+        /// Video: frames a second.
+        option frame_rate: Whole<1, 1000> = "30";
+        /// Ping: time between requests.
+        option interval: Duration = "100ms";
+    }
+
+    /// A program to run in a node (emulation only).
+    RawRun {
+        /// The node.
+        required node: String;
+        /// The program and its arguments.
+        required command: Vec<String>;
+        /// When it is started.
+        value start: Duration = "0s";
+    }
+
+    /// Emulation.
+    RawEmulation {
+        /// A run is marked late if a delivery in a thousand is later than this.
+        /// A millisecond is well below what a program sees of a Wi-Fi hop.
+        value lateness_max: Duration = "1ms";
+        /// MTU of the interfaces in the nodes. 1500 is Ethernet's; up to 7900 for
+        /// jumbo payloads on the air.
+        value mtu: Whole<1500, 7_900> = 1500;
+    }
+}

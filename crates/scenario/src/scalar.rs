@@ -1,0 +1,372 @@
+//! The values that a key can have, one trait for reading them, saying what is
+//! allowed, and describing them in the JSON Schema.
+
+use crate::error::Place;
+use crate::quantity::{Hertz, Quantity, parse_probability};
+use crate::tree::Value;
+use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, MacAddr, Meters, Probability};
+use schemars::{Schema, json_schema};
+
+/// A value and the place of its key.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct At<T> {
+    pub value: T,
+    pub place: Place,
+}
+
+/// One kind of value.
+pub(crate) trait Scalar: Sized {
+    /// What is allowed, to follow "expected".
+    fn allowed() -> String;
+    /// The value, or what is wrong with it beyond not being what is allowed.
+    fn read(value: &Value) -> Result<Self, Option<String>>;
+    /// For the JSON Schema.
+    fn schema() -> Schema;
+}
+
+/// "expected .., got .."
+pub(crate) fn mismatch<T: Scalar>(value: &Value, why: Option<String>) -> String {
+    let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+    format!("expected {}, got {}{why}", T::allowed(), shown(value))
+}
+
+/// A value as it should appear in a message.
+pub(crate) fn shown(value: &Value) -> String {
+    const CHARS_MAX: usize = 60;
+    match value {
+        Value::String(text) if text.chars().count() > CHARS_MAX => {
+            format!("{:?}..", text.chars().take(CHARS_MAX).collect::<String>())
+        }
+        Value::String(text) => format!("{text:?}"),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => format!("{number:?}"),
+        Value::Boolean(truth) => truth.to_string(),
+        Value::Datetime(date) => format!("the date {date}"),
+        Value::Array(_) => "an array".into(),
+        Value::Table(_) => "a table".into(),
+    }
+}
+
+/// Every quantity with a unit is a scalar.
+macro_rules! quantities {
+    ($($ty:ty),*) => {$(
+        impl Scalar for $ty {
+            fn allowed() -> String {
+                format!(
+                    "{} like \"{}\" (units: {})",
+                    Self::NAME, Self::EXAMPLE, Self::UNITS.join(", ")
+                )
+            }
+            fn read(value: &Value) -> Result<Self, Option<String>> {
+                match value {
+                    Value::String(text) => Self::parse(text).map_err(|why| Some(why.to_string())),
+                    Value::Integer(_) | Value::Float(_) => Err(Some("the unit is missing".into())),
+                    _ => Err(None),
+                }
+            }
+            fn schema() -> Schema {
+                json_schema!({
+                    "type": "string",
+                    "pattern": pattern::<Self>(),
+                    "examples": [Self::EXAMPLE],
+                })
+            }
+        }
+    )*};
+}
+
+quantities!(Duration, Bitrate, Dbm, Db, Meters, Hertz);
+
+fn pattern<T: Quantity>() -> String {
+    let sign = if T::SIGNED { "[+-]?" } else { "\\+?" };
+    format!("^{sign}[0-9]+(\\.[0-9]+)? ?({})$", T::UNITS.join("|"))
+}
+
+impl Scalar for Bytes {
+    fn allowed() -> String {
+        "a number of bytes, plain or with a unit like \"128KiB\" (units: B, kB, MB, GB, KiB, MiB, GiB)"
+            .into()
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        match value {
+            Value::Integer(number) => {
+                u64::try_from(*number).map(Self::new).map_err(|_| Some("it is negative".into()))
+            }
+            Value::String(text) => Self::parse(text).map_err(|why| Some(why.to_string())),
+            _ => Err(None),
+        }
+    }
+    fn schema() -> Schema {
+        json_schema!({
+            "type": ["integer", "string"],
+            "minimum": 0,
+            "pattern": pattern::<Self>(),
+            "examples": [Self::EXAMPLE, 65535],
+        })
+    }
+}
+
+impl Scalar for Probability {
+    fn allowed() -> String {
+        "a probability from 0 to 1, or \"0%\" to \"100%\"".into()
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        match value {
+            Value::Integer(number) => Self::new(*number as f64).ok_or(None),
+            Value::Float(number) => Self::new(*number).ok_or(None),
+            Value::String(text) => parse_probability(text).map_err(|why| Some(why.to_string())),
+            _ => Err(None),
+        }
+    }
+    fn schema() -> Schema {
+        json_schema!({
+            "type": ["number", "string"],
+            "minimum": 0,
+            "maximum": 1,
+            "pattern": "^[0-9]+(\\.[0-9]+)? ?%?$",
+            "examples": [0.1, "10%"],
+        })
+    }
+}
+
+impl Scalar for String {
+    fn allowed() -> String {
+        "text".into()
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        match value {
+            Value::String(text) => Ok(text.clone()),
+            _ => Err(None),
+        }
+    }
+    fn schema() -> Schema {
+        json_schema!({ "type": "string" })
+    }
+}
+
+impl Scalar for bool {
+    fn allowed() -> String {
+        "true or false".into()
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        match value {
+            Value::Boolean(truth) => Ok(*truth),
+            _ => Err(None),
+        }
+    }
+    fn schema() -> Schema {
+        json_schema!({ "type": "boolean" })
+    }
+}
+
+/// A name: of the scenario, a node, a flow. It becomes a file name, an
+/// interface name and a key of the results, so only plain characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Name(pub String);
+
+impl Name {
+    const BYTES_MAX: usize = 64;
+}
+
+impl Scalar for Name {
+    fn allowed() -> String {
+        "a name of up to 64 letters, digits, \"-\", \"_\" or \".\" that begins with a letter or digit"
+            .into()
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        let Value::String(text) = value else { return Err(None) };
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric());
+        if begins && text.len() <= Self::BYTES_MAX && text.chars().all(plain) {
+            Ok(Self(text.clone()))
+        } else {
+            Err(None)
+        }
+    }
+    fn schema() -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" })
+    }
+}
+
+/// A whole number from `MIN` to `MAX`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Whole<const MIN: i64, const MAX: i64>(pub i64);
+
+impl<const MIN: i64, const MAX: i64> Whole<MIN, MAX> {
+    /// As a smaller type.
+    ///
+    /// # Panics
+    /// If the bounds do not fit the type.
+    pub fn get<T: TryFrom<i64>>(self) -> T {
+        T::try_from(self.0).ok().expect("the bounds are within the type's")
+    }
+}
+
+impl<const MIN: i64, const MAX: i64> Scalar for Whole<MIN, MAX> {
+    fn allowed() -> String {
+        match MAX {
+            i64::MAX => format!("a whole number from {MIN}"),
+            _ => format!("a whole number from {MIN} to {MAX}"),
+        }
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        match value {
+            Value::Integer(number) if (MIN..=MAX).contains(number) => Ok(Self(*number)),
+            _ => Err(None),
+        }
+    }
+    fn schema() -> Schema {
+        match MAX {
+            i64::MAX => json_schema!({ "type": "integer", "minimum": MIN }),
+            _ => json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX }),
+        }
+    }
+}
+
+/// A finite number that is not negative.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Factor(pub f64);
+
+impl Scalar for Factor {
+    fn allowed() -> String {
+        "a number that is not negative".into()
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        match value {
+            Value::Integer(number) if *number >= 0 => Ok(Self(*number as f64)),
+            Value::Float(number) if *number >= 0.0 && number.is_finite() => Ok(Self(*number)),
+            _ => Err(None),
+        }
+    }
+    fn schema() -> Schema {
+        json_schema!({ "type": "number", "minimum": 0 })
+    }
+}
+
+/// A value, or the word "off".
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct OrOff<T>(pub Option<T>);
+
+impl<T: Scalar> Scalar for OrOff<T> {
+    fn allowed() -> String {
+        format!("{} or \"off\"", T::allowed())
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        match value {
+            Value::String(text) if text == "off" => Ok(Self(None)),
+            _ => T::read(value).map(|value| Self(Some(value))),
+        }
+    }
+    fn schema() -> Schema {
+        json_schema!({ "anyOf": [{ "const": "off" }, T::schema()] })
+    }
+}
+
+/// Two values.
+impl<T: Scalar> Scalar for [T; 2] {
+    fn allowed() -> String {
+        format!("an array of two, each {}", T::allowed())
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        match value {
+            Value::Array(elements) => match elements.as_slice() {
+                [one, other] => Ok([
+                    T::read(&one.value).map_err(|_| Some(shown(&one.value)))?,
+                    T::read(&other.value).map_err(|_| Some(shown(&other.value)))?,
+                ]),
+                _ => Err(Some(format!("it has {}", elements.len()))),
+            },
+            _ => Err(None),
+        }
+    }
+    fn schema() -> Schema {
+        json_schema!({ "type": "array", "items": T::schema(), "minItems": 2, "maxItems": 2 })
+    }
+}
+
+/// Any number of values, at least one.
+impl<T: Scalar> Scalar for Vec<T> {
+    fn allowed() -> String {
+        format!("an array of at least one, each {}", T::allowed())
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        match value {
+            Value::Array(elements) if !elements.is_empty() => elements
+                .iter()
+                .map(|element| T::read(&element.value).map_err(|_| Some(shown(&element.value))))
+                .collect(),
+            _ => Err(None),
+        }
+    }
+    fn schema() -> Schema {
+        json_schema!({ "type": "array", "items": T::schema(), "minItems": 1 })
+    }
+}
+
+impl Scalar for MacAddr {
+    fn allowed() -> String {
+        "a MAC address like \"02:1a:00:00:00:01\"".into()
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        let Value::String(text) = value else { return Err(None) };
+        text.parse().map_err(|_| None)
+    }
+    fn schema() -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$" })
+    }
+}
+
+/// A closed set of words: `choices! { Type { "word" => value, .. } }`.
+macro_rules! choices {
+    ($($ty:ty { $($word:literal => $value:expr),* $(,)? })*) => {$(
+        impl $crate::scalar::Scalar for $ty {
+            fn allowed() -> String {
+                $crate::scalar::one_of(&[$($word),*])
+            }
+            fn read(value: &$crate::tree::Value) -> Result<Self, Option<String>> {
+                match value {
+                    $($crate::tree::Value::String(text) if text == $word => Ok($value),)*
+                    $crate::tree::Value::String(text) => {
+                        Err($crate::scalar::did_you_mean(text, [$($word),*]))
+                    }
+                    _ => Err(None),
+                }
+            }
+            fn schema() -> schemars::Schema {
+                schemars::json_schema!({ "enum": [$($word),*] })
+            }
+        }
+    )*};
+}
+pub(crate) use choices;
+
+/// `"a"`, `"b"` or `"c"`.
+pub(crate) fn one_of(words: &[&str]) -> String {
+    match words {
+        [] => "nothing".into(),
+        [word] => format!("{word:?}"),
+        [rest @ .., last] => {
+            let rest: Vec<String> = rest.iter().map(|word| format!("{word:?}")).collect();
+            format!("{} or {last:?}", rest.join(", "))
+        }
+    }
+}
+
+/// `did you mean "x"?`, if one of the words is near.
+pub(crate) fn did_you_mean<'a>(
+    text: &str,
+    words: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    const SIMILARITY_MIN: f64 = 0.75;
+    // A key can be as long as a file; nothing that long is a misspelt word.
+    const BYTES_MAX: usize = 100;
+    if text.len() > BYTES_MAX {
+        return None;
+    }
+    words
+        .into_iter()
+        .map(|word| (strsim::jaro_winkler(text, word), word))
+        .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .map(|(_, word)| format!("did you mean {word:?}?"))
+}

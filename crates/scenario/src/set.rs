@@ -1,0 +1,267 @@
+//! `--set path=value`: changes to a scenario before it is typed.
+//!
+//! A path is what error messages call a key: `channel.width`,
+//! `node.laptop.queue.packets`, `flow.up.start`, `wire.server-ap.delay`,
+//! `run.0.command`. Elements of an array are named by name (a `*` stands for
+//! any characters), ends or index. A value is TOML if it can be read as TOML,
+//! else text, so that `40MHz` needs no quotes. Both the tree that is typed and
+//! the text that is kept are changed, at the same place.
+
+use crate::error::{Place, Problems};
+use crate::scalar::did_you_mean;
+use crate::tree::{Entry, Node, Origin, Value, value};
+use toml_edit::{DocumentMut, InlineTable, Item, TableLike};
+
+/// One step from a table or array to what is in it.
+#[derive(Clone, Debug, PartialEq)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// Applies the arguments in their order to `tree` and to `document`, its text.
+pub(crate) fn apply(
+    sets: &[String],
+    tree: &mut Node,
+    document: &mut DocumentMut,
+    problems: &mut Problems,
+) {
+    for (index, set) in sets.iter().enumerate() {
+        let origin = Origin::Set(index);
+        let Some((path, text)) = set.split_once('=') else {
+            let message = "expected path=value, like channel.width=40MHz";
+            problems.push(&Place::new("", origin), message);
+            continue;
+        };
+        let (path, text) = (path.trim(), text.trim());
+        let toml = match text.parse::<toml_edit::Value>() {
+            Ok(value) => value.decorated(" ", ""),
+            Err(_) => toml_edit::Value::from(text).decorated(" ", ""),
+        };
+        match resolve(tree, path) {
+            Ok(places) => {
+                for steps in places {
+                    let node = with_origin(value(&toml, &origin), &origin);
+                    match insert(tree, &steps, node, &origin) {
+                        Ok(()) => edit(document.as_item_mut(), &steps, &toml),
+                        Err(message) => problems.push(&Place::new(path, origin.clone()), message),
+                    }
+                }
+            }
+            Err(message) => problems.push(&Place::new(path, origin), message),
+        }
+    }
+}
+
+/// The steps to every place that `path` names.
+fn resolve(tree: &Node, path: &str) -> Result<Vec<Vec<Step>>, String> {
+    let mut places: Vec<(Vec<Step>, Option<&Node>)> = vec![(Vec::new(), Some(tree))];
+    let mut rest = Some(path);
+    while let Some(text) = rest {
+        let mut next = Vec::new();
+        let mut taken = None;
+        for (steps, node) in places {
+            let (found, length) = match node.map(|node| &node.value) {
+                Some(Value::Array(elements)) => elements_named(elements, text)?,
+                _ => {
+                    let length = text.find('.').unwrap_or(text.len());
+                    if length == 0 {
+                        return Err("a path has no empty parts".into());
+                    }
+                    (vec![Step::Key(text[..length].into())], length)
+                }
+            };
+            // Arrays in parallel places have the same kind of elements, so that
+            // a name takes the same length everywhere.
+            taken = Some(length);
+            for step in found {
+                let inner = node.and_then(|node| match (&step, &node.value) {
+                    (Step::Index(index), Value::Array(elements)) => elements.get(*index),
+                    (Step::Key(key), _) => node.child(key),
+                    (Step::Index(_), _) => None,
+                });
+                let mut steps = steps.clone();
+                steps.push(step);
+                next.push((steps, inner));
+            }
+        }
+        places = next;
+        rest = text[taken.unwrap_or(text.len())..].strip_prefix('.');
+    }
+    Ok(places.into_iter().map(|(steps, _)| steps).collect())
+}
+
+/// The elements that `text` begins with the name of, and the name's length. Names
+/// may hold dots, so the longest that fits is taken.
+fn elements_named(elements: &[Node], text: &str) -> Result<(Vec<Step>, usize), String> {
+    let ends = text.match_indices('.').map(|(end, _)| end).chain([text.len()]);
+    let labels: Vec<String> =
+        elements.iter().enumerate().map(|(index, element)| element.label(index)).collect();
+    for end in ends.collect::<Vec<_>>().into_iter().rev() {
+        let name = &text[..end];
+        let named: Vec<Step> = labels
+            .iter()
+            .enumerate()
+            .filter(|(_, label)| matches(name, label))
+            .map(|(index, _)| Step::Index(index))
+            .collect();
+        if named.len() > 1 && !name.contains('*') {
+            return Err(format!("{name:?} names {} of them; use an index", named.len()));
+        }
+        if !named.is_empty() {
+            return Ok((named, end));
+        }
+    }
+    let end = text.find('.').unwrap_or(text.len());
+    let name = &text[..end];
+    match name.parse::<usize>() {
+        Ok(index) if index < elements.len() => return Ok((vec![Step::Index(index)], end)),
+        _ => {}
+    }
+    let hint = did_you_mean(name, labels.iter().map(String::as_str))
+        .unwrap_or_else(|| format!("there are: {}", labels.join(", ")));
+    Err(format!("there is no {name:?}; {hint}"))
+}
+
+/// Whether `name` is what `pattern` says, where `*` stands for any characters.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().expect("a split has at least one part");
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+/// The same value, all of it from `origin`.
+fn with_origin(mut node: Node, origin: &Origin) -> Node {
+    node.origin = origin.clone();
+    node.value = match node.value {
+        Value::Array(elements) => {
+            Value::Array(elements.into_iter().map(|inner| with_origin(inner, origin)).collect())
+        }
+        Value::Table(entries) => {
+            let entries = entries.into_iter().map(|entry| Entry {
+                key: entry.key,
+                key_origin: origin.clone(),
+                node: with_origin(entry.node, origin),
+            });
+            Value::Table(entries.collect())
+        }
+        plain => plain,
+    };
+    node
+}
+
+/// Puts `new` into the tree, with the tables on the way.
+fn insert(tree: &mut Node, steps: &[Step], new: Node, origin: &Origin) -> Result<(), String> {
+    let Some((step, rest)) = steps.split_first() else {
+        *tree = new;
+        return Ok(());
+    };
+    match (step, &mut tree.value) {
+        (Step::Index(index), Value::Array(elements)) => {
+            insert(&mut elements[*index], rest, new, origin)
+        }
+        (Step::Key(key), Value::Table(entries)) => {
+            let at = entries.iter().position(|entry| entry.key == *key).unwrap_or_else(|| {
+                let node = Node { value: Value::Table(Vec::new()), origin: origin.clone() };
+                entries.push(Entry { key: key.clone(), key_origin: origin.clone(), node });
+                entries.len() - 1
+            });
+            if rest.is_empty() {
+                entries[at].key_origin = origin.clone();
+            }
+            insert(&mut entries[at].node, rest, new, origin)
+        }
+        (Step::Key(_), Value::String(_)) => {
+            *tree = tree.clone().with_kind();
+            insert(tree, steps, new, origin)
+        }
+        (Step::Key(key), _) => Err(format!("there is no {key:?} in this, it is no table")),
+        (Step::Index(_), _) => unreachable!("resolve() gives an index for arrays only"),
+    }
+}
+
+/// Puts `new` into the text, where [`insert`] put it into the tree.
+fn edit(item: &mut Item, steps: &[Step], new: &toml_edit::Value) {
+    let Some((step, rest)) = steps.split_first() else {
+        return;
+    };
+    match step {
+        Step::Index(index) => match item {
+            Item::ArrayOfTables(tables) => {
+                let table = tables.get_mut(*index).expect("insert() went the same way");
+                edit_table(table, rest, new);
+            }
+            Item::Value(toml_edit::Value::Array(array)) => {
+                let value = array.get_mut(*index).expect("insert() went the same way");
+                edit_value(value, rest, new);
+            }
+            _ => unreachable!("insert() went the same way"),
+        },
+        Step::Key(_) => match item {
+            Item::Table(table) => edit_table(table, steps, new),
+            Item::Value(value) => edit_value(value, steps, new),
+            _ => unreachable!("insert() went the same way"),
+        },
+    }
+}
+
+fn edit_value(value: &mut toml_edit::Value, steps: &[Step], new: &toml_edit::Value) {
+    let Some((step, rest)) = steps.split_first() else {
+        let decor = value.decor().clone();
+        *value = new.clone();
+        *value.decor_mut() = decor;
+        return;
+    };
+    match (step, value) {
+        (Step::Index(index), toml_edit::Value::Array(array)) => {
+            let inner = array.get_mut(*index).expect("insert() went the same way");
+            edit_value(inner, rest, new);
+        }
+        (Step::Key(_), toml_edit::Value::InlineTable(table)) => edit_table(table, steps, new),
+        (Step::Key(_), value) => {
+            let mut table = InlineTable::new();
+            if let toml_edit::Value::String(word) = &*value {
+                table.insert("kind", word.value().as_str().into());
+            }
+            let decor = value.decor().clone();
+            *value = toml_edit::Value::InlineTable(table);
+            *value.decor_mut() = decor;
+            edit_value(value, steps, new);
+        }
+        (Step::Index(_), _) => unreachable!("insert() went the same way"),
+    }
+}
+
+fn edit_table(table: &mut dyn TableLike, steps: &[Step], new: &toml_edit::Value) {
+    let Some((Step::Key(key), rest)) = steps.split_first() else {
+        unreachable!("insert() went the same way");
+    };
+    if rest.is_empty() {
+        match table.get_mut(key).map(|item| item.as_value_mut()) {
+            Some(Some(value)) => edit_value(value, rest, new),
+            _ => {
+                table.insert(key, Item::Value(new.clone()));
+            }
+        }
+        return;
+    }
+    if table.get(key).is_none_or(Item::is_none) {
+        table.insert(key, Item::Value(toml_edit::Value::InlineTable(InlineTable::new())));
+    }
+    let inner = table.get_mut(key).expect("it was inserted above");
+    edit(inner, rest, new);
+}

@@ -1,0 +1,340 @@
+//! The tables of a scenario file. Each key is declared once, in [`tables!`]
+//! style, with its documentation, type and default; the reader, the check for
+//! unknown keys, the JSON Schema and the reference page all come from there.
+//!
+//! A key has one of these forms:
+//!
+//! | form | meaning |
+//! |---|---|
+//! | `required key: T` | must be there |
+//! | `value key: T = literal` | has that default, written as in the file |
+//! | `option key: T = "text"` | the default depends on other keys, as the text says |
+//! | `table key: T` | a table; all its defaults if left out |
+//! | `option_table key: T = "text"` | a table that may be missing |
+//! | `list key: T` | `[[key]]`, any number of them |
+//! | `flatten key: T` | the keys of another table, in this one |
+
+use crate::error::{Place, Problems};
+use crate::scalar::{At, Scalar, did_you_mean, mismatch, shown};
+use crate::tree::{Node, Origin, Value};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::Map;
+
+/// A table whose keys are known.
+pub(crate) trait Table: JsonSchema + Sized {
+    /// Takes the keys out of `reader`; `None` if a required one is missing or wrong.
+    fn read(reader: &mut Reader<'_>) -> Option<Self>;
+    /// Adds the keys to a JSON Schema.
+    fn describe(generator: &mut SchemaGenerator, keys: &mut Keys);
+}
+
+/// A table being read.
+pub(crate) struct Reader<'a> {
+    node: &'a Node,
+    pub place: Place,
+    problems: &'a mut Problems,
+    known: Vec<&'static str>,
+}
+
+/// Stands in for a table that is left out.
+static NOTHING: Node = Node { value: Value::Table(Vec::new()), origin: Origin::Absent };
+
+/// Reads the table `node`, and notes keys that it does not know.
+pub(crate) fn read<T: Table>(node: &Node, place: Place, problems: &mut Problems) -> Option<T> {
+    // A word alone stands for the table's kind: `rate_control = "ideal"`.
+    let kind;
+    let node = if node.as_str().is_some() && has_kind::<T>() {
+        kind = node.clone().with_kind();
+        &kind
+    } else {
+        node
+    };
+    let Some(entries) = node.entries() else {
+        problems.push(&place, format!("expected a table, got {}", shown(&node.value)));
+        return None;
+    };
+    let mut reader = Reader { node, place: place.clone(), problems, known: Vec::new() };
+    let table = T::read(&mut reader);
+    let known = reader.known;
+    for entry in entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
+        let hint = match did_you_mean(&entry.key, known.iter().copied()) {
+            Some(hint) => hint,
+            None => format!("known here: {}", known.join(", ")),
+        };
+        let place = place.child(&entry.key, entry.key_origin.clone());
+        problems.push(&place, format!("unknown key; {hint}"));
+    }
+    table
+}
+
+fn has_kind<T: Table>() -> bool {
+    let mut keys = Keys::default();
+    T::describe(&mut SchemaGenerator::default(), &mut keys);
+    keys.properties.contains_key("kind")
+}
+
+impl Reader<'_> {
+    fn lookup(&mut self, key: &'static str) -> (Option<&Node>, Place) {
+        self.known.push(key);
+        let node = self.node.child(key);
+        let origin = node.map_or(Origin::Absent, |node| node.origin.clone());
+        (node, self.place.child(key, origin))
+    }
+
+    pub fn option<T: Scalar>(&mut self, key: &'static str) -> Option<Option<At<T>>> {
+        self.known.push(key);
+        let Some(node) = self.node.child(key) else { return Some(None) };
+        let place = self.place.child(key, node.origin.clone());
+        match T::read(&node.value) {
+            Ok(value) => Some(Some(At { value, place })),
+            Err(why) => {
+                self.problems.push(&place, mismatch::<T>(&node.value, why));
+                None
+            }
+        }
+    }
+
+    pub fn required<T: Scalar>(&mut self, key: &'static str) -> Option<At<T>> {
+        let value = self.option(key)?;
+        if value.is_none() {
+            let message = format!("the key \"{key}\" is missing: {}", T::allowed());
+            self.problems.push(&self.place, message);
+        }
+        value
+    }
+
+    pub fn value<T: Scalar>(&mut self, key: &'static str, default: Value) -> Option<At<T>> {
+        let value = self.option(key)?;
+        Some(value.unwrap_or_else(|| At {
+            value: T::read(&default).expect("a test reads every default"),
+            place: self.place.child(key, Origin::Absent),
+        }))
+    }
+
+    pub fn table<T: Table>(&mut self, key: &'static str) -> Option<T> {
+        let node = self.node;
+        let (_, place) = self.lookup(key);
+        read(node.child(key).unwrap_or(&NOTHING), place, self.problems)
+    }
+
+    pub fn option_table<T: Table>(&mut self, key: &'static str) -> Option<Option<T>> {
+        let node = self.node;
+        let (_, place) = self.lookup(key);
+        match node.child(key) {
+            Some(node) => read(node, place, self.problems).map(Some),
+            None => Some(None),
+        }
+    }
+
+    pub fn list<T: Table>(&mut self, key: &'static str) -> Option<Vec<T>> {
+        let node = self.node;
+        let (_, place) = self.lookup(key);
+        let Some(node) = node.child(key) else { return Some(Vec::new()) };
+        let Value::Array(elements) = &node.value else {
+            let got = shown(&node.value);
+            self.problems
+                .push(&place, format!("expected [[{key}]], got {got} (one pair of brackets?)"));
+            return None;
+        };
+        let read = |(index, element): (usize, &Node)| {
+            let place = place.child(&element.label(index), element.origin.clone());
+            read(element, place, self.problems)
+        };
+        // Every element is read, so that every problem is noted.
+        let tables: Vec<Option<T>> = elements.iter().enumerate().map(read).collect();
+        tables.into_iter().collect()
+    }
+}
+
+/// The keys of a table, for its JSON Schema.
+#[derive(Default)]
+pub(crate) struct Keys {
+    pub properties: Map<String, serde_json::Value>,
+    pub required: Vec<&'static str>,
+}
+
+impl Keys {
+    pub fn add(
+        &mut self,
+        key: &'static str,
+        mut schema: Schema,
+        docs: &str,
+        default: Option<&str>,
+    ) {
+        let mut description = paragraph(docs);
+        if let Some(default) = default {
+            description.push_str(&format!(" Default: {default}."));
+        }
+        schema.insert("description".into(), description.into());
+        self.properties.insert(key.into(), schema.to_value());
+    }
+
+    /// The schema of a table with these keys.
+    pub fn into_schema(self, docs: &str) -> Schema {
+        let mut schema = json_schema!({
+            "type": "object",
+            "description": paragraph(docs),
+            "properties": self.properties,
+            "additionalProperties": false,
+        });
+        if !self.required.is_empty() {
+            schema.insert("required".into(), self.required.into());
+        }
+        schema
+    }
+}
+
+/// Doc comment lines as running text.
+fn paragraph(docs: &str) -> String {
+    docs.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A default as it is written in a macro.
+pub(crate) trait IntoValue {
+    fn value(self) -> Value;
+}
+
+impl IntoValue for &str {
+    fn value(self) -> Value {
+        Value::String(self.into())
+    }
+}
+
+impl IntoValue for i32 {
+    fn value(self) -> Value {
+        Value::Integer(self.into())
+    }
+}
+
+impl IntoValue for f64 {
+    fn value(self) -> Value {
+        Value::Float(self)
+    }
+}
+
+impl IntoValue for bool {
+    fn value(self) -> Value {
+        Value::Boolean(self)
+    }
+}
+
+impl<const N: usize> IntoValue for [&str; N] {
+    fn value(self) -> Value {
+        let node = |text: &str| Node { value: text.value(), origin: Origin::Absent };
+        Value::Array(self.into_iter().map(node).collect())
+    }
+}
+
+/// Declares tables; the forms of keys are listed at the top of the file.
+macro_rules! tables {
+    ($(
+        $(#[doc = $docs:literal])*
+        $name:ident {
+            $($(#[doc = $key_docs:literal])* $form:ident $key:ident: $ty:ty $(= $default:expr)?;)*
+        }
+    )*) => {$(
+        $(#[doc = $docs])*
+        #[derive(Clone, Debug)]
+        pub(crate) struct $name {
+            /// The place of the table.
+            pub at: $crate::error::Place,
+            $($(#[doc = $key_docs])* pub $key: $crate::table::form!(type $form $ty),)*
+        }
+
+        impl $crate::table::Table for $name {
+            fn read(reader: &mut $crate::table::Reader<'_>) -> Option<Self> {
+                $(let $key = $crate::table::form!(read $form reader, $key, $($default)?);)*
+                Some(Self { at: reader.place.clone(), $($key: $key?,)* })
+            }
+
+            fn describe(
+                generator: &mut schemars::SchemaGenerator,
+                keys: &mut $crate::table::Keys,
+            ) {
+                // Tables of plain values have no use for it.
+                let _ = &generator;
+                $($crate::table::form!(
+                    describe $form generator, keys, $key, $ty,
+                    concat!($($key_docs, "\n"),*), $($default)?
+                );)*
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let mut keys = $crate::table::Keys::default();
+                <Self as $crate::table::Table>::describe(generator, &mut keys);
+                keys.into_schema(concat!($($docs, "\n"),*))
+            }
+        }
+    )*};
+}
+pub(crate) use tables;
+
+/// What a form of key means, for [`tables!`].
+macro_rules! form {
+    (type required $ty:ty) => { $crate::scalar::At<$ty> };
+    (type value $ty:ty) => { $crate::scalar::At<$ty> };
+    (type option $ty:ty) => { Option<$crate::scalar::At<$ty>> };
+    (type table $ty:ty) => { $ty };
+    (type option_table $ty:ty) => { Option<$ty> };
+    (type list $ty:ty) => { Vec<$ty> };
+    (type flatten $ty:ty) => { $ty };
+
+    (read required $reader:ident, $key:ident,) => { $reader.required(stringify!($key)) };
+    (read value $reader:ident, $key:ident, $default:expr) => {
+        $reader.value(stringify!($key), $crate::table::IntoValue::value($default))
+    };
+    (read option $reader:ident, $key:ident, $default:expr) => { $reader.option(stringify!($key)) };
+    (read table $reader:ident, $key:ident,) => { $reader.table(stringify!($key)) };
+    (read option_table $reader:ident, $key:ident, $default:expr) => {
+        $reader.option_table(stringify!($key))
+    };
+    (read list $reader:ident, $key:ident,) => { $reader.list(stringify!($key)) };
+    (read flatten $reader:ident, $key:ident,) => { $crate::table::Table::read($reader) };
+
+    (describe required $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr,) => {
+        $keys.add(stringify!($key), <$ty as $crate::scalar::Scalar>::schema(), $docs, None);
+        $keys.required.push(stringify!($key));
+    };
+    (describe value $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr, $default:expr) => {
+        let mut schema = <$ty as $crate::scalar::Scalar>::schema();
+        schema.insert("default".into(), serde_json::json!($default));
+        $keys.add(stringify!($key), schema, $docs, None);
+    };
+    (describe option $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr, $default:expr) => {
+        $keys.add(stringify!($key), <$ty as $crate::scalar::Scalar>::schema(), $docs, Some($default));
+    };
+    (describe table $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr,) => {
+        $keys.add(stringify!($key), $crate::table::table_schema::<$ty>($gen), $docs, None);
+    };
+    (describe option_table $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr, $default:expr) => {
+        $keys.add(stringify!($key), $crate::table::table_schema::<$ty>($gen), $docs, Some($default));
+    };
+    (describe list $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr,) => {
+        let schema = schemars::json_schema!({ "type": "array", "items": $gen.subschema_for::<$ty>() });
+        $keys.add(stringify!($key), schema, $docs, None);
+    };
+    (describe flatten $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr,) => {
+        <$ty as $crate::table::Table>::describe($gen, $keys);
+    };
+}
+pub(crate) use form;
+
+/// The schema of a table, or of the word that stands for one with a `kind`.
+pub(crate) fn table_schema<T: Table>(generator: &mut SchemaGenerator) -> Schema {
+    let table = generator.subschema_for::<T>();
+    let mut keys = Keys::default();
+    T::describe(generator, &mut keys);
+    match keys.properties.get("kind") {
+        Some(kind) => match kind.get("enum") {
+            Some(words) => json_schema!({ "anyOf": [{ "enum": words }, table] }),
+            None => table,
+        },
+        None => table,
+    }
+}

@@ -1,0 +1,187 @@
+//! A TOML document as a tree in which every key and value knows where it came
+//! from: a byte range of the file, or one `--set` argument.
+//!
+//! The raw layer: `--set` and sweeps change values here, before anything is
+//! typed. Nesting is bounded by the TOML parser (80 levels).
+
+use core::ops::Range;
+use toml_edit::{Document, Item, TomlError};
+
+/// Where a key or value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// These bytes of the scenario text.
+    File(Range<usize>),
+    /// The `--set` argument with this index.
+    Set(usize),
+    /// Nobody wrote it: a default, or something that is missing altogether.
+    Absent,
+}
+
+/// What stands behind a key.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    /// `"text"`
+    String(String),
+    /// `1`
+    Integer(i64),
+    /// `1.5`
+    Float(f64),
+    /// `true`
+    Boolean(bool),
+    /// A date or time; no key takes one.
+    Datetime(String),
+    /// `[..]` or `[[..]]`
+    Array(Vec<Node>),
+    /// `{..}` or `[..]`
+    Table(Vec<Entry>),
+}
+
+/// A value and where it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Node {
+    pub value: Value,
+    pub origin: Origin,
+}
+
+/// A key of a table with its value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub key: String,
+    pub key_origin: Origin,
+    pub node: Node,
+}
+
+impl Node {
+    /// The tree of a TOML document.
+    pub fn parse(text: &str) -> Result<Self, TomlError> {
+        let document = Document::parse(text)?;
+        let root = Origin::File(0..0);
+        Ok(Self { value: table(document.as_table(), &root), origin: root })
+    }
+
+    /// The entries, if this is a table.
+    pub fn entries(&self) -> Option<&[Entry]> {
+        match &self.value {
+            Value::Table(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// The value of `key`, if this is a table that has it.
+    pub fn child(&self, key: &str) -> Option<&Self> {
+        self.entries()?.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+    }
+
+    /// The text, if this is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.value {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What an element of an array of tables is called in messages and in
+    /// `--set`: its name, its two ends, its node, or else its index.
+    pub fn label(&self, index: usize) -> String {
+        let text = |key: &str| self.child(key).and_then(Self::as_str);
+        if let Some(name) = text("name") {
+            return name.into();
+        }
+        if let Some(Value::Array(ends)) = self.child("between").map(|node| &node.value)
+            && let [one, other] = ends.as_slice()
+            && let (Some(one), Some(other)) = (one.as_str(), other.as_str())
+        {
+            return format!("{one}-{other}");
+        }
+        if let (Some(from), Some(to)) = (text("from"), text("to")) {
+            return format!("{from}-{to}");
+        }
+        text("node").map_or_else(|| index.to_string(), Into::into)
+    }
+
+    /// Fills what this table leaves out from `defaults`. Tables are merged key
+    /// by key, unless both name a `kind` and the kinds differ.
+    pub fn merge_defaults(&mut self, defaults: &Self) {
+        let Value::Table(theirs) = &defaults.value else { return };
+        let Value::Table(ours) = &mut self.value else { return };
+        for entry in theirs {
+            let Some(own) = ours.iter_mut().find(|own| own.key == entry.key) else {
+                ours.push(entry.clone());
+                continue;
+            };
+            let (one, other) = (&mut own.node, entry.node.clone());
+            let other = if one.entries().is_some() { other.with_kind() } else { other };
+            if other.entries().is_some() && one.as_str().is_some() {
+                *one = one.clone().with_kind();
+            }
+            if same_kind(one, &other) {
+                one.merge_defaults(&other);
+            }
+        }
+    }
+
+    /// A word as the table that it stands for: `{ kind = word }`.
+    pub fn with_kind(self) -> Self {
+        if self.as_str().is_none() {
+            return self;
+        }
+        let origin = self.origin.clone();
+        let entry = Entry { key: "kind".into(), key_origin: origin.clone(), node: self };
+        Self { value: Value::Table(vec![entry]), origin }
+    }
+}
+
+fn same_kind(one: &Node, other: &Node) -> bool {
+    match (one.child("kind"), other.child("kind")) {
+        (Some(one), Some(other)) => one.value == other.value,
+        _ => true,
+    }
+}
+
+/// A value of the TOML parser; `around` is the place of what it stands in, for
+/// tables that have no header of their own.
+pub(crate) fn value(value: &toml_edit::Value, around: &Origin) -> Node {
+    use toml_edit::Value as Toml;
+    let origin = value.span().map_or_else(|| around.clone(), Origin::File);
+    let value = match value {
+        Toml::String(text) => Value::String(text.value().clone()),
+        Toml::Integer(number) => Value::Integer(*number.value()),
+        Toml::Float(number) => Value::Float(*number.value()),
+        Toml::Boolean(truth) => Value::Boolean(*truth.value()),
+        Toml::Datetime(date) => Value::Datetime(date.value().to_string()),
+        Toml::Array(array) => {
+            Value::Array(array.iter().map(|element| self::value(element, &origin)).collect())
+        }
+        Toml::InlineTable(inline) => table(inline, &origin),
+    };
+    Node { value, origin }
+}
+
+fn item(item: &Item, around: &Origin) -> Option<Node> {
+    let origin = item.span().map_or_else(|| around.clone(), Origin::File);
+    match item {
+        Item::None => None,
+        Item::Value(inner) => Some(value(inner, around)),
+        Item::Table(inner) => Some(Node { value: table(inner, &origin), origin }),
+        Item::ArrayOfTables(tables) => {
+            let elements = tables.iter().map(|element| {
+                let origin = element.span().map_or_else(|| origin.clone(), Origin::File);
+                Node { value: table(element, &origin), origin }
+            });
+            Some(Node { value: Value::Array(elements.collect()), origin })
+        }
+    }
+}
+
+fn table(table: &dyn toml_edit::TableLike, around: &Origin) -> Value {
+    let entries = table.iter().filter_map(|(name, inner)| {
+        let key_origin = table
+            .key(name)
+            .and_then(toml_edit::Key::span)
+            .map_or_else(|| around.clone(), Origin::File);
+        let node = item(inner, &key_origin)?;
+        Some(Entry { key: name.into(), key_origin, node })
+    });
+    Value::Table(entries.collect())
+}
