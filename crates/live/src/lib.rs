@@ -1,0 +1,5 @@
+//! Drives the machines in real time.
+
+#![cfg(target_os = "linux")]
+
+pub mod os;

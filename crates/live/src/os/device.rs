@@ -1,0 +1,256 @@
+//! A node's network device: a TAP device where `/dev/net/tun` opens, else a
+//! veth pair whose other end lies in the emulator's own namespace.
+//!
+//! Segmentation and checksum offloads are off in both, so every frame that
+//! comes out is a frame that could be on the air: at most the MTU, its
+//! checksums complete. A TAP device without a vnet header has none to begin with.
+
+use super::namespace::NetNamespace;
+use super::netlink::{LinkChange, Netlink};
+use super::{Call, OsError};
+use lasthop_units::MacAddr;
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+use nix::sys::stat::Mode;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::{AsFd, OwnedFd};
+
+/// Frames that a device holds while the emulator is busy elsewhere. Ample: a
+/// frame dropped here would be a loss that no model asked for.
+const DEVICE_QUEUE_FRAMES: u32 = 10_000;
+
+/// Which devices to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum DeviceChoice {
+    /// TAP if `/dev/net/tun` opens, else veth.
+    #[default]
+    Automatic,
+    /// TAP or nothing.
+    Tap,
+    /// veth or nothing.
+    Veth,
+}
+
+/// A node's interface, as it shall be.
+#[derive(Clone, Debug)]
+pub struct Interface {
+    /// `wlan0` or `eth0`.
+    pub name: &'static str,
+    /// Hardware address.
+    pub address: MacAddr,
+    /// Address in 10.77.0.0/16.
+    pub ipv4: Ipv4Addr,
+    /// Address in fd77::/64.
+    pub ipv6: Ipv6Addr,
+    /// Largest network-layer packet in bytes.
+    pub mtu: u16,
+}
+
+/// `true` if TAP devices can be made.
+pub fn tap_opens() -> bool {
+    open_tun().is_ok()
+}
+
+/// Makes a TAP device in the calling thread's network namespace.
+pub fn create_tap(interface: &Interface) -> Result<OwnedFd, OsError> {
+    let tun = open_tun().call("open(/dev/net/tun)")?;
+    let mut request = InterfaceRequest::new(interface.name);
+    request.value.flags = (libc::IFF_TAP | libc::IFF_NO_PI) as i16;
+    ioctls::tun_set_interface(tun.as_fd(), &mut request).call("ioctl(TUNSETIFF)")?;
+    configure(interface)?;
+    Ok(tun)
+}
+
+/// Makes a veth pair: one end in the calling thread's namespace `here`, the
+/// other, called `peer`, in `hub`. Gives the interface index of the other end.
+pub fn create_veth(
+    interface: &Interface,
+    peer: &str,
+    here: &NetNamespace,
+    hub: &NetNamespace,
+) -> Result<u32, OsError> {
+    Netlink::open()
+        .and_then(|mut n| n.create_veth(interface.name, interface.address, peer, hub.as_fd()))
+        .call("rtnetlink(RTM_NEWLINK veth)")?;
+    hub.enter()?;
+    let index = if_nametoindex(peer).call("if_nametoindex")?;
+    let change = LinkChange {
+        mtu: Some(u32::from(interface.mtu)),
+        no_link_local: true,
+        no_arp: true,
+        up: true,
+        ..LinkChange::default()
+    };
+    switch_offloads_off(peer)?;
+    set_link(index, change)?;
+    here.enter()?;
+    switch_offloads_off(interface.name)?;
+    configure(interface)?;
+    Ok(index)
+}
+
+/// Frames that the node's own interface dropped on sending, which is to say before the model saw them.
+pub fn transmit_drops(interface: &str) -> Result<u64, OsError> {
+    let index = if_nametoindex(interface).call("if_nametoindex")?;
+    Netlink::open().and_then(|mut n| n.transmit_drops(index)).call("rtnetlink(RTM_GETLINK)")
+}
+
+fn open_tun() -> nix::Result<OwnedFd> {
+    let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    nix::fcntl::open("/dev/net/tun", flags, Mode::empty())
+}
+
+/// Addresses, loopback, no queueing discipline, up.
+fn configure(interface: &Interface) -> Result<(), OsError> {
+    let index = if_nametoindex(interface.name).call("if_nametoindex")?;
+    let loopback = if_nametoindex("lo").call("if_nametoindex(lo)")?;
+    set_link(loopback, LinkChange { up: true, ..LinkChange::default() })?;
+    let change = LinkChange {
+        address: Some(interface.address),
+        mtu: Some(u32::from(interface.mtu)),
+        queue_frames: Some(DEVICE_QUEUE_FRAMES),
+        no_link_local: true,
+        ..LinkChange::default()
+    };
+    set_link(index, change)?;
+    let mut netlink = Netlink::open().call("socket(AF_NETLINK)")?;
+    netlink.remove_queue(index).call("rtnetlink(RTM_NEWQDISC noqueue)")?;
+    set_link(index, LinkChange { up: true, ..LinkChange::default() })?;
+    netlink
+        .add_address(index, IpAddr::V4(interface.ipv4), 16)
+        .call("rtnetlink(RTM_NEWADDR ipv4)")?;
+    for address in [link_local(interface.address), interface.ipv6] {
+        match netlink.add_address(index, IpAddr::V6(address), 64) {
+            // A kernel without IPv6, or with IPv6 switched off.
+            Err(Errno::EOPNOTSUPP | Errno::EAFNOSUPPORT | Errno::EACCES) => {}
+            result => result.call("rtnetlink(RTM_NEWADDR ipv6)")?,
+        }
+    }
+    Ok(())
+}
+
+fn set_link(index: u32, change: LinkChange) -> Result<(), OsError> {
+    let mut netlink = Netlink::open().call("socket(AF_NETLINK)")?;
+    match netlink.set_link(index, change) {
+        Err(_) if change.no_link_local => {
+            // Without IPv6 the request is refused as a whole.
+            netlink.set_link(index, LinkChange { no_link_local: false, ..change })
+        }
+        result => result,
+    }
+    .call("rtnetlink(RTM_NEWLINK)")
+}
+
+/// The address that RFC 4291, appendix A, makes from a MAC address.
+fn link_local(MacAddr([a, b, c, d, e, f]): MacAddr) -> Ipv6Addr {
+    let pair = |x, y| u16::from_be_bytes([x, y]);
+    Ipv6Addr::new(0xfe80, 0, 0, 0, pair(a ^ 2, b), pair(c, 0xff), pair(0xfe, d), pair(e, f))
+}
+
+/// The commands of linux/ethtool.h that set one flag each: segmentation and
+/// receive merging first, for some kernels refuse to take checksums from under them.
+const ETHTOOL_SET: [u32; 6] = [
+    0x2c, // ETHTOOL_SGRO
+    0x24, // ETHTOOL_SGSO
+    0x1f, // ETHTOOL_STSO
+    0x19, // ETHTOOL_SSG
+    0x17, // ETHTOOL_STXCSUM
+    0x15, // ETHTOOL_SRXCSUM
+];
+
+fn switch_offloads_off(name: &str) -> Result<(), OsError> {
+    let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
+        .call("socket(AF_INET)")?;
+    for command in ETHTOOL_SET {
+        let mut value = ioctls::EthtoolValue { command, data: 0 };
+        match ioctls::ethtool(socket.as_fd(), name, &mut value) {
+            // The kernel does not know the flag, so the device does not use it.
+            Ok(()) | Err(Errno::EOPNOTSUPP | Errno::EINVAL) => {}
+            result => result.call("ioctl(SIOCETHTOOL)")?,
+        }
+    }
+    Ok(())
+}
+
+use ioctls::InterfaceRequest;
+
+mod ioctls {
+    //! The two ioctls, with the structures of netdevice(7) and linux/ethtool.h.
+
+    use nix::errno::Errno;
+    use std::os::fd::{AsRawFd, BorrowedFd};
+
+    /// struct ifreq.
+    #[repr(C)]
+    pub struct InterfaceRequest {
+        name: [u8; libc::IFNAMSIZ],
+        pub value: InterfaceValue,
+    }
+
+    /// The union in struct ifreq, 24 bytes in all.
+    #[repr(C)]
+    pub union InterfaceValue {
+        pub flags: i16,
+        pub data: *mut EthtoolValue,
+        whole: [u64; 3],
+    }
+
+    /// struct ethtool_value.
+    #[repr(C)]
+    pub struct EthtoolValue {
+        pub command: u32,
+        pub data: u32,
+    }
+
+    impl InterfaceRequest {
+        /// A request about the interface `name`, which is cut to 15 bytes.
+        pub fn new(name: &str) -> Self {
+            let mut request =
+                Self { name: [0; libc::IFNAMSIZ], value: InterfaceValue { whole: [0; 3] } };
+            for (to, from) in request.name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
+                *to = from;
+            }
+            request
+        }
+    }
+
+    #[expect(unsafe_code, reason = "an ioctl")]
+    pub fn tun_set_interface(
+        tun: BorrowedFd<'_>,
+        request: &mut InterfaceRequest,
+    ) -> nix::Result<()> {
+        // SAFETY: TUNSETIFF reads and writes a struct ifreq, which `request` is.
+        let result =
+            unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF as _, &raw mut *request) };
+        Errno::result(result).map(drop)
+    }
+
+    #[expect(unsafe_code, reason = "an ioctl")]
+    pub fn ethtool(
+        socket: BorrowedFd<'_>,
+        name: &str,
+        value: &mut EthtoolValue,
+    ) -> nix::Result<()> {
+        let mut request = InterfaceRequest::new(name);
+        request.value.data = value;
+        // SAFETY: SIOCETHTOOL takes a struct ifreq whose data points to a struct
+        // ethtool_value; both live across the call.
+        let result =
+            unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
+        Errno::result(result).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_link_local_address_is_that_of_rfc_4291() {
+        // The example of RFC 4291, appendix A, with its universal bit inverted.
+        let mac = MacAddr([0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde]);
+        assert_eq!(link_local(mac).to_string(), "fe80::3656:78ff:fe9a:bcde");
+    }
+}

@@ -1,0 +1,499 @@
+//! The keeper: a child process, first of its own PID namespace, that holds the
+//! nodes' network namespaces, makes devices and sockets in them, and runs the
+//! programs. The emulator stays where it is and gets the descriptors.
+//!
+//! Between the two stands a guard, for a PID namespace begins with the next
+//! child. Each dies with its parent (`PR_SET_PDEATHSIG`), and the death of a
+//! PID namespace's first process takes along all others, so whichever process
+//! is killed, however abruptly, no process, namespace, device or file is left.
+
+use super::device::{self, DeviceChoice, Interface};
+use super::namespace::{self, NetNamespace};
+use super::port::Devices;
+use super::report::{
+    Order, Report, poll_report, receive_order, receive_report, send_order, send_report,
+};
+use super::ring::packet_socket;
+use super::terminal::put_in_foreground;
+use super::{Call, OsError};
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, killpg, sigaction};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket, socketpair};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdout, execvpe, fork, pipe2, setpgid};
+use std::ffi::CString;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+pub use super::report::Report as KeeperReport;
+
+/// All that the keeper needs to know.
+#[derive(Debug)]
+pub struct Plan {
+    /// The nodes.
+    pub nodes: Vec<Node>,
+    /// What kind of devices they get.
+    pub device: DeviceChoice,
+    /// Sockets to make in their namespaces.
+    pub sockets: Vec<Socket>,
+    /// Programs that may be started in them.
+    pub jobs: Vec<Job>,
+    /// `/etc/hosts` as the programs see it.
+    pub hosts: String,
+    /// `/etc/nsswitch.conf` as the programs see it.
+    pub nsswitch: String,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its host name.
+    pub name: String,
+    /// Its one interface.
+    pub interface: Interface,
+}
+
+/// A socket to make.
+#[derive(Clone, Debug)]
+pub struct Socket {
+    /// In whose namespace.
+    pub node: usize,
+    /// Of what kind.
+    pub kind: SocketKind,
+}
+
+/// The kinds of sockets that traffic needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SocketKind {
+    /// TCP, with a congestion control or the system's default.
+    Tcp {
+        /// Name as in `tcp_available_congestion_control`.
+        congestion_control: Option<String>,
+    },
+    /// UDP.
+    Udp,
+    /// ICMP echo (icmp(7)).
+    Ping,
+}
+
+/// A program to run.
+#[derive(Debug)]
+pub struct Job {
+    /// In whose namespace.
+    pub node: usize,
+    /// Program and arguments.
+    pub command: Vec<CString>,
+    /// The whole environment, `NAME=value`.
+    pub environment: Vec<CString>,
+    /// Where its output goes; `None`: it has the emulator's terminal, input, output and errors.
+    pub output: Option<OwnedFd>,
+    /// It gets the terminal's foreground.
+    pub foreground: bool,
+}
+
+/// The emulator's side: what it asks of its keeper. Everything inside ends when this is dropped.
+#[derive(Debug)]
+pub struct Keeper {
+    control: Option<OwnedFd>,
+    guard: Pid,
+}
+
+impl Keeper {
+    /// Makes the namespaces with all that is in them. Gives the devices by node and
+    /// the sockets as they were asked for.
+    ///
+    /// # Errors
+    /// The system call that was refused, with what to do about it.
+    #[expect(unsafe_code, reason = "fork")]
+    pub fn start(plan: &Plan) -> Result<(Self, Devices, Vec<OwnedFd>), OsError> {
+        let kind = SockType::SeqPacket;
+        let (ours, theirs) = socketpair(AddressFamily::Unix, kind, None, SockFlag::SOCK_CLOEXEC)
+            .call("socketpair")?;
+        // SAFETY: the child has a single thread; the C library keeps its allocator usable in it.
+        let guard = match unsafe { fork() }.call("fork")? {
+            ForkResult::Child => guard_and_never_return(&theirs, plan),
+            ForkResult::Parent { child } => child,
+        };
+        let keeper = Self { control: Some(ours), guard };
+        drop(theirs);
+        let (devices, sockets) = keeper.collect()?;
+        Ok((keeper, devices, sockets))
+    }
+
+    /// Asks for something.
+    pub fn order(&self, order: KeeperOrder) -> Result<(), OsError> {
+        send_order(self.control(), order).call("send(keeper)")
+    }
+
+    /// The next report that waits; `Ok(None)` if none does.
+    ///
+    /// # Errors
+    /// The keeper is gone.
+    pub fn report(&self) -> Result<Option<Report>, OsError> {
+        match poll_report(self.control()) {
+            Ok(Some(report)) => Ok(Some(report)),
+            Ok(None) => Err(OsError::new("the keeper of the namespaces was killed", Errno::ESRCH)),
+            Err(Errno::EAGAIN) => Ok(None),
+            Err(errno) => Err(OsError::new("recv(keeper)", errno)),
+        }
+    }
+
+    /// What becomes readable with a report.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.control().as_fd()
+    }
+
+    /// Frames that each node's interface dropped on sending so far, before the model saw them.
+    pub fn count_drops(&self, nodes: usize) -> Result<Vec<u64>, OsError> {
+        self.order(Order::CountDrops)?;
+        let mut drops = Vec::new();
+        while drops.len() < nodes {
+            match receive_report(self.control()).call("recv(keeper)")? {
+                Some((Report::Drops { frames }, _)) => drops.push(u64::from(frames)),
+                Some(_) => {}
+                None => return Err(OsError::new("recv(keeper)", Errno::ESRCH)),
+            }
+        }
+        Ok(drops)
+    }
+
+    fn control(&self) -> &OwnedFd {
+        self.control.as_ref().expect("it is taken in drop only")
+    }
+
+    fn collect(&self) -> Result<(Devices, Vec<OwnedFd>), OsError> {
+        let (mut taps, mut interfaces, mut sockets) = (Vec::new(), Vec::new(), Vec::new());
+        let mut packet_socket = None;
+        loop {
+            match receive_report(self.control()).call("recv(keeper)")? {
+                Some((Report::Tap, Some(fd))) => taps.push(fd),
+                Some((Report::Socket, Some(fd))) => sockets.push(fd),
+                Some((Report::PacketSocket, Some(fd))) => packet_socket = Some(fd),
+                Some((Report::Interface(index), _)) => interfaces.push(index),
+                Some((Report::Failed(error), _)) => return Err(error),
+                Some((Report::Ready, _)) => break,
+                Some(_) => return Err(OsError::new("recv(keeper)", Errno::EBADMSG)),
+                None => return Err(OsError::new("the keeper died while starting", Errno::ESRCH)),
+            }
+        }
+        let devices = match packet_socket {
+            Some(socket) => Devices::Veth { socket, interfaces },
+            None => Devices::Tap(taps),
+        };
+        Ok((devices, sockets))
+    }
+}
+
+pub use super::report::Order as KeeperOrder;
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.control = None;
+        let _ = kill(self.guard, Signal::SIGKILL);
+        while waitpid(self.guard, None) == Err(Errno::EINTR) {}
+    }
+}
+
+/// The guard's life.
+fn guard_and_never_return(control: &OwnedFd, plan: &Plan) -> ! {
+    let life = || -> Result<(), OsError> {
+        // The terminal's signals are for the emulator and its command.
+        setpgid(Pid::from_raw(0), Pid::from_raw(0)).call("setpgid")?;
+        default_signals();
+        close_others(control, plan);
+        namespace::enter()?;
+        die_with_parent();
+        #[expect(unsafe_code, reason = "fork")]
+        // SAFETY: this process has a single thread.
+        match unsafe { fork() }.call("fork")? {
+            ForkResult::Child => keep_and_never_return(control, plan),
+            ForkResult::Parent { child } => {
+                // The emulator is told of the keeper's end by its socket, so ours must not hold it.
+                close(control.as_raw_fd());
+                while waitpid(child, None) == Err(Errno::EINTR) {}
+                Ok(())
+            }
+        }
+    };
+    exit(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        if let Err(error) = life() {
+            let _ = send_report(control, &Report::Failed(error), None);
+        }
+    })))
+}
+
+/// The keeper's life.
+fn keep_and_never_return(control: &OwnedFd, plan: &Plan) -> ! {
+    exit(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        die_with_parent();
+        match Inside::prepare(control, plan) {
+            Ok(inside) => inside.serve(),
+            Err(error) => {
+                let _ = send_report(control, &Report::Failed(error), None);
+            }
+        }
+    })))
+}
+
+/// What the keeper holds.
+struct Inside<'a> {
+    control: &'a OwnedFd,
+    plan: &'a Plan,
+    namespaces: Vec<NetNamespace>,
+    processes: Vec<Option<Pid>>,
+}
+
+impl<'a> Inside<'a> {
+    /// Makes everything and sends it out.
+    fn prepare(control: &'a OwnedFd, plan: &'a Plan) -> Result<Self, OsError> {
+        let send = |report: Report, fd: Option<&OwnedFd>| {
+            send_report(control, &report, fd).call("send(emulator)")
+        };
+        namespace::prepare_mounts(&plan.hosts, &plan.nsswitch)?;
+        let hub = NetNamespace::current()?;
+        let tap = match plan.device {
+            DeviceChoice::Tap => true,
+            DeviceChoice::Veth => false,
+            DeviceChoice::Automatic => device::tap_opens(),
+        };
+        if !tap {
+            namespace::disable_ipv6();
+            let socket = packet_socket().call("socket(AF_PACKET)")?;
+            send(Report::PacketSocket, Some(&socket))?;
+        }
+        let mut namespaces = Vec::new();
+        for (i, node) in plan.nodes.iter().enumerate() {
+            let namespace = NetNamespace::create()?;
+            namespace::quieten();
+            if tap {
+                send(Report::Tap, Some(&device::create_tap(&node.interface)?))?;
+            } else {
+                let peer = format!("node{i}");
+                let index = device::create_veth(&node.interface, &peer, &namespace, &hub)?;
+                send(Report::Interface(index), None)?;
+            }
+            namespaces.push(namespace);
+        }
+        for socket in &plan.sockets {
+            namespaces[socket.node].enter()?;
+            send(Report::Socket, Some(&open_socket(&socket.kind)?))?;
+        }
+        send(Report::Ready, None)?;
+        Ok(Self { control, plan, namespaces, processes: vec![None; plan.jobs.len()] })
+    }
+
+    /// Does what is asked until the emulator is gone.
+    fn serve(mut self) {
+        let mut mask = SigSet::empty();
+        mask.add(Signal::SIGCHLD);
+        let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
+        let Ok(children) = mask.thread_block().and_then(|()| SignalFd::with_flags(&mask, flags))
+        else {
+            return;
+        };
+        loop {
+            let mut waiting = [
+                PollFd::new(self.control.as_fd(), PollFlags::POLLIN),
+                PollFd::new(children.as_fd(), PollFlags::POLLIN),
+            ];
+            if poll(&mut waiting, PollTimeout::NONE).is_err() {
+                continue;
+            }
+            let [orders, ended] = waiting.map(|w| w.any().unwrap_or(false));
+            if ended {
+                let _ = children.read_signal();
+                self.reap();
+            }
+            if orders {
+                match receive_order(self.control) {
+                    Ok(Some(order)) => self.obey(order),
+                    Ok(None) | Err(_) => return,
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Start { job } => match self.start_job(job as usize) {
+                Ok(process) => self.processes[job as usize] = Some(process),
+                Err(errno) => self.tell(&Report::NotStarted { job, errno: errno as i32 }),
+            },
+            Order::Signal { job, signal } => {
+                if let (Some(process), Ok(signal)) =
+                    (self.processes[job as usize], Signal::try_from(signal))
+                {
+                    let _ = killpg(process, signal);
+                }
+            }
+            Order::Resume { job } => {
+                if let Some(process) = self.processes[job as usize] {
+                    put_in_foreground(process);
+                    let _ = killpg(process, Signal::SIGCONT);
+                }
+            }
+            Order::CountDrops => {
+                for (namespace, node) in self.namespaces.iter().zip(&self.plan.nodes) {
+                    let drops = namespace.enter();
+                    let drops = drops.and_then(|()| device::transmit_drops(node.interface.name));
+                    let frames = drops.unwrap_or(0).try_into().unwrap_or(u32::MAX);
+                    self.tell(&Report::Drops { frames });
+                }
+            }
+        }
+    }
+
+    /// As the first process of its PID namespace the keeper reaps all orphans as well.
+    fn reap(&mut self) {
+        let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED;
+        while let Ok(status) = waitpid(None, Some(flags)) {
+            let Some(pid) = status.pid() else { return };
+            let Some(job) = self.processes.iter().position(|p| *p == Some(pid)) else { continue };
+            let (ended, job) = (&mut self.processes[job], job as u32);
+            let report = match status {
+                WaitStatus::Exited(_, status) => Report::Exited { job, status },
+                WaitStatus::Signaled(_, signal, _) => {
+                    Report::Exited { job, status: 128 + signal as i32 }
+                }
+                WaitStatus::Stopped(..) => Report::Stopped { job },
+                _ => continue,
+            };
+            if report != (Report::Stopped { job }) {
+                *ended = None;
+            }
+            self.tell(&report);
+        }
+    }
+
+    /// Starts a job and waits until it runs its program.
+    #[expect(unsafe_code, reason = "fork")]
+    fn start_job(&self, index: usize) -> nix::Result<Pid> {
+        let job = &self.plan.jobs[index];
+        let (read, write) = pipe2(OFlag::O_CLOEXEC)?;
+        // SAFETY: this process has a single thread.
+        match unsafe { fork() }? {
+            ForkResult::Child => {
+                let errno = self.run_job(job);
+                let _ = nix::unistd::write(&write, &(errno as i32).to_ne_bytes());
+                exit(Ok(()))
+            }
+            ForkResult::Parent { child } => {
+                drop(write);
+                let mut errno = [0; 4];
+                // Nothing to read means that `exec` has closed the other end.
+                match nix::unistd::read(&read, &mut errno) {
+                    Ok(4) => {
+                        let _ = waitpid(child, None);
+                        Err(Errno::from_raw(i32::from_ne_bytes(errno)))
+                    }
+                    _ => Ok(child),
+                }
+            }
+        }
+    }
+
+    /// Turns the calling process into the job's program; returns if that fails.
+    fn run_job(&self, job: &Job) -> Errno {
+        let run = || -> nix::Result<()> {
+            let own = Pid::from_raw(0);
+            setpgid(own, own)?;
+            match &job.output {
+                Some(output) => {
+                    nix::unistd::dup2_stdin(std::fs::File::open("/dev/null").map_err(errno_of)?)?;
+                    dup2_stdout(output)?;
+                    dup2_stderr(output)?;
+                }
+                None if job.foreground => put_in_foreground(nix::unistd::getpid()),
+                None => {}
+            }
+            self.namespaces[job.node].enter().map_err(|e| Errno::from_raw(e.errno))?;
+            // A host name of its own is a courtesy to whoever reads the prompt.
+            if unshare(CloneFlags::CLONE_NEWUTS).is_ok() {
+                let _ = nix::unistd::sethostname(&self.plan.nodes[job.node].name);
+            }
+            SigSet::empty().thread_set_mask()?;
+            default_signals();
+            let program = job.command.first().ok_or(Errno::ENOENT)?;
+            execvpe(program, &job.command, &job.environment).map(drop)
+        };
+        run().err().unwrap_or(Errno::ENOENT)
+    }
+
+    fn tell(&self, report: &Report) {
+        // If it cannot be told, the emulator is gone, and the next wait says so.
+        let _ = send_report(self.control, report, None);
+    }
+}
+
+fn open_socket(kind: &SocketKind) -> Result<OwnedFd, OsError> {
+    let inet = AddressFamily::Inet;
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    match kind {
+        SocketKind::Tcp { congestion_control } => {
+            let socket = socket(inet, SockType::Stream, flags, None).call("socket(TCP)")?;
+            if let Some(name) = congestion_control {
+                super::socket::set_congestion_control(&socket, name)
+                    .call(&format!("setsockopt(TCP_CONGESTION, {name})"))?;
+            }
+            Ok(socket)
+        }
+        SocketKind::Udp => socket(inet, SockType::Datagram, flags, None).call("socket(UDP)"),
+        SocketKind::Ping => {
+            let icmp = nix::sys::socket::SockProtocol::Icmp;
+            socket(inet, SockType::Datagram, flags, icmp).call("socket(ICMP)")
+        }
+    }
+}
+
+/// Every signal as a fresh program finds it, none blocked.
+fn default_signals() {
+    let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    for signal in Signal::iterator() {
+        #[expect(unsafe_code, reason = "sets signal dispositions")]
+        // SAFETY: the default action runs no code of ours. SIGKILL and SIGSTOP refuse.
+        let _ = unsafe { sigaction(signal, &default) };
+    }
+    let _ = SigSet::empty().thread_set_mask();
+}
+
+/// The kernel kills the calling process when its parent dies.
+#[expect(unsafe_code, reason = "prctl, for a feature of nix less")]
+fn die_with_parent() {
+    // SAFETY: sets a property of the calling process.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+}
+
+/// Closes what other parts of the program hold open: above all their ends of
+/// other keepers' sockets, whose closing is what ends those keepers.
+fn close_others(control: &OwnedFd, plan: &Plan) {
+    let outputs = plan.jobs.iter().filter_map(|job| job.output.as_ref());
+    let mut keep: Vec<RawFd> = vec![0, 1, 2, control.as_raw_fd()];
+    keep.extend(outputs.map(AsRawFd::as_raw_fd));
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
+    let open: Vec<RawFd> =
+        entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect();
+    for fd in open {
+        if !keep.contains(&fd) {
+            close(fd);
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "closes descriptors that values of the parent's own")]
+fn close(fd: RawFd) {
+    // SAFETY: in a forked child whose other values are never used or dropped again.
+    unsafe { libc::close(fd) };
+}
+
+#[expect(unsafe_code, reason = "_exit")]
+fn exit(result: std::thread::Result<()>) -> ! {
+    // SAFETY: ends the process without running what the parent registered for its own end.
+    unsafe { libc::_exit(if result.is_ok() { 0 } else { 101 }) }
+}
+
+fn errno_of(error: std::io::Error) -> Errno {
+    Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO))
+}

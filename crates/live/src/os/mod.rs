@@ -1,0 +1,98 @@
+//! Every system call of the crate, and all of its `unsafe`.
+//!
+//! | module | what it wraps |
+//! |---|---|
+//! | [`keeper`] | the process that holds the namespaces, and what is asked of it |
+//! | [`namespace`] | user, PID, mount and network namespaces |
+//! | [`netlink`] | devices, addresses and queueing disciplines over rtnetlink |
+//! | [`device`] | TAP devices, veth pairs and their offloads |
+//! | [`port`] | frames in and out of a node's interface |
+//! | [`ring`] | a packet socket with its receive ring |
+//! | [`clock`] | the monotonic clock, timers, epoll and scheduling |
+//! | [`signal`] | signals as a readable file descriptor |
+//! | [`terminal`] | the foreground process group |
+//! | [`socket`] | socket options that the standard library lacks |
+
+pub mod clock;
+pub mod device;
+pub mod keeper;
+pub mod namespace;
+pub mod netlink;
+pub mod port;
+mod report;
+pub mod ring;
+pub mod signal;
+pub mod socket;
+pub mod terminal;
+
+use nix::errno::Errno;
+use std::io;
+
+/// A system call that was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{call}: {}{}", Errno::from_raw(*.errno).desc(), hint(.call, *.errno))]
+pub struct OsError {
+    /// The call and what it was for, such as `unshare(CLONE_NEWUSER)`.
+    pub call: String,
+    /// The error number.
+    pub errno: i32,
+}
+
+impl OsError {
+    /// `call` was refused with `errno`.
+    pub fn new(call: impl Into<String>, errno: Errno) -> Self {
+        Self { call: call.into(), errno: errno as i32 }
+    }
+}
+
+/// Names the system call of an error.
+pub trait Call<T> {
+    /// The error as one of `call`.
+    fn call(self, call: &str) -> Result<T, OsError>;
+}
+
+impl<T> Call<T> for Result<T, Errno> {
+    fn call(self, call: &str) -> Result<T, OsError> {
+        self.map_err(|errno| OsError::new(call, errno))
+    }
+}
+
+impl<T> Call<T> for io::Result<T> {
+    fn call(self, call: &str) -> Result<T, OsError> {
+        self.map_err(|error| OsError {
+            call: call.into(),
+            errno: error.raw_os_error().unwrap_or(0),
+        })
+    }
+}
+
+/// What to do about the refusals that a user can do something about.
+fn hint(call: &str, errno: i32) -> &'static str {
+    let errno = Errno::from_raw(errno);
+    if call.contains("CLONE_NEWUSER") || call.contains("uid_map") {
+        return match errno {
+            Errno::ENOSPC => {
+                "; the limit of user namespaces is reached: raise it with `sysctl user.max_user_namespaces=10000`"
+            }
+            Errno::EPERM | Errno::EACCES => {
+                "; the kernel refuses user namespaces to this user: allow them with \
+                 `sysctl kernel.unprivileged_userns_clone=1` (Debian), \
+                 `sysctl kernel.apparmor_restrict_unprivileged_userns=0` (Ubuntu) or \
+                 `sysctl user.max_user_namespaces=10000`, start the container with \
+                 `--security-opt seccomp=unconfined`, or run as root"
+            }
+            Errno::EINVAL | Errno::ENOSYS => {
+                "; this kernel is built without user namespaces: run as root"
+            }
+            _ => "",
+        };
+    }
+    if call.starts_with("open(/dev/net/tun)") {
+        return "; load it with `modprobe tun`, or leave the choice of devices to lasthop";
+    }
+    ""
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
+mod tests;

@@ -1,0 +1,117 @@
+//! Namespaces (namespaces(7)): a user namespace where the caller is root
+//! without being it, a PID namespace that takes all its processes along when it
+//! ends, a mount namespace with its own `/etc/hosts`, one network namespace a
+//! node. Nothing of this has a name in the file system, so nothing is left.
+
+use super::{Call, OsError};
+use nix::errno::Errno;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::unistd::{Gid, Uid, getegid, geteuid};
+use std::fs::{self, File};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+/// What every emulation has of its own, whoever runs it.
+const OWN: CloneFlags = CloneFlags::CLONE_NEWNS
+    .union(CloneFlags::CLONE_NEWNET)
+    .union(CloneFlags::CLONE_NEWPID)
+    .union(CloneFlags::CLONE_NEWUTS)
+    .union(CloneFlags::CLONE_NEWIPC);
+
+/// Moves the calling process (which must have one thread) into new namespaces,
+/// where it is root; its next child is the first process of the new PID namespace.
+///
+/// Root needs no user namespace, unless its capabilities were taken away.
+pub fn enter() -> Result<(), OsError> {
+    let (uid, gid) = (geteuid(), getegid());
+    if uid.is_root() {
+        match unshare(OWN) {
+            Err(Errno::EPERM) => {}
+            result => return result.call("unshare(CLONE_NEWNET)"),
+        }
+    }
+    unshare(OWN | CloneFlags::CLONE_NEWUSER).call("unshare(CLONE_NEWUSER)")?;
+    map_to_root(uid, gid)
+}
+
+/// user_namespaces(7): an unprivileged process may map itself, if it gives up setgroups first.
+fn map_to_root(uid: Uid, gid: Gid) -> Result<(), OsError> {
+    fs::write("/proc/self/setgroups", "deny").call("write(/proc/self/setgroups)")?;
+    fs::write("/proc/self/uid_map", format!("0 {uid} 1")).call("write(/proc/self/uid_map)")?;
+    fs::write("/proc/self/gid_map", format!("0 {gid} 1")).call("write(/proc/self/gid_map)")
+}
+
+/// Makes the mount namespace private, with a `/proc` of its own processes, and
+/// `hosts` and `nsswitch` in place of the files of those names in `/etc`.
+///
+/// Containers often forbid a new `/proc` and may lack the files: programs then
+/// see the old `/proc`, and find names only in their environment.
+pub fn prepare_mounts(hosts: &str, nsswitch: &str) -> Result<(), OsError> {
+    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+    mount(None::<&str>, "/", None::<&str>, private, None::<&str>).call("mount(/, MS_PRIVATE)")?;
+    let plain = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    let _ = mount(Some("proc"), "/proc", Some("proc"), plain, None::<&str>);
+    // The files live in a file system without a name: it is mounted only while they are bound.
+    const SCRATCH: &str = "/tmp";
+    if mount(Some("tmpfs"), SCRATCH, Some("tmpfs"), plain, None::<&str>).is_ok() {
+        for (name, text) in [("hosts", hosts), ("nsswitch.conf", nsswitch)] {
+            let file = Path::new(SCRATCH).join(name);
+            fs::write(&file, text).call("write(/etc/hosts)")?;
+            let target = Path::new("/etc").join(name);
+            let _ = mount(Some(&file), &target, None::<&str>, MsFlags::MS_BIND, None::<&str>);
+        }
+        umount2(SCRATCH, MntFlags::MNT_DETACH).call("umount2(/tmp)")?;
+    }
+    Ok(())
+}
+
+/// A network namespace that lives as long as somebody holds it.
+#[derive(Debug)]
+pub struct NetNamespace(OwnedFd);
+
+impl NetNamespace {
+    /// The one that the calling thread is in.
+    pub fn current() -> Result<Self, OsError> {
+        let file = File::open("/proc/thread-self/ns/net").call("open(/proc/thread-self/ns/net)")?;
+        Ok(Self(file.into()))
+    }
+
+    /// A new one; the calling thread is in it afterwards.
+    pub fn create() -> Result<Self, OsError> {
+        unshare(CloneFlags::CLONE_NEWNET).call("unshare(CLONE_NEWNET)")?;
+        Self::current()
+    }
+
+    /// Moves the calling thread into it.
+    pub fn enter(&self) -> Result<(), OsError> {
+        setns(self.0.as_fd(), CloneFlags::CLONE_NEWNET).call("setns(CLONE_NEWNET)")
+    }
+}
+
+impl AsFd for NetNamespace {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Opens ICMP sockets to the namespace's programs, quietens IPv6 (no duplicate address detection,
+/// no router solicitation). Best effort: `/proc/sys` is read-only in many containers.
+pub fn quieten() {
+    // A user namespace maps one group only, and the kernel refuses a range that it cannot map.
+    if fs::write("/proc/sys/net/ipv4/ping_group_range", "0 2147483647").is_err() {
+        let _ = fs::write("/proc/sys/net/ipv4/ping_group_range", "0 0");
+    }
+    for name in ["accept_dad", "accept_ra", "router_solicitations"] {
+        for which in ["all", "default"] {
+            let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{which}/{name}"), "0");
+        }
+    }
+}
+
+/// Switches IPv6 off in the calling thread's network namespace, best effort.
+pub fn disable_ipv6() {
+    for which in ["all", "default"] {
+        let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6"), "1");
+    }
+}

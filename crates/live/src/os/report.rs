@@ -1,0 +1,252 @@
+//! What the keeper and the emulator say to each other: one message a packet of a
+//! `SOCK_SEQPACKET` pair, at most one descriptor with it (unix(7)). Both sides
+//! are the same program, so there is no version and no byte order.
+
+use super::OsError;
+use nix::cmsg_space;
+use nix::errno::Errno;
+use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
+use std::io::{IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// From the keeper.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// The next node's TAP device comes with this.
+    Tap,
+    /// The packet socket of all veth ends comes with this.
+    PacketSocket,
+    /// The index of the next node's veth end.
+    Interface(u32),
+    /// The next of the sockets that were asked for comes with this.
+    Socket,
+    /// All of the above were sent.
+    Ready,
+    /// It could not be done; the keeper is gone.
+    Failed(OsError),
+    /// A job could not be started: `exec` gave this error number.
+    NotStarted {
+        /// Index of the job.
+        job: u32,
+        /// Error number.
+        errno: i32,
+    },
+    /// A job ended: exit status, or 128 and the number of the signal that killed it.
+    Exited {
+        /// Index of the job.
+        job: u32,
+        /// As a shell gives it.
+        status: i32,
+    },
+    /// A job was stopped by a signal.
+    Stopped {
+        /// Index of the job.
+        job: u32,
+    },
+    /// Answer to [`Order::CountDrops`], one a node.
+    Drops {
+        /// Frames that the node's interface had to send and dropped, so far.
+        frames: u32,
+    },
+}
+
+/// To the keeper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Start a job.
+    Start {
+        /// Index of the job.
+        job: u32,
+    },
+    /// Send a signal to the process group of a job.
+    Signal {
+        /// Index of the job.
+        job: u32,
+        /// Signal number.
+        signal: i32,
+    },
+    /// Put a stopped job in the terminal's foreground and let it go on.
+    Resume {
+        /// Index of the job.
+        job: u32,
+    },
+    /// Read every node's drop counter.
+    CountDrops,
+}
+
+/// Kind, two numbers, text.
+type Raw = (u8, u32, i32, String);
+
+impl Report {
+    fn encode(&self) -> Raw {
+        let none = String::new();
+        match self {
+            Self::Tap => (0, 0, 0, none),
+            Self::PacketSocket => (1, 0, 0, none),
+            Self::Interface(index) => (2, *index, 0, none),
+            Self::Socket => (3, 0, 0, none),
+            Self::Ready => (4, 0, 0, none),
+            Self::Failed(error) => (5, 0, error.errno, error.call.clone()),
+            Self::NotStarted { job, errno } => (6, *job, *errno, none),
+            Self::Exited { job, status } => (7, *job, *status, none),
+            Self::Stopped { job } => (8, *job, 0, none),
+            Self::Drops { frames } => (9, *frames, 0, none),
+        }
+    }
+
+    fn decode((kind, a, b, text): Raw) -> Option<Self> {
+        Some(match kind {
+            0 => Self::Tap,
+            1 => Self::PacketSocket,
+            2 => Self::Interface(a),
+            3 => Self::Socket,
+            4 => Self::Ready,
+            5 => Self::Failed(OsError { call: text, errno: b }),
+            6 => Self::NotStarted { job: a, errno: b },
+            7 => Self::Exited { job: a, status: b },
+            8 => Self::Stopped { job: a },
+            9 => Self::Drops { frames: a },
+            _ => return None,
+        })
+    }
+}
+
+impl Order {
+    fn encode(self) -> Raw {
+        match self {
+            Self::Start { job } => (0, job, 0, String::new()),
+            Self::Signal { job, signal } => (1, job, signal, String::new()),
+            Self::Resume { job } => (2, job, 0, String::new()),
+            Self::CountDrops => (3, 0, 0, String::new()),
+        }
+    }
+
+    fn decode((kind, job, signal, _): Raw) -> Option<Self> {
+        Some(match kind {
+            0 => Self::Start { job },
+            1 => Self::Signal { job, signal },
+            2 => Self::Resume { job },
+            3 => Self::CountDrops,
+            _ => return None,
+        })
+    }
+}
+
+/// Sends a report, with a descriptor where it announces one.
+pub fn send_report(
+    to: &impl AsFd,
+    report: &Report,
+    descriptor: Option<&OwnedFd>,
+) -> nix::Result<()> {
+    send(to, report.encode(), descriptor.map(AsRawFd::as_raw_fd))
+}
+
+/// Sends an order.
+pub fn send_order(to: &impl AsFd, order: Order) -> nix::Result<()> {
+    send(to, order.encode(), None)
+}
+
+/// Waits for a report; `None` when the keeper is gone.
+pub fn receive_report(from: &impl AsFd) -> nix::Result<Option<(Report, Option<OwnedFd>)>> {
+    let Some((raw, descriptor)) = receive(from, MsgFlags::empty())? else { return Ok(None) };
+    Ok(Some((Report::decode(raw).ok_or(Errno::EBADMSG)?, descriptor)))
+}
+
+/// A report that waits already: `Err(EAGAIN)` if none does, `None` when the keeper is gone.
+pub fn poll_report(from: &impl AsFd) -> nix::Result<Option<Report>> {
+    let Some((raw, _)) = receive(from, MsgFlags::MSG_DONTWAIT)? else { return Ok(None) };
+    Ok(Some(Report::decode(raw).ok_or(Errno::EBADMSG)?))
+}
+
+/// Waits for an order; `None` when the emulator is gone.
+pub fn receive_order(from: &impl AsFd) -> nix::Result<Option<Order>> {
+    let Some((raw, _)) = receive(from, MsgFlags::empty())? else { return Ok(None) };
+    Ok(Some(Order::decode(raw).ok_or(Errno::EBADMSG)?))
+}
+
+fn send(to: &impl AsFd, (kind, a, b, text): Raw, descriptor: Option<RawFd>) -> nix::Result<()> {
+    let mut bytes = vec![kind];
+    bytes.extend(a.to_ne_bytes());
+    bytes.extend(b.to_ne_bytes());
+    bytes.extend(text.as_bytes());
+    let descriptors: Vec<RawFd> = descriptor.into_iter().collect();
+    let rights = [ControlMessage::ScmRights(&descriptors)];
+    let control = if descriptors.is_empty() { &[][..] } else { &rights[..] };
+    let pieces = [IoSlice::new(&bytes)];
+    let fd = to.as_fd().as_raw_fd();
+    sendmsg::<()>(fd, &pieces, control, MsgFlags::MSG_NOSIGNAL, None).map(drop)
+}
+
+#[expect(unsafe_code, reason = "takes ownership of a descriptor that was sent")]
+fn receive(from: &impl AsFd, flags: MsgFlags) -> nix::Result<Option<(Raw, Option<OwnedFd>)>> {
+    let mut bytes = [0; 4096];
+    let mut control = cmsg_space!([RawFd; 1]);
+    let mut pieces = [IoSliceMut::new(&mut bytes)];
+    let flags = flags | MsgFlags::MSG_CMSG_CLOEXEC;
+    let fd = from.as_fd().as_raw_fd();
+    let message = loop {
+        match recvmsg::<()>(fd, &mut pieces, Some(&mut control), flags) {
+            Err(Errno::EINTR) => {}
+            // The other end is closed with something of ours unread.
+            Err(Errno::ECONNRESET) => return Ok(None),
+            result => break result?,
+        }
+    };
+    let mut descriptor = None;
+    for part in message.cmsgs()? {
+        if let ControlMessageOwned::ScmRights(fds) = part {
+            // SAFETY: the kernel made these descriptors for this message, nobody else has them.
+            descriptor = fds.into_iter().map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }).next();
+        }
+    }
+    let length = message.bytes;
+    let [kind, a0, a1, a2, a3, b0, b1, b2, b3, text @ ..] = &bytes[..length] else {
+        return if length == 0 { Ok(None) } else { Err(Errno::EBADMSG) };
+    };
+    let text = String::from_utf8_lossy(text).into_owned();
+    let a = u32::from_ne_bytes([*a0, *a1, *a2, *a3]);
+    let b = i32::from_ne_bytes([*b0, *b1, *b2, *b3]);
+    Ok(Some(((*kind, a, b, text), descriptor)))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
+mod tests {
+    use super::*;
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+
+    fn pair() -> (OwnedFd, OwnedFd) {
+        let kind = SockType::SeqPacket;
+        socketpair(AddressFamily::Unix, kind, None, SockFlag::SOCK_CLOEXEC).unwrap()
+    }
+
+    #[test]
+    fn reports_and_orders_come_out_as_they_went_in() {
+        let (a, b) = pair();
+        let error = OsError { call: "unshare(CLONE_NEWUSER)".into(), errno: libc::EPERM };
+        for report in [
+            Report::Interface(7),
+            Report::Failed(error),
+            Report::Exited { job: 3, status: 143 },
+            Report::NotStarted { job: 0, errno: libc::ENOENT },
+        ] {
+            send_report(&a, &report, None).unwrap();
+            assert_eq!(receive_report(&b).unwrap().unwrap().0, report);
+        }
+        let order = Order::Signal { job: 1, signal: libc::SIGTERM };
+        send_order(&b, order).unwrap();
+        assert_eq!(receive_order(&a).unwrap(), Some(order));
+        drop(b);
+        assert_eq!(receive_order(&a).unwrap(), None);
+    }
+
+    #[test]
+    fn a_descriptor_comes_along() {
+        let (a, b) = pair();
+        let (sent, other) = pair();
+        send_report(&a, &Report::Tap, Some(&sent)).unwrap();
+        let (_, received) = receive_report(&b).unwrap().unwrap();
+        send_order(&received.unwrap(), Order::CountDrops).unwrap();
+        assert_eq!(receive_order(&other).unwrap(), Some(Order::CountDrops));
+    }
+}

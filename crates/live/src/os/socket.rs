@@ -1,0 +1,85 @@
+//! Socket options that the standard library lacks: congestion control and
+//! TCP_INFO (tcp(7), linux/tcp.h), the type of service (ip(7)).
+
+use lasthop_net::TcpSample;
+use lasthop_units::Duration;
+use nix::errno::Errno;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// Bytes of struct tcp_info up to and with `tcpi_bytes_acked` (Linux 4.1).
+const TCP_INFO_BYTES: usize = 128;
+
+/// Chooses the congestion control of a TCP socket.
+pub fn set_congestion_control(socket: &impl AsFd, name: &str) -> nix::Result<()> {
+    set(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes())
+}
+
+/// The congestion controls that the kernel has loaded, separated by spaces.
+pub fn available_congestion_controls() -> String {
+    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
+        .map(|text| text.trim().to_owned())
+        .unwrap_or_default()
+}
+
+/// Sets the IPv4 type of service byte of what the socket sends.
+pub fn set_type_of_service(socket: &impl AsFd, value: u8) -> nix::Result<()> {
+    set(socket, libc::IPPROTO_IP, libc::IP_TOS, &i32::from(value).to_ne_bytes())
+}
+
+/// Room for what is received and not yet read, in bytes, as far as the kernel allows.
+pub fn set_receive_buffer(socket: &impl AsFd, bytes: i32) -> nix::Result<()> {
+    set(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes.to_ne_bytes())
+}
+
+/// Reads a TCP socket's state.
+#[expect(unsafe_code, reason = "getsockopt into bytes")]
+pub fn tcp_sample(socket: &impl AsFd) -> nix::Result<TcpSample> {
+    let mut info = [0u8; TCP_INFO_BYTES];
+    let mut length = TCP_INFO_BYTES as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    Errno::result(result)?;
+    Ok(parse_tcp_info(&info))
+}
+
+/// struct tcp_info, by the offsets of linux/tcp.h, which only ever grows at its end.
+fn parse_tcp_info(info: &[u8; TCP_INFO_BYTES]) -> TcpSample {
+    let word = |at: usize| u32::from_ne_bytes([info[at], info[at + 1], info[at + 2], info[at + 3]]);
+    let (snd_mss, unacked, sacked, lost, retrans) =
+        (word(16), word(24), word(28), word(32), word(36));
+    // tcp_packets_in_flight() of net/tcp.h.
+    let packets_in_flight = (unacked + retrans).saturating_sub(sacked + lost);
+    let bytes_acked = info[120..128].try_into().expect("eight bytes were taken");
+    let smoothed_rtt = Duration::from_micros(u64::from(word(68)));
+    TcpSample {
+        cwnd_packets: word(80),
+        smoothed_rtt,
+        latest_rtt: smoothed_rtt,
+        retransmissions: u64::from(word(100)),
+        bytes_acked: u64::from_ne_bytes(bytes_acked),
+        bytes_in_flight: u64::from(packets_in_flight) * u64::from(snd_mss),
+    }
+}
+
+#[expect(unsafe_code, reason = "setsockopt from bytes")]
+fn set(socket: &impl AsFd, level: i32, option: i32, value: &[u8]) -> nix::Result<()> {
+    // SAFETY: the kernel reads `value.len()` bytes.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            level,
+            option,
+            value.as_ptr().cast(),
+            value.len() as libc::socklen_t,
+        )
+    };
+    Errno::result(result).map(drop)
+}

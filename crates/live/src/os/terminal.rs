@@ -1,0 +1,57 @@
+//! The terminal's foreground process group (credentials(7), tcsetpgrp(3)): the
+//! command gets it while it runs, as from a shell, so that its keys reach it and
+//! not the emulator.
+
+use nix::fcntl::OFlag;
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, getpgrp, tcgetpgrp, tcsetpgrp};
+use std::os::fd::OwnedFd;
+
+/// A controlling terminal that our process group is in the foreground of.
+#[derive(Debug)]
+pub struct Terminal {
+    tty: OwnedFd,
+}
+
+impl Terminal {
+    /// `None` without a controlling terminal, or in its background.
+    pub fn foreground() -> Option<Self> {
+        let tty = open()?;
+        (tcgetpgrp(&tty).ok()? == getpgrp()).then_some(Self { tty })
+    }
+
+    /// Puts our own process group in the foreground again.
+    pub fn take_back(&self) {
+        give(&self.tty, getpgrp());
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.take_back();
+    }
+}
+
+/// Puts `group`, a process group of our session, in the foreground of the
+/// session's terminal, if there is one.
+pub fn put_in_foreground(group: Pid) {
+    if let Some(tty) = open() {
+        give(&tty, group);
+    }
+}
+
+fn open() -> Option<OwnedFd> {
+    let flags = OFlag::O_RDWR | OFlag::O_CLOEXEC | OFlag::O_NOCTTY;
+    nix::fcntl::open("/dev/tty", flags, Mode::empty()).ok()
+}
+
+fn give(tty: &OwnedFd, group: Pid) {
+    // From the background this stops the caller, unless it blocks the signal.
+    let mut mask = SigSet::empty();
+    mask.add(Signal::SIGTTOU);
+    let mut before = SigSet::empty();
+    let _ = pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&mask), Some(&mut before));
+    let _ = tcsetpgrp(tty, group);
+    let _ = pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&before), None);
+}

@@ -1,0 +1,98 @@
+//! The system layer against the kernel: real devices, real programs.
+
+use super::device::{DeviceChoice, Interface};
+use super::keeper::{Job, Keeper, KeeperOrder, KeeperReport, Node, Plan};
+use super::port::Ports;
+use super::*;
+use lasthop_units::MacAddr;
+use std::ffi::CString;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_refused_user_namespace_says_what_to_do() {
+    let text = OsError::new("unshare(CLONE_NEWUSER)", Errno::EPERM).to_string();
+    assert!(text.starts_with("unshare(CLONE_NEWUSER): Operation not permitted"), "{text}");
+    assert!(text.contains("kernel.apparmor_restrict_unprivileged_userns"), "{text}");
+}
+
+#[test]
+fn other_errors_stay_short() {
+    let text = OsError::new("mount(/proc)", Errno::EPERM).to_string();
+    assert_eq!(text, "mount(/proc): Operation not permitted");
+}
+
+fn plan(device: DeviceChoice, command: &str) -> Plan {
+    let node = |i: u8, name: &str| Node {
+        name: name.into(),
+        interface: Interface {
+            name: "eth0",
+            address: MacAddr::local(u32::from(i)),
+            ipv4: Ipv4Addr::new(10, 77, 0, i + 1),
+            ipv6: Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, u16::from(i) + 1),
+            mtu: 1500,
+        },
+    };
+    let command = ["/bin/sh", "-c", command].map(|a| CString::new(a).unwrap()).to_vec();
+    Plan {
+        nodes: vec![node(0, "left"), node(1, "right")],
+        device,
+        sockets: vec![],
+        jobs: vec![Job {
+            node: 0,
+            command,
+            environment: vec![CString::new("PATH=/usr/bin:/bin:/usr/sbin:/sbin").unwrap()],
+            output: None,
+            foreground: false,
+        }],
+        hosts: "127.0.0.1 localhost\n10.77.0.1 left\n10.77.0.2 right\n".into(),
+        nsswitch: "hosts: files\n".into(),
+    }
+}
+
+/// Runs `command` on a wire without delay and gives its exit status.
+fn run(device: DeviceChoice, command: &str) -> i32 {
+    let (keeper, devices, _) = Keeper::start(&plan(device, command)).unwrap();
+    let mut ports = Ports::new(devices, 1514).unwrap();
+    keeper.order(KeeperOrder::Start { job: 0 }).unwrap();
+    let start = Instant::now();
+    let mut buffer = [0; 2048];
+    while start.elapsed() < Duration::from_secs(10) {
+        for door in 0..ports.doors().len() {
+            while let Some((node, length)) = ports.read(door, &mut buffer) {
+                assert_eq!(ports.write(&[(1 - node, &buffer[..length])]), 0);
+            }
+        }
+        match keeper.report().unwrap() {
+            Some(KeeperReport::Exited { status, .. }) => return status,
+            Some(other) => panic!("{other:?}"),
+            None => std::thread::sleep(Duration::from_micros(100)),
+        }
+    }
+    panic!("{command} takes too long");
+}
+
+/// The kinds of devices that can be made here.
+fn devices() -> Vec<DeviceChoice> {
+    if !super::device::tap_opens() {
+        eprintln!("TAP skipped, because /dev/net/tun does not open");
+        return vec![DeviceChoice::Veth];
+    }
+    vec![DeviceChoice::Tap, DeviceChoice::Veth]
+}
+
+#[test]
+fn programs_see_two_hosts_on_a_wire() {
+    for device in devices() {
+        assert_eq!(run(device, "ping -q -c 2 -i 0.2 right"), 0, "{device:?}");
+        assert_eq!(run(device, "ping -q -c 2 -i 0.2 fd77::2"), 0, "{device:?}");
+        assert_eq!(run(device, "test $(id -u) = 0 && test $(hostname) = left"), 0, "{device:?}");
+    }
+}
+
+#[test]
+fn a_status_is_the_one_a_shell_gives() {
+    let device = DeviceChoice::Automatic;
+    assert_eq!(run(device, "exit 3"), 3);
+    assert_eq!(run(device, "kill -9 $$"), 137);
+}
