@@ -132,6 +132,32 @@ fn codel_works_on_a_wire() {
     assert!(codel < 200.0 && drops > 1000, "{codel} ms, {drops} drops");
 }
 
+/// A driver that wakes the wire only with the next packet sees the same times and drops.
+#[test]
+fn a_late_driver_changes_nothing() {
+    let run = |punctual: bool| {
+        let config = WireConfig {
+            rate: Some(Bitrate::from_mbps(10)),
+            queue: QueueConfig::RFC_8289,
+            ..WireConfig::default()
+        };
+        let mut wire = wire(&config);
+        for n in 0..2000u64 {
+            let now = at(n / 2 * 1_500_000);
+            while punctual && wire.poll_timeout().is_some_and(|(due, _)| due <= now) {
+                let (due, _) = wire.poll_timeout().expect("just seen");
+                wire.handle_timeout(due);
+            }
+            wire.handle_packet(now, Packet::new(n, 1000, now));
+        }
+        let arrivals = drain(&mut wire);
+        (arrivals, core::iter::from_fn(|| wire.poll_drop()).collect::<Vec<_>>())
+    };
+    let punctual = run(true);
+    assert!(punctual.1.len() > 10);
+    assert_eq!(run(false), punctual);
+}
+
 #[test]
 fn losses_are_reported() {
     let loss = Loss::Random(Probability::new(0.3).expect("in range"));
