@@ -2,7 +2,7 @@
 //! of their bits, each aligned from the start of the header.
 
 use super::{Channel, Flags, Mcs, Repr, bit};
-use crate::phy::{DsssRate, OfdmRate, Preamble, Rate};
+use crate::phy::{Preamble, Rate};
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Instant};
 
@@ -14,16 +14,16 @@ impl Repr {
     /// [`Flags::BAD_FCS`].
     pub fn received(at: Instant, rate: Rate, channel: Channel, signal: Dbm) -> Self {
         let mut flags = Flags::FCS_AT_END;
+        // At most 108: the fastest rate without MCS is 54 Mb/s.
+        let legacy = (rate.bitrate().as_bps() / 500_000) as u8;
         let (rate_500kbps, mcs, modulation) = match rate {
-            Rate::Dsss { rate, preamble } => {
+            Rate::Dsss { preamble, .. } => {
                 if preamble == Preamble::Short {
                     flags |= Flags::SHORT_PREAMBLE;
                 }
-                (Some(dsss_500kbps(rate)), None, Channel::CCK)
+                (Some(legacy), None, Channel::CCK)
             }
-            Rate::Ofdm(rate) | Rate::ErpOfdm(rate) => {
-                (Some(ofdm_500kbps(rate)), None, Channel::OFDM)
-            }
+            Rate::Ofdm(_) | Rate::ErpOfdm(_) => (Some(legacy), None, Channel::OFDM),
             Rate::Ht { mcs, width, guard_interval } => {
                 (None, Some(Mcs::ht_mixed(mcs, width, guard_interval)), Channel::OFDM)
             }
@@ -132,25 +132,3 @@ impl Repr {
 const VERSION: u8 = 0;
 /// Version, pad, length, presence word.
 const HEADER_LEN: usize = 8;
-
-const fn dsss_500kbps(rate: DsssRate) -> u8 {
-    match rate {
-        DsssRate::Mbps1 => 2,
-        DsssRate::Mbps2 => 4,
-        DsssRate::Mbps5_5 => 11,
-        DsssRate::Mbps11 => 22,
-    }
-}
-
-const fn ofdm_500kbps(rate: OfdmRate) -> u8 {
-    match rate {
-        OfdmRate::Mbps6 => 12,
-        OfdmRate::Mbps9 => 18,
-        OfdmRate::Mbps12 => 24,
-        OfdmRate::Mbps18 => 36,
-        OfdmRate::Mbps24 => 48,
-        OfdmRate::Mbps36 => 72,
-        OfdmRate::Mbps48 => 96,
-        OfdmRate::Mbps54 => 108,
-    }
-}
