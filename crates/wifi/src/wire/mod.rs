@@ -19,6 +19,37 @@
 //! | [`action`], [`elements`] | inside management frames | 9.4, 9.6 |
 //! | [`amsdu`], [`llc`] | inside data frames | 9.3.2.2, 5.1.4 |
 //!
+//! A Block Ack as a monitor interface hands it up, written and read:
+//!
+//! ```
+//! use lasthop_units::{Dbm, Instant, MacAddr, SeqNo12};
+//! use lasthop_wifi::phy::{Band, OfdmRate, Rate};
+//! use lasthop_wifi::wire::{Flags, control, frame, radiotap};
+//!
+//! let channel = radiotap::Channel::from_number(Band::Ghz5, 36);
+//! let rate = Rate::Ofdm(OfdmRate::Mbps24);
+//! let header = radiotap::Repr::received(Instant::default(), rate, channel, Dbm(-48.0));
+//! let block_ack = frame::Repr::Control(control::Repr {
+//!     flags: Flags::default(),
+//!     duration_id: 0,
+//!     receiver: MacAddr::local(1),
+//!     body: control::Body::BlockAck {
+//!         transmitter: MacAddr::local(2),
+//!         ack: control::BlockAck::compressed(0, SeqNo12::new(100), 0b1011),
+//!     },
+//! });
+//! let mut captured = Vec::new();
+//! header.emit(&mut captured);
+//! block_ack.emit_mpdu(&mut captured);
+//!
+//! let view = radiotap::View::new(&captured)?;
+//! let layout = radiotap::Repr::parse(&view)?.flags.unwrap_or_default().layout();
+//! let mpdu = frame::View::new(view.frame(), layout)?;
+//! assert_eq!(mpdu.fcs_is_valid(), Some(true));
+//! assert_eq!(frame::Repr::parse(&mpdu)?, block_ack);
+//! # Ok::<(), lasthop_wifi::wire::Error>(())
+//! ```
+//!
 //! Nothing here panics, whatever the bytes. An [`Error`] names layer, field and
 //! byte offset. Not read: protocol version 1 (S1G), encrypted bodies, mesh
 //! control, HT Control beyond skipping it, radiotap TLVs.
