@@ -1,0 +1,22 @@
+//! A PSDU with MPDU delimiters, damaged ones too.
+#![no_main]
+
+use lasthop_wifi::wire::ampdu::{Subframes, Writer};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|psdu: &[u8]| {
+    let mut writer = Writer::new();
+    let mut read = Vec::new();
+    for subframe in Subframes::new(psdu) {
+        match subframe {
+            Ok(subframe) => {
+                writer.push(subframe.mpdu).expect("its length came out of a delimiter");
+                read.push(subframe.mpdu);
+            }
+            Err(error) => assert!(error.offset <= psdu.len()),
+        }
+    }
+    let again = writer.finish();
+    let again: Result<Vec<_>, _> = Subframes::new(&again).map(|s| s.map(|s| s.mpdu)).collect();
+    assert_eq!(again, Ok(read));
+});

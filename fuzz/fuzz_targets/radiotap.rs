@@ -1,0 +1,22 @@
+//! A radiotap header and what is behind it.
+#![no_main]
+
+use lasthop_wifi::wire::radiotap::{Repr, View};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|captured: &[u8]| {
+    let view = match View::new(captured) {
+        Ok(view) => view,
+        Err(error) => return assert!(error.offset <= captured.len()),
+    };
+    assert_eq!(view.header_len() + view.frame().len(), captured.len());
+    match Repr::parse(&view) {
+        Ok(repr) => {
+            let mut again = Vec::new();
+            repr.emit(&mut again);
+            let view = View::new(&again).expect("the header that was just written");
+            assert_eq!(Repr::parse(&view), Ok(repr));
+        }
+        Err(error) => assert!(error.offset <= view.header_len()),
+    }
+});
