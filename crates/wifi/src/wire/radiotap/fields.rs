@@ -100,6 +100,7 @@ impl Mcs {
     const KNOWN_FORMAT: u8 = 0x08;
     const KNOWN_FEC: u8 = 0x10;
     const KNOWN_STBC: u8 = 0x20;
+    const KNOWN_EXTENSION_STREAMS: u8 = 0x40;
     const BANDWIDTH: u8 = 0x03;
     const BANDWIDTH_40: u8 = 1;
     const SHORT_GUARD_INTERVAL: u8 = 0x04;
@@ -107,7 +108,7 @@ impl Mcs {
     const LDPC: u8 = 0x10;
     const STBC_SHIFT: u8 = 5;
 
-    /// HT-mixed with convolutional coding and no STBC.
+    /// HT-mixed with convolutional coding, no STBC and no extension streams.
     pub const fn ht_mixed(index: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Self {
         let bandwidth = match width {
             ChannelWidth::Mhz20 => 0,
@@ -122,7 +123,8 @@ impl Mcs {
             | Self::KNOWN_GUARD_INTERVAL
             | Self::KNOWN_FORMAT
             | Self::KNOWN_FEC
-            | Self::KNOWN_STBC;
+            | Self::KNOWN_STBC
+            | Self::KNOWN_EXTENSION_STREAMS;
         Self { known, flags: bandwidth | short, index }
     }
 
