@@ -5,6 +5,8 @@
 //! |---|---|
 //! | the summary of a run | [`RunDocument`] (`run.json`, `--json`) |
 //! | the summary of several runs | [`RunSet`] |
+//! | events and series over time | `events.parquet`, `series.parquet` ([`Files`]) |
+//! | the air, and what each node saw | `air.pcapng`, `node-NAME.pcapng` |
 //! | the files of a run, whole or not at all | [`OutputDir`] |
 //! | what happens now | [`Snapshot`], for a live view |
 //!
@@ -12,20 +14,29 @@
 
 #![forbid(unsafe_code)]
 
+mod air;
 mod document;
+mod ethernet;
+mod events;
+mod files;
 mod histogram;
 mod names;
 mod output;
+mod pcapng;
 mod recorder;
 mod run_set;
+mod series;
 mod snapshot;
 mod summary;
+mod table;
 mod tally;
 
+pub use air::AirInfo;
 pub use document::{
     CountSummary, DelayPartsSummary, EmulationSummary, FlowSummary, LatenessSummary, LinkSummary,
     LossReason, NodeSummary, RateSummary, RunDocument, TimeSummary, WindowSummary, run_schema,
 };
+pub use files::{Files, NodeFrames};
 pub use histogram::Histogram;
 pub use names::{FlowKind, FlowName, Names, NodeName};
 pub use output::{OutputDir, OutputError, PartFile};

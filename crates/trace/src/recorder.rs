@@ -8,8 +8,10 @@
 //! and in the round-trip times.
 
 use crate::document::LossReason;
+use crate::files::{Files, Writers};
 use crate::histogram::Histogram;
 use crate::names::Names;
+use crate::output::{OutputDir, OutputError};
 use crate::snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 use crate::tally::{FlowTally, LinkTally, NodeTally};
 use lasthop_net::{FrameDirection, NodeId, Sink, TcpSample};
@@ -44,6 +46,7 @@ pub struct Recorder {
     next_tick: Instant,
     totals: Vec<FlowTotals>,
     snapshot: Snapshot,
+    pub(crate) writers: Option<Box<Writers>>,
 }
 
 /// A flow's counts at the last tick.
@@ -75,9 +78,33 @@ impl Recorder {
             next_tick: Instant::ZERO + recording.interval,
             totals: vec![FlowTotals::default(); names.flows.len()],
             snapshot: Snapshot::default(),
+            writers: None,
             names,
             recording,
         }
+    }
+
+    /// A recorder that also writes files, into `directory`.
+    ///
+    /// # Errors
+    /// If a file cannot be made.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub fn with_files(
+        names: Names,
+        recording: Recording,
+        files: &Files,
+        directory: &mut OutputDir,
+    ) -> Result<Self, OutputError> {
+        let writers = Box::new(Writers::new(files, &names, directory)?);
+        Ok(Self { writers: Some(writers), ..Self::new(names, recording) })
+    }
+
+    /// A file could not be written, and [`finish`](Self::finish) will say so: a
+    /// long run may as well stop.
+    pub fn failed(&self) -> bool {
+        self.writers.as_ref().is_some_and(|writers| writers.failed())
     }
 
     /// What the flows, nodes and stations are called.
@@ -133,6 +160,14 @@ impl Recorder {
                 *link = LinkTally::new(rate);
             }
         }
+        if let Some(writers) = &mut self.writers {
+            writers.interval(&self.snapshot, &self.names);
+        }
+    }
+
+    /// Closes the intervals up to the end of the run.
+    pub(crate) fn close_until(&mut self, end: Instant) {
+        self.advance(end);
     }
 
     /// The tally of the flow that `packet` is a forward packet of.
@@ -160,6 +195,7 @@ impl Recorder {
 impl Sink for Recorder {
     fn wants_events(&self) -> bool {
         self.recording.watch_air
+            || self.writers.as_ref().is_some_and(|writers| writers.want_events())
     }
 
     fn sent(&mut self, now: Instant, packet: &Packet) {
@@ -167,40 +203,58 @@ impl Sink for Recorder {
         if let Some(flow) = self.forward(packet) {
             flow.sent += 1;
         }
+        if let Some(writers) = &mut self.writers {
+            writers.sent(now, packet, &self.names);
+        }
     }
 
-    fn arrived(&mut self, now: Instant, _node: NodeId, packet: &Packet) {
+    fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet) {
         self.advance(now);
         if let Some(flow) = self.forward(packet) {
             flow.arrived(now, packet);
         }
+        if let Some(writers) = &mut self.writers {
+            writers.arrived(now, node, packet, &self.names);
+        }
     }
 
-    fn dropped(&mut self, now: Instant, _node: NodeId, packet: &Packet, reason: DropReason) {
+    fn dropped(&mut self, now: Instant, node: NodeId, packet: &Packet, reason: DropReason) {
         self.advance(now);
         if let Some(flow) = self.forward(packet) {
             flow.losses[LossReason::from(reason).index()] += 1;
         }
+        if let Some(writers) = &mut self.writers {
+            writers.lost(now, node, packet, reason);
+        }
     }
 
-    fn event(&mut self, event: &Event, _payload: &dyn Fn(u64) -> Option<Vec<u8>>) {
+    fn event(&mut self, event: &Event, payload: &dyn Fn(u64) -> Option<Vec<u8>>) {
         if let Event::Ppdu(ppdu) = event {
             self.advance(ppdu.end);
             self.ppdu(ppdu);
         }
-    }
-
-    fn round_trip(&mut self, now: Instant, flow: FlowId, rtt: Duration) {
-        self.advance(now);
-        if let Some(flow) = self.flows.get_mut(usize::from(flow.0)) {
-            flow.round_trip(now, rtt);
+        if let Some(writers) = &mut self.writers {
+            writers.event(event, payload, &self.names);
         }
     }
 
-    fn tcp(&mut self, now: Instant, flow: FlowId, sample: &TcpSample) {
+    fn round_trip(&mut self, now: Instant, id: FlowId, rtt: Duration) {
         self.advance(now);
-        if let Some(flow) = self.flows.get_mut(usize::from(flow.0)) {
+        if let Some(flow) = self.flows.get_mut(usize::from(id.0)) {
+            flow.round_trip(now, rtt);
+        }
+        if let Some(writers) = &mut self.writers {
+            writers.round_trip(now, id, rtt);
+        }
+    }
+
+    fn tcp(&mut self, now: Instant, id: FlowId, sample: &TcpSample) {
+        self.advance(now);
+        if let Some(flow) = self.flows.get_mut(usize::from(id.0)) {
             flow.tcp(now, sample);
+        }
+        if let Some(writers) = &mut self.writers {
+            writers.tcp(now, id, sample);
         }
     }
 
@@ -211,8 +265,11 @@ impl Sink for Recorder {
         }
     }
 
-    fn frame(&mut self, now: Instant, _node: NodeId, _direction: FrameDirection, _bytes: &[u8]) {
+    fn frame(&mut self, now: Instant, node: NodeId, direction: FrameDirection, bytes: &[u8]) {
         self.advance(now);
+        if let Some(writers) = &mut self.writers {
+            writers.frame(now, node, direction, bytes);
+        }
     }
 
     fn lateness(&mut self, now: Instant, late: Duration) {

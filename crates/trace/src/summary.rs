@@ -39,11 +39,13 @@ impl Recorder {
     /// # Errors
     /// If a file could not be written, now or earlier.
     pub fn finish(
-        self,
+        mut self,
         info: &RunInfo,
         stations: &[(String, StationStats)],
         links: &[(String, String, LinkStats)],
     ) -> Result<RunDocument, OutputError> {
+        self.close_until(Instant::ZERO + info.duration);
+        self.writers.take().map_or(Ok(()), |writers| writers.close())?;
         let flows = self.names.flows.iter().zip(&self.flows);
         Ok(RunDocument {
             scenario: info.scenario.clone(),

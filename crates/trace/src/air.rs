@@ -1,0 +1,412 @@
+//! `air.pcapng`: the air as a monitor interface right beside each transmitter
+//! would have seen it. It decodes every frame, also those that collided or
+//! faded at their receiver (what the receiver got shows in the Acks and Block
+//! Acks that follow, and in `events.parquet`); the signal is that at the
+//! receiver. Every MPDU is one packet behind a radiotap header, in order of the
+//! ends of the PPDUs, which is also the packet's time; TSFT is the first bit of
+//! the PSDU, in microseconds. The subframes of an A-MPDU share a reference
+//! number. MSDUs are real where the driver still has their bytes, else made up
+//! (see `ethernet`).
+
+use crate::ethernet;
+use crate::names::Names;
+use crate::output::{OutputError, PartFile};
+use crate::pcapng::{Capture, LinkType};
+use lasthop_units::{Duration, MacAddr, SeqNo12};
+use lasthop_wifi::event::{Frame, FrameKind, Ppdu};
+use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Rate};
+use lasthop_wifi::wire::action::{self, BlockAckParameters};
+use lasthop_wifi::wire::control::{self, BlockAck, BlockAckRequest};
+use lasthop_wifi::wire::data::{self, Addresses};
+use lasthop_wifi::wire::elements::{self, Elements, HtCapabilities, Tim};
+use lasthop_wifi::wire::management::{self, Beacon};
+use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel};
+use lasthop_wifi::wire::{Flags, QosControl, SequenceControl, amsdu, frame, llc};
+use lasthop_wifi::{AccessCategory, Address, Packet, StationId};
+
+/// What beacons and radiotap headers say of the cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AirInfo {
+    /// Frequency band.
+    pub band: Band,
+    /// Number of the (primary) channel, such as 6 or 36.
+    pub channel: u8,
+    /// Name of the network; cut at 32 bytes.
+    pub ssid: String,
+    /// Time between beacons; what they announce is in units of 1 024 us.
+    pub beacon_interval: Duration,
+    /// Basic rates.
+    pub basic_rates: Vec<Rate>,
+    /// All rates of the access point.
+    pub rates: Vec<Rate>,
+}
+
+/// Writes `air.pcapng`.
+pub(crate) struct AirWriter {
+    capture: Capture,
+    band: Band,
+    channel: Channel,
+    interval_tu: u16,
+    capabilities: u16,
+    elements: Vec<u8>,
+    access_point: Option<StationId>,
+    ampdus: u32,
+    packet: Vec<u8>,
+}
+
+type Payload<'a> = &'a dyn Fn(u64) -> Option<Vec<u8>>;
+
+impl AirWriter {
+    pub(crate) fn new(file: PartFile, info: &AirInfo, names: &Names) -> Result<Self, OutputError> {
+        let short_slots = match info.band {
+            Band::Ghz2_4 => Beacon::SHORT_PREAMBLE | Beacon::SHORT_SLOT_TIME,
+            Band::Ghz5 => 0,
+        };
+        let interval_tu = info.beacon_interval.as_micros() / 1_024;
+        Ok(Self {
+            capture: Capture::new(file, LinkType::Radiotap, "air")?,
+            band: info.band,
+            channel: Channel::from_number(info.band, info.channel),
+            interval_tu: u16::try_from(interval_tu).unwrap_or(u16::MAX),
+            capabilities: Beacon::ESS | short_slots,
+            elements: beacon_elements(info),
+            access_point: names.access_point,
+            ampdus: 0,
+            packet: Vec::new(),
+        })
+    }
+
+    pub(crate) fn close(self) -> Result<(), OutputError> {
+        self.capture.close()
+    }
+
+    /// Writes the MPDUs of one PPDU.
+    pub(crate) fn ppdu(
+        &mut self,
+        ppdu: &Ppdu,
+        payload: Payload<'_>,
+        names: &Names,
+    ) -> Result<(), OutputError> {
+        let psdu_start = ppdu.start + ppdu.rate.preamble_and_header(self.band);
+        let mut header = radiotap::Repr::received(psdu_start, ppdu.rate, self.channel, ppdu.signal);
+        if ppdu.aggregated {
+            self.ampdus = self.ampdus.wrapping_add(1);
+        }
+        let last = ppdu.frames.len().saturating_sub(1);
+        let mut packet = std::mem::take(&mut self.packet);
+        for (index, frame) in ppdu.frames.iter().enumerate() {
+            if ppdu.aggregated {
+                header.ampdu_status = Some(AmpduStatus::new(self.ampdus, index == last));
+            }
+            packet.clear();
+            header.emit(&mut packet);
+            self.frame(ppdu, frame, payload, names, &mut packet);
+            self.capture.packet(ppdu.end, None, &packet)?;
+        }
+        self.packet = packet;
+        Ok(())
+    }
+
+    /// Appends the MPDU with its FCS.
+    fn frame(
+        &self,
+        ppdu: &Ppdu,
+        frame: &Frame,
+        payload: Payload<'_>,
+        names: &Names,
+        out: &mut Vec<u8>,
+    ) {
+        let transmitter = station_address(ppdu.transmitter, names);
+        let receiver = match ppdu.receiver {
+            Address::Station(station) => station_address(station, names),
+            Address::Group => MacAddr::BROADCAST,
+        };
+        let flags = Flags { retry: frame.retry, ..Flags::default() };
+        let link = Link {
+            transmitter,
+            receiver,
+            from_access_point: Some(ppdu.transmitter) == self.access_point,
+            flags,
+            duration_us: frame.duration_us,
+            sequence: frame.sequence,
+        };
+        match frame.kind {
+            FrameKind::Data | FrameKind::QosData { .. } => {
+                link.data(frame, payload, names).emit(out);
+            }
+            FrameKind::Null { power_management } => {
+                link.null(power_management, None).emit_mpdu(out);
+            }
+            FrameKind::QosNull { power_management } => {
+                let qos =
+                    QosControl { tid: AccessCategory::BestEffort.tid(), ..QosControl::default() };
+                link.null(power_management, Some(qos)).emit_mpdu(out);
+            }
+            FrameKind::Ack => link.control(control::Body::Ack).emit_mpdu(out),
+            FrameKind::Cts => link.control(control::Body::Cts).emit_mpdu(out),
+            FrameKind::Rts => link.control(control::Body::Rts { transmitter }).emit_mpdu(out),
+            FrameKind::BlockAck { tid, start, bitmap } => {
+                let ack = BlockAck::compressed(tid, start, bitmap);
+                link.control(control::Body::BlockAck { transmitter, ack }).emit_mpdu(out);
+            }
+            FrameKind::BlockAckRequest { tid, start } => {
+                let request = BlockAckRequest::compressed(tid, start);
+                link.control(control::Body::BlockAckRequest { transmitter, request })
+                    .emit_mpdu(out);
+            }
+            FrameKind::Beacon => {
+                let beacon = Beacon {
+                    timestamp_us: ppdu.start.as_nanos() / 1_000,
+                    interval_tu: self.interval_tu,
+                    capabilities: self.capabilities,
+                    elements: Elements::new(&self.elements),
+                };
+                link.management(management::Body::Beacon(beacon)).emit_mpdu(out);
+            }
+            FrameKind::AddbaRequest { tid, window, start } => {
+                let request = action::Repr::AddbaRequest {
+                    dialog_token: DIALOG_TOKEN,
+                    parameters: parameters(tid, window),
+                    timeout_tu: 0,
+                    start: SequenceControl::new(start),
+                    rest: &[],
+                };
+                link.management(management::Body::Action(request)).emit_mpdu(out);
+            }
+            FrameKind::AddbaResponse { tid, window } => {
+                let response = action::Repr::AddbaResponse {
+                    dialog_token: DIALOG_TOKEN,
+                    status: SUCCESS,
+                    parameters: parameters(tid, window),
+                    timeout_tu: 0,
+                    rest: &[],
+                };
+                link.management(management::Body::Action(response)).emit_mpdu(out);
+            }
+            FrameKind::Delba { tid } => {
+                let delba = action::Repr::Delba {
+                    initiator: true,
+                    tid,
+                    reason: END_OF_BLOCK_ACK,
+                    rest: &[],
+                };
+                link.management(management::Body::Action(delba)).emit_mpdu(out);
+            }
+        }
+    }
+}
+
+/// There is one ADDBA exchange at a time between two stations.
+const DIALOG_TOKEN: u8 = 1;
+/// Status code 0 (IEEE 802.11-2020, 9.4.1.9).
+const SUCCESS: u16 = 0;
+/// Reason code 37, END_BA (9.4.1.7).
+const END_OF_BLOCK_ACK: u16 = 37;
+
+/// What the MAC headers of one MPDU have in common.
+struct Link {
+    transmitter: MacAddr,
+    receiver: MacAddr,
+    from_access_point: bool,
+    flags: Flags,
+    duration_us: u16,
+    sequence: SeqNo12,
+}
+
+/// A data frame whose body is its own.
+struct DataFrame {
+    repr: data::Repr<'static>,
+    body: Vec<u8>,
+}
+
+impl DataFrame {
+    fn emit(&self, out: &mut Vec<u8>) {
+        frame::Repr::Data(data::Repr { body: Some(&self.body), ..self.repr }).emit_mpdu(out);
+    }
+}
+
+impl Link {
+    fn bssid(&self) -> MacAddr {
+        if self.from_access_point { self.transmitter } else { self.receiver }
+    }
+
+    fn addresses(&self, destination: MacAddr, source: MacAddr) -> Addresses {
+        if self.from_access_point {
+            // A group frame has the group as its receiver, whatever the packet says.
+            let destination =
+                if self.receiver.is_multicast() { self.receiver } else { destination };
+            Addresses::FromDs { destination, bssid: self.transmitter, source }
+        } else {
+            Addresses::ToDs { bssid: self.receiver, source, destination }
+        }
+    }
+
+    fn header(&self, addresses: Addresses, qos: Option<QosControl>) -> data::Repr<'static> {
+        data::Repr {
+            flags: self.flags,
+            duration_us: self.duration_us,
+            addresses,
+            sequence_control: SequenceControl::new(self.sequence),
+            qos,
+            ht_control: None,
+            body: None,
+        }
+    }
+
+    fn data(&self, frame: &Frame, payload: Payload<'_>, names: &Names) -> DataFrame {
+        let msdus = || frame.packets.iter().map(|packet| Msdu::of(packet, payload, names));
+        let qos = match frame.kind {
+            FrameKind::QosData { access_category, amsdu } => Some(QosControl {
+                tid: access_category.tid(),
+                amsdu_present: amsdu,
+                ..QosControl::default()
+            }),
+            _ => None,
+        };
+        if qos.is_some_and(|qos| qos.amsdu_present) {
+            let mut writer = amsdu::Writer::new();
+            for Msdu { destination, source, bytes } in msdus() {
+                writer
+                    .push(&amsdu::Subframe { destination, source, msdu: &bytes })
+                    .expect("a packet and its LLC header are shorter than 65 535 bytes");
+            }
+            // 9.3.2.1.2: the third address of an A-MSDU is the BSSID.
+            // Towards a station that makes the transmitter the source, from it the
+            // receiver the destination.
+            let addresses = self.addresses(self.receiver, self.transmitter);
+            return DataFrame { repr: self.header(addresses, qos), body: writer.finish() };
+        }
+        let Msdu { destination, source, bytes } = msdus().next().unwrap_or(Msdu {
+            destination: self.receiver,
+            source: self.transmitter,
+            bytes: Vec::new(),
+        });
+        // Towards a station the first address is the destination: it bridges nothing.
+        let destination = if self.from_access_point { self.receiver } else { destination };
+        let source = if self.from_access_point { source } else { self.transmitter };
+        DataFrame { repr: self.header(self.addresses(destination, source), qos), body: bytes }
+    }
+
+    fn null(&self, power_management: bool, qos: Option<QosControl>) -> frame::Repr<'static> {
+        let header = self.header(self.addresses(self.receiver, self.transmitter), qos);
+        data::Repr { flags: Flags { power_management, ..self.flags }, ..header }.into()
+    }
+
+    fn control<'a>(&self, body: control::Body<'a>) -> frame::Repr<'a> {
+        let duration_id = self.duration_us;
+        control::Repr { flags: self.flags, duration_id, receiver: self.receiver, body }.into()
+    }
+
+    fn management<'a>(&self, body: management::Body<'a>) -> frame::Repr<'a> {
+        management::Repr {
+            flags: self.flags,
+            duration_us: self.duration_us,
+            receiver: self.receiver,
+            transmitter: self.transmitter,
+            bssid: self.bssid(),
+            sequence_control: SequenceControl::new(self.sequence),
+            ht_control: None,
+            body,
+        }
+        .into()
+    }
+}
+
+/// An MSDU with its LLC header.
+struct Msdu {
+    destination: MacAddr,
+    source: MacAddr,
+    bytes: Vec<u8>,
+}
+
+impl Msdu {
+    fn of(packet: &Packet, payload: Payload<'_>, names: &Names) -> Self {
+        let real = payload(packet.tag).filter(|frame| frame.len() >= ethernet::HEADER_BYTES);
+        let frame = real.unwrap_or_else(|| ethernet::frame(packet, names));
+        let address = |at: usize| {
+            let mut octets = [0; 6];
+            octets.copy_from_slice(&frame[at..at + 6]);
+            MacAddr(octets)
+        };
+        let mut bytes = Vec::with_capacity(llc::LEN + frame.len() - ethernet::HEADER_BYTES);
+        llc::Repr::new(u16::from_be_bytes([frame[12], frame[13]])).emit(&mut bytes);
+        bytes.extend_from_slice(&frame[ethernet::HEADER_BYTES..]);
+        Self { destination: address(0), source: address(6), bytes }
+    }
+}
+
+fn parameters(tid: u8, window: u16) -> BlockAckParameters {
+    BlockAckParameters { amsdu: true, immediate: true, tid, buffer_size: window }
+}
+
+fn station_address(station: StationId, names: &Names) -> MacAddr {
+    let node = names.stations.get(station.index());
+    node.and_then(|node| names.nodes.get(node.index())).map_or(MacAddr::default(), |n| n.address)
+}
+
+/// SSID, rates, channel, TIM and HT capabilities, in the order of table 9-32.
+fn beacon_elements(info: &AirInfo) -> Vec<u8> {
+    const SUPPORTED_RATES_MAX: usize = 8;
+    const BASIC: u8 = 0x80;
+    const SSID_BYTES_MAX: usize = 32;
+    let ssid = info.ssid.as_bytes();
+    let ssid = &ssid[..ssid.len().min(SSID_BYTES_MAX)];
+    let rates: Vec<u8> = info
+        .rates
+        .iter()
+        .filter(|rate| !rate.is_ht())
+        .map(|rate| {
+            let half_mbps = (rate.bitrate().as_bps() / 500_000) as u8;
+            if info.basic_rates.contains(rate) { half_mbps | BASIC } else { half_mbps }
+        })
+        .collect();
+    let (supported, extended) = rates.split_at(rates.len().min(SUPPORTED_RATES_MAX));
+    let mut list = vec![elements::Repr::Ssid(ssid), elements::Repr::SupportedRates(supported)];
+    if info.band == Band::Ghz2_4 {
+        list.push(elements::Repr::DsssParameterSet { channel: info.channel });
+    }
+    list.push(elements::Repr::Tim(Tim {
+        dtim_count: 0,
+        dtim_period: 1,
+        group_traffic: false,
+        bitmap_offset: 0,
+        bitmap: &[0],
+    }));
+    if let Some(ht) = ht_capabilities(&info.rates) {
+        list.push(elements::Repr::HtCapabilities(ht));
+    }
+    if !extended.is_empty() {
+        list.push(elements::Repr::ExtendedSupportedRates(extended));
+    }
+    let mut bytes = Vec::new();
+    for element in list {
+        element.emit(&mut bytes).expect("SSID and rates are cut to what fits");
+    }
+    bytes
+}
+
+fn ht_capabilities(rates: &[Rate]) -> Option<HtCapabilities> {
+    let mut capabilities = HtCapabilities {
+        information: HtCapabilities::AMSDU_7935,
+        // 65 535 bytes, no minimum spacing.
+        ampdu_parameters: 3,
+        ..HtCapabilities::default()
+    };
+    let mut any = false;
+    for rate in rates {
+        let Rate::Ht { mcs, width, guard_interval } = *rate else { continue };
+        any = true;
+        capabilities.mcs_set[usize::from(mcs / 8)] |= 1 << (mcs % 8);
+        capabilities.information |= match (width, guard_interval) {
+            (ChannelWidth::Mhz20, GuardInterval::Long) => 0,
+            (ChannelWidth::Mhz20, GuardInterval::Short) => {
+                HtCapabilities::SHORT_GUARD_INTERVAL_20_MHZ
+            }
+            (ChannelWidth::Mhz40, GuardInterval::Long) => HtCapabilities::WIDTH_40_MHZ,
+            (ChannelWidth::Mhz40, GuardInterval::Short) => {
+                HtCapabilities::WIDTH_40_MHZ | HtCapabilities::SHORT_GUARD_INTERVAL_40_MHZ
+            }
+        };
+    }
+    any.then_some(capabilities)
+}

@@ -1,0 +1,412 @@
+//! `events.parquet`: one row for everything that happened, in the order in
+//! which it was reported. The columns are described in `docs/files.md`; a test
+//! compares.
+
+use crate::document::LossReason;
+use crate::names::Names;
+use crate::output::{OutputError, PartFile};
+use crate::table::{Kind, Row, Table, text};
+use lasthop_net::{NodeId, TcpSample};
+use lasthop_units::{Duration, Instant};
+use lasthop_wifi::event::{DropReason, Event, FrameKind, Ppdu};
+use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Preamble, Rate};
+use lasthop_wifi::{Address, FlowId, Packet, StationId};
+use parquet::data_type::ByteArray;
+
+/// Declares the columns: their positions, and the list for the schema.
+macro_rules! columns {
+    ($($index:ident $name:literal $kind:ident),* $(,)?) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        #[derive(Clone, Copy)]
+        enum Position { $($index),* }
+        $(const $index: usize = Position::$index as usize;)*
+        pub(crate) const COLUMNS: &[(&str, Kind)] = &[$(($name, Kind::$kind)),*];
+    };
+}
+pub(crate) use columns;
+
+columns! {
+    AT "at_ns" Int64,
+    KIND "kind" Text,
+    NODE "node" Text,
+    PEER "peer" Text,
+    FLOW "flow" Text,
+    TAG "tag" Int64,
+    BYTES "bytes" Int32,
+    REASON "reason" Text,
+    QUEUE_PACKETS "queue_packets" Int32,
+    FRAME "frame" Text,
+    DURATION "duration_ns" Int64,
+    RATE "rate_kbps" Int64,
+    RATE_NAME "rate" Text,
+    MPDUS "mpdus" Int32,
+    RETRIES "retries" Int32,
+    RECEIVED "received" Int32,
+    SEQUENCE "sequence" Int32,
+    SIGNAL "signal_dbm" Double,
+    COLLIDED "collided" Bool,
+    TID "tid" Int32,
+    RTT "rtt_ns" Int64,
+    CWND "cwnd_packets" Int32,
+    DELAY "delay_ns" Int64,
+    PART_QUEUE "queue_ns" Int64,
+    PART_CONTENTION "contention_ns" Int64,
+    PART_RETRIES "retries_ns" Int64,
+    PART_REORDER "reorder_ns" Int64,
+    PART_AIR "air_ns" Int64,
+    PART_WIRE "wire_ns" Int64,
+}
+
+/// Writes `events.parquet`.
+pub(crate) struct EventsWriter {
+    table: Table,
+    nodes: Vec<ByteArray>,
+    stations: Vec<NodeId>,
+    flows: Vec<ByteArray>,
+    rates: Vec<(Rate, ByteArray)>,
+    words: Words,
+}
+
+/// The texts that do not depend on the run, made once.
+struct Words {
+    sent: ByteArray,
+    arrived: ByteArray,
+    lost: ByteArray,
+    queued: ByteArray,
+    dropped: ByteArray,
+    delivered: ByteArray,
+    ppdu: ByteArray,
+    block_ack_established: ByteArray,
+    block_ack_ended: ByteArray,
+    rate_changed: ByteArray,
+    round_trip: ByteArray,
+    tcp: ByteArray,
+    group: ByteArray,
+    unknown: ByteArray,
+    reasons: [ByteArray; LossReason::ALL.len()],
+    frames: Vec<(&'static str, ByteArray)>,
+}
+
+impl EventsWriter {
+    pub(crate) fn new(file: PartFile, names: &Names) -> Result<Self, OutputError> {
+        Ok(Self {
+            table: Table::new(file, COLUMNS, &[("lasthop.schema", "events 1".into())])?,
+            nodes: names.nodes.iter().map(|node| text(&node.name)).collect(),
+            stations: names.stations.clone(),
+            flows: names.flows.iter().map(|flow| text(&flow.name)).collect(),
+            rates: Vec::new(),
+            words: Words::new(),
+        })
+    }
+
+    pub(crate) fn close(self) -> Result<(), OutputError> {
+        self.table.close()
+    }
+
+    pub(crate) fn sent(&mut self, now: Instant, packet: &Packet) -> Result<(), OutputError> {
+        let mut row = self.table.row();
+        row.int64(AT, now.as_nanos()).text(KIND, &self.words.sent);
+        row.text(NODE, name(&self.nodes, packet.source, &self.words));
+        row.text(PEER, name(&self.nodes, packet.destination, &self.words));
+        packet_columns(&mut row, packet, &self.flows);
+        self.table.flush_if_full()
+    }
+
+    pub(crate) fn arrived(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        packet: &Packet,
+    ) -> Result<(), OutputError> {
+        let mut row = self.table.row();
+        row.int64(AT, now.as_nanos()).text(KIND, &self.words.arrived);
+        row.text(NODE, name(&self.nodes, node.0, &self.words));
+        row.text(PEER, name(&self.nodes, packet.source, &self.words));
+        packet_columns(&mut row, packet, &self.flows);
+        delay_columns(&mut row, now, packet);
+        self.table.flush_if_full()
+    }
+
+    pub(crate) fn lost(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        packet: &Packet,
+        reason: DropReason,
+    ) -> Result<(), OutputError> {
+        let mut row = self.table.row();
+        row.int64(AT, now.as_nanos()).text(KIND, &self.words.lost);
+        row.text(NODE, name(&self.nodes, node.0, &self.words));
+        row.text(REASON, &self.words.reasons[LossReason::from(reason).index()]);
+        packet_columns(&mut row, packet, &self.flows);
+        self.table.flush_if_full()
+    }
+
+    pub(crate) fn round_trip(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        rtt: Duration,
+    ) -> Result<(), OutputError> {
+        let mut row = self.table.row();
+        row.int64(AT, now.as_nanos()).text(KIND, &self.words.round_trip);
+        flow_column(&mut row, flow, &self.flows);
+        row.int64(RTT, rtt.as_nanos());
+        self.table.flush_if_full()
+    }
+
+    pub(crate) fn tcp(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        sample: &TcpSample,
+    ) -> Result<(), OutputError> {
+        let mut row = self.table.row();
+        row.int64(AT, now.as_nanos()).text(KIND, &self.words.tcp);
+        flow_column(&mut row, flow, &self.flows);
+        row.int64(RTT, sample.latest_rtt.as_nanos()).int32(CWND, int(sample.cwnd_packets));
+        self.table.flush_if_full()
+    }
+
+    pub(crate) fn event(&mut self, event: &Event) -> Result<(), OutputError> {
+        match event {
+            Event::Queued { at, station, packet, queue_packets } => {
+                let mut row = self.table.row();
+                row.int64(AT, at.as_nanos()).text(KIND, &self.words.queued);
+                row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
+                row.int32(QUEUE_PACKETS, int(*queue_packets));
+                packet_columns(&mut row, packet, &self.flows);
+            }
+            Event::Dropped { at, station, packet, reason } => {
+                let mut row = self.table.row();
+                row.int64(AT, at.as_nanos()).text(KIND, &self.words.dropped);
+                row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
+                row.text(REASON, &self.words.reasons[LossReason::from(*reason).index()]);
+                packet_columns(&mut row, packet, &self.flows);
+            }
+            Event::Delivered { at, station, packet } => {
+                let mut row = self.table.row();
+                row.int64(AT, at.as_nanos()).text(KIND, &self.words.delivered);
+                row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
+                packet_columns(&mut row, packet, &self.flows);
+                delay_columns(&mut row, *at, packet);
+            }
+            Event::Ppdu(ppdu) => self.ppdu(ppdu),
+            Event::BlockAckAgreement { at, originator, recipient, tid, established } => {
+                let kind = match established {
+                    true => &self.words.block_ack_established,
+                    false => &self.words.block_ack_ended,
+                };
+                let mut row = self.table.row();
+                row.int64(AT, at.as_nanos()).text(KIND, kind).int32(TID, i32::from(*tid));
+                row.text(NODE, station_name(&self.nodes, &self.stations, *originator, &self.words));
+                row.text(PEER, station_name(&self.nodes, &self.stations, *recipient, &self.words));
+            }
+            Event::RateChanged { at, station, peer, rate } => {
+                let index = self.rate(*rate);
+                let mut row = self.table.row();
+                row.int64(AT, at.as_nanos()).text(KIND, &self.words.rate_changed);
+                row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
+                row.text(PEER, station_name(&self.nodes, &self.stations, *peer, &self.words));
+                row.int64(RATE, rate.bitrate().as_bps() / 1_000);
+                row.text(RATE_NAME, &self.rates[index].1);
+            }
+        }
+        self.table.flush_if_full()
+    }
+
+    fn ppdu(&mut self, ppdu: &Ppdu) {
+        let rate = self.rate(ppdu.rate);
+        let frames = &ppdu.frames;
+        let mut row = self.table.row();
+        row.int64(AT, ppdu.start.as_nanos()).text(KIND, &self.words.ppdu);
+        row.int64(DURATION, ppdu.end.saturating_since(ppdu.start).as_nanos());
+        row.text(NODE, station_name(&self.nodes, &self.stations, ppdu.transmitter, &self.words));
+        row.text(
+            PEER,
+            match ppdu.receiver {
+                Address::Station(receiver) => {
+                    station_name(&self.nodes, &self.stations, receiver, &self.words)
+                }
+                Address::Group => &self.words.group,
+            },
+        );
+        row.int32(BYTES, int(ppdu.psdu_bytes));
+        row.int64(RATE, ppdu.rate.bitrate().as_bps() / 1_000).text(RATE_NAME, &self.rates[rate].1);
+        row.int32(MPDUS, frames.len() as i32);
+        row.int32(RETRIES, frames.iter().filter(|frame| frame.retry).count() as i32);
+        row.int32(RECEIVED, frames.iter().filter(|frame| frame.received).count() as i32);
+        row.double(SIGNAL, ppdu.signal.0).bool(COLLIDED, ppdu.collided);
+        let Some(first) = frames.first() else { return };
+        row.text(FRAME, self.words.frame(frame_name(first.kind)));
+        if has_sequence(first.kind) {
+            row.int32(SEQUENCE, i32::from(first.sequence.as_u16()));
+        }
+        if let Some(tid) = frame_tid(first.kind) {
+            row.int32(TID, i32::from(tid));
+        }
+        if let Some(packet) = first.packets.first() {
+            flow_column(&mut row, packet.flow, &self.flows);
+        }
+    }
+
+    /// Where the rate's name is.
+    fn rate(&mut self, rate: Rate) -> usize {
+        self.rates.iter().position(|(known, _)| *known == rate).unwrap_or_else(|| {
+            self.rates.push((rate, text(&rate_name(rate))));
+            self.rates.len() - 1
+        })
+    }
+}
+
+impl Words {
+    fn new() -> Self {
+        Self {
+            sent: text("sent"),
+            arrived: text("arrived"),
+            lost: text("lost"),
+            queued: text("queued"),
+            dropped: text("dropped"),
+            delivered: text("delivered"),
+            ppdu: text("ppdu"),
+            block_ack_established: text("block_ack_established"),
+            block_ack_ended: text("block_ack_ended"),
+            rate_changed: text("rate_changed"),
+            round_trip: text("round_trip"),
+            tcp: text("tcp"),
+            group: text("*"),
+            unknown: text("?"),
+            reasons: LossReason::ALL.map(|reason| text(reason.as_str())),
+            frames: FRAME_NAMES.iter().map(|&name| (name, text(name))).collect(),
+        }
+    }
+
+    fn frame(&self, name: &'static str) -> &ByteArray {
+        self.frames.iter().find(|(known, _)| *known == name).map_or(&self.unknown, |(_, word)| word)
+    }
+}
+
+/// A node's name; `*` for all of them, `?` for an index that is none.
+fn name<'a>(nodes: &'a [ByteArray], node: u16, words: &'a Words) -> &'a ByteArray {
+    match node {
+        Packet::EVERYWHERE => &words.group,
+        node => nodes.get(usize::from(node)).unwrap_or(&words.unknown),
+    }
+}
+
+fn station_name<'a>(
+    nodes: &'a [ByteArray],
+    stations: &[NodeId],
+    station: StationId,
+    words: &'a Words,
+) -> &'a ByteArray {
+    match stations.get(station.index()) {
+        Some(node) => name(nodes, node.0, words),
+        None => &words.unknown,
+    }
+}
+
+fn packet_columns(row: &mut Row<'_>, packet: &Packet, flows: &[ByteArray]) {
+    flow_column(row, packet.flow, flows);
+    row.int64(TAG, packet.tag).int32(BYTES, i32::from(packet.bytes));
+}
+
+fn flow_column(row: &mut Row<'_>, flow: FlowId, flows: &[ByteArray]) {
+    if let Some(flow) = flows.get(usize::from(flow.0)) {
+        row.text(FLOW, flow);
+    }
+}
+
+fn delay_columns(row: &mut Row<'_>, now: Instant, packet: &Packet) {
+    row.int64(DELAY, now.saturating_since(packet.created).as_nanos());
+    row.int64(PART_QUEUE, packet.parts.queue.as_nanos());
+    row.int64(PART_CONTENTION, packet.parts.contention.as_nanos());
+    row.int64(PART_RETRIES, packet.parts.retries.as_nanos());
+    row.int64(PART_REORDER, packet.parts.reorder.as_nanos());
+    row.int64(PART_AIR, packet.parts.air.as_nanos());
+    row.int64(PART_WIRE, packet.parts.wire.as_nanos());
+}
+
+/// Queues and aggregates stay far below 2^31.
+fn int(count: u32) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}
+
+const FRAME_NAMES: [&str; 13] = [
+    "data",
+    "qos_data",
+    "null",
+    "qos_null",
+    "ack",
+    "block_ack",
+    "block_ack_request",
+    "rts",
+    "cts",
+    "beacon",
+    "addba_request",
+    "addba_response",
+    "delba",
+];
+
+fn frame_name(kind: FrameKind) -> &'static str {
+    match kind {
+        FrameKind::Data => "data",
+        FrameKind::QosData { .. } => "qos_data",
+        FrameKind::Null { .. } => "null",
+        FrameKind::QosNull { .. } => "qos_null",
+        FrameKind::Ack => "ack",
+        FrameKind::BlockAck { .. } => "block_ack",
+        FrameKind::BlockAckRequest { .. } => "block_ack_request",
+        FrameKind::Rts => "rts",
+        FrameKind::Cts => "cts",
+        FrameKind::Beacon => "beacon",
+        FrameKind::AddbaRequest { .. } => "addba_request",
+        FrameKind::AddbaResponse { .. } => "addba_response",
+        FrameKind::Delba { .. } => "delba",
+    }
+}
+
+fn frame_tid(kind: FrameKind) -> Option<u8> {
+    match kind {
+        FrameKind::QosData { access_category, .. } => Some(access_category.tid()),
+        FrameKind::BlockAck { tid, .. }
+        | FrameKind::BlockAckRequest { tid, .. }
+        | FrameKind::AddbaRequest { tid, .. }
+        | FrameKind::AddbaResponse { tid, .. }
+        | FrameKind::Delba { tid } => Some(tid),
+        _ => None,
+    }
+}
+
+fn has_sequence(kind: FrameKind) -> bool {
+    !matches!(
+        kind,
+        FrameKind::Ack
+            | FrameKind::BlockAck { .. }
+            | FrameKind::BlockAckRequest { .. }
+            | FrameKind::Rts
+            | FrameKind::Cts
+    )
+}
+
+/// Such as `HT MCS 7 20MHz 800ns`, `OFDM 24Mb/s`, `DSSS 11Mb/s long`.
+fn rate_name(rate: Rate) -> String {
+    let bitrate = rate.bitrate();
+    match rate {
+        Rate::Dsss { preamble: Preamble::Long, .. } => format!("DSSS {bitrate} long"),
+        Rate::Dsss { preamble: Preamble::Short, .. } => format!("DSSS {bitrate} short"),
+        Rate::Ofdm(_) => format!("OFDM {bitrate}"),
+        Rate::ErpOfdm(_) => format!("ERP-OFDM {bitrate}"),
+        Rate::Ht { mcs, width, guard_interval } => {
+            let width = match width {
+                ChannelWidth::Mhz20 => "20MHz",
+                ChannelWidth::Mhz40 => "40MHz",
+            };
+            let guard_interval = match guard_interval {
+                GuardInterval::Long => "800ns",
+                GuardInterval::Short => "400ns",
+            };
+            format!("HT MCS {mcs} {width} {guard_interval}")
+        }
+    }
+}

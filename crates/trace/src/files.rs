@@ -1,0 +1,213 @@
+//! The files that grow with a run, and who gets told what. After the first
+//! error nothing more is written; the error is kept for the end.
+
+use crate::air::{AirInfo, AirWriter};
+use crate::ethernet;
+use crate::events::EventsWriter;
+use crate::names::Names;
+use crate::output::{OutputDir, OutputError};
+use crate::pcapng::{Capture, LinkType};
+use crate::series::SeriesWriter;
+use crate::snapshot::Snapshot;
+use lasthop_net::{FrameDirection, NodeId, TcpSample};
+use lasthop_units::{Duration, Instant};
+use lasthop_wifi::event::{DropReason, Event};
+use lasthop_wifi::{FlowId, Packet};
+
+/// Which files a recorder writes.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Files {
+    /// `events.parquet`.
+    pub events: bool,
+    /// `series.parquet`.
+    pub series: bool,
+    /// `air.pcapng`, of a cell with these properties.
+    pub air: Option<AirInfo>,
+    /// `node-NAME.pcapng` of every node.
+    pub nodes: Option<NodeFrames>,
+}
+
+/// Where the frames in a node's capture come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeFrames {
+    /// They are real ([`Sink::frame`](lasthop_net::Sink::frame)): emulation.
+    Real,
+    /// They are made up for the packets that the node sent and that arrived there: simulation.
+    MadeUp,
+}
+
+/// The files while they are written.
+pub(crate) struct Writers {
+    events: Option<EventsWriter>,
+    series: Option<SeriesWriter>,
+    air: Option<AirWriter>,
+    nodes: Vec<Capture>,
+    made_up: bool,
+    error: Option<OutputError>,
+}
+
+impl Writers {
+    pub(crate) fn new(
+        files: &Files,
+        names: &Names,
+        directory: &mut OutputDir,
+    ) -> Result<Self, OutputError> {
+        let mut writers = Self {
+            events: None,
+            series: None,
+            air: None,
+            nodes: Vec::new(),
+            made_up: files.nodes == Some(NodeFrames::MadeUp),
+            error: None,
+        };
+        if files.events {
+            writers.events = Some(EventsWriter::new(directory.file("events.parquet")?, names)?);
+        }
+        if files.series {
+            writers.series = Some(SeriesWriter::new(directory.file("series.parquet")?, names)?);
+        }
+        if let Some(info) = &files.air {
+            writers.air = Some(AirWriter::new(directory.file("air.pcapng")?, info, names)?);
+        }
+        if files.nodes.is_some() {
+            for node in &names.nodes {
+                let file = directory.file(&file_name(&node.name))?;
+                writers.nodes.push(Capture::new(file, LinkType::Ethernet, &node.name)?);
+            }
+        }
+        Ok(writers)
+    }
+
+    /// Some file is made of the cell's events.
+    pub(crate) fn want_events(&self) -> bool {
+        self.events.is_some() || self.series.is_some() || self.air.is_some()
+    }
+
+    /// Something could not be written.
+    pub(crate) fn failed(&self) -> bool {
+        self.error.is_some()
+    }
+
+    pub(crate) fn close(self) -> Result<(), OutputError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        self.events.map_or(Ok(()), EventsWriter::close)?;
+        self.series.map_or(Ok(()), SeriesWriter::close)?;
+        self.air.map_or(Ok(()), AirWriter::close)?;
+        self.nodes.into_iter().try_for_each(Capture::close)
+    }
+
+    pub(crate) fn sent(&mut self, now: Instant, packet: &Packet, names: &Names) {
+        self.attempt(|files| {
+            if let Some(events) = &mut files.events {
+                events.sent(now, packet)?;
+            }
+            let node = NodeId(packet.source);
+            files.make_up(now, node, FrameDirection::Sent, packet, names)
+        });
+    }
+
+    pub(crate) fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet, names: &Names) {
+        self.attempt(|files| {
+            if let Some(events) = &mut files.events {
+                events.arrived(now, node, packet)?;
+            }
+            files.make_up(now, node, FrameDirection::Received, packet, names)
+        });
+    }
+
+    pub(crate) fn lost(&mut self, now: Instant, node: NodeId, packet: &Packet, reason: DropReason) {
+        self.attempt(|files| match &mut files.events {
+            Some(events) => events.lost(now, node, packet, reason),
+            None => Ok(()),
+        });
+    }
+
+    pub(crate) fn event(
+        &mut self,
+        event: &Event,
+        payload: &dyn Fn(u64) -> Option<Vec<u8>>,
+        names: &Names,
+    ) {
+        self.attempt(|files| {
+            if let Some(events) = &mut files.events {
+                events.event(event)?;
+            }
+            match (&mut files.air, event) {
+                (Some(air), Event::Ppdu(ppdu)) => air.ppdu(ppdu, payload, names),
+                _ => Ok(()),
+            }
+        });
+    }
+
+    pub(crate) fn round_trip(&mut self, now: Instant, flow: FlowId, rtt: Duration) {
+        self.attempt(|files| match &mut files.events {
+            Some(events) => events.round_trip(now, flow, rtt),
+            None => Ok(()),
+        });
+    }
+
+    pub(crate) fn tcp(&mut self, now: Instant, flow: FlowId, sample: &TcpSample) {
+        self.attempt(|files| match &mut files.events {
+            Some(events) => events.tcp(now, flow, sample),
+            None => Ok(()),
+        });
+    }
+
+    pub(crate) fn frame(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        direction: FrameDirection,
+        bytes: &[u8],
+    ) {
+        self.attempt(|files| match files.nodes.get_mut(node.index()) {
+            Some(capture) if !files.made_up => capture.packet(now, Some(direction), bytes),
+            _ => Ok(()),
+        });
+    }
+
+    pub(crate) fn interval(&mut self, snapshot: &Snapshot, names: &Names) {
+        self.attempt(|files| match &mut files.series {
+            Some(series) => series.interval(snapshot, names),
+            None => Ok(()),
+        });
+    }
+
+    fn make_up(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        direction: FrameDirection,
+        packet: &Packet,
+        names: &Names,
+    ) -> Result<(), OutputError> {
+        match self.nodes.get_mut(node.index()) {
+            Some(capture) if self.made_up => {
+                capture.packet(now, Some(direction), &ethernet::frame(packet, names))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn attempt(&mut self, write: impl FnOnce(&mut Self) -> Result<(), OutputError>) {
+        if self.error.is_none()
+            && let Err(error) = write(self)
+        {
+            self.error = Some(error);
+        }
+    }
+}
+
+impl std::fmt::Debug for Writers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writers").field("error", &self.error).finish_non_exhaustive()
+    }
+}
+
+/// `node-NAME.pcapng`; what is no letter, digit, `-`, `_` or `.` becomes `_`.
+fn file_name(node: &str) -> String {
+    let safe = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    format!("node-{}.pcapng", node.chars().map(safe).collect::<String>())
+}

@@ -1,0 +1,146 @@
+//! pcapng files (draft-ietf-opsawg-pcapng): a Section Header, one Interface
+//! Description, then Enhanced Packet blocks, little-endian, with timestamps in
+//! nanoseconds from the start of the run. No name resolution, no statistics.
+
+use crate::output::{OutputError, PartFile};
+use lasthop_net::FrameDirection;
+use lasthop_units::Instant;
+use std::io::{self, BufWriter, Write};
+
+/// Link-layer header types (tcpdump.org/linktypes.html).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LinkType {
+    /// Ethernet without FCS.
+    Ethernet = 1,
+    /// Radiotap, then an 802.11 frame.
+    Radiotap = 127,
+}
+
+/// A capture file on its way.
+pub(crate) struct Capture {
+    file: BufWriter<PartFile>,
+    block: Vec<u8>,
+}
+
+impl Capture {
+    pub(crate) fn new(
+        file: PartFile,
+        link_type: LinkType,
+        interface: &str,
+    ) -> Result<Self, OutputError> {
+        let mut capture =
+            Self { file: BufWriter::with_capacity(64 * 1024, file), block: Vec::new() };
+        capture
+            .write(section_header())
+            .and_then(|()| capture.write(interface_description(link_type, interface)))
+            .map_err(|source| capture.file.get_ref().error(source))?;
+        Ok(capture)
+    }
+
+    /// Appends one packet that is not cut.
+    pub(crate) fn packet(
+        &mut self,
+        at: Instant,
+        direction: Option<FrameDirection>,
+        bytes: &[u8],
+    ) -> Result<(), OutputError> {
+        let mut block = std::mem::take(&mut self.block);
+        block.clear();
+        let nanos = at.as_nanos();
+        begin(&mut block, ENHANCED_PACKET);
+        for field in [0, (nanos >> 32) as u32, nanos as u32, bytes.len() as u32, bytes.len() as u32]
+        {
+            block.extend_from_slice(&field.to_le_bytes());
+        }
+        block.extend_from_slice(bytes);
+        pad(&mut block);
+        if let Some(direction) = direction {
+            let flags: u32 = match direction {
+                FrameDirection::Received => 1,
+                FrameDirection::Sent => 2,
+            };
+            option(&mut block, EPB_FLAGS, &flags.to_le_bytes());
+            option(&mut block, END_OF_OPTIONS, &[]);
+        }
+        end(&mut block);
+        let written = self.file.write_all(&block);
+        self.block = block;
+        written.map_err(|source| self.file.get_ref().error(source))
+    }
+
+    /// Writes what is buffered.
+    pub(crate) fn close(mut self) -> Result<(), OutputError> {
+        self.file.flush().map_err(|source| self.file.get_ref().error(source))
+    }
+
+    fn write(&mut self, block: Vec<u8>) -> io::Result<()> {
+        self.file.write_all(&block)
+    }
+}
+
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+
+const END_OF_OPTIONS: u16 = 0;
+const SHB_USER_APPLICATION: u16 = 4;
+const IF_NAME: u16 = 2;
+const IF_TIMESTAMP_RESOLUTION: u16 = 9;
+/// Timestamps count 10^-9 s.
+const NANOSECONDS: u8 = 9;
+const EPB_FLAGS: u16 = 2;
+
+fn section_header() -> Vec<u8> {
+    let mut block = Vec::new();
+    begin(&mut block, SECTION_HEADER);
+    block.extend_from_slice(&BYTE_ORDER_MAGIC.to_le_bytes());
+    // Version 1.0, section length unknown.
+    block.extend_from_slice(&1u16.to_le_bytes());
+    block.extend_from_slice(&0u16.to_le_bytes());
+    block.extend_from_slice(&u64::MAX.to_le_bytes());
+    let application = concat!("lasthop ", env!("CARGO_PKG_VERSION"));
+    option(&mut block, SHB_USER_APPLICATION, application.as_bytes());
+    option(&mut block, END_OF_OPTIONS, &[]);
+    end(&mut block);
+    block
+}
+
+fn interface_description(link_type: LinkType, name: &str) -> Vec<u8> {
+    let mut block = Vec::new();
+    begin(&mut block, INTERFACE_DESCRIPTION);
+    block.extend_from_slice(&(link_type as u16).to_le_bytes());
+    // Reserved, then no limit on the length of packets.
+    block.extend_from_slice(&[0; 6]);
+    option(&mut block, IF_NAME, name.as_bytes());
+    option(&mut block, IF_TIMESTAMP_RESOLUTION, &[NANOSECONDS]);
+    option(&mut block, END_OF_OPTIONS, &[]);
+    end(&mut block);
+    block
+}
+
+/// Type, and room for the length.
+fn begin(block: &mut Vec<u8>, kind: u32) {
+    block.extend_from_slice(&kind.to_le_bytes());
+    block.extend_from_slice(&[0; 4]);
+}
+
+/// The length, here and at the start.
+fn end(block: &mut Vec<u8>) {
+    let length = (block.len() as u32 + 4).to_le_bytes();
+    block.extend_from_slice(&length);
+    block[4..8].copy_from_slice(&length);
+}
+
+/// One option; what does not fit 16 bits is cut.
+fn option(block: &mut Vec<u8>, code: u16, value: &[u8]) {
+    let value = &value[..value.len().min(usize::from(u16::MAX))];
+    block.extend_from_slice(&code.to_le_bytes());
+    block.extend_from_slice(&(value.len() as u16).to_le_bytes());
+    block.extend_from_slice(value);
+    pad(block);
+}
+
+fn pad(block: &mut Vec<u8>) {
+    block.resize(block.len().next_multiple_of(4), 0);
+}

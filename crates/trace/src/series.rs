@@ -1,0 +1,108 @@
+//! `series.parquet`: what each flow, node and link did in each interval; one
+//! row a subject and interval. The columns are described in `docs/files.md`; a
+//! test compares.
+
+use crate::events::columns;
+use crate::names::Names;
+use crate::output::{OutputError, PartFile};
+use crate::snapshot::Snapshot;
+use crate::table::{Kind, Table, text};
+use lasthop_wifi::StationId;
+use parquet::data_type::ByteArray;
+
+columns! {
+    AT "at_ns" Int64,
+    FLOW "flow" Text,
+    NODE "node" Text,
+    LINK "link" Text,
+    THROUGHPUT "throughput_mbps" Double,
+    SENT "packets_sent" Int64,
+    RECEIVED "packets_received" Int64,
+    LOST "packets_lost" Int64,
+    DELAY "one_way_delay_ms" Double,
+    RTT "rtt_ms" Double,
+    SRTT "srtt_ms" Double,
+    CWND "cwnd_packets" Int32,
+    QUEUE "queue_packets" Int32,
+    AIRTIME "airtime_fraction" Double,
+    PPDUS "ppdus" Int64,
+    MPDUS_PER_PPDU "mpdus_per_ppdu" Double,
+    ERROR_RATE "mpdu_error_rate" Double,
+    RATE "data_rate_mbps" Double,
+}
+
+/// Writes `series.parquet`.
+pub(crate) struct SeriesWriter {
+    table: Table,
+    flows: Vec<ByteArray>,
+    nodes: Vec<ByteArray>,
+    links: Vec<((StationId, StationId), ByteArray)>,
+}
+
+impl SeriesWriter {
+    pub(crate) fn new(file: PartFile, names: &Names) -> Result<Self, OutputError> {
+        Ok(Self {
+            table: Table::new(file, COLUMNS, &[("lasthop.schema", "series 1".into())])?,
+            flows: names.flows.iter().map(|flow| text(&flow.name)).collect(),
+            nodes: names.nodes.iter().map(|node| text(&node.name)).collect(),
+            links: Vec::new(),
+        })
+    }
+
+    pub(crate) fn close(self) -> Result<(), OutputError> {
+        self.table.close()
+    }
+
+    pub(crate) fn interval(
+        &mut self,
+        snapshot: &Snapshot,
+        names: &Names,
+    ) -> Result<(), OutputError> {
+        let at = snapshot.at.as_nanos();
+        for (flow, name) in snapshot.flows.iter().zip(&self.flows) {
+            let mut row = self.table.row();
+            row.int64(AT, at).text(FLOW, name);
+            row.double(THROUGHPUT, snapshot.throughput_mbps(flow));
+            row.int64(SENT, flow.sent).int64(RECEIVED, flow.received).int64(LOST, flow.lost);
+            if let Some(delay) = flow.delay {
+                row.double(DELAY, delay.as_millis_f64());
+            }
+            if let Some(rtt) = flow.rtt {
+                row.double(RTT, rtt.as_millis_f64());
+            }
+            if let Some(rtt) = flow.smoothed_rtt {
+                row.double(SRTT, rtt.as_millis_f64());
+            }
+            if let Some(cwnd) = flow.cwnd_packets {
+                row.int32(CWND, i32::try_from(cwnd).unwrap_or(i32::MAX));
+            }
+        }
+        let interval = snapshot.interval.as_nanos() as f64;
+        for (node, name) in snapshot.nodes.iter().zip(&self.nodes) {
+            if node.queue_packets.is_none() && node.airtime.is_zero() {
+                continue;
+            }
+            let mut row = self.table.row();
+            row.int64(AT, at).text(NODE, name);
+            row.double(AIRTIME, node.airtime.as_nanos() as f64 / interval);
+            if let Some(packets) = node.queue_packets {
+                row.int32(QUEUE, i32::try_from(packets).unwrap_or(i32::MAX));
+            }
+        }
+        for link in &snapshot.links {
+            let key = (link.from, link.to);
+            let index =
+                self.links.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+                    let name = format!("{}->{}", names.station(link.from), names.station(link.to));
+                    self.links.push((key, text(&name)));
+                    self.links.len() - 1
+                });
+            let mut row = self.table.row();
+            row.int64(AT, at).text(LINK, &self.links[index].1).int64(PPDUS, link.ppdus);
+            row.double(MPDUS_PER_PPDU, link.mpdus as f64 / link.ppdus as f64);
+            row.double(ERROR_RATE, link.mpdus_failed as f64 / link.mpdus as f64);
+            row.double(RATE, link.rate.bitrate().as_mbps_f64());
+        }
+        self.table.flush_if_full()
+    }
+}

@@ -1,0 +1,272 @@
+//! A Parquet file written a row group at a time, so that memory does not grow
+//! with the number of rows. Columns are optional (a row may leave any of them
+//! out), compressed with Snappy; text is dictionary-encoded. It uses the column
+//! writers of the `parquet` crate directly: building record batches first would
+//! bring in all of Arrow for nothing.
+
+use crate::output::{OutputError, PartFile};
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
+};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnPath, Type};
+use std::io;
+use std::sync::Arc;
+
+/// Rows in a row group: what is held in memory.
+const ROW_GROUP_ROWS: usize = 64 * 1024;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Bool,
+    Int32,
+    Int64,
+    Double,
+    Text,
+}
+
+/// A table on its way to a file.
+pub(crate) struct Table {
+    writer: SerializedFileWriter<PartFile>,
+    columns: Vec<Column>,
+    rows: usize,
+}
+
+/// One column of the row group that is being filled.
+struct Column {
+    values: Values,
+    /// 1 where the row has a value.
+    levels: Vec<i16>,
+}
+
+enum Values {
+    Bool(Vec<bool>),
+    Int32(Vec<i32>),
+    Int64(Vec<i64>),
+    Double(Vec<f64>),
+    Text(Vec<ByteArray>),
+}
+
+impl Table {
+    /// An empty table; `metadata` goes into the footer.
+    pub(crate) fn new(
+        file: PartFile,
+        columns: &[(&str, Kind)],
+        metadata: &[(&str, String)],
+    ) -> Result<Self, OutputError> {
+        let path = file.path().to_owned();
+        let mut properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_dictionary_enabled(false)
+            .set_created_by(format!("lasthop {}", env!("CARGO_PKG_VERSION")))
+            .set_key_value_metadata(Some(
+                metadata.iter().map(|(k, v)| KeyValue::new((*k).to_owned(), v.clone())).collect(),
+            ));
+        let mut fields = Vec::new();
+        for &(name, kind) in columns {
+            let column = ColumnPath::from(name);
+            properties = match kind {
+                Kind::Text => properties.set_column_dictionary_enabled(column, true),
+                // Counters and times grow in small steps.
+                Kind::Int32 | Kind::Int64 => {
+                    properties.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
+                }
+                Kind::Bool | Kind::Double => properties,
+            };
+            fields.push(Arc::new(field(name, kind)));
+        }
+        let schema = Type::group_type_builder("row").with_fields(fields).build();
+        let writer = schema
+            .and_then(|schema| {
+                SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties.build()))
+            })
+            .map_err(|error| OutputError::File { path, source: io_error(error) })?;
+        Ok(Self {
+            writer,
+            columns: columns.iter().map(|&(_, kind)| Column::new(kind)).collect(),
+            rows: 0,
+        })
+    }
+
+    /// Begins a row; fill it through the columns' indices.
+    pub(crate) fn row(&mut self) -> Row<'_> {
+        for column in &mut self.columns {
+            column.levels.push(0);
+        }
+        self.rows += 1;
+        Row { columns: &mut self.columns }
+    }
+
+    /// Writes the rows so far out if they are enough for a row group.
+    pub(crate) fn flush_if_full(&mut self) -> Result<(), OutputError> {
+        if self.rows >= ROW_GROUP_ROWS { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes what is left, and the footer.
+    pub(crate) fn close(mut self) -> Result<(), OutputError> {
+        self.flush()?;
+        let finished = self.writer.finish().map(drop);
+        finished.map_err(|error| self.writer.inner().error(io_error(error)))
+    }
+
+    fn flush(&mut self) -> Result<(), OutputError> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        self.rows = 0;
+        let written = write_group(&mut self.writer, &mut self.columns);
+        written.map_err(|error| self.writer.inner().error(io_error(error)))
+    }
+}
+
+/// A row that is being filled. Every column is set at most once.
+pub(crate) struct Row<'a> {
+    columns: &'a mut [Column],
+}
+
+impl Row<'_> {
+    pub(crate) fn bool(&mut self, column: usize, value: bool) -> &mut Self {
+        self.set(column, |values| {
+            if let Values::Bool(v) = values {
+                v.push(value)
+            }
+        })
+    }
+
+    pub(crate) fn int32(&mut self, column: usize, value: i32) -> &mut Self {
+        self.set(column, |values| {
+            if let Values::Int32(v) = values {
+                v.push(value)
+            }
+        })
+    }
+
+    /// Counts and nanoseconds: 2^63 of them are not reached.
+    pub(crate) fn int64(&mut self, column: usize, value: u64) -> &mut Self {
+        self.set(column, |values| {
+            if let Values::Int64(v) = values {
+                v.push(value as i64)
+            }
+        })
+    }
+
+    pub(crate) fn double(&mut self, column: usize, value: f64) -> &mut Self {
+        self.set(column, |values| {
+            if let Values::Double(v) = values {
+                v.push(value)
+            }
+        })
+    }
+
+    pub(crate) fn text(&mut self, column: usize, value: &ByteArray) -> &mut Self {
+        self.set(column, |values| {
+            if let Values::Text(v) = values {
+                v.push(value.clone())
+            }
+        })
+    }
+
+    fn set(&mut self, column: usize, push: impl FnOnce(&mut Values)) -> &mut Self {
+        let column = &mut self.columns[column];
+        let before = column.values.len();
+        push(&mut column.values);
+        debug_assert_eq!(column.values.len(), before + 1, "a value of the column's kind");
+        if let Some(level) = column.levels.last_mut() {
+            debug_assert_eq!(*level, 0, "set once");
+            *level = 1;
+        }
+        self
+    }
+}
+
+impl Column {
+    fn new(kind: Kind) -> Self {
+        let values = match kind {
+            Kind::Bool => Values::Bool(Vec::new()),
+            Kind::Int32 => Values::Int32(Vec::new()),
+            Kind::Int64 => Values::Int64(Vec::new()),
+            Kind::Double => Values::Double(Vec::new()),
+            Kind::Text => Values::Text(Vec::new()),
+        };
+        Self { values, levels: Vec::new() }
+    }
+}
+
+impl Values {
+    fn len(&self) -> usize {
+        match self {
+            Self::Bool(values) => values.len(),
+            Self::Int32(values) => values.len(),
+            Self::Int64(values) => values.len(),
+            Self::Double(values) => values.len(),
+            Self::Text(values) => values.len(),
+        }
+    }
+}
+
+/// Text for a [`Row`]: cheap to clone, so make it once for each name.
+pub(crate) fn text(value: &str) -> ByteArray {
+    ByteArray::from(value)
+}
+
+fn field(name: &str, kind: Kind) -> Type {
+    let (physical, logical) = match kind {
+        Kind::Bool => (PhysicalType::BOOLEAN, None),
+        Kind::Int32 => (PhysicalType::INT32, None),
+        Kind::Int64 => (PhysicalType::INT64, None),
+        Kind::Double => (PhysicalType::DOUBLE, None),
+        Kind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
+    };
+    Type::primitive_type_builder(name, physical)
+        .with_repetition(Repetition::OPTIONAL)
+        .with_logical_type(logical)
+        .build()
+        .expect("a string is a byte array, and the others have no logical type")
+}
+
+fn write_group(
+    writer: &mut SerializedFileWriter<PartFile>,
+    columns: &mut [Column],
+) -> Result<(), ParquetError> {
+    let mut group = writer.next_row_group()?;
+    for column in columns {
+        let levels = &mut column.levels;
+        match &mut column.values {
+            Values::Bool(values) => write_column::<BoolType>(&mut group, values, levels)?,
+            Values::Int32(values) => write_column::<Int32Type>(&mut group, values, levels)?,
+            Values::Int64(values) => write_column::<Int64Type>(&mut group, values, levels)?,
+            Values::Double(values) => write_column::<DoubleType>(&mut group, values, levels)?,
+            Values::Text(values) => write_column::<ByteArrayType>(&mut group, values, levels)?,
+        }
+    }
+    group.close().map(drop)
+}
+
+fn write_column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, PartFile>,
+    values: &mut Vec<T::T>,
+    levels: &mut Vec<i16>,
+) -> Result<(), ParquetError> {
+    let mut column =
+        group.next_column()?.expect("there are as many columns as in the schema they come from");
+    column.typed::<T>().write_batch(values, Some(levels), None)?;
+    column.close()?;
+    values.clear();
+    levels.clear();
+    Ok(())
+}
+
+/// The system's error inside, if it is one.
+fn io_error(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(inner) => {
+            inner.downcast::<io::Error>().map_or_else(io::Error::other, |error| *error)
+        }
+        other => io::Error::other(other),
+    }
+}

@@ -1,0 +1,8 @@
+//! The files of a run, read by others: Parquet by the reader of its crate,
+//! captures by tshark.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod air;
+mod scene;
+mod tables;

@@ -1,0 +1,171 @@
+//! `events.parquet` and `series.parquet`.
+
+use crate::scene;
+use lasthop_net::{NodeId, Sink};
+use lasthop_trace::{Files, OutputDir, Recorder};
+use lasthop_units::{Duration, Instant};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::Path;
+
+fn rows(path: &Path) -> Vec<Row> {
+    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    reader.get_row_iter(None).unwrap().map(Result::unwrap).collect()
+}
+
+fn columns(path: &Path) -> Vec<String> {
+    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    let schema = reader.metadata().file_metadata().schema_descr_ptr();
+    schema.columns().iter().map(|column| column.name().to_owned()).collect()
+}
+
+fn field(row: &Row, name: &str) -> Value {
+    match row.get_column_iter().find(|(column, _)| *column == name).unwrap().1 {
+        Field::Null => Value::Null,
+        Field::Bool(value) => (*value).into(),
+        Field::Int(value) => (*value).into(),
+        Field::Long(value) => (*value).into(),
+        Field::Double(value) => (*value).into(),
+        Field::Str(value) => value.as_str().into(),
+        other => panic!("no column holds {other:?}"),
+    }
+}
+
+#[test]
+fn events_say_what_happened() {
+    let path = scene::scratch("events");
+    scene::record(&path, &scene::files(), scene::play);
+    let events = rows(&path.join("events.parquet"));
+    let of_kind = |kind: &str| -> Vec<&Row> {
+        events.iter().filter(|row| field(row, "kind") == kind).collect()
+    };
+    assert_eq!(of_kind("ppdu").len(), scene::ppdus().len());
+    assert_eq!((of_kind("sent").len(), of_kind("arrived").len(), of_kind("lost").len()), (5, 4, 1));
+    let aggregate = of_kind("ppdu")[7];
+    let expected = [
+        ("at_ns", 3_200_000.into()),
+        ("node", "laptop".into()),
+        ("peer", "ap".into()),
+        ("flow", "up".into()),
+        ("frame", "qos_data".into()),
+        ("mpdus", 3.into()),
+        ("received", 2.into()),
+        ("sequence", 100.into()),
+        ("rate", "HT MCS 7 20MHz 400ns".into()),
+        ("rate_kbps", 72_222.into()),
+        ("reason", Value::Null),
+    ];
+    for (name, value) in expected {
+        assert_eq!(field(aggregate, name), value, "{name}");
+    }
+    let lost = of_kind("lost")[0];
+    assert_eq!(
+        (field(lost, "reason"), field(lost, "node")),
+        ("retry_limit".into(), "laptop".into())
+    );
+    let arrived = of_kind("arrived")[0];
+    assert_eq!(field(arrived, "delay_ns"), 4_000_000);
+    assert_eq!(field(arrived, "queue_ns"), 4_000_000);
+    fs::remove_dir_all(path).unwrap();
+}
+
+#[test]
+fn series_have_a_row_for_every_flow_and_interval() {
+    let path = scene::scratch("series");
+    scene::record(&path, &scene::files(), scene::play);
+    let series = rows(&path.join("series.parquet"));
+    let up: Vec<_> = series.iter().filter(|row| field(row, "flow") == "up").collect();
+    assert_eq!(up.len(), 10);
+    // One packet of 972 bytes of payload in the tenth from 50 to 60 ms.
+    assert_eq!(field(up[5], "at_ns"), 60_000_000);
+    assert_eq!(field(up[5], "throughput_mbps"), 0.7776);
+    assert_eq!(field(up[5], "one_way_delay_ms"), 4.0);
+    let link = series.iter().find(|row| field(row, "link") == "laptop->ap").unwrap();
+    // An A-MPDU of three and a single MPDU.
+    assert_eq!((field(link, "ppdus"), field(link, "mpdus_per_ppdu")), (2.into(), 2.0.into()));
+    fs::remove_dir_all(path).unwrap();
+}
+
+#[test]
+fn the_documentation_names_the_columns() {
+    let path = scene::scratch("columns");
+    scene::record(&path, &scene::files(), scene::play);
+    let text = include_str!("../../../../docs/files.md");
+    for file in ["events.parquet", "series.parquet"] {
+        let section = text.split("\n## ").find(|section| section.starts_with(&format!("`{file}`")));
+        let documented: Vec<_> = section
+            .unwrap_or_else(|| panic!("a section on {file}"))
+            .lines()
+            .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned()))
+            .collect();
+        assert_eq!(documented, columns(&path.join(file)), "{file}");
+    }
+    fs::remove_dir_all(path).unwrap();
+}
+
+#[test]
+fn many_rows_are_in_several_groups() {
+    const ROWS: u64 = 150_000;
+    let path = scene::scratch("groups");
+    let files = Files { events: true, ..Files::default() };
+    scene::record(&path, &files, |recorder| {
+        for tag in 0..ROWS {
+            let now = Instant::ZERO + Duration::from_nanos(tag * 100);
+            recorder.sent(now, &scene::packet(tag, 1_500, 0, scene::LAPTOP, scene::SERVER));
+        }
+    });
+    let file = path.join("events.parquet");
+    let reader = SerializedFileReader::new(File::open(&file).unwrap()).unwrap();
+    assert_eq!(reader.metadata().num_row_groups(), 3);
+    let events = rows(&file);
+    assert_eq!(events.len() as u64, ROWS);
+    assert!(events.iter().zip(0..).all(|(row, tag)| {
+        row.get_column_iter().any(|(name, value)| name == "tag" && *value == Field::Long(tag))
+    }));
+    // Delta encoding: a few bytes a row.
+    assert!(fs::metadata(&file).unwrap().len() < 4 * ROWS);
+    fs::remove_dir_all(path).unwrap();
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    let paths = ["same-1", "same-2"].map(scene::scratch);
+    for path in &paths {
+        scene::record(path, &scene::files(), scene::play);
+    }
+    for entry in fs::read_dir(&paths[0]).unwrap() {
+        let name = entry.unwrap().file_name();
+        let contents = paths.each_ref().map(|path| fs::read(path.join(&name)).unwrap());
+        assert!(contents[0] == contents[1], "{name:?}");
+    }
+    paths.iter().for_each(|path| fs::remove_dir_all(path).unwrap());
+}
+
+#[test]
+fn a_full_disk_ends_the_run_with_the_file_named() {
+    let path = scene::scratch("full");
+    fs::create_dir_all(&path).unwrap();
+    for file in ["events.parquet", "air.pcapng"] {
+        let link = path.join(format!("{file}.part"));
+        std::os::unix::fs::symlink("/dev/full", &link).unwrap();
+        let air = (file == "air.pcapng").then(scene::air);
+        let files = Files { events: air.is_none(), air, ..Files::default() };
+        let mut directory = OutputDir::create(&path).unwrap();
+        let mut recorder =
+            Recorder::with_files(scene::names(), scene::recording(), &files, &mut directory)
+                .unwrap();
+        scene::play(&mut recorder);
+        recorder.arrived(
+            Instant::ZERO,
+            NodeId(scene::SERVER),
+            &scene::packet(1, 1_000, 0, scene::LAPTOP, scene::SERVER),
+        );
+        let error = recorder.finish(&scene::info(), &[], &[]).unwrap_err().to_string();
+        assert!(error.contains(file) && error.contains("No space left on device"), "{error}");
+        drop(directory);
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 0, "nothing is left");
+    }
+    fs::remove_dir_all(path).unwrap();
+}
