@@ -110,9 +110,9 @@ impl Div<Bitrate> for Bytes {
 
 impl fmt::Display for Bitrate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 % 1_000_000 == 0 {
+        if self.0.is_multiple_of(1_000_000) {
             write!(f, "{}Mb/s", self.0 / 1_000_000)
-        } else if self.0 % 1_000 == 0 {
+        } else if self.0.is_multiple_of(1_000) {
             write!(f, "{}kb/s", self.0 / 1_000)
         } else {
             write!(f, "{}b/s", self.0)
@@ -122,9 +122,9 @@ impl fmt::Display for Bitrate {
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 != 0 && self.0 % (1 << 20) == 0 {
+        if self.0 != 0 && self.0.is_multiple_of(1 << 20) {
             write!(f, "{}MiB", self.0 >> 20)
-        } else if self.0 != 0 && self.0 % 1024 == 0 {
+        } else if self.0 != 0 && self.0.is_multiple_of(1024) {
             write!(f, "{}KiB", self.0 >> 10)
         } else {
             write!(f, "{}B", self.0)
