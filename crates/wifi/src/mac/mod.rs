@@ -1,3 +1,17 @@
-//! The medium access control layer.
+//! The medium access control layer, in parts that know nothing of each other:
+//! [`cell`](crate::cell) puts them together.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`contention`] | who gains the channel when |
+//! | [`originator`] | MPDUs on their way to one peer |
+//! | [`block_ack`] | what a recipient remembers and reorders |
+//! | [`rate`] | rate control |
+//! | [`mpdu`], [`sizes`] | data frames, lengths |
 
+pub mod block_ack;
+pub mod contention;
+pub mod mpdu;
+pub mod originator;
 pub mod rate;
+pub mod sizes;

@@ -1,0 +1,283 @@
+//! The recipient's side of one Block Ack agreement: the scoreboard, and the
+//! reorder buffer that hands packets up in order (IEEE 802.11-2020, 10.25.6.6).
+//!
+//! A gap is given up after a timeout, as Linux does (100 ms there): when the
+//! first MPDU behind the gap has waited that long, everything up to it is
+//! released. The standard itself knows only the window and the Block Ack Request.
+
+use super::Scoreboard;
+use crate::mac::mpdu::Msdus;
+use alloc::vec::Vec;
+use lasthop_units::{Duration, Instant, SeqNo12};
+
+/// The recipient's side of an agreement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recipient {
+    scoreboard: Scoreboard,
+    /// WinStartB: the next sequence number to go up.
+    next: SeqNo12,
+    window: u16,
+    timeout: Duration,
+    /// Ring of [`Self::RING`] slots, allocated with the first gap: what waits behind it.
+    buffer: Vec<Option<Waiting>>,
+    buffered: u16,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Waiting {
+    since: Instant,
+    msdus: Msdus,
+}
+
+/// What became of an MPDU at its recipient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reception {
+    /// New: handed up, or kept until the gap before it closes.
+    New,
+    /// Behind the window, or there already.
+    Duplicate,
+}
+
+impl Recipient {
+    /// Divides 4096, so the numbers of one window never share a slot.
+    const RING: u16 = 64;
+
+    /// An agreement over `window` MPDUs (1 to 64) that begins at `start`.
+    pub fn new(start: SeqNo12, window: u8, timeout: Duration) -> Self {
+        Self {
+            scoreboard: Scoreboard::new(start),
+            next: start,
+            window: u16::from(window).clamp(1, Self::RING),
+            timeout,
+            buffer: Vec::new(),
+            buffered: 0,
+        }
+    }
+
+    /// What the next Block Ack says.
+    pub fn scoreboard(&self) -> &Scoreboard {
+        &self.scoreboard
+    }
+
+    /// Takes in an MPDU that was decoded at `now`; `release` gets what goes up.
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        sequence: SeqNo12,
+        msdus: Msdus,
+        mut release: impl FnMut(Msdus),
+    ) -> Reception {
+        self.scoreboard.record(sequence);
+        if sequence == self.next && self.buffered == 0 {
+            self.next = sequence.next();
+            release(msdus);
+            return Reception::New;
+        }
+        let offset = sequence.distance_from(self.next);
+        if offset >= 2048 {
+            return Reception::Duplicate;
+        }
+        if offset >= self.window {
+            self.advance_to(sequence.minus(self.window - 1), &mut release);
+        }
+        if self.buffer.is_empty() {
+            self.buffer.resize(usize::from(Self::RING), None);
+        }
+        let slot = Self::slot(sequence);
+        if self.buffer[slot].is_some() {
+            return Reception::Duplicate;
+        }
+        self.buffer[slot] = Some(Waiting { since: now, msdus });
+        self.buffered += 1;
+        self.release_in_order(&mut release);
+        Reception::New
+    }
+
+    /// A Block Ack Request moves the window to `start`.
+    pub fn request(&mut self, start: SeqNo12, mut release: impl FnMut(Msdus)) {
+        self.scoreboard.request(start);
+        if self.next.is_before(start) {
+            self.advance_to(start, &mut release);
+            self.release_in_order(&mut release);
+        }
+    }
+
+    /// When the first gap is given up, if there is one.
+    pub fn deadline(&self) -> Option<Instant> {
+        let (_, waiting) = self.first_waiting()?;
+        Some(waiting.since.saturating_add(self.timeout))
+    }
+
+    /// Gives up the gaps that have waited long enough at `now`.
+    pub fn handle_timeout(&mut self, now: Instant, mut release: impl FnMut(Msdus)) {
+        while let Some((sequence, waiting)) = self.first_waiting() {
+            if now < waiting.since.saturating_add(self.timeout) {
+                return;
+            }
+            self.advance_to(sequence, &mut release);
+            self.release_in_order(&mut release);
+        }
+    }
+
+    fn slot(sequence: SeqNo12) -> usize {
+        usize::from(sequence.as_u16() % Self::RING)
+    }
+
+    fn first_waiting(&self) -> Option<(SeqNo12, &Waiting)> {
+        if self.buffered == 0 {
+            return None;
+        }
+        (0..self.window)
+            .map(|ahead| self.next.plus(ahead))
+            .find_map(|sequence| Some((sequence, self.buffer[Self::slot(sequence)].as_ref()?)))
+    }
+
+    fn advance_to(&mut self, start: SeqNo12, release: &mut impl FnMut(Msdus)) {
+        while self.next != start {
+            if self.buffered == 0 {
+                self.next = start;
+                return;
+            }
+            self.release_next(release);
+            self.next = self.next.next();
+        }
+    }
+
+    fn release_in_order(&mut self, release: &mut impl FnMut(Msdus)) {
+        while self.buffered > 0 && self.release_next(release) {
+            self.next = self.next.next();
+        }
+    }
+
+    fn release_next(&mut self, release: &mut impl FnMut(Msdus)) -> bool {
+        match self.buffer[Self::slot(self.next)].take() {
+            Some(waiting) => {
+                self.buffered -= 1;
+                release(waiting.msdus);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Packet;
+    use alloc::collections::BTreeMap;
+    use proptest::prelude::*;
+
+    const TIMEOUT: Duration = Duration::from_millis(100);
+
+    /// The reorder buffer as 10.25.6.6 words it, over unbounded numbers.
+    struct Reference {
+        next: i64,
+        window: i64,
+        held: BTreeMap<i64, Instant>,
+        released: Vec<u64>,
+    }
+
+    impl Reference {
+        fn receive(&mut self, now: Instant, number: i64) {
+            if number < self.next {
+                return;
+            }
+            if number >= self.next + self.window {
+                self.flush_before(number - self.window + 1);
+            }
+            self.held.entry(number).or_insert(now);
+            self.flush_consecutive();
+        }
+
+        fn request(&mut self, start: i64) {
+            if start > self.next {
+                self.flush_before(start);
+                self.flush_consecutive();
+            }
+        }
+
+        fn time_out(&mut self, now: Instant) {
+            while let Some((&number, &since)) = self.held.first_key_value() {
+                if now < since + TIMEOUT {
+                    return;
+                }
+                self.flush_before(number);
+                self.flush_consecutive();
+            }
+        }
+
+        fn flush_before(&mut self, start: i64) {
+            let kept = self.held.split_off(&start);
+            let flushed = core::mem::replace(&mut self.held, kept);
+            self.released.extend(flushed.into_keys().map(|n| n as u64));
+            self.next = start;
+        }
+
+        fn flush_consecutive(&mut self) {
+            while self.held.remove(&self.next).is_some() {
+                self.released.push(self.next as u64);
+                self.next += 1;
+            }
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Receive(i64),
+        Request(i64),
+        Wait(u64),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            8 => (-5i64..70).prop_map(Step::Receive),
+            1 => (-5i64..70).prop_map(Step::Request),
+            2 => (0u64..150).prop_map(Step::Wait),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_reference(
+            start in 0i64..4096,
+            window in 1u8..=64,
+            steps in proptest::collection::vec(step(), 1..300),
+        ) {
+            let mut now = Instant::ZERO;
+            let mut released = Vec::new();
+            let sequence = |n: i64| SeqNo12::new(n.rem_euclid(4096) as u16);
+            let mut recipient = Recipient::new(sequence(start), window, TIMEOUT);
+            let mut reference = Reference {
+                next: start,
+                window: i64::from(window),
+                held: BTreeMap::new(),
+                released: Vec::new(),
+            };
+            for step in steps {
+                let mut up = |msdus: Msdus| released.extend(msdus.packets().iter().map(|p| p.tag));
+                match step {
+                    Step::Receive(ahead) => {
+                        let number = reference.next + ahead;
+                        let msdus = Msdus::One(Packet::new(number as u64, 100, now));
+                        recipient.receive(now, sequence(number), msdus, &mut up);
+                        reference.receive(now, number);
+                    }
+                    Step::Request(ahead) => {
+                        let number = reference.next + ahead;
+                        recipient.request(sequence(number), &mut up);
+                        reference.request(number);
+                    }
+                    Step::Wait(ms) => {
+                        now += Duration::from_millis(ms);
+                        recipient.handle_timeout(now, &mut up);
+                        reference.time_out(now);
+                    }
+                }
+                prop_assert_eq!(&released, &reference.released);
+                let deadline = reference.held.first_key_value().map(|(_, &since)| since + TIMEOUT);
+                prop_assert_eq!(recipient.deadline(), deadline);
+            }
+        }
+    }
+}

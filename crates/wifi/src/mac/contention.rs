@@ -1,0 +1,416 @@
+//! Channel access by DCF and EDCA in event time (IEEE 802.11-2020, 10.3.4 and
+//! 10.23.2): who may transmit when, without counting slots one by one.
+//!
+//! While the medium is idle for a contender its access instant is fixed:
+//! end of the busy time (or of NAV, EIFS or a response timeout) + AIFS +
+//! backoff slots. When the medium becomes busy the slots not yet counted are
+//! kept. DCF counts a slot when it is over, and none while the medium is busy
+//! (Tinnirello, Bianchi and Xiao 2010, against Bianchi's original model); EDCA
+//! counts at the boundary that ends AIFS and at every one after it, so a frozen
+//! counter is one lower (10.23.2.4). Contenders with the same access instant
+//! collide.
+//!
+//! A *view* is a set of stations that sense the same transmitters; a cell in
+//! which everyone hears everyone has one view. Carrier sense acts at once: air
+//! propagation time is nil.
+
+use crate::packet::StationId;
+use alloc::vec::Vec;
+use lasthop_units::{Duration, Instant};
+
+/// A station's access function for one category, by index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ContenderId(pub u16);
+
+/// All contenders of a cell and what their stations sense.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contention {
+    slot: Duration,
+    slots_per_nano: f64,
+    views: Vec<View>,
+    /// By station: its view.
+    view_of: Vec<u16>,
+    /// By transmitter: the views that sense it.
+    sensed_by: Vec<Vec<u16>>,
+    /// By view * stations + transmitter: senses it.
+    senses: Vec<bool>,
+    /// By station: not before this instant does AIFS begin, whatever the
+    /// medium does (NAV, EIFS, own exchange or timeout).
+    hold: Vec<Hold>,
+    contenders: Vec<Contender>,
+    /// By contender: its access instant if it has something to send and the
+    /// medium is idle, else [`Instant::MAX`].
+    due: Vec<Instant>,
+}
+
+#[derive(Clone, Debug, PartialEq, Default)]
+struct View {
+    /// PPDUs on the air that it senses.
+    busy: u32,
+    /// When the last of them ended.
+    idle_since: Instant,
+    contenders: Vec<ContenderId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+struct Hold {
+    network_allocation: Instant,
+    extended_interframe_space: Instant,
+    own: Instant,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Contender {
+    station: StationId,
+    aifs: Duration,
+    /// Counts at slot boundaries (EDCA), not at the end of slots (DCF).
+    edca: bool,
+    /// Has something to send.
+    armed: bool,
+    /// Slots left when the medium last became busy.
+    backoff: u32,
+    /// Access instant while the medium is idle.
+    access_at: Instant,
+}
+
+impl Contention {
+    /// `senses[s][t]`: station `s` senses a PPDU of station `t`.
+    pub fn new(slot: Duration, senses: &[Vec<bool>]) -> Self {
+        let stations = senses.len();
+        let mut rows: Vec<Vec<bool>> = Vec::new();
+        let mut view_of = Vec::with_capacity(stations);
+        for (station, row) in senses.iter().enumerate() {
+            let mut row = row.clone();
+            row[station] = true;
+            let view = rows.iter().position(|r| *r == row).unwrap_or_else(|| {
+                rows.push(row);
+                rows.len() - 1
+            });
+            view_of.push(view as u16);
+        }
+        let sensed_by = (0..stations)
+            .map(|transmitter| {
+                let views = rows.iter().enumerate().filter(|(_, row)| row[transmitter]);
+                views.map(|(view, _)| view as u16).collect()
+            })
+            .collect();
+        let senses = rows.concat();
+        Self {
+            senses,
+            slot,
+            slots_per_nano: 1.0 / slot.as_nanos() as f64,
+            views: alloc::vec![View::default(); rows.len()],
+            view_of,
+            sensed_by,
+            hold: alloc::vec![Hold::default(); stations],
+            contenders: Vec::new(),
+            due: Vec::new(),
+        }
+    }
+
+    /// A new contender that waits `aifs`, counts by the rules of EDCA or of DCF,
+    /// and has nothing to send yet.
+    pub fn add(&mut self, station: StationId, aifs: Duration, edca: bool) -> ContenderId {
+        let id = ContenderId(self.contenders.len() as u16);
+        self.contenders.push(Contender {
+            station,
+            aifs,
+            edca,
+            armed: false,
+            backoff: 0,
+            access_at: Instant::ZERO,
+        });
+        self.due.push(Instant::MAX);
+        self.views[usize::from(self.view_of[station.index()])].contenders.push(id);
+        self.refresh(id);
+        id
+    }
+
+    /// The station of a contender.
+    pub fn station(&self, id: ContenderId) -> StationId {
+        self.contenders[usize::from(id.0)].station
+    }
+
+    /// The medium is busy for `station` at `now`: physically, by its NAV, or
+    /// by its own exchange.
+    pub fn is_busy(&self, station: StationId, now: Instant) -> bool {
+        let view = &self.views[usize::from(self.view_of[station.index()])];
+        view.busy > 0 || self.hold[station.index()].until() > now
+    }
+
+    /// The NAV of `station` runs beyond `now`.
+    pub fn is_reserved(&self, station: StationId, now: Instant) -> bool {
+        self.hold[station.index()].network_allocation > now
+    }
+
+    /// `listener` senses PPDUs of `transmitter`.
+    pub fn senses(&self, listener: StationId, transmitter: StationId) -> bool {
+        let view = usize::from(self.view_of[listener.index()]);
+        self.senses[view * self.view_of.len() + transmitter.index()]
+    }
+
+    /// The contender has something to send, from `now` on. Returns `false` if
+    /// it counts nothing down and the medium is busy: it must draw a backoff
+    /// (10.23.2.2).
+    pub fn arm(&mut self, id: ContenderId, now: Instant) -> bool {
+        let station = self.contenders[usize::from(id.0)].station;
+        let busy = self.is_busy(station, now);
+        let contender = &mut self.contenders[usize::from(id.0)];
+        contender.armed = true;
+        if busy {
+            let must_draw = contender.backoff == 0;
+            self.refresh(id);
+            return !must_draw;
+        }
+        contender.access_at = contender.access_at.max(now);
+        self.due[usize::from(id.0)] = contender.access_at;
+        true
+    }
+
+    /// The contender has nothing to send any more; its backoff runs on.
+    pub fn disarm(&mut self, id: ContenderId) {
+        self.contenders[usize::from(id.0)].armed = false;
+        self.due[usize::from(id.0)] = Instant::MAX;
+    }
+
+    /// Sets the slots to count down from the next idle time on.
+    pub fn set_backoff(&mut self, id: ContenderId, slots: u32) {
+        self.contenders[usize::from(id.0)].backoff = slots;
+        self.refresh(id);
+    }
+
+    /// The contender has something to send.
+    pub fn is_armed(&self, id: ContenderId) -> bool {
+        self.contenders[usize::from(id.0)].armed
+    }
+
+    /// The earliest access instant.
+    pub fn next_access(&self) -> Option<Instant> {
+        let next = self.due.iter().copied().min()?;
+        (next < Instant::MAX).then_some(next)
+    }
+
+    /// Appends everyone whose access instant is `now`, in order of index.
+    pub fn winners(&self, now: Instant, winners: &mut Vec<ContenderId>) {
+        let due = self.due.iter().enumerate().filter(|(_, at)| **at == now);
+        winners.extend(due.map(|(index, _)| ContenderId(index as u16)));
+    }
+
+    /// `transmitter` begins a PPDU at `now`.
+    pub fn transmission_starts(&mut self, transmitter: StationId, now: Instant) {
+        for &view in &self.sensed_by[transmitter.index()] {
+            let view = &mut self.views[usize::from(view)];
+            view.busy += 1;
+            if view.busy > 1 {
+                continue;
+            }
+            for id in &view.contenders {
+                let contender = &mut self.contenders[usize::from(id.0)];
+                contender.freeze(now, self.slots_per_nano);
+                self.due[usize::from(id.0)] = Instant::MAX;
+            }
+        }
+    }
+
+    /// A PPDU of `transmitter` ends at `now`; holds for this instant are set already.
+    pub fn transmission_ends(&mut self, transmitter: StationId, now: Instant) {
+        for &view in &self.sensed_by[transmitter.index()] {
+            let view = &mut self.views[usize::from(view)];
+            view.busy -= 1;
+            if view.busy > 0 {
+                continue;
+            }
+            view.idle_since = now;
+            for id in &view.contenders {
+                let contender = &mut self.contenders[usize::from(id.0)];
+                let idle_since = self.hold[contender.station.index()].until().max(now);
+                contender.restart(idle_since, self.slot);
+                if contender.armed {
+                    self.due[usize::from(id.0)] = contender.access_at;
+                }
+            }
+        }
+    }
+
+    /// The NAV of `station` runs at least until `until`; a frame was decoded,
+    /// so any EIFS is over (10.3.2.3.7).
+    pub fn reserve(&mut self, station: StationId, until: Instant) {
+        let hold = &mut self.hold[station.index()];
+        hold.network_allocation = hold.network_allocation.max(until);
+        hold.extended_interframe_space = Instant::ZERO;
+    }
+
+    /// `station` could not decode a PPDU: AIFS begins at `until` (EIFS less AIFS after its end).
+    pub fn extend_interframe_space(&mut self, station: StationId, until: Instant) {
+        self.hold[station.index()].extended_interframe_space = until;
+    }
+
+    /// The contenders of `station` wait until `until` at least
+    /// ([`Instant::MAX`] during its own exchange).
+    pub fn hold(&mut self, station: StationId, until: Instant) {
+        self.hold[station.index()].own = until;
+        let view = usize::from(self.view_of[station.index()]);
+        for index in 0..self.views[view].contenders.len() {
+            let id = self.views[view].contenders[index];
+            if self.contenders[usize::from(id.0)].station == station {
+                self.refresh(id);
+            }
+        }
+    }
+
+    /// Recomputes the access instant from the slots left, which must be as of
+    /// the last busy time.
+    fn refresh(&mut self, id: ContenderId) {
+        let contender = &mut self.contenders[usize::from(id.0)];
+        let station = contender.station.index();
+        let view = &self.views[usize::from(self.view_of[station])];
+        let idle_since = self.hold[station].until().max(view.idle_since);
+        contender.restart(idle_since, self.slot);
+        let idle = view.busy == 0 && contender.armed;
+        self.due[usize::from(id.0)] = if idle { contender.access_at } else { Instant::MAX };
+    }
+}
+
+impl Hold {
+    fn until(&self) -> Instant {
+        self.network_allocation.max(self.extended_interframe_space).max(self.own)
+    }
+}
+
+impl Contender {
+    /// Keeps the slots that are not counted at `now`.
+    fn freeze(&mut self, now: Instant, slots_per_nano: f64) {
+        let left = self.access_at.saturating_since(now).as_nanos();
+        // Slots begun and not over, rounded up. The half nanosecond keeps the
+        // division exact for up to 2^43 slots.
+        let slots = (left as f64 - 0.5) * slots_per_nano;
+        let slots = if slots < 0.0 { 0 } else { (slots as u32).saturating_add(1) };
+        if slots <= self.backoff {
+            // AIFS is over, so EDCA counted its end, too.
+            self.backoff = slots.saturating_sub(u32::from(self.edca));
+        }
+    }
+
+    fn restart(&mut self, idle_since: Instant, slot: Duration) {
+        let wait = self.aifs + slot * u64::from(self.backoff);
+        self.access_at = idle_since.saturating_add(wait);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    const SLOT: Duration = Duration::from_micros(9);
+    const AIFS: Duration = Duration::from_micros(43);
+    const A: StationId = StationId(0);
+    const B: StationId = StationId(1);
+
+    fn at(us: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(us)
+    }
+
+    fn pair() -> (Contention, ContenderId, ContenderId) {
+        let mut contention = Contention::new(SLOT, &vec![vec![true; 2]; 2]);
+        let (a, b) = (contention.add(A, AIFS, false), contention.add(B, AIFS, false));
+        (contention, a, b)
+    }
+
+    #[test]
+    fn an_idle_medium_is_taken_at_once() {
+        let (mut contention, a, _) = pair();
+        assert!(contention.arm(a, at(100)));
+        assert_eq!(contention.next_access(), Some(at(100)));
+    }
+
+    #[test]
+    fn backoff_freezes_and_goes_on() {
+        let (mut contention, a, b) = pair();
+        contention.set_backoff(a, 5);
+        contention.set_backoff(b, 8);
+        assert!(contention.arm(a, at(0)) && contention.arm(b, at(0)));
+        assert_eq!(contention.next_access(), Some(at(43 + 45)));
+        contention.transmission_starts(A, at(88));
+        assert_eq!(contention.next_access(), None);
+        contention.set_backoff(a, 7);
+        contention.transmission_ends(A, at(1000));
+        // B counted five of its eight slots.
+        assert_eq!(contention.next_access(), Some(at(1000 + 43 + 27)));
+    }
+
+    #[test]
+    fn edca_counts_the_end_of_aifs() {
+        let mut contention = Contention::new(SLOT, &vec![vec![true; 2]; 2]);
+        let b = contention.add(B, AIFS, true);
+        contention.set_backoff(b, 8);
+        contention.arm(b, at(0));
+        assert_eq!(contention.next_access(), Some(at(43 + 72)));
+        contention.transmission_starts(A, at(42));
+        contention.transmission_ends(A, at(100));
+        assert_eq!(contention.next_access(), Some(at(100 + 43 + 72)), "AIFS was not over");
+        contention.transmission_starts(A, at(100 + 43 + 5 * 9));
+        contention.transmission_ends(A, at(1000));
+        assert_eq!(contention.next_access(), Some(at(1000 + 43 + 2 * 9)));
+    }
+
+    #[test]
+    fn a_slot_that_is_not_over_does_not_count() {
+        let (mut contention, a, b) = pair();
+        contention.set_backoff(b, 8);
+        contention.arm(b, at(0));
+        contention.transmission_starts(A, at(43 + 5 * 9) - Duration::from_nanos(1));
+        contention.transmission_ends(A, at(1000));
+        assert_eq!(contention.next_access(), Some(at(1000 + 43 + 4 * 9)));
+        let _ = a;
+    }
+
+    #[test]
+    fn equal_counters_win_together() {
+        let (mut contention, a, b) = pair();
+        contention.set_backoff(a, 3);
+        contention.set_backoff(b, 3);
+        contention.arm(a, at(0));
+        contention.arm(b, at(0));
+        let mut winners = Vec::new();
+        contention.winners(at(43 + 27), &mut winners);
+        assert_eq!(winners, [a, b]);
+    }
+
+    #[test]
+    fn arriving_at_a_busy_medium_asks_for_a_backoff() {
+        let (mut contention, _, b) = pair();
+        contention.transmission_starts(A, at(10));
+        assert!(!contention.arm(b, at(20)));
+        contention.set_backoff(b, 2);
+        assert_eq!(contention.next_access(), None);
+        contention.transmission_ends(A, at(50));
+        assert_eq!(contention.next_access(), Some(at(50 + 43 + 18)));
+    }
+
+    #[test]
+    fn a_hidden_transmitter_does_not_freeze() {
+        let mut contention = Contention::new(SLOT, &[vec![true, false], vec![false, true]]);
+        let b = contention.add(B, AIFS, false);
+        contention.set_backoff(b, 4);
+        contention.arm(b, at(0));
+        contention.transmission_starts(A, at(10));
+        assert_eq!(contention.next_access(), Some(at(43 + 36)));
+        assert!(!contention.senses(B, A) && contention.senses(B, B));
+    }
+
+    #[test]
+    fn reservations_and_eifs_delay() {
+        let (mut contention, _, b) = pair();
+        contention.arm(b, at(0));
+        contention.transmission_starts(A, at(10));
+        contention.extend_interframe_space(B, at(160));
+        contention.transmission_ends(A, at(100));
+        assert_eq!(contention.next_access(), Some(at(160 + 43)));
+        contention.transmission_starts(A, at(150));
+        contention.reserve(B, at(300));
+        contention.transmission_ends(A, at(200));
+        assert_eq!(contention.next_access(), Some(at(300 + 43)));
+        assert!(contention.is_reserved(B, at(299)) && !contention.is_reserved(B, at(300)));
+    }
+}

@@ -1,0 +1,87 @@
+//! A data MPDU on its way from one station to another: what is in it, how
+//! often it was sent, and the instants from which a packet's
+//! [`DelayParts`](crate::DelayParts) are made.
+
+use super::sizes;
+use crate::packet::Packet;
+use alloc::boxed::Box;
+use lasthop_units::{Bytes, Instant, SeqNo12};
+
+/// The packets of an MPDU.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Msdus {
+    /// One packet.
+    One(Packet),
+    /// Several in an A-MSDU; they are received or lost together.
+    Aggregate(Box<[Packet]>),
+}
+
+impl Msdus {
+    /// The packets in order.
+    pub fn packets(&self) -> &[Packet] {
+        match self {
+            Self::One(packet) => core::slice::from_ref(packet),
+            Self::Aggregate(packets) => packets,
+        }
+    }
+
+    /// The same, to be stamped.
+    pub fn packets_mut(&mut self) -> &mut [Packet] {
+        match self {
+            Self::One(packet) => core::slice::from_mut(packet),
+            Self::Aggregate(packets) => packets,
+        }
+    }
+
+    /// Length of the network-layer packets together.
+    pub fn bytes(&self) -> Bytes {
+        Bytes::new(self.packets().iter().map(|packet| u64::from(packet.bytes)).sum())
+    }
+
+    /// Length of the MPDU that carries them.
+    pub fn mpdu_bytes(&self, qos: bool) -> u32 {
+        match self {
+            Self::One(packet) => sizes::mpdu(u32::from(packet.bytes), qos),
+            Self::Aggregate(packets) => {
+                let subframes = packets.iter().map(|p| sizes::amsdu_subframe(u32::from(p.bytes)));
+                let last = packets.last().map_or(0, |p| sizes::amsdu_subframe(u32::from(p.bytes)));
+                let padded: u32 = subframes.map(sizes::padded).sum();
+                sizes::QOS_DATA_HEADER + padded - sizes::padded(last) + last + sizes::FCS
+            }
+        }
+    }
+}
+
+/// A data MPDU that its originator holds until it is acknowledged or given up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mpdu {
+    /// Its sequence number.
+    pub sequence: SeqNo12,
+    /// Length with MAC header and FCS.
+    pub bytes: u16,
+    /// Times it was sent.
+    pub attempts: u8,
+    /// Start of the contention for the exchange that first carried it.
+    pub contention_start: Instant,
+    /// Start of the PPDU that first carried it.
+    pub first_start: Instant,
+    /// What is in it.
+    pub msdus: Msdus,
+}
+
+impl Mpdu {
+    /// The packets as they come across in a PPDU from `start` to `end`: the
+    /// stay so far is split into its parts, and the reorder wait begins.
+    pub fn received(&self, start: Instant, end: Instant) -> Msdus {
+        let mut msdus = self.msdus.clone();
+        for packet in msdus.packets_mut() {
+            let contention_start = self.contention_start.max(packet.arrived);
+            packet.parts.queue += contention_start - packet.arrived;
+            packet.parts.contention += self.first_start.saturating_since(contention_start);
+            packet.parts.retries += start - self.first_start;
+            packet.parts.air += end - start;
+            packet.arrived = end;
+        }
+        msdus
+    }
+}

@@ -1,0 +1,282 @@
+//! The originator's side towards one peer in one access category: MPDUs that
+//! wait for an acknowledgement, the Block Ack agreement, retries, and rate
+//! control (IEEE 802.11-2020, 10.25.3, 10.25.6.7, 10.3.4.4).
+//!
+//! MPDUs stay in sequence order; every PPDU carries a prefix of them.
+
+use super::mpdu::{Mpdu, Msdus};
+use super::rate::{RateChain, RateControl};
+use crate::packet::Address;
+use crate::queue::Held;
+use alloc::collections::VecDeque;
+use lasthop_units::{Bytes, Db, Instant, SeqNo12};
+
+/// Where a Block Ack agreement stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agreement {
+    /// Not asked for: data goes in single MPDUs with an Ack each.
+    None,
+    /// ADDBA Request queued or sent; data waits for the answer.
+    Requested,
+    /// In force over so many MPDUs.
+    Established {
+        /// Window in MPDUs.
+        window: u8,
+    },
+    /// The peer did not answer; data goes unaggregated until then.
+    Failed {
+        /// When to ask again.
+        until: Instant,
+    },
+}
+
+/// The sender's state towards one peer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Originator {
+    /// The peer.
+    pub peer: Address,
+    /// MPDUs not yet acknowledged, in sequence order.
+    pub pending: VecDeque<Mpdu>,
+    /// The Block Ack agreement.
+    pub agreement: Agreement,
+    /// A Block Ack Request goes before the next data.
+    pub block_ack_request_due: bool,
+    /// Times the Block Ack Request that is due was sent in vain.
+    pub block_ack_request_attempts: u8,
+    /// Rate control; none towards the group.
+    pub rate_control: Option<RateControl>,
+    /// Exchanges in a row that brought no response.
+    failures: u32,
+    chain: Option<RateChain>,
+    next_sequence: SeqNo12,
+    held: Held,
+}
+
+impl Originator {
+    /// Nothing sent yet.
+    pub fn new(peer: Address, rate_control: Option<RateControl>) -> Self {
+        Self {
+            peer,
+            pending: VecDeque::new(),
+            agreement: Agreement::None,
+            block_ack_request_due: false,
+            block_ack_request_attempts: 0,
+            rate_control,
+            failures: 0,
+            chain: None,
+            next_sequence: SeqNo12::default(),
+            held: Held::NONE,
+        }
+    }
+
+    /// Packets in [`Originator::pending`].
+    pub fn held(&self) -> Held {
+        self.held
+    }
+
+    /// First sequence number that is not yet settled (WinStartO).
+    pub fn window_start(&self) -> SeqNo12 {
+        self.pending.front().map_or(self.next_sequence, |mpdu| mpdu.sequence)
+    }
+
+    /// One more MPDU fits into the window.
+    pub fn has_window(&self) -> bool {
+        let ahead = self.next_sequence.distance_from(self.window_start());
+        match self.agreement {
+            Agreement::Established { window } => ahead < u16::from(window),
+            _ => self.pending.is_empty(),
+        }
+    }
+
+    /// Takes packets over as the next MPDU; contention for it began at `contention_start`.
+    pub fn push(&mut self, msdus: Msdus, bytes: u32, contention_start: Instant) {
+        for packet in msdus.packets() {
+            self.held.packets += 1;
+            self.held.bytes += Bytes::new(u64::from(packet.bytes));
+        }
+        self.pending.push_back(Mpdu {
+            sequence: self.next_sequence,
+            bytes: bytes as u16,
+            attempts: 0,
+            contention_start,
+            first_start: contention_start,
+            msdus,
+        });
+        self.next_sequence = self.next_sequence.next();
+    }
+
+    /// The rate of the next PPDU, and whether it is a probe (to be sent unaggregated).
+    pub fn choose_rate(&mut self, now: Instant, snr: Db) -> Option<(crate::phy::Rate, bool)> {
+        let control = self.rate_control.as_mut()?;
+        let bytes = self.pending.front().map_or(0, |mpdu| mpdu.bytes);
+        let fresh = self.failures == 0 || self.chain.is_none();
+        let chain = match self.chain {
+            Some(chain) if !fresh => chain,
+            _ => control.chain(now, snr, bytes),
+        };
+        self.chain = Some(chain);
+        Some((chain.rate_for_attempt(self.failures), chain.is_probe() && self.failures == 0))
+    }
+
+    /// The first `count` MPDUs go out in a PPDU that starts at `start`.
+    /// Returns how many of them are retransmissions.
+    pub fn sent(&mut self, count: usize, start: Instant) -> u64 {
+        let mut retries = 0;
+        for mpdu in self.pending.iter_mut().take(count) {
+            if mpdu.attempts == 0 {
+                mpdu.first_start = start;
+            } else {
+                retries += 1;
+            }
+            mpdu.attempts = mpdu.attempts.saturating_add(1);
+        }
+        retries
+    }
+
+    /// Bit n of `acked` tells whether MPDU n of the first `count` was
+    /// acknowledged. Those are settled; of the others, those sent `retry_limit`
+    /// times are given up through `give_up`. Returns how many were acknowledged.
+    /// Bits from `count` on are ignored.
+    pub fn settle(
+        &mut self,
+        count: usize,
+        acked: u64,
+        retry_limit: u8,
+        mut give_up: impl FnMut(&Mpdu),
+    ) -> u32 {
+        let mut number_acked = 0;
+        let held = &mut self.held;
+        let mut done = |mpdu: &Mpdu| {
+            for packet in mpdu.msdus.packets() {
+                held.packets -= 1;
+                held.bytes = held.bytes - Bytes::new(u64::from(packet.bytes));
+            }
+        };
+        let mut kept = 0;
+        let mut lost = false;
+        for index in 0..count {
+            let mpdu = &self.pending[index];
+            if acked >> index & 1 == 1 {
+                number_acked += 1;
+                done(mpdu);
+            } else if mpdu.attempts >= retry_limit {
+                done(mpdu);
+                give_up(mpdu);
+                lost = true;
+            } else {
+                if kept != index {
+                    self.pending.swap(kept, index);
+                }
+                kept += 1;
+            }
+        }
+        self.pending.drain(kept..count);
+        if lost && matches!(self.agreement, Agreement::Established { .. }) {
+            self.block_ack_request_due = true;
+        }
+        number_acked
+    }
+
+    /// Gives up what is older than its lifetime: `expired` says so for a packet's arrival.
+    pub fn expire(&mut self, expired: impl Fn(Instant) -> bool, mut give_up: impl FnMut(&Mpdu)) {
+        let before = self.pending.len();
+        let held = &mut self.held;
+        self.pending.retain(|mpdu| {
+            let keep = !mpdu.msdus.packets().iter().any(|packet| expired(packet.arrived));
+            if !keep {
+                for packet in mpdu.msdus.packets() {
+                    held.packets -= 1;
+                    held.bytes = held.bytes - Bytes::new(u64::from(packet.bytes));
+                }
+                give_up(mpdu);
+            }
+            keep
+        });
+        let lost = self.pending.len() < before;
+        if lost && matches!(self.agreement, Agreement::Established { .. }) {
+            self.block_ack_request_due = true;
+        }
+    }
+
+    /// The exchange brought a response.
+    pub fn succeeded(&mut self) {
+        self.failures = 0;
+    }
+
+    /// The exchange brought no response.
+    pub fn failed(&mut self) {
+        self.failures += 1;
+    }
+
+    /// An ADDBA Request begins here.
+    pub fn next_sequence(&self) -> SeqNo12 {
+        self.next_sequence
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Packet, StationId};
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    fn originator(mpdus: u64) -> Originator {
+        let mut originator = Originator::new(Address::Station(StationId(1)), None);
+        originator.agreement = Agreement::Established { window: 64 };
+        for tag in 0..mpdus {
+            let packet = Packet::new(tag, 1500, Instant::ZERO);
+            originator.push(Msdus::One(packet), 1538, Instant::ZERO);
+        }
+        originator
+    }
+
+    #[test]
+    fn the_window_counts_from_the_oldest_unsettled_mpdu() {
+        let mut originator = originator(64);
+        assert!(!originator.has_window());
+        originator.sent(64, Instant::ZERO);
+        originator.settle(64, !1, 7, |_| {});
+        assert_eq!(originator.pending.len(), 1);
+        assert!(!originator.has_window(), "number 0 still holds the window back");
+        originator.sent(1, Instant::ZERO);
+        originator.settle(1, 1, 7, |_| {});
+        assert!(originator.has_window());
+        assert_eq!(originator.window_start(), SeqNo12::new(64));
+    }
+
+    #[test]
+    fn giving_up_asks_for_a_block_ack_request() {
+        let mut originator = originator(3);
+        let mut lost = Vec::new();
+        originator.sent(3, Instant::ZERO);
+        originator.settle(3, 0b101, 2, |m| lost.push(m.sequence.as_u16()));
+        assert_eq!(originator.pending.len(), 1);
+        assert!(lost.is_empty() && !originator.block_ack_request_due);
+        originator.sent(1, Instant::ZERO);
+        originator.settle(1, 0, 2, |m| lost.push(m.sequence.as_u16()));
+        assert_eq!(lost, [1]);
+        assert!(originator.block_ack_request_due);
+        assert_eq!(originator.held(), Held::NONE);
+    }
+
+    proptest! {
+        #[test]
+        fn order_and_number_are_kept(
+            rounds in proptest::collection::vec((1usize..=64, any::<u64>()), 1..20),
+        ) {
+            let mut originator = originator(64);
+            let (mut settled, mut lost) = (0, 0);
+            for (count, acked) in rounds {
+                let count = count.min(originator.pending.len());
+                originator.sent(count, Instant::ZERO);
+                let acked = originator.settle(count, acked, 4, |_| lost += 1);
+                settled += acked as usize;
+                let order: Vec<_> = originator.pending.iter().map(|m| m.sequence.as_u16()).collect();
+                prop_assert!(order.is_sorted());
+                prop_assert_eq!(settled + lost + order.len(), 64);
+                prop_assert_eq!(originator.held().packets as usize, order.len());
+            }
+        }
+    }
+}

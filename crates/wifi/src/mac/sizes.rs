@@ -1,0 +1,71 @@
+//! Lengths of frames in bytes, FCS included (IEEE 802.11-2020, 9.2 to 9.7),
+//! and how packets add up to MPDUs and PSDUs.
+
+/// Frame check sequence.
+pub const FCS: u32 = 4;
+/// MAC header of Data: three addresses.
+pub const DATA_HEADER: u32 = 24;
+/// MAC header of QoS Data: three addresses and QoS Control.
+pub const QOS_DATA_HEADER: u32 = 26;
+/// LLC and SNAP in front of every network-layer packet (RFC 1042).
+pub const LLC_SNAP: u32 = 8;
+/// Destination, source and length in front of an A-MSDU subframe (9.3.2.2.2).
+pub const AMSDU_SUBFRAME_HEADER: u32 = 14;
+/// A-MPDU delimiter (9.7.1).
+pub const AMPDU_DELIMITER: u32 = 4;
+/// Longest MPDU that an A-MPDU of HT stations carries: the delimiter's 12 bits.
+pub const AMPDU_MPDU_MAX: u32 = 4095;
+/// Ack (9.3.1.4).
+pub const ACK: u32 = 14;
+/// CTS (9.3.1.3).
+pub const CTS: u32 = 14;
+/// RTS (9.3.1.2).
+pub const RTS: u32 = 20;
+/// Compressed Block Ack (9.3.1.8.2).
+pub const BLOCK_ACK: u32 = 32;
+/// Block Ack Request (9.3.1.7).
+pub const BLOCK_ACK_REQUEST: u32 = 24;
+/// ADDBA Request and Response: management header, nine bytes of body (9.6.4.2, 9.6.4.3).
+pub const ADDBA: u32 = 24 + 9 + FCS;
+/// Beacon of a DSSS or OFDM cell: header, fixed fields, SSID of seven letters,
+/// rates, DS parameters, TIM, and for ERP its information and extended rates.
+pub const BEACON: u32 = 24 + 12 + 9 + 10 + 3 + 6 + 9 + FCS;
+/// What HT capabilities and operation add to a beacon.
+pub const BEACON_HT: u32 = 28 + 24;
+
+/// `n` rounded up to a multiple of four.
+pub const fn padded(n: u32) -> u32 {
+    (n + 3) & !3
+}
+
+/// An MPDU with one network-layer packet of `packet_bytes`.
+pub const fn mpdu(packet_bytes: u32, qos: bool) -> u32 {
+    let header = if qos { QOS_DATA_HEADER } else { DATA_HEADER };
+    header + LLC_SNAP + packet_bytes + FCS
+}
+
+/// An A-MSDU subframe without its padding.
+pub const fn amsdu_subframe(packet_bytes: u32) -> u32 {
+    AMSDU_SUBFRAME_HEADER + LLC_SNAP + packet_bytes
+}
+
+/// An MPDU as A-MPDU subframe, padding included, at least `spacing_bytes` long.
+pub const fn ampdu_subframe(mpdu_bytes: u32, spacing_bytes: u32) -> u32 {
+    let bare = padded(AMPDU_DELIMITER + mpdu_bytes);
+    if bare < spacing_bytes { padded(spacing_bytes) } else { bare }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_udp_packet_of_1472_bytes() {
+        // 1472 + 28 of UDP/IP; the figures are ns-3's max_mpdu_bytes.
+        assert_eq!(mpdu(1500, true), 1538);
+        assert_eq!(mpdu(1500, false), 1536);
+        assert_eq!(ampdu_subframe(1538, 0), 1544);
+        let amsdu = 4 * padded(amsdu_subframe(1500)) + amsdu_subframe(1500);
+        assert_eq!(QOS_DATA_HEADER + amsdu + FCS, 7648);
+    }
+}
