@@ -18,6 +18,7 @@
 
 extern crate alloc;
 
+pub mod cell;
 pub mod event;
 pub mod mac;
 pub mod packet;

@@ -3,7 +3,7 @@
 
 use crate::mac::rate::RateControlConfig;
 use crate::packet::StationId;
-use crate::phy::{Band, ChannelWidth, ErrorModel, LinkConfig, Preamble, Rate, Standard};
+use crate::phy::{Band, ErrorModel, LinkConfig, Preamble, Rate, Standard};
 use crate::queue::{DriverLimit, QueueConfig};
 use alloc::vec::Vec;
 use lasthop_units::{Db, Dbm, Duration, MacAddr};
@@ -15,10 +15,8 @@ pub struct CellConfig {
     pub standard: Standard,
     /// Frequency band.
     pub band: Band,
-    /// Channel width (the noise bandwidth; 40 MHz rates need it).
-    pub width: ChannelWidth,
-    /// Preamble of DSSS control responses and beacons.
-    pub preamble: Preamble,
+    /// Preamble of DSSS control responses; that of the frame they answer if `None`.
+    pub control_preamble: Option<Preamble>,
     /// Basic rates, from which control responses, beacons and group frames
     /// are taken.
     pub basic_rates: Vec<Rate>,
@@ -28,8 +26,6 @@ pub struct CellConfig {
     pub beacon_interval: Option<Duration>,
     /// From SNR to loss.
     pub error_model: ErrorModel,
-    /// Receiver noise figure over thermal noise.
-    pub noise_figure: Db,
     /// A PPDU received at this level or above makes the medium busy
     /// (IEEE 802.11-2020, 17.3.10.6: -82 dBm for a 20 MHz preamble).
     pub carrier_sense: Dbm,
@@ -147,4 +143,3 @@ pub enum BlockAckRequestPolicy {
     /// drivers); a missing Block Ack leads to retransmission.
     AfterDrop,
 }
-

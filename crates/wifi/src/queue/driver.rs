@@ -51,6 +51,16 @@ impl DriverQueue {
         Self { limit, fifo: Fifo::new(), airtime: Vec::new() }
     }
 
+    /// The limit it was made with.
+    pub fn limit(&self) -> DriverLimit {
+        self.limit
+    }
+
+    /// There is a driver queue.
+    pub fn is_used(&self) -> bool {
+        self.limit != DriverLimit::None
+    }
+
     /// Whether one more packet for `peer` may be pushed; never without a
     /// driver queue. The limit of air time may be passed by one packet, so
     /// that a long packet at a low rate is not stuck for ever.

@@ -1,0 +1,626 @@
+//! From queues to frames: which station sends what when it gains the channel
+//! (IEEE 802.11-2020, 10.23.2), and how packets become MPDUs and aggregates
+//! (10.11, 10.12).
+
+use super::station::{Action, BEACON_FUNCTION, Content, Exchange, Expected, Function, Management};
+use super::{Cell, StationConfig, category_of};
+use crate::event::{DropReason, Event};
+use crate::mac::contention::ContenderId;
+use crate::mac::mpdu::Msdus;
+use crate::mac::originator::{Agreement, Originator};
+use crate::mac::rate::{RateControl, RateSet};
+use crate::mac::sizes;
+use crate::packet::{Address, Packet, StationId};
+use crate::phy::Rate;
+use crate::queue::{DriverLimit, Held};
+use alloc::vec::Vec;
+use lasthop_units::{Duration, Instant};
+
+/// What a function would send next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Work {
+    Beacon,
+    Management,
+    BlockAckRequest(Address),
+    Data(Address),
+}
+
+impl Cell {
+    pub(super) fn enqueue(&mut self, from: StationId, to: Address, packet: Packet) {
+        let now = self.now;
+        let category = packet.access_category.index();
+        let mut dropped = core::mem::take(&mut self.dropped);
+        let function = self.function(from, category);
+        // Without a driver queue, what is in flight still takes up room above.
+        let below = match function.driver.is_used() {
+            true => Held::NONE,
+            false => function.held,
+        };
+        function.queue.enqueue(now, to, packet, below, &mut dropped);
+        let station = &mut self.stations[from.index()];
+        station.hold(now, 1, dropped.len() as u32);
+        station.stats.queue_drops += dropped.len() as u64;
+        if self.settings.record {
+            let queue_packets = station.held_packets;
+            let packet = Packet { arrived: now, ..packet };
+            self.events.push_back(Event::Queued { at: now, station: from, packet, queue_packets });
+        }
+        for packet in dropped.drain(..) {
+            self.drop_packet(from, packet, DropReason::QueueFull);
+        }
+        self.dropped = dropped;
+        self.fill_driver(from, category);
+        self.arm(from, category);
+    }
+
+    pub(super) fn queue_beacon(&mut self) {
+        let access_point = self.settings.access_point;
+        self.next_beacon = self.settings.beacon_interval.map(|interval| self.now + interval);
+        let contender = self.function(access_point, BEACON_FUNCTION).contender;
+        self.contention.arm(contender, self.now);
+    }
+
+    /// Lets the function contend if it has work and does not yet.
+    pub(super) fn arm(&mut self, station: StationId, function: usize) {
+        let state = &self.stations[station.index()];
+        let Some(access) = &state.functions[function] else { return };
+        if self.contention.is_armed(access.contender)
+            || state.exchange.as_ref().is_some_and(|exchange| exchange.function == function)
+            || self.next_work(station, function).is_none()
+        {
+            return;
+        }
+        let now = self.now;
+        let access = self.function(station, function);
+        access.contends_since = now;
+        let (contender, window) = (access.contender, access.contention_window);
+        if !self.contention.arm(contender, now) {
+            self.draw_backoff(station, contender, window);
+        }
+    }
+
+    pub(super) fn draw_backoff(&mut self, station: StationId, contender: ContenderId, window: u16) {
+        let slots = self.stations[station.index()].backoff.up_to(u32::from(window));
+        self.contention.set_backoff(contender, slots);
+    }
+
+    /// What `function` would send next, without side effect on its frames.
+    pub(super) fn next_work(&mut self, station: StationId, function: usize) -> Option<Work> {
+        if function == BEACON_FUNCTION {
+            return Some(Work::Beacon);
+        }
+        let access = self.stations[station.index()].functions[function].as_mut()?;
+        if !access.management.is_empty() {
+            return Some(Work::Management);
+        }
+        let waiting = access.waiting();
+        let fresh = access.fresh();
+        let peer = match (waiting, fresh) {
+            // Peers with something to repeat and peers with new packets take turns.
+            (Some(waiting), Some(fresh)) if access.last_served == Some(waiting) => fresh,
+            (Some(waiting), _) => waiting,
+            (None, fresh) => fresh?,
+        };
+        let due = access
+            .originator(peer)
+            .is_some_and(|index| access.originators[index].block_ack_request_due);
+        Some(if due { Work::BlockAckRequest(peer) } else { Work::Data(peer) })
+    }
+
+    /// Everyone in `winners` gains the channel now.
+    pub(super) fn start_exchanges(&mut self, winners: &[ContenderId]) {
+        for (index, &contender) in winners.iter().enumerate() {
+            let (station, function) = self.owners[usize::from(contender.0)];
+            let function = usize::from(function);
+            let higher = winners[index + 1..].iter().chain(&winners[..index]).any(|other| {
+                let (theirs, rank) = self.owners[usize::from(other.0)];
+                theirs == station && usize::from(rank) > function
+            });
+            if higher {
+                // Internal collision: the lower category backs off as after a
+                // collision on the air (10.23.2.4).
+                self.widen(station, function);
+                let access = self.function(station, function);
+                let window = access.contention_window;
+                self.draw_backoff(station, contender, window);
+                continue;
+            }
+            let limit = self.txop_limit(station, function);
+            self.start_exchange(station, function, self.now + limit);
+        }
+    }
+
+    fn txop_limit(&self, station: StationId, function: usize) -> Duration {
+        let access = &self.stations[station.index()].config.access;
+        access.get(function).map_or(Duration::ZERO, |access| access.txop_limit)
+    }
+
+    /// Doubles the contention window, or resets it after as many failures as
+    /// the retry limit (10.23.2.2).
+    pub(super) fn widen(&mut self, station: StationId, function: usize) {
+        let config = &self.stations[station.index()].config;
+        let retry_limit = config.retry_limit;
+        let Some(&access) = config.access.get(function) else { return };
+        let state = self.function(station, function);
+        state.failures = state.failures.saturating_add(1);
+        if state.failures >= retry_limit {
+            state.failures = 0;
+            state.contention_window = access.cw_min;
+        } else {
+            state.contention_window = (2 * state.contention_window + 1).min(access.cw_max);
+        }
+    }
+
+    /// Builds what `function` sends next; `None` if there is nothing after all
+    /// (active queue management dropped it, or its lifetime was over).
+    pub(super) fn build(
+        &mut self,
+        station: StationId,
+        function: usize,
+        opportunity_end: Instant,
+    ) -> Option<Exchange> {
+        loop {
+            match self.next_work(station, function)? {
+                Work::Beacon => return Some(self.build_beacon(opportunity_end)),
+                Work::Management => {
+                    let access = self.function(station, function);
+                    let frame = access.management.pop_front().expect("next_work saw it");
+                    return Some(self.build_management(function, frame, opportunity_end));
+                }
+                Work::BlockAckRequest(peer) => {
+                    return Some(self.build_request(station, function, peer, opportunity_end));
+                }
+                Work::Data(peer) => {
+                    let exchange = self.build_data(station, function, peer, opportunity_end);
+                    if exchange.is_some() {
+                        return exchange;
+                    }
+                }
+            }
+        }
+    }
+
+    fn build_beacon(&mut self, opportunity_end: Instant) -> Exchange {
+        let rate = self.settings.control_rates.lowest();
+        let psdu_bytes = self.settings.beacon_bytes;
+        Exchange {
+            function: BEACON_FUNCTION,
+            peer: Address::Group,
+            content: Content::Beacon,
+            rate,
+            psdu_bytes,
+            duration: self.ppdu_duration(rate, psdu_bytes),
+            response: None,
+            requesting: false,
+            opportunity_end,
+            decoded: 0,
+            collided: false,
+        }
+    }
+
+    fn build_management(
+        &mut self,
+        function: usize,
+        frame: Management,
+        opportunity_end: Instant,
+    ) -> Exchange {
+        let rate = self.settings.control_rates.lowest();
+        Exchange {
+            function,
+            peer: Address::Station(frame.peer),
+            content: Content::Management(frame),
+            rate,
+            psdu_bytes: sizes::ADDBA,
+            duration: self.ppdu_duration(rate, sizes::ADDBA),
+            response: Some(self.expected(rate, false)),
+            requesting: false,
+            opportunity_end,
+            decoded: 0,
+            collided: false,
+        }
+    }
+
+    fn build_request(
+        &mut self,
+        station: StationId,
+        function: usize,
+        peer: Address,
+        opportunity_end: Instant,
+    ) -> Exchange {
+        let index = self.originator(station, function, peer);
+        let originator = &mut self.function(station, function).originators[index];
+        let start = originator.window_start();
+        let data_rate = originator.rate_control.as_ref().map(RateControl::main_rate);
+        let data_rate = data_rate.unwrap_or(self.settings.group_rate);
+        let rate = self.facts(data_rate).response;
+        Exchange {
+            function,
+            peer,
+            content: Content::BlockAckRequest { start },
+            rate,
+            psdu_bytes: sizes::BLOCK_ACK_REQUEST,
+            duration: self.ppdu_duration(rate, sizes::BLOCK_ACK_REQUEST),
+            response: Some(self.expected(rate, true)),
+            requesting: false,
+            opportunity_end,
+            decoded: 0,
+            collided: false,
+        }
+    }
+
+    pub(super) fn expected(&mut self, rate: Rate, block_ack: bool) -> Expected {
+        let facts = self.facts(rate);
+        let duration = if block_ack { facts.block_ack } else { facts.ack };
+        Expected { rate: facts.response, duration, block_ack }
+    }
+
+    fn build_data(
+        &mut self,
+        station: StationId,
+        function: usize,
+        peer: Address,
+        opportunity_end: Instant,
+    ) -> Option<Exchange> {
+        let now = self.now;
+        let index = self.originator(station, function, peer);
+        if let Some(frame) = self.wanted_agreement(station, function, index) {
+            return Some(self.build_management(function, frame, opportunity_end));
+        }
+        self.expire(station, function, index);
+        if self.function(station, function).originators[index].pending.is_empty()
+            && !self.pull(station, function, index)
+        {
+            return None;
+        }
+        let snr = match peer {
+            Address::Station(to) => self.air.last_snr(station, to),
+            Address::Group => self.air.last_snr(station, station),
+        };
+        let group_rate = self.settings.group_rate;
+        let originator = &mut self.function(station, function).originators[index];
+        let (rate, probe) = originator.choose_rate(now, snr).unwrap_or((group_rate, false));
+        if self.settings.record {
+            self.record_rate(station, function, index);
+        }
+        let config = &self.stations[station.index()].config;
+        let aggregation = config.aggregation;
+        let single_limit = config.access[function].txop_limit;
+        let originator = &self.function(station, function).originators[index];
+        let established = matches!(originator.agreement, Agreement::Established { .. });
+        let (mut mpdus, mut psdu_bytes) = (1, u32::from(originator.pending[0].bytes));
+        if established && !probe && psdu_bytes <= sizes::AMPDU_MPDU_MAX {
+            let mut duration_max = aggregation.ampdu_duration_max;
+            if !single_limit.is_zero() {
+                let response = self.facts(rate).block_ack + self.settings.timing.sifs;
+                let left = opportunity_end.saturating_since(now).saturating_sub(response);
+                duration_max = duration_max.min(left);
+            }
+            let bytes_max = self.psdu_within(rate, duration_max).min(aggregation.ampdu_bytes_max);
+            let spacing = aggregation.mpdu_start_spacing;
+            let spacing_bytes =
+                (rate.bitrate().as_bps() * spacing.as_nanos()).div_ceil(8_000_000_000) as u32;
+            let limits = (bytes_max, spacing_bytes, usize::from(aggregation.ampdu_frames_max));
+            (mpdus, psdu_bytes) = self.aggregate(station, function, index, limits);
+        }
+        let aggregated = mpdus > 1;
+        let response = match peer {
+            Address::Group => None,
+            Address::Station(_) => Some(self.expected(rate, aggregated)),
+        };
+        let rts_threshold = self.stations[station.index()].config.rts_threshold;
+        Some(Exchange {
+            function,
+            peer,
+            content: Content::Data { mpdus, aggregated },
+            rate,
+            psdu_bytes,
+            duration: self.ppdu_duration(rate, psdu_bytes),
+            response,
+            requesting: response.is_some() && rts_threshold.is_some_and(|t| psdu_bytes >= t),
+            opportunity_end,
+            decoded: 0,
+            collided: false,
+        })
+    }
+
+    /// How many pending MPDUs, filled up from the queue, fit into an A-MPDU,
+    /// and its length; one MPDU goes without delimiter.
+    fn aggregate(
+        &mut self,
+        station: StationId,
+        function: usize,
+        index: usize,
+        (bytes_max, spacing_bytes, frames_max): (u32, u32, usize),
+    ) -> (usize, u32) {
+        let mut total = 0;
+        let mut count = 0;
+        let first = u32::from(self.function(station, function).originators[index].pending[0].bytes);
+        while count < frames_max {
+            let originator = &self.function(station, function).originators[index];
+            if count == originator.pending.len()
+                && !(originator.has_window() && self.pull(station, function, index))
+            {
+                break;
+            }
+            let originator = &self.function(station, function).originators[index];
+            let bytes = u32::from(originator.pending[count].bytes);
+            // The last subframe needs no padding, but the limit counts it (9.7.1).
+            let with = total + sizes::ampdu_subframe(bytes, spacing_bytes);
+            if bytes > sizes::AMPDU_MPDU_MAX || with > bytes_max {
+                break;
+            }
+            total = with;
+            count += 1;
+        }
+        if count > 1 { (count, total) } else { (1, first) }
+    }
+
+    /// Takes the next packets for the peer of originator `index` as one MPDU.
+    /// `false` if there are none.
+    fn pull(&mut self, station: StationId, function: usize, index: usize) -> bool {
+        let now = self.now;
+        let state = &mut self.stations[station.index()];
+        let config = &state.config;
+        let access = state.functions[function].as_mut().expect("it is building a frame");
+        let peer = access.originators[index].peer;
+        let mut dropped = core::mem::take(&mut self.dropped);
+        let mut expired = Vec::new();
+        let first = loop {
+            match access.take(now, peer, &mut dropped) {
+                Some(packet) if is_expired(config, now, packet.arrived) => expired.push(packet),
+                other => break other,
+            }
+        };
+        let msdus = first.map(|first| {
+            let amsdu_max = amsdu_bytes_max(config, &access.originators[index]);
+            let mut subframes = sizes::amsdu_subframe(u32::from(first.bytes));
+            if amsdu_max == 0 || subframes > amsdu_max || peer == Address::Group {
+                return Msdus::One(first);
+            }
+            let mut packets = alloc::vec![first];
+            while let Some(bytes) = access.peek(peer) {
+                let longer = sizes::padded(subframes) + sizes::amsdu_subframe(u32::from(bytes));
+                if longer > amsdu_max {
+                    break;
+                }
+                let Some(packet) = access.take(now, peer, &mut dropped) else { break };
+                let longer =
+                    sizes::padded(subframes) + sizes::amsdu_subframe(u32::from(packet.bytes));
+                if longer > amsdu_max {
+                    // Queue management dropped the one that was announced.
+                    access.put_back(peer, packet);
+                    break;
+                }
+                subframes = longer;
+                packets.push(packet);
+            }
+            if packets.len() == 1 { Msdus::One(first) } else { Msdus::Aggregate(packets.into()) }
+        });
+        let found = msdus.is_some();
+        if let Some(msdus) = msdus {
+            let bytes = msdus.mpdu_bytes(config.qos);
+            let contends_since = access.contends_since;
+            let count = msdus.packets().len() as u32;
+            access.held.packets += count;
+            access.held.bytes += msdus.bytes();
+            access.originators[index].push(msdus, bytes, contends_since);
+        }
+        if !dropped.is_empty() || !expired.is_empty() {
+            state.hold(now, 0, (dropped.len() + expired.len()) as u32);
+            state.stats.queue_drops += dropped.len() as u64;
+            for packet in dropped.drain(..) {
+                self.drop_packet(station, packet, DropReason::ActiveQueue);
+            }
+            for packet in expired {
+                self.drop_packet(station, packet, DropReason::Lifetime);
+            }
+        }
+        self.dropped = dropped;
+        self.fill_driver(station, function);
+        found
+    }
+
+    /// Moves packets from the queue into the driver queue as far as it has room.
+    pub(super) fn fill_driver(&mut self, station: StationId, function: usize) {
+        let Some(access) = &self.stations[station.index()].functions[function] else { return };
+        if !access.driver.is_used() {
+            return;
+        }
+        let now = self.now;
+        let mut dropped = core::mem::take(&mut self.dropped);
+        loop {
+            let access = self.function(station, function);
+            // Packets in flight count against a limit in packets: the ring
+            // slot is free when the frame is done.
+            let driver = &access.driver;
+            let room = |peer| match driver.limit() {
+                DriverLimit::None => false,
+                DriverLimit::Packets(limit) => driver.len_packets() + access.held.packets < limit,
+                DriverLimit::Airtime(_) => driver.has_room(peer),
+            };
+            let Some(peer) = access.queue.next_peer_where(room) else { break };
+            let Some(packet) = access.queue.dequeue_for(now, peer, &mut dropped) else { continue };
+            let index = self.originator(station, function, peer);
+            let originator = &self.function(station, function).originators[index];
+            let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
+            let rate = rate.unwrap_or(self.settings.group_rate);
+            let bits = u64::from(sizes::mpdu(u32::from(packet.bytes), true)) * 8_000_000_000;
+            let airtime = Duration::from_nanos(bits / rate.bitrate().as_bps());
+            self.function(station, function).driver.push(peer, packet, airtime);
+        }
+        if !dropped.is_empty() {
+            let state = &mut self.stations[station.index()];
+            state.hold(now, 0, dropped.len() as u32);
+            state.stats.queue_drops += dropped.len() as u64;
+            for packet in dropped.drain(..) {
+                self.drop_packet(station, packet, DropReason::ActiveQueue);
+            }
+        }
+        self.dropped = dropped;
+    }
+
+    /// Gives up the pending MPDUs whose lifetime is over.
+    fn expire(&mut self, station: StationId, function: usize, index: usize) {
+        let now = self.now;
+        let state = &mut self.stations[station.index()];
+        if state.config.msdu_lifetime.is_none() {
+            return;
+        }
+        let config = &state.config;
+        let access = state.functions[function].as_mut().expect("it is building a frame");
+        let before = access.originators[index].held();
+        let peer = access.originators[index].peer;
+        let mut expired = Vec::new();
+        let mut mpdus = 0;
+        access.originators[index].expire(
+            |arrived| is_expired(config, now, arrived),
+            |mpdu| {
+                mpdus += 1;
+                expired.extend_from_slice(mpdu.msdus.packets());
+            },
+        );
+        let after = access.originators[index].held();
+        access.held.packets -= before.packets - after.packets;
+        access.held.bytes = access.held.bytes - (before.bytes - after.bytes);
+        state.hold(now, 0, expired.len() as u32);
+        state.link_stats(peer).mpdus_lost += mpdus;
+        for packet in expired {
+            self.drop_packet(station, packet, DropReason::Lifetime);
+        }
+    }
+
+    /// Index of the originator towards `peer`, made when first used.
+    pub(super) fn originator(
+        &mut self,
+        station: StationId,
+        function: usize,
+        peer: Address,
+    ) -> usize {
+        if let Some(index) = self.function(station, function).originator(peer) {
+            return index;
+        }
+        let rate_control = match peer {
+            Address::Group => None,
+            Address::Station(to) => {
+                let [here, there] = [station, to].map(|s| &self.stations[s.index()].config);
+                let set = |config: &StationConfig| RateSet::new(config.rates.iter().copied());
+                let path = (station.index() * self.stations.len() + to.index()) * 4 + function;
+                let stream = self.settings.seed.indexed("cell/rate-control", path as u64);
+                Some(RateControl::new(
+                    &here.rate_control,
+                    &set(here).intersection(&set(there)),
+                    self.air.error_model(),
+                    stream,
+                ))
+            }
+        };
+        self.function(station, function).add_originator(Originator::new(peer, rate_control))
+    }
+
+    /// The ADDBA Request that must go out before data can be aggregated.
+    fn wanted_agreement(
+        &mut self,
+        station: StationId,
+        function: usize,
+        index: usize,
+    ) -> Option<Management> {
+        let now = self.now;
+        let config = &self.stations[station.index()].config;
+        let wants = config.qos
+            && config.aggregation.ampdu_bytes_max > 0
+            && config.aggregation.ampdu_frames_max > 1;
+        let window = config.block_ack.window;
+        let originator = &self.function(station, function).originators[index];
+        let Address::Station(peer) = originator.peer else { return None };
+        let asks = match originator.agreement {
+            Agreement::None => true,
+            Agreement::Failed { until } => now >= until,
+            Agreement::Requested | Agreement::Established { .. } => false,
+        };
+        if !wants || !asks || !self.stations[peer.index()].config.qos {
+            return None;
+        }
+        let originator = &mut self.function(station, function).originators[index];
+        // What was sent without agreement is settled first.
+        if !originator.pending.is_empty() {
+            return None;
+        }
+        originator.agreement = Agreement::Requested;
+        let start = originator.next_sequence();
+        let action = Action::AddbaRequest { window, start };
+        Some(Management { peer, action, attempts: 0, sequence: start })
+    }
+}
+
+impl Function {
+    /// A peer with MPDUs to repeat or a Block Ack Request due, after the one
+    /// served last in turn.
+    fn waiting(&self) -> Option<Address> {
+        if self.held.packets == 0 && !self.originators.iter().any(|o| o.block_ack_request_due) {
+            return None;
+        }
+        let waits = |o: &&Originator| {
+            o.agreement != Agreement::Requested
+                && (!o.pending.is_empty() || o.block_ack_request_due)
+        };
+        let last = self.last_served.and_then(|peer| self.originator(peer));
+        let (before, after) = self.originators.split_at(last.map_or(0, |index| index + 1));
+        let next = after.iter().find(waits).or_else(|| before.iter().find(waits));
+        next.map(|originator| originator.peer)
+    }
+
+    /// The peer of the next new packet.
+    fn fresh(&mut self) -> Option<Address> {
+        if self.driver.is_used() {
+            return self.driver.next_peer_where(|peer| self.may_send(peer));
+        }
+        let Self { queue, originators, .. } = self;
+        let blocked = |peer: Address| {
+            originators
+                .iter()
+                .any(|o| o.peer == peer && (o.agreement == Agreement::Requested || !o.has_window()))
+        };
+        queue.next_peer_where(|peer| !blocked(peer))
+    }
+
+    fn take(&mut self, now: Instant, peer: Address, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        match self.driver.is_used() {
+            true => self.driver.pop(peer),
+            false => self.queue.dequeue_for(now, peer, dropped),
+        }
+    }
+
+    fn peek(&mut self, peer: Address) -> Option<u16> {
+        match self.driver.is_used() {
+            true => self.driver.peek_len_for(peer),
+            false => self.queue.peek_len_for(peer),
+        }
+    }
+
+    /// Undoes [`Self::take`] from the upper queue; a driver queue announces
+    /// what it gives, so nothing ever goes back into it.
+    fn put_back(&mut self, peer: Address, packet: Packet) {
+        debug_assert!(!self.driver.is_used());
+        self.queue.put_back(peer, packet);
+    }
+}
+
+fn is_expired(config: &StationConfig, now: Instant, arrived: Instant) -> bool {
+    config.msdu_lifetime.is_some_and(|lifetime| now.saturating_since(arrived) > lifetime)
+}
+
+/// Inside an A-MPDU an MPDU has at most 4 095 bytes, so an A-MSDU in it less.
+fn amsdu_bytes_max(config: &StationConfig, originator: &Originator) -> u32 {
+    let max = u32::from(config.aggregation.amsdu_bytes_max);
+    match originator.agreement {
+        Agreement::Established { .. } => {
+            max.min(sizes::AMPDU_MPDU_MAX - sizes::QOS_DATA_HEADER - sizes::FCS)
+        }
+        _ => max,
+    }
+}
+
+/// Everything but beacons belongs to an access category.
+pub(super) fn tid_of(function: usize) -> u8 {
+    category_of(function).tid()
+}

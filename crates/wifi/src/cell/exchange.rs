@@ -1,0 +1,447 @@
+//! A frame exchange from gaining the channel to its end: RTS and CTS, payload,
+//! response or its absence, and what follows (IEEE 802.11-2020, 10.3.2.9 to
+//! 10.3.2.13, 10.23.2).
+
+use super::air::{Carried, Flight};
+use super::station::{Action, BEACON_FUNCTION, Content, Exchange};
+use super::{Cell, Pending, Sequel};
+use crate::event::{DropReason, Event};
+use crate::mac::originator::Agreement;
+use crate::mac::sizes;
+use crate::packet::{Address, StationId};
+use alloc::vec::Vec;
+use lasthop_units::{Duration, Instant, SeqNo12};
+
+/// An originator whose ADDBA Requests were not answered asks again after this long.
+const ADDBA_RETRY: Duration = Duration::from_secs(1);
+
+impl Cell {
+    /// `function` has the channel: it sends what it has, or gives the channel back.
+    pub(super) fn start_exchange(
+        &mut self,
+        station: StationId,
+        function: usize,
+        opportunity_end: Instant,
+    ) {
+        match self.build(station, function, opportunity_end) {
+            Some(exchange) => self.launch(station, exchange),
+            None => {
+                let contender = self.function(station, function).contender;
+                self.contention.disarm(contender);
+            }
+        }
+    }
+
+    fn launch(&mut self, station: StationId, exchange: Exchange) {
+        let now = self.now;
+        let sifs = self.settings.timing.sifs;
+        let response = exchange.response.map_or(Duration::ZERO, |r| sifs + r.duration);
+        let contender = self.function(station, exchange.function).contender;
+        self.contention.disarm(contender);
+        if exchange.requesting {
+            let Address::Station(_) = exchange.peer else { unreachable!("groups send no CTS") };
+            let facts = self.facts(exchange.rate);
+            let (rate, clear) = (facts.response, facts.ack);
+            let duration = self.ppdu_duration(rate, sizes::RTS);
+            let reserves_until =
+                now + duration + sifs + clear + sifs + exchange.duration + response;
+            self.stations[station.index()].link_stats(exchange.peer).rts += 1;
+            self.transmit(Flight {
+                transmitter: station,
+                receiver: exchange.peer,
+                start: now,
+                end: now + duration,
+                rate,
+                psdu_bytes: sizes::RTS,
+                reserves_until,
+                carried: Carried::Rts,
+                interference: Vec::new(),
+            });
+            self.stations[station.index()].exchange = Some(exchange);
+        } else {
+            self.stations[station.index()].exchange = Some(exchange);
+            self.send_payload(station);
+        }
+        self.contention.hold(station, Instant::MAX);
+    }
+
+    /// Puts the payload of the station's exchange on the air.
+    fn send_payload(&mut self, station: StationId) {
+        let now = self.now;
+        let sifs = self.settings.timing.sifs;
+        let state = &mut self.stations[station.index()];
+        let exchange = state.exchange.as_mut().expect("a payload belongs to an exchange");
+        exchange.requesting = false;
+        let exchange = exchange.clone();
+        let end = now + exchange.duration;
+        match exchange.content {
+            Content::Data { mpdus, .. } => {
+                let access = state.functions[exchange.function].as_mut().expect("it sends");
+                let index = access.originator(exchange.peer).expect("it has pending MPDUs");
+                let retries = access.originators[index].sent(mpdus, now);
+                access.last_served = Some(exchange.peer);
+                let link = state.link_stats(exchange.peer);
+                link.ppdus += 1;
+                link.mpdus += mpdus as u64;
+                link.mpdu_retries += retries;
+                link.mpdus_per_ppdu.add(mpdus as u32, 1);
+                link.count_rate(exchange.rate);
+                link.data_airtime += exchange.duration;
+                let access = state.functions[exchange.function].as_mut().expect("it sends");
+                access.queue.charge_airtime(exchange.peer, exchange.duration);
+            }
+            Content::BlockAckRequest { .. } => {
+                state.link_stats(exchange.peer).block_ack_requests += 1;
+            }
+            Content::Beacon => state.stats.beacons += 1,
+            Content::Management(_) => {}
+        }
+        self.transmit(Flight {
+            transmitter: station,
+            receiver: exchange.peer,
+            start: now,
+            end,
+            rate: exchange.rate,
+            psdu_bytes: exchange.psdu_bytes,
+            reserves_until: end + exchange.response.map_or(Duration::ZERO, |r| sifs + r.duration),
+            carried: Carried::Payload,
+            interference: Vec::new(),
+        });
+    }
+
+    pub(super) fn transmit(&mut self, flight: Flight) {
+        self.stations[flight.transmitter.index()].stats.airtime += flight.end - flight.start;
+        self.contention.transmission_starts(flight.transmitter, flight.start);
+        self.air.begin(flight);
+    }
+
+    /// Starts whatever follows SIFS after something that has ended.
+    pub(super) fn start_sequels(&mut self) {
+        let now = self.now;
+        while let Some(index) = self.pending.iter().position(|pending| pending.at == now) {
+            let Pending { station, sequel, .. } = self.pending.remove(index);
+            match sequel {
+                Sequel::Response { to, carried, rate, psdu_bytes, duration, reserves_until } => {
+                    self.transmit(Flight {
+                        transmitter: station,
+                        receiver: Address::Station(to),
+                        start: now,
+                        end: now + duration,
+                        rate,
+                        psdu_bytes,
+                        reserves_until,
+                        carried,
+                        interference: Vec::new(),
+                    });
+                }
+                Sequel::Payload => self.send_payload(station),
+                Sequel::Opportunity { function, end } => match self.build(station, function, end) {
+                    Some(exchange) => self.launch(station, exchange),
+                    None => self.end_opportunity(station, function),
+                },
+            }
+        }
+    }
+
+    pub(super) fn expire_responses(&mut self) {
+        let now = self.now;
+        while let Some(index) = self.timeouts.iter().position(|(at, _)| *at == now) {
+            let (_, station) = self.timeouts.remove(index);
+            self.exchange_failed(station);
+        }
+    }
+
+    /// The station's PPDU ended without a response on the way: the exchange
+    /// fails when the first sign of one is overdue.
+    pub(super) fn await_in_vain(&mut self, station: StationId) {
+        let exchange = self.stations[station.index()].exchange.as_ref();
+        let exchange = exchange.expect("it just sent a frame that asks for a response");
+        let rate = match exchange.response {
+            Some(response) if !exchange.requesting => response.rate,
+            _ => {
+                let rate = exchange.rate;
+                self.facts(rate).response
+            }
+        };
+        let wait = self.settings.timing.response_timeout(rate);
+        self.timeouts.push((self.now + wait, station));
+    }
+
+    /// The exchange brought what it was for; bit n of `acked` is MPDU n.
+    pub(super) fn exchange_succeeded(&mut self, station: StationId, acked: u64) {
+        let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
+        match exchange.content {
+            Content::Data { mpdus, .. } => self.settle(station, &exchange, mpdus, acked, true),
+            Content::BlockAckRequest { .. } => self.settle_request(station, &exchange, acked),
+            // The request waits for its answer, the answer was taken in already.
+            Content::Management(_) | Content::Beacon => {}
+        }
+        let access = self.stations[station.index()].config.access.get(exchange.function).copied();
+        let state = self.function(station, exchange.function);
+        state.failures = 0;
+        state.contention_window = access.map_or(0, |access| access.cw_min);
+        self.exchange_over(station, exchange, true);
+    }
+
+    /// The exchange brought no response.
+    pub(super) fn exchange_failed(&mut self, station: StationId) {
+        let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
+        let retry_limit = self.stations[station.index()].config.retry_limit;
+        match exchange.content {
+            Content::Data { mpdus, aggregated } => {
+                if exchange.requesting {
+                    // No CTS: an attempt for each MPDU that would have gone out,
+                    // though none was on the air.
+                    let index = self.originator(station, exchange.function, exchange.peer);
+                    let now = self.now;
+                    let access = self.function(station, exchange.function);
+                    access.originators[index].sent(mpdus, now);
+                }
+                self.settle(station, &exchange, mpdus, 0, false);
+                let policy = self.stations[station.index()].config.block_ack.request;
+                if aggregated
+                    && !exchange.requesting
+                    && policy == super::BlockAckRequestPolicy::AfterMissing
+                {
+                    let index = self.originator(station, exchange.function, exchange.peer);
+                    let access = self.function(station, exchange.function);
+                    access.originators[index].block_ack_request_due = true;
+                }
+            }
+            Content::BlockAckRequest { .. } => {
+                let index = self.originator(station, exchange.function, exchange.peer);
+                let originator = &mut self.function(station, exchange.function).originators[index];
+                originator.failed();
+                originator.block_ack_request_attempts += 1;
+                if originator.block_ack_request_attempts >= retry_limit {
+                    originator.block_ack_request_due = false;
+                    originator.block_ack_request_attempts = 0;
+                }
+            }
+            Content::Management(mut frame) => {
+                frame.attempts += 1;
+                if frame.attempts < retry_limit {
+                    self.function(station, exchange.function).management.push_front(frame);
+                } else {
+                    self.management_given_up(station, exchange.function, frame.peer, frame.action);
+                }
+            }
+            Content::Beacon => {}
+        }
+        self.widen(station, exchange.function);
+        self.exchange_over(station, exchange, false);
+    }
+
+    /// Books the fate of the MPDUs that were sent.
+    fn settle(
+        &mut self,
+        station: StationId,
+        exchange: &Exchange,
+        mpdus: usize,
+        acked: u64,
+        answered: bool,
+    ) {
+        let now = self.now;
+        let index = self.originator(station, exchange.function, exchange.peer);
+        let state = &mut self.stations[station.index()];
+        let retry_limit = match exchange.peer {
+            // Group frames are sent once.
+            Address::Group => 1,
+            Address::Station(_) => state.config.retry_limit,
+        };
+        let access = state.functions[exchange.function].as_mut().expect("it sent");
+        let originator = &mut access.originators[index];
+        let before = originator.held();
+        let mut lost = Vec::new();
+        let mut lost_mpdus = 0;
+        let number_acked = originator.settle(mpdus, acked, retry_limit, |mpdu| {
+            lost_mpdus += 1;
+            lost.extend_from_slice(mpdu.msdus.packets());
+        });
+        match answered {
+            true => originator.succeeded(),
+            false => originator.failed(),
+        }
+        if let Some(control) = &mut originator.rate_control
+            && !exchange.requesting
+        {
+            control.report(now, exchange.rate, mpdus as u16, number_acked as u16);
+        }
+        let after = originator.held();
+        let packets = before.packets - after.packets;
+        access.held.packets -= packets;
+        access.held.bytes = access.held.bytes - (before.bytes - after.bytes);
+        state.hold(now, 0, packets);
+        let link = state.link_stats(exchange.peer);
+        link.mpdus_acked += u64::from(number_acked);
+        link.mpdus_failed += mpdus as u64 - u64::from(number_acked);
+        if exchange.collided {
+            link.collisions += 1;
+        }
+        if exchange.peer == Address::Group {
+            for packet in lost {
+                self.outputs.push_back(super::Output::GroupSent { at: now, station, packet });
+            }
+        } else {
+            link.mpdus_lost += lost_mpdus;
+            for packet in lost {
+                self.drop_packet(station, packet, DropReason::RetryLimit);
+            }
+        }
+        if packets > 0 {
+            self.announce_room(station);
+        }
+        self.fill_driver(station, exchange.function);
+    }
+
+    /// Books what the Block Ack to a request says of all pending MPDUs.
+    fn settle_request(&mut self, station: StationId, exchange: &Exchange, acked: u64) {
+        let now = self.now;
+        let index = self.originator(station, exchange.function, exchange.peer);
+        let state = &mut self.stations[station.index()];
+        let access = state.functions[exchange.function].as_mut().expect("it sent");
+        let originator = &mut access.originators[index];
+        originator.block_ack_request_due = false;
+        originator.block_ack_request_attempts = 0;
+        originator.succeeded();
+        let before = originator.held();
+        // What is still missing was counted as an attempt when it was sent.
+        let all = originator.pending.len().min(64);
+        let number_acked = originator.settle(all, acked, u8::MAX, |_| {});
+        let after = originator.held();
+        let packets = before.packets - after.packets;
+        access.held.packets -= packets;
+        access.held.bytes = access.held.bytes - (before.bytes - after.bytes);
+        state.hold(now, 0, packets);
+        let link = state.link_stats(exchange.peer);
+        link.mpdus_acked += u64::from(number_acked);
+        if packets > 0 {
+            self.announce_room(station);
+        }
+        self.fill_driver(station, exchange.function);
+    }
+
+    /// Goes on within the transmission opportunity, or contends anew.
+    fn exchange_over(&mut self, station: StationId, exchange: Exchange, success: bool) {
+        let now = self.now;
+        let function = exchange.function;
+        let sifs = self.settings.timing.sifs;
+        if success && function != BEACON_FUNCTION && now + sifs < exchange.opportunity_end {
+            self.function(station, function).contends_since = now;
+            if self.next_work(station, function).is_some() && self.fits(station, &exchange) {
+                self.follow(
+                    station,
+                    Sequel::Opportunity { function, end: exchange.opportunity_end },
+                );
+                return;
+            }
+        }
+        self.end_opportunity(station, function);
+    }
+
+    /// Post-backoff and, if there is more to send, contention.
+    pub(super) fn end_opportunity(&mut self, station: StationId, function: usize) {
+        let now = self.now;
+        self.contention.hold(station, now);
+        let access = self.function(station, function);
+        let (contender, window) = (access.contender, access.contention_window);
+        access.contends_since = now;
+        if function != BEACON_FUNCTION {
+            self.draw_backoff(station, contender, window);
+            if self.next_work(station, function).is_some() {
+                self.contention.arm(contender, now);
+            }
+        }
+    }
+
+    /// A guess whether another exchange like the last one fits into the opportunity.
+    fn fits(&mut self, station: StationId, last: &Exchange) -> bool {
+        let sifs = self.settings.timing.sifs;
+        let access = self.function(station, last.function);
+        let peer = last.peer;
+        let bytes = access.originator(peer).and_then(|index| {
+            access.originators[index].pending.front().map(|mpdu| u32::from(mpdu.bytes))
+        });
+        let bytes =
+            bytes.or_else(|| access.queue.peek_len_for(peer).map(|b| sizes::mpdu(b.into(), true)));
+        let payload = self.ppdu_duration(last.rate, bytes.unwrap_or(sizes::ADDBA));
+        let response = last.response.map_or(Duration::ZERO, |r| sifs + r.duration);
+        self.now + sifs + payload + response <= last.opportunity_end
+    }
+
+    /// The originator learns that its ADDBA Request was accepted.
+    pub(super) fn agreement_answered(
+        &mut self,
+        originator: StationId,
+        recipient: StationId,
+        function: usize,
+    ) {
+        let window = self.agreed_window(originator, recipient);
+        let index = self.originator(originator, function, Address::Station(recipient));
+        let state = &mut self.function(originator, function).originators[index];
+        if state.agreement != Agreement::Requested {
+            return;
+        }
+        state.agreement = Agreement::Established { window };
+        if self.settings.record {
+            self.events.push_back(Event::BlockAckAgreement {
+                at: self.now,
+                originator,
+                recipient,
+                tid: super::access::tid_of(function),
+                established: true,
+            });
+        }
+        self.arm(originator, function);
+    }
+
+    pub(super) fn agreed_window(&self, originator: StationId, recipient: StationId) -> u8 {
+        let window = |station: StationId| self.stations[station.index()].config.block_ack.window;
+        window(originator).min(window(recipient))
+    }
+
+    fn management_given_up(
+        &mut self,
+        station: StationId,
+        function: usize,
+        peer: StationId,
+        action: Action,
+    ) {
+        let until = self.now + ADDBA_RETRY;
+        let (originator, to) = match action {
+            Action::AddbaRequest { .. } => (station, peer),
+            // The originator would time out waiting; it knows no better way.
+            Action::AddbaResponse { .. } => (peer, station),
+        };
+        let index = self.originator(originator, function, Address::Station(to));
+        let state = &mut self.function(originator, function).originators[index];
+        state.agreement = Agreement::Failed { until };
+        self.arm(originator, function);
+    }
+
+    /// The recipient accepts an ADDBA Request and queues its answer.
+    pub(super) fn answer_addba(
+        &mut self,
+        recipient: StationId,
+        originator: StationId,
+        function: usize,
+        start: SeqNo12,
+    ) {
+        let window = self.agreed_window(originator, recipient);
+        let timeout = self.stations[recipient.index()].config.block_ack.reorder_timeout;
+        let inbox = self.stations[recipient.index()].inbox(originator, function);
+        inbox.recipient = Some(crate::mac::block_ack::Recipient::new(start, window, timeout));
+        let frame = super::station::Management {
+            peer: originator,
+            action: Action::AddbaResponse { window },
+            attempts: 0,
+            sequence: start,
+        };
+        let waiting = &mut self.function(recipient, function).management;
+        // A repeated request finds its answer still queued.
+        if !waiting.iter().any(|w| w.peer == originator) {
+            waiting.push_back(frame);
+        }
+        self.arm(recipient, function);
+    }
+}

@@ -1,0 +1,477 @@
+//! A Wi-Fi cell: one access point, its stations, and the air between them, as
+//! one pure machine.
+//!
+//! Packets go in at a station ([`Cell::handle_packet`]) and come out at their
+//! receiver ([`Cell::poll_output`]); in between lie queues, contention, PPDUs,
+//! losses, retries and reordering. The machine wakes up a few times for each
+//! frame exchange, never for a slot. Air propagation time is nil.
+//!
+//! Where to read: `access` (who sends what, when), `exchange` (a frame exchange
+//! from PPDU to response), `reception` (what receivers make of PPDUs), `air`
+//! (interference), `station` (state).
+
+mod access;
+mod air;
+mod config;
+mod exchange;
+mod reception;
+mod record;
+mod station;
+#[cfg(test)]
+mod tests;
+
+pub use config::{
+    Aggregation, BlockAck, BlockAckRequestPolicy, CellConfig, EdcaParameters, PairConfig, Role,
+    StationConfig,
+};
+
+use crate::event::{DropReason, Event};
+use crate::mac::contention::{ContenderId, Contention};
+use crate::mac::sizes;
+use crate::packet::{AccessCategory, Address, Packet, StationId};
+use crate::phy::{Band, ControlRates, Preamble, Rate, Timing};
+use crate::stats::{LinkStats, StationStats};
+use air::{Air, Carried};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use lasthop_units::{Duration, Instant, Machine, Seed};
+use station::{BEACON_FUNCTION, Function, Station};
+
+/// A packet that left the cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Output {
+    /// It came out at `station`.
+    Delivered {
+        /// When; the last instant handled at the latest.
+        at: Instant,
+        /// The receiver.
+        station: StationId,
+        /// The packet, its delay parts up to date.
+        packet: Packet,
+    },
+    /// `station` gave it up.
+    Dropped {
+        /// When.
+        at: Instant,
+        /// Who held it.
+        station: StationId,
+        /// The packet.
+        packet: Packet,
+        /// Why.
+        reason: DropReason,
+    },
+    /// The group-addressed packet was sent; its copies are delivered already.
+    GroupSent {
+        /// When.
+        at: Instant,
+        /// The access point.
+        station: StationId,
+        /// The packet.
+        packet: Packet,
+    },
+}
+
+/// Why the cell wants to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A station gains the channel.
+    Access,
+    /// A PPDU ends.
+    PpduEnd,
+    /// A response or the next frame of an exchange is due, SIFS after the last.
+    Sequel,
+    /// A response has not come.
+    ResponseTimeout,
+    /// A reorder buffer gives up a gap.
+    ReorderTimeout,
+    /// The access point queues a beacon.
+    Beacon,
+}
+
+/// The machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    settings: Settings,
+    /// The last instant handled.
+    now: Instant,
+    next: Option<(Instant, Reason)>,
+    stations: Vec<Station>,
+    contention: Contention,
+    /// By contender: station and function.
+    owners: Vec<(StationId, u8)>,
+    air: Air,
+    pending: Vec<Pending>,
+    timeouts: Vec<(Instant, StationId)>,
+    /// Reorder buffers with a gap: when they give up, receiver, inbox.
+    gaps: Vec<(Instant, StationId, usize)>,
+    next_beacon: Option<Instant>,
+    /// Facts of the rates in use.
+    rates: Vec<RateFacts>,
+    outputs: VecDeque<Output>,
+    events: VecDeque<Event>,
+    room: VecDeque<StationId>,
+    /// Kept to save allocations.
+    winners: Vec<ContenderId>,
+    dropped: Vec<Packet>,
+}
+
+/// What the configuration comes down to.
+#[derive(Clone, Debug, PartialEq)]
+struct Settings {
+    band: Band,
+    timing: Timing,
+    control_rates: ControlRates,
+    control_preamble: Option<Preamble>,
+    group_rate: Rate,
+    beacon_interval: Option<Duration>,
+    beacon_bytes: u32,
+    /// EIFS less AIFS: SIFS + Ack at the lowest basic rate.
+    extended_space: Duration,
+    access_point: StationId,
+    seed: Seed,
+    record: bool,
+}
+
+/// What a station does SIFS after something has ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Pending {
+    at: Instant,
+    station: StationId,
+    sequel: Sequel,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sequel {
+    /// It answers.
+    Response {
+        to: StationId,
+        carried: Carried,
+        rate: Rate,
+        psdu_bytes: u32,
+        duration: Duration,
+        reserves_until: Instant,
+    },
+    /// It has its CTS and sends the payload.
+    Payload,
+    /// It goes on in its transmission opportunity.
+    Opportunity { function: usize, end: Instant },
+}
+
+/// What follows from a data rate, computed once.
+#[derive(Clone, Debug, PartialEq)]
+struct RateFacts {
+    rate: Rate,
+    response: Rate,
+    ack: Duration,
+    block_ack: Duration,
+    /// Longest PSDU within the duration it was last asked for.
+    psdu_within: (Duration, u32),
+    /// Duration of the PSDU it was last asked for.
+    ppdu: (u32, Duration),
+}
+
+/// A configuration that no cell can have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CellError {
+    /// Not exactly one access point.
+    #[error("a cell has exactly one access point, not {0}")]
+    AccessPoints(usize),
+    /// A pair of stations without a link.
+    #[error("stations {0} and {1} need a link description")]
+    MissingLink(u16, u16),
+    /// Two stations share no rate.
+    #[error("stations {0} and {1} share no rate")]
+    NoCommonRate(u16, u16),
+    /// Without basic rates nothing can be acknowledged.
+    #[error("a cell needs at least one basic rate")]
+    NoBasicRate,
+}
+
+impl Cell {
+    /// A cell at rest: all stations associated, no packet queued.
+    ///
+    /// # Errors
+    /// What [`CellError`] lists; ranges are the scenario's business.
+    pub fn new(config: &CellConfig, seed: Seed) -> Result<Self, CellError> {
+        let is_access_point = |s: &&StationConfig| s.role == Role::AccessPoint;
+        let access_points = config.stations.iter().filter(is_access_point).count();
+        if access_points != 1 {
+            return Err(CellError::AccessPoints(access_points));
+        }
+        if config.basic_rates.is_empty() {
+            return Err(CellError::NoBasicRate);
+        }
+        let access_point = config.stations.iter().position(|s| s.role == Role::AccessPoint);
+        let access_point = StationId(access_point.expect("counted one") as u16);
+        for (index, station) in config.stations.iter().enumerate() {
+            let ap_rates = &config.stations[access_point.index()].rates;
+            if !station.rates.iter().any(|rate| ap_rates.contains(rate)) {
+                return Err(CellError::NoCommonRate(access_point.0, index as u16));
+            }
+        }
+        let timing = Timing::of(config.standard, config.band);
+        let control_rates = ControlRates { basic: config.basic_rates.clone() };
+        let lowest = control_rates.lowest();
+        let air = Air::new(config, seed)?;
+        let contention = Contention::new(timing.slot, &air.sense_matrix());
+        let ht = config.stations[access_point.index()].qos;
+        let settings = Settings {
+            band: config.band,
+            extended_space: timing.sifs + lowest.ppdu_duration(sizes::ACK, config.band),
+            timing,
+            control_preamble: config.control_preamble,
+            group_rate: config.group_rate.unwrap_or(lowest),
+            control_rates,
+            beacon_interval: config.beacon_interval,
+            beacon_bytes: sizes::BEACON + if ht { sizes::BEACON_HT } else { 0 },
+            access_point,
+            seed,
+            record: config.record_events,
+        };
+        let stations = config.stations.iter().enumerate();
+        let stations = stations
+            .map(|(index, station)| Station {
+                id: StationId(index as u16),
+                config: station.clone(),
+                functions: [const { None }; 5],
+                exchange: None,
+                inboxes: Vec::new(),
+                backoff: seed.indexed("cell/station/backoff", index as u64),
+                reception: seed.indexed("cell/station/reception", index as u64),
+                stats: StationStats::default(),
+                links: Vec::new(),
+                held_packets: 0,
+                held_since: Instant::ZERO,
+                room_announced: false,
+            })
+            .collect();
+        let mut cell = Self {
+            next_beacon: settings.beacon_interval.map(|interval| Instant::ZERO + interval),
+            settings,
+            now: Instant::ZERO,
+            next: None,
+            stations,
+            contention,
+            owners: Vec::new(),
+            air,
+            pending: Vec::new(),
+            timeouts: Vec::new(),
+            gaps: Vec::new(),
+            rates: Vec::new(),
+            outputs: VecDeque::new(),
+            events: VecDeque::new(),
+            room: VecDeque::new(),
+            winners: Vec::new(),
+            dropped: Vec::new(),
+        };
+        cell.schedule();
+        Ok(cell)
+    }
+
+    /// A packet enters the queue of `from`, to be sent to `to` on the air. A
+    /// client's only peer is the access point; [`Address::Group`] is the
+    /// access point's to use.
+    pub fn handle_packet(&mut self, now: Instant, from: StationId, to: Address, packet: Packet) {
+        debug_assert!(now >= self.now, "time does not run backwards");
+        debug_assert!(to != Address::Station(from), "nobody sends to himself");
+        self.now = now;
+        self.enqueue(from, to, packet);
+        self.schedule();
+    }
+
+    /// The next packet that left the cell.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// The next event, if events are recorded.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// A station whose packets got fewer since it was last polled: a
+    /// saturated source can refill its queue.
+    pub fn poll_room(&mut self) -> Option<StationId> {
+        let station = self.room.pop_front()?;
+        self.stations[station.index()].room_announced = false;
+        Some(station)
+    }
+
+    /// Packets that `station` holds: queued, in its driver, in flight.
+    pub fn held_packets(&self, station: StationId) -> u32 {
+        self.stations[station.index()].held_packets
+    }
+
+    /// A station's counters, queue occupancy counted until the last instant handled.
+    pub fn station_stats(&mut self, station: StationId) -> &StationStats {
+        let now = self.now;
+        let station = &mut self.stations[station.index()];
+        station.hold(now, 0, 0);
+        &station.stats
+    }
+
+    /// Counters from `station` to `peer`, if it ever sent to it.
+    pub fn link_stats(&self, station: StationId, peer: Address) -> Option<&LinkStats> {
+        self.stations[station.index()].links.get(station::slot_of(peer))
+    }
+
+    /// The access point.
+    pub fn access_point(&self) -> StationId {
+        self.settings.access_point
+    }
+
+    /// How many stations there are, the access point included.
+    pub fn stations(&self) -> usize {
+        self.stations.len()
+    }
+
+    fn step(&mut self, at: Instant) {
+        self.now = at;
+        self.end_ppdus();
+        self.expire_responses();
+        self.expire_gaps();
+        if self.next_beacon == Some(at) {
+            self.queue_beacon();
+        }
+        // Whoever starts at this instant starts before anyone senses it.
+        let mut winners = core::mem::take(&mut self.winners);
+        winners.clear();
+        self.contention.winners(at, &mut winners);
+        self.start_sequels();
+        self.start_exchanges(&winners);
+        self.winners = winners;
+    }
+
+    fn schedule(&mut self) {
+        let mut next: Option<(Instant, Reason)> = None;
+        let mut offer = |at: Option<Instant>, reason| {
+            if let Some(at) = at
+                && next.is_none_or(|(earliest, _)| at < earliest)
+            {
+                next = Some((at, reason));
+            }
+        };
+        offer(self.air.next_end(), Reason::PpduEnd);
+        offer(self.pending.iter().map(|p| p.at).min(), Reason::Sequel);
+        offer(self.contention.next_access(), Reason::Access);
+        offer(self.timeouts.iter().map(|(at, _)| *at).min(), Reason::ResponseTimeout);
+        offer(self.gaps.iter().map(|(at, ..)| *at).min(), Reason::ReorderTimeout);
+        offer(self.next_beacon, Reason::Beacon);
+        self.next = next;
+    }
+
+    fn facts(&mut self, rate: Rate) -> &mut RateFacts {
+        let index = match self.rates.iter().position(|facts| facts.rate == rate) {
+            Some(index) => index,
+            None => {
+                let mut response = self.settings.control_rates.response(rate);
+                if let (Rate::Dsss { preamble, .. }, Some(wanted)) =
+                    (&mut response, self.settings.control_preamble)
+                {
+                    *preamble = wanted;
+                }
+                let band = self.settings.band;
+                self.rates.push(RateFacts {
+                    rate,
+                    response,
+                    ack: response.ppdu_duration(sizes::ACK, band),
+                    block_ack: response.ppdu_duration(sizes::BLOCK_ACK, band),
+                    psdu_within: (Duration::ZERO, 0),
+                    ppdu: (0, rate.ppdu_duration(0, band)),
+                });
+                self.rates.len() - 1
+            }
+        };
+        &mut self.rates[index]
+    }
+
+    fn ppdu_duration(&mut self, rate: Rate, psdu_bytes: u32) -> Duration {
+        let band = self.settings.band;
+        let facts = self.facts(rate);
+        if facts.ppdu.0 != psdu_bytes {
+            facts.ppdu = (psdu_bytes, rate.ppdu_duration(psdu_bytes, band));
+        }
+        facts.ppdu.1
+    }
+
+    /// The longest PSDU, up to 65 535 bytes, whose PPDU lasts at most `duration`.
+    fn psdu_within(&mut self, rate: Rate, duration: Duration) -> u32 {
+        let band = self.settings.band;
+        let facts = self.facts(rate);
+        if facts.psdu_within.0 != duration {
+            let (mut fits, mut too_long) = (0, 65_536);
+            while too_long - fits > 1 {
+                let middle = (fits + too_long) / 2;
+                if rate.ppdu_duration(middle, band) <= duration {
+                    fits = middle;
+                } else {
+                    too_long = middle;
+                }
+            }
+            facts.psdu_within = (duration, fits);
+        }
+        facts.psdu_within.1
+    }
+
+    fn drop_packet(&mut self, station: StationId, packet: Packet, reason: DropReason) {
+        let at = self.now;
+        self.outputs.push_back(Output::Dropped { at, station, packet, reason });
+        if self.settings.record {
+            self.events.push_back(Event::Dropped { at, station, packet, reason });
+        }
+    }
+
+    fn announce_room(&mut self, station: StationId) {
+        let station = &mut self.stations[station.index()];
+        if !station.room_announced {
+            station.room_announced = true;
+            self.room.push_back(station.id);
+        }
+    }
+
+    /// The access function, made when first used.
+    fn function(&mut self, station: StationId, function: usize) -> &mut Function {
+        let slots = &mut self.stations[station.index()].functions;
+        if slots[function].is_none() {
+            let config = &self.stations[station.index()].config;
+            let (aifsn, cw) = match config.access.get(function) {
+                Some(access) => (access.aifsn, access.cw_min),
+                // Beacons go out after PIFS without backoff.
+                None => (1, 0),
+            };
+            let contender =
+                self.contention.add(station, self.settings.timing.aifs(aifsn), config.qos);
+            self.owners.push((station, function as u8));
+            let index = u64::from(contender.0);
+            let perturbation = self.settings.seed.indexed("cell/queue/perturbation", index);
+            let perturbation = perturbation.clone().next_u64() as u32;
+            let new = Function::new(contender, config, perturbation, cw);
+            self.stations[station.index()].functions[function] = Some(alloc::boxed::Box::new(new));
+        }
+        self.stations[station.index()].functions[function].as_mut().expect("made above")
+    }
+}
+
+impl Machine for Cell {
+    type Reason = Reason;
+
+    fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+        self.next
+    }
+
+    /// Does everything due up to `now`, each thing at its own instant.
+    fn handle_timeout(&mut self, now: Instant) {
+        debug_assert!(now >= self.now, "time does not run backwards");
+        while let Some((at, _)) = self.next
+            && at <= now
+        {
+            self.step(at);
+            self.schedule();
+        }
+    }
+}
+
+/// The access category of a function index below [`BEACON_FUNCTION`].
+fn category_of(function: usize) -> AccessCategory {
+    AccessCategory::ALL[function.min(BEACON_FUNCTION - 1)]
+}

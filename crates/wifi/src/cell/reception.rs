@@ -1,0 +1,392 @@
+//! What receivers make of a PPDU when it ends: losses, responses, delivery in
+//! order, NAV and EIFS (IEEE 802.11-2020, 10.3.2, 10.25.6).
+
+use super::air::{Carried, Flight, Overheard};
+use super::station::{Action, Content, Exchange};
+use super::{Cell, Output, Pending, Sequel};
+use crate::event::{DropReason, Event};
+use crate::mac::block_ack::Reception;
+use crate::mac::mpdu::{Mpdu, Msdus};
+use crate::mac::originator::Agreement;
+use crate::mac::sizes;
+use crate::packet::{Address, StationId};
+use alloc::collections::VecDeque;
+use lasthop_units::{Duration, Instant};
+
+impl Cell {
+    pub(super) fn end_ppdus(&mut self) {
+        while let Some(flight) = self.air.end(self.now) {
+            self.receive(&flight);
+            self.overhear(&flight);
+            self.contention.transmission_ends(flight.transmitter, self.now);
+        }
+    }
+
+    pub(super) fn expire_gaps(&mut self) {
+        let now = self.now;
+        while let Some(index) = self.gaps.iter().position(|(at, ..)| *at <= now) {
+            let (_, station, key) = self.gaps.swap_remove(index);
+            let Self { stations, outputs, events, settings, .. } = self;
+            let inbox = stations[station.index()].inboxes[key].as_mut();
+            if let Some(recipient) = inbox.and_then(|inbox| inbox.recipient.as_mut()) {
+                let record = settings.record;
+                recipient.handle_timeout(now, |msdus| {
+                    hand_up(msdus, station, now, outputs, record.then_some(&mut *events));
+                });
+            }
+            self.watch_gap(station, key);
+        }
+    }
+
+    fn receive(&mut self, flight: &Flight) {
+        match (flight.carried, flight.receiver) {
+            (Carried::Payload, Address::Group) => self.receive_group(flight),
+            (Carried::Payload, Address::Station(receiver)) => {
+                self.receive_payload(flight, receiver);
+            }
+            (carried, Address::Station(receiver)) => {
+                let decoded = self.decodes_control(flight, receiver);
+                if self.settings.record {
+                    self.record_control(flight, decoded);
+                }
+                match carried {
+                    Carried::Rts if decoded && !self.contention.is_reserved(receiver, self.now) => {
+                        self.answer_rts(flight, receiver);
+                    }
+                    Carried::Rts => self.await_in_vain(flight.transmitter),
+                    Carried::Cts if decoded => self.follow(receiver, Sequel::Payload),
+                    Carried::Ack if decoded => self.exchange_succeeded(receiver, 1),
+                    Carried::BlockAck { acked } if decoded => {
+                        self.exchange_succeeded(receiver, acked);
+                    }
+                    _ => self.exchange_failed(receiver),
+                }
+            }
+            (_, Address::Group) => unreachable!("control frames have one receiver"),
+        }
+    }
+
+    /// After SIFS, `station` goes on with `sequel`.
+    pub(super) fn follow(&mut self, station: StationId, sequel: Sequel) {
+        let at = self.now + self.settings.timing.sifs;
+        self.pending.push(Pending { at, station, sequel });
+    }
+
+    fn answer_rts(&mut self, flight: &Flight, receiver: StationId) {
+        let facts = self.facts(flight.rate);
+        let (rate, duration) = (facts.response, facts.ack);
+        let sequel = Sequel::Response {
+            to: flight.transmitter,
+            carried: Carried::Cts,
+            rate,
+            psdu_bytes: sizes::CTS,
+            duration,
+            reserves_until: flight.reserves_until,
+        };
+        self.follow(receiver, sequel);
+    }
+
+    fn decodes_control(&mut self, flight: &Flight, receiver: StationId) -> bool {
+        if !self.air.locks(flight, receiver) {
+            return false;
+        }
+        let snr = self.air.snr(flight, receiver);
+        let header = self.air.header_success(flight, receiver, snr);
+        let span = (flight.start, flight.end);
+        let body = self.air.mpdu_success(flight, receiver, snr, flight.psdu_bytes, span);
+        let stream = &mut self.stations[receiver.index()].reception;
+        stream.chance(header) && stream.chance(body)
+    }
+
+    /// Which MPDUs of a payload `receiver` decodes: bit n is MPDU n.
+    fn decode(
+        &mut self,
+        flight: &Flight,
+        receiver: StationId,
+        exchange: &Exchange,
+        mpdus: &VecDeque<Mpdu>,
+    ) -> u64 {
+        if !self.air.locks(flight, receiver) {
+            return 0;
+        }
+        let snr = self.air.snr(flight, receiver);
+        let header = self.air.header_success(flight, receiver, snr);
+        if !self.stations[receiver.index()].reception.chance(header) {
+            return 0;
+        }
+        let whole = (flight.start, flight.end);
+        let Content::Data { mpdus: count, aggregated: true } = exchange.content else {
+            let success = self.air.mpdu_success(flight, receiver, snr, flight.psdu_bytes, whole);
+            return u64::from(self.stations[receiver.index()].reception.chance(success));
+        };
+        let data_start = flight.start + flight.rate.preamble_and_header(self.settings.band);
+        let data = flight.end.saturating_since(data_start);
+        let (mut decoded, mut offset) = (0, 0);
+        for (bit, mpdu) in mpdus.iter().take(count).enumerate() {
+            let bytes = u32::from(mpdu.bytes);
+            let mut span = whole;
+            if !flight.interference.is_empty() {
+                let until = offset + sizes::ampdu_subframe(bytes, 0);
+                let at = |bytes: u32| {
+                    let share = u128::from(data.as_nanos()) * u128::from(bytes);
+                    let nanos = share / u128::from(flight.psdu_bytes.max(1));
+                    data_start + Duration::from_nanos(nanos as u64)
+                };
+                span = (at(offset), at(until));
+                offset = until;
+            }
+            let success = self.air.mpdu_success(flight, receiver, snr, bytes, span);
+            let stream = &mut self.stations[receiver.index()].reception;
+            decoded |= u64::from(stream.chance(success)) << bit;
+        }
+        decoded
+    }
+
+    fn receive_payload(&mut self, flight: &Flight, receiver: StationId) {
+        let sender = flight.transmitter;
+        let exchange = self.stations[sender.index()].exchange.clone();
+        let mut exchange = exchange.expect("a payload belongs to an exchange");
+        let pending = self.take_pending(sender, &exchange);
+        exchange.decoded = self.decode(flight, receiver, &exchange, &pending);
+        exchange.collided = self.air.is_disturbed(flight, receiver);
+        if self.settings.record {
+            self.record_payload(flight, &exchange, &pending);
+        }
+        let mut acked = exchange.decoded;
+        if exchange.decoded != 0 {
+            match exchange.content {
+                Content::Data { mpdus, .. } => {
+                    self.take_in(flight, receiver, &exchange, &pending);
+                    acked = self.acknowledges(receiver, &exchange, sender, mpdus, &pending);
+                }
+                Content::BlockAckRequest { start } => {
+                    self.take_request(receiver, sender, exchange.function, start);
+                    let all = pending.len().min(64);
+                    acked = self.acknowledges(receiver, &exchange, sender, all, &pending);
+                }
+                Content::Management(frame) => match frame.action {
+                    Action::AddbaRequest { start, .. } => {
+                        self.answer_addba(receiver, sender, exchange.function, start);
+                    }
+                    Action::AddbaResponse { .. } => {
+                        self.agreement_answered(receiver, sender, exchange.function);
+                    }
+                },
+                Content::Beacon => {}
+            }
+            let response = exchange.response.expect("frames to one station are answered");
+            let (carried, psdu_bytes) = match response.block_ack {
+                true => (Carried::BlockAck { acked }, sizes::BLOCK_ACK),
+                false => (Carried::Ack, sizes::ACK),
+            };
+            let sequel = Sequel::Response {
+                to: sender,
+                carried,
+                rate: response.rate,
+                psdu_bytes,
+                duration: response.duration,
+                reserves_until: flight.reserves_until,
+            };
+            self.follow(receiver, sequel);
+        }
+        self.return_pending(sender, &exchange, pending);
+        let answered = exchange.decoded != 0;
+        self.stations[sender.index()].exchange = Some(exchange);
+        if !answered {
+            self.await_in_vain(sender);
+        }
+    }
+
+    /// Hands decoded MPDUs to the receiver's inbox.
+    fn take_in(
+        &mut self,
+        flight: &Flight,
+        receiver: StationId,
+        exchange: &Exchange,
+        pending: &VecDeque<Mpdu>,
+    ) {
+        let Content::Data { mpdus, .. } = exchange.content else { return };
+        let now = self.now;
+        let record = self.settings.record;
+        let agreed = self.has_agreement(flight.transmitter, exchange);
+        let Self { stations, outputs, events, .. } = self;
+        let key = flight.transmitter.index() * 4 + exchange.function;
+        let inbox = stations[receiver.index()].inbox(flight.transmitter, exchange.function);
+        for (bit, mpdu) in pending.iter().take(mpdus).enumerate() {
+            if exchange.decoded >> bit & 1 == 0 {
+                continue;
+            }
+            let msdus = mpdu.received(flight.start, now);
+            let mut events = record.then_some(&mut *events);
+            let reception = match &mut inbox.recipient {
+                Some(recipient) if agreed => {
+                    recipient.receive(now, mpdu.sequence, msdus, |msdus| {
+                        hand_up(msdus, receiver, now, outputs, events.as_deref_mut());
+                    })
+                }
+                _ if inbox.last == Some(mpdu.sequence) && mpdu.attempts > 1 => Reception::Duplicate,
+                _ => {
+                    inbox.last = Some(mpdu.sequence);
+                    hand_up(msdus, receiver, now, outputs, events.as_deref_mut());
+                    Reception::New
+                }
+            };
+            if let (Reception::Duplicate, Some(events)) = (reception, events) {
+                for &packet in mpdu.msdus.packets() {
+                    let reason = DropReason::Duplicate;
+                    events.push_back(Event::Dropped { at: now, station: receiver, packet, reason });
+                }
+            }
+        }
+        self.watch_gap(receiver, key);
+    }
+
+    fn take_request(
+        &mut self,
+        receiver: StationId,
+        sender: StationId,
+        function: usize,
+        start: lasthop_units::SeqNo12,
+    ) {
+        let now = self.now;
+        let Self { stations, outputs, events, settings, .. } = self;
+        let record = settings.record;
+        let inbox = stations[receiver.index()].inbox(sender, function);
+        if let Some(recipient) = &mut inbox.recipient {
+            recipient.request(start, |msdus| {
+                hand_up(msdus, receiver, now, outputs, record.then_some(&mut *events));
+            });
+        }
+        self.watch_gap(receiver, sender.index() * 4 + function);
+    }
+
+    /// What the response says of the first `mpdus` pending MPDUs.
+    fn acknowledges(
+        &mut self,
+        receiver: StationId,
+        exchange: &Exchange,
+        sender: StationId,
+        mpdus: usize,
+        pending: &VecDeque<Mpdu>,
+    ) -> u64 {
+        if !exchange.response.is_some_and(|response| response.block_ack) {
+            return exchange.decoded;
+        }
+        let inbox = self.stations[receiver.index()].inbox(sender, exchange.function);
+        let Some(recipient) = &inbox.recipient else { return exchange.decoded };
+        let board = recipient.scoreboard();
+        let bits = pending.iter().take(mpdus).enumerate();
+        bits.fold(0, |acked, (bit, mpdu)| acked | u64::from(board.contains(mpdu.sequence)) << bit)
+    }
+
+    fn receive_group(&mut self, flight: &Flight) {
+        let sender = flight.transmitter;
+        let exchange = self.stations[sender.index()].exchange.clone();
+        let exchange = exchange.expect("a payload belongs to an exchange");
+        let pending = self.take_pending(sender, &exchange);
+        if let (Content::Data { .. }, Some(mpdu)) = (exchange.content, pending.front()) {
+            for index in 0..self.stations.len() {
+                let listener = StationId(index as u16);
+                if listener == sender || !self.contention.senses(listener, sender) {
+                    continue;
+                }
+                if self.decode(flight, listener, &exchange, &pending) != 0 {
+                    let msdus = mpdu.received(flight.start, self.now);
+                    let events = self.settings.record.then_some(&mut self.events);
+                    hand_up(msdus, listener, self.now, &mut self.outputs, events);
+                } else {
+                    for &packet in mpdu.msdus.packets() {
+                        self.drop_packet(listener, packet, DropReason::GroupLoss);
+                    }
+                }
+            }
+        }
+        if self.settings.record {
+            let heard = Exchange { decoded: 1, ..exchange.clone() };
+            self.record_payload(flight, &heard, &pending);
+        }
+        self.return_pending(sender, &exchange, pending);
+        self.exchange_succeeded(sender, 0);
+    }
+
+    /// Stations that are not addressed set their NAV, or wait for EIFS.
+    fn overhear(&mut self, flight: &Flight) {
+        let failed_until = self.now + self.settings.extended_space;
+        for index in 0..self.stations.len() {
+            let listener = StationId(index as u16);
+            if listener == flight.transmitter
+                || flight.receiver == Address::Station(listener)
+                || !self.contention.senses(listener, flight.transmitter)
+            {
+                continue;
+            }
+            match self.air.overheard(flight, listener) {
+                Overheard::Decoded => self.contention.reserve(listener, flight.reserves_until),
+                Overheard::Failed => {
+                    self.contention.extend_interframe_space(listener, failed_until);
+                }
+                Overheard::Unnoticed => {}
+            }
+        }
+    }
+
+    fn has_agreement(&self, sender: StationId, exchange: &Exchange) -> bool {
+        let access = self.stations[sender.index()].functions[exchange.function].as_ref();
+        access
+            .and_then(|a| Some(&a.originators[a.originator(exchange.peer)?]))
+            .is_some_and(|o| matches!(o.agreement, Agreement::Established { .. }))
+    }
+
+    /// Borrows the MPDUs of the exchange's originator; beacons and management
+    /// frames have none.
+    fn take_pending(&mut self, sender: StationId, exchange: &Exchange) -> VecDeque<Mpdu> {
+        let access = self.stations[sender.index()].functions[exchange.function].as_mut();
+        access
+            .and_then(|access| {
+                let index = access.originator(exchange.peer)?;
+                Some(core::mem::take(&mut access.originators[index].pending))
+            })
+            .unwrap_or_default()
+    }
+
+    fn return_pending(&mut self, sender: StationId, exchange: &Exchange, mpdus: VecDeque<Mpdu>) {
+        let access = self.stations[sender.index()].functions[exchange.function].as_mut();
+        if let Some(access) = access
+            && let Some(index) = access.originator(exchange.peer)
+        {
+            access.originators[index].pending = mpdus;
+        }
+    }
+
+    /// Keeps the list of gaps in step with one reorder buffer.
+    fn watch_gap(&mut self, station: StationId, key: usize) {
+        let inbox = self.stations[station.index()].inboxes.get(key).and_then(Option::as_ref);
+        let deadline = inbox.and_then(|inbox| inbox.recipient.as_ref()?.deadline());
+        let known = self.gaps.iter().position(|(_, s, k)| (*s, *k) == (station, key));
+        match (known, deadline) {
+            (Some(index), Some(at)) => self.gaps[index].0 = at,
+            (Some(index), None) => {
+                self.gaps.swap_remove(index);
+            }
+            (None, Some(at)) => self.gaps.push((at, station, key)),
+            (None, None) => {}
+        }
+    }
+}
+
+/// Packets leave the reorder buffer of `station`.
+fn hand_up(
+    mut msdus: Msdus,
+    station: StationId,
+    now: Instant,
+    outputs: &mut VecDeque<Output>,
+    mut events: Option<&mut VecDeque<Event>>,
+) {
+    for packet in msdus.packets_mut() {
+        packet.parts.reorder += now - packet.arrived;
+        outputs.push_back(Output::Delivered { at: now, station, packet: *packet });
+        if let Some(events) = &mut events {
+            events.push_back(Event::Delivered { at: now, station, packet: *packet });
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What the cell writes down of PPDUs when events are recorded.
+
+use super::air::{Carried, Flight};
+use super::station::{Action, Content, Exchange};
+use super::{Cell, category_of};
+use crate::event::{Event, Frame, FrameKind, Ppdu};
+use crate::mac::mpdu::{Mpdu, Msdus};
+use crate::packet::{Address, StationId};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use lasthop_units::{Dbm, Duration, Instant, SeqNo12};
+
+impl Cell {
+    pub(super) fn record_payload(
+        &mut self,
+        flight: &Flight,
+        exchange: &Exchange,
+        pending: &VecDeque<Mpdu>,
+    ) {
+        let duration_us = microseconds(flight.end, flight.reserves_until);
+        let received = |bit: usize| exchange.decoded >> bit & 1 == 1;
+        let plain = |kind, sequence, retry| Frame {
+            kind,
+            bytes: flight.psdu_bytes as u16,
+            sequence,
+            retry,
+            duration_us,
+            received: received(0),
+            packets: Vec::new(),
+        };
+        let tid = category_of(exchange.function).tid();
+        let frames = match exchange.content {
+            Content::Data { mpdus, .. } => {
+                let qos = self.stations[flight.transmitter.index()].config.qos;
+                let frame = |(bit, mpdu): (usize, &Mpdu)| Frame {
+                    kind: match qos {
+                        true => FrameKind::QosData {
+                            access_category: category_of(exchange.function),
+                            amsdu: matches!(mpdu.msdus, Msdus::Aggregate(_)),
+                        },
+                        false => FrameKind::Data,
+                    },
+                    bytes: mpdu.bytes,
+                    sequence: mpdu.sequence,
+                    retry: mpdu.attempts > 1,
+                    duration_us,
+                    received: received(bit),
+                    packets: mpdu.msdus.packets().to_vec(),
+                };
+                pending.iter().take(mpdus).enumerate().map(frame).collect()
+            }
+            Content::BlockAckRequest { start } => {
+                alloc::vec![plain(FrameKind::BlockAckRequest { tid, start }, start, false)]
+            }
+            Content::Management(frame) => {
+                let kind = match frame.action {
+                    Action::AddbaRequest { window, start } => {
+                        FrameKind::AddbaRequest { tid, window: u16::from(window), start }
+                    }
+                    Action::AddbaResponse { window } => {
+                        FrameKind::AddbaResponse { tid, window: u16::from(window) }
+                    }
+                };
+                alloc::vec![plain(kind, frame.sequence, frame.attempts > 0)]
+            }
+            Content::Beacon => {
+                let beacons = self.stations[flight.transmitter.index()].stats.beacons;
+                alloc::vec![plain(FrameKind::Beacon, SeqNo12::new(beacons as u16), false)]
+            }
+        };
+        let aggregated = matches!(exchange.content, Content::Data { aggregated: true, .. });
+        self.record_ppdu(flight, aggregated, exchange.collided, frames);
+    }
+
+    pub(super) fn record_control(&mut self, flight: &Flight, received: bool) {
+        let kind = match flight.carried {
+            Carried::Rts => FrameKind::Rts,
+            Carried::Cts => FrameKind::Cts,
+            Carried::Ack => FrameKind::Ack,
+            Carried::BlockAck { .. } => self.block_ack_kind(flight),
+            Carried::Payload => return,
+        };
+        let frame = Frame {
+            kind,
+            bytes: flight.psdu_bytes as u16,
+            sequence: SeqNo12::default(),
+            retry: false,
+            duration_us: microseconds(flight.end, flight.reserves_until),
+            received,
+            packets: Vec::new(),
+        };
+        let collided = match flight.receiver {
+            Address::Station(receiver) => self.air.is_disturbed(flight, receiver),
+            Address::Group => false,
+        };
+        self.record_ppdu(flight, false, collided, alloc::vec![frame]);
+    }
+
+    /// The Block Ack's scoreboard as it is now, at most SIFS and its own
+    /// duration after what it answers.
+    fn block_ack_kind(&mut self, flight: &Flight) -> FrameKind {
+        let exchange = match flight.receiver {
+            Address::Station(to) => self.stations[to.index()].exchange.as_ref(),
+            Address::Group => None,
+        };
+        let function = exchange.map_or(1, |exchange| exchange.function);
+        let tid = category_of(function).tid();
+        let originator = match flight.receiver {
+            Address::Station(to) => to,
+            Address::Group => flight.transmitter,
+        };
+        let inbox = self.stations[flight.transmitter.index()].inbox(originator, function);
+        let board = inbox.recipient.as_ref().map(|r| *r.scoreboard());
+        FrameKind::BlockAck {
+            tid,
+            start: board.map_or(SeqNo12::default(), |board| board.start()),
+            bitmap: board.map_or(0, |board| board.bitmap()),
+        }
+    }
+
+    fn record_ppdu(
+        &mut self,
+        flight: &Flight,
+        aggregated: bool,
+        collided: bool,
+        frames: Vec<Frame>,
+    ) {
+        let listener = match flight.receiver {
+            Address::Station(receiver) => receiver,
+            Address::Group => self.settings.access_point,
+        };
+        let signal = self.air.mean_power(flight.transmitter, listener);
+        self.events.push_back(Event::Ppdu(Ppdu {
+            start: flight.start,
+            end: flight.end,
+            transmitter: flight.transmitter,
+            receiver: flight.receiver,
+            rate: flight.rate,
+            psdu_bytes: flight.psdu_bytes,
+            aggregated,
+            frames,
+            // The access point's own broadcasts, as heard next to it.
+            signal: signal.unwrap_or(Dbm(-30.0)),
+            collided,
+        }));
+    }
+
+    pub(super) fn record_rate(&mut self, station: StationId, function: usize, index: usize) {
+        let at = self.now;
+        let originator = &mut self.function(station, function).originators[index];
+        let Address::Station(peer) = originator.peer else { return };
+        let changed = originator.rate_control.as_mut().and_then(|c| c.poll_rate_changed());
+        if let Some(rate) = changed {
+            self.events.push_back(Event::RateChanged { at, station, peer, rate });
+        }
+    }
+}
+
+/// The Duration field of a frame that ends at `end`, rounded up (9.2.5).
+fn microseconds(end: Instant, reserves_until: Instant) -> u16 {
+    let reserved: Duration = reserves_until.saturating_since(end);
+    reserved.as_nanos().div_ceil(1_000).min(32_767) as u16
+}

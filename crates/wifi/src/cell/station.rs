@@ -1,0 +1,207 @@
+//! One station's state: an access function for each category with its queue,
+//! the frame exchange it is in, and what it has received.
+
+use super::config::StationConfig;
+use crate::mac::block_ack::Recipient;
+use crate::mac::contention::ContenderId;
+use crate::mac::originator::{Agreement, Originator};
+use crate::packet::{Address, StationId};
+use crate::phy::Rate;
+use crate::queue::{DriverQueue, Held, Queue};
+use crate::stats::{LinkStats, StationStats};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use lasthop_units::{Duration, Instant, SeqNo12, Stream};
+
+/// Beacons contend as a fifth function, ahead of all categories.
+pub(super) const BEACON_FUNCTION: usize = 4;
+
+/// A station.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Station {
+    pub id: StationId,
+    pub config: StationConfig,
+    /// By access category, then beacons; made when first used.
+    pub functions: [Option<Box<Function>>; 5],
+    pub exchange: Option<Exchange>,
+    /// By transmitter * 4 + access category.
+    pub inboxes: Vec<Option<Box<Inbox>>>,
+    pub backoff: Stream,
+    pub reception: Stream,
+    pub stats: StationStats,
+    /// By [`slot_of`] the peer.
+    pub links: Vec<LinkStats>,
+    /// Packets in all queues and in flight.
+    pub held_packets: u32,
+    /// When `held_packets` last changed.
+    pub held_since: Instant,
+    /// Room was announced and not yet polled.
+    pub room_announced: bool,
+}
+
+/// An access function (EDCAF): queue, originators, contention window.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Function {
+    pub contender: ContenderId,
+    pub queue: Queue,
+    pub driver: DriverQueue,
+    pub originators: Vec<Originator>,
+    /// Index into `originators` by [`slot_of`] the peer.
+    index: Vec<Option<u16>>,
+    pub management: VecDeque<Management>,
+    pub contention_window: u16,
+    /// Exchanges in a row that failed (QSRC).
+    pub failures: u8,
+    /// Since when it contends for the next exchange.
+    pub contends_since: Instant,
+    pub last_served: Option<Address>,
+    /// Packets in the originators' hands.
+    pub held: Held,
+}
+
+/// A management frame that waits to be sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Management {
+    pub peer: StationId,
+    pub action: Action,
+    pub attempts: u8,
+    pub sequence: SeqNo12,
+}
+
+/// Block Ack actions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Action {
+    AddbaRequest { window: u8, start: SeqNo12 },
+    AddbaResponse { window: u8 },
+}
+
+/// A frame exchange in progress.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Exchange {
+    pub function: usize,
+    pub peer: Address,
+    pub content: Content,
+    pub rate: Rate,
+    pub psdu_bytes: u32,
+    /// Air time of the payload PPDU.
+    pub duration: Duration,
+    pub response: Option<Expected>,
+    /// RTS was sent, CTS is awaited.
+    pub requesting: bool,
+    /// End of the transmission opportunity; its start if one exchange is all.
+    pub opportunity_end: Instant,
+    /// What the receiver decoded: bit n is MPDU n.
+    pub decoded: u64,
+    /// The payload overlapped with another PPDU at its receiver.
+    pub collided: bool,
+}
+
+/// The response an exchange ends with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Expected {
+    pub rate: Rate,
+    pub duration: Duration,
+    /// A Block Ack, not an Ack.
+    pub block_ack: bool,
+}
+
+/// What an exchange is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Content {
+    /// The first `mpdus` of the originator's pending ones.
+    Data {
+        mpdus: usize,
+        aggregated: bool,
+    },
+    BlockAckRequest {
+        start: SeqNo12,
+    },
+    Management(Management),
+    Beacon,
+}
+
+/// What a station received from one transmitter in one category.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(super) struct Inbox {
+    /// Under a Block Ack agreement.
+    pub recipient: Option<Recipient>,
+    /// Last sequence number outside of one, to tell duplicates.
+    pub last: Option<SeqNo12>,
+}
+
+/// Peers as small indices: the group is 0, station n is n + 1.
+pub(super) fn slot_of(peer: Address) -> usize {
+    match peer {
+        Address::Group => 0,
+        Address::Station(station) => station.index() + 1,
+    }
+}
+
+impl Station {
+    pub fn link_stats(&mut self, peer: Address) -> &mut LinkStats {
+        let slot = slot_of(peer);
+        if slot >= self.links.len() {
+            self.links.resize_with(slot + 1, LinkStats::default);
+        }
+        &mut self.links[slot]
+    }
+
+    pub fn inbox(&mut self, transmitter: StationId, category: usize) -> &mut Inbox {
+        let key = transmitter.index() * 4 + category;
+        if key >= self.inboxes.len() {
+            self.inboxes.resize_with(key + 1, || None);
+        }
+        self.inboxes[key].get_or_insert_default()
+    }
+
+    /// The number of packets held changes at `now` by `more` less `fewer`.
+    pub fn hold(&mut self, now: Instant, more: u32, fewer: u32) {
+        let since = core::mem::replace(&mut self.held_since, now);
+        self.stats.queue_packets.add(self.held_packets, (now - since).as_nanos());
+        self.held_packets = self.held_packets + more - fewer;
+    }
+}
+
+impl Function {
+    pub fn new(contender: ContenderId, config: &StationConfig, perturbation: u32, cw: u16) -> Self {
+        Self {
+            contender,
+            queue: Queue::new(&config.queue, perturbation),
+            driver: DriverQueue::new(config.driver_queue),
+            originators: Vec::new(),
+            index: Vec::new(),
+            management: VecDeque::new(),
+            contention_window: cw,
+            failures: 0,
+            contends_since: Instant::ZERO,
+            last_served: None,
+            held: Held::NONE,
+        }
+    }
+
+    /// Index of the originator towards `peer`, if there is one.
+    pub fn originator(&self, peer: Address) -> Option<usize> {
+        self.index.get(slot_of(peer)).copied().flatten().map(usize::from)
+    }
+
+    /// Index of a new originator.
+    pub fn add_originator(&mut self, originator: Originator) -> usize {
+        let slot = slot_of(originator.peer);
+        if slot >= self.index.len() {
+            self.index.resize(slot + 1, None);
+        }
+        let new = self.originators.len();
+        self.index[slot] = Some(new as u16);
+        self.originators.push(originator);
+        new
+    }
+
+    /// Data may be sent to `peer` now: no ADDBA is under way and the window has room.
+    pub fn may_send(&self, peer: Address) -> bool {
+        self.originator(peer).is_none_or(|index| {
+            let originator = &self.originators[index];
+            originator.agreement != Agreement::Requested && originator.has_window()
+        })
+    }
+}

@@ -1,0 +1,191 @@
+//! A cell against figures that somebody else measured or derived.
+
+use super::*;
+use crate::mac::rate::RateControlConfig;
+use crate::phy::{Band, ChannelWidth, ErrorModel, GuardInterval, Propagation, Standard};
+use crate::queue::{DriverLimit, Limit, QueueConfig};
+use alloc::vec;
+use lasthop_units::{Db, Dbm, MacAddr, Meters, Probability};
+
+const AP: StationId = StationId(0);
+
+fn mcs(mcs: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Rate {
+    Rate::Ht { mcs, width, guard_interval }
+}
+
+/// ns-3's setting: best effort, AIFSN 3, CW 15 to 1023, no TXOP limit, 500 packets.
+fn station(role: Role, rate: Rate, ampdu: u32) -> StationConfig {
+    let access = EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1023, txop_limit: Duration::ZERO };
+    StationConfig {
+        address: MacAddr::local(0),
+        role,
+        access: [access; 4],
+        queue: QueueConfig::DropTail { limit: Limit::Packets(500) },
+        driver_queue: DriverLimit::None,
+        rate_control: RateControlConfig::Fixed { rate },
+        rates: vec![rate],
+        rts_threshold: None,
+        qos: rate.is_ht(),
+        aggregation: Aggregation {
+            ampdu_bytes_max: ampdu,
+            ampdu_duration_max: Duration::from_micros(5_484),
+            ampdu_frames_max: 64,
+            mpdu_start_spacing: Duration::ZERO,
+            amsdu_bytes_max: 0,
+        },
+        block_ack: BlockAck {
+            window: 64,
+            reorder_timeout: Duration::from_millis(100),
+            request: BlockAckRequestPolicy::AfterMissing,
+        },
+        retry_limit: 7,
+        msdu_lifetime: None,
+    }
+}
+
+/// The access point in the middle, the stations on a circle of 1 m around it.
+fn cell(stations: usize, rate: Rate, width: ChannelWidth, ampdu: u32) -> CellConfig {
+    let propagation = Propagation::of(Band::Ghz5, width);
+    let place = |station: u16| match station {
+        0 => (0.0, 0.0),
+        _ => {
+            let angle = 2.0 * core::f64::consts::PI * f64::from(station) / stations as f64;
+            (libm::cos(angle), libm::sin(angle))
+        }
+    };
+    let mut links = Vec::new();
+    for from in 0..=stations as u16 {
+        for to in 0..=stations as u16 {
+            if from != to {
+                let ((x, y), (u, v)) = (place(from), place(to));
+                let distance = Meters(libm::hypot(x - u, y - v));
+                links.push(PairConfig {
+                    from: StationId(from),
+                    to: StationId(to),
+                    link: propagation.link(Dbm(16.02), distance, Db(0.0)),
+                });
+            }
+        }
+    }
+    let mut all = vec![station(Role::AccessPoint, rate, ampdu)];
+    all.resize(stations + 1, station(Role::Station, rate, ampdu));
+    CellConfig {
+        standard: Standard::Dot11n,
+        band: Band::Ghz5,
+        control_preamble: None,
+        basic_rates: ControlRates::of(Standard::Dot11n, Band::Ghz5).basic,
+        group_rate: None,
+        beacon_interval: Some(Duration::from_micros(102_400)),
+        error_model: ErrorModel::nist(),
+        carrier_sense: Dbm(-82.0),
+        capture_margin: Some(Db(5.0)),
+        stations: all,
+        links,
+        record_events: false,
+    }
+}
+
+/// Runs saturated senders for `time` and returns the packets delivered.
+fn saturate(cell: &mut Cell, senders: &[(StationId, Address)], time: Duration, bytes: u16) -> u64 {
+    let end = Instant::ZERO + time;
+    let mut delivered = 0;
+    let mut tag = 0;
+    let mut now = Instant::ZERO;
+    for &(from, to) in senders {
+        while cell.held_packets(from) < 500 {
+            cell.handle_packet(now, from, to, Packet::new(tag, bytes, now));
+            tag += 1;
+        }
+    }
+    while let Some((at, _)) = cell.poll_timeout() {
+        if at > end {
+            break;
+        }
+        now = at;
+        cell.handle_timeout(now);
+        while let Some(output) = cell.poll_output() {
+            if let Output::Delivered { .. } = output {
+                delivered += 1;
+            }
+        }
+        while let Some(station) = cell.poll_room() {
+            if let Some(&(from, to)) = senders.iter().find(|(from, _)| *from == station) {
+                while cell.held_packets(from) < 500 {
+                    cell.handle_packet(now, from, to, Packet::new(tag, bytes, now));
+                    tag += 1;
+                }
+            }
+        }
+    }
+    delivered
+}
+
+fn mbps(packets: u64, payload: u64, time: Duration) -> f64 {
+    packets as f64 * payload as f64 * 8.0 / time.as_secs_f64() / 1e6
+}
+
+#[test]
+fn one_saturated_station_is_as_fast_as_in_ns3() {
+    let time = Duration::from_secs(4);
+    for (index, ampdu, aggregate, expected) in [
+        (15, 65_535, 42, 255.6334),
+        (15, 0, 1, 49.3874),
+        (9, 65_535, 26, 54.9138),
+        (9, 32_767, 21, 54.4145),
+        (1, 65_535, 13, 27.4758),
+        (1, 0, 1, 19.3126),
+    ] {
+        let rate = mcs(index, ChannelWidth::Mhz40, GuardInterval::Short);
+        let config = cell(1, rate, ChannelWidth::Mhz40, ampdu);
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        let peer = Address::Station(StationId(1));
+        let packets = saturate(&mut cell, &[(AP, peer)], time, 1500);
+        let ratio = mbps(packets, 1472, time) / expected;
+        assert!((ratio - 1.0).abs() < 0.01, "MCS {index}, A-MPDU {ampdu}: ratio {ratio}");
+        let stats = cell.link_stats(AP, peer).expect("it sent");
+        assert_eq!(stats.mpdus_per_ppdu.quantile(0.5), Some(aggregate));
+    }
+}
+
+#[test]
+fn contention_costs_what_it_costs_in_ns3() {
+    let width = ChannelWidth::Mhz20;
+    let rate = mcs(7, width, GuardInterval::Long);
+    let time = Duration::from_secs(5);
+    for (stations, expected) in [(2, 31.3677), (10, 28.6463)] {
+        let config = cell(stations, rate, width, 0);
+        let senders: Vec<_> =
+            (1..=stations as u16).map(|s| (StationId(s), Address::Station(AP))).collect();
+        let runs = (0..4).map(|run| {
+            let mut cell = Cell::new(&config, Seed::new(1, run)).expect("a sound cell");
+            mbps(saturate(&mut cell, &senders, time, 1500), 1472, time)
+        });
+        let ratio = runs.sum::<f64>() / 4.0 / expected;
+        assert!((ratio - 1.0).abs() < 0.02, "{stations} stations: ratio {ratio}");
+    }
+}
+
+#[test]
+fn parts_of_the_delay_add_up() {
+    let width = ChannelWidth::Mhz20;
+    let rate = mcs(7, width, GuardInterval::Long);
+    let mut config = cell(3, rate, width, 65_535);
+    for pair in &mut config.links {
+        pair.link.loss = Probability::new(0.2);
+    }
+    let mut cell = Cell::new(&config, Seed::new(3, 0)).expect("a sound cell");
+    let mut delivered = 0;
+    for step in 0..4_000_u64 {
+        let now = Instant::ZERO + Duration::from_micros(250) * step;
+        cell.handle_timeout(now);
+        let from = StationId((step % 3 + 1) as u16);
+        cell.handle_packet(now, from, Address::Station(AP), Packet::new(step, 1000, now));
+        while let Some(output) = cell.poll_output() {
+            if let Output::Delivered { at, packet, .. } = output {
+                assert_eq!(packet.parts.total(), at - packet.created);
+                delivered += 1;
+            }
+        }
+    }
+    assert!(delivered > 3_500, "{delivered} of 4000 came through");
+}
