@@ -5,6 +5,7 @@
 //! | [`wire`] | one direction of a wired link |
 //! | [`loss`] | how it loses packets |
 //! | [`traffic`] | sources that pace simulated flows and real sockets alike |
+//! | [`network`] | nodes, wires and a cell as one machine |
 //! | [`sink`] | whom a driver tells what happened |
 //!
 //! `sim` runs these under the virtual clock, `live` under the wall clock.
@@ -15,12 +16,14 @@
 extern crate alloc;
 
 pub mod loss;
+pub mod network;
 mod pace;
 pub mod sink;
 pub mod traffic;
 pub mod wire;
 
 pub use loss::Loss;
+pub use network::{Network, NetworkConfig};
 pub use sink::{FrameDirection, NodeId, Sink, TcpSample};
 pub use traffic::{Source, SourceConfig};
 pub use wire::{Jitter, Wire, WireConfig};

@@ -1,0 +1,516 @@
+//! The whole network as one pure machine: nodes, the wires between them, and a
+//! Wi-Fi cell. It forwards packets hop by hop along the only path there is (a
+//! network is a tree: a switch without spanning tree wants no loops).
+//!
+//! `sim` feeds it from traffic sources, `live` from real interfaces. A node may
+//! have a [`HostCost`]: the time its processor needs for every packet that it
+//! sends or receives itself; forwarding costs nothing. Left out: routing,
+//! fragmentation, and more than one cell.
+
+mod host;
+mod route;
+#[cfg(test)]
+mod tests;
+
+use crate::sink::NodeId;
+use crate::wire::{Wire, WireConfig, WireReason};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use host::Host;
+use lasthop_units::{Duration, Instant, Machine, Seed};
+use lasthop_wifi::cell::{Cell, CellConfig, CellError, Output as CellOutput};
+use lasthop_wifi::event::{DropReason, Event};
+use lasthop_wifi::stats::{LinkStats, StationStats};
+use lasthop_wifi::{Address, Packet, StationId};
+use route::{Hop, Routes};
+
+/// Everything that [`Network::new`] needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkConfig {
+    /// The nodes; the index is the [`NodeId`].
+    pub nodes: Vec<NodeConfig>,
+    /// The Wi-Fi cell; hosts and wires alone make a link emulator.
+    pub cell: Option<CellConfig>,
+    /// The wired links.
+    pub wires: Vec<WiredLink>,
+}
+
+/// One node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct NodeConfig {
+    /// Its station in the cell, if it has Wi-Fi.
+    pub station: Option<StationId>,
+    /// What a packet costs its processor, if that matters.
+    pub host_cost: Option<HostCost>,
+}
+
+/// Processor time for a packet that a node sends or receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostCost {
+    /// For every packet.
+    pub per_packet: Duration,
+    /// For every byte of it.
+    pub per_byte: Duration,
+}
+
+/// A wired link, both directions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WiredLink {
+    /// Its ends.
+    pub ends: [NodeId; 2],
+    /// From the first end to the second, and back.
+    pub directions: [WireConfig; 2],
+}
+
+/// A network that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NetworkError {
+    /// The cell's configuration is unsound.
+    #[error(transparent)]
+    Cell(#[from] CellError),
+    /// There is no path between two nodes.
+    #[error("nodes {0} and {1} are not connected")]
+    Unreachable(u16, u16),
+    /// There is more than one path.
+    #[error("the links make a loop through node {0}")]
+    Loop(u16),
+    /// A wire ends at a node that is not there, or where it begins.
+    #[error("wire {0} does not connect two nodes")]
+    Wire(usize),
+    /// A node names a station that is not in the cell, or another node has it.
+    #[error("node {0} has no station of its own in the cell")]
+    Station(u16),
+}
+
+/// What came out of the network.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Output {
+    /// A packet is at its destination.
+    Arrived {
+        /// The instant; the last one handled at the latest.
+        at: Instant,
+        /// The destination.
+        node: NodeId,
+        /// The packet, its delay parts complete.
+        packet: Packet,
+    },
+    /// A packet was given up.
+    Dropped {
+        /// The instant.
+        at: Instant,
+        /// Who held it, or failed to receive it.
+        node: NodeId,
+        /// The packet.
+        packet: Packet,
+        /// Why.
+        reason: DropReason,
+    },
+    /// The last copy of a packet for [`Packet::EVERYWHERE`] is gone: its tag is
+    /// free. For other packets, `Arrived` and `Dropped` say so.
+    Released {
+        /// The tag.
+        tag: u64,
+    },
+}
+
+/// Why the network wants to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The cell.
+    Cell(lasthop_wifi::cell::Reason),
+    /// A wire.
+    Wire(WireReason),
+    /// A node's processor is done with a packet.
+    Host,
+}
+
+/// Counters of one direction of a wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct WireStats {
+    /// Packets that came out at the far end.
+    pub packets: u64,
+    /// Packets dropped by its queue.
+    pub queue_drops: u64,
+    /// Packets lost on the way.
+    pub lost: u64,
+}
+
+/// All counters of a run.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct NetworkStats {
+    /// Of every node with Wi-Fi.
+    pub stations: Vec<(NodeId, StationStats)>,
+    /// Of every direction between two nodes with Wi-Fi that was used.
+    pub links: Vec<(NodeId, NodeId, LinkStats)>,
+    /// Of every direction of a wire.
+    pub wires: Vec<(NodeId, NodeId, WireStats)>,
+}
+
+/// The machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    now: Instant,
+    routes: Routes,
+    /// By node.
+    hosts: Vec<Option<Host>>,
+    /// By station: its node.
+    node_of: Vec<NodeId>,
+    cell: Option<Cell>,
+    /// Two directions for each link: 2n and 2n + 1.
+    wires: Vec<DirectedWire>,
+    /// Packets for everywhere: their copies.
+    copies: Vec<(u64, u32)>,
+    outputs: VecDeque<Output>,
+    room: VecDeque<NodeId>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct DirectedWire {
+    from: NodeId,
+    to: NodeId,
+    wire: Wire,
+    stats: WireStats,
+}
+
+impl Network {
+    /// A network at rest.
+    ///
+    /// # Errors
+    /// What [`NetworkError`] lists.
+    pub fn new(config: &NetworkConfig, seed: Seed) -> Result<Self, NetworkError> {
+        let routes = Routes::new(config)?;
+        let cell = config.cell.as_ref().map(|cell| Cell::new(cell, seed)).transpose()?;
+        let mut node_of = alloc::vec![NodeId(0); cell.as_ref().map_or(0, Cell::stations)];
+        for (index, node) in config.nodes.iter().enumerate() {
+            if let Some(station) = node.station {
+                node_of[station.index()] = NodeId(index as u16);
+            }
+        }
+        let mut wires = Vec::new();
+        for (index, link) in config.wires.iter().enumerate() {
+            let ends = [(link.ends[0], link.ends[1]), (link.ends[1], link.ends[0])];
+            for (direction, (from, to)) in ends.into_iter().enumerate() {
+                let stream = seed.indexed("wire", (2 * index + direction) as u64);
+                let wire = Wire::new(&link.directions[direction], stream);
+                wires.push(DirectedWire { from, to, wire, stats: WireStats::default() });
+            }
+        }
+        Ok(Self {
+            now: Instant::ZERO,
+            routes,
+            hosts: config.nodes.iter().map(|node| node.host_cost.map(Host::new)).collect(),
+            node_of,
+            cell,
+            wires,
+            copies: Vec::new(),
+            outputs: VecDeque::new(),
+            room: VecDeque::new(),
+        })
+    }
+
+    /// A packet enters at its source.
+    pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
+        self.handle_timeout(now);
+        self.now = now;
+        let source = NodeId(packet.source);
+        if packet.destination == Packet::EVERYWHERE {
+            self.copies.push((packet.tag, 1));
+        }
+        match &mut self.hosts[source.index()] {
+            Some(host) => host.take_in(now, packet, host::Direction::Out),
+            None => self.send(source, packet),
+        }
+        self.collect();
+    }
+
+    /// The next thing that came out.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// The next event of the cell, if it records events.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.cell.as_mut()?.poll_event()
+    }
+
+    /// A node whose queues got shorter: a saturated source can refill them.
+    pub fn poll_room(&mut self) -> Option<NodeId> {
+        if let Some(node) = self.room.pop_front() {
+            return Some(node);
+        }
+        let station = self.cell.as_mut()?.poll_room()?;
+        Some(self.node_of[station.index()])
+    }
+
+    /// Packets that `node` holds: in its Wi-Fi queues and in flight, in the
+    /// queues of the wires that leave it, before its processor.
+    pub fn queue_packets(&self, node: NodeId) -> u32 {
+        let on_air = match (&self.cell, self.routes.station(node)) {
+            (Some(cell), Some(station)) => cell.held_packets(station),
+            _ => 0,
+        };
+        let leaving = self.wires.iter().filter(|wire| wire.from == node);
+        let on_wires: u32 = leaving.map(|wire| wire.wire.queue_packets()).sum();
+        let before_host = self.hosts[node.index()].as_ref().map_or(0, Host::waiting);
+        on_air + on_wires + before_host
+    }
+
+    /// Packets that `node` holds in its Wi-Fi queues and in flight.
+    pub fn wifi_packets(&self, node: NodeId) -> u32 {
+        match (&self.cell, self.routes.station(node)) {
+            (Some(cell), Some(station)) => cell.held_packets(station),
+            _ => 0,
+        }
+    }
+
+    /// The node of a station.
+    pub fn node(&self, station: StationId) -> NodeId {
+        self.node_of[station.index()]
+    }
+
+    /// All counters, up to the last instant handled.
+    pub fn stats(&mut self) -> NetworkStats {
+        let mut stats = NetworkStats::default();
+        if let Some(cell) = &mut self.cell {
+            for (index, &node) in self.node_of.iter().enumerate() {
+                let station = StationId(index as u16);
+                stats.stations.push((node, cell.station_stats(station).clone()));
+                for (peer, &to) in self.node_of.iter().enumerate() {
+                    let peer = Address::Station(StationId(peer as u16));
+                    if let Some(link) = cell.link_stats(station, peer)
+                        && *link != LinkStats::default()
+                    {
+                        stats.links.push((node, to, link.clone()));
+                    }
+                }
+            }
+        }
+        stats.wires = self.wires.iter().map(|wire| (wire.from, wire.to, wire.stats)).collect();
+        stats
+    }
+
+    /// A packet leaves `node` towards its destination.
+    fn send(&mut self, node: NodeId, packet: Packet) {
+        if packet.destination == Packet::EVERYWHERE {
+            self.flood(node, None, packet);
+        } else if packet.destination == node.0 {
+            self.arrive(node, packet);
+        } else {
+            let hop = self.routes.next(node, NodeId(packet.destination));
+            self.forward(node, hop, packet);
+        }
+    }
+
+    fn forward(&mut self, node: NodeId, hop: Hop, packet: Packet) {
+        match hop {
+            Hop::Wire(index) => self.wires[index].wire.handle_packet(self.now, packet),
+            Hop::Air(to) => {
+                let station = self.routes.station(node).expect("a route over the air has one");
+                let cell = self.cell.as_mut().expect("stations are in a cell");
+                cell.handle_packet(self.now, station, to, packet);
+            }
+        }
+    }
+
+    /// Copies go out everywhere but where the packet came from; `packet`'s own
+    /// copy is used up.
+    fn flood(&mut self, node: NodeId, from: Option<NodeId>, packet: Packet) {
+        let hops = self.routes.flood(node, from);
+        self.add_copies(packet.tag, hops.len() as u32);
+        for hop in hops {
+            self.forward(node, hop, packet);
+        }
+        self.remove_copy(packet);
+    }
+
+    /// A packet reached `node` from its neighbour `from`.
+    fn receive(&mut self, node: NodeId, from: NodeId, packet: Packet) {
+        if packet.destination != Packet::EVERYWHERE {
+            return match packet.destination == node.0 {
+                true => self.arrive(node, packet),
+                false => self.send(node, packet),
+            };
+        }
+        // Stations discard group frames with their own source address.
+        if packet.source != node.0 {
+            self.add_copies(packet.tag, 1);
+            self.arrive(node, packet);
+            return self.flood(node, Some(from), packet);
+        }
+        self.remove_copy(packet);
+    }
+
+    /// A packet is where it was to go, but for the processor there.
+    fn arrive(&mut self, node: NodeId, packet: Packet) {
+        match &mut self.hosts[node.index()] {
+            Some(host) => host.take_in(self.now, packet, host::Direction::In),
+            None => self.hand_over(node, packet),
+        }
+    }
+
+    fn hand_over(&mut self, node: NodeId, packet: Packet) {
+        self.outputs.push_back(Output::Arrived { at: self.now, node, packet });
+        self.remove_copy(packet);
+    }
+
+    fn drop_packet(&mut self, node: NodeId, packet: Packet, reason: DropReason) {
+        self.outputs.push_back(Output::Dropped { at: self.now, node, packet, reason });
+        self.remove_copy(packet);
+    }
+
+    fn add_copies(&mut self, tag: u64, count: u32) {
+        if let Some((_, copies)) = self.copies.iter_mut().find(|(known, _)| *known == tag) {
+            *copies += count;
+        }
+    }
+
+    fn remove_copy(&mut self, packet: Packet) {
+        if packet.destination != Packet::EVERYWHERE {
+            return;
+        }
+        let index = self.copies.iter().position(|(tag, _)| *tag == packet.tag);
+        let index = index.expect("a copy was counted when it was made");
+        self.copies[index].1 -= 1;
+        if self.copies[index].1 == 0 {
+            self.copies.swap_remove(index);
+            self.outputs.push_back(Output::Released { tag: packet.tag });
+        }
+    }
+
+    /// Moves on whatever the parts have put out at this instant, until nothing moves.
+    fn collect(&mut self) {
+        loop {
+            let moved = self.collect_cell() | self.collect_wires();
+            if !moved {
+                return;
+            }
+        }
+    }
+
+    fn collect_cell(&mut self) -> bool {
+        let mut moved = false;
+        while let Some(output) = self.cell.as_mut().and_then(Cell::poll_output) {
+            moved = true;
+            match output {
+                CellOutput::Delivered { station, packet, .. } => {
+                    let node = self.node_of[station.index()];
+                    if packet.destination == node.0 {
+                        self.arrive(node, packet);
+                        continue;
+                    }
+                    let from = self.routes.sender(node, packet);
+                    if packet.destination == Packet::EVERYWHERE && self.routes.is_access_point(from)
+                    {
+                        // One transmission, many receivers: this is one more copy.
+                        self.add_copies(packet.tag, 1);
+                    }
+                    self.receive(node, from, packet);
+                }
+                CellOutput::Dropped { station, packet, reason, .. } => {
+                    let node = self.node_of[station.index()];
+                    if reason == DropReason::GroupLoss {
+                        if packet.source != node.0 {
+                            let at = self.now;
+                            self.outputs.push_back(Output::Dropped { at, node, packet, reason });
+                        }
+                    } else {
+                        self.drop_packet(node, packet, reason);
+                    }
+                }
+                CellOutput::GroupSent { packet, .. } => self.remove_copy(packet),
+            }
+        }
+        moved
+    }
+
+    fn collect_wires(&mut self) -> bool {
+        let mut moved = false;
+        for index in 0..self.wires.len() {
+            let (from, to) = (self.wires[index].from, self.wires[index].to);
+            while let Some(packet) = self.wires[index].wire.poll_transmit() {
+                moved = true;
+                self.wires[index].stats.packets += 1;
+                self.receive(to, from, packet);
+            }
+            while let Some((packet, reason)) = self.wires[index].wire.poll_drop() {
+                moved = true;
+                let stats = &mut self.wires[index].stats;
+                match reason {
+                    DropReason::WireLoss => stats.lost += 1,
+                    _ => stats.queue_drops += 1,
+                }
+                self.drop_packet(from, packet, reason);
+            }
+        }
+        moved
+    }
+
+    fn step(&mut self, at: Instant) {
+        self.now = at;
+        if let Some(cell) = &mut self.cell {
+            cell.handle_timeout(at);
+        }
+        for wire in &mut self.wires {
+            let is_due = wire.wire.poll_timeout().is_some_and(|(due, _)| due <= at);
+            if is_due {
+                let before = wire.wire.queue_packets();
+                wire.wire.handle_timeout(at);
+                if wire.wire.queue_packets() < before {
+                    self.room.push_back(wire.from);
+                }
+            }
+        }
+        for index in 0..self.hosts.len() {
+            while let Some((packet, direction)) =
+                self.hosts[index].as_mut().and_then(|host| host.finish(at))
+            {
+                let node = NodeId(index as u16);
+                match direction {
+                    host::Direction::Out => {
+                        self.room.push_back(node);
+                        self.send(node, packet);
+                    }
+                    host::Direction::In => self.hand_over(node, packet),
+                }
+            }
+        }
+        self.collect();
+    }
+}
+
+impl Machine for Network {
+    type Reason = Reason;
+
+    fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+        let mut next = self
+            .cell
+            .as_ref()
+            .and_then(Machine::poll_timeout)
+            .map(|(at, reason)| (at, Reason::Cell(reason)));
+        let mut offer = |at: Instant, reason| {
+            if next.is_none_or(|(earliest, _)| at < earliest) {
+                next = Some((at, reason));
+            }
+        };
+        for wire in &self.wires {
+            if let Some((at, reason)) = wire.wire.poll_timeout() {
+                offer(at, Reason::Wire(reason));
+            }
+        }
+        for host in self.hosts.iter().flatten() {
+            if let Some(at) = host.next() {
+                offer(at, Reason::Host);
+            }
+        }
+        next
+    }
+
+    /// Does everything due up to `now` in the order of its instants.
+    fn handle_timeout(&mut self, now: Instant) {
+        while let Some((at, _)) = self.poll_timeout()
+            && at <= now
+        {
+            self.step(at);
+        }
+    }
+}
