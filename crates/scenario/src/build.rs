@@ -6,17 +6,21 @@
 //! single value is valid, and notes every combination that is not.
 
 mod nodes;
+mod queue;
+mod radio;
 mod topology;
 mod traffic;
 
 pub(crate) use nodes::inherit_defaults;
 
 use crate::error::{Place, Problems};
+use crate::network::{HostCost, NetworkConfig, NodeConfig};
 use crate::raw::RawScenario;
-use crate::scalar::{At, did_you_mean};
+use crate::scalar::{At, Name, did_you_mean};
 use crate::tree::Origin;
 use crate::{Emulation, Node, Scenario};
 use lasthop_net::NodeId;
+use lasthop_wifi::StationId;
 use std::collections::BTreeMap;
 
 /// Most nodes, so that a [`NodeId`] and a packet's addresses can hold them.
@@ -27,23 +31,22 @@ pub(crate) fn node_id(index: usize) -> NodeId {
     NodeId(u16::try_from(index).expect("there are at most NODES_MAX nodes"))
 }
 
-/// Puts everything together; `None` only with a problem.
-pub(crate) fn scenario(
-    raw: &RawScenario,
-    file: &str,
-    source_text: String,
-    problems: &mut Problems,
-) -> Option<Scenario> {
+/// Puts everything but the text together; `None` only with a problem.
+pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -> Option<Scenario> {
     times(raw, problems);
     let nodes = nodes::expand(&raw.node, problems)?;
     nodes::check_roles(&nodes, raw, problems);
     let names = Names::of(&nodes);
-    topology::check(&nodes, &raw.wire, &names, problems);
+    let cell = radio::cell(&raw.channel, &raw.link, &nodes, &names, problems);
+    let wires = topology::wires(&nodes, &raw.wire, &names, problems);
     let flows = traffic::flows(raw, &nodes, &names, problems);
     let programs = traffic::programs(&raw.run, &nodes, &names, problems);
     if !problems.is_empty() {
         return None;
     }
+    let (cell, shadowed) =
+        cell.map_or((None, Vec::new()), |(cell, shadowed)| (Some(cell), shadowed));
+    let network = NetworkConfig { nodes: node_configs(&nodes), cell, wires };
     Some(Scenario {
         name: raw.name.as_ref().map_or_else(|| stem(file), |name| name.value.0.clone()),
         duration: raw.duration.value,
@@ -53,6 +56,9 @@ pub(crate) fn scenario(
             .iter()
             .map(|node| Node { name: node.name.clone(), role: node.role() })
             .collect(),
+        network,
+        shadowed,
+        shadowing: raw.channel.path_loss.shadowing.value,
         flows,
         programs,
         series_interval: raw.series_interval.value,
@@ -60,14 +66,34 @@ pub(crate) fn scenario(
             lateness_max: raw.emulation.lateness_max.value,
             mtu: raw.emulation.mtu.value.get(),
         },
-        source_text,
+        source_text: String::new(),
     })
 }
 
-/// The name of a file without directory and extension.
+/// Stations are numbered in the order of the Wi-Fi nodes.
+fn node_configs(nodes: &[nodes::Expanded<'_>]) -> Vec<NodeConfig> {
+    let mut stations = (0..).map(StationId);
+    nodes
+        .iter()
+        .map(|node| NodeConfig {
+            station: if node.is_wifi() { stations.next() } else { None },
+            host_cost: node.raw.settings.host_cost.as_ref().map(|cost| HostCost {
+                per_packet: cost.per_packet.value,
+                per_byte: cost.per_byte.value,
+            }),
+        })
+        .collect()
+}
+
+/// The name of a file without directory and extension, made a plain one.
 fn stem(file: &str) -> String {
-    let stem = std::path::Path::new(file).file_stem();
-    stem.map_or_else(|| "scenario".into(), |stem| stem.to_string_lossy().into_owned())
+    let stem = std::path::Path::new(file).file_stem().unwrap_or_default().to_string_lossy();
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = stem.chars().map(plain).take(Name::BYTES_MAX).collect();
+    match name.trim_matches('-') {
+        "" => "scenario".into(),
+        name => name.into(),
+    }
 }
 
 fn times(raw: &RawScenario, problems: &mut Problems) {

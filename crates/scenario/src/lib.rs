@@ -16,20 +16,23 @@
 
 mod build;
 mod error;
+mod network;
 pub mod quantity;
-#[expect(dead_code, reason = "the cell is not made from them yet")]
 mod raw;
+#[cfg(test)]
+mod reference;
 mod scalar;
 mod set;
 mod table;
 mod tree;
 
 pub use error::{Problem, ScenarioError};
+pub use network::{HostCost, NetworkConfig, NodeConfig, WiredLink};
 
 use crate::error::{Place, Problems};
 use crate::tree::{Node as Tree, Origin};
-use lasthop_net::NodeId;
-use lasthop_units::{Bitrate, Bytes, Duration, Instant};
+use lasthop_net::{NodeId, SourceConfig};
+use lasthop_units::{Bytes, Db, Duration, Instant, Seed};
 use lasthop_wifi::AccessCategory;
 use std::path::Path;
 
@@ -49,6 +52,13 @@ pub struct Scenario {
     pub seed: u64,
     /// The nodes; the index is the [`NodeId`].
     pub nodes: Vec<Node>,
+    /// What the nodes are joined by, every link at its mean; [`Scenario::network_for`]
+    /// draws the shadowing of one run.
+    pub network: NetworkConfig,
+    /// Links of [`Scenario::network`] whose shadowing is drawn.
+    shadowed: Vec<Shadowed>,
+    /// Standard deviation of that shadowing.
+    shadowing: Db,
     /// Traffic that lasthop makes; the index is the [`FlowId`](lasthop_wifi::FlowId).
     pub flows: Vec<Flow>,
     /// Programs to start in the nodes (emulation only).
@@ -60,6 +70,15 @@ pub struct Scenario {
     /// The scenario as run: the file's text with every `--set` applied. It
     /// parses to the same scenario again.
     pub source_text: String,
+}
+
+/// A link of the cell whose shadowing is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shadowed {
+    /// Index in [`CellConfig::links`](lasthop_wifi::cell::CellConfig::links).
+    link: usize,
+    /// The pair of stations; both directions share the shadowing.
+    stations: [usize; 2],
 }
 
 /// A node.
@@ -115,10 +134,10 @@ pub struct Flow {
 pub enum FlowKind {
     /// A bulk transfer over TCP.
     Tcp(TcpFlow),
-    /// Datagrams.
-    Udp(UdpFlow),
+    /// Datagrams: constant, Poisson, on-off or saturated.
+    Udp(SourceConfig),
     /// Video frames as bursts of datagrams.
-    Video(VideoFlow),
+    Video(SourceConfig),
     /// Requests that are answered at once.
     Ping {
         /// Time between two requests.
@@ -135,28 +154,6 @@ pub struct TcpFlow {
     pub congestion_control: String,
     /// How many bytes are sent; as many as fit into the time if `None`.
     pub bytes: Option<Bytes>,
-}
-
-/// Datagrams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UdpFlow {
-    /// Rate at the network layer; the queue is kept filled if `None`.
-    pub rate: Option<Bitrate>,
-    /// Length of a packet, IP header included.
-    pub packet_bytes: u16,
-    /// Exponential gaps between packets; equal ones otherwise.
-    pub poisson: bool,
-}
-
-/// Video frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VideoFlow {
-    /// Mean rate at the network layer.
-    pub rate: Bitrate,
-    /// Longest packet, IP header included.
-    pub packet_bytes: u16,
-    /// Frames a second.
-    pub frame_rate: u16,
 }
 
 /// A program to start in a node.
@@ -184,6 +181,19 @@ impl Scenario {
     pub fn node(&self, name: &str) -> Option<NodeId> {
         let index = self.nodes.iter().position(|node| node.name == name)?;
         Some(build::node_id(index))
+    }
+
+    /// The network of one run: the shadowing of every pair of stations that
+    /// `[channel]` gives one is drawn from `seed`.
+    pub fn network_for(&self, seed: Seed) -> NetworkConfig {
+        let mut network = self.network.clone();
+        let Some(cell) = &mut network.cell else { return network };
+        for Shadowed { link, stations: [one, other] } in self.shadowed.iter().copied() {
+            let pair = (one as u64) << 32 | other as u64;
+            let loss = self.shadowing.0 * seed.indexed("scenario/shadowing", pair).normal();
+            cell.links[link].link.snr = cell.links[link].link.snr - Db(loss);
+        }
+        network
     }
 }
 
@@ -255,24 +265,24 @@ fn parse_into(
             return None;
         }
     };
-    let mut source_text = text.to_owned();
-    if !sets.is_empty() {
-        let mut document: toml_edit::DocumentMut = match text.parse() {
-            Ok(document) => document,
-            Err(why) => {
-                syntax(problems, why);
-                return None;
-            }
-        };
-        set::apply(sets, &mut tree, &mut document, problems);
-        source_text = document.to_string();
-    }
+    let mut document: toml_edit::DocumentMut = match text.parse() {
+        Ok(document) => document,
+        Err(why) => {
+            syntax(problems, why);
+            return None;
+        }
+    };
+    set::apply(sets, &mut tree, &mut document, problems);
     build::inherit_defaults(&mut tree, problems);
     let raw = table::read::<raw::RawScenario>(&tree, Place::new("", Origin::Absent), problems);
     if !problems.is_empty() {
         return None;
     }
-    build::scenario(&raw?, file, source_text, problems)
+    let mut scenario = build::scenario(&raw?, file, problems)?;
+    // The text that is kept has another file's name.
+    document.entry("name").or_insert_with(|| toml_edit::value(&scenario.name));
+    scenario.source_text = document.to_string();
+    Some(scenario)
 }
 
 fn too_long(bytes: u64) -> String {

@@ -23,6 +23,14 @@ pub(crate) enum PathLossKind {
     FreeSpace,
 }
 
+/// Fading models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FadingKind {
+    None,
+    Rayleigh,
+    Rician,
+}
+
 /// Queue disciplines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueueKind {
@@ -66,6 +74,8 @@ pub(crate) enum FlowKindName {
 pub(crate) enum Pattern {
     Constant,
     Poisson,
+    OnOff,
+    OnOffExponential,
 }
 
 /// Where a flow's rate comes from.
@@ -113,6 +123,7 @@ choices! {
         "host" => Self::Host,
         "relay" => Self::Relay,
     }
+    FadingKind { "none" => Self::None, "rayleigh" => Self::Rayleigh, "rician" => Self::Rician }
     PathLossKind { "log-distance" => Self::LogDistance, "free-space" => Self::FreeSpace }
     QueueKind { "drop-tail" => Self::DropTail, "codel" => Self::CoDel, "fq-codel" => Self::FqCodel }
     RateControlKind {
@@ -128,7 +139,12 @@ choices! {
         "video" => Self::Video,
         "ping" => Self::Ping,
     }
-    Pattern { "constant" => Self::Constant, "poisson" => Self::Poisson }
+    Pattern {
+        "constant" => Self::Constant,
+        "poisson" => Self::Poisson,
+        "on-off" => Self::OnOff,
+        "on-off-exponential" => Self::OnOffExponential,
+    }
 }
 
 tables! {
@@ -149,9 +165,9 @@ tables! {
         /// Time between two samples of queues, windows and throughput.
         value series_interval: Duration = "100ms";
         /// The radio channel and the cell on it. Only scenarios with Wi-Fi nodes have one.
-        option_table channel: RawChannel = "all its defaults if there is an access point";
+        table channel: RawChannel;
         /// What every node is unless it says otherwise.
-        option_table node_defaults: RawNodeSettings = "none";
+        checked node_defaults: RawNodeSettings = "none";
         /// The nodes: one access point and its stations, and hosts behind wires.
         list node: RawNode;
         /// Exceptions from the channel for single pairs of Wi-Fi nodes.
@@ -181,12 +197,14 @@ tables! {
         /// Preamble of DSSS and CCK frames (802.11b and 802.11g). Long is what
         /// every receiver understands.
         value preamble: Preamble = "long";
+        /// Preamble of control responses at DSSS and CCK rates.
+        option control_preamble: Preamble = "that of the frame they answer";
         /// Noise figure of every receiver. 7 dB is a usual laptop or phone.
         value noise_figure: Db = "7dB";
         /// How a signal-to-noise ratio becomes loss. "nist" is the closed form
         /// of NIST for the convolutional code.
         value error_model: ErrorModelKind = "nist";
-        /// Time between beacons, or "off". 100 time units, as almost every
+        /// Time between beacons. 100 time units, as almost every
         /// access point is configured.
         value beacon_interval: OrOff<Duration> = "102.4ms";
         /// Rates of control responses, group frames and beacons.
@@ -197,8 +215,7 @@ tables! {
         /// a receiver must detect a 20 MHz preamble at (IEEE 802.11-2020, 17.3.10.6).
         value carrier_sense: Dbm = "-82dBm";
         /// A receiver turns to a later signal that is stronger by this much if
-        /// it comes during the first preamble, or "off". 10 dB is what common
-        /// chips do.
+        /// it comes during the first preamble. 10 dB is what common chips do.
         value capture_margin: OrOff<Db> = "10dB";
         /// How the signal fades with distance.
         table path_loss: RawPathLoss;
@@ -208,23 +225,27 @@ tables! {
 
     /// Path loss over distance.
     RawPathLoss {
-        /// The model.
+        /// The model: free space has an exponent of 2 and no shadowing.
         value model: PathLossKind = "log-distance";
-        /// Exponent of the log-distance model. 3 is an office floor or a flat
-        /// with light walls; 2 is free space.
-        value exponent: Factor = 3.0;
-        /// Distance up to which the signal spreads as in free space.
-        value reference_distance: Meters = "1m";
-        /// Standard deviation of the shadowing, drawn once a pair. Zero keeps
-        /// every pair at the mean; flats have 4 to 8 dB.
+        /// Exponent of the log-distance model: about 3 in an office or a flat
+        /// with light walls, up to 4 through heavy ones.
+        option exponent: Factor = "3 (indoors); 2 for free space";
+        /// Loss at 1 m.
+        option reference: Db = "that of free space: 40.05 dB at 2.4 GHz, 46.68 dB at 5 GHz";
+        /// Standard deviation of the log-normal shadowing, drawn once a pair of
+        /// nodes and run. Zero keeps every pair at the mean; flats have 4 to 8 dB.
         value shadowing: Db = "0dB";
     }
 
-    /// Fading over time.
+    /// Block fading: how the signal varies with time.
     RawFading {
-        /// Doppler rate of Rayleigh block fading, "0Hz" for none. Walking pace
-        /// is 10 Hz at 2.4 GHz and 20 Hz at 5 GHz.
-        value doppler: Hertz = "0Hz";
+        /// The model: none, without a line of sight (Rayleigh), or with one
+        /// (Rician). None is the average that a fixed installation sees.
+        value kind: FadingKind = "none";
+        /// Doppler rate; 0 Hz draws once for the whole run.
+        option doppler: Hertz = "10Hz: walking pace at 2.4 GHz";
+        /// Power of the line of sight over that of the scattered waves (Rician).
+        option k: Db = "6dB";
     }
 
     /// A node: an access point, a station, or a host behind wires.
@@ -253,8 +274,8 @@ tables! {
         /// Transmit power. 20 dBm is the limit at 2.4 GHz in Europe and what
         /// most access points and laptops reach at 5 GHz.
         value tx_power: Dbm = "20dBm";
-        /// Spatial streams that it sends and receives (802.11n). Most laptops,
-        /// phones and access points have two.
+        /// Spatial streams that it sends and receives with 802.11n; all others
+        /// have one. Most laptops, phones and access points have two.
         value streams: Whole<1, 4> = 2;
         /// Queue above the MAC, one of these an access category.
         table queue: RawQueue;
@@ -263,7 +284,7 @@ tables! {
         /// Rate control towards every peer.
         table rate_control: RawRateControl;
         /// RTS/CTS before a frame, or a whole A-MPDU, of at least this many
-        /// bytes, or "off". Off is the default of access points and Linux.
+        /// bytes. Off is the default of access points and Linux.
         value rts_threshold: OrOff<Whole<0, 65_535>> = "off";
         /// QoS frames with EDCA and Block Ack, or plain DCF.
         option qos: bool = "true with 802.11n, else false";
@@ -276,35 +297,34 @@ tables! {
         /// Attempts for a frame, the first included. 7 is Linux' default and
         /// dot11ShortRetryLimit's.
         value retry_limit: Whole<1, 255> = 7;
-        /// A packet older than this is given up by the MAC, or "off". Linux
-        /// drivers have no such limit.
+        /// A packet older than this is given up by the MAC. Linux drivers have
+        /// no such limit.
         value msdu_lifetime: OrOff<Duration> = "off";
         /// CPU time of the host for every packet it sends or receives.
         option_table host_cost: RawHostCost = "none: a host that is never the bottleneck";
     }
 
-    /// A queue above the MAC.
+    /// A queue of packets. On the air the defaults are those of Linux'
+    /// mac80211, on wires those of RFC 8289, RFC 8290 and Linux' interfaces.
     RawQueue {
-        /// The discipline. FQ-CoDel with airtime fairness is what Linux
-        /// (mac80211) does since 2016.
-        value kind: QueueKind = "fq-codel";
+        /// The discipline.
+        option kind: QueueKind = "\"fq-codel\" on the air (Linux since 2016), \"drop-tail\" on wires";
         /// Most packets in it.
-        option packets: Positive = "1000 for drop-tail and codel (the usual txqueuelen), 8192 for fq-codel (mac80211)";
+        option packets: Positive = "1000 for drop-tail and codel (Linux' txqueuelen); for fq-codel 8192 on the air, 10240 on wires";
         /// Most bytes in it; for drop-tail and codel instead of packets.
-        option bytes: Bytes = "no such limit for drop-tail and codel, 16 MiB for fq-codel (mac80211 without VHT: 4 MiB)";
-        /// Standing delay that codel and fq-codel accept. mac80211 uses 20 ms,
-        /// against 5 ms on wires.
-        option target: Duration = "20ms";
+        option bytes: Bytes = "no such limit for drop-tail and codel; for fq-codel 4 MiB on the air (mac80211 without VHT), 32 MiB on wires";
+        /// Standing delay that codel and fq-codel accept.
+        option target: Duration = "20 ms on the air, where an aggregate takes milliseconds, 5 ms on wires";
         /// Time in which a burst may drain (codel and fq-codel).
         option interval: Duration = "100ms";
         /// Buckets of the flow hash (fq-codel).
-        option flows: Whole<1, 65_535> = "4096, as in mac80211";
+        option flows: Whole<1, 65_535> = "4096 on the air, 1024 on wires";
         /// Bytes that a flow may send before the next one's turn (fq-codel).
-        option quantum: Whole<1, 65_535> = "300, as in mac80211";
+        option quantum_bytes: Whole<1, 65_535> = "300 on the air, 1514 on wires";
         /// Mark ECN-capable packets instead of dropping them (codel and fq-codel).
-        option ecn: bool = "true, as in mac80211";
-        /// Share air time evenly among the stations (fq-codel), as mac80211
-        /// does since Linux 4.11 for some drivers.
+        option ecn: bool = "true for fq-codel, false for codel, as in Linux";
+        /// Share air time evenly among the stations (fq-codel on the air), as
+        /// mac80211 does since Linux 4.11.
         option airtime_fairness: bool = "true";
     }
 
@@ -409,12 +429,11 @@ tables! {
         option snr: Db = "from path loss and transmit power";
         /// A fixed path loss; "200dB" hides the two from each other.
         option path_loss: Db = "from the distance";
-        /// Every MPDU is lost with this probability, whatever the signal.
+        /// Every MPDU is lost with this probability, whatever its rate and
+        /// length; the signal is strong and does not fade.
         option loss: Probability = "from the error model";
-        /// Standard deviation of the shadowing.
-        option shadowing: Db = "the channel's";
-        /// Doppler rate of the fading.
-        option doppler: Hertz = "the channel's";
+        /// Fading of this pair.
+        option_table fading: RawFading = "the channel's";
     }
 
     /// A cable between two nodes.
@@ -424,24 +443,28 @@ tables! {
         /// Both directions.
         flatten both: RawWireDirection;
         /// From the first end to the second, where it differs.
-        option_table up: RawWireDirection = "as above";
+        option_table up: RawWireDirection = "as above; so are the keys that it leaves out";
         /// From the second end to the first, where it differs.
-        option_table down: RawWireDirection = "as above";
+        option_table down: RawWireDirection = "as above; so are the keys that it leaves out";
     }
 
     /// One direction of a cable.
     RawWireDirection {
-        /// Bit rate. Gigabit Ethernet is what an access point usually has.
-        value rate: Bitrate = "1Gb/s";
+        /// Bit rate of the Ethernet frames; "off" never limits.
+        /// Gigabit Ethernet is what an access point usually has.
+        value rate: OrOff<Bitrate> = "1Gb/s";
         /// Propagation delay, one way. Zero is a cable in the house; a server
         /// on the Internet is 5 to 50 ms away.
         value delay: Duration = "0s";
-        /// Random delay on top, uniform up to this; packets keep their order.
+        /// The delay varies uniformly by at most so much more or less. Zero is
+        /// a path that nobody else loads.
         value jitter: Duration = "0s";
-        /// Probability that a packet is lost.
+        /// Jitter may reorder packets; otherwise each waits for those before it.
+        value reorder: bool = false;
+        /// Probability that a packet is lost. Zero is a wire in good order.
         value loss: Probability = 0.0;
-        /// Packets that wait at most, tail drop. 1000 is Linux' txqueuelen.
-        value queue_packets: Positive = 1000;
+        /// The queue before the transmitter.
+        table queue: RawQueue;
     }
 
     /// Traffic from one node to another.
@@ -469,11 +492,23 @@ tables! {
         /// keeps the queue filled.
         option rate: Offered = "\"saturated\" for udp, 5 Mb/s for video (1080p streaming)";
         /// UDP and ping: length of a packet, IP header included.
-        option packet_bytes: Whole<28, 7_900> = "1500 for udp and video, 84 for ping (56 bytes of data)";
-        /// UDP: how packets follow each other.
+        option packet_bytes: Whole<29, 7_900> = "1500 for udp and video, 84 for ping (56 bytes of data)";
+        /// UDP: how packets follow each other; with "on-off" the rate is that
+        /// while on, and the periods are fixed or exponentially distributed.
         option pattern: Pattern = "\"constant\"";
+        /// UDP on-off: how long it is on, in the mean.
+        option on: Duration = "1s";
+        /// UDP on-off: how long it is off, in the mean.
+        option off: Duration = "1s";
         /// Video: frames a second.
         option frame_rate: Whole<1, 1000> = "30";
+        /// Video: standard deviation of the log-normal frame sizes, relative
+        /// to their mean.
+        option size_deviation: Factor = "0.2";
+        /// Video: every so many frames one is a key frame; 1 makes all alike.
+        option key_frame_interval: Whole<1, 100_000> = "60, two seconds of streaming";
+        /// Video: size of a key frame relative to the others.
+        option key_frame_factor: Factor = "4";
         /// Ping: time between requests.
         option interval: Duration = "100ms";
     }

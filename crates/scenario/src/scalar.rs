@@ -2,7 +2,7 @@
 //! allowed, and describing them in the JSON Schema.
 
 use crate::error::Place;
-use crate::quantity::{Hertz, Quantity, parse_probability};
+use crate::quantity::{Hertz, Quantity, QuantityError, parse_probability};
 use crate::tree::Value;
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, MacAddr, Meters, Probability};
 use schemars::{Schema, json_schema};
@@ -42,14 +42,16 @@ pub(crate) fn shown(value: &Value) -> String {
         Value::Float(number) => format!("{number:?}"),
         Value::Boolean(truth) => truth.to_string(),
         Value::Datetime(date) => format!("the date {date}"),
+        Value::Array(elements) if elements.is_empty() => "an empty array".into(),
         Value::Array(_) => "an array".into(),
         Value::Table(_) => "a table".into(),
     }
 }
 
-/// Every quantity with a unit is a scalar.
+/// Every quantity with a unit is a scalar, up to a size beyond which sums
+/// could leave the range of the type, or which no physics has.
 macro_rules! quantities {
-    ($($ty:ty),*) => {$(
+    ($($ty:ty, $fits:expr;)*) => {$(
         impl Scalar for $ty {
             fn allowed() -> String {
                 format!(
@@ -58,9 +60,16 @@ macro_rules! quantities {
                 )
             }
             fn read(value: &Value) -> Result<Self, Option<String>> {
+                let fits: fn(&Self) -> bool = $fits;
                 match value {
-                    Value::String(text) => Self::parse(text).map_err(|why| Some(why.to_string())),
-                    Value::Integer(_) | Value::Float(_) => Err(Some("the unit is missing".into())),
+                    Value::String(text) => match Self::parse(text) {
+                        Ok(quantity) if fits(&quantity) => Ok(quantity),
+                        Ok(_) => Err(Some(QuantityError::TooLarge.to_string())),
+                        Err(why) => Err(Some(why.to_string())),
+                    },
+                    Value::Integer(_) | Value::Float(_) => {
+                        Err(Some(QuantityError::NoUnit.to_string()))
+                    }
                     _ => Err(None),
                 }
             }
@@ -75,7 +84,14 @@ macro_rules! quantities {
     )*};
 }
 
-quantities!(Duration, Bitrate, Dbm, Db, Meters, Hertz);
+quantities! {
+    Duration, |time| *time <= Self::from_secs(10_000 * 3_600);
+    Bitrate, |rate| rate.as_bps() <= 1_000_000_000_000;
+    Dbm, |power| power.0.abs() <= 300.0;
+    Db, |ratio| ratio.0.abs() <= 300.0;
+    Meters, |distance| distance.0.abs() <= 1e6;
+    Hertz, |frequency| frequency.0 <= 1e6;
+}
 
 fn pattern<T: Quantity>() -> String {
     let sign = if T::SIGNED { "[+-]?" } else { "\\+?" };
@@ -165,7 +181,7 @@ impl Scalar for bool {
 pub(crate) struct Name(pub String);
 
 impl Name {
-    const BYTES_MAX: usize = 64;
+    pub const BYTES_MAX: usize = 64;
 }
 
 impl Scalar for Name {
@@ -223,23 +239,23 @@ impl<const MIN: i64, const MAX: i64> Scalar for Whole<MIN, MAX> {
     }
 }
 
-/// A finite number that is not negative.
+/// A number from 0 to a million.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Factor(pub f64);
 
 impl Scalar for Factor {
     fn allowed() -> String {
-        "a number that is not negative".into()
+        "a number from 0 to 1000000".into()
     }
     fn read(value: &Value) -> Result<Self, Option<String>> {
         match value {
-            Value::Integer(number) if *number >= 0 => Ok(Self(*number as f64)),
-            Value::Float(number) if *number >= 0.0 && number.is_finite() => Ok(Self(*number)),
+            Value::Integer(number) if (0..=1_000_000).contains(number) => Ok(Self(*number as f64)),
+            Value::Float(number) if (0.0..=1e6).contains(number) => Ok(Self(*number)),
             _ => Err(None),
         }
     }
     fn schema() -> Schema {
-        json_schema!({ "type": "number", "minimum": 0 })
+        json_schema!({ "type": "number", "minimum": 0, "maximum": 1e6 })
     }
 }
 
@@ -262,6 +278,11 @@ impl<T: Scalar> Scalar for OrOff<T> {
     }
 }
 
+/// What is wrong with an array.
+fn inside(value: &Value) -> String {
+    format!("with {} in it", shown(value))
+}
+
 /// Two values.
 impl<T: Scalar> Scalar for [T; 2] {
     fn allowed() -> String {
@@ -271,10 +292,10 @@ impl<T: Scalar> Scalar for [T; 2] {
         match value {
             Value::Array(elements) => match elements.as_slice() {
                 [one, other] => Ok([
-                    T::read(&one.value).map_err(|_| Some(shown(&one.value)))?,
-                    T::read(&other.value).map_err(|_| Some(shown(&other.value)))?,
+                    T::read(&one.value).map_err(|_| Some(inside(&one.value)))?,
+                    T::read(&other.value).map_err(|_| Some(inside(&other.value)))?,
                 ]),
-                _ => Err(Some(format!("it has {}", elements.len()))),
+                _ => Err(Some(format!("of {}", elements.len()))),
             },
             _ => Err(None),
         }
@@ -293,7 +314,7 @@ impl<T: Scalar> Scalar for Vec<T> {
         match value {
             Value::Array(elements) if !elements.is_empty() => elements
                 .iter()
-                .map(|element| T::read(&element.value).map_err(|_| Some(shown(&element.value))))
+                .map(|element| T::read(&element.value).map_err(|_| Some(inside(&element.value))))
                 .collect(),
             _ => Err(None),
         }

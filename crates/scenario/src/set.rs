@@ -10,7 +10,7 @@
 use crate::error::{Place, Problems};
 use crate::scalar::did_you_mean;
 use crate::tree::{Entry, Node, Origin, Value, value};
-use toml_edit::{DocumentMut, InlineTable, Item, TableLike};
+use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
 
 /// One step from a table or array to what is in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,10 +34,8 @@ pub(crate) fn apply(
             continue;
         };
         let (path, text) = (path.trim(), text.trim());
-        let toml = match text.parse::<toml_edit::Value>() {
-            Ok(value) => value.decorated(" ", ""),
-            Err(_) => toml_edit::Value::from(text).decorated(" ", ""),
-        };
+        let mut toml = text.parse().unwrap_or_else(|_| toml_edit::Value::from(text));
+        toml.decor_mut().clear();
         match resolve(tree, path) {
             Ok(places) => {
                 for steps in places {
@@ -203,7 +201,11 @@ fn edit(item: &mut Item, steps: &[Step], new: &toml_edit::Value) {
         Step::Index(index) => match item {
             Item::ArrayOfTables(tables) => {
                 let table = tables.get_mut(*index).expect("insert() went the same way");
-                edit_table(table, rest, new);
+                if rest.is_empty() {
+                    replace_table(table, new);
+                } else {
+                    edit_table(table, rest, new);
+                }
             }
             Item::Value(toml_edit::Value::Array(array)) => {
                 let value = array.get_mut(*index).expect("insert() went the same way");
@@ -216,6 +218,17 @@ fn edit(item: &mut Item, steps: &[Step], new: &toml_edit::Value) {
             Item::Value(value) => edit_value(value, steps, new),
             _ => unreachable!("insert() went the same way"),
         },
+    }
+}
+
+/// Replaces a `[[table]]`, keeping its place and the comments above it.
+/// Anything but a table is an error that the tree will show.
+fn replace_table(table: &mut Table, new: &toml_edit::Value) {
+    if let toml_edit::Value::InlineTable(inline) = new {
+        let (position, decor) = (table.position(), table.decor().clone());
+        *table = inline.clone().into_table();
+        table.set_position(position);
+        *table.decor_mut() = decor;
     }
 }
 

@@ -11,6 +11,7 @@
 //! | `option key: T = "text"` | the default depends on other keys, as the text says |
 //! | `table key: T` | a table; all its defaults if left out |
 //! | `option_table key: T = "text"` | a table that may be missing |
+//! | `checked key: T = "text"` | such a table that is only checked: something else uses it |
 //! | `list key: T` | `[[key]]`, any number of them |
 //! | `flatten key: T` | the keys of another table, in this one |
 
@@ -19,6 +20,7 @@ use crate::scalar::{At, Scalar, did_you_mean, mismatch, shown};
 use crate::tree::{Node, Origin, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Map;
+use std::marker::PhantomData;
 
 /// A table whose keys are known.
 pub(crate) trait Table: JsonSchema + Sized {
@@ -37,7 +39,7 @@ pub(crate) struct Reader<'a> {
 }
 
 /// Stands in for a table that is left out.
-static NOTHING: Node = Node { value: Value::Table(Vec::new()), origin: Origin::Absent };
+pub(crate) static NOTHING: Node = Node { value: Value::Table(Vec::new()), origin: Origin::Absent };
 
 /// Reads the table `node`, and notes keys that it does not know.
 pub(crate) fn read<T: Table>(node: &Node, place: Place, problems: &mut Problems) -> Option<T> {
@@ -70,7 +72,7 @@ pub(crate) fn read<T: Table>(node: &Node, place: Place, problems: &mut Problems)
 fn has_kind<T: Table>() -> bool {
     let mut keys = Keys::default();
     T::describe(&mut SchemaGenerator::default(), &mut keys);
-    keys.properties.contains_key("kind")
+    keys.contains("kind")
 }
 
 impl Reader<'_> {
@@ -126,6 +128,10 @@ impl Reader<'_> {
         }
     }
 
+    pub fn checked<T: Table>(&mut self, key: &'static str) -> Option<PhantomData<T>> {
+        self.option_table::<T>(key).map(|_| PhantomData)
+    }
+
     pub fn list<T: Table>(&mut self, key: &'static str) -> Option<Vec<T>> {
         let node = self.node;
         let (_, place) = self.lookup(key);
@@ -146,46 +152,97 @@ impl Reader<'_> {
     }
 }
 
-/// The keys of a table, for its JSON Schema.
+/// The keys of a table in their order, for the JSON Schema and the reference.
 #[derive(Default)]
-pub(crate) struct Keys {
-    pub properties: Map<String, serde_json::Value>,
-    pub required: Vec<&'static str>,
+pub(crate) struct Keys(pub Vec<Key>);
+
+/// A key as it is documented.
+pub(crate) struct Key {
+    pub name: &'static str,
+    /// What is allowed, or "a table", or "tables".
+    #[cfg_attr(not(test), expect(dead_code, reason = "the reference page is made by a test"))]
+    pub allowed: String,
+    pub docs: String,
+    pub default: Option<String>,
+    pub required: bool,
+    /// The schema's name of the table behind it.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the reference page is made by a test"))]
+    pub table: Option<String>,
+    pub schema: Schema,
 }
 
 impl Keys {
-    pub fn add(
+    /// A key with one value.
+    pub fn scalar<T: Scalar>(&mut self, name: &'static str, docs: &str) -> &mut Key {
+        self.add(Key {
+            name,
+            allowed: T::allowed(),
+            docs: paragraph(docs),
+            default: None,
+            required: false,
+            table: None,
+            schema: T::schema(),
+        })
+    }
+
+    /// A key with a table, or with tables.
+    pub fn table<T: Table>(
         &mut self,
-        key: &'static str,
-        mut schema: Schema,
+        name: &'static str,
         docs: &str,
-        default: Option<&str>,
-    ) {
-        let mut description = paragraph(docs);
-        if let Some(default) = default {
-            description.push_str(&format!(" Default: {default}."));
-        }
-        schema.insert("description".into(), description.into());
-        self.properties.insert(key.into(), schema.to_value());
+        allowed: &str,
+        schema: Schema,
+    ) -> &mut Key {
+        self.add(Key {
+            name,
+            allowed: allowed.into(),
+            docs: paragraph(docs),
+            default: None,
+            required: false,
+            table: Some(T::schema_name().into_owned()),
+            schema,
+        })
+    }
+
+    fn add(&mut self, key: Key) -> &mut Key {
+        self.0.push(key);
+        self.0.last_mut().expect("it was pushed above")
+    }
+
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.iter().any(|key| key.name == name)
     }
 
     /// The schema of a table with these keys.
     pub fn into_schema(self, docs: &str) -> Schema {
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        for mut key in self.0 {
+            let mut description = key.docs;
+            if let Some(default) = key.default.filter(|_| key.schema.get("default").is_none()) {
+                description.push_str(&format!(" Default: {default}."));
+            }
+            key.schema.insert("description".into(), description.into());
+            properties.insert(key.name.into(), key.schema.to_value());
+            if key.required {
+                required.push(key.name);
+            }
+        }
         let mut schema = json_schema!({
             "type": "object",
             "description": paragraph(docs),
-            "properties": self.properties,
+            "properties": properties,
             "additionalProperties": false,
         });
-        if !self.required.is_empty() {
-            schema.insert("required".into(), self.required.into());
+        if !required.is_empty() {
+            schema.insert("required".into(), required.into());
         }
         schema
     }
 }
 
 /// Doc comment lines as running text.
-fn paragraph(docs: &str) -> String {
+pub(crate) fn paragraph(docs: &str) -> String {
     docs.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -237,6 +294,7 @@ macro_rules! tables {
         #[derive(Clone, Debug)]
         pub(crate) struct $name {
             /// The place of the table.
+            #[allow(dead_code, reason = "not every table is complained about as a whole")]
             pub at: $crate::error::Place,
             $($(#[doc = $key_docs])* pub $key: $crate::table::form!(type $form $ty),)*
         }
@@ -262,7 +320,7 @@ macro_rules! tables {
 
         impl schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
+                stringify!($name)["Raw".len()..].into()
             }
 
             fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
@@ -271,7 +329,25 @@ macro_rules! tables {
                 keys.into_schema(concat!($($docs, "\n"),*))
             }
         }
-    )*};
+    )*
+
+        /// Every table: its name in the schema, its documentation and its keys.
+        #[cfg(test)]
+        pub(crate) fn all() -> Vec<(String, String, $crate::table::Keys)> {
+            use schemars::JsonSchema;
+            let generator = &mut schemars::SchemaGenerator::default();
+            vec![$({
+                let mut keys = $crate::table::Keys::default();
+                <$name as $crate::table::Table>::describe(generator, &mut keys);
+                // Reads every default.
+                let place = $crate::error::Place::new("", $crate::tree::Origin::Absent);
+                let problems = &mut $crate::error::Problems::default();
+                $crate::table::read::<$name>(&$crate::table::NOTHING, place, problems);
+                let docs = $crate::table::paragraph(concat!($($docs, "\n"),*));
+                ($name::schema_name().into_owned(), docs, keys)
+            }),*]
+        }
+    };
 }
 pub(crate) use tables;
 
@@ -282,6 +358,7 @@ macro_rules! form {
     (type option $ty:ty) => { Option<$crate::scalar::At<$ty>> };
     (type table $ty:ty) => { $ty };
     (type option_table $ty:ty) => { Option<$ty> };
+    (type checked $ty:ty) => { std::marker::PhantomData<$ty> };
     (type list $ty:ty) => { Vec<$ty> };
     (type flatten $ty:ty) => { $ty };
 
@@ -294,30 +371,37 @@ macro_rules! form {
     (read option_table $reader:ident, $key:ident, $default:expr) => {
         $reader.option_table(stringify!($key))
     };
+    (read checked $reader:ident, $key:ident, $default:expr) => {
+        $reader.checked(stringify!($key))
+    };
     (read list $reader:ident, $key:ident,) => { $reader.list(stringify!($key)) };
     (read flatten $reader:ident, $key:ident,) => { $crate::table::Table::read($reader) };
 
     (describe required $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr,) => {
-        $keys.add(stringify!($key), <$ty as $crate::scalar::Scalar>::schema(), $docs, None);
-        $keys.required.push(stringify!($key));
+        $keys.scalar::<$ty>(stringify!($key), $docs).required = true;
     };
     (describe value $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr, $default:expr) => {
-        let mut schema = <$ty as $crate::scalar::Scalar>::schema();
-        schema.insert("default".into(), serde_json::json!($default));
-        $keys.add(stringify!($key), schema, $docs, None);
+        let default = serde_json::json!($default);
+        let key = $keys.scalar::<$ty>(stringify!($key), $docs);
+        key.default = Some(default.to_string());
+        key.schema.insert("default".into(), default);
     };
     (describe option $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr, $default:expr) => {
-        $keys.add(stringify!($key), <$ty as $crate::scalar::Scalar>::schema(), $docs, Some($default));
+        $keys.scalar::<$ty>(stringify!($key), $docs).default = Some($default.into());
     };
     (describe table $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr,) => {
-        $keys.add(stringify!($key), $crate::table::table_schema::<$ty>($gen), $docs, None);
+        let schema = $crate::table::table_schema::<$ty>($gen);
+        $keys.table::<$ty>(stringify!($key), $docs, "a table", schema);
     };
+    (describe checked $($rest:tt)*) => { $crate::table::form!(describe option_table $($rest)*) };
     (describe option_table $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr, $default:expr) => {
-        $keys.add(stringify!($key), $crate::table::table_schema::<$ty>($gen), $docs, Some($default));
+        let schema = $crate::table::table_schema::<$ty>($gen);
+        let key = $keys.table::<$ty>(stringify!($key), $docs, "a table", schema);
+        key.default = Some($default.into());
     };
     (describe list $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr,) => {
         let schema = schemars::json_schema!({ "type": "array", "items": $gen.subschema_for::<$ty>() });
-        $keys.add(stringify!($key), schema, $docs, None);
+        $keys.table::<$ty>(stringify!($key), $docs, "tables", schema);
     };
     (describe flatten $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr,) => {
         <$ty as $crate::table::Table>::describe($gen, $keys);
@@ -330,11 +414,9 @@ pub(crate) fn table_schema<T: Table>(generator: &mut SchemaGenerator) -> Schema 
     let table = generator.subschema_for::<T>();
     let mut keys = Keys::default();
     T::describe(generator, &mut keys);
-    match keys.properties.get("kind") {
-        Some(kind) => match kind.get("enum") {
-            Some(words) => json_schema!({ "anyOf": [{ "enum": words }, table] }),
-            None => table,
-        },
+    let kind = keys.0.iter().find(|key| key.name == "kind");
+    match kind.and_then(|kind| kind.schema.get("enum")) {
+        Some(words) => json_schema!({ "anyOf": [{ "enum": words }, table] }),
         None => table,
     }
 }

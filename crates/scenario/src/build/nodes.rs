@@ -5,7 +5,7 @@ use crate::Role;
 use crate::error::{Place, Problems};
 use crate::raw::{RawNode, RawNodeSettings, RawScenario};
 use crate::scalar::one_of;
-use crate::table::{Keys, Table, read};
+use crate::table::{Keys, Table};
 use crate::tree::{Node, Value};
 use std::collections::BTreeSet;
 
@@ -14,9 +14,7 @@ pub(crate) struct Expanded<'a> {
     pub name: String,
     pub raw: &'a RawNode,
     /// Which one of the nodes of `raw`, and how many there are.
-    #[expect(dead_code, reason = "positions are not made yet")]
     pub index: usize,
-    #[expect(dead_code, reason = "positions are not made yet")]
     pub count: usize,
 }
 
@@ -34,17 +32,13 @@ impl Expanded<'_> {
 /// what concerns them, and may not have more of their own.
 pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
     let defaults = tree.child("node_defaults").cloned();
-    if let Some(defaults) = &defaults {
-        // Read once on its own: there may be no node that takes them.
-        let place = Place::new("node_defaults", defaults.origin.clone());
-        read::<RawNodeSettings>(defaults, place, problems);
-    }
+    inherit_wires(tree);
     let Value::Table(entries) = &mut tree.value else { return };
     let Some(nodes) = entries.iter_mut().find(|entry| entry.key == "node") else { return };
     let Value::Array(nodes) = &mut nodes.node.value else { return };
     let mut keys = Keys::default();
     RawNodeSettings::describe(&mut schemars::SchemaGenerator::default(), &mut keys);
-    let is_radio = |key: &str| key != "host_cost" && keys.properties.contains_key(key);
+    let is_radio = |key: &str| key != "host_cost" && keys.contains(key);
     for (index, node) in nodes.iter_mut().enumerate() {
         let role = node.child("role").and_then(Node::as_str);
         if !matches!(role, Some("host" | "relay")) {
@@ -65,6 +59,23 @@ pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
         }
         if let Some(host) = defaults.as_ref().map(host_part) {
             node.merge_defaults(&host);
+        }
+    }
+}
+
+/// Each direction of a `[[wire]]` takes from the wire what it leaves out.
+fn inherit_wires(tree: &mut Node) {
+    let Value::Table(entries) = &mut tree.value else { return };
+    let Some(wires) = entries.iter_mut().find(|entry| entry.key == "wire") else { return };
+    let Value::Array(wires) = &mut wires.node.value else { return };
+    for wire in wires {
+        let mut both = wire.clone();
+        let Value::Table(entries) = &mut both.value else { continue };
+        entries.retain(|entry| !["between", "up", "down"].contains(&entry.key.as_str()));
+        let Value::Table(entries) = &mut wire.value else { continue };
+        for entry in entries.iter_mut().filter(|entry| ["up", "down"].contains(&entry.key.as_str()))
+        {
+            entry.node.merge_defaults(&both);
         }
     }
 }
@@ -137,9 +148,7 @@ pub(crate) fn check_roles(nodes: &[Expanded<'_>], raw: &RawScenario, problems: &
             one_of(&["access-point"])
         );
         problems.push(&station.raw.role.place, message);
-    } else if let Some(channel) = &raw.channel
-        && is_written(&channel.at)
-    {
-        problems.push(&channel.at, "there is a channel, but no node with a radio");
+    } else if is_written(&raw.channel.at) {
+        problems.push(&raw.channel.at, "there is a channel, but no node with a radio");
     }
 }

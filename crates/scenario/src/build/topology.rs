@@ -2,9 +2,12 @@
 //! way. The cell counts as one crossing that all Wi-Fi nodes are attached to.
 
 use super::nodes::Expanded;
-use super::{Names, positive};
+use super::{Names, node_id, queue};
 use crate::error::Problems;
+use crate::network::WiredLink;
 use crate::raw::{RawWire, RawWireDirection};
+use lasthop_net::{Jitter, Loss, WireConfig};
+use lasthop_units::{Bitrate, Duration, Probability};
 
 /// Sets of nodes that reach each other.
 struct Islands(Vec<usize>);
@@ -25,13 +28,14 @@ impl Islands {
     }
 }
 
-/// Notes wires to nowhere, loops, and nodes out of reach.
-pub(crate) fn check(
+/// The wires; notes wires to nowhere, loops, and nodes out of reach.
+pub(crate) fn wires(
     nodes: &[Expanded<'_>],
     wires: &[RawWire],
     names: &Names,
     problems: &mut Problems,
-) {
+) -> Vec<WiredLink> {
+    let mut links = Vec::new();
     let mut islands = Islands((0..nodes.len()).collect());
     let mut wifi = nodes.iter().enumerate().filter(|(_, node)| node.is_wifi());
     if let Some((first, _)) = wifi.next() {
@@ -41,9 +45,12 @@ pub(crate) fn check(
     }
     let mut complete = true;
     for wire in wires {
-        for direction in [Some(&wire.both), wire.up.as_ref(), wire.down.as_ref()] {
-            direction.into_iter().for_each(|direction| check_direction(direction, problems));
-        }
+        let both = direction(&wire.both, problems);
+        let mut other_than_both = |raw: &Option<RawWireDirection>| match raw {
+            Some(raw) => direction(raw, problems),
+            None => both,
+        };
+        let directions = [other_than_both(&wire.up), other_than_both(&wire.down)];
         let [one, other] = &wire.between.value;
         let place = &wire.between.place;
         let ends = (names.find(one, place, problems), names.find(other, place, problems));
@@ -59,9 +66,10 @@ pub(crate) fn check(
             );
             problems.push(place, message);
         }
+        links.push(WiredLink { ends: [node_id(one_end), node_id(other_end)], directions });
     }
     if !complete {
-        return;
+        return links;
     }
     let mut told = vec![islands.find(0)];
     for (index, node) in nodes.iter().enumerate() {
@@ -75,8 +83,29 @@ pub(crate) fn check(
             problems.push(&node.raw.name.place, message);
         }
     }
+    links
 }
 
-fn check_direction(direction: &RawWireDirection, problems: &mut Problems) {
-    positive(&direction.rate, problems);
+fn direction(raw: &RawWireDirection, problems: &mut Problems) -> WireConfig {
+    if raw.rate.value.0 == Some(Bitrate::default()) {
+        problems.push(&raw.rate.place, "expected more than zero, or \"off\"");
+    }
+    if raw.reorder.value && raw.jitter.value.is_zero() {
+        problems.push(&raw.reorder.place, "without jitter nothing is reordered");
+    }
+    let usual = WireConfig::default();
+    WireConfig {
+        rate: raw.rate.value.0,
+        delay: raw.delay.value,
+        jitter: match raw.jitter.value {
+            Duration::ZERO => Jitter::None,
+            most => Jitter::Uniform(most),
+        },
+        reorder: raw.reorder.value,
+        queue: queue::config(&raw.queue, usual.queue, problems),
+        loss: match raw.loss.value {
+            Probability::ZERO => Loss::None,
+            loss => Loss::Random(loss),
+        },
+    }
 }

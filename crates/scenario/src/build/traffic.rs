@@ -5,7 +5,9 @@ use super::{Names, node_id, positive};
 use crate::error::{Place, Problems};
 use crate::raw::{FlowKindName, Offered, Pattern, RawFlow, RawRun, RawScenario};
 use crate::scalar::At;
-use crate::{Flow, FlowKind, Program, Role, TcpFlow, UdpFlow, VideoFlow};
+use crate::{Flow, FlowKind, Program, Role, TcpFlow};
+use lasthop_net::SourceConfig;
+use lasthop_net::traffic::{KeyFrames, Period, Sizes, UDP_OVERHEAD_BYTES};
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 use std::collections::BTreeSet;
 
@@ -137,7 +139,12 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     only(place(&flow.rate), &[Udp, Video], "udp and video");
     only(place(&flow.packet_bytes), &[Udp, Video, Ping], "udp, video and ping");
     only(place(&flow.pattern), &[Udp], "udp");
+    only(place(&flow.on), &[Udp], "udp");
+    only(place(&flow.off), &[Udp], "udp");
     only(place(&flow.frame_rate), &[Video], "video");
+    only(place(&flow.size_deviation), &[Video], "video");
+    only(place(&flow.key_frame_interval), &[Video], "video");
+    only(place(&flow.key_frame_factor), &[Video], "video");
     only(place(&flow.interval), &[Ping], "ping");
 
     if let Some(rate) = &flow.rate
@@ -158,35 +165,8 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
                 bytes: flow.bytes.as_ref().map(|bytes: &At<Bytes>| bytes.value),
             })
         }
-        Udp => {
-            let rate = match flow.rate.as_ref().map(|rate| rate.value) {
-                Some(Offered::Rate(rate)) => Some(rate),
-                Some(Offered::Saturated) | None => None,
-            };
-            let pattern = flow.pattern.as_ref().map(|pattern| pattern.value);
-            if let Some(pattern) = &flow.pattern
-                && rate.is_none()
-            {
-                problems.push(&pattern.place, "a saturated flow has no pattern; give it a rate");
-            }
-            FlowKind::Udp(UdpFlow {
-                rate,
-                packet_bytes: packet_bytes(1500),
-                poisson: pattern == Some(Pattern::Poisson),
-            })
-        }
-        Video => {
-            let rate = match &flow.rate {
-                None => Bitrate::from_mbps(5),
-                Some(At { value: Offered::Rate(rate), .. }) => *rate,
-                Some(At { value: Offered::Saturated, place }) => {
-                    problems.push(place, "expected a bit rate: a video cannot be saturated");
-                    Bitrate::default()
-                }
-            };
-            let frame_rate = flow.frame_rate.as_ref().map_or(30, |at| at.value.get());
-            FlowKind::Video(VideoFlow { rate, packet_bytes: packet_bytes(1500), frame_rate })
-        }
+        Udp => FlowKind::Udp(udp(flow, packet_bytes(1500), problems)),
+        Video => FlowKind::Video(video(flow, packet_bytes(1500), problems)),
         Ping => {
             if let Some(interval) = &flow.interval {
                 positive(interval, problems);
@@ -197,6 +177,73 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
                 bytes: packet_bytes(84),
             }
         }
+    }
+}
+
+fn udp(flow: &RawFlow, bytes: u16, problems: &mut Problems) -> SourceConfig {
+    let pattern = flow.pattern.as_ref().map_or(Pattern::Constant, |at| at.value);
+    let is_on_off = matches!(pattern, Pattern::OnOff | Pattern::OnOffExponential);
+    for at in [&flow.on, &flow.off].into_iter().flatten() {
+        positive(at, problems);
+        if !is_on_off {
+            problems.push(&at.place, "this key is for pattern = \"on-off\" only");
+        }
+    }
+    let rate = match flow.rate.as_ref().map(|rate| rate.value) {
+        Some(Offered::Rate(rate)) => rate,
+        Some(Offered::Saturated) | None => {
+            if let Some(pattern) = &flow.pattern {
+                problems.push(&pattern.place, "a saturated flow has no pattern; give it a rate");
+            }
+            return SourceConfig::Saturated { bytes };
+        }
+    };
+    let or_second =
+        |at: &Option<At<Duration>>| at.as_ref().map_or(Duration::from_secs(1), |at| at.value);
+    let (on, off) = (or_second(&flow.on), or_second(&flow.off));
+    match pattern {
+        Pattern::Constant => SourceConfig::Cbr { rate, bytes },
+        Pattern::Poisson => SourceConfig::Poisson { rate, bytes },
+        Pattern::OnOff => {
+            let (on, off) = (Period::Fixed(on), Period::Fixed(off));
+            SourceConfig::OnOff { rate, bytes, on, off }
+        }
+        Pattern::OnOffExponential => {
+            let (on, off) = (Period::Exponential(on), Period::Exponential(off));
+            SourceConfig::OnOff { rate, bytes, on, off }
+        }
+    }
+}
+
+fn video(flow: &RawFlow, packet_bytes_max: u16, problems: &mut Problems) -> SourceConfig {
+    let rate = match &flow.rate {
+        None => Bitrate::from_mbps(5),
+        Some(At { value: Offered::Rate(rate), .. }) => *rate,
+        Some(At { value: Offered::Saturated, place }) => {
+            problems.push(place, "expected a bit rate: a video cannot be saturated");
+            Bitrate::default()
+        }
+    };
+    let frames_per_s = flow.frame_rate.as_ref().map_or(30.0, |at| at.value.0 as f64);
+    // The rate counts the headers of full packets; the sizes of frames do not.
+    let payload = f64::from(packet_bytes_max - UDP_OVERHEAD_BYTES) / f64::from(packet_bytes_max);
+    let mean = rate.as_bps() as f64 / 8.0 / frames_per_s * payload;
+    let deviation = flow.size_deviation.as_ref().map_or(0.2, |at| at.value.0);
+    let interval_frames = flow.key_frame_interval.as_ref().map_or(60, |at| at.value.get());
+    let factor = flow.key_frame_factor.as_ref().map_or(4.0, |at| at.value.0);
+    if let Some(at) = &flow.key_frame_factor
+        && factor == 0.0
+    {
+        problems.push(&at.place, "expected more than zero");
+    }
+    SourceConfig::Video {
+        frames_per_s,
+        sizes: match deviation {
+            0.0 => Sizes::Constant(mean.round().clamp(1.0, f64::from(u32::MAX)) as u32),
+            _ => Sizes::LogNormal { mean, sd: deviation * mean },
+        },
+        key_frames: (interval_frames > 1).then_some(KeyFrames { interval_frames, factor }),
+        packet_bytes_max,
     }
 }
 

@@ -1,0 +1,126 @@
+//! Queues, of stations and of wires.
+
+use crate::error::{Place, Problems};
+use crate::raw::{QueueKind, RawQueue};
+use crate::scalar::At;
+use lasthop_units::{Bytes, Duration};
+use lasthop_wifi::queue::{Limit, QueueConfig};
+
+/// Linux' txqueuelen.
+const PACKETS: u32 = 1_000;
+
+/// The queue that `raw` describes; what it leaves out comes from `usual`, or
+/// from the RFC if `usual` is of another kind.
+pub(crate) fn config(raw: &RawQueue, usual: QueueConfig, problems: &mut Problems) -> QueueConfig {
+    let kind = raw.kind.as_ref().map_or(
+        match usual {
+            QueueConfig::DropTail { .. } => QueueKind::DropTail,
+            QueueConfig::CoDel { .. } => QueueKind::CoDel,
+            QueueConfig::FqCodel { .. } => QueueKind::FqCodel,
+        },
+        |at| at.value,
+    );
+    let on_air = usual == QueueConfig::MAC80211;
+    check_keys(raw, kind, on_air, problems);
+    match kind {
+        QueueKind::DropTail => QueueConfig::DropTail { limit: limit(raw, problems) },
+        QueueKind::CoDel => {
+            let target = if on_air { MAC80211_TARGET } else { RFC_TARGET };
+            QueueConfig::CoDel {
+                limit: limit(raw, problems),
+                target: or(&raw.target, target),
+                interval: or(&raw.interval, INTERVAL),
+                ecn: or(&raw.ecn, false),
+            }
+        }
+        QueueKind::FqCodel => {
+            let usual = if on_air { QueueConfig::MAC80211 } else { QueueConfig::RFC_8290 };
+            let QueueConfig::FqCodel {
+                limit_packets,
+                memory_limit,
+                flows,
+                quantum_bytes,
+                target,
+                interval,
+                ecn,
+                airtime,
+            } = usual
+            else {
+                unreachable!("both are FQ-CoDel")
+            };
+            QueueConfig::FqCodel {
+                limit_packets: raw.packets.as_ref().map_or(limit_packets, |at| at.value.get()),
+                memory_limit: or(&raw.bytes, memory_limit),
+                flows: raw.flows.as_ref().map_or(flows, |at| at.value.get()),
+                quantum_bytes: raw
+                    .quantum_bytes
+                    .as_ref()
+                    .map_or(quantum_bytes, |at| at.value.get()),
+                target: or(&raw.target, target),
+                interval: or(&raw.interval, interval),
+                ecn: or(&raw.ecn, ecn),
+                airtime: or(&raw.airtime_fairness, airtime),
+            }
+        }
+    }
+}
+
+/// On the air, where an aggregate takes milliseconds (mac80211).
+const MAC80211_TARGET: Duration = Duration::from_millis(20);
+/// RFC 8289, 4.3.
+const RFC_TARGET: Duration = Duration::from_millis(5);
+/// RFC 8289, 4.4.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+fn or<T: Copy>(at: &Option<At<T>>, usual: T) -> T {
+    at.as_ref().map_or(usual, |at| at.value)
+}
+
+fn place<T>(at: &Option<At<T>>) -> Option<&Place> {
+    at.as_ref().map(|at| &at.place)
+}
+
+fn limit(raw: &RawQueue, problems: &mut Problems) -> Limit {
+    match (&raw.packets, &raw.bytes) {
+        (None, None) => Limit::Packets(PACKETS),
+        (Some(packets), None) => Limit::Packets(packets.value.get()),
+        (None, Some(bytes)) => Limit::Bytes(bytes.value),
+        (Some(_), Some(bytes)) => {
+            problems
+                .push(&bytes.place, "this queue is bounded by packets or by bytes, not by both");
+            Limit::Bytes(bytes.value)
+        }
+    }
+}
+
+fn check_keys(raw: &RawQueue, kind: QueueKind, on_air: bool, problems: &mut Problems) {
+    use QueueKind::{DropTail, FqCodel};
+    let managed = [place(&raw.target), place(&raw.interval), place(&raw.ecn)];
+    for place in managed.into_iter().flatten().filter(|_| kind == DropTail) {
+        problems.push(place, "this key is for kind = \"codel\" and \"fq-codel\" only");
+    }
+    let fair = [place(&raw.flows), place(&raw.quantum_bytes), place(&raw.airtime_fairness)];
+    for place in fair.into_iter().flatten().filter(|_| kind != FqCodel) {
+        problems.push(place, "this key is for kind = \"fq-codel\" only");
+    }
+    if let Some(fairness) = &raw.airtime_fairness
+        && fairness.value
+        && kind == FqCodel
+        && !on_air
+    {
+        problems.push(&fairness.place, "a wire has no air time to share");
+    }
+    for time in [&raw.target, &raw.interval].into_iter().flatten() {
+        super::positive(time, problems);
+    }
+    if let Some(bytes) = &raw.bytes
+        && bytes.value < Bytes::new(PACKET_BYTES_MAX)
+    {
+        let message = format!("expected room for a packet of {PACKET_BYTES_MAX} bytes at least");
+        problems.push(&bytes.place, message);
+    }
+}
+
+/// Every Ethernet has packets of this length, and a queue that takes none would
+/// stall without a word.
+const PACKET_BYTES_MAX: u64 = 1_500;

@@ -1,0 +1,229 @@
+//! What a person reads when a scenario is wrong: every message, word for word.
+
+use lasthop_scenario::{parse, parse_bytes};
+use std::fmt::Write;
+
+/// A cell, a server, and a flow, to which each case adds what is wrong.
+const GOOD: &str = r#"
+[[node]]
+name = "ap"
+role = "access-point"
+[[node]]
+name = "laptop"
+role = "station"
+[[node]]
+name = "server"
+role = "host"
+[[wire]]
+between = ["server", "ap"]
+[[flow]]
+name = "up"
+from = "laptop"
+to = "server"
+kind = "tcp"
+"#;
+
+/// `--set` arguments that are wrong for [`GOOD`].
+const SETS: &[&str] = &[
+    // No such place.
+    "channel.widht=40MHz",
+    "chanel.width=40MHz",
+    "node.laptp.tx_power=10dBm",
+    "node.7.tx_power=10dBm",
+    "node.laptop.queue.pakets=200",
+    "node..queue=5",
+    "duration",
+    "duration.x=1",
+    "name.x=1",
+    // Values.
+    "duration=10",
+    "duration=10sec",
+    "duration=-1s",
+    "duration=99999h",
+    "channel.width=80MHz",
+    "channel.width=40",
+    "channel.standard=802.11ac",
+    "channel.standard=802.11",
+    "channel.noise_figure=7dBm",
+    "channel.noise_figure=-7dB",
+    "channel.beacon_interval=never",
+    "channel.path_loss.exponent=three",
+    "channel.path_loss.shadowing=-1dB",
+    "node.laptop.tx_power=100mW",
+    "node.laptop.position=[\"1m\"]",
+    "node.laptop.position=[1, 2]",
+    "node.laptop.retry_limit=0",
+    "node.laptop.count=0",
+    "node.laptop.address=2a",
+    "node.laptop.name=my laptop",
+    "node.laptop.queue.packets=200kB",
+    "node.laptop.queue=fq_codel",
+    "node.laptop.block_ack.window=128",
+    "node.laptop.aggregation.amsdu_bytes_max=8000",
+    "node.laptop.streams=5",
+    "wire.server-ap.loss=150%",
+    "wire.server-ap.rate=3MB/s",
+    "emulation.mtu=9000",
+    "flow.up.kind=quic",
+    "flow.up.start=2026-11-20",
+    "node=5",
+    // Combinations.
+    "warmup=10s",
+    "duration=0s",
+    "channel={ standard = \"802.11b\", width = \"40MHz\" }",
+    "channel={ standard = \"802.11g\", guard_interval = \"400ns\" }",
+    "channel={ standard = \"802.11a\", band = \"2.4GHz\" }",
+    "channel.preamble=short",
+    "channel.basic_rates=[\"6Mb/s\", \"11Mb/s\"]",
+    "channel.group_rate=65Mb/s",
+    "channel.beacon_interval=0s",
+    "channel.path_loss={ model = \"free-space\", exponent = 3 }",
+    "channel.fading.doppler=5Hz",
+    "channel.fading={ kind = \"rayleigh\", k = \"3dB\" }",
+    "node.server.role=access-point",
+    "node.server.role=relay",
+    "node.server.name=ap",
+    "node.server.tx_power=10dBm",
+    "node.ap.role=station",
+    "node.laptop={ name = \"sta\", role = \"station\", count = 2, address = \"02:00:00:00:00:01\" }",
+    "node.laptop.ring=3m",
+    "node.laptop.address=03:00:00:00:00:01",
+    "node.laptop.rate_control={ kind = \"fixed\" }",
+    "node.laptop.rate_control={ kind = \"fixed\", mcs = 7, rate = \"6Mb/s\" }",
+    "node.laptop.rate_control={ kind = \"fixed\", rate = \"65Mb/s\" }",
+    "node.laptop.rate_control={ kind = \"fixed\", mcs = 16 }",
+    "node.laptop.rate_control={ mcs = 3 }",
+    "node.laptop={ name = \"laptop\", role = \"station\", streams = 1, rate_control = { kind = \"fixed\", mcs = 8 } }",
+    "node.laptop.queue={ kind = \"drop-tail\", packets = 5, bytes = \"64KiB\" }",
+    "node.laptop.queue={ kind = \"drop-tail\", target = \"5ms\" }",
+    "node.laptop.queue={ kind = \"codel\", flows = 5 }",
+    "node.laptop.queue={ kind = \"drop-tail\", bytes = 100 }",
+    "node.laptop.driver_queue={ packets = 5, airtime = \"8ms\" }",
+    "node.laptop={ name = \"laptop\", role = \"station\", qos = false, aggregation = { ampdu_bytes_max = 8000 } }",
+    "node.laptop={ name = \"laptop\", role = \"station\", qos = false, edca = { video = { aifsn = 1 } } }",
+    "node.laptop.aggregation.ampdu_duration_max=6ms",
+    "node.laptop.aggregation.mpdu_start_spacing=20us",
+    "node.laptop={ name = \"laptop\", role = \"station\", aggregation = { ampdu_frames_max = 64 }, block_ack = { window = 32 } }",
+    "node.laptop.edca.best_effort.cw_min=16",
+    "node.laptop.edca.best_effort.cw_max=7",
+    "wire.server-ap.between=[\"server\", \"serve\"]",
+    "wire.server-ap.between=[\"server\", \"server\"]",
+    "wire.server-ap.rate=0Mb/s",
+    "wire.server-ap.reorder=true",
+    "wire.server-ap.queue.airtime_fairness=true",
+    "wire=[{ between = [\"ap\", \"server\"] }, { between = [\"server\", \"laptop\"] }]",
+    "wire=[]",
+    "link=[{ between = [\"laptop\", \"ap\"] }]",
+    "link=[{ between = [\"laptop\", \"ap\"], snr = \"10dB\", loss = 0.1 }]",
+    "link=[{ from = \"laptop\", snr = \"10dB\" }]",
+    "link=[{ between = [\"laptop\", \"laptop\"], snr = \"10dB\" }]",
+    "link=[{ between = [\"laptop\", \"server\"], snr = \"10dB\" }]",
+    "flow.up.to=sever",
+    "flow.up.to=laptop",
+    "flow.up.start=10s",
+    "flow.up.stop=0s",
+    "flow.up={ name = \"up\", from = \"*\", to = \"*\", kind = \"ping\" }",
+    "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"udp\", congestion_control = \"bbr\" }",
+    "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"udp\", pattern = \"poisson\" }",
+    "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"video\", rate = \"saturated\" }",
+    "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"ping\", interval = \"0s\" }",
+    "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"ping\", packet_bytes = 8000 }",
+    "flow=[{ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"tcp\" }, { name = \"up\", from = \"ap\", to = \"laptop\", kind = \"tcp\" }]",
+    "run=[{ node = \"ap\", command = [] }]",
+    "run=[{ node = \"nobody\", command = [\"\"] }]",
+];
+
+#[test]
+fn set_arguments() {
+    let mut messages = String::new();
+    for &set in SETS {
+        match parse("good.toml", GOOD, &[set.into()]) {
+            Ok(_) => panic!("--set {set} is accepted"),
+            Err(error) => writeln!(messages, "{error}").expect("a string takes all"),
+        }
+    }
+    insta::assert_snapshot!(messages);
+}
+
+/// Whole files that are wrong.
+const FILES: &[(&str, &str)] = &[
+    ("an empty file", ""),
+    ("no TOML", "name = \"x\"\n[channel\n"),
+    ("the same key twice", "name = \"x\"\nname = \"y\"\n"),
+    (
+        "several problems, in the order of the file",
+        r#"
+duraton = "10s"
+[channel]
+width = "40"
+[[node]]
+name = "ap"
+role = "acces-point"
+tx_power = "20dB"
+[[flow]]
+from = "ap"
+"#,
+    ),
+    ("single brackets", "[node]\nname = \"ap\"\nrole = \"access-point\"\n"),
+    (
+        "stations alone",
+        "[[node]]\nname = \"a\"\nrole = \"station\"\n[[node]]\nname = \"b\"\nrole = \"station\"\n",
+    ),
+    ("a channel and no radio", "[channel]\n[[node]]\nname = \"a\"\nrole = \"host\"\n"),
+    (
+        "one default that is wrong for three nodes",
+        r#"
+[channel]
+standard = "802.11a"
+[node_defaults.rate_control]
+kind = "fixed"
+mcs = 7
+[[node]]
+name = "ap"
+role = "access-point"
+[[node]]
+name = "sta"
+role = "station"
+count = 2
+"#,
+    ),
+    (
+        "many nodes",
+        "[[node]]\nname = \"sta\"\nrole = \"station\"\ncount = 1000\n[[node]]\nname = \"sta1\"\nrole = \"host\"\ncount = 1000\n",
+    ),
+    (
+        "a count's name that is taken",
+        "[[node]]\nname = \"h\"\nrole = \"host\"\ncount = 2\n[[node]]\nname = \"h2\"\nrole = \"host\"\n",
+    ),
+];
+
+#[test]
+fn files() {
+    let mut messages = String::new();
+    for (title, text) in FILES {
+        match parse("bad.toml", text, &[]) {
+            Ok(_) => panic!("{title} is accepted"),
+            Err(error) => writeln!(messages, "# {title}\n{error}").expect("a string takes all"),
+        }
+    }
+    let error = parse_bytes("bad.toml", b"name = 1\n# \xff\n", &[]).expect_err("no UTF-8");
+    writeln!(messages, "# no UTF-8\n{error}").expect("a string takes all");
+    let long = "#".repeat(lasthop_scenario::TEXT_BYTES_MAX + 1);
+    let error = parse("bad.toml", &long, &[]).expect_err("too long");
+    writeln!(messages, "# too long\n{error}").expect("a string takes all");
+    let missing = std::path::Path::new("/nowhere/at-all.toml");
+    let error = lasthop_scenario::load(missing, &[]).expect_err("no file");
+    writeln!(messages, "# no file\n{error}").expect("a string takes all");
+    insta::assert_snapshot!(messages);
+}
+
+#[test]
+fn labels_mark_the_place() {
+    use miette::Diagnostic;
+    let text = "duration = \"10s\"\nwarmup = \"20\"\n";
+    let error = parse("bad.toml", text, &[]).expect_err("no unit");
+    let label = error.labels().expect("there is a source").next().expect("and a place in it");
+    assert_eq!(&text[label.offset()..label.offset() + label.len()], "\"20\"");
+    assert_eq!(label.label(), Some("warmup"));
+    assert_eq!(error.problems()[0].line, Some(2));
+}

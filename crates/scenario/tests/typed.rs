@@ -1,0 +1,328 @@
+//! What a valid scenario becomes: defaults, names, numbers.
+
+use lasthop_net::{Jitter, Loss, NodeId, SourceConfig};
+use lasthop_scenario::{FlowKind, Role, Scenario, parse};
+use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, Instant, Probability, Seed};
+use lasthop_wifi::cell::{CellConfig, EdcaParameters, PairConfig};
+use lasthop_wifi::mac::rate::RateControlConfig;
+use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Rate, Standard};
+use lasthop_wifi::queue::{DriverLimit, Limit, QueueConfig};
+use lasthop_wifi::{AccessCategory, StationId};
+
+const CELL: &str = r#"
+[[node]]
+name = "ap"
+role = "access-point"
+[[node]]
+name = "laptop"
+role = "station"
+"#;
+
+fn scenario(text: &str) -> Scenario {
+    with(text, &[])
+}
+
+fn with(text: &str, sets: &[&str]) -> Scenario {
+    let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
+    parse("test.toml", text, &sets).unwrap_or_else(|why| panic!("{why}"))
+}
+
+fn cell(scenario: &Scenario) -> &CellConfig {
+    scenario.network.cell.as_ref().expect("there is a cell")
+}
+
+fn link(scenario: &Scenario, from: u16, to: u16) -> &PairConfig {
+    let is = |pair: &&PairConfig| pair.from == StationId(from) && pair.to == StationId(to);
+    cell(scenario).links.iter().find(is).expect("every pair has a link")
+}
+
+#[test]
+fn the_defaults_are_those_of_linux_and_80211n() {
+    let scenario = scenario(CELL);
+    assert_eq!(scenario.name, "test");
+    assert_eq!(scenario.duration, Duration::from_secs(10));
+    let cell = cell(&scenario);
+    assert_eq!((cell.standard, cell.band), (Standard::Dot11n, Band::Ghz5));
+    assert_eq!(cell.beacon_interval, Some(Duration::from_micros(102_400)));
+    assert_eq!(cell.links.len(), 2);
+    // 20 dBm - 46.68 dB - 30 log10(5) dB over noise of -174 + 73.01 + 7 dBm.
+    assert!((link(&scenario, 1, 0).link.snr.0 - 46.34).abs() < 0.01);
+    for station in &cell.stations {
+        assert_eq!(station.queue, QueueConfig::MAC80211);
+        assert_eq!(station.driver_queue, DriverLimit::None);
+        assert_eq!(station.rate_control, RateControlConfig::minstrel_ht());
+        assert_eq!(station.rates.len(), 16);
+        assert!(station.qos);
+        assert_eq!(station.retry_limit, 7);
+        assert_eq!(station.block_ack.window, 64);
+        assert_eq!(station.block_ack.reorder_timeout, Duration::from_millis(100));
+        assert_eq!(station.aggregation.ampdu_bytes_max, 65_535);
+        assert_eq!(station.aggregation.ampdu_duration_max, Duration::from_micros(5_484));
+        assert_eq!(station.aggregation.ampdu_frames_max, 64);
+        assert_eq!(station.aggregation.amsdu_bytes_max, 0);
+    }
+}
+
+/// IEEE 802.11-2020, table 9-155.
+#[test]
+fn edca_parameters_are_the_standards() {
+    let table = |standard: &str, expected: [(u8, u16, u16, u64); 4]| {
+        let set = format!("channel.standard={standard}");
+        let scenario = with(CELL, &[&set, "node.*.qos=true"]);
+        let expected = expected.map(|(aifsn, cw_min, cw_max, txop_us)| EdcaParameters {
+            aifsn,
+            cw_min,
+            cw_max,
+            txop_limit: Duration::from_micros(txop_us),
+        });
+        assert_eq!(cell(&scenario).stations[1].access, expected, "{standard}");
+    };
+    table("802.11n", [(7, 15, 1023, 0), (3, 15, 1023, 0), (2, 7, 15, 3_008), (2, 3, 7, 1_504)]);
+    table("802.11a", [(7, 15, 1023, 0), (3, 15, 1023, 0), (2, 7, 15, 3_008), (2, 3, 7, 1_504)]);
+    table("802.11b", [(7, 31, 1023, 0), (3, 31, 1023, 0), (2, 15, 31, 6_016), (2, 7, 15, 3_264)]);
+    let plain = with(CELL, &["channel.standard=802.11g"]);
+    let dcf = EdcaParameters { aifsn: 2, cw_min: 15, cw_max: 1023, txop_limit: Duration::ZERO };
+    assert_eq!(cell(&plain).stations[0].access, [dcf; 4]);
+    assert!(!cell(&plain).stations[0].qos);
+    assert_eq!(cell(&plain).stations[0].aggregation.ampdu_bytes_max, 0);
+}
+
+/// What the documentation says about a default is what happens without the key.
+#[test]
+fn documented_defaults_are_in_force() {
+    let text = format!(
+        "{CELL}\n[[flow]]\nname = \"film\"\nfrom = \"ap\"\nto = \"laptop\"\nkind = \"video\"\n\
+         [[flow]]\nname = \"up\"\nfrom = \"laptop\"\nto = \"ap\"\nkind = \"tcp\"\n\
+         [[flow]]\nname = \"ping\"\nfrom = \"laptop\"\nto = \"ap\"\nkind = \"ping\"\n\
+         [[flow]]\nname = \"burst\"\nfrom = \"laptop\"\nto = \"ap\"\nkind = \"udp\"\nrate = \"1Mb/s\"\npattern = \"on-off\"\n\
+         [[node]]\nname = \"server\"\nrole = \"host\"\n[[wire]]\nbetween = [\"ap\", \"server\"]\n"
+    );
+    let plain = scenario(&text);
+    for set in [
+        "channel.band=5GHz",
+        "channel.basic_rates=[\"6Mb/s\", \"12Mb/s\", \"24Mb/s\"]",
+        "channel.path_loss.exponent=3",
+        "node.ap.position=[\"0m\", \"0m\"]",
+        "node.laptop.position=[\"5m\", \"0m\"]",
+        "node.laptop.qos=true",
+        "node.laptop.queue=fq-codel",
+        "node.laptop.queue.packets=8192",
+        "node.laptop.queue.bytes=4MiB",
+        "node.laptop.queue.target=20ms",
+        "node.laptop.queue.interval=100ms",
+        "node.laptop.queue.flows=4096",
+        "node.laptop.queue.quantum_bytes=300",
+        "node.laptop.queue.ecn=true",
+        "node.laptop.queue.airtime_fairness=true",
+        "node.laptop.rate_control.update_interval=50ms",
+        "node.laptop.rate_control.sample_interval=20ms",
+        "node.laptop.aggregation.ampdu_bytes_max=65535",
+        "node.laptop.aggregation.ampdu_frames_max=64",
+        "node.laptop.edca.video.txop_limit=3.008ms",
+        "wire.ap-server.queue=drop-tail",
+        "wire.ap-server.queue.packets=1000",
+        "flow.up.congestion_control=cubic",
+        "flow.film.rate=5Mb/s",
+        "flow.film.packet_bytes=1500",
+        "flow.film.frame_rate=30",
+        "flow.film.size_deviation=0.2",
+        "flow.film.key_frame_interval=60",
+        "flow.film.key_frame_factor=4",
+        "flow.ping.interval=100ms",
+        "flow.ping.packet_bytes=84",
+        "flow.burst.on=1s",
+        "flow.burst.off=1s",
+        "flow.burst.packet_bytes=1500",
+    ] {
+        let mut changed = with(&text, &[set]);
+        changed.source_text.clone_from(&plain.source_text);
+        assert_eq!(changed, plain, "{set}");
+    }
+}
+
+#[test]
+fn counts_and_patterns_are_carried_out() {
+    let scenario = scenario(
+        r#"
+        [[node]]
+        name = "ap"
+        role = "access-point"
+        [[node]]
+        name = "server"
+        role = "host"
+        [[node]]
+        name = "sta"
+        role = "station"
+        count = 4
+        position = ["10m", "0m"]
+        ring = "2m"
+        [[wire]]
+        between = ["server", "ap"]
+        [[link]]
+        between = ["sta*", "sta*"]
+        path_loss = "200dB"
+        [[link]]
+        from = "sta1"
+        to = "ap"
+        loss = "10%"
+        [[flow]]
+        name = "up"
+        from = "sta*"
+        to = "server"
+        kind = "udp"
+        "#,
+    );
+    let names: Vec<&str> = scenario.nodes.iter().map(|node| node.name.as_str()).collect();
+    assert_eq!(names, ["ap", "server", "sta1", "sta2", "sta3", "sta4"]);
+    assert_eq!(scenario.node("sta2"), Some(NodeId(3)));
+    assert_eq!(scenario.nodes[1].role, Role::Host);
+    let stations: Vec<Option<StationId>> =
+        scenario.network.nodes.iter().map(|node| node.station).collect();
+    let id = |index| Some(StationId(index));
+    assert_eq!(stations, [id(0), None, id(1), id(2), id(3), id(4)]);
+    let flows: Vec<(&str, NodeId)> =
+        scenario.flows.iter().map(|flow| (flow.name.as_str(), flow.from)).collect();
+    assert_eq!(
+        flows,
+        [
+            ("up-sta1", NodeId(2)),
+            ("up-sta2", NodeId(3)),
+            ("up-sta3", NodeId(4)),
+            ("up-sta4", NodeId(5))
+        ]
+    );
+    assert_eq!(scenario.flows[0].kind, FlowKind::Udp(SourceConfig::Saturated { bytes: 1500 }));
+    assert_eq!(cell(&scenario).links.len(), 20);
+    assert!(link(&scenario, 1, 2).link.snr < Db(-80.0));
+    assert_eq!(link(&scenario, 1, 0).link.loss, Probability::new(0.1));
+    assert_eq!(link(&scenario, 0, 1).link.loss, None);
+    // The ring: the first station stands at 12 m, the third at 8 m.
+    let nearer = link(&scenario, 3, 0).link.snr - link(&scenario, 0, 1).link.snr;
+    assert!((nearer.0 - 30.0 * (12.0_f64 / 8.0).log10()).abs() < 1e-9);
+}
+
+#[test]
+fn node_defaults_fill_what_nodes_leave_out() {
+    let text = format!(
+        r#"
+        [node_defaults]
+        tx_power = "10dBm"
+        queue = {{ kind = "drop-tail", packets = 50 }}
+        rate_control = {{ kind = "fixed", mcs = 3 }}
+        host_cost = {{ per_packet = "10us" }}
+        {CELL}
+        queue = {{ bytes = "64KiB", kind = "codel" }}
+        rate_control.mcs = 1
+        tx_power = "17dBm"
+        [[node]]
+        name = "server"
+        role = "host"
+        [[wire]]
+        between = ["ap", "server"]
+        "#
+    );
+    let scenario = scenario(&text);
+    let stations = &cell(&scenario).stations;
+    assert_eq!(stations[0].queue, QueueConfig::DropTail { limit: Limit::Packets(50) });
+    // Another kind takes nothing from the default's.
+    assert!(matches!(
+        stations[1].queue,
+        QueueConfig::CoDel { limit: Limit::Bytes(bytes), .. } if bytes == Bytes::new(65_536)
+    ));
+    let fixed = |mcs| RateControlConfig::Fixed {
+        rate: Rate::Ht { mcs, width: ChannelWidth::Mhz20, guard_interval: GuardInterval::Long },
+    };
+    assert_eq!((&stations[0].rate_control, &stations[1].rate_control), (&fixed(3), &fixed(1)));
+    let stronger = link(&scenario, 1, 0).link.snr - link(&scenario, 0, 1).link.snr;
+    assert!((stronger - (Dbm(17.0) - Dbm(10.0))).0.abs() < 1e-9);
+    assert!(scenario.network.nodes.iter().all(|node| node.host_cost.is_some()));
+}
+
+#[test]
+fn a_direction_of_a_wire_takes_the_rest_from_the_wire() {
+    let scenario = scenario(include_str!("../../../scenarios/link.toml"));
+    assert!(scenario.network.cell.is_none());
+    let [up, down] = scenario.network.wires[0].directions;
+    assert_eq!(up.rate, Some(Bitrate::from_mbps(10)));
+    assert_eq!(down.rate, Some(Bitrate::from_mbps(30)));
+    for direction in [up, down] {
+        assert_eq!(direction.delay, Duration::from_millis(20));
+        assert_eq!(direction.jitter, Jitter::Uniform(Duration::from_millis(2)));
+        assert_eq!(direction.loss, Loss::Random(Probability::new(0.002).expect("in range")));
+        assert_eq!(direction.queue, QueueConfig::DropTail { limit: Limit::Packets(200) });
+    }
+}
+
+#[test]
+fn shadowing_is_drawn_for_each_run_and_pair() {
+    let text = format!(
+        "[channel.path_loss]\nshadowing = \"6dB\"\n{CELL}\n[[node]]\nname = \"phone\"\nrole = \"station\"\n[[link]]\nbetween = [\"phone\", \"ap\"]\nsnr = \"20dB\"\n"
+    );
+    let scenario = scenario(&text);
+    let snr = |run, from, to| {
+        let network = scenario.network_for(Seed::new(1, run));
+        let links = network.cell.expect("there is a cell").links;
+        let is = |pair: &&PairConfig| pair.from == StationId(from) && pair.to == StationId(to);
+        links.iter().find(is).expect("every pair has a link").link.snr
+    };
+    let mean = link(&scenario, 0, 1).link.snr;
+    assert_eq!(snr(0, 0, 1), snr(0, 1, 0));
+    assert_eq!(snr(0, 0, 1), snr(0, 0, 1));
+    assert_ne!(snr(0, 0, 1), snr(1, 0, 1));
+    assert_eq!(snr(0, 2, 0), Db(20.0));
+    let runs = 2_000;
+    let deviations: Vec<f64> = (0..runs).map(|run| (snr(run, 0, 1) - mean).0).collect();
+    let variance = deviations.iter().map(|d| d * d).sum::<f64>() / runs as f64;
+    assert!((variance.sqrt() - 6.0).abs() < 0.4, "{variance}");
+}
+
+#[test]
+fn legacy_standards_have_their_rates() {
+    let sets = [
+        "channel={ standard = \"802.11b\", preamble = \"short\" }",
+        "node.laptop.rate_control={ kind = \"fixed\", rate = \"11Mb/s\" }",
+    ];
+    let scenario = with(CELL, &sets);
+    assert_eq!(cell(&scenario).band, Band::Ghz2_4);
+    let rates: Vec<u64> =
+        cell(&scenario).stations[0].rates.iter().map(|rate| rate.bitrate().as_bps()).collect();
+    assert_eq!(rates, [1_000_000, 2_000_000, 5_500_000, 11_000_000]);
+    let RateControlConfig::Fixed { rate } = cell(&scenario).stations[1].rate_control else {
+        panic!("the rate is fixed");
+    };
+    assert_eq!(rate.bitrate(), Bitrate::from_mbps(11));
+}
+
+#[test]
+fn flows_have_times_and_priorities() {
+    let text = format!(
+        "{CELL}\n[[flow]]\nname = \"call\"\nfrom = \"laptop\"\nto = \"ap\"\nkind = \"udp\"\n\
+         rate = \"64kb/s\"\npacket_bytes = 200\nstart = \"1s\"\nstop = \"2.5s\"\naccess_category = \"voice\"\n\
+         [[run]]\nnode = \"laptop\"\ncommand = [\"ping\", \"ap\"]\nstart = \"1s\"\n"
+    );
+    let scenario = scenario(&text);
+    let flow = &scenario.flows[0];
+    assert_eq!(flow.start, Instant::from_nanos(1_000_000_000));
+    assert_eq!(flow.stop, Some(Instant::from_nanos(2_500_000_000)));
+    assert_eq!(flow.access_category, AccessCategory::Voice);
+    let source = SourceConfig::Cbr { rate: Bitrate::from_kbps(64), bytes: 200 };
+    assert_eq!(flow.kind, FlowKind::Udp(source));
+    assert_eq!(scenario.programs[0].command, ["ping", "ap"]);
+    assert_eq!(scenario.programs[0].node, NodeId(1));
+}
+
+#[test]
+fn set_changes_the_text_where_it_stands() {
+    let text = "# Why.\nduration = \"5s\" # short\n\n[[node]]\nname = \"ap\" # the box\nrole = \"access-point\"\nqueue = \"codel\"\n";
+    let scenario = with(
+        text,
+        &[
+            "duration=7s",
+            "node.ap.queue.packets=5",
+            "node.ap.aggregation.ampdu_frames_max=3",
+            "channel.width=40MHz",
+            "name=other",
+        ],
+    );
+    insta::assert_snapshot!(scenario.source_text);
+}
