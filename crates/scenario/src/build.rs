@@ -14,12 +14,12 @@ mod traffic;
 pub(crate) use nodes::inherit_defaults;
 
 use crate::error::{Place, Problems};
-use crate::network::{HostCost, NetworkConfig, NodeConfig};
 use crate::raw::RawScenario;
 use crate::scalar::{At, Name, did_you_mean};
 use crate::tree::Origin;
 use crate::{Emulation, Node, Scenario};
 use lasthop_net::NodeId;
+use lasthop_net::network::{HostCost, NetworkConfig, NodeConfig};
 use lasthop_wifi::StationId;
 use std::collections::BTreeMap;
 

@@ -16,7 +16,6 @@
 
 mod build;
 mod error;
-mod network;
 pub mod quantity;
 mod raw;
 #[cfg(test)]
@@ -27,11 +26,10 @@ mod table;
 mod tree;
 
 pub use error::{Problem, ScenarioError};
-pub use network::{HostCost, NetworkConfig, NodeConfig, WiredLink};
 
 use crate::error::{Place, Problems};
 use crate::tree::{Node as Tree, Origin};
-use lasthop_net::{NodeId, SourceConfig};
+use lasthop_net::{NetworkConfig, NodeId, SourceConfig};
 use lasthop_units::{Bytes, Db, Duration, Instant, Seed};
 use lasthop_wifi::AccessCategory;
 use std::path::Path;

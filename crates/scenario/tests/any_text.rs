@@ -1,7 +1,9 @@
 //! Whatever the text: an answer, no panic; and what is accepted can be written
 //! out and read again.
 
-use lasthop_scenario::{Scenario, ScenarioError, parse, parse_bytes};
+use lasthop_net::{Network, Source};
+use lasthop_scenario::{FlowKind, Scenario, ScenarioError, parse, parse_bytes};
+use lasthop_units::{Instant, Seed};
 use proptest::prelude::*;
 
 const SHIPPED: [&str; 6] = [
@@ -48,10 +50,26 @@ fn check(answer: Result<Scenario, ScenarioError>) {
             let again = parse("again.toml", &scenario.source_text, &[]);
             let again = again.unwrap_or_else(|why| panic!("{why}\n{}", scenario.source_text));
             assert_eq!(again, scenario);
+            check_machines(&scenario);
         }
         Err(error) => {
             assert!(!error.problems().is_empty());
             assert!(!error.to_string().is_empty());
+        }
+    }
+}
+
+/// The machines take what is accepted.
+fn check_machines(scenario: &Scenario) {
+    const NODES_MAX: usize = 40;
+    let seed = Seed::new(scenario.seed, 0);
+    if scenario.nodes.len() <= NODES_MAX {
+        let network = Network::new(&scenario.network_for(seed), seed);
+        assert!(network.is_ok(), "{:?}\n{}", network.err(), scenario.source_text);
+    }
+    for flow in &scenario.flows {
+        if let FlowKind::Udp(source) | FlowKind::Video(source) = &flow.kind {
+            Source::new(source, flow.start, flow.stop.unwrap_or(Instant::MAX), seed.stream("test"));
         }
     }
 }

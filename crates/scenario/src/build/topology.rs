@@ -4,8 +4,8 @@
 use super::nodes::Expanded;
 use super::{Names, node_id, queue};
 use crate::error::Problems;
-use crate::network::WiredLink;
 use crate::raw::{RawWire, RawWireDirection};
+use lasthop_net::network::WiredLink;
 use lasthop_net::{Jitter, Loss, WireConfig};
 use lasthop_units::{Bitrate, Duration, Probability};
 
