@@ -44,8 +44,8 @@ pub struct FlowSummary {
     /// Kind of traffic.
     pub kind: FlowKind,
     /// Payload delivered after the warm-up, while the flow was on, in Mb/s
-    /// (10^6 bits a second). Payload is what IP, UDP, ICMP or TCP carry; of a
-    /// TCP flow it is what the sender saw acknowledged.
+    /// (10^6 bits a second). Payload is what UDP, ICMP or TCP carry; of a TCP
+    /// flow it is what the sender saw acknowledged, if the sender was read.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub goodput_mbps: Option<f64>,
     /// Round-trip times after the warm-up in ms: of echo requests, or of TCP

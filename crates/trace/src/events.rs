@@ -5,25 +5,13 @@
 use crate::document::LossReason;
 use crate::names::Names;
 use crate::output::{OutputError, PartFile};
-use crate::table::{Kind, Row, Table, text};
+use crate::table::{Kind, Row, Table, columns, text};
 use lasthop_net::{NodeId, TcpSample};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::{DropReason, Event, FrameKind, Ppdu};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Preamble, Rate};
 use lasthop_wifi::{Address, FlowId, Packet, StationId};
 use parquet::data_type::ByteArray;
-
-/// Declares the columns: their positions, and the list for the schema.
-macro_rules! columns {
-    ($($index:ident $name:literal $kind:ident),* $(,)?) => {
-        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
-        #[derive(Clone, Copy)]
-        enum Position { $($index),* }
-        $(const $index: usize = Position::$index as usize;)*
-        pub(crate) const COLUMNS: &[(&str, Kind)] = &[$(($name, Kind::$kind)),*];
-    };
-}
-pub(crate) use columns;
 
 columns! {
     AT "at_ns" Int64,

@@ -2,11 +2,10 @@
 //! row a subject and interval. The columns are described in `docs/files.md`; a
 //! test compares.
 
-use crate::events::columns;
 use crate::names::Names;
 use crate::output::{OutputError, PartFile};
 use crate::snapshot::Snapshot;
-use crate::table::{Kind, Table, text};
+use crate::table::{Kind, Table, columns, text};
 use lasthop_wifi::StationId;
 use parquet::data_type::ByteArray;
 

@@ -74,14 +74,14 @@ impl Recorder {
 
 fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
     let end = tally.until.min(Instant::ZERO + duration);
-    let goodput = match &tally.tcp {
-        Some(tcp) => mbps(tcp.last.1.saturating_sub(tcp.base.1), tcp.last.0 - tcp.base.0),
-        None => mbps(tally.payload_bytes_measured, end.saturating_since(tally.from)),
-    };
     let tcp = tally.tcp.as_ref();
+    let acknowledged = tcp.and_then(|tcp| {
+        mbps(tcp.last.1.saturating_sub(tcp.base.1), tcp.last.0.saturating_since(tcp.base.0))
+    });
+    let arrived = || mbps(tally.payload_bytes_measured, end.saturating_since(tally.from));
     FlowSummary {
         kind: name.kind,
-        goodput_mbps: goodput,
+        goodput_mbps: acknowledged.or_else(arrived),
         rtt_ms: time_ms(&tally.round_trips)
             .or_else(|| tcp.and_then(|tcp| time_ms(&tcp.round_trips))),
         one_way_delay_ms: time_ms(&tally.delays),

@@ -11,7 +11,7 @@ use parquet::data_type::{
 };
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
 use std::io;
@@ -30,6 +30,19 @@ pub(crate) enum Kind {
     Text,
 }
 
+/// Declares a table's columns: a constant for the position of each, and the
+/// list `COLUMNS` for the schema.
+macro_rules! columns {
+    ($($index:ident $name:literal $kind:ident),* $(,)?) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        #[derive(Clone, Copy)]
+        enum Position { $($index),* }
+        $(const $index: usize = Position::$index as usize;)*
+        pub(crate) const COLUMNS: &[(&str, Kind)] = &[$(($name, Kind::$kind)),*];
+    };
+}
+pub(crate) use columns;
+
 /// A table on its way to a file.
 pub(crate) struct Table {
     writer: SerializedFileWriter<PartFile>,
@@ -40,7 +53,7 @@ pub(crate) struct Table {
 /// One column of the row group that is being filled.
 struct Column {
     values: Values,
-    /// 1 where the row has a value.
+    /// 1 where the row has a value; rows behind its end have none.
     levels: Vec<i16>,
 }
 
@@ -63,6 +76,7 @@ impl Table {
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_dictionary_enabled(false)
+            .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_created_by(format!("lasthop {}", env!("CARGO_PKG_VERSION")))
             .set_key_value_metadata(Some(
                 metadata.iter().map(|(k, v)| KeyValue::new((*k).to_owned(), v.clone())).collect(),
@@ -95,11 +109,9 @@ impl Table {
 
     /// Begins a row; fill it through the columns' indices.
     pub(crate) fn row(&mut self) -> Row<'_> {
-        for column in &mut self.columns {
-            column.levels.push(0);
-        }
+        let row = self.rows;
         self.rows += 1;
-        Row { columns: &mut self.columns }
+        Row { columns: &mut self.columns, row }
     }
 
     /// Writes the rows so far out if they are enough for a row group.
@@ -118,6 +130,9 @@ impl Table {
         if self.rows == 0 {
             return Ok(());
         }
+        for column in &mut self.columns {
+            column.levels.resize(self.rows, 0);
+        }
         self.rows = 0;
         let written = write_group(&mut self.writer, &mut self.columns);
         written.map_err(|error| self.writer.inner().error(io_error(error)))
@@ -127,6 +142,7 @@ impl Table {
 /// A row that is being filled. Every column is set at most once.
 pub(crate) struct Row<'a> {
     columns: &'a mut [Column],
+    row: usize,
 }
 
 impl Row<'_> {
@@ -176,10 +192,9 @@ impl Row<'_> {
         let before = column.values.len();
         push(&mut column.values);
         debug_assert_eq!(column.values.len(), before + 1, "a value of the column's kind");
-        if let Some(level) = column.levels.last_mut() {
-            debug_assert_eq!(*level, 0, "set once");
-            *level = 1;
-        }
+        debug_assert!(column.levels.len() <= self.row, "set once");
+        column.levels.resize(self.row, 0);
+        column.levels.push(1);
         self
     }
 }

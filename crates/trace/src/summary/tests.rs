@@ -250,3 +250,100 @@ fn the_schema_describes_every_key() {
     let described = &schema["$defs"]["FlowSummary"]["properties"]["goodput_mbps"]["description"];
     assert!(described.as_str().is_some_and(|text| text.contains("Mb/s")), "{described}");
 }
+
+/// Every key of a document with every kind of content, as `flows.*.goodput_mbps`.
+fn keys(prefix: &str, value: &serde_json::Value, named: bool, out: &mut Vec<String>) {
+    let Some(object) = value.as_object() else { return };
+    for (key, value) in object {
+        let key = if named { "*" } else { key };
+        let path = format!("{prefix}{key}");
+        let named = !named && prefix.is_empty() && ["flows", "nodes", "links"].contains(&key);
+        out.push(path.clone());
+        keys(&format!("{path}."), value, named, out);
+    }
+}
+
+#[test]
+fn the_keys_are_those_of_the_contract() {
+    let mut recorder = recorder(&[FlowKind::Udp]);
+    three_seconds(&mut recorder);
+    let now = Instant::ZERO + Duration::from_secs(2);
+    recorder.round_trip(now, FlowId(0), Duration::from_millis(3));
+    recorder.tcp(now, FlowId(0), &TcpSample { cwnd_packets: 10, ..TcpSample::default() });
+    recorder.lateness(now, Duration::from_micros(30));
+    let mut station = StationStats::default();
+    station.queue_packets.add(3, 1);
+    let mut link = LinkStats { ppdus: 1, mpdus: 1, ..Default::default() };
+    link.mpdus_per_ppdu.add(1, 1);
+    link.count_rate(Rate::Dsss { rate: DsssRate::Mbps11, preamble: Preamble::Long });
+    let document = recorder
+        .finish(
+            &RunInfo { lateness_max: Some(Duration::from_millis(1)), ..info() },
+            &[("sta".into(), station)],
+            &[("sta".into(), "ap".into(), link)],
+        )
+        .expect("no files");
+    let json = document.to_json();
+    let value: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    let mut found = Vec::new();
+    keys("", &value, false, &mut found);
+    let contract = [
+        "scenario",
+        "seed",
+        "run",
+        "duration_s",
+        "wall_s",
+        "flows.*.kind",
+        "flows.*.goodput_mbps",
+        "flows.*.rtt_ms.mean",
+        "flows.*.rtt_ms.p50",
+        "flows.*.rtt_ms.p95",
+        "flows.*.rtt_ms.p99",
+        "flows.*.rtt_ms.max",
+        "flows.*.one_way_delay_ms.mean",
+        "flows.*.one_way_delay_ms.p50",
+        "flows.*.one_way_delay_ms.p95",
+        "flows.*.one_way_delay_ms.p99",
+        "flows.*.one_way_delay_ms.max",
+        "flows.*.cwnd_packets.mean",
+        "flows.*.cwnd_packets.p95",
+        "flows.*.cwnd_packets.max",
+        "flows.*.packets_sent",
+        "flows.*.packets_received",
+        "flows.*.packets_lost",
+        "flows.*.retransmissions",
+        "flows.*.delay_parts_ms.queue",
+        "flows.*.delay_parts_ms.contention",
+        "flows.*.delay_parts_ms.retries",
+        "flows.*.delay_parts_ms.reorder",
+        "flows.*.delay_parts_ms.air",
+        "flows.*.delay_parts_ms.wire",
+        "nodes.*.queue_packets.mean",
+        "nodes.*.queue_packets.p95",
+        "nodes.*.queue_packets.max",
+        "nodes.*.queue_drops",
+        "nodes.*.airtime_fraction",
+        "links.*.data_rate_mbps.mean",
+        "links.*.data_rate_mbps.min",
+        "links.*.data_rate_mbps.max",
+        "links.*.ppdus",
+        "links.*.mpdus",
+        "links.*.mpdus_per_ppdu.mean",
+        "links.*.mpdus_per_ppdu.p50",
+        "links.*.mpdus_per_ppdu.p95",
+        "links.*.mpdus_per_ppdu.max",
+        "links.*.mpdu_retries",
+        "links.*.mpdus_lost",
+        "links.*.collisions",
+        "emulation.lateness_us.p50",
+        "emulation.lateness_us.p99",
+        "emulation.lateness_us.p99_9",
+        "emulation.lateness_us.max",
+        "emulation.late",
+        "emulation.deliveries",
+    ];
+    for key in contract {
+        assert!(found.iter().any(|found| found == key), "{key}: {json}");
+    }
+    assert_eq!(serde_json::from_str::<RunDocument>(&json).expect("it is a document"), document);
+}
