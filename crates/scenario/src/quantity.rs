@@ -41,8 +41,10 @@ pub trait Quantity: Sized {
     const NAME: &'static str;
     /// How it is written, for messages and the schema.
     const EXAMPLE: &'static str;
-    /// The units to offer; [`Quantity::parse`] may take more spellings.
+    /// The units to offer.
     const UNITS: &'static [&'static str];
+    /// Every spelling of a unit that [`Quantity::parse`] takes.
+    const SPELLINGS: &'static [&'static str] = Self::UNITS;
     /// May be below zero.
     const SIGNED: bool = false;
 
@@ -59,8 +61,6 @@ type Scale = (&'static str, u64);
 const TIME: &[Scale] = &[
     ("ns", 1),
     ("us", 1_000),
-    ("\u{b5}s", 1_000),
-    ("\u{3bc}s", 1_000),
     ("ms", 1_000_000),
     ("s", 1_000_000_000),
     ("min", 60_000_000_000),
@@ -105,6 +105,10 @@ impl Quantity for Bitrate {
     const NAME: &'static str = "a bit rate";
     const EXAMPLE: &'static str = "300Mb/s";
     const UNITS: &'static [&'static str] = &["b/s", "kb/s", "Mb/s", "Gb/s"];
+    const SPELLINGS: &'static [&'static str] = &[
+        "b/s", "kb/s", "Mb/s", "Gb/s", "bit/s", "kbit/s", "Mbit/s", "Gbit/s", "bps", "kbps",
+        "Mbps", "Gbps",
+    ];
     fn parse(text: &str) -> Result<Self, QuantityError> {
         whole(text, RATE).map(Self::from_bps)
     }
@@ -274,6 +278,25 @@ mod tests {
         assert_eq!(Hertz::parse("-1Hz"), Err(Negative));
         assert_eq!(parse_probability("101%"), Err(TooLarge));
         assert_eq!(parse_probability("NaN"), Err(NoNumber));
+    }
+
+    /// What the schema's pattern allows is what is read.
+    #[test]
+    fn every_spelling_is_read() {
+        fn all<T: Quantity>() {
+            for spelling in T::SPELLINGS {
+                assert!(T::parse(&format!("1{spelling}")).is_ok(), "{spelling}");
+            }
+            assert!(T::UNITS.iter().all(|unit| T::SPELLINGS.contains(unit)));
+            assert!(T::parse(T::EXAMPLE).is_ok());
+        }
+        all::<Duration>();
+        all::<Bitrate>();
+        all::<Bytes>();
+        all::<Dbm>();
+        all::<Db>();
+        all::<Meters>();
+        all::<Hertz>();
     }
 
     proptest! {

@@ -95,7 +95,7 @@ quantities! {
 
 fn pattern<T: Quantity>() -> String {
     let sign = if T::SIGNED { "[+-]?" } else { "\\+?" };
-    format!("^{sign}[0-9]+(\\.[0-9]+)? ?({})$", T::UNITS.join("|"))
+    format!("^{sign}[0-9]+(\\.[0-9]+)? ?({})$", T::SPELLINGS.join("|"))
 }
 
 impl Scalar for Bytes {

@@ -1,0 +1,165 @@
+//! What each pair of nodes hears of each other: from the channel and where the
+//! nodes stand, or from a `[[link]]`.
+
+use super::{Common, Expanded, Names, Place, Problems, Role, Shadowed, WifiNode, fading};
+use crate::raw::RawLink;
+use lasthop_units::{Db, Dbm, Meters, Probability};
+use lasthop_wifi::StationId;
+use lasthop_wifi::cell::PairConfig;
+use lasthop_wifi::phy::{Fading, Propagation};
+use std::collections::BTreeMap;
+
+/// Where a station stands if nobody says: in the same room, a strong link.
+const STATION_POSITION: [Meters; 2] = [Meters(5.0), Meters(0.0)];
+
+/// What a `[[link]]` says about one direction.
+#[derive(Clone, Copy)]
+enum Given {
+    Snr(Db),
+    PathLoss(Db),
+    Loss(Probability),
+    Nothing,
+}
+
+/// Every ordered pair of stations, from the channel or a `[[link]]` (of several
+/// the last one), and those pairs whose shadowing is drawn.
+pub(super) fn pairs(
+    links: &[RawLink],
+    wifi: &[WifiNode<'_>],
+    names: &Names,
+    common: &Common,
+    problems: &mut Problems,
+) -> (Vec<PairConfig>, Vec<Shadowed>) {
+    let given = given(links, wifi, names, problems);
+    let places: Vec<[f64; 2]> = wifi.iter().map(|(_, node)| position(node)).collect();
+    let mut pairs = Vec::new();
+    let mut shadowed = Vec::new();
+    for (from, (_, sender)) in wifi.iter().enumerate() {
+        for to in (0..wifi.len()).filter(|&to| to != from) {
+            let power: Dbm = sender.raw.settings.tx_power.value;
+            let (what, fading) = given.get(&(from, to)).copied().unwrap_or((Given::Nothing, None));
+            let propagation = Propagation {
+                fading: fading.unwrap_or(common.propagation.fading),
+                ..common.propagation
+            };
+            let link = match what {
+                Given::Snr(snr) => propagation.link_with_snr(snr),
+                Given::Loss(loss) => propagation.link_with_loss(loss),
+                Given::PathLoss(loss) => {
+                    propagation.link_with_snr(power - loss - propagation.noise())
+                }
+                Given::Nothing => {
+                    let distance =
+                        (places[from][0] - places[to][0]).hypot(places[from][1] - places[to][1]);
+                    if propagation.shadowing != Db(0.0) {
+                        let stations = [from.min(to), from.max(to)];
+                        shadowed.push(Shadowed { link: pairs.len(), stations });
+                    }
+                    propagation.link(power, Meters(distance), Db(0.0))
+                }
+            };
+            pairs.push(PairConfig { from: station_id(from), to: station_id(to), link });
+        }
+    }
+    (pairs, shadowed)
+}
+
+fn station_id(index: usize) -> StationId {
+    StationId(u16::try_from(index).expect("there are at most STATIONS_MAX stations"))
+}
+
+/// Where a node stands, in metres.
+fn position(node: &Expanded<'_>) -> [f64; 2] {
+    let usual = match node.role() {
+        Role::AccessPoint => [Meters(0.0); 2],
+        _ => STATION_POSITION,
+    };
+    let [x, y] = node.raw.position.as_ref().map_or(usual, |at| at.value);
+    let radius = node.raw.ring.as_ref().map_or(0.0, |at| at.value.0);
+    let angle = core::f64::consts::TAU * node.index as f64 / node.count as f64;
+    [x.0 + radius * angle.cos(), y.0 + radius * angle.sin()]
+}
+
+type GivenPairs = BTreeMap<(usize, usize), (Given, Option<Fading>)>;
+
+fn given(
+    links: &[RawLink],
+    wifi: &[WifiNode<'_>],
+    names: &Names,
+    problems: &mut Problems,
+) -> GivenPairs {
+    let mut given = GivenPairs::new();
+    for link in links {
+        let what = match (&link.snr, &link.path_loss, &link.loss) {
+            (Some(snr), None, None) => Given::Snr(snr.value),
+            (None, Some(path_loss), None) => Given::PathLoss(path_loss.value),
+            (None, None, Some(loss)) => Given::Loss(loss.value),
+            (None, None, None) if link.fading.is_some() => Given::Nothing,
+            (None, None, None) => {
+                problems
+                    .push(&link.at, "this link says nothing: add snr, path_loss, loss or fading");
+                continue;
+            }
+            _ => {
+                problems.push(&link.at, "a link has one of snr, path_loss and loss, not several");
+                continue;
+            }
+        };
+        let fading = link.fading.as_ref().map(|raw| {
+            if let Given::Loss(_) = what {
+                problems.push(&raw.at, "a link that is given by its loss does not fade");
+            }
+            fading(raw, problems)
+        });
+        let ends = match (&link.between, &link.from, &link.to) {
+            (Some(between), None, None) => {
+                let [one, other] = &between.value;
+                Some(((one, &between.place), (other, &between.place)))
+            }
+            (None, Some(from), Some(to)) => {
+                Some(((&from.value, &from.place), (&to.value, &to.place)))
+            }
+            _ => None,
+        };
+        let Some((from, to)) = ends else {
+            problems.push(&link.at, "a link needs between = [.., ..], or from and to");
+            continue;
+        };
+        let from = stations(from.0, from.1, wifi, names, problems);
+        let to_place = to.1;
+        let to = stations(to.0, to.1, wifi, names, problems);
+        let mut any = from.is_empty() || to.is_empty();
+        for &from in &from {
+            for &to in to.iter().filter(|&&to| to != from) {
+                any = true;
+                given.insert((from, to), (what, fading));
+                if link.between.is_some() {
+                    given.insert((to, from), (what, fading));
+                }
+            }
+        }
+        if !any {
+            problems.push(to_place, "a link needs two different nodes");
+        }
+    }
+    given
+}
+
+/// The stations that a name or pattern stands for.
+fn stations(
+    pattern: &str,
+    place: &Place,
+    wifi: &[WifiNode<'_>],
+    names: &Names,
+    problems: &mut Problems,
+) -> Vec<usize> {
+    let mut stations = Vec::new();
+    for index in names.find_all(pattern, place, problems) {
+        match wifi.iter().position(|(other, _)| *other == index) {
+            Some(station) => stations.push(station),
+            None if pattern.contains('*') => {}
+            None => problems.push(place, format!("{pattern:?} has no radio")),
+        }
+    }
+    stations
+}

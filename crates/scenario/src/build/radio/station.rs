@@ -1,0 +1,328 @@
+//! What a node does on the air.
+
+use super::{Common, WifiNode, legacy_rate, not_a_rate, rates};
+use super::{Expanded, Place, Problems, Role, is_written, positive, queue};
+use crate::raw::{RateControlKind, RawEdcaParameters, RawNodeSettings, RequestKind};
+use crate::scalar::{At, Whole};
+use lasthop_units::{Duration, MacAddr};
+use lasthop_wifi::AccessCategory;
+use lasthop_wifi::cell::{
+    Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, StationConfig,
+};
+use lasthop_wifi::mac::rate::RateControlConfig;
+use lasthop_wifi::phy::{Rate, Standard, Timing};
+use lasthop_wifi::queue::{DriverLimit, QueueConfig};
+use std::collections::BTreeSet;
+
+/// aPPDUMaxTime (IEEE 802.11-2020, table 19-25).
+const PPDU_DURATION_MAX: Duration = Duration::from_micros(5_484);
+/// The largest minimum MPDU start spacing (9.4.2.55.3).
+const MPDU_START_SPACING_MAX: Duration = Duration::from_micros(16);
+
+/// The station that the node with this index is.
+pub(super) fn config(
+    index: usize,
+    node: &Expanded<'_>,
+    common: &Common,
+    problems: &mut Problems,
+) -> StationConfig {
+    let raw = &node.raw.settings;
+    let is_ht = common.standard == Standard::Dot11n;
+    let qos = raw.qos.as_ref().map_or(is_ht, |qos| qos.value);
+    if is_written(&raw.streams.place) && !is_ht && raw.streams.value.0 > 1 {
+        let message = format!("{} has one stream; more need 802.11n", common.standard);
+        problems.push(&raw.streams.place, message);
+    }
+    let block_ack = BlockAck {
+        window: raw.block_ack.window.value.get(),
+        reorder_timeout: raw.block_ack.reorder_timeout.value,
+        request: match raw.block_ack.request.value {
+            RequestKind::AfterMissing => BlockAckRequestPolicy::AfterMissing,
+            RequestKind::AfterDrop => BlockAckRequestPolicy::AfterDrop,
+        },
+    };
+    positive(&raw.block_ack.reorder_timeout, problems);
+    StationConfig {
+        address: node.raw.address.as_ref().map_or_else(
+            || MacAddr::local(u32::try_from(index).expect("there are at most NODES_MAX nodes")),
+            |at| at.value,
+        ),
+        role: match node.role() {
+            Role::AccessPoint => lasthop_wifi::cell::Role::AccessPoint,
+            _ => lasthop_wifi::cell::Role::Station,
+        },
+        access: edca(raw, qos, common, problems),
+        queue: queue::config(&raw.queue, QueueConfig::MAC80211, problems),
+        driver_queue: driver_queue(raw, problems),
+        rate_control: rate_control(raw, common, problems),
+        rates: rates(common, raw.streams.value.get()),
+        rts_threshold: raw.rts_threshold.value.0.map(Whole::get),
+        qos,
+        aggregation: aggregation(raw, qos, common, problems),
+        block_ack,
+        retry_limit: raw.retry_limit.value.get(),
+        msdu_lifetime: raw.msdu_lifetime.value.0,
+    }
+}
+
+/// Addresses are those of single stations, and differ.
+pub(super) fn check_addresses(
+    wifi: &[WifiNode<'_>],
+    stations: &[StationConfig],
+    problems: &mut Problems,
+) {
+    let mut seen = BTreeSet::new();
+    for ((_, node), station) in wifi.iter().zip(stations) {
+        let is_new = seen.insert(station.address);
+        let Some(at) = &node.raw.address else { continue };
+        if at.value.is_multicast() {
+            problems.push(&at.place, "this is a group address; a station's is not");
+        } else if !is_new {
+            problems.push(&at.place, format!("another node has {} already", at.value));
+        }
+    }
+}
+
+/// The receiver of a fixed rate can receive it.
+pub(super) fn check_streams(wifi: &[WifiNode<'_>], problems: &mut Problems) {
+    let streams = |node: &Expanded<'_>| node.raw.settings.streams.value.0;
+    let access_point = wifi.iter().find(|(_, node)| node.role() == Role::AccessPoint);
+    for (_, node) in wifi {
+        let Some(mcs) = &node.raw.settings.rate_control.mcs else { continue };
+        let needed = mcs.value.0 / 8 + 1;
+        let peers: Vec<&Expanded<'_>> = match node.role() {
+            Role::AccessPoint => wifi.iter().map(|(_, peer)| *peer).collect(),
+            _ => access_point.into_iter().map(|(_, peer)| *peer).chain([*node]).collect(),
+        };
+        if let Some(peer) = peers.into_iter().find(|peer| streams(peer) < needed) {
+            let message = format!(
+                "MCS {} needs {needed} streams, and {:?} has {}",
+                mcs.value.0,
+                peer.name,
+                streams(peer)
+            );
+            problems.push(&mcs.place, message);
+        }
+    }
+}
+
+fn rate_control(
+    raw: &RawNodeSettings,
+    common: &Common,
+    problems: &mut Problems,
+) -> RateControlConfig {
+    use RateControlKind::{Fixed, Ideal, MinstrelHt};
+    let control = &raw.rate_control;
+    let kind = control.kind.value;
+    let mut only = |place: Option<&Place>, wanted: RateControlKind, name: &str| {
+        if let Some(place) = place
+            && kind != wanted
+        {
+            problems.push(place, format!("this key is for kind = {name:?} only"));
+        }
+    };
+    only(control.mcs.as_ref().map(|at| &at.place), Fixed, "fixed");
+    only(control.rate.as_ref().map(|at| &at.place), Fixed, "fixed");
+    only(control.update_interval.as_ref().map(|at| &at.place), MinstrelHt, "minstrel-ht");
+    only(control.sample_interval.as_ref().map(|at| &at.place), MinstrelHt, "minstrel-ht");
+    only(control.per_max.as_ref().map(|at| &at.place), Ideal, "ideal");
+    match kind {
+        Fixed => RateControlConfig::Fixed { rate: fixed_rate(raw, common, problems) },
+        Ideal => match (RateControlConfig::ideal(), &control.per_max) {
+            (RateControlConfig::Ideal { bytes, .. }, Some(at)) => {
+                RateControlConfig::Ideal { bytes, per_max: at.value }
+            }
+            (usual, _) => usual,
+        },
+        MinstrelHt => {
+            for at in [&control.update_interval, &control.sample_interval].into_iter().flatten() {
+                positive(at, problems);
+            }
+            match RateControlConfig::minstrel_ht() {
+                RateControlConfig::MinstrelHt { update_interval, sample_interval } => {
+                    let or =
+                        |at: &Option<At<Duration>>, usual| at.as_ref().map_or(usual, |at| at.value);
+                    RateControlConfig::MinstrelHt {
+                        update_interval: or(&control.update_interval, update_interval),
+                        sample_interval: or(&control.sample_interval, sample_interval),
+                    }
+                }
+                usual => usual,
+            }
+        }
+    }
+}
+
+fn fixed_rate(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) -> Rate {
+    let control = &raw.rate_control;
+    let lowest = rates(common, 1)[0];
+    match (&control.mcs, &control.rate) {
+        (Some(mcs), None) if common.standard == Standard::Dot11n => Rate::Ht {
+            mcs: mcs.value.get(),
+            width: common.width,
+            guard_interval: common.guard_interval,
+        },
+        (Some(mcs), None) => {
+            let message = format!("an MCS needs 802.11n; {} has rates: use rate", common.standard);
+            problems.push(&mcs.place, message);
+            lowest
+        }
+        (None, Some(at)) => legacy_rate(at.value, common).unwrap_or_else(|| {
+            not_a_rate(at, common, problems);
+            lowest
+        }),
+        (Some(_), Some(at)) => {
+            problems.push(&at.place, "a fixed rate is given by mcs or by rate, not by both");
+            lowest
+        }
+        (None, None) => {
+            let example = match common.standard {
+                Standard::Dot11n => "mcs = 7",
+                Standard::Dot11b => "rate = \"11Mb/s\"",
+                _ => "rate = \"54Mb/s\"",
+            };
+            problems.push(&control.at, format!("which fixed rate? add for example {example}"));
+            lowest
+        }
+    }
+}
+
+fn driver_queue(raw: &RawNodeSettings, problems: &mut Problems) -> DriverLimit {
+    match (&raw.driver_queue.packets, &raw.driver_queue.airtime) {
+        (None, None) => DriverLimit::None,
+        (Some(packets), None) => DriverLimit::Packets(packets.value.get()),
+        (None, Some(airtime)) => {
+            positive(airtime, problems);
+            DriverLimit::Airtime(airtime.value)
+        }
+        (Some(_), Some(airtime)) => {
+            let message = "a driver queue is bounded by packets or by airtime, not by both";
+            problems.push(&airtime.place, message);
+            DriverLimit::None
+        }
+    }
+}
+
+fn aggregation(
+    raw: &RawNodeSettings,
+    qos: bool,
+    common: &Common,
+    problems: &mut Problems,
+) -> Aggregation {
+    let aggregation = &raw.aggregation;
+    let possible = qos && common.standard == Standard::Dot11n;
+    let why = match common.standard {
+        Standard::Dot11n => "aggregates need QoS frames, and qos is false".to_owned(),
+        standard => format!("aggregates need 802.11n, not {standard}"),
+    };
+    if let Some(bytes) = &aggregation.ampdu_bytes_max
+        && bytes.value.0 > 0
+        && !possible
+    {
+        problems.push(&bytes.place, why.clone());
+    }
+    if aggregation.amsdu_bytes_max.value.0 > 0 && !possible {
+        problems.push(&aggregation.amsdu_bytes_max.place, why);
+    }
+    let duration = &aggregation.ampdu_duration_max;
+    positive(duration, problems);
+    if duration.value > PPDU_DURATION_MAX {
+        let message = format!(
+            "expected at most 5.484ms, the longest PPDU (aPPDUMaxTime), got {}",
+            duration.value
+        );
+        problems.push(&duration.place, message);
+    }
+    let spacing = &aggregation.mpdu_start_spacing;
+    if spacing.value > MPDU_START_SPACING_MAX {
+        let message = format!("expected at most {MPDU_START_SPACING_MAX}, got {}", spacing.value);
+        problems.push(&spacing.place, message);
+    }
+    let window: u8 = raw.block_ack.window.value.get();
+    let frames = aggregation.ampdu_frames_max.as_ref().map_or(window, |at| at.value.get());
+    if let Some(at) = &aggregation.ampdu_frames_max
+        && frames > window
+    {
+        let message = format!("expected at most the Block Ack window of {window}, got {frames}");
+        problems.push(&at.place, message);
+    }
+    let usual = if possible { 65_535 } else { 0 };
+    Aggregation {
+        ampdu_bytes_max: aggregation.ampdu_bytes_max.as_ref().map_or(usual, |at| at.value.get()),
+        ampdu_duration_max: duration.value,
+        ampdu_frames_max: frames,
+        mpdu_start_spacing: spacing.value,
+        amsdu_bytes_max: aggregation.amsdu_bytes_max.value.get(),
+    }
+}
+
+/// The parameters of the four categories, by their index (IEEE 802.11-2020,
+/// table 9-155, with the PHY's contention window). Without QoS all of them are
+/// the DCF's, and only best effort may be changed.
+fn edca(
+    raw: &RawNodeSettings,
+    qos: bool,
+    common: &Common,
+    problems: &mut Problems,
+) -> [EdcaParameters; 4] {
+    let timing = Timing::of(common.standard, common.band);
+    let (cw_min, cw_max) = (timing.cw_min, timing.cw_max);
+    let slots = cw_min + 1;
+    let (half, quarter) = (slots / 2 - 1, slots / 4 - 1);
+    let (video_us, voice_us) =
+        if common.standard == Standard::Dot11b { (6_016, 3_264) } else { (3_008, 1_504) };
+    let of = |aifsn, cw_min, cw_max, txop_us| EdcaParameters {
+        aifsn,
+        cw_min,
+        cw_max,
+        txop_limit: Duration::from_micros(txop_us),
+    };
+    if !qos {
+        for unused in [&raw.edca.background, &raw.edca.video, &raw.edca.voice] {
+            if is_written(&unused.at) {
+                let message = "without qos there is one access category: use best_effort";
+                problems.push(&unused.at, message);
+            }
+        }
+        let dcf = of(2, cw_min, cw_max, 0);
+        return [parameters(&raw.edca.best_effort, dcf, problems); 4];
+    }
+    AccessCategory::ALL.map(|category| {
+        let (raw, usual) = match category {
+            AccessCategory::Background => (&raw.edca.background, of(7, cw_min, cw_max, 0)),
+            AccessCategory::BestEffort => (&raw.edca.best_effort, of(3, cw_min, cw_max, 0)),
+            AccessCategory::Video => (&raw.edca.video, of(2, half, cw_min, video_us)),
+            AccessCategory::Voice => (&raw.edca.voice, of(2, quarter, half, voice_us)),
+        };
+        parameters(raw, usual, problems)
+    })
+}
+
+fn parameters(
+    raw: &RawEdcaParameters,
+    usual: EdcaParameters,
+    problems: &mut Problems,
+) -> EdcaParameters {
+    for at in [&raw.cw_min, &raw.cw_max].into_iter().flatten() {
+        let window = at.value.0;
+        if (window + 1) & window != 0 {
+            let below = (1 << (63 - (window + 1).leading_zeros())) - 1;
+            let message =
+                format!("expected 2^n - 1, as {below} or {}, got {window}", 2 * below + 1);
+            problems.push(&at.place, message);
+        }
+    }
+    let parameters = EdcaParameters {
+        aifsn: raw.aifsn.as_ref().map_or(usual.aifsn, |at| at.value.get()),
+        cw_min: raw.cw_min.as_ref().map_or(usual.cw_min, |at| at.value.get()),
+        cw_max: raw.cw_max.as_ref().map_or(usual.cw_max, |at| at.value.get()),
+        txop_limit: raw.txop_limit.as_ref().map_or(usual.txop_limit, |at| at.value),
+    };
+    if parameters.cw_min > parameters.cw_max {
+        let message =
+            format!("cw_min of {} is above cw_max of {}", parameters.cw_min, parameters.cw_max);
+        let at = raw.cw_max.as_ref().or(raw.cw_min.as_ref());
+        problems.push(at.map_or(&raw.at, |at| &at.place), message);
+    }
+    parameters
+}
