@@ -33,6 +33,9 @@ pub struct RunDocument {
     pub nodes: BTreeMap<String, NodeSummary>,
     /// The directions of the Wi-Fi links that carried data, as `sender->receiver`.
     pub links: BTreeMap<String, LinkSummary>,
+    /// The directions of the wires, as `from->to`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub wires: BTreeMap<String, WireSummary>,
     /// How well real time was kept; only of an emulated run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub emulation: Option<EmulationSummary>,
@@ -213,14 +216,25 @@ pub struct RateSummary {
     pub max: f64,
 }
 
+/// One direction of a wire, over the whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WireSummary {
+    /// Packets that came out at the far end.
+    pub packets: u64,
+    /// Packets dropped by its queue.
+    pub queue_drops: u64,
+    /// Packets lost on the way.
+    pub packets_lost: u64,
+}
+
 /// How well an emulated run kept real time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EmulationSummary {
     /// How long after its computed instant a packet was handed over, in us.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lateness_us: Option<LatenessSummary>,
-    /// More than 1 % of the deliveries were later than the scenario allows: do
-    /// not trust the delays.
+    /// More than one delivery in a thousand was later than the scenario allows:
+    /// do not trust the delays.
     pub late: bool,
     /// Packets handed over.
     pub deliveries: u64,

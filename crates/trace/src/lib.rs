@@ -34,7 +34,8 @@ mod tally;
 pub use air::AirInfo;
 pub use document::{
     CountSummary, DelayPartsSummary, EmulationSummary, FlowSummary, LatenessSummary, LinkSummary,
-    LossReason, NodeSummary, RateSummary, RunDocument, TimeSummary, WindowSummary, run_schema,
+    LossReason, NodeSummary, RateSummary, RunDocument, TimeSummary, WindowSummary, WireSummary,
+    run_schema,
 };
 pub use files::{Files, NodeFrames};
 pub use histogram::Histogram;

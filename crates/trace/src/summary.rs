@@ -4,13 +4,16 @@
 
 use crate::document::{
     CountSummary, DelayPartsSummary, EmulationSummary, FlowSummary, LatenessSummary, LinkSummary,
-    LossReason, NodeSummary, RateSummary, RunDocument, TimeSummary, WindowSummary, rounded,
+    LossReason, NodeSummary, RateSummary, RunDocument, TimeSummary, WindowSummary, WireSummary,
+    rounded,
 };
 use crate::histogram::Histogram;
 use crate::names::FlowName;
 use crate::output::OutputError;
 use crate::recorder::Recorder;
 use crate::tally::FlowTally;
+use lasthop_net::NodeId;
+use lasthop_net::network::{NetworkStats, WireStats};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::phy::Rate;
 use lasthop_wifi::stats::{Levels, LinkStats, StationStats};
@@ -33,19 +36,20 @@ pub struct RunInfo {
 }
 
 impl Recorder {
-    /// Ends the recording: the summary of the run. `stations` and `links` are
-    /// what the network counted over the whole run, with the names of their nodes.
+    /// Ends the recording: the summary of the run. `stats` is what the network
+    /// counted over the whole run.
     ///
     /// # Errors
     /// If a file could not be written, now or earlier.
     pub fn finish(
         mut self,
         info: &RunInfo,
-        stations: &[(String, StationStats)],
-        links: &[(String, String, LinkStats)],
+        stats: &NetworkStats,
     ) -> Result<RunDocument, OutputError> {
         self.close_until(Instant::ZERO + info.duration);
         self.writers.take().map_or(Ok(()), |writers| writers.close())?;
+        let name = |node: NodeId| self.names.node(node).to_owned();
+        let direction = |from, to| format!("{}->{}", self.names.node(from), self.names.node(to));
         let flows = self.names.flows.iter().zip(&self.flows);
         Ok(RunDocument {
             scenario: info.scenario.clone(),
@@ -58,14 +62,21 @@ impl Recorder {
             flows: flows
                 .map(|(name, tally)| (name.name.clone(), flow(name, tally, info.duration)))
                 .collect(),
-            nodes: stations
+            nodes: stats
+                .stations
                 .iter()
-                .map(|(name, stats)| (name.clone(), node(stats, info.duration)))
+                .map(|(id, stats)| (name(*id), node(stats, info.duration)))
                 .collect(),
-            links: links
+            links: stats
+                .links
                 .iter()
                 .filter(|(_, _, stats)| stats.ppdus > 0)
-                .map(|(from, to, stats)| (format!("{from}->{to}"), link(stats, info.duration)))
+                .map(|(from, to, stats)| (direction(*from, *to), link(stats, info.duration)))
+                .collect(),
+            wires: stats
+                .wires
+                .iter()
+                .map(|(from, to, stats)| (direction(*from, *to), wire(stats)))
                 .collect(),
             emulation: info.lateness_max.map(|limit| emulation(&self.lateness, limit)),
         })
@@ -142,6 +153,11 @@ fn link(stats: &LinkStats, duration: Duration) -> LinkSummary {
     }
 }
 
+fn wire(stats: &WireStats) -> WireSummary {
+    let WireStats { packets, queue_drops, lost } = *stats;
+    WireSummary { packets, queue_drops, packets_lost: lost }
+}
+
 fn rates(ppdus_by_rate: &[(Rate, u64)]) -> Option<RateSummary> {
     let rates = || ppdus_by_rate.iter().map(|(rate, _)| rate.bitrate());
     let ppdus: u64 = ppdus_by_rate.iter().map(|(_, ppdus)| ppdus).sum();
@@ -168,7 +184,7 @@ fn emulation(lateness: &Histogram, limit: Duration) -> EmulationSummary {
                 max: us(lateness.max()?),
             })
         })(),
-        late: lateness.quantile(0.99).is_some_and(|p99| p99 > limit.as_nanos()),
+        late: lateness.quantile(0.999).is_some_and(|p99_9| p99_9 > limit.as_nanos()),
         deliveries: lateness.count(),
     }
 }

@@ -1,4 +1,5 @@
 use crate::*;
+use lasthop_net::network::{NetworkStats, WireStats};
 use lasthop_net::{NodeId, Sink, TcpSample};
 use lasthop_units::{Duration, Instant, MacAddr};
 use lasthop_wifi::event::DropReason;
@@ -85,7 +86,7 @@ fn three_seconds(recorder: &mut Recorder) {
 fn goodput_counts_payload_after_the_warm_up() {
     let mut recorder = recorder(&[FlowKind::Udp]);
     three_seconds(&mut recorder);
-    let document = recorder.finish(&info(), &[], &[]).expect("no files");
+    let document = recorder.finish(&info(), &NetworkStats::default()).expect("no files");
     let flow = &document.flows["udp"];
     // 1 800 packets of 1 000 bytes in 2 s.
     assert_eq!(flow.goodput_mbps, Some(7.2));
@@ -103,7 +104,7 @@ fn goodput_counts_payload_after_the_warm_up() {
 fn the_parts_add_up_to_the_mean_delay() {
     let mut recorder = recorder(&[FlowKind::Udp]);
     three_seconds(&mut recorder);
-    let document = recorder.finish(&info(), &[], &[]).expect("no files");
+    let document = recorder.finish(&info(), &NetworkStats::default()).expect("no files");
     let flow = &document.flows["udp"];
     let parts = flow.delay_parts_ms.expect("packets arrived");
     let sum =
@@ -119,7 +120,7 @@ fn time_in_no_part_is_not_hidden() {
     let mut packet = packet(now, Duration::from_millis(5));
     packet.parts.queue = Duration::from_millis(3);
     recorder.arrived(now, NodeId(0), &packet);
-    let document = recorder.finish(&info(), &[], &[]).expect("no files");
+    let document = recorder.finish(&info(), &NetworkStats::default()).expect("no files");
     let parts = document.flows["udp"].delay_parts_ms.expect("a packet arrived");
     assert_eq!((parts.queue, parts.other), (3.0, Some(2.0)));
 }
@@ -139,7 +140,7 @@ fn tcp_goodput_is_what_the_sender_saw_acknowledged() {
         };
         recorder.tcp(now, FlowId(0), &sample);
     }
-    let document = recorder.finish(&info(), &[], &[]).expect("no files");
+    let document = recorder.finish(&info(), &NetworkStats::default()).expect("no files");
     let flow = &document.flows["tcp"];
     // (30^2 - 10^2) * 10 kB in 2 s.
     assert_eq!(flow.goodput_mbps, Some(32.0));
@@ -153,7 +154,7 @@ fn tcp_goodput_is_what_the_sender_saw_acknowledged() {
 fn keys_that_do_not_apply_are_absent() {
     let mut recorder = recorder(&[FlowKind::Udp]);
     three_seconds(&mut recorder);
-    let json = recorder.finish(&info(), &[], &[]).expect("no files").to_json();
+    let json = recorder.finish(&info(), &NetworkStats::default()).expect("no files").to_json();
     for absent in ["rtt_ms", "cwnd_packets", "retransmissions", "emulation", "null"] {
         assert!(!json.contains(absent), "{absent}: {json}");
     }
@@ -169,7 +170,10 @@ fn two_runs_give_the_same_bytes() {
             FlowId(1),
             Duration::from_millis(3),
         );
-        recorder.finish(&RunInfo { wall_s, ..info() }, &[], &[]).expect("no files").to_json()
+        recorder
+            .finish(&RunInfo { wall_s, ..info() }, &NetworkStats::default())
+            .expect("no files")
+            .to_json()
     };
     assert_eq!(json(0.5), json(0.5));
     let without_wall = |text: String| {
@@ -196,8 +200,18 @@ fn nodes_and_links_are_what_the_machines_counted() {
     let document = recorder(&[])
         .finish(
             &info(),
-            &[("sta".into(), station)],
-            &[("sta".into(), "ap".into(), link), ("ap".into(), "sta".into(), LinkStats::default())],
+            &NetworkStats {
+                stations: vec![(NodeId(1), station)],
+                links: vec![
+                    (NodeId(1), NodeId(0), link),
+                    (NodeId(0), NodeId(1), LinkStats::default()),
+                ],
+                wires: vec![(
+                    NodeId(0),
+                    NodeId(1),
+                    WireStats { packets: 5, queue_drops: 2, lost: 1 },
+                )],
+            },
         )
         .expect("no files");
     let node = &document.nodes["sta"];
@@ -206,6 +220,8 @@ fn nodes_and_links_are_what_the_machines_counted() {
         node.queue_packets.map(|queue| (queue.mean, queue.p95, queue.max)),
         Some((5.0, 9, 9))
     );
+    let wire = document.wires["ap->sta"];
+    assert_eq!((wire.packets, wire.queue_drops, wire.packets_lost), (5, 2, 1));
     assert_eq!(document.links.len(), 1);
     let link = &document.links["sta->ap"];
     assert_eq!(link.mpdu_error_rate, Some(0.1));
@@ -216,16 +232,21 @@ fn nodes_and_links_are_what_the_machines_counted() {
 
 #[test]
 fn lateness_is_reported_and_judged() {
-    let mut recorder = recorder(&[]);
-    for us in 1..=1_000u64 {
-        recorder.lateness(Instant::from_nanos(us), Duration::from_micros(us));
-    }
-    let limited = |limit| RunInfo { lateness_max: Some(Duration::from_micros(limit)), ..info() };
-    let document = recorder.finish(&limited(995), &[], &[]).expect("no files");
-    let emulation = document.emulation.expect("it was emulated");
-    assert_eq!((emulation.deliveries, emulation.late), (1_000, false));
-    let lateness = emulation.lateness_us.expect("there were deliveries");
-    assert!((lateness.p99 - 990.0).abs() < 1.0 && lateness.max == 1_000.0, "{lateness:?}");
+    let emulation = |limit_us| {
+        let mut recorder = recorder(&[]);
+        for us in 1..=10_000u64 {
+            recorder.lateness(Instant::from_nanos(us), Duration::from_micros(us));
+        }
+        let limit = Some(Duration::from_micros(limit_us));
+        let info = RunInfo { lateness_max: limit, ..info() };
+        let document = recorder.finish(&info, &NetworkStats::default()).expect("no files");
+        document.emulation.expect("it was emulated")
+    };
+    // The 9 990th of 10 000 deliveries was 9.99 ms late, as a histogram tells.
+    let (kept, missed) = (emulation(9_996), emulation(9_980));
+    assert_eq!((kept.deliveries, kept.late, missed.late), (10_000, false, true));
+    let lateness = kept.lateness_us.expect("there were deliveries");
+    assert!((lateness.p99 - 9_900.0).abs() < 5.0 && lateness.max == 10_000.0, "{lateness:?}");
 }
 
 #[test]
@@ -279,8 +300,11 @@ fn the_keys_are_those_of_the_contract() {
     let document = recorder
         .finish(
             &RunInfo { lateness_max: Some(Duration::from_millis(1)), ..info() },
-            &[("sta".into(), station)],
-            &[("sta".into(), "ap".into(), link)],
+            &NetworkStats {
+                stations: vec![(NodeId(1), station)],
+                links: vec![(NodeId(1), NodeId(0), link)],
+                wires: Vec::new(),
+            },
         )
         .expect("no files");
     let json = document.to_json();

@@ -1,6 +1,7 @@
 //! A few milliseconds of a cell, made by hand: an access point, two stations
 //! and a wired server, and every kind of frame once at least.
 
+use lasthop_net::network::NetworkStats;
 use lasthop_net::{FrameDirection, NodeId, Sink, TcpSample};
 use lasthop_trace::{AirInfo, Files, FlowKind, FlowName, Names, NodeFrames, NodeName};
 use lasthop_trace::{OutputDir, Recorder, Recording, RunDocument, RunInfo};
@@ -110,7 +111,8 @@ pub fn record(path: &Path, files: &Files, play: impl FnOnce(&mut Recorder)) -> R
     let mut recorder = Recorder::with_files(names(), recording(), files, &mut directory)
         .expect("files can be made");
     play(&mut recorder);
-    let document = recorder.finish(&info(), &[], &[]).expect("the disk is not full");
+    let document =
+        recorder.finish(&info(), &NetworkStats::default()).expect("the disk is not full");
     directory.commit().expect("files can be renamed");
     document
 }

@@ -1,6 +1,7 @@
 //! `events.parquet` and `series.parquet`.
 
 use crate::scene;
+use lasthop_net::network::NetworkStats;
 use lasthop_net::{NodeId, Sink};
 use lasthop_trace::{Files, OutputDir, Recorder};
 use lasthop_units::{Duration, Instant};
@@ -162,7 +163,8 @@ fn a_full_disk_ends_the_run_with_the_file_named() {
             NodeId(scene::SERVER),
             &scene::packet(1, 1_000, 0, scene::LAPTOP, scene::SERVER),
         );
-        let error = recorder.finish(&scene::info(), &[], &[]).unwrap_err().to_string();
+        let error =
+            recorder.finish(&scene::info(), &NetworkStats::default()).unwrap_err().to_string();
         assert!(error.contains(file) && error.contains("No space left on device"), "{error}");
         drop(directory);
         assert_eq!(fs::read_dir(&path).unwrap().count(), 0, "nothing is left");
