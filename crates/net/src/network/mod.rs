@@ -263,18 +263,33 @@ impl Network {
         }
     }
 
+    /// The last instant handled.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
     /// The node of a station.
     pub fn node(&self, station: StationId) -> NodeId {
         self.node_of[station.index()]
     }
 
-    /// All counters, up to the last instant handled.
-    pub fn stats(&mut self) -> NetworkStats {
+    /// Sets all counters to zero at `now` (the end of a warm-up).
+    pub fn clear_stats(&mut self, now: Instant) {
+        if let Some(cell) = &mut self.cell {
+            cell.clear_stats(now);
+        }
+        for wire in &mut self.wires {
+            wire.stats = WireStats::default();
+        }
+    }
+
+    /// All counters, up to `now`.
+    pub fn stats(&mut self, now: Instant) -> NetworkStats {
         let mut stats = NetworkStats::default();
         if let Some(cell) = &mut self.cell {
             for (index, &node) in self.node_of.iter().enumerate() {
                 let station = StationId(index as u16);
-                stats.stations.push((node, cell.station_stats(station).clone()));
+                stats.stations.push((node, cell.station_stats(now, station).clone()));
                 for (peer, &to) in self.node_of.iter().enumerate() {
                     let peer = Address::Station(StationId(peer as u16));
                     if let Some(link) = cell.link_stats(station, peer)

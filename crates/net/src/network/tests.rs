@@ -35,7 +35,8 @@ fn drain(network: &mut Network) -> Vec<Output> {
 
 #[test]
 fn packets_take_every_wire_on_their_path() {
-    let mut network = Network::new(&hosts(4, &[(0, 1), (1, 2), (1, 3)]), Seed::new(1, 0)).unwrap();
+    let mut network = Network::new(&hosts(4, &[(0, 1), (1, 2), (1, 3)]), Seed::new(1, 0))
+        .expect("a sound network");
     network.handle_packet(Instant::ZERO, packet(7, 0, 3));
     let at = Instant::ZERO + Duration::from_millis(20);
     match drain(&mut network)[..] {
@@ -64,7 +65,7 @@ fn a_host_works_on_one_packet_after_the_other() {
     let cost =
         HostCost { per_packet: Duration::from_micros(100), per_byte: Duration::from_nanos(50) };
     config.nodes[1].host_cost = Some(cost);
-    let mut network = Network::new(&config, Seed::new(1, 0)).unwrap();
+    let mut network = Network::new(&config, Seed::new(1, 0)).expect("a sound network");
     network.handle_packet(Instant::ZERO, packet(0, 0, 1));
     network.handle_packet(Instant::ZERO, packet(1, 0, 1));
     let arrivals: Vec<_> = drain(&mut network)
@@ -91,7 +92,7 @@ proptest! {
             .collect();
         let nodes = ends.len() + 1;
         let source = source % nodes as u16;
-        let mut network = Network::new(&hosts(nodes, &ends), Seed::new(1, 0)).unwrap();
+        let mut network = Network::new(&hosts(nodes, &ends), Seed::new(1, 0)).expect("a sound network");
         network.handle_packet(Instant::ZERO, packet(5, source, Packet::EVERYWHERE));
         let outputs = drain(&mut network);
         let mut reached: Vec<u16> = outputs

@@ -302,9 +302,8 @@ impl Cell {
         self.stations[station.index()].held_packets
     }
 
-    /// A station's counters, queue occupancy counted until the last instant handled.
-    pub fn station_stats(&mut self, station: StationId) -> &StationStats {
-        let now = self.now;
+    /// A station's counters, queue occupancy counted until `now`.
+    pub fn station_stats(&mut self, now: Instant, station: StationId) -> &StationStats {
         let station = &mut self.stations[station.index()];
         station.hold(now, 0, 0);
         &station.stats
@@ -313,6 +312,15 @@ impl Cell {
     /// Counters from `station` to `peer`, if it ever sent to it.
     pub fn link_stats(&self, station: StationId, peer: Address) -> Option<&LinkStats> {
         self.stations[station.index()].links.get(station::slot_of(peer))
+    }
+
+    /// Sets all counters to zero at `now`.
+    pub fn clear_stats(&mut self, now: Instant) {
+        for station in &mut self.stations {
+            station.stats = StationStats::default();
+            station.held_since = now;
+            station.links.clear();
+        }
     }
 
     /// The access point.

@@ -1,0 +1,148 @@
+//! The virtual clock: runs a scenario as fast as the machine allows, the same
+//! result every time.
+//!
+//! One run is a pure function of scenario, seed and run number. Traffic sources
+//! and the network are machines; this driver jumps from one wake-up to the
+//! next and tells a [`Sink`] what happened. It writes no file and reads no clock.
+//!
+//! ```
+//! use lasthop_net::sink::NoSink;
+//! use lasthop_units::Seed;
+//!
+//! let text = r#"
+//!     duration = "100ms"
+//!     [[node]]
+//!     name = "ap"
+//!     role = "access-point"
+//!     [[node]]
+//!     name = "phone"
+//!     role = "station"
+//!     [[flow]]
+//!     name = "down"
+//!     from = "ap"
+//!     to = "phone"
+//!     kind = "udp"
+//!     rate = "saturated"
+//! "#;
+//! let scenario = lasthop_scenario::parse("doc.toml", text, &[])?;
+//! let stats = lasthop_sim::run(&scenario, Seed::new(1, 0), &mut NoSink, |_| {})?;
+//! assert!(stats.links[0].2.mpdus_acked > 10);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod flows;
+mod queue;
+
+use flows::Flows;
+use lasthop_net::network::{Network, NetworkError, NetworkStats, Output};
+use lasthop_net::{NodeId, Sink};
+use lasthop_scenario::Scenario;
+use lasthop_units::{Instant, Machine, Seed};
+use queue::{Event, EventQueue};
+
+/// Why a scenario cannot be simulated.
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    /// The network is unsound.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// TCP needs a kernel.
+    #[error(
+        "flow `{0}` is of kind \"tcp\", which runs under `emulate` only; \
+         for virtual time use kind = \"udp\" (rate = \"saturated\" for a bulk transfer)"
+    )]
+    Tcp(String),
+}
+
+/// Runs `scenario` with `seed` and returns the counters at its end, a warm-up
+/// left out. `progress` is told the virtual time now and then; returning is
+/// the only way out, so a caller that wants to stop early panics or kills the
+/// process.
+///
+/// # Errors
+/// What [`SimError`] lists.
+pub fn run<S: Sink>(
+    scenario: &Scenario,
+    seed: Seed,
+    sink: &mut S,
+    mut progress: impl FnMut(Instant),
+) -> Result<NetworkStats, SimError> {
+    let mut config = scenario.network_for(seed);
+    if let Some(cell) = &mut config.cell {
+        cell.record_events = sink.wants_events();
+    }
+    let mut network = Network::new(&config, seed)?;
+    let end = Instant::ZERO + scenario.duration;
+    let mut flows = Flows::new(scenario, &config, seed)?;
+    let mut events = EventQueue::default();
+    for flow in 0..scenario.flows.len() {
+        events.push(scenario.flows[flow].start, Event::Start(flow));
+    }
+    events.push(Instant::ZERO, Event::Sample);
+    if !scenario.warmup.is_zero() {
+        events.push(Instant::ZERO + scenario.warmup, Event::Warm);
+    }
+    let wifi: Vec<NodeId> = (0..config.nodes.len())
+        .filter(|index| config.nodes[*index].station.is_some())
+        .map(|index| NodeId(index as u16))
+        .collect();
+    loop {
+        let by_network = network.poll_timeout().map_or(Instant::MAX, |(at, _)| at);
+        let by_events = events.next().unwrap_or(Instant::MAX);
+        let now = by_network.min(by_events);
+        if now >= end {
+            break;
+        }
+        // The network first: what arrives at this instant is there before
+        // anything new is sent.
+        if by_network <= by_events {
+            network.handle_timeout(now);
+        } else {
+            match events.pop() {
+                Event::Start(flow) | Event::Departure(flow) => {
+                    if let Some(at) = flows.depart(flow, now, &mut network, sink) {
+                        events.push(at, Event::Departure(flow));
+                    }
+                }
+                Event::Sample => {
+                    for &node in &wifi {
+                        sink.queue(now, node, network.wifi_packets(node));
+                    }
+                    events.push(now + scenario.series_interval, Event::Sample);
+                    progress(now);
+                }
+                Event::Warm => network.clear_stats(now),
+            }
+        }
+        drain(&mut network, &mut flows, sink);
+    }
+    Ok(network.stats(end))
+}
+
+/// Takes everything out of the network until only a timeout is left.
+fn drain<S: Sink>(network: &mut Network, flows: &mut Flows, sink: &mut S) {
+    loop {
+        while let Some(event) = network.poll_event() {
+            sink.event(&event, &|_| None);
+        }
+        if let Some(output) = network.poll_output() {
+            match output {
+                Output::Arrived { at, node, packet } => {
+                    sink.arrived(at, node, &packet);
+                    flows.arrived(at, node, &packet, network, sink);
+                }
+                Output::Dropped { at, node, packet, reason } => {
+                    sink.dropped(at, node, &packet, reason);
+                    flows.dropped(&packet);
+                }
+                Output::Released { .. } => {}
+            }
+        } else if let Some(node) = network.poll_room() {
+            flows.refill(node, network, sink);
+        } else {
+            return;
+        }
+    }
+}

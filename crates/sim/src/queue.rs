@@ -1,0 +1,42 @@
+//! The driver's own events in the order of their instants; ties in the order
+//! in which they were pushed.
+
+use lasthop_units::Instant;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What the driver does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Event {
+    /// A flow begins.
+    Start(usize),
+    /// A flow sends its next packet.
+    Departure(usize),
+    /// Queues are read for the series.
+    Sample,
+    /// The warm-up is over.
+    Warm,
+}
+
+#[derive(Default)]
+pub(crate) struct EventQueue {
+    heap: BinaryHeap<Reverse<(Instant, u64, Event)>>,
+    pushed: u64,
+}
+
+impl EventQueue {
+    pub fn push(&mut self, at: Instant, event: Event) {
+        self.heap.push(Reverse((at, self.pushed, event)));
+        self.pushed += 1;
+    }
+
+    pub fn next(&self) -> Option<Instant> {
+        self.heap.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// Panics if there is none: ask [`EventQueue::next`] first.
+    pub fn pop(&mut self) -> Event {
+        let Reverse((.., event)) = self.heap.pop().expect("the caller saw an event");
+        event
+    }
+}
