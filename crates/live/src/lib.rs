@@ -2,4 +2,5 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod frame;
 pub mod os;
