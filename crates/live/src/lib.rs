@@ -1,6 +1,29 @@
-//! Drives the machines in real time.
+//! Real programs and the kernel's real TCP over the modelled hop, in real time.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`emulate`](mod@emulate) | one emulation from beginning to end |
+//! | [`hop`] | the network in real time: frames in, frames out |
+//! | `layout` | what the nodes are called and how they are addressed |
+//! | `traffic` | the scenario's flows as real traffic |
+//! | [`frame`] | what an Ethernet frame means to the machines |
+//! | `frames` | the frames that are on their way |
+//! | [`os`] | every system call |
+//!
+//! The machines are those that `sim` runs; nothing of them is in here. What a
+//! frame is to them is in `frame`, and when they are asked is in `hop`.
 
 #![cfg(target_os = "linux")]
 
+pub mod emulate;
+mod error;
 pub mod frame;
+mod frames;
+pub mod hop;
+mod layout;
 pub mod os;
+mod traffic;
+
+pub use emulate::{EmulateOptions, EmulateOutcome, ProgramOutcome, emulate};
+pub use error::EmulateError;
+pub use os::device::DeviceChoice;

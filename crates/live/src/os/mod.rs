@@ -26,11 +26,14 @@ pub mod socket;
 pub mod terminal;
 
 use nix::errno::Errno;
-use std::io;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 
 /// A system call that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{call}: {}{}", Errno::from_raw(*.errno).desc(), hint(.call, *.errno))]
+#[error("{call}: {}{}", self.reason(), hint(.call, *.errno))]
 pub struct OsError {
     /// The call and what it was for, such as `unshare(CLONE_NEWUSER)`.
     pub call: String,
@@ -42,6 +45,11 @@ impl OsError {
     /// `call` was refused with `errno`.
     pub fn new(call: impl Into<String>, errno: Errno) -> Self {
         Self { call: call.into(), errno: errno as i32 }
+    }
+
+    /// What the error number means.
+    pub fn reason(&self) -> &'static str {
+        Errno::from_raw(self.errno).desc()
     }
 }
 
@@ -64,6 +72,20 @@ impl<T> Call<T> for io::Result<T> {
             errno: error.raw_os_error().unwrap_or(0),
         })
     }
+}
+
+/// A file in memory that a program can write to; every write goes to its end.
+pub fn output_file() -> Result<File, OsError> {
+    let file: File = memfd_create("output", MFdFlags::MFD_CLOEXEC).call("memfd_create")?.into();
+    fcntl(&file, FcntlArg::F_SETFL(OFlag::O_APPEND)).call("fcntl(O_APPEND)")?;
+    Ok(file)
+}
+
+/// All that was written to it.
+pub fn read_output(file: &mut File) -> Vec<u8> {
+    let mut output = Vec::new();
+    let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut output));
+    read.map_or_else(|_| Vec::new(), |_| output)
 }
 
 /// What to do about the refusals that a user can do something about.

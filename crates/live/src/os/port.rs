@@ -105,6 +105,15 @@ impl Ports {
         }
     }
 
+    /// How many frames are best written at once: as many as one system call takes, but
+    /// no more than leave the first of them waiting but shortly for the last.
+    pub fn batch(&self) -> usize {
+        match self {
+            Self::Tap(_) => 1,
+            Self::Veth { .. } => 16,
+        }
+    }
+
     /// Frames that were dropped since the last call because nobody read them in time.
     pub fn drops(&self) -> u64 {
         match self {

@@ -4,7 +4,11 @@
 use lasthop_net::TcpSample;
 use lasthop_units::Duration;
 use nix::errno::Errno;
-use std::os::fd::{AsFd, AsRawFd};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockFlag, accept4, recvmsg};
+use nix::sys::time::{TimeSpec, TimeValLike};
+use nix::time::{ClockId, clock_gettime};
+use std::io::IoSliceMut;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 /// Bytes of struct tcp_info up to and with `tcpi_bytes_acked` (Linux 4.1).
 const TCP_INFO_BYTES: usize = 128;
@@ -24,6 +28,61 @@ pub fn available_congestion_controls() -> String {
 /// Sets the IPv4 type of service byte of what the socket sends.
 pub fn set_type_of_service(socket: &impl AsFd, value: u8) -> nix::Result<()> {
     set(socket, libc::IPPROTO_IP, libc::IP_TOS, &i32::from(value).to_ne_bytes())
+}
+
+/// Bytes that may wait unsent in a TCP socket before it stops being writable.
+pub fn set_unsent_limit(socket: &impl AsFd, bytes: u32) -> nix::Result<()> {
+    set(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &bytes.to_ne_bytes())
+}
+
+/// Has the kernel note when each datagram came.
+pub fn stamp_received(socket: &impl AsFd) -> nix::Result<()> {
+    set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1i32.to_ne_bytes())
+}
+
+/// Takes a waiting datagram: its length (at most the buffer's) and how long ago it came.
+pub fn receive_stamped(socket: &impl AsFd, buffer: &mut [u8]) -> nix::Result<(usize, Duration)> {
+    let mut control = nix::cmsg_space!(TimeSpec);
+    let mut pieces = [IoSliceMut::new(buffer)];
+    let fd = socket.as_fd().as_raw_fd();
+    let message = recvmsg::<()>(fd, &mut pieces, Some(&mut control), MsgFlags::MSG_DONTWAIT)?;
+    let came = message.cmsgs()?.find_map(|part| match part {
+        ControlMessageOwned::ScmTimestampns(time) => Some(time),
+        _ => None,
+    });
+    // The stamp is of the clock that may be set; only its distance from now is used.
+    let age = match (came, clock_gettime(ClockId::CLOCK_REALTIME)) {
+        (Some(came), Ok(now)) => u64::try_from((now - came).num_nanoseconds()).unwrap_or(0),
+        _ => 0,
+    };
+    Ok((message.bytes, Duration::from_nanos(age)))
+}
+
+/// Takes a connection that waits, not blocking.
+#[expect(unsafe_code, reason = "takes ownership of a new descriptor")]
+pub fn accept(listener: &impl AsFd) -> nix::Result<OwnedFd> {
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let fd = accept4(listener.as_fd().as_raw_fd(), flags)?;
+    // SAFETY: the kernel made it for this call, nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Throws away what waits in a TCP socket, without a copy (tcp(7), `MSG_TRUNC`).
+/// `false` once nothing more can come.
+#[expect(unsafe_code, reason = "recv without a buffer")]
+pub fn discard_received(socket: &impl AsFd) -> bool {
+    let flags = libc::MSG_TRUNC | libc::MSG_DONTWAIT;
+    loop {
+        // SAFETY: with MSG_TRUNC the kernel writes nothing to the buffer of a TCP socket.
+        let n =
+            unsafe { libc::recv(socket.as_fd().as_raw_fd(), std::ptr::null_mut(), 1 << 20, flags) };
+        match Errno::result(n) {
+            Ok(0) => return false,
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(Errno::EAGAIN) => return true,
+            Err(_) => return false,
+        }
+    }
 }
 
 /// Room for what is received and not yet read, in bytes, as far as the kernel allows.

@@ -3,7 +3,7 @@
 //! not the emulator.
 
 use nix::fcntl::OFlag;
-use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, killpg, pthread_sigmask};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, getpgrp, tcgetpgrp, tcsetpgrp};
 use std::os::fd::OwnedFd;
@@ -39,6 +39,11 @@ pub fn put_in_foreground(group: Pid) {
     if let Some(tty) = open() {
         give(&tty, group);
     }
+}
+
+/// Stops our process group as the terminal's stop key would; returns once it goes on.
+pub fn stop_ourselves() {
+    let _ = killpg(getpgrp(), Signal::SIGSTOP);
 }
 
 fn open() -> Option<OwnedFd> {

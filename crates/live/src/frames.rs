@@ -1,0 +1,86 @@
+//! The frames that are on their way: bytes under the tag that the machines
+//! carry about. A slot is used again and again; the tag holds its generation, so
+//! that a stale tag finds nothing instead of another frame.
+
+/// Buffers of frames.
+#[derive(Debug)]
+pub struct Frames {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    bytes_max: usize,
+}
+
+#[derive(Debug)]
+struct Slot {
+    bytes: Box<[u8]>,
+    length: usize,
+    generation: u32,
+}
+
+impl Frames {
+    /// No frames; each will have up to `bytes_max` bytes.
+    pub fn new(bytes_max: usize) -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), bytes_max }
+    }
+
+    /// An empty frame, and its tag.
+    pub fn take(&mut self) -> u64 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            let bytes = vec![0; self.bytes_max].into_boxed_slice();
+            self.slots.push(Slot { bytes, length: 0, generation: 0 });
+            (self.slots.len() - 1) as u32
+        });
+        u64::from(self.slots[slot as usize].generation) << 32 | u64::from(slot)
+    }
+
+    /// All the room of a taken frame.
+    pub fn buffer(&mut self, tag: u64) -> &mut [u8] {
+        &mut self.slots[tag as u32 as usize].bytes
+    }
+
+    /// Says that the first `length` bytes of the buffer are the frame.
+    pub fn set_length(&mut self, tag: u64, length: usize) {
+        self.slots[tag as u32 as usize].length = length;
+    }
+
+    /// The frame; `None` once it is released.
+    pub fn get(&self, tag: u64) -> Option<&[u8]> {
+        let slot = self.slots.get(tag as u32 as usize)?;
+        (slot.generation == (tag >> 32) as u32).then(|| &slot.bytes[..slot.length])
+    }
+
+    /// The frame, to be changed.
+    pub fn get_mut(&mut self, tag: u64) -> Option<&mut [u8]> {
+        let slot = self.slots.get_mut(tag as u32 as usize)?;
+        (slot.generation == (tag >> 32) as u32).then(|| &mut slot.bytes[..slot.length])
+    }
+
+    /// Ends a frame; its tag finds nothing from now on.
+    pub fn release(&mut self, tag: u64) {
+        let slot = &mut self.slots[tag as u32 as usize];
+        if slot.generation == (tag >> 32) as u32 {
+            slot.generation = slot.generation.wrapping_add(1);
+            self.free.push(tag as u32);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stale_tag_finds_nothing() {
+        let mut frames = Frames::new(4);
+        let first = frames.take();
+        frames.buffer(first)[..2].copy_from_slice(b"ab");
+        frames.set_length(first, 2);
+        assert_eq!(frames.get(first), Some(&b"ab"[..]));
+        frames.release(first);
+        let second = frames.take();
+        assert_ne!(first, second);
+        assert_eq!(frames.get(first), None);
+        frames.release(first);
+        assert_eq!((frames.slots.len(), frames.free.len()), (1, 0));
+    }
+}

@@ -1,0 +1,298 @@
+//! The network in real time: frames in, frames out, each at the instant that the
+//! machines say.
+//!
+//! A frame enters at the instant it is read. What falls due between two wake-ups
+//! is computed at its own instant, in order, however late the wake-up came; a
+//! delivery is handed over with the instant it was due, and the difference is its
+//! lateness. So the model never drifts: being late delays a hand-over and nothing
+//! else.
+
+use crate::frame::{self, Header};
+use crate::frames::Frames;
+use crate::os::clock::Clock;
+use crate::os::port::Ports;
+use crate::traffic::FIRST_PORT;
+use lasthop_net::network::{Network, Output};
+use lasthop_net::{FrameDirection, NodeId, Sink};
+use lasthop_units::{Instant, MacAddr, Machine};
+use lasthop_wifi::stats::Levels;
+use lasthop_wifi::{FlowId, Packet};
+
+/// Frames taken from one door before the others, and the machines, get their turn.
+const READ_BATCH: usize = 64;
+/// Deliveries that may wait while the machines catch up.
+const WRITE_BATCH: usize = 64;
+
+/// The nodes that have an interface.
+#[derive(Clone, Debug, Default)]
+pub struct Doors {
+    /// Node by port.
+    pub nodes: Vec<NodeId>,
+    /// Port by node; relays have none.
+    pub ports: Vec<Option<u16>>,
+}
+
+/// Where a flow of the scenario begins and ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// Where it begins.
+    pub from: NodeId,
+    /// Where it ends.
+    pub to: NodeId,
+}
+
+/// What was counted of frames.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Frames that entered the network.
+    pub entered: u64,
+    /// Frames handed over to nodes.
+    pub delivered: u64,
+    /// Frames to an address that no node has, or that are no Ethernet frames.
+    pub unaddressed: u64,
+    /// Frames that a node's interface refused (set down by a program, say).
+    pub refused: u64,
+    /// How late each was handed over, in nanoseconds.
+    pub lateness_ns: Levels,
+}
+
+/// The network with its doors to the real world.
+pub struct Hop<'a, S: Sink> {
+    /// The machines.
+    pub network: Network,
+    /// What was counted.
+    pub counts: Counts,
+    /// Whom to tell.
+    pub sink: &'a mut S,
+    clock: Clock,
+    /// The machines' last `now`.
+    last: Instant,
+    ports: Ports,
+    doors: Doors,
+    flows: Vec<Ends>,
+    frames: Frames,
+    outbox: Vec<Delivery>,
+    done: Vec<u64>,
+    /// Some queue got shorter since this was last asked.
+    room: bool,
+    /// Packets of each flow that have entered at its source.
+    entered: Vec<u64>,
+}
+
+/// A frame for a node.
+#[derive(Clone, Copy, Debug)]
+struct Delivery {
+    due: Instant,
+    port: u16,
+    tag: u64,
+}
+
+impl<'a, S: Sink> Hop<'a, S> {
+    /// A network at the instant zero of `clock`; frames of up to `frame_bytes_max`.
+    pub fn new(
+        network: Network,
+        ports: Ports,
+        doors: Doors,
+        flows: Vec<Ends>,
+        frame_bytes_max: usize,
+        clock: Clock,
+        sink: &'a mut S,
+    ) -> Self {
+        Self {
+            network,
+            counts: Counts::default(),
+            sink,
+            clock,
+            last: Instant::ZERO,
+            ports,
+            doors,
+            entered: vec![0; flows.len()],
+            flows,
+            frames: Frames::new(frame_bytes_max),
+            outbox: Vec::with_capacity(WRITE_BATCH),
+            done: Vec::new(),
+            room: true,
+        }
+    }
+
+    /// The ports, to be waited on.
+    pub fn ports(&self) -> &Ports {
+        &self.ports
+    }
+
+    /// Packets of the flow that have entered the network at its source.
+    pub fn entered(&self, flow: FlowId) -> u64 {
+        self.entered.get(usize::from(flow.0)).copied().unwrap_or(0)
+    }
+
+    /// When the machines want to be woken.
+    pub fn next_wakeup(&self) -> Option<Instant> {
+        self.network.poll_timeout().map(|(at, _)| at)
+    }
+
+    /// Does all that is due by `now`, and hands over what came out.
+    pub fn advance(&mut self, now: Instant) {
+        self.catch_up(now);
+        self.hand_over();
+    }
+
+    /// Takes the frames that wait at a door, a batch at most.
+    pub fn take_frames(&mut self, door: usize) {
+        for _ in 0..READ_BATCH {
+            let tag = self.frames.take();
+            let Some((port, length)) = self.ports.read(door, self.frames.buffer(tag)) else {
+                self.frames.release(tag);
+                break;
+            };
+            self.frames.set_length(tag, length);
+            let now = self.clock.now();
+            self.catch_up(now);
+            self.enter(now, self.doors.nodes[usize::from(port)], tag);
+        }
+        self.hand_over();
+    }
+
+    fn catch_up(&mut self, now: Instant) {
+        while let Some((at, _)) = self.network.poll_timeout()
+            && at <= now
+        {
+            self.last = self.last.max(at);
+            self.network.handle_timeout(self.last);
+            self.drain();
+        }
+    }
+
+    fn enter(&mut self, now: Instant, node: NodeId, tag: u64) {
+        let now = now.max(self.last);
+        self.last = now;
+        let Some(frame) = self.frames.get(tag) else { return };
+        self.sink.frame(now, node, FrameDirection::Sent, frame);
+        let Some((header, destination)) =
+            Header::parse(frame).and_then(|h| Some((h, self.destination(h.destination)?)))
+        else {
+            self.counts.unaddressed += 1;
+            self.frames.release(tag);
+            return;
+        };
+        let mut packet = Packet::new(tag, header.packet_bytes, now);
+        packet.source = node.0;
+        packet.destination = destination;
+        packet.flow = self.flow_of(&header, node, NodeId(destination));
+        packet.flow_hash = header.flow_hash;
+        packet.access_category = header.access_category;
+        packet.ecn_capable = header.ecn_capable;
+        if let Some(ends) = self.flows.get(usize::from(packet.flow.0))
+            && ends.from == node
+        {
+            self.entered[usize::from(packet.flow.0)] += 1;
+        }
+        self.counts.entered += 1;
+        self.sink.sent(now, &packet);
+        self.network.handle_packet(now, packet);
+        self.drain();
+    }
+
+    /// Takes out what the machines have to say. Events come first, for their
+    /// frames are gone once their packets are.
+    fn drain(&mut self) {
+        while let Some(event) = self.network.poll_event() {
+            let frames = &self.frames;
+            self.sink.event(&event, &|tag| frames.get(tag).map(<[u8]>::to_vec));
+        }
+        while let Some(output) = self.network.poll_output() {
+            match output {
+                Output::Arrived { at, node, packet } => self.arrive(at, node, &packet),
+                Output::Dropped { at, node, packet, reason } => {
+                    self.sink.dropped(at, node, &packet, reason);
+                    if packet.destination != Packet::EVERYWHERE {
+                        self.done.push(packet.tag);
+                    }
+                }
+                Output::Released { tag } => self.done.push(tag),
+            }
+        }
+        while self.network.poll_room().is_some() {
+            self.room = true;
+        }
+        if self.outbox.len() >= WRITE_BATCH {
+            self.hand_over();
+        }
+    }
+
+    fn arrive(&mut self, at: Instant, node: NodeId, packet: &Packet) {
+        self.sink.arrived(at, node, packet);
+        if packet.ecn_marked
+            && let Some(frame) = self.frames.get_mut(packet.tag)
+        {
+            frame::mark_congestion(frame);
+        }
+        if let Some(frame) = self.frames.get(packet.tag)
+            && let Some(port) = self.doors.ports[node.index()]
+        {
+            self.sink.frame(at, node, FrameDirection::Received, frame);
+            self.outbox.push(Delivery { due: at, port, tag: packet.tag });
+        }
+        if packet.destination != Packet::EVERYWHERE {
+            self.done.push(packet.tag);
+        }
+    }
+
+    /// Gives the nodes what came out, and the buffers back.
+    fn hand_over(&mut self) {
+        for batch in self.outbox.chunks(self.ports.batch()) {
+            let frames = &self.frames;
+            let frame = |d: &Delivery| frames.get(d.tag).map(|frame| (d.port, frame));
+            let out: Vec<(u16, &[u8])> = batch.iter().filter_map(frame).collect();
+            self.counts.refused += self.ports.write(&out) as u64;
+            self.counts.delivered += out.len() as u64;
+            let now = self.clock.now();
+            for delivery in batch {
+                let late = now.saturating_since(delivery.due);
+                let level = u32::try_from(late.as_nanos()).unwrap_or(u32::MAX);
+                self.counts.lateness_ns.add(level, 1);
+                self.sink.lateness(now, late);
+            }
+        }
+        self.outbox.clear();
+        for tag in self.done.drain(..) {
+            self.frames.release(tag);
+        }
+    }
+
+    /// The node with that address, or everywhere.
+    fn destination(&self, address: MacAddr) -> Option<u16> {
+        if address.is_multicast() {
+            return Some(Packet::EVERYWHERE);
+        }
+        let MacAddr([_, _, a, b, c, d]) = address;
+        let node = usize::try_from(u32::from_be_bytes([a, b, c, d])).ok()?;
+        let known = address == MacAddr::local(node as u32) && self.doors.ports.get(node)?.is_some();
+        known.then_some(node as u16)
+    }
+
+    fn flow_of(&self, header: &Header, from: NodeId, to: NodeId) -> FlowId {
+        let numbers = header.ports.into_iter().flatten();
+        for index in numbers.filter_map(|port| port.checked_sub(FIRST_PORT)) {
+            let ends = self.flows.get(usize::from(index)).copied();
+            if ends == Some(Ends { from, to }) || ends == Some(Ends { from: to, to: from }) {
+                return FlowId(index);
+            }
+        }
+        FlowId::NONE
+    }
+
+    /// Frames dropped by the ports because they were not read in time.
+    pub fn unread_drops(&self) -> u64 {
+        self.ports.drops()
+    }
+
+    /// Some queue got shorter since the last call.
+    pub fn take_room(&mut self) -> bool {
+        std::mem::take(&mut self.room)
+    }
+
+    /// The instant it is.
+    pub fn now(&self) -> Instant {
+        self.clock.now()
+    }
+}

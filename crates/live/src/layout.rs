@@ -1,0 +1,127 @@
+//! What the nodes are called and how they are addressed inside an emulation.
+//!
+//! Node `n` is 10.77.0.(n+1)/16 and fd77::(n+1)/64; its interface is `wlan0` on
+//! a station, `eth0` on a host and on the access point, whose wired side it is.
+//! A relay only passes packets on and has none. Inside, `NAME` is the IPv4
+//! address and `ip6-NAME` the IPv6 one.
+
+use crate::hop::Doors;
+use crate::os::device::Interface;
+use crate::os::keeper::Node as KeeperNode;
+use lasthop_net::NodeId;
+use lasthop_scenario::{Node, Role};
+use lasthop_units::MacAddr;
+use std::ffi::{CString, OsString};
+use std::fmt::Write;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::os::unix::ffi::OsStringExt;
+
+/// Names and addresses.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// Which nodes have an interface.
+    pub doors: Doors,
+    /// The nodes with an interface, by port.
+    pub nodes: Vec<KeeperNode>,
+}
+
+impl Layout {
+    /// The layout of a scenario's nodes, their interfaces with `mtu`.
+    pub fn new(nodes: &[Node], mtu: u16) -> Self {
+        let mut layout = Self { doors: Doors::default(), nodes: Vec::new() };
+        for (index, node) in nodes.iter().enumerate() {
+            let id = NodeId(index as u16);
+            if node.role == Role::Relay {
+                layout.doors.ports.push(None);
+                continue;
+            }
+            layout.doors.ports.push(Some(layout.nodes.len() as u16));
+            layout.doors.nodes.push(id);
+            let interface = Interface {
+                name: if node.role == Role::Station { "wlan0" } else { "eth0" },
+                address: MacAddr::local(u32::from(id.0)),
+                ipv4: ipv4(id),
+                ipv6: ipv6(id),
+                mtu,
+            };
+            layout.nodes.push(KeeperNode { name: node.name.clone(), interface });
+        }
+        layout
+    }
+
+    /// `/etc/hosts`.
+    pub fn hosts(&self) -> String {
+        let mut text = String::from("127.0.0.1 localhost\n::1 localhost ip6-localhost\n");
+        for node in &self.nodes {
+            let (name, interface) = (&node.name, &node.interface);
+            let _ = writeln!(text, "{} {name}\n{} ip6-{name}", interface.ipv4, interface.ipv6);
+        }
+        text
+    }
+
+    /// `/etc/nsswitch.conf`: the one of the system, but names of hosts are found in `hosts` only.
+    pub fn nsswitch(&self) -> String {
+        let system = std::fs::read_to_string("/etc/nsswitch.conf").unwrap_or_default();
+        let others = system.lines().filter(|line| !line.trim_start().starts_with("hosts:"));
+        let mut text = String::from("hosts: files\n");
+        others.for_each(|line| text.extend([line, "\n"]));
+        text
+    }
+
+    /// The environment of a program in the node at `port`: ours, the addresses
+    /// of all nodes as `LASTHOP_NAME_ADDR`, and its own name as `LASTHOP_NODE`.
+    pub fn environment(&self, port: u16) -> Vec<CString> {
+        let mut all: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+        let own = &self.nodes[usize::from(port)];
+        all.push(("LASTHOP_NODE".into(), own.name.clone().into()));
+        for node in &self.nodes {
+            let address = node.interface.ipv4.to_string();
+            all.push((variable(&node.name).into(), address.into()));
+        }
+        let line = |(mut name, value): (OsString, OsString)| {
+            name.push("=");
+            name.push(value);
+            CString::new(name.into_vec()).ok()
+        };
+        all.into_iter().filter_map(line).collect()
+    }
+}
+
+/// A node's IPv4 address.
+pub fn ipv4(node: NodeId) -> Ipv4Addr {
+    Ipv4Addr::from_bits(Ipv4Addr::new(10, 77, 0, 1).to_bits() + u32::from(node.0))
+}
+
+/// A node's IPv6 address.
+pub fn ipv6(node: NodeId) -> Ipv6Addr {
+    Ipv6Addr::from_bits(Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 1).to_bits() + u128::from(node.0))
+}
+
+fn variable(name: &str) -> String {
+    let shout = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    format!("LASTHOP_{}_ADDR", name.chars().map(shout).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relay_has_no_interface() {
+        let node = |name: &str, role| Node { name: name.into(), role };
+        let nodes = [node("r", Role::Relay), node("my-laptop", Role::Station)];
+        let layout = Layout::new(&nodes, 1500);
+        assert_eq!(layout.doors.ports, [None, Some(0)]);
+        assert_eq!(layout.nodes[0].interface.name, "wlan0");
+        assert!(layout.hosts().ends_with("10.77.0.2 my-laptop\nfd77::2 ip6-my-laptop\n"));
+        let environment = layout.environment(0);
+        assert!(environment.contains(&CString::from(c"LASTHOP_MY_LAPTOP_ADDR=10.77.0.2")));
+    }
+
+    #[test]
+    fn addresses_go_on_past_a_byte() {
+        assert_eq!(ipv4(NodeId(254)).to_string(), "10.77.0.255");
+        assert_eq!(ipv4(NodeId(255)).to_string(), "10.77.1.0");
+        assert_eq!(ipv6(NodeId(255)).to_string(), "fd77::100");
+    }
+}

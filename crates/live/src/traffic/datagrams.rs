@@ -1,0 +1,79 @@
+//! UDP datagrams, paced by a source machine, or (saturated) by the room that the
+//! loop sees in the sender's queue.
+//!
+//! Each carries its sequence number and departure (8 bytes each, big-endian,
+//! nanoseconds of the run), as far as it is long enough. The receiving socket is
+//! never read: the network has counted the packet when it arrived, and the
+//! socket is there only so that the kernel answers nothing.
+
+use super::FlowPlan;
+use crate::frame::type_of_service;
+use crate::os::socket::{set_receive_buffer, set_type_of_service};
+use crate::os::{Call, OsError};
+use lasthop_net::traffic::UDP_OVERHEAD_BYTES;
+use lasthop_net::{Source, SourceConfig};
+use lasthop_units::Instant;
+use nix::sys::socket::{SockaddrIn, bind, connect};
+use std::net::UdpSocket;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+#[derive(Debug)]
+pub struct Datagrams {
+    source: Source,
+    socket: UdpSocket,
+    _sink: OwnedFd,
+    sequence: u64,
+    payload: Vec<u8>,
+}
+
+impl Datagrams {
+    pub fn new(
+        plan: FlowPlan,
+        config: &SourceConfig,
+        source: OwnedFd,
+        sink: OwnedFd,
+    ) -> Result<Self, OsError> {
+        let destination = SockaddrIn::from(plan.destination());
+        bind(sink.as_raw_fd(), &destination).call("bind(UDP)")?;
+        set_receive_buffer(&sink, 0).call("setsockopt(SO_RCVBUF)")?;
+        bind(source.as_raw_fd(), &SockaddrIn::from(plan.source())).call("bind(UDP)")?;
+        set_type_of_service(&source, type_of_service(plan.access_category))
+            .call("setsockopt(IP_TOS)")?;
+        connect(source.as_raw_fd(), &destination).call("connect(UDP)")?;
+        Ok(Self {
+            source: Source::new(config, plan.start, plan.stop, plan.stream),
+            socket: UdpSocket::from(source),
+            _sink: sink,
+            sequence: 0,
+            payload: vec![0; usize::from(u16::MAX)],
+        })
+    }
+
+    pub fn next_wakeup(&self) -> Option<Instant> {
+        self.source.next_departure()
+    }
+
+    pub fn handle_time(&mut self, now: Instant, room: &AtomicU32) {
+        while let Some(departure) = self.source.poll_packet(now) {
+            self.send(departure.at, departure.bytes);
+        }
+        if let Some(bytes) = self.source.refill(now) {
+            for _ in 0..room.swap(0, Ordering::Relaxed) {
+                self.send(now, bytes);
+            }
+        }
+    }
+
+    fn send(&mut self, at: Instant, bytes: u16) {
+        let payload = &mut self.payload[..usize::from(bytes.saturating_sub(UDP_OVERHEAD_BYTES))];
+        let stamps = [self.sequence.to_be_bytes(), at.as_nanos().to_be_bytes()];
+        for (to, from) in payload.iter_mut().zip(stamps.as_flattened()) {
+            *to = *from;
+        }
+        self.sequence += 1;
+        // A full socket buffer (ARP is not answered yet) or an unreachable peer
+        // loses the datagram, as it would any program's.
+        let _ = self.socket.send(payload);
+    }
+}

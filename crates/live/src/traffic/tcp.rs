@@ -1,0 +1,170 @@
+//! A bulk transfer between two TCP sockets of the kernel, and the sender's state
+//! (`TCP_INFO`) at a regular interval. What arrives is thrown away unread
+//! (`MSG_TRUNC`), so the receiver costs little and its window stays open.
+
+use super::{FlowPlan, Note, SINK, SOURCE, Tokens};
+use crate::frame::type_of_service;
+use crate::os::socket::{discard_received, set_type_of_service, set_unsent_limit, tcp_sample};
+use crate::os::{Call, OsError};
+use lasthop_units::{Bytes, Duration, Instant};
+use nix::errno::Errno;
+use nix::sys::socket::{
+    Backlog, MsgFlags, Shutdown, SockaddrIn, bind, connect, getsockopt, listen, send, shutdown,
+    sockopt,
+};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::mpsc::Sender;
+
+/// Bytes handed to the kernel at once.
+static CHUNK: [u8; 128 << 10] = [0; 128 << 10];
+/// Bytes that may wait unsent in the sender's socket: enough never to run dry.
+const UNSENT_MAX: u32 = 256 << 10;
+/// How long after a failed attempt to connect the next one follows.
+const RETRY: Duration = Duration::from_millis(500);
+
+#[derive(Debug)]
+pub struct Bulk {
+    plan: FlowPlan,
+    source: OwnedFd,
+    listener: OwnedFd,
+    connection: Option<OwnedFd>,
+    state: State,
+    left: Option<u64>,
+    interval: Duration,
+    next_sample: Instant,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum State {
+    /// Connects at that instant.
+    Waiting(Instant),
+    Connecting,
+    Sending,
+    /// Everything is sent, or it is time to stop.
+    Finished,
+}
+
+impl Bulk {
+    pub fn new(
+        plan: FlowPlan,
+        bytes: Option<Bytes>,
+        source: OwnedFd,
+        listener: OwnedFd,
+        tokens: &Tokens<'_>,
+        interval: Duration,
+    ) -> Result<Self, OsError> {
+        bind(listener.as_raw_fd(), &SockaddrIn::from(plan.destination())).call("bind(TCP)")?;
+        listen(&listener, Backlog::MAXCONN).call("listen")?;
+        tokens.watch_readable(listener.as_fd(), SINK)?;
+        for socket in [&source, &listener] {
+            set_type_of_service(socket, type_of_service(plan.access_category))
+                .call("setsockopt(IP_TOS)")?;
+        }
+        set_unsent_limit(&source, UNSENT_MAX).call("setsockopt(TCP_NOTSENT_LOWAT)")?;
+        Ok(Self {
+            source,
+            listener,
+            connection: None,
+            state: State::Waiting(plan.start),
+            left: bytes.map(Bytes::as_u64),
+            interval,
+            next_sample: plan.start + interval,
+            plan,
+        })
+    }
+
+    pub fn next_wakeup(&self) -> Option<Instant> {
+        match self.state {
+            State::Waiting(at) => Some(at),
+            State::Connecting => Some(self.plan.stop),
+            State::Sending => Some(self.next_sample.min(self.plan.stop)),
+            State::Finished => None,
+        }
+    }
+
+    pub fn handle_time(&mut self, now: Instant, tokens: &Tokens<'_>, notes: &Sender<Note>) {
+        if now >= self.plan.stop && self.state != State::Finished {
+            self.finish(tokens);
+        }
+        match self.state {
+            State::Waiting(at) if at <= now => self.connect(now, tokens),
+            State::Sending if self.next_sample <= now => {
+                while self.next_sample <= now {
+                    self.next_sample += self.interval;
+                }
+                if let Ok(sample) = tcp_sample(&self.source) {
+                    let _ = notes.send(Note::Tcp(now, self.plan.id, sample));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub fn handle_ready(&mut self, side: u64, now: Instant, tokens: &Tokens<'_>) {
+        if side == SINK {
+            return self.receive(tokens);
+        }
+        if self.state == State::Connecting {
+            match getsockopt(&self.source, sockopt::SocketError) {
+                Ok(0) => self.state = State::Sending,
+                _ => return self.retry(now, tokens),
+            }
+        }
+        if self.state == State::Sending {
+            self.send(tokens);
+        }
+    }
+
+    fn connect(&mut self, now: Instant, tokens: &Tokens<'_>) {
+        self.state = State::Connecting;
+        let destination = SockaddrIn::from(self.plan.destination());
+        let started = connect(self.source.as_raw_fd(), &destination);
+        let watched = tokens.watch_writable(self.source.as_fd(), SOURCE);
+        if watched.is_err() || !matches!(started, Ok(()) | Err(Errno::EINPROGRESS)) {
+            self.retry(now, tokens);
+        }
+    }
+
+    /// A hop that loses too much refuses a connection once in a while.
+    fn retry(&mut self, now: Instant, tokens: &Tokens<'_>) {
+        tokens.forget(self.source.as_fd());
+        self.state = State::Waiting(now + RETRY);
+    }
+
+    fn send(&mut self, tokens: &Tokens<'_>) {
+        loop {
+            let most = self.left.map_or(CHUNK.len(), |left| CHUNK.len().min(left as usize));
+            if most == 0 {
+                return self.finish(tokens);
+            }
+            let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
+            match send(self.source.as_raw_fd(), &CHUNK[..most], flags) {
+                Ok(sent) => self.left = self.left.map(|left| left - sent as u64),
+                Err(Errno::EAGAIN | Errno::EINTR) => return,
+                Err(_) => return self.finish(tokens),
+            }
+        }
+    }
+
+    fn receive(&mut self, tokens: &Tokens<'_>) {
+        if let Some(connection) = &self.connection {
+            // Nothing more comes after an end or an error.
+            if !discard_received(connection) {
+                tokens.forget(connection.as_fd());
+            }
+            return;
+        }
+        if let Ok(connection) = crate::os::socket::accept(&self.listener) {
+            tokens.forget(self.listener.as_fd());
+            if tokens.watch_readable(connection.as_fd(), SINK).is_ok() {
+                self.connection = Some(connection);
+            }
+        }
+    }
+
+    fn finish(&mut self, tokens: &Tokens<'_>) {
+        tokens.forget(self.source.as_fd());
+        let _ = shutdown(self.source.as_raw_fd(), Shutdown::Write);
+        self.state = State::Finished;
+    }
+}

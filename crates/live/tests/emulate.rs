@@ -1,0 +1,272 @@
+//! Whole emulations, judged by the kernel and by programs that we did not
+//! write: ping, iperf3, curl where they are installed. Where user namespaces are
+//! refused, or a program is missing, a test says that it is skipped.
+
+#![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
+
+use lasthop_live::{DeviceChoice, EmulateError, EmulateOptions, EmulateOutcome, emulate};
+use lasthop_net::{NodeId, Sink, TcpSample};
+use lasthop_scenario::Scenario;
+use lasthop_units::{Duration, Instant};
+use lasthop_wifi::{FlowId, Packet};
+use std::ffi::OsString;
+use std::process::Command;
+
+/// Two hosts on a wire of 10 ms and 100 Mb/s.
+const HOSTS: &str = r#"
+duration = "3s"
+[[node]]
+name = "left"
+role = "host"
+[[node]]
+name = "right"
+role = "host"
+[[wire]]
+between = ["left", "right"]
+rate = "100Mb/s"
+delay = "10ms"
+"#;
+
+/// What the tests look at.
+#[derive(Default)]
+struct Tally {
+    /// Packets and bytes that arrived, by flow and source.
+    arrived: Vec<(FlowId, u16, u16)>,
+    round_trips: Vec<Duration>,
+    samples: Vec<TcpSample>,
+}
+
+impl Sink for Tally {
+    fn arrived(&mut self, _now: Instant, _node: NodeId, packet: &Packet) {
+        self.arrived.push((packet.flow, packet.source, packet.bytes));
+    }
+    fn round_trip(&mut self, _now: Instant, _flow: FlowId, rtt: Duration) {
+        self.round_trips.push(rtt);
+    }
+    fn tcp(&mut self, _now: Instant, _flow: FlowId, sample: &TcpSample) {
+        self.samples.push(*sample);
+    }
+}
+
+fn scenario(text: &str) -> Scenario {
+    lasthop_scenario::parse("test.toml", text, &[]).unwrap()
+}
+
+fn options(command: &[&str]) -> EmulateOptions {
+    let words: Vec<OsString> = command.iter().map(OsString::from).collect();
+    let command = (!words.is_empty()).then_some(words);
+    EmulateOptions { command, in_node: Some("left".into()), ..EmulateOptions::default() }
+}
+
+/// Runs it; `None` if this machine does not allow namespaces.
+fn run(text: &str, options: &EmulateOptions, tally: &mut Tally) -> Option<EmulateOutcome> {
+    match emulate(&scenario(text), options, tally, &mut |_, _| {}) {
+        Ok(outcome) => Some(outcome),
+        Err(EmulateError::Os(error)) if error.call.starts_with("unshare") => {
+            eprintln!("skipped, because {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Exit status of a shell command in the left host.
+fn shell(command: &str) -> Option<i32> {
+    let options = options(&["/bin/sh", "-c", command]);
+    run(HOSTS, &options, &mut Tally::default())?.exit_status
+}
+
+fn installed(program: &str) -> bool {
+    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
+    let found = found.is_ok_and(|output| output.status.success());
+    if !found {
+        eprintln!("skipped, because {program} is not installed");
+    }
+    found
+}
+
+/// The round trip times that ping saw, in milliseconds, without the first, which includes ARP.
+fn ping(device: DeviceChoice, target: &str) -> Option<Vec<f64>> {
+    let file = std::env::temp_dir().join(format!("lasthop-ping-{}-{device:?}", std::process::id()));
+    let command = format!("ping -c 6 -i 0.2 {target} > {}", file.display());
+    let options = EmulateOptions { device, ..options(&["/bin/sh", "-c", &command]) };
+    let outcome = run(HOSTS, &options, &mut Tally::default())?;
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(outcome.exit_status, Some(0), "{text}");
+    let time = |line: &str| line.split_once("time=")?.1.split(' ').next()?.parse().ok();
+    Some(text.lines().filter_map(time).skip(1).collect())
+}
+
+#[test]
+fn ping_sees_the_delay_of_the_wire_and_hardly_more() {
+    if !installed("ping") {
+        return;
+    }
+    let tap = std::fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun");
+    for device in [DeviceChoice::Tap, DeviceChoice::Veth] {
+        if let (DeviceChoice::Tap, Err(error)) = (device, &tap) {
+            eprintln!("TAP skipped, because /dev/net/tun does not open: {error}");
+            continue;
+        }
+        for target in ["right", "ip6-right"] {
+            let Some(mut times) = ping(device, target) else { return };
+            assert_eq!(times.len(), 5);
+            times.sort_by(f64::total_cmp);
+            // The median: a machine with other things to do delays one or the other.
+            assert!(times[0] >= 20.0, "{times:?}");
+            assert!(times[2] < 25.0, "{times:?}");
+        }
+    }
+}
+
+#[test]
+fn a_command_gives_its_status_or_its_signal() {
+    for (command, status) in [("exit 7", 7), ("kill -TERM $$", 143), ("true", 0)] {
+        let Some(given) = shell(command) else { return };
+        assert_eq!(given, status, "{command}");
+    }
+}
+
+#[test]
+fn a_command_finds_the_nodes_by_name_and_in_its_environment() {
+    let commands = [
+        "test $(getent hosts right | cut -d ' ' -f 1) = 10.77.0.2",
+        "test $(getent hosts ip6-right | cut -d ' ' -f 1) = fd77::2",
+        "test $LASTHOP_RIGHT_ADDR = 10.77.0.2 && test $LASTHOP_NODE = left",
+        "test $(hostname) = left",
+        "! grep -q eth1 /proc/net/dev && grep -q eth0 /proc/net/dev",
+    ];
+    for command in commands {
+        let Some(status) = shell(command) else { return };
+        assert_eq!(status, 0, "{command}");
+    }
+}
+
+#[test]
+fn an_unknown_command_is_named() {
+    let options = options(&["no-such-program"]);
+    let error = emulate(&scenario(HOSTS), &options, &mut Tally::default(), &mut |_, _| {});
+    match error.unwrap_err() {
+        EmulateError::NotStarted { command, node, .. } => {
+            assert_eq!((command.as_str(), node.as_str()), ("no-such-program", "left"));
+        }
+        EmulateError::Os(error) if error.call.starts_with("unshare") => {
+            eprintln!("skipped, because {error}");
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn an_unknown_node_is_named_with_the_known_ones() {
+    let options = EmulateOptions { in_node: Some("middle".into()), ..options(&["true"]) };
+    let error = emulate(&scenario(HOSTS), &options, &mut Tally::default(), &mut |_, _| {});
+    let text = error.unwrap_err().to_string();
+    assert!(text.contains("\"middle\"") && text.contains("left, right"), "{text}");
+}
+
+#[test]
+fn an_unknown_congestion_control_is_named_with_the_known_ones() {
+    let flow = r#"
+[[flow]]
+name = "up"
+from = "left"
+to = "right"
+kind = "tcp"
+congestion_control = "cubik"
+"#;
+    let text = format!("{HOSTS}{flow}");
+    let Ok(scenario) = lasthop_scenario::parse("test.toml", &text, &[]) else {
+        eprintln!("skipped, because the scenario refuses it already");
+        return;
+    };
+    let error = emulate(&scenario, &options(&[]), &mut Tally::default(), &mut |_, _| {});
+    match error.unwrap_err() {
+        EmulateError::CongestionControl { name, available, .. } => {
+            assert_eq!(name, "cubik");
+            assert!(available.split(' ').any(|name| name == "reno"), "{available}");
+        }
+        EmulateError::Os(error) if error.call.starts_with("unshare") => {
+            eprintln!("skipped, because {error}");
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn flows_are_real_traffic() {
+    let flows = r#"
+[[flow]]
+name = "bulk"
+from = "left"
+to = "right"
+kind = "tcp"
+congestion_control = "reno"
+[[flow]]
+name = "ping"
+from = "right"
+to = "left"
+kind = "ping"
+interval = "50ms"
+[[flow]]
+name = "datagrams"
+from = "right"
+to = "left"
+kind = "udp"
+rate = "8Mb/s"
+packet_bytes = 1000
+"#;
+    let mut tally = Tally::default();
+    let Some(outcome) = run(&format!("{HOSTS}{flows}"), &options(&[]), &mut tally) else { return };
+    assert_eq!(outcome.frames_lost_outside, 0);
+    // 8 Mb/s in packets of 1 000 bytes for 3 s; a hundred may be under way at
+    // the ends or lost while ARP is asked.
+    let datagrams = tally.arrived.iter().filter(|a| **a == (FlowId(2), 1, 1000)).count();
+    assert!((2900..=3000).contains(&datagrams), "{datagrams}");
+    // A wire of 100 Mb/s carries 1 500 of 1 514 bytes of each full frame, TCP 1 448 of those.
+    let last = tally.samples.last().unwrap();
+    let goodput_mbps = last.bytes_acked as f64 * 8e-6 / outcome.duration.as_secs_f64();
+    assert!((60.0..95.7).contains(&goodput_mbps), "{goodput_mbps}");
+    assert!(last.smoothed_rtt >= Duration::from_millis(20), "{last:?}");
+    assert!(tally.round_trips.len() > 50, "{}", tally.round_trips.len());
+    assert!(tally.round_trips.iter().all(|rtt| *rtt >= Duration::from_millis(20)));
+}
+
+#[test]
+fn programs_of_the_scenario_run_and_their_output_is_kept() {
+    if !installed("iperf3") {
+        return;
+    }
+    let programs = r#"
+[[run]]
+node = "right"
+command = ["iperf3", "-s", "-1"]
+[[run]]
+node = "left"
+command = ["iperf3", "-c", "right", "-t", "1", "-f", "m"]
+start = "300ms"
+"#;
+    let mut tally = Tally::default();
+    let Some(outcome) = run(&format!("{HOSTS}{programs}"), &options(&[]), &mut tally) else {
+        return;
+    };
+    let client = &outcome.programs[1];
+    let output = String::from_utf8_lossy(&client.output);
+    assert_eq!(client.exit_status, Some(0), "{output}");
+    let receiver = output.lines().find(|line| line.ends_with("receiver")).unwrap();
+    let words: Vec<&str> = receiver.split_whitespace().collect();
+    let at = words.iter().position(|word| *word == "Mbits/sec").unwrap();
+    let mbps: f64 = words[at - 1].parse().unwrap();
+    assert!((30.0..95.7).contains(&mbps), "{receiver}");
+}
+
+#[test]
+fn the_duration_ends_a_command_that_does_not() {
+    let limit = Some(Duration::from_millis(300));
+    let options = EmulateOptions { duration: limit, ..options(&["sleep", "100"]) };
+    let Some(outcome) = run(HOSTS, &options, &mut Tally::default()) else { return };
+    assert_eq!(outcome.exit_status, Some(128 + 15));
+    assert!(!outcome.interrupted);
+    assert!(outcome.duration < Duration::from_secs(2), "{}", outcome.duration);
+}

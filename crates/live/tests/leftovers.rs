@@ -1,0 +1,192 @@
+//! However an emulation ends, nothing of it stays: no process, no namespace, no
+//! device, no file. And it needs no privilege: run as root, these tests run
+//! themselves once more as a user without any.
+
+#![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
+
+use lasthop_live::{EmulateError, EmulateOptions, emulate};
+use lasthop_net::sink::NoSink;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Marks the environment of every process that an emulation starts.
+const MARK: &str = "LASTHOP_TEST_MARK";
+/// The user and group nobody.
+const NOBODY: u32 = 65534;
+
+const SCENARIO: &str = r#"
+duration = "20s"
+[[node]]
+name = "left"
+role = "host"
+[[node]]
+name = "right"
+role = "host"
+[[wire]]
+between = ["left", "right"]
+delay = "1ms"
+[[flow]]
+name = "ping"
+from = "left"
+to = "right"
+kind = "ping"
+interval = "10ms"
+[[run]]
+node = "right"
+command = ["sh", "-c", "trap '' TERM INT HUP; setsid sleep 1000 & sleep 1000"]
+"#;
+
+/// Not a test of its own: what the others kill.
+#[test]
+#[ignore = "run by the other tests"]
+fn an_emulation() {
+    let scenario = lasthop_scenario::parse("test.toml", SCENARIO, &[]).unwrap();
+    let outcome = emulate(&scenario, &EmulateOptions::default(), &mut NoSink, &mut |_, _| {});
+    match outcome {
+        Ok(outcome) => std::process::exit(if outcome.interrupted { 130 } else { 0 }),
+        Err(EmulateError::Os(error)) if error.call.starts_with("unshare") => {
+            std::process::exit(77);
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn start(mark: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "an_emulation", "--ignored", "--nocapture"])
+        .env(MARK, mark)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Processes with the mark in their environment, by their command lines.
+fn marked(mark: &str) -> Vec<String> {
+    let wanted = format!("{MARK}={mark}");
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().filter_map(Result::ok) {
+        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        if environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes()) {
+            let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            found.push(String::from_utf8_lossy(&command).replace('\0', " "));
+        }
+    }
+    found
+}
+
+/// Waits until no marked process is left.
+fn assert_gone(mark: &str) {
+    let start = Instant::now();
+    loop {
+        let left = marked(mark);
+        if left.is_empty() {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(5), "still there: {left:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Devices and mounts that we see from outside.
+fn outside() -> (Vec<String>, usize) {
+    let devices = std::fs::read_dir("/sys/class/net").unwrap();
+    let mut devices: Vec<String> =
+        devices.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    devices.sort();
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    (devices, mounts.lines().count())
+}
+
+#[test]
+fn killed_at_any_moment_it_leaves_nothing() {
+    let before = outside();
+    // Milliseconds after its start: while namespaces are made, and while it runs.
+    for (round, delay_ms) in [1, 3, 7, 12, 20, 35, 60, 90, 150, 300, 700].into_iter().enumerate() {
+        let mark = format!("kill-{}-{round}", std::process::id());
+        let mut child = start(&mark);
+        std::thread::sleep(Duration::from_millis(delay_ms));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_gone(&mark);
+    }
+    assert_eq!(outside(), before);
+}
+
+#[test]
+fn a_signal_ends_it_in_good_order() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let mark = format!("signal-{}-{signal}", std::process::id());
+        let mut child = start(&mark);
+        // The run program tells that the emulation is under way.
+        let begin = Instant::now();
+        while marked(&mark).len() < 5 {
+            if let Some(status) = child.try_wait().unwrap() {
+                assert_eq!(status.code(), Some(77), "it ended by itself");
+                eprintln!("skipped, because user namespaces are refused");
+                return;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", marked(&mark));
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let process = child.id().to_string();
+        let sent = Command::new("kill").args(["-s", signal, &process]).status();
+        assert!(sent.unwrap().success());
+        let status = child.wait().unwrap();
+        assert_eq!((status.code(), status.signal()), (Some(130), None), "{signal}");
+        assert_gone(&mark);
+    }
+}
+
+#[test]
+fn it_needs_no_privilege() {
+    if !is_root() {
+        // Then every other test has just shown it.
+        return;
+    }
+    // A copy, for a user without privilege may not reach the build directory.
+    let directory = std::env::temp_dir().join(format!("lasthop-test-{}", std::process::id()));
+    std::fs::create_dir(&directory).unwrap();
+    let result = std::panic::catch_unwind(|| {
+        for test in ["killed_at_any_moment_it_leaves_nothing", "a_signal_ends_it_in_good_order"] {
+            run_as_nobody(&std::env::current_exe().unwrap(), &directory, test);
+        }
+        if let Some(emulations) = sibling("emulate-") {
+            run_as_nobody(&emulations, &directory, "");
+        }
+    });
+    std::fs::remove_dir_all(&directory).unwrap();
+    result.unwrap();
+}
+
+fn run_as_nobody(program: &Path, directory: &Path, test: &str) {
+    let copy = directory.join(program.file_name().unwrap());
+    std::fs::copy(program, &copy).unwrap();
+    let mut command = Command::new(&copy);
+    command.args(["--nocapture", "--test-threads=1"]).current_dir("/");
+    if !test.is_empty() {
+        command.args(["--exact", test]);
+    }
+    let output = command.uid(NOBODY).gid(NOBODY).output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&text));
+}
+
+/// The newest test program beside this one whose name begins with `prefix`.
+fn sibling(prefix: &str) -> Option<std::path::PathBuf> {
+    let own = std::env::current_exe().unwrap();
+    let entries = std::fs::read_dir(own.parent()?).ok()?.filter_map(Result::ok);
+    let programs = entries.filter(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        name.starts_with(prefix) && !name.contains('.')
+    });
+    programs.max_by_key(|entry| entry.metadata().and_then(|m| m.modified()).ok()).map(|e| e.path())
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
+}
