@@ -35,7 +35,7 @@ fn lines(tshark: Child) -> Vec<String> {
 }
 
 /// The fields of every frame.
-fn fields(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
+pub fn fields(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let selected = fields.iter().flat_map(|field| ["-e", field]);
     let arguments: Vec<_> = ["-T", "fields"].into_iter().chain(selected).collect();
     let lines = lines(tshark(path, &arguments)?);

@@ -4,5 +4,6 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod air;
+mod cell;
 mod scene;
 mod tables;

@@ -1,0 +1,175 @@
+//! A real cell on the air: what its machine counts, what the recorder says and
+//! what tshark reads must be the same.
+
+use crate::air::fields;
+use crate::scene;
+use lasthop_net::network::NetworkStats;
+use lasthop_net::{NodeId, Sink};
+use lasthop_trace::{Files, OutputDir, Recorder};
+use lasthop_units::{Db, Dbm, Duration, Instant, MacAddr, Machine, Meters, Seed};
+use lasthop_wifi::cell::{
+    Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
+    PairConfig, Role, StationConfig,
+};
+use lasthop_wifi::event::Event;
+use lasthop_wifi::mac::rate::RateControlConfig;
+use lasthop_wifi::phy::{Band, ChannelWidth, ControlRates, ErrorModel, Propagation, Standard};
+use lasthop_wifi::queue::{DriverLimit, Limit, QueueConfig};
+use lasthop_wifi::{Address, FlowId, Packet, StationId};
+use std::fs;
+
+fn station(role: Role) -> StationConfig {
+    let access = EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1023, txop_limit: Duration::ZERO };
+    StationConfig {
+        address: MacAddr::local(0),
+        role,
+        access: [access; 4],
+        queue: QueueConfig::DropTail { limit: Limit::Packets(100) },
+        driver_queue: DriverLimit::None,
+        rate_control: RateControlConfig::Fixed { rate: scene::HT },
+        rates: vec![scene::HT],
+        rts_threshold: Some(3_000),
+        qos: true,
+        aggregation: Aggregation {
+            ampdu_bytes_max: 20_000,
+            ampdu_duration_max: Duration::from_micros(5_484),
+            ampdu_frames_max: 64,
+            mpdu_start_spacing: Duration::ZERO,
+            amsdu_bytes_max: 3_839,
+        },
+        block_ack: BlockAck {
+            window: 64,
+            reorder_timeout: Duration::from_millis(100),
+            request: BlockAckRequestPolicy::AfterMissing,
+        },
+        retry_limit: 7,
+        msdu_lifetime: None,
+    }
+}
+
+/// An access point and two stations that are at the edge of what MCS 7 bears.
+fn cell() -> Cell {
+    let propagation = Propagation::of(Band::Ghz2_4, ChannelWidth::Mhz20);
+    let pair = |(from, to)| PairConfig {
+        from: StationId(from),
+        to: StationId(to),
+        link: propagation.link(Dbm(16.0), Meters(30.0), Db(0.0)),
+    };
+    let pairs = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)];
+    let config = CellConfig {
+        standard: Standard::Dot11n,
+        band: Band::Ghz2_4,
+        control_preamble: None,
+        basic_rates: ControlRates::of(Standard::Dot11n, Band::Ghz2_4).basic,
+        group_rate: None,
+        beacon_interval: Some(Duration::from_micros(102_400)),
+        error_model: ErrorModel::nist(),
+        carrier_sense: Dbm(-82.0),
+        capture_margin: Some(Db(5.0)),
+        stations: vec![station(Role::AccessPoint), station(Role::Station), station(Role::Station)],
+        links: pairs.into_iter().map(pair).collect(),
+        record_events: true,
+    };
+    Cell::new(&config, Seed::new(1, 0)).expect("a sound cell")
+}
+
+/// Both stations keep 50 packets in their queues for `time`, then send what is
+/// left, so that nothing is on the air at the end. Returns the lengths of the
+/// MPDUs in bytes.
+fn run(cell: &mut Cell, recorder: &mut Recorder, time: Duration) -> Vec<u16> {
+    let ap = Address::Station(StationId(scene::AP));
+    let end = Instant::ZERO + time;
+    let (mut now, mut tag) = (Instant::ZERO, 0);
+    let mut lengths = Vec::new();
+    loop {
+        for sender in [scene::LAPTOP, scene::PHONE] {
+            while now < end && cell.held_packets(StationId(sender)) < 50 {
+                let mut packet = Packet::new(tag, 600 + 300 * (tag % 4) as u16, now);
+                (packet.source, packet.destination) = (sender, scene::AP);
+                packet.flow = FlowId(if sender == scene::LAPTOP { 0 } else { 4 });
+                recorder.sent(now, &packet);
+                cell.handle_packet(now, StationId(sender), ap, packet);
+                tag += 1;
+            }
+        }
+        while let Some(output) = cell.poll_output() {
+            match output {
+                Output::Delivered { at, station, packet, .. } => {
+                    recorder.arrived(at, NodeId(station.0), &packet);
+                }
+                Output::Dropped { station, packet, reason, .. } => {
+                    recorder.dropped(now, NodeId(station.0), &packet, reason);
+                }
+                _ => {}
+            }
+        }
+        while let Some(event) = cell.poll_event() {
+            recorder.event(&event, &|_| None);
+            if let Event::Ppdu(ppdu) = event {
+                lengths.extend(ppdu.frames.iter().map(|frame| frame.bytes));
+            }
+        }
+        let held = |sender| cell.held_packets(StationId(sender));
+        let (at, _) = cell.poll_timeout().expect("beacons go on for ever");
+        if now >= end && held(scene::LAPTOP) + held(scene::PHONE) == 0 {
+            return lengths;
+        }
+        now = at;
+        cell.handle_timeout(now);
+    }
+}
+
+#[test]
+fn machine_recorder_and_tshark_agree() {
+    let path = scene::scratch("cell");
+    let files = Files { events: true, air: Some(scene::air()), ..Files::default() };
+    let mut directory = OutputDir::create(&path).unwrap();
+    let mut recorder =
+        Recorder::with_files(scene::names(), scene::recording(), &files, &mut directory).unwrap();
+    let mut cell = cell();
+    let lengths = run(&mut cell, &mut recorder, scene::recording().duration);
+    let ap = Address::Station(StationId(scene::AP));
+    let links: Vec<_> = [scene::LAPTOP, scene::PHONE]
+        .map(|node| {
+            (NodeId(node), NodeId(scene::AP), cell.link_stats(StationId(node), ap).unwrap().clone())
+        })
+        .to_vec();
+    let (mpdus, retries) = links
+        .iter()
+        .fold((0, 0), |(mpdus, retries), (_, _, l)| (mpdus + l.mpdus, retries + l.mpdu_retries));
+    let stats = NetworkStats { links, ..NetworkStats::default() };
+    let document = recorder.finish(&scene::info(), &stats).unwrap();
+    directory.commit().unwrap();
+
+    let flow = &document.flows["up"];
+    let (delay, parts) = (flow.one_way_delay_ms.unwrap(), flow.delay_parts_ms.unwrap());
+    let sum = parts.queue + parts.contention + parts.retries + parts.reorder + parts.air;
+    assert!((sum - delay.mean).abs() < 6e-6 && parts.other.is_none(), "{delay:?} {parts:?}");
+    assert!(retries > 0 && document.links["laptop->ap"].mpdus_per_ppdu.unwrap().max > 1);
+
+    let selected = [
+        "wlan.fc.type_subtype",
+        "wlan.fc.retry",
+        "wlan.fcs.status",
+        "_ws.malformed",
+        "ip.checksum.status",
+        "frame.len",
+        "radiotap.length",
+    ];
+    let Some(frames) = fields(&path.join("air.pcapng"), &selected) else { return };
+    let data: Vec<_> = frames.iter().filter(|frame| frame[0] == "0x0028").collect();
+    assert_eq!(data.len() as u64, mpdus);
+    assert_eq!(data.iter().filter(|frame| frame[1] == "1").count() as u64, retries);
+    assert_eq!(frames.len(), lengths.len());
+    for (frame, length) in frames.iter().zip(lengths) {
+        let [whole, header] = [5, 6].map(|column| frame[column].parse::<u16>().unwrap());
+        // The elements of a beacon are more or fewer than those the model reckons with.
+        assert!(whole - header == length || frame[0] == "0x0008", "{frame:?}");
+        assert_eq!((frame[2].as_str(), frame[3].as_str()), ("1", ""), "{frame:?}");
+        assert!(frame[4].split(',').all(|status| status.is_empty() || status == "1"));
+    }
+    // A-MSDUs too: more IP headers than MPDUs.
+    let packets: usize = data.iter().map(|frame| frame[4].split(',').count()).sum();
+    assert!(packets > data.len());
+    fs::remove_dir_all(path).unwrap();
+}
