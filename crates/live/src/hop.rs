@@ -12,7 +12,7 @@ use crate::frames::Frames;
 use crate::os::clock::Clock;
 use crate::os::port::Ports;
 use crate::traffic::FIRST_PORT;
-use lasthop_net::network::{Network, Output};
+use lasthop_net::network::{Network, NetworkStats, Output};
 use lasthop_net::{FrameDirection, NodeId, Sink};
 use lasthop_units::{Instant, MacAddr, Machine};
 use lasthop_wifi::stats::Levels;
@@ -284,6 +284,17 @@ impl<'a, S: Sink> Hop<'a, S> {
     /// Frames dropped by the ports because they were not read in time.
     pub fn unread_drops(&self) -> u64 {
         self.ports.drops()
+    }
+
+    /// The machines count from here on; lateness is that of the whole run.
+    pub fn clear_stats(&mut self, now: Instant) {
+        self.last = self.last.max(now);
+        self.network.clear_stats(self.last);
+    }
+
+    /// What the machines counted until `now`.
+    pub fn stats(&mut self, now: Instant) -> NetworkStats {
+        self.network.stats(self.last.max(now))
     }
 
     /// Some queue got shorter since the last call.

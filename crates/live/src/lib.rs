@@ -4,7 +4,10 @@
 //! |---|---|
 //! | [`emulate`](mod@emulate) | one emulation from beginning to end |
 //! | [`hop`] | the network in real time: frames in, frames out |
+//! | `session` | its loop |
+//! | `jobs` | the programs that run in the nodes |
 //! | `layout` | what the nodes are called and how they are addressed |
+//! | `saturation` | how much saturated flows may send |
 //! | `traffic` | the scenario's flows as real traffic |
 //! | [`frame`] | what an Ethernet frame means to the machines |
 //! | `frames` | the frames that are on their way |
@@ -20,10 +23,15 @@ mod error;
 pub mod frame;
 mod frames;
 pub mod hop;
+mod jobs;
 mod layout;
 pub mod os;
+mod saturation;
+mod session;
 mod traffic;
 
 pub use emulate::{EmulateOptions, EmulateOutcome, ProgramOutcome, emulate};
 pub use error::EmulateError;
+pub use os::clock::Scheduling;
 pub use os::device::DeviceChoice;
+pub use session::TICK;

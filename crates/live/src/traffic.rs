@@ -169,9 +169,9 @@ impl Traffic {
         self.notes.try_recv().ok()
     }
 
-    /// Lets the saturated flow at `index` send so many packets more.
-    pub fn grant(&self, index: usize, packets: u32) {
-        self.shared.room[index].fetch_add(packets, Ordering::Relaxed);
+    /// Lets a saturated flow send so many packets more. Flows are by their identity.
+    pub fn grant(&self, flow: FlowId, packets: u32) {
+        self.shared.room[usize::from(flow.0)].fetch_add(packets, Ordering::Relaxed);
         let _ = self.shared.wake.write(1);
     }
 }

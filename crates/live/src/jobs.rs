@@ -1,0 +1,160 @@
+//! The programs that run in the nodes: the command behind the hop, and what the
+//! scenario starts with `[[run]]`.
+
+use crate::emulate::{EmulateOptions, ProgramOutcome};
+use crate::error::EmulateError;
+use crate::layout::Layout;
+use crate::os::{output_file, read_output};
+use lasthop_net::NodeId;
+use lasthop_scenario::{Role, Scenario};
+use lasthop_units::Instant;
+use std::ffi::{CString, OsString};
+use std::fs::File;
+use std::os::unix::ffi::OsStringExt;
+
+/// The programs and what is known of them.
+#[derive(Debug)]
+pub struct Jobs {
+    /// The command behind the hop is the first, if there is one.
+    pub has_command: bool,
+    /// All of them; the index is the keeper's.
+    pub list: Vec<JobState>,
+}
+
+/// One program.
+#[derive(Debug)]
+pub struct JobState {
+    /// Port of the node it runs in.
+    pub port: u16,
+    /// Name of that node.
+    pub node_name: String,
+    /// Program and arguments.
+    pub command: Vec<CString>,
+    /// Its whole environment.
+    pub environment: Vec<CString>,
+    /// Where its output goes; the terminal if `None`.
+    pub output: Option<File>,
+    /// When it is started.
+    pub start: Instant,
+    /// Whether it runs.
+    pub life: Life,
+}
+
+/// Whether a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// Not yet.
+    Waiting,
+    /// Now.
+    Running,
+    /// No more; the status is as a shell gives it.
+    Ended(i32),
+}
+
+impl Jobs {
+    /// The programs of a scenario, and the command.
+    pub fn new(
+        scenario: &Scenario,
+        options: &EmulateOptions,
+        layout: &Layout,
+    ) -> Result<Self, EmulateError> {
+        let mut list = Vec::new();
+        if let Some(command) = &options.command {
+            let node = command_node(scenario, layout, options.in_node.as_deref())?;
+            list.push(JobState::new(scenario, layout, node, command.clone(), Instant::ZERO, None)?);
+        }
+        for program in &scenario.programs {
+            let words = program.command.iter().map(OsString::from).collect();
+            let output = Some(output_file()?);
+            let (node, start) = (program.node, program.start);
+            list.push(JobState::new(scenario, layout, node, words, start, output)?);
+        }
+        Ok(Self { has_command: options.command.is_some(), list })
+    }
+
+    /// Exit status of the command.
+    pub fn command_status(&self) -> Option<i32> {
+        match self.list.first()?.life {
+            Life::Ended(status) if self.has_command => Some(status),
+            _ => None,
+        }
+    }
+
+    /// The programs that run.
+    pub fn running(&self) -> impl Iterator<Item = u32> {
+        let running =
+            |(index, job): (usize, &JobState)| (job.life == Life::Running).then_some(index as u32);
+        self.list.iter().enumerate().filter_map(running)
+    }
+
+    /// What came of the scenario's programs.
+    pub fn outcomes(&mut self, scenario: &Scenario) -> Vec<ProgramOutcome> {
+        let first = usize::from(self.has_command);
+        let programs = scenario.programs.iter().zip(&mut self.list[first..]);
+        let outcome =
+            |(program, job): (&lasthop_scenario::Program, &mut JobState)| ProgramOutcome {
+                node: program.node,
+                command: program.command.clone(),
+                exit_status: match job.life {
+                    Life::Ended(status) => Some(status),
+                    _ => None,
+                },
+                output: job.output.as_mut().map(read_output).unwrap_or_default(),
+            };
+        programs.map(outcome).collect()
+    }
+}
+
+impl JobState {
+    fn new(
+        scenario: &Scenario,
+        layout: &Layout,
+        node: NodeId,
+        words: Vec<OsString>,
+        start: Instant,
+        output: Option<File>,
+    ) -> Result<Self, EmulateError> {
+        let to_c = |word: OsString| {
+            let text = word.to_string_lossy().into_owned();
+            CString::new(word.into_vec()).map_err(|_| EmulateError::ZeroByte { word: text })
+        };
+        let node_name = scenario.nodes[node.index()].name.clone();
+        let port = layout.doors.ports[node.index()].ok_or_else(|| EmulateError::UnknownNode {
+            name: node_name.clone(),
+            known: names(layout),
+        })?;
+        Ok(Self {
+            port,
+            node_name,
+            command: words.into_iter().map(to_c).collect::<Result<_, _>>()?,
+            environment: layout.environment(port),
+            output,
+            start,
+            life: Life::Waiting,
+        })
+    }
+}
+
+/// The node that the command is to run in.
+fn command_node(
+    scenario: &Scenario,
+    layout: &Layout,
+    wanted: Option<&str>,
+) -> Result<NodeId, EmulateError> {
+    let known = || names(layout);
+    match wanted {
+        Some(name) => scenario
+            .node(name)
+            .ok_or_else(|| EmulateError::UnknownNode { name: name.into(), known: known() }),
+        None => {
+            let station = scenario.nodes.iter().position(|node| node.role == Role::Station);
+            let node = station.map(|index| NodeId(index as u16));
+            node.ok_or_else(|| EmulateError::NoStation { known: known() })
+        }
+    }
+}
+
+fn names(layout: &Layout) -> String {
+    let names: Vec<&str> = layout.nodes.iter().map(|node| node.name.as_str()).collect();
+    names.join(", ")
+}

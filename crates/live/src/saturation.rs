@@ -1,0 +1,223 @@
+//! Saturated flows: real datagrams, as many as the queue at the beginning of
+//! their path has room for.
+//!
+//! A socket gives no hint of that queue: the kernel counts a datagram as sent
+//! once its interface has taken it. So the loop lets the traffic thread send as
+//! many datagrams as would fill the queue, and then as many as have left it; no
+//! one waits busily, and no packet is sent only to be dropped. Flows that begin
+//! at the same node share its room evenly.
+
+use lasthop_net::network::NetworkConfig;
+use lasthop_net::{NodeId, SourceConfig};
+use lasthop_scenario::{FlowKind, Scenario};
+use lasthop_units::Instant;
+use lasthop_wifi::FlowId;
+use lasthop_wifi::queue::{Limit, QueueConfig};
+
+/// Most packets kept before a queue with active management (as `sim` has it): far
+/// more than an aggregate, and no burden to the queue.
+const MANAGED_BACKLOG_PACKETS: u32 = 1_000;
+/// Room is granted once it is more than this share of the backlog: a wake-up of
+/// the sender for every packet would cost more than the packet.
+const GRANT_SHARE: u32 = 8;
+
+/// All saturated flows, by the node where they begin.
+#[derive(Debug)]
+pub struct Saturation {
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug)]
+struct Node {
+    node: NodeId,
+    /// Packets that it should hold.
+    backlog: u32,
+    flows: Vec<Flow>,
+}
+
+#[derive(Debug)]
+struct Flow {
+    id: FlowId,
+    start: Instant,
+    stop: Instant,
+    /// Packets that it was allowed to send so far.
+    granted: u64,
+    /// What had entered the network at the last check.
+    entered_before: u64,
+}
+
+impl Saturation {
+    /// The saturated flows of a scenario, until `end`.
+    pub fn new(scenario: &Scenario, config: &NetworkConfig, end: Instant) -> Self {
+        let mut nodes: Vec<Node> = Vec::new();
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            let FlowKind::Udp(SourceConfig::Saturated { bytes }) = flow.kind else { continue };
+            let entry = Flow {
+                id: FlowId(index as u16),
+                start: flow.start,
+                stop: flow.stop.map_or(end, |stop| stop.min(end)),
+                granted: 0,
+                entered_before: 0,
+            };
+            match nodes.iter_mut().find(|node| node.node == flow.from) {
+                Some(node) => node.flows.push(entry),
+                None => {
+                    let backlog = backlog(config, flow.from, bytes);
+                    nodes.push(Node { node: flow.from, backlog, flows: vec![entry] });
+                }
+            }
+        }
+        Self { nodes }
+    }
+
+    /// When the next flow begins, after `now`.
+    pub fn next_start(&self, now: Instant) -> Option<Instant> {
+        let flows = self.nodes.iter().flat_map(|node| &node.flows);
+        flows.map(|flow| flow.start).filter(|start| *start > now).min()
+    }
+
+    /// Grants what there is room for. `held` gives the packets that a node holds,
+    /// `entered` those of a flow that have entered the network so far.
+    pub fn grant(
+        &mut self,
+        now: Instant,
+        held: impl Fn(NodeId) -> u32,
+        entered: impl Fn(FlowId) -> u64,
+        mut allow: impl FnMut(FlowId, u32),
+    ) {
+        for node in &mut self.nodes {
+            let flows = &mut node.flows;
+            // What was granted and has not entered yet is on its way.
+            let coming: u64 =
+                flows.iter().map(|flow| flow.granted.saturating_sub(entered(flow.id))).sum();
+            let taken = held(node.node).saturating_add(coming.try_into().unwrap_or(u32::MAX));
+            let room = node.backlog.saturating_sub(taken);
+            let active = |flow: &&mut Flow| flow.start <= now && now < flow.stop;
+            let count = flows.iter_mut().filter(active).count() as u32;
+            if count == 0 || room <= node.backlog / GRANT_SHARE {
+                continue;
+            }
+            for flow in flows.iter_mut().filter(active) {
+                let share = room.div_ceil(count);
+                flow.granted += u64::from(share);
+                allow(flow.id, share);
+            }
+        }
+    }
+
+    /// To be called now and then, at intervals longer than a datagram takes to
+    /// enter: forgets what was granted to a flow of which nothing has come since
+    /// the last time. Its datagrams are lost (nobody answered ARP, say).
+    pub fn forget_lost(&mut self, entered: impl Fn(FlowId) -> u64) {
+        for flow in self.nodes.iter_mut().flat_map(|node| &mut node.flows) {
+            let entered = entered(flow.id);
+            if entered == flow.entered_before {
+                flow.granted = entered;
+            }
+            flow.entered_before = entered;
+        }
+    }
+}
+
+/// How many packets of `bytes` are kept at `node`: as many as its queue takes,
+/// and never one that it would drop.
+fn backlog(config: &NetworkConfig, node: NodeId, bytes: u16) -> u32 {
+    let station = config.nodes[node.index()].station;
+    let on_air = station.zip(config.cell.as_ref());
+    let queue = match on_air {
+        Some((station, cell)) => Some(cell.stations[station.index()].queue),
+        None => config.wires.iter().find_map(|wire| {
+            let end = wire.ends.iter().position(|end| *end == node)?;
+            Some(wire.directions[end].queue)
+        }),
+    };
+    let packets = |limit| match limit {
+        Limit::Packets(packets) => packets,
+        Limit::Bytes(limit) => {
+            (limit.as_u64() / u64::from(bytes).max(1)).try_into().unwrap_or(u32::MAX)
+        }
+    };
+    match queue {
+        Some(QueueConfig::DropTail { limit }) => packets(limit),
+        Some(QueueConfig::CoDel { limit, .. }) => packets(limit).min(MANAGED_BACKLOG_PACKETS),
+        Some(QueueConfig::FqCodel { limit_packets, .. }) => {
+            limit_packets.min(MANAGED_BACKLOG_PACKETS)
+        }
+        None => MANAGED_BACKLOG_PACKETS,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    const TWO_FLOWS: &str = r#"
+duration = "10s"
+[[node]]
+name = "a"
+role = "host"
+[[node]]
+name = "b"
+role = "host"
+[[wire]]
+between = ["a", "b"]
+rate = "10Mb/s"
+[[flow]]
+name = "one"
+from = "a"
+to = "b"
+kind = "udp"
+rate = "saturated"
+[[flow]]
+name = "two"
+from = "a"
+to = "b"
+kind = "udp"
+rate = "saturated"
+start = "1s"
+"#;
+
+    /// What each of the two flows is granted at `seconds` while the node holds
+    /// `held` and all that was granted has entered.
+    fn granted(saturation: &mut Saturation, seconds: u64, held: u32) -> [u32; 2] {
+        let granted = RefCell::new([0; 2]);
+        let now = Instant::from_nanos(seconds * 1_000_000_000);
+        saturation.grant(
+            now,
+            |_| held,
+            |_| u64::MAX,
+            |flow, packets| granted.borrow_mut()[usize::from(flow.0)] += packets,
+        );
+        granted.into_inner()
+    }
+
+    #[test]
+    fn room_is_shared_by_the_flows_that_have_begun() {
+        let scenario = lasthop_scenario::parse("test.toml", TWO_FLOWS, &[]).unwrap();
+        let end = Instant::ZERO + scenario.duration;
+        let mut saturation = Saturation::new(&scenario, &scenario.network, end);
+        let backlog = saturation.nodes[0].backlog;
+        assert_eq!(granted(&mut saturation, 0, 0), [backlog, 0]);
+        assert_eq!(granted(&mut saturation, 2, 0), [backlog / 2, backlog / 2]);
+        assert_eq!(granted(&mut saturation, 2, backlog - 1), [0, 0]);
+        assert_eq!(granted(&mut saturation, 10, 0), [0, 0]);
+    }
+
+    #[test]
+    fn what_is_on_its_way_is_not_granted_twice() {
+        let scenario = lasthop_scenario::parse("test.toml", TWO_FLOWS, &[]).unwrap();
+        let end = Instant::ZERO + scenario.duration;
+        let mut saturation = Saturation::new(&scenario, &scenario.network, end);
+        let grant = |saturation: &mut Saturation| {
+            let granted = RefCell::new(0);
+            saturation.grant(Instant::ZERO, |_| 0, |_| 0, |_, n| *granted.borrow_mut() += n);
+            granted.into_inner()
+        };
+        assert!(grant(&mut saturation) > 0);
+        assert_eq!(grant(&mut saturation), 0);
+        saturation.forget_lost(|_| 0);
+        assert!(grant(&mut saturation) > 0);
+    }
+}
