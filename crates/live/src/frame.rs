@@ -162,7 +162,6 @@ fn hash(pieces: &[&[u8]]) -> u32 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

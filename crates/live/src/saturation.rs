@@ -148,7 +148,6 @@ fn backlog(config: &NetworkConfig, node: NodeId, bytes: u16) -> u32 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 mod tests {
     use super::*;
     use std::cell::RefCell;

@@ -3,6 +3,7 @@
 //! themselves once more as a user without any.
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
+#![expect(clippy::disallowed_methods, reason = "processes take real time")]
 
 use lasthop_live::{EmulateError, EmulateOptions, emulate};
 use lasthop_net::sink::NoSink;

@@ -116,5 +116,4 @@ fn hint(call: &str, errno: i32) -> &'static str {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 mod tests;

@@ -210,7 +210,6 @@ fn receive(from: &impl AsFd, flags: MsgFlags) -> nix::Result<Option<(Raw, Option
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 mod tests {
     use super::*;
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};

@@ -1,5 +1,7 @@
 //! The system layer against the kernel: real devices, real programs.
 
+#![expect(clippy::disallowed_methods, reason = "programs take real time")]
+
 use super::device::{DeviceChoice, Interface};
 use super::keeper::{Job, Keeper, KeeperOrder, KeeperReport, Node, Plan};
 use super::port::Ports;

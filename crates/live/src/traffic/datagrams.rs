@@ -6,6 +6,8 @@
 //! never read: the network has counted the packet when it arrived, and the
 //! socket is there only so that the kernel answers nothing.
 
+#![expect(clippy::disallowed_types, reason = "sockets live in this room")]
+
 use super::FlowPlan;
 use crate::frame::type_of_service;
 use crate::os::socket::{set_receive_buffer, set_type_of_service};

@@ -1,8 +1,6 @@
 //! Tests of the whole room: layouts written out by hand from the standard,
 //! values there and back, arbitrary and truncated bytes.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
-
 use super::frame::{Layout, Repr, View};
 use super::{action, ampdu, amsdu, control, data, elements, llc, management, radiotap, *};
 use alloc::string::ToString;
