@@ -1,3 +1,5 @@
+//! Summaries of runs that are told call by call, against figures worked out by hand.
+
 use crate::*;
 use lasthop_net::network::{NetworkStats, WireStats};
 use lasthop_net::{NodeId, Sink, TcpSample};
