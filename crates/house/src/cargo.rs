@@ -1,0 +1,130 @@
+//! What cargo says about the workspace: declared dependencies from `cargo
+//! metadata`, resolved ones with their features from `cargo tree`.
+
+use crate::files;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// What the names of the rooms' packages begin with.
+const PREFIX: &str = "lasthop-";
+
+/// A package, a room or somebody else's.
+#[derive(Clone, Debug)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// What its manifest names as dependencies, of any kind.
+    pub dependencies: BTreeSet<String>,
+    /// The root file of its library.
+    pub library: Option<PathBuf>,
+}
+
+impl Package {
+    /// The rooms among its dependencies, by room name.
+    pub fn rooms(&self) -> BTreeSet<String> {
+        self.dependencies.iter().filter_map(|name| room(name)).collect()
+    }
+}
+
+/// The room of a package: `wifi` for `lasthop-wifi`.
+fn room(package: &str) -> Option<String> {
+    package.strip_prefix(PREFIX).map(str::to_owned)
+}
+
+/// `cargo`, at the root of the workspace, kept from changing the lock file.
+pub fn cargo() -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(files::root()).arg("--locked");
+    command
+}
+
+/// Runs `command` and returns what it prints. Panics if it fails.
+pub fn output(mut command: Command) -> String {
+    let output = command.output().expect("cargo runs this test, so it can be run");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?} failed:\n{error}");
+    String::from_utf8(output.stdout).expect("cargo prints UTF-8")
+}
+
+/// Every package of the resolved graph, by package id.
+pub fn packages() -> BTreeMap<String, Package> {
+    let mut command = cargo();
+    command.args(["metadata", "--format-version", "1"]);
+    let metadata: Value = serde_json::from_str(&output(command)).expect("cargo prints JSON");
+    array(&metadata["packages"]).iter().map(|p| (text(&p["id"]), package(p))).collect()
+}
+
+/// The rooms, by room name.
+pub fn rooms() -> BTreeMap<String, Package> {
+    packages().into_values().filter_map(|p| room(&p.name).map(|name| (name, p))).collect()
+}
+
+fn package(package: &Value) -> Package {
+    let is_library = |target: &&Value| {
+        array(&target["kind"]).iter().any(|kind| kind == "lib" || kind == "proc-macro")
+    };
+    let dependencies = array(&package["dependencies"]);
+    Package {
+        name: text(&package["name"]),
+        dependencies: dependencies.iter().map(|d| text(&d["name"])).collect(),
+        library: array(&package["targets"])
+            .iter()
+            .find(is_library)
+            .map(|target| PathBuf::from(text(&target["src_path"]))),
+    }
+}
+
+/// The packages that are linked into the library of `room`, itself included,
+/// without procedural macros: name, version and features.
+///
+/// Resolved for this room alone, as a program that uses only this room would.
+pub fn linked(room: &str) -> Vec<Linked> {
+    let mut command = cargo();
+    command.args(["tree", "--edges", "normal,no-proc-macro", "--prefix", "none", "--no-dedupe"]);
+    command.args(["--format", "{p}|{f}", "--package", &format!("{PREFIX}{room}")]);
+    let lines: BTreeSet<String> = output(command).lines().map(str::to_owned).collect();
+    lines.iter().map(|line| Linked::new(line)).collect()
+}
+
+/// A package in a room's resolved graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Linked {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The features that are on.
+    pub features: BTreeSet<String>,
+}
+
+impl Linked {
+    /// From `name vVERSION (path)|feature,feature`.
+    fn new(line: &str) -> Self {
+        let (package, features) = line.split_once('|').expect("as the format has it");
+        let mut words = package.split(' ');
+        let mut word = || words.next().expect("a name and a version").to_owned();
+        let name = word();
+        let version = word().trim_start_matches('v').to_owned();
+        let features = features.split(',').filter(|f| !f.is_empty()).map(str::to_owned).collect();
+        Self { name, version, features }
+    }
+
+    /// Whether `id` is this package's, in one of the forms that cargo uses:
+    /// `..#name@version`, or `..#version` where the folder is called as the package.
+    pub fn is(&self, id: &str) -> bool {
+        let Some((source, tail)) = id.rsplit_once('#') else { return false };
+        let (name, version) =
+            tail.split_once('@').unwrap_or((source.rsplit('/').next().unwrap_or(source), tail));
+        name == self.name && version == self.version
+    }
+}
+
+fn array(value: &Value) -> &[Value] {
+    value.as_array().expect("as cargo metadata documents it")
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("as cargo metadata documents it").to_owned()
+}

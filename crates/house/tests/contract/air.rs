@@ -1,0 +1,177 @@
+//! [`Cell`]: a few stations with whatever queues, rates and losses, some of
+//! them hidden from each other.
+
+use crate::pause;
+use core::fmt::{self, Debug, Formatter};
+use lasthop_house::contract::Driver;
+use lasthop_units::{Db, Dbm, Duration, Instant, MacAddr, Meters, Probability, Seed};
+use lasthop_wifi::cell::{
+    Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
+    PairConfig, Role, StationConfig,
+};
+use lasthop_wifi::mac::rate::{RateControlConfig, RateSet};
+use lasthop_wifi::phy::{
+    Band, ChannelWidth, ControlRates, ErrorModel, Fading, Propagation, Standard,
+};
+use lasthop_wifi::queue::{DriverLimit, Limit, QueueConfig};
+use lasthop_wifi::{AccessCategory, Address, Packet, StationId};
+use proptest::prelude::*;
+
+/// The access point's place in [`CellConfig::stations`].
+const ACCESS_POINT: StationId = StationId(0);
+
+/// SNR in dB at which a station neither decodes nor senses another.
+const HIDDEN_DB: f64 = -30.0;
+
+fn station() -> impl Strategy<Value = StationConfig> {
+    let queue = prop_oneof![
+        Just(QueueConfig::DropTail { limit: Limit::Packets(30) }),
+        Just(QueueConfig::RFC_8289),
+        Just(QueueConfig::MAC80211),
+    ];
+    let driver_queue = prop_oneof![
+        Just(DriverLimit::None),
+        Just(DriverLimit::Packets(8)),
+        Just(DriverLimit::Airtime(Duration::from_millis(5))),
+    ];
+    let aggregation = (prop_oneof![Just(0), Just(65_535)], prop_oneof![Just(0), Just(3_839)]);
+    let limits = (1..8u8, prop::option::of(0..2_000u32));
+    (queue, driver_queue, aggregation, limits, 0..3, 1..=64u8, any::<bool>()).prop_map(
+        |(queue, driver_queue, (ampdu, amsdu), limits, control, window, after_drop)| {
+            let rates = RateSet::ht(2, ChannelWidth::Mhz20, false);
+            let fixed = rates.rates[rates.rates.len() / 2];
+            let access =
+                EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1_023, txop_limit: Duration::ZERO };
+            let video = EdcaParameters { txop_limit: Duration::from_micros(3_008), ..access };
+            let (retry_limit, rts_threshold) = limits;
+            StationConfig {
+                address: MacAddr::local(0),
+                role: Role::Station,
+                access: [access, access, video, access],
+                queue,
+                driver_queue,
+                rate_control: match control {
+                    0 => RateControlConfig::Fixed { rate: fixed },
+                    1 => RateControlConfig::ideal(),
+                    _ => RateControlConfig::minstrel_ht(),
+                },
+                rates: rates.rates.clone(),
+                rts_threshold,
+                qos: true,
+                aggregation: Aggregation {
+                    ampdu_bytes_max: ampdu,
+                    ampdu_duration_max: Duration::from_micros(5_484),
+                    ampdu_frames_max: window,
+                    mpdu_start_spacing: Duration::ZERO,
+                    amsdu_bytes_max: amsdu,
+                },
+                block_ack: BlockAck {
+                    window,
+                    reorder_timeout: Duration::from_millis(100),
+                    request: match after_drop {
+                        true => BlockAckRequestPolicy::AfterDrop,
+                        false => BlockAckRequestPolicy::AfterMissing,
+                    },
+                },
+                retry_limit,
+                msdu_lifetime: None,
+            }
+        },
+    )
+}
+
+/// A configuration that is shown without its error model, which is pages of numbers.
+#[derive(Clone)]
+pub struct Shown(pub CellConfig);
+
+impl Debug for Shown {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.0.stations).entries(&self.0.links).finish()
+    }
+}
+
+/// A cell of two to five stations, the access point first.
+pub fn config() -> impl Strategy<Value = Shown> {
+    let stations = prop::collection::vec(station(), 2..=5);
+    let link = (prop::option::of(0.0..0.6), 1.0..60.0, prop::bool::weighted(0.2));
+    let links = prop::collection::vec(link, 10);
+    let cell = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (stations, links, cell).prop_map(|(mut stations, links, (beacons, capture, fading, record))| {
+        let mut propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
+        if fading {
+            propagation.fading = Fading::Rayleigh { doppler_hz: 20.0 };
+        }
+        stations[0].role = Role::AccessPoint;
+        let count = stations.len() as u16;
+        let mut pairs = Vec::new();
+        let mut links = links.into_iter();
+        for from in 0..count {
+            for to in from + 1..count {
+                let (loss, meters, hidden) = links.next().expect("ten for five stations");
+                let mut link = propagation.link(Dbm(20.0), Meters(meters), Db(0.0));
+                link.loss = loss.and_then(Probability::new);
+                if hidden && from != ACCESS_POINT.0 {
+                    link = propagation.link_with_snr(Db(HIDDEN_DB));
+                }
+                let (from, to) = (StationId(from), StationId(to));
+                pairs.push(PairConfig { from, to, link });
+                pairs.push(PairConfig { from: to, to: from, link });
+            }
+        }
+        Shown(CellConfig {
+            standard: Standard::Dot11n,
+            band: Band::Ghz5,
+            control_preamble: None,
+            basic_rates: ControlRates::of(Standard::Dot11n, Band::Ghz5).basic,
+            group_rate: None,
+            beacon_interval: beacons.then_some(Duration::from_micros(102_400)),
+            error_model: ErrorModel::nist(),
+            carrier_sense: Dbm(-82.0),
+            capture_margin: capture.then_some(Db(10.0)),
+            stations,
+            links: pairs,
+            record_events: record,
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn keeps_the_contract(
+        Shown(config) in config(),
+        work in prop::collection::vec(
+            (pause(Duration::from_millis(10)), 0..5u16, 0..5u16, 0..4usize, 40..2_000u16, 1..12),
+            1..60),
+    ) {
+        let stations = config.stations.len() as u16;
+        let mut driver = Driver::new(Cell::new(&config, Seed::new(1, 0)).expect("a sound cell"));
+        let mut sent = 0;
+        let mut drain = |now: Instant, cell: &mut Cell| {
+            while let Some(output) = cell.poll_output() {
+                let (Output::Delivered { at, .. }
+                | Output::Dropped { at, .. }
+                | Output::GroupSent { at, .. }) = output;
+                assert!(at <= now, "it came before its time: {output:?}");
+            }
+            while cell.poll_event().is_some() {}
+            while cell.poll_room().is_some() {}
+        };
+        for (pause, from, to, category, bytes, packets) in work {
+            pause.pass(&mut driver, &mut drain);
+            let now = driver.now();
+            let (from, to) = match from % stations {
+                0 => (0, 1 + to % (stations - 1)),
+                client => (client, 0),
+            };
+            for _ in 0..packets {
+                let mut packet = Packet::new(sent, bytes, now);
+                packet.access_category = AccessCategory::ALL[category];
+                let to = Address::Station(StationId(to));
+                driver.machine.handle_packet(now, StationId(from), to, packet);
+                sent += 1;
+            }
+        }
+        driver.pause(Duration::from_secs(1), &mut drain);
+    }
+}

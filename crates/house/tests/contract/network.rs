@@ -1,0 +1,81 @@
+//! [`Network`]: a server behind a wire, the access point, its stations, and
+//! another host behind one of them.
+
+use crate::air::{self, Shown};
+use crate::{pause, wire};
+use lasthop_house::contract::Driver;
+use lasthop_net::NodeId;
+use lasthop_net::network::{HostCost, Network, NetworkConfig, NodeConfig, Output, WiredLink};
+use lasthop_units::{Duration, Instant, Seed};
+use lasthop_wifi::{Packet, StationId};
+use proptest::prelude::*;
+
+fn config() -> impl Strategy<Value = NetworkConfig> {
+    let directions = prop::array::uniform4(wire::config());
+    let cost = prop::option::of((0..50u64, 0..50u64));
+    (air::config(), directions, cost).prop_map(|(Shown(cell), wires, cost)| {
+        let stations = cell.stations.len() as u16;
+        let station = |index| NodeConfig { station: Some(StationId(index)), host_cost: None };
+        let mut nodes: Vec<NodeConfig> = (0..stations).map(station).collect();
+        nodes.resize(nodes.len() + 2, NodeConfig::default());
+        nodes[1].host_cost = cost.map(|(per_packet, per_byte)| HostCost {
+            per_packet: Duration::from_micros(per_packet),
+            per_byte: Duration::from_nanos(per_byte),
+        });
+        let (server, behind) = (NodeId(stations), NodeId(stations + 1));
+        let [a, b, c, d] = wires;
+        NetworkConfig {
+            nodes,
+            cell: Some(cell),
+            wires: vec![
+                WiredLink { ends: [server, NodeId(0)], directions: [a, b] },
+                WiredLink { ends: [NodeId(1), behind], directions: [c, d] },
+            ],
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn keeps_the_contract(
+        config in config(),
+        work in prop::collection::vec(
+            (pause(Duration::from_millis(10)), any::<u16>(), any::<u16>(), 40..1_500u16, 1..8), 1..50),
+    ) {
+        let nodes = config.nodes.len() as u16;
+        let network = Network::new(&config, Seed::new(1, 0)).expect("a tree");
+        let mut driver = Driver::new(network);
+        let mut next_tag = 0;
+        for (pause, from, to, bytes, packets) in work {
+            pause.pass(&mut driver, drain);
+            let now = driver.now();
+            for _ in 0..packets {
+                let mut packet = Packet::new(next_tag, bytes, now);
+                packet.source = from % nodes;
+                // Floods begin at the access point or behind it.
+                let may_flood = packet.source == 0 || packet.source == nodes - 2;
+                packet.destination = match to % (nodes + 1) {
+                    node if node == nodes && may_flood => Packet::EVERYWHERE,
+                    node if node == nodes => (packet.source + 1) % nodes,
+                    node if node == packet.source => (node + 1) % nodes,
+                    node => node,
+                };
+                driver.machine.handle_packet(now, packet);
+                next_tag += 1;
+            }
+        }
+        driver.pause(Duration::from_secs(1), drain);
+    }
+}
+
+/// Takes what came out.
+fn drain(now: Instant, network: &mut Network) {
+    while let Some(output) = network.poll_output() {
+        if let Output::Arrived { at, .. } | Output::Dropped { at, .. } = output {
+            assert!(at <= now, "it came before its time: {output:?}");
+        }
+    }
+    while network.poll_event().is_some() {}
+    while network.poll_room().is_some() {}
+}

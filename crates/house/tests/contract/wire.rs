@@ -1,0 +1,64 @@
+//! [`Wire`]: whatever its rate, jitter, queue and loss.
+
+use crate::pause;
+use lasthop_house::contract::Driver;
+use lasthop_net::{Jitter, Loss, Wire, WireConfig};
+use lasthop_units::{Bitrate, Bytes, Duration, Machine, Probability, Seed};
+use lasthop_wifi::Packet;
+use lasthop_wifi::queue::{Limit, QueueConfig};
+use proptest::prelude::*;
+
+pub fn config() -> impl Strategy<Value = WireConfig> {
+    let queue = prop_oneof![
+        Just(QueueConfig::DropTail { limit: Limit::Packets(20) }),
+        Just(QueueConfig::DropTail { limit: Limit::Bytes(Bytes::new(9_000)) }),
+        Just(QueueConfig::RFC_8289),
+        Just(QueueConfig::RFC_8290),
+    ];
+    let rate = prop::option::of(1_000_000..1_000_000_000u64);
+    let ns = 0..500_000u64;
+    (rate, ns.clone(), ns, any::<bool>(), any::<bool>(), queue, 0.0..0.5).prop_map(
+        |(rate, delay, jitter, normal, reorder, queue, loss)| {
+            let jitter = Duration::from_nanos(jitter);
+            WireConfig {
+                rate: rate.map(Bitrate::from_bps),
+                delay: Duration::from_nanos(delay),
+                jitter: match normal {
+                    true => Jitter::Normal { sd: jitter },
+                    false => Jitter::Uniform(jitter),
+                },
+                reorder,
+                queue,
+                loss: Loss::Random(Probability::new(loss).expect("in range")),
+            }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn keeps_the_contract(
+        config in config(),
+        work in prop::collection::vec((pause(Duration::from_millis(1)), 40..1_500u16), 1..150),
+    ) {
+        let mut driver = Driver::new(Wire::new(&config, Seed::new(1, 0).stream("wire")));
+        let mut gone = 0;
+        let mut drain = |now, wire: &mut Wire| {
+            while let Some(packet) = wire.poll_transmit() {
+                assert!(packet.arrived + packet.parts.wire <= now, "it came before its time");
+                gone += 1;
+            }
+            while wire.poll_drop().is_some() {
+                gone += 1;
+            }
+        };
+        for (tag, &(pause, bytes)) in work.iter().enumerate() {
+            pause.pass(&mut driver, &mut drain);
+            let now = driver.now();
+            driver.machine.handle_packet(now, Packet::new(tag as u64, bytes, now));
+        }
+        driver.pause(Duration::from_secs(3_600), &mut drain);
+        prop_assert_eq!(driver.machine.poll_timeout(), None);
+        prop_assert_eq!(gone, work.len(), "packets in, packets out");
+    }
+}

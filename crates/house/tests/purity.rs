@@ -1,0 +1,86 @@
+//! A pure room builds without `std`, and so does all that it links: no clock,
+//! no thread, no socket, no entropy, no hash order can get in.
+
+use lasthop_house::{architecture, cargo};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+/// A target that has no `std`. `rustup target add` installs it.
+const BARE_TARGET: &str = "x86_64-unknown-none";
+
+/// Crates that have no place in a machine although they need no `std`.
+const STRANGERS: [&str; 6] = ["serde", "serde_core", "log", "tracing", "getrandom", "hashbrown"];
+
+fn pure_rooms() -> Vec<String> {
+    let rooms = architecture::rooms();
+    rooms.into_iter().filter(|(_, room)| room.is_pure()).map(|(name, _)| name).collect()
+}
+
+/// Whether the crate root at `path` is `no_std`, perhaps unless a feature is on.
+fn is_no_std(path: &Path) -> bool {
+    let text = std::fs::read_to_string(path).expect("cargo knows the file");
+    text.lines().any(|line| {
+        let line = line.trim();
+        line == "#![no_std]" || (line.starts_with("#![cfg_attr(") && line.contains("no_std"))
+    })
+}
+
+#[test]
+fn pure_rooms_say_so() {
+    let rooms = cargo::rooms();
+    for name in pure_rooms() {
+        let path = rooms[&name].library.as_ref().expect("a library");
+        let text = std::fs::read_to_string(path).expect("cargo knows the file");
+        for attribute in ["#![no_std]", "#![forbid(unsafe_code)]"] {
+            let there = text.lines().any(|line| line == attribute);
+            assert!(there, "{}: {attribute} is missing", path.display());
+        }
+        assert!(!text.contains("extern crate std"), "{}: std is let in", path.display());
+    }
+}
+
+#[test]
+fn pure_rooms_link_nothing_that_needs_std() {
+    let packages = cargo::packages();
+    let libraries: BTreeMap<_, _> = packages
+        .iter()
+        .filter_map(|(id, package)| Some((id.as_str(), package.library.as_deref()?)))
+        .collect();
+    for room in pure_rooms() {
+        let linked = cargo::linked(&room);
+        assert!(linked.iter().any(|package| package.name == format!("lasthop-{room}")));
+        for package in linked {
+            let name = &package.name;
+            assert!(!STRANGERS.contains(&name.as_str()), "{room} links {name}");
+            assert!(!package.features.contains("std"), "{room} links {name} with its std");
+            let (_, root) = libraries
+                .iter()
+                .find(|(id, _)| package.is(id))
+                .unwrap_or_else(|| panic!("cargo metadata does not know {name}"));
+            assert!(
+                is_no_std(root),
+                "{room} links {name}, which is not no_std: {}",
+                root.display()
+            );
+        }
+    }
+}
+
+/// The compiler's own word, where the target is installed.
+#[test]
+fn pure_rooms_build_for_a_machine_without_an_operating_system() {
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--print", "target-libdir", "--target", BARE_TARGET]);
+    let installed = Path::new(cargo::output(rustc).trim()).exists();
+    if !installed {
+        eprintln!("skipped: rustup target add {BARE_TARGET}");
+        return;
+    }
+    let mut command = cargo::cargo();
+    command.args(["check", "--quiet", "--target", BARE_TARGET]);
+    for room in pure_rooms() {
+        command.args(["--package", &format!("lasthop-{room}")]);
+    }
+    cargo::output(command);
+}

@@ -1,0 +1,108 @@
+//! What the texts of the tree promise: links that lead somewhere, files that
+//! say what they are, and nothing that is true on one machine only.
+
+use lasthop_house::architecture;
+use lasthop_house::files::{self, Text};
+
+/// A longer file says `Long because ..` in its header.
+const LINES_MAX: usize = 1_000;
+
+/// Lines in which a file says what it is.
+const HEADER_LINES: usize = 20;
+
+fn with_extension(extension: &str) -> Vec<Text> {
+    let mut texts = files::texts();
+    texts.retain(|text| text.path.ends_with(&format!(".{extension}")));
+    texts
+}
+
+#[test]
+fn every_source_file_says_what_it_is() {
+    for Text { path, text } in with_extension("rs") {
+        let opening = text.lines().find(|line| !line.starts_with("#![")).unwrap_or_default();
+        let says = if path.starts_with("fuzz/") {
+            opening.starts_with("//")
+        } else {
+            opening.starts_with("//! ")
+        };
+        assert!(says, "{path} does not open with what it is");
+    }
+}
+
+#[test]
+fn long_files_say_why() {
+    for Text { path, text } in with_extension("rs") {
+        let explained = text.lines().take(HEADER_LINES).any(|line| line.contains("Long because"));
+        let lines = text.lines().count();
+        assert!(lines <= LINES_MAX || explained, "{path} has {lines} lines and does not say why");
+    }
+}
+
+#[test]
+fn nothing_names_a_folder_of_one_machine() {
+    // In two parts, for this file is part of the tree.
+    const FOLDERS: [(&str, &str); 6] = [
+        ("/wo", "rk/"),
+        ("/home", "/"),
+        ("/ro", "ot/"),
+        ("/Use", "rs/"),
+        ("../sha", "red"),
+        (".libr", "ary/"),
+    ];
+    for Text { path, text } in files::texts() {
+        for (number, line) in text.lines().enumerate() {
+            for (head, tail) in FOLDERS {
+                let folder = format!("{head}{tail}");
+                assert!(!line.contains(&folder), "{path}:{}: {folder}", number + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut links = 0;
+    for Text { path, text } in with_extension("md") {
+        let folder = files::root().join(&path);
+        let folder = folder.parent().expect("a file is in a folder");
+        for target in link_targets(&text) {
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let file = if file.is_empty() { files::root().join(&path) } else { folder.join(file) };
+            assert!(file.exists(), "{path}: {target} does not exist");
+            if !anchor.is_empty() {
+                let there = std::fs::read_to_string(&file).expect("an anchor is in a text");
+                let found = there.lines().any(|line| line.starts_with('#') && slug(line) == anchor);
+                assert!(found, "{path}: {target} has no such heading");
+            }
+            links += 1;
+        }
+    }
+    assert!(links > 0, "no link was found, which is this test's fault");
+}
+
+/// Targets of `[text](target)` outside of code, but for those on the web.
+fn link_targets(text: &str) -> impl Iterator<Item = &str> {
+    let mut code = false;
+    let prose = text.lines().filter(move |line| {
+        code ^= line.trim_start().starts_with("```");
+        !code
+    });
+    prose
+        .flat_map(|line| line.split("](").skip(1).filter_map(|rest| rest.split(')').next()))
+        .filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
+}
+
+/// The anchor of a heading, as forges make it.
+fn slug(heading: &str) -> String {
+    let title = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn every_room_says_what_it_leaves_out() {
+    let text = files::read("docs/not-modelled.md");
+    for (name, _) in architecture::rooms().iter().filter(|(name, _)| *name != "house") {
+        assert!(text.contains(&format!("`{name}`")), "docs/not-modelled.md has nothing on {name}");
+    }
+}
