@@ -20,6 +20,9 @@ const MANAGED_BACKLOG_PACKETS: u32 = 1_000;
 /// Room is granted once it is more than this share of the backlog: a wake-up of
 /// the sender for every packet would cost more than the packet.
 const GRANT_SHARE: u32 = 8;
+/// Until the first packet has entered, no more are granted than the kernel keeps while it asks
+/// for the destination's address (`unres_qlen_bytes`, 208 KiB).
+const FIRST_PACKETS: u32 = 32;
 
 /// All saturated flows, by the node where they begin.
 #[derive(Debug)]
@@ -42,8 +45,8 @@ struct Flow {
     stop: Instant,
     /// Packets that it was allowed to send so far.
     granted: u64,
-    /// What had entered the network at the last check.
-    entered_before: u64,
+    /// The least that was on its way at any moment since the last check.
+    coming_min: u64,
 }
 
 impl Saturation {
@@ -57,7 +60,7 @@ impl Saturation {
                 start: flow.start,
                 stop: flow.stop.map_or(end, |stop| stop.min(end)),
                 granted: 0,
-                entered_before: 0,
+                coming_min: u64::MAX,
             };
             match nodes.iter_mut().find(|node| node.node == flow.from) {
                 Some(node) => node.flows.push(entry),
@@ -88,8 +91,7 @@ impl Saturation {
         for node in &mut self.nodes {
             let flows = &mut node.flows;
             // What was granted and has not entered yet is on its way.
-            let coming: u64 =
-                flows.iter().map(|flow| flow.granted.saturating_sub(entered(flow.id))).sum();
+            let coming: u64 = flows.iter_mut().map(|flow| flow.coming(entered(flow.id))).sum();
             let taken = held(node.node).saturating_add(coming.try_into().unwrap_or(u32::MAX));
             let room = node.backlog.saturating_sub(taken);
             let active = |flow: &&mut Flow| flow.start <= now && now < flow.stop;
@@ -98,24 +100,37 @@ impl Saturation {
                 continue;
             }
             for flow in flows.iter_mut().filter(active) {
-                let share = room.div_ceil(count);
-                flow.granted += u64::from(share);
-                allow(flow.id, share);
+                let mut share = room.div_ceil(count);
+                if entered(flow.id) == 0 {
+                    let first = u64::from(FIRST_PACKETS).saturating_sub(flow.granted);
+                    share = share.min(first as u32);
+                }
+                if share > 0 {
+                    flow.granted += u64::from(share);
+                    allow(flow.id, share);
+                }
             }
         }
     }
 
     /// To be called now and then, at intervals longer than a datagram takes to
-    /// enter: forgets what was granted to a flow of which nothing has come since
-    /// the last time. Its datagrams are lost (nobody answered ARP, say).
+    /// enter: what was on its way all the time since the last call is lost (nobody
+    /// answered ARP, say), and may be granted again.
     pub fn forget_lost(&mut self, entered: impl Fn(FlowId) -> u64) {
         for flow in self.nodes.iter_mut().flat_map(|node| &mut node.flows) {
-            let entered = entered(flow.id);
-            if entered == flow.entered_before {
-                flow.granted = entered;
-            }
-            flow.entered_before = entered;
+            flow.coming(entered(flow.id));
+            flow.granted -= flow.coming_min;
+            flow.coming_min = u64::MAX;
         }
+    }
+}
+
+impl Flow {
+    /// Packets that were granted and are not among the `entered`.
+    fn coming(&mut self, entered: u64) -> u64 {
+        let coming = self.granted.saturating_sub(entered);
+        self.coming_min = self.coming_min.min(coming);
+        coming
     }
 }
 
