@@ -231,6 +231,9 @@ start = "1s"
         };
         assert!(grant(&mut saturation) > 0);
         assert_eq!(grant(&mut saturation), 0);
+        // The interval in which it was granted, and one in which it did not come.
+        saturation.forget_lost(|_| 0);
+        assert_eq!(grant(&mut saturation), 0);
         saturation.forget_lost(|_| 0);
         assert!(grant(&mut saturation) > 0);
     }
