@@ -83,7 +83,7 @@ pub enum DropReason {
     WireLoss,
     /// A group-addressed frame that the receiver could not decode.
     GroupLoss,
-    /// Arrived behind the reorder window or twice.
+    /// Arrived behind the reorder window: the gap had been given up.
     Duplicate,
 }
 

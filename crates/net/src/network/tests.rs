@@ -110,3 +110,156 @@ proptest! {
         prop_assert_eq!(outputs.last(), Some(&Output::Released { tag: 5 }));
     }
 }
+
+/// An access point, three stations, and a host on a wire behind the access point.
+fn cell_and_host(loss: f64) -> NetworkConfig {
+    use lasthop_units::{Db, Dbm, MacAddr, Probability};
+    use lasthop_wifi::cell::*;
+    use lasthop_wifi::mac::rate::RateControlConfig;
+    use lasthop_wifi::phy::*;
+    use lasthop_wifi::queue::{DriverLimit, QueueConfig};
+
+    let rate = Rate::Ofdm(OfdmRate::Mbps24);
+    let access = EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1023, txop_limit: Duration::ZERO };
+    let station = |index: u16| StationConfig {
+        address: MacAddr::local(u32::from(index)),
+        role: if index == 0 { Role::AccessPoint } else { Role::Station },
+        access: [access; 4],
+        queue: QueueConfig::default(),
+        driver_queue: DriverLimit::None,
+        rate_control: RateControlConfig::Fixed { rate },
+        rates: vec![rate],
+        rts_threshold: None,
+        qos: true,
+        aggregation: Aggregation {
+            ampdu_bytes_max: 65_535,
+            ampdu_duration_max: Duration::from_micros(5_484),
+            ampdu_frames_max: 64,
+            mpdu_start_spacing: Duration::ZERO,
+            amsdu_bytes_max: 0,
+        },
+        block_ack: BlockAck {
+            window: 64,
+            reorder_timeout: Duration::from_millis(100),
+            request: BlockAckRequestPolicy::AfterDrop,
+        },
+        retry_limit: 7,
+        msdu_lifetime: None,
+    };
+    let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
+    let link = propagation.link_with_loss(Probability::new(loss).expect("a probability"));
+    let pairs = (0..4u16).flat_map(|from| (0..4u16).map(move |to| (from, to)));
+    let links = pairs
+        .filter(|(from, to)| from != to)
+        .map(|(from, to)| PairConfig { from: StationId(from), to: StationId(to), link })
+        .collect();
+    let mut nodes: Vec<_> =
+        (0..4).map(|n| NodeConfig { station: Some(StationId(n)), host_cost: None }).collect();
+    nodes.push(NodeConfig::default());
+    NetworkConfig {
+        nodes,
+        cell: Some(CellConfig {
+            standard: Standard::Dot11a,
+            band: Band::Ghz5,
+            control_preamble: None,
+            basic_rates: ControlRates::of(Standard::Dot11a, Band::Ghz5).basic,
+            group_rate: None,
+            beacon_interval: None,
+            error_model: ErrorModel::nist(),
+            carrier_sense: Dbm(-82.0),
+            capture_margin: Some(Db(5.0)),
+            stations: (0..4).map(station).collect(),
+            links,
+            record_events: false,
+        }),
+        wires: wires(&[(4, 0)], 1),
+    }
+}
+
+#[test]
+fn broadcasts_cross_the_air_once_and_wires_too() {
+    for source in 0..5 {
+        let mut network = Network::new(&cell_and_host(0.0), Seed::new(1, 0)).expect("sound");
+        network.handle_packet(Instant::ZERO, packet(9, source, Packet::EVERYWHERE));
+        let outputs = drain(&mut network);
+        let mut reached: Vec<u16> = outputs
+            .iter()
+            .filter_map(|output| match output {
+                Output::Arrived { node, packet, at } => {
+                    assert_eq!(packet.parts.total(), *at - packet.created);
+                    Some(node.0)
+                }
+                _ => None,
+            })
+            .collect();
+        reached.sort_unstable();
+        let others: Vec<u16> = (0..5).filter(|node| *node != source).collect();
+        assert_eq!(reached, others, "from {source}");
+        assert_eq!(outputs.last(), Some(&Output::Released { tag: 9 }));
+    }
+}
+
+#[test]
+fn stations_talk_through_the_access_point() {
+    let mut network = Network::new(&cell_and_host(0.0), Seed::new(1, 0)).expect("sound");
+    network.handle_packet(Instant::ZERO, packet(1, 1, 2));
+    network.handle_packet(Instant::ZERO, packet(2, 3, 4));
+    let mut arrived: Vec<_> = drain(&mut network)
+        .into_iter()
+        .map(|output| match output {
+            Output::Arrived { node, packet, .. } => (packet.tag, node.0),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    arrived.sort_unstable();
+    assert_eq!(arrived, [(1, 2), (2, 4)]);
+    let stats = network.stats(network.now());
+    let hops: Vec<_> = stats.links.iter().map(|(from, to, _)| (from.0, to.0)).collect();
+    assert_eq!(hops, [(0, 2), (1, 0), (3, 0)]);
+}
+
+proptest! {
+    /// Whatever is lost, every packet is accounted for, and tags of group packets
+    /// come back once.
+    #[test]
+    fn nothing_vanishes_on_a_lossy_network(
+        loss in 0.0f64..0.9,
+        packets in proptest::collection::vec((0u16..5, 0u16..6, 0u64..2_000), 1..60),
+    ) {
+        let mut network = Network::new(&cell_and_host(loss), Seed::new(3, 0)).expect("sound");
+        let (mut unicast, mut group) = (0, 0);
+        let mut now = Instant::ZERO;
+        let mut outputs = Vec::new();
+        for (tag, (source, destination, wait_us)) in packets.into_iter().enumerate() {
+            let destination = match destination {
+                5 => Packet::EVERYWHERE,
+                other if other == source => (source + 1) % 5,
+                other => other,
+            };
+            if destination == Packet::EVERYWHERE { group += 1 } else { unicast += 1 }
+            now += Duration::from_micros(wait_us);
+            network.handle_timeout(now);
+            let new = Packet { created: now, arrived: now, ..packet(tag as u64, source, destination) };
+            network.handle_packet(now, new);
+            outputs.extend(core::iter::from_fn(|| network.poll_output()));
+        }
+        outputs.extend(drain(&mut network));
+        let held: Vec<u32> = (0..5).map(|n| network.queue_packets(NodeId(n))).collect();
+        prop_assert_eq!(held, [0; 5], "something is stuck");
+        let mut released = 0;
+        let mut gone = 0;
+        for output in outputs {
+            match output {
+                Output::Released { .. } => released += 1,
+                Output::Arrived { packet, at, .. } => {
+                    prop_assert_eq!(packet.parts.total(), at - packet.created);
+                    gone += u32::from(packet.destination != Packet::EVERYWHERE);
+                }
+                Output::Dropped { packet, .. } => {
+                    gone += u32::from(packet.destination != Packet::EVERYWHERE);
+                }
+            }
+        }
+        prop_assert_eq!((gone, released), (unicast, group));
+    }
+}

@@ -476,13 +476,15 @@ impl Cell {
             |arrived| is_expired(config, now, arrived),
             |mpdu| {
                 mpdus += 1;
-                expired.extend_from_slice(mpdu.msdus.packets());
+                if !mpdu.taken {
+                    expired.extend_from_slice(mpdu.msdus.packets());
+                }
             },
         );
         let after = access.originators[index].held();
         access.held.packets -= before.packets - after.packets;
         access.held.bytes = access.held.bytes - (before.bytes - after.bytes);
-        state.hold(now, 0, expired.len() as u32);
+        state.hold(now, 0, before.packets - after.packets);
         state.link_stats(peer).mpdus_lost += mpdus;
         for packet in expired {
             self.drop_packet(station, packet, DropReason::Lifetime);

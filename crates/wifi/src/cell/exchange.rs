@@ -3,7 +3,7 @@
 //! 10.3.2.13, 10.23.2).
 
 use super::air::{Carried, Flight};
-use super::station::{Action, BEACON_FUNCTION, Content, Exchange};
+use super::station::{Action, BEACON_FUNCTION, Content, Exchange, Management};
 use super::{Cell, Pending, Sequel};
 use crate::event::{DropReason, Event};
 use crate::mac::originator::Agreement;
@@ -136,7 +136,10 @@ impl Cell {
                 }
                 Sequel::Payload => self.send_payload(station),
                 Sequel::Opportunity { function, end } => match self.build(station, function, end) {
-                    Some(exchange) => self.launch(station, exchange),
+                    // RTS and CTS protect the opportunity at its start.
+                    Some(exchange) => {
+                        self.launch(station, Exchange { requesting: false, ..exchange });
+                    }
                     None => self.end_opportunity(station, function),
                 },
             }
@@ -190,12 +193,9 @@ impl Cell {
         match exchange.content {
             Content::Data { mpdus, aggregated } => {
                 if exchange.requesting {
-                    // No CTS: an attempt for each MPDU that would have gone out,
-                    // though none was on the air.
                     let index = self.originator(station, exchange.function, exchange.peer);
-                    let now = self.now;
                     let access = self.function(station, exchange.function);
-                    access.originators[index].sent(mpdus, now);
+                    access.originators[index].request_failed(mpdus);
                 }
                 self.settle(station, &exchange, mpdus, 0, false);
                 let policy = self.stations[station.index()].config.block_ack.request;
@@ -256,7 +256,10 @@ impl Cell {
         let mut lost_mpdus = 0;
         let number_acked = originator.settle(mpdus, acked, retry_limit, |mpdu| {
             lost_mpdus += 1;
-            lost.extend_from_slice(mpdu.msdus.packets());
+            // What got across without its acknowledgement is not lost.
+            if !mpdu.taken {
+                lost.extend_from_slice(mpdu.msdus.packets());
+            }
         });
         match answered {
             true => originator.succeeded(),
@@ -415,8 +418,11 @@ impl Cell {
         };
         let index = self.originator(originator, function, Address::Station(to));
         let state = &mut self.function(originator, function).originators[index];
-        state.agreement = Agreement::Failed { until };
-        self.arm(originator, function);
+        // An answer may have arrived without its acknowledgement.
+        if state.agreement == Agreement::Requested {
+            state.agreement = Agreement::Failed { until };
+            self.arm(originator, function);
+        }
     }
 
     /// The recipient accepts an ADDBA Request and queues its answer.
@@ -431,7 +437,7 @@ impl Cell {
         let timeout = self.stations[recipient.index()].config.block_ack.reorder_timeout;
         let inbox = self.stations[recipient.index()].inbox(originator, function);
         inbox.recipient = Some(crate::mac::block_ack::Recipient::new(start, window, timeout));
-        let frame = super::station::Management {
+        let frame = Management {
             peer: originator,
             action: Action::AddbaResponse { window },
             attempts: 0,
@@ -439,7 +445,10 @@ impl Cell {
         };
         let waiting = &mut self.function(recipient, function).management;
         // A repeated request finds its answer still queued.
-        if !waiting.iter().any(|w| w.peer == originator) {
+        let answers = |w: &Management| {
+            w.peer == originator && matches!(w.action, Action::AddbaResponse { .. })
+        };
+        if !waiting.iter().any(answers) {
             waiting.push_back(frame);
         }
         self.arm(recipient, function);

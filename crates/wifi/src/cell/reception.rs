@@ -146,7 +146,7 @@ impl Cell {
         let sender = flight.transmitter;
         let exchange = self.stations[sender.index()].exchange.clone();
         let mut exchange = exchange.expect("a payload belongs to an exchange");
-        let pending = self.take_pending(sender, &exchange);
+        let mut pending = self.take_pending(sender, &exchange);
         exchange.decoded = self.decode(flight, receiver, &exchange, &pending);
         exchange.collided = self.air.is_disturbed(flight, receiver);
         if self.settings.record {
@@ -156,7 +156,7 @@ impl Cell {
         if exchange.decoded != 0 {
             match exchange.content {
                 Content::Data { mpdus, .. } => {
-                    self.take_in(flight, receiver, &exchange, &pending);
+                    self.take_in(flight, receiver, &exchange, &mut pending);
                     acked = self.acknowledges(receiver, &exchange, sender, mpdus, &pending);
                 }
                 Content::BlockAckRequest { start } => {
@@ -203,7 +203,7 @@ impl Cell {
         flight: &Flight,
         receiver: StationId,
         exchange: &Exchange,
-        pending: &VecDeque<Mpdu>,
+        pending: &mut VecDeque<Mpdu>,
     ) {
         let Content::Data { mpdus, .. } = exchange.content else { return };
         let now = self.now;
@@ -212,7 +212,7 @@ impl Cell {
         let Self { stations, outputs, events, .. } = self;
         let key = flight.transmitter.index() * 4 + exchange.function;
         let inbox = stations[receiver.index()].inbox(flight.transmitter, exchange.function);
-        for (bit, mpdu) in pending.iter().take(mpdus).enumerate() {
+        for (bit, mpdu) in pending.iter_mut().take(mpdus).enumerate() {
             if exchange.decoded >> bit & 1 == 0 {
                 continue;
             }
@@ -224,19 +224,32 @@ impl Cell {
                         hand_up(msdus, receiver, now, outputs, events.as_deref_mut());
                     })
                 }
-                _ if inbox.last == Some(mpdu.sequence) && mpdu.attempts > 1 => Reception::Duplicate,
+                _ if inbox.last == Some(mpdu.sequence) && mpdu.transmissions > 1 => {
+                    Reception::Duplicate
+                }
                 _ => {
                     inbox.last = Some(mpdu.sequence);
                     hand_up(msdus, receiver, now, outputs, events.as_deref_mut());
                     Reception::New
                 }
             };
-            if let (Reception::Duplicate, Some(events)) = (reception, events) {
+            // Behind the window at its first arrival: the gap was given up.
+            if reception == Reception::Duplicate && !mpdu.taken {
                 for &packet in mpdu.msdus.packets() {
                     let reason = DropReason::Duplicate;
-                    events.push_back(Event::Dropped { at: now, station: receiver, packet, reason });
+                    outputs.push_back(Output::Dropped {
+                        at: now,
+                        station: receiver,
+                        packet,
+                        reason,
+                    });
+                    if let Some(events) = &mut events {
+                        let station = receiver;
+                        events.push_back(Event::Dropped { at: now, station, packet, reason });
+                    }
                 }
             }
+            mpdu.taken = true;
         }
         self.watch_gap(receiver, key);
     }

@@ -42,7 +42,7 @@ impl Cell {
                     },
                     bytes: mpdu.bytes,
                     sequence: mpdu.sequence,
-                    retry: mpdu.attempts > 1,
+                    retry: mpdu.transmissions > 1,
                     duration_us,
                     received: received(bit),
                     packets: mpdu.msdus.packets().to_vec(),

@@ -59,8 +59,13 @@ pub struct Mpdu {
     pub sequence: SeqNo12,
     /// Length with MAC header and FCS.
     pub bytes: u16,
-    /// Times it was sent.
+    /// Attempts that count against the retry limit: PPDUs that carried it, and
+    /// RTS for it that brought no CTS.
     pub attempts: u8,
+    /// PPDUs that carried it.
+    pub transmissions: u8,
+    /// Its recipient has it, whatever the originator knows.
+    pub taken: bool,
     /// Start of the contention for the exchange that first carried it.
     pub contention_start: Instant,
     /// Start of the PPDU that first carried it.

@@ -98,6 +98,8 @@ impl Originator {
             sequence: self.next_sequence,
             bytes: bytes as u16,
             attempts: 0,
+            transmissions: 0,
+            taken: false,
             contention_start,
             first_start: contention_start,
             msdus,
@@ -123,14 +125,22 @@ impl Originator {
     pub fn sent(&mut self, count: usize, start: Instant) -> u64 {
         let mut retries = 0;
         for mpdu in self.pending.iter_mut().take(count) {
-            if mpdu.attempts == 0 {
+            if mpdu.transmissions == 0 {
                 mpdu.first_start = start;
             } else {
                 retries += 1;
             }
+            mpdu.transmissions = mpdu.transmissions.saturating_add(1);
             mpdu.attempts = mpdu.attempts.saturating_add(1);
         }
         retries
+    }
+
+    /// No CTS came for the first `count` MPDUs.
+    pub fn request_failed(&mut self, count: usize) {
+        for mpdu in self.pending.iter_mut().take(count) {
+            mpdu.attempts = mpdu.attempts.saturating_add(1);
+        }
     }
 
     /// Bit n of `acked` tells whether MPDU n of the first `count` was
