@@ -7,30 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What the names of the rooms' packages begin with.
-const PREFIX: &str = "lasthop-";
-
 /// A package, a room or somebody else's.
 #[derive(Clone, Debug)]
 pub struct Package {
     /// Its name.
     pub name: String,
+    /// The room it is: its folder in `crates/`.
+    pub room: Option<String>,
     /// What its manifest names as dependencies, of any kind.
     pub dependencies: BTreeSet<String>,
     /// The root file of its library.
     pub library: Option<PathBuf>,
-}
-
-impl Package {
-    /// The rooms among its dependencies, by room name.
-    pub fn rooms(&self) -> BTreeSet<String> {
-        self.dependencies.iter().filter_map(|name| room(name)).collect()
-    }
-}
-
-/// The room of a package: `wifi` for `lasthop-wifi`.
-fn room(package: &str) -> Option<String> {
-    package.strip_prefix(PREFIX).map(str::to_owned)
 }
 
 /// `cargo`, at the root of the workspace, kept from changing the lock file.
@@ -58,7 +45,7 @@ pub fn packages() -> BTreeMap<String, Package> {
 
 /// The rooms, by room name.
 pub fn rooms() -> BTreeMap<String, Package> {
-    packages().into_values().filter_map(|p| room(&p.name).map(|name| (name, p))).collect()
+    packages().into_values().filter_map(|package| Some((package.room.clone()?, package))).collect()
 }
 
 fn package(package: &Value) -> Package {
@@ -66,8 +53,12 @@ fn package(package: &Value) -> Package {
         array(&target["kind"]).iter().any(|kind| kind == "lib" || kind == "proc-macro")
     };
     let dependencies = array(&package["dependencies"]);
+    let manifest = PathBuf::from(text(&package["manifest_path"]));
+    let folder = manifest.parent().and_then(|folder| folder.strip_prefix(files::root()).ok());
+    let room = folder.and_then(|folder| folder.strip_prefix("crates").ok());
     Package {
         name: text(&package["name"]),
+        room: room.map(|room| room.to_string_lossy().into_owned()),
         dependencies: dependencies.iter().map(|d| text(&d["name"])).collect(),
         library: array(&package["targets"])
             .iter()
@@ -76,14 +67,14 @@ fn package(package: &Value) -> Package {
     }
 }
 
-/// The packages that are linked into the library of `room`, itself included,
+/// The packages that are linked into the library of `package`, itself included,
 /// without procedural macros: name, version and features.
 ///
-/// Resolved for this room alone, as a program that uses only this room would.
-pub fn linked(room: &str) -> Vec<Linked> {
+/// Resolved for this package alone, as a program that uses only it would.
+pub fn linked(package: &str) -> Vec<Linked> {
     let mut command = cargo();
     command.args(["tree", "--edges", "normal,no-proc-macro", "--prefix", "none", "--no-dedupe"]);
-    command.args(["--format", "{p}|{f}", "--package", &format!("{PREFIX}{room}")]);
+    command.args(["--format", "{p}|{f}", "--package", package]);
     let lines: BTreeSet<String> = output(command).lines().map(str::to_owned).collect();
     lines.iter().map(|line| Linked::new(line)).collect()
 }

@@ -12,9 +12,11 @@ const BARE_TARGET: &str = "x86_64-unknown-none";
 /// Crates that have no place in a machine although they need no `std`.
 const STRANGERS: [&str; 6] = ["serde", "serde_core", "log", "tracing", "getrandom", "hashbrown"];
 
-fn pure_rooms() -> Vec<String> {
+fn pure_rooms() -> Vec<cargo::Package> {
     let rooms = architecture::rooms();
-    rooms.into_iter().filter(|(_, room)| room.is_pure()).map(|(name, _)| name).collect()
+    let mut packages = cargo::rooms();
+    let pure = rooms.iter().filter(|(_, room)| room.is_pure());
+    pure.map(|(name, _)| packages.remove(name).expect("the table has rooms only")).collect()
 }
 
 /// Whether the crate root at `path` is `no_std`, perhaps unless a feature is on.
@@ -28,9 +30,8 @@ fn is_no_std(path: &Path) -> bool {
 
 #[test]
 fn pure_rooms_say_so() {
-    let rooms = cargo::rooms();
-    for name in pure_rooms() {
-        let path = rooms[&name].library.as_ref().expect("a library");
+    for room in pure_rooms() {
+        let path = room.library.as_ref().expect("a library");
         let text = std::fs::read_to_string(path).expect("cargo knows the file");
         for attribute in ["#![no_std]", "#![forbid(unsafe_code)]"] {
             let there = text.lines().any(|line| line == attribute);
@@ -48,8 +49,9 @@ fn pure_rooms_link_nothing_that_needs_std() {
         .filter_map(|(id, package)| Some((id.as_str(), package.library.as_deref()?)))
         .collect();
     for room in pure_rooms() {
+        let room = room.name;
         let linked = cargo::linked(&room);
-        assert!(linked.iter().any(|package| package.name == format!("lasthop-{room}")));
+        assert!(linked.iter().any(|package| package.name == room));
         for package in linked {
             let name = &package.name;
             assert!(!STRANGERS.contains(&name.as_str()), "{room} links {name}");
@@ -80,7 +82,7 @@ fn pure_rooms_build_for_a_machine_without_an_operating_system() {
     let mut command = cargo::cargo();
     command.args(["check", "--quiet", "--target", BARE_TARGET]);
     for room in pure_rooms() {
-        command.args(["--package", &format!("lasthop-{room}")]);
+        command.args(["--package", &room.name]);
     }
     cargo::output(command);
 }
