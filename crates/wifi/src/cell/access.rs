@@ -332,7 +332,7 @@ impl Cell {
         index: usize,
         (bytes_max, spacing_bytes, frames_max): (u32, u32, usize),
     ) -> (usize, u32) {
-        let mut total = 0;
+        let (mut total, mut padded) = (0, 0);
         let mut count = 0;
         let first = u32::from(self.function(station, function).originators[index].pending[0].bytes);
         while count < frames_max {
@@ -344,11 +344,12 @@ impl Cell {
             }
             let originator = &self.function(station, function).originators[index];
             let bytes = u32::from(originator.pending[count].bytes);
-            // The last subframe needs no padding, but the limit counts it (9.7.1).
-            let with = total + sizes::ampdu_subframe(bytes, spacing_bytes);
+            // The last subframe is not padded (9.7.1).
+            let with = padded + sizes::AMPDU_DELIMITER + bytes;
             if bytes > sizes::AMPDU_MPDU_MAX || with > bytes_max {
                 break;
             }
+            padded += sizes::ampdu_subframe(bytes, spacing_bytes);
             total = with;
             count += 1;
         }

@@ -1,0 +1,69 @@
+//! The comparisons, each a table.
+
+mod airtime;
+mod contention;
+mod lossy;
+mod per;
+mod queueing;
+mod saturated;
+mod speed;
+
+pub use contention::predicted_mbps;
+
+use crate::setting::{Measured, Setting};
+use crate::table::Table;
+use lasthop_units::{Duration, Seed};
+
+/// The seed of every run; runs differ by their number.
+pub const SEED: u64 = 1;
+/// Measured time of a run, as in ns-3's.
+pub const DURATION: Duration = Duration::from_secs(10);
+/// Time before measuring, enough to fill the longest queue.
+pub const WARMUP: Duration = Duration::from_secs(4);
+
+/// A comparison: its name, and what makes its table.
+pub type Chapter = (&'static str, fn() -> Table);
+
+/// All of them, in order.
+pub const ALL: [Chapter; 9] = [
+    ("airtime", airtime::table),
+    ("error model", per::table),
+    ("one station", saturated::table),
+    ("contention, closed form", contention::closed_form),
+    ("contention, ns-3", contention::ns3),
+    ("contention with A-MPDU, ns-3", contention::ns3_ampdu),
+    ("queues", queueing::table),
+    ("losses", lossy::table),
+    ("speed", speed::table),
+];
+
+fn run_once(setting: &Setting) -> Measured {
+    setting.run(Seed::new(SEED, 0), WARMUP, DURATION)
+}
+
+/// Mean of several runs and half the width of its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Estimate {
+    mean: f64,
+    half_width: f64,
+}
+
+/// Student's t for 95 % and 4 degrees of freedom.
+const RUNS: u64 = 5;
+const T_95: f64 = 2.776;
+
+impl Estimate {
+    fn of(setting: &Setting, quantity: impl Fn(&Measured) -> f64) -> Self {
+        let runs: Vec<f64> = (0..RUNS)
+            .map(|run| quantity(&setting.run(Seed::new(SEED, run), WARMUP, DURATION)))
+            .collect();
+        let n = RUNS as f64;
+        let mean = runs.iter().sum::<f64>() / n;
+        let squares: f64 = runs.iter().map(|run| (run - mean).powi(2)).sum();
+        Self { mean, half_width: T_95 * (squares / (n - 1.0) / n).sqrt() }
+    }
+
+    fn cell(&self) -> String {
+        format!("{:.3} +- {:.3}", self.mean, self.half_width)
+    }
+}

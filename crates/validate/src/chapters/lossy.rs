@@ -1,0 +1,54 @@
+//! Losses at a fixed SNR.
+
+use super::Estimate;
+use crate::data::{self, LOSSY};
+use crate::setting::{Place, Setting};
+use crate::table::{Table, Verdict, is_within, ratio};
+use lasthop_units::Db;
+use lasthop_wifi::phy::Preamble;
+
+const TARGET: f64 = 0.03;
+
+pub(super) fn table() -> Table {
+    let rows = data::records(LOSSY).into_iter().map(|record| {
+        let model = record.text("error_model");
+        let setting = Setting {
+            place: Place::Equal(Db(record.number("snr_db"))),
+            error_model: data::error_model(model),
+            payload_bytes: record.whole("payload_bytes") as u16,
+            ampdu_bytes_max: record.whole("max_ampdu"),
+            queue_packets: record.whole("queue_pkts"),
+            ..Setting::new(record.rate(false, Preamble::Long))
+        };
+        let goodput = Estimate::of(&setting, |run| run.goodput_mbps);
+        let errors = Estimate::of(&setting, |run| run.mpdu_error_rate);
+        let theirs = record.number("goodput_mbps");
+        // An MPDU can be acknowledged after the run's end, so the difference may be below zero.
+        let data = record.number("data_mpdus");
+        let their_errors = (1.0 - record.number("acked_mpdus") / data).max(0.0);
+        let same_errors = (errors.mean - their_errors).abs() <= TARGET * their_errors.max(1e-3);
+        let ok = same_errors && is_within(goodput.mean, theirs, TARGET);
+        let cells = vec![
+            model.into(),
+            record.text("snr_db").into(),
+            record.text("max_ampdu").into(),
+            format!("{:.4} +- {:.4}", errors.mean, errors.half_width),
+            format!("{their_errors:.4}"),
+            goodput.cell(),
+            format!("{theirs:.3}"),
+            ratio(goodput.mean, theirs),
+        ];
+        (cells, Verdict::of(ok))
+    });
+    Table {
+        title: "Losses",
+        text: "Saturated UDP downlink, MCS 7 at 20 MHz, at a fixed SNR. The errors are MPDUs that were \
+               not acknowledged, of those sent. Target: both within 3 %."
+            .into(),
+        columns: vec![
+            "error model", "SNR, dB", "A-MPDU max", "errors", "ns-3", "Mb/s", "ns-3", "ratio",
+        ],
+        rows: rows.collect(),
+        notes: vec![],
+    }
+}

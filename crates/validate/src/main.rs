@@ -1,0 +1,94 @@
+//! `cargo run --release -p validate -- ns3 [--write] [--check] [CHAPTER]..`:
+//! prints how the model compares with ns-3 and closed forms, and on request
+//! writes `docs/validation.md`. Progress goes to a terminal's standard error.
+
+use clap::{Args, Parser, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use validate::chapters::{ALL, Chapter, SEED};
+use validate::table::{Table, Verdict};
+
+/// Compare the 802.11 model with what others measured and derived.
+#[derive(Parser)]
+struct Command {
+    #[command(subcommand)]
+    against: Against,
+}
+
+#[derive(Subcommand)]
+enum Against {
+    /// Figures of ns-3, and closed forms
+    #[command(after_help = "Example: cargo run --release -p validate -- ns3 --check contention")]
+    Ns3(Options),
+}
+
+#[derive(Args)]
+struct Options {
+    /// Write docs/validation.md
+    #[arg(long, conflicts_with = "chapters")]
+    write: bool,
+    /// Exit with 1 if a figure is out of its band
+    #[arg(long)]
+    check: bool,
+    /// Only chapters with one of these words in their name
+    chapters: Vec<String>,
+}
+
+/// What stands above the tables.
+const INTRODUCTION: &str = "\
+# Validation
+
+How lasthop's 802.11 model compares with figures that somebody else measured (ns-3 3.37) or derived \
+(closed forms). Nothing is fitted: every parameter is the standard's, or the setting that ns-3 \
+was run with. Where ns-3 leaves the standard, we follow the standard and say so.
+
+Written by `cargo run --release -p validate -- ns3 --write`; do not edit. `--check` exits with 1 if a \
+figure is out of its band. The reference figures are in `crates/validate/data` and \
+`crates/wifi/tests/data`.
+";
+
+#[expect(clippy::print_stdout, reason = "the tables are what the program is for")]
+fn main() -> ExitCode {
+    let Against::Ns3(options) = Command::parse().against;
+    let wanted = |(name, _): &&Chapter| {
+        options.chapters.is_empty() || options.chapters.iter().any(|word| name.contains(word))
+    };
+    let chapters: Vec<_> = ALL.iter().filter(wanted).collect();
+    // Hidden when standard error is no terminal.
+    let progress = ProgressBar::new(chapters.len() as u64);
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}");
+    progress.set_style(style.expect("a template that was tried"));
+    let mut page = format!("{INTRODUCTION}\nSeed {SEED}; runs 0 to 4 where several were made.\n");
+    let (mut passed, mut failed) = (0, 0);
+    let mut sections = String::new();
+    for (name, make) in chapters {
+        progress.set_message(*name);
+        let table: Table = make();
+        passed += table.count(Verdict::Pass);
+        failed += table.count(Verdict::Fail);
+        sections.push('\n');
+        sections.push_str(&table.markdown());
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    page.push_str(&format!("{passed} figures are in their bands, {failed} are out.\n"));
+    page.push_str(&sections);
+    print!("{page}");
+    if options.write
+        && let Err(error) = write(&page)
+    {
+        eprintln!("error: docs/validation.md: {error}");
+        return ExitCode::from(2);
+    }
+    if options.check && failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Writes the page beside its place, then moves it there.
+fn write(page: &str) -> std::io::Result<()> {
+    let docs: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let aside = docs.join(".validation.md.new");
+    fs::write(&aside, page)?;
+    fs::rename(aside, docs.join("validation.md"))
+}

@@ -1,0 +1,304 @@
+//! One cell as ns-3's figures were measured in it, and what a run of it gives.
+//!
+//! An access point and its stations 1 m around it (or all equally near),
+//! constant rate, best effort with AIFSN 3 and CW 15 to 1023 (802.11b and g:
+//! DCF), one drop-tail queue a station, saturated or constant-rate traffic in
+//! one direction. Lengths are in bytes of UDP payload; UDP and IP add 28. A
+//! setting is written as a scenario file and run as `lasthop simulate` runs it.
+
+use lasthop_net::sink::{NodeId, Sink};
+use lasthop_scenario::Scenario;
+use lasthop_units::{Bitrate, Db, Duration, Instant, Seed};
+use lasthop_wifi::Packet;
+use lasthop_wifi::phy::{
+    Band, ChannelWidth, ErrorModel, GuardInterval, Preamble, Rate, Standard, Timing,
+};
+use std::fmt::Write as _;
+
+/// IP and UDP headers.
+pub const UDP_IP_BYTES: u16 = 28;
+
+/// Where the stations are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Place {
+    /// On a circle of 1 m around the access point: ns-3's setting. Whoever is
+    /// near a colliding sender hears it well.
+    Circle,
+    /// Every pair has this SNR: no capture, as closed forms assume.
+    Equal(Db),
+}
+
+/// Who sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Every station to the access point.
+    Uplink,
+    /// The access point to its one station.
+    Downlink,
+}
+
+/// One experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// PHY generation.
+    pub standard: Standard,
+    /// Frequency band.
+    pub band: Band,
+    /// Rate of data.
+    pub rate: Rate,
+    /// Number of stations beside the access point.
+    pub stations: u16,
+    /// Who sends.
+    pub direction: Direction,
+    /// Where they are.
+    pub place: Place,
+    /// UDP payload of a packet.
+    pub payload_bytes: u16,
+    /// Longest A-MPDU in bytes; 0 for none.
+    pub ampdu_bytes_max: u32,
+    /// Longest A-MSDU in bytes; 0 for none.
+    pub amsdu_bytes_max: u16,
+    /// Bound of every sender's queue, packets in flight included.
+    pub queue_packets: u32,
+    /// Payload bit rate offered; saturated if `None`.
+    pub offered: Option<Bitrate>,
+    /// From SNR to loss.
+    pub error_model: ErrorModel,
+    /// RTS/CTS before every data frame.
+    pub rts: bool,
+    /// Preamble of DSSS acknowledgements, if not that of the data.
+    pub control_preamble: Option<Preamble>,
+    /// Smallest and largest contention window; those of the standard if `None`.
+    pub contention_windows: Option<(u16, u16)>,
+    /// Beacons every 102.4 ms.
+    pub beacons: bool,
+}
+
+/// What a run gave.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Measured {
+    /// UDP payload delivered, Mb/s.
+    pub goodput_mbps: f64,
+    /// Packets delivered.
+    pub packets: u64,
+    /// Mean time from the source to delivery, ms.
+    pub delay_mean_ms: f64,
+    /// Mean MPDUs in a data PPDU.
+    pub mpdus_per_ppdu: f64,
+    /// Most frequent number of MPDUs in a data PPDU (the median).
+    pub mpdus_per_ppdu_median: u32,
+    /// MPDUs sent and not acknowledged, of those sent.
+    pub mpdu_error_rate: f64,
+    /// MPDUs given up.
+    pub mpdus_lost: u64,
+}
+
+impl Setting {
+    /// One station, saturated downlink without aggregation at `rate`, 5 GHz for
+    /// HT and OFDM, 2.4 GHz for the rest; 1 472 bytes, 500 packets.
+    pub fn new(rate: Rate) -> Self {
+        let (standard, band) = match rate {
+            Rate::Dsss { .. } => (Standard::Dot11b, Band::Ghz2_4),
+            Rate::ErpOfdm(_) => (Standard::Dot11g, Band::Ghz2_4),
+            Rate::Ofdm(_) => (Standard::Dot11a, Band::Ghz5),
+            Rate::Ht { .. } => (Standard::Dot11n, Band::Ghz5),
+        };
+        Self {
+            standard,
+            band,
+            rate,
+            stations: 1,
+            direction: Direction::Downlink,
+            place: Place::Circle,
+            payload_bytes: 1472,
+            ampdu_bytes_max: 0,
+            amsdu_bytes_max: 0,
+            queue_packets: 500,
+            offered: None,
+            error_model: ErrorModel::nist(),
+            rts: false,
+            control_preamble: None,
+            contention_windows: None,
+            beacons: true,
+        }
+    }
+
+    /// Slot, SIFS and contention windows of the cell.
+    pub fn timing(&self) -> Timing {
+        Timing::of(self.standard, self.band)
+    }
+
+    /// EDCA and Block Ack, or plain DCF.
+    pub fn is_edca(&self) -> bool {
+        self.rate.is_ht()
+    }
+
+    /// AIFSN: 3 for best effort, 2 makes DIFS.
+    pub fn aifsn(&self) -> u8 {
+        if self.is_edca() { 3 } else { 2 }
+    }
+
+    /// Network-layer length of a packet.
+    pub fn packet_bytes(&self) -> u16 {
+        self.payload_bytes + UDP_IP_BYTES
+    }
+
+    /// The scenario file, as a user would write it.
+    pub fn toml(&self, warmup: Duration, duration: Duration) -> String {
+        let on = |on: bool, value: &str| if on { value.to_owned() } else { "off".to_owned() };
+        let timing = self.timing();
+        let (cw_min, cw_max) = self.contention_windows.unwrap_or((timing.cw_min, timing.cw_max));
+        let (mut width, mut guard_interval, mut preamble) = ("20MHz", "800ns", "long");
+        let rate = match self.rate {
+            Rate::Ht { mcs, width: w, guard_interval: gi } => {
+                width = if w == ChannelWidth::Mhz40 { "40MHz" } else { "20MHz" };
+                guard_interval = if gi == GuardInterval::Short { "400ns" } else { "800ns" };
+                format!("mcs = {mcs}")
+            }
+            Rate::Dsss { preamble: Preamble::Short, rate } => {
+                preamble = "short";
+                format!("rate = \"{}b/s\"", rate.bitrate().as_bps())
+            }
+            rate => format!("rate = \"{}b/s\"", rate.bitrate().as_bps()),
+        };
+        let control_preamble = match self.control_preamble {
+            None => "",
+            Some(Preamble::Long) => "control_preamble = \"long\"\n",
+            Some(Preamble::Short) => "control_preamble = \"short\"\n",
+        };
+        let (from, to) = match self.direction {
+            Direction::Uplink => ("sta*", "ap"),
+            Direction::Downlink => ("ap", "sta1"),
+        };
+        let offered = self.offered.map_or("saturated".into(), |offered| {
+            // The file gives the rate at the network layer.
+            let bits = offered.as_bps() * u64::from(self.packet_bytes());
+            format!("{}b/s", bits / u64::from(self.payload_bytes))
+        });
+        let mut text = format!(
+            r#"warmup = "{warmup}"
+duration = "{end}"
+
+[channel]
+standard = "{standard}"
+band = "{band}"
+width = "{width}"
+guard_interval = "{guard_interval}"
+preamble = "{preamble}"
+{control_preamble}beacon_interval = "{beacons}"
+capture_margin = "5dB"
+
+[node_defaults]
+tx_power = "16.02dBm"
+streams = {streams}
+queue = {{ kind = "drop-tail", packets = {queue} }}
+rate_control = {{ kind = "fixed", {rate} }}
+rts_threshold = {rts}
+aggregation = {{ ampdu_bytes_max = {ampdu}, amsdu_bytes_max = {amsdu} }}
+block_ack = {{ request = "after-missing" }}
+edca = {{ best_effort = {{ cw_min = {cw_min}, cw_max = {cw_max} }} }}
+
+[[node]]
+name = "ap"
+role = "access-point"
+
+[[node]]
+name = "sta"
+role = "station"
+count = {stations}
+position = ["0m", "0m"]
+ring = "1m"
+
+[[flow]]
+name = "data"
+from = "{from}"
+to = "{to}"
+kind = "udp"
+rate = "{offered}"
+packet_bytes = {bytes}
+"#,
+            end = warmup + duration,
+            standard = self.standard,
+            band = self.band,
+            beacons = on(self.beacons, "102.4ms"),
+            streams = self.rate.streams(),
+            queue = self.queue_packets,
+            rts = if self.rts { "0" } else { "\"off\"" },
+            ampdu = self.ampdu_bytes_max,
+            amsdu = self.amsdu_bytes_max,
+            stations = self.stations,
+            bytes = self.packet_bytes(),
+        );
+        if let Place::Equal(Db(snr)) = self.place {
+            let others = (self.stations > 1).then_some("sta*");
+            for end in std::iter::once("ap").chain(others) {
+                let _ = write!(
+                    text,
+                    "\n[[link]]\nbetween = [\"sta*\", \"{end}\"]\nsnr = \"{snr}dB\"\n"
+                );
+            }
+        }
+        text
+    }
+
+    /// The scenario of that file.
+    ///
+    /// # Panics
+    /// If the setting makes none.
+    pub fn scenario(&self, warmup: Duration, duration: Duration) -> Scenario {
+        let text = self.toml(warmup, duration);
+        let mut scenario = lasthop_scenario::parse("setting.toml", &text, &[])
+            .unwrap_or_else(|error| panic!("settings make sound scenarios: {error:?}\n{text}"));
+        // A file can name only the closed forms.
+        if let Some(cell) = &mut scenario.network.cell {
+            cell.error_model = self.error_model.clone();
+        }
+        scenario
+    }
+
+    /// Runs for `warmup`, then measures for `duration`.
+    ///
+    /// # Panics
+    /// If the setting makes no scenario.
+    pub fn run(&self, seed: Seed, warmup: Duration, duration: Duration) -> Measured {
+        let scenario = self.scenario(warmup, duration);
+        let mut tally = Tally { from: Instant::ZERO + warmup, delivered: 0, delay_sum: 0 };
+        let stats = lasthop_sim::run(&scenario, seed, &mut tally, |_| {});
+        let stats = stats.expect("UDP over one cell can be simulated");
+        let bits = tally.delivered as f64 * f64::from(self.payload_bytes) * 8.0;
+        let mut measured = Measured {
+            goodput_mbps: bits / duration.as_secs_f64() / 1e6,
+            packets: tally.delivered,
+            delay_mean_ms: tally.delay_sum as f64 / 1e6 / tally.delivered.max(1) as f64,
+            ..Measured::default()
+        };
+        let (mut ppdus, mut mpdus, mut failed) = (0, 0, 0);
+        for (_, _, link) in &stats.links {
+            ppdus += link.ppdus;
+            mpdus += link.mpdus;
+            failed += link.mpdus_failed;
+            measured.mpdus_lost += link.mpdus_lost;
+            let median = link.mpdus_per_ppdu.quantile(0.5).unwrap_or(0);
+            measured.mpdus_per_ppdu_median = measured.mpdus_per_ppdu_median.max(median);
+        }
+        measured.mpdus_per_ppdu = mpdus as f64 / (ppdus as f64).max(1.0);
+        measured.mpdu_error_rate = failed as f64 / (mpdus as f64).max(1.0);
+        measured
+    }
+}
+
+/// Counts what arrives after the warm-up.
+struct Tally {
+    from: Instant,
+    delivered: u64,
+    delay_sum: u64,
+}
+
+impl Sink for Tally {
+    fn arrived(&mut self, now: Instant, _node: NodeId, packet: &Packet) {
+        if now >= self.from {
+            self.delivered += 1;
+            self.delay_sum += (now - packet.created).as_nanos();
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Tables of figures with verdicts, as Markdown.
+
+use std::fmt::Write as _;
+
+/// What became of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// In its band.
+    Pass,
+    /// Out of its band.
+    Fail,
+    /// Shown only.
+    Listed,
+}
+
+impl Verdict {
+    /// `Pass` if `ok`.
+    pub fn of(ok: bool) -> Self {
+        if ok { Self::Pass } else { Self::Fail }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "**fail**",
+            Self::Listed => "listed",
+        }
+    }
+}
+
+/// One row: a cell for each column, and a verdict.
+pub type Row = (Vec<String>, Verdict);
+
+/// A table with what is to be said about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Heading.
+    pub title: &'static str,
+    /// What was done, and what the target is.
+    pub text: String,
+    /// Names of the columns but the last, which is the verdict.
+    pub columns: Vec<&'static str>,
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// Why something is as it is.
+    pub notes: Vec<String>,
+}
+
+impl Table {
+    /// How many rows have `verdict`.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.rows.iter().filter(|row| row.1 == verdict).count()
+    }
+
+    /// The table under a heading of the second level.
+    pub fn markdown(&self) -> String {
+        let mut out = format!("## {}\n\n{}\n\n", self.title, self.text);
+        let mut header: Vec<String> = self.columns.iter().map(|&name| name.into()).collect();
+        header.push("verdict".into());
+        let rows = self.rows.iter().map(|(cells, verdict)| {
+            let mut cells = cells.clone();
+            cells.push(verdict.word().into());
+            cells
+        });
+        let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
+        let width = |column: usize| {
+            rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
+        };
+        let widths: Vec<_> = (0..rows[0].len()).map(width).collect();
+        for (index, row) in rows.iter().enumerate() {
+            line(&mut out, row, &widths);
+            if index == 0 {
+                let rules: Vec<_> = widths.iter().map(|&width| "-".repeat(width)).collect();
+                line(&mut out, &rules, &widths);
+            }
+        }
+        for note in &self.notes {
+            let _ = write!(out, "\n{note}\n");
+        }
+        out
+    }
+}
+
+fn line(out: &mut String, cells: &[String], widths: &[usize]) {
+    out.push('|');
+    for (cell, width) in cells.iter().zip(widths) {
+        let _ = write!(out, " {cell:width$} |");
+    }
+    out.push('\n');
+}
+
+/// Ours over theirs.
+pub fn ratio(ours: f64, theirs: f64) -> String {
+    format!("{:.4}", ours / theirs)
+}
+
+/// Ours lies within `share` of theirs.
+pub fn is_within(ours: f64, theirs: f64, share: f64) -> bool {
+    (ours / theirs - 1.0).abs() <= share
+}

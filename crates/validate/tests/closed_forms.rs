@@ -1,0 +1,196 @@
+//! One station against arithmetic: every HT rate of one and two streams, length
+//! and aggregation, computed here from the clauses of IEEE 802.11-2020 (17.4.3,
+//! 19.4.3, 9.7.1, 10.23.2) without a line of the model; and several stations
+//! against closed forms.
+//!
+//! With a contention window of zero nothing is random: PPDUs follow each other
+//! after AIFS + data + SIFS + response, to the nanosecond.
+
+use lasthop_net::sink::{NodeId, Sink};
+use lasthop_units::{Db, Duration, Instant, Seed};
+use lasthop_wifi::Packet;
+use lasthop_wifi::phy::{
+    Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate, Standard,
+};
+use validate::chapters::predicted_mbps;
+use validate::closed_forms::Counting;
+use validate::setting::{Direction, Place, Setting};
+
+const LENGTHS: [u16; 5] = [100, 500, 1000, 1472, 2000];
+const SIFS_NS: u64 = 16_000;
+const AIFS_NS: u64 = SIFS_NS + 3 * 9_000;
+
+/// Arrivals by instant: how many came together.
+#[derive(Default)]
+struct Arrivals(Vec<(Instant, u64)>);
+
+impl Sink for Arrivals {
+    fn arrived(&mut self, now: Instant, _node: NodeId, _packet: &Packet) {
+        match self.0.last_mut() {
+            Some((at, count)) if *at == now => *count += 1,
+            _ => self.0.push((now, 1)),
+        }
+    }
+}
+
+/// The last four arrivals of a run without backoff and beacons.
+fn last_arrivals(setting: Setting, time: Duration) -> Vec<(Instant, u64)> {
+    let setting = Setting { contention_windows: Some((0, 0)), beacons: false, ..setting };
+    let scenario = setting.scenario(Duration::ZERO, time);
+    let mut arrivals = Arrivals::default();
+    lasthop_sim::run(&scenario, Seed::new(1, 0), &mut arrivals, |_| {}).expect("a sound scenario");
+    arrivals.0.split_off(arrivals.0.len() - 4)
+}
+
+fn ht(mcs: u8, wide: bool, short: bool) -> Rate {
+    let width = if wide { ChannelWidth::Mhz40 } else { ChannelWidth::Mhz20 };
+    let guard_interval = if short { GuardInterval::Short } else { GuardInterval::Long };
+    Rate::Ht { mcs, width, guard_interval }
+}
+
+/// An OFDM PPDU of `bytes` (17.4.3): 20 us of preamble and SIGNAL, 4 us symbols.
+fn ofdm_ns(bytes: u64, bits_per_symbol: u64) -> u64 {
+    20_000 + (16 + 8 * bytes + 6).div_ceil(bits_per_symbol) * 4_000
+}
+
+/// Coded bits a subcarrier and code rate of MCS 0 to 7 (19.5).
+const HT: [(u64, u64, u64); 8] =
+    [(1, 1, 2), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3), (6, 3, 4), (6, 5, 6)];
+
+/// An HT-mixed PPDU (19.4.3): legacy preamble 20 us, HT-SIG 8, HT-STF 4, one
+/// HT-LTF of 4 us a stream; the data part takes a whole number of 4 us.
+fn ht_ns(bytes: u64, mcs: u8, wide: bool, short: bool) -> u64 {
+    let streams = u64::from(mcs / 8) + 1;
+    let (bits, over, under) = HT[usize::from(mcs % 8)];
+    let per_symbol = streams * if wide { 108 } else { 52 } * bits * over / under;
+    let symbols = (16 + 8 * bytes + 6).div_ceil(per_symbol);
+    let data: u64 = symbols * if short { 3_600 } else { 4_000 };
+    32_000 + 4_000 * streams + data.next_multiple_of(4_000)
+}
+
+/// Data bits a symbol of the response: the highest of 6, 12 and 24 Mb/s that is
+/// no faster than 20 MHz OFDM of the same modulation and code rate (10.6.6.5.2).
+fn response_bits(mcs: u8) -> u64 {
+    [24, 48, 48, 96, 96, 96, 96, 96][usize::from(mcs % 8)]
+}
+
+#[test]
+fn one_station_takes_what_arithmetic_says() {
+    for mcs in 0..16 {
+        for (wide, short) in [(false, false), (false, true), (true, false), (true, true)] {
+            for payload in LENGTHS {
+                for ampdu in [0, 8_191, 32_767, 65_535] {
+                    one_station(mcs, wide, short, payload, ampdu);
+                }
+            }
+        }
+    }
+}
+
+fn one_station(mcs: u8, wide: bool, short: bool, payload: u16, ampdu: u32) {
+    // UDP and IP, LLC and SNAP, QoS header, FCS.
+    let mpdu = u64::from(payload) + 28 + 8 + 26 + 4;
+    // Delimiters of four bytes; all subframes but the last are padded.
+    let aggregate = |count: u64| (count - 1) * (4 + mpdu).next_multiple_of(4) + 4 + mpdu;
+    let fits = |count: &u64| {
+        let bytes = aggregate(*count);
+        bytes <= u64::from(ampdu) && ht_ns(bytes, mcs, wide, short) <= 5_484_000
+    };
+    let count = (1..=64).take_while(fits).last().unwrap_or(1);
+    let (psdu, response) = if count > 1 { (aggregate(count), 32) } else { (mpdu, 14) };
+    let period =
+        AIFS_NS + ht_ns(psdu, mcs, wide, short) + SIFS_NS + ofdm_ns(response, response_bits(mcs));
+
+    let setting = Setting {
+        payload_bytes: payload,
+        ampdu_bytes_max: ampdu,
+        ..Setting::new(ht(mcs, wide, short))
+    };
+    // The Block Ack agreement comes first; a millisecond is enough for it.
+    let time = Duration::from_millis(1) + Duration::from_nanos(period) * 6;
+    let case = format!("MCS {mcs}, wide {wide}, short {short}, {payload} B, A-MPDU {ampdu}");
+    for pair in last_arrivals(setting, time).windows(2) {
+        assert_eq!(pair[1].1, count, "{case}");
+        assert_eq!((pair[1].0 - pair[0].0).as_nanos(), period, "{case}");
+    }
+}
+
+#[test]
+fn one_station_without_ht_takes_what_arithmetic_says() {
+    let bits = [24, 36, 48, 72, 96, 144, 192, 216];
+    for (index, (rate, bits)) in OfdmRate::ALL.into_iter().zip(bits).enumerate() {
+        for payload in LENGTHS {
+            let data = ofdm_ns(u64::from(payload) + 28 + 8 + 24 + 4, bits);
+            let response = ofdm_ns(14, [24, 24, 48, 48, 96, 96, 96, 96][index]);
+            let of = |rate| Setting { payload_bytes: payload, ..Setting::new(rate) };
+            // 802.11a: DIFS 34 us, SIFS 16; 802.11g: 28 and 10, and 6 us of signal
+            // extension after each PPDU (18.3.2.4).
+            steady(of(Rate::Ofdm(rate)), 34_000 + data + 16_000 + response);
+            steady(of(Rate::ErpOfdm(rate)), 28_000 + data + 16_000 + response + 6_000);
+        }
+    }
+    for (rate, kbps) in DsssRate::ALL.into_iter().zip([1_000, 2_000, 5_500, 11_000]) {
+        for payload in LENGTHS {
+            let mpdu = u64::from(payload) + 28 + 8 + 24 + 4;
+            // Long preamble and header 192 us; the body in whole microseconds (16.3.4).
+            let long = |bytes: u64, kbps: u64| 192_000 + (8_000 * bytes).div_ceil(kbps) * 1_000;
+            let exchange = long(mpdu, kbps) + 10_000 + long(14, kbps.min(2_000));
+            let rate = Rate::Dsss { rate, preamble: Preamble::Long };
+            let setting = Setting { payload_bytes: payload, ..Setting::new(rate) };
+            // 802.11b: DIFS 50 us; 802.11g with short slots: 28 us.
+            steady(Setting { standard: Standard::Dot11g, ..setting.clone() }, 28_000 + exchange);
+            steady(setting, 50_000 + exchange);
+        }
+    }
+}
+
+/// Without backoff packets arrive every `period_ns`.
+fn steady(setting: Setting, period_ns: u64) {
+    let case = format!("{} {} {}", setting.standard, setting.rate, setting.payload_bytes);
+    for pair in last_arrivals(setting, Duration::from_nanos(period_ns) * 6).windows(2) {
+        assert_eq!((pair[1].0 - pair[0].0).as_nanos(), period_ns, "{case}");
+    }
+}
+
+#[test]
+fn backoff_takes_seven_and_a_half_slots() {
+    const PACKETS: u32 = 3_000;
+    for mcs in [0, 3, 7, 15] {
+        for (band, sifs, extension) in [(Band::Ghz5, 16_000, 0), (Band::Ghz2_4, 10_000, 6_000)] {
+            let setting = Setting { band, beacons: false, ..Setting::new(ht(mcs, false, false)) };
+            let data = ht_ns(1472 + 28 + 8 + 26 + 4, mcs, false, false) + extension;
+            let ack = ofdm_ns(14, response_bits(mcs)) + extension;
+            let period = sifs + 3 * 9_000 + 67_500 + data + sifs + ack;
+            let time = Duration::from_nanos(period) * u64::from(PACKETS);
+            let ours = setting.run(Seed::new(1, 0), Duration::from_millis(10), time).packets;
+            // Four standard errors: a draw of 0 to 15 slots of 9 us deviates by 41.5 us.
+            let n = f64::from(PACKETS);
+            let tolerance = 4.0 * 41_500.0 / n.sqrt() / period as f64 + 1.0 / n;
+            let off = (ours as f64 / n - 1.0).abs();
+            assert!(off < tolerance, "MCS {mcs} {band}: {ours} packets for {PACKETS}");
+        }
+    }
+}
+
+#[test]
+fn contention_is_that_of_the_closed_forms() {
+    let dcf = (Rate::Ofdm(OfdmRate::Mbps54), Counting::IdleSlots);
+    for (rate, counting) in [dcf, (ht(7, false, false), Counting::BusySlotsToo)] {
+        for rts in [false, true] {
+            for stations in [2, 10, 25] {
+                let setting = Setting {
+                    stations,
+                    direction: Direction::Uplink,
+                    place: Place::Equal(Db(50.0)),
+                    rts,
+                    beacons: false,
+                    ..Setting::new(rate)
+                };
+                let (warmup, time) = (Duration::from_secs(1), Duration::from_secs(5));
+                let ours = setting.run(Seed::new(1, 0), warmup, time).goodput_mbps;
+                let ratio = ours / predicted_mbps(&setting, counting);
+                assert!((ratio - 1.0).abs() < 0.02, "{rate} RTS {rts} {stations}: {ratio}");
+            }
+        }
+    }
+}
