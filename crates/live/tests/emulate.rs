@@ -27,6 +27,26 @@ rate = "100Mb/s"
 delay = "10ms"
 "#;
 
+/// A station, its access point, and a host behind it.
+const HOP: &str = r#"
+duration = "2s"
+[[node]]
+name = "ap"
+role = "access-point"
+[[node]]
+name = "laptop"
+role = "station"
+position = ["3m", "0m"]
+rate_control = { kind = "fixed", mcs = 7 }
+[[node]]
+name = "server"
+role = "host"
+[[wire]]
+between = ["server", "ap"]
+rate = "1Gb/s"
+delay = "5ms"
+"#;
+
 /// What the tests look at.
 #[derive(Default)]
 struct Tally {
@@ -231,6 +251,52 @@ packet_bytes = 1000
     assert!(last.smoothed_rtt >= Duration::from_millis(20), "{last:?}");
     assert!(tally.round_trips.len() > 50, "{}", tally.round_trips.len());
     assert!(tally.round_trips.iter().all(|rtt| *rtt >= Duration::from_millis(20)));
+}
+
+#[test]
+fn a_command_runs_behind_the_wifi_hop() {
+    let script =
+        "test $LASTHOP_NODE = laptop && grep -q wlan0 /proc/net/dev && ping -q -c 3 -i 0.2 server";
+    let options = EmulateOptions { in_node: None, ..options(&["sh", "-c", script]) };
+    let mut tally = Tally::default();
+    let Some(outcome) = run(HOP, &options, &mut tally) else { return };
+    assert_eq!(outcome.exit_status, Some(0));
+    let (_, laptop) = &outcome.stats.stations[1];
+    assert!(!laptop.airtime.is_zero());
+}
+
+/// MCS 7 of one stream in 20 MHz is 65 Mb/s; aggregates of 64 KiB leave more
+/// than four fifths of it to full-size packets.
+#[test]
+fn a_saturated_flow_fills_the_air_and_no_more() {
+    let flow = r#"
+[[flow]]
+name = "up"
+from = "laptop"
+to = "server"
+kind = "udp"
+rate = "saturated"
+"#;
+    let mut tally = Tally::default();
+    let Some(outcome) = run(&format!("{HOP}{flow}"), &options(&[]), &mut tally) else { return };
+    let of_flow = tally.arrived.iter().filter(|(flow, ..)| *flow == FlowId(0));
+    let bytes: u64 = of_flow.map(|(.., bytes)| u64::from(*bytes)).sum();
+    let mbps = bytes as f64 * 8e-6 / outcome.duration.as_secs_f64();
+    assert!((0.8 * 65.0..65.0).contains(&mbps), "{mbps}");
+    assert_eq!(outcome.frames_lost_outside, 0);
+}
+
+#[test]
+fn a_run_that_is_later_than_allowed_says_so() {
+    let strict = "[emulation]\nlateness_max = \"1ns\"\n";
+    let ping = EmulateOptions { in_node: None, ..options(&["ping", "-c", "1", "server"]) };
+    if !installed("ping") {
+        return;
+    }
+    let Some(outcome) = run(&format!("{HOP}{strict}"), &ping, &mut Tally::default()) else {
+        return;
+    };
+    assert!(outcome.late);
 }
 
 #[test]

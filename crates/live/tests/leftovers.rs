@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// Marks the environment of every process that an emulation starts.
 const MARK: &str = "LASTHOP_TEST_MARK";
+/// A script for the emulation to run behind the hop.
+const COMMAND: &str = "LASTHOP_TEST_COMMAND";
 /// The user and group nobody.
 const NOBODY: u32 = 65534;
 
@@ -45,9 +47,14 @@ command = ["sh", "-c", "trap '' TERM INT HUP; setsid sleep 1000 & sleep 1000"]
 #[ignore = "run by the other tests"]
 fn an_emulation() {
     let scenario = lasthop_scenario::parse("test.toml", SCENARIO, &[]).unwrap();
-    let outcome = emulate(&scenario, &EmulateOptions::default(), &mut NoSink, &mut |_, _| {});
-    match outcome {
-        Ok(outcome) => std::process::exit(if outcome.interrupted { 130 } else { 0 }),
+    let command = std::env::var_os(COMMAND).map(|script| vec!["sh".into(), "-c".into(), script]);
+    let in_node = Some("left".into());
+    let options = EmulateOptions { command, in_node, ..EmulateOptions::default() };
+    match emulate(&scenario, &options, &mut NoSink, &mut |_, _| {}) {
+        Ok(outcome) => {
+            let status = if outcome.interrupted { 130 } else { 0 };
+            std::process::exit(outcome.exit_status.unwrap_or(status))
+        }
         Err(EmulateError::Os(error)) if error.call.starts_with("unshare") => {
             std::process::exit(77);
         }
@@ -56,7 +63,12 @@ fn an_emulation() {
 }
 
 fn start(mark: &str) -> Child {
+    start_with(mark, None)
+}
+
+fn start_with(mark: &str, command: Option<&str>) -> Child {
     Command::new(std::env::current_exe().unwrap())
+        .envs(command.map(|script| (COMMAND, script)))
         .args(["--exact", "an_emulation", "--ignored", "--nocapture"])
         .env(MARK, mark)
         .stdout(Stdio::null())
@@ -140,6 +152,30 @@ fn a_signal_ends_it_in_good_order() {
         assert_eq!((status.code(), status.signal()), (Some(130), None), "{signal}");
         assert_gone(&mark);
     }
+}
+
+#[test]
+fn a_signal_goes_to_the_command() {
+    let mark = format!("command-{}", std::process::id());
+    let ready = std::env::temp_dir().join(format!("lasthop-ready-{mark}"));
+    let script =
+        format!("trap 'exit 9' INT; touch {}; while :; do sleep 0.05; done", ready.display());
+    let mut child = start_with(&mark, Some(&script));
+    let begin = Instant::now();
+    while !ready.exists() {
+        if let Some(status) = child.try_wait().unwrap() {
+            assert_eq!(status.code(), Some(77), "it ended by itself");
+            eprintln!("skipped, because user namespaces are refused");
+            return;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(10));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::fs::remove_file(&ready).unwrap();
+    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(9));
+    assert_gone(&mark);
 }
 
 #[test]
