@@ -93,14 +93,7 @@ impl Cell {
         if !access.management.is_empty() {
             return Some(Work::Management);
         }
-        let waiting = access.waiting();
-        let fresh = access.fresh();
-        let peer = match (waiting, fresh) {
-            // Peers with something to repeat and peers with new packets take turns.
-            (Some(waiting), Some(fresh)) if access.last_served == Some(waiting) => fresh,
-            (Some(waiting), _) => waiting,
-            (None, fresh) => fresh?,
-        };
+        let peer = access.next_peer()?;
         let due = access
             .originator(peer)
             .is_some_and(|index| access.originators[index].block_ack_request_due);
@@ -270,6 +263,7 @@ impl Cell {
         if self.function(station, function).originators[index].pending.is_empty()
             && !self.pull(station, function, index)
         {
+            self.function(station, function).keep_turn(peer);
             return None;
         }
         let snr = match peer {
@@ -556,16 +550,39 @@ impl Cell {
 }
 
 impl Function {
+    /// Whom to send to next.
+    fn next_peer(&mut self) -> Option<Address> {
+        if self.queue.schedules_airtime() && !self.driver.is_used() {
+            let Self { queue, originators, .. } = self;
+            return queue.next_peer_where(|peer| {
+                originators.iter().find(|o| o.peer == peer).is_none_or(|originator| {
+                    originator.agreement != Agreement::Requested
+                        && (originator.is_waiting() || originator.has_window())
+                })
+            });
+        }
+        match (self.waiting(), self.fresh()) {
+            // Peers with something to repeat and peers with new packets take turns.
+            (Some(waiting), Some(fresh)) if self.last_served == Some(waiting) => Some(fresh),
+            (Some(waiting), _) => Some(waiting),
+            (None, fresh) => fresh,
+        }
+    }
+
+    /// Tells the queue whether `peer` has something to be repeated.
+    pub(super) fn keep_turn(&mut self, peer: Address) {
+        if let Some(index) = self.originator(peer) {
+            self.queue.set_waiting(peer, self.originators[index].is_waiting());
+        }
+    }
+
     /// A peer with MPDUs to repeat or a Block Ack Request due, after the one
     /// served last in turn.
     fn waiting(&self) -> Option<Address> {
         if self.held.packets == 0 && !self.originators.iter().any(|o| o.block_ack_request_due) {
             return None;
         }
-        let waits = |o: &&Originator| {
-            o.agreement != Agreement::Requested
-                && (!o.pending.is_empty() || o.block_ack_request_due)
-        };
+        let waits = |o: &&Originator| o.agreement != Agreement::Requested && o.is_waiting();
         let last = self.last_served.and_then(|peer| self.originator(peer));
         let (before, after) = self.originators.split_at(last.map_or(0, |index| index + 1));
         let next = after.iter().find(waits).or_else(|| before.iter().find(waits));

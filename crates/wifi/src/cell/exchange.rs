@@ -329,6 +329,7 @@ impl Cell {
         let now = self.now;
         let function = exchange.function;
         let sifs = self.settings.timing.sifs;
+        self.function(station, function).keep_turn(exchange.peer);
         if success && function != BEACON_FUNCTION && now + sifs < exchange.opportunity_end {
             self.function(station, function).contends_since = now;
             if self.next_work(station, function).is_some() && self.fits(station, &exchange) {

@@ -189,3 +189,42 @@ fn parts_of_the_delay_add_up() {
     }
     assert!(delivered > 3_500, "{delivered} of 4000 came through");
 }
+
+#[test]
+fn airtime_is_fair_to_a_station_that_loses_much() {
+    let width = ChannelWidth::Mhz20;
+    let rate = mcs(7, width, GuardInterval::Long);
+    let mut config = cell(3, rate, width, 65_535);
+    let access_point = &mut config.stations[AP.index()];
+    access_point.queue = QueueConfig::MAC80211;
+    for pair in &mut config.links {
+        if pair.from == StationId(2) || pair.to == StationId(2) {
+            pair.link.loss = Probability::new(0.4);
+        }
+    }
+    let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+    let peers = [1, 2, 3].map(|s| Address::Station(StationId(s)));
+    let end = Instant::ZERO + Duration::from_secs(4);
+    let mut under_way = [0; 3];
+    let mut now = Instant::ZERO;
+    while now < end {
+        cell.handle_timeout(now);
+        while let Some(output) = cell.poll_output() {
+            if let Output::Delivered { packet, .. } | Output::Dropped { packet, .. } = output {
+                under_way[packet.tag as usize] -= 1;
+            }
+        }
+        for (index, peer) in peers.into_iter().enumerate() {
+            while under_way[index] < 500 {
+                let packet = Packet { flow_hash: 1, ..Packet::new(index as u64, 1500, now) };
+                cell.handle_packet(now, AP, peer, packet);
+                under_way[index] += 1;
+            }
+        }
+        now = cell.poll_timeout().expect("it is never idle").0;
+    }
+    let airtime = peers
+        .map(|peer| cell.link_stats(AP, peer).expect("it was served").data_airtime.as_secs_f64());
+    let share = airtime[1] / airtime.iter().sum::<f64>();
+    assert!((share - 1.0 / 3.0).abs() < 0.02, "the lossy station has {share} of the air time");
+}

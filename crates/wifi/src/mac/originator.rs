@@ -74,6 +74,11 @@ impl Originator {
         self.held
     }
 
+    /// Something must be sent again, or the recipient's window moved.
+    pub fn is_waiting(&self) -> bool {
+        !self.pending.is_empty() || self.block_ack_request_due
+    }
+
     /// First sequence number that is not yet settled (WinStartO).
     pub fn window_start(&self) -> SeqNo12 {
         self.pending.front().map_or(self.next_sequence, |mpdu| mpdu.sequence)

@@ -52,6 +52,8 @@ struct Peer {
     /// (bucket of the hash, index into `flows`), sorted; entries stay.
     buckets: Vec<(u16, u32)>,
     packets: u32,
+    /// The MAC holds MPDUs for it: it keeps its turn without packets.
+    waiting: bool,
     deficit_ns: i64,
     listed: bool,
 }
@@ -226,6 +228,21 @@ impl FqCodel {
         }
     }
 
+    pub(super) fn set_waiting(&mut self, peer: Address, waiting: bool) {
+        let slot = slot_of(peer);
+        self.grow_to(slot);
+        let station = &mut self.peers[slot];
+        station.waiting = waiting;
+        if waiting && !station.listed {
+            station.listed = true;
+            self.stations.old.push_back(slot as u32);
+        }
+    }
+
+    pub(super) fn schedules_airtime(&self) -> bool {
+        self.config.airtime
+    }
+
     pub(super) fn len_packets(&self) -> u32 {
         self.packets
     }
@@ -243,6 +260,7 @@ impl FqCodel {
             self.peers.resize_with(slot + 1, || Peer {
                 buckets: Vec::new(),
                 packets: 0,
+                waiting: false,
                 deficit_ns: AIRTIME_QUANTUM_NS,
                 listed: false,
             });
@@ -279,7 +297,8 @@ impl FqCodel {
         }
     }
 
-    /// The peer whose turn it is: it has packets and air time left.
+    /// The peer whose turn it is: it has packets, or something to repeat, and
+    /// air time left.
     fn head_station(&mut self, eligible: impl Fn(usize) -> bool) -> Option<usize> {
         loop {
             let place = self.stations.first_where(|slot| eligible(slot as usize))?;
@@ -288,7 +307,7 @@ impl FqCodel {
                 let rounds = self.stations.rounds(station.deficit_ns, AIRTIME_QUANTUM_NS);
                 station.deficit_ns += rounds * AIRTIME_QUANTUM_NS;
                 self.stations.move_to_old(place);
-            } else if station.packets > 0 {
+            } else if station.packets > 0 || station.waiting {
                 return Some(place.member as usize);
             } else if place.new {
                 self.stations.move_to_old(place);

@@ -256,6 +256,23 @@ impl Queue {
         }
     }
 
+    /// Peers are served by air time, so that [`Queue::next_peer_where`] decides
+    /// for repeated packets, too (see [`Queue::set_waiting`]).
+    pub fn schedules_airtime(&self) -> bool {
+        matches!(self, Self::FqCodel(queue) if queue.schedules_airtime())
+    }
+
+    /// Whether the MAC holds packets that it must send to `peer` again. Such a
+    /// peer takes its turns with no packet in the queue; only queues that
+    /// schedule air time care.
+    pub fn set_waiting(&mut self, peer: Address, waiting: bool) {
+        if let Self::FqCodel(queue) = self
+            && queue.schedules_airtime()
+        {
+            queue.set_waiting(peer, waiting);
+        }
+    }
+
     /// Packets in the queue.
     pub fn len_packets(&self) -> u32 {
         each!(self, queue => queue.len_packets())
