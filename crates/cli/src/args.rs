@@ -1,0 +1,167 @@
+//! The command line: every verb, every flag, once. Flags that verbs share are
+//! flattened into them. Help texts end in examples that can be pasted.
+
+use clap::{Args, Parser, Subcommand, ValueEnum, builder::ValueParser};
+use lasthop_scenario::quantity::Quantity;
+use lasthop_units::Duration;
+use std::ffi::OsString;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+/// Simulate, emulate, measure and mend the Wi-Fi hop.
+#[derive(Debug, Parser)]
+#[command(name = "lasthop", version, max_term_width = 96, subcommand_required = true)]
+#[command(after_help = "Examples:
+  lasthop demo
+  lasthop simulate scenarios/hello.toml
+  lasthop emulate scenarios/upload.toml -- ping -c 10 server")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run a scenario in virtual time: fast, and the same result every time
+    Simulate(Simulate),
+    /// Run real programs and the kernel's TCP over the scenario's hop, in real time
+    Emulate(Emulate),
+    /// Print a JSON Schema
+    Schema(Schema),
+    /// Watch a queue ruin a ping, and see it mended: half a minute of real TCP
+    Demo,
+}
+
+/// `lasthop simulate`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  lasthop simulate scenarios/hello.toml
+  lasthop simulate scenarios/contention.toml --set node.sta.count=50 --runs 10
+  lasthop simulate scenarios/hello.toml --seed 7 --out results --pcap")]
+pub struct Simulate {
+    /// What to run.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Runs with independent random numbers, numbered from 0
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub runs: NonZeroU32,
+    /// Runs at a time [default: one on every core]; the result is the same
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// With several runs, write events.parquet of each too (a single run always has it)
+    #[arg(long, requires = "out")]
+    pub events: bool,
+}
+
+/// `lasthop emulate`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "In COMMAND, every node has its name (ping server) and the variable LASTHOP_NAME_ADDR.
+COMMAND has standard input and output; with --json its output goes to standard error.
+The exit status is that of COMMAND, else 0; 130 after an interrupt, 2 after an error.
+
+Examples:
+  lasthop emulate scenarios/upload.toml
+  lasthop emulate scenarios/upload.toml -- ping -c 10 server
+  lasthop emulate scenarios/upload.toml --in server --out results -- bash"
+)]
+pub struct Emulate {
+    /// What to run.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// End after this long, such as 30s [default: with COMMAND, else the scenario's duration]
+    #[arg(long, value_name = "T", value_parser = ValueParser::new(positive_duration))]
+    pub duration: Option<Duration>,
+    /// Node to run COMMAND in [default: the first station]
+    #[arg(long = "in", value_name = "NODE", requires = "command")]
+    pub in_node: Option<String>,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Program to run behind the hop, and its arguments; the emulation ends with it
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// Which scenario, and what to change in it.
+#[derive(Debug, Args)]
+pub struct ScenarioArgs {
+    /// Scenario file
+    #[arg(value_name = "SCENARIO.toml")]
+    pub file: PathBuf,
+    /// Change a key of the scenario, such as node.laptop.queue.kind=fq-codel
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+    /// Seed of all random numbers [default: the scenario's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+}
+
+impl ScenarioArgs {
+    /// The `--set` arguments, with the seed as the last.
+    pub fn sets(&self) -> Vec<String> {
+        let seed = self.seed.map(|seed| format!("seed={seed}"));
+        self.set.iter().cloned().chain(seed).collect()
+    }
+}
+
+/// Where results go.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// Write run.json, scenario.toml, events.parquet and series.parquet to this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Also write captures: air.pcapng, and node-NAME.pcapng of every node
+    #[arg(long, requires = "out")]
+    pub pcap: bool,
+    /// Print one JSON document on standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `lasthop schema`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  lasthop schema scenario > scenario.schema.json")]
+pub struct Schema {
+    /// Of what
+    pub of: SchemaOf,
+}
+
+/// What there is a schema of.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SchemaOf {
+    /// A scenario file (TOML)
+    Scenario,
+    /// What --json prints of one run, and run.json
+    Run,
+    /// What --json prints of several runs, and runs.json
+    RunSet,
+}
+
+fn positive_duration(text: &str) -> Result<Duration, String> {
+    let expected = |why: &dyn std::fmt::Display| {
+        format!("expected a time, such as 30s (units: {}): {why}", Duration::UNITS.join(", "))
+    };
+    match Duration::parse(text) {
+        Ok(Duration::ZERO) => Err(expected(&"it is zero")),
+        Ok(duration) => Ok(duration),
+        Err(why) => Err(expected(&why)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

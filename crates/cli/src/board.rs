@@ -1,0 +1,161 @@
+//! What a live view shows: a panel for every flow, and for the queue and the
+//! aggregates on its way, each with its readings over the whole time. Knows no
+//! terminal; `view` draws it.
+
+use lasthop_net::NodeId;
+use lasthop_trace::{FlowKind, Names, Snapshot};
+use lasthop_units::{Duration, Instant};
+use lasthop_wifi::StationId;
+
+/// Panels and phases.
+#[derive(Debug)]
+pub struct Board {
+    /// What is run.
+    pub title: String,
+    /// Length of the axis in seconds.
+    pub length_s: f64,
+    /// Caption and beginning of each phase, in seconds.
+    pub phases: Vec<(String, f64)>,
+    /// From top to bottom.
+    pub panels: Vec<Panel>,
+    /// How far it is, in seconds.
+    pub now_s: f64,
+}
+
+/// One quantity over time.
+#[derive(Debug)]
+pub struct Panel {
+    /// What it is of.
+    pub title: String,
+    /// What it is, with its unit.
+    pub unit: &'static str,
+    /// In the order of time.
+    pub readings: Vec<Reading>,
+    source: Source,
+}
+
+/// A value, and the seconds in which it was so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reading {
+    from_s: f64,
+    to_s: f64,
+    value: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Throughput(usize),
+    RoundTrip(usize),
+    Queue(NodeId),
+    Aggregate(StationId, StationId),
+}
+
+impl Board {
+    /// A board without readings, for phases that take `length` together.
+    pub fn new(title: &str, names: &Names, length: Duration) -> Self {
+        let mut board = Self {
+            title: title.into(),
+            length_s: length.as_secs_f64(),
+            phases: Vec::new(),
+            panels: Vec::new(),
+            now_s: 0.0,
+        };
+        for (index, flow) in names.flows.iter().enumerate() {
+            let (unit, source) = match flow.kind {
+                FlowKind::Ping => ("ms round trip", Source::RoundTrip(index)),
+                _ => ("Mb/s", Source::Throughput(index)),
+            };
+            board.add(flow.name.clone(), unit, source);
+        }
+        for (from, to) in names.flows.iter().filter_map(|flow| hop(names, flow.from, flow.to)) {
+            let node = names.stations[from.index()];
+            board.add(format!("{} queue", names.node(node)), "packets", Source::Queue(node));
+            board.add(
+                format!("{} -> {}", names.station(from), names.station(to)),
+                "packets an aggregate",
+                Source::Aggregate(from, to),
+            );
+        }
+        board
+    }
+
+    fn add(&mut self, title: String, unit: &'static str, source: Source) {
+        if self.panels.iter().all(|panel| panel.source != source) {
+            self.panels.push(Panel { title, unit, readings: Vec::new(), source });
+        }
+    }
+
+    /// The next phase begins here.
+    pub fn begin_phase(&mut self, caption: &str) {
+        self.phases.push((caption.into(), self.now_s));
+    }
+
+    /// Takes the readings of a snapshot of the phase.
+    pub fn add_readings(&mut self, snapshot: &Snapshot) {
+        let begin_s = self.phases.last().map_or(0.0, |(_, begin_s)| *begin_s);
+        let now_s = begin_s + (snapshot.at - Instant::ZERO).as_secs_f64();
+        let from_s = self.now_s.max(now_s - snapshot.interval.as_secs_f64());
+        self.now_s = now_s;
+        for panel in &mut self.panels {
+            if let Some(value) = read(snapshot, panel.source) {
+                panel.readings.push(Reading { from_s, to_s: now_s, value });
+            }
+        }
+    }
+}
+
+impl Panel {
+    /// The latest value.
+    pub fn latest(&self) -> Option<f64> {
+        self.readings.last().map(|reading| reading.value)
+    }
+
+    /// The greatest.
+    pub fn max(&self) -> f64 {
+        self.readings.iter().fold(0.0, |max, reading| reading.value.max(max))
+    }
+
+    /// The mean of the readings in each of `columns` equal parts of `length_s` seconds.
+    pub fn columns(&self, columns: usize, length_s: f64) -> Vec<Option<f64>> {
+        let mut sums = vec![(0.0, 0u32); columns];
+        for reading in &self.readings {
+            let column = |at_s: f64| at_s / length_s * columns as f64;
+            let first = column(reading.from_s).floor() as usize;
+            let end = (column(reading.to_s).ceil() as usize).min(columns);
+            for sum in sums.get_mut(first..end).unwrap_or_default() {
+                *sum = (sum.0 + reading.value, sum.1 + 1);
+            }
+        }
+        sums.into_iter().map(|(sum, count)| (count > 0).then(|| sum / f64::from(count))).collect()
+    }
+}
+
+/// The hop over the air on the way from a node to another.
+fn hop(names: &Names, from: NodeId, to: NodeId) -> Option<(StationId, StationId)> {
+    let access_point = names.access_point?;
+    let station = |node| {
+        let index = names.stations.iter().position(|station| *station == node);
+        index.map_or(access_point, |index| StationId(index as u16))
+    };
+    let (from, to) = (station(from), station(to));
+    match (from == to, from == access_point) {
+        (true, _) => None,
+        (false, true) => Some((from, to)),
+        // Between two stations it is the first of two hops.
+        (false, false) => Some((from, access_point)),
+    }
+}
+
+fn read(snapshot: &Snapshot, source: Source) -> Option<f64> {
+    match source {
+        Source::Throughput(flow) => {
+            snapshot.flows.get(flow).map(|flow| snapshot.throughput_mbps(flow))
+        }
+        Source::RoundTrip(flow) => Some(snapshot.flows.get(flow)?.rtt?.as_millis_f64()),
+        Source::Queue(node) => snapshot.nodes.get(node.index())?.queue_packets.map(f64::from),
+        Source::Aggregate(from, to) => {
+            let link = snapshot.links.iter().find(|link| (link.from, link.to) == (from, to))?;
+            (link.ppdus > 0).then(|| link.mpdus as f64 / link.ppdus as f64)
+        }
+    }
+}

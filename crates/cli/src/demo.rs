@@ -1,0 +1,195 @@
+//! `lasthop demo`: one upload and one ping over a weak link, before and after
+//! its queue is mended. Real TCP where the kernel lets us make namespaces, else
+//! simulated; either way it ends in a small table that says where the delay was.
+
+use crate::board::Board;
+use crate::console::{self, Stream};
+use crate::emulate::{self, Show};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::table::{self, number, text, value};
+use crate::{report, setup, simulate};
+use lasthop_live::EmulateOptions;
+use lasthop_scenario::Scenario;
+use lasthop_trace::{DelayPartsSummary, FlowSummary, Recorder, RunDocument};
+use std::fmt::Write;
+use std::ops::ControlFlow;
+
+/// The scenario; the file says what it shows.
+const SCENARIO: &str = include_str!("../../../scenarios/demo.toml");
+/// What mends it.
+const MENDED: &str = "node.laptop.queue.kind=fq-codel";
+/// What the two runs are called.
+const CAPTIONS: [&str; 2] = ["drop-tail", "FQ-CoDel"];
+/// Without a kernel's TCP, the upload is as much UDP as the queue takes.
+const WITHOUT_TCP: &str = "flow.upload.kind=udp";
+
+/// Runs the command; gives the exit status.
+pub fn demo() -> Result<u8, Failure> {
+    let interrupt = Interrupt::catch()?;
+    let mut out = String::new();
+    let (before, after) = match emulated(&interrupt) {
+        Ok(documents) => documents,
+        Err(Failure::System(why)) => {
+            let _ = writeln!(
+                out,
+                "The kernel refuses what an emulation needs: {why}.\n\
+                 So this is simulated, with saturated UDP in place of the upload's TCP.\n"
+            );
+            simulated(&interrupt)?
+        }
+        Err(other) => return Err(other),
+    };
+    out.push_str(&story(&before, &after));
+    console::print(&out)?;
+    Ok(0)
+}
+
+/// The two scenarios.
+fn scenarios(more: &[&str]) -> Result<[Scenario; 2], Failure> {
+    let read = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().chain(more).map(|&set| set.to_owned()).collect();
+        lasthop_scenario::parse("demo.toml", SCENARIO, &sets)
+    };
+    Ok([read(&[])?, read(&[MENDED])?])
+}
+
+fn emulated(interrupt: &Interrupt) -> Result<(RunDocument, RunDocument), Failure> {
+    let scenarios = scenarios(&[])?;
+    let is_watched = console::is_view_wanted();
+    if !is_watched && console::is_progress_wanted() {
+        let both = scenarios.iter().map(|scenario| scenario.duration).sum();
+        let both: lasthop_units::Duration = both;
+        console::error(&format!("emulating for {} s ..\n", value(both.as_secs_f64())));
+    }
+    let length = scenarios.iter().map(|scenario| scenario.duration).sum();
+    let board = Board::new("demo", &setup::names(&scenarios[0]), length);
+    let mut show = Show::new(is_watched.then_some(board));
+    let mut one = |scenario: &Scenario, caption: &str| {
+        interrupt.check()?;
+        show.begin_phase(caption);
+        let recording = emulate::recording(scenario, scenario.duration, is_watched);
+        let recorder = Recorder::new(setup::names(scenario), recording);
+        let options = EmulateOptions::default();
+        let (document, outcome) = emulate::run(scenario, &options, recorder, &mut show)?;
+        match outcome.interrupted {
+            true => Err(Failure::Interrupted { signal: signal_hook::consts::SIGINT as u8 }),
+            false => Ok(document),
+        }
+    };
+    let before = one(&scenarios[0], CAPTIONS[0])?;
+    Ok((before, one(&scenarios[1], CAPTIONS[1])?))
+}
+
+fn simulated(interrupt: &Interrupt) -> Result<(RunDocument, RunDocument), Failure> {
+    let one = |scenario: &Scenario| {
+        let recording = emulate::recording(scenario, scenario.duration, false);
+        let recorder = Recorder::new(setup::names(scenario), recording);
+        simulate::run(scenario, 0, recorder, &mut |_| match interrupt.came() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    };
+    let [before, after] = scenarios(&[WITHOUT_TCP])?;
+    let documents = one(&before).and_then(|before| Ok((before, one(&after)?)));
+    interrupt.check()?;
+    documents
+}
+
+/// The tables, and what they say in words.
+fn story(before: &RunDocument, after: &RunDocument) -> String {
+    let stream = Stream::Output;
+    let both = [before, after];
+    let title = "The same upload over the same weak link, through two queues";
+    let mut out = format!("{}\n{}", stream.bold(title), comparison(both, stream));
+    let title = "Where a ping's packet was on its way from laptop to server, ms";
+    let _ = write!(out, "\n{}\n{}\n", stream.bold(title), parts(both, stream));
+    out.push_str(&words(before, after));
+    for run in both {
+        if let Some(emulation) = run.emulation.as_ref().filter(|emulation| emulation.late) {
+            out.push_str(&report::lateness(emulation, stream));
+        }
+    }
+    let _ = writeln!(
+        out,
+        "\nNext: lasthop emulate scenarios/demo.toml -- ping -c 20 server\n\
+         \x20     lasthop simulate scenarios/hello.toml"
+    );
+    out
+}
+
+/// A number of a summary.
+type Read<T> = fn(&T) -> Option<f64>;
+
+fn comparison(both: [&RunDocument; 2], stream: Stream) -> String {
+    let rows: [(&str, &str, Read<FlowSummary>); 5] = [
+        ("upload, Mb/s", "upload", |flow| flow.goodput_mbps),
+        ("ping, ms: mean", "ping", |flow| Some(flow.rtt_ms?.mean)),
+        ("          95 %", "ping", |flow| Some(flow.rtt_ms?.p95)),
+        ("          longest", "ping", |flow| Some(flow.rtt_ms?.max)),
+        ("ping, lost", "ping", |flow| Some(flow.packets_lost as f64)),
+    ];
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|(label, flow, read)| {
+            let cells = both.map(|run| run.flows.get(*flow).and_then(read));
+            row(label, cells)
+        })
+        .collect();
+    table::render(&columns(), &rows, stream)
+}
+
+fn parts(both: [&RunDocument; 2], stream: Stream) -> String {
+    let rows: [(&str, Read<DelayPartsSummary>); 6] = [
+        ("in the laptop's queue, behind the upload", |parts| Some(parts.queue)),
+        ("waiting for the channel to be free", |parts| Some(parts.contention)),
+        ("sent again, because it did not get across", |parts| Some(parts.retries)),
+        ("held back until packets before it had arrived", |parts| Some(parts.reorder)),
+        ("on the air", |parts| Some(parts.air)),
+        ("on the wire behind the access point", |parts| Some(parts.wire)),
+    ];
+    let mut rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|(label, read)| row(label, both.map(|run| read(&ping_parts(run)?))))
+        .collect();
+    let sum = both.map(|run| Some(run.flows.get("ping")?.one_way_delay_ms?.mean));
+    rows.push(row("all together", sum));
+    table::render(&columns(), &rows, stream)
+}
+
+fn columns() -> [table::Column; 3] {
+    [text(""), number("", CAPTIONS[0]), number("", CAPTIONS[1])]
+}
+
+fn row(label: &str, cells: [Option<f64>; 2]) -> Vec<String> {
+    let cells = cells.map(|cell| cell.map_or_else(|| "-".to_owned(), value));
+    std::iter::once(label.to_owned()).chain(cells).collect()
+}
+
+fn ping_parts(run: &RunDocument) -> Option<DelayPartsSummary> {
+    run.flows.get("ping")?.delay_parts_ms
+}
+
+fn words(before: &RunDocument, after: &RunDocument) -> String {
+    let said = || {
+        let rtt = |run: &RunDocument| Some(run.flows.get("ping")?.rtt_ms?.mean);
+        let goodput = |run: &RunDocument| run.flows.get("upload")?.goodput_mbps;
+        let queue = ping_parts(before)?.queue / before.flows.get("ping")?.one_way_delay_ms?.mean;
+        let (slow, fast) = (rtt(before)?, rtt(after)?);
+        let cost = 100.0 * (1.0 - goodput(after)? / goodput(before)?);
+        let cost = match cost {
+            cost if cost.abs() < 2.0 => "at the same speed".to_owned(),
+            cost if cost > 0.0 => format!("{cost:.0} % slower"),
+            gain => format!("{:.0} % faster", -gain),
+        };
+        Some(format!(
+            "During the upload a ping took {} ms; {:.0} % of its way up was waiting in the laptop's\n\
+             own queue. With FQ-CoDel there it takes {} ms, and the upload goes on {cost}.\n\
+             Nothing about the radio has changed.\n",
+            value(slow),
+            100.0 * queue,
+            value(fast)
+        ))
+    };
+    said().unwrap_or_else(|| "No ping was answered: this machine is too busy to tell.\n".into())
+}

@@ -1,0 +1,212 @@
+//! `lasthop emulate`: real programs and the kernel's TCP over the modelled hop.
+//! COMMAND owns the terminal if there is one; otherwise a live view does.
+
+use crate::args::Emulate;
+use crate::board::Board;
+use crate::console::{self, Stream};
+use crate::failure::{Failure, INTERRUPT_STATUS};
+use crate::interrupt::Interrupt;
+use crate::simulate::wall_s;
+use crate::view::View;
+use crate::{report, setup};
+use lasthop_live::os::clock::Clock;
+use lasthop_live::{EmulateOptions, EmulateOutcome};
+use lasthop_scenario::Scenario;
+use lasthop_trace::{NodeFrames, OutputDir, Recorder, Recording, RunDocument, RunInfo};
+use lasthop_units::{Duration, Instant};
+use nix::unistd;
+use std::fmt::Write;
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// Runs the command; gives the exit status.
+pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
+    let interrupt = Interrupt::catch()?;
+    let scenario = lasthop_scenario::load(&args.scenario.file, &args.scenario.sets())?;
+    let out = args.output.out.as_ref();
+    let mut directory = out.map(OutputDir::create).transpose().map_err(Failure::message)?;
+    let has_command = !args.command.is_empty();
+    let options = EmulateOptions {
+        duration: args.duration,
+        command: has_command.then(|| args.command.clone()),
+        in_node: args.in_node.clone(),
+        ..EmulateOptions::default()
+    };
+    let length = match (args.duration, has_command) {
+        (Some(duration), _) => duration,
+        (None, true) => Duration::MAX,
+        (None, false) => scenario.duration,
+    };
+    let is_watched = !has_command && !args.output.json && console::is_view_wanted();
+    let recording = recording(&scenario, length, is_watched);
+    let recorder = match &mut directory {
+        Some(directory) => {
+            let captures = args.output.pcap.then_some(NodeFrames::Real);
+            let files = setup::files(&scenario, true, captures);
+            let names = setup::names(&scenario);
+            Recorder::with_files(names, recording, &files, directory).map_err(Failure::message)?
+        }
+        None => Recorder::new(setup::names(&scenario), recording),
+    };
+    interrupt.check()?;
+    let mut show = Show::new(is_watched.then(|| {
+        let mut board = Board::new(&scenario.name, recorder.names(), length);
+        board.begin_phase("");
+        board
+    }));
+    let aside = (args.output.json && has_command).then(Aside::begin).transpose()?;
+    let run = run(&scenario, &options, recorder, &mut show);
+    drop(show);
+    drop(aside);
+    let (document, outcome) = run?;
+
+    if let Some(mut directory) = directory {
+        directory.write("run.json", document.to_json().as_bytes()).map_err(Failure::message)?;
+        let text = scenario.source_text.as_bytes();
+        directory.write("scenario.toml", text).map_err(Failure::message)?;
+        directory.commit().map_err(Failure::message)?;
+    }
+    if args.output.json {
+        warn(&outcome, &document);
+        console::print(&document.to_json())?;
+    } else {
+        // COMMAND's output stays COMMAND's alone.
+        let stream = if has_command { Stream::Error } else { Stream::Output };
+        let text = programs(&scenario, &outcome, stream)
+            + &report::run(&document, stream)
+            + &lost_outside(&outcome, stream);
+        stream.write(&text)?;
+    }
+    Ok(match outcome.exit_status {
+        Some(status) => u8::try_from(status).unwrap_or(u8::MAX),
+        None if outcome.interrupted => INTERRUPT_STATUS,
+        None => 0,
+    })
+}
+
+/// What the recorder is told of an emulation.
+pub fn recording(scenario: &Scenario, length: Duration, is_watched: bool) -> Recording {
+    Recording {
+        warmup: scenario.warmup,
+        duration: length,
+        interval: scenario.series_interval,
+        watch_air: is_watched,
+    }
+}
+
+/// One emulation, shown while it lasts.
+pub fn run(
+    scenario: &Scenario,
+    options: &EmulateOptions,
+    mut recorder: Recorder,
+    show: &mut Show,
+) -> Result<(RunDocument, EmulateOutcome), Failure> {
+    let clock = Clock::start();
+    let mut on_tick = |_: Instant, recorder: &mut Recorder| show.tick(recorder);
+    let outcome = lasthop_live::emulate(scenario, options, &mut recorder, &mut on_tick)?;
+    let info = RunInfo {
+        duration: outcome.duration,
+        lateness_max: Some(scenario.emulation.lateness_max),
+        ..setup::run_info(scenario, options.run, wall_s(clock))
+    };
+    let document = recorder.finish(&info, &outcome.stats).map_err(Failure::message)?;
+    Ok((document, outcome))
+}
+
+/// Hands snapshots to a view. It begins with the first: until then an error
+/// may want the terminal.
+#[derive(Debug)]
+pub struct Show {
+    board: Option<Board>,
+    view: Option<View>,
+    shown: Instant,
+}
+
+impl Show {
+    /// A show on `board`, or none.
+    pub fn new(board: Option<Board>) -> Self {
+        Self { board, view: None, shown: Instant::ZERO }
+    }
+
+    /// What follows is called `caption`, and its time begins anew.
+    pub fn begin_phase(&mut self, caption: &str) {
+        self.shown = Instant::ZERO;
+        match (&self.view, &mut self.board) {
+            (Some(view), _) => view.begin_phase(caption),
+            (None, Some(board)) => board.begin_phase(caption),
+            (None, None) => {}
+        }
+    }
+
+    fn tick(&mut self, recorder: &Recorder) {
+        if let Some(board) = self.board.take() {
+            self.view = Some(View::start(board));
+        }
+        let snapshot = recorder.snapshot();
+        if let Some(view) = &self.view
+            && snapshot.at > self.shown
+        {
+            self.shown = snapshot.at;
+            view.show(snapshot.clone());
+        }
+    }
+}
+
+/// While it lives, what would go to standard output goes to standard error.
+struct Aside {
+    output: OwnedFd,
+}
+
+impl Aside {
+    fn begin() -> Result<Self, Failure> {
+        let refused = |why: nix::Error| Failure::Message(format!("dup(standard output): {why}"));
+        let output = unistd::dup(io::stdout()).map_err(refused)?;
+        unistd::dup2_stdout(io::stderr()).map_err(refused)?;
+        Ok(Self { output })
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        // Into a descriptor that is open: it cannot fail but for a signal, and then is repeated.
+        while unistd::dup2_stdout(&self.output) == Err(nix::Error::EINTR) {}
+    }
+}
+
+/// With `--json` a person may still be watching standard error.
+fn warn(outcome: &EmulateOutcome, document: &RunDocument) {
+    if let Some(emulation) = document.emulation.as_ref().filter(|emulation| emulation.late) {
+        console::error(&report::lateness(emulation, Stream::Error));
+    }
+    console::error(&lost_outside(outcome, Stream::Error));
+}
+
+fn lost_outside(outcome: &EmulateOutcome, stream: Stream) -> String {
+    match outcome.frames_lost_outside {
+        0 => String::new(),
+        lost => format!(
+            "{} {lost} frames were lost outside the model: this machine was too slow\n",
+            stream.yellow("warning:")
+        ),
+    }
+}
+
+/// What the scenario's programs wrote, and how they ended.
+fn programs(scenario: &Scenario, outcome: &EmulateOutcome, stream: Stream) -> String {
+    let mut out = String::new();
+    for program in &outcome.programs {
+        let node = &scenario.nodes[program.node.index()].name;
+        let end = match program.exit_status {
+            Some(0) => String::new(),
+            Some(status) => format!(", exit status {status}"),
+            None => ", ended with the emulation".into(),
+        };
+        let heading = format!("{node}: {}{end}", program.command.join(" "));
+        let _ = writeln!(out, "{}", stream.bold(&heading));
+        for line in String::from_utf8_lossy(&program.output).lines() {
+            let _ = writeln!(out, "  {line}");
+        }
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,71 @@
+//! The `lasthop` command. It reads arguments and scenarios, drives `sim` or
+//! `live`, has `trace` record, and tells a person what came out; nothing is
+//! modelled here.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | `args` | every verb and flag |
+//! | `simulate`, `emulate`, `demo` | the verbs |
+//! | `setup` | from a scenario to what `trace` wants to know |
+//! | `report`, `table` | a run as tables |
+//! | `board`, `view` | a run while it lasts |
+//! | `console`, `failure`, `interrupt` | the terminal, errors, signals |
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod board;
+mod console;
+mod demo;
+mod emulate;
+mod failure;
+mod interrupt;
+mod report;
+mod setup;
+mod simulate;
+mod table;
+mod view;
+
+use args::{Cli, SchemaOf, Verb};
+use clap::Parser;
+use console::Stream;
+use failure::{ERROR_STATUS, Failure};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let status = match Cli::try_parse() {
+        Ok(cli) => run(&cli.verb),
+        Err(usage) => tell_usage(&usage),
+    };
+    ExitCode::from(status.unwrap_or_else(|failure| failure.report()))
+}
+
+fn run(verb: &Verb) -> Result<u8, Failure> {
+    match verb {
+        Verb::Simulate(args) => simulate::simulate(args).map(|()| 0),
+        Verb::Emulate(args) => emulate::emulate(args),
+        Verb::Schema(args) => schema(args.of).map(|()| 0),
+        Verb::Demo => demo::demo(),
+    }
+}
+
+fn schema(of: SchemaOf) -> Result<(), Failure> {
+    let schema = match of {
+        SchemaOf::Scenario => lasthop_scenario::schema(),
+        SchemaOf::Run => lasthop_trace::run_schema(),
+        SchemaOf::RunSet => lasthop_trace::run_set_schema(),
+    };
+    console::print(&format!("{schema:#}\n"))
+}
+
+/// Help and version are what was asked for; everything else is an error.
+fn tell_usage(usage: &clap::Error) -> Result<u8, Failure> {
+    let (stream, status) = match usage.use_stderr() {
+        true => (Stream::Error, ERROR_STATUS),
+        false => (Stream::Output, 0),
+    };
+    let text = usage.render();
+    let text = if stream.is_plain() { text.to_string() } else { text.ansi().to_string() };
+    stream.write(&text)?;
+    Ok(status)
+}

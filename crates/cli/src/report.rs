@@ -1,0 +1,301 @@
+//! A run as a person reads it: tables of its flows, round trips, delays, nodes
+//! and links. The numbers are those of the JSON document.
+
+use crate::console::Stream;
+use crate::table::{self, count, number, percent, text, value};
+use lasthop_trace::{
+    EmulationSummary, Estimate, FlowSummary, RunDocument, RunSet, TimeSummary, WireSummary,
+};
+use std::fmt::Write;
+
+/// One run.
+pub fn run(run: &RunDocument, stream: Stream) -> String {
+    let heading = format!(
+        "{}: {} s, seed {}, run {}",
+        run.scenario,
+        value(run.duration_s),
+        run.seed,
+        run.run
+    );
+    let wall = match run.emulation {
+        None => format!("   {} s on the wall", value(run.wall_s)),
+        Some(_) => String::new(),
+    };
+    let mut out = format!("{}{}\n", stream.bold(&heading), stream.dim(&wall));
+    let mut section = |title: &str, table: String| {
+        if !table.is_empty() {
+            let _ = write!(out, "\n{}\n{table}", stream.bold(title));
+        }
+    };
+    section("Flows", flows(run, stream));
+    section("Round trips", round_trips(run, stream));
+    section("One-way delay", delays(run, stream));
+    section("Where it went, ms a packet", delay_parts(run, stream));
+    section("Nodes", nodes(run, stream));
+    section("Links", links(run, stream));
+    section("Wires", wires(run, stream));
+    if let Some(emulation) = &run.emulation {
+        out.push('\n');
+        out.push_str(&lateness(emulation, stream));
+    }
+    out
+}
+
+/// Several runs.
+pub fn run_set(set: &RunSet, stream: Stream) -> String {
+    let Some(first) = set.runs.first() else { return String::new() };
+    let runs = set.runs.len();
+    let wall: f64 = set.runs.iter().map(|run| run.wall_s).sum();
+    let heading = format!(
+        "{}: {runs} runs of {} s, seed {}, runs 0 to {}",
+        first.scenario,
+        value(first.duration_s),
+        first.seed,
+        runs - 1
+    );
+    let wall = format!("   {} s on the wall, added up", value(wall));
+    let columns = [
+        text("flow"),
+        number("goodput Mb/s", "mean"),
+        number("goodput Mb/s", "+-"),
+        number("delay mean ms", "mean"),
+        number("delay mean ms", "+-"),
+        number("delay p95 ms", "mean"),
+        number("delay p95 ms", "+-"),
+        number("RTT mean ms", "mean"),
+        number("RTT mean ms", "+-"),
+        number("RTT p95 ms", "mean"),
+        number("RTT p95 ms", "+-"),
+        number("lost %", "mean"),
+        number("lost %", "+-"),
+    ];
+    let mut rows = Vec::new();
+    for (name, flow) in &set.summary {
+        let percents = |estimate: Estimate| Estimate {
+            mean: 100.0 * estimate.mean,
+            ci95: estimate.ci95.map(|ci95| 100.0 * ci95),
+            ..estimate
+        };
+        let estimates = [
+            flow.goodput_mbps,
+            flow.one_way_delay_mean_ms,
+            flow.one_way_delay_p95_ms,
+            flow.rtt_mean_ms,
+            flow.rtt_p95_ms,
+            flow.loss_fraction.map(percents),
+        ];
+        let cells = estimates.iter().flat_map(|estimate| match estimate {
+            Some(Estimate { mean, ci95, .. }) => {
+                [value(*mean), ci95.map_or_else(String::new, value)]
+            }
+            None => [String::new(), String::new()],
+        });
+        rows.push(std::iter::once(name.clone()).chain(cells).collect());
+    }
+    let table = table::render(&columns, &rows, stream);
+    let note = "  +-: half the 95 % confidence interval of the mean";
+    format!(
+        "{}{}\n\n{}\n{table}{}\n",
+        stream.bold(&heading),
+        stream.dim(&wall),
+        stream.bold("Flows"),
+        stream.dim(note)
+    )
+}
+
+fn flows(run: &RunDocument, stream: Stream) -> String {
+    let columns = [
+        text("flow"),
+        text("kind"),
+        number("goodput", "Mb/s"),
+        number("packets", "sent"),
+        number("packets", "received"),
+        number("packets", "lost"),
+        number("packets", "lost %"),
+        number("TCP", "retransmitted"),
+    ];
+    let rows: Vec<Vec<String>> = run
+        .flows
+        .iter()
+        .map(|(name, flow)| {
+            let sent = flow.packets_sent;
+            let lost = flow.packets_lost;
+            vec![
+                name.clone(),
+                flow.kind.as_str().into(),
+                flow.goodput_mbps.map_or_else(String::new, value),
+                count(sent),
+                count(flow.packets_received),
+                count(lost),
+                if sent > 0 { percent(lost as f64 / sent as f64) } else { String::new() },
+                flow.retransmissions.map_or_else(String::new, count),
+            ]
+        })
+        .collect();
+    table::render(&columns, &rows, stream)
+}
+
+const TIMES: [table::Column; 5] = [
+    number("ms", "mean"),
+    number("ms", "p50"),
+    number("ms", "p95"),
+    number("ms", "p99"),
+    number("ms", "max"),
+];
+
+fn times(times: &TimeSummary) -> impl Iterator<Item = String> + use<> {
+    [times.mean, times.p50, times.p95, times.p99, times.max].into_iter().map(value)
+}
+
+fn round_trips(run: &RunDocument, stream: Stream) -> String {
+    let mut columns = vec![text("flow")];
+    columns.extend(TIMES);
+    columns.extend(["mean", "p95", "max"].map(|name| number("cwnd packets", name)));
+    let row = |(name, flow): (&String, &FlowSummary)| {
+        let window = flow.cwnd_packets.map_or_else(
+            || vec![String::new(); 3],
+            |window| vec![value(window.mean), count(window.p95.into()), count(window.max.into())],
+        );
+        let head = std::iter::once(name.clone());
+        Some(head.chain(times(&flow.rtt_ms?)).chain(window).collect())
+    };
+    let rows: Vec<Vec<String>> = run.flows.iter().filter_map(row).collect();
+    table::render(&columns, &rows, stream)
+}
+
+fn delays(run: &RunDocument, stream: Stream) -> String {
+    let mut columns = vec![text("flow")];
+    columns.extend(TIMES);
+    let row = |(name, flow): (&String, &FlowSummary)| {
+        Some(std::iter::once(name.clone()).chain(times(&flow.one_way_delay_ms?)).collect())
+    };
+    let rows: Vec<Vec<String>> = run.flows.iter().filter_map(row).collect();
+    table::render(&columns, &rows, stream)
+}
+
+fn delay_parts(run: &RunDocument, stream: Stream) -> String {
+    let columns = [
+        text("flow"),
+        number("", "queue"),
+        number("", "contention"),
+        number("", "retries"),
+        number("", "reorder"),
+        number("", "air"),
+        number("", "wire"),
+        number("", "other"),
+    ];
+    let row = |(name, flow): (&String, &FlowSummary)| {
+        let parts = flow.delay_parts_ms?;
+        let known =
+            [parts.queue, parts.contention, parts.retries, parts.reorder, parts.air, parts.wire];
+        let cells = known.into_iter().map(value);
+        let other = parts.other.map_or_else(String::new, value);
+        Some(std::iter::once(name.clone()).chain(cells).chain([other]).collect())
+    };
+    let rows: Vec<Vec<String>> = run.flows.iter().filter_map(row).collect();
+    table::render(&columns, &rows, stream)
+}
+
+fn nodes(run: &RunDocument, stream: Stream) -> String {
+    let columns = [
+        text("node"),
+        number("queue packets", "mean"),
+        number("queue packets", "p95"),
+        number("queue packets", "max"),
+        number("drops", ""),
+        number("on the air", "% of time"),
+    ];
+    let rows: Vec<Vec<String>> = run
+        .nodes
+        .iter()
+        .map(|(name, node)| {
+            let queue = node.queue_packets.map_or_else(Default::default, |queue| {
+                [value(queue.mean), count(queue.p95.into()), count(queue.max.into())]
+            });
+            std::iter::once(name.clone())
+                .chain(queue)
+                .chain([count(node.queue_drops), percent(node.airtime_fraction)])
+                .collect()
+        })
+        .collect();
+    table::render(&columns, &rows, stream)
+}
+
+fn links(run: &RunDocument, stream: Stream) -> String {
+    let columns = [
+        text("link"),
+        number("data rate", "Mb/s"),
+        number("", "PPDUs"),
+        number("MPDUs a PPDU", "mean"),
+        number("MPDUs a PPDU", "p95"),
+        number("MPDUs", "sent"),
+        number("MPDUs", "retries"),
+        number("MPDUs", "failed %"),
+        number("MPDUs", "lost"),
+        number("", "collisions"),
+        number("on the air", "% of time"),
+    ];
+    let rows: Vec<Vec<String>> = run
+        .links
+        .iter()
+        .map(|(name, link)| {
+            let aggregate = link.mpdus_per_ppdu.map_or_else(Default::default, |mpdus| {
+                [value(mpdus.mean), count(mpdus.p95.into())]
+            });
+            let head = [
+                name.clone(),
+                link.data_rate_mbps.map_or_else(String::new, |rate| value(rate.mean)),
+                count(link.ppdus),
+            ];
+            let tail = [
+                count(link.mpdus),
+                count(link.mpdu_retries),
+                link.mpdu_error_rate.map_or_else(String::new, percent),
+                count(link.mpdus_lost),
+                count(link.collisions),
+                percent(link.airtime_fraction),
+            ];
+            head.into_iter().chain(aggregate).chain(tail).collect()
+        })
+        .collect();
+    table::render(&columns, &rows, stream)
+}
+
+fn wires(run: &RunDocument, stream: Stream) -> String {
+    let columns = [
+        text("wire"),
+        number("packets", "through"),
+        number("packets", "dropped"),
+        number("packets", "lost"),
+    ];
+    let row = |(name, wire): (&String, &WireSummary)| {
+        let counts = [wire.packets, wire.queue_drops, wire.packets_lost].map(count);
+        std::iter::once(name.clone()).chain(counts).collect()
+    };
+    let rows: Vec<Vec<String>> = run.wires.iter().map(row).collect();
+    table::render(&columns, &rows, stream)
+}
+
+/// How well real time was kept, and what to make of it.
+pub fn lateness(emulation: &EmulationSummary, stream: Stream) -> String {
+    let mut out = match &emulation.lateness_us {
+        Some(late) => format!(
+            "{} packets handed over; late by p50 {} us, p99 {} us, p99.9 {} us, max {} us\n",
+            count(emulation.deliveries),
+            value(late.p50),
+            value(late.p99),
+            value(late.p99_9),
+            value(late.max)
+        ),
+        None => "no packet was handed over\n".to_owned(),
+    };
+    if emulation.late {
+        let _ = writeln!(
+            out,
+            "{} this machine did not keep real time: more than one packet in a thousand was \
+             later than the scenario allows (emulation.lateness_max); do not trust the delays",
+            stream.yellow("late:")
+        );
+    }
+    out
+}

@@ -1,0 +1,263 @@
+//! `lasthop simulate`: runs of a scenario in virtual time, on all cores. Every
+//! run is a pure function of (scenario, seed, run number), and they are
+//! collected in the order of that number: how many threads there are shows in
+//! nothing but the time it takes.
+
+use crate::args::Simulate;
+use crate::console::{self, Stream};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::{report, setup};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lasthop_live::os::clock::Clock;
+use lasthop_scenario::Scenario;
+use lasthop_trace::{NodeFrames, OutputDir, Recorder, Recording, RunDocument, RunSet};
+use lasthop_units::{Duration, Instant, Seed};
+use std::ops::ControlFlow;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time;
+
+/// Shorter work shows no bar.
+const QUIET: Duration = Duration::from_secs(2);
+/// How often the bar is drawn and signals are looked for.
+const LOOK_EVERY: time::Duration = time::Duration::from_millis(50);
+
+/// Runs the command.
+pub fn simulate(args: &Simulate) -> Result<(), Failure> {
+    let interrupt = Interrupt::catch()?;
+    let scenario = lasthop_scenario::load(&args.scenario.file, &args.scenario.sets())?;
+    let mut top =
+        args.output.out.as_ref().map(OutputDir::create).transpose().map_err(Failure::message)?;
+    let batch = Batch::new(&scenario, args);
+    let finished = batch.run_all(&interrupt, &mut top)?;
+
+    let (documents, directories): (Vec<_>, Vec<_>) = finished.into_iter().unzip();
+    let mut set = RunSet::new(documents);
+    let (json, name) = match (args.runs.get(), set.runs.pop()) {
+        (1, Some(only)) => {
+            let json = only.to_json();
+            set.runs.push(only);
+            (json, "run.json")
+        }
+        (_, last) => {
+            set.runs.extend(last);
+            (set.to_json(), "runs.json")
+        }
+    };
+    if let Some(mut top) = top {
+        top.write(name, json.as_bytes()).map_err(Failure::message)?;
+        top.write("scenario.toml", scenario.source_text.as_bytes()).map_err(Failure::message)?;
+        interrupt.check()?;
+        for directory in directories.into_iter().flatten() {
+            directory.commit().map_err(Failure::message)?;
+        }
+        top.commit().map_err(Failure::message)?;
+    }
+    if args.output.json {
+        return console::print(&json);
+    }
+    let text = match &set.runs[..] {
+        [only] => report::run(only, Stream::Output),
+        _ => report::run_set(&set, Stream::Output),
+    };
+    console::print(&text)
+}
+
+/// Runs that belong together.
+struct Batch<'a> {
+    scenario: &'a Scenario,
+    args: &'a Simulate,
+    next: AtomicU32,
+    /// Simulated time of all runs, in nanoseconds.
+    simulated_ns: AtomicU64,
+    stop: AtomicBool,
+}
+
+/// A run's summary, and the directory that its files wait in.
+type Finished = (RunDocument, Option<OutputDir>);
+
+impl<'a> Batch<'a> {
+    fn new(scenario: &'a Scenario, args: &'a Simulate) -> Self {
+        Self {
+            scenario,
+            args,
+            next: AtomicU32::new(0),
+            simulated_ns: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    /// The runs in the order of their number. A single one writes into `top`
+    /// itself, several into a directory each inside it.
+    fn run_all(
+        &self,
+        interrupt: &Interrupt,
+        top: &mut Option<OutputDir>,
+    ) -> Result<Vec<Finished>, Failure> {
+        let runs = self.args.runs.get();
+        let cores = || thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.args.threads.map_or_else(cores, usize::from).min(runs as usize);
+        let mut results: Vec<Option<Result<Finished, Failure>>> = (0..runs).map(|_| None).collect();
+        let mut bar = None;
+        let clock = Clock::start();
+        let parent = top.as_ref().filter(|_| runs > 1).map(|top| top.path().to_owned());
+        let mut only = top.as_mut().filter(|_| runs == 1);
+        thread::scope(|scope| {
+            let (tell, told) = mpsc::channel();
+            for _ in 0..threads {
+                let tell = tell.clone();
+                let parent = parent.as_deref();
+                let mut only = only.take();
+                scope.spawn(move || {
+                    while let Some(run) = self.take_run() {
+                        let result = self.run_in(run, parent, only.as_deref_mut());
+                        if result.is_err() {
+                            self.stop.store(true, Ordering::Relaxed);
+                        }
+                        if tell.send((run, result)).is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(tell);
+            loop {
+                match told.recv_timeout(LOOK_EVERY) {
+                    Ok((run, result)) => results[run as usize] = Some(result),
+                    Err(mpsc::RecvTimeoutError::Timeout) => {}
+                    Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                }
+                if interrupt.came() {
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+                if clock.now() - Instant::ZERO >= QUIET {
+                    let bar = bar.get_or_insert_with(|| self.bar());
+                    bar.set_position(self.simulated_ns.load(Ordering::Relaxed) / 1_000_000);
+                }
+            }
+        });
+        if let Some(bar) = bar {
+            bar.finish_and_clear();
+        }
+        interrupt.check()?;
+        // After a failure, runs are missing or were stopped; it is what to tell.
+        let mut results: Vec<_> = results.into_iter().flatten().collect();
+        let failure = |result: &Result<Finished, Failure>| {
+            result.as_ref().is_err_and(|failure| !matches!(failure, Failure::Stopped))
+        };
+        match results.iter().position(failure) {
+            Some(first) => results.swap_remove(first).map(|finished| vec![finished]),
+            None => results.into_iter().collect(),
+        }
+    }
+
+    fn take_run(&self) -> Option<u32> {
+        if self.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let run = self.next.fetch_add(1, Ordering::Relaxed);
+        (run < self.args.runs.get()).then_some(run)
+    }
+
+    fn run_in(
+        &self,
+        run: u32,
+        parent: Option<&std::path::Path>,
+        only: Option<&mut OutputDir>,
+    ) -> Result<Finished, Failure> {
+        let Some(parent) = parent else {
+            return Ok((self.run(run, only)?, None));
+        };
+        let path = parent.join(format!("run-{run}"));
+        let mut directory = OutputDir::create(path).map_err(Failure::message)?;
+        let document = self.run(run, Some(&mut directory))?;
+        directory.write("run.json", document.to_json().as_bytes()).map_err(Failure::message)?;
+        Ok((document, Some(directory)))
+    }
+
+    fn run(&self, number: u32, directory: Option<&mut OutputDir>) -> Result<RunDocument, Failure> {
+        let scenario = self.scenario;
+        let names = setup::names(scenario);
+        let recording = Recording {
+            warmup: scenario.warmup,
+            duration: scenario.duration,
+            interval: scenario.series_interval,
+            watch_air: false,
+        };
+        let recorder = match directory {
+            Some(directory) => {
+                let events = self.args.events || self.args.runs.get() == 1;
+                let captures = self.args.output.pcap.then_some(NodeFrames::MadeUp);
+                let files = setup::files(scenario, events, captures);
+                Recorder::with_files(names, recording, &files, directory)
+                    .map_err(Failure::message)?
+            }
+            None => Recorder::new(names, recording),
+        };
+        let mut reported = Instant::ZERO;
+        run(scenario, u64::from(number), recorder, &mut |now| {
+            self.simulated_ns.fetch_add((now - reported).as_nanos(), Ordering::Relaxed);
+            reported = now;
+            match self.stop.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        })
+    }
+
+    fn bar(&self) -> ProgressBar {
+        let runs = u64::from(self.args.runs.get());
+        let total_ms = self.scenario.duration.as_nanos() / 1_000_000 * runs;
+        let bar = ProgressBar::with_draw_target(Some(total_ms), ProgressDrawTarget::stderr());
+        let total_s = total_ms as f64 / 1e3;
+        let style = ProgressStyle::with_template("  {bar:40} {percent:>3} % of {msg}  {eta} left")
+            .expect("the template is right")
+            .progress_chars("=> ");
+        bar.set_style(style);
+        bar.set_message(match runs {
+            1 => format!("{total_s} s"),
+            _ => format!("{runs} runs, {total_s} s"),
+        });
+        if !console::is_progress_wanted() {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        bar
+    }
+}
+
+/// One run. `progress` is told the simulated time now and then, and may end it early.
+pub fn run(
+    scenario: &Scenario,
+    number: u64,
+    mut recorder: Recorder,
+    progress: &mut dyn FnMut(Instant) -> ControlFlow<()>,
+) -> Result<RunDocument, Failure> {
+    let clock = Clock::start();
+    let seed = Seed::new(scenario.seed, number);
+    // The driver has no way out but its end; unwinding is one, and needs no hook.
+    let simulated = panic::catch_unwind(AssertUnwindSafe(|| {
+        lasthop_sim::run(scenario, seed, &mut recorder, |now| {
+            if progress(now).is_break() {
+                panic::resume_unwind(Box::new(Stopped));
+            }
+        })
+    }));
+    let stats = match simulated {
+        Ok(stats) => stats.map_err(Failure::message)?,
+        Err(stopped) if stopped.is::<Stopped>() => return Err(Failure::Stopped),
+        Err(panic) => panic::resume_unwind(panic),
+    };
+    let info = setup::run_info(scenario, number, wall_s(clock));
+    recorder.finish(&info, &stats).map_err(Failure::message)
+}
+
+/// Seconds since `clock` was started.
+pub fn wall_s(clock: Clock) -> f64 {
+    (clock.now() - Instant::ZERO).as_secs_f64()
+}
+
+/// Why a run was left early.
+struct Stopped;

@@ -1,0 +1,183 @@
+//! Tables of text: words to the left, numbers to the right, two spaces between
+//! columns. A header has two lines; the upper one, with the quantity and its
+//! unit, stretches over neighbours that share it.
+
+use crate::console::Stream;
+
+/// Rows shown of a long table.
+const ROWS_MAX: usize = 40;
+/// Before every line.
+const INDENT: &str = "  ";
+
+/// A column.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// The upper line of the header.
+    pub group: &'static str,
+    /// The lower line.
+    pub name: &'static str,
+    /// Text, to the left; numbers are to the right.
+    pub is_text: bool,
+}
+
+/// A column of text.
+pub const fn text(name: &'static str) -> Column {
+    Column { group: "", name, is_text: true }
+}
+
+/// A column of numbers.
+pub const fn number(group: &'static str, name: &'static str) -> Column {
+    Column { group, name, is_text: false }
+}
+
+/// The table as text; empty without rows. Columns in which no row has anything
+/// are left out.
+pub fn render(columns: &[Column], rows: &[Vec<String>], stream: Stream) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let shown = &rows[..rows.len().min(ROWS_MAX)];
+    let used: Vec<usize> = (0..columns.len())
+        .filter(|&column| shown.iter().any(|row| !row[column].is_empty()))
+        .collect();
+    let mut widths: Vec<usize> = used
+        .iter()
+        .map(|&column| {
+            let cells = shown.iter().map(|row| length(&row[column]));
+            cells.max().unwrap_or(0).max(length(columns[column].name))
+        })
+        .collect();
+    let groups = groups(columns, &used);
+    for &(group, from, to) in &groups {
+        let inside: usize = widths[from..to].iter().sum::<usize>() + 2 * (to - from - 1);
+        widths[to - 1] += length(group).saturating_sub(inside);
+    }
+
+    let mut upper = String::new();
+    for &(group, from, to) in &groups {
+        let inside: usize = widths[from..to].iter().sum::<usize>() + 2 * (to - from - 1);
+        // Over one column of numbers it stands where they do.
+        let is_alone = to - from == 1 && !columns[used[from]].is_text;
+        upper.push_str(&cell(group, inside, !is_alone));
+        upper.push_str("  ");
+    }
+    let line = |values: &mut dyn Iterator<Item = (usize, &str)>| {
+        let mut line = String::new();
+        for (index, value) in values {
+            line.push_str(&cell(value, widths[index], columns[used[index]].is_text));
+            line.push_str("  ");
+        }
+        line
+    };
+    let mut out = String::new();
+    let mut push = |line: &str, paint: &dyn Fn(&str) -> String| {
+        out.push_str(INDENT);
+        out.push_str(&paint(line.trim_end()));
+        out.push('\n');
+    };
+    let header = |text: &str| stream.dim(text);
+    if !upper.trim().is_empty() {
+        push(&upper, &header);
+    }
+    push(&line(&mut used.iter().map(|&column| columns[column].name).enumerate()), &header);
+    for row in shown {
+        push(
+            &line(&mut used.iter().map(|&column| row[column].as_str()).enumerate()),
+            &str::to_owned,
+        );
+    }
+    if rows.len() > ROWS_MAX {
+        push(&format!("and {} more; --json has all", rows.len() - ROWS_MAX), &header);
+    }
+    out
+}
+
+/// Runs of neighbours with one group: the group, its first column and the one after its last.
+fn groups(columns: &[Column], used: &[usize]) -> Vec<(&'static str, usize, usize)> {
+    let mut groups: Vec<(&'static str, usize, usize)> = Vec::new();
+    for (index, &column) in used.iter().enumerate() {
+        let group = columns[column].group;
+        match groups.last_mut() {
+            Some((last, _, to)) if *last == group && !group.is_empty() => *to = index + 1,
+            _ => groups.push((group, index, index + 1)),
+        }
+    }
+    groups
+}
+
+fn cell(text: &str, width: usize, is_left: bool) -> String {
+    let padding = " ".repeat(width.saturating_sub(length(text)));
+    if is_left { format!("{text}{padding}") } else { format!("{padding}{text}") }
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// A number with about four digits: what a person reads.
+pub fn value(number: f64) -> String {
+    let decimals = match number.abs() {
+        0.0 => 0,
+        x if x >= 999.5 => 0,
+        x if x >= 99.95 => 1,
+        x if x >= 0.9995 => 2,
+        _ => 3,
+    };
+    format!("{number:.decimals$}")
+}
+
+/// A share of one in percent.
+pub fn percent(fraction: f64) -> String {
+    value(100.0 * fraction)
+}
+
+/// A whole number, its digits in groups of three.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_and_empty_ones_left_out() {
+        let columns = [
+            text("flow"),
+            number("goodput Mb/s", ""),
+            number("delay ms", "p50"),
+            number("delay ms", "p95"),
+        ];
+        let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        let rows = [row(["up", "59.2", "1", "2"]), row(["a longer name", "1", "", "10"])];
+        let table = render(&columns, &rows, Stream::Output);
+        assert_eq!(
+            table,
+            "                 goodput Mb/s  delay ms\n\
+             \x20 flow                         p50  p95\n\
+             \x20 up                     59.2    1    2\n\
+             \x20 a longer name             1        10\n"
+        );
+        let rows = [row(["up", "", "", "2"])];
+        assert_eq!(
+            render(&columns, &rows, Stream::Output),
+            "        delay ms\n  flow       p95\n  up           2\n"
+        );
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let all = [0.0, 0.01234, 1.5, 59.214, 123.45, 1893.2];
+        assert_eq!(all.map(value), ["0", "0.012", "1.50", "59.21", "123.5", "1893"]);
+        assert_eq!(count(1_234_567), "1 234 567");
+        assert_eq!(count(12), "12");
+    }
+}

@@ -1,0 +1,232 @@
+//! Draws a [`Board`] on the terminal, from a thread of its own: whoever tells it
+//! what happens has no time to draw. `q` and Ctrl-C ask the process to end, as
+//! the signal would; the terminal is put back as it was in any case.
+
+use crate::board::{Board, Panel};
+use crate::table::value;
+use lasthop_trace::Snapshot;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Style, Stylize};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Sparkline, SparklineBar};
+use ratatui::{DefaultTerminal, Frame};
+use signal_hook::consts::SIGINT;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Longest time between two pictures and two looks at the keyboard.
+const REDRAW_EVERY: Duration = Duration::from_millis(50);
+/// Columns of what stands beside a plot.
+const LABEL_COLUMNS: u16 = 26;
+/// Lines of a plot, and one between two.
+const PANEL_LINES: u16 = 3;
+/// A plot has its range in so many steps.
+const STEPS: f64 = 1000.0;
+
+/// A view while it is shown; it ends when dropped.
+#[derive(Debug)]
+pub struct View {
+    tell: Option<mpsc::Sender<Message>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+enum Message {
+    Phase(String),
+    Readings(Snapshot),
+}
+
+impl View {
+    /// Shows `board`. Without a terminal that can, it shows nothing.
+    pub fn start(board: Board) -> Self {
+        let (tell, told) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            if let Ok(mut terminal) = ratatui::try_init() {
+                show(&mut terminal, board, &told);
+                ratatui::restore();
+            }
+        });
+        Self { tell: Some(tell), thread: Some(thread) }
+    }
+
+    /// Adds readings.
+    pub fn show(&self, snapshot: Snapshot) {
+        self.send(Message::Readings(snapshot));
+    }
+
+    /// What follows is called `caption`.
+    pub fn begin_phase(&self, caption: &str) {
+        self.send(Message::Phase(caption.into()));
+    }
+
+    fn send(&self, message: Message) {
+        if let Some(tell) = &self.tell {
+            // A view that could not begin does not listen.
+            let _ = tell.send(message);
+        }
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        self.tell = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn show(terminal: &mut DefaultTerminal, mut board: Board, told: &mpsc::Receiver<Message>) {
+    loop {
+        match told.recv_timeout(REDRAW_EVERY) {
+            Ok(Message::Phase(caption)) => board.begin_phase(&caption),
+            Ok(Message::Readings(snapshot)) => board.add_readings(&snapshot),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        if is_end_wanted() {
+            // The handlers that are installed take it from here.
+            let _ = signal_hook::low_level::raise(SIGINT);
+        }
+        // What cannot be drawn now may be after the next resize.
+        let _ = terminal.draw(|frame| draw(frame, &board));
+    }
+}
+
+/// Somebody pressed a key that ends it.
+fn is_end_wanted() -> bool {
+    let mut is_wanted = false;
+    while let Ok(true) = event::poll(Duration::ZERO) {
+        let Ok(Event::Key(key)) = event::read() else { continue };
+        let is_interrupt =
+            key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+        let is_quit = matches!(key.code, KeyCode::Char('q') | KeyCode::Esc);
+        is_wanted |= key.kind == KeyEventKind::Press && (is_interrupt || is_quit);
+    }
+    is_wanted
+}
+
+fn draw(frame: &mut Frame<'_>, board: &Board) {
+    let [head, _, captions, body, foot] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Length(1),
+        Constraint::Length(u16::from(board.phases.iter().any(|(caption, _)| !caption.is_empty()))),
+        Constraint::Fill(1),
+        Constraint::Length(1),
+    ])
+    .horizontal_margin(1)
+    .areas(frame.area());
+    let title = Line::from(vec!["lasthop ".dim(), Span::from(board.title.as_str()).bold()]);
+    frame.render_widget(Paragraph::new(title), head);
+    let clock = format!("{:.1} of {} s", board.now_s.min(board.length_s), value(board.length_s));
+    frame.render_widget(Paragraph::new(clock).right_aligned(), head);
+    draw_captions(frame, board, captions);
+    let mut area = Rect { height: PANEL_LINES, ..body };
+    for panel in &board.panels {
+        if area.bottom() > body.bottom() {
+            break;
+        }
+        draw_panel(frame, board, panel, area);
+        area.y += PANEL_LINES + 1;
+    }
+    frame.render_widget(Paragraph::new("q ends".dim()), foot);
+}
+
+/// Where the plots are: beside the labels.
+fn plots(area: Rect) -> Rect {
+    let label = LABEL_COLUMNS.min(area.width / 2);
+    Rect { x: area.x + label, width: area.width - label, ..area }
+}
+
+/// The column in which `at_s` seconds are.
+fn column(board: &Board, at_s: f64, plots: Rect) -> u16 {
+    plots.x + (at_s / board.length_s * f64::from(plots.width)) as u16
+}
+
+fn draw_captions(frame: &mut Frame<'_>, board: &Board, area: Rect) {
+    if area.height == 0 {
+        return;
+    }
+    let plots = plots(area);
+    for (index, (caption, begin_s)) in board.phases.iter().enumerate() {
+        let x = column(board, *begin_s, plots);
+        let end = board
+            .phases
+            .get(index + 1)
+            .map_or(plots.right(), |(_, end_s)| column(board, *end_s, plots));
+        let place = Rect { x, width: end.saturating_sub(x), ..plots };
+        let place = place.intersection(plots);
+        frame.render_widget(Paragraph::new(caption.as_str().bold()), place);
+    }
+}
+
+fn draw_panel(frame: &mut Frame<'_>, board: &Board, panel: &Panel, area: Rect) {
+    let plot = plots(area);
+    let label = Rect { width: plot.x - area.x, ..area };
+    let latest = panel.latest().map_or_else(|| "-".to_owned(), value);
+    let lines = vec![
+        Line::from(panel.title.as_str().bold()),
+        Line::from(vec![Span::from(latest), " ".into(), panel.unit.dim()]),
+        Line::from(format!("max {}", value(panel.max())).dim()),
+    ];
+    frame.render_widget(Paragraph::new(lines), label);
+    let max = panel.max().max(f64::MIN_POSITIVE);
+    let bars = panel.columns(usize::from(plot.width), board.length_s);
+    let bars = bars
+        .into_iter()
+        .map(|value| SparklineBar::from(value.map(|value| (value / max * STEPS).round() as u64)));
+    let sparkline = Sparkline::default()
+        .data(bars.collect::<Vec<_>>())
+        .max(STEPS as u64)
+        .style(Style::new().fg(Color::Cyan));
+    frame.render_widget(sparkline, plot);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_net::NodeId;
+    use lasthop_trace::{FlowKind, FlowName, FlowReading, Names, NodeName};
+    use lasthop_units::{Bytes, Instant};
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    #[test]
+    fn a_board_fits_a_small_terminal() {
+        let names = Names {
+            nodes: ["ap", "laptop"]
+                .map(|name| NodeName { name: name.into(), ..NodeName::default() })
+                .into(),
+            stations: vec![NodeId(0), NodeId(1)],
+            access_point: Some(lasthop_wifi::StationId(0)),
+            flows: vec![FlowName {
+                name: "up".into(),
+                kind: FlowKind::Udp,
+                from: NodeId(1),
+                to: NodeId(0),
+                start: Instant::ZERO,
+                stop: None,
+            }],
+        };
+        let second = lasthop_units::Duration::from_secs(1);
+        let mut board = Board::new("test", &names, second * 4);
+        for (caption, bytes) in [("before", 125_000), ("after", 500_000)] {
+            board.begin_phase(caption);
+            for n in 1..=2 {
+                board.add_readings(&Snapshot {
+                    at: Instant::ZERO + second * n,
+                    interval: second,
+                    flows: vec![FlowReading {
+                        payload: Bytes::new(bytes),
+                        ..FlowReading::default()
+                    }],
+                    ..Snapshot::default()
+                });
+            }
+        }
+        let mut terminal = Terminal::new(TestBackend::new(50, 12)).expect("no terminal to fail");
+        terminal.draw(|frame| draw(frame, &board)).expect("no terminal to fail");
+        insta::assert_snapshot!(terminal.backend());
+    }
+}

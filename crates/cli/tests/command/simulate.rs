@@ -1,0 +1,82 @@
+//! `lasthop simulate`: the same seed, the same bytes; and what is written where.
+
+use crate::lasthop::{Scratch, names, output};
+
+const CONTENTION: &str = "scenarios/contention.toml";
+const HELLO: &str = "scenarios/hello.toml";
+const SHORT: &str = "duration=300ms";
+
+/// A document without the one key that tells of the machine.
+fn without_wall(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("\"wall_s\""));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn threads_change_nothing() {
+    let of = |threads| {
+        let several = ["simulate", CONTENTION, "--set", SHORT, "--runs", "5", "--json"];
+        output(&[&several[..], &["--threads", threads]].concat())
+    };
+    let one = of("1");
+    assert_eq!(without_wall(&one), without_wall(&of("2")));
+    assert_eq!(without_wall(&one), without_wall(&of("7")));
+    let set: serde_json::Value = serde_json::from_str(&one).expect("JSON");
+    let runs = set["runs"].as_array().expect("the runs");
+    let numbers: Vec<_> = runs.iter().map(|run| run["run"].as_u64().expect("a number")).collect();
+    assert_eq!(numbers, [0, 1, 2, 3, 4]);
+    assert_ne!(runs[0]["flows"], runs[1]["flows"], "runs are independent");
+}
+
+#[test]
+fn a_seed_is_a_result() {
+    let of = |seed| {
+        without_wall(&output(&["simulate", CONTENTION, "--set", SHORT, "--json", "--seed", seed]))
+    };
+    assert_eq!(of("3"), of("3"));
+    assert_ne!(of("3"), of("4"));
+}
+
+#[test]
+fn recording_changes_nothing() {
+    let scratch = Scratch::new("recording");
+    let plain = ["simulate", CONTENTION, "--set", SHORT, "--json"];
+    let recorded = output(&[&plain[..], &["--pcap", "--out", scratch.text()]].concat());
+    assert_eq!(without_wall(&output(&plain)), without_wall(&recorded));
+    let file = std::fs::read_to_string(scratch.path().join("run.json")).expect("it is there");
+    assert_eq!(file, recorded, "the file is what is printed");
+}
+
+#[test]
+fn a_scenario_as_run_runs_again() {
+    let scratch = Scratch::new("again");
+    let changes = ["--set", SHORT, "--set", "node.sta.count=3", "--seed", "9"];
+    let first = [&["simulate", CONTENTION, "--json", "--out", scratch.text()], &changes[..]];
+    let first = output(&first.concat());
+    let kept = scratch.path().join("scenario.toml");
+    let second = output(&["simulate", kept.to_str().expect("a path of ASCII"), "--json"]);
+    assert_eq!(without_wall(&first), without_wall(&second));
+}
+
+#[test]
+fn a_run_fills_a_directory() {
+    let scratch = Scratch::new("fills");
+    output(&["simulate", HELLO, "--set", SHORT, "--pcap", "--out", scratch.text()]);
+    let captures = ["air.pcapng", "node-ap.pcapng", "node-laptop.pcapng"];
+    let tables = ["events.parquet", "run.json", "scenario.toml", "series.parquet"];
+    let mut expected = [&captures[..], &tables].concat();
+    expected.sort_unstable();
+    assert_eq!(scratch.names(), expected);
+}
+
+#[test]
+fn several_runs_have_a_directory_each() {
+    let scratch = Scratch::new("several");
+    let arguments = ["simulate", HELLO, "--set", SHORT, "--runs", "2", "--out", scratch.text()];
+    output(&arguments);
+    assert_eq!(scratch.names(), ["run-0", "run-1", "runs.json", "scenario.toml"]);
+    assert_eq!(names(&scratch.path().join("run-1")), ["run.json", "series.parquet"]);
+    output(&[&arguments[..], &["--events"]].concat());
+    let with_events = ["events.parquet", "run.json", "series.parquet"];
+    assert_eq!(names(&scratch.path().join("run-1")), with_events);
+}
