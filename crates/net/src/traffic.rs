@@ -6,7 +6,7 @@
 //! however late it is polled. Left out: sources that react to the network (TCP).
 
 use crate::pace::Pace;
-use alloc::vec::Vec;
+use alloc::sync::Arc;
 use lasthop_units::{Bitrate, Duration, Instant, Stream};
 
 /// Headers of IPv4 and UDP.
@@ -96,7 +96,7 @@ pub enum Sizes {
         sd: f64,
     },
     /// A recorded sequence, repeated; not empty.
-    Trace(Vec<u32>),
+    Trace(Arc<[u32]>),
 }
 
 /// Every so many frames, beginning with the first, one is larger. The others

@@ -40,7 +40,7 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
     let cell = radio::cell(&raw.channel, &raw.link, &nodes, &names, problems);
     let wires = topology::wires(&nodes, &raw.wire, &names, problems);
     let flows = traffic::flows(raw, &nodes, &names, problems);
-    let programs = traffic::programs(&raw.run, &nodes, &names, problems);
+    let programs = traffic::programs(&raw.run, raw.duration.value, &nodes, &names, problems);
     if !problems.is_empty() {
         return None;
     }

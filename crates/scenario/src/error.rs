@@ -6,6 +6,7 @@
 
 use crate::tree::Origin;
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// The place of a key, for messages.
@@ -27,14 +28,22 @@ impl Place {
     }
 }
 
-/// `parent.key`, or `key` at the top.
+/// `parent.key`, or one of them if the other is empty.
 pub(crate) fn join(parent: &str, key: &str) -> String {
-    if parent.is_empty() { key.into() } else { format!("{parent}.{key}") }
+    match (parent, key) {
+        ("", key) => key.into(),
+        (parent, "") => parent.into(),
+        (parent, key) => format!("{parent}.{key}"),
+    }
 }
 
 /// The problems found so far.
 #[derive(Debug, Default)]
-pub(crate) struct Problems(Vec<(Place, String)>);
+pub(crate) struct Problems {
+    found: Vec<(Place, String)>,
+    /// Where a key was written that stands at another place by default.
+    written: BTreeMap<String, String>,
+}
 
 impl Problems {
     /// Notes a problem; the same one at the same place (a default that several
@@ -44,26 +53,42 @@ impl Problems {
         let known = |(other, text): &(Place, String)| {
             other.origin == place.origin && place.origin != Origin::Absent && *text == message
         };
-        if !self.0.iter().any(known) && self.0.len() < Self::MAX {
-            self.0.push((place.clone(), message));
+        if !self.found.iter().any(known) && self.found.len() < Self::MAX {
+            let key = self.written_key(&place.key);
+            self.found.push((Place::new(key, place.origin.clone()), message));
         }
+    }
+
+    /// From here on, problems with `key` or what is in it are told as those of
+    /// `written`.
+    pub fn rename(&mut self, key: String, written: String) {
+        self.written.insert(key, written);
+    }
+
+    fn written_key(&self, key: &str) -> String {
+        let ends = key.match_indices('.').map(|(end, _)| end).chain([key.len()]);
+        ends.filter_map(|end| {
+            Some(join(self.written.get(&key[..end])?, key[end..].trim_start_matches('.')))
+        })
+        .next()
+        .unwrap_or_else(|| key.into())
     }
 
     /// Nobody reads more than this.
     const MAX: usize = 100;
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.found.is_empty()
     }
 
     /// The error to return, if there is a problem. `file` is what the user
     /// calls the scenario, `text` what it holds, `sets` the `--set` arguments.
     pub fn into_error(self, file: &str, text: &str, sets: &[String]) -> Option<ScenarioError> {
-        if self.0.is_empty() {
+        if self.found.is_empty() {
             return None;
         }
         let mut problems: Vec<Problem> = self
-            .0
+            .found
             .into_iter()
             .map(|(place, message)| Problem::new(file, text, sets, place, message))
             .collect();

@@ -6,6 +6,7 @@
 //! | `set` | `--set path=value`, on the tree and on the text |
 //! | `raw` | every key: documentation, type, default (`table`: how they are declared) |
 //! | `scalar`, [`quantity`] | single values and their units |
+//! | `attached` | other files that a scenario names |
 //! | `build` | what may stand together; names to indices; the machines' configuration |
 //! | `error` | what is wrong, with file, line and key |
 //!
@@ -14,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+mod attached;
 mod build;
 mod error;
 pub mod quantity;
@@ -66,7 +68,7 @@ pub struct Scenario {
     /// How it is emulated.
     pub emulation: Emulation,
     /// The scenario as run: the file's text with every `--set` applied. It
-    /// parses to the same scenario again.
+    /// parses to the same scenario again, wherever it is: paths are absolute in it.
     pub source_text: String,
 }
 
@@ -229,7 +231,8 @@ pub fn parse_bytes(file: &str, bytes: &[u8], sets: &[String]) -> Result<Scenario
 }
 
 /// The same from text; `file` is what messages call it, and without its
-/// directory and extension the default name of the scenario.
+/// directory and extension the default name of the scenario. Other files that
+/// the scenario names are looked for in that directory.
 ///
 /// # Errors
 /// As [`load`].
@@ -271,6 +274,7 @@ fn parse_into(
         }
     };
     set::apply(sets, &mut tree, &mut document, problems);
+    attached::make_absolute(file, &mut tree, &mut document);
     build::inherit_defaults(&mut tree, problems);
     let raw = table::read::<raw::RawScenario>(&tree, Place::new("", Origin::Absent), problems);
     if !problems.is_empty() {

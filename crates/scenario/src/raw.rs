@@ -7,7 +7,7 @@
 //! stand together.
 
 use crate::quantity::Hertz;
-use crate::scalar::{Factor, Name, OrOff, Whole, choices};
+use crate::scalar::{Command, Factor, FilePath, Name, OrOff, Whole, choices};
 use crate::table::tables;
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, MacAddr, Meters, Probability};
 use lasthop_wifi::AccessCategory;
@@ -58,6 +58,21 @@ pub(crate) enum RequestKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorModelKind {
     Nist,
+    Table,
+}
+
+/// How the delay of a wire varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JitterKind {
+    Uniform,
+    Normal,
+}
+
+/// How a wire loses packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LossKind {
+    Random,
+    GilbertElliott,
 }
 
 /// Kinds of flow.
@@ -132,7 +147,9 @@ choices! {
         "minstrel-ht" => Self::MinstrelHt,
     }
     RequestKind { "after-missing" => Self::AfterMissing, "after-drop" => Self::AfterDrop }
-    ErrorModelKind { "nist" => Self::Nist }
+    ErrorModelKind { "nist" => Self::Nist, "table" => Self::Table }
+    JitterKind { "uniform" => Self::Uniform, "normal" => Self::Normal }
+    LossKind { "random" => Self::Random, "gilbert-elliott" => Self::GilbertElliott }
     FlowKindName {
         "tcp" => Self::Tcp,
         "udp" => Self::Udp,
@@ -197,13 +214,13 @@ tables! {
         /// Preamble of DSSS and CCK frames (802.11b and 802.11g). Long is what
         /// every receiver understands.
         value preamble: Preamble = "long";
-        /// Preamble of control responses at DSSS and CCK rates.
+        /// Preamble of control responses at DSSS and CCK rates. Real receivers
+        /// answer as they were asked; ns-3 answers with a long one.
         option control_preamble: Preamble = "that of the frame they answer";
         /// Noise figure of every receiver. 7 dB is a usual laptop or phone.
         value noise_figure: Db = "7dB";
-        /// How a signal-to-noise ratio becomes loss. "nist" is the closed form
-        /// of NIST for the convolutional code.
-        value error_model: ErrorModelKind = "nist";
+        /// How a signal-to-noise ratio becomes loss.
+        table error_model: RawErrorModel;
         /// Time between beacons. 100 time units, as almost every
         /// access point is configured.
         value beacon_interval: OrOff<Duration> = "102.4ms";
@@ -215,12 +232,28 @@ tables! {
         /// a receiver must detect a 20 MHz preamble at (IEEE 802.11-2020, 17.3.10.6).
         value carrier_sense: Dbm = "-82dBm";
         /// A receiver turns to a later signal that is stronger by this much if
-        /// it comes during the first preamble. 10 dB is what common chips do.
-        value capture_margin: OrOff<Db> = "10dB";
+        /// it comes during the first preamble. 5 dB is the margin of ns-3's
+        /// frame capture; "off" stays with the first one.
+        value capture_margin: OrOff<Db> = "5dB";
         /// How the signal fades with distance.
         table path_loss: RawPathLoss;
         /// How the signal varies with time.
         table fading: RawFading;
+    }
+
+    /// From signal-to-noise ratio and length of a frame to the probability that
+    /// it is lost.
+    RawErrorModel {
+        /// The closed form of NIST for the convolutional code and that of
+        /// DSSS and CCK, or curves from a file.
+        option kind: ErrorModelKind = "\"nist\"; \"table\" with a table";
+        /// CSV file of packet error rates with the header mode,bytes,snr_db,per. A
+        /// mode is MCS0 to MCS7 (whatever width, guard interval and streams), 6Mb/s
+        /// to 54Mb/s or 1Mb/s to 11Mb/s; bytes is the frame's length, other
+        /// lengths are interpolated; the SNR is -20 to 60 dB. Each curve needs two
+        /// rows with a rate between 0 and 1. Modes without rows keep "nist". The
+        /// path is kept absolute in the results' scenario.toml.
+        option table: FilePath = "none";
     }
 
     /// Path loss over distance.
@@ -376,7 +409,7 @@ tables! {
         option cw_min: Whole<0, 32_767> = "aCWmin (15; 31 with 802.11b) for background and best effort, 7 for video, 3 for voice (15 and 7 with 802.11b)";
         /// Largest contention window in slots, 2^n - 1.
         option cw_max: Whole<0, 32_767> = "1023 for background and best effort, aCWmin for video, 7 for voice (15 with 802.11b)";
-        /// TXOP limit; zero allows one exchange.
+        /// TXOP limit in multiples of 32 us; zero allows one exchange.
         option txop_limit: Duration = "0s for background and best effort, 3.008ms for video, 1.504ms for voice (6.016ms and 3.264ms with 802.11b)";
     }
 
@@ -456,15 +489,44 @@ tables! {
         /// Propagation delay, one way. Zero is a cable in the house; a server
         /// on the Internet is 5 to 50 ms away.
         value delay: Duration = "0s";
-        /// The delay varies uniformly by at most so much more or less. Zero is
-        /// a path that nobody else loads.
-        value jitter: Duration = "0s";
+        /// How the delay varies from packet to packet, by default not at all: a
+        /// path that nobody else loads. A time alone is the most that it varies.
+        table jitter: RawJitter;
         /// Jitter may reorder packets; otherwise each waits for those before it.
         value reorder: bool = false;
-        /// Probability that a packet is lost. Zero is a wire in good order.
-        value loss: Probability = 0.0;
+        /// How packets are lost, by default never: a wire in good order. A
+        /// probability alone is that of each packet.
+        table loss: RawLoss;
         /// The queue before the transmitter.
         table queue: RawQueue;
+    }
+
+    /// How the delay of a wire varies. In all it is never below zero.
+    RawJitter = most {
+        /// Evenly within bounds, or normally distributed around the delay.
+        value kind: JitterKind = "uniform";
+        /// Uniform: at most so much more or less.
+        option most: Duration = "\"0s\"";
+        /// Normal: standard deviation.
+        option sd: Duration = "none; a normal jitter needs it";
+    }
+
+    /// How a wire loses packets, whatever its load.
+    RawLoss = probability {
+        /// Each packet alike, or in bursts: a hidden state, good or bad, that
+        /// may change before each packet (Gilbert and Elliott).
+        value kind: LossKind = "random";
+        /// Random: probability that a packet is lost.
+        option probability: Probability = "0";
+        /// Gilbert-Elliott: probability of going from good to bad.
+        option good_to_bad: Probability = "none; bursts need it";
+        /// Gilbert-Elliott: probability of going from bad to good; a bad spell
+        /// lasts one over this many packets in the mean.
+        option bad_to_good: Probability = "none; bursts need it";
+        /// Gilbert-Elliott: loss in the good state.
+        option loss_good: Probability = "0, as in Gilbert's model";
+        /// Gilbert-Elliott: loss in the bad state.
+        option loss_bad: Probability = "1: everything is lost";
     }
 
     /// Traffic from one node to another.
@@ -503,22 +565,27 @@ tables! {
         /// Video: frames a second.
         option frame_rate: Whole<1, 1000> = "30";
         /// Video: standard deviation of the log-normal frame sizes, relative
-        /// to their mean.
+        /// to their mean; 0 makes them constant.
         option size_deviation: Factor = "0.2";
         /// Video: every so many frames one is a key frame; 1 makes all alike.
         option key_frame_interval: Whole<1, 100_000> = "60, two seconds of streaming";
         /// Video: size of a key frame relative to the others.
         option key_frame_factor: Factor = "4";
+        /// Video: file of recorded frame sizes instead of rate, deviation and key
+        /// frames: one size in bytes a line, repeated from the start when it
+        /// ends. The path is kept absolute in the results' scenario.toml.
+        option trace: FilePath = "none: sizes are drawn";
         /// Ping: time between requests.
         option interval: Duration = "100ms";
     }
 
-    /// A program to run in a node (emulation only).
+    /// A program to run in a node. Virtual time has no programs: `simulate`
+    /// checks these and runs the flows alone.
     RawRun {
         /// The node.
         required node: String;
-        /// The program and its arguments.
-        required command: Vec<String>;
+        /// The program and its arguments; a text is a line for the shell (sh -c).
+        required command: Command;
         /// When it is started.
         value start: Duration = "0s";
     }

@@ -32,12 +32,8 @@ pub(crate) fn mismatch<T: Scalar>(value: &Value, why: Option<String>) -> String 
 
 /// A value as it should appear in a message.
 pub(crate) fn shown(value: &Value) -> String {
-    const CHARS_MAX: usize = 60;
     match value {
-        Value::String(text) if text.chars().count() > CHARS_MAX => {
-            format!("{:?}..", text.chars().take(CHARS_MAX).collect::<String>())
-        }
-        Value::String(text) => format!("{text:?}"),
+        Value::String(text) => quoted(text),
         Value::Integer(number) => number.to_string(),
         Value::Float(number) => format!("{number:?}"),
         Value::Boolean(truth) => truth.to_string(),
@@ -45,6 +41,16 @@ pub(crate) fn shown(value: &Value) -> String {
         Value::Array(elements) if elements.is_empty() => "an empty array".into(),
         Value::Array(_) => "an array".into(),
         Value::Table(_) => "a table".into(),
+    }
+}
+
+/// A text as it should appear in a message.
+pub(crate) fn quoted(text: &str) -> String {
+    const CHARS_MAX: usize = 60;
+    if text.chars().count() > CHARS_MAX {
+        format!("{:?}..", text.chars().take(CHARS_MAX).collect::<String>())
+    } else {
+        format!("{text:?}")
     }
 }
 
@@ -201,6 +207,52 @@ impl Scalar for Name {
     }
     fn schema() -> Schema {
         json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" })
+    }
+}
+
+/// The path of a file; absolute once a scenario is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FilePath(pub String);
+
+impl Scalar for FilePath {
+    fn allowed() -> String {
+        "the path of a file, relative to the scenario's folder".into()
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        match value {
+            Value::String(text) if !text.is_empty() && !text.contains('\0') => {
+                Ok(Self(text.clone()))
+            }
+            _ => Err(None),
+        }
+    }
+    fn schema() -> Schema {
+        json_schema!({ "type": "string", "minLength": 1 })
+    }
+}
+
+/// A program with its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Command(pub Vec<String>);
+
+impl Scalar for Command {
+    fn allowed() -> String {
+        "a program and its arguments like [\"iperf3\", \"-s\"], or a line for the shell".into()
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        match value {
+            Value::String(line) if line.trim().is_empty() => Err(None),
+            Value::String(line) => Ok(Self(vec!["sh".into(), "-c".into(), line.clone()])),
+            Value::Array(_) => match Vec::<String>::read(value)? {
+                words if words[0].is_empty() => Err(Some("the program's name is empty".into())),
+                words => Ok(Self(words)),
+            },
+            _ => Err(None),
+        }
+    }
+    fn schema() -> Schema {
+        let line = json_schema!({ "type": "string", "pattern": "\\S" });
+        json_schema!({ "anyOf": [line, Vec::<String>::schema()] })
     }
 }
 

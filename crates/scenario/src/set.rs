@@ -51,6 +51,34 @@ pub(crate) fn apply(
     }
 }
 
+/// Replaces every text at `path` for which `change` gives another one, in
+/// `tree` and in `document`. Where it came from stays.
+pub(crate) fn change(
+    path: &str,
+    tree: &mut Node,
+    document: &mut DocumentMut,
+    change: &dyn Fn(&Value) -> Option<String>,
+) {
+    // Without a flow `flow.*` is an error: there is nothing to change.
+    for steps in resolve(tree, path).unwrap_or_default() {
+        let Some(node) = at(tree, &steps) else { continue };
+        let Some(text) = change(&node.value) else { continue };
+        edit(document.as_item_mut(), &steps, &toml_edit::Value::from(text.as_str()));
+        node.value = Value::String(text);
+    }
+}
+
+/// What stands at the end of `steps`.
+fn at<'a>(tree: &'a mut Node, steps: &[Step]) -> Option<&'a mut Node> {
+    steps.iter().try_fold(tree, |node, step| match (step, &mut node.value) {
+        (Step::Index(index), Value::Array(elements)) => elements.get_mut(*index),
+        (Step::Key(key), Value::Table(entries)) => {
+            entries.iter_mut().find(|entry| entry.key == *key).map(|entry| &mut entry.node)
+        }
+        _ => None,
+    })
+}
+
 /// The steps to every place that `path` names.
 fn resolve(tree: &Node, path: &str) -> Result<Vec<Vec<Step>>, String> {
     let mut places: Vec<(Vec<Step>, Option<&Node>)> = vec![(Vec::new(), Some(tree))];
@@ -168,6 +196,7 @@ fn insert(tree: &mut Node, steps: &[Step], new: Node, origin: &Origin) -> Result
         *tree = new;
         return Ok(());
     };
+    let is_word = tree.is_word();
     match (step, &mut tree.value) {
         (Step::Index(index), Value::Array(elements)) => {
             insert(&mut elements[*index], rest, new, origin)
@@ -183,7 +212,7 @@ fn insert(tree: &mut Node, steps: &[Step], new: Node, origin: &Origin) -> Result
             }
             insert(&mut entries[at].node, rest, new, origin)
         }
-        (Step::Key(_), Value::String(_)) => {
+        (Step::Key(_), Value::String(_)) if is_word => {
             *tree = tree.clone().with_kind();
             insert(tree, steps, new, origin)
         }

@@ -14,6 +14,9 @@
 //! | `checked key: T = "text"` | such a table that is only checked: something else uses it |
 //! | `list key: T` | `[[key]]`, any number of them |
 //! | `flatten key: T` | the keys of another table, in this one |
+//!
+//! A table `Name = key { .. }` may be written as a plain value, which is then
+//! that key's; one that has a `kind` as that word.
 
 use crate::error::{Place, Problems};
 use crate::scalar::{At, Scalar, did_you_mean, mismatch, shown};
@@ -24,6 +27,8 @@ use std::marker::PhantomData;
 
 /// A table whose keys are known.
 pub(crate) trait Table: JsonSchema + Sized {
+    /// The key that a plain value in place of the table is for.
+    const PLAIN: Option<&'static str>;
     /// Takes the keys out of `reader`; `None` if a required one is missing or wrong.
     fn read(reader: &mut Reader<'_>) -> Option<Self>;
     /// Adds the keys to a JSON Schema.
@@ -36,6 +41,8 @@ pub(crate) struct Reader<'a> {
     pub place: Place,
     problems: &'a mut Problems,
     known: Vec<&'static str>,
+    /// The key whose value stands in place of the table, if one does.
+    plain: Option<&'static str>,
 }
 
 /// Stands in for a table that is left out.
@@ -43,19 +50,21 @@ pub(crate) static NOTHING: Node = Node { value: Value::Table(Vec::new()), origin
 
 /// Reads the table `node`, and notes keys that it does not know.
 pub(crate) fn read<T: Table>(node: &Node, place: Place, problems: &mut Problems) -> Option<T> {
-    // A word alone stands for the table's kind: `rate_control = "ideal"`.
-    let kind;
-    let node = if node.as_str().is_some() && has_kind::<T>() {
-        kind = node.clone().with_kind();
-        &kind
-    } else {
-        node
+    let kind = kind_key::<T>();
+    let plain = match T::PLAIN {
+        _ if node.entries().is_some() => None,
+        // A word stands for the table's kind: `rate_control = "ideal"`.
+        _ if node.is_word() && kind.is_some() => Some("kind"),
+        plain => plain,
     };
+    let short = plain.map(|key| node.clone().under(key));
+    let node = short.as_ref().unwrap_or(node);
     let Some(entries) = node.entries() else {
-        problems.push(&place, format!("expected a table, got {}", shown(&node.value)));
+        let words = kind.map_or(String::new(), |kind| format!("{} or ", kind.allowed));
+        problems.push(&place, format!("expected {words}a table, got {}", shown(&node.value)));
         return None;
     };
-    let mut reader = Reader { node, place: place.clone(), problems, known: Vec::new() };
+    let mut reader = Reader { node, place: place.clone(), problems, known: Vec::new(), plain };
     let table = T::read(&mut reader);
     let known = reader.known;
     for entry in entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
@@ -69,10 +78,10 @@ pub(crate) fn read<T: Table>(node: &Node, place: Place, problems: &mut Problems)
     table
 }
 
-fn has_kind<T: Table>() -> bool {
+fn kind_key<T: Table>() -> Option<Key> {
     let mut keys = Keys::default();
     T::describe(&mut SchemaGenerator::default(), &mut keys);
-    keys.contains("kind")
+    keys.0.into_iter().find(|key| key.name == "kind")
 }
 
 impl Reader<'_> {
@@ -80,13 +89,21 @@ impl Reader<'_> {
         self.known.push(key);
         let node = self.node.child(key);
         let origin = node.map_or(Origin::Absent, |node| node.origin.clone());
-        (node, self.place.child(key, origin))
+        (node, self.place_of(key, origin))
+    }
+
+    /// The place of `key`, which is the table's own if a plain value stands there.
+    fn place_of(&self, key: &'static str, origin: Origin) -> Place {
+        match self.plain {
+            Some(plain) if plain == key => Place::new(self.place.key.clone(), origin),
+            _ => self.place.child(key, origin),
+        }
     }
 
     pub fn option<T: Scalar>(&mut self, key: &'static str) -> Option<Option<At<T>>> {
         self.known.push(key);
         let Some(node) = self.node.child(key) else { return Some(None) };
-        let place = self.place.child(key, node.origin.clone());
+        let place = self.place_of(key, node.origin.clone());
         match T::read(&node.value) {
             Ok(value) => Some(Some(At { value, place })),
             Err(why) => {
@@ -160,7 +177,6 @@ pub(crate) struct Keys(pub Vec<Key>);
 pub(crate) struct Key {
     pub name: &'static str,
     /// What is allowed, or "a table", or "tables".
-    #[cfg_attr(not(test), expect(dead_code, reason = "the reference page is made by a test"))]
     pub allowed: String,
     pub docs: String,
     pub default: Option<String>,
@@ -286,7 +302,7 @@ impl<const N: usize> IntoValue for [&str; N] {
 macro_rules! tables {
     ($(
         $(#[doc = $docs:literal])*
-        $name:ident {
+        $name:ident $(= $plain:ident)? {
             $($(#[doc = $key_docs:literal])* $form:ident $key:ident: $ty:ty $(= $default:expr)?;)*
         }
     )*) => {$(
@@ -300,6 +316,8 @@ macro_rules! tables {
         }
 
         impl $crate::table::Table for $name {
+            const PLAIN: Option<&'static str> = $crate::table::plain!($($plain)?);
+
             fn read(reader: &mut $crate::table::Reader<'_>) -> Option<Self> {
                 $(let $key = $crate::table::form!(read $form reader, $key, $($default)?);)*
                 Some(Self { at: reader.place.clone(), $($key: $key?,)* })
@@ -351,6 +369,17 @@ macro_rules! tables {
 }
 pub(crate) use tables;
 
+/// The key of a plain value, for [`tables!`].
+macro_rules! plain {
+    () => {
+        None
+    };
+    ($key:ident) => {
+        Some(stringify!($key))
+    };
+}
+pub(crate) use plain;
+
 /// What a form of key means, for [`tables!`].
 macro_rules! form {
     (type required $ty:ty) => { $crate::scalar::At<$ty> };
@@ -391,12 +420,14 @@ macro_rules! form {
     };
     (describe table $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr,) => {
         let schema = $crate::table::table_schema::<$ty>($gen);
-        $keys.table::<$ty>(stringify!($key), $docs, "a table", schema);
+        let allowed = $crate::table::table_allowed::<$ty>($gen);
+        $keys.table::<$ty>(stringify!($key), $docs, &allowed, schema);
     };
     (describe checked $($rest:tt)*) => { $crate::table::form!(describe option_table $($rest)*) };
     (describe option_table $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr, $default:expr) => {
         let schema = $crate::table::table_schema::<$ty>($gen);
-        let key = $keys.table::<$ty>(stringify!($key), $docs, "a table", schema);
+        let allowed = $crate::table::table_allowed::<$ty>($gen);
+        let key = $keys.table::<$ty>(stringify!($key), $docs, &allowed, schema);
         key.default = Some($default.into());
     };
     (describe list $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr,) => {
@@ -409,14 +440,32 @@ macro_rules! form {
 }
 pub(crate) use form;
 
-/// The schema of a table, or of the word that stands for one with a `kind`.
-pub(crate) fn table_schema<T: Table>(generator: &mut SchemaGenerator) -> Schema {
-    let table = generator.subschema_for::<T>();
+/// The key whose value may stand in place of the table.
+fn plain_key<T: Table>(generator: &mut SchemaGenerator) -> Option<Key> {
     let mut keys = Keys::default();
     T::describe(generator, &mut keys);
-    let kind = keys.0.iter().find(|key| key.name == "kind");
-    match kind.and_then(|kind| kind.schema.get("enum")) {
-        Some(words) => json_schema!({ "anyOf": [{ "enum": words }, table] }),
-        None => table,
+    keys.0.into_iter().find(|key| Some(key.name) == T::PLAIN)
+}
+
+/// What is allowed where the table stands.
+pub(crate) fn table_allowed<T: Table>(generator: &mut SchemaGenerator) -> String {
+    match plain_key::<T>(generator) {
+        Some(key) => format!("{}; or a table", key.allowed),
+        None => "a table".into(),
     }
+}
+
+/// The schema of a table, or of the word or plain value that stands for one.
+pub(crate) fn table_schema<T: Table>(generator: &mut SchemaGenerator) -> Schema {
+    let table = generator.subschema_for::<T>();
+    let kind = kind_key::<T>();
+    let words = kind.as_ref().and_then(|kind| kind.schema.get("enum"));
+    let mut choices = Vec::new();
+    choices.extend(words.map(|words| json_schema!({ "enum": words })));
+    choices.extend(plain_key::<T>(generator).map(|key| key.schema));
+    if choices.is_empty() {
+        return table;
+    }
+    choices.push(table);
+    json_schema!({ "anyOf": choices })
 }

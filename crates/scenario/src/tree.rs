@@ -4,6 +4,7 @@
 //! The raw layer: `--set` and sweeps change values here, before anything is
 //! typed. Nesting is bounded by the TOML parser (80 levels).
 
+use crate::error::join;
 use core::ops::Range;
 use toml_edit::{Document, Item, TomlError};
 
@@ -101,12 +102,18 @@ impl Node {
     }
 
     /// Fills what this table leaves out from `defaults`. Tables are merged key
-    /// by key, unless both name a `kind` and the kinds differ.
-    pub fn merge_defaults(&mut self, defaults: &Self) {
+    /// by key, unless both name a `kind` and the kinds differ. `taken` is told the
+    /// path of everything that is taken over whole.
+    pub fn merge_defaults(&mut self, defaults: &Self, taken: &mut dyn FnMut(&str)) {
+        self.merge_at("", defaults, taken);
+    }
+
+    fn merge_at(&mut self, path: &str, defaults: &Self, taken: &mut dyn FnMut(&str)) {
         let Value::Table(theirs) = &defaults.value else { return };
         let Value::Table(ours) = &mut self.value else { return };
         for entry in theirs {
             let Some(own) = ours.iter_mut().find(|own| own.key == entry.key) else {
+                taken(&join(path, &entry.key));
                 ours.push(entry.clone());
                 continue;
             };
@@ -116,18 +123,25 @@ impl Node {
                 *one = one.clone().with_kind();
             }
             if same_kind(one, &other) {
-                one.merge_defaults(&other);
+                one.merge_at(&join(path, &entry.key), &other, taken);
             }
         }
     }
 
+    /// A text that is no quantity: quantities begin with a digit or a sign.
+    pub fn is_word(&self) -> bool {
+        self.as_str().is_some_and(|text| text.starts_with(|c: char| c.is_ascii_alphabetic()))
+    }
+
     /// A word as the table that it stands for: `{ kind = word }`.
     pub fn with_kind(self) -> Self {
-        if self.as_str().is_none() {
-            return self;
-        }
+        if self.is_word() { self.under("kind") } else { self }
+    }
+
+    /// The table `{ key = self }`.
+    pub fn under(self, key: &str) -> Self {
         let origin = self.origin.clone();
-        let entry = Entry { key: "kind".into(), key_origin: origin.clone(), node: self };
+        let entry = Entry { key: key.into(), key_origin: origin.clone(), node: self };
         Self { value: Value::Table(vec![entry]), origin }
     }
 }

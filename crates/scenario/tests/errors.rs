@@ -122,6 +122,30 @@ const SETS: &[&str] = &[
     "flow.up.to=laptop",
     "flow.up.start=10s",
     "flow.up.stop=0s",
+    "flow.up.stop=11s",
+    "run=[{ node = \"ap\", command = \"date\", start = \"10s\" }]",
+    "run=[{ node = \"ap\", command = \" \" }]",
+    "channel.error_model=per.csv",
+    "channel.error_model=table",
+    "channel.error_model={ table = \"/nowhere/per.csv\" }",
+    "channel.error_model={ table = \"/dev/zero\" }",
+    "channel.error_model={ kind = \"nist\", table = \"/nowhere/per.csv\" }",
+    "channel.error_model=5",
+    "node.laptop.edca.voice.txop_limit=1.5ms",
+    "node.laptop.edca.voice.txop_limit=3s",
+    "node_defaults.edca.video.txop_limit=1us",
+    "wire.server-ap.loss.good_to_bad=0.1",
+    "wire.server-ap.loss=gilbert-elliott",
+    "wire.server-ap.loss=often",
+    "wire.server-ap.loss={ kind = \"gilbert-elliott\", good_to_bad = 0.1, bad_to_good = 0 }",
+    "wire.server-ap.loss={ kind = \"gilbert-elliott\", probability = 0.1, good_to_bad = 0.1, bad_to_good = 2 }",
+    "wire.server-ap.jitter=2",
+    "wire.server-ap.jitter=normal",
+    "wire.server-ap.jitter={ sd = \"2ms\" }",
+    "wire.server-ap.jitter={ kind = \"normal\", most = \"2ms\" }",
+    "wire.server-ap={ between = [\"server\", \"ap\"], jitter = \"2ms\", up = { jitter = { sd = \"1ms\" } } }",
+    "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"video\", trace = \"/nowhere/sizes.txt\", rate = \"3Mb/s\" }",
+    "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"udp\", trace = \"sizes.txt\" }",
     "flow.up={ name = \"up\", from = \"*\", to = \"*\", kind = \"ping\" }",
     "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"udp\", congestion_control = \"bbr\" }",
     "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"udp\", pattern = \"poisson\" }",
@@ -130,7 +154,8 @@ const SETS: &[&str] = &[
     "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"ping\", packet_bytes = 8000 }",
     "flow=[{ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"tcp\" }, { name = \"up\", from = \"ap\", to = \"laptop\", kind = \"tcp\" }]",
     "run=[{ node = \"ap\", command = [] }]",
-    "run=[{ node = \"nobody\", command = [\"\"] }]",
+    "run=[{ node = \"ap\", command = [\"\"] }]",
+    "run=[{ node = \"nobody\", command = \"date\" }]",
 ];
 
 #[test]
@@ -186,6 +211,11 @@ name = "sta"
 role = "station"
 count = 2
 "#,
+    ),
+    (
+        "what a direction takes from its wire",
+        "[[node]]\nname = \"a\"\nrole = \"host\"\n[[node]]\nname = \"b\"\nrole = \"host\"\n\
+         [[wire]]\nbetween = [\"a\", \"b\"]\nqueue = { bytes = 5 }\nup = { rate = \"1Mb/s\", jitter = \"2\" }\n",
     ),
     (
         "many nodes",

@@ -1,11 +1,12 @@
 //! What a valid scenario becomes: defaults, names, numbers.
 
+use lasthop_net::traffic::Sizes;
 use lasthop_net::{Jitter, Loss, NodeId, SourceConfig};
 use lasthop_scenario::{FlowKind, Role, Scenario, parse};
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, Instant, Probability, Seed};
 use lasthop_wifi::cell::{CellConfig, EdcaParameters, PairConfig};
 use lasthop_wifi::mac::rate::RateControlConfig;
-use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Rate, Standard};
+use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Preamble, Rate, Standard};
 use lasthop_wifi::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_wifi::{AccessCategory, StationId};
 
@@ -100,6 +101,9 @@ fn documented_defaults_are_in_force() {
     let plain = scenario(&text);
     for set in [
         "channel.band=5GHz",
+        "channel.error_model=nist",
+        "wire.ap-server.jitter.most=0s",
+        "wire.ap-server.loss.probability=0",
         "channel.basic_rates=[\"6Mb/s\", \"12Mb/s\", \"24Mb/s\"]",
         "channel.path_loss.exponent=3",
         "node.ap.position=[\"0m\", \"0m\"]",
@@ -251,6 +255,196 @@ fn a_direction_of_a_wire_takes_the_rest_from_the_wire() {
         assert_eq!(direction.loss, Loss::Random(Probability::new(0.002).expect("in range")));
         assert_eq!(direction.queue, QueueConfig::DropTail { limit: Limit::Packets(200) });
     }
+}
+
+const WIRE: &str = r#"
+[[node]]
+name = "a"
+role = "host"
+[[node]]
+name = "b"
+role = "host"
+[[wire]]
+between = ["a", "b"]
+"#;
+
+#[test]
+fn wires_lose_in_bursts_and_vary() {
+    let p = |p| Probability::new(p).expect("in range");
+    let wire = |sets: &[&str]| with(WIRE, sets).network.wires[0].directions;
+    let bursts = Loss::GilbertElliott {
+        p_good_to_bad: p(0.01),
+        p_bad_to_good: p(0.25),
+        loss_good: p(0.0),
+        loss_bad: p(1.0),
+    };
+    let loss =
+        "wire.0.loss={ kind = \"gilbert-elliott\", good_to_bad = \"1%\", bad_to_good = 0.25 }";
+    assert_eq!(wire(&[loss])[0].loss, bursts);
+    let Loss::GilbertElliott { loss_good, loss_bad, .. } =
+        wire(&[loss, "wire.0.loss.loss_bad=0.5", "wire.0.loss.loss_good=0.001"])[1].loss
+    else {
+        panic!("it is bursty");
+    };
+    assert_eq!((loss_good, loss_bad), (p(0.001), p(0.5)));
+    let spelt = "wire.0.loss={ probability = 0.002 }";
+    assert_eq!(wire(&[spelt])[0].loss, wire(&["wire.0.loss=0.2%"])[0].loss);
+    let normal = "wire.0.jitter={ kind = \"normal\", sd = \"2ms\" }";
+    assert_eq!(wire(&[normal])[0].jitter, Jitter::Normal { sd: Duration::from_millis(2) });
+    // A direction of another kind takes nothing from the wire's.
+    let [up, down] = wire(&[normal, "wire.0.up={ jitter = \"1ms\" }"]);
+    assert_eq!(up.jitter, Jitter::Uniform(Duration::from_millis(1)));
+    assert_eq!(down.jitter, Jitter::Normal { sd: Duration::from_millis(2) });
+    assert_eq!(wire(&[])[0].jitter, Jitter::None);
+}
+
+/// A folder that is gone after the test.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str, files: &[(&str, &str)]) -> Self {
+        let folder = std::env::temp_dir().join(format!("lasthop-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder can be made");
+        for (file, text) in files {
+            std::fs::write(folder.join(file), text).expect("a file can be written");
+        }
+        Self(folder)
+    }
+
+    /// Reads `text` as a scenario in this folder.
+    fn parse(&self, text: &str) -> Result<Scenario, lasthop_scenario::ScenarioError> {
+        parse(self.0.join("test.toml").to_str().expect("plain letters"), text, &[])
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).expect("it was made by the test");
+    }
+}
+
+const PER: &str = "# Measured in the corridor.
+mode,bytes,snr_db,per
+
+MCS7, 1000, 20, 0.5
+MCS7, 1000, 21, 0.1 # and better above
+11Mb/s,1000,5,0.9
+11Mb/s,1000,6,0.2
+";
+
+#[test]
+fn packet_error_rates_come_from_a_file() {
+    let folder = Folder::new("per", &[("per.csv", PER)]);
+    let text = format!("[channel]\nerror_model = {{ table = \"per.csv\" }}\n{CELL}");
+    let scenario = folder.parse(&text).unwrap_or_else(|why| panic!("{why}"));
+    let success = |mcs, snr| {
+        let rate = Rate::ht(mcs, ChannelWidth::Mhz40, GuardInterval::Short).expect("an MCS");
+        cell(&scenario).error_model.success(rate, Db(snr), 1000).as_f64()
+    };
+    assert!((success(7, 20.0) - 0.5).abs() < 1e-9);
+    // MCS 15 is MCS 7 on two streams; MCS 6 has no rows.
+    assert!((success(15, 21.0) - 0.9).abs() < 1e-9);
+    let plain = with(CELL, &[]);
+    let rate = Rate::ht(6, ChannelWidth::Mhz20, GuardInterval::Long).expect("an MCS");
+    let nist = cell(&plain).error_model.success(rate, Db(18.0), 1000);
+    assert_eq!(cell(&scenario).error_model.success(rate, Db(18.0), 1000), nist);
+    // What is kept can be run from anywhere.
+    let again = parse("/elsewhere/again.toml", &scenario.source_text, &[]);
+    let again = again.unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!((&again.source_text, &again.network), (&scenario.source_text, &scenario.network));
+}
+
+#[test]
+fn a_bad_table_is_told_by_file_and_line() {
+    let row = |row: &str| format!("mode,bytes,snr_db,per\n{row}\n");
+    for (text, line, why) in [
+        (String::new(), "", "expected the header mode,bytes,snr_db,per and rows, got nothing"),
+        ("MCS7,1000,20,0.5".into(), ":1", "expected the header mode,bytes,snr_db,per"),
+        (row("# nothing"), "", "there are no rows"),
+        (row("MCS7,1000,20"), ":2", "expected four columns, mode,bytes,snr_db,per, got 3"),
+        (
+            row("MCS8,1000,20,1"),
+            ":2",
+            "expected a mode (MCS0 to MCS7, 6Mb/s to 54Mb/s, or 1Mb/s to 11Mb/s), got \"MCS8\"",
+        ),
+        (row("MCS7,-5,20,1"), ":2", "expected a length in bytes, got \"-5\""),
+        (row("MCS7,1000,high,1"), ":2", "expected an SNR in dB, got \"high\""),
+        (row("MCS7,1000,20,1.5"), ":2", "expected a packet error rate from 0 to 1, got \"1.5\""),
+        (
+            row("MCS7,1000,nan,0.5"),
+            ":2",
+            "MCS7/20MHz/LGI 1000 B at NaNdB: needs a length above 0 and an SNR of -20 to 60 dB",
+        ),
+        (
+            row("MCS7,1000,20,0.5"),
+            ":2",
+            "MCS7/20MHz/LGI 1000 B: needs two falling rows with a PER between 0 and 1",
+        ),
+        (
+            row("MCS7,1000,21,0.5\nMCS7,1000,20,0.4\nMCS7,1000,22,0"),
+            ":2",
+            "the PER rises at 21dB; it must fall or stay",
+        ),
+        (row("6Mb/s,1000,1,0.5\n\nMCS0,1000,1,0.4"), ":4", "two rows at 1dB"),
+    ] {
+        let folder = Folder::new("bad-per", &[("per.csv", &text)]);
+        let scenario = format!("[channel]\nerror_model = {{ table = \"per.csv\" }}\n{CELL}");
+        let error = folder.parse(&scenario).expect_err(why);
+        let problem = &error.problems()[0];
+        assert_eq!((problem.key.as_str(), problem.line), ("channel.error_model.table", Some(2)));
+        let file = folder.0.join("per.csv");
+        assert!(problem.message.starts_with(&format!("{}{line}: ", file.display())), "{error}");
+        assert!(problem.message.ends_with(why), "{error}");
+    }
+}
+
+#[test]
+fn frame_sizes_come_from_a_file() {
+    let folder = Folder::new(
+        "sizes",
+        &[("sizes.txt", "# bytes\n30000\n\n4000 # small\n4100\n"), ("bad.txt", "1\n0\n")],
+    );
+    let flow = "[[flow]]\nname = \"film\"\nfrom = \"a\"\nto = \"b\"\nkind = \"video\"\ntrace = ";
+    let scenario = folder.parse(&format!("{WIRE}{flow}\"sizes.txt\"\n"));
+    let scenario = scenario.unwrap_or_else(|why| panic!("{why}"));
+    let FlowKind::Video(source) = &scenario.flows[0].kind else { panic!("it is a video") };
+    let expected = SourceConfig::Video {
+        frames_per_s: 30.0,
+        sizes: Sizes::Trace([30_000, 4_000, 4_100].into()),
+        key_frames: None,
+        packet_bytes_max: 1500,
+    };
+    assert_eq!(*source, expected);
+    let again =
+        parse("again.toml", &scenario.source_text, &[]).unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!(again.flows, scenario.flows);
+    let error = folder.parse(&format!("{WIRE}{flow}\"bad.txt\"\n")).expect_err("zero bytes");
+    let why = "bad.txt:2: expected the bytes of one frame, 1 to 10000000, got \"0\"";
+    assert!(error.to_string().ends_with(why), "{error}");
+}
+
+#[test]
+fn a_program_may_be_a_line_for_the_shell() {
+    let run = "run=[{ node = \"a\", command = \"ping -c 3 b | tail -1\" }]";
+    assert_eq!(with(WIRE, &[run]).programs[0].command, ["sh", "-c", "ping -c 3 b | tail -1"]);
+}
+
+#[test]
+fn the_cell_can_be_tuned() {
+    let sets = [
+        "channel={ standard = \"802.11g\", control_preamble = \"long\", group_rate = \"11Mb/s\" }",
+        "channel.carrier_sense=-75dBm",
+        "channel.capture_margin=off",
+    ];
+    let scenario = with(CELL, &sets);
+    let tuned = cell(&scenario);
+    assert_eq!(tuned.control_preamble, Some(Preamble::Long));
+    assert_eq!(tuned.group_rate.map(Rate::bitrate), Some(Bitrate::from_mbps(11)));
+    assert_eq!((tuned.carrier_sense, tuned.capture_margin), (Dbm(-75.0), None));
+    let plain = with(CELL, &[]);
+    assert_eq!((cell(&plain).control_preamble, cell(&plain).group_rate), (None, None));
+    assert_eq!(cell(&plain).capture_margin, Some(Db(5.0)));
+    assert_eq!(cell(&plain).carrier_sense, Dbm(-82.0));
 }
 
 #[test]

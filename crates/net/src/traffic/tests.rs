@@ -2,6 +2,7 @@
 
 use super::*;
 use alloc::vec;
+use alloc::vec::Vec;
 use lasthop_units::Seed;
 
 fn at(nanos: u64) -> Instant {
@@ -157,7 +158,7 @@ fn frame_sizes_have_their_mean() {
     close(payload(Sizes::Constant(20_000), key), 20_000.0, 0.0);
     close(payload(Sizes::Normal { mean: 20_000.0, sd: 4000.0 }, None), 20_000.0, 4000.0);
     close(payload(Sizes::LogNormal { mean: 20_000.0, sd: 15_000.0 }, None), 20_000.0, 15_000.0);
-    close(payload(Sizes::Trace(vec![1000, 2000, 6000]), None), 3000.0, 0.0);
+    close(payload(Sizes::Trace([1000, 2000, 6000].into()), None), 3000.0, 0.0);
 }
 
 /// One frame in 30 is eight times the others.

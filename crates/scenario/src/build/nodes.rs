@@ -32,7 +32,7 @@ impl Expanded<'_> {
 /// what concerns them, and may not have more of their own.
 pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
     let defaults = tree.child("node_defaults").cloned();
-    inherit_wires(tree);
+    inherit_wires(tree, problems);
     let Value::Table(entries) = &mut tree.value else { return };
     let Some(nodes) = entries.iter_mut().find(|entry| entry.key == "node") else { return };
     let Value::Array(nodes) = &mut nodes.node.value else { return };
@@ -43,7 +43,7 @@ pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
         let role = node.child("role").and_then(Node::as_str);
         if !matches!(role, Some("host" | "relay")) {
             if let Some(defaults) = &defaults {
-                node.merge_defaults(defaults);
+                inherit(node, index, defaults, problems);
             }
             continue;
         }
@@ -58,24 +58,38 @@ pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
             }
         }
         if let Some(host) = defaults.as_ref().map(host_part) {
-            node.merge_defaults(&host);
+            inherit(node, index, &host, problems);
         }
     }
 }
 
+/// Fills `node` from `defaults`; problems with what it takes are told as those
+/// of `[node_defaults]`.
+fn inherit(node: &mut Node, index: usize, defaults: &Node, problems: &mut Problems) {
+    let label = node.label(index);
+    node.merge_defaults(defaults, &mut |path| {
+        problems.rename(format!("node.{label}.{path}"), format!("node_defaults.{path}"));
+    });
+}
+
 /// Each direction of a `[[wire]]` takes from the wire what it leaves out.
-fn inherit_wires(tree: &mut Node) {
+fn inherit_wires(tree: &mut Node, problems: &mut Problems) {
     let Value::Table(entries) = &mut tree.value else { return };
     let Some(wires) = entries.iter_mut().find(|entry| entry.key == "wire") else { return };
     let Value::Array(wires) = &mut wires.node.value else { return };
-    for wire in wires {
+    for (index, wire) in wires.iter_mut().enumerate() {
+        let label = wire.label(index);
         let mut both = wire.clone();
         let Value::Table(entries) = &mut both.value else { continue };
         entries.retain(|entry| !["between", "up", "down"].contains(&entry.key.as_str()));
         let Value::Table(entries) = &mut wire.value else { continue };
         for entry in entries.iter_mut().filter(|entry| ["up", "down"].contains(&entry.key.as_str()))
         {
-            entry.node.merge_defaults(&both);
+            let key = &entry.key;
+            entry.node.merge_defaults(&both, &mut |path| {
+                problems
+                    .rename(format!("wire.{label}.{key}.{path}"), format!("wire.{label}.{path}"));
+            });
         }
     }
 }

@@ -8,9 +8,12 @@ mod station;
 
 use super::nodes::Expanded;
 use super::{Names, is_written, positive, queue};
+use crate::attached;
 use crate::error::{Place, Problems};
 use crate::quantity::Hertz;
-use crate::raw::{ErrorModelKind, FadingKind, PathLossKind, RawChannel, RawFading, RawLink};
+use crate::raw::{
+    ErrorModelKind, FadingKind, PathLossKind, RawChannel, RawErrorModel, RawFading, RawLink,
+};
 use crate::scalar::At;
 use crate::{Role, Shadowed};
 use lasthop_units::{Bitrate, Db};
@@ -81,9 +84,7 @@ pub(crate) fn cell(
         basic_rates,
         group_rate,
         beacon_interval: channel.beacon_interval.value.0,
-        error_model: match channel.error_model.value {
-            ErrorModelKind::Nist => ErrorModel::nist(),
-        },
+        error_model: error_model(&channel.error_model, problems),
         carrier_sense: channel.carrier_sense.value,
         capture_margin: channel.capture_margin.value.0,
         stations,
@@ -91,6 +92,29 @@ pub(crate) fn cell(
         record_events: false,
     };
     Some((cell, shadowed))
+}
+
+fn error_model(raw: &RawErrorModel, problems: &mut Problems) -> ErrorModel {
+    match (raw.kind.as_ref().map(|at| at.value), &raw.table) {
+        (None | Some(ErrorModelKind::Nist), None) => ErrorModel::nist(),
+        (None | Some(ErrorModelKind::Table), Some(table)) => {
+            match attached::per_table(&table.value.0) {
+                Ok(table) => ErrorModel::table(table),
+                Err(why) => {
+                    problems.push(&table.place, why);
+                    ErrorModel::nist()
+                }
+            }
+        }
+        (Some(ErrorModelKind::Nist), Some(table)) => {
+            problems.push(&table.place, "this key is for kind = \"table\" only");
+            ErrorModel::nist()
+        }
+        (Some(ErrorModelKind::Table), None) => {
+            problems.push(&raw.at, "which table? add for example table = \"per.csv\"");
+            ErrorModel::nist()
+        }
+    }
 }
 
 fn common(channel: &RawChannel, problems: &mut Problems) -> Common {

@@ -4,10 +4,11 @@
 use super::nodes::Expanded;
 use super::{Names, node_id, queue};
 use crate::error::Problems;
-use crate::raw::{RawWire, RawWireDirection};
+use crate::raw::{JitterKind, LossKind, RawJitter, RawLoss, RawWire, RawWireDirection};
+use crate::scalar::At;
 use lasthop_net::network::WiredLink;
 use lasthop_net::{Jitter, Loss, WireConfig};
-use lasthop_units::{Bitrate, Duration, Probability};
+use lasthop_units::{Bitrate, Probability};
 
 /// Sets of nodes that reach each other.
 struct Islands(Vec<usize>);
@@ -90,22 +91,74 @@ fn direction(raw: &RawWireDirection, problems: &mut Problems) -> WireConfig {
     if raw.rate.value.0 == Some(Bitrate::default()) {
         problems.push(&raw.rate.place, "expected more than zero, or \"off\"");
     }
-    if raw.reorder.value && raw.jitter.value.is_zero() {
+    let jitter = jitter(&raw.jitter, problems);
+    if raw.reorder.value && jitter == Jitter::None {
         problems.push(&raw.reorder.place, "without jitter nothing is reordered");
     }
     let usual = WireConfig::default();
     WireConfig {
         rate: raw.rate.value.0,
         delay: raw.delay.value,
-        jitter: match raw.jitter.value {
-            Duration::ZERO => Jitter::None,
-            most => Jitter::Uniform(most),
-        },
+        jitter,
         reorder: raw.reorder.value,
         queue: queue::config(&raw.queue, usual.queue, problems),
-        loss: match raw.loss.value {
+        loss: loss(&raw.loss, problems),
+    }
+}
+
+fn jitter(raw: &RawJitter, problems: &mut Problems) -> Jitter {
+    let (most, sd) = (raw.most.as_ref(), raw.sd.as_ref());
+    match (raw.kind.value, most, sd) {
+        (JitterKind::Uniform, None, None) => Jitter::None,
+        (JitterKind::Uniform, Some(most), None) if most.value.is_zero() => Jitter::None,
+        (JitterKind::Uniform, Some(most), None) => Jitter::Uniform(most.value),
+        (JitterKind::Normal, None, Some(sd)) if sd.value.is_zero() => Jitter::None,
+        (JitterKind::Normal, None, Some(sd)) => Jitter::Normal { sd: sd.value },
+        (JitterKind::Normal, None, None) => {
+            problems.push(&raw.at, "how much? add for example sd = \"2ms\"");
+            Jitter::None
+        }
+        (JitterKind::Uniform, _, Some(sd)) => {
+            problems.push(&sd.place, "this key is for kind = \"normal\" only");
+            Jitter::None
+        }
+        (JitterKind::Normal, Some(most), _) => {
+            problems.push(&most.place, "this key is for kind = \"uniform\" only");
+            Jitter::None
+        }
+    }
+}
+
+fn loss(raw: &RawLoss, problems: &mut Problems) -> Loss {
+    let or = |at: &Option<At<Probability>>, usual| at.as_ref().map_or(usual, |at| at.value);
+    if raw.kind.value == LossKind::Random {
+        let bursty = [&raw.good_to_bad, &raw.bad_to_good, &raw.loss_good, &raw.loss_bad];
+        for at in bursty.into_iter().flatten() {
+            problems.push(&at.place, "this key is for kind = \"gilbert-elliott\" only");
+        }
+        return match or(&raw.probability, Probability::ZERO) {
             Probability::ZERO => Loss::None,
-            loss => Loss::Random(loss),
-        },
+            probability => Loss::Random(probability),
+        };
+    }
+    if let Some(at) = &raw.probability {
+        problems.push(&at.place, "this key is for kind = \"random\" only");
+    }
+    let mut change = |at: &Option<At<Probability>>, name: &str| match at {
+        Some(at) => {
+            super::positive(at, problems);
+            at.value
+        }
+        None => {
+            problems
+                .push(&raw.at, format!("bursts need the key \"{name}\", for example {name} = 0.1"));
+            Probability::ZERO
+        }
+    };
+    Loss::GilbertElliott {
+        p_good_to_bad: change(&raw.good_to_bad, "good_to_bad"),
+        p_bad_to_good: change(&raw.bad_to_good, "bad_to_good"),
+        loss_good: or(&raw.loss_good, Probability::ZERO),
+        loss_bad: or(&raw.loss_bad, Probability::ONE),
     }
 }

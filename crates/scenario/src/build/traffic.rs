@@ -2,6 +2,7 @@
 
 use super::nodes::Expanded;
 use super::{Names, node_id, positive};
+use crate::attached;
 use crate::error::{Place, Problems};
 use crate::raw::{FlowKindName, Offered, Pattern, RawFlow, RawRun, RawScenario};
 use crate::scalar::At;
@@ -77,6 +78,7 @@ pub(crate) fn flows(
 /// The programs.
 pub(crate) fn programs(
     runs: &[RawRun],
+    duration: Duration,
     nodes: &[Expanded<'_>],
     names: &Names,
     problems: &mut Problems,
@@ -85,12 +87,10 @@ pub(crate) fn programs(
     for run in runs {
         let Some(node) = names.find(&run.node.value, &run.node.place, problems) else { continue };
         relays(&[node], nodes, &run.node.place, problems);
-        if run.command.value[0].is_empty() {
-            problems.push(&run.command.place, "expected a program's name first, got \"\"");
-        }
+        check_start(&run.start, duration, problems);
         programs.push(Program {
             node: node_id(node),
-            command: run.command.value.clone(),
+            command: run.command.value.0.clone(),
             start: instant(run.start.value),
         });
     }
@@ -109,17 +109,21 @@ fn relays(ends: &[usize], nodes: &[Expanded<'_>], place: &Place, problems: &mut 
     }
 }
 
-fn check_times(flow: &RawFlow, duration: Duration, problems: &mut Problems) {
-    let start = flow.start.value;
-    if start >= duration && !duration.is_zero() {
-        let message = format!("expected less than the duration of {duration}, got {start}");
-        problems.push(&flow.start.place, message);
+fn check_start(start: &At<Duration>, duration: Duration, problems: &mut Problems) {
+    if start.value >= duration && !duration.is_zero() {
+        let message = format!("expected less than the duration of {duration}, got {}", start.value);
+        problems.push(&start.place, message);
     }
-    if let Some(stop) = &flow.stop
-        && stop.value <= start
-    {
-        let message = format!("expected more than the start at {start}, got {}", stop.value);
-        problems.push(&stop.place, message);
+}
+
+fn check_times(flow: &RawFlow, duration: Duration, problems: &mut Problems) {
+    check_start(&flow.start, duration, problems);
+    let Some(At { value: stop, place }) = &flow.stop else { return };
+    let start = flow.start.value;
+    if *stop <= start {
+        problems.push(place, format!("expected more than the start at {start}, got {stop}"));
+    } else if *stop > duration && start < duration {
+        problems.push(place, format!("expected at most the duration of {duration}, got {stop}"));
     }
 }
 
@@ -145,6 +149,7 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     only(place(&flow.size_deviation), &[Video], "video");
     only(place(&flow.key_frame_interval), &[Video], "video");
     only(place(&flow.key_frame_factor), &[Video], "video");
+    only(place(&flow.trace), &[Video], "video");
     only(place(&flow.interval), &[Ping], "ping");
 
     if let Some(rate) = &flow.rate
@@ -216,6 +221,28 @@ fn udp(flow: &RawFlow, bytes: u16, problems: &mut Problems) -> SourceConfig {
 }
 
 fn video(flow: &RawFlow, packet_bytes_max: u16, problems: &mut Problems) -> SourceConfig {
+    let frames_per_s = flow.frame_rate.as_ref().map_or(30.0, |at| at.value.0 as f64);
+    if let Some(trace) = &flow.trace {
+        let drawn = [
+            place(&flow.rate),
+            place(&flow.size_deviation),
+            place(&flow.key_frame_interval),
+            place(&flow.key_frame_factor),
+        ];
+        for place in drawn.into_iter().flatten() {
+            problems.push(place, "a trace says how large every frame is; leave this out");
+        }
+        let sizes = attached::frame_sizes(&trace.value.0).unwrap_or_else(|why| {
+            problems.push(&trace.place, why);
+            [1].into()
+        });
+        return SourceConfig::Video {
+            frames_per_s,
+            sizes: Sizes::Trace(sizes),
+            key_frames: None,
+            packet_bytes_max,
+        };
+    }
     let rate = match &flow.rate {
         None => Bitrate::from_mbps(5),
         Some(At { value: Offered::Rate(rate), .. }) => *rate,
@@ -224,7 +251,6 @@ fn video(flow: &RawFlow, packet_bytes_max: u16, problems: &mut Problems) -> Sour
             Bitrate::default()
         }
     };
-    let frames_per_s = flow.frame_rate.as_ref().map_or(30.0, |at| at.value.0 as f64);
     // The rate counts the headers of full packets; the sizes of frames do not.
     let payload = f64::from(packet_bytes_max - UDP_OVERHEAD_BYTES) / f64::from(packet_bytes_max);
     let mean = rate.as_bps() as f64 / 8.0 / frames_per_s * payload;

@@ -18,6 +18,9 @@ use std::collections::BTreeSet;
 const PPDU_DURATION_MAX: Duration = Duration::from_micros(5_484);
 /// The largest minimum MPDU start spacing (9.4.2.55.3).
 const MPDU_START_SPACING_MAX: Duration = Duration::from_micros(16);
+/// What a TXOP limit is counted in, and the most that its field holds (9.4.2.28).
+const TXOP_UNIT: Duration = Duration::from_micros(32);
+const TXOP_UNITS_MAX: u64 = 65_535;
 
 /// The station that the node with this index is.
 pub(super) fn config(
@@ -310,6 +313,15 @@ fn parameters(
             let message =
                 format!("expected 2^n - 1, as {below} or {}, got {window}", 2 * below + 1);
             problems.push(&at.place, message);
+        }
+    }
+    if let Some(At { value: limit, place }) = &raw.txop_limit {
+        let (units, rest) =
+            (limit.as_nanos() / TXOP_UNIT.as_nanos(), limit.as_nanos() % TXOP_UNIT.as_nanos());
+        if rest != 0 || units > TXOP_UNITS_MAX {
+            let message =
+                format!("expected a multiple of {TXOP_UNIT}, up to 65535 of them, got {limit}");
+            problems.push(place, message);
         }
     }
     let parameters = EdcaParameters {
