@@ -210,9 +210,12 @@ fn backlog(config: &NetworkConfig, node: NodeId, bytes: u16) -> u32 {
         Some(QueueConfig::DropTail { limit: Limit::Bytes(limit) }) => {
             (limit.as_u64() / u64::from(bytes).max(1)).min(u64::from(u32::MAX)) as u32
         }
-        Some(QueueConfig::CoDel { limit: Limit::Packets(limit), .. })
-        | Some(QueueConfig::FqCodel { limit_packets: limit, .. }) => {
+        Some(QueueConfig::CoDel { limit: Limit::Packets(limit), .. }) => {
             limit.min(MANAGED_BACKLOG_PACKETS)
+        }
+        Some(QueueConfig::FqCodel { limit_packets, memory_limit, .. }) => {
+            let packets = memory_limit.as_u64() / u64::from(bytes).max(1);
+            packets.min(u64::from(limit_packets.min(MANAGED_BACKLOG_PACKETS))) as u32
         }
         Some(QueueConfig::CoDel { limit: Limit::Bytes(limit), .. }) => {
             let packets = limit.as_u64() / u64::from(bytes).max(1);
