@@ -430,7 +430,7 @@ pub(crate) fn did_you_mean<'a>(
     text: &str,
     words: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
-    const SIMILARITY_MIN: f64 = 0.75;
+    const SIMILARITY_MIN: f64 = 0.8;
     // A key can be as long as a file; nothing that long is a misspelt word.
     const BYTES_MAX: usize = 100;
     if text.len() > BYTES_MAX {
