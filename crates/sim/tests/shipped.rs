@@ -1,0 +1,183 @@
+//! The scenarios that are shipped, in virtual time: they run, they show what
+//! their first lines say, and their trajectories change only on purpose. TCP
+//! flows, which virtual time does not have, are a constant 8 Mb/s here.
+
+use lasthop_net::{NodeId, Sink, SourceConfig};
+use lasthop_scenario::{FlowKind, Scenario, load};
+use lasthop_sim::run;
+use lasthop_units::{Bitrate, Duration, Instant, Seed};
+use lasthop_wifi::Packet;
+use lasthop_wifi::event::DropReason;
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+/// A shipped scenario with `--set` arguments, cut to `duration`: all of its
+/// flows begin at once.
+fn shipped(name: &str, sets: &[&str], duration: Duration) -> Scenario {
+    let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
+    let path = folder().join(name).with_extension("toml");
+    let mut scenario = load(&path, &sets).unwrap_or_else(|why| panic!("{why}"));
+    scenario.duration = duration;
+    scenario.warmup = Duration::ZERO;
+    for flow in &mut scenario.flows {
+        (flow.start, flow.stop) = (Instant::ZERO, None);
+        if let FlowKind::Tcp(_) = flow.kind {
+            let rate = Bitrate::from_mbps(8);
+            flow.kind = FlowKind::Udp(SourceConfig::Cbr { rate, bytes: 1500 });
+        }
+    }
+    scenario
+}
+
+/// What happened to the packets of one flow.
+#[derive(Clone, Debug, Default)]
+struct Flow {
+    packets: u64,
+    bytes: u64,
+    lost: u64,
+    delays: Vec<Duration>,
+    round_trips: Vec<Duration>,
+}
+
+/// What happened, and all of it mixed into one number.
+#[derive(Debug, Default)]
+struct Story {
+    hash: u64,
+    flows: Vec<Flow>,
+    duration: Duration,
+}
+
+impl Story {
+    fn of(name: &str, sets: &[&str], duration: Duration) -> Self {
+        let scenario = shipped(name, sets, duration);
+        let flows = vec![Flow::default(); scenario.flows.len()];
+        let mut story = Self { flows, duration, ..Self::default() };
+        let seed = Seed::new(scenario.seed, 0);
+        run(&scenario, seed, &mut story, |_| {}).unwrap_or_else(|why| panic!("{why}"));
+        for flow in &mut story.flows {
+            flow.delays.sort();
+            flow.round_trips.sort();
+        }
+        story
+    }
+
+    fn mix(&mut self, word: u64) {
+        self.hash = (self.hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+
+    /// Of the IP packets of one flow.
+    fn mbps(&self, flow: usize) -> f64 {
+        self.flows[flow].bytes as f64 * 8e-6 / self.duration.as_secs_f64()
+    }
+
+    fn median_delay(&self, flow: usize) -> Duration {
+        let delays = &self.flows[flow].delays;
+        delays[delays.len() / 2]
+    }
+
+    fn fingerprint(&self) -> (u64, u64, u64) {
+        let sum = |of: fn(&Flow) -> u64| self.flows.iter().map(of).sum();
+        (sum(|flow| flow.packets), sum(|flow| flow.lost), self.hash)
+    }
+}
+
+impl Sink for Story {
+    fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet) {
+        self.mix(now.as_nanos() ^ packet.tag << 20 ^ u64::from(node.0) << 50);
+        let flow = &mut self.flows[usize::from(packet.flow.0)];
+        flow.packets += 1;
+        flow.bytes += u64::from(packet.bytes);
+        flow.delays.push(now - packet.created);
+    }
+
+    fn dropped(&mut self, now: Instant, _node: NodeId, packet: &Packet, reason: DropReason) {
+        self.mix(now.as_nanos() ^ packet.tag << 24 ^ reason as u64);
+        self.flows[usize::from(packet.flow.0)].lost += 1;
+    }
+
+    fn round_trip(&mut self, _now: Instant, flow: lasthop_wifi::FlowId, rtt: Duration) {
+        self.mix(rtt.as_nanos());
+        self.flows[usize::from(flow.0)].round_trips.push(rtt);
+    }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn every_one_runs() {
+    let entries = std::fs::read_dir(folder()).expect("the folder is there").flatten();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "toml"))
+        .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert!(names.len() >= 9, "{names:?}");
+    for name in names {
+        let story = Story::of(&name, &[], Duration::from_millis(200));
+        let (packets, ..) = story.fingerprint();
+        assert!(packets > 0, "{name}");
+    }
+}
+
+/// 59.6 Mb/s of UDP payload, of the 65 Mb/s that MCS 7 has.
+#[test]
+fn hello_shows_what_mcs_7_carries() {
+    let payload = Story::of("hello", &[], SECOND).mbps(0) * 1472.0 / 1500.0;
+    assert!((payload - 59.6).abs() < 0.4, "{payload} Mb/s");
+}
+
+#[test]
+fn hidden_stations_need_rts() {
+    let without = Story::of("hidden", &[], SECOND);
+    assert!(without.mbps(0) + without.mbps(1) < 13.0, "{without:?}");
+    let with = Story::of("hidden", &["node_defaults.rts_threshold=0"], SECOND);
+    assert!(with.mbps(0) + with.mbps(1) > 19.5);
+    assert!(
+        with.flows.iter().all(|flow| flow.lost * 100 < flow.packets),
+        "{:?}",
+        with.fingerprint()
+    );
+}
+
+#[test]
+fn a_queue_without_management_delays_everybody() {
+    let longest = |sets: &[&str]| {
+        let round_trips = Story::of("upload", sets, SECOND * 5).flows.remove(1).round_trips;
+        *round_trips.last().expect("pings are answered")
+    };
+    let (deep, fair) = (longest(&[]), longest(&["node.laptop.queue.kind=fq-codel"]));
+    assert!(deep > SECOND, "{deep}");
+    assert!(fair < Duration::from_millis(150), "{fair}");
+}
+
+#[test]
+fn voice_overtakes_background() {
+    let apart = Story::of("edca", &[], SECOND * 2);
+    assert!(apart.median_delay(0) < Duration::from_millis(6), "{}", apart.median_delay(0));
+    assert_eq!(apart.flows[0].lost, 0);
+    let together = Story::of("edca", &["flow.call.access_category=background"], SECOND * 2);
+    assert!(together.flows[0].delays.last() > Some(&Duration::from_millis(200)));
+    assert!(together.flows[0].lost > 0);
+}
+
+#[test]
+fn long_packets_pay_once() {
+    let mbps = |sets: &[&str]| Story::of("jumbo", sets, SECOND).mbps(0);
+    let (jumbo, plain) = (mbps(&[]), mbps(&["flow.up.packet_bytes=1500"]));
+    let aggregates =
+        mbps(&["flow.up.packet_bytes=1500", "node.*.aggregation.ampdu_bytes_max=65535"]);
+    assert!(jumbo > 1.6 * plain, "{jumbo} {plain}");
+    assert!(aggregates > jumbo, "{aggregates} {jumbo}");
+}
+
+#[test]
+fn fast_fading_costs_throughput() {
+    let mbps = |sets: &[&str]| Story::of("fading", sets, SECOND * 10).mbps(0);
+    let walking = mbps(&[]);
+    let (still, fast) = (mbps(&["channel.fading=none"]), mbps(&["channel.fading.doppler=100Hz"]));
+    assert!(still > walking && walking > fast, "{still} {walking} {fast}");
+}
