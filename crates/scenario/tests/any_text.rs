@@ -6,13 +6,16 @@ use lasthop_scenario::{FlowKind, Scenario, ScenarioError, parse, parse_bytes};
 use lasthop_units::{Instant, Seed};
 use proptest::prelude::*;
 
-const SHIPPED: [&str; 6] = [
+const SHIPPED: [&str; 9] = [
     include_str!("../../../scenarios/hello.toml"),
     include_str!("../../../scenarios/upload.toml"),
     include_str!("../../../scenarios/contention.toml"),
     include_str!("../../../scenarios/hidden.toml"),
     include_str!("../../../scenarios/link.toml"),
     include_str!("../../../scenarios/video.toml"),
+    include_str!("../../../scenarios/edca.toml"),
+    include_str!("../../../scenarios/fading.toml"),
+    include_str!("../../../scenarios/jumbo.toml"),
 ];
 
 /// Words that mean something somewhere.
@@ -127,6 +130,12 @@ fn set() -> impl Strategy<Value = String> {
         "path_loss",
         "node_defaults",
         "rate_control",
+        "error_model",
+        "table",
+        "loss",
+        "jitter",
+        "trace",
+        "film",
     ]);
     let value = prop_oneof![
         prop::sample::select(vec![
@@ -137,6 +146,11 @@ fn set() -> impl Strategy<Value = String> {
             "[]",
             "{}",
             "{ kind = \"codel\" }",
+            "{ kind = \"gilbert-elliott\", good_to_bad = 0.1, bad_to_good = 1 }",
+            "{ kind = \"normal\", sd = \"2ms\" }",
+            "{ table = \".\" }",
+            "2ms",
+            "1%",
             "true",
             "codel",
             "[\"server\", \"ap\"]",
