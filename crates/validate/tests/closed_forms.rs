@@ -10,7 +10,7 @@ use lasthop_net::sink::{NodeId, Sink};
 use lasthop_units::{Db, Duration, Instant, Seed};
 use lasthop_wifi::Packet;
 use lasthop_wifi::phy::{
-    Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate, Standard,
+    Band, ChannelWidth, DsssRate, ErrorModel, GuardInterval, OfdmRate, Preamble, Rate, Standard,
 };
 use validate::chapters::predicted_mbps;
 use validate::closed_forms::Counting;
@@ -172,6 +172,37 @@ fn backoff_takes_seven_and_a_half_slots() {
     }
 }
 
+/// A frame is tried up to seven times behind windows of 15 to 1023 slots; an
+/// attempt that fails takes the response timeout instead of the response.
+#[test]
+fn losses_cost_what_arithmetic_says() {
+    let rate = ht(7, false, false);
+    let model = ErrorModel::nist();
+    for snr in [Db(23.0), Db(23.4), Db(24.0)] {
+        let setting = Setting { place: Place::Equal(snr), beacons: false, ..Setting::new(rate) };
+        let mpdu = 1472 + 28 + 8 + 26 + 4;
+        let error = 1.0 - model.success(rate, snr, mpdu).as_f64();
+        let data = ht_ns(u64::from(mpdu), 7, false, false) as f64;
+        let success = SIFS_NS as f64 + ofdm_ns(14, 96) as f64;
+        // SIFS, slot and aRxPHYStartDelay of OFDM (10.3.2.11, table 17-21).
+        let timeout = 16_000.0 + 9_000.0 + 20_000.0;
+        let (mut period, mut reached) = (0.0, 1.0);
+        for attempt in 0..7 {
+            let slots = f64::from((16_u32 << attempt) - 1) / 2.0;
+            period += reached * (AIFS_NS as f64 + slots * 9_000.0 + data);
+            period += reached * (error * timeout + (1.0 - error) * success);
+            reached *= error;
+        }
+        // What is left after the seventh attempt is given up.
+        let expected = (1.0 - reached) / period * 1e9 * 1472.0 * 8.0 / 1e6;
+        let time = Duration::from_secs(10);
+        let ours = setting.run(Seed::new(1, 0), Duration::from_millis(100), time);
+        let ratio = ours.goodput_mbps / expected;
+        assert!((ratio - 1.0).abs() < 0.02, "{snr}: PER {error}, ratio {ratio}");
+        assert!((ours.mpdu_error_rate - error).abs() < 0.02, "{snr}: {}", ours.mpdu_error_rate);
+    }
+}
+
 #[test]
 fn contention_is_that_of_the_closed_forms() {
     let dcf = (Rate::Ofdm(OfdmRate::Mbps54), Counting::IdleSlots);
@@ -186,7 +217,7 @@ fn contention_is_that_of_the_closed_forms() {
                     beacons: false,
                     ..Setting::new(rate)
                 };
-                let (warmup, time) = (Duration::from_secs(1), Duration::from_secs(5));
+                let (warmup, time) = (Duration::from_secs(1), Duration::from_secs(3));
                 let ours = setting.run(Seed::new(1, 0), warmup, time).goodput_mbps;
                 let ratio = ours / predicted_mbps(&setting, counting);
                 assert!((ratio - 1.0).abs() < 0.02, "{rate} RTS {rts} {stations}: {ratio}");
