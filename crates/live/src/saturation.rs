@@ -12,11 +12,7 @@ use lasthop_net::{NodeId, SourceConfig};
 use lasthop_scenario::{FlowKind, Scenario};
 use lasthop_units::Instant;
 use lasthop_wifi::FlowId;
-use lasthop_wifi::queue::{Limit, QueueConfig};
 
-/// Most packets kept before a queue with active management (as `sim` has it): far
-/// more than an aggregate, and no burden to the queue.
-const MANAGED_BACKLOG_PACKETS: u32 = 1_000;
 /// Room is granted once it is more than this share of the backlog: a wake-up of
 /// the sender for every packet would cost more than the packet.
 const GRANT_SHARE: u32 = 8;
@@ -65,7 +61,7 @@ impl Saturation {
             match nodes.iter_mut().find(|node| node.node == flow.from) {
                 Some(node) => node.flows.push(entry),
                 None => {
-                    let backlog = backlog(config, flow.from, bytes);
+                    let backlog = config.saturated_backlog(flow.from, bytes);
                     nodes.push(Node { node: flow.from, backlog, flows: vec![entry] });
                 }
             }
@@ -131,34 +127,6 @@ impl Flow {
         let coming = self.granted.saturating_sub(entered);
         self.coming_min = self.coming_min.min(coming);
         coming
-    }
-}
-
-/// How many packets of `bytes` are kept at `node`: as many as its queue takes,
-/// and never one that it would drop.
-fn backlog(config: &NetworkConfig, node: NodeId, bytes: u16) -> u32 {
-    let station = config.nodes[node.index()].station;
-    let on_air = station.zip(config.cell.as_ref());
-    let queue = match on_air {
-        Some((station, cell)) => Some(cell.stations[station.index()].queue),
-        None => config.wires.iter().find_map(|wire| {
-            let end = wire.ends.iter().position(|end| *end == node)?;
-            Some(wire.directions[end].queue)
-        }),
-    };
-    let packets = |limit| match limit {
-        Limit::Packets(packets) => packets,
-        Limit::Bytes(limit) => {
-            (limit.as_u64() / u64::from(bytes).max(1)).try_into().unwrap_or(u32::MAX)
-        }
-    };
-    match queue {
-        Some(QueueConfig::DropTail { limit }) => packets(limit),
-        Some(QueueConfig::CoDel { limit, .. }) => packets(limit).min(MANAGED_BACKLOG_PACKETS),
-        Some(QueueConfig::FqCodel { limit_packets, .. }) => {
-            limit_packets.min(MANAGED_BACKLOG_PACKETS)
-        }
-        None => MANAGED_BACKLOG_PACKETS,
     }
 }
 

@@ -6,13 +6,8 @@ use lasthop_net::network::{Network, NetworkConfig};
 use lasthop_net::{NodeId, Sink, Source, SourceConfig};
 use lasthop_scenario::{FlowKind, Scenario};
 use lasthop_units::{Instant, Seed};
-use lasthop_wifi::queue::{Limit, QueueConfig};
 use lasthop_wifi::{AccessCategory, FlowId, Packet};
 use std::collections::BTreeMap;
-
-/// A saturated source keeps at most this many packets before a queue with
-/// active management: far more than an aggregate, and no burden to the queue.
-const MANAGED_BACKLOG_PACKETS: u32 = 1_000;
 
 /// Odd, so that flows differ in every bit of the hash (Knuth's multiplicative hash).
 const HASH_FACTOR: u32 = 2_654_435_761;
@@ -61,7 +56,7 @@ impl Flows {
             if let SourceConfig::Saturated { bytes } = *source {
                 let node = &mut saturated[flow.from.index()];
                 node.flows.push(index);
-                node.backlog = backlog(config, flow.from, bytes);
+                node.backlog = config.saturated_backlog(flow.from, bytes);
             }
             let stop = flow.stop.unwrap_or(end).min(end);
             let stream = seed.indexed("flow/source", index as u64);
@@ -187,40 +182,5 @@ impl Flow {
             access_category: self.access_category,
             ..Packet::new(tag, bytes, now)
         }
-    }
-}
-
-/// How many packets of `bytes` a saturated source keeps at `node`: as many as
-/// its queue takes, and never one that it would drop.
-fn backlog(config: &NetworkConfig, node: NodeId, bytes: u16) -> u32 {
-    let station = config.nodes[node.index()].station;
-    let on_air = station.zip(config.cell.as_ref());
-    let queue = match on_air {
-        Some((station, cell)) => Some(cell.stations[station.index()].queue),
-        None => {
-            let mut wires = config.wires.iter();
-            wires.find_map(|wire| {
-                let end = wire.ends.iter().position(|end| *end == node)?;
-                Some(wire.directions[end].queue)
-            })
-        }
-    };
-    match queue {
-        Some(QueueConfig::DropTail { limit: Limit::Packets(packets) }) => packets,
-        Some(QueueConfig::DropTail { limit: Limit::Bytes(limit) }) => {
-            (limit.as_u64() / u64::from(bytes).max(1)).min(u64::from(u32::MAX)) as u32
-        }
-        Some(QueueConfig::CoDel { limit: Limit::Packets(limit), .. }) => {
-            limit.min(MANAGED_BACKLOG_PACKETS)
-        }
-        Some(QueueConfig::FqCodel { limit_packets, memory_limit, .. }) => {
-            let packets = memory_limit.as_u64() / u64::from(bytes).max(1);
-            packets.min(u64::from(limit_packets.min(MANAGED_BACKLOG_PACKETS))) as u32
-        }
-        Some(QueueConfig::CoDel { limit: Limit::Bytes(limit), .. }) => {
-            let packets = limit.as_u64() / u64::from(bytes).max(1);
-            packets.min(u64::from(MANAGED_BACKLOG_PACKETS)) as u32
-        }
-        None => MANAGED_BACKLOG_PACKETS,
     }
 }

@@ -7,6 +7,7 @@
 //! sends or receives itself; forwarding costs nothing. Left out: routing,
 //! fragmentation, and more than one cell.
 
+mod backlog;
 mod host;
 mod route;
 #[cfg(test)]
