@@ -54,7 +54,7 @@ pub struct EmulateOutcome {
     pub duration: Duration,
     /// How late frames were handed over, in nanoseconds; weights are frames.
     pub lateness_ns: Levels,
-    /// One delivery in a hundred was later than the scenario allows.
+    /// More than one delivery in a thousand was later than the scenario allows.
     pub late: bool,
     /// What the machines counted.
     pub stats: NetworkStats,
@@ -172,7 +172,7 @@ pub fn emulate<S: Sink>(
     drop(traffic);
     let drops_after: u64 = keeper.count_drops(layout.nodes.len())?.iter().sum();
     drop(keeper);
-    let worst = counts.lateness_ns.quantile(0.99).unwrap_or(0);
+    let worst = counts.lateness_ns.quantile(0.999).unwrap_or(0);
     Ok(EmulateOutcome {
         exit_status: jobs.command_status(),
         interrupted,

@@ -5,8 +5,8 @@ use crate::phy::Rate;
 use alloc::vec::Vec;
 use lasthop_units::Duration;
 
-/// A weighted histogram of small whole numbers: exact below 64, then 32 steps
-/// to the octave (3 % wide). The weight is a count or nanoseconds.
+/// A weighted histogram of small whole numbers: exact below 4096, then 2048
+/// steps to the octave (0.05 % wide). The weight is a count or nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Levels {
     weights: Vec<u64>,
@@ -16,8 +16,9 @@ pub struct Levels {
 }
 
 impl Levels {
-    const EXACT: u32 = 64;
-    const STEPS_LOG2: u32 = 5;
+    const STEPS_LOG2: u32 = 11;
+    const STEPS: u32 = 1 << Self::STEPS_LOG2;
+    const EXACT: u32 = 2 * Self::STEPS;
 
     /// Adds `weight` at `level`.
     pub fn add(&mut self, level: u32, weight: u64) {
@@ -84,16 +85,16 @@ impl Levels {
             return level as usize;
         }
         let octave = level.ilog2() - Self::STEPS_LOG2;
-        // level >> octave lies in 32..64.
-        (Self::EXACT + (octave - 1) * 32 + ((level >> octave) - 32)) as usize
+        // level >> octave lies in STEPS..2 * STEPS.
+        (Self::EXACT + (octave - 1) * Self::STEPS + ((level >> octave) - Self::STEPS)) as usize
     }
 
     fn lower_edge(bin: u32) -> u32 {
         if bin < Self::EXACT {
             return bin;
         }
-        let octave = (bin - Self::EXACT) / 32 + 1;
-        ((bin - Self::EXACT) % 32 + 32) << octave
+        let octave = (bin - Self::EXACT) / Self::STEPS + 1;
+        ((bin - Self::EXACT) % Self::STEPS + Self::STEPS) << octave
     }
 }
 
@@ -160,11 +161,11 @@ mod tests {
         fn a_bin_holds_its_levels(level in 0u32..u32::MAX) {
             let edge = Levels::lower_edge(Levels::bin(level) as u32);
             prop_assert!(edge <= level);
-            prop_assert!(f64::from(level - edge) <= f64::from(level) / 32.0);
+            prop_assert!(f64::from(level - edge) <= f64::from(level) / f64::from(Levels::STEPS));
         }
 
         #[test]
-        fn quantiles_agree_with_a_sorted_list(mut levels in proptest::collection::vec(0u32..64, 1..200), q in 0.01f64..1.0) {
+        fn quantiles_agree_with_a_sorted_list(mut levels in proptest::collection::vec(0u32..4096, 1..200), q in 0.01f64..1.0) {
             let mut hist = Levels::default();
             for &level in &levels {
                 hist.add(level, 1);
