@@ -5,7 +5,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum, builder::ValueParser};
 use lasthop_scenario::quantity::Quantity;
 use lasthop_units::Duration;
 use std::ffi::OsString;
-use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 /// Simulate, emulate, measure and mend the Wi-Fi hop.
@@ -31,6 +30,8 @@ pub enum Verb {
     /// Print a JSON Schema
     Schema(Schema),
     /// Watch a queue ruin a ping, and see it mended: half a minute of real TCP
+    #[command(after_help = "Example:
+  lasthop demo")]
     Demo,
 }
 
@@ -45,11 +46,11 @@ pub struct Simulate {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
     /// Runs with independent random numbers, numbered from 0
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub runs: NonZeroU32,
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: u32,
     /// Runs at a time [default: one on every core]; the result is the same
-    #[arg(long, value_name = "N")]
-    pub threads: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub threads: Option<u32>,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -129,7 +130,8 @@ pub struct OutputArgs {
 #[command(after_help = "Example:
   lasthop schema scenario > scenario.schema.json")]
 pub struct Schema {
-    /// Of what
+    /// What it is of
+    #[arg(value_name = "WHAT")]
     pub of: SchemaOf,
 }
 

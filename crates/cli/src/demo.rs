@@ -14,9 +14,12 @@ use lasthop_scenario::Scenario;
 use lasthop_trace::{DelayPartsSummary, FlowSummary, Recorder, RunDocument};
 use std::fmt::Write;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 /// The scenario; the file says what it shows.
 const SCENARIO: &str = include_str!("../../../scenarios/demo.toml");
+/// What errors call it.
+const FILE: &str = "demo.toml";
 /// What mends it.
 const MENDED: &str = "node.laptop.queue.kind=fq-codel";
 /// What the two runs are called.
@@ -49,7 +52,7 @@ pub fn demo() -> Result<u8, Failure> {
 fn scenarios(more: &[&str]) -> Result<[Scenario; 2], Failure> {
     let read = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().chain(more).map(|&set| set.to_owned()).collect();
-        lasthop_scenario::parse("demo.toml", SCENARIO, &sets)
+        lasthop_scenario::parse(FILE, SCENARIO, &sets)
     };
     Ok([read(&[])?, read(&[MENDED])?])
 }
@@ -60,7 +63,7 @@ fn emulated(interrupt: &Interrupt) -> Result<(RunDocument, RunDocument), Failure
     if !is_watched && console::is_progress_wanted() {
         let both = scenarios.iter().map(|scenario| scenario.duration).sum();
         let both: lasthop_units::Duration = both;
-        console::error(&format!("emulating for {} s ..\n", value(both.as_secs_f64())));
+        console::error(&format!("emulating for {} s ..\n", table::alone(both.as_secs_f64())));
     }
     let length = scenarios.iter().map(|scenario| scenario.duration).sum();
     let board = Board::new("demo", &setup::names(&scenarios[0]), length);
@@ -85,7 +88,7 @@ fn simulated(interrupt: &Interrupt) -> Result<(RunDocument, RunDocument), Failur
     let one = |scenario: &Scenario| {
         let recording = emulate::recording(scenario, scenario.duration, false);
         let recorder = Recorder::new(setup::names(scenario), recording);
-        simulate::run(scenario, 0, recorder, &mut |_| match interrupt.came() {
+        simulate::run(Path::new(FILE), scenario, 0, recorder, &mut |_| match interrupt.came() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         })
@@ -122,12 +125,11 @@ fn story(before: &RunDocument, after: &RunDocument) -> String {
 type Read<T> = fn(&T) -> Option<f64>;
 
 fn comparison(both: [&RunDocument; 2], stream: Stream) -> String {
-    let rows: [(&str, &str, Read<FlowSummary>); 5] = [
+    let rows: [(&str, &str, Read<FlowSummary>); 4] = [
         ("upload, Mb/s", "upload", |flow| flow.goodput_mbps),
         ("ping, ms: mean", "ping", |flow| Some(flow.rtt_ms?.mean)),
         ("          95 %", "ping", |flow| Some(flow.rtt_ms?.p95)),
         ("          longest", "ping", |flow| Some(flow.rtt_ms?.max)),
-        ("ping, lost", "ping", |flow| Some(flow.packets_lost as f64)),
     ];
     let rows: Vec<Vec<String>> = rows
         .iter()

@@ -2,7 +2,7 @@
 //! and links. The numbers are those of the JSON document.
 
 use crate::console::Stream;
-use crate::table::{self, count, number, percent, text, value};
+use crate::table::{self, alone, count, number, percent, text, value};
 use lasthop_trace::{
     EmulationSummary, Estimate, FlowSummary, RunDocument, RunSet, TimeSummary, WireSummary,
 };
@@ -13,7 +13,7 @@ pub fn run(run: &RunDocument, stream: Stream) -> String {
     let heading = format!(
         "{}: {} s, seed {}, run {}",
         run.scenario,
-        value(run.duration_s),
+        alone(run.duration_s),
         run.seed,
         run.run
     );
@@ -49,7 +49,7 @@ pub fn run_set(set: &RunSet, stream: Stream) -> String {
     let heading = format!(
         "{}: {runs} runs of {} s, seed {}, runs 0 to {}",
         first.scenario,
-        value(first.duration_s),
+        alone(first.duration_s),
         first.seed,
         runs - 1
     );

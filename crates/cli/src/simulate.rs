@@ -15,6 +15,7 @@ use lasthop_trace::{NodeFrames, OutputDir, Recorder, Recording, RunDocument, Run
 use lasthop_units::{Duration, Instant, Seed};
 use std::ops::ControlFlow;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -36,7 +37,7 @@ pub fn simulate(args: &Simulate) -> Result<(), Failure> {
 
     let (documents, directories): (Vec<_>, Vec<_>) = finished.into_iter().unzip();
     let mut set = RunSet::new(documents);
-    let (json, name) = match (args.runs.get(), set.runs.pop()) {
+    let (json, name) = match (args.runs, set.runs.pop()) {
         (1, Some(only)) => {
             let json = only.to_json();
             set.runs.push(only);
@@ -97,9 +98,9 @@ impl<'a> Batch<'a> {
         interrupt: &Interrupt,
         top: &mut Option<OutputDir>,
     ) -> Result<Vec<Finished>, Failure> {
-        let runs = self.args.runs.get();
-        let cores = || thread::available_parallelism().map_or(1, usize::from);
-        let threads = self.args.threads.map_or_else(cores, usize::from).min(runs as usize);
+        let runs = self.args.runs;
+        let cores = || thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+        let threads = self.args.threads.unwrap_or_else(cores).min(runs);
         let mut results: Vec<Option<Result<Finished, Failure>>> = (0..runs).map(|_| None).collect();
         let mut bar = None;
         let clock = Clock::start();
@@ -159,13 +160,13 @@ impl<'a> Batch<'a> {
             return None;
         }
         let run = self.next.fetch_add(1, Ordering::Relaxed);
-        (run < self.args.runs.get()).then_some(run)
+        (run < self.args.runs).then_some(run)
     }
 
     fn run_in(
         &self,
         run: u32,
-        parent: Option<&std::path::Path>,
+        parent: Option<&Path>,
         only: Option<&mut OutputDir>,
     ) -> Result<Finished, Failure> {
         let Some(parent) = parent else {
@@ -189,7 +190,7 @@ impl<'a> Batch<'a> {
         };
         let recorder = match directory {
             Some(directory) => {
-                let events = self.args.events || self.args.runs.get() == 1;
+                let events = self.args.events || self.args.runs == 1;
                 let captures = self.args.output.pcap.then_some(NodeFrames::MadeUp);
                 let files = setup::files(scenario, events, captures);
                 Recorder::with_files(names, recording, &files, directory)
@@ -198,7 +199,8 @@ impl<'a> Batch<'a> {
             None => Recorder::new(names, recording),
         };
         let mut reported = Instant::ZERO;
-        run(scenario, u64::from(number), recorder, &mut |now| {
+        let file = &self.args.scenario.file;
+        run(file, scenario, u64::from(number), recorder, &mut |now| {
             self.simulated_ns.fetch_add((now - reported).as_nanos(), Ordering::Relaxed);
             reported = now;
             match self.stop.load(Ordering::Relaxed) {
@@ -209,7 +211,7 @@ impl<'a> Batch<'a> {
     }
 
     fn bar(&self) -> ProgressBar {
-        let runs = u64::from(self.args.runs.get());
+        let runs = u64::from(self.args.runs);
         let total_ms = self.scenario.duration.as_nanos() / 1_000_000 * runs;
         let bar = ProgressBar::with_draw_target(Some(total_ms), ProgressDrawTarget::stderr());
         let total_s = total_ms as f64 / 1e3;
@@ -228,8 +230,9 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// One run. `progress` is told the simulated time now and then, and may end it early.
+/// One run of the scenario in `file`. `progress` is told the simulated time now and then, and may end it early.
 pub fn run(
+    file: &Path,
     scenario: &Scenario,
     number: u64,
     mut recorder: Recorder,
@@ -246,7 +249,8 @@ pub fn run(
         })
     }));
     let stats = match simulated {
-        Ok(stats) => stats.map_err(Failure::message)?,
+        Ok(Ok(stats)) => stats,
+        Ok(Err(why)) => return Err(Failure::Message(format!("{}: {why}", file.display()))),
         Err(stopped) if stopped.is::<Stopped>() => return Err(Failure::Stopped),
         Err(panic) => panic::resume_unwind(panic),
     };

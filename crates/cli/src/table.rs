@@ -126,6 +126,11 @@ pub fn value(number: f64) -> String {
     format!("{number:.decimals$}")
 }
 
+/// The same for a number that stands alone: a whole one has no decimals.
+pub fn alone(number: f64) -> String {
+    if number.fract() == 0.0 { format!("{number:.0}") } else { value(number) }
+}
+
 /// A share of one in percent.
 pub fn percent(fraction: f64) -> String {
     value(100.0 * fraction)
@@ -177,6 +182,7 @@ mod tests {
     fn numbers_are_short() {
         let all = [0.0, 0.01234, 1.5, 59.214, 123.45, 1893.2];
         assert_eq!(all.map(value), ["0", "0.012", "1.50", "59.21", "123.5", "1893"]);
+        assert_eq!([12.0, 12.5].map(alone), ["12", "12.50"]);
         assert_eq!(count(1_234_567), "1 234 567");
         assert_eq!(count(12), "12");
     }

@@ -3,7 +3,7 @@
 //! the signal would; the terminal is put back as it was in any case.
 
 use crate::board::{Board, Panel};
-use crate::table::value;
+use crate::table::alone;
 use lasthop_trace::Snapshot;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -119,7 +119,7 @@ fn draw(frame: &mut Frame<'_>, board: &Board) {
     .areas(frame.area());
     let title = Line::from(vec!["lasthop ".dim(), Span::from(board.title.as_str()).bold()]);
     frame.render_widget(Paragraph::new(title), head);
-    let clock = format!("{:.1} of {} s", board.now_s.min(board.length_s), value(board.length_s));
+    let clock = format!("{:.1} of {} s", board.now_s.min(board.length_s), alone(board.length_s));
     frame.render_widget(Paragraph::new(clock).right_aligned(), head);
     draw_captions(frame, board, captions);
     let mut area = Rect { height: PANEL_LINES, ..body };
@@ -164,11 +164,11 @@ fn draw_captions(frame: &mut Frame<'_>, board: &Board, area: Rect) {
 fn draw_panel(frame: &mut Frame<'_>, board: &Board, panel: &Panel, area: Rect) {
     let plot = plots(area);
     let label = Rect { width: plot.x - area.x, ..area };
-    let latest = panel.latest().map_or_else(|| "-".to_owned(), value);
+    let latest = panel.latest().map_or_else(|| "-".to_owned(), alone);
     let lines = vec![
         Line::from(panel.title.as_str().bold()),
         Line::from(vec![Span::from(latest), " ".into(), panel.unit.dim()]),
-        Line::from(format!("max {}", value(panel.max())).dim()),
+        Line::from(format!("max {}", alone(panel.max())).dim()),
     ];
     frame.render_widget(Paragraph::new(lines), label);
     let max = panel.max().max(f64::MIN_POSITIVE);

@@ -70,3 +70,15 @@ impl Drop for Scratch {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
+
+/// The kernel refuses what an emulation needs; says so.
+pub fn skipped() -> bool {
+    let output = run(&["emulate", "scenarios/hello.toml", "--duration", "1ms"]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let is_refused = errors.contains("cannot emulate here");
+    assert!(is_refused || output.status.success(), "{errors}");
+    if is_refused {
+        eprintln!("skipped, because {errors}");
+    }
+    is_refused
+}

@@ -1,4 +1,9 @@
 //! The command as a person or a script meets it.
 
+mod documents;
+mod emulate;
+mod errors;
+mod help;
+mod interrupts;
 mod lasthop;
 mod simulate;

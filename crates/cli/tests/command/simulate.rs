@@ -1,6 +1,6 @@
 //! `lasthop simulate`: the same seed, the same bytes; and what is written where.
 
-use crate::lasthop::{Scratch, names, output};
+use crate::lasthop::{Scratch, lasthop, names, output};
 
 const CONTENTION: &str = "scenarios/contention.toml";
 const HELLO: &str = "scenarios/hello.toml";
@@ -35,6 +35,30 @@ fn a_seed_is_a_result() {
     };
     assert_eq!(of("3"), of("3"));
     assert_ne!(of("3"), of("4"));
+}
+
+/// The build of the other profile is named in `LASTHOP_OTHER_BUILD`.
+#[test]
+fn debug_and_release_agree() {
+    let Some(other) = std::env::var_os("LASTHOP_OTHER_BUILD") else {
+        eprintln!("skipped, because LASTHOP_OTHER_BUILD is not set");
+        return;
+    };
+    for name in ["hello", "contention", "hidden"] {
+        let file = format!("scenarios/{name}.toml");
+        let arguments = ["simulate", &file, "--set", "duration=1s", "--runs", "2", "--json"];
+        let mut command = lasthop(&arguments);
+        let here = command.output().expect("it can be run");
+        let there = std::process::Command::new(&other)
+            .args(arguments)
+            .current_dir(command.get_current_dir().expect("it has one"))
+            .output()
+            .expect("the other build can be run");
+        assert!(there.status.success(), "{}", String::from_utf8_lossy(&there.stderr));
+        let [here, there] = [here, there]
+            .map(|output| without_wall(&String::from_utf8(output.stdout).expect("it prints text")));
+        assert_eq!(here, there, "{name}");
+    }
 }
 
 #[test]

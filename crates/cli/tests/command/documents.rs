@@ -1,0 +1,42 @@
+//! What `--json` prints, judged by the published schemas and a validator that is not ours.
+
+use crate::lasthop::output;
+use serde_json::Value;
+
+fn json(arguments: &[&str]) -> Value {
+    let text = output(arguments);
+    serde_json::from_str(&text).expect("one JSON document and nothing else")
+}
+
+fn assert_valid(schema: &Value, document: &Value) {
+    let validator = jsonschema::draft202012::new(schema).expect("the schema is one");
+    let errors: Vec<String> =
+        validator.iter_errors(document).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+#[test]
+fn a_run_is_as_its_schema_says() {
+    let schema = json(&["schema", "run"]);
+    let scenarios = ["hello", "contention", "hidden"];
+    for name in scenarios {
+        let file = format!("scenarios/{name}.toml");
+        let document = json(&["simulate", &file, "--set", "duration=200ms", "--json"]);
+        assert_valid(&schema, &document);
+    }
+    let validator = jsonschema::draft202012::new(&schema).expect("the schema is one");
+    assert!(!validator.is_valid(&serde_json::json!({ "scenario": "x" })), "it refuses something");
+}
+
+#[test]
+fn several_runs_are_as_their_schema_says() {
+    let arguments =
+        ["simulate", "scenarios/hello.toml", "--set", "duration=200ms", "--runs", "3", "--json"];
+    assert_valid(&json(&["schema", "run-set"]), &json(&arguments));
+}
+
+#[test]
+fn the_schema_of_scenarios_is_one() {
+    let schema = json(&["schema", "scenario"]);
+    assert!(jsonschema::draft202012::meta::is_valid(&schema));
+}
