@@ -569,9 +569,12 @@ impl Function {
         }
     }
 
-    /// Tells the queue whether `peer` has something to be repeated.
+    /// Tells the queue whether `peer` has something to be repeated. Above a
+    /// driver queue the turns are about who fills it, so only packets count.
     pub(super) fn keep_turn(&mut self, peer: Address) {
-        if let Some(index) = self.originator(peer) {
+        if !self.driver.is_used()
+            && let Some(index) = self.originator(peer)
+        {
             self.queue.set_waiting(peer, self.originators[index].is_waiting());
         }
     }
