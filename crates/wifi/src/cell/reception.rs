@@ -11,7 +11,7 @@ use crate::mac::originator::Agreement;
 use crate::mac::sizes;
 use crate::packet::{Address, StationId};
 use alloc::collections::VecDeque;
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{Duration, Instant, Probability, Stream};
 
 impl Cell {
     pub(super) fn end_ppdus(&mut self) {
@@ -95,7 +95,7 @@ impl Cell {
         let span = (flight.start, flight.end);
         let body = self.air.mpdu_success(flight, receiver, snr, flight.psdu_bytes, span);
         let stream = &mut self.stations[receiver.index()].reception;
-        stream.chance(header) && stream.chance(body)
+        happens(stream, header) && happens(stream, body)
     }
 
     /// Which MPDUs of a payload `receiver` decodes: bit n is MPDU n.
@@ -111,13 +111,13 @@ impl Cell {
         }
         let snr = self.air.snr(flight, receiver);
         let header = self.air.header_success(flight, receiver, snr);
-        if !self.stations[receiver.index()].reception.chance(header) {
+        if !happens(&mut self.stations[receiver.index()].reception, header) {
             return 0;
         }
         let whole = (flight.start, flight.end);
         let Content::Data { mpdus: count, aggregated: true } = exchange.content else {
             let success = self.air.mpdu_success(flight, receiver, snr, flight.psdu_bytes, whole);
-            return u64::from(self.stations[receiver.index()].reception.chance(success));
+            return u64::from(happens(&mut self.stations[receiver.index()].reception, success));
         };
         let data_start = flight.start + flight.rate.preamble_and_header(self.settings.band);
         let data = flight.end.saturating_since(data_start);
@@ -137,7 +137,7 @@ impl Cell {
             }
             let success = self.air.mpdu_success(flight, receiver, snr, bytes, span);
             let stream = &mut self.stations[receiver.index()].reception;
-            decoded |= u64::from(stream.chance(success)) << bit;
+            decoded |= u64::from(happens(stream, success)) << bit;
         }
         decoded
     }
@@ -385,6 +385,11 @@ impl Cell {
             (None, None) => {}
         }
     }
+}
+
+/// `true` with probability `p`; what is certain takes no random number.
+fn happens(stream: &mut Stream, p: Probability) -> bool {
+    p >= Probability::ONE || (p > Probability::ZERO && stream.chance(p))
 }
 
 /// Packets leave the reorder buffer of `station`.

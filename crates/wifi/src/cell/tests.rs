@@ -1,5 +1,7 @@
 //! A cell against figures that somebody else measured or derived.
 
+mod fingerprint;
+
 use super::*;
 use crate::mac::rate::RateControlConfig;
 use crate::phy::{Band, ChannelWidth, ErrorModel, GuardInterval, Propagation, Standard};
