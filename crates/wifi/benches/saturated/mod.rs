@@ -1,0 +1,171 @@
+//! Saturated cells that both benches run: an access point in the middle,
+//! stations on a circle of 1 m around it, 1500-byte packets, best effort with
+//! AIFSN 3 and CW 15 to 1023, no TXOP limit, queues of 500 packets kept full.
+//! No event is recorded. A bench counts what it takes to deliver so many more
+//! packets, refilling queues and draining outputs included.
+
+use lasthop_units::{Db, Dbm, Duration, Instant, MacAddr, Machine, Meters, Seed};
+use lasthop_wifi::cell::{
+    Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
+    PairConfig, Role, StationConfig,
+};
+use lasthop_wifi::mac::rate::RateControlConfig;
+use lasthop_wifi::phy::{
+    Band, ChannelWidth, ControlRates, ErrorModel, GuardInterval, Propagation, Rate, Standard,
+};
+use lasthop_wifi::queue::{DriverLimit, Limit, QueueConfig};
+use lasthop_wifi::{Address, Packet, StationId};
+use std::hint::black_box;
+
+const AP: StationId = StationId(0);
+const BYTES: u16 = 1500;
+const QUEUE_PACKETS: u32 = 500;
+
+/// What saturates the cell.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    stations: usize,
+    mcs: u8,
+    width: ChannelWidth,
+    guard_interval: GuardInterval,
+    ampdu_bytes_max: u32,
+}
+
+/// The access point sends to one station in A-MPDUs.
+pub const ONE_AMPDU: Case = Case {
+    stations: 1,
+    mcs: 15,
+    width: ChannelWidth::Mhz40,
+    guard_interval: GuardInterval::Short,
+    ampdu_bytes_max: 65_535,
+};
+/// The same, every packet an exchange of its own.
+pub const ONE_SINGLE: Case = Case { ampdu_bytes_max: 0, ..ONE_AMPDU };
+/// Ten stations send to the access point in A-MPDUs.
+pub const TEN_AMPDU: Case = Case { stations: 10, ..ONE_AMPDU };
+/// Fifty stations send to the access point: most PPDUs collide.
+pub const FIFTY_SINGLE: Case = Case {
+    stations: 50,
+    mcs: 7,
+    width: ChannelWidth::Mhz20,
+    guard_interval: GuardInterval::Long,
+    ampdu_bytes_max: 0,
+};
+
+/// A cell in its stride, and the sources that keep it busy.
+pub struct Saturated {
+    cell: Cell,
+    /// By station: whom it sends to, if it sends.
+    peers: Vec<Option<Address>>,
+    now: Instant,
+    tag: u64,
+}
+
+impl Saturated {
+    /// The case after its first 5000 deliveries.
+    pub fn new(case: Case) -> Self {
+        let cell = Cell::new(&config(case), Seed::new(1, 0)).expect("a sound cell");
+        let peers = match case.stations {
+            1 => vec![Some(Address::Station(StationId(1))), None],
+            n => (0..=n).map(|s| (s > 0).then_some(Address::Station(AP))).collect(),
+        };
+        let mut saturated = Self { cell, peers, now: Instant::ZERO, tag: 0 };
+        for station in 0..=case.stations as u16 {
+            saturated.refill(StationId(station));
+        }
+        saturated.deliver(5_000);
+        saturated
+    }
+
+    /// Goes on until `packets` more are delivered.
+    pub fn deliver(&mut self, packets: u64) {
+        let mut delivered = 0;
+        while delivered < packets {
+            let (at, _) = self.cell.poll_timeout().expect("a saturated cell never rests");
+            self.now = at;
+            self.cell.handle_timeout(at);
+            while let Some(output) = self.cell.poll_output() {
+                delivered += u64::from(matches!(output, Output::Delivered { .. }));
+                black_box(&output);
+            }
+            while let Some(station) = self.cell.poll_room() {
+                self.refill(station);
+            }
+        }
+    }
+
+    fn refill(&mut self, station: StationId) {
+        let Some(peer) = self.peers[station.index()] else { return };
+        while self.cell.held_packets(station) < QUEUE_PACKETS {
+            let packet = Packet::new(self.tag, BYTES, self.now);
+            self.cell.handle_packet(self.now, station, peer, packet);
+            self.tag += 1;
+        }
+    }
+}
+
+fn config(case: Case) -> CellConfig {
+    let propagation = Propagation::of(Band::Ghz5, case.width);
+    let place = |station: u16| match station {
+        0 => (0.0, 0.0),
+        _ => {
+            let angle = std::f64::consts::TAU * f64::from(station) / case.stations as f64;
+            (angle.cos(), angle.sin())
+        }
+    };
+    let pair = |from: u16, to: u16| {
+        let ((x, y), (u, v)) = (place(from), place(to));
+        let link = propagation.link(Dbm(16.02), Meters((x - u).hypot(y - v)), Db(0.0));
+        PairConfig { from: StationId(from), to: StationId(to), link }
+    };
+    let all = 0..=case.stations as u16;
+    let links = all.clone().flat_map(|from| all.clone().map(move |to| (from, to)));
+    let links = links.filter(|(from, to)| from != to).map(|(from, to)| pair(from, to));
+    let mut stations = vec![station(case, Role::Station); case.stations + 1];
+    stations[0].role = Role::AccessPoint;
+    CellConfig {
+        standard: Standard::Dot11n,
+        band: Band::Ghz5,
+        control_preamble: None,
+        basic_rates: ControlRates::of(Standard::Dot11n, Band::Ghz5).basic,
+        group_rate: None,
+        beacon_interval: Some(Duration::from_micros(102_400)),
+        error_model: ErrorModel::nist(),
+        carrier_sense: Dbm(-82.0),
+        capture_margin: Some(Db(5.0)),
+        stations,
+        links: links.collect(),
+        record_events: false,
+    }
+}
+
+fn station(case: Case, role: Role) -> StationConfig {
+    let Case { mcs, width, guard_interval, .. } = case;
+    let rate = Rate::Ht { mcs, width, guard_interval };
+    let access = EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1023, txop_limit: Duration::ZERO };
+    StationConfig {
+        address: MacAddr::local(0),
+        role,
+        access: [access; 4],
+        queue: QueueConfig::DropTail { limit: Limit::Packets(QUEUE_PACKETS) },
+        driver_queue: DriverLimit::None,
+        rate_control: RateControlConfig::Fixed { rate },
+        rates: vec![rate],
+        rts_threshold: None,
+        qos: true,
+        aggregation: Aggregation {
+            ampdu_bytes_max: case.ampdu_bytes_max,
+            ampdu_duration_max: Duration::from_micros(5_484),
+            ampdu_frames_max: 64,
+            mpdu_start_spacing: Duration::ZERO,
+            amsdu_bytes_max: 0,
+        },
+        block_ack: BlockAck {
+            window: 64,
+            reorder_timeout: Duration::from_millis(100),
+            request: BlockAckRequestPolicy::AfterMissing,
+        },
+        retry_limit: 7,
+        msdu_lifetime: None,
+    }
+}
