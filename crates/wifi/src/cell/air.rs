@@ -17,6 +17,10 @@ use lasthop_units::{Db, Dbm, Instant, Probability, Seed};
 /// busy, no reception begins, and no EIFS follows (ns-3 assumes the same).
 const PREAMBLE_DETECTION: Db = Db(4.0);
 
+/// The same with its factor, 10^0.4.
+const PREAMBLE_DETECTION_THRESHOLD: Threshold =
+    Threshold { snr: PREAMBLE_DETECTION, linear: 2.511_886_431_509_58 };
+
 /// A station overhears a frame (and minds its Duration field) from the SNR on
 /// at which half the frames of this length at this rate get through.
 const OVERHEARD_BYTES: u32 = 500;
@@ -51,14 +55,33 @@ pub(super) struct Flight {
     pub interference: Vec<Interference>,
 }
 
+impl Flight {
+    fn header_end(&self, band: Band) -> Instant {
+        self.start + self.rate.preamble_and_header(band)
+    }
+}
+
 /// Another PPDU that overlapped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Interference {
     transmitter: StationId,
     start: Instant,
     end: Instant,
-    /// End of its preamble and header.
-    header_end: Instant,
+    order: Order,
+}
+
+/// When another PPDU began, as receivers see it that may lock to the one or the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// Before, and its preamble and header were over.
+    Before,
+    /// Before, and its preamble or header was still on the air.
+    HeaderBefore,
+    Together,
+    /// After, during this one's preamble or header.
+    DuringHeader,
+    /// After this one's preamble and header.
+    After,
 }
 
 /// All that is on the air, and all pairs.
@@ -72,22 +95,42 @@ pub(super) struct Air {
     flights: Vec<Flight>,
     /// By transmitter * stations + receiver; none from a station to itself.
     pairs: Vec<Option<Pair>>,
+    /// The same for mean levels; a station hears nothing of itself.
+    levels: Vec<Level>,
+    /// By transmitter: who senses it, itself left out.
+    listeners: Vec<Vec<StationId>>,
     /// SNR from which on a rate is overheard, for the rates asked for so far.
-    overhear_snr: Vec<(Rate, Db)>,
+    overhear_snr: Vec<(Rate, Threshold)>,
+    /// Emptied lists of interference, kept to save allocations.
+    spare: Vec<Vec<Interference>>,
+}
+
+/// Mean levels of a transmitter at a receiver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Level {
+    power: Dbm,
+    power_mw: f64,
+    snr: Db,
+    snr_linear: f64,
+    noise_mw: f64,
+}
+
+/// An SNR that is needed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Threshold {
+    snr: Db,
+    linear: f64,
 }
 
 /// What a receiver hears of a transmitter.
 #[derive(Clone, Debug, PartialEq)]
 struct Pair {
     link: Link,
-    noise_mw: f64,
-    mean_mw: f64,
-    mean_snr: Db,
     /// SNR of the last PPDU.
     last_snr: Db,
     /// The last answers of the error model.
-    memo: [Memo; 2],
-    memo_next: bool,
+    header: Memo,
+    body: Memo,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -113,6 +156,14 @@ impl Air {
     pub fn new(config: &CellConfig, seed: Seed) -> Result<Self, CellError> {
         let stations = config.stations.len();
         let mut pairs: Vec<Option<Pair>> = alloc::vec![None; stations * stations];
+        let silence = Level {
+            power: Dbm(f64::NEG_INFINITY),
+            power_mw: 0.0,
+            snr: Db(f64::NEG_INFINITY),
+            snr_linear: 0.0,
+            noise_mw: 0.0,
+        };
+        let mut levels = alloc::vec![silence; stations * stations];
         for PairConfig { from, to, link } in &config.links {
             // Both directions of a pair fade together.
             let (low, high) = (from.min(to), from.max(to));
@@ -120,13 +171,18 @@ impl Air {
             let forgotten = Memo { rate: None, snr: Db(0.0), bytes: 0, success: Probability::ZERO };
             pairs[from.index() * stations + to.index()] = Some(Pair {
                 link: Link::new(*link, seed.indexed("cell/link", index)),
-                noise_mw: link.noise.as_milliwatts(),
-                mean_mw: (link.noise + link.snr).as_milliwatts(),
-                mean_snr: link.snr,
                 last_snr: link.snr,
-                memo: [forgotten; 2],
-                memo_next: false,
+                header: forgotten,
+                body: forgotten,
             });
+            let power_mw = (link.noise + link.snr).as_milliwatts();
+            levels[from.index() * stations + to.index()] = Level {
+                power: Dbm::from_milliwatts(power_mw),
+                power_mw,
+                snr: link.snr,
+                snr_linear: link.snr.as_linear(),
+                noise_mw: link.noise.as_milliwatts(),
+            };
         }
         for from in 0..stations {
             for to in 0..stations {
@@ -135,15 +191,24 @@ impl Air {
                 }
             }
         }
+        let sense_mw = config.carrier_sense.as_milliwatts();
+        let listeners = |from: usize| {
+            let row = levels[from * stations..][..stations].iter().enumerate();
+            let sensing = row.filter(|(to, level)| *to != from && level.power_mw >= sense_mw);
+            sensing.map(|(to, _)| StationId(to as u16)).collect()
+        };
         Ok(Self {
             band: config.band,
             stations,
+            listeners: (0..stations).map(listeners).collect(),
             error_model: config.error_model.clone(),
             capture_margin: config.capture_margin,
             carrier_sense: config.carrier_sense,
             flights: Vec::new(),
             pairs,
+            levels,
             overhear_snr: Vec::new(),
+            spare: Vec::new(),
         })
     }
 
@@ -153,39 +218,63 @@ impl Air {
 
     /// `[s][t]`: station `s` senses transmissions of station `t`.
     pub fn sense_matrix(&self) -> Vec<Vec<bool>> {
-        let sense_mw = self.carrier_sense.as_milliwatts();
-        let senses = |listener: usize, transmitter: usize| {
-            let pair = &self.pairs[transmitter * self.stations + listener];
-            pair.as_ref().is_none_or(|pair| pair.mean_mw >= sense_mw)
-        };
-        let row = |listener| (0..self.stations).map(|t| senses(listener, t)).collect();
-        (0..self.stations).map(row).collect()
+        let mut senses = alloc::vec![alloc::vec![false; self.stations]; self.stations];
+        for (transmitter, listeners) in self.listeners.iter().enumerate() {
+            senses[transmitter][transmitter] = true;
+            for listener in listeners {
+                senses[listener.index()][transmitter] = true;
+            }
+        }
+        senses
     }
 
     pub fn begin(&mut self, mut flight: Flight) {
-        let of = |flight: &Flight, band| Interference {
+        let band = self.band;
+        let of = |flight: &Flight, order| Interference {
             transmitter: flight.transmitter,
             start: flight.start,
             end: flight.end,
-            header_end: flight.start + flight.rate.preamble_and_header(band),
+            order,
         };
         for other in &mut self.flights {
-            if other.end > flight.start {
-                other.interference.push(of(&flight, self.band));
-                flight.interference.push(of(other, self.band));
+            if other.end <= flight.start {
+                continue;
+            }
+            let (to_flight, to_other) = if other.start == flight.start {
+                (Order::Together, Order::Together)
+            } else if flight.start < other.header_end(band) {
+                (Order::HeaderBefore, Order::DuringHeader)
+            } else {
+                (Order::Before, Order::After)
+            };
+            let causes = (of(&flight, to_other), of(other, to_flight));
+            for (victim, cause) in [(&mut *other, causes.0), (&mut flight, causes.1)] {
+                if victim.interference.capacity() == 0 {
+                    victim.interference = self.spare.pop().unwrap_or_default();
+                }
+                victim.interference.push(cause);
             }
         }
         self.flights.push(flight);
     }
 
-    pub fn next_end(&self) -> Option<Instant> {
-        self.flights.iter().map(|flight| flight.end).min()
+    /// When the next PPDU ends; [`Instant::MAX`] if none is on the air.
+    pub fn next_end(&self) -> Instant {
+        self.flights.iter().map(|flight| flight.end).min().unwrap_or(Instant::MAX)
     }
 
     /// Takes a PPDU that ends at `now` off the air, in the order they began.
     pub fn end(&mut self, now: Instant) -> Option<Flight> {
         let index = self.flights.iter().position(|flight| flight.end == now)?;
         Some(self.flights.remove(index))
+    }
+
+    /// A PPDU that was taken off the air is done with.
+    pub fn forget(&mut self, mut flight: Flight) {
+        if flight.interference.capacity() > 0 {
+            flight.interference.clear();
+            self.spare.push(flight.interference);
+        }
     }
 
     /// SNR of the last PPDU from one station to another; a plain good one to itself.
@@ -197,36 +286,29 @@ impl Air {
 
     /// Mean power that arrives from one station at another.
     pub fn mean_power(&self, from: StationId, to: StationId) -> Option<Dbm> {
-        let pair = self.pairs[from.index() * self.stations + to.index()].as_ref()?;
-        Some(Dbm::from_milliwatts(pair.mean_mw))
+        (from != to).then(|| self.level(from, to).power)
     }
 
     /// Whether `receiver` locks to the PPDU at all: it was not on the air
     /// itself, and nothing else had or took its attention.
     pub fn locks(&self, flight: &Flight, receiver: StationId) -> bool {
-        if flight.interference.is_empty() {
-            return true;
-        }
-        let power = self.mean_dbm(flight.transmitter, receiver);
-        let header_end = flight.start + flight.rate.preamble_and_header(self.band);
+        let power = self.level(flight.transmitter, receiver).power;
         flight.interference.iter().all(|other| {
             if other.transmitter == receiver {
                 return false;
             }
-            let theirs = self.mean_dbm(other.transmitter, receiver);
-            if theirs < self.carrier_sense {
-                return true;
-            }
+            let theirs = self.level(other.transmitter, receiver).power;
             let captures = |winner: Dbm, loser: Dbm| {
                 self.capture_margin.is_some_and(|margin| winner - loser >= margin)
             };
-            if other.start < flight.start {
-                flight.start < other.header_end && captures(power, theirs)
-            } else if other.start == flight.start {
-                power > theirs
-            } else {
-                !(other.start < header_end && captures(theirs, power))
-            }
+            theirs < self.carrier_sense
+                || match other.order {
+                    Order::Before => false,
+                    Order::HeaderBefore => captures(power, theirs),
+                    Order::Together => power > theirs,
+                    Order::DuringHeader => !captures(theirs, power),
+                    Order::After => true,
+                }
         })
     }
 
@@ -234,7 +316,7 @@ impl Air {
     pub fn is_disturbed(&self, flight: &Flight, receiver: StationId) -> bool {
         flight.interference.iter().any(|other| {
             other.transmitter == receiver
-                || self.mean_dbm(other.transmitter, receiver) >= self.carrier_sense
+                || self.level(other.transmitter, receiver).power >= self.carrier_sense
         })
     }
 
@@ -252,7 +334,7 @@ impl Air {
         {
             return Probability::ONE;
         }
-        let header_end = flight.start + flight.rate.preamble_and_header(self.band);
+        let header_end = flight.header_end(self.band);
         let sinr = self.sinr(flight, receiver, snr, flight.start, header_end);
         if sinr < PREAMBLE_DETECTION && !flight.interference.is_empty() {
             return Probability::ZERO;
@@ -278,39 +360,55 @@ impl Air {
         }
     }
 
-    /// What a station that is not addressed makes of a PPDU that it senses.
-    pub fn overheard(&mut self, flight: &Flight, listener: StationId) -> Overheard {
-        let needed = self.overhear_snr(flight.rate);
-        let pair = self.pairs[flight.transmitter.index() * self.stations + listener.index()]
-            .as_ref()
-            .expect("a station does not overhear itself");
-        if flight.interference.is_empty() {
-            return match pair.mean_snr >= needed {
-                true => Overheard::Decoded,
-                false => Overheard::Failed,
+    /// Tells `notice` what every station that senses the PPDU and is not
+    /// addressed makes of it.
+    pub fn overhear(&mut self, flight: &Flight, mut notice: impl FnMut(StationId, Overheard)) {
+        let needed = self.overhear_threshold(flight.rate);
+        for &listener in &self.listeners[flight.transmitter.index()] {
+            if flight.receiver == Address::Station(listener) {
+                continue;
+            }
+            let level = self.level(flight.transmitter, listener);
+            let overheard = if !flight.interference.is_empty() {
+                self.overheard_disturbed(flight, needed, listener)
+            } else if level.snr >= needed.snr {
+                Overheard::Decoded
+            } else {
+                Overheard::Failed
             };
+            notice(listener, overheard);
         }
+    }
+
+    fn overheard_disturbed(
+        &self,
+        flight: &Flight,
+        needed: Threshold,
+        listener: StationId,
+    ) -> Overheard {
         if !self.locks(flight, listener) {
             return Overheard::Unnoticed;
         }
-        let snr = pair.mean_snr;
-        let sinr = self.sinr(flight, listener, snr, flight.start, flight.end);
-        if sinr >= needed {
+        let level = self.level(flight.transmitter, listener);
+        let loss = self.interference_loss(flight, listener, flight.start, flight.end);
+        if level.reaches(needed, loss) {
             Overheard::Decoded
-        } else if sinr >= PREAMBLE_DETECTION {
+        } else if level.reaches(PREAMBLE_DETECTION_THRESHOLD, loss) {
             Overheard::Failed
         } else {
             Overheard::Unnoticed
         }
     }
 
-    fn overhear_snr(&mut self, rate: Rate) -> Db {
-        if let Some((_, snr)) = self.overhear_snr.iter().find(|(known, _)| *known == rate) {
-            return *snr;
+    /// The SNR from which on PPDUs at `rate` are overheard.
+    fn overhear_threshold(&mut self, rate: Rate) -> Threshold {
+        if let Some((_, threshold)) = self.overhear_snr.iter().find(|(known, _)| *known == rate) {
+            return *threshold;
         }
         let snr = self.error_model.sensitivity_snr(rate, 0.5, OVERHEARD_BYTES);
-        self.overhear_snr.push((rate, snr));
-        snr
+        let threshold = Threshold { snr, linear: snr.as_linear() };
+        self.overhear_snr.push((rate, threshold));
+        threshold
     }
 
     /// The worst SINR between two instants.
@@ -322,16 +420,24 @@ impl Air {
         from: Instant,
         until: Instant,
     ) -> Db {
-        let overlapping = flight.interference.iter().filter(|i| i.start < until && i.end > from);
-        let interference_mw: f64 = overlapping
-            .filter_map(|i| self.pair(i.transmitter, receiver))
-            .map(|pair| pair.mean_mw)
-            .sum();
-        if interference_mw == 0.0 {
-            return snr;
+        match self.interference_loss(flight, receiver, from, until) {
+            1.0 => snr,
+            loss => snr - Db::from_linear(loss),
         }
-        let noise_mw = self.pair(flight.transmitter, receiver).map_or(0.0, |pair| pair.noise_mw);
-        snr - Db::from_linear(1.0 + interference_mw / noise_mw)
+    }
+
+    /// Noise and interference over noise, at the worst between two instants.
+    fn interference_loss(
+        &self,
+        flight: &Flight,
+        receiver: StationId,
+        from: Instant,
+        until: Instant,
+    ) -> f64 {
+        let overlapping = flight.interference.iter().filter(|i| i.start < until && i.end > from);
+        let interference_mw: f64 =
+            overlapping.map(|i| self.level(i.transmitter, receiver).power_mw).sum();
+        1.0 + interference_mw / self.level(flight.transmitter, receiver).noise_mw
     }
 
     /// The error model's answer, remembered: most PPDUs ask the same again.
@@ -347,30 +453,41 @@ impl Air {
         let Self { error_model, pairs, .. } = self;
         let pair = pairs[index].as_mut().expect("a station does not hear itself");
         let rate = flight.rate;
-        let matches = |m: &&Memo| m.rate == Some(rate) && m.snr == snr && m.bytes == bytes;
-        if let Some(memo) = pair.memo.iter().find(matches) {
-            return memo.success;
-        }
-        let success = match bytes {
-            u32::MAX => error_model.header_success(rate, snr),
-            _ => error_model.success(rate, snr, bytes),
+        let memo = match bytes {
+            u32::MAX => &mut pair.header,
+            _ => &mut pair.body,
         };
-        pair.memo[usize::from(pair.memo_next)] = Memo { rate: Some(rate), snr, bytes, success };
-        pair.memo_next = !pair.memo_next;
-        success
+        if memo.rate != Some(rate) || memo.snr != snr || memo.bytes != bytes {
+            let success = match bytes {
+                u32::MAX => error_model.header_success(rate, snr),
+                _ => error_model.success(rate, snr, bytes),
+            };
+            *memo = Memo { rate: Some(rate), snr, bytes, success };
+        }
+        memo.success
     }
 
-    fn mean_dbm(&self, from: StationId, to: StationId) -> Dbm {
-        self.mean_power(from, to).unwrap_or(Dbm(f64::NEG_INFINITY))
-    }
-
-    fn pair(&self, from: StationId, to: StationId) -> Option<&Pair> {
-        self.pairs[from.index() * self.stations + to.index()].as_ref()
+    fn level(&self, from: StationId, to: StationId) -> &Level {
+        &self.levels[from.index() * self.stations + to.index()]
     }
 
     fn pair_mut(&mut self, from: StationId, to: StationId) -> &mut Pair {
         self.pairs[from.index() * self.stations + to.index()]
             .as_mut()
             .expect("a station does not hear itself")
+    }
+}
+
+impl Level {
+    /// SNR less `loss` (as a factor) is at least what is `needed`. Logarithms
+    /// are costly, so they decide only what is too close for a comparison of
+    /// factors, whose errors are far below the margin.
+    fn reaches(&self, needed: Threshold, loss: f64) -> bool {
+        const MARGIN: f64 = 1e-9;
+        let (have, need) = (self.snr_linear, needed.linear * loss);
+        if (have - need).abs() > MARGIN * need {
+            return have > need;
+        }
+        self.snr - Db::from_linear(loss) >= needed.snr
     }
 }

@@ -351,21 +351,23 @@ impl Cell {
     }
 
     fn schedule(&mut self) {
-        let mut next: Option<(Instant, Reason)> = None;
-        let mut offer = |at: Option<Instant>, reason| {
-            if let Some(at) = at
-                && next.is_none_or(|(earliest, _)| at < earliest)
-            {
-                next = Some((at, reason));
-            }
-        };
-        offer(self.air.next_end(), Reason::PpduEnd);
-        offer(self.pending.iter().map(|p| p.at).min(), Reason::Sequel);
-        offer(self.contention.next_access(), Reason::Access);
-        offer(self.timeouts.iter().map(|(at, _)| *at).min(), Reason::ResponseTimeout);
-        offer(self.gaps.iter().map(|(at, ..)| *at).min(), Reason::ReorderTimeout);
-        offer(self.next_beacon, Reason::Beacon);
-        self.next = next;
+        let end = self.air.next_end();
+        let sequel = earliest(self.pending.iter().map(|pending| pending.at));
+        let timeout = earliest(self.timeouts.iter().map(|(at, _)| *at));
+        let gap = earliest(self.gaps.iter().map(|(at, ..)| *at));
+        let beacon = self.next_beacon.unwrap_or(Instant::MAX);
+        let access = self.contention.next_access(end.min(sequel).min(timeout).min(gap).min(beacon));
+        let all = [
+            (end, Reason::PpduEnd),
+            (sequel, Reason::Sequel),
+            (access, Reason::Access),
+            (timeout, Reason::ResponseTimeout),
+            (gap, Reason::ReorderTimeout),
+            (beacon, Reason::Beacon),
+        ];
+        // Of equals the first.
+        let next = all.into_iter().min_by_key(|(at, _)| *at);
+        self.next = next.filter(|(at, _)| *at < Instant::MAX);
     }
 
     fn facts(&mut self, rate: Rate) -> &mut RateFacts {
@@ -477,6 +479,10 @@ impl Machine for Cell {
             self.schedule();
         }
     }
+}
+
+fn earliest(instants: impl Iterator<Item = Instant>) -> Instant {
+    instants.min().unwrap_or(Instant::MAX)
 }
 
 /// The access category of a function index below [`BEACON_FUNCTION`].

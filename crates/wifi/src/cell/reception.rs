@@ -19,6 +19,7 @@ impl Cell {
             self.receive(&flight);
             self.overhear(&flight);
             self.contention.transmission_ends(flight.transmitter, self.now);
+            self.air.forget(flight);
         }
     }
 
@@ -325,22 +326,12 @@ impl Cell {
     /// Stations that are not addressed set their NAV, or wait for EIFS.
     fn overhear(&mut self, flight: &Flight) {
         let failed_until = self.now + self.settings.extended_space;
-        for index in 0..self.stations.len() {
-            let listener = StationId(index as u16);
-            if listener == flight.transmitter
-                || flight.receiver == Address::Station(listener)
-                || !self.contention.senses(listener, flight.transmitter)
-            {
-                continue;
-            }
-            match self.air.overheard(flight, listener) {
-                Overheard::Decoded => self.contention.reserve(listener, flight.reserves_until),
-                Overheard::Failed => {
-                    self.contention.extend_interframe_space(listener, failed_until);
-                }
-                Overheard::Unnoticed => {}
-            }
-        }
+        let Self { air, contention, .. } = self;
+        air.overhear(flight, |listener, overheard| match overheard {
+            Overheard::Decoded => contention.reserve(listener, flight.reserves_until),
+            Overheard::Failed => contention.extend_interframe_space(listener, failed_until),
+            Overheard::Unnoticed => {}
+        });
     }
 
     fn has_agreement(&self, sender: StationId, exchange: &Exchange) -> bool {

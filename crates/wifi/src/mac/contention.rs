@@ -13,6 +13,9 @@
 //! A *view* is a set of stations that sense the same transmitters; a cell in
 //! which everyone hears everyone has one view. Carrier sense acts at once: air
 //! propagation time is nil.
+//!
+//! Most idle times are the SIFS before a response, too short for anyone's AIFS.
+//! So the access instants of a view are computed only when time gets that far.
 
 use crate::packet::StationId;
 use alloc::vec::Vec;
@@ -37,19 +40,27 @@ pub struct Contention {
     /// By station: not before this instant does AIFS begin, whatever the
     /// medium does (NAV, EIFS, own exchange or timeout).
     hold: Vec<Hold>,
+    /// By station: its contenders.
+    contenders_of: Vec<Vec<ContenderId>>,
     contenders: Vec<Contender>,
-    /// By contender: its access instant if it has something to send and the
-    /// medium is idle, else [`Instant::MAX`].
+    /// By contender: its access instant if it has something to send and its
+    /// view is resolved, else [`Instant::MAX`].
     due: Vec<Instant>,
 }
 
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq)]
 struct View {
     /// PPDUs on the air that it senses.
     busy: u32,
     /// When the last of them ended.
     idle_since: Instant,
     contenders: Vec<ContenderId>,
+    /// The shortest AIFS of its contenders.
+    aifs_min: Duration,
+    /// The medium is idle and the access instants of the contenders are known.
+    resolved: bool,
+    /// The earliest instant in `due`, if known.
+    next: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -99,10 +110,11 @@ impl Contention {
             senses,
             slot,
             slots_per_nano: 1.0 / slot.as_nanos() as f64,
-            views: alloc::vec![View::default(); rows.len()],
+            views: alloc::vec![View::new(); rows.len()],
             view_of,
             sensed_by,
             hold: alloc::vec![Hold::default(); stations],
+            contenders_of: alloc::vec![Vec::new(); stations],
             contenders: Vec::new(),
             due: Vec::new(),
         }
@@ -121,7 +133,10 @@ impl Contention {
             access_at: Instant::ZERO,
         });
         self.due.push(Instant::MAX);
-        self.views[usize::from(self.view_of[station.index()])].contenders.push(id);
+        self.contenders_of[station.index()].push(id);
+        let view = self.view_mut(station);
+        view.contenders.push(id);
+        view.aifs_min = view.aifs_min.min(aifs);
         self.refresh(id);
         id
     }
@@ -154,23 +169,25 @@ impl Contention {
     /// (10.23.2.2).
     pub fn arm(&mut self, id: ContenderId, now: Instant) -> bool {
         let station = self.contenders[usize::from(id.0)].station;
-        let busy = self.is_busy(station, now);
         let contender = &mut self.contenders[usize::from(id.0)];
         contender.armed = true;
-        if busy {
-            let must_draw = contender.backoff == 0;
+        let must_draw = contender.backoff == 0;
+        if self.is_busy(station, now) {
             self.refresh(id);
             return !must_draw;
         }
+        self.resolve(usize::from(self.view_of[station.index()]));
+        let contender = &mut self.contenders[usize::from(id.0)];
         contender.access_at = contender.access_at.max(now);
-        self.due[usize::from(id.0)] = contender.access_at;
+        let access_at = contender.access_at;
+        self.set_due(id, access_at);
         true
     }
 
     /// The contender has nothing to send any more; its backoff runs on.
     pub fn disarm(&mut self, id: ContenderId) {
         self.contenders[usize::from(id.0)].armed = false;
-        self.due[usize::from(id.0)] = Instant::MAX;
+        self.set_due(id, Instant::MAX);
     }
 
     /// Sets the slots to count down from the next idle time on.
@@ -184,31 +201,51 @@ impl Contention {
         self.contenders[usize::from(id.0)].armed
     }
 
-    /// The earliest access instant.
-    pub fn next_access(&self) -> Option<Instant> {
-        let next = self.due.iter().copied().min()?;
-        (next < Instant::MAX).then_some(next)
+    /// The earliest access instant; [`Instant::MAX`] if there is none, or none
+    /// up to `horizon`.
+    pub fn next_access(&mut self, horizon: Instant) -> Instant {
+        let mut next = Instant::MAX;
+        for index in 0..self.views.len() {
+            let view = &self.views[index];
+            if view.busy == 0 && !view.resolved && view.earliest_access() <= horizon {
+                self.resolve(index);
+            }
+            next = next.min(self.views[index].next(&self.due));
+        }
+        next
     }
 
     /// Appends everyone whose access instant is `now`, in order of index.
-    pub fn winners(&self, now: Instant, winners: &mut Vec<ContenderId>) {
-        let due = self.due.iter().enumerate().filter(|(_, at)| **at == now);
-        winners.extend(due.map(|(index, _)| ContenderId(index as u16)));
+    pub fn winners(&mut self, now: Instant, winners: &mut Vec<ContenderId>) {
+        let before = winners.len();
+        for view in &mut self.views {
+            if view.next(&self.due) == now {
+                let ids = view.contenders.iter();
+                winners.extend(ids.filter(|id| self.due[usize::from(id.0)] == now));
+            }
+        }
+        winners[before..].sort_unstable();
     }
 
     /// `transmitter` begins a PPDU at `now`.
     pub fn transmission_starts(&mut self, transmitter: StationId, now: Instant) {
-        for &view in &self.sensed_by[transmitter.index()] {
-            let view = &mut self.views[usize::from(view)];
+        for index in 0..self.sensed_by[transmitter.index()].len() {
+            let index = usize::from(self.sensed_by[transmitter.index()][index]);
+            let view = &mut self.views[index];
             view.busy += 1;
-            if view.busy > 1 {
+            if view.busy > 1 || (!view.resolved && now < view.earliest_access()) {
+                // Nobody counted a slot.
                 continue;
             }
+            self.resolve(index);
+            let view = &mut self.views[index];
             for id in &view.contenders {
                 let contender = &mut self.contenders[usize::from(id.0)];
                 contender.freeze(now, self.slots_per_nano);
                 self.due[usize::from(id.0)] = Instant::MAX;
             }
+            view.resolved = false;
+            view.next = Some(Instant::MAX);
         }
     }
 
@@ -217,17 +254,8 @@ impl Contention {
         for &view in &self.sensed_by[transmitter.index()] {
             let view = &mut self.views[usize::from(view)];
             view.busy -= 1;
-            if view.busy > 0 {
-                continue;
-            }
-            view.idle_since = now;
-            for id in &view.contenders {
-                let contender = &mut self.contenders[usize::from(id.0)];
-                let idle_since = self.hold[contender.station.index()].until().max(now);
-                contender.restart(idle_since, self.slot);
-                if contender.armed {
-                    self.due[usize::from(id.0)] = contender.access_at;
-                }
+            if view.busy == 0 {
+                view.idle_since = now;
             }
         }
     }
@@ -249,25 +277,83 @@ impl Contention {
     /// ([`Instant::MAX`] during its own exchange).
     pub fn hold(&mut self, station: StationId, until: Instant) {
         self.hold[station.index()].own = until;
-        let view = usize::from(self.view_of[station.index()]);
-        for index in 0..self.views[view].contenders.len() {
-            let id = self.views[view].contenders[index];
-            if self.contenders[usize::from(id.0)].station == station {
-                self.refresh(id);
-            }
+        for index in 0..self.contenders_of[station.index()].len() {
+            self.refresh(self.contenders_of[station.index()][index]);
         }
     }
 
     /// Recomputes the access instant from the slots left, which must be as of
     /// the last busy time.
     fn refresh(&mut self, id: ContenderId) {
-        let contender = &mut self.contenders[usize::from(id.0)];
-        let station = contender.station.index();
-        let view = &self.views[usize::from(self.view_of[station])];
-        let idle_since = self.hold[station].until().max(view.idle_since);
-        contender.restart(idle_since, self.slot);
-        let idle = view.busy == 0 && contender.armed;
-        self.due[usize::from(id.0)] = if idle { contender.access_at } else { Instant::MAX };
+        let station = self.contenders[usize::from(id.0)].station;
+        let view = &self.views[usize::from(self.view_of[station.index()])];
+        if view.resolved {
+            let idle_since = self.hold[station.index()].until().max(view.idle_since);
+            let contender = &mut self.contenders[usize::from(id.0)];
+            contender.restart(idle_since, self.slot);
+            let due = contender.due();
+            self.set_due(id, due);
+        }
+    }
+
+    /// Computes the access instants of an idle view.
+    fn resolve(&mut self, view: usize) {
+        let view = &mut self.views[view];
+        if view.resolved {
+            return;
+        }
+        let mut next = Instant::MAX;
+        for id in &view.contenders {
+            let contender = &mut self.contenders[usize::from(id.0)];
+            let hold = &self.hold[contender.station.index()];
+            contender.restart(hold.until().max(view.idle_since), self.slot);
+            let due = contender.due();
+            self.due[usize::from(id.0)] = due;
+            next = next.min(due);
+        }
+        view.resolved = true;
+        view.next = Some(next);
+    }
+
+    fn set_due(&mut self, id: ContenderId, at: Instant) {
+        let before = core::mem::replace(&mut self.due[usize::from(id.0)], at);
+        let view = self.view_mut(self.contenders[usize::from(id.0)].station);
+        match view.next {
+            Some(next) if at <= next => view.next = Some(at),
+            // It may have been the only one at that instant.
+            Some(next) if before == next => view.next = None,
+            _ => {}
+        }
+    }
+
+    fn view_mut(&mut self, station: StationId) -> &mut View {
+        &mut self.views[usize::from(self.view_of[station.index()])]
+    }
+}
+
+impl View {
+    fn new() -> Self {
+        Self {
+            busy: 0,
+            idle_since: Instant::ZERO,
+            contenders: Vec::new(),
+            aifs_min: Duration::MAX,
+            resolved: true,
+            next: Some(Instant::MAX),
+        }
+    }
+
+    /// No contender counts a slot before this instant.
+    fn earliest_access(&self) -> Instant {
+        self.idle_since.saturating_add(self.aifs_min)
+    }
+
+    /// The earliest instant in `due` of its contenders.
+    fn next(&mut self, due: &[Instant]) -> Instant {
+        let earliest = || self.contenders.iter().map(|id| due[usize::from(id.0)]).min();
+        let next = self.next.unwrap_or_else(|| earliest().unwrap_or(Instant::MAX));
+        self.next = Some(next);
+        next
     }
 }
 
@@ -278,6 +364,10 @@ impl Hold {
 }
 
 impl Contender {
+    fn due(&self) -> Instant {
+        if self.armed { self.access_at } else { Instant::MAX }
+    }
+
     /// Keeps the slots that are not counted at `now`.
     fn freeze(&mut self, now: Instant, slots_per_nano: f64) {
         let left = self.access_at.saturating_since(now).as_nanos();
@@ -321,7 +411,7 @@ mod tests {
     fn an_idle_medium_is_taken_at_once() {
         let (mut contention, a, _) = pair();
         assert!(contention.arm(a, at(100)));
-        assert_eq!(contention.next_access(), Some(at(100)));
+        assert_eq!(contention.next_access(Instant::MAX), at(100));
     }
 
     #[test]
@@ -330,13 +420,13 @@ mod tests {
         contention.set_backoff(a, 5);
         contention.set_backoff(b, 8);
         assert!(contention.arm(a, at(0)) && contention.arm(b, at(0)));
-        assert_eq!(contention.next_access(), Some(at(43 + 45)));
+        assert_eq!(contention.next_access(Instant::MAX), at(43 + 45));
         contention.transmission_starts(A, at(88));
-        assert_eq!(contention.next_access(), None);
+        assert_eq!(contention.next_access(Instant::MAX), Instant::MAX);
         contention.set_backoff(a, 7);
         contention.transmission_ends(A, at(1000));
         // B counted five of its eight slots.
-        assert_eq!(contention.next_access(), Some(at(1000 + 43 + 27)));
+        assert_eq!(contention.next_access(Instant::MAX), at(1000 + 43 + 27));
     }
 
     #[test]
@@ -345,13 +435,13 @@ mod tests {
         let b = contention.add(B, AIFS, true);
         contention.set_backoff(b, 8);
         contention.arm(b, at(0));
-        assert_eq!(contention.next_access(), Some(at(43 + 72)));
+        assert_eq!(contention.next_access(Instant::MAX), at(43 + 72));
         contention.transmission_starts(A, at(42));
         contention.transmission_ends(A, at(100));
-        assert_eq!(contention.next_access(), Some(at(100 + 43 + 72)), "AIFS was not over");
+        assert_eq!(contention.next_access(Instant::MAX), at(100 + 43 + 72), "AIFS was not over");
         contention.transmission_starts(A, at(100 + 43 + 5 * 9));
         contention.transmission_ends(A, at(1000));
-        assert_eq!(contention.next_access(), Some(at(1000 + 43 + 2 * 9)));
+        assert_eq!(contention.next_access(Instant::MAX), at(1000 + 43 + 2 * 9));
     }
 
     #[test]
@@ -361,7 +451,7 @@ mod tests {
         contention.arm(b, at(0));
         contention.transmission_starts(A, at(43 + 5 * 9) - Duration::from_nanos(1));
         contention.transmission_ends(A, at(1000));
-        assert_eq!(contention.next_access(), Some(at(1000 + 43 + 4 * 9)));
+        assert_eq!(contention.next_access(Instant::MAX), at(1000 + 43 + 4 * 9));
         let _ = a;
     }
 
@@ -383,9 +473,9 @@ mod tests {
         contention.transmission_starts(A, at(10));
         assert!(!contention.arm(b, at(20)));
         contention.set_backoff(b, 2);
-        assert_eq!(contention.next_access(), None);
+        assert_eq!(contention.next_access(Instant::MAX), Instant::MAX);
         contention.transmission_ends(A, at(50));
-        assert_eq!(contention.next_access(), Some(at(50 + 43 + 18)));
+        assert_eq!(contention.next_access(Instant::MAX), at(50 + 43 + 18));
     }
 
     #[test]
@@ -395,7 +485,7 @@ mod tests {
         contention.set_backoff(b, 4);
         contention.arm(b, at(0));
         contention.transmission_starts(A, at(10));
-        assert_eq!(contention.next_access(), Some(at(43 + 36)));
+        assert_eq!(contention.next_access(Instant::MAX), at(43 + 36));
         assert!(!contention.senses(B, A) && contention.senses(B, B));
     }
 
@@ -406,11 +496,11 @@ mod tests {
         contention.transmission_starts(A, at(10));
         contention.extend_interframe_space(B, at(160));
         contention.transmission_ends(A, at(100));
-        assert_eq!(contention.next_access(), Some(at(160 + 43)));
+        assert_eq!(contention.next_access(Instant::MAX), at(160 + 43));
         contention.transmission_starts(A, at(150));
         contention.reserve(B, at(300));
         contention.transmission_ends(A, at(200));
-        assert_eq!(contention.next_access(), Some(at(300 + 43)));
+        assert_eq!(contention.next_access(Instant::MAX), at(300 + 43));
         assert!(contention.is_reserved(B, at(299)) && !contention.is_reserved(B, at(300)));
     }
 }
