@@ -21,6 +21,7 @@ impl Levels {
     const EXACT: u32 = 2 * Self::STEPS;
 
     /// Adds `weight` at `level`.
+    #[inline]
     pub fn add(&mut self, level: u32, weight: u64) {
         if weight == 0 {
             return;

@@ -26,7 +26,8 @@ pub(super) enum Work {
 }
 
 impl Cell {
-    pub(super) fn enqueue(&mut self, from: StationId, to: Address, packet: Packet) {
+    /// Whether the station began to contend because of the packet.
+    pub(super) fn enqueue(&mut self, from: StationId, to: Address, packet: Packet) -> bool {
         let now = self.now;
         let category = packet.access_category.index();
         let mut dropped = core::mem::take(&mut self.dropped);
@@ -50,7 +51,7 @@ impl Cell {
         }
         self.dropped = dropped;
         self.fill_driver(from, category);
-        self.arm(from, category);
+        self.arm(from, category)
     }
 
     pub(super) fn queue_beacon(&mut self) {
@@ -60,15 +61,15 @@ impl Cell {
         self.contention.arm(contender, self.now);
     }
 
-    /// Lets the function contend if it has work and does not yet.
-    pub(super) fn arm(&mut self, station: StationId, function: usize) {
+    /// Lets the function contend if it has work and does not yet; whether it began to.
+    pub(super) fn arm(&mut self, station: StationId, function: usize) -> bool {
         let state = &self.stations[station.index()];
-        let Some(access) = &state.functions[function] else { return };
+        let Some(access) = &state.functions[function] else { return false };
         if self.contention.is_armed(access.contender)
             || state.exchange.as_ref().is_some_and(|exchange| exchange.function == function)
             || self.next_work(station, function).is_none()
         {
-            return;
+            return false;
         }
         let now = self.now;
         let access = self.function(station, function);
@@ -77,6 +78,7 @@ impl Cell {
         if !self.contention.arm(contender, now) {
             self.draw_backoff(station, contender, window);
         }
+        true
     }
 
     pub(super) fn draw_backoff(&mut self, station: StationId, contender: ContenderId, window: u16) {

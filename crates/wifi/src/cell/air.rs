@@ -97,19 +97,21 @@ pub(super) struct Air {
     pairs: Vec<Option<Pair>>,
     /// The same for mean levels; a station hears nothing of itself.
     levels: Vec<Level>,
+    powers: Vec<Dbm>,
+    powers_mw: Vec<f64>,
     /// By transmitter: who senses it, itself left out.
     listeners: Vec<Vec<StationId>>,
     /// SNR from which on a rate is overheard, for the rates asked for so far.
     overhear_snr: Vec<(Rate, Threshold)>,
     /// Emptied lists of interference, kept to save allocations.
     spare: Vec<Vec<Interference>>,
+    /// Of the PPDU that is overheard; kept to save allocations.
+    reception: Reception,
 }
 
 /// Mean levels of a transmitter at a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Level {
-    power: Dbm,
-    power_mw: f64,
     snr: Db,
     snr_linear: f64,
     noise_mw: f64,
@@ -156,14 +158,10 @@ impl Air {
     pub fn new(config: &CellConfig, seed: Seed) -> Result<Self, CellError> {
         let stations = config.stations.len();
         let mut pairs: Vec<Option<Pair>> = alloc::vec![None; stations * stations];
-        let silence = Level {
-            power: Dbm(f64::NEG_INFINITY),
-            power_mw: 0.0,
-            snr: Db(f64::NEG_INFINITY),
-            snr_linear: 0.0,
-            noise_mw: 0.0,
-        };
+        let silence = Level { snr: Db(f64::NEG_INFINITY), snr_linear: 0.0, noise_mw: 0.0 };
         let mut levels = alloc::vec![silence; stations * stations];
+        let mut powers = alloc::vec![Dbm(f64::NEG_INFINITY); stations * stations];
+        let mut powers_mw = alloc::vec![0.0; stations * stations];
         for PairConfig { from, to, link } in &config.links {
             // Both directions of a pair fade together.
             let (low, high) = (from.min(to), from.max(to));
@@ -176,9 +174,9 @@ impl Air {
                 body: forgotten,
             });
             let power_mw = (link.noise + link.snr).as_milliwatts();
+            powers_mw[from.index() * stations + to.index()] = power_mw;
+            powers[from.index() * stations + to.index()] = Dbm::from_milliwatts(power_mw);
             levels[from.index() * stations + to.index()] = Level {
-                power: Dbm::from_milliwatts(power_mw),
-                power_mw,
                 snr: link.snr,
                 snr_linear: link.snr.as_linear(),
                 noise_mw: link.noise.as_milliwatts(),
@@ -193,8 +191,8 @@ impl Air {
         }
         let sense_mw = config.carrier_sense.as_milliwatts();
         let listeners = |from: usize| {
-            let row = levels[from * stations..][..stations].iter().enumerate();
-            let sensing = row.filter(|(to, level)| *to != from && level.power_mw >= sense_mw);
+            let row = powers_mw[from * stations..][..stations].iter().enumerate();
+            let sensing = row.filter(|(to, power_mw)| *to != from && **power_mw >= sense_mw);
             sensing.map(|(to, _)| StationId(to as u16)).collect()
         };
         Ok(Self {
@@ -207,8 +205,11 @@ impl Air {
             flights: Vec::new(),
             pairs,
             levels,
+            powers,
+            powers_mw,
             overhear_snr: Vec::new(),
             spare: Vec::new(),
+            reception: Reception::default(),
         })
     }
 
@@ -286,29 +287,17 @@ impl Air {
 
     /// Mean power that arrives from one station at another.
     pub fn mean_power(&self, from: StationId, to: StationId) -> Option<Dbm> {
-        (from != to).then(|| self.level(from, to).power)
+        (from != to).then(|| self.power(from, to))
     }
 
     /// Whether `receiver` locks to the PPDU at all: it was not on the air
     /// itself, and nothing else had or took its attention.
     pub fn locks(&self, flight: &Flight, receiver: StationId) -> bool {
-        let power = self.level(flight.transmitter, receiver).power;
+        let power = self.power(flight.transmitter, receiver);
         flight.interference.iter().all(|other| {
-            if other.transmitter == receiver {
-                return false;
-            }
-            let theirs = self.level(other.transmitter, receiver).power;
-            let captures = |winner: Dbm, loser: Dbm| {
-                self.capture_margin.is_some_and(|margin| winner - loser >= margin)
-            };
-            theirs < self.carrier_sense
-                || match other.order {
-                    Order::Before => false,
-                    Order::HeaderBefore => captures(power, theirs),
-                    Order::Together => power > theirs,
-                    Order::DuringHeader => !captures(theirs, power),
-                    Order::After => true,
-                }
+            let theirs = self.power(other.transmitter, receiver);
+            let lead = lead_needed(other.order, self.capture_margin);
+            other.transmitter != receiver && (theirs < self.carrier_sense || power - theirs >= lead)
         })
     }
 
@@ -316,7 +305,7 @@ impl Air {
     pub fn is_disturbed(&self, flight: &Flight, receiver: StationId) -> bool {
         flight.interference.iter().any(|other| {
             other.transmitter == receiver
-                || self.level(other.transmitter, receiver).power >= self.carrier_sense
+                || self.power(other.transmitter, receiver) >= self.carrier_sense
         })
     }
 
@@ -363,14 +352,22 @@ impl Air {
     /// Tells `notice` what every station that senses the PPDU and is not
     /// addressed makes of it.
     pub fn overhear(&mut self, flight: &Flight, mut notice: impl FnMut(StationId, Overheard)) {
+        if self.listeners[flight.transmitter.index()].is_empty() {
+            return;
+        }
         let needed = self.overhear_threshold(flight.rate);
+        let disturbed = !flight.interference.is_empty();
+        if disturbed {
+            self.judge_all(flight);
+        }
+        let levels = &self.levels[flight.transmitter.index() * self.stations..][..self.stations];
         for &listener in &self.listeners[flight.transmitter.index()] {
             if flight.receiver == Address::Station(listener) {
                 continue;
             }
-            let level = self.level(flight.transmitter, listener);
-            let overheard = if !flight.interference.is_empty() {
-                self.overheard_disturbed(flight, needed, listener)
+            let level = &levels[listener.index()];
+            let overheard = if disturbed {
+                self.reception.overheard(listener, level, needed)
             } else if level.snr >= needed.snr {
                 Overheard::Decoded
             } else {
@@ -380,24 +377,30 @@ impl Air {
         }
     }
 
-    fn overheard_disturbed(
-        &self,
-        flight: &Flight,
-        needed: Threshold,
-        listener: StationId,
-    ) -> Overheard {
-        if !self.locks(flight, listener) {
-            return Overheard::Unnoticed;
+    /// [`Air::locks`] and the interference for all receivers at once: along
+    /// the rows of the tables, which is much faster than one by one.
+    fn judge_all(&mut self, flight: &Flight) {
+        let Self { stations, powers, powers_mw, carrier_sense, .. } = self;
+        let row =
+            |station: StationId| station.index() * *stations..(station.index() + 1) * *stations;
+        let Reception { mut locks, mut interference_mw } = core::mem::take(&mut self.reception);
+        locks.clear();
+        locks.resize(*stations, true);
+        interference_mw.clear();
+        interference_mw.resize(*stations, 0.0);
+        let powers_here = &powers[row(flight.transmitter)];
+        for other in &flight.interference {
+            let lead = lead_needed(other.order, self.capture_margin);
+            let both = powers_here.iter().zip(&powers[row(other.transmitter)]);
+            for (locks, (&power, &theirs)) in locks.iter_mut().zip(both) {
+                *locks &= (theirs < *carrier_sense) | (power - theirs >= lead);
+            }
+            locks[other.transmitter.index()] = false;
+            for (sum, mw) in interference_mw.iter_mut().zip(&powers_mw[row(other.transmitter)]) {
+                *sum += mw;
+            }
         }
-        let level = self.level(flight.transmitter, listener);
-        let loss = self.interference_loss(flight, listener, flight.start, flight.end);
-        if level.reaches(needed, loss) {
-            Overheard::Decoded
-        } else if level.reaches(PREAMBLE_DETECTION_THRESHOLD, loss) {
-            Overheard::Failed
-        } else {
-            Overheard::Unnoticed
-        }
+        self.reception = Reception { locks, interference_mw };
     }
 
     /// The SNR from which on PPDUs at `rate` are overheard.
@@ -435,8 +438,9 @@ impl Air {
         until: Instant,
     ) -> f64 {
         let overlapping = flight.interference.iter().filter(|i| i.start < until && i.end > from);
-        let interference_mw: f64 =
-            overlapping.map(|i| self.level(i.transmitter, receiver).power_mw).sum();
+        let interference_mw: f64 = overlapping
+            .map(|i| self.powers_mw[i.transmitter.index() * self.stations + receiver.index()])
+            .sum();
         1.0 + interference_mw / self.level(flight.transmitter, receiver).noise_mw
     }
 
@@ -467,6 +471,10 @@ impl Air {
         memo.success
     }
 
+    fn power(&self, from: StationId, to: StationId) -> Dbm {
+        self.powers[from.index() * self.stations + to.index()]
+    }
+
     fn level(&self, from: StationId, to: StationId) -> &Level {
         &self.levels[from.index() * self.stations + to.index()]
     }
@@ -475,6 +483,43 @@ impl Air {
         self.pairs[from.index() * self.stations + to.index()]
             .as_mut()
             .expect("a station does not hear itself")
+    }
+}
+
+/// By how much a PPDU must be stronger than another one for a receiver to
+/// lock to it, the other one being strong enough to be sensed.
+fn lead_needed(order: Order, capture_margin: Option<Db>) -> Db {
+    match (order, capture_margin) {
+        (Order::Before, _) | (Order::HeaderBefore, None) => Db(f64::INFINITY),
+        (Order::HeaderBefore, Some(margin)) => margin,
+        // Of two equally strong ones neither is heard.
+        (Order::Together, _) => Db(f64::MIN_POSITIVE),
+        (Order::DuringHeader, Some(margin)) => Db((-margin.0).next_up()),
+        (Order::DuringHeader, None) | (Order::After, _) => Db(f64::NEG_INFINITY),
+    }
+}
+
+/// What interference does to a PPDU, by receiver.
+#[derive(Clone, Debug, PartialEq, Default)]
+struct Reception {
+    /// It locks to the PPDU.
+    locks: Vec<bool>,
+    interference_mw: Vec<f64>,
+}
+
+impl Reception {
+    fn overheard(&self, listener: StationId, level: &Level, needed: Threshold) -> Overheard {
+        if !self.locks[listener.index()] {
+            return Overheard::Unnoticed;
+        }
+        let loss = 1.0 + self.interference_mw[listener.index()] / level.noise_mw;
+        if level.reaches(needed, loss) {
+            Overheard::Decoded
+        } else if level.reaches(PREAMBLE_DETECTION_THRESHOLD, loss) {
+            Overheard::Failed
+        } else {
+            Overheard::Unnoticed
+        }
     }
 }
 

@@ -275,8 +275,9 @@ impl Cell {
         debug_assert!(now >= self.now, "time does not run backwards");
         debug_assert!(to != Address::Station(from), "nobody sends to himself");
         self.now = now;
-        self.enqueue(from, to, packet);
-        self.schedule();
+        if self.enqueue(from, to, packet) {
+            self.schedule();
+        }
     }
 
     /// The next packet that left the cell.
@@ -440,25 +441,29 @@ impl Cell {
     }
 
     /// The access function, made when first used.
+    #[inline]
     fn function(&mut self, station: StationId, function: usize) -> &mut Function {
-        let slots = &mut self.stations[station.index()].functions;
-        if slots[function].is_none() {
-            let config = &self.stations[station.index()].config;
-            let (aifsn, cw) = match config.access.get(function) {
-                Some(access) => (access.aifsn, access.cw_min),
-                // Beacons go out after PIFS without backoff.
-                None => (1, 0),
-            };
-            let contender =
-                self.contention.add(station, self.settings.timing.aifs(aifsn), config.qos);
-            self.owners.push((station, function as u8));
-            let index = u64::from(contender.0);
-            let perturbation = self.settings.seed.indexed("cell/queue/perturbation", index);
-            let perturbation = perturbation.clone().next_u64() as u32;
-            let new = Function::new(contender, config, perturbation, cw);
-            self.stations[station.index()].functions[function] = Some(alloc::boxed::Box::new(new));
+        if self.stations[station.index()].functions[function].is_none() {
+            self.make_function(station, function);
         }
         self.stations[station.index()].functions[function].as_mut().expect("made above")
+    }
+
+    #[cold]
+    fn make_function(&mut self, station: StationId, function: usize) {
+        let config = &self.stations[station.index()].config;
+        let (aifsn, cw) = match config.access.get(function) {
+            Some(access) => (access.aifsn, access.cw_min),
+            // Beacons go out after PIFS without backoff.
+            None => (1, 0),
+        };
+        let contender = self.contention.add(station, self.settings.timing.aifs(aifsn), config.qos);
+        self.owners.push((station, function as u8));
+        let index = u64::from(contender.0);
+        let perturbation =
+            self.settings.seed.indexed("cell/queue/perturbation", index).next_u64() as u32;
+        let new = Function::new(contender, config, perturbation, cw);
+        self.stations[station.index()].functions[function] = Some(alloc::boxed::Box::new(new));
     }
 }
 

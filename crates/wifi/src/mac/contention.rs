@@ -29,7 +29,6 @@ pub struct ContenderId(pub u16);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contention {
     slot: Duration,
-    slots_per_nano: f64,
     views: Vec<View>,
     /// By station: its view.
     view_of: Vec<u16>,
@@ -80,7 +79,9 @@ struct Contender {
     armed: bool,
     /// Slots left when the medium last became busy.
     backoff: u32,
-    /// Access instant while the medium is idle.
+    /// End of its AIFS while its view is resolved.
+    counts_from: Instant,
+    /// Access instant while its view is resolved.
     access_at: Instant,
 }
 
@@ -109,7 +110,6 @@ impl Contention {
         Self {
             senses,
             slot,
-            slots_per_nano: 1.0 / slot.as_nanos() as f64,
             views: alloc::vec![View::new(); rows.len()],
             view_of,
             sensed_by,
@@ -130,6 +130,7 @@ impl Contention {
             edca,
             armed: false,
             backoff: 0,
+            counts_from: Instant::ZERO,
             access_at: Instant::ZERO,
         });
         self.due.push(Instant::MAX);
@@ -215,16 +216,18 @@ impl Contention {
         next
     }
 
-    /// Appends everyone whose access instant is `now`, in order of index.
+    /// Fills the empty list `winners` with everyone whose access instant is
+    /// `now`, in order of index.
     pub fn winners(&mut self, now: Instant, winners: &mut Vec<ContenderId>) {
-        let before = winners.len();
         for view in &mut self.views {
             if view.next(&self.due) == now {
                 let ids = view.contenders.iter();
                 winners.extend(ids.filter(|id| self.due[usize::from(id.0)] == now));
             }
         }
-        winners[before..].sort_unstable();
+        if self.views.len() > 1 {
+            winners.sort_unstable();
+        }
     }
 
     /// `transmitter` begins a PPDU at `now`.
@@ -239,9 +242,14 @@ impl Contention {
             }
             self.resolve(index);
             let view = &mut self.views[index];
+            // Most of them began to count at the same instant.
+            let mut counted = (Instant::MAX, None);
             for id in &view.contenders {
                 let contender = &mut self.contenders[usize::from(id.0)];
-                contender.freeze(now, self.slots_per_nano);
+                if contender.counts_from != counted.0 {
+                    counted = (contender.counts_from, contender.slots_over(now, self.slot));
+                }
+                contender.freeze(counted.1);
                 self.due[usize::from(id.0)] = Instant::MAX;
             }
             view.resolved = false;
@@ -368,22 +376,23 @@ impl Contender {
         if self.armed { self.access_at } else { Instant::MAX }
     }
 
-    /// Keeps the slots that are not counted at `now`.
-    fn freeze(&mut self, now: Instant, slots_per_nano: f64) {
-        let left = self.access_at.saturating_since(now).as_nanos();
-        // Slots begun and not over, rounded up. The half nanosecond keeps the
-        // division exact for up to 2^43 slots.
-        let slots = (left as f64 - 0.5) * slots_per_nano;
-        let slots = if slots < 0.0 { 0 } else { (slots as u32).saturating_add(1) };
-        if slots <= self.backoff {
-            // AIFS is over, so EDCA counted its end, too.
-            self.backoff = slots.saturating_sub(u32::from(self.edca));
+    /// Slots that are over at `now`; `None` while AIFS is not.
+    fn slots_over(&self, now: Instant, slot: Duration) -> Option<u64> {
+        (now >= self.counts_from).then(|| (now - self.counts_from) / slot)
+    }
+
+    /// Keeps the slots that are not counted, given [`Self::slots_over`].
+    fn freeze(&mut self, over: Option<u64>) {
+        if let Some(slots) = over {
+            // EDCA counted the end of AIFS, too.
+            let counted = slots + u64::from(self.edca);
+            self.backoff = u64::from(self.backoff).saturating_sub(counted) as u32;
         }
     }
 
     fn restart(&mut self, idle_since: Instant, slot: Duration) {
-        let wait = self.aifs + slot * u64::from(self.backoff);
-        self.access_at = idle_since.saturating_add(wait);
+        self.counts_from = idle_since.saturating_add(self.aifs);
+        self.access_at = self.counts_from.saturating_add(slot * u64::from(self.backoff));
     }
 }
 
