@@ -16,6 +16,7 @@ use lasthop_wifi::phy::{
 use lasthop_wifi::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_wifi::{AccessCategory, Address, Packet, StationId};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 /// The access point's place in [`CellConfig::stations`].
 const ACCESS_POINT: StationId = StationId(0);
@@ -146,13 +147,17 @@ proptest! {
     ) {
         let stations = config.stations.len() as u16;
         let mut driver = Driver::new(Cell::new(&config, Seed::new(1, 0)).expect("a sound cell"));
+        let mut ended = BTreeSet::new();
         let mut sent = 0;
         let mut drain = |now: Instant, cell: &mut Cell| {
             while let Some(output) = cell.poll_output() {
-                let (Output::Delivered { at, .. }
-                | Output::Dropped { at, .. }
-                | Output::GroupSent { at, .. }) = output;
+                let (at, packet) = match output {
+                    Output::Delivered { at, packet, .. } => (at, packet),
+                    Output::Dropped { at, packet, .. } => (at, packet),
+                    Output::GroupSent { packet, .. } => panic!("not for a group: {packet:?}"),
+                };
                 assert!(at <= now, "it came before its time: {output:?}");
+                assert!(ended.insert(packet.tag), "it ended before: {output:?}");
             }
             while cell.poll_event().is_some() {}
             while cell.poll_room().is_some() {}
@@ -172,6 +177,7 @@ proptest! {
                 sent += 1;
             }
         }
-        driver.pause(Duration::from_secs(1), &mut drain);
+        driver.pause(Duration::from_secs(20), &mut drain);
+        prop_assert_eq!(ended.len() as u64, sent, "every packet comes to an end");
     }
 }

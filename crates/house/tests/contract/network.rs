@@ -9,6 +9,7 @@ use lasthop_net::network::{HostCost, Network, NetworkConfig, NodeConfig, Output,
 use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::{Packet, StationId};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 fn config() -> impl Strategy<Value = NetworkConfig> {
     let directions = prop::array::uniform4(wire::config());
@@ -46,18 +47,16 @@ proptest! {
         let nodes = config.nodes.len() as u16;
         let network = Network::new(&config, Seed::new(1, 0)).expect("a tree");
         let mut driver = Driver::new(network);
+        let mut ended = BTreeSet::new();
         let mut next_tag = 0;
         for (pause, from, to, bytes, packets) in work {
-            pause.pass(&mut driver, drain);
+            pause.pass(&mut driver, |now, network| drain(now, network, &mut ended));
             let now = driver.now();
             for _ in 0..packets {
                 let mut packet = Packet::new(next_tag, bytes, now);
                 packet.source = from % nodes;
-                // Floods begin at the access point or behind it.
-                let may_flood = packet.source == 0 || packet.source == nodes - 2;
                 packet.destination = match to % (nodes + 1) {
-                    node if node == nodes && may_flood => Packet::EVERYWHERE,
-                    node if node == nodes => (packet.source + 1) % nodes,
+                    node if node == nodes => Packet::EVERYWHERE,
                     node if node == packet.source => (node + 1) % nodes,
                     node => node,
                 };
@@ -65,16 +64,26 @@ proptest! {
                 next_tag += 1;
             }
         }
-        driver.pause(Duration::from_secs(1), drain);
+        driver.pause(Duration::from_secs(20), |now, network| drain(now, network, &mut ended));
+        prop_assert_eq!(ended.len() as u64, next_tag, "every packet comes to an end");
     }
 }
 
-/// Takes what came out.
-fn drain(now: Instant, network: &mut Network) {
+/// Takes what came out; `ended` gets the tags that are free.
+fn drain(now: Instant, network: &mut Network, ended: &mut BTreeSet<u64>) {
     while let Some(output) = network.poll_output() {
-        if let Output::Arrived { at, .. } | Output::Dropped { at, .. } = output {
-            assert!(at <= now, "it came before its time: {output:?}");
-        }
+        let tag = match output {
+            Output::Arrived { at, packet, .. } | Output::Dropped { at, packet, .. } => {
+                assert!(at <= now, "it came before its time: {output:?}");
+                if packet.destination == Packet::EVERYWHERE {
+                    assert!(!ended.contains(&packet.tag), "it ended before: {output:?}");
+                    continue;
+                }
+                packet.tag
+            }
+            Output::Released { tag } => tag,
+        };
+        assert!(ended.insert(tag), "it ended before: {output:?}");
     }
     while network.poll_event().is_some() {}
     while network.poll_room().is_some() {}
