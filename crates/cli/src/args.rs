@@ -65,6 +65,7 @@ pub struct Simulate {
     after_help = "In COMMAND, every node has its name (ping server) and the variable LASTHOP_NAME_ADDR.
 COMMAND has standard input and output; with --json its output goes to standard error.
 The exit status is that of COMMAND, else 0; 130 after an interrupt, 2 after an error.
+An interrupt ends it early; what was measured until then is reported all the same.
 
 Examples:
   lasthop emulate scenarios/upload.toml

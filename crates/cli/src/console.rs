@@ -53,7 +53,11 @@ impl Stream {
     }
 
     fn paint(self, code: &str, text: &str) -> String {
-        if self.is_plain() { text.into() } else { format!("\x1b[{code}m{text}\x1b[0m") }
+        if text.is_empty() || self.is_plain() {
+            text.into()
+        } else {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        }
     }
 
     /// Writes all of `text`.
@@ -91,9 +95,12 @@ pub fn error(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Columns of the terminal; 80 without one.
+/// Columns of the terminal; 80 without one, or with one that does not say.
 pub fn width() -> usize {
-    terminal::size().map_or(80, |(columns, _)| usize::from(columns.max(20)))
+    match terminal::size() {
+        Ok((columns @ 1.., _)) => usize::from(columns.max(20)),
+        _ => 80,
+    }
 }
 
 /// A view that redraws itself can be shown on standard output.

@@ -4,6 +4,7 @@
 
 use crate::console::{self, Stream};
 use lasthop_live::EmulateError;
+use lasthop_live::os::OsError;
 use lasthop_scenario::ScenarioError;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::fmt::Display;
@@ -21,7 +22,7 @@ pub enum Failure {
     /// Something else is; the message says what, and what to do.
     Message(String),
     /// The system refuses what an emulation needs.
-    System(String),
+    System(OsError),
     /// A signal asked to end.
     Interrupted {
         /// Its number.
@@ -43,11 +44,10 @@ impl Failure {
     pub fn report(&self) -> u8 {
         match self {
             Self::Scenario(error) => console::error(&scenario_text(error)),
-            Self::Message(message) | Self::System(message) => {
-                console::error(&format!("{} {message}\n", Stream::Error.red("error:")));
-            }
+            Self::Message(message) => tell(message),
+            Self::System(error) => tell(&EmulateError::Os(error.clone()).to_string()),
             Self::Interrupted { signal } => {
-                console::error("interrupted; nothing was written\n");
+                console::error("interrupted\n");
                 return 128 + signal;
             }
             Self::Stopped => {}
@@ -60,7 +60,7 @@ impl Failure {
 impl From<EmulateError> for Failure {
     fn from(error: EmulateError) -> Self {
         match error {
-            EmulateError::Os(_) => Self::System(error.to_string()),
+            EmulateError::Os(error) => Self::System(error),
             _ => Self::message(error),
         }
     }
@@ -70,6 +70,10 @@ impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Self {
         Self::Scenario(Box::new(error))
     }
+}
+
+fn tell(message: &str) {
+    console::error(&format!("{} {message}\n", Stream::Error.red("error:")));
 }
 
 /// With the lines of the file on a terminal; one line a problem elsewhere, for

@@ -4,7 +4,8 @@
 use crate::console::Stream;
 use crate::table::{self, alone, count, number, percent, text, value};
 use lasthop_trace::{
-    EmulationSummary, Estimate, FlowSummary, RunDocument, RunSet, TimeSummary, WireSummary,
+    EmulationSummary, Estimate, FlowSummary, LinkSummary, RunDocument, RunSet, TimeSummary,
+    WireSummary,
 };
 use std::fmt::Write;
 
@@ -202,8 +203,8 @@ fn nodes(run: &RunDocument, stream: Stream) -> String {
         number("queue packets", "mean"),
         number("queue packets", "p95"),
         number("queue packets", "max"),
-        number("drops", ""),
-        number("on the air", "% of time"),
+        number("", "drops"),
+        number("", "air %"),
     ];
     let rows: Vec<Vec<String>> = run
         .nodes
@@ -224,40 +225,31 @@ fn nodes(run: &RunDocument, stream: Stream) -> String {
 fn links(run: &RunDocument, stream: Stream) -> String {
     let columns = [
         text("link"),
-        number("data rate", "Mb/s"),
-        number("", "PPDUs"),
-        number("MPDUs a PPDU", "mean"),
-        number("MPDUs a PPDU", "p95"),
+        number("rate", "Mb/s"),
+        number("PPDUs", "sent"),
+        number("PPDUs", "MPDUs each"),
+        number("PPDUs", "collided"),
         number("MPDUs", "sent"),
         number("MPDUs", "retries"),
-        number("MPDUs", "failed %"),
+        number("MPDUs", "fail %"),
         number("MPDUs", "lost"),
-        number("", "collisions"),
-        number("on the air", "% of time"),
+        number("", "air %"),
     ];
-    let rows: Vec<Vec<String>> = run
-        .links
-        .iter()
-        .map(|(name, link)| {
-            let aggregate = link.mpdus_per_ppdu.map_or_else(Default::default, |mpdus| {
-                [value(mpdus.mean), count(mpdus.p95.into())]
-            });
-            let head = [
-                name.clone(),
-                link.data_rate_mbps.map_or_else(String::new, |rate| value(rate.mean)),
-                count(link.ppdus),
-            ];
-            let tail = [
-                count(link.mpdus),
-                count(link.mpdu_retries),
-                link.mpdu_error_rate.map_or_else(String::new, percent),
-                count(link.mpdus_lost),
-                count(link.collisions),
-                percent(link.airtime_fraction),
-            ];
-            head.into_iter().chain(aggregate).chain(tail).collect()
-        })
-        .collect();
+    let row = |(name, link): (&String, &LinkSummary)| {
+        vec![
+            name.clone(),
+            link.data_rate_mbps.map_or_else(String::new, |rate| value(rate.mean)),
+            count(link.ppdus),
+            link.mpdus_per_ppdu.map_or_else(String::new, |mpdus| value(mpdus.mean)),
+            count(link.collisions),
+            count(link.mpdus),
+            count(link.mpdu_retries),
+            link.mpdu_error_rate.map_or_else(String::new, percent),
+            count(link.mpdus_lost),
+            percent(link.airtime_fraction),
+        ]
+    };
+    let rows: Vec<Vec<String>> = run.links.iter().map(row).collect();
     table::render(&columns, &rows, stream)
 }
 

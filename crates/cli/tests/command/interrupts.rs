@@ -127,6 +127,20 @@ fn emulate_leaves_nothing() {
 }
 
 #[test]
+fn demo_ends_at_once() {
+    if skipped() {
+        return;
+    }
+    let child = lasthop(&["demo"]).spawn().expect("it can be run");
+    wait_ms(400);
+    signal(&child, Signal::SIGINT);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "interrupted\n");
+}
+
+#[test]
 fn a_killed_emulate_leaves_nothing() {
     if skipped() {
         return;
