@@ -228,9 +228,11 @@ tables! {
         option basic_rates: Vec<Bitrate> = "the mandatory rates of the standard: 6, 12, 24 Mb/s at 5 GHz; 1, 2 Mb/s with 802.11b; all five with 802.11g and 802.11n at 2.4 GHz";
         /// Rate of broadcast and multicast data.
         option group_rate: Bitrate = "the lowest basic rate";
-        /// A signal at least this strong makes the medium busy. The level that
-        /// a receiver must detect a 20 MHz preamble at (IEEE 802.11-2020, 17.3.10.6).
-        value carrier_sense: Dbm = "-82dBm";
+        /// A signal at least this strong makes the medium busy. The default is 4 dB
+        /// above the noise of 20 MHz, where receivers begin to detect a preamble, so
+        /// that what can be received is also sensed; the standard asks for -82 dBm
+        /// at least (IEEE 802.11-2020, 17.3.10.6).
+        value carrier_sense: Dbm = "-90dBm";
         /// A receiver turns to a later signal that is stronger by this much if
         /// it comes during the first preamble. 5 dB is the margin of ns-3's
         /// frame capture; "off" stays with the first one.

@@ -444,7 +444,7 @@ fn the_cell_can_be_tuned() {
     let plain = with(CELL, &[]);
     assert_eq!((cell(&plain).control_preamble, cell(&plain).group_rate), (None, None));
     assert_eq!(cell(&plain).capture_margin, Some(Db(5.0)));
-    assert_eq!(cell(&plain).carrier_sense, Dbm(-82.0));
+    assert_eq!(cell(&plain).carrier_sense, Dbm(-90.0));
 }
 
 #[test]

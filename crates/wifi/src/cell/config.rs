@@ -27,7 +27,7 @@ pub struct CellConfig {
     /// From SNR to loss.
     pub error_model: ErrorModel,
     /// A PPDU received at this level or above makes the medium busy
-    /// (IEEE 802.11-2020, 17.3.10.6: -82 dBm for a 20 MHz preamble).
+    /// (IEEE 802.11-2020, 17.3.10.6: -82 dBm or less for a 20 MHz preamble).
     pub carrier_sense: Dbm,
     /// A receiver locked to one PPDU turns to a later one that is stronger by
     /// this much if it arrives during the first preamble.
