@@ -36,7 +36,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
         Just(DriverLimit::Airtime(Duration::from_millis(5))),
     ];
     let aggregation = (prop_oneof![Just(0), Just(65_535)], prop_oneof![Just(0), Just(3_839)]);
-    let limits = (1..8u8, prop::option::of(0..2_000u32));
+    let limits = (1..8u8, prop::option::of(1..200u64), prop::option::of(0..2_000u32));
     (queue, driver_queue, aggregation, limits, 0..3, 1..=64u8, any::<bool>()).prop_map(
         |(queue, driver_queue, (ampdu, amsdu), limits, control, window, after_drop)| {
             let rates = RateSet::ht(2, ChannelWidth::Mhz20, false);
@@ -44,7 +44,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
             let access =
                 EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1_023, txop_limit: Duration::ZERO };
             let video = EdcaParameters { txop_limit: Duration::from_micros(3_008), ..access };
-            let (retry_limit, rts_threshold) = limits;
+            let (retry_limit, lifetime_ms, rts_threshold) = limits;
             StationConfig {
                 address: MacAddr::local(0),
                 role: Role::Station,
@@ -75,7 +75,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
                     },
                 },
                 retry_limit,
-                msdu_lifetime: None,
+                msdu_lifetime: lifetime_ms.map(Duration::from_millis),
             }
         },
     )

@@ -102,26 +102,27 @@ impl Cell {
         Some(if due { Work::BlockAckRequest(peer) } else { Work::Data(peer) })
     }
 
-    /// Everyone in `winners` gains the channel now.
+    /// Everyone in `winners` gains the channel now; of a station's categories
+    /// the highest that has something to send after all.
     pub(super) fn start_exchanges(&mut self, winners: &[ContenderId]) {
-        for (index, &contender) in winners.iter().enumerate() {
-            let (station, function) = self.owners[usize::from(contender.0)];
-            let function = usize::from(function);
-            let higher = winners[index + 1..].iter().chain(&winners[..index]).any(|other| {
-                let (theirs, rank) = self.owners[usize::from(other.0)];
-                theirs == station && usize::from(rank) > function
-            });
-            if higher {
-                // Internal collision: the lower category backs off as after a
-                // collision on the air (10.23.2.4).
-                self.widen(station, function);
-                let access = self.function(station, function);
-                let window = access.contention_window;
-                self.draw_backoff(station, contender, window);
-                continue;
+        for rank in (0..=BEACON_FUNCTION).rev() {
+            for &contender in winners {
+                let (station, function) = self.owners[usize::from(contender.0)];
+                let function = usize::from(function);
+                if function != rank {
+                    continue;
+                }
+                if self.stations[station.index()].exchange.is_some() {
+                    // Internal collision: the lower category backs off as after
+                    // a collision on the air (10.23.2.4).
+                    self.widen(station, function);
+                    let window = self.function(station, function).contention_window;
+                    self.draw_backoff(station, contender, window);
+                } else {
+                    let limit = self.txop_limit(station, function);
+                    self.start_exchange(station, function, self.now + limit);
+                }
             }
-            let limit = self.txop_limit(station, function);
-            self.start_exchange(station, function, self.now + limit);
         }
     }
 

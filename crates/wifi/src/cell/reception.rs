@@ -365,7 +365,9 @@ impl Cell {
     /// Keeps the list of gaps in step with one reorder buffer.
     fn watch_gap(&mut self, station: StationId, key: usize) {
         let inbox = self.stations[station.index()].inboxes.get(key).and_then(Option::as_ref);
+        // Behind a gap that just closed, the next may have waited long enough already.
         let deadline = inbox.and_then(|inbox| inbox.recipient.as_ref()?.deadline());
+        let deadline = deadline.map(|at| at.max(self.now));
         let known = self.gaps.iter().position(|(_, s, k)| (*s, *k) == (station, key));
         match (known, deadline) {
             (Some(index), Some(at)) => self.gaps[index].0 = at,
