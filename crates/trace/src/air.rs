@@ -351,15 +351,13 @@ fn beacon_elements(info: &AirInfo) -> Vec<u8> {
     const SSID_BYTES_MAX: usize = 32;
     let ssid = info.ssid.as_bytes();
     let ssid = &ssid[..ssid.len().min(SSID_BYTES_MAX)];
-    let rates: Vec<u8> = info
-        .rates
-        .iter()
-        .filter(|rate| !rate.is_ht())
-        .map(|rate| {
-            let half_mbps = (rate.bitrate().as_bps() / 500_000) as u8;
-            if info.basic_rates.contains(rate) { half_mbps | BASIC } else { half_mbps }
-        })
-        .collect();
+    // Basic rates are supported too, whatever rate control may choose for data; and the element
+    // must not be empty.
+    let others = info.rates.iter().filter(|rate| !rate.is_ht() && !info.basic_rates.contains(rate));
+    let half_mbps = |rate: &Rate| (rate.bitrate().as_bps() / 500_000) as u8;
+    let mut rates: Vec<u8> = info.basic_rates.iter().map(|rate| half_mbps(rate) | BASIC).collect();
+    rates.extend(others.map(half_mbps));
+    rates.sort_unstable_by_key(|rate| rate & !BASIC);
     let (supported, extended) = rates.split_at(rates.len().min(SUPPORTED_RATES_MAX));
     let mut list = vec![elements::Repr::Ssid(ssid), elements::Repr::SupportedRates(supported)];
     if info.band == Band::Ghz2_4 {
