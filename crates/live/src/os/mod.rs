@@ -109,6 +109,13 @@ fn hint(call: &str, errno: i32) -> &'static str {
             _ => "",
         };
     }
+    if call.starts_with("unshare") && errno == Errno::ENOSPC {
+        return "; a limit of namespaces is reached: `sysctl -a --pattern 'user.max_.*_namespaces'` \
+                shows which is low";
+    }
+    if errno == Errno::EMFILE {
+        return "; allow this process more with `ulimit -n`";
+    }
     if call.starts_with("open(/dev/net/tun)") {
         return "; load it with `modprobe tun`, or leave the choice of devices to lasthop";
     }

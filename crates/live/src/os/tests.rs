@@ -19,6 +19,14 @@ fn a_refused_user_namespace_says_what_to_do() {
 }
 
 #[test]
+fn limits_are_named() {
+    let text = OsError::new("unshare(CLONE_NEWNET)", Errno::ENOSPC).to_string();
+    assert!(text.contains("user.max_.*_namespaces"), "{text}");
+    let text = OsError::new("epoll_create", Errno::EMFILE).to_string();
+    assert!(text.contains("ulimit -n"), "{text}");
+}
+
+#[test]
 fn other_errors_stay_short() {
     let text = OsError::new("mount(/proc)", Errno::EPERM).to_string();
     assert_eq!(text, "mount(/proc): Operation not permitted");
