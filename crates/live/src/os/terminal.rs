@@ -1,10 +1,12 @@
 //! The terminal's foreground process group (credentials(7), tcsetpgrp(3)): the
 //! command gets it while it runs, as from a shell, so that its keys reach it and
-//! not the emulator.
+//! not the emulator. Modes that it set and, having been killed, did not take back
+//! are taken back for it (termios(3)).
 
 use nix::fcntl::OFlag;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, killpg, pthread_sigmask};
 use nix::sys::stat::Mode;
+use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 use nix::unistd::{Pid, getpgrp, tcgetpgrp, tcsetpgrp};
 use std::os::fd::OwnedFd;
 
@@ -12,13 +14,15 @@ use std::os::fd::OwnedFd;
 #[derive(Debug)]
 pub struct Terminal {
     tty: OwnedFd,
+    modes: Option<Termios>,
 }
 
 impl Terminal {
     /// `None` without a controlling terminal, or in its background.
     pub fn foreground() -> Option<Self> {
         let tty = open()?;
-        (tcgetpgrp(&tty).ok()? == getpgrp()).then_some(Self { tty })
+        let modes = tcgetattr(&tty).ok();
+        (tcgetpgrp(&tty).ok()? == getpgrp()).then_some(Self { tty, modes })
     }
 
     /// Puts our own process group in the foreground again.
@@ -30,6 +34,10 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.take_back();
+        if let Some(modes) = &self.modes {
+            // At once, for a reader of the terminal that has stopped would be waited for.
+            let _ = tcsetattr(&self.tty, SetArg::TCSANOW, modes);
+        }
     }
 }
 
