@@ -1,0 +1,358 @@
+//! Does the emulated hop carry real programs faithfully? Judged from outside the
+//! binary: by ping, iperf3, curl and tshark, and by what `simulate` says of the
+//! same scenario. One emulation at a time, for two would disturb each other; a
+//! run that says itself that it was late is not judged. What is missing on a
+//! machine (a program, user namespaces) skips a test, and the test says so.
+
+#![expect(clippy::disallowed_methods, reason = "waits for other processes")]
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// A laptop near its access point, and a server behind that.
+const HOP: &str = r#"
+name = "hop"
+duration = "2500ms"
+warmup = "500ms"
+[node_defaults]
+rate_control = { kind = "fixed", mcs = 7 }
+[[node]]
+name = "ap"
+role = "access-point"
+[[node]]
+name = "laptop"
+role = "station"
+position = ["3m", "0m"]
+[[node]]
+name = "server"
+role = "host"
+[[wire]]
+between = ["server", "ap"]
+rate = "1Gb/s"
+delay = "2ms"
+"#;
+const ONE_WAY_WIRE_MS: f64 = 2.0;
+/// As many datagrams as the hop takes; with headers, packets of 1428 bytes.
+const SATURATED: &str = r#"
+[[flow]]
+name = "up"
+from = "laptop"
+to = "server"
+kind = "udp"
+rate = "saturated"
+packet_bytes = 1428
+"#;
+/// What the kernel's TCP makes of it.
+const TCP: &str = r#"
+[[flow]]
+name = "up"
+from = "laptop"
+to = "server"
+kind = "tcp"
+"#;
+/// Payload of a full TCP segment with time stamps.
+const SEGMENT_BYTES: f64 = 1_448.0;
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// A directory with a scenario, and the turn to emulate.
+struct Stage {
+    path: PathBuf,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Stage {
+    /// `None` if a program is missing here or the kernel refuses namespaces.
+    fn new(name: &str, scenario: &str, programs: &[&str]) -> Option<Self> {
+        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = std::env::temp_dir().join(format!("lasthop-e2e-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("it can be made");
+        let stage = Self { path, _turn: turn };
+        fs::write(stage.path.join("hop.toml"), scenario).expect("it can be written");
+        for program in programs {
+            let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
+            if !found.is_ok_and(|found| found.status.success()) {
+                eprintln!("skipped, because {program} is not installed");
+                return None;
+            }
+        }
+        let probe = stage.run("emulate", &["--duration", "1ms"]);
+        let errors = text(&probe.stderr);
+        if errors.contains("cannot emulate here") {
+            eprintln!("skipped, because {errors}");
+            return None;
+        }
+        assert!(probe.status.success(), "{errors}");
+        Some(stage)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    fn command(&self, verb: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+        command.args([verb, "hop.toml"]).args(arguments).current_dir(&self.path);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, verb: &str, arguments: &[&str]) -> Output {
+        self.command(verb, arguments).output().expect("the binary can be run")
+    }
+
+    /// The document of a run, and what was said beside it.
+    fn document(&self, verb: &str, arguments: &[&str]) -> (Value, String) {
+        let output = self.run(verb, &[&["--json"], arguments].concat());
+        let errors = text(&output.stderr);
+        assert!(output.status.success(), "{errors}");
+        (serde_json::from_slice(&output.stdout).expect("one JSON document"), errors)
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn number(document: &Value, pointer: &str) -> f64 {
+    document.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {pointer}"))
+}
+
+/// The run kept real time, as it says itself.
+fn was_in_time(document: &Value) -> bool {
+    let late = document["emulation"]["late"].as_bool().expect("it is an emulation");
+    if late {
+        eprintln!("skipped, because the machine did not keep real time");
+    }
+    !late
+}
+
+/// tshark's lines about a capture, with checksums verified.
+fn tshark(capture: &Path, arguments: &[&str]) -> Vec<String> {
+    let mut command = Command::new("tshark");
+    command.arg("-n").arg("-r").arg(capture).args(["-o", "wlan.check_checksum:TRUE"]);
+    let output = command.args(arguments).output().expect("it is installed");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_saturated_hop_carries_what_the_simulation_says() {
+    let Some(stage) = Stage::new("saturated", &format!("{HOP}{SATURATED}"), &[]) else { return };
+    for aggregation in ["65535", "0"] {
+        let set = format!("node.laptop.aggregation.ampdu_bytes_max={aggregation}");
+        let (simulated, _) = stage.document("simulate", &["--set", &set]);
+        let (emulated, _) = stage.document("emulate", &["--set", &set]);
+        if was_in_time(&emulated) {
+            let [simulated, emulated] =
+                [simulated, emulated].map(|run| number(&run, "/flows/up/goodput_mbps"));
+            let ratio = emulated / simulated;
+            assert!((0.97..1.03).contains(&ratio), "{emulated} for {simulated} Mb/s");
+        }
+    }
+}
+
+#[test]
+fn iperf3_finds_the_capacity_that_the_simulation_says() {
+    let server = "[[run]]\nnode = \"server\"\ncommand = [\"iperf3\", \"-s\"]\n";
+    let Some(stage) = Stage::new("iperf3", &format!("{HOP}{server}"), &["iperf3"]) else { return };
+    let mcs = "node.laptop.rate_control.mcs=1";
+    // 1400 bytes, and 28 of headers: the packets of the simulation.
+    let script = "until iperf3 -c server -u -b 24M -l 1400 -t 3 -O 1 -J > iperf3.json
+        do sleep 0.1; done";
+    // Full before the second that iperf3 leaves out is over, and deep enough to bridge a
+    // third of a second in which iperf3 does not run.
+    let queue = "node.laptop.queue={kind=\"drop-tail\",packets=400}";
+    let arguments = ["--set", mcs, "--set", queue, "--", "sh", "-c", script];
+    let (emulated, _) = stage.document("emulate", &arguments);
+    let report = fs::read(stage.file("iperf3.json")).expect("it was written");
+    let report: Value = serde_json::from_slice(&report).expect("JSON");
+    fs::write(stage.file("hop.toml"), format!("{HOP}{SATURATED}")).expect("it can be written");
+    let (simulated, _) = stage.document("simulate", &["--set", mcs]);
+    let lost_percent = number(&report, "/end/sum_received/lost_percent");
+    if lost_percent < 20.0 {
+        eprintln!("skipped, because iperf3 came not to send enough: {lost_percent} % were lost");
+    } else if was_in_time(&emulated) {
+        let received = number(&report, "/end/sum_received/bits_per_second") / 1e6;
+        let expected = number(&simulated, "/flows/up/goodput_mbps");
+        assert!((0.97..1.03).contains(&(received / expected)), "{received} for {expected} Mb/s");
+    }
+}
+
+/// Little's law: packets in the queue over packets a second is the wait, and the
+/// kernel's TCP measures it.
+#[test]
+fn the_kernel_measures_the_wait_that_the_queue_makes() {
+    let Some(stage) = Stage::new("little", &format!("{HOP}{TCP}"), &[]) else { return };
+    let (run, _) = stage.document(
+        "emulate",
+        &[
+            "--duration",
+            "6s",
+            "--set",
+            "warmup=2s",
+            "--set",
+            "node.laptop.rate_control.mcs=3",
+            "--set",
+            "node.laptop.queue={kind=\"drop-tail\",packets=100}",
+        ],
+    );
+    if !was_in_time(&run) {
+        return;
+    }
+    let packets = number(&run, "/nodes/laptop/queue_packets/mean");
+    let packets_per_ms = number(&run, "/flows/up/goodput_mbps") * 1e3 / 8.0 / SEGMENT_BYTES;
+    let wait_ms = packets / packets_per_ms;
+    let delay_ms = number(&run, "/flows/up/one_way_delay_ms/mean");
+    let ratio = delay_ms / (wait_ms + ONE_WAY_WIRE_MS);
+    assert!(packets > 30.0 && (0.9..1.1).contains(&ratio), "{delay_ms} for {wait_ms} ms: {run}");
+    // An acknowledgement comes back over the wire, and waits for an aggregate of the laptop's.
+    let back_ms = number(&run, "/flows/up/rtt_ms/mean") - delay_ms;
+    assert!((ONE_WAY_WIRE_MS..ONE_WAY_WIRE_MS + 12.0).contains(&back_ms), "{back_ms}: {run}");
+}
+
+#[test]
+fn captures_hold_what_the_programs_sent() {
+    let server = "[[run]]\nnode = \"server\"
+        command = [\"python3\", \"-m\", \"http.server\", \"8000\", \"-d\", \"served\"]\n";
+    let programs = ["python3", "curl", "tshark"];
+    let scenario = format!("{HOP}{server}");
+    let Some(stage) = Stage::new("captures", &scenario, &programs) else { return };
+    // No byte like the next, so that nothing can take another's place unseen.
+    let content: Vec<u8> =
+        (0_u32..500_000).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    fs::create_dir(stage.file("served")).expect("it can be made");
+    fs::write(stage.file("served/content"), &content).expect("it can be written");
+    // At the end there is nothing on the air that was counted and not captured.
+    let script = "until curl -fs -o fetched http://server:8000/content; do sleep 0.05; done
+        sleep 0.3";
+    let options = ["--set", "warmup=0s", "--out", "out", "--pcap"];
+    let arguments = [&options[..], &["--", "sh", "-c", script]].concat();
+    let (run, _) = stage.document("emulate", &arguments);
+    assert!(fs::read(stage.file("fetched")).expect("curl wrote it") == content);
+
+    let fields = ["_ws.malformed", "wlan.fcs.status", "wlan.fc.type_subtype", "wlan.ta", "wlan.ra"];
+    let [wired, air] = ["node-server", "air"].map(|name| {
+        let objects = stage.file(name);
+        let export = format!("http,{}", objects.display());
+        let selected = fields.iter().flat_map(|field| ["-e", field]);
+        let arguments: Vec<_> =
+            ["--export-objects", &export, "-T", "fields"].into_iter().chain(selected).collect();
+        let frames = tshark(&stage.file(&format!("out/{name}.pcapng")), &arguments);
+        let found = fs::read(objects.join("content")).expect("tshark found it");
+        assert!(found == content, "{name}");
+        frames
+    });
+    assert_eq!(wired.iter().find(|frame| !frame.trim().is_empty()), None, "malformed");
+    let unsound = |frame: &&String| !frame.starts_with("\t1\t");
+    assert_eq!(air.iter().find(unsound), None, "malformed, or a wrong frame check sequence");
+    for (link, [sender, receiver]) in [("ap->laptop", [0, 1]), ("laptop->ap", [1, 0])] {
+        let data = format!("\t1\t0x0028\t02:1a:00:00:00:0{sender}\t02:1a:00:00:00:0{receiver}");
+        let frames = air.iter().filter(|frame| **frame == data).count() as f64;
+        assert_eq!(frames, number(&run["links"][link], "/mpdus"), "{link}");
+    }
+}
+
+#[test]
+fn a_jumbo_packet_passes_whole_and_a_longer_one_does_not() {
+    let scenario = format!("{HOP}[emulation]\nmtu = 7900\n");
+    let Some(stage) = Stage::new("jumbo", &scenario, &["ping"]) else { return };
+    // 20 bytes of IPv4 and 8 of ICMP.
+    let ping = |bytes: &str| {
+        let ping = ["--", "ping", "-M", "do", "-c", "2", "-i", "0.2", "-W", "1", "-s", bytes];
+        stage.run("emulate", &[&ping[..], &["server"]].concat()).status.code()
+    };
+    assert_eq!(ping("7872"), Some(0));
+    assert_eq!(ping("7873"), Some(1));
+}
+
+#[test]
+fn no_program_outlives_a_killed_emulation() {
+    let Some(stage) = Stage::new("killed", &format!("{HOP}{TCP}"), &["setsid"]) else { return };
+    let interfaces = || {
+        let entries = fs::read_dir("/sys/class/net").expect("Linux has it").flatten();
+        let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = interfaces();
+    for signal in [Signal::SIGKILL, Signal::SIGTERM] {
+        // In a session of its own, and deaf to what a terminal and a supervisor say.
+        let marker = format!("{}.{}", 700_000 + std::process::id(), signal as i32);
+        let script = format!(
+            "trap '' INT TERM HUP; setsid sleep {marker} & touch started; wait; sleep {marker}"
+        );
+        let arguments = ["--", "sh", "-c", &script];
+        let mut child = stage.command("emulate", &arguments).spawn().expect("it can be run");
+        let started = stage.file("started");
+        wait_for(|| started.exists());
+        kill(Pid::from_raw(child.id() as i32), signal).expect("it runs");
+        if signal == Signal::SIGTERM {
+            // The second one does not wait for the command.
+            std::thread::sleep(Duration::from_millis(50));
+            let _ = kill(Pid::from_raw(child.id() as i32), signal);
+        }
+        child.wait().expect("it ends");
+        wait_for(|| !is_running(&marker));
+        wait_for(|| interfaces() == before);
+        fs::remove_file(&started).expect("it was made");
+    }
+}
+
+/// A process has `word` among its arguments.
+fn is_running(word: &str) -> bool {
+    let entries = fs::read_dir("/proc").expect("Linux has it").flatten();
+    let mut arguments = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    arguments.any(|bytes| text(&bytes).contains(word))
+}
+
+fn wait_for(mut condition: impl FnMut() -> bool) {
+    for _ in 0..1_000 {
+        if condition() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("it does not happen");
+}
+
+/// A limit of namespaces can be lowered by anybody, for a user namespace of his own.
+#[test]
+fn a_machine_without_room_says_so_and_keeps_nothing() {
+    let Some(stage) = Stage::new("limits", HOP, &["unshare"]) else { return };
+    let lasthop = env!("CARGO_BIN_EXE_lasthop");
+    for (limit, hint) in [("user", "user.max_user_namespaces"), ("net", "'user.max_.*_namespaces'")]
+    {
+        // Without capabilities even its root needs a user namespace.
+        let caps = if limit == "user" { "setpriv --bounding-set=-all --inh-caps=-all" } else { "" };
+        let script = format!(
+            "echo 0 > /proc/sys/user/max_{limit}_namespaces || exit 77
+             {caps} {lasthop} emulate hop.toml --out out -- true"
+        );
+        let mut command = Command::new("unshare");
+        command.args(["-Ur", "sh", "-c", &script]).current_dir(&stage.path);
+        let output = command.output().expect("it is installed");
+        let errors = text(&output.stderr);
+        if matches!(output.status.code(), Some(1 | 77 | 127)) {
+            eprintln!("skipped, because the limit cannot be lowered: {errors}");
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.starts_with("error: cannot emulate here: unshare("), "{errors}");
+        assert!(errors.contains(hint), "{errors}");
+        assert!(!stage.file("out").exists());
+    }
+}
