@@ -53,7 +53,7 @@ fn cell() -> Cell {
     let pair = |(from, to)| PairConfig {
         from: StationId(from),
         to: StationId(to),
-        link: propagation.link(Dbm(16.0), Meters(30.0), Db(0.0)),
+        link: propagation.link(Dbm(16.0), Meters(33.0), Db(0.0)),
     };
     let pairs = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)];
     let config = CellConfig {
