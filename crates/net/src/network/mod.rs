@@ -151,9 +151,13 @@ pub struct NetworkStats {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     now: Instant,
+    /// When something is due next; kept up to date by whatever changes it.
+    next: Option<(Instant, Reason)>,
     routes: Routes,
     /// By node.
     hosts: Vec<Option<Host>>,
+    /// The nodes with a host, usually few or none.
+    with_host: Vec<NodeId>,
     /// By station: its node.
     node_of: Vec<NodeId>,
     cell: Option<Cell>,
@@ -196,17 +200,24 @@ impl Network {
                 wires.push(DirectedWire { from, to, wire, stats: WireStats::default() });
             }
         }
-        Ok(Self {
+        let hosts: Vec<_> = config.nodes.iter().map(|node| node.host_cost.map(Host::new)).collect();
+        let nodes = hosts.iter().enumerate().filter(|(_, host)| host.is_some());
+        let with_host = nodes.map(|(index, _)| NodeId(index as u16)).collect();
+        let mut network = Self {
             now: Instant::ZERO,
+            next: None,
             routes,
-            hosts: config.nodes.iter().map(|node| node.host_cost.map(Host::new)).collect(),
+            hosts,
+            with_host,
             node_of,
             cell,
             wires,
             copies: Vec::new(),
             outputs: VecDeque::new(),
             room: VecDeque::new(),
-        })
+        };
+        network.next = network.earliest();
+        Ok(network)
     }
 
     /// A packet enters at its source.
@@ -222,6 +233,7 @@ impl Network {
             None => self.send(source, packet),
         }
         self.collect();
+        self.next = self.earliest();
     }
 
     /// The next thing that came out.
@@ -396,17 +408,16 @@ impl Network {
     /// Moves on whatever the parts have put out at this instant, until nothing moves.
     fn collect(&mut self) {
         loop {
-            let moved = self.collect_cell() | self.collect_wires();
-            if !moved {
+            self.collect_cell();
+            // Only what comes off a wire can make the cell put out more.
+            if !self.collect_wires() {
                 return;
             }
         }
     }
 
-    fn collect_cell(&mut self) -> bool {
-        let mut moved = false;
+    fn collect_cell(&mut self) {
         while let Some(output) = self.cell.as_mut().and_then(Cell::poll_output) {
-            moved = true;
             match output {
                 CellOutput::Delivered { station, packet, .. } => {
                     let node = self.node_of[station.index()];
@@ -436,7 +447,6 @@ impl Network {
                 CellOutput::GroupSent { packet, .. } => self.remove_copy(packet),
             }
         }
-        moved
     }
 
     fn collect_wires(&mut self) -> bool {
@@ -476,11 +486,11 @@ impl Network {
                 }
             }
         }
-        for index in 0..self.hosts.len() {
+        for index in 0..self.with_host.len() {
+            let node = self.with_host[index];
             while let Some((packet, direction)) =
-                self.hosts[index].as_mut().and_then(|host| host.finish(at))
+                self.hosts[node.index()].as_mut().and_then(|host| host.finish(at))
             {
-                let node = NodeId(index as u16);
                 match direction {
                     host::Direction::Out => {
                         self.room.push_back(node);
@@ -492,12 +502,9 @@ impl Network {
         }
         self.collect();
     }
-}
 
-impl Machine for Network {
-    type Reason = Reason;
-
-    fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+    /// The first of everything that is due.
+    fn earliest(&self) -> Option<(Instant, Reason)> {
         let mut next = self
             .cell
             .as_ref()
@@ -513,20 +520,29 @@ impl Machine for Network {
                 offer(at, Reason::Wire(reason));
             }
         }
-        for host in self.hosts.iter().flatten() {
-            if let Some(at) = host.next() {
+        for node in &self.with_host {
+            if let Some(at) = self.hosts[node.index()].as_ref().and_then(Host::next) {
                 offer(at, Reason::Host);
             }
         }
         next
     }
+}
+
+impl Machine for Network {
+    type Reason = Reason;
+
+    fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+        self.next
+    }
 
     /// Does everything due up to `now` in the order of its instants.
     fn handle_timeout(&mut self, now: Instant) {
-        while let Some((at, _)) = self.poll_timeout()
+        while let Some((at, _)) = self.next
             && at <= now
         {
             self.step(at);
+            self.next = self.earliest();
         }
     }
 }
