@@ -2,7 +2,9 @@
 //! (IEEE 802.11-2020, 10.23.2), and how packets become MPDUs and aggregates
 //! (10.11, 10.12).
 
-use super::station::{Action, BEACON_FUNCTION, Content, Exchange, Expected, Function, Management};
+use super::station::{
+    Action, BEACON_FUNCTION, Content, Exchange, Expected, Function, Management, originator_of,
+};
 use super::{Cell, StationConfig, category_of};
 use crate::event::{DropReason, Event};
 use crate::mac::contention::ContenderId;
@@ -556,9 +558,9 @@ impl Function {
     /// Whom to send to next.
     fn next_peer(&mut self) -> Option<Address> {
         if self.queue.schedules_airtime() && !self.driver.is_used() {
-            let Self { queue, originators, .. } = self;
+            let Self { queue, originators, index, .. } = self;
             return queue.next_peer_where(|peer| {
-                originators.iter().find(|o| o.peer == peer).is_none_or(|originator| {
+                originator_of(originators, index, peer).is_none_or(|originator| {
                     originator.agreement != Agreement::Requested
                         && (originator.is_waiting() || originator.has_window())
                 })
@@ -600,13 +602,12 @@ impl Function {
         if self.driver.is_used() {
             return self.driver.next_peer_where(|peer| self.may_send(peer));
         }
-        let Self { queue, originators, .. } = self;
-        let blocked = |peer: Address| {
-            originators
-                .iter()
-                .any(|o| o.peer == peer && (o.agreement == Agreement::Requested || !o.has_window()))
-        };
-        queue.next_peer_where(|peer| !blocked(peer))
+        let Self { queue, originators, index, .. } = self;
+        queue.next_peer_where(|peer| {
+            originator_of(originators, index, peer).is_none_or(|originator| {
+                originator.agreement != Agreement::Requested && originator.has_window()
+            })
+        })
     }
 
     fn take(&mut self, now: Instant, peer: Address, dropped: &mut Vec<Packet>) -> Option<Packet> {

@@ -101,6 +101,8 @@ pub(super) struct Air {
     powers_mw: Vec<f64>,
     /// By transmitter: who senses it, itself left out.
     listeners: Vec<Vec<StationId>>,
+    /// By transmitter: the least SNR at its listeners.
+    weakest: Vec<Db>,
     /// SNR from which on a rate is overheard, for the rates asked for so far.
     overhear_snr: Vec<(Rate, Threshold)>,
     /// Emptied lists of interference, kept to save allocations.
@@ -195,10 +197,16 @@ impl Air {
             let sensing = row.filter(|(to, power_mw)| *to != from && **power_mw >= sense_mw);
             sensing.map(|(to, _)| StationId(to as u16)).collect()
         };
+        let listeners: Vec<Vec<StationId>> = (0..stations).map(listeners).collect();
+        let weakest = listeners.iter().enumerate().map(|(from, listeners)| {
+            let snrs = listeners.iter().map(|to| levels[from * stations + to.index()].snr.0);
+            Db(snrs.fold(f64::INFINITY, f64::min))
+        });
         Ok(Self {
             band: config.band,
             stations,
-            listeners: (0..stations).map(listeners).collect(),
+            weakest: weakest.collect(),
+            listeners,
             error_model: config.error_model.clone(),
             capture_margin: config.capture_margin,
             carrier_sense: config.carrier_sense,
@@ -349,6 +357,12 @@ impl Air {
         }
     }
 
+    /// Every station that senses the PPDU decodes it, unless it is addressed.
+    pub fn is_decoded_by_all(&mut self, flight: &Flight) -> bool {
+        let needed = self.overhear_threshold(flight.rate);
+        flight.interference.is_empty() && self.weakest[flight.transmitter.index()] >= needed.snr
+    }
+
     /// Tells `notice` what every station that senses the PPDU and is not
     /// addressed makes of it.
     pub fn overhear(&mut self, flight: &Flight, mut notice: impl FnMut(StationId, Overheard)) {
@@ -423,6 +437,9 @@ impl Air {
         from: Instant,
         until: Instant,
     ) -> Db {
+        if flight.interference.is_empty() {
+            return snr;
+        }
         match self.interference_loss(flight, receiver, from, until) {
             1.0 => snr,
             loss => snr - Db::from_linear(loss),

@@ -72,38 +72,36 @@ impl Cell {
         let state = &mut self.stations[station.index()];
         let exchange = state.exchange.as_mut().expect("a payload belongs to an exchange");
         exchange.requesting = false;
-        let exchange = exchange.clone();
-        let end = now + exchange.duration;
-        match exchange.content {
+        let &mut Exchange { function, peer, content, rate, psdu_bytes, duration, response, .. } =
+            exchange;
+        let end = now + duration;
+        match content {
             Content::Data { mpdus, .. } => {
-                let access = state.functions[exchange.function].as_mut().expect("it sends");
-                let index = access.originator(exchange.peer).expect("it has pending MPDUs");
+                let access = state.functions[function].as_mut().expect("it sends");
+                let index = access.originator(peer).expect("it has pending MPDUs");
                 let retries = access.originators[index].sent(mpdus, now);
-                access.last_served = Some(exchange.peer);
-                let link = state.link_stats(exchange.peer);
+                access.last_served = Some(peer);
+                access.queue.charge_airtime(peer, duration);
+                let link = state.link_stats(peer);
                 link.ppdus += 1;
                 link.mpdus += mpdus as u64;
                 link.mpdu_retries += retries;
                 link.mpdus_per_ppdu.add(mpdus as u32, 1);
-                link.count_rate(exchange.rate);
-                link.data_airtime += exchange.duration;
-                let access = state.functions[exchange.function].as_mut().expect("it sends");
-                access.queue.charge_airtime(exchange.peer, exchange.duration);
+                link.count_rate(rate);
+                link.data_airtime += duration;
             }
-            Content::BlockAckRequest { .. } => {
-                state.link_stats(exchange.peer).block_ack_requests += 1;
-            }
+            Content::BlockAckRequest { .. } => state.link_stats(peer).block_ack_requests += 1,
             Content::Beacon => state.stats.beacons += 1,
             Content::Management(_) => {}
         }
         self.transmit(Flight {
             transmitter: station,
-            receiver: exchange.peer,
+            receiver: peer,
             start: now,
             end,
-            rate: exchange.rate,
-            psdu_bytes: exchange.psdu_bytes,
-            reserves_until: end + exchange.response.map_or(Duration::ZERO, |r| sifs + r.duration),
+            rate,
+            psdu_bytes,
+            reserves_until: end + response.map_or(Duration::ZERO, |r| sifs + r.duration),
             carried: Carried::Payload,
             interference: Vec::new(),
         });

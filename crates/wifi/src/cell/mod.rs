@@ -358,17 +358,20 @@ impl Cell {
         let gap = earliest(self.gaps.iter().map(|(at, ..)| *at));
         let beacon = self.next_beacon.unwrap_or(Instant::MAX);
         let access = self.contention.next_access(end.min(sequel).min(timeout).min(gap).min(beacon));
-        let all = [
-            (end, Reason::PpduEnd),
+        let mut next = (end, Reason::PpduEnd);
+        for (at, reason) in [
             (sequel, Reason::Sequel),
             (access, Reason::Access),
             (timeout, Reason::ResponseTimeout),
             (gap, Reason::ReorderTimeout),
             (beacon, Reason::Beacon),
-        ];
-        // Of equals the first.
-        let next = all.into_iter().min_by_key(|(at, _)| *at);
-        self.next = next.filter(|(at, _)| *at < Instant::MAX);
+        ] {
+            // Of equals the first.
+            if at < next.0 {
+                next = (at, reason);
+            }
+        }
+        self.next = (next.0 < Instant::MAX).then_some(next);
     }
 
     fn facts(&mut self, rate: Rate) -> &mut RateFacts {

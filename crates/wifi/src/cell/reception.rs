@@ -145,7 +145,7 @@ impl Cell {
 
     fn receive_payload(&mut self, flight: &Flight, receiver: StationId) {
         let sender = flight.transmitter;
-        let exchange = self.stations[sender.index()].exchange.clone();
+        let exchange = self.stations[sender.index()].exchange.take();
         let mut exchange = exchange.expect("a payload belongs to an exchange");
         let mut pending = self.take_pending(sender, &exchange);
         exchange.decoded = self.decode(flight, receiver, &exchange, &pending);
@@ -327,6 +327,13 @@ impl Cell {
     fn overhear(&mut self, flight: &Flight) {
         let failed_until = self.now + self.settings.extended_space;
         let Self { air, contention, .. } = self;
+        if flight.reserves_until <= self.now
+            && !contention.extends_beyond(self.now)
+            && air.is_decoded_by_all(flight)
+        {
+            // The NAV ends with the PPDU, and there is no EIFS to cut short.
+            return;
+        }
         air.overhear(flight, |listener, overheard| match overheard {
             Overheard::Decoded => contention.reserve(listener, flight.reserves_until),
             Overheard::Failed => contention.extend_interframe_space(listener, failed_until),

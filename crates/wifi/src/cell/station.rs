@@ -48,7 +48,7 @@ pub(super) struct Function {
     pub driver: DriverQueue,
     pub originators: Vec<Originator>,
     /// Index into `originators` by [`slot_of`] the peer.
-    index: Vec<Option<u16>>,
+    pub index: Vec<Option<u16>>,
     pub management: VecDeque<Management>,
     pub contention_window: u16,
     /// Exchanges in a row that failed (QSRC).
@@ -136,6 +136,16 @@ pub(super) fn slot_of(peer: Address) -> usize {
         Address::Group => 0,
         Address::Station(station) => station.index() + 1,
     }
+}
+
+/// The originator towards `peer`, of those that a [`Function`] has and their index.
+pub(super) fn originator_of<'a>(
+    originators: &'a [Originator],
+    index: &[Option<u16>],
+    peer: Address,
+) -> Option<&'a Originator> {
+    let index = index.get(slot_of(peer)).copied().flatten()?;
+    originators.get(usize::from(index))
 }
 
 impl Station {

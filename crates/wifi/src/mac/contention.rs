@@ -39,6 +39,8 @@ pub struct Contention {
     /// By station: not before this instant does AIFS begin, whatever the
     /// medium does (NAV, EIFS, own exchange or timeout).
     hold: Vec<Hold>,
+    /// No EIFS lasts longer.
+    extended_until: Instant,
     /// By station: its contenders.
     contenders_of: Vec<Vec<ContenderId>>,
     contenders: Vec<Contender>,
@@ -114,6 +116,7 @@ impl Contention {
             view_of,
             sensed_by,
             hold: alloc::vec![Hold::default(); stations],
+            extended_until: Instant::ZERO,
             contenders_of: alloc::vec![Vec::new(); stations],
             contenders: Vec::new(),
             due: Vec::new(),
@@ -241,16 +244,17 @@ impl Contention {
                 continue;
             }
             self.resolve(index);
-            let view = &mut self.views[index];
+            let Self { views, contenders, due, slot, .. } = self;
+            let view = &mut views[index];
             // Most of them began to count at the same instant.
             let mut counted = (Instant::MAX, None);
             for id in &view.contenders {
-                let contender = &mut self.contenders[usize::from(id.0)];
+                let contender = &mut contenders[usize::from(id.0)];
                 if contender.counts_from != counted.0 {
-                    counted = (contender.counts_from, contender.slots_over(now, self.slot));
+                    counted = (contender.counts_from, contender.slots_over(now, *slot));
                 }
                 contender.freeze(counted.1);
-                self.due[usize::from(id.0)] = Instant::MAX;
+                due[usize::from(id.0)] = Instant::MAX;
             }
             view.resolved = false;
             view.next = Some(Instant::MAX);
@@ -279,6 +283,12 @@ impl Contention {
     /// `station` could not decode a PPDU: AIFS begins at `until` (EIFS less AIFS after its end).
     pub fn extend_interframe_space(&mut self, station: StationId, until: Instant) {
         self.hold[station.index()].extended_interframe_space = until;
+        self.extended_until = self.extended_until.max(until);
+    }
+
+    /// Some station's EIFS may last beyond `now`.
+    pub fn extends_beyond(&self, now: Instant) -> bool {
+        self.extended_until > now
     }
 
     /// The contenders of `station` wait until `until` at least
@@ -306,18 +316,19 @@ impl Contention {
 
     /// Computes the access instants of an idle view.
     fn resolve(&mut self, view: usize) {
-        let view = &mut self.views[view];
+        let Self { views, contenders, hold, due, slot, .. } = self;
+        let view = &mut views[view];
         if view.resolved {
             return;
         }
         let mut next = Instant::MAX;
         for id in &view.contenders {
-            let contender = &mut self.contenders[usize::from(id.0)];
-            let hold = &self.hold[contender.station.index()];
-            contender.restart(hold.until().max(view.idle_since), self.slot);
-            let due = contender.due();
-            self.due[usize::from(id.0)] = due;
-            next = next.min(due);
+            let contender = &mut contenders[usize::from(id.0)];
+            let hold = &hold[contender.station.index()];
+            contender.restart(hold.until().max(view.idle_since), *slot);
+            let at = contender.due();
+            due[usize::from(id.0)] = at;
+            next = next.min(at);
         }
         view.resolved = true;
         view.next = Some(next);
