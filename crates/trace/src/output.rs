@@ -1,11 +1,16 @@
-//! The directory a run is written to. Every file is written aside, as
-//! `NAME.part` in the same directory, and all are renamed together at the end:
-//! until [`OutputDir::commit`] nothing that was there before is touched, and if
-//! it is never reached nothing is left behind. The directory may exist; it
-//! should not have two writers.
+//! The directory a run is written to. Every file is written without a name
+//! (`O_TMPFILE`), and all get their names at the end: until
+//! [`OutputDir::commit`] nothing that was there before is touched, and if it is
+//! never reached nothing is left behind, not even by SIGKILL. On file systems
+//! without unnamed files a file is written as `NAME.part` and renamed, and a
+//! killed process leaves it. The directory may exist; it should not have two
+//! writers.
 
-use std::fs::{self, File};
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// What went wrong with a file or directory.
@@ -33,10 +38,23 @@ pub enum OutputError {
 #[derive(Debug)]
 pub struct OutputDir {
     path: PathBuf,
+    /// The nearest directory that was there before.
+    existing: PathBuf,
+    /// Files can be written without a name.
+    unnamed: bool,
     /// Directories that were made for it, outermost first.
     made: Vec<PathBuf>,
-    /// Final paths of the files written aside so far.
-    files: Vec<PathBuf>,
+    /// The files written aside so far, by their final paths.
+    files: Vec<(PathBuf, Aside)>,
+}
+
+/// Where a file is until it gets its name.
+#[derive(Debug)]
+enum Aside {
+    /// Nowhere: it goes when its last descriptor is closed.
+    Unnamed(File),
+    /// In `NAME.part`.
+    Part,
 }
 
 /// A file that is being written aside. It buffers nothing.
@@ -47,18 +65,42 @@ pub struct PartFile {
 }
 
 impl OutputDir {
-    /// Makes the directory if it is not there, and tries to write in it.
+    /// The directory at `path`, made on [`commit`](Self::commit) if it is not
+    /// there; tries whether files can be made.
     ///
     /// # Errors
-    /// If either cannot be done; nothing is left behind.
+    /// If they cannot; nothing is left behind.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, OutputError> {
         let path = path.into();
-        let missing = path.ancestors().take_while(|dir| is_missing(dir)).map(Path::to_owned);
-        let mut made: Vec<_> = missing.collect();
-        made.reverse();
-        let directory = Self { path, made, files: Vec::new() };
+        let existing = path.ancestors().find(|dir| !is_missing(dir));
+        let existing = existing.filter(|dir| !dir.as_os_str().is_empty());
+        let existing = existing.unwrap_or(Path::new(".")).to_owned();
+        match unnamed(&existing) {
+            Ok(_) => {
+                let (made, files) = (Vec::new(), Vec::new());
+                Ok(Self { path, existing, unnamed: true, made, files })
+            }
+            Err(error) if lacks_unnamed(&error) => Self::create_named(path),
+            Err(source) => Err(OutputError::Directory { path, source }),
+        }
+    }
+
+    /// The same with files written as `NAME.part`, whatever the file system can.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_named(path: impl Into<PathBuf>) -> Result<Self, OutputError> {
+        let path = path.into();
+        let mut directory = Self {
+            existing: path.clone(),
+            path,
+            unnamed: false,
+            made: Vec::new(),
+            files: Vec::new(),
+        };
         let probe = directory.path.join(".lasthop.part");
-        fs::create_dir_all(&directory.path)
+        directory
+            .make()
             .and_then(|()| File::create(&probe))
             .and_then(|_| fs::remove_file(&probe))
             .map_err(|source| OutputError::Directory { path: directory.path.clone(), source })?;
@@ -77,9 +119,14 @@ impl OutputDir {
     /// If it cannot be made.
     pub fn file(&mut self, name: &str) -> Result<PartFile, OutputError> {
         let path = self.path.join(name);
-        match File::create(part(&path)) {
-            Ok(file) => {
-                self.files.push(path.clone());
+        let made = match self.unnamed {
+            true => unnamed(&self.existing)
+                .and_then(|file| Ok((Aside::Unnamed(file.try_clone()?), file))),
+            false => File::create(part(&path)).map(|file| (Aside::Part, file)),
+        };
+        match made {
+            Ok((aside, file)) => {
+                self.files.push((path.clone(), aside));
                 Ok(PartFile { path, file })
             }
             Err(source) => Err(OutputError::File { path, source }),
@@ -100,8 +147,15 @@ impl OutputDir {
     /// # Errors
     /// If the system refuses; files that have no name yet are then removed.
     pub fn commit(mut self) -> Result<(), OutputError> {
-        while let Some(path) = self.files.last() {
-            if let Err(source) = fs::rename(part(path), path) {
+        if let Err(source) = self.make() {
+            return Err(OutputError::Directory { path: self.path.clone(), source });
+        }
+        while let Some((path, aside)) = self.files.last() {
+            let named = match aside {
+                Aside::Unnamed(file) => give_name(file, path),
+                Aside::Part => fs::rename(part(path), path),
+            };
+            if let Err(source) = named {
                 return Err(OutputError::File { path: path.clone(), source });
             }
             self.files.pop();
@@ -110,13 +164,23 @@ impl OutputDir {
         self.made.clear();
         Ok(())
     }
+
+    /// Makes the directory, and notes which ones had to be made.
+    fn make(&mut self) -> io::Result<()> {
+        let missing = self.path.ancestors().take_while(|dir| is_missing(dir)).map(Path::to_owned);
+        self.made = missing.collect();
+        self.made.reverse();
+        fs::create_dir_all(&self.path)
+    }
 }
 
 impl Drop for OutputDir {
     /// Removes what was not committed, as far as the system lets it.
     fn drop(&mut self) {
-        for path in &self.files {
-            let _ = fs::remove_file(part(path));
+        for (path, aside) in &self.files {
+            if matches!(aside, Aside::Part) {
+                let _ = fs::remove_file(part(path));
+            }
         }
         // Innermost first; one that somebody else put a file in stays.
         for directory in self.made.iter().rev() {
@@ -150,6 +214,36 @@ impl Write for PartFile {
 /// The empty path stands for the current directory, which is there.
 fn is_missing(directory: &Path) -> bool {
     !directory.as_os_str().is_empty() && !directory.exists()
+}
+
+/// A file without a name, in the file system of `directory`.
+fn unnamed(directory: &Path) -> io::Result<File> {
+    let flags = OFlag::O_TMPFILE.bits();
+    OpenOptions::new().write(true).custom_flags(flags).mode(0o666).open(directory)
+}
+
+/// The file system, or an old kernel, knows no unnamed files.
+fn lacks_unnamed(error: &io::Error) -> bool {
+    let code = error.raw_os_error().map(nix::errno::Errno::from_raw);
+    matches!(code, Some(nix::errno::Errno::EOPNOTSUPP | nix::errno::Errno::EISDIR))
+}
+
+/// Links an unnamed file to `path`, over an older one.
+fn give_name(file: &File, path: &Path) -> io::Result<()> {
+    let nameless = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    let link = |to: &Path| {
+        nix::unistd::linkat(AT_FDCWD, &nameless, AT_FDCWD, to, AtFlags::AT_SYMLINK_FOLLOW)
+            .map_err(io::Error::from)
+    };
+    match link(path) {
+        // linkat replaces nothing, rename does.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let aside = part(path);
+            let _ = fs::remove_file(&aside);
+            link(&aside).and_then(|()| fs::rename(&aside, path))
+        }
+        other => other,
+    }
 }
 
 fn part(path: &Path) -> PathBuf {
@@ -190,6 +284,36 @@ mod tests {
     }
 
     #[test]
+    fn a_killed_process_leaves_nothing() {
+        // Forgetting it is what SIGKILL does: no destructor runs.
+        let path = scratch("killed");
+        let mut directory = OutputDir::create(path.join("deep")).expect("it can be made");
+        directory.write("run.json", b"{}").expect("it can be written");
+        let unnamed = directory.unnamed;
+        std::mem::forget(directory);
+        if unnamed {
+            assert!(!path.exists());
+        } else {
+            println!("skipped, because this file system has no unnamed files");
+        }
+    }
+
+    #[test]
+    fn older_files_are_replaced() {
+        for create in [OutputDir::create, OutputDir::create_named] {
+            let path = scratch("replace");
+            fs::create_dir_all(&path).expect("it can be made");
+            fs::write(path.join("run.json"), "old").expect("it can be written");
+            let mut directory = create(path.clone()).expect("it is there");
+            directory.write("run.json", b"new").expect("it can be written");
+            directory.commit().expect("it can be named");
+            assert_eq!(fs::read(path.join("run.json")).expect("it is there"), b"new");
+            assert_eq!(fs::read_dir(&path).expect("it is there").count(), 1);
+            fs::remove_dir_all(path).expect("it was made here");
+        }
+    }
+
+    #[test]
     fn what_was_there_stays() {
         let path = scratch("stay");
         fs::create_dir_all(&path).expect("it can be made");
@@ -205,7 +329,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_named() {
         let path = scratch("full");
-        let mut directory = OutputDir::create(&path).expect("it can be made");
+        let mut directory = OutputDir::create_named(&path).expect("it can be made");
         std::os::unix::fs::symlink("/dev/full", path.join("run.json.part")).expect("a link");
         let error = directory.write("run.json", b"{}").expect_err("the device is full");
         let text = error.to_string();

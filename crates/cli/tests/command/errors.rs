@@ -5,7 +5,7 @@
 use crate::lasthop::{Scratch, lasthop, run};
 use std::fmt::Write;
 use std::fs::{self, File};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 /// A sound scenario.
 const SOUND: &str = r#"
@@ -106,18 +106,22 @@ fn a_directory_that_cannot_be_written_is_noticed_first() {
     fs::remove_file(scratch.path()).expect("it is there");
 }
 
+/// A limit on the length of files stands for a full disk.
 #[test]
-fn a_full_disk_leaves_nothing() {
-    for name in ["run.json", "events.parquet", "air.pcapng"] {
-        let scratch = Scratch::new(&format!("full-{name}"));
-        fs::create_dir_all(scratch.path()).expect("it can be made");
-        let part = scratch.path().join(format!("{name}.part"));
-        std::os::unix::fs::symlink("/dev/full", part).expect("a link");
-        let errors =
-            complaint(&["simulate", "scenarios/hello.toml", "--pcap", "--out", scratch.text()]);
-        assert!(errors.contains(&format!("{name}: No space left on device")), "{errors}");
-        assert_eq!(scratch.names(), Vec::<String>::new(), "{name}");
-    }
+fn a_file_that_cannot_be_written_leaves_nothing() {
+    let scratch = Scratch::new("limit");
+    let output = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\""])
+        .arg(env!("CARGO_BIN_EXE_lasthop"))
+        .args(["simulate", "scenarios/hello.toml", "--pcap", "--out", scratch.text()])
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .output()
+        .expect("there is a shell");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains(": File too large"), "{errors}");
+    assert!(errors.contains(scratch.text()), "{errors}");
+    assert!(!scratch.path().exists());
 }
 
 #[test]

@@ -153,7 +153,7 @@ fn a_full_disk_ends_the_run_with_the_file_named() {
         std::os::unix::fs::symlink("/dev/full", &link).unwrap();
         let air = (file == "air.pcapng").then(scene::air);
         let files = Files { events: air.is_none(), air, ..Files::default() };
-        let mut directory = OutputDir::create(&path).unwrap();
+        let mut directory = OutputDir::create_named(&path).unwrap();
         let mut recorder =
             Recorder::with_files(scene::names(), scene::recording(), &files, &mut directory)
                 .unwrap();
