@@ -76,8 +76,8 @@ fn emulated(interrupt: &Interrupt) -> Result<(RunDocument, RunDocument), Failure
         let options = EmulateOptions::default();
         let (document, outcome) = emulate::run(scenario, &options, recorder, &mut show)?;
         match outcome.interrupted {
-            true => Err(Failure::Interrupted { signal: signal_hook::consts::SIGINT as u8 }),
-            false => Ok(document),
+            Some(signal) => Err(Failure::Interrupted { signal: signal as u8 }),
+            None => Ok(document),
         }
     };
     let before = one(&scenarios[0], CAPTIONS[0])?;

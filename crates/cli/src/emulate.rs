@@ -4,7 +4,7 @@
 use crate::args::Emulate;
 use crate::board::Board;
 use crate::console::{self, Stream};
-use crate::failure::{Failure, INTERRUPT_STATUS};
+use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::simulate::wall_s;
 use crate::view::View;
@@ -77,11 +77,9 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
             + &lost_outside(&outcome, stream);
         stream.write(&text)?;
     }
-    Ok(match outcome.exit_status {
-        Some(status) => u8::try_from(status).unwrap_or(u8::MAX),
-        None if outcome.interrupted => INTERRUPT_STATUS,
-        None => 0,
-    })
+    let by_signal = outcome.interrupted.map(|signal| 128 + signal);
+    let status = outcome.exit_status.or(by_signal).unwrap_or(0);
+    Ok(u8::try_from(status).unwrap_or(u8::MAX))
 }
 
 /// What the recorder is told of an emulation.

@@ -11,9 +11,6 @@ use std::fmt::Display;
 
 /// Status after an error.
 pub const ERROR_STATUS: u8 = 2;
-/// Status after an interrupt: 128 and SIGINT.
-pub const INTERRUPT_STATUS: u8 = 130;
-
 /// Why a command did not do what it should.
 #[derive(Debug)]
 pub enum Failure {

@@ -32,6 +32,9 @@ pub fn simulate(args: &Simulate) -> Result<(), Failure> {
     let scenario = lasthop_scenario::load(&args.scenario.file, &args.scenario.sets())?;
     let mut top =
         args.output.out.as_ref().map(OutputDir::create).transpose().map_err(Failure::message)?;
+    if !scenario.programs.is_empty() {
+        console::error("note: the programs under [[run]] run under `emulate` only\n");
+    }
     let batch = Batch::new(&scenario, args);
     let finished = batch.run_all(&interrupt, &mut top)?;
 

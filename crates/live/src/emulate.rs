@@ -48,8 +48,8 @@ pub struct EmulateOptions {
 pub struct EmulateOutcome {
     /// Exit status of the command, as a shell gives it: 128 and the number of a signal.
     pub exit_status: Option<i32>,
-    /// A signal ended it.
-    pub interrupted: bool,
+    /// Number of the signal that ended it, if one did.
+    pub interrupted: Option<i32>,
     /// How long it lasted.
     pub duration: Duration,
     /// How late frames were handed over, in nanoseconds; weights are frames.
@@ -157,11 +157,11 @@ pub fn emulate<S: Sink>(
         saturation: Saturation::new(scenario, &config, end),
         end,
         deadline: None,
-        interrupted: false,
+        interrupted: None,
     };
     session.run(clock, on_tick)?;
     let duration = clock.now() - Instant::ZERO;
-    let interrupted = session.interrupted;
+    let interrupted = session.interrupted.map(|signal| signal as i32);
     let counts = session.hop.counts.clone();
     let unread = session.hop.unread_drops();
     let stats = session.hop.stats(Instant::ZERO + duration);

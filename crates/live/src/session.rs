@@ -14,6 +14,7 @@ use crate::traffic::{Note, Traffic};
 use lasthop_net::{NodeId, Sink};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant};
+use nix::sys::signal::Signal;
 use std::os::fd::AsFd;
 
 /// From one call of `on_tick` to the next.
@@ -50,7 +51,7 @@ pub struct Session<'a, S: Sink> {
     /// Once it is ending: when to wait no longer.
     pub deadline: Option<Instant>,
     /// A signal came.
-    pub interrupted: bool,
+    pub interrupted: Option<Signal>,
 }
 
 impl<S: Sink> Session<'_, S> {
@@ -186,11 +187,11 @@ impl<S: Sink> Session<'_, S> {
     fn hear_signals(&mut self) -> Result<(), EmulateError> {
         for signal in self.signals.take() {
             let now = self.hop.now();
-            if self.interrupted {
+            if self.interrupted.is_some() {
                 self.deadline = Some(now);
                 continue;
             }
-            self.interrupted = true;
+            self.interrupted = Some(signal);
             if self.jobs.has_command && self.jobs.list[0].life == Life::Running {
                 self.keeper.order(KeeperOrder::Signal { job: 0, signal: signal as i32 })?;
                 self.deadline = Some(now + COMMAND_GRACE);

@@ -52,7 +52,7 @@ fn an_emulation() {
     let options = EmulateOptions { command, in_node, ..EmulateOptions::default() };
     match emulate(&scenario, &options, &mut NoSink, &mut |_, _| {}) {
         Ok(outcome) => {
-            let status = if outcome.interrupted { 130 } else { 0 };
+            let status = outcome.interrupted.map_or(0, |signal| 128 + signal);
             std::process::exit(outcome.exit_status.unwrap_or(status))
         }
         Err(EmulateError::Os(error)) if error.call.starts_with("unshare") => {
