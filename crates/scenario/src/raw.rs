@@ -553,7 +553,9 @@ tables! {
         /// TCP: how many bytes are sent.
         option bytes: Bytes = "as many as fit into the time";
         /// UDP and video: the rate at the network layer; "saturated" (UDP)
-        /// keeps the queue filled.
+        /// keeps the queue filled, whatever is lost: before CoDel and FQ-CoDel,
+        /// which drop more and more of such a flow, take drop-tail to measure
+        /// what a link carries.
         option rate: Offered = "\"saturated\" for udp, 5 Mb/s for video (1080p streaming)";
         /// UDP and ping: length of a packet, IP header included.
         option packet_bytes: Whole<29, 7_900> = "1500 for udp and video, 84 for ping (56 bytes of data)";
