@@ -1,0 +1,18 @@
+//! TCP endpoints that behave like Linux: what they send, when, and how they
+//! take losses, as pure machines without payload bytes.
+//!
+//! Sequence numbers are offsets into the byte stream (64 bits, no wrap); SYN
+//! and FIN take one byte each, as on the wire. Windows are in segments inside
+//! the sender, as in Linux, and in bytes on the wire.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod config;
+pub mod congestion;
+mod segment;
+
+pub use config::{
+    Config, CongestionControlKind, DelayedAck, HyStart, Pacing, SmallQueues, WindowValidation,
+};
+pub use segment::{SackBlock, Segment};
