@@ -7,7 +7,7 @@
 //! and the ports of later fragments.
 
 use lasthop_units::MacAddr;
-use lasthop_wifi::AccessCategory;
+use lasthop_wifi::{AccessCategory, Transport};
 
 /// Destination, source and type (IEEE 802.3, 3.1.1).
 pub const HEADER_BYTES: usize = 14;
@@ -38,6 +38,8 @@ pub struct Header {
     pub flow_hash: u32,
     /// Source and destination port, or the identifier of an ICMP echo twice.
     pub ports: Option<[u16; 2]>,
+    /// The transport protocol, of later fragments too.
+    pub transport: Transport,
     /// Marked ECT(0), ECT(1) or CE.
     pub ecn_capable: bool,
 }
@@ -54,6 +56,7 @@ impl Header {
             access_category: AccessCategory::BestEffort,
             flow_hash: hash(&[head]),
             ports: None,
+            transport: Transport::Other,
             ecn_capable: false,
         };
         match u16::from_be_bytes([t0, t1]) {
@@ -91,6 +94,9 @@ impl Header {
             let bytes = transport?.get(at..at + 2)?;
             Some(u16::from_be_bytes([bytes[0], bytes[1]]))
         };
+        if protocol == TCP {
+            self.transport = Transport::Tcp;
+        }
         self.ports = match (protocol, transport) {
             (TCP | UDP, _) => {
                 word(0).zip(word(2)).map(|(source, destination)| [source, destination])

@@ -181,6 +181,7 @@ impl<'a, S: Sink> Hop<'a, S> {
         packet.flow_hash = header.flow_hash;
         packet.access_category = header.access_category;
         packet.ecn_capable = header.ecn_capable;
+        packet.transport = header.transport;
         if let Some(ends) = self.flows.get(usize::from(packet.flow.0))
             && ends.from == node
         {

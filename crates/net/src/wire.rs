@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use lasthop_units::{Bitrate, Duration, Instant, Machine, Stream};
 use lasthop_wifi::event::DropReason;
 use lasthop_wifi::queue::{Held, Limit, Queue, QueueConfig};
-use lasthop_wifi::{Address, Packet, StationId};
+use lasthop_wifi::{Address, Packet, Released, StationId};
 
 /// Destination, source and type of an Ethernet frame (IEEE 802.3, 3.1.1).
 const ETHERNET_HEADER_BYTES: u32 = 14;
@@ -96,6 +96,7 @@ pub struct Wire {
     arrived: usize,
     last_arrival: Instant,
     dropped: VecDeque<(Packet, DropReason)>,
+    released: VecDeque<Released>,
     scratch: Vec<Packet>,
 }
 
@@ -118,6 +119,7 @@ impl Wire {
             arrived: 0,
             last_arrival: Instant::ZERO,
             dropped: VecDeque::new(),
+            released: VecDeque::new(),
             scratch: Vec::new(),
         }
     }
@@ -155,6 +157,11 @@ impl Wire {
     /// The next packet that was given up, and why.
     pub fn poll_drop(&mut self) -> Option<(Packet, DropReason)> {
         self.dropped.pop_front()
+    }
+
+    /// Packets with [`Packet::notify`] that left the near end.
+    pub fn poll_released(&mut self) -> Option<Released> {
+        self.released.pop_front()
     }
 
     /// Packets waiting for the transmitter.
@@ -210,6 +217,8 @@ impl Wire {
 
     /// A packet whose last bit leaves at `at`.
     fn launch(&mut self, at: Instant, mut packet: Packet) {
+        Released::book(&packet, &mut self.released);
+        packet.notify = false;
         if self.loss.next(&mut self.stream) {
             self.dropped.push_back((packet, DropReason::WireLoss));
             return;
@@ -246,7 +255,10 @@ impl Wire {
     }
 
     fn report(&mut self, reason: DropReason) {
-        self.dropped.extend(self.scratch.drain(..).map(|packet| (packet, reason)));
+        for packet in self.scratch.drain(..) {
+            Released::book(&packet, &mut self.released);
+            self.dropped.push_back((packet, reason));
+        }
     }
 }
 

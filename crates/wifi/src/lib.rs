@@ -27,4 +27,6 @@ pub mod queue;
 pub mod stats;
 pub mod wire;
 
-pub use packet::{AccessCategory, Address, DelayParts, FlowId, Packet, StationId};
+pub use packet::{
+    AccessCategory, Address, DelayParts, FlowId, Packet, Released, StationId, Transport,
+};

@@ -2,6 +2,7 @@
 //! payload bytes. The driver keeps the bytes (if there are any) under
 //! [`Packet::tag`].
 
+use alloc::collections::VecDeque;
 use lasthop_units::{Duration, Instant};
 
 /// A station of a cell, by index; the access point is a station too.
@@ -106,6 +107,16 @@ impl DelayParts {
     }
 }
 
+/// The transport protocol that a packet carries, as far as the MAC cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Transport {
+    /// UDP, ICMP, or what is not IP.
+    #[default]
+    Other,
+    /// TCP, with or without payload.
+    Tcp,
+}
+
 /// A network-layer packet (the payload of an Ethernet frame) on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
@@ -128,6 +139,11 @@ pub struct Packet {
     pub ecn_capable: bool,
     /// Marked "congestion experienced" by a queue on the way.
     pub ecn_marked: bool,
+    /// What it carries.
+    pub transport: Transport,
+    /// Its source wants to know when the node at which it entered lets go of it
+    /// ([`Released`]); cleared on the way out of that node.
+    pub notify: bool,
     /// When it entered the network.
     pub created: Instant,
     /// When it entered the queue it is in, or the hop it is on.
@@ -152,9 +168,46 @@ impl Packet {
             access_category: AccessCategory::BestEffort,
             ecn_capable: false,
             ecn_marked: false,
+            transport: Transport::Other,
+            notify: false,
             created: now,
             arrived: now,
             parts: DelayParts::default(),
+        }
+    }
+}
+
+/// Packets with [`Packet::notify`] that the node at which they entered holds no
+/// more: acknowledged on the air, put on a wire, or given up. What a sender's
+/// socket counts as freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Released {
+    /// Where they entered.
+    pub source: u16,
+    /// Their flow.
+    pub flow: FlowId,
+    /// How many.
+    pub packets: u32,
+    /// Their length together.
+    pub bytes: u32,
+}
+
+impl Released {
+    /// Books `packet`, together with the last one if it is of the same flow.
+    pub fn book(packet: &Packet, list: &mut VecDeque<Self>) {
+        if !packet.notify {
+            return;
+        }
+        let bytes = u32::from(packet.bytes);
+        match list.back_mut() {
+            Some(last) if last.flow == packet.flow && last.source == packet.source => {
+                last.packets += 1;
+                last.bytes += bytes;
+            }
+            _ => {
+                let (source, flow) = (packet.source, packet.flow);
+                list.push_back(Self { source, flow, packets: 1, bytes });
+            }
         }
     }
 }

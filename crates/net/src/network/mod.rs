@@ -22,7 +22,7 @@ use lasthop_units::{Duration, Instant, Machine, Seed};
 use lasthop_wifi::cell::{Cell, CellConfig, CellError, Output as CellOutput};
 use lasthop_wifi::event::{DropReason, Event};
 use lasthop_wifi::stats::{LinkStats, StationStats};
-use lasthop_wifi::{Address, Packet, StationId};
+use lasthop_wifi::{Address, Packet, Released, StationId};
 use route::{Hop, Routes};
 
 /// Everything that [`Network::new`] needs.
@@ -244,6 +244,14 @@ impl Network {
     /// The next event of the cell, if it records events.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.cell.as_mut()?.poll_event()
+    }
+
+    /// Packets with [`Packet::notify`] that the node at which they entered let go of.
+    pub fn poll_released(&mut self) -> Option<Released> {
+        if let Some(released) = self.cell.as_mut().and_then(Cell::poll_released) {
+            return Some(released);
+        }
+        self.wires.iter_mut().find_map(|wire| wire.wire.poll_released())
     }
 
     /// A node whose queues got shorter: a saturated source can refill them.

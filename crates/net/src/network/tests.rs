@@ -219,8 +219,8 @@ fn stations_talk_through_the_access_point() {
 }
 
 proptest! {
-    /// Whatever is lost, every packet is accounted for, and tags of group packets
-    /// come back once.
+    /// Whatever is lost, every packet is accounted for, tags of group packets
+    /// come back once, and the node at which a packet entered lets go of it once.
     #[test]
     fn nothing_vanishes_on_a_lossy_network(
         loss in 0.0f64..0.9,
@@ -239,7 +239,9 @@ proptest! {
             if destination == Packet::EVERYWHERE { group += 1 } else { unicast += 1 }
             now += Duration::from_micros(wait_us);
             network.handle_timeout(now);
-            let new = Packet { created: now, arrived: now, ..packet(tag as u64, source, destination) };
+            let new = packet(tag as u64, source, destination);
+            let notify = destination != Packet::EVERYWHERE;
+            let new = Packet { created: now, arrived: now, notify, ..new };
             network.handle_packet(now, new);
             outputs.extend(core::iter::from_fn(|| network.poll_output()));
         }
@@ -261,5 +263,7 @@ proptest! {
             }
         }
         prop_assert_eq!((gone, released), (unicast, group));
+        let let_go: u32 = core::iter::from_fn(|| network.poll_released()).map(|r| r.packets).sum();
+        prop_assert_eq!(let_go, unicast);
     }
 }

@@ -12,7 +12,7 @@ use crate::mac::mpdu::Msdus;
 use crate::mac::originator::{Agreement, Originator};
 use crate::mac::rate::{RateControl, RateSet};
 use crate::mac::sizes;
-use crate::packet::{Address, Packet, StationId};
+use crate::packet::{Address, Packet, Released, StationId};
 use crate::phy::Rate;
 use crate::queue::{DriverLimit, Held};
 use alloc::vec::Vec;
@@ -49,6 +49,7 @@ impl Cell {
             self.events.push_back(Event::Queued { at: now, station: from, packet, queue_packets });
         }
         for packet in dropped.drain(..) {
+            Released::book(&packet, &mut self.released);
             self.drop_packet(from, packet, DropReason::QueueFull);
         }
         self.dropped = dropped;
@@ -409,9 +410,11 @@ impl Cell {
             state.hold(now, 0, (dropped.len() + expired.len()) as u32);
             state.stats.queue_drops += dropped.len() as u64;
             for packet in dropped.drain(..) {
+                Released::book(&packet, &mut self.released);
                 self.drop_packet(station, packet, DropReason::ActiveQueue);
             }
             for packet in expired {
+                Released::book(&packet, &mut self.released);
                 self.drop_packet(station, packet, DropReason::Lifetime);
             }
         }
@@ -453,6 +456,7 @@ impl Cell {
             state.hold(now, 0, dropped.len() as u32);
             state.stats.queue_drops += dropped.len() as u64;
             for packet in dropped.drain(..) {
+                Released::book(&packet, &mut self.released);
                 self.drop_packet(station, packet, DropReason::ActiveQueue);
             }
         }
@@ -474,6 +478,7 @@ impl Cell {
         let mut mpdus = 0;
         access.originators[index].expire(
             |arrived| is_expired(config, now, arrived),
+            &mut self.released,
             |mpdu| {
                 mpdus += 1;
                 if !mpdu.taken {

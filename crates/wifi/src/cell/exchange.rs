@@ -252,13 +252,14 @@ impl Cell {
         let before = originator.held();
         let mut lost = Vec::new();
         let mut lost_mpdus = 0;
-        let number_acked = originator.settle(mpdus, acked, retry_limit, |mpdu| {
-            lost_mpdus += 1;
-            // What got across without its acknowledgement is not lost.
-            if !mpdu.taken {
-                lost.extend_from_slice(mpdu.msdus.packets());
-            }
-        });
+        let number_acked =
+            originator.settle(mpdus, acked, retry_limit, &mut self.released, |mpdu| {
+                lost_mpdus += 1;
+                // What got across without its acknowledgement is not lost.
+                if !mpdu.taken {
+                    lost.extend_from_slice(mpdu.msdus.packets());
+                }
+            });
         match answered {
             true => originator.succeeded(),
             false => originator.failed(),
@@ -308,7 +309,7 @@ impl Cell {
         let before = originator.held();
         // What is still missing was counted as an attempt when it was sent.
         let all = originator.pending.len().min(64);
-        let number_acked = originator.settle(all, acked, u8::MAX, |_| {});
+        let number_acked = originator.settle(all, acked, u8::MAX, &mut self.released, |_| {});
         let after = originator.held();
         let packets = before.packets - after.packets;
         access.held.packets -= packets;

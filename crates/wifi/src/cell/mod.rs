@@ -28,7 +28,7 @@ pub use config::{
 use crate::event::{DropReason, Event};
 use crate::mac::contention::{ContenderId, Contention};
 use crate::mac::sizes;
-use crate::packet::{AccessCategory, Address, Packet, StationId};
+use crate::packet::{AccessCategory, Address, Packet, Released, StationId};
 use crate::phy::{Band, ControlRates, Preamble, Rate, Timing};
 use crate::stats::{LinkStats, StationStats};
 use air::{Air, Carried};
@@ -110,6 +110,7 @@ pub struct Cell {
     outputs: VecDeque<Output>,
     events: VecDeque<Event>,
     room: VecDeque<StationId>,
+    released: VecDeque<Released>,
     /// Kept to save allocations.
     winners: Vec<ContenderId>,
     dropped: Vec<Packet>,
@@ -261,6 +262,7 @@ impl Cell {
             outputs: VecDeque::new(),
             events: VecDeque::new(),
             room: VecDeque::new(),
+            released: VecDeque::new(),
             winners: Vec::new(),
             dropped: Vec::new(),
         };
@@ -296,6 +298,11 @@ impl Cell {
         let station = self.room.pop_front()?;
         self.stations[station.index()].room_announced = false;
         Some(station)
+    }
+
+    /// Packets with [`Packet::notify`] that their station let go of.
+    pub fn poll_released(&mut self) -> Option<Released> {
+        self.released.pop_front()
     }
 
     /// Packets that `station` holds: queued, in its driver, in flight.

@@ -86,6 +86,7 @@ impl Mpdu {
             packet.parts.retries += start - self.first_start;
             packet.parts.air += end - start;
             packet.arrived = end;
+            packet.notify = false;
         }
         msdus
     }

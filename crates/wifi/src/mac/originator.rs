@@ -6,7 +6,7 @@
 
 use super::mpdu::{Mpdu, Msdus};
 use super::rate::{RateChain, RateControl};
-use crate::packet::Address;
+use crate::packet::{Address, Released};
 use crate::queue::Held;
 use alloc::collections::VecDeque;
 use lasthop_units::{Bytes, Db, Instant, SeqNo12};
@@ -150,13 +150,15 @@ impl Originator {
 
     /// Bit n of `acked` tells whether MPDU n of the first `count` was
     /// acknowledged. Those are settled; of the others, those sent `retry_limit`
-    /// times are given up through `give_up`. Returns how many were acknowledged.
+    /// times are given up through `give_up`; both are booked in `released`.
+    /// Returns how many were acknowledged.
     /// Bits from `count` on are ignored.
     pub fn settle(
         &mut self,
         count: usize,
         acked: u64,
         retry_limit: u8,
+        released: &mut VecDeque<Released>,
         mut give_up: impl FnMut(&Mpdu),
     ) -> u32 {
         let mut number_acked = 0;
@@ -165,6 +167,7 @@ impl Originator {
             for packet in mpdu.msdus.packets() {
                 held.packets -= 1;
                 held.bytes = held.bytes - Bytes::new(u64::from(packet.bytes));
+                Released::book(packet, released);
             }
         };
         let mut kept = 0;
@@ -193,7 +196,12 @@ impl Originator {
     }
 
     /// Gives up what is older than its lifetime: `expired` says so for a packet's arrival.
-    pub fn expire(&mut self, expired: impl Fn(Instant) -> bool, mut give_up: impl FnMut(&Mpdu)) {
+    pub fn expire(
+        &mut self,
+        expired: impl Fn(Instant) -> bool,
+        released: &mut VecDeque<Released>,
+        mut give_up: impl FnMut(&Mpdu),
+    ) {
         let before = self.pending.len();
         let held = &mut self.held;
         self.pending.retain(|mpdu| {
@@ -202,6 +210,7 @@ impl Originator {
                 for packet in mpdu.msdus.packets() {
                     held.packets -= 1;
                     held.bytes = held.bytes - Bytes::new(u64::from(packet.bytes));
+                    Released::book(packet, released);
                 }
                 give_up(mpdu);
             }
@@ -251,11 +260,11 @@ mod tests {
         let mut originator = originator(64);
         assert!(!originator.has_window());
         originator.sent(64, Instant::ZERO);
-        originator.settle(64, !1, 7, |_| {});
+        originator.settle(64, !1, 7, &mut VecDeque::new(), |_| {});
         assert_eq!(originator.pending.len(), 1);
         assert!(!originator.has_window(), "number 0 still holds the window back");
         originator.sent(1, Instant::ZERO);
-        originator.settle(1, 1, 7, |_| {});
+        originator.settle(1, 1, 7, &mut VecDeque::new(), |_| {});
         assert!(originator.has_window());
         assert_eq!(originator.window_start(), SeqNo12::new(64));
     }
@@ -265,11 +274,11 @@ mod tests {
         let mut originator = originator(3);
         let mut lost = Vec::new();
         originator.sent(3, Instant::ZERO);
-        originator.settle(3, 0b101, 2, |m| lost.push(m.sequence.as_u16()));
+        originator.settle(3, 0b101, 2, &mut VecDeque::new(), |m| lost.push(m.sequence.as_u16()));
         assert_eq!(originator.pending.len(), 1);
         assert!(lost.is_empty() && !originator.block_ack_request_due);
         originator.sent(1, Instant::ZERO);
-        originator.settle(1, 0, 2, |m| lost.push(m.sequence.as_u16()));
+        originator.settle(1, 0, 2, &mut VecDeque::new(), |m| lost.push(m.sequence.as_u16()));
         assert_eq!(lost, [1]);
         assert!(originator.block_ack_request_due);
         assert_eq!(originator.held(), Held::NONE);
@@ -285,7 +294,7 @@ mod tests {
             for (count, acked) in rounds {
                 let count = count.min(originator.pending.len());
                 originator.sent(count, Instant::ZERO);
-                let acked = originator.settle(count, acked, 4, |_| lost += 1);
+                let acked = originator.settle(count, acked, 4, &mut VecDeque::new(), |_| lost += 1);
                 settled += acked as usize;
                 let order: Vec<_> = originator.pending.iter().map(|m| m.sequence.as_u16()).collect();
                 prop_assert!(order.is_sorted());
