@@ -99,6 +99,9 @@ pub enum WindowValidation {
     /// what was in flight); restart after idle (tcp_slow_start_after_idle).
     #[default]
     Linux,
+    /// Linux 3.2 to 3.13: growth, in slow start too, only if all but three
+    /// segments of the window were in flight; restart after idle.
+    Linux3,
 }
 
 /// TCP small queues: how much of a connection may wait in the own node's queues.

@@ -8,9 +8,12 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod application;
 mod config;
 pub mod congestion;
+pub mod prr;
 mod segment;
+pub mod validation;
 
 pub use config::{
     Config, CongestionControlKind, DelayedAck, HyStart, Pacing, SmallQueues, WindowValidation,

@@ -2,7 +2,19 @@
 //! with losses. One file a control; the sender knows only this interface, which
 //! has the shape of Linux' `tcp_congestion_ops`.
 
+mod cubic;
+mod hystart;
+mod hystart_plus_plus;
+mod new_reno;
+#[cfg(test)]
+mod tests;
+
 use lasthop_units::{Duration, Instant};
+
+pub use cubic::Cubic;
+pub use new_reno::NewReno;
+
+use crate::CongestionControlKind;
 
 /// The window, in segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +31,28 @@ impl Window {
     /// In slow start.
     pub fn is_slow_start(&self) -> bool {
         self.size < self.threshold
+    }
+
+    /// Slow start: one segment for each acknowledged one, up to the threshold
+    /// (RFC 5681, 3.1, with the acknowledged segments counted as in RFC 3465).
+    /// Returns the segments that are left over at the threshold.
+    fn increase_to_threshold(&mut self, segments: u32) -> u32 {
+        let room = self.threshold.saturating_sub(self.size);
+        let used = segments.min(room);
+        self.size += used;
+        segments - used
+    }
+
+    /// Congestion avoidance: one segment for each `count` acknowledged ones.
+    fn increase_every(&mut self, count: u32, segments: u32) {
+        // What was counted towards a longer interval is worth one segment now.
+        if self.fraction >= count {
+            self.fraction = 0;
+            self.size = self.size.saturating_add(1);
+        }
+        self.fraction += segments;
+        self.size = self.size.saturating_add(self.fraction / count);
+        self.fraction %= count;
     }
 }
 
@@ -56,4 +90,54 @@ pub trait Control {
 
     /// The window grows again after the sender was idle for `idle`.
     fn handle_restart(&mut self, _now: Instant, _idle: Duration) {}
+}
+
+/// Any of the congestion controls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CongestionControl {
+    /// RFC 5681 and RFC 6582.
+    NewReno(NewReno),
+    /// RFC 9438.
+    Cubic(Cubic),
+}
+
+impl CongestionControl {
+    /// The control of a new connection. `is_paced`: the sender spaces its
+    /// segments, so a burst of acknowledgements says more about the path.
+    pub fn new(kind: CongestionControlKind, is_paced: bool) -> Self {
+        match kind {
+            CongestionControlKind::NewReno => Self::NewReno(NewReno),
+            CongestionControlKind::Cubic { hystart } => Self::Cubic(Cubic::new(hystart, is_paced)),
+        }
+    }
+}
+
+impl Control for CongestionControl {
+    fn handle_acknowledgement(&mut self, now: Instant, ack: &Acknowledgement, window: &mut Window) {
+        match self {
+            Self::NewReno(control) => control.handle_acknowledgement(now, ack, window),
+            Self::Cubic(control) => control.handle_acknowledgement(now, ack, window),
+        }
+    }
+
+    fn threshold_after_loss(&mut self, now: Instant, window: &Window) -> u32 {
+        match self {
+            Self::NewReno(control) => control.threshold_after_loss(now, window),
+            Self::Cubic(control) => control.threshold_after_loss(now, window),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        match self {
+            Self::NewReno(control) => control.handle_timeout(now),
+            Self::Cubic(control) => control.handle_timeout(now),
+        }
+    }
+
+    fn handle_restart(&mut self, now: Instant, idle: Duration) {
+        match self {
+            Self::NewReno(control) => control.handle_restart(now, idle),
+            Self::Cubic(control) => control.handle_restart(now, idle),
+        }
+    }
 }

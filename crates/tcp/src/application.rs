@@ -1,0 +1,300 @@
+//! What the program at either end of a connection does: when it writes, how
+//! much, and what it answers to what it reads. A pure machine: it is told the
+//! time and what arrived, and asks to be woken.
+//!
+//! It writes as a blocking program does, so the sender takes what its buffer has
+//! room for ([`Application::write`]) and the rest waits here. Leaves out
+//! processing time of the programs but for the client's pause.
+
+use lasthop_units::{Bitrate, Bytes, Duration, Instant};
+
+/// What a connection is used for. The client opened it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApplicationKind {
+    /// The client always has data to send.
+    Bulk,
+    /// The client sends so many bytes and closes.
+    Transfer(Bytes),
+    /// The client writes at a rate, a chunk at a time. Chunks that found no room
+    /// are not lost, they wait: a source that does not adapt.
+    Limited {
+        /// Payload rate.
+        rate: Bitrate,
+        /// Bytes written at once; more than none.
+        chunk: Bytes,
+    },
+    /// The client sends a request, the server answers at once, the client
+    /// thinks and starts again.
+    RequestResponse {
+        /// Length of a request; more than none.
+        request: Bytes,
+        /// Length of a response; more than none.
+        response: Bytes,
+        /// Time from the end of a response to the next request.
+        think: Duration,
+        /// So many exchanges, then the client closes; for ever without.
+        exchanges: Option<u64>,
+    },
+}
+
+/// Which end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Opened the connection.
+    Client,
+    /// Was called.
+    Server,
+}
+
+/// A completed request with its response, as the client saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// When the request was written.
+    pub start: Instant,
+    /// When the last byte of the response was there.
+    pub end: Instant,
+}
+
+/// The program at one end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Application {
+    /// Bytes to be written now; `u64::MAX` has no end.
+    pending: u64,
+    /// When there will be more.
+    next: Option<Instant>,
+    role: Role,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Role {
+    /// Writes what is pending, reads and forgets.
+    Plain,
+    /// Writes a chunk at each interval.
+    Limited {
+        chunk: u64,
+        interval: Duration,
+    },
+    Client {
+        request: u64,
+        response: u64,
+        think: Duration,
+        /// Requests that are still to be made.
+        left: Option<u64>,
+        /// Bytes that the present response lacks, and when it was asked for.
+        waiting: Option<(u64, Instant)>,
+        completed: Option<Exchange>,
+    },
+    Server {
+        request: u64,
+        response: u64,
+        unread: u64,
+    },
+}
+
+impl Application {
+    /// The program at `side`; a client begins at `start`.
+    pub fn new(kind: ApplicationKind, side: Side, start: Instant) -> Self {
+        let (pending, next, role) = match (side, kind) {
+            (Side::Server, ApplicationKind::RequestResponse { request, response, .. }) => {
+                let role = Role::Server {
+                    request: request.as_u64().max(1),
+                    response: response.as_u64(),
+                    unread: 0,
+                };
+                (0, None, role)
+            }
+            (Side::Server, _) => (0, None, Role::Plain),
+            (Side::Client, ApplicationKind::Bulk) => (u64::MAX, None, Role::Plain),
+            (Side::Client, ApplicationKind::Transfer(bytes)) => (bytes.as_u64(), None, Role::Plain),
+            (Side::Client, ApplicationKind::Limited { rate, chunk }) => {
+                let role = Role::Limited { chunk: chunk.as_u64().max(1), interval: chunk / rate };
+                (0, Some(start), role)
+            }
+            (
+                Side::Client,
+                ApplicationKind::RequestResponse { request, response, think, exchanges },
+            ) => {
+                let role = Role::Client {
+                    request: request.as_u64(),
+                    response: response.as_u64(),
+                    think,
+                    left: exchanges,
+                    waiting: None,
+                    completed: None,
+                };
+                (0, (exchanges != Some(0)).then_some(start), role)
+            }
+        };
+        Self { pending, next, role }
+    }
+
+    /// When it will write next, if it waits for a time.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.next
+    }
+
+    /// Time has come to write, if [`Application::poll_timeout`] says so.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let Some(due) = self.next.filter(|due| *due <= now) else {
+            return;
+        };
+        match &mut self.role {
+            Role::Plain | Role::Server { .. } => self.next = None,
+            Role::Limited { chunk, interval } => {
+                self.pending = self.pending.saturating_add(*chunk);
+                self.next = Some(due + *interval);
+            }
+            Role::Client { request, response, left, waiting, .. } => {
+                self.pending += *request;
+                *waiting = Some((*response, now));
+                if let Some(left) = left {
+                    *left -= 1;
+                }
+                self.next = None;
+            }
+        }
+    }
+
+    /// Bytes that it has for the sender now.
+    pub fn pending(&self) -> u64 {
+        self.pending
+    }
+
+    /// The sender has room for `room` bytes; returns how many it gets.
+    pub fn write(&mut self, room: u64) -> u64 {
+        let bytes = self.pending.min(room);
+        if self.pending != u64::MAX {
+            self.pending -= bytes;
+        }
+        bytes
+    }
+
+    /// It reads `bytes` that arrived in order.
+    pub fn handle_received(&mut self, now: Instant, bytes: u64) {
+        match &mut self.role {
+            Role::Plain | Role::Limited { .. } => {}
+            Role::Server { request, response, unread } => {
+                *unread += bytes;
+                self.pending += *unread / *request * *response;
+                *unread %= *request;
+            }
+            Role::Client { think, left, waiting, completed, .. } => {
+                let Some((missing, start)) = waiting else {
+                    return;
+                };
+                *missing = missing.saturating_sub(bytes);
+                if *missing == 0 {
+                    *completed = Some(Exchange { start: *start, end: now });
+                    *waiting = None;
+                    self.next = (*left != Some(0)).then_some(now + *think);
+                }
+            }
+        }
+    }
+
+    /// The exchange that ended last, once.
+    pub fn poll_exchange(&mut self) -> Option<Exchange> {
+        match &mut self.role {
+            Role::Client { completed, .. } => completed.take(),
+            _ => None,
+        }
+    }
+
+    /// It will never write again, and its end of the stream can be closed. A
+    /// server never closes first.
+    pub fn is_finished(&self) -> bool {
+        let is_done = match &self.role {
+            Role::Plain => true,
+            Role::Limited { .. } | Role::Server { .. } => false,
+            Role::Client { waiting, .. } => waiting.is_none(),
+        };
+        is_done && self.pending == 0 && self.next.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn bulk_never_ends() {
+        let mut client = Application::new(ApplicationKind::Bulk, Side::Client, at(0));
+        for _ in 0..3 {
+            assert_eq!(client.write(1 << 40), 1 << 40);
+        }
+        assert!(!client.is_finished());
+    }
+
+    #[test]
+    fn a_transfer_ends_with_its_last_byte() {
+        let kind = ApplicationKind::Transfer(Bytes::new(10_000));
+        let mut client = Application::new(kind, Side::Client, at(0));
+        assert_eq!(client.write(6_000), 6_000);
+        assert!(!client.is_finished());
+        assert_eq!(client.write(6_000), 4_000);
+        assert!(client.is_finished());
+    }
+
+    /// 8 Mb/s in chunks of 10 000 bytes: one each 10 ms, 1 000 000 bytes in a second.
+    #[test]
+    fn a_limited_source_keeps_its_rate_whatever_the_room() {
+        let kind = ApplicationKind::Limited {
+            rate: Bitrate::from_bps(8_000_000),
+            chunk: Bytes::new(10_000),
+        };
+        let mut client = Application::new(kind, Side::Client, at(0));
+        let mut written = 0;
+        while let Some(due) = client.poll_timeout().filter(|due| *due < at(1_000)) {
+            client.handle_timeout(due);
+            // No room in the first half second, then enough.
+            written += client.write(if due < at(500) { 0 } else { u64::MAX });
+        }
+        assert_eq!(written, 1_000_000);
+        assert!(!client.is_finished());
+    }
+
+    #[test]
+    fn an_early_timeout_does_nothing() {
+        let kind = ApplicationKind::Limited {
+            rate: Bitrate::from_bps(8_000_000),
+            chunk: Bytes::new(10_000),
+        };
+        let mut client = Application::new(kind, Side::Client, at(5));
+        client.handle_timeout(at(4));
+        assert_eq!((client.pending(), client.poll_timeout()), (0, Some(at(5))));
+    }
+
+    #[test]
+    fn requests_are_answered_and_followed_by_a_pause() {
+        let kind = ApplicationKind::RequestResponse {
+            request: Bytes::new(300),
+            response: Bytes::new(50_000),
+            think: Duration::from_millis(70),
+            exchanges: Some(2),
+        };
+        let mut client = Application::new(kind, Side::Client, at(10));
+        let mut server = Application::new(kind, Side::Server, at(10));
+        for start in [10, 10 + 40 + 70] {
+            assert_eq!(client.poll_timeout(), Some(at(start)));
+            client.handle_timeout(at(start));
+            assert_eq!(client.write(u64::MAX), 300);
+            // The request comes in two pieces, the response in three.
+            server.handle_received(at(start + 20), 299);
+            assert_eq!(server.pending(), 0);
+            server.handle_received(at(start + 20), 1);
+            assert_eq!(server.write(u64::MAX), 50_000);
+            for (bytes, millis) in [(20_000, 30), (29_999, 35), (1, 40)] {
+                assert!(!client.is_finished());
+                assert_eq!(client.poll_exchange(), None);
+                client.handle_received(at(start + millis), bytes);
+            }
+            let exchange = Exchange { start: at(start), end: at(start + 40) };
+            assert_eq!(client.poll_exchange(), Some(exchange));
+        }
+        assert!(client.is_finished() && !server.is_finished());
+    }
+}

@@ -1,0 +1,109 @@
+use lasthop_units::{Duration, Instant};
+
+use super::ack;
+use crate::HyStart;
+use crate::congestion::{Acknowledgement, Control, Cubic, Window};
+
+const ROUND_TRIP: Duration = Duration::from_millis(40);
+
+/// A round of one acknowledgement each `gap`, with these round-trip times;
+/// returns after how many slow start ended.
+fn round(
+    control: &mut Cubic,
+    window: &mut Window,
+    start: Instant,
+    gap: Duration,
+    round_trips: impl IntoIterator<Item = Duration>,
+) -> Option<usize> {
+    let first = start.as_nanos();
+    let mut now = start;
+    for (index, round_trip) in round_trips.into_iter().enumerate() {
+        let ack = Acknowledgement {
+            // A stream offset that only moves between rounds.
+            acknowledged: first + 1,
+            next: first + 2,
+            ..ack(1, round_trip)
+        };
+        control.handle_acknowledgement(now, &ack, window);
+        if !window.is_slow_start() {
+            return Some(index + 1);
+        }
+        now += gap;
+    }
+    None
+}
+
+fn start(size: u32, is_paced: bool) -> (Cubic, Window) {
+    let window = Window { size, fraction: 0, threshold: u32::MAX };
+    (Cubic::new(HyStart::Linux, is_paced), window)
+}
+
+/// Train: half of 40 ms and the cushion of 1 ms are 20.5 ms; with
+/// acknowledgements each millisecond that is the 22nd, after 21 ms.
+#[test]
+fn a_train_of_half_the_round_trip_ends_slow_start() {
+    let (mut control, mut window) = start(100, false);
+    let gap = Duration::from_millis(1);
+    let ended = round(&mut control, &mut window, Instant::ZERO, gap, [ROUND_TRIP; 60]);
+    assert_eq!(ended, Some(22));
+    assert_eq!(window.threshold, 121);
+}
+
+#[test]
+fn paced_a_train_may_last_a_whole_round_trip() {
+    let (mut control, mut window) = start(100, true);
+    let gap = Duration::from_millis(1);
+    let ended = round(&mut control, &mut window, Instant::ZERO, gap, [ROUND_TRIP; 60]);
+    assert_eq!(ended, Some(43));
+}
+
+#[test]
+fn gaps_above_two_milliseconds_are_no_train() {
+    let (mut control, mut window) = start(100, false);
+    let gap = Duration::from_micros(2_001);
+    assert_eq!(round(&mut control, &mut window, Instant::ZERO, gap, [ROUND_TRIP; 60]), None);
+}
+
+#[test]
+fn below_sixteen_segments_it_does_not_look() {
+    let (mut control, mut window) = start(4, false);
+    let gap = Duration::from_millis(1);
+    // Twelve acknowledgements bring the window to 16; only then a round begins.
+    let ended = round(&mut control, &mut window, Instant::ZERO, gap, [ROUND_TRIP; 60]);
+    assert_eq!(ended, Some(12 + 22));
+}
+
+/// The threshold is an eighth of the smallest round-trip time within 4 and 16
+/// ms; the ninth sample decides.
+#[test]
+fn a_rise_of_the_round_trip_ends_slow_start_at_the_ninth_sample() {
+    let gap = Duration::from_millis(3);
+    for (base, rise, is_end) in [
+        (16, 5, true),
+        (16, 4, false),
+        (80, 11, true),
+        (80, 10, false),
+        (400, 17, true),
+        (400, 16, false),
+    ] {
+        let (mut control, mut window) = start(100, false);
+        let base = Duration::from_millis(base);
+        round(&mut control, &mut window, Instant::ZERO, gap, [base; 4]);
+        let second = Instant::ZERO + Duration::from_secs(1);
+        let risen = base + Duration::from_millis(rise);
+        let ended = round(&mut control, &mut window, second, gap, [risen; 30]);
+        assert_eq!(ended, is_end.then_some(9), "{base} + {rise} ms");
+    }
+}
+
+/// After a timeout it looks again.
+#[test]
+fn a_timeout_starts_it_afresh() {
+    let (mut control, mut window) = start(100, false);
+    let gap = Duration::from_millis(1);
+    assert!(round(&mut control, &mut window, Instant::ZERO, gap, [ROUND_TRIP; 60]).is_some());
+    control.handle_timeout(Instant::from_nanos(1));
+    window = Window { size: 100, fraction: 0, threshold: u32::MAX };
+    let later = Instant::ZERO + Duration::from_secs(5);
+    assert_eq!(round(&mut control, &mut window, later, gap, [ROUND_TRIP; 60]), Some(22));
+}

@@ -1,0 +1,89 @@
+//! One file a control. Judges: the closed forms of the RFCs, and values worked
+//! out by hand from the kernel's arithmetic. [`Path`] is the common stage: a
+//! sender that is always limited by its window, and a path of fixed round-trip
+//! time.
+
+mod cubic;
+mod hystart;
+mod hystart_plus_plus;
+mod new_reno;
+
+use lasthop_units::{Duration, Instant};
+
+use super::{Acknowledgement, Control, Window};
+
+/// An acknowledgement of `segments`, with a window that was full.
+pub(super) fn ack(segments: u32, round_trip: Duration) -> Acknowledgement {
+    Acknowledgement {
+        segments,
+        acknowledged: 0,
+        next: 0,
+        in_flight: segments,
+        round_trip: Some(round_trip),
+        round_trip_min: round_trip,
+        is_limited: true,
+    }
+}
+
+/// Segments are numbered by bytes of one: the stream's offset is their count.
+pub(super) struct Path<C> {
+    pub control: C,
+    pub window: Window,
+    pub now: Instant,
+    pub round_trip: Duration,
+    pub acknowledged: u64,
+    /// Average window, weighted by time.
+    window_seconds: f64,
+    seconds: f64,
+}
+
+impl<C: Control> Path<C> {
+    pub fn new(control: C, window: Window, round_trip: Duration) -> Self {
+        Self {
+            control,
+            window,
+            now: Instant::ZERO,
+            round_trip,
+            acknowledged: 0,
+            window_seconds: 0.0,
+            seconds: 0.0,
+        }
+    }
+
+    /// One acknowledgement for one segment; a window of them takes a round trip.
+    pub fn step(&mut self) {
+        let gap = self.round_trip / u64::from(self.window.size);
+        self.now += gap;
+        self.window_seconds += f64::from(self.window.size) * gap.as_secs_f64();
+        self.seconds += gap.as_secs_f64();
+        self.acknowledged += 1;
+        let ack = Acknowledgement {
+            acknowledged: self.acknowledged,
+            next: self.acknowledged + u64::from(self.window.size),
+            in_flight: self.window.size,
+            ..ack(1, self.round_trip)
+        };
+        self.control.handle_acknowledgement(self.now, &ack, &mut self.window);
+    }
+
+    pub fn lose(&mut self) {
+        self.window.threshold = self.control.threshold_after_loss(self.now, &self.window);
+        self.window.size = self.window.threshold;
+        self.window.fraction = 0;
+    }
+
+    /// The average window when every `interval`-th segment is lost.
+    pub fn average_window(mut self, interval: u64, losses: u32) -> f64 {
+        for loss in 0..losses {
+            // The first half of the losses is the way into the steady state.
+            if loss == losses / 2 {
+                (self.window_seconds, self.seconds) = (0.0, 0.0);
+            }
+            for _ in 0..interval {
+                self.step();
+            }
+            self.lose();
+        }
+        self.window_seconds / self.seconds
+    }
+}

@@ -1,0 +1,186 @@
+//! Proportional rate reduction ([RFC 6937](https://www.rfc-editor.org/rfc/rfc6937)):
+//! how much may be sent for each acknowledgement in recovery, so that what is in
+//! flight ends at the slow start threshold. All in segments.
+
+/// What may be sent while less is in flight than the threshold allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ReductionBound {
+    /// Linux (and RFC 9937): slow start while the cumulative acknowledgement
+    /// moves and nothing is newly lost, else conservative.
+    #[default]
+    Linux,
+    /// At most one segment more than was delivered (PRR-SSRB).
+    SlowStart,
+    /// What was delivered (PRR-CRB).
+    Conservative,
+}
+
+/// What an acknowledgement in recovery says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// Segments that it newly acknowledged or sacked (DeliveredData).
+    pub segments: u32,
+    /// Segments in flight after it (pipe).
+    pub in_flight: u32,
+    /// Segments that it showed to be lost.
+    pub newly_lost: u32,
+    /// It moved the cumulative acknowledgement.
+    pub is_advance: bool,
+}
+
+/// One recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProportionalRateReduction {
+    bound: ReductionBound,
+    threshold: u32,
+    /// What was in flight at the loss (RecoverFS; Linux takes the window).
+    prior: u32,
+    delivered: u32,
+    sent: u32,
+}
+
+impl ProportionalRateReduction {
+    /// Recovery begins. `prior`: window, or segments in flight, before it.
+    pub fn new(bound: ReductionBound, prior: u32, threshold: u32) -> Self {
+        Self { bound, threshold, prior: prior.max(1), delivered: 0, sent: 0 }
+    }
+
+    /// Returns how many segments, retransmitted or new, may be sent for an
+    /// acknowledgement. The window becomes what is in flight and this.
+    pub fn handle_delivery(&mut self, delivery: &Delivery) -> u32 {
+        if delivery.segments == 0 {
+            return 0;
+        }
+        self.delivered += delivery.segments;
+        let allowed = if delivery.in_flight > self.threshold {
+            // Proportional: in step with what leaves the network.
+            let due = u64::from(self.delivered) * u64::from(self.threshold);
+            let due = due.div_ceil(u64::from(self.prior));
+            u32::try_from(due).unwrap_or(u32::MAX).saturating_sub(self.sent)
+        } else {
+            let owed = self.delivered.saturating_sub(self.sent);
+            let limit = match self.bound {
+                ReductionBound::Conservative => owed,
+                ReductionBound::SlowStart => owed.max(delivery.segments) + 1,
+                ReductionBound::Linux => {
+                    let is_safe = delivery.is_advance && delivery.newly_lost == 0;
+                    owed.max(delivery.segments) + u32::from(is_safe)
+                }
+            };
+            limit.min(self.threshold - delivery.in_flight)
+        };
+        // The retransmission that begins recovery does not wait (Linux, RFC 9937).
+        if self.sent == 0 { allowed.max(1) } else { allowed }
+    }
+
+    /// Segments were sent in recovery (prr_out).
+    pub fn handle_sent(&mut self, segments: u32) {
+        self.sent += segments;
+    }
+
+    /// Target of the reduction: the window when recovery ends.
+    pub fn threshold(&self) -> u32 {
+        self.threshold
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    extern crate alloc;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    /// RFC 6937, section 4, the set-up of both figures: 20 segments in flight,
+    /// the threshold is 10, two segments go out on the first two duplicates
+    /// (limited transmit) and the third begins recovery. `lost`: how many of the
+    /// 20, from the front. Returns what is sent for each further acknowledgement,
+    /// and what is in flight at the end.
+    fn figure(bound: ReductionBound, lost: u32) -> (Vec<u32>, u32) {
+        let mut prr = ProportionalRateReduction::new(bound, 20, 10);
+        // Two delivered, replaced by two new ones.
+        let mut in_flight = 20 - lost;
+        let mut sent = Vec::new();
+        for _ in 0..20 - lost - 2 {
+            in_flight -= 1;
+            let delivery = Delivery { segments: 1, in_flight, newly_lost: 0, is_advance: false };
+            let allowed = prr.handle_delivery(&delivery);
+            prr.handle_sent(allowed);
+            in_flight += allowed;
+            sent.push(allowed);
+        }
+        (sent, in_flight)
+    }
+
+    /// Figure 1: one loss. A segment for every other acknowledgement.
+    #[test]
+    fn one_loss_is_paid_in_equal_parts() {
+        for bound in
+            [ReductionBound::Linux, ReductionBound::SlowStart, ReductionBound::Conservative]
+        {
+            let (sent, in_flight) = figure(bound, 1);
+            assert_eq!(sent, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0]);
+            assert_eq!(in_flight, 10, "the threshold, exactly");
+        }
+    }
+
+    /// Figure 2: 15 of 20 lost, three acknowledgements come; 4 are in flight,
+    /// where RFC 6675 would send a burst of up to 7. Slow start: two for each;
+    /// conservative: one for each.
+    #[test]
+    fn a_burst_of_losses_is_not_answered_by_a_burst() {
+        assert_eq!(figure(ReductionBound::SlowStart, 15), ([2, 2, 2].to_vec(), 8));
+        assert_eq!(figure(ReductionBound::Conservative, 15), ([1, 1, 1].to_vec(), 5));
+        assert_eq!(figure(ReductionBound::Linux, 15), ([1, 1, 1].to_vec(), 5));
+    }
+
+    #[test]
+    fn linux_speeds_up_when_the_acknowledgement_advances_without_new_loss() {
+        let mut prr = ProportionalRateReduction::new(ReductionBound::Linux, 20, 10);
+        prr.handle_sent(prr.clone().handle_delivery(&Delivery {
+            segments: 1,
+            in_flight: 2,
+            newly_lost: 0,
+            is_advance: false,
+        }));
+        let base = Delivery { segments: 1, in_flight: 3, newly_lost: 0, is_advance: true };
+        assert_eq!(prr.clone().handle_delivery(&base), 2);
+        assert_eq!(prr.clone().handle_delivery(&Delivery { newly_lost: 1, ..base }), 1);
+    }
+
+    #[test]
+    fn the_first_retransmission_does_not_wait() {
+        let mut prr = ProportionalRateReduction::new(ReductionBound::Linux, 100, 1);
+        let delivery = Delivery { segments: 1, in_flight: 1, newly_lost: 1, is_advance: false };
+        assert_eq!(prr.handle_delivery(&delivery), 1);
+    }
+
+    proptest! {
+        /// Section 3: whatever the application and the losses do, what is in
+        /// flight after an acknowledgement exceeds neither what it was nor the
+        /// threshold, but for the first retransmission.
+        #[test]
+        fn in_flight_converges_to_the_threshold(
+            prior in 10u32..500,
+            share in 1u32..=9,
+            lost in prop::collection::vec(0u32..3, 1..400),
+            is_eager in prop::collection::vec(any::<bool>(), 400),
+        ) {
+            let threshold = (prior * share / 10).max(2);
+            let mut prr = ProportionalRateReduction::new(ReductionBound::SlowStart, prior, threshold);
+            let mut in_flight = prior;
+            for (index, lost) in lost.iter().enumerate() {
+                let before = in_flight;
+                if in_flight == 0 { break; }
+                in_flight -= 1;
+                let newly_lost = (*lost).min(in_flight);
+                in_flight -= newly_lost;
+                let allowed = prr.handle_delivery(&Delivery { segments: 1, in_flight, newly_lost, is_advance: false });
+                let sent = if is_eager[index] || index == 0 { allowed } else { allowed.min(1) };
+                prr.handle_sent(sent);
+                in_flight += sent;
+                prop_assert!(in_flight <= threshold.max(before) || index == 0);
+            }
+        }
+    }
+}

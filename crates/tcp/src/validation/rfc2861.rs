@@ -1,0 +1,54 @@
+//! [RFC 2861](https://www.rfc-editor.org/rfc/rfc2861), section 3. Leaves out the
+//! receiver's window, which is not smaller than the congestion window for long.
+
+use lasthop_units::{Duration, Instant};
+
+use super::{Usage, keep_threshold};
+use crate::congestion::Window;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Rfc2861 {
+    /// When the window was last full or adjusted (T_prev).
+    adjusted: Instant,
+    /// Most segments out since then (W_used).
+    used: u32,
+}
+
+impl Rfc2861 {
+    pub(super) fn handle_sent(&mut self, now: Instant, usage: &Usage, window: &mut Window) {
+        if usage.is_window_limited {
+            self.adjusted = now;
+            self.used = 0;
+            return;
+        }
+        if !usage.is_application_limited || usage.is_recovering {
+            return;
+        }
+        self.used = self.used.max(usage.segments_out);
+        if now.saturating_since(self.adjusted) >= usage.timeout {
+            keep_threshold(window);
+            if self.used < window.size {
+                window.size = (window.size + self.used) / 2;
+            }
+            self.adjusted = now;
+            self.used = 0;
+        }
+    }
+
+    pub(super) fn handle_idle(
+        &mut self,
+        now: Instant,
+        idle: Duration,
+        timeout: Duration,
+        window: &mut Window,
+    ) {
+        if idle < timeout {
+            return;
+        }
+        keep_threshold(window);
+        let halvings = u32::try_from(idle / timeout).unwrap_or(u32::MAX);
+        window.size = window.size.checked_shr(halvings).unwrap_or(0).max(1);
+        self.adjusted = now;
+        self.used = 0;
+    }
+}

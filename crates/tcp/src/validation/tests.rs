@@ -1,0 +1,222 @@
+//! The rules with the RFCs' own thresholds, and the kernel's with numbers worked
+//! out by hand.
+
+use super::*;
+
+const TIMEOUT: Duration = Duration::from_millis(200);
+
+fn at(millis: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(millis)
+}
+
+fn window(size: u32, threshold: u32) -> Window {
+    Window { size, fraction: 0, threshold }
+}
+
+/// A flight of `out` segments of 1 byte, all acknowledged before the next one.
+fn flight(number: u64, out: u32, is_window_limited: bool) -> Usage {
+    Usage {
+        segments_out: out,
+        acknowledged: number * 1_000,
+        next: (number + 1) * 1_000,
+        timeout: TIMEOUT,
+        is_window_limited,
+        is_application_limited: !is_window_limited,
+        is_recovering: false,
+    }
+}
+
+#[test]
+fn off_always_lets_it_grow() {
+    let validation = Validation::new(WindowValidation::Off, 10);
+    assert!(validation.is_limited(0, &window(100, 1)));
+}
+
+mod linux {
+    use super::*;
+
+    fn new() -> Validation {
+        Validation::new(WindowValidation::Linux, 10)
+    }
+
+    /// tcp_is_cwnd_limited: in slow start cwnd < 2 * max_packets_out.
+    #[test]
+    fn slow_start_probes_up_to_twice_what_was_out() {
+        let mut validation = new();
+        let mut w = window(40, u32::MAX);
+        validation.handle_sent(at(0), &flight(0, 20, false), &mut w);
+        assert!(!validation.is_limited(20, &w));
+        validation.handle_sent(at(10), &flight(1, 21, false), &mut w);
+        assert!(validation.is_limited(21, &w));
+        // In congestion avoidance only a full window counts.
+        assert!(!validation.is_limited(21, &window(40, 40)));
+    }
+
+    #[test]
+    fn a_full_window_is_remembered_until_the_flight_is_acknowledged() {
+        let mut validation = new();
+        let mut w = window(40, 40);
+        validation.handle_sent(at(0), &flight(0, 40, true), &mut w);
+        // The same flight (nothing acknowledged) with less out.
+        let same = Usage { segments_out: 30, ..flight(0, 30, false) };
+        validation.handle_sent(at(5), &same, &mut w);
+        assert!(validation.is_limited(30, &w));
+        validation.handle_sent(at(10), &flight(1, 30, false), &mut w);
+        assert!(!validation.is_limited(30, &w));
+    }
+
+    /// tcp_cwnd_application_limited: (cwnd + max(used, initial)) / 2 once a timeout.
+    #[test]
+    fn a_partly_used_window_decays_once_a_timeout() {
+        let mut validation = new();
+        let mut w = window(100, 50);
+        validation.handle_sent(at(0), &flight(0, 100, true), &mut w);
+        for number in 1..20 {
+            validation.handle_sent(at(number * 10), &flight(number, 20, false), &mut w);
+        }
+        assert_eq!(w.size, 100);
+        validation.handle_sent(at(200), &flight(20, 4, false), &mut w);
+        assert_eq!((w.size, w.threshold), (60, 75));
+        validation.handle_sent(at(400), &flight(21, 4, false), &mut w);
+        assert_eq!((w.size, w.threshold), (35, 75));
+    }
+
+    #[test]
+    fn a_sender_held_up_by_buffers_or_recovery_keeps_its_window() {
+        let base = flight(1, 20, false);
+        for usage in
+            [Usage { is_application_limited: false, ..base }, Usage { is_recovering: true, ..base }]
+        {
+            let mut validation = new();
+            let mut w = window(100, 50);
+            validation.handle_sent(at(0), &flight(0, 100, true), &mut w);
+            validation.handle_sent(at(1_000), &usage, &mut w);
+            assert_eq!(w, window(100, 50));
+        }
+    }
+
+    /// tcp_cwnd_restart: the first timeout is free, then a halving for each one
+    /// begun, not below the initial window.
+    #[test]
+    fn idle_time_halves_down_to_the_initial_window() {
+        for (idle, size) in [(200, 160), (201, 80), (400, 80), (401, 40), (600, 40), (5_000, 10)] {
+            let mut w = window(160, 100);
+            new().handle_idle(at(9_000), Duration::from_millis(idle), TIMEOUT, &mut w);
+            let threshold = if idle > 200 { 120 } else { 100 };
+            assert_eq!((w.size, w.threshold), (size, threshold), "{idle} ms");
+        }
+        // A window below the initial one is not raised.
+        let mut w = window(4, 100);
+        new().handle_idle(at(9_000), Duration::from_secs(5), TIMEOUT, &mut w);
+        assert_eq!(w.size, 4);
+    }
+
+    /// Linux 3.13: cwnd - in_flight <= tcp_max_burst, also in slow start.
+    #[test]
+    fn the_old_rule_wants_all_but_three_segments_in_flight() {
+        let validation = Validation::new(WindowValidation::Linux3, 10);
+        for threshold in [u32::MAX, 10] {
+            let w = window(40, threshold);
+            assert!(validation.is_limited(40, &w));
+            assert!(validation.is_limited(37, &w));
+            assert!(!validation.is_limited(36, &w));
+        }
+    }
+}
+
+mod rfc2861 {
+    use super::*;
+
+    fn new() -> Validation {
+        Validation::new(WindowValidation::Rfc2861, 10)
+    }
+
+    #[test]
+    fn only_a_full_window_grows() {
+        assert!(new().is_limited(40, &window(40, 1)));
+        assert!(!new().is_limited(39, &window(40, 1)));
+    }
+
+    /// Section 3.2: a halving for each timeout of idle time, at least one
+    /// segment; ssthresh becomes max(ssthresh, 3/4 cwnd).
+    #[test]
+    fn idle_time_halves_down_to_one_segment() {
+        for (idle, size) in [(199, 64), (200, 32), (400, 16), (1_200, 1), (90_000, 1)] {
+            let mut w = window(64, 20);
+            new().handle_idle(at(100_000), Duration::from_millis(idle), TIMEOUT, &mut w);
+            assert_eq!((w.size, w.threshold), (size, if idle < 200 { 20 } else { 48 }));
+        }
+    }
+
+    /// Section 3.2: cwnd = (cwnd + W_used) / 2 after a timeout.
+    #[test]
+    fn a_partly_used_window_decays_to_the_middle() {
+        let mut validation = new();
+        let mut w = window(64, 20);
+        validation.handle_sent(at(0), &flight(0, 64, true), &mut w);
+        validation.handle_sent(at(100), &flight(1, 16, false), &mut w);
+        validation.handle_sent(at(200), &flight(2, 8, false), &mut w);
+        assert_eq!((w.size, w.threshold), (40, 48));
+    }
+}
+
+mod rfc7661 {
+    use super::*;
+
+    const ROUND_TRIP: Duration = Duration::from_millis(100);
+
+    /// Acknowledges `segments` in each round trip up to `until`.
+    fn acknowledge(validation: &mut Validation, from: u64, until: u64, segments: u32) {
+        for millis in (from..until).step_by(101) {
+            validation.handle_acknowledgement(at(millis), 0, ROUND_TRIP);
+            validation.handle_acknowledgement(at(millis + 100), segments, ROUND_TRIP);
+        }
+    }
+
+    fn new() -> Validation {
+        Validation::new(WindowValidation::Rfc7661, 10)
+    }
+
+    #[test]
+    fn half_a_window_validates_it() {
+        let mut validation = new();
+        assert!(validation.is_limited(0, &window(1_000, 1)), "undefined counts as valid");
+        acknowledge(&mut validation, 0, 500, 20);
+        assert!(validation.is_limited(0, &window(40, 1)));
+        assert!(!validation.is_limited(0, &window(42, 1)));
+    }
+
+    /// 4.2: the most of the last max(3 RTT, 1 s).
+    #[test]
+    fn a_good_round_trip_counts_for_a_second() {
+        let mut validation = new();
+        acknowledge(&mut validation, 0, 100, 40);
+        acknowledge(&mut validation, 200, 700, 4);
+        assert!(validation.is_limited(0, &window(80, 1)));
+        acknowledge(&mut validation, 800, 1_200, 4);
+        assert!(!validation.is_limited(0, &window(80, 1)));
+    }
+
+    /// 4.4.3: five minutes, then half, with 3/4 as the threshold.
+    #[test]
+    fn an_idle_window_is_kept_for_five_minutes() {
+        let mut validation = new();
+        acknowledge(&mut validation, 0, 500, 4);
+        let mut w = window(100, 20);
+        validation.handle_idle(at(299_999), Duration::from_secs(299), TIMEOUT, &mut w);
+        assert_eq!(w, window(100, 20));
+        validation.handle_idle(at(300_000), Duration::from_secs(300), TIMEOUT, &mut w);
+        assert_eq!(w, window(50, 75));
+    }
+
+    /// 4.4.2: (max(pipeACK, in flight)) / 2, if the window was not validated.
+    #[test]
+    fn a_loss_counts_from_what_was_in_use() {
+        let mut validation = new();
+        acknowledge(&mut validation, 0, 500, 20);
+        let mut valid = validation.clone();
+        assert_eq!(valid.threshold_after_loss(30, 28, &window(40, 1)), 28);
+        assert_eq!(validation.threshold_after_loss(30, 70, &window(100, 1)), 15);
+        assert!(validation.is_limited(0, &window(100, 1)), "undefined after a loss (4.5.2)");
+    }
+}
