@@ -147,6 +147,12 @@ impl Wire {
         self.deliver_until(now);
     }
 
+    /// Whether `packet` would be taken in at `now`.
+    pub fn admits(&mut self, now: Instant, packet: &Packet) -> bool {
+        self.transmit_until(now);
+        self.queue.is_empty() || self.queue.admits(packet, Held::NONE)
+    }
+
     /// The next packet that has arrived at the far end, its stay on this wire
     /// added to [`DelayParts::wire`](lasthop_wifi::DelayParts::wire).
     pub fn poll_transmit(&mut self) -> Option<Packet> {

@@ -431,6 +431,11 @@ tables! {
         /// Longest A-MSDU in bytes, up to 7935; 0 for none, as in most Linux
         /// drivers for 802.11n.
         value amsdu_bytes_max: Whole<0, 7_935> = 0;
+        /// A-MPDUs are built before the channel is won: the hardware has two
+        /// for a peer, one on the air and the next, as under ath9k, and what
+        /// comes later waits for the one after. Without it each takes all that
+        /// is there when it begins, as the best drivers and firmwares come close to.
+        value built_ahead: bool = false;
     }
 
     /// Block Ack.

@@ -65,6 +65,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
                     ampdu_frames_max: window,
                     mpdu_start_spacing: Duration::ZERO,
                     amsdu_bytes_max: amsdu,
+                    built_ahead: false,
                 },
                 block_ack: BlockAck {
                     window,

@@ -236,6 +236,29 @@ impl Network {
         self.next = self.earliest();
     }
 
+    /// As [`Network::handle_packet`] if the first queue on the way has room;
+    /// otherwise the packet is refused and nothing happened: `false`. A node
+    /// with a [`HostCost`] takes every packet.
+    pub fn offer_packet(&mut self, now: Instant, packet: Packet) -> bool {
+        self.handle_timeout(now);
+        let source = NodeId(packet.source);
+        let is_direct = self.hosts[source.index()].is_none()
+            && packet.destination != Packet::EVERYWHERE
+            && packet.destination != source.0;
+        let has_room = !is_direct
+            || match self.routes.next(source, NodeId(packet.destination)) {
+                Hop::Wire(index) => self.wires[index].wire.admits(now, &packet),
+                Hop::Air(_) => {
+                    let station = self.routes.station(source).expect("it sends over the air");
+                    self.cell.as_mut().expect("stations are in a cell").admits(station, &packet)
+                }
+            };
+        if has_room {
+            self.handle_packet(now, packet);
+        }
+        has_room
+    }
+
     /// The next thing that came out.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()

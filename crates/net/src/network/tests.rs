@@ -137,6 +137,7 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
             ampdu_frames_max: 64,
             mpdu_start_spacing: Duration::ZERO,
             amsdu_bytes_max: 0,
+            built_ahead: false,
         },
         block_ack: BlockAck {
             window: 64,

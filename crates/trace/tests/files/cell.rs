@@ -36,6 +36,7 @@ fn station(role: Role) -> StationConfig {
             ampdu_frames_max: 64,
             mpdu_start_spacing: Duration::ZERO,
             amsdu_bytes_max: 3_839,
+            built_ahead: false,
         },
         block_ack: BlockAck {
             window: 64,

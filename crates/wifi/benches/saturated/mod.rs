@@ -159,6 +159,7 @@ fn station(case: Case, role: Role) -> StationConfig {
             ampdu_frames_max: 64,
             mpdu_start_spacing: Duration::ZERO,
             amsdu_bytes_max: 0,
+            built_ahead: false,
         },
         block_ack: BlockAck {
             window: 64,

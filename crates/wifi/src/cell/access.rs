@@ -14,7 +14,7 @@ use crate::mac::rate::{RateControl, RateSet};
 use crate::mac::sizes;
 use crate::packet::{Address, Packet, Released, StationId};
 use crate::phy::Rate;
-use crate::queue::{DriverLimit, Held};
+use crate::queue::DriverLimit;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
@@ -27,18 +27,23 @@ pub(super) enum Work {
     Data(Address),
 }
 
+/// A-MPDUs for a peer that hardware has at a time, the one on the air included.
+const HARDWARE_AMPDUS: usize = 2;
+
 impl Cell {
+    /// Whether the queue of `from` has room for the packet.
+    pub(super) fn has_room(&mut self, from: StationId, packet: &Packet) -> bool {
+        let function = self.function(from, packet.access_category.index());
+        function.queue.admits(packet, function.held_below())
+    }
+
     /// Whether the station began to contend because of the packet.
     pub(super) fn enqueue(&mut self, from: StationId, to: Address, packet: Packet) -> bool {
         let now = self.now;
         let category = packet.access_category.index();
         let mut dropped = core::mem::take(&mut self.dropped);
         let function = self.function(from, category);
-        // Without a driver queue, what is in flight still takes up room above.
-        let below = match function.driver.is_used() {
-            true => Held::NONE,
-            false => function.held,
-        };
+        let below = function.held_below();
         function.queue.enqueue(now, to, packet, below, &mut dropped);
         let station = &mut self.stations[from.index()];
         station.hold(now, 1, dropped.len() as u32);
@@ -54,6 +59,7 @@ impl Cell {
         }
         self.dropped = dropped;
         self.fill_driver(from, category);
+        self.build_ahead(from, category, to);
         self.arm(from, category)
     }
 
@@ -299,7 +305,12 @@ impl Cell {
             let spacing = aggregation.mpdu_start_spacing;
             let spacing_bytes =
                 (rate.bitrate().as_bps() * spacing.as_nanos()).div_ceil(8_000_000_000) as u32;
-            let limits = (bytes_max, spacing_bytes, usize::from(aggregation.ampdu_frames_max));
+            let mut frames_max = usize::from(aggregation.ampdu_frames_max);
+            if aggregation.built_ahead {
+                let originator = &mut self.function(station, function).originators[index];
+                frames_max = originator.take_built().map_or(frames_max, |n| n.min(frames_max));
+            }
+            let limits = (bytes_max, spacing_bytes, frames_max);
             (mpdus, psdu_bytes) = self.aggregate(station, function, index, limits);
         }
         let aggregated = mpdus > 1;
@@ -321,6 +332,46 @@ impl Cell {
             decoded: 0,
             collided: false,
         })
+    }
+
+    /// Builds A-MPDUs from what waits, until the hardware has two for the peer.
+    pub(super) fn build_ahead(&mut self, station: StationId, function: usize, peer: Address) {
+        let aggregation = self.stations[station.index()].config.aggregation;
+        if !aggregation.built_ahead || peer == Address::Group {
+            return;
+        }
+        let index = self.originator(station, function, peer);
+        let exchange = self.stations[station.index()].exchange.as_ref();
+        let is_on_air = exchange.is_some_and(|e| {
+            e.function == function && e.peer == peer && matches!(e.content, Content::Data { .. })
+        });
+        loop {
+            let originator = &self.function(station, function).originators[index];
+            let built = originator.number_built() + usize::from(is_on_air);
+            let established = matches!(originator.agreement, Agreement::Established { .. });
+            if built >= HARDWARE_AMPDUS || !established {
+                return;
+            }
+            let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
+            let rate = rate.unwrap_or(self.settings.group_rate);
+            let bytes_max = self.psdu_within(rate, aggregation.ampdu_duration_max);
+            let bytes_max = bytes_max.min(aggregation.ampdu_bytes_max);
+            let (mut mpdus, mut bytes) = (0, 0);
+            while mpdus < usize::from(aggregation.ampdu_frames_max)
+                && bytes < bytes_max
+                && self.function(station, function).originators[index].has_window()
+                && self.pull(station, function, index)
+            {
+                let originator = &self.function(station, function).originators[index];
+                let last = originator.pending.back().expect("it was pulled");
+                bytes += sizes::ampdu_subframe(u32::from(last.bytes), 0);
+                mpdus += 1;
+            }
+            if mpdus == 0 {
+                return;
+            }
+            self.function(station, function).originators[index].build(mpdus);
+        }
     }
 
     /// How many pending MPDUs, filled up from the queue, fit into an A-MPDU,

@@ -121,6 +121,11 @@ pub struct Aggregation {
     /// Longest A-MSDU in bytes, 0 (no A-MSDU), up to 3 839 or 7 935; inside an
     /// A-MPDU an MPDU stays within 4 095 bytes (HT).
     pub amsdu_bytes_max: u16,
+    /// A-MPDUs are built before the channel is won: the hardware has two for a
+    /// peer, one on the air and the next, and packets that come later wait for
+    /// the one after (ath9k: ATH_AGGR_MIN_QDEPTH). Otherwise each takes all
+    /// that is there when its exchange begins.
+    pub built_ahead: bool,
 }
 
 /// Block Ack of one station.

@@ -294,6 +294,7 @@ impl Cell {
             self.announce_room(station);
         }
         self.fill_driver(station, exchange.function);
+        self.build_ahead(station, exchange.function, exchange.peer);
     }
 
     /// Books what the Block Ack to a request says of all pending MPDUs.
@@ -321,6 +322,7 @@ impl Cell {
             self.announce_room(station);
         }
         self.fill_driver(station, exchange.function);
+        self.build_ahead(station, exchange.function, exchange.peer);
     }
 
     /// Goes on within the transmission opportunity, or contends anew.

@@ -282,6 +282,11 @@ impl Cell {
         }
     }
 
+    /// Whether the queue of `from` has room for `packet` now.
+    pub fn admits(&mut self, from: StationId, packet: &Packet) -> bool {
+        self.has_room(from, packet)
+    }
+
     /// The next packet that left the cell.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()

@@ -207,6 +207,12 @@ impl Function {
         new
     }
 
+    /// What takes up room in the queue from below it: without a driver queue,
+    /// packets in flight.
+    pub fn held_below(&self) -> Held {
+        if self.driver.is_used() { Held::NONE } else { self.held }
+    }
+
     /// Data may be sent to `peer` now: no ADDBA is under way and the window has room.
     pub fn may_send(&self, peer: Address) -> bool {
         self.originator(peer).is_none_or(|index| {

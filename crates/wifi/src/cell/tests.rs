@@ -34,6 +34,7 @@ fn station(role: Role, rate: Rate, ampdu: u32) -> StationConfig {
             ampdu_frames_max: 64,
             mpdu_start_spacing: Duration::ZERO,
             amsdu_bytes_max: 0,
+            built_ahead: false,
         },
         block_ack: BlockAck {
             window: 64,
@@ -89,12 +90,23 @@ fn cell(stations: usize, rate: Rate, width: ChannelWidth, ampdu: u32) -> CellCon
 
 /// Runs saturated senders for `time` and returns the packets delivered.
 fn saturate(cell: &mut Cell, senders: &[(StationId, Address)], time: Duration, bytes: u16) -> u64 {
+    saturate_up_to(500, cell, senders, time, bytes)
+}
+
+/// The same with so many packets at each sender.
+fn saturate_up_to(
+    held: u32,
+    cell: &mut Cell,
+    senders: &[(StationId, Address)],
+    time: Duration,
+    bytes: u16,
+) -> u64 {
     let end = Instant::ZERO + time;
     let mut delivered = 0;
     let mut tag = 0;
     let mut now = Instant::ZERO;
     for &(from, to) in senders {
-        while cell.held_packets(from) < 500 {
+        while cell.held_packets(from) < held {
             cell.handle_packet(now, from, to, Packet::new(tag, bytes, now));
             tag += 1;
         }
@@ -112,7 +124,7 @@ fn saturate(cell: &mut Cell, senders: &[(StationId, Address)], time: Duration, b
         }
         while let Some(station) = cell.poll_room() {
             if let Some(&(from, to)) = senders.iter().find(|(from, _)| *from == station) {
-                while cell.held_packets(from) < 500 {
+                while cell.held_packets(from) < held {
                     cell.handle_packet(now, from, to, Packet::new(tag, bytes, now));
                     tag += 1;
                 }
@@ -147,6 +159,42 @@ fn one_saturated_station_is_as_fast_as_in_ns3() {
         let stats = cell.link_stats(AP, peer).expect("it sent");
         assert_eq!(stats.mpdus_per_ppdu.quantile(0.5), Some(aggregate));
     }
+}
+
+/// A third of what there is on the air, a third built, a third that came later
+/// (ath9k builds the next A-MPDU when one is done, before the socket hears of it).
+#[test]
+fn what_is_built_ahead_divides_what_there_is() {
+    let rate = mcs(15, ChannelWidth::Mhz40, GuardInterval::Short);
+    let mut config = cell(1, rate, ChannelWidth::Mhz40, 65_535);
+    for station in &mut config.stations {
+        station.aggregation.built_ahead = true;
+        station.aggregation.ampdu_frames_max = 32;
+    }
+    let peer = Address::Station(StationId(1));
+    for (held, aggregate) in [(57, 19.0), (30, 10.0), (500, 32.0)] {
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        saturate_up_to(held, &mut cell, &[(AP, peer)], Duration::from_secs(1), 1500);
+        let stats = cell.link_stats(AP, peer).expect("it sent");
+        let mean = stats.mpdus as f64 / stats.ppdus as f64;
+        assert!((mean / aggregate - 1.0).abs() < 0.03, "{held} held: {mean} in an A-MPDU");
+    }
+}
+
+/// Losses change which A-MPDU a packet is in, and lose none.
+#[test]
+fn what_is_built_ahead_survives_losses() {
+    let rate = mcs(15, ChannelWidth::Mhz40, GuardInterval::Short);
+    let mut config = cell(1, rate, ChannelWidth::Mhz40, 65_535);
+    config.stations[AP.index()].aggregation.built_ahead = true;
+    for pair in &mut config.links {
+        pair.link.loss = Probability::new(0.3);
+    }
+    let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+    let time = Duration::from_secs(2);
+    let peer = Address::Station(StationId(1));
+    let delivered = saturate_up_to(100, &mut cell, &[(AP, peer)], time, 1500);
+    assert!(delivered > 8_000, "it came to a halt after {delivered}");
 }
 
 #[test]

@@ -50,6 +50,9 @@ pub struct Originator {
     chain: Option<RateChain>,
     next_sequence: SeqNo12,
     held: Held,
+    /// A-MPDUs that are built already: how many of the last of `pending` are in
+    /// each, the next one first.
+    built: VecDeque<u16>,
 }
 
 impl Originator {
@@ -66,6 +69,28 @@ impl Originator {
             chain: None,
             next_sequence: SeqNo12::default(),
             held: Held::NONE,
+            built: VecDeque::new(),
+        }
+    }
+
+    /// A-MPDUs that wait built.
+    pub fn number_built(&self) -> usize {
+        self.built.len()
+    }
+
+    /// The last `mpdus` pending ones are an A-MPDU of their own.
+    pub fn build(&mut self, mpdus: usize) {
+        self.built.push_back(mpdus as u16);
+    }
+
+    /// Takes the next A-MPDU: how many pending MPDUs are in it, those that must
+    /// be sent again included. `None` if none is built.
+    pub fn take_built(&mut self) -> Option<usize> {
+        let built: usize = self.built.iter().map(|&mpdus| usize::from(mpdus)).sum();
+        let again = self.pending.len().saturating_sub(built);
+        match self.built.pop_front() {
+            Some(next) => Some((again + usize::from(next)).min(self.pending.len())),
+            None => Some(again).filter(|&again| again > 0),
         }
     }
 

@@ -164,13 +164,17 @@ impl CoDel {
         held: Held,
         dropped: &mut Vec<Packet>,
     ) {
-        let packets = self.fifo.packets() + held.packets;
-        let bytes = self.fifo.bytes() + held.bytes.as_u64();
-        if self.limit.admits(&packet, packets, bytes) {
+        if self.admits(&packet, held) {
             self.fifo.push(peer, packet);
         } else {
             dropped.push(packet);
         }
+    }
+
+    pub(super) fn admits(&self, packet: &Packet, held: Held) -> bool {
+        let packets = self.fifo.packets() + held.packets;
+        let bytes = self.fifo.bytes() + held.bytes.as_u64();
+        self.limit.admits(packet, packets, bytes)
     }
 
     pub(super) fn next_peer_where(&self, eligible: impl Fn(Address) -> bool) -> Option<Address> {

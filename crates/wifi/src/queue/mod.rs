@@ -200,6 +200,16 @@ impl Queue {
         each!(self, queue => queue.enqueue(peer, packet, held_below, dropped));
     }
 
+    /// Whether `packet` would be taken in. FQ-CoDel takes every packet, and
+    /// gives others up for it.
+    pub fn admits(&self, packet: &Packet, held_below: Held) -> bool {
+        match self {
+            Self::DropTail(queue) => queue.admits(packet, held_below),
+            Self::CoDel(queue) => queue.admits(packet, held_below),
+            Self::FqCodel(_) => true,
+        }
+    }
+
     /// Who is served next: the receiver of the oldest packet, or of the flow or
     /// station whose turn it is. Asking again gives the same answer until the
     /// queue changes.

@@ -225,7 +225,10 @@ fn aggregation(
         problems.push(&bytes.place, why.clone());
     }
     if aggregation.amsdu_bytes_max.value.0 > 0 && !possible {
-        problems.push(&aggregation.amsdu_bytes_max.place, why);
+        problems.push(&aggregation.amsdu_bytes_max.place, why.clone());
+    }
+    if aggregation.built_ahead.value && !possible {
+        problems.push(&aggregation.built_ahead.place, why.clone());
     }
     let duration = &aggregation.ampdu_duration_max;
     positive(duration, problems);
@@ -256,6 +259,7 @@ fn aggregation(
         ampdu_frames_max: frames,
         mpdu_start_spacing: spacing.value,
         amsdu_bytes_max: aggregation.amsdu_bytes_max.value.get(),
+        built_ahead: aggregation.built_ahead.value,
     }
 }
 
