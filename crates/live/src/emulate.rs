@@ -17,7 +17,7 @@ use crate::session::Session;
 use crate::traffic::{FLOWS_MAX, FlowPlan, Kind, Traffic};
 use lasthop_net::network::{Network, NetworkStats};
 use lasthop_net::{NodeId, Sink};
-use lasthop_scenario::{FlowKind, Scenario};
+use lasthop_scenario::{FlowKind, Scenario, TcpApplication};
 use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::FlowId;
 use lasthop_wifi::stats::Levels;
@@ -198,6 +198,13 @@ fn flow_plans(
     let flows = scenario.flows.len();
     if flows > FLOWS_MAX {
         return Err(EmulateError::TooManyFlows { flows, max: FLOWS_MAX });
+    }
+    let is_other = |flow: &&lasthop_scenario::Flow| match &flow.kind {
+        FlowKind::Tcp(tcp) => tcp.application != TcpApplication::Bulk,
+        _ => false,
+    };
+    if let Some(flow) = scenario.flows.iter().find(is_other) {
+        return Err(EmulateError::Application { flow: flow.name.clone() });
     }
     let plan = |(index, flow): (usize, &lasthop_scenario::Flow)| FlowPlan {
         id: FlowId(index as u16),

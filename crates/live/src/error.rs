@@ -57,6 +57,15 @@ pub enum EmulateError {
         /// What it has.
         available: String,
     },
+    /// An application that the emulator does not run.
+    #[error(
+        "flow {flow:?}: only bulk TCP flows are emulated, without `rate` and `requests`; \
+         start a program of your own with [[run]], or simulate"
+    )]
+    Application {
+        /// The flow.
+        flow: String,
+    },
     /// More flows than there are ports for them.
     #[error("an emulation has at most {max} flows, this scenario has {flows}")]
     TooManyFlows {

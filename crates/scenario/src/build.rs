@@ -8,6 +8,7 @@
 mod nodes;
 mod queue;
 mod radio;
+mod tcp;
 mod topology;
 mod traffic;
 

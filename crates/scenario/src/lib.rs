@@ -32,7 +32,7 @@ pub use error::{Problem, ScenarioError};
 use crate::error::{Place, Problems};
 use crate::tree::{Node as Tree, Origin};
 use lasthop_net::{NetworkConfig, NodeId, SourceConfig};
-use lasthop_units::{Bytes, Db, Duration, Instant, Seed};
+use lasthop_units::{Bitrate, Bytes, Db, Duration, Instant, Seed};
 use lasthop_wifi::AccessCategory;
 use std::path::Path;
 
@@ -132,8 +132,8 @@ pub struct Flow {
 /// Kinds of traffic.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowKind {
-    /// A bulk transfer over TCP.
-    Tcp(TcpFlow),
+    /// An application over TCP.
+    Tcp(Box<TcpFlow>),
     /// Datagrams: constant, Poisson, on-off or saturated.
     Udp(SourceConfig),
     /// Video frames as bursts of datagrams.
@@ -147,13 +147,36 @@ pub enum FlowKind {
     },
 }
 
-/// A bulk transfer over TCP.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An application over TCP.
+#[derive(Clone, Debug, PartialEq)]
 pub struct TcpFlow {
     /// Congestion control, by the kernel's name.
     pub congestion_control: String,
     /// How many bytes are sent; as many as fit into the time if `None`.
     pub bytes: Option<Bytes>,
+    /// What the application does.
+    pub application: TcpApplication,
+    /// The endpoints in virtual time, where the flow begins and where it ends;
+    /// `None` with a congestion control that only kernels have.
+    pub endpoints: Option<[lasthop_tcp::Config; 2]>,
+}
+
+/// What an application does with its TCP connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TcpApplication {
+    /// It always has more to send.
+    Bulk,
+    /// It writes at this rate, counted at the payload.
+    Rate(Bitrate),
+    /// It asks, waits for the answer, and thinks.
+    Requests {
+        /// Bytes of a request.
+        request: Bytes,
+        /// Bytes of an answer.
+        response: Bytes,
+        /// From an answer to the next request.
+        think: Duration,
+    },
 }
 
 /// A program to start in a node.

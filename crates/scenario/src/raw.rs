@@ -9,6 +9,7 @@
 use crate::quantity::Hertz;
 use crate::scalar::{Command, Factor, FilePath, Name, OrOff, Whole, choices};
 use crate::table::tables;
+use lasthop_tcp::{HyStart, WindowValidation};
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, MacAddr, Meters, Probability};
 use lasthop_wifi::AccessCategory;
 use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Preamble, Standard};
@@ -115,7 +116,74 @@ impl crate::scalar::Scalar for Offered {
     }
 }
 
+/// How much of a connection may wait in its node's queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SmallQueuesKind {
+    Off,
+    Pacing,
+    Fixed(Bytes),
+}
+
+impl crate::scalar::Scalar for SmallQueuesKind {
+    fn allowed() -> String {
+        format!("{}, \"pacing\" or \"off\"", Bytes::allowed())
+    }
+    fn read(value: &crate::tree::Value) -> Result<Self, Option<String>> {
+        match value {
+            crate::tree::Value::String(text) if text == "off" => Ok(Self::Off),
+            crate::tree::Value::String(text) if text == "pacing" => Ok(Self::Pacing),
+            _ => Bytes::read(value).map(Self::Fixed),
+        }
+    }
+    fn schema() -> schemars::Schema {
+        schemars::json_schema!({
+            "anyOf": [{ "enum": ["pacing", "off"] }, Bytes::schema()]
+        })
+    }
+}
+
+/// Spacing of segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PacingKind {
+    Off,
+    Window,
+    Rate(Bitrate),
+}
+
+impl crate::scalar::Scalar for PacingKind {
+    fn allowed() -> String {
+        format!("{}, \"window\" or \"off\"", Bitrate::allowed())
+    }
+    fn read(value: &crate::tree::Value) -> Result<Self, Option<String>> {
+        match value {
+            crate::tree::Value::String(text) if text == "off" => Ok(Self::Off),
+            crate::tree::Value::String(text) if text == "window" => Ok(Self::Window),
+            _ => Bitrate::read(value).map(Self::Rate),
+        }
+    }
+    fn schema() -> schemars::Schema {
+        schemars::json_schema!({
+            "anyOf": [{ "enum": ["window", "off"] }, Bitrate::schema()]
+        })
+    }
+}
+
+/// What becomes of a segment that its own node's queue has no room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LocalDrop {
+    Lost,
+    Refused,
+}
+
 choices! {
+    HyStart { "linux" => Self::Linux, "hystart++" => Self::PlusPlus, "off" => Self::Off }
+    WindowValidation {
+        "linux" => Self::Linux,
+        "rfc2861" => Self::Rfc2861,
+        "rfc7661" => Self::Rfc7661,
+        "off" => Self::Off,
+    }
+    LocalDrop { "lost" => Self::Lost, "refused" => Self::Refused }
     Standard {
         "802.11b" => Self::Dot11b,
         "802.11g" => Self::Dot11g,
@@ -557,11 +625,17 @@ tables! {
         option congestion_control: Name = "\"cubic\", the default of Linux, Windows and macOS";
         /// TCP: how many bytes are sent.
         option bytes: Bytes = "as many as fit into the time";
-        /// UDP and video: the rate at the network layer; "saturated" (UDP)
+        /// TCP: the application asks for answers instead of sending in bulk.
+        option_table requests: RawRequests = "a bulk transfer";
+        /// TCP: how the endpoints behave in virtual time. Under emulation the
+        /// kernel's own settings count.
+        table tcp: RawTcp;
+        /// UDP and video: the rate at the network layer. TCP: that at which
+        /// the application writes. "saturated" (UDP)
         /// keeps the queue filled, whatever is lost: before CoDel and FQ-CoDel,
         /// which drop more and more of such a flow, take drop-tail to measure
         /// what a link carries.
-        option rate: Offered = "\"saturated\" for udp, 5 Mb/s for video (1080p streaming)";
+        option rate: Offered = "\"saturated\" for udp, as fast as it goes for tcp, 5 Mb/s for video (1080p streaming)";
         /// UDP and ping: length of a packet, IP header included.
         option packet_bytes: Whole<29, 7_900> = "1500 for udp and video, 84 for ping (56 bytes of data)";
         /// UDP: how packets follow each other; with "on-off" the rate is that
@@ -586,6 +660,65 @@ tables! {
         option trace: FilePath = "none: sizes are drawn";
         /// Ping: time between requests.
         option interval: Duration = "100ms";
+    }
+
+    /// Requests and answers over one TCP connection, one at a time. The defaults
+    /// are a web page's small objects.
+    RawRequests {
+        /// Bytes of a request.
+        value request: Bytes = "500B";
+        /// Bytes of an answer.
+        value response: Bytes = "20kB";
+        /// From an answer to the next request.
+        value think: Duration = "100ms";
+    }
+
+    /// A TCP endpoint in virtual time. The defaults are those of Linux 6.
+    RawTcp {
+        /// Initial window in segments (RFC 6928).
+        value initial_window: Whole<1, 1_000> = 10;
+        /// How CUBIC's slow start ends before there is loss: as in Linux
+        /// (ack trains and delay), by RFC 9406, or not at all.
+        value hystart: HyStart = "linux";
+        /// What happens to a window that is not used: no growth and a restart
+        /// after idle as in Linux, RFC 2861, RFC 7661, or nothing.
+        value window_validation: WindowValidation = "linux";
+        /// TCP small queues: how much may wait in the own node's queues. A
+        /// fixed limit was Linux' way from 3.6 to 3.13, with 128 KiB; "pacing"
+        /// is today's: what the pacing rate sends in a millisecond, 8 ms above
+        /// Wi-Fi.
+        value small_queues: SmallQueuesKind = "pacing";
+        /// Memory that a queued packet takes beside its own bytes, counted by
+        /// a fixed limit. Linux counts the whole buffer: 2304 bytes for an
+        /// Ethernet-sized segment.
+        value small_queues_overhead: Bytes = "804B";
+        /// Spacing of segments: at 200 % and 120 % of the window over the
+        /// round-trip time as with Linux' fq, at a fixed rate, or none, as with Linux'
+        /// other queue disciplines.
+        value pacing: PacingKind = "off";
+        /// A receiver acknowledges every so many full segments (RFC 5681: 2).
+        /// More are stretch acknowledgements, as receive offloads make them.
+        value ack_segments: Whole<1, 64> = 2;
+        /// Or after this time.
+        value ack_delay: Duration = "40ms";
+        /// So many segments at the start are acknowledged one by one.
+        value quick_acks: Whole<0, 1_000> = 16;
+        /// Most that a receiver lets be under way: half of Linux' tcp_rmem.
+        value receive_window: Bytes = "3MiB";
+        /// Most that a sender lets be under way: Linux' tcp_wmem of 4 MiB less
+        /// the overhead of buffers.
+        value send_window: Bytes = "2621440B";
+        /// Selective acknowledgements, and with them RACK and tail loss probes.
+        value sack: bool = true;
+        /// Shortest retransmission timeout.
+        value timeout_min: Duration = "200ms";
+        /// A segment for which the own node's queue has no room is lost, as
+        /// under mac80211's queues, or refused, as by a qdisc above the
+        /// driver: the sender then reduces its window and sends it later.
+        value local_drop: LocalDrop = "lost";
+        /// Explicit congestion notification (RFC 3168). Linux answers to it,
+        /// but does not ask.
+        value ecn: bool = false;
     }
 
     /// A program to run in a node. Virtual time has no programs: `simulate`

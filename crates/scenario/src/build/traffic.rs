@@ -1,15 +1,15 @@
 //! Flows and programs.
 
 use super::nodes::Expanded;
-use super::{Names, node_id, positive};
+use super::{Names, node_id, positive, tcp};
 use crate::attached;
 use crate::error::{Place, Problems};
 use crate::raw::{FlowKindName, Offered, Pattern, RawFlow, RawRun, RawScenario};
 use crate::scalar::At;
-use crate::{Flow, FlowKind, Program, Role, TcpFlow};
+use crate::{Flow, FlowKind, Program, Role};
 use lasthop_net::SourceConfig;
 use lasthop_net::traffic::{KeyFrames, Period, Sizes, UDP_OVERHEAD_BYTES};
-use lasthop_units::{Bitrate, Bytes, Duration, Instant};
+use lasthop_units::{Bitrate, Duration, Instant};
 use std::collections::BTreeSet;
 
 /// Most flows; a `FlowId` could hold a few more.
@@ -64,7 +64,12 @@ pub(crate) fn flows(
                     name,
                     from: node_id(from),
                     to: node_id(to),
-                    kind: kind.clone(),
+                    kind: match kind.clone() {
+                        FlowKind::Tcp(tcp) => {
+                            FlowKind::Tcp(tcp::between(tcp, &nodes[from], &nodes[to]))
+                        }
+                        kind => kind,
+                    },
                     start: instant(flow.start.value),
                     stop: flow.stop.as_ref().map(|stop| instant(stop.value)),
                     access_category: flow.access_category.value,
@@ -140,7 +145,8 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     };
     only(place(&flow.congestion_control), &[Tcp], "tcp");
     only(place(&flow.bytes), &[Tcp], "tcp");
-    only(place(&flow.rate), &[Udp, Video], "udp and video");
+    only(flow.requests.as_ref().map(|requests| &requests.at), &[Tcp], "tcp");
+    only(place(&flow.rate), &[Tcp, Udp, Video], "tcp, udp and video");
     only(place(&flow.packet_bytes), &[Udp, Video, Ping], "udp, video and ping");
     only(place(&flow.pattern), &[Udp], "udp");
     only(place(&flow.on), &[Udp], "udp");
@@ -159,17 +165,7 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     }
     let packet_bytes = |default| flow.packet_bytes.as_ref().map_or(default, |at| at.value.get());
     match kind {
-        Tcp => {
-            if let Some(bytes) = &flow.bytes {
-                positive(bytes, problems);
-            }
-            let control = flow.congestion_control.as_ref();
-            FlowKind::Tcp(TcpFlow {
-                congestion_control: control
-                    .map_or_else(|| "cubic".into(), |control| control.value.0.clone()),
-                bytes: flow.bytes.as_ref().map(|bytes: &At<Bytes>| bytes.value),
-            })
-        }
+        Tcp => FlowKind::Tcp(tcp::flow(flow, problems)),
         Udp => FlowKind::Udp(udp(flow, packet_bytes(1500), problems)),
         Video => FlowKind::Video(video(flow, packet_bytes(1500), problems)),
         Ping => {

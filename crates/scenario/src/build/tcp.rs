@@ -1,0 +1,133 @@
+//! TCP flows: what the application does, and how the endpoints behave in
+//! virtual time.
+
+use super::nodes::Expanded;
+use super::positive;
+use crate::error::Problems;
+use crate::raw::{LocalDrop, Offered, PacingKind, RawFlow, RawTcp, SmallQueuesKind};
+use crate::{TcpApplication, TcpFlow};
+use lasthop_tcp::{Config, CongestionControlKind, DelayedAck, Pacing, SmallQueues};
+use lasthop_units::Bytes;
+
+/// Linux' sk_pacing_shift: 2^-10 s is about a millisecond.
+const PACING_SHIFT: u8 = 10;
+
+/// That of mac80211, which wants 8 ms for its aggregates.
+const PACING_SHIFT_WIFI: u8 = 7;
+
+/// Linux' tcp_limit_output_bytes.
+const LIMIT_OUTPUT: Bytes = Bytes::new(4 << 20);
+
+/// Ethernet's.
+const MTU: u16 = 1500;
+
+/// Headers of a segment: IPv4, TCP and timestamps.
+const HEADER_BYTES: u16 = 52;
+
+/// A flow before it is known where it begins and ends.
+pub(super) fn flow(flow: &RawFlow, problems: &mut Problems) -> Box<TcpFlow> {
+    let control = flow.congestion_control.as_ref();
+    let control = control.map_or_else(|| "cubic".into(), |control| control.value.0.clone());
+    if let Some(bytes) = &flow.bytes {
+        positive(bytes, problems);
+    }
+    Box::new(TcpFlow {
+        endpoints: endpoint(&flow.tcp, &control, problems).map(|endpoint| [endpoint; 2]),
+        congestion_control: control,
+        bytes: flow.bytes.as_ref().map(|bytes| bytes.value),
+        application: application(flow, problems),
+    })
+}
+
+/// The flow between two nodes: what depends on where the endpoints are.
+pub(super) fn between(
+    mut flow: Box<TcpFlow>,
+    from: &Expanded<'_>,
+    to: &Expanded<'_>,
+) -> Box<TcpFlow> {
+    let Some(endpoints) = &mut flow.endpoints else { return flow };
+    for (endpoint, node) in endpoints.iter_mut().zip([from, to]) {
+        if let SmallQueues::Pacing { shift, .. } = &mut endpoint.small_queues
+            && node.is_wifi()
+        {
+            *shift = PACING_SHIFT_WIFI;
+        }
+        endpoint.segment_bytes = MTU - HEADER_BYTES;
+    }
+    flow
+}
+
+fn application(flow: &RawFlow, problems: &mut Problems) -> TcpApplication {
+    let rate = match &flow.rate {
+        Some(rate) => match rate.value {
+            Offered::Rate(value) => Some((value, rate)),
+            Offered::Saturated => None,
+        },
+        None => None,
+    };
+    let Some(requests) = &flow.requests else {
+        return rate.map_or(TcpApplication::Bulk, |(rate, _)| TcpApplication::Rate(rate));
+    };
+    if let Some((_, rate)) = rate {
+        problems.push(&rate.place, "requests have no rate; give a time to think");
+    }
+    if let Some(bytes) = &flow.bytes {
+        problems.push(&bytes.place, "requests have their own lengths; leave this out");
+    }
+    positive(&requests.request, problems);
+    positive(&requests.response, problems);
+    TcpApplication::Requests {
+        request: requests.request.value,
+        response: requests.response.value,
+        think: requests.think.value,
+    }
+}
+
+/// `None` for a congestion control that only a kernel has.
+fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Config> {
+    positive(&raw.ack_delay, problems);
+    positive(&raw.timeout_min, problems);
+    for window in [&raw.receive_window, &raw.send_window] {
+        positive(window, problems);
+        if window.value > Bytes::new(1 << 30) {
+            // RFC 7323, 2.3: the largest window that can be scaled.
+            problems.push(&window.place, "expected at most 1 GiB");
+        }
+    }
+    let congestion_control = match control {
+        "reno" => CongestionControlKind::NewReno,
+        "cubic" => CongestionControlKind::Cubic { hystart: raw.hystart.value },
+        _ => return None,
+    };
+    Some(Config {
+        congestion_control,
+        initial_window: raw.initial_window.value.get(),
+        window_validation: raw.window_validation.value,
+        small_queues: match raw.small_queues.value {
+            SmallQueuesKind::Off => SmallQueues::Off,
+            SmallQueuesKind::Pacing => {
+                SmallQueues::Pacing { limit: LIMIT_OUTPUT, shift: PACING_SHIFT }
+            }
+            SmallQueuesKind::Fixed(limit) => {
+                SmallQueues::Fixed { limit, overhead: raw.small_queues_overhead.value }
+            }
+        },
+        pacing: match raw.pacing.value {
+            PacingKind::Off => Pacing::Off,
+            PacingKind::Window => Pacing::Linux,
+            PacingKind::Rate(rate) => Pacing::Fixed(rate),
+        },
+        delayed_ack: DelayedAck {
+            segments: raw.ack_segments.value.get(),
+            delay: raw.ack_delay.value,
+            quick_segments: raw.quick_acks.value.get(),
+        },
+        receive_window: raw.receive_window.value,
+        send_window: raw.send_window.value,
+        sack: raw.sack.value,
+        timeout_min: raw.timeout_min.value,
+        local_congestion: raw.local_drop.value == LocalDrop::Refused,
+        ecn: raw.ecn.value,
+        ..Config::default()
+    })
+}
