@@ -8,14 +8,28 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
 pub mod application;
 mod config;
 pub mod congestion;
+mod endpoint;
+mod pacing;
 pub mod prr;
+mod rack;
+mod receiver;
+mod rtt;
+mod scoreboard;
 mod segment;
+mod sender;
+mod small_queues;
+#[cfg(test)]
+mod tests;
 pub mod validation;
 
 pub use config::{
     Config, CongestionControlKind, DelayedAck, HyStart, Pacing, SmallQueues, WindowValidation,
 };
+pub use endpoint::{Endpoint, Reason};
 pub use segment::{SackBlock, Segment};
+pub use sender::State;

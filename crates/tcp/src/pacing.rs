@@ -1,0 +1,81 @@
+//! Pacing: the rate that Linux derives from the window, and the time that each
+//! segment must wait for the one before it. The rate is 200 % of window over
+//! smoothed round-trip time in slow start, else 120 %; small queues use it even
+//! where nothing is paced. The first ten segments of a connection are not paced.
+
+use lasthop_units::{Bitrate, Duration, Instant};
+
+use crate::Pacing;
+use crate::congestion::Window;
+
+/// Segments at the start of a connection that are not paced.
+const UNPACED_SEGMENTS: u64 = 10;
+/// Percent of window over round trip (tcp_pacing_ss_ratio, tcp_pacing_ca_ratio).
+const SLOW_START_PERCENT: u64 = 200;
+const AVOIDANCE_PERCENT: u64 = 120;
+
+/// When the next segment may leave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pacer {
+    rules: Pacing,
+    next: Instant,
+    segments: u64,
+    /// A segment waits for `next`.
+    pub is_waiting: bool,
+}
+
+impl Pacer {
+    pub(crate) fn new(rules: Pacing) -> Self {
+        Self { rules, next: Instant::ZERO, segments: 0, is_waiting: false }
+    }
+
+    /// Must the next segment wait? Notes that it does.
+    pub(crate) fn must_wait(&mut self, now: Instant) -> bool {
+        self.is_waiting = self.rules != Pacing::Off && now < self.next;
+        self.is_waiting
+    }
+
+    /// Until when the next segment waits.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.is_waiting.then_some(self.next)
+    }
+
+    /// A segment of so many payload bytes leaves. `rate` is that of [`rate`].
+    pub(crate) fn handle_sent(&mut self, now: Instant, bytes: u32, rate: Bitrate) {
+        let rate = match self.rules {
+            Pacing::Off => return,
+            Pacing::Linux => rate,
+            Pacing::Fixed(most) => rate.min(most),
+        };
+        self.segments += 1;
+        if self.segments <= UNPACED_SEGMENTS || rate.as_bps() == 0 {
+            return;
+        }
+        let nanos = u128::from(bytes) * 8 * 1_000_000_000 / u128::from(rate.as_bps());
+        let length = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX / 4));
+        // A segment that left late does not delay the next by all of that.
+        let late = now.saturating_since(self.next);
+        let credit = if late < length / 2 { late } else { length / 2 };
+        self.next = self.next.max(now) + length.saturating_sub(credit);
+    }
+}
+
+/// What the window is worth: payload bits per second. Without a round-trip time
+/// there is no bound.
+pub(crate) fn rate(
+    window: &Window,
+    segments_out: u32,
+    segment_bytes: u32,
+    smoothed: Option<Duration>,
+) -> Bitrate {
+    let Some(smoothed) = smoothed else {
+        return Bitrate::from_bps(u64::MAX);
+    };
+    let is_slow_start = window.size < window.threshold / 2;
+    let percent = if is_slow_start { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
+    let bytes = u64::from(segment_bytes) * u64::from(window.size.max(segments_out));
+    let percent_bits = bytes * 8 * percent;
+    // In microseconds, as Linux: no division wider than the machine.
+    let micros = smoothed.as_micros().max(1);
+    Bitrate::from_bps(percent_bits.saturating_mul(1_000_000 / 100) / micros)
+}

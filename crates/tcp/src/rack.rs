@@ -1,0 +1,138 @@
+//! RACK, recent acknowledgement ([RFC 8985]): a segment is lost if another that
+//! was sent a reordering window later has arrived. The window is a quarter of
+//! the smallest round-trip time, grows with each round trip in which duplicates
+//! were reported, and is nothing while no reordering was ever seen and three
+//! segments are sacked or recovery is under way, as in Linux.
+//!
+//! [RFC 8985]: https://www.rfc-editor.org/rfc/rfc8985
+
+use lasthop_units::{Duration, Instant};
+
+/// Recoveries for which a widened window stays (RFC 8985, 6.2, step 4).
+const PERSIST: u8 = 16;
+/// Sacked segments that stand for a loss while nothing was reordered
+/// (DupThresh), and the most that reordering moves it to (tcp_max_reordering).
+pub(crate) const REORDERING_INITIAL: u32 = 3;
+pub(crate) const REORDERING_MAX: u32 = 300;
+
+/// The newest transmission that has arrived, and the patience with others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rack {
+    sent: Instant,
+    end: u64,
+    round_trip: Duration,
+    /// Something arrived since losses were looked for.
+    pub has_advanced: bool,
+    window: Duration,
+    /// Reordering window in quarters of the smallest round trip.
+    steps: u8,
+    persist: u8,
+    has_duplicates: bool,
+    /// Duplicates count again when this byte is acknowledged.
+    round_end: u64,
+    /// Segments that arrived out of order, and so the DupThresh.
+    pub reordering: u32,
+    pub has_reordering: bool,
+}
+
+impl Rack {
+    pub(crate) fn new() -> Self {
+        Self {
+            sent: Instant::ZERO,
+            end: 0,
+            round_trip: Duration::ZERO,
+            has_advanced: false,
+            window: Duration::ZERO,
+            steps: 1,
+            persist: 0,
+            has_duplicates: false,
+            round_end: 0,
+            reordering: REORDERING_INITIAL,
+            has_reordering: false,
+        }
+    }
+
+    /// A segment arrived that was last sent at `sent` (RFC 8985, 6.2, step 2).
+    pub(crate) fn advance(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        end: u64,
+        is_repeated: bool,
+        round_trip_min: Option<Duration>,
+    ) {
+        let round_trip = now - sent;
+        // Too early to be the answer to the retransmission.
+        if is_repeated && round_trip_min.is_some_and(|min| round_trip < min) {
+            return;
+        }
+        self.has_advanced = true;
+        self.round_trip = round_trip;
+        if (sent, end) > (self.sent, self.end) {
+            (self.sent, self.end) = (sent, end);
+        }
+    }
+
+    /// Was a transmission before the newest that has arrived?
+    pub(crate) fn is_sent_before(&self, sent: Instant, end: u64) -> bool {
+        (sent, end) < (self.sent, self.end)
+    }
+
+    /// How long until a transmission at `sent` is taken for lost.
+    pub(crate) fn remaining(&self, now: Instant, sent: Instant) -> Duration {
+        (sent + self.round_trip + self.window).saturating_since(now)
+    }
+
+    /// The receiver got something twice.
+    pub(crate) fn handle_duplicate(&mut self) {
+        self.has_duplicates = true;
+    }
+
+    /// An acknowledgement of `acknowledged` came: widens the window once a round
+    /// trip if there were duplicates (RFC 8985, 6.2, step 4).
+    pub(crate) fn update_steps(&mut self, acknowledged: u64, next: u64) {
+        if acknowledged < self.round_end {
+            self.has_duplicates = false;
+        }
+        if self.has_duplicates {
+            self.has_duplicates = false;
+            self.steps = self.steps.saturating_add(1);
+            self.round_end = next;
+            self.persist = PERSIST;
+        } else if self.persist == 0 {
+            self.steps = 1;
+        }
+    }
+
+    /// A recovery was in vain: the wide window stays a little longer.
+    pub(crate) fn persist_longer(&mut self) {
+        self.persist = (self.persist + 1).min(PERSIST);
+    }
+
+    /// A recovery has ended.
+    pub(crate) fn handle_recovered(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+    }
+
+    /// Sets the reordering window.
+    pub(crate) fn update_window(
+        &mut self,
+        is_recovering: bool,
+        sacked: u32,
+        round_trip_min: Option<Duration>,
+        smoothed: Option<Duration>,
+    ) {
+        self.window = if !self.has_reordering && (is_recovering || sacked >= self.reordering) {
+            Duration::ZERO
+        } else {
+            let min = round_trip_min.unwrap_or(Duration::ZERO);
+            (min * u64::from(self.steps) / 4).min(smoothed.unwrap_or(Duration::ZERO))
+        };
+    }
+
+    /// Something that was sent once arrived `segments` behind the newest.
+    pub(crate) fn handle_reordering(&mut self, segments: u32) {
+        self.reordering = self.reordering.max(segments).min(REORDERING_MAX);
+        self.has_reordering = true;
+    }
+}

@@ -1,0 +1,389 @@
+//! The receiving half: what arrived, in order and beyond, and when to
+//! acknowledge. Delayed acknowledgements ([RFC 1122], 4.2.3.2, [RFC 5681], 4.2),
+//! selective ones ([RFC 2018], [RFC 2883]), timestamps ([RFC 7323]), and echoes of
+//! congestion ([RFC 3168]), as Linux does it: the first segments of a connection
+//! are acknowledged one by one, so are those after duplicates or a pause, and
+//! while something is missing only the first acknowledgements are sent at once,
+//! further ones at most every millisecond (or a twentieth of a round trip).
+//!
+//! The application reads at once; the window is open as wide as configured, and
+//! its right edge never moves back. Leaves out: memory of what is out of order,
+//! tuning of the window, adaption of the delay to the gaps between segments.
+//!
+//! [RFC 1122]: https://www.rfc-editor.org/rfc/rfc1122
+//! [RFC 2018]: https://www.rfc-editor.org/rfc/rfc2018
+//! [RFC 2883]: https://www.rfc-editor.org/rfc/rfc2883
+//! [RFC 3168]: https://www.rfc-editor.org/rfc/rfc3168
+//! [RFC 5681]: https://www.rfc-editor.org/rfc/rfc5681
+//! [RFC 7323]: https://www.rfc-editor.org/rfc/rfc7323
+
+use alloc::vec::Vec;
+use lasthop_units::{Duration, Instant};
+
+use crate::rtt::TIMEOUT_INITIAL;
+use crate::{Config, DelayedAck, SackBlock, Segment};
+
+/// Blocks that are remembered; three of them fit beside timestamps.
+const BLOCKS_MAX: usize = 4;
+/// Acknowledgements of out-of-order segments that are sent at once.
+const AT_ONCE_MAX: u32 = 3;
+/// Acknowledgements that one compressed one stands for (tcp_comp_sack_nr).
+const COMPRESSED_MAX: u32 = 44;
+/// The longest that they wait (tcp_comp_sack_delay_ns), and its share of the
+/// round trip.
+const COMPRESSED_DELAY_MAX: Duration = Duration::from_millis(1);
+const COMPRESSED_DELAY_SHARE: u64 = 20;
+/// What is out of window and has no data is answered at most this often
+/// (tcp_invalid_ratelimit).
+const OUT_OF_WINDOW_INTERVAL: Duration = Duration::from_millis(500);
+/// Segments acknowledged one by one after congestion was notified.
+const QUICK_AFTER_CONGESTION: u32 = 2;
+
+/// The receiving half of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Receiver {
+    /// Next byte in order (RCV.NXT).
+    next: u64,
+    /// What the last acknowledgement acknowledged.
+    acknowledged: u64,
+    /// One beyond the last byte that may come.
+    window_end: u64,
+    window_bytes: u32,
+    segment_bytes: u32,
+    /// Ranges beyond `next`, ascending, apart from each other.
+    ranges: Vec<SackBlock>,
+    /// The ranges that changed last, the newest first.
+    recent: [SackBlock; BLOCKS_MAX],
+    recent_count: usize,
+    duplicate: Option<SackBlock>,
+    /// FIN comes before this byte.
+    fin: Option<u64>,
+
+    has_sack: bool,
+    rules: DelayedAck,
+    /// An acknowledgement is due at once, or when the timer has run out.
+    is_due: bool,
+    timer: Option<Instant>,
+    /// Acknowledgements that follow one by one.
+    quick: u32,
+    last_arrival: Option<Instant>,
+    compressed_timer: Option<Instant>,
+    compressed: u32,
+    at_once: u32,
+    at_once_next: u64,
+    last_out_of_window: Option<Instant>,
+
+    /// Timestamp to echo (TS.Recent).
+    timestamp: Option<Instant>,
+    round_trip: Option<Duration>,
+    has_ecn: bool,
+    must_echo: bool,
+}
+
+impl Receiver {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            next: 0,
+            acknowledged: 0,
+            window_end: 0,
+            window_bytes: u32::try_from(config.receive_window.as_u64()).unwrap_or(u32::MAX),
+            segment_bytes: u32::from(config.segment_bytes).max(1),
+            ranges: Vec::new(),
+            recent: Default::default(),
+            recent_count: 0,
+            duplicate: None,
+            fin: None,
+            has_sack: config.sack,
+            rules: config.delayed_ack,
+            is_due: false,
+            timer: None,
+            quick: config.delayed_ack.quick_segments,
+            last_arrival: None,
+            compressed_timer: None,
+            compressed: 0,
+            at_once: 0,
+            at_once_next: 0,
+            last_out_of_window: None,
+            timestamp: None,
+            round_trip: None,
+            has_ecn: config.ecn,
+            must_echo: false,
+        }
+    }
+
+    /// The peer's SYN has come.
+    pub(crate) fn open(&mut self, segment: &Segment) {
+        self.next = 1;
+        self.acknowledged = 1;
+        self.window_end = 1 + u64::from(self.window_bytes);
+        self.timestamp = Some(segment.sent);
+    }
+
+    /// The peer's SYN has come.
+    pub(crate) fn is_open(&self) -> bool {
+        self.next > 0
+    }
+
+    /// The peer's segment, after SYN.
+    pub(crate) fn handle_segment(&mut self, now: Instant, segment: &Segment, is_marked: bool) {
+        // RFC 7323, 4.3: the oldest segment that this acknowledgement will cover.
+        if segment.sequence <= self.acknowledged && self.timestamp.is_none_or(|t| segment.sent >= t)
+        {
+            self.timestamp = Some(segment.sent);
+        }
+        if segment.sequence >= self.window_end {
+            if segment.payload_bytes > 0 || segment.fin {
+                self.answer_duplicate();
+            }
+            return;
+        }
+        let end = segment.end();
+        if end == segment.sequence {
+            // Below the window: a probe, or a keep-alive. It wants an answer.
+            if segment.sequence < self.acknowledged {
+                self.answer_out_of_window(now);
+            }
+            return;
+        }
+        if segment.window_reduced {
+            self.must_echo = false;
+        }
+        if is_marked && self.has_ecn {
+            self.must_echo = true;
+            self.quick = self.quick.max(QUICK_AFTER_CONGESTION);
+        }
+        if segment.fin {
+            self.fin = self.fin.or(Some(end));
+        }
+        self.note_arrival(now, segment);
+        if segment.sequence <= self.next && end > self.next {
+            self.take_in_order(now, segment, end);
+        } else if end <= self.next {
+            self.set_duplicate(segment.sequence, end);
+            self.answer_duplicate();
+        } else {
+            self.take_out_of_order(segment.sequence, end);
+            self.acknowledge_gap(now);
+        }
+    }
+
+    fn take_in_order(&mut self, now: Instant, segment: &Segment, end: u64) {
+        if segment.sequence < self.next {
+            self.set_duplicate(segment.sequence, self.next);
+        }
+        self.next = end;
+        if self.ranges.is_empty() {
+            let unacknowledged = self.next - self.acknowledged;
+            let most = u64::from(self.segment_bytes) * u64::from(self.rules.segments.max(1) - 1);
+            if unacknowledged > most || self.quick > 0 || segment.fin || self.duplicate.is_some() {
+                self.is_due = true;
+            } else if self.timer.is_none() {
+                self.timer = Some(now + self.rules.delay);
+            }
+            return;
+        }
+        self.fill();
+        if self.ranges.is_empty() {
+            // RFC 5681, 4.2: the gap is filled.
+            self.is_due = true;
+        } else {
+            self.acknowledge_gap(now);
+        }
+    }
+
+    /// What was out of order and is in order now.
+    fn fill(&mut self) {
+        let mut filled = 0;
+        for range in &self.ranges {
+            if range.start > self.next {
+                break;
+            }
+            if range.end <= self.next || range.start < self.next {
+                // Came twice, the whole or its beginning.
+                let end = range.end.min(self.next);
+                self.duplicate = Some(SackBlock { start: range.start, end });
+            }
+            self.next = self.next.max(range.end);
+            filled += 1;
+        }
+        self.ranges.drain(..filled);
+        let next = self.next;
+        self.retain_recent(|block| block.start > next);
+    }
+
+    fn take_out_of_order(&mut self, start: u64, end: u64) {
+        let first = self.ranges.partition_point(|range| range.end < start);
+        let last = first + self.ranges[first..].partition_point(|range| range.start <= end);
+        let mut merged = SackBlock { start, end };
+        for range in &self.ranges[first..last] {
+            if start < range.end && range.start < end && self.duplicate.is_none() {
+                let (start, end) = (start.max(range.start), end.min(range.end));
+                self.duplicate = Some(SackBlock { start, end });
+            }
+            merged.start = merged.start.min(range.start);
+            merged.end = merged.end.max(range.end);
+        }
+        match last - first {
+            0 => self.ranges.insert(first, merged),
+            1 => self.ranges[first] = merged,
+            _ => {
+                self.ranges[first] = merged;
+                self.ranges.drain(first + 1..last);
+            }
+        }
+        self.retain_recent(|block| block.end < merged.start || block.start > merged.end);
+        self.recent.copy_within(..BLOCKS_MAX - 1, 1);
+        self.recent[0] = merged;
+        self.recent_count = (self.recent_count + 1).min(BLOCKS_MAX);
+    }
+
+    fn retain_recent(&mut self, keep: impl Fn(&SackBlock) -> bool) {
+        let mut kept = 0;
+        for index in 0..self.recent_count {
+            if keep(&self.recent[index]) {
+                self.recent[kept] = self.recent[index];
+                kept += 1;
+            }
+        }
+        self.recent_count = kept;
+    }
+
+    fn set_duplicate(&mut self, start: u64, end: u64) {
+        if self.has_sack {
+            self.duplicate = Some(SackBlock { start, end });
+        }
+    }
+
+    /// While something is missing.
+    fn acknowledge_gap(&mut self, now: Instant) {
+        if self.at_once_next != self.next {
+            self.at_once_next = self.next;
+            self.at_once = 0;
+        }
+        let can_wait = self.has_sack
+            && self.quick == 0
+            && self.compressed < COMPRESSED_MAX
+            && self.at_once >= AT_ONCE_MAX;
+        if !can_wait {
+            self.at_once = (self.at_once + 1).min(AT_ONCE_MAX);
+            self.is_due = true;
+            return;
+        }
+        self.compressed += 1;
+        if self.compressed_timer.is_none() {
+            let share = self.round_trip.unwrap_or(TIMEOUT_INITIAL) / COMPRESSED_DELAY_SHARE;
+            self.compressed_timer = Some(now + share.min(COMPRESSED_DELAY_MAX));
+        }
+    }
+
+    /// Something came that is of no use: the sender is mistaken, tell it at once.
+    fn answer_duplicate(&mut self) {
+        self.quick = self.quick.max(self.rules.quick_segments);
+        self.is_due = true;
+    }
+
+    fn answer_out_of_window(&mut self, now: Instant) {
+        let is_early = |last: Instant| now.saturating_since(last) < OUT_OF_WINDOW_INTERVAL;
+        if !self.last_out_of_window.is_some_and(is_early) {
+            self.last_out_of_window = Some(now);
+            self.is_due = true;
+        }
+    }
+
+    /// A pause longer than a timeout starts quick acknowledgements again.
+    fn note_arrival(&mut self, now: Instant, segment: &Segment) {
+        if let Some(echoed) = segment.echoed {
+            let sample = now.saturating_since(echoed);
+            self.round_trip =
+                Some(self.round_trip.map_or(sample, |smoothed| (smoothed * 7 + sample) / 8));
+        }
+        let is_pause = |last: Instant| now - last > TIMEOUT_INITIAL;
+        if self.last_arrival.is_some_and(is_pause) {
+            self.quick = self.quick.max(self.rules.quick_segments);
+        }
+        self.last_arrival = Some(now);
+    }
+
+    /// An acknowledgement is to be sent now.
+    pub(crate) fn is_due(&self) -> bool {
+        self.is_due
+    }
+
+    /// An acknowledgement is to be sent in any case.
+    pub(crate) fn acknowledge_at_once(&mut self) {
+        self.is_due = true;
+    }
+
+    /// When an acknowledgement that waits is due.
+    pub(crate) fn timeout(&self) -> Option<Instant> {
+        match (self.timer, self.compressed_timer) {
+            (Some(delayed), Some(compressed)) => Some(delayed.min(compressed)),
+            (delayed, compressed) => delayed.or(compressed),
+        }
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if self.timeout().is_some_and(|due| due <= now) {
+            self.is_due = true;
+            self.timer = None;
+            self.compressed_timer = None;
+        }
+    }
+
+    /// Writes what this half has to say into a segment that leaves now.
+    pub(crate) fn fill_in(&mut self, segment: &mut Segment) {
+        segment.acknowledgement = Some(self.next);
+        self.window_end = self.window_end.max(self.next + u64::from(self.window_bytes));
+        segment.window_bytes = (self.window_end - self.next) as u32;
+        segment.echoed = self.timestamp;
+        segment.ecn_echo = self.must_echo;
+        if self.has_sack && (self.recent_count > 0 || self.duplicate.is_some()) {
+            self.fill_in_sack(segment);
+        }
+        let is_awaited = self.is_due || self.timer.is_some();
+        self.quick = self.quick.saturating_sub(u32::from(is_awaited));
+        self.acknowledged = self.next;
+        self.is_due = false;
+        self.timer = None;
+        self.compressed_timer = None;
+        self.compressed = 0;
+        self.duplicate = None;
+    }
+
+    /// A duplicate first, then the ranges that changed last.
+    fn fill_in_sack(&mut self, segment: &mut Segment) {
+        let recent = &self.recent[..self.recent_count];
+        let blocks = self.duplicate.iter().chain(recent);
+        let mut count = 0;
+        for (place, block) in segment.sack.iter_mut().zip(blocks) {
+            *place = *block;
+            count += 1;
+        }
+        segment.sack_blocks = count;
+    }
+
+    pub(crate) fn window_bytes(&self) -> u32 {
+        self.window_bytes
+    }
+
+    /// Payload bytes that came in order.
+    pub(crate) fn received_bytes(&self) -> u64 {
+        self.next.saturating_sub(1) - u64::from(self.is_finished())
+    }
+
+    /// The peer's stream is complete.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.fin.is_some_and(|end| self.next >= end)
+    }
+
+    /// Ranges out of order. For tests.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        assert!(self.ranges.iter().all(|range| range.start < range.end));
+        assert!(self.ranges.windows(2).all(|pair| pair[0].end < pair[1].start));
+        assert!(self.ranges.first().is_none_or(|range| range.start > self.next));
+        for block in &self.recent[..self.recent_count] {
+            assert!(self.ranges.contains(block), "{block:?} not in {:?}", self.ranges);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Round-trip times and the retransmission timeout: [RFC 6298] as Linux computes
+//! it. The timeout is the smoothed time plus four mean deviations, the latter at
+//! least the shortest timeout (200 ms) and taken as a maximum over each round
+//! trip, so it falls slowly. The minimum is that of the last 300 s
+//! (tcp_min_rtt_wlen). Nanoseconds, where Linux has microseconds.
+//!
+//! [RFC 6298]: https://www.rfc-editor.org/rfc/rfc6298
+
+use lasthop_units::{Duration, Instant};
+
+/// Before the first measurement (RFC 6298, 2.1).
+pub(crate) const TIMEOUT_INITIAL: Duration = Duration::from_secs(1);
+/// The longest after backing off (Linux' TCP_RTO_MAX).
+pub(crate) const TIMEOUT_MAX: Duration = Duration::from_secs(120);
+/// How long a minimum counts.
+const MINIMUM_LIFETIME: Duration = Duration::from_secs(300);
+
+/// What is known of the round trip.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RoundTripTime {
+    latest: Option<Duration>,
+    /// Eight times the smoothed time in ns; 0 before the first measurement.
+    smoothed_8: u64,
+    /// Four times the mean deviation in ns.
+    deviation_4: u64,
+    /// Its maximum in this round trip, at least `timeout_min`.
+    deviation_max_4: u64,
+    /// What the timeout adds to the smoothed time, in ns.
+    allowance: u64,
+    /// The round trip ends when this byte is acknowledged.
+    round_end: u64,
+    timeout_min: Duration,
+    timeout: Duration,
+    minimum: Minimum,
+}
+
+impl RoundTripTime {
+    pub(crate) fn new(timeout_min: Duration) -> Self {
+        Self {
+            latest: None,
+            smoothed_8: 0,
+            deviation_4: 0,
+            deviation_max_4: 0,
+            allowance: 0,
+            round_end: 0,
+            timeout_min,
+            timeout: TIMEOUT_INITIAL,
+            minimum: Minimum::default(),
+        }
+    }
+
+    /// A measurement for the timeout. `acknowledged` and `next` are bytes of the
+    /// stream: a round trip is from one `next` to its acknowledgement. Ends the
+    /// backing off.
+    pub(crate) fn update(&mut self, measured: Duration, acknowledged: u64, next: u64) {
+        let measured = measured.as_nanos();
+        let timeout_min = self.timeout_min.as_nanos();
+        if self.smoothed_8 == 0 {
+            self.smoothed_8 = (measured * 8).max(1);
+            self.deviation_4 = measured * 2;
+            self.allowance = self.deviation_4.max(timeout_min);
+            self.deviation_max_4 = self.allowance;
+            self.round_end = next;
+        } else {
+            let error = measured as i64 - (self.smoothed_8 / 8) as i64;
+            self.smoothed_8 = (self.smoothed_8 as i64 + error).max(1) as u64;
+            let mut change = error.abs() - (self.deviation_4 / 4) as i64;
+            // A round trip that got shorter says little about how late the next
+            // may come.
+            if error < 0 && change > 0 {
+                change /= 8;
+            }
+            self.deviation_4 = (self.deviation_4 as i64 + change) as u64;
+            self.deviation_max_4 = self.deviation_max_4.max(self.deviation_4);
+            self.allowance = self.allowance.max(self.deviation_max_4);
+            if acknowledged > self.round_end {
+                if self.deviation_max_4 < self.allowance {
+                    self.allowance -= (self.allowance - self.deviation_max_4) / 4;
+                }
+                self.round_end = next;
+                self.deviation_max_4 = timeout_min;
+            }
+        }
+        self.timeout = Duration::from_nanos(self.smoothed_8 / 8 + self.allowance).min(TIMEOUT_MAX);
+    }
+
+    /// The round trip of the newest segment that was just acknowledged.
+    pub(crate) fn update_latest(&mut self, now: Instant, measured: Duration) {
+        self.latest = Some(measured);
+        self.minimum.update(now, measured);
+    }
+
+    /// Doubles the timeout (RFC 6298, 5.5).
+    pub(crate) fn back_off(&mut self) {
+        self.timeout = (self.timeout * 2).min(TIMEOUT_MAX);
+    }
+
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    pub(crate) fn latest(&self) -> Option<Duration> {
+        self.latest
+    }
+
+    pub(crate) fn smoothed(&self) -> Option<Duration> {
+        (self.smoothed_8 > 0).then(|| Duration::from_nanos(self.smoothed_8 / 8))
+    }
+
+    pub(crate) fn minimum(&self) -> Option<Duration> {
+        self.latest.map(|_| self.minimum.samples[0].1)
+    }
+}
+
+/// The minimum over a sliding time with three samples (Kathleen Nichols'
+/// algorithm): the best, and the best of what came after it, twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Minimum {
+    samples: [(Instant, Duration); 3],
+    is_set: bool,
+}
+
+impl Minimum {
+    fn update(&mut self, now: Instant, measured: Duration) {
+        let sample = (now, measured);
+        let [best, second, third] = &mut self.samples;
+        if !self.is_set || measured <= best.1 || now - third.0 > MINIMUM_LIFETIME {
+            (self.samples, self.is_set) = ([sample; 3], true);
+            return;
+        }
+        if measured <= second.1 {
+            (*second, *third) = (sample, sample);
+        } else if measured <= third.1 {
+            *third = sample;
+        }
+        let age = now - best.0;
+        if age > MINIMUM_LIFETIME {
+            (*best, *second, *third) = (*second, *third, sample);
+            if now - best.0 > MINIMUM_LIFETIME {
+                (*best, *second) = (*second, *third);
+            }
+        } else if second.0 == best.0 && age > MINIMUM_LIFETIME / 4 {
+            (*second, *third) = (sample, sample);
+        } else if third.0 == second.0 && age > MINIMUM_LIFETIME / 2 {
+            *third = sample;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    #[test]
+    fn the_first_measurement_gives_three_times_itself() {
+        // RFC 6298, 2.2: SRTT = R, RTTVAR = R/2, RTO = SRTT + 4 RTTVAR.
+        let mut time = RoundTripTime::new(MS(1));
+        assert_eq!(time.timeout(), Duration::from_secs(1));
+        time.update(MS(500), 1, 2);
+        assert_eq!((time.smoothed(), time.timeout()), (Some(MS(500)), MS(1_500)));
+    }
+
+    #[test]
+    fn later_ones_are_weighted_by_an_eighth_and_a_quarter() {
+        // RFC 6298, 2.3, R' = 540 after 500: RTTVAR = 3/4 * 250 + 1/4 * 40 = 197.5,
+        // SRTT = 505. Linux keeps the largest RTTVAR of the round, 250.
+        let mut time = RoundTripTime::new(MS(1));
+        time.update(MS(500), 1, 2);
+        time.update(MS(540), 2, 3);
+        assert_eq!(time.smoothed(), Some(MS(505)));
+        assert_eq!(time.deviation_4, MS(790).as_nanos());
+        assert_eq!(time.timeout(), MS(505 + 1_000));
+    }
+
+    #[test]
+    fn a_steady_path_times_out_after_its_round_trip_and_200_ms() {
+        let mut time = RoundTripTime::new(MS(200));
+        for round in 1..200 {
+            time.update(MS(20), round + 1, round + 1);
+        }
+        assert_eq!(time.timeout(), MS(220));
+    }
+
+    #[test]
+    fn backing_off_doubles_until_two_minutes_and_ends_with_a_measurement() {
+        let mut time = RoundTripTime::new(MS(200));
+        let mut seen = [0; 9];
+        for timeout in &mut seen {
+            *timeout = time.timeout().as_nanos() / 1_000_000_000;
+            time.back_off();
+        }
+        assert_eq!(seen, [1, 2, 4, 8, 16, 32, 64, 120, 120]);
+        time.update(MS(20), 1, 2);
+        assert_eq!(time.timeout(), MS(220));
+    }
+
+    #[test]
+    fn a_minimum_is_forgotten_after_300_s() {
+        let mut minimum = Minimum::default();
+        let mut at = |s, ms| {
+            minimum.update(Instant::ZERO + Duration::from_secs(s), MS(ms));
+            minimum.samples[0].1
+        };
+        assert_eq!(at(0, 10), MS(10));
+        assert_eq!(at(200, 30), MS(10));
+        assert_eq!(at(299, 20), MS(10));
+        assert_eq!(at(301, 40), MS(20));
+    }
+}

@@ -1,0 +1,363 @@
+//! From a segment's acknowledgement to what it says: what arrived, how long it
+//! took, what was sent twice for nothing; then to the state and the window.
+//! Linux' tcp_ack and what it calls.
+
+use lasthop_units::{Duration, Instant};
+
+use super::{Sender, State};
+use crate::congestion::{Acknowledgement, Control};
+use crate::{SackBlock, Segment};
+
+/// What an acknowledgement says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Said {
+    /// The cumulative acknowledgement advanced.
+    pub is_advance: bool,
+    /// Segments that it newly acknowledged in order.
+    pub acknowledged: u32,
+    /// Segments that are known to have arrived only now.
+    pub delivered: u32,
+    /// Some of them are selectively acknowledged.
+    pub has_sacked: bool,
+    /// It reports a duplicate.
+    pub has_duplicate: bool,
+    /// The duplicate is that of the loss probe.
+    pub is_probe_duplicate: bool,
+    /// Something arrived that was sent once, before the present state.
+    pub has_original: bool,
+    /// A retransmission was acknowledged, or its original: who knows.
+    pub has_retransmission: bool,
+    /// Congestion is echoed.
+    pub has_echo: bool,
+    /// Duplicate acknowledgements that it stands for.
+    pub duplicates: u32,
+    /// A retransmission was found to be lost.
+    pub has_lost_retransmission: bool,
+    /// Loss probe or timeout start again.
+    pub must_restart_timer: bool,
+    pub echoed: Option<Instant>,
+    /// When the oldest and the newest segment were sent that arrived in order and
+    /// had been sent once; the same of those selectively acknowledged.
+    in_order: Option<(Instant, Instant)>,
+    out_of_order: Option<(Instant, Instant)>,
+    /// Lowest byte that arrived after something higher, sent once.
+    overtaken: Option<u64>,
+}
+
+impl Said {
+    /// Something arrived that was sent once.
+    fn note(times: &mut Option<(Instant, Instant)>, sent: Instant) {
+        *times =
+            Some(times.map_or((sent, sent), |(first, last)| (first.min(sent), last.max(sent))));
+    }
+}
+
+impl Sender {
+    /// The peer's acknowledgement, window and echo.
+    pub(crate) fn handle_acknowledgement(&mut self, now: Instant, segment: &Segment) {
+        let Some(acknowledged) = segment.acknowledgement else {
+            return;
+        };
+        if acknowledged > self.next || self.una == 0 {
+            return;
+        }
+        self.is_refused = false;
+        if matches!(self.turn, super::transmit::Turn::NewData(_)) {
+            self.turn = super::transmit::Turn::Usual;
+        }
+        let una_before = self.una;
+        let in_flight_before = self.board.in_flight();
+        let lost_before = self.board.lost_ever();
+        let mut said = Said {
+            is_advance: acknowledged > una_before,
+            has_echo: segment.ecn_echo && self.has_ecn,
+            echoed: segment.echoed,
+            ..Said::default()
+        };
+        if said.is_advance {
+            self.una = acknowledged;
+            self.timeouts_in_a_row = 0;
+        }
+        let has_new_window = self.update_window(segment, acknowledged, said.is_advance);
+        if self.board.is_empty() {
+            self.rearm_persist(now, has_new_window);
+            return;
+        }
+        if self.has_sack && segment.sack_blocks > 0 {
+            self.take_sacks(now, segment, acknowledged, una_before, &mut said);
+        }
+        self.take_acknowledged(now, acknowledged, una_before, &mut said);
+        self.measure(now, &mut said);
+        self.rack.update_steps(self.una, self.next);
+        self.settle_probe(now, segment, acknowledged, has_new_window, &said);
+
+        let is_duplicate = acknowledged == una_before
+            && !has_new_window
+            && !said.has_duplicate
+            && segment.payload_bytes == 0;
+        let is_dubious = is_duplicate
+            || said.has_sacked
+            || said.has_duplicate
+            || said.has_echo
+            || self.state != State::Open;
+        if is_dubious {
+            said.duplicates = u32::from(is_duplicate);
+            self.process(now, &mut said);
+        }
+        if said.must_restart_timer {
+            self.restart_timer(now);
+        }
+        let newly_lost = (self.board.lost_ever() - lost_before) as u32;
+        self.control_window(now, &said, in_flight_before, newly_lost);
+    }
+
+    /// Newer windows replace older ones (RFC 9293, 3.10.7.4). Returns whether it
+    /// changed.
+    fn update_window(&mut self, segment: &Segment, acknowledged: u64, is_advance: bool) -> bool {
+        if acknowledged < self.una {
+            return false;
+        }
+        let end = acknowledged + u64::from(segment.window_bytes);
+        let is_newer = is_advance
+            || segment.sequence > self.window_updated_by
+            || (segment.sequence == self.window_updated_by && end > self.window_end);
+        if !is_newer {
+            return false;
+        }
+        self.window_updated_by = segment.sequence;
+        let has_changed = !is_advance && end != self.window_end;
+        self.window_end = end;
+        has_changed
+    }
+
+    /// Nothing was out: the window may have opened.
+    fn rearm_persist(&mut self, now: Instant, has_new_window: bool) {
+        if has_new_window || self.next < self.window_end {
+            self.persist_backoff = 0;
+            self.timer = None;
+        }
+        self.arm_persist(now);
+    }
+
+    fn take_sacks(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        acknowledged: u64,
+        una_before: u64,
+        said: &mut Said,
+    ) {
+        let mut blocks = [SackBlock::default(); 3];
+        let mut count = 0;
+        for (index, &block) in segment.sack().iter().enumerate() {
+            if index == 0 && is_duplicate_report(segment, acknowledged) {
+                self.take_duplicate(block, una_before, said);
+                continue;
+            }
+            // Nothing that was never sent, nothing that is acknowledged anyway.
+            if block.start < block.end && block.end <= self.next && block.end > una_before {
+                blocks[count] = SackBlock { start: block.start.max(una_before), ..block };
+                count += 1;
+            }
+        }
+        let blocks = &mut blocks[..count];
+        // At most three; ascending, so that order tells what was overtaken.
+        blocks.sort_unstable_by_key(|block| block.start);
+        for block in blocks.iter() {
+            let mut start = block.start;
+            for known in self.known_sacks {
+                if known.end > start && known.start < block.end {
+                    if known.start > start {
+                        self.take_sack(now, start, known.start, said);
+                    }
+                    start = known.end;
+                }
+            }
+            if start < block.end {
+                self.take_sack(now, start, block.end, said);
+            }
+        }
+        self.known_sacks = [SackBlock::default(); 3];
+        self.known_sacks[..count].copy_from_slice(blocks);
+    }
+
+    fn take_sack(&mut self, now: Instant, start: u64, end: u64, said: &mut Said) {
+        let Self { board, rack, round_trip, high, .. } = self;
+        let minimum = round_trip.minimum();
+        let delivered = board.sack(start, end, |delivered| {
+            let segment = &delivered.segment;
+            rack.advance(now, segment.at, segment.end(), segment.is_repeated(), minimum);
+            if segment.is_repeated() {
+                return;
+            }
+            if delivered.is_overtaken {
+                let lowest = said.overtaken.unwrap_or(u64::MAX);
+                said.overtaken = Some(lowest.min(segment.start));
+            }
+            said.has_original |= segment.end() <= *high;
+            Said::note(&mut said.out_of_order, segment.at);
+        });
+        said.delivered += delivered;
+        said.has_sacked |= delivered > 0;
+    }
+
+    /// The receiver got something twice ([RFC 2883]).
+    ///
+    /// [RFC 2883]: https://www.rfc-editor.org/rfc/rfc2883
+    fn take_duplicate(&mut self, block: SackBlock, una_before: u64, said: &mut Said) {
+        let bytes = block.end.saturating_sub(block.start);
+        let segments = bytes.div_ceil(u64::from(self.segment_bytes)).max(1);
+        // The network duplicated it, if we did not.
+        if segments > self.retransmissions || bytes == 0 {
+            return;
+        }
+        said.has_duplicate = true;
+        said.is_probe_duplicate =
+            self.probe.is_some_and(|probe| probe.is_retransmission && block.end == probe.high);
+        self.rack.handle_duplicate();
+        if block.end <= una_before {
+            self.undo.handle_duplicates(block.end, segments as u32);
+        } else {
+            let repeated = self.board.duplicate(block.start, block.end);
+            self.undo.handle_duplicates(block.end, repeated);
+        }
+    }
+
+    /// Removes what is acknowledged in order.
+    fn take_acknowledged(
+        &mut self,
+        now: Instant,
+        acknowledged: u64,
+        una_before: u64,
+        said: &mut Said,
+    ) {
+        if !said.is_advance {
+            return;
+        }
+        let highest_sacked = self.board.highest_sacked().unwrap_or(una_before);
+        let minimum = self.round_trip.minimum();
+        let mut times: Option<(Instant, Instant)> = None;
+        while let Some(segment) = self.board.acknowledge_head(acknowledged) {
+            said.acknowledged += 1;
+            if segment.is_sacked() {
+                continue;
+            }
+            said.delivered += 1;
+            if segment.is_repeated() {
+                said.has_retransmission = true;
+            } else {
+                times = Some((times.map_or(segment.at, |(first, _)| first), segment.at));
+                if segment.start < highest_sacked {
+                    let lowest = said.overtaken.unwrap_or(u64::MAX);
+                    said.overtaken = Some(lowest.min(segment.start));
+                }
+                said.has_original |= segment.end() <= self.high;
+            }
+            self.rack.advance(now, segment.at, segment.end(), segment.is_repeated(), minimum);
+        }
+        said.in_order = times;
+        said.must_restart_timer = said.acknowledged > 0;
+        if !self.has_sack && said.acknowledged > 0 {
+            // What stood behind duplicate acknowledgements was counted then.
+            let counted = self.board.sacked().min(said.acknowledged - 1);
+            said.delivered -= counted;
+            self.board.remove_anonymous(said.acknowledged);
+        } else if let Some(overtaken) = said.overtaken.filter(|&start| start < highest_sacked) {
+            self.note_reordering(highest_sacked - overtaken);
+        }
+    }
+
+    fn note_reordering(&mut self, bytes: u64) {
+        let segments = bytes.div_ceil(u64::from(self.segment_bytes));
+        self.rack.handle_reordering(u32::try_from(segments).unwrap_or(u32::MAX));
+    }
+
+    /// Round-trip times (RFC 6298, 3: never from what was sent twice, unless
+    /// timestamps tell which; RFC 7323, 4).
+    fn measure(&mut self, now: Instant, said: &mut Said) {
+        if !said.is_advance
+            && let (Some(overtaken), Some(highest)) = (said.overtaken, self.board.highest_sacked())
+        {
+            self.note_reordering(highest.saturating_sub(overtaken));
+        }
+        let mut sample = None;
+        let mut latest = None;
+        if let Some((first, last)) = said.in_order.filter(|_| !said.has_retransmission) {
+            (sample, latest) = (Some(now - first), Some(now - last));
+        }
+        if let Some((first, last)) = said.out_of_order {
+            sample = sample.or(Some(now - first));
+            latest = Some(now - last);
+            // What was sent after the head arrived: the timeout may start again.
+            let is_newer = |head: &crate::scoreboard::Sent| first > head.at;
+            said.must_restart_timer |= self.board.head().is_some_and(is_newer);
+        }
+        if sample.is_none() && said.acknowledged > 0 {
+            let echoed = said.echoed.map(|echoed| now.saturating_since(echoed));
+            (sample, latest) = (echoed, echoed);
+        }
+        if let Some(latest) = latest {
+            self.round_trip.update_latest(now, latest);
+        }
+        if let Some(sample) = sample {
+            self.round_trip.update(sample, self.una, self.next);
+        }
+    }
+
+    /// What the acknowledgement says of the loss probe (RFC 8985, 7.4).
+    fn settle_probe(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        acknowledged: u64,
+        has_new_window: bool,
+        said: &Said,
+    ) {
+        let Some(probe) = self.probe.filter(|probe| acknowledged >= probe.high) else {
+            return;
+        };
+        let is_plain =
+            segment.payload_bytes == 0 && !said.is_advance && !has_new_window && !said.has_sacked;
+        if !probe.is_retransmission || said.is_probe_duplicate {
+            self.probe = None;
+        } else if acknowledged > probe.high {
+            self.reduce_for_probe(now);
+        } else if is_plain {
+            self.probe = None;
+        }
+    }
+
+    /// The window, after the state is known.
+    fn control_window(&mut self, now: Instant, said: &Said, in_flight: u32, newly_lost: u32) {
+        let smoothed = self.round_trip.smoothed().unwrap_or(Duration::ZERO);
+        self.validation.handle_acknowledgement(now, said.delivered, smoothed);
+        if self.state.is_reducing() {
+            self.reduce(said.delivered, newly_lost, said.is_advance);
+        } else if said.acknowledged > 0
+            || (said.has_sacked && self.rack.reordering > crate::rack::REORDERING_INITIAL)
+        {
+            let is_measured = !said.has_retransmission || said.out_of_order.is_some();
+            let acknowledgement = Acknowledgement {
+                segments: said.delivered,
+                acknowledged: self.una,
+                next: self.next,
+                in_flight,
+                round_trip: self.round_trip.latest().filter(|_| is_measured),
+                round_trip_min: self.round_trip.minimum().unwrap_or(Duration::ZERO),
+                is_limited: self.validation.is_limited(in_flight, &self.window),
+            };
+            self.control.handle_acknowledgement(now, &acknowledgement, &mut self.window);
+        }
+        self.update_pacing_rate();
+    }
+}
+
+/// Does the first block report a duplicate: below the acknowledgement, or inside
+/// the second block (RFC 2883, 4)?
+fn is_duplicate_report(segment: &Segment, acknowledged: u64) -> bool {
+    match segment.sack() {
+        [first, ..] if first.start < acknowledged => true,
+        [first, second, ..] => first.start >= second.start && first.end <= second.end,
+        _ => false,
+    }
+}

@@ -1,0 +1,273 @@
+//! The sending half: what may leave and when, and what acknowledgements and
+//! timeouts make of the window. The states and rules are those of Linux 6; each
+//! file has one concern:
+//!
+//! - [`acknowledge`]: from a segment's acknowledgement to what it says;
+//! - [`state`]: open, disorder, reduction, recovery, loss (RFC 5681, 6675, 5682);
+//! - [`undo`]: taking back a reduction that was not needed (RFC 3522, 3708);
+//! - [`timers`]: timeout, loss probe, reordering, closed window;
+//! - [`transmit`]: the next segment.
+//!
+//! Leaves out: segmentation offload (every segment leaves for itself, no
+//! deferring for larger bursts), tail drops of the own socket, urgent data,
+//! giving up on a dead peer.
+
+mod acknowledge;
+mod state;
+mod timers;
+mod transmit;
+mod undo;
+
+use lasthop_units::{Bitrate, Duration, Instant};
+
+use crate::congestion::{CongestionControl, Window};
+use crate::pacing::{self, Pacer};
+use crate::prr::ProportionalRateReduction;
+use crate::rack::Rack;
+use crate::rtt::RoundTripTime;
+use crate::scoreboard::Scoreboard;
+use crate::small_queues::OwnQueue;
+use crate::validation::Validation;
+use crate::{Config, Pacing, SackBlock};
+
+pub use state::State;
+pub(crate) use timers::Timer;
+pub(crate) use transmit::Outgoing;
+
+/// Bytes of the stream that are never reached: the end of endless data.
+const ENDLESS: u64 = 1 << 62;
+
+/// The sending half of an endpoint.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sender {
+    // The stream.
+    /// First byte not acknowledged (SND.UNA).
+    una: u64,
+    /// Next new byte (SND.NXT).
+    next: u64,
+    /// One beyond the last byte that the application wrote.
+    written: u64,
+    /// FIN follows what was written.
+    is_finished: bool,
+    /// End of the last segment that was sent shorter than full.
+    small_end: u64,
+    /// One beyond the last byte that the peer's window allows.
+    window_end: u64,
+    /// Segment that last updated it (SND.WL1).
+    window_updated_by: u64,
+
+    // What is set.
+    segment_bytes: u32,
+    send_window: u64,
+    has_sack: bool,
+    has_ecn: bool,
+
+    // The window.
+    control: CongestionControl,
+    window: Window,
+    validation: Validation,
+    queue: OwnQueue,
+    pacer: Pacer,
+    pacing_rate: Bitrate,
+
+    // Losses.
+    board: Scoreboard,
+    rack: Rack,
+    round_trip: RoundTripTime,
+    state: State,
+    /// The state ends when this byte is acknowledged (high_seq).
+    high: u64,
+    reduction: ProportionalRateReduction,
+    undo: undo::Undo,
+    /// F-RTO: nothing tells yet whether the timeout was spurious (RFC 5682).
+    is_timeout_doubtful: bool,
+    /// What the loss probe waits for.
+    probe: Option<timers::Probe>,
+    /// Blocks of the last acknowledgement: all in them is sacked.
+    known_sacks: [SackBlock; 3],
+
+    // Timers.
+    timer: Option<(Instant, Timer)>,
+    /// Timeouts since the acknowledgement last advanced.
+    timeouts_in_a_row: u32,
+    /// Doublings of the interval of window probes.
+    persist_backoff: u32,
+
+    // Sending.
+    turn: transmit::Turn,
+    /// Own queues refused a segment: wait for them, or for an acknowledgement.
+    is_refused: bool,
+    /// Segments that left since there was last nothing to send.
+    burst: u32,
+    has_sent_new: bool,
+    last_sent: Option<Instant>,
+    /// The next new segment tells the peer that the window was reduced (CWR).
+    must_tell_reduction: bool,
+
+    pub retransmissions: u64,
+    pub timeouts: u64,
+}
+
+impl Sender {
+    pub(crate) fn new(config: &Config) -> Self {
+        let window =
+            Window { size: config.initial_window.max(1), fraction: 0, threshold: u32::MAX };
+        let is_paced = config.pacing != Pacing::Off;
+        Self {
+            una: 0,
+            next: 1,
+            written: 1,
+            is_finished: false,
+            small_end: 0,
+            window_end: 0,
+            window_updated_by: 0,
+            segment_bytes: u32::from(config.segment_bytes).max(1),
+            send_window: config.send_window.as_u64(),
+            has_sack: config.sack,
+            has_ecn: config.ecn,
+            control: CongestionControl::new(config.congestion_control, is_paced),
+            window,
+            validation: Validation::new(config.window_validation, config.initial_window),
+            queue: OwnQueue::new(config.small_queues),
+            pacer: Pacer::new(config.pacing),
+            pacing_rate: Bitrate::from_bps(u64::MAX),
+            board: Scoreboard::new(),
+            rack: Rack::new(),
+            round_trip: RoundTripTime::new(config.timeout_min),
+            state: State::Open,
+            high: 0,
+            reduction: ProportionalRateReduction::new(Default::default(), 1, 1),
+            undo: undo::Undo::default(),
+            is_timeout_doubtful: false,
+            probe: None,
+            known_sacks: [SackBlock::default(); 3],
+            timer: None,
+            timeouts_in_a_row: 0,
+            persist_backoff: 0,
+            turn: transmit::Turn::Usual,
+            is_refused: false,
+            burst: 0,
+            has_sent_new: false,
+            last_sent: None,
+            must_tell_reduction: false,
+            retransmissions: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// The peer has our SYN: data may flow. `round_trip` is that of the
+    /// handshake.
+    pub(crate) fn open(&mut self, now: Instant, window_bytes: u32, round_trip: Option<Duration>) {
+        self.una = 1;
+        self.window_end = 1 + u64::from(window_bytes);
+        if let Some(round_trip) = round_trip {
+            self.round_trip.update(round_trip, self.una, self.next);
+            self.round_trip.update_latest(now, round_trip);
+        }
+        self.update_pacing_rate();
+    }
+
+    /// The application hands over bytes; `u64::MAX` has no end.
+    pub(crate) fn write(&mut self, now: Instant, bytes: u64) {
+        if self.is_finished {
+            return;
+        }
+        if self.board.is_empty()
+            && self.una > 0
+            && let Some(last) = self.last_sent
+        {
+            let idle = now.saturating_since(last);
+            let timeout = self.round_trip.timeout();
+            self.validation.handle_idle(now, idle, timeout, &mut self.window);
+        }
+        self.written = self.written.saturating_add(bytes).min(ENDLESS);
+    }
+
+    /// FIN follows what was written.
+    pub(crate) fn finish(&mut self) {
+        self.is_finished = true;
+    }
+
+    /// The own node let go of packets.
+    pub(crate) fn release(&mut self, packets: u32, packet_bytes: u32) {
+        self.is_refused = false;
+        self.queue.release(packets, packet_bytes);
+    }
+
+    /// One beyond the last byte to send, FIN included.
+    fn end(&self) -> u64 {
+        self.written + u64::from(self.is_finished)
+    }
+
+    fn update_pacing_rate(&mut self) {
+        self.pacing_rate = pacing::rate(
+            &self.window,
+            self.board.len(),
+            self.segment_bytes,
+            self.round_trip.smoothed(),
+        );
+    }
+
+    // What can be asked.
+
+    pub(crate) fn state(&self) -> State {
+        self.state
+    }
+
+    pub(crate) fn window(&self) -> &Window {
+        &self.window
+    }
+
+    pub(crate) fn round_trip(&self) -> &RoundTripTime {
+        &self.round_trip
+    }
+
+    pub(crate) fn board(&self) -> &Scoreboard {
+        &self.board
+    }
+
+    pub(crate) fn pacing_rate(&self) -> Bitrate {
+        self.pacing_rate
+    }
+
+    pub(crate) fn queued_bytes(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    /// Payload bytes that the peer has acknowledged in order.
+    pub(crate) fn acknowledged_bytes(&self) -> u64 {
+        self.una.min(self.written).saturating_sub(1)
+    }
+
+    /// Payload bytes written and not yet sent.
+    pub(crate) fn unsent_bytes(&self) -> u64 {
+        if self.written == ENDLESS { u64::MAX } else { self.written.saturating_sub(self.next) }
+    }
+
+    pub(crate) fn in_flight_bytes(&self) -> u64 {
+        self.next - self.una.max(1)
+    }
+
+    /// First byte that is not acknowledged.
+    pub(crate) fn oldest(&self) -> u64 {
+        self.una
+    }
+
+    /// Next byte to be sent.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Counts agree. For tests.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        self.board.check(self.has_sack);
+        assert!(self.una <= self.next && self.next <= self.end().max(1));
+        assert!(self.window.size > 0 && self.window.threshold >= 2);
+    }
+
+    /// Everything, FIN included, is acknowledged.
+    pub(crate) fn is_done(&self) -> bool {
+        self.is_finished && self.una == self.end()
+    }
+}

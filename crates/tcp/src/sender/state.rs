@@ -1,0 +1,339 @@
+//! The states of congestion and what moves between them: Linux'
+//! tcp_fastretrans_alert, with recovery by [RFC 6675] and RACK, or [RFC 6582]
+//! without selective acknowledgements, proportional rate reduction ([RFC 6937]),
+//! and F-RTO ([RFC 5682]) after timeouts.
+//!
+//! [RFC 5682]: https://www.rfc-editor.org/rfc/rfc5682
+//! [RFC 6582]: https://www.rfc-editor.org/rfc/rfc6582
+//! [RFC 6675]: https://www.rfc-editor.org/rfc/rfc6675
+//! [RFC 6937]: https://www.rfc-editor.org/rfc/rfc6937
+
+use lasthop_units::Instant;
+
+use super::Sender;
+use super::acknowledge::Said;
+use super::transmit::Turn;
+use crate::congestion::Control;
+use crate::prr::{Delivery, ProportionalRateReduction, ReductionBound};
+
+/// How the connection fares (Linux' tcp_ca_state).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// All is well.
+    Open,
+    /// Something arrived out of order.
+    Disorder,
+    /// The window is being reduced without loss: congestion was notified, by the
+    /// network or by the own queues (CWR).
+    Reduced,
+    /// Something was lost and is retransmitted (fast recovery).
+    Recovery,
+    /// After a timeout.
+    Loss,
+}
+
+impl State {
+    /// Is the window being reduced in proportion to what is delivered?
+    pub(super) fn is_reducing(self) -> bool {
+        matches!(self, Self::Reduced | Self::Recovery)
+    }
+}
+
+impl Sender {
+    /// What an acknowledgement does to the state that is in any way dubious.
+    pub(super) fn process(&mut self, now: Instant, said: &mut Said) {
+        if self.board.is_empty() && !self.has_sack {
+            self.board.clear_anonymous();
+        }
+        if said.has_echo {
+            self.undo.forbid_threshold();
+        }
+        if self.state == State::Open {
+            self.undo.forget_retransmissions();
+        } else if self.una >= self.high && self.try_leave(said) {
+            return;
+        }
+        match self.state {
+            State::Recovery => self.process_recovery(now, said),
+            State::Loss => {
+                self.process_loss(said);
+                self.identify_losses(now, said);
+                if self.state == State::Open || said.has_lost_retransmission {
+                    self.process_usual(now, said);
+                }
+            }
+            State::Open | State::Disorder | State::Reduced => self.process_usual(now, said),
+        }
+    }
+
+    /// Everything that was out when the state began is acknowledged. Returns
+    /// whether that is all.
+    fn try_leave(&mut self, said: &Said) -> bool {
+        match self.state {
+            // Something above must be acknowledged, for then the peer has been told.
+            State::Reduced if self.una > self.high => {
+                self.end_reduction();
+                self.state = State::Open;
+            }
+            State::Recovery => {
+                if !self.has_sack {
+                    self.board.clear_anonymous();
+                }
+                if self.try_undo_recovery(said.echoed) {
+                    return true;
+                }
+                self.end_reduction_of(State::Recovery);
+                self.rack.handle_recovered();
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn process_recovery(&mut self, now: Instant, said: &mut Said) {
+        if !said.is_advance {
+            if !self.has_sack {
+                said.delivered += self.board.add_anonymous(said.duplicates);
+            }
+        } else if self.try_undo_partial(said.echoed) {
+            return;
+        }
+        if self.try_undo_duplicates() {
+            self.try_to_open(now, said);
+        }
+        self.identify_losses(now, said);
+        if self.state != State::Recovery && self.board.lost() > 0 {
+            self.enter_recovery(now, said.has_echo);
+        }
+    }
+
+    fn process_usual(&mut self, now: Instant, said: &mut Said) {
+        if !self.has_sack {
+            if said.is_advance {
+                self.board.clear_anonymous();
+            }
+            said.delivered += self.board.add_anonymous(said.duplicates);
+        }
+        if matches!(self.state, State::Open | State::Disorder) {
+            self.try_undo_duplicates();
+        }
+        self.identify_losses(now, said);
+        if self.board.lost() > 0 {
+            self.enter_recovery(now, said.has_echo);
+        } else {
+            self.try_to_open(now, said);
+        }
+    }
+
+    /// After a timeout (RFC 5682, 3.1, the version with selective
+    /// acknowledgements).
+    fn process_loss(&mut self, said: &mut Said) {
+        let is_recovered = self.una >= self.high;
+        if said.is_advance && self.try_undo_loss(said.echoed, false) {
+            return;
+        }
+        if self.is_timeout_doubtful {
+            // Step 3b: something arrived that was sent once.
+            if said.has_original && self.try_undo_loss(said.echoed, true) {
+                return;
+            }
+            if self.next > self.high {
+                // Step 3a.
+                if said.has_sacked || said.duplicates > 0 {
+                    self.is_timeout_doubtful = false;
+                }
+            } else if said.is_advance && !is_recovered {
+                // Step 2b.
+                self.high = self.next;
+                if self.next < self.end() && self.next < self.window_end {
+                    self.turn = Turn::NewData(false);
+                    return;
+                }
+                self.is_timeout_doubtful = false;
+            }
+        }
+        if is_recovered {
+            self.try_undo_recovery(said.echoed);
+            return;
+        }
+        if !self.has_sack {
+            // Duplicates of what was sent before the timeout say nothing, those of
+            // what was sent after do.
+            if self.next > self.high && said.duplicates > 0 {
+                said.delivered += self.board.add_anonymous(said.duplicates);
+            } else if said.is_advance {
+                self.board.clear_anonymous();
+            }
+        }
+    }
+
+    /// Looks for losses after an acknowledgement.
+    fn identify_losses(&mut self, now: Instant, said: &mut Said) {
+        if self.board.is_empty() {
+            return;
+        }
+        if !self.has_sack {
+            let is_threshold = !matches!(self.state, State::Recovery | State::Loss)
+                && self.board.sacked() >= self.rack.reordering;
+            if is_threshold || (self.state == State::Recovery && said.is_advance) {
+                self.board.mark_lost(0);
+            }
+            return;
+        }
+        if !self.rack.has_advanced {
+            return;
+        }
+        self.rack.has_advanced = false;
+        let retransmitted_before = self.board.retransmitted();
+        self.update_rack_window();
+        if let Some(wait) = self.board.detect_losses(now, &self.rack) {
+            self.set_reordering_timer(now, wait);
+            said.must_restart_timer = false;
+        }
+        said.has_lost_retransmission |= self.board.retransmitted() < retransmitted_before;
+    }
+
+    pub(super) fn update_rack_window(&mut self) {
+        self.rack.update_window(
+            matches!(self.state, State::Recovery | State::Loss),
+            self.board.sacked(),
+            self.round_trip.minimum(),
+            self.round_trip.smoothed(),
+        );
+    }
+
+    fn try_to_open(&mut self, now: Instant, said: &Said) {
+        if !self.has_retransmitted() {
+            self.undo.forget_retransmissions();
+        }
+        if said.has_echo {
+            self.enter_reduction(now);
+        }
+        if self.state != State::Reduced {
+            self.keep_open();
+        }
+    }
+
+    /// Open, or disorder while something is left.
+    pub(super) fn keep_open(&mut self) {
+        let is_disorder = self.board.sacked() + self.board.lost() > 0 || self.has_retransmitted();
+        let state = if is_disorder { State::Disorder } else { State::Open };
+        if self.state != state {
+            self.state = state;
+            self.high = self.next;
+        }
+    }
+
+    /// Congestion without loss. Only the first notice in a round trip counts.
+    pub(super) fn enter_reduction(&mut self, now: Instant) {
+        self.undo.forbid_threshold();
+        if matches!(self.state, State::Open | State::Disorder) {
+            self.undo.forbid();
+            self.begin_reduction(now);
+            self.state = State::Reduced;
+        }
+    }
+
+    pub(super) fn enter_recovery(&mut self, now: Instant, has_echo: bool) {
+        let probes = u32::from(self.probe.is_some_and(|probe| probe.is_retransmission));
+        self.undo.begin(self.una, self.board.retransmitted() + probes);
+        let (window, threshold) = (self.window.size, self.current_threshold());
+        if !self.state.is_reducing() {
+            self.undo.remember(window, (!has_echo).then_some(threshold));
+            self.begin_reduction(now);
+        } else {
+            self.undo.forbid_threshold();
+        }
+        self.state = State::Recovery;
+    }
+
+    fn begin_reduction(&mut self, now: Instant) {
+        self.high = self.next;
+        self.probe = None;
+        self.window.fraction = 0;
+        self.lower_threshold(now);
+        self.reduction = ProportionalRateReduction::new(
+            ReductionBound::Linux,
+            self.window.size,
+            self.window.threshold,
+        );
+        self.must_tell_reduction = self.has_ecn;
+    }
+
+    fn lower_threshold(&mut self, now: Instant) {
+        let threshold = self.control.threshold_after_loss(now, &self.window);
+        let in_flight = self.board.in_flight();
+        self.window.threshold =
+            self.validation.threshold_after_loss(in_flight, threshold, &self.window).max(2);
+    }
+
+    /// `delivered` segments arrived: the window becomes what is in flight and what
+    /// may be sent for them.
+    pub(super) fn reduce(&mut self, delivered: u32, newly_lost: u32, is_advance: bool) {
+        if delivered == 0 {
+            return;
+        }
+        let in_flight = self.board.in_flight();
+        let delivery = Delivery { segments: delivered, in_flight, newly_lost, is_advance };
+        self.window.size = (in_flight + self.reduction.handle_delivery(&delivery)).max(1);
+    }
+
+    fn end_reduction(&mut self) {
+        self.end_reduction_of(self.state);
+    }
+
+    /// The window is what the reduction aimed at, unless it was taken back.
+    fn end_reduction_of(&mut self, state: State) {
+        let stands = state == State::Reduced || self.undo.is_possible();
+        if stands && self.window.threshold < u32::MAX {
+            self.window.size = self.window.threshold;
+        }
+    }
+
+    /// A retransmission timeout.
+    pub(super) fn enter_loss(&mut self, now: Instant) {
+        let is_new = !matches!(self.state, State::Recovery | State::Loss);
+        // Once in a flight.
+        let must_lower = matches!(self.state, State::Open | State::Disorder)
+            || self.high <= self.una
+            || (self.state == State::Loss && self.timeouts_in_a_row == 0);
+        if !self.has_sack {
+            self.board.clear_anonymous();
+        }
+        self.known_sacks = Default::default();
+        self.board.mark_all_lost(now, self.has_sack.then_some(&self.rack));
+        if must_lower {
+            let retransmitted = self.board.retransmitted();
+            self.undo.begin(self.una, retransmitted);
+            self.undo.remember(self.window.size, Some(self.current_threshold()));
+            self.lower_threshold(now);
+            self.control.handle_timeout(now);
+        }
+        self.window.size = self.board.in_flight() + 1;
+        self.window.fraction = 0;
+        self.state = State::Loss;
+        self.high = self.next;
+        self.probe = None;
+        self.must_tell_reduction = self.has_ecn;
+        self.is_timeout_doubtful = is_new || self.timeouts_in_a_row > 0;
+        self.turn = Turn::Usual;
+    }
+
+    /// The probe's acknowledgement shows that a segment was lost: a reduction, at
+    /// once (RFC 8985, 7.4).
+    pub(super) fn reduce_for_probe(&mut self, now: Instant) {
+        self.begin_reduction(now);
+        self.end_reduction_of(State::Reduced);
+        self.state = State::Reduced;
+        self.keep_open();
+    }
+
+    /// What the threshold would be worth if this were undone (tcp_current_ssthresh).
+    fn current_threshold(&self) -> u32 {
+        if self.state.is_reducing() {
+            self.window.threshold
+        } else {
+            self.window.threshold.max(self.window.size / 2 + self.window.size / 4)
+        }
+    }
+}

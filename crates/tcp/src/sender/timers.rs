@@ -1,0 +1,161 @@
+//! The sender's one timer, as in Linux: retransmission timeout (RFC 6298), loss
+//! probe (RFC 8985, 7), reordering (RFC 8985, 6.2), closed window (RFC 9293,
+//! 3.8.6.1), whichever comes next.
+
+use lasthop_units::{Duration, Instant};
+
+use super::transmit::Turn;
+use super::{Sender, State};
+use crate::rtt::{TIMEOUT_INITIAL, TIMEOUT_MAX};
+
+/// Added to the timeouts of probes and reordering (Linux' TCP_TIMEOUT_MIN).
+const SLACK: Duration = Duration::from_millis(2);
+/// What a lone segment's probe waits for a delayed acknowledgement (tcp_rto_min).
+const DELAYED_ACK_MAX: Duration = Duration::from_millis(200);
+/// The shortest interval of window probes (TCP_RTO_MIN).
+const PERSIST_MIN: Duration = Duration::from_millis(200);
+
+/// What the sender's timer stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timer {
+    Retransmission,
+    LossProbe,
+    Reordering,
+    Persist,
+}
+
+/// A loss probe that is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Probe {
+    /// What its acknowledgement acknowledges at least.
+    pub high: u64,
+    /// It brought nothing new.
+    pub is_retransmission: bool,
+}
+
+impl Sender {
+    pub(crate) fn timeout(&self) -> Option<(Instant, Timer)> {
+        self.timer
+    }
+
+    /// Until when a segment waits for pacing.
+    pub(crate) fn pacing_due(&self) -> Option<Instant> {
+        self.pacer.due()
+    }
+
+    /// The timer has run out. Returns whether a window probe is to be sent.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) -> bool {
+        if self.pacer.due().is_some_and(|due| due <= now) {
+            self.pacer.is_waiting = false;
+        }
+        let Some((_, timer)) = self.timer.filter(|&(due, _)| due <= now) else {
+            return false;
+        };
+        self.timer = None;
+        self.is_refused = false;
+        match timer {
+            Timer::Retransmission => self.handle_retransmission_timeout(now),
+            Timer::LossProbe => {
+                if self.probe.is_none() {
+                    self.turn = Turn::Probe;
+                }
+                self.set_retransmission_timer(now);
+            }
+            Timer::Reordering => self.handle_reordering_timeout(now),
+            Timer::Persist => {
+                self.persist_backoff = (self.persist_backoff + 1).min(16);
+                self.arm_persist(now);
+                return self.next >= self.window_end;
+            }
+        }
+        false
+    }
+
+    fn handle_retransmission_timeout(&mut self, now: Instant) {
+        if self.board.is_empty() {
+            return;
+        }
+        self.enter_loss(now);
+        self.timeouts += 1;
+        self.timeouts_in_a_row += 1;
+        self.round_trip.back_off();
+        self.set_retransmission_timer(now);
+    }
+
+    fn handle_reordering_timeout(&mut self, now: Instant) {
+        let lost_before = self.board.lost_ever();
+        self.update_rack_window();
+        self.board.detect_losses(now, &self.rack);
+        let newly_lost = (self.board.lost_ever() - lost_before) as u32;
+        if newly_lost > 0 && self.state != State::Recovery {
+            self.enter_recovery(now, false);
+            self.reduce(1, newly_lost, false);
+        }
+        self.rearm(now);
+    }
+
+    /// Retransmission timeout from now.
+    pub(super) fn set_retransmission_timer(&mut self, now: Instant) {
+        self.timer = Some((now + self.round_trip.timeout(), Timer::Retransmission));
+    }
+
+    /// Starts the retransmission timer, or stops it if nothing is out. Time that
+    /// passed under another timer counts.
+    pub(super) fn rearm(&mut self, now: Instant) {
+        let Some(head) = self.board.head() else {
+            self.timer = None;
+            return;
+        };
+        let mut timeout = self.round_trip.timeout();
+        if matches!(self.timer, Some((_, Timer::LossProbe | Timer::Reordering))) {
+            timeout = (head.at + timeout).saturating_since(now).max(Duration::from_nanos(1));
+        }
+        self.timer = Some((now + timeout, Timer::Retransmission));
+    }
+
+    /// The acknowledgement advanced: loss probe or timeout start again.
+    pub(super) fn restart_timer(&mut self, now: Instant) {
+        if !self.schedule_probe(now, true) {
+            self.rearm(now);
+        }
+    }
+
+    /// Starts the timer of a loss probe if one may be sent (RFC 8985, 7.2).
+    pub(super) fn schedule_probe(&mut self, now: Instant, is_advance: bool) -> bool {
+        let may_probe = self.has_sack && matches!(self.state, State::Open | State::Reduced);
+        let Some(head) = self.board.head().filter(|_| may_probe) else {
+            return false;
+        };
+        let mut wait = match self.round_trip.smoothed() {
+            Some(smoothed) if self.board.len() == 1 => smoothed * 2 + DELAYED_ACK_MAX,
+            Some(smoothed) => smoothed * 2 + SLACK,
+            None => TIMEOUT_INITIAL,
+        };
+        // Not later than the timeout.
+        let timeout = self.round_trip.timeout();
+        let left = if is_advance { timeout } else { (head.at + timeout).saturating_since(now) };
+        if !left.is_zero() && left < wait {
+            wait = left;
+        }
+        self.timer = Some((now + wait, Timer::LossProbe));
+        true
+    }
+
+    /// Losses are looked for again after `wait`.
+    pub(super) fn set_reordering_timer(&mut self, now: Instant, wait: Duration) {
+        self.timer = Some((now + wait + SLACK, Timer::Reordering));
+    }
+
+    /// With nothing out and something to send that cannot be sent, only a timer
+    /// goes on.
+    pub(super) fn arm_persist(&mut self, now: Instant) {
+        if !self.board.is_empty() || self.timer.is_some() || self.next >= self.end() {
+            return;
+        }
+        let is_stuck = self.next >= self.window_end || self.is_refused;
+        if is_stuck {
+            let interval = self.round_trip.timeout().max(PERSIST_MIN) * (1 << self.persist_backoff);
+            self.timer = Some((now + interval.min(TIMEOUT_MAX), Timer::Persist));
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! What leaves next: a retransmission, or new data as far as the congestion
+//! window, the peer's window, the send buffer, Nagle's rule (RFC 1122, 4.2.3.4,
+//! in Minshall's variant), the own queues and pacing let it. Linux' tcp_write_xmit
+//! and tcp_xmit_retransmit_queue, a segment at a time.
+
+use lasthop_units::Instant;
+
+use super::{ENDLESS, Sender, timers::Probe};
+use crate::congestion::Control;
+use crate::segment::HEADER_BYTES;
+use crate::validation::Usage;
+
+/// A part of the stream that leaves now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outgoing {
+    pub start: u64,
+    pub payload_bytes: u32,
+    pub has_fin: bool,
+    /// Tells the peer that the window was reduced.
+    pub window_reduced: bool,
+}
+
+/// What comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// What is lost, then new data.
+    Usual,
+    /// A loss probe: one new segment whatever the window, or the last one again.
+    Probe,
+    /// F-RTO: new data to see whether the timeout was spurious. `true`: some left,
+    /// and no retransmission does until an acknowledgement comes.
+    NewData(bool),
+}
+
+impl Sender {
+    /// The next segment, until there is none.
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<Outgoing> {
+        if self.una == 0 {
+            return None;
+        }
+        if self.turn != Turn::Usual {
+            match self.turn {
+                Turn::Probe => {
+                    self.turn = Turn::Usual;
+                    if let Some(outgoing) = self.poll_probe(now) {
+                        return Some(outgoing);
+                    }
+                }
+                Turn::NewData(has_sent) => {
+                    if let Some(outgoing) = self.poll_new(now, false) {
+                        self.turn = Turn::NewData(true);
+                        return Some(outgoing);
+                    }
+                    if has_sent {
+                        self.end_burst(now, false);
+                        return None;
+                    }
+                    self.is_timeout_doubtful = false;
+                    self.turn = Turn::Usual;
+                }
+                Turn::Usual => {}
+            }
+        }
+        if self.is_refused {
+            self.end_burst(now, false);
+            return None;
+        }
+        if self.board.has_missing()
+            && let Some(outgoing) = self.poll_missing(now)
+        {
+            return Some(outgoing);
+        }
+        let outgoing = self.poll_new(now, false);
+        if outgoing.is_none() {
+            let is_limited = self.board.in_flight() >= self.window.size;
+            self.end_burst(now, is_limited);
+        }
+        outgoing
+    }
+
+    /// A lost segment goes again.
+    fn poll_missing(&mut self, now: Instant) -> Option<Outgoing> {
+        if self.board.in_flight() >= self.window.size || self.pacer.must_wait(now) {
+            return None;
+        }
+        let index = self.board.missing()?;
+        let outgoing = self.retransmit(now, index)?;
+        if self.state.is_reducing() {
+            self.reduction.handle_sent(1);
+        }
+        if index == 0 && !matches!(self.timer, Some((_, super::Timer::Reordering))) {
+            self.set_retransmission_timer(now);
+        }
+        Some(outgoing)
+    }
+
+    /// A segment leaves again, unless the last copy waits in the own queues.
+    fn retransmit(&mut self, now: Instant, index: usize) -> Option<Outgoing> {
+        let segment = *self.board.get(index)?;
+        let packet_bytes = u32::from(HEADER_BYTES) + segment.bytes;
+        if self.queue.holds(segment.number)
+            || (self.board.len() > 1 && self.queue.is_full(packet_bytes, self.pacing_rate, true))
+        {
+            return None;
+        }
+        let outgoing = self.describe(segment.start, segment.end(), false);
+        let number = self.hand_over(now, outgoing.payload_bytes);
+        let segment = self.board.retransmit(index, now, number);
+        self.undo.handle_retransmission(segment.at);
+        self.retransmissions += 1;
+        Some(outgoing)
+    }
+
+    /// The next new segment. A probe ignores the congestion window and Nagle.
+    fn poll_new(&mut self, now: Instant, is_probe: bool) -> Option<Outgoing> {
+        let end = self.next_end(is_probe)?;
+        if self.pacer.must_wait(now) {
+            return None;
+        }
+        let in_flight = self.board.in_flight();
+        if in_flight >= self.window.size && !is_probe {
+            return None;
+        }
+        let bytes = (end - self.next) as u32;
+        if self.board.len() > 1
+            && self.queue.is_full(u32::from(HEADER_BYTES) + bytes, self.pacing_rate, false)
+        {
+            return None;
+        }
+        if in_flight == 0
+            && let Some(last) = self.last_sent
+        {
+            self.control.handle_restart(now, now.saturating_since(last));
+        }
+        let outgoing = self.describe(self.next, end, self.must_tell_reduction);
+        self.must_tell_reduction = false;
+        let number = self.hand_over(now, outgoing.payload_bytes);
+        let was_empty = self.board.is_empty();
+        self.board.push(self.next, bytes, now, number);
+        if outgoing.payload_bytes < self.segment_bytes {
+            self.small_end = end;
+        }
+        self.next = end;
+        self.has_sent_new = true;
+        if self.state.is_reducing() {
+            self.reduction.handle_sent(1);
+        }
+        if was_empty || matches!(self.timer, Some((_, super::Timer::LossProbe))) {
+            self.rearm(now);
+        }
+        Some(outgoing)
+    }
+
+    /// Where the next new segment ends, if there is one that the peer, the send
+    /// buffer and Nagle's rule let go.
+    fn next_end(&self, is_probe: bool) -> Option<u64> {
+        let left = self.written.saturating_sub(self.next);
+        if left == 0 && (!self.is_finished || self.next > self.written) {
+            return None;
+        }
+        let bytes = left.min(u64::from(self.segment_bytes));
+        let mut end = self.next + bytes;
+        if self.is_finished && end == self.written && end < ENDLESS {
+            end += 1;
+        }
+        if end > self.window_end {
+            // Less than a segment only if there is nothing to wait for.
+            if !self.board.is_empty() || self.next >= self.window_end {
+                return None;
+            }
+            end = self.window_end;
+        }
+        if end - self.una > self.send_window && !self.board.is_empty() {
+            return None;
+        }
+        let is_partial = bytes < u64::from(self.segment_bytes);
+        if is_partial && !self.is_finished && !is_probe && self.small_end > self.una {
+            return None;
+        }
+        Some(end)
+    }
+
+    /// One segment whatever the window (RFC 8985, 7.3).
+    fn poll_probe(&mut self, now: Instant) -> Option<Outgoing> {
+        let has_new = self.next < self.end() && self.next < self.window_end;
+        let outgoing = if has_new {
+            self.poll_new(now, true)
+        } else {
+            let last = (self.board.len() as usize).checked_sub(1)?;
+            self.retransmit(now, last)
+        }?;
+        self.probe = Some(Probe { high: self.next, is_retransmission: !has_new });
+        Some(outgoing)
+    }
+
+    /// Nothing more to send for now.
+    fn end_burst(&mut self, now: Instant, is_window_limited: bool) {
+        if self.burst == 0 && !is_window_limited {
+            self.arm_persist(now);
+            return;
+        }
+        let usage = Usage {
+            segments_out: self.board.len(),
+            acknowledged: self.una,
+            next: self.next,
+            timeout: self.round_trip.timeout(),
+            is_window_limited: is_window_limited || self.board.in_flight() >= self.window.size,
+            is_application_limited: self.next >= self.end(),
+            is_recovering: self.state != super::State::Open,
+        };
+        self.validation.handle_sent(now, &usage, &mut self.window);
+        self.burst = 0;
+        if self.has_sent_new {
+            self.has_sent_new = false;
+            self.schedule_probe(now, false);
+        }
+    }
+
+    fn hand_over(&mut self, now: Instant, payload_bytes: u32) -> u32 {
+        self.burst += 1;
+        self.last_sent = Some(now);
+        self.pacer.handle_sent(now, payload_bytes, self.pacing_rate);
+        self.queue.hand_over(u32::from(HEADER_BYTES) + payload_bytes)
+    }
+
+    fn describe(&self, start: u64, end: u64, window_reduced: bool) -> Outgoing {
+        let has_fin = self.is_finished && end > self.written;
+        let payload_bytes = (end - start) as u32 - u32::from(has_fin);
+        Outgoing { start, payload_bytes, has_fin, window_reduced }
+    }
+
+    /// The own node's queue was full and refused a segment that was just sent:
+    /// it goes back, and the window shrinks (Linux' local congestion).
+    pub(crate) fn handle_refused(&mut self, now: Instant, start: u64, payload_bytes: u32) {
+        self.is_refused = true;
+        self.queue.take_back(u32::from(HEADER_BYTES) + payload_bytes);
+        let last = (self.board.len() as usize).checked_sub(1);
+        let last = last.and_then(|index| self.board.get(index)).copied();
+        if self.board.take_back_retransmission(start) {
+            self.retransmissions -= 1;
+            self.undo.handle_taken_back();
+        } else if last.is_some_and(|last| last.start == start && !last.is_repeated()) {
+            self.board.pop();
+            self.next = start;
+            self.small_end = self.small_end.min(start);
+        }
+        self.enter_reduction(now);
+        if self.board.is_empty() {
+            self.timer = None;
+            self.arm_persist(now);
+        }
+    }
+}

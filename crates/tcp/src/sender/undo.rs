@@ -1,0 +1,176 @@
+//! Taking back a reduction that was not needed: the original arrived after all
+//! (Eifel, [RFC 3522], by timestamps), or every retransmission was reported as a
+//! duplicate ([RFC 3708]). Linux' tcp_may_undo and its callers.
+//!
+//! [RFC 3522]: https://www.rfc-editor.org/rfc/rfc3522
+//! [RFC 3708]: https://www.rfc-editor.org/rfc/rfc3708
+
+use lasthop_units::Instant;
+
+use super::{Sender, State};
+
+/// What is needed to take the present reduction back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Undo {
+    /// First unacknowledged byte when it began; `None`: cannot be taken back.
+    marker: Option<u64>,
+    /// Retransmissions not reported as duplicates; `None` before the first.
+    open: Option<u32>,
+    /// First retransmission since all was well (retrans_stamp).
+    first_retransmission: Option<Instant>,
+    /// Window and threshold before; no threshold if the reduction stands.
+    window: u32,
+    threshold: Option<u32>,
+}
+
+impl Undo {
+    pub(super) fn handle_retransmission(&mut self, at: Instant) {
+        self.first_retransmission.get_or_insert(at);
+        self.open = Some(self.open.unwrap_or(0) + 1);
+    }
+
+    pub(super) fn handle_taken_back(&mut self) {
+        self.open = self.open.map(|open| open.saturating_sub(1));
+    }
+
+    /// Duplicates of `segments` retransmissions that end at `end` arrived.
+    pub(super) fn handle_duplicates(&mut self, end: u64, segments: u32) {
+        if self.marker.is_some_and(|marker| end > marker) {
+            self.open = self.open.map(|open| open.saturating_sub(segments));
+        }
+    }
+
+    /// Losses and retransmissions are forgotten.
+    pub(super) fn forget_retransmissions(&mut self) {
+        self.first_retransmission = None;
+    }
+
+    /// A reduction begins that can be taken back.
+    pub(super) fn begin(&mut self, una: u64, retransmitted: u32) {
+        self.marker = Some(una);
+        self.open = (retransmitted > 0).then_some(retransmitted);
+    }
+
+    /// Window and threshold to return to.
+    pub(super) fn remember(&mut self, window: u32, threshold: Option<u32>) {
+        self.window = window;
+        self.threshold = threshold;
+    }
+
+    /// The reduction stands.
+    pub(super) fn forbid(&mut self) {
+        self.marker = None;
+    }
+
+    pub(super) fn forbid_threshold(&mut self) {
+        self.threshold = None;
+    }
+
+    pub(super) fn is_possible(&self) -> bool {
+        self.marker.is_some()
+    }
+
+    fn is_all_duplicate(&self) -> bool {
+        self.marker.is_some() && self.open == Some(0)
+    }
+
+    /// The acknowledgement answers an original: it echoes something sent before
+    /// the first retransmission, or there was none.
+    fn is_delayed(&self, echoed: Option<Instant>) -> bool {
+        match (self.first_retransmission, echoed) {
+            (Some(first), Some(echoed)) => echoed < first,
+            (Some(_), None) => false,
+            (None, _) => true,
+        }
+    }
+
+    /// The reduction was not needed.
+    fn is_due(&self, echoed: Option<Instant>) -> bool {
+        self.marker.is_some() && (self.open == Some(0) || self.is_delayed(echoed))
+    }
+}
+
+impl Sender {
+    fn undo_reduction(&mut self, must_unmark: bool) {
+        if must_unmark {
+            self.board.unmark_lost();
+        }
+        if let Some(threshold) = self.undo.threshold {
+            self.window.size = self.window.size.max(self.undo.window);
+            if threshold > self.window.threshold {
+                self.window.threshold = threshold;
+                self.must_tell_reduction = false;
+            }
+        }
+        self.undo.forbid();
+        self.rack.has_advanced = true;
+    }
+
+    /// Everything is acknowledged that was out when recovery began. Returns
+    /// whether the state is to be kept for now.
+    pub(super) fn try_undo_recovery(&mut self, echoed: Option<Instant>) -> bool {
+        if self.undo.is_due(echoed) {
+            self.undo_reduction(false);
+        }
+        if self.must_hold_state() {
+            return true;
+        }
+        self.state = State::Open;
+        false
+    }
+
+    /// Without selective acknowledgements, until something above `high` is
+    /// acknowledged, duplicates of what was retransmitted look like losses
+    /// (RFC 6582, 4).
+    fn must_hold_state(&mut self) -> bool {
+        let must = !self.has_sack && self.una == self.high && !self.board.is_empty();
+        if must && !self.has_retransmitted() {
+            self.undo.forget_retransmissions();
+        }
+        must
+    }
+
+    pub(super) fn try_undo_duplicates(&mut self) -> bool {
+        let must = self.undo.is_all_duplicate();
+        if must {
+            self.rack.persist_longer();
+            self.undo_reduction(false);
+        }
+        must
+    }
+
+    pub(super) fn try_undo_loss(&mut self, echoed: Option<Instant>, is_spurious: bool) -> bool {
+        if !is_spurious && !self.undo.is_due(echoed) {
+            return false;
+        }
+        self.undo_reduction(true);
+        self.timeouts_in_a_row = 0;
+        if !self.must_hold_state() && (is_spurious || self.has_sack) {
+            self.state = State::Open;
+        }
+        true
+    }
+
+    /// A partial acknowledgement that answers an original. Returns whether there
+    /// is nothing else to do.
+    pub(super) fn try_undo_partial(&mut self, echoed: Option<Instant>) -> bool {
+        if !self.undo.is_possible() || !self.undo.is_delayed(echoed) {
+            return false;
+        }
+        self.rack.has_reordering = true;
+        if self.board.retransmitted() > 0 {
+            return true;
+        }
+        if !self.has_retransmitted() {
+            self.undo.forget_retransmissions();
+        }
+        self.undo_reduction(true);
+        self.keep_open();
+        false
+    }
+
+    /// Was any of what is out retransmitted?
+    pub(super) fn has_retransmitted(&self) -> bool {
+        self.board.retransmitted() > 0 || self.board.head().is_some_and(|head| head.is_repeated())
+    }
+}

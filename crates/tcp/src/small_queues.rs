@@ -1,0 +1,83 @@
+//! TCP small queues: how much of a connection waits in the own node's queues,
+//! and how much may (Linux' tcp_small_queue_check). A packet counts from when it
+//! is handed over until the node lets go of it: acknowledged on the air, or
+//! dropped. Pure acknowledgements do not count.
+
+use lasthop_units::Bitrate;
+
+use crate::SmallQueues;
+
+/// Memory that a packet takes beside its own bytes: Linux' sk_buff (256), its
+/// shared part (320) and room for headers (320).
+const PACKET_OVERHEAD_BYTES: u64 = 896;
+
+/// What one connection has in the own node's queues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OwnQueue {
+    rules: SmallQueues,
+    overhead: u64,
+    /// Memory of the packets in the queues.
+    bytes: u64,
+    /// Packets handed over and let go, ever; they wrap.
+    handed_over: u32,
+    released: u32,
+}
+
+impl OwnQueue {
+    pub(crate) fn new(rules: SmallQueues) -> Self {
+        let overhead = match rules {
+            SmallQueues::Fixed { overhead, .. } => overhead.as_u64(),
+            SmallQueues::Off | SmallQueues::Pacing { .. } => PACKET_OVERHEAD_BYTES,
+        };
+        Self { rules, overhead, bytes: 0, handed_over: 0, released: 0 }
+    }
+
+    /// A packet with data is handed over. Returns its number.
+    pub(crate) fn hand_over(&mut self, packet_bytes: u32) -> u32 {
+        self.handed_over = self.handed_over.wrapping_add(1);
+        self.bytes += u64::from(packet_bytes) + self.overhead;
+        self.handed_over
+    }
+
+    /// The newest packet was refused.
+    pub(crate) fn take_back(&mut self, packet_bytes: u32) {
+        self.handed_over = self.handed_over.wrapping_sub(1);
+        self.bytes = self.bytes.saturating_sub(u64::from(packet_bytes) + self.overhead);
+    }
+
+    pub(crate) fn release(&mut self, packets: u32, packet_bytes: u32) {
+        self.released = self.released.wrapping_add(packets);
+        let memory = u64::from(packet_bytes) + u64::from(packets) * self.overhead;
+        self.bytes = self.bytes.saturating_sub(memory);
+    }
+
+    /// Is the packet with this number still there? As if the queues were first
+    /// in, first out; `false` if small queues are off, for then nobody counts.
+    pub(crate) fn holds(&self, number: u32) -> bool {
+        self.rules != SmallQueues::Off && number.wrapping_sub(self.released) as i32 > 0
+    }
+
+    /// Is there too much to send another packet? Retransmissions get twice the
+    /// room. `rate`: that of pacing, in bytes per second.
+    pub(crate) fn is_full(
+        &self,
+        packet_bytes: u32,
+        rate: Bitrate,
+        is_retransmission: bool,
+    ) -> bool {
+        let limit = match self.rules {
+            SmallQueues::Off => return false,
+            SmallQueues::Fixed { limit, .. } => limit.as_u64(),
+            SmallQueues::Pacing { limit, shift } => {
+                let packet = u64::from(packet_bytes) + self.overhead;
+                (rate.as_bps() >> (shift + 3)).max(2 * packet).min(limit.as_u64())
+            }
+        };
+        self.bytes > limit << u32::from(is_retransmission)
+    }
+
+    /// Memory of the packets in the queues.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}

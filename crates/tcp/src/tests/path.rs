@@ -1,0 +1,216 @@
+//! A client and a server with a path between: a bottleneck with a bounded queue
+//! and a delay each way, and rules that lose, delay, double or mark packets.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine};
+
+use crate::{Config, Endpoint, Segment};
+
+/// What happens to a packet on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Pass,
+    Lose,
+    Late(Duration),
+    Double,
+    Mark,
+}
+
+/// One direction.
+pub struct Way {
+    pub rate: Option<Bitrate>,
+    pub delay: Duration,
+    pub queue_packets: usize,
+    /// Packets that wait or are being sent: when each has left.
+    leaving: VecDeque<Instant>,
+    /// A full queue refuses instead of losing.
+    pub refuses: bool,
+    pub dropped: u64,
+}
+
+impl Way {
+    pub fn new(delay: Duration) -> Self {
+        Self {
+            rate: None,
+            delay,
+            queue_packets: usize::MAX,
+            leaving: VecDeque::new(),
+            refuses: false,
+            dropped: 0,
+        }
+    }
+
+    pub fn limited(delay: Duration, rate: Bitrate, queue_packets: usize) -> Self {
+        Self { rate: Some(rate), queue_packets, ..Self::new(delay) }
+    }
+}
+
+/// Decides by the end that sent, the number of its kind (with data or bare), and
+/// what it is.
+pub type Rule = alloc::boxed::Box<dyn FnMut(usize, usize, &Segment) -> Fate>;
+
+/// Both ends and both ways; `[0]` is the client's, and the way from it.
+pub struct Path {
+    pub ends: [Endpoint; 2],
+    pub ways: [Way; 2],
+    pub now: Instant,
+    pub rule: Rule,
+    in_flight: BTreeMap<(Instant, u64), Event>,
+    events: u64,
+    counts: [usize; 2],
+    /// What each end sent, and when.
+    pub sent: [Vec<(Instant, Segment)>; 2],
+    pub logs: bool,
+}
+
+enum Event {
+    Arrival(usize, Segment, bool),
+    Released(usize, u32),
+}
+
+impl Path {
+    pub fn new(config: Config, ways: [Way; 2]) -> Self {
+        Self {
+            ends: [Endpoint::new(&config), Endpoint::new(&config)],
+            ways,
+            now: Instant::ZERO,
+            rule: alloc::boxed::Box::new(|_, _, _| Fate::Pass),
+            in_flight: BTreeMap::new(),
+            events: 0,
+            counts: [0; 2],
+            sent: [Vec::new(), Vec::new()],
+            logs: true,
+        }
+    }
+
+    /// The client connects and writes.
+    pub fn start(&mut self, bytes: u64) {
+        self.ends[0].connect(self.now);
+        self.ends[0].write(self.now, bytes);
+        if bytes != Endpoint::BULK {
+            self.ends[0].finish(self.now);
+        }
+        self.drain();
+    }
+
+    /// All that leaves now.
+    pub fn drain(&mut self) {
+        for end in 0..2 {
+            while let Some(segment) = self.ends[end].poll_transmit(self.now) {
+                self.carry(end, segment);
+            }
+        }
+    }
+
+    fn carry(&mut self, end: usize, segment: Segment) {
+        let now = self.now;
+        let way = &mut self.ways[end];
+        while way.leaving.front().is_some_and(|&left| left <= now) {
+            way.leaving.pop_front();
+        }
+        let has_data = segment.payload_bytes > 0 || segment.fin;
+        if way.leaving.len() >= way.queue_packets {
+            way.dropped += 1;
+            if way.refuses {
+                self.ends[end].handle_refused(now, &segment);
+            } else {
+                self.log(end, &segment);
+                if has_data {
+                    self.ends[end].handle_released(now, 1, segment.packet_bytes());
+                }
+            }
+            return;
+        }
+        let start = way.leaving.back().copied().unwrap_or(now).max(now);
+        let packet = Bytes::new(u64::from(segment.packet_bytes()));
+        let left = start + way.rate.map_or(Duration::ZERO, |rate| packet / rate);
+        way.leaving.push_back(left);
+        let arrival = left + way.delay;
+        self.log(end, &segment);
+        let number = &mut self.counts[usize::from(!has_data)];
+        let fate = (self.rule)(end, *number, &segment);
+        *number += 1;
+        if has_data {
+            self.at(left, Event::Released(end, segment.packet_bytes()));
+        }
+        match fate {
+            Fate::Lose => {}
+            Fate::Pass => self.at(arrival, Event::Arrival(1 - end, segment, false)),
+            Fate::Mark => self.at(arrival, Event::Arrival(1 - end, segment, true)),
+            Fate::Late(by) => self.at(arrival + by, Event::Arrival(1 - end, segment, false)),
+            Fate::Double => {
+                self.at(arrival, Event::Arrival(1 - end, segment, false));
+                self.at(arrival, Event::Arrival(1 - end, segment, false));
+            }
+        }
+    }
+
+    fn log(&mut self, end: usize, segment: &Segment) {
+        if self.logs {
+            self.sent[end].push((self.now, *segment));
+        }
+    }
+
+    fn at(&mut self, at: Instant, event: Event) {
+        self.events += 1;
+        self.in_flight.insert((at, self.events), event);
+    }
+
+    /// When something happens next.
+    pub fn next(&self) -> Option<Instant> {
+        let arrival = self.in_flight.keys().next().map(|&(at, _)| at);
+        let timers = self.ends.iter().filter_map(|end| end.poll_timeout().map(|(at, _)| at));
+        timers.chain(arrival).min()
+    }
+
+    /// Does what happens next. Returns whether there was anything by `end`.
+    pub fn step(&mut self, end: Instant) -> bool {
+        let Some(next) = self.next().filter(|&next| next <= end) else {
+            self.now = self.now.max(end.min(self.now + Duration::from_secs(1_000_000)));
+            return false;
+        };
+        self.now = self.now.max(next);
+        if let Some(entry) = self.in_flight.first_entry()
+            && entry.key().0 <= self.now
+        {
+            match entry.remove() {
+                Event::Arrival(to, segment, mark) => {
+                    self.ends[to].handle_segment(self.now, &segment, mark);
+                }
+                Event::Released(of, bytes) => {
+                    self.ends[of].handle_released(self.now, 1, bytes);
+                }
+            }
+        }
+        for end in &mut self.ends {
+            end.handle_timeout(self.now);
+        }
+        self.drain();
+        true
+    }
+
+    /// Runs for `length`.
+    pub fn run(&mut self, length: Duration) {
+        let end = self.now + length;
+        while self.step(end) {}
+        self.now = end;
+    }
+
+    /// Runs until the client's stream is delivered and acknowledged, at most for
+    /// `length`. Returns whether it is.
+    pub fn run_until_done(&mut self, length: Duration) -> bool {
+        let end = self.now + length;
+        while !(self.ends[0].is_sent() && self.ends[1].is_received()) {
+            if !self.step(end) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Segments with data that the client sent, with when.
+    pub fn data(&self) -> impl Iterator<Item = &(Instant, Segment)> {
+        self.sent[0].iter().filter(|(_, segment)| segment.payload_bytes > 0)
+    }
+}

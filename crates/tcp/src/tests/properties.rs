@@ -1,0 +1,90 @@
+//! Whatever the path does to packets, the stream arrives complete and once.
+
+use lasthop_units::{Bitrate, Bytes, Duration};
+use proptest::prelude::*;
+
+use super::path::{Fate, Path, Way};
+use crate::{Config, CongestionControlKind, HyStart, Pacing, SmallQueues, WindowValidation};
+
+fn config() -> impl Strategy<Value = Config> {
+    let kind = prop_oneof![
+        Just(CongestionControlKind::NewReno),
+        Just(CongestionControlKind::Cubic { hystart: HyStart::Linux }),
+        Just(CongestionControlKind::Cubic { hystart: HyStart::PlusPlus }),
+    ];
+    let small_queues = prop_oneof![
+        Just(SmallQueues::Off),
+        Just(SmallQueues::Fixed { limit: Bytes::new(4_000), overhead: Bytes::new(500) }),
+        Just(SmallQueues::Pacing { limit: Bytes::new(1 << 20), shift: 10 }),
+    ];
+    let validation = prop_oneof![
+        Just(WindowValidation::Off),
+        Just(WindowValidation::Rfc2861),
+        Just(WindowValidation::Rfc7661),
+        Just(WindowValidation::Linux),
+    ];
+    let pacing = prop_oneof![
+        Just(Pacing::Off),
+        Just(Pacing::Linux),
+        Just(Pacing::Fixed(Bitrate::from_mbps(10))),
+    ];
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    let window = 2_000u64..200_000;
+    (kind, small_queues, validation, pacing, flags, window).prop_map(
+        |(kind, small_queues, window_validation, pacing, (sack, ecn, local), window)| Config {
+            congestion_control: kind,
+            small_queues,
+            window_validation,
+            pacing,
+            sack,
+            ecn,
+            local_congestion: local,
+            receive_window: Bytes::new(window),
+            ..Config::default()
+        },
+    )
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        10 => Just(Fate::Pass),
+        2 => Just(Fate::Lose),
+        1 => (0..30_000u64).prop_map(|us| Fate::Late(Duration::from_micros(us))),
+        1 => Just(Fate::Double),
+        1 => Just(Fate::Mark),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+    #[test]
+    fn the_stream_arrives(
+        config in config(),
+        bytes in 0u64..400_000,
+        fates in prop::collection::vec(fate(), 0..300),
+        queue in 3usize..60,
+        kbps in 500u64..50_000,
+        delay_us in 0u64..50_000,
+    ) {
+        let delay = Duration::from_micros(delay_us);
+        let mut forth = Way::limited(delay, Bitrate::from_kbps(kbps), queue);
+        forth.refuses = config.local_congestion;
+        let mut path = Path::new(config, [forth, Way::new(delay)]);
+        let mut next = fates.into_iter();
+        path.rule = alloc::boxed::Box::new(move |_, _, _| next.next().unwrap_or(Fate::Pass));
+        path.start(bytes);
+        let end = path.now + Duration::from_secs(4_000);
+        while !(path.ends[0].is_sent() && path.ends[1].is_received()) {
+            prop_assert!(path.step(end), "{:#?}", path.ends[0]);
+            for end in &path.ends {
+                end.check();
+            }
+        }
+        prop_assert_eq!(path.ends[1].received_bytes(), bytes);
+        prop_assert_eq!(path.ends[0].acknowledged_bytes(), bytes);
+        // What is under way when all is done changes nothing.
+        path.run(Duration::from_secs(4_000));
+        prop_assert_eq!(path.ends[1].received_bytes(), bytes);
+        prop_assert_eq!(path.next(), None);
+    }
+}

@@ -1,0 +1,164 @@
+//! Losses, one pattern at a time: what is sent again, when, and what the window
+//! becomes. 20 ms of round trip, nothing else in the way.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use lasthop_units::{Duration, Instant};
+
+use super::path::{Fate, Path, Way};
+use crate::{Config, CongestionControlKind, Segment, SmallQueues, State};
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+/// Payload of a full segment.
+const FULL: u64 = 1448;
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + MS(ms)
+}
+
+fn config() -> Config {
+    Config {
+        congestion_control: CongestionControlKind::NewReno,
+        small_queues: SmallQueues::Off,
+        ..Config::default()
+    }
+}
+
+/// A transfer of `segments` where the data segments with these numbers get lost.
+fn losing(config: Config, segments: u64, lost: &'static [usize]) -> Path {
+    let mut path = Path::new(config, [Way::new(MS(10)), Way::new(MS(10))]);
+    path.rule = Box::new(move |end, number, segment: &Segment| {
+        let is_lost = end == 0 && segment.payload_bytes > 0 && lost.contains(&number);
+        if is_lost { Fate::Lose } else { Fate::Pass }
+    });
+    path.start(segments * FULL);
+    path
+}
+
+/// Which full segments were sent at `ms`, by number.
+fn sent_at(path: &Path, ms: u64) -> Vec<u64> {
+    path.data().filter(|(t, _)| *t == at(ms)).map(|(_, s)| (s.sequence - 1) / FULL).collect()
+}
+
+#[test]
+fn three_selective_acknowledgements_are_a_loss() {
+    // Ten segments leave at 20 ms, the first is lost; 1, 2 and 3 are sacked at
+    // 40 ms, and the third acknowledgement of them sends 0 again.
+    let mut path = losing(config(), 10, &[0]);
+    assert!(path.run_until_done(Duration::from_secs(5)));
+    assert_eq!(sent_at(&path, 20), (0..10).collect::<Vec<_>>());
+    assert_eq!(sent_at(&path, 40), [0]);
+    assert_eq!(path.ends[0].retransmissions(), 1);
+    assert_eq!(path.ends[0].timeouts(), 0);
+    assert_eq!(path.now, at(60));
+    assert_eq!((path.ends[0].ssthresh(), path.ends[0].cwnd_packets()), (5, 5));
+    assert_eq!(path.ends[0].state(), State::Open);
+}
+
+#[test]
+fn two_selective_acknowledgements_wait_for_a_quarter_round_trip() {
+    // 3 segments, the first lost: two are sacked at 40 ms, which is less than
+    // three. The reordering window of 5 ms (and 2 ms of slack) runs from then.
+    let mut path = losing(config(), 3, &[0]);
+    assert!(path.run_until_done(Duration::from_secs(5)));
+    assert_eq!(sent_at(&path, 47), [0]);
+    assert_eq!(path.ends[0].timeouts(), 0);
+}
+
+#[test]
+fn several_losses_are_mended_in_one_round_trip() {
+    let mut path = losing(config(), 10, &[1, 3, 5]);
+    assert!(path.run_until_done(Duration::from_secs(5)));
+    assert_eq!(sent_at(&path, 40), [1, 3, 5]);
+    assert_eq!(path.ends[0].retransmissions(), 3);
+    assert_eq!(path.now, at(60));
+}
+
+#[test]
+fn a_lost_tail_is_probed_after_two_round_trips() {
+    // The last two of ten: nothing tells but the probe, 2 * SRTT + 2 ms after the
+    // acknowledgement of the eighth at 40 ms. It brings the last segment, whose
+    // acknowledgement shows that the one before is lost: it was sent long ago.
+    let mut path = losing(config(), 10, &[8, 9]);
+    assert!(path.run_until_done(Duration::from_secs(5)));
+    assert_eq!(sent_at(&path, 40 + 42), [9]);
+    assert_eq!(sent_at(&path, 40 + 42 + 20), [8]);
+    assert_eq!(path.ends[0].timeouts(), 0);
+    assert_eq!(path.ends[0].retransmissions(), 2);
+}
+
+#[test]
+fn a_lost_retransmission_is_found_without_a_timeout() {
+    // 1 is lost twice: number 10 is its retransmission. 200 segments follow.
+    let mut path = losing(config(), 200, &[1, 18]);
+    path.run(MS(41));
+    let again = sent_at(&path, 40);
+    assert!(again.contains(&1), "{again:?}");
+    assert!(path.run_until_done(Duration::from_secs(5)));
+    assert_eq!(path.ends[0].timeouts(), 0);
+}
+
+#[test]
+fn everything_lost_is_sent_again_after_timeouts_that_double() {
+    // No acknowledgement comes back from 30 ms to 2 s.
+    let mut path = Path::new(config(), [Way::new(MS(10)), Way::new(MS(10))]);
+    path.rule = Box::new(|end, number, segment: &Segment| {
+        let is_lost = end == 0 && segment.payload_bytes > 0 && number < 13;
+        if is_lost { Fate::Lose } else { Fate::Pass }
+    });
+    path.start(10 * FULL);
+    assert!(path.run_until_done(Duration::from_secs(10)));
+    // The probe first (2 * 20 + 2), then the timeout: 20 + 200 ms from the probe,
+    // then twice, ..
+    let times: Vec<u64> =
+        path.data().skip(10).take(4).map(|(t, _)| t.as_nanos() / 1_000_000).collect();
+    assert_eq!(times, [62, 282, 282 + 440, 282 + 440 + 880]);
+    assert_eq!(path.ends[0].timeouts(), 3);
+    assert_eq!(path.ends[0].retransmissions(), 4 + 9);
+}
+
+#[test]
+fn without_selective_acknowledgements_three_duplicates_are_a_loss() {
+    let mut path = losing(Config { sack: false, ..config() }, 10, &[0, 4]);
+    assert!(path.run_until_done(Duration::from_secs(5)));
+    // The partial acknowledgement shows the second loss (RFC 6582).
+    assert_eq!(sent_at(&path, 40), [0]);
+    assert_eq!(sent_at(&path, 60), [4]);
+    assert_eq!(path.ends[0].timeouts(), 0);
+    assert_eq!(path.ends[0].retransmissions(), 2);
+}
+
+#[test]
+fn a_late_segment_is_no_loss_once_reordering_was_seen() {
+    // 2 is 3 ms late, within a quarter of the round trip; but nothing was ever
+    // reordered, so three sacks make it a loss. The duplicate that it causes is
+    // reported, and the reduction taken back.
+    let mut path = Path::new(config(), [Way::new(MS(10)), Way::new(MS(10))]);
+    path.rule = Box::new(|end, number, segment: &Segment| {
+        let is_late = end == 0 && segment.payload_bytes > 0 && (number == 2 || number == 40);
+        if is_late { Fate::Late(MS(3)) } else { Fate::Pass }
+    });
+    path.start(100 * FULL);
+    assert!(path.run_until_done(Duration::from_secs(5)));
+    assert_eq!(path.ends[0].retransmissions(), 1, "the second time it knows better");
+    assert_eq!(path.ends[0].ssthresh(), u32::MAX);
+    assert_eq!(path.ends[0].state(), State::Open);
+}
+
+#[test]
+fn a_spurious_timeout_is_taken_back() {
+    // The path stands still from 30 to 540 ms. The timeout sends a segment again,
+    // then the originals are acknowledged.
+    let mut path = Path::new(config(), [Way::new(MS(10)), Way::new(MS(10))]);
+    path.rule = Box::new(|end, _, segment: &Segment| match end {
+        0 if segment.sent > at(30) => Fate::Late(at(540).saturating_since(segment.sent)),
+        _ => Fate::Pass,
+    });
+    path.start(100 * FULL);
+    path.run(MS(59));
+    let before = path.ends[0].cwnd_packets();
+    assert!(path.run_until_done(Duration::from_secs(5)));
+    assert!(path.ends[0].timeouts() > 0);
+    assert_eq!(path.ends[0].ssthresh(), u32::MAX);
+    assert!(path.ends[0].cwnd_packets() >= before);
+}
