@@ -108,7 +108,7 @@ pub fn emulate<S: Sink>(
     on_tick: &mut dyn FnMut(Instant, &mut S),
 ) -> Result<EmulateOutcome, EmulateError> {
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let layout = Layout::new(&scenario.nodes, scenario.emulation.mtu);
+    let layout = Layout::new(&scenario.nodes, &scenario.network.nodes);
     let seed = Seed::new(scenario.seed, options.run);
     let mut config = scenario.network_for(seed);
     if let Some(cell) = &mut config.cell {
@@ -128,7 +128,8 @@ pub fn emulate<S: Sink>(
     let (keeper, devices, sockets) =
         Keeper::start(&plan).map_err(|error| explain(error, scenario))?;
     let tap = matches!(devices, Devices::Tap(_));
-    let frame_bytes_max = usize::from(scenario.emulation.mtu) + FRAME_OVERHEAD_BYTES;
+    let mtu_max = scenario.network.nodes.iter().map(|node| node.mtu).max().unwrap_or(0);
+    let frame_bytes_max = usize::from(mtu_max) + FRAME_OVERHEAD_BYTES;
     let ports = Ports::new(devices, frame_bytes_max)?;
     let drops_before: u64 = keeper.count_drops(layout.nodes.len())?.iter().sum();
 

@@ -9,6 +9,7 @@ use crate::hop::Doors;
 use crate::os::device::Interface;
 use crate::os::keeper::Node as KeeperNode;
 use lasthop_net::NodeId;
+use lasthop_net::network::NodeConfig;
 use lasthop_scenario::{Node, Role};
 use lasthop_units::MacAddr;
 use std::ffi::{CString, OsString};
@@ -26,10 +27,11 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of a scenario's nodes, their interfaces with `mtu`.
-    pub fn new(nodes: &[Node], mtu: u16) -> Self {
+    /// The layout of a scenario's nodes; `configs` tells the MTUs of their
+    /// interfaces.
+    pub fn new(nodes: &[Node], configs: &[NodeConfig]) -> Self {
         let mut layout = Self { doors: Doors::default(), nodes: Vec::new() };
-        for (index, node) in nodes.iter().enumerate() {
+        for (index, (node, config)) in nodes.iter().zip(configs).enumerate() {
             let id = NodeId(index as u16);
             if node.role == Role::Relay {
                 layout.doors.ports.push(None);
@@ -42,7 +44,7 @@ impl Layout {
                 address: MacAddr::local(u32::from(id.0)),
                 ipv4: ipv4(id),
                 ipv6: ipv6(id),
-                mtu,
+                mtu: config.mtu,
             };
             layout.nodes.push(KeeperNode { name: node.name.clone(), interface });
         }
@@ -110,7 +112,7 @@ mod tests {
     fn a_relay_has_no_interface() {
         let node = |name: &str, role| Node { name: name.into(), role };
         let nodes = [node("r", Role::Relay), node("my-laptop", Role::Station)];
-        let layout = Layout::new(&nodes, 1500);
+        let layout = Layout::new(&nodes, &[NodeConfig::default(); 2]);
         assert_eq!(layout.doors.ports, [None, Some(0)]);
         assert_eq!(layout.nodes[0].interface.name, "wlan0");
         assert!(layout.hosts().ends_with("10.77.0.2 my-laptop\nfd77::2 ip6-my-laptop\n"));

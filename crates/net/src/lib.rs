@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`wire`] | one direction of a wired link |
 //! | [`loss`] | how it loses packets |
+//! | [`fragment`] | how IPv4 cuts long packets and puts them together |
 //! | [`traffic`] | sources that pace simulated flows and real sockets alike |
 //! | [`network`] | nodes, wires and a cell as one machine |
 //! | [`sink`] | whom a driver tells what happened |
@@ -15,6 +16,7 @@
 
 extern crate alloc;
 
+pub mod fragment;
 pub mod loss;
 pub mod network;
 mod pace;

@@ -5,6 +5,7 @@
 //! whom, `traffic` flows and programs. Everything here may assume that each
 //! single value is valid, and notes every combination that is not.
 
+mod mtu;
 mod nodes;
 mod queue;
 mod radio;
@@ -40,6 +41,7 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
     let names = Names::of(&nodes);
     let cell = radio::cell(&raw.channel, &raw.link, &nodes, &names, problems);
     let wires = topology::wires(&nodes, &raw.wire, &names, problems);
+    let mtus = mtu::mtus(raw, &nodes, &wires, problems);
     let flows = traffic::flows(raw, &nodes, &names, problems);
     let programs = traffic::programs(&raw.run, raw.duration.value, &nodes, &names, problems);
     if !problems.is_empty() {
@@ -47,7 +49,7 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
     }
     let (cell, shadowed) =
         cell.map_or((None, Vec::new()), |(cell, shadowed)| (Some(cell), shadowed));
-    let network = NetworkConfig { nodes: node_configs(&nodes), cell, wires };
+    let network = NetworkConfig { nodes: node_configs(&nodes, &mtus), cell, wires };
     Some(Scenario {
         name: raw.name.as_ref().map_or_else(|| stem(file), |name| name.value.0.clone()),
         duration: raw.duration.value,
@@ -63,21 +65,20 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
         flows,
         programs,
         series_interval: raw.series_interval.value,
-        emulation: Emulation {
-            lateness_max: raw.emulation.lateness_max.value,
-            mtu: raw.emulation.mtu.value.get(),
-        },
+        emulation: Emulation { lateness_max: raw.emulation.lateness_max.value },
         source_text: String::new(),
     })
 }
 
 /// Stations are numbered in the order of the Wi-Fi nodes.
-fn node_configs(nodes: &[nodes::Expanded<'_>]) -> Vec<NodeConfig> {
+fn node_configs(nodes: &[nodes::Expanded<'_>], mtus: &[u16]) -> Vec<NodeConfig> {
     let mut stations = (0..).map(StationId);
     nodes
         .iter()
-        .map(|node| NodeConfig {
+        .zip(mtus)
+        .map(|(node, &mtu)| NodeConfig {
             station: if node.is_wifi() { stations.next() } else { None },
+            mtu,
             host_cost: node.raw.settings.host_cost.as_ref().map(|cost| HostCost {
                 per_packet: cost.per_packet.value,
                 per_byte: cost.per_byte.value,

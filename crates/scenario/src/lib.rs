@@ -195,8 +195,6 @@ pub struct Program {
 pub struct Emulation {
     /// A run is late if one delivery in a thousand is later than this.
     pub lateness_max: Duration,
-    /// MTU of the interfaces in the nodes, 1500 to 7900 bytes.
-    pub mtu: u16,
 }
 
 impl Scenario {

@@ -17,6 +17,9 @@ use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Preamble, Standard};
 /// A whole number from 1 on that fits 32 bits.
 pub(crate) type Positive = Whole<1, 0xffff_ffff>;
 
+/// The MTU of a node: what IPv4 needs to what Ethernet's jumbo frames carry.
+pub(crate) type Mtu = Whole<68, 9_000>;
+
 /// How a path loss grows with distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathLossKind {
@@ -403,6 +406,14 @@ tables! {
         /// A packet older than this is given up by the MAC. Linux drivers have
         /// no such limit.
         value msdu_lifetime: OrOff<Duration> = "off";
+        /// Longest packet that it puts on a link, IP header included; longer
+        /// ones are cut as IPv4 does. Up to 9000 on wires, 7900 on the air with
+        /// 802.11n and qos, 2296 without.
+        option mtu: Mtu = "emulation.mtu, which is Ethernet's 1500 unless it is written";
+        /// Longest frame that its buffers take; the MTU must leave room for the
+        /// headers: 38 bytes on the air, 18 on a wire. "4096" is a kernel that
+        /// keeps a packet in one page. Off is a kernel that does not.
+        value buffer_bytes: OrOff<Whole<576, 65_535>> = "off";
         /// CPU time of the host for every packet it sends or receives.
         option_table host_cost: RawHostCost = "none: a host that is never the bottleneck";
     }
@@ -517,7 +528,7 @@ tables! {
         value request: RequestKind = "after-drop";
     }
 
-    /// CPU time of a host.
+    /// CPU time of a host; the parts of a packet that was cut count each for itself.
     RawHostCost {
         /// For every packet.
         value per_packet: Duration = "0s";
@@ -636,8 +647,9 @@ tables! {
         /// which drop more and more of such a flow, take drop-tail to measure
         /// what a link carries.
         option rate: Offered = "\"saturated\" for udp, as fast as it goes for tcp, 5 Mb/s for video (1080p streaming)";
-        /// UDP and ping: length of a packet, IP header included.
-        option packet_bytes: Whole<29, 7_900> = "1500 for udp and video, 84 for ping (56 bytes of data)";
+        /// UDP, video and ping: length of a packet, IP header included. What is
+        /// longer than an MTU on the way is cut and put together again.
+        option packet_bytes: Whole<29, 65_535> = "1500 for udp and video, 84 for ping (56 bytes of data)";
         /// UDP: how packets follow each other; with "on-off" the rate is that
         /// while on, and the periods are fixed or exponentially distributed.
         option pattern: Pattern = "\"constant\"";
@@ -737,8 +749,8 @@ tables! {
         /// A run is marked late if a delivery in a thousand is later than this.
         /// A millisecond is well below what a program sees of a Wi-Fi hop.
         value lateness_max: Duration = "1ms";
-        /// MTU of the interfaces in the nodes. 1500 is Ethernet's; up to 7900 for
-        /// jumbo payloads on the air.
+        /// MTU of the nodes that have none of their own, simulated or emulated.
+        /// 1500 is Ethernet's; up to 7900 for jumbo payloads on the air.
         value mtu: Whole<1500, 7_900> = 1500;
     }
 }

@@ -64,6 +64,8 @@ const SETS: &[&str] = &[
     "wire.server-ap.loss=150%",
     "wire.server-ap.rate=3MB/s",
     "emulation.mtu=9000",
+    "node.laptop.mtu=67",
+    "node.server.buffer_bytes=500",
     "flow.up.kind=quic",
     "flow.up.start=2026-11-20",
     "node=5",
@@ -106,6 +108,10 @@ const SETS: &[&str] = &[
     "node.laptop={ name = \"laptop\", role = \"station\", aggregation = { ampdu_frames_max = 64 }, block_ack = { window = 32 } }",
     "node.laptop.edca.best_effort.cw_min=16",
     "node.laptop.edca.best_effort.cw_max=7",
+    "node.laptop.mtu=8000",
+    "node.laptop={ name = \"laptop\", role = \"station\", mtu = 4000, qos = false }",
+    "node.laptop={ name = \"laptop\", role = \"station\", mtu = 4100, buffer_bytes = 4096 }",
+    "node.laptop.buffer_bytes=1024",
     "wire.server-ap.between=[\"server\", \"serve\"]",
     "wire.server-ap.between=[\"server\", \"server\"]",
     "wire.server-ap.rate=0Mb/s",
@@ -151,7 +157,7 @@ const SETS: &[&str] = &[
     "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"udp\", pattern = \"poisson\" }",
     "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"video\", rate = \"saturated\" }",
     "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"ping\", interval = \"0s\" }",
-    "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"ping\", packet_bytes = 8000 }",
+    "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"ping\", packet_bytes = 70000 }",
     "flow=[{ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"tcp\" }, { name = \"up\", from = \"ap\", to = \"laptop\", kind = \"tcp\" }]",
     "run=[{ node = \"ap\", command = [] }]",
     "run=[{ node = \"ap\", command = [\"\"] }]",
@@ -216,6 +222,18 @@ count = 2
         "what a direction takes from its wire",
         "[[node]]\nname = \"a\"\nrole = \"host\"\n[[node]]\nname = \"b\"\nrole = \"host\"\n\
          [[wire]]\nbetween = [\"a\", \"b\"]\nqueue = { bytes = 5 }\nup = { rate = \"1Mb/s\", jitter = \"2\" }\n",
+    ),
+    (
+        "an MTU before 802.11n, from the emulation's",
+        "[channel]\nstandard = \"802.11g\"\n[emulation]\nmtu = 4000\n\
+         [[node]]\nname = \"ap\"\nrole = \"access-point\"\n",
+    ),
+    (
+        "packets that do not fit into the buffers of the other end",
+        "[[node]]\nname = \"ap\"\nrole = \"access-point\"\nmtu = 7900\n\
+         [[node]]\nname = \"sta\"\nrole = \"station\"\nbuffer_bytes = 4096\n\
+         [[node]]\nname = \"h\"\nrole = \"host\"\nmtu = 9000\nbuffer_bytes = 7918\n\
+         [[wire]]\nbetween = [\"ap\", \"h\"]\n",
     ),
     (
         "many nodes",

@@ -38,14 +38,14 @@ fn what_was_set_is_in_the_text_that_is_kept() {
             "duration=40s",
             "seed=7",
             "flow.0.start=1.5s",
-            "emulation.mtu=4000",
+            "node.0.mtu=1400",
             "emulation = { lateness_max = \"2ms\" }",
             "node.0.host_cost.per_packet=10us",
             "node_defaults.host_cost.per_byte=1ns",
         ];
         let scenario = load_or_panic(&path, &sets);
         assert_eq!(scenario.duration, lasthop_units::Duration::from_secs(40));
-        assert_eq!(scenario.emulation.mtu, 1500);
+        assert_eq!(scenario.network.nodes[0].mtu, 1400);
         let again = parse("again.toml", &scenario.source_text, &[]).expect("it was valid");
         assert_eq!(again, scenario, "{}", scenario.source_text);
     }

@@ -114,18 +114,23 @@ impl Flows {
         if saturated.flows.is_empty() {
             return;
         }
-        let mut room = saturated.backlog.saturating_sub(network.queue_packets(node));
+        let mut held = network.queue_packets(node);
         let mut idle = 0;
-        while room > 0 && idle < saturated.flows.len() {
+        while held < saturated.backlog && idle < saturated.flows.len() {
             let index = saturated.flows[saturated.turn];
-            saturated.turn = (saturated.turn + 1) % saturated.flows.len();
             let flow = &mut self.flows[index];
-            let Some(bytes) = flow.source.refill(now) else {
+            let bytes = flow.source.refill(now);
+            let parts = bytes.map_or(0, |bytes| network.packets_for(node, bytes));
+            if parts > 1 && held > 0 && held + parts > saturated.backlog {
+                return;
+            }
+            saturated.turn = (saturated.turn + 1) % saturated.flows.len();
+            let Some(bytes) = bytes else {
                 idle += 1;
                 continue;
             };
             idle = 0;
-            room -= 1;
+            held += parts;
             let packet = flow.packet(bytes, now);
             sink.sent(now, &packet);
             network.handle_packet(now, packet);

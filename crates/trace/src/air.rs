@@ -321,7 +321,11 @@ struct Msdu {
 
 impl Msdu {
     fn of(packet: &Packet, payload: Payload<'_>, names: &Names) -> Self {
-        let real = payload(packet.tag).filter(|frame| frame.len() >= ethernet::HEADER_BYTES);
+        // A part has the bytes of its packet under its tag, and not its own.
+        let real = match packet.fragment.is_whole() {
+            true => payload(packet.tag).filter(|frame| frame.len() >= ethernet::HEADER_BYTES),
+            false => None,
+        };
         let frame = real.unwrap_or_else(|| ethernet::frame(packet, names));
         let address = |at: usize| {
             let mut octets = [0; 6];

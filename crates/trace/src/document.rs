@@ -139,6 +139,8 @@ pub enum LossReason {
     GroupLoss,
     /// Arrived behind the reorder window or twice.
     Duplicate,
+    /// The receiver had no room or no patience to put its parts together.
+    Reassembly,
 }
 
 /// The parts of the mean one-way delay.

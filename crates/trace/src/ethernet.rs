@@ -7,7 +7,7 @@
 
 use crate::names::{FlowKind, Names};
 use lasthop_units::MacAddr;
-use lasthop_wifi::{AccessCategory, FlowId, Packet};
+use lasthop_wifi::{AccessCategory, FlowId, Fragment, Packet};
 
 /// EtherType of IPv4.
 const IPV4: u16 = 0x0800;
@@ -18,6 +18,8 @@ const IP_HEADER_BYTES: usize = 20;
 const TRANSPORT_HEADER_BYTES: usize = 8;
 const ICMP: u8 = 1;
 const UDP: u8 = 17;
+/// The flag DF (RFC 791, section 3.1).
+const DONT_FRAGMENT: u16 = 1 << 14;
 /// For experiments (RFC 3692): a packet too short for UDP.
 const EXPERIMENT: u8 = 253;
 /// Ports of traffic that belongs to no flow: discard (RFC 863).
@@ -39,7 +41,7 @@ pub(crate) fn frame(packet: &Packet, names: &Names) -> Vec<u8> {
     frame.extend_from_slice(&IPV4.to_be_bytes());
     let kind = names.flows.get(usize::from(packet.flow.0)).map(|flow| flow.kind);
     let protocol = match kind {
-        _ if usize::from(packet.bytes) < IP_HEADER_BYTES + TRANSPORT_HEADER_BYTES => EXPERIMENT,
+        _ if whole_bytes(packet) < IP_HEADER_BYTES + TRANSPORT_HEADER_BYTES => EXPERIMENT,
         Some(FlowKind::Ping) => ICMP,
         _ => UDP,
     };
@@ -47,6 +49,10 @@ pub(crate) fn frame(packet: &Packet, names: &Names) -> Vec<u8> {
     frame.resize(HEADER_BYTES + usize::from(packet.bytes), 0);
     let ip = HEADER_BYTES..HEADER_BYTES + IP_HEADER_BYTES;
     let transport = ip.end;
+    // What follows the IP header of later parts is payload.
+    if packet.fragment.offset_bytes() > 0 {
+        return frame;
+    }
     let payload = transport + TRANSPORT_HEADER_BYTES;
     if let Some(room) = frame.get_mut(payload..payload + 8) {
         room.copy_from_slice(&packet.tag.to_be_bytes());
@@ -54,7 +60,7 @@ pub(crate) fn frame(packet: &Packet, names: &Names) -> Vec<u8> {
     let forward =
         names.flows.get(usize::from(packet.flow.0)).is_none_or(|flow| flow.from.0 == packet.source);
     match protocol {
-        UDP => udp_header(&mut frame[ip.start..], packet.flow, forward),
+        UDP => udp_header(&mut frame[ip.start..], packet, forward),
         ICMP => icmp_header(&mut frame[transport..], packet, forward),
         _ => {}
     }
@@ -79,8 +85,13 @@ fn ip_header(frame: &mut Vec<u8>, packet: &Packet, protocol: u8) {
     frame.extend_from_slice(&[0x45, dscp(packet.access_category) << 2 | ecn]);
     frame.extend_from_slice(&packet.bytes.to_be_bytes());
     frame.extend_from_slice(&(packet.tag as u16).to_be_bytes());
-    // No fragments; a TTL of 64; the checksum comes last.
-    frame.extend_from_slice(&[0x40, 0, 64, protocol, 0, 0]);
+    let part = match packet.fragment {
+        Fragment::WHOLE => DONT_FRAGMENT,
+        part => part.header_bits(),
+    };
+    frame.extend_from_slice(&part.to_be_bytes());
+    // A TTL of 64; the checksum comes last.
+    frame.extend_from_slice(&[64, protocol, 0, 0]);
     frame.extend_from_slice(&ip_address(packet.source));
     frame.extend_from_slice(&ip_address(packet.destination));
     let checksum = checksum(0, &frame[start..]);
@@ -88,14 +99,15 @@ fn ip_header(frame: &mut Vec<u8>, packet: &Packet, protocol: u8) {
 }
 
 /// `ip` begins at the IP header and ends with the packet.
-fn udp_header(ip: &mut [u8], flow: FlowId, forward: bool) {
-    let (client, server) = match flow {
+fn udp_header(ip: &mut [u8], packet: &Packet, forward: bool) {
+    let (client, server) = match packet.flow {
         FlowId::NONE => (DISCARD, DISCARD),
         FlowId(index) => (45_000u16.wrapping_add(index), 55_000u16.wrapping_add(index)),
     };
     let (source, destination) = if forward { (client, server) } else { (server, client) };
     let (ip, udp) = ip.split_at_mut(IP_HEADER_BYTES);
-    let length = udp.len() as u16;
+    // All bytes that other parts have are zero, and count for nothing.
+    let length = (whole_bytes(packet) - IP_HEADER_BYTES) as u16;
     udp[0..2].copy_from_slice(&source.to_be_bytes());
     udp[2..4].copy_from_slice(&destination.to_be_bytes());
     udp[4..6].copy_from_slice(&length.to_be_bytes());
@@ -116,6 +128,11 @@ fn icmp_header(icmp: &mut [u8], packet: &Packet, forward: bool) {
     icmp[6..8].copy_from_slice(&(packet.tag as u16).to_be_bytes());
     let checksum = checksum(0, icmp);
     icmp[2..4].copy_from_slice(&checksum.to_be_bytes());
+}
+
+/// Length of the packet, or of that which it is a part of.
+fn whole_bytes(packet: &Packet) -> usize {
+    usize::from(packet.bytes.max(packet.fragment.whole_bytes()))
 }
 
 /// 10.0.0.0 + node + 1; the limited broadcast for all nodes.

@@ -180,7 +180,7 @@ impl LinkTally {
 
 impl LossReason {
     /// Every reason, in the order of [`LossReason::index`].
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::QueueFull,
         Self::ActiveQueue,
         Self::RetryLimit,
@@ -188,6 +188,7 @@ impl LossReason {
         Self::WireLoss,
         Self::GroupLoss,
         Self::Duplicate,
+        Self::Reassembly,
     ];
 
     /// Position in [`LossReason::ALL`].
@@ -205,6 +206,7 @@ impl LossReason {
             Self::WireLoss => "wire_loss",
             Self::GroupLoss => "group_loss",
             Self::Duplicate => "duplicate",
+            Self::Reassembly => "reassembly",
         }
     }
 }
@@ -219,6 +221,7 @@ impl From<DropReason> for LossReason {
             DropReason::WireLoss => Self::WireLoss,
             DropReason::GroupLoss => Self::GroupLoss,
             DropReason::Duplicate => Self::Duplicate,
+            DropReason::Reassembly => Self::Reassembly,
         }
     }
 }

@@ -85,6 +85,8 @@ pub enum DropReason {
     GroupLoss,
     /// Arrived behind the reorder window: the gap had been given up.
     Duplicate,
+    /// A part of a packet whose receiver had no room or no patience for the rest.
+    Reassembly,
 }
 
 /// One PPDU as it was on the air.

@@ -28,5 +28,5 @@ pub mod stats;
 pub mod wire;
 
 pub use packet::{
-    AccessCategory, Address, DelayParts, FlowId, Packet, Released, StationId, Transport,
+    AccessCategory, Address, DelayParts, FlowId, Fragment, Packet, Released, StationId, Transport,
 };

@@ -117,14 +117,69 @@ pub enum Transport {
     Tcp,
 }
 
+/// Which part of a packet this is, as flags and fragment offset of an IPv4
+/// header say it (RFC 791, section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Fragment {
+    /// The header's 16 bits: flag MF and offset, never DF.
+    header: u16,
+    /// Length of the packet before it was cut.
+    whole_bytes: u16,
+}
+
+impl Fragment {
+    /// A packet that was not cut.
+    pub const WHOLE: Self = Self { header: 0, whole_bytes: 0 };
+    /// The flag MF.
+    const MORE: u16 = 1 << 13;
+    /// Offsets are in units of eight bytes.
+    const UNIT_BYTES: u16 = 8;
+
+    /// The part of a packet of `whole_bytes` (header included) whose payload
+    /// begins `offset_bytes` after the packet's, a multiple of 8 up to 65 528;
+    /// `more` unless it is the last.
+    pub const fn new(offset_bytes: u16, more: bool, whole_bytes: u16) -> Self {
+        let more = if more { Self::MORE } else { 0 };
+        Self { header: offset_bytes / Self::UNIT_BYTES | more, whole_bytes }
+    }
+
+    /// Where its payload begins in that of the packet.
+    pub const fn offset_bytes(self) -> u16 {
+        (self.header & (Self::MORE - 1)) * Self::UNIT_BYTES
+    }
+
+    /// There are parts behind it.
+    pub const fn more(self) -> bool {
+        self.header & Self::MORE != 0
+    }
+
+    /// Not a part, but all of it.
+    pub const fn is_whole(self) -> bool {
+        self.header == 0
+    }
+
+    /// Length of the packet that it is a part of, header included; zero of a
+    /// packet that was not cut.
+    pub const fn whole_bytes(self) -> u16 {
+        self.whole_bytes
+    }
+
+    /// Flags and offset as in the header.
+    pub const fn header_bits(self) -> u16 {
+        self.header
+    }
+}
+
 /// A network-layer packet (the payload of an Ethernet frame) on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// The driver's handle: a sequence number in simulation, a buffer in emulation.
     pub tag: u64,
     /// Length of the network-layer packet in bytes (IP header included, no
-    /// LLC/SNAP, no MAC header), up to 7 900.
+    /// LLC/SNAP, no MAC header); up to 7 900 on the air.
     pub bytes: u16,
+    /// Which part of a packet it is; parts share tag, flow and addresses.
+    pub fragment: Fragment,
     /// The flow it belongs to, or [`FlowId::NONE`].
     pub flow: FlowId,
     /// Hash of its addresses, ports and protocol, for flow queueing.
@@ -161,6 +216,7 @@ impl Packet {
         Self {
             tag,
             bytes,
+            fragment: Fragment::WHOLE,
             flow: FlowId::NONE,
             flow_hash: 0,
             source: 0,

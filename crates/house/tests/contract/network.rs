@@ -5,6 +5,7 @@ use crate::air::{self, Shown};
 use crate::{pause, wire};
 use lasthop_house::contract::Driver;
 use lasthop_net::NodeId;
+use lasthop_net::fragment::MTU_BYTES_MIN;
 use lasthop_net::network::{HostCost, Network, NetworkConfig, NodeConfig, Output, WiredLink};
 use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::{Packet, StationId};
@@ -14,15 +15,20 @@ use std::collections::BTreeSet;
 fn config() -> impl Strategy<Value = NetworkConfig> {
     let directions = prop::array::uniform4(wire::config());
     let cost = prop::option::of((0..50u64, 0..50u64));
-    (air::config(), directions, cost).prop_map(|(Shown(cell), wires, cost)| {
+    let mtus = prop::collection::vec(MTU_BYTES_MIN..=1_500, 1..4);
+    (air::config(), directions, cost, mtus).prop_map(|(Shown(cell), wires, cost, mtus)| {
         let stations = cell.stations.len() as u16;
-        let station = |index| NodeConfig { station: Some(StationId(index)), host_cost: None };
+        let station =
+            |index| NodeConfig { station: Some(StationId(index)), ..NodeConfig::default() };
         let mut nodes: Vec<NodeConfig> = (0..stations).map(station).collect();
         nodes.resize(nodes.len() + 2, NodeConfig::default());
         nodes[1].host_cost = cost.map(|(per_packet, per_byte)| HostCost {
             per_packet: Duration::from_micros(per_packet),
             per_byte: Duration::from_nanos(per_byte),
         });
+        for (node, mtu) in nodes.iter_mut().zip(mtus.into_iter().cycle()) {
+            node.mtu = mtu;
+        }
         let (server, behind) = (NodeId(stations), NodeId(stations + 1));
         let [a, b, c, d] = wires;
         NetworkConfig {

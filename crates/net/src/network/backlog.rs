@@ -10,8 +10,9 @@ use lasthop_wifi::queue::{Limit, QueueConfig};
 const MANAGED_PACKETS_MAX: u32 = 1_000;
 
 impl NetworkConfig {
-    /// How many packets of `bytes` a saturated source keeps at `node`: as many
-    /// as its queue takes, and never one that it would drop on arrival.
+    /// How many packets a saturated source of packets of `bytes` keeps at `node`:
+    /// as many as its queue takes, and never one that it would drop on arrival.
+    /// The parts of packets longer than the MTU count each for itself.
     pub fn saturated_backlog(&self, node: NodeId, bytes: u16) -> u32 {
         let station = self.nodes[node.index()].station.zip(self.cell.as_ref());
         let queue = match station {
@@ -21,6 +22,7 @@ impl NetworkConfig {
                 Some(wire.directions[end].queue)
             }),
         };
+        let bytes = bytes.min(self.nodes[node.index()].mtu);
         let packets = |limit| match limit {
             Limit::Packets(packets) => packets,
             Limit::Bytes(limit) => {

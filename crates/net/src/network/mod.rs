@@ -4,19 +4,24 @@
 //!
 //! `sim` feeds it from traffic sources, `live` from real interfaces. A node may
 //! have a [`HostCost`]: the time its processor needs for every packet that it
-//! sends or receives itself; forwarding costs nothing. Left out: routing,
-//! fragmentation, and more than one cell.
+//! sends or receives itself; forwarding costs nothing. A packet longer than
+//! [`NodeConfig::mtu`] of the node that sends it on is cut as IPv4 does, and put
+//! together at its destination; it still ends once, when its last part has.
+//! Left out: routing, and more than one cell.
 
 mod backlog;
+mod datagrams;
 mod host;
 mod route;
 #[cfg(test)]
 mod tests;
 
+use crate::fragment;
 use crate::sink::NodeId;
 use crate::wire::{Wire, WireConfig, WireReason};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use datagrams::Datagrams;
 use host::Host;
 use lasthop_units::{Duration, Instant, Machine, Seed};
 use lasthop_wifi::cell::{Cell, CellConfig, CellError, Output as CellOutput};
@@ -37,15 +42,27 @@ pub struct NetworkConfig {
 }
 
 /// One node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeConfig {
     /// Its station in the cell, if it has Wi-Fi.
     pub station: Option<StationId>,
+    /// Longest packet that it puts on a link, at least
+    /// [`MTU_BYTES_MIN`](fragment::MTU_BYTES_MIN); longer ones are cut. Group
+    /// packets go whole.
+    pub mtu: u16,
     /// What a packet costs its processor, if that matters.
     pub host_cost: Option<HostCost>,
 }
 
-/// Processor time for a packet that a node sends or receives.
+impl Default for NodeConfig {
+    /// A host with Ethernet's MTU that is never the bottleneck.
+    fn default() -> Self {
+        Self { station: None, mtu: 1_500, host_cost: None }
+    }
+}
+
+/// Processor time for a packet that a node sends or receives; the parts of one
+/// that was cut count each for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCost {
     /// For every packet.
@@ -81,6 +98,9 @@ pub enum NetworkError {
     /// A node names a station that is not in the cell, or another node has it.
     #[error("node {0} has no station of its own in the cell")]
     Station(u16),
+    /// An MTU that leaves no room beside a header.
+    #[error("node {0} has an MTU of {1} bytes, and IPv4 needs 68")]
+    Mtu(u16, u16),
 }
 
 /// What came out of the network.
@@ -155,6 +175,10 @@ pub struct Network {
     next: Option<(Instant, Reason)>,
     routes: Routes,
     /// By node.
+    mtus: Vec<u16>,
+    /// Packets that were cut.
+    datagrams: Datagrams,
+    /// By node.
     hosts: Vec<Option<Host>>,
     /// The nodes with a host, usually few or none.
     with_host: Vec<NodeId>,
@@ -183,6 +207,10 @@ impl Network {
     /// # Errors
     /// What [`NetworkError`] lists.
     pub fn new(config: &NetworkConfig, seed: Seed) -> Result<Self, NetworkError> {
+        let short = |node: &NodeConfig| node.mtu < fragment::MTU_BYTES_MIN;
+        if let Some(index) = config.nodes.iter().position(short) {
+            return Err(NetworkError::Mtu(index as u16, config.nodes[index].mtu));
+        }
         let routes = Routes::new(config)?;
         let cell = config.cell.as_ref().map(|cell| Cell::new(cell, seed)).transpose()?;
         let mut node_of = alloc::vec![NodeId(0); cell.as_ref().map_or(0, Cell::stations)];
@@ -207,6 +235,8 @@ impl Network {
             now: Instant::ZERO,
             next: None,
             routes,
+            mtus: config.nodes.iter().map(|node| node.mtu).collect(),
+            datagrams: Datagrams::default(),
             hosts,
             with_host,
             node_of,
@@ -228,9 +258,12 @@ impl Network {
         if packet.destination == Packet::EVERYWHERE {
             self.copies.push((packet.tag, 1));
         }
-        match &mut self.hosts[source.index()] {
-            Some(host) => host.take_in(now, packet, host::Direction::Out),
-            None => self.send(source, packet),
+        if self.is_too_long(source, &packet) {
+            for part in self.cut(source, packet) {
+                self.leave(source, part);
+            }
+        } else {
+            self.leave(source, packet);
         }
         self.collect();
         self.next = self.earliest();
@@ -286,7 +319,7 @@ impl Network {
         Some(self.node_of[station.index()])
     }
 
-    /// Packets that `node` holds: in its Wi-Fi queues and in flight, in the
+    /// Packets (parts of a packet that was cut each for itself) that `node` holds: in its Wi-Fi queues and in flight, in the
     /// queues of the wires that leave it, before its processor.
     pub fn queue_packets(&self, node: NodeId) -> u32 {
         let on_air = match (&self.cell, self.routes.station(node)) {
@@ -310,6 +343,23 @@ impl Network {
     /// The last instant handled.
     pub fn now(&self) -> Instant {
         self.now
+    }
+
+    /// Packets in which `node` sends one of `bytes`.
+    pub fn packets_for(&self, node: NodeId, bytes: u16) -> u32 {
+        fragment::count(bytes, self.mtus[node.index()])
+    }
+
+    /// Longest packet that gets from one node to another whole: what a TCP
+    /// segment may be long, headers included.
+    pub fn path_mtu(&self, from: NodeId, to: NodeId) -> u16 {
+        let mut mtu = u16::MAX;
+        let mut node = from;
+        while node != to {
+            mtu = mtu.min(self.mtus[node.index()]);
+            node = self.routes.next_node(node, to);
+        }
+        mtu
     }
 
     /// The node of a station.
@@ -346,6 +396,27 @@ impl Network {
         }
         stats.wires = self.wires.iter().map(|wire| (wire.from, wire.to, wire.stats)).collect();
         stats
+    }
+
+    /// A packet of at most the MTU leaves its source through the processor there.
+    fn leave(&mut self, source: NodeId, packet: Packet) {
+        match &mut self.hosts[source.index()] {
+            Some(host) => host.take_in(self.now, packet, host::Direction::Out),
+            None => self.send(source, packet),
+        }
+    }
+
+    fn is_too_long(&self, node: NodeId, packet: &Packet) -> bool {
+        packet.bytes > self.mtus[node.index()]
+            && packet.destination != node.0
+            && packet.destination != Packet::EVERYWHERE
+    }
+
+    /// The parts in which a packet leaves `node`.
+    fn cut(&mut self, node: NodeId, packet: Packet) -> impl Iterator<Item = Packet> + use<> {
+        let mtu = self.mtus[node.index()];
+        self.datagrams.cut(&packet, fragment::count(packet.bytes, mtu));
+        fragment::cut(packet, mtu)
     }
 
     /// A packet leaves `node` towards its destination.
@@ -385,10 +456,16 @@ impl Network {
     /// A packet reached `node` from its neighbour `from`.
     fn receive(&mut self, node: NodeId, from: NodeId, packet: Packet) {
         if packet.destination != Packet::EVERYWHERE {
-            return match packet.destination == node.0 {
-                true => self.arrive(node, packet),
-                false => self.send(node, packet),
-            };
+            if packet.destination == node.0 {
+                self.arrive(node, packet);
+            } else if self.is_too_long(node, &packet) {
+                for part in self.cut(node, packet) {
+                    self.send(node, part);
+                }
+            } else {
+                self.send(node, packet);
+            }
+            return;
         }
         // Stations discard group frames with their own source address.
         if packet.source != node.0 {
@@ -408,13 +485,32 @@ impl Network {
     }
 
     fn hand_over(&mut self, node: NodeId, packet: Packet) {
+        if !packet.fragment.is_whole() {
+            let end = self.datagrams.arrived(self.now, node, &packet);
+            return self.end_cut(end);
+        }
         self.outputs.push_back(Output::Arrived { at: self.now, node, packet });
         self.remove_copy(packet);
     }
 
     fn drop_packet(&mut self, node: NodeId, packet: Packet, reason: DropReason) {
+        if !packet.fragment.is_whole() {
+            let end = self.datagrams.lost(node, &packet, reason);
+            return self.end_cut(end);
+        }
         self.outputs.push_back(Output::Dropped { at: self.now, node, packet, reason });
         self.remove_copy(packet);
+    }
+
+    /// The last part of a packet that was cut is no more.
+    fn end_cut(&mut self, end: Option<datagrams::End>) {
+        let at = self.now;
+        self.outputs.extend(end.map(|end| match end {
+            datagrams::End::Arrived { node, packet } => Output::Arrived { at, node, packet },
+            datagrams::End::Lost { node, packet, reason } => {
+                Output::Dropped { at, node, packet, reason }
+            }
+        }));
     }
 
     fn add_copies(&mut self, tag: u64, count: u32) {

@@ -134,6 +134,12 @@ impl Routes {
         self.neighbours[node.index()][usize::from(index)].1
     }
 
+    /// The next node on the way from `node` to another.
+    pub fn next_node(&self, node: NodeId, destination: NodeId) -> NodeId {
+        let index = self.next[node.index() * self.neighbours.len() + destination.index()];
+        self.neighbours[node.index()][usize::from(index)].0
+    }
+
     /// Who sent a packet that `node` received over the air: the access point,
     /// or at the access point the neighbour towards the packet's source.
     pub fn sender(&self, node: NodeId, packet: Packet) -> NodeId {

@@ -121,7 +121,7 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
 
     let rate = Rate::Ofdm(OfdmRate::Mbps24);
     let access = EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1023, txop_limit: Duration::ZERO };
-    let station = |index: u16| StationConfig {
+    let radio = |index: u16| StationConfig {
         address: MacAddr::local(u32::from(index)),
         role: if index == 0 { Role::AccessPoint } else { Role::Station },
         access: [access; 4],
@@ -154,8 +154,8 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
         .filter(|(from, to)| from != to)
         .map(|(from, to)| PairConfig { from: StationId(from), to: StationId(to), link })
         .collect();
-    let mut nodes: Vec<_> =
-        (0..4).map(|n| NodeConfig { station: Some(StationId(n)), host_cost: None }).collect();
+    let station = |n| NodeConfig { station: Some(StationId(n)), ..NodeConfig::default() };
+    let mut nodes: Vec<_> = (0..4).map(station).collect();
     nodes.push(NodeConfig::default());
     NetworkConfig {
         nodes,
@@ -169,7 +169,7 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
             error_model: ErrorModel::nist(),
             carrier_sense: Dbm(-82.0),
             capture_margin: Some(Db(5.0)),
-            stations: (0..4).map(station).collect(),
+            stations: (0..4).map(radio).collect(),
             links,
             record_events: false,
         }),
@@ -266,5 +266,100 @@ proptest! {
         prop_assert_eq!((gone, released), (unicast, group));
         let let_go: u32 = core::iter::from_fn(|| network.poll_released()).map(|r| r.packets).sum();
         prop_assert_eq!(let_go, unicast);
+    }
+}
+
+#[test]
+fn a_packet_is_cut_for_a_narrow_link_and_ends_whole() {
+    let mut config = hosts(4, &[(0, 1), (1, 2), (2, 3)]);
+    (config.nodes[0].mtu, config.nodes[1].mtu, config.nodes[2].mtu) = (1_500, 300, 100);
+    let mut network = Network::new(&config, Seed::new(1, 0)).expect("a sound network");
+    assert_eq!(network.path_mtu(NodeId(0), NodeId(2)), 300);
+    assert_eq!(network.path_mtu(NodeId(3), NodeId(0)), 100);
+    network.handle_packet(Instant::ZERO, packet(7, 0, 3));
+    match drain(&mut network)[..] {
+        [Output::Arrived { node: NodeId(3), packet, .. }] => {
+            assert_eq!((packet.tag, packet.bytes), (7, 1_000));
+            assert!(packet.fragment.is_whole());
+        }
+        ref other => panic!("{other:?}"),
+    }
+    // 980 bytes of payload: whole; 280 thrice and 140; each of them in parts of 80.
+    let packets: Vec<_> = network.stats(network.now()).wires.iter().map(|w| w.2.packets).collect();
+    assert_eq!(packets, [1, 0, 4, 0, 4 + 4 + 4 + 2, 0]);
+}
+
+#[test]
+fn a_processor_takes_its_time_for_every_part() {
+    let mut config = hosts(2, &[(0, 1)]);
+    let cost =
+        HostCost { per_packet: Duration::from_micros(100), per_byte: Duration::from_nanos(50) };
+    config.nodes[0].mtu = 520;
+    config.nodes[1].host_cost = Some(cost);
+    let mut network = Network::new(&config, Seed::new(1, 0)).expect("a sound network");
+    network.handle_packet(Instant::ZERO, packet(0, 0, 1));
+    match drain(&mut network)[..] {
+        // 980 bytes of payload as 496 and 484, and two headers.
+        [Output::Arrived { at, packet, .. }] => {
+            assert_eq!(at.as_nanos(), 10_000_000 + 2 * 100_000 + 1_020 * 50);
+            assert_eq!(packet.parts.total(), at - packet.created);
+        }
+        ref other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_mtu_below_that_of_ip_is_refused() {
+    let mut config = hosts(2, &[(0, 1)]);
+    config.nodes[1].mtu = 67;
+    let error = Network::new(&config, Seed::new(1, 0)).expect_err("it must be refused");
+    assert_eq!(error, NetworkError::Mtu(1, 67));
+}
+
+proptest! {
+    /// Whatever is lost, a packet that is cut ends once, after all of its parts
+    /// have; what arrives is as long as what was sent; nothing is left behind.
+    #[test]
+    fn cut_packets_end_once(
+        loss in 0.0f64..0.9,
+        mtus in proptest::collection::vec(68u16..1_200, 5),
+        packets in proptest::collection::vec((0u16..5, 0u16..5, 60u16..7_900, 0u64..20_000), 1..40),
+    ) {
+        let mut config = cell_and_host(loss);
+        for (node, mtu) in config.nodes.iter_mut().zip(mtus) {
+            node.mtu = mtu;
+        }
+        let mut network = Network::new(&config, Seed::new(3, 0)).expect("sound");
+        let mut now = Instant::ZERO;
+        let mut outputs = Vec::new();
+        let mut sent = Vec::new();
+        for (tag, (source, destination, bytes, wait_us)) in packets.into_iter().enumerate() {
+            let destination = if destination == source { (source + 1) % 5 } else { destination };
+            now += Duration::from_micros(wait_us);
+            network.handle_timeout(now);
+            let new = packet(tag as u64, source, destination);
+            sent.push((tag as u64, bytes, destination));
+            network.handle_packet(now, Packet { bytes, created: now, arrived: now, ..new });
+            outputs.extend(core::iter::from_fn(|| network.poll_output()));
+        }
+        outputs.extend(drain(&mut network));
+        let mut ended: Vec<_> = outputs
+            .into_iter()
+            .map(|output| match output {
+                Output::Arrived { at, node, packet } => {
+                    assert_eq!(packet.parts.total(), at - packet.created);
+                    assert_eq!(node.0, packet.destination);
+                    packet
+                }
+                Output::Dropped { packet, .. } => packet,
+                Output::Released { .. } => panic!("there is no group packet"),
+            })
+            .map(|packet| (packet.tag, packet.bytes, packet.destination))
+            .collect();
+        ended.sort_unstable();
+        prop_assert_eq!(ended, sent);
+        let held: Vec<u32> = (0..5).map(|n| network.queue_packets(NodeId(n))).collect();
+        prop_assert_eq!(held, [0; 5], "something is stuck");
+        prop_assert!(network.datagrams.is_empty(), "something is remembered");
     }
 }

@@ -9,6 +9,9 @@ use crate::table::{Keys, Table};
 use crate::tree::{Node, Value};
 use std::collections::BTreeSet;
 
+/// Settings of nodes without a radio, too.
+const HOST_KEYS: [&str; 3] = ["mtu", "buffer_bytes", "host_cost"];
+
 /// One node of the network.
 pub(crate) struct Expanded<'a> {
     pub name: String,
@@ -38,7 +41,7 @@ pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
     let Value::Array(nodes) = &mut nodes.node.value else { return };
     let mut keys = Keys::default();
     RawNodeSettings::describe(&mut schemars::SchemaGenerator::default(), &mut keys);
-    let is_radio = |key: &str| key != "host_cost" && keys.contains(key);
+    let is_radio = |key: &str| !HOST_KEYS.contains(&key) && keys.contains(key);
     for (index, node) in nodes.iter_mut().enumerate() {
         let role = node.child("role").and_then(Node::as_str);
         if !matches!(role, Some("host" | "relay")) {
@@ -97,7 +100,8 @@ fn inherit_wires(tree: &mut Node, problems: &mut Problems) {
 /// The defaults that concern a node without a radio.
 fn host_part(defaults: &Node) -> Node {
     let entries = defaults.entries().unwrap_or_default();
-    let entries = entries.iter().filter(|entry| entry.key == "host_cost").cloned().collect();
+    let is_host = |key: &str| HOST_KEYS.contains(&key);
+    let entries = entries.iter().filter(|entry| is_host(&entry.key)).cloned().collect();
     Node { value: Value::Table(entries), origin: defaults.origin.clone() }
 }
 

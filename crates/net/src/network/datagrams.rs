@@ -1,0 +1,109 @@
+//! Packets that were cut, from the cut until their last part is no more: what
+//! makes them end once, and only then, so that a driver's handle stays in use
+//! as long as a part of it travels. A packet is lost with the first part that is.
+
+use crate::fragment::{Reassembled, Reassembly};
+use crate::sink::NodeId;
+use alloc::collections::BTreeMap;
+use lasthop_units::Instant;
+use lasthop_wifi::event::DropReason;
+use lasthop_wifi::{FlowId, Fragment, Packet};
+
+/// The end of a packet that was cut.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum End {
+    /// All parts were put together at `node`.
+    Arrived { node: NodeId, packet: Packet },
+    /// `node` held the first part that was lost.
+    Lost { node: NodeId, packet: Packet, reason: DropReason },
+}
+
+/// Tag, flow and addresses: what parts have in common.
+type Key = (u64, FlowId, u16, u16);
+
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(super) struct Datagrams {
+    travelling: BTreeMap<Key, Datagram>,
+    /// By destination.
+    reassembly: BTreeMap<NodeId, Reassembly>,
+    /// Packets that were ever cut.
+    cut: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Datagram {
+    /// Tells it from earlier ones with the same tag.
+    id: u64,
+    /// Parts that travel.
+    parts: u32,
+    lost: Option<(NodeId, DropReason)>,
+    ecn_marked: bool,
+}
+
+impl Datagrams {
+    /// A packet, or a part of one, goes on in so many parts.
+    pub fn cut(&mut self, packet: &Packet, parts: u32) {
+        if !packet.fragment.is_whole() {
+            self.of(packet).parts += parts - 1;
+            return;
+        }
+        self.cut += 1;
+        let datagram = Datagram { id: self.cut, parts, lost: None, ecn_marked: false };
+        let before = self.travelling.insert(key(packet), datagram);
+        debug_assert!(before.is_none(), "the driver uses a tag again that is not free");
+    }
+
+    /// A part is at its destination.
+    pub fn arrived(&mut self, now: Instant, node: NodeId, part: &Packet) -> Option<End> {
+        let datagram = self.of(part);
+        // One mark is enough (RFC 3168, section 5.3).
+        datagram.ecn_marked |= part.ecn_marked;
+        let (id, ecn_marked) = (datagram.id, datagram.ecn_marked);
+        let reassembly = self.reassembly.entry(node).or_default();
+        match reassembly.handle_part(now, id, part) {
+            Reassembled::Complete => {
+                self.travelling.remove(&key(part));
+                Some(End::Arrived { node, packet: Packet { ecn_marked, ..whole(part) } })
+            }
+            Reassembled::Kept => self.end_part(node, part, DropReason::Reassembly),
+            Reassembled::Refused => self.lost(node, part, DropReason::Reassembly),
+        }
+    }
+
+    /// A part is lost.
+    pub fn lost(&mut self, node: NodeId, part: &Packet, reason: DropReason) -> Option<End> {
+        self.of(part).lost.get_or_insert((node, reason));
+        self.end_part(node, part, reason)
+    }
+
+    /// One part less; `reason` if no other is known.
+    fn end_part(&mut self, node: NodeId, part: &Packet, reason: DropReason) -> Option<End> {
+        let datagram = self.of(part);
+        datagram.parts -= 1;
+        if datagram.parts > 0 {
+            return None;
+        }
+        let (node, reason) = datagram.lost.unwrap_or((node, reason));
+        self.travelling.remove(&key(part));
+        Some(End::Lost { node, packet: whole(part), reason })
+    }
+
+    /// No part travels.
+    #[cfg(test)]
+    pub fn is_empty(&self) -> bool {
+        self.travelling.is_empty()
+    }
+
+    fn of(&mut self, part: &Packet) -> &mut Datagram {
+        self.travelling.get_mut(&key(part)).expect("it was entered when it was cut")
+    }
+}
+
+fn key(packet: &Packet) -> Key {
+    (packet.tag, packet.flow, packet.source, packet.destination)
+}
+
+/// The packet that a part was cut from, with the history of that part.
+fn whole(part: &Packet) -> Packet {
+    Packet { bytes: part.fragment.whole_bytes(), fragment: Fragment::WHOLE, ..*part }
+}
