@@ -108,6 +108,11 @@ impl Endpoint {
         self.sender.finish();
     }
 
+    /// What was written and not yet sent never was: the application has stopped.
+    pub fn discard_unsent(&mut self) {
+        self.sender.discard_unsent();
+    }
+
     /// A segment of the peer. `is_marked`: its packet says that congestion was
     /// experienced (CE).
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment, is_marked: bool) {
@@ -167,7 +172,7 @@ impl Endpoint {
         self.handshake = Handshake::Established;
     }
 
-    /// The own node let go of `packets` data packets of this endpoint, sent or
+    /// The own node let go of `packets` of this endpoint that have payload, sent or
     /// dropped; `bytes`: of the packets, headers included. Needed for small queues.
     pub fn handle_released(&mut self, _now: Instant, packets: u32, bytes: u32) {
         self.sender.release(packets, bytes);
@@ -177,7 +182,8 @@ impl Endpoint {
     /// is sent again later, and the window shrinks.
     pub fn handle_refused(&mut self, now: Instant, segment: &Segment) {
         if segment.payload_bytes > 0 || segment.fin {
-            self.sender.handle_refused(now, segment.sequence, segment.payload_bytes);
+            let packet_bytes = (segment.payload_bytes > 0).then(|| segment.packet_bytes());
+            self.sender.handle_refused(now, segment.sequence, packet_bytes);
         }
     }
 
@@ -223,6 +229,9 @@ impl Endpoint {
             ..Segment::default()
         };
         self.receiver.fill_in(&mut segment);
+        if segment.payload_bytes > 0 {
+            self.sender.charge(segment.packet_bytes());
+        }
         segment
     }
 

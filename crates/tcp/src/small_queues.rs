@@ -1,7 +1,7 @@
 //! TCP small queues: how much of a connection waits in the own node's queues,
 //! and how much may (Linux' tcp_small_queue_check). A packet counts from when it
 //! is handed over until the node lets go of it: acknowledged on the air, or
-//! dropped. Pure acknowledgements do not count.
+//! dropped. Packets without payload do not count.
 
 use lasthop_units::Bitrate;
 
@@ -32,11 +32,16 @@ impl OwnQueue {
         Self { rules, overhead, bytes: 0, handed_over: 0, released: 0 }
     }
 
-    /// A packet with data is handed over. Returns its number.
-    pub(crate) fn hand_over(&mut self, packet_bytes: u32) -> u32 {
-        self.handed_over = self.handed_over.wrapping_add(1);
-        self.bytes += u64::from(packet_bytes) + self.overhead;
+    /// A packet is handed over. Returns its number; one without payload takes that
+    /// of the one before. Its memory counts with [`OwnQueue::charge`].
+    pub(crate) fn hand_over(&mut self, has_payload: bool) -> u32 {
+        self.handed_over = self.handed_over.wrapping_add(u32::from(has_payload));
         self.handed_over
+    }
+
+    /// The length of the packet that was just handed over.
+    pub(crate) fn charge(&mut self, packet_bytes: u32) {
+        self.bytes += u64::from(packet_bytes) + self.overhead;
     }
 
     /// The newest packet was refused.

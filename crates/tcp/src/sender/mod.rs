@@ -188,6 +188,16 @@ impl Sender {
         self.is_finished = true;
     }
 
+    /// What was written and not yet sent never was.
+    pub(crate) fn discard_unsent(&mut self) {
+        self.written = self.written.min(self.next);
+    }
+
+    /// The length of the data packet that leaves.
+    pub(crate) fn charge(&mut self, packet_bytes: u32) {
+        self.queue.charge(packet_bytes);
+    }
+
     /// The own node let go of packets.
     pub(crate) fn release(&mut self, packets: u32, packet_bytes: u32) {
         self.is_refused = false;

@@ -220,7 +220,7 @@ impl Sender {
         self.burst += 1;
         self.last_sent = Some(now);
         self.pacer.handle_sent(now, payload_bytes, self.pacing_rate);
-        self.queue.hand_over(u32::from(HEADER_BYTES) + payload_bytes)
+        self.queue.hand_over(payload_bytes > 0)
     }
 
     fn describe(&self, start: u64, end: u64, window_reduced: bool) -> Outgoing {
@@ -231,9 +231,12 @@ impl Sender {
 
     /// The own node's queue was full and refused a segment that was just sent:
     /// it goes back, and the window shrinks (Linux' local congestion).
-    pub(crate) fn handle_refused(&mut self, now: Instant, start: u64, payload_bytes: u32) {
+    /// `packet_bytes`: none without payload.
+    pub(crate) fn handle_refused(&mut self, now: Instant, start: u64, packet_bytes: Option<u32>) {
         self.is_refused = true;
-        self.queue.take_back(u32::from(HEADER_BYTES) + payload_bytes);
+        if let Some(packet_bytes) = packet_bytes {
+            self.queue.take_back(packet_bytes);
+        }
         let last = (self.board.len() as usize).checked_sub(1);
         let last = last.and_then(|index| self.board.get(index)).copied();
         if self.board.take_back_retransmission(start) {

@@ -116,7 +116,7 @@ impl Path {
                 self.ends[end].handle_refused(now, &segment);
             } else {
                 self.log(end, &segment);
-                if has_data {
+                if segment.payload_bytes > 0 {
                     self.ends[end].handle_released(now, 1, segment.packet_bytes());
                 }
             }
@@ -131,7 +131,7 @@ impl Path {
         let number = &mut self.counts[usize::from(!has_data)];
         let fate = (self.rule)(end, *number, &segment);
         *number += 1;
-        if has_data {
+        if segment.payload_bytes > 0 {
             self.at(left, Event::Released(end, segment.packet_bytes()));
         }
         match fate {
