@@ -58,6 +58,21 @@ pub(crate) enum RequestKind {
     AfterDrop,
 }
 
+/// How a station looks for access points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScanKind {
+    Passive,
+    Active,
+}
+
+/// What becomes of packets that were not sent before a station leaves its channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeftoverKind {
+    Keep,
+    DropDriver,
+    DropAll,
+}
+
 /// Error models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorModelKind {
@@ -218,6 +233,12 @@ choices! {
         "minstrel-ht" => Self::MinstrelHt,
     }
     RequestKind { "after-missing" => Self::AfterMissing, "after-drop" => Self::AfterDrop }
+    ScanKind { "passive" => Self::Passive, "active" => Self::Active }
+    LeftoverKind {
+        "keep" => Self::Keep,
+        "drop-driver" => Self::DropDriver,
+        "drop-all" => Self::DropAll,
+    }
     ErrorModelKind { "nist" => Self::Nist, "table" => Self::Table }
     JitterKind { "uniform" => Self::Uniform, "normal" => Self::Normal }
     LossKind { "random" => Self::Random, "gilbert-elliott" => Self::GilbertElliott }
@@ -414,6 +435,12 @@ tables! {
         /// headers: 38 bytes on the air, 18 on a wire. "4096" is a kernel that
         /// keeps a packet in one page. Off is a kernel that does not.
         value buffer_bytes: OrOff<Whole<576, 65_535>> = "off";
+        /// Background scans of a station: it leaves its channel again and
+        /// again to look for other access points.
+        option_table scan: RawScan = "none: it stays on its channel";
+        /// Packets that an access point holds in its queue for a station that is
+        /// away or dozes, of each access category; the oldest go first.
+        option power_save_buffer: OrOff<Positive> = "64 with drop-tail and codel (mac80211 without queues for each station, STA_MAX_TX_BUFFER); \"off\", which is the queue's own bound, with fq-codel";
         /// CPU time of the host for every packet it sends or receives.
         option_table host_cost: RawHostCost = "none: a host that is never the bottleneck";
     }
@@ -526,6 +553,47 @@ tables! {
         /// When the sender asks for a Block Ack: after every missing one, or
         /// only after giving frames up, as Linux drivers do.
         value request: RequestKind = "after-drop";
+    }
+
+    /// Background scans. For each channel the station stops its queue, lets the
+    /// driver send what it holds, tells the access point with a Null frame
+    /// that it is gone, is away, and comes back with another Null. The defaults
+    /// are those of Linux: NetworkManager's period, mac80211's software scan.
+    RawScan {
+        /// When the first scan begins.
+        value start: Duration = "25s";
+        /// From the beginning of one scan to the next. NetworkManager ends up
+        /// at 120 s while a station is associated.
+        value period: Duration = "120s";
+        /// Channels in a scan, one absence each. 26 is what a laptop in Japan
+        /// scanned at 2.4 and 5 GHz (Kobayashi et al., ICWMC 2016); Europe has 32.
+        value channels: Whole<1, 1000> = 26;
+        /// Listening for beacons, or sending Probe Requests too.
+        value kind: ScanKind = "passive";
+        /// Time away for each channel, from the Null that announces it to
+        /// the one that takes it back.
+        option away: Duration = "111ms for a passive scan (mac80211's IEEE80211_PASSIVE_CHANNEL_TIME, 1/9 s), 60ms for an active one (IEEE80211_PROBE_DELAY and IEEE80211_CHANNEL_TIME, 1/33 s each)";
+        /// Time on the own channel between two absences, the flush not counted
+        /// (mac80211: 1/5 s).
+        value back: Duration = "200ms";
+        /// How long the driver may go on sending what it holds before it leaves
+        /// (ath9k: 200 ms); it leaves earlier once that is sent.
+        value flush: Duration = "200ms";
+        /// What becomes of packets that are left after the flush. They stay since
+        /// drivers use mac80211's queues (Linux 4.9 and later). "drop-driver"
+        /// gives up what driver and hardware hold, as ath9k did before;
+        /// "drop-all" the queue above them, too.
+        value leftover: LeftoverKind = "keep";
+        /// Attempts for a Null, the first included. Atheros cards make eight retries.
+        value null_attempts: Whole<1, 255> = 9;
+        /// Retries of a Null after which an RTS goes ahead of it. The
+        /// fourth retry of Atheros cards has one.
+        value null_rts_after: OrOff<Whole<0, 254>> = 3;
+        /// Probability that the access point ignores a Null, whatever the
+        /// signal. Some do: the card of the paper above needed up to nine attempts.
+        value null_loss: Probability = 0.0;
+        /// The same for the Null that ends an absence.
+        option return_null_loss: Probability = "that of null_loss";
     }
 
     /// CPU time of a host; the parts of a packet that was cut count each for itself.

@@ -125,16 +125,19 @@ fn every_one_runs() {
 
 /// Packets that arrived, packets that were lost, and a hash of when. Whoever
 /// changes one says why in the commit message.
-const FINGERPRINTS: [(&str, (u64, u64, u64)); 4] = [
+const FINGERPRINTS: [(&str, (u64, u64, u64)); 5] = [
     ("hello", (5_040, 0, 0x1527_98ee_042d_5486)),
     ("hidden", (968, 553, 0x1102_f8ac_d404_030e)),
     ("edca", (3_035, 195, 0x3307_f637_3a52_91e4)),
     ("fading", (4_343, 54, 0x96dc_b03c_4ec9_3c81)),
+    ("scan", (11_453, 2, 0x5e81_d3a0_63d7_9729)),
 ];
 
 #[test]
 fn trajectories_stay_as_they_are() {
-    let now = FINGERPRINTS.map(|(name, _)| (name, Story::of(name, &[], SECOND).fingerprint()));
+    let duration = |name| if name == "scan" { SECOND * 6 } else { SECOND };
+    let now =
+        FINGERPRINTS.map(|(name, _)| (name, Story::of(name, &[], duration(name)).fingerprint()));
     assert_eq!(now, FINGERPRINTS);
 }
 
@@ -187,6 +190,17 @@ fn long_packets_pay_once() {
         mbps(&["flow.up.packet_bytes=1500", "node.*.aggregation.ampdu_bytes_max=65535"]);
     assert!(jumbo > 1.6 * plain, "{jumbo} {plain}");
     assert!(aggregates > jumbo, "{aggregates} {jumbo}");
+}
+
+#[test]
+fn a_scan_delays_only_the_one_that_scans() {
+    let story = Story::of("scan", &[], SECOND * 8);
+    let longest = |flow: usize| *story.flows[flow].round_trips.last().expect("it was answered");
+    assert!(longest(1) > Duration::from_millis(100), "{}", longest(1));
+    assert!(longest(2) < Duration::from_millis(20), "{}", longest(2));
+    // The access point's FQ-CoDel drops a few packets that waited for so long.
+    assert!(story.flows[0].lost < 10, "{:?}", story.fingerprint());
+    assert_eq!(story.flows[1].lost + story.flows[2].lost, 0);
 }
 
 #[test]

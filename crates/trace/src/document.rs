@@ -141,6 +141,10 @@ pub enum LossReason {
     Duplicate,
     /// The receiver had no room or no patience to put its parts together.
     Reassembly,
+    /// A station left its channel and gave up what was not sent yet.
+    OffChannel,
+    /// The access point held too many for a station that could not be reached.
+    PowerSaveBuffer,
 }
 
 /// The parts of the mean one-way delay.

@@ -8,7 +8,7 @@ use crate::output::{OutputError, PartFile};
 use crate::table::{Kind, Row, Table, columns, text};
 use lasthop_net::{NodeId, TcpSample};
 use lasthop_units::{Duration, Instant};
-use lasthop_wifi::event::{DropReason, Event, FrameKind, Ppdu};
+use lasthop_wifi::event::{DropReason, Event, FrameKind, PowerState, Ppdu};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Preamble, Rate};
 use lasthop_wifi::{Address, FlowId, Packet, StationId};
 use parquet::data_type::ByteArray;
@@ -67,6 +67,8 @@ struct Words {
     block_ack_established: ByteArray,
     block_ack_ended: ByteArray,
     rate_changed: ByteArray,
+    awake: ByteArray,
+    off_channel: ByteArray,
     round_trip: ByteArray,
     tcp: ByteArray,
     group: ByteArray,
@@ -199,6 +201,15 @@ impl EventsWriter {
                 row.int64(RATE, rate.bitrate().as_bps() / 1_000);
                 row.text(RATE_NAME, &self.rates[index].1);
             }
+            Event::Power { at, station, state } => {
+                let kind = match state {
+                    PowerState::Awake => &self.words.awake,
+                    PowerState::OffChannel => &self.words.off_channel,
+                };
+                let mut row = self.table.row();
+                row.int64(AT, at.as_nanos()).text(KIND, kind);
+                row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
+            }
         }
         self.table.flush_if_full()
     }
@@ -260,6 +271,8 @@ impl Words {
             block_ack_established: text("block_ack_established"),
             block_ack_ended: text("block_ack_ended"),
             rate_changed: text("rate_changed"),
+            awake: text("awake"),
+            off_channel: text("off_channel"),
             round_trip: text("round_trip"),
             tcp: text("tcp"),
             group: text("*"),

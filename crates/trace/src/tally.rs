@@ -180,7 +180,7 @@ impl LinkTally {
 
 impl LossReason {
     /// Every reason, in the order of [`LossReason::index`].
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::QueueFull,
         Self::ActiveQueue,
         Self::RetryLimit,
@@ -189,6 +189,8 @@ impl LossReason {
         Self::GroupLoss,
         Self::Duplicate,
         Self::Reassembly,
+        Self::OffChannel,
+        Self::PowerSaveBuffer,
     ];
 
     /// Position in [`LossReason::ALL`].
@@ -207,6 +209,8 @@ impl LossReason {
             Self::GroupLoss => "group_loss",
             Self::Duplicate => "duplicate",
             Self::Reassembly => "reassembly",
+            Self::OffChannel => "off_channel",
+            Self::PowerSaveBuffer => "power_save_buffer",
         }
     }
 }
@@ -222,6 +226,8 @@ impl From<DropReason> for LossReason {
             DropReason::GroupLoss => Self::GroupLoss,
             DropReason::Duplicate => Self::Duplicate,
             DropReason::Reassembly => Self::Reassembly,
+            DropReason::OffChannel => Self::OffChannel,
+            DropReason::PowerSaveBuffer => Self::PowerSaveBuffer,
         }
     }
 }

@@ -66,6 +66,24 @@ pub enum Event {
         /// The new main rate.
         rate: Rate,
     },
+    /// A station can or cannot be reached from now on.
+    Power {
+        /// When.
+        at: Instant,
+        /// Which station.
+        station: StationId,
+        /// What it is now.
+        state: PowerState,
+    },
+}
+
+/// Whether a station can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PowerState {
+    /// It listens on the channel of the cell.
+    Awake,
+    /// It is on another channel, looking for access points.
+    OffChannel,
 }
 
 /// Why a packet was given up.
@@ -87,6 +105,10 @@ pub enum DropReason {
     Duplicate,
     /// A part of a packet whose receiver had no room or no patience for the rest.
     Reassembly,
+    /// The station left its channel and gave up what was not sent yet.
+    OffChannel,
+    /// The access point holds no more packets for a station that cannot be reached.
+    PowerSaveBuffer,
 }
 
 /// One PPDU as it was on the air.

@@ -111,6 +111,18 @@ pub struct StationStats {
     pub airtime: Duration,
     /// Beacons sent.
     pub beacons: u64,
+    /// Times it left its channel.
+    pub absences: u64,
+    /// Time off its channel, absences that are over.
+    pub away: Duration,
+    /// Null frames sent, retries included.
+    pub nulls: u64,
+    /// Null frames given up.
+    pub nulls_given_up: u64,
+    /// Packets given up on leaving the channel.
+    pub off_channel_drops: u64,
+    /// Packets that found no room while their station could not be reached.
+    pub power_save_drops: u64,
 }
 
 /// Counters of one direction between two stations.

@@ -10,6 +10,7 @@ use lasthop_wifi::cell::{
     PairConfig, Role, StationConfig,
 };
 use lasthop_wifi::mac::rate::{RateControlConfig, RateSet};
+use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig};
 use lasthop_wifi::phy::{
     Band, ChannelWidth, ControlRates, ErrorModel, Fading, Propagation, Standard,
 };
@@ -24,6 +25,21 @@ const ACCESS_POINT: StationId = StationId(0);
 /// SNR in dB at which a station neither decodes nor senses another.
 const HIDDEN_DB: f64 = -30.0;
 
+/// Background scans, on the whole more frequent than anywhere else.
+fn scan() -> impl Strategy<Value = ScanConfig> {
+    let ms = |range: core::ops::Range<u64>| range.prop_map(Duration::from_millis);
+    let leftover =
+        prop_oneof![Just(Leftover::Keep), Just(Leftover::DropDriver), Just(Leftover::DropAll)];
+    let times = (ms(0..50), ms(1..2_000), ms(1..80), ms(0..60), ms(0..30));
+    (times, 1..4u16, leftover, 1..12u8, prop::option::of(0..5u8), 0.0..0.7).prop_map(
+        |((start, period, away, back, flush), channels, leftover, attempts, rts_after, loss)| {
+            let loss = Probability::new(loss).expect("in range");
+            let null = NullConfig { attempts, rts_after, leave_loss: loss, return_loss: loss };
+            ScanConfig { start, period, channels, away, back, flush, leftover, null }
+        },
+    )
+}
+
 fn station() -> impl Strategy<Value = StationConfig> {
     let queue = prop_oneof![
         Just(QueueConfig::DropTail { limit: Limit::Packets(30) }),
@@ -37,8 +53,9 @@ fn station() -> impl Strategy<Value = StationConfig> {
     ];
     let aggregation = (prop_oneof![Just(0), Just(65_535)], prop_oneof![Just(0), Just(3_839)]);
     let limits = (1..8u8, prop::option::of(1..200u64), prop::option::of(0..2_000u32));
-    (queue, driver_queue, aggregation, limits, 0..3, 1..=64u8, any::<bool>()).prop_map(
-        |(queue, driver_queue, (ampdu, amsdu), limits, control, window, after_drop)| {
+    let absence = (prop::option::weighted(0.3, scan()), prop::option::of(1..20u32));
+    (queue, driver_queue, aggregation, limits, 0..3, 1..=64u8, any::<bool>(), absence).prop_map(
+        |(queue, driver_queue, (ampdu, amsdu), limits, control, window, after_drop, absence)| {
             let rates = RateSet::ht(2, ChannelWidth::Mhz20, false);
             let fixed = rates.rates[rates.rates.len() / 2];
             let access =
@@ -77,6 +94,8 @@ fn station() -> impl Strategy<Value = StationConfig> {
                 },
                 retry_limit,
                 msdu_lifetime: lifetime_ms.map(Duration::from_millis),
+                scan: absence.0,
+                power_save_buffer: absence.1,
             }
         },
     )
@@ -104,6 +123,7 @@ pub fn config() -> impl Strategy<Value = Shown> {
             propagation.fading = Fading::Rayleigh { doppler_hz: 20.0 };
         }
         stations[0].role = Role::AccessPoint;
+        stations[0].scan = None;
         let count = stations.len() as u16;
         let mut pairs = Vec::new();
         let mut links = links.into_iter();

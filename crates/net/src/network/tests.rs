@@ -146,6 +146,8 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
         },
         retry_limit: 7,
         msdu_lifetime: None,
+        scan: None,
+        power_save_buffer: None,
     };
     let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
     let link = propagation.link_with_loss(Probability::new(loss).expect("a probability"));

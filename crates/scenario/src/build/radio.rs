@@ -1,8 +1,10 @@
 //! The channel, and the cell made of it.
 //!
-//! `station` is what each node does on the air, `links` what each pair of them
+//! `station` is what each node does on the air, `absence` when it leaves the
+//! channel, `links` what each pair of them
 //! hears of each other.
 
+mod absence;
 mod links;
 mod station;
 

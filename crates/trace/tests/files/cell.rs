@@ -45,6 +45,8 @@ fn station(role: Role) -> StationConfig {
         },
         retry_limit: 7,
         msdu_lifetime: None,
+        scan: None,
+        power_save_buffer: None,
     }
 }
 

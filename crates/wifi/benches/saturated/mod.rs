@@ -168,5 +168,7 @@ fn station(case: Case, role: Role) -> StationConfig {
         },
         retry_limit: 7,
         msdu_lifetime: None,
+        scan: None,
+        power_save_buffer: None,
     }
 }

@@ -3,7 +3,8 @@
 //! (10.11, 10.12).
 
 use super::station::{
-    Action, BEACON_FUNCTION, Content, Exchange, Expected, Function, Management, originator_of,
+    Action, BEACON_FUNCTION, Content, Exchange, Expected, Function, Gate, Management, is_in,
+    originator_of,
 };
 use super::{Cell, StationConfig, category_of};
 use crate::event::{DropReason, Event};
@@ -22,7 +23,8 @@ use lasthop_units::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Work {
     Beacon,
-    Management,
+    /// The frame at this place.
+    Management(usize),
     BlockAckRequest(Address),
     Data(Address),
 }
@@ -58,6 +60,9 @@ impl Cell {
             self.drop_packet(from, packet, DropReason::QueueFull);
         }
         self.dropped = dropped;
+        if !self.dozing.is_empty() {
+            self.trim_buffer(from, category, to);
+        }
         self.fill_driver(from, category);
         self.build_ahead(from, category, to);
         self.arm(from, category)
@@ -101,8 +106,8 @@ impl Cell {
             return Some(Work::Beacon);
         }
         let access = self.stations[station.index()].functions[function].as_mut()?;
-        if !access.management.is_empty() {
-            return Some(Work::Management);
+        if let Some(index) = access.next_management() {
+            return Some(Work::Management(index));
         }
         let peer = access.next_peer()?;
         let due = access
@@ -167,10 +172,10 @@ impl Cell {
         loop {
             match self.next_work(station, function)? {
                 Work::Beacon => return Some(self.build_beacon(opportunity_end)),
-                Work::Management => {
+                Work::Management(index) => {
                     let access = self.function(station, function);
-                    let frame = access.management.pop_front().expect("next_work saw it");
-                    return Some(self.build_management(function, frame, opportunity_end));
+                    let frame = access.management.remove(index).expect("next_work saw it");
+                    return Some(self.build_management(station, function, frame, opportunity_end));
                 }
                 Work::BlockAckRequest(peer) => {
                     return Some(self.build_request(station, function, peer, opportunity_end));
@@ -205,20 +210,25 @@ impl Cell {
 
     fn build_management(
         &mut self,
+        station: StationId,
         function: usize,
         frame: Management,
         opportunity_end: Instant,
     ) -> Exchange {
         let rate = self.settings.control_rates.lowest();
+        let (psdu_bytes, requesting) = match frame.action {
+            Action::Null { .. } => (sizes::NULL, self.asks_before_null(station, frame.attempts)),
+            Action::AddbaRequest { .. } | Action::AddbaResponse { .. } => (sizes::ADDBA, false),
+        };
         Exchange {
             function,
             peer: Address::Station(frame.peer),
             content: Content::Management(frame),
             rate,
-            psdu_bytes: sizes::ADDBA,
-            duration: self.ppdu_duration(rate, sizes::ADDBA),
+            psdu_bytes,
+            duration: self.ppdu_duration(rate, psdu_bytes),
             response: Some(self.expected(rate, false)),
-            requesting: false,
+            requesting,
             opportunity_end,
             decoded: 0,
             collided: false,
@@ -269,7 +279,7 @@ impl Cell {
         let now = self.now;
         let index = self.originator(station, function, peer);
         if let Some(frame) = self.wanted_agreement(station, function, index) {
-            return Some(self.build_management(function, frame, opportunity_end));
+            return Some(self.build_management(station, function, frame, opportunity_end));
         }
         self.expire(station, function, index);
         if self.function(station, function).originators[index].pending.is_empty()
@@ -337,7 +347,10 @@ impl Cell {
     /// Builds A-MPDUs from what waits, until the hardware has two for the peer.
     pub(super) fn build_ahead(&mut self, station: StationId, function: usize, peer: Address) {
         let aggregation = self.stations[station.index()].config.aggregation;
-        if !aggregation.built_ahead || peer == Address::Group {
+        if !aggregation.built_ahead
+            || peer == Address::Group
+            || is_in(&self.function(station, function).dozing, peer)
+        {
             return;
         }
         let index = self.originator(station, function, peer);
@@ -477,7 +490,7 @@ impl Cell {
     /// Moves packets from the queue into the driver queue as far as it has room.
     pub(super) fn fill_driver(&mut self, station: StationId, function: usize) {
         let Some(access) = &self.stations[station.index()].functions[function] else { return };
-        if !access.driver.is_used() {
+        if !access.driver.is_used() || access.gate != Gate::Open {
             return;
         }
         let now = self.now;
@@ -487,7 +500,9 @@ impl Cell {
             // Packets in flight count against a limit in packets: the ring
             // slot is free when the frame is done.
             let driver = &access.driver;
+            let dozing = &access.dozing;
             let room = |peer| match driver.limit() {
+                _ if is_in(dozing, peer) => false,
                 DriverLimit::None => false,
                 DriverLimit::Packets(limit) => driver.len_packets() + access.held.packets < limit,
                 DriverLimit::Airtime(_) => driver.has_room(peer),
@@ -613,13 +628,20 @@ impl Cell {
 impl Function {
     /// Whom to send to next.
     fn next_peer(&mut self) -> Option<Address> {
+        match self.gate {
+            Gate::Open => {}
+            Gate::Draining if self.driver.is_used() => {}
+            Gate::Draining => return self.waiting(),
+            Gate::Shut => return None,
+        }
         if self.queue.schedules_airtime() && !self.driver.is_used() {
-            let Self { queue, originators, index, .. } = self;
+            let Self { queue, originators, index, dozing, .. } = self;
             return queue.next_peer_where(|peer| {
-                originator_of(originators, index, peer).is_none_or(|originator| {
-                    originator.agreement != Agreement::Requested
-                        && (originator.is_waiting() || originator.has_window())
-                })
+                !is_in(dozing, peer)
+                    && originator_of(originators, index, peer).is_none_or(|originator| {
+                        originator.agreement != Agreement::Requested
+                            && (originator.is_waiting() || originator.has_window())
+                    })
             });
         }
         match (self.waiting(), self.fresh()) {
@@ -646,7 +668,9 @@ impl Function {
         if self.held.packets == 0 && !self.originators.iter().any(|o| o.block_ack_request_due) {
             return None;
         }
-        let waits = |o: &&Originator| o.agreement != Agreement::Requested && o.is_waiting();
+        let waits = |o: &&Originator| {
+            o.agreement != Agreement::Requested && o.is_waiting() && !is_in(&self.dozing, o.peer)
+        };
         let last = self.last_served.and_then(|peer| self.originator(peer));
         let (before, after) = self.originators.split_at(last.map_or(0, |index| index + 1));
         let next = after.iter().find(waits).or_else(|| before.iter().find(waits));
@@ -658,25 +682,36 @@ impl Function {
         if self.driver.is_used() {
             return self.driver.next_peer_where(|peer| self.may_send(peer));
         }
-        let Self { queue, originators, index, .. } = self;
+        let Self { queue, originators, index, dozing, .. } = self;
         queue.next_peer_where(|peer| {
-            originator_of(originators, index, peer).is_none_or(|originator| {
-                originator.agreement != Agreement::Requested && originator.has_window()
-            })
+            !is_in(dozing, peer)
+                && originator_of(originators, index, peer).is_none_or(|originator| {
+                    originator.agreement != Agreement::Requested && originator.has_window()
+                })
+        })
+    }
+
+    /// The next management frame that may be sent now.
+    fn next_management(&self) -> Option<usize> {
+        self.management.iter().position(|frame| match frame.action {
+            Action::Null { .. } => true,
+            _ => self.gate != Gate::Shut && !self.dozing.contains(&frame.peer),
         })
     }
 
     fn take(&mut self, now: Instant, peer: Address, dropped: &mut Vec<Packet>) -> Option<Packet> {
         match self.driver.is_used() {
             true => self.driver.pop(peer),
-            false => self.queue.dequeue_for(now, peer, dropped),
+            false if self.gate == Gate::Open => self.queue.dequeue_for(now, peer, dropped),
+            false => None,
         }
     }
 
     fn peek(&mut self, peer: Address) -> Option<u16> {
         match self.driver.is_used() {
             true => self.driver.peek_len_for(peer),
-            false => self.queue.peek_len_for(peer),
+            false if self.gate == Gate::Open => self.queue.peek_len_for(peer),
+            false => None,
         }
     }
 

@@ -272,6 +272,12 @@ impl Air {
         self.flights.iter().map(|flight| flight.end).min().unwrap_or(Instant::MAX)
     }
 
+    /// When the last PPDU of `station` on the air ends, if there is one.
+    pub fn transmits_until(&self, station: StationId) -> Option<Instant> {
+        let own = self.flights.iter().filter(|flight| flight.transmitter == station);
+        own.map(|flight| flight.end).max()
+    }
+
     /// Takes a PPDU that ends at `now` off the air, in the order they began.
     pub fn end(&mut self, now: Instant) -> Option<Flight> {
         let index = self.flights.iter().position(|flight| flight.end == now)?;

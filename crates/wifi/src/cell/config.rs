@@ -2,6 +2,7 @@
 //! does. Plain values; `scenario` makes them from TOML and fills the defaults.
 
 use crate::mac::rate::RateControlConfig;
+use crate::mac::scan::ScanConfig;
 use crate::packet::StationId;
 use crate::phy::{Band, ErrorModel, LinkConfig, Preamble, Rate, Standard};
 use crate::queue::{DriverLimit, QueueConfig};
@@ -92,6 +93,12 @@ pub struct StationConfig {
     pub retry_limit: u8,
     /// An MSDU older than this is given up (dot11EDCATableMSDULifetime).
     pub msdu_lifetime: Option<Duration>,
+    /// Background scans; a client's only.
+    pub scan: Option<ScanConfig>,
+    /// Packets that an access point holds in its queue for a station that
+    /// cannot be reached, of each access category; the oldest go first. The
+    /// queue's own bound if `None`.
+    pub power_save_buffer: Option<u32>,
 }
 
 /// Channel access parameters of one category (IEEE 802.11-2020, table 9-155).

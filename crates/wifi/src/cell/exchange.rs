@@ -92,6 +92,9 @@ impl Cell {
             }
             Content::BlockAckRequest { .. } => state.link_stats(peer).block_ack_requests += 1,
             Content::Beacon => state.stats.beacons += 1,
+            Content::Management(Management { action: Action::Null { .. }, .. }) => {
+                state.stats.nulls += 1;
+            }
             Content::Management(_) => {}
         }
         self.transmit(Flight {
@@ -181,13 +184,18 @@ impl Cell {
         let state = self.function(station, exchange.function);
         state.failures = 0;
         state.contention_window = access.map_or(0, |access| access.cw_min);
+        let content = exchange.content;
         self.exchange_over(station, exchange, true);
+        if let Content::Management(Management { action: Action::Null { .. }, .. }) = content {
+            self.null_settled(station);
+        }
     }
 
     /// The exchange brought no response.
     pub(super) fn exchange_failed(&mut self, station: StationId) {
         let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
         let retry_limit = self.stations[station.index()].config.retry_limit;
+        let mut null_settled = false;
         match exchange.content {
             Content::Data { mpdus, aggregated } => {
                 if exchange.requesting {
@@ -218,8 +226,16 @@ impl Cell {
             }
             Content::Management(mut frame) => {
                 frame.attempts += 1;
-                if frame.attempts < retry_limit {
+                let is_null = matches!(frame.action, Action::Null { .. });
+                let attempts_max = match is_null {
+                    true => self.null_attempts_max(station),
+                    false => retry_limit,
+                };
+                if frame.attempts < attempts_max {
                     self.function(station, exchange.function).management.push_front(frame);
+                } else if is_null {
+                    self.stations[station.index()].stats.nulls_given_up += 1;
+                    null_settled = true;
                 } else {
                     self.management_given_up(station, exchange.function, frame.peer, frame.action);
                 }
@@ -228,6 +244,9 @@ impl Cell {
         }
         self.widen(station, exchange.function);
         self.exchange_over(station, exchange, false);
+        if null_settled {
+            self.null_settled(station);
+        }
     }
 
     /// Books the fate of the MPDUs that were sent.
@@ -417,6 +436,7 @@ impl Cell {
             Action::AddbaRequest { .. } => (station, peer),
             // The originator would time out waiting; it knows no better way.
             Action::AddbaResponse { .. } => (peer, station),
+            Action::Null { .. } => unreachable!("it is settled, whatever became of it"),
         };
         let index = self.originator(originator, function, Address::Station(to));
         let state = &mut self.function(originator, function).originators[index];

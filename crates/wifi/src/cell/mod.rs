@@ -8,10 +8,11 @@
 //!
 //! Where to read: `access` (who sends what, when), `exchange` (a frame exchange
 //! from PPDU to response), `reception` (what receivers make of PPDUs), `air`
-//! (interference), `station` (state).
+//! (interference), `away` (stations that leave the channel), `station` (state).
 
 mod access;
 mod air;
+mod away;
 mod config;
 mod exchange;
 mod reception;
@@ -34,6 +35,7 @@ use crate::stats::{LinkStats, StationStats};
 use air::{Air, Carried};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use away::Away;
 use lasthop_units::{Duration, Instant, Machine, Seed};
 use station::{BEACON_FUNCTION, Function, Station};
 
@@ -86,6 +88,8 @@ pub enum Reason {
     ReorderTimeout,
     /// The access point queues a beacon.
     Beacon,
+    /// A station leaves its channel, or comes back.
+    Absence,
 }
 
 /// The machine.
@@ -105,6 +109,12 @@ pub struct Cell {
     /// Reorder buffers with a gap: when they give up, receiver, inbox.
     gaps: Vec<(Instant, StationId, usize)>,
     next_beacon: Option<Instant>,
+    /// When some station's scan goes on.
+    next_absence: Instant,
+    /// Stations whose driver sends what it holds before they leave.
+    flushing: Vec<StationId>,
+    /// Stations that the access point knows to be unreachable.
+    dozing: Vec<StationId>,
     /// Facts of the rates in use.
     rates: Vec<RateFacts>,
     outputs: VecDeque<Output>,
@@ -186,6 +196,9 @@ pub enum CellError {
     /// Without basic rates nothing can be acknowledged.
     #[error("a cell needs at least one basic rate")]
     NoBasicRate,
+    /// An access point that leaves its channel.
+    #[error("an access point does not leave its channel to scan")]
+    AccessPointScans,
 }
 
 impl Cell {
@@ -201,6 +214,9 @@ impl Cell {
         }
         if config.basic_rates.is_empty() {
             return Err(CellError::NoBasicRate);
+        }
+        if config.stations.iter().any(|s| is_access_point(&s) && s.scan.is_some()) {
+            return Err(CellError::AccessPointScans);
         }
         let access_point = config.stations.iter().position(|s| s.role == Role::AccessPoint);
         let access_point = StationId(access_point.expect("counted one") as u16);
@@ -244,6 +260,8 @@ impl Cell {
                 held_packets: 0,
                 held_since: Instant::ZERO,
                 room_announced: false,
+                deaf_until: Instant::ZERO,
+                away: station.scan.map(|scan| alloc::boxed::Box::new(Away::new(scan))),
             })
             .collect();
         let mut cell = Self {
@@ -251,6 +269,9 @@ impl Cell {
             settings,
             now: Instant::ZERO,
             next: None,
+            next_absence: Instant::MAX,
+            flushing: Vec::new(),
+            dozing: Vec::new(),
             stations,
             contention,
             owners: Vec::new(),
@@ -266,6 +287,7 @@ impl Cell {
             winners: Vec::new(),
             dropped: Vec::new(),
         };
+        cell.find_next_absence();
         cell.schedule();
         Ok(cell)
     }
@@ -361,6 +383,9 @@ impl Cell {
         self.start_sequels();
         self.start_exchanges(&winners);
         self.winners = winners;
+        if self.next_absence <= at || !self.flushing.is_empty() {
+            self.advance_scans();
+        }
     }
 
     fn schedule(&mut self) {
@@ -369,7 +394,9 @@ impl Cell {
         let timeout = earliest(self.timeouts.iter().map(|(at, _)| *at));
         let gap = earliest(self.gaps.iter().map(|(at, ..)| *at));
         let beacon = self.next_beacon.unwrap_or(Instant::MAX);
-        let access = self.contention.next_access(end.min(sequel).min(timeout).min(gap).min(beacon));
+        let absence = self.next_absence;
+        let horizon = end.min(sequel).min(timeout).min(gap).min(beacon).min(absence);
+        let access = self.contention.next_access(horizon);
         let mut next = (end, Reason::PpduEnd);
         for (at, reason) in [
             (sequel, Reason::Sequel),
@@ -377,6 +404,7 @@ impl Cell {
             (timeout, Reason::ResponseTimeout),
             (gap, Reason::ReorderTimeout),
             (beacon, Reason::Beacon),
+            (absence, Reason::Absence),
         ] {
             // Of equals the first.
             if at < next.0 {
@@ -477,7 +505,13 @@ impl Cell {
         let index = u64::from(contender.0);
         let perturbation =
             self.settings.seed.indexed("cell/queue/perturbation", index).next_u64() as u32;
-        let new = Function::new(contender, config, perturbation, cw);
+        let mut new = Function::new(contender, config, perturbation, cw);
+        if station == self.settings.access_point {
+            new.dozing.clone_from(&self.dozing);
+        }
+        if let Some(away) = &self.stations[station.index()].away {
+            new.gate = away.gate();
+        }
         self.stations[station.index()].functions[function] = Some(alloc::boxed::Box::new(new));
     }
 }

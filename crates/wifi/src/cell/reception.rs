@@ -2,7 +2,7 @@
 //! order, NAV and EIFS (IEEE 802.11-2020, 10.3.2, 10.25.6).
 
 use super::air::{Carried, Flight, Overheard};
-use super::station::{Action, Content, Exchange};
+use super::station::{Action, Content, Exchange, Management};
 use super::{Cell, Output, Pending, Sequel};
 use crate::event::{DropReason, Event};
 use crate::mac::block_ack::Reception;
@@ -87,8 +87,13 @@ impl Cell {
         self.follow(receiver, sequel);
     }
 
+    /// `receiver` was away when the PPDU began.
+    fn is_missed(&self, flight: &Flight, receiver: StationId) -> bool {
+        flight.start < self.stations[receiver.index()].deaf_until
+    }
+
     fn decodes_control(&mut self, flight: &Flight, receiver: StationId) -> bool {
-        if !self.air.locks(flight, receiver) {
+        if self.is_missed(flight, receiver) || !self.air.locks(flight, receiver) {
             return false;
         }
         let snr = self.air.snr(flight, receiver);
@@ -107,7 +112,7 @@ impl Cell {
         exchange: &Exchange,
         mpdus: &VecDeque<Mpdu>,
     ) -> u64 {
-        if !self.air.locks(flight, receiver) {
+        if self.is_missed(flight, receiver) || !self.air.locks(flight, receiver) {
             return 0;
         }
         let snr = self.air.snr(flight, receiver);
@@ -149,6 +154,12 @@ impl Cell {
         let mut exchange = exchange.expect("a payload belongs to an exchange");
         let mut pending = self.take_pending(sender, &exchange);
         exchange.decoded = self.decode(flight, receiver, &exchange, &pending);
+        if let Content::Management(Management { action: Action::Null { power_management }, .. }) =
+            exchange.content
+            && self.ignores_null(sender, receiver, power_management)
+        {
+            exchange.decoded = 0;
+        }
         exchange.collided = self.air.is_disturbed(flight, receiver);
         if self.settings.record {
             self.record_payload(flight, &exchange, &pending);
@@ -172,8 +183,14 @@ impl Cell {
                     Action::AddbaResponse { .. } => {
                         self.agreement_answered(receiver, sender, exchange.function);
                     }
+                    Action::Null { power_management: true } => self.fall_asleep(sender),
+                    // Every frame has the bit, and all others have it unset.
+                    Action::Null { power_management: false } => {}
                 },
                 Content::Beacon => {}
+            }
+            if !self.dozing.is_empty() && !announces_absence(&exchange.content) {
+                self.wake_up(sender);
             }
             let response = exchange.response.expect("frames to one station are answered");
             let (carried, psdu_bytes) = match response.block_ack {
@@ -387,8 +404,16 @@ impl Cell {
     }
 }
 
+/// Its power management bit is set.
+fn announces_absence(content: &Content) -> bool {
+    matches!(
+        content,
+        Content::Management(Management { action: Action::Null { power_management: true }, .. })
+    )
+}
+
 /// `true` with probability `p`; what is certain takes no random number.
-fn happens(stream: &mut Stream, p: Probability) -> bool {
+pub(super) fn happens(stream: &mut Stream, p: Probability) -> bool {
     p >= Probability::ONE || (p > Probability::ZERO && stream.chance(p))
 }
 

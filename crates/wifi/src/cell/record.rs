@@ -60,6 +60,7 @@ impl Cell {
                     Action::AddbaResponse { window } => {
                         FrameKind::AddbaResponse { tid, window: u16::from(window) }
                     }
+                    Action::Null { power_management } => FrameKind::Null { power_management },
                 };
                 alloc::vec![plain(kind, frame.sequence, frame.attempts > 0)]
             }

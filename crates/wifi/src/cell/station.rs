@@ -1,6 +1,7 @@
 //! One station's state: an access function for each category with its queue,
 //! the frame exchange it is in, and what it has received.
 
+use super::away::Away;
 use super::config::StationConfig;
 use crate::mac::block_ack::Recipient;
 use crate::mac::contention::ContenderId;
@@ -38,6 +39,10 @@ pub(super) struct Station {
     pub held_since: Instant,
     /// Room was announced and not yet polled.
     pub room_announced: bool,
+    /// Nothing that began before reaches it: it is, or was, away.
+    pub deaf_until: Instant,
+    /// Its background scans.
+    pub away: Option<Box<Away>>,
 }
 
 /// An access function (EDCAF): queue, originators, contention window.
@@ -58,6 +63,22 @@ pub(super) struct Function {
     pub last_served: Option<Address>,
     /// Packets in the originators' hands.
     pub held: Held,
+    /// What may be sent.
+    pub gate: Gate,
+    /// Peers that cannot be reached: they are passed over.
+    pub dozing: Vec<StationId>,
+}
+
+/// What a function may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) enum Gate {
+    /// Everything.
+    #[default]
+    Open,
+    /// What lies below the upper queue.
+    Draining,
+    /// Null frames.
+    Shut,
 }
 
 /// A management frame that waits to be sent.
@@ -69,11 +90,13 @@ pub(super) struct Management {
     pub sequence: SeqNo12,
 }
 
-/// Block Ack actions.
+/// What such a frame is: a Block Ack action or, although it is a data frame
+/// by its type, a Null.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Action {
     AddbaRequest { window: u8, start: SeqNo12 },
     AddbaResponse { window: u8 },
+    Null { power_management: bool },
 }
 
 /// A frame exchange in progress.
@@ -138,6 +161,11 @@ pub(super) fn slot_of(peer: Address) -> usize {
     }
 }
 
+/// `peer` is one of the stations.
+pub(super) fn is_in(stations: &[StationId], peer: Address) -> bool {
+    !stations.is_empty() && matches!(peer, Address::Station(station) if stations.contains(&station))
+}
+
 /// The originator towards `peer`, of those that a [`Function`] has and their index.
 pub(super) fn originator_of<'a>(
     originators: &'a [Originator],
@@ -187,6 +215,8 @@ impl Function {
             contends_since: Instant::ZERO,
             last_served: None,
             held: Held::NONE,
+            gate: Gate::Open,
+            dozing: Vec::new(),
         }
     }
 
@@ -213,11 +243,13 @@ impl Function {
         if self.driver.is_used() { Held::NONE } else { self.held }
     }
 
-    /// Data may be sent to `peer` now: no ADDBA is under way and the window has room.
+    /// Data may be sent to `peer` now: it can be reached, no ADDBA is under way
+    /// and the window has room.
     pub fn may_send(&self, peer: Address) -> bool {
-        self.originator(peer).is_none_or(|index| {
-            let originator = &self.originators[index];
-            originator.agreement != Agreement::Requested && originator.has_window()
-        })
+        !is_in(&self.dozing, peer)
+            && self.originator(peer).is_none_or(|index| {
+                let originator = &self.originators[index];
+                originator.agreement != Agreement::Requested && originator.has_window()
+            })
     }
 }

@@ -1,5 +1,6 @@
 //! A cell against figures that somebody else measured or derived.
 
+mod away;
 mod fingerprint;
 
 use super::*;
@@ -43,6 +44,8 @@ fn station(role: Role, rate: Rate, ampdu: u32) -> StationConfig {
         },
         retry_limit: 7,
         msdu_lifetime: None,
+        scan: None,
+        power_save_buffer: None,
     }
 }
 

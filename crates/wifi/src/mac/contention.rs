@@ -300,6 +300,15 @@ impl Contention {
         }
     }
 
+    /// `station` is on the channel again: what it heard before is over, NAV
+    /// and EIFS too, and AIFS begins at `now`.
+    pub fn return_to_channel(&mut self, station: StationId, now: Instant) {
+        let hold = &mut self.hold[station.index()];
+        hold.network_allocation = Instant::ZERO;
+        hold.extended_interframe_space = Instant::ZERO;
+        self.hold(station, now);
+    }
+
     /// Recomputes the access instant from the slots left, which must be as of
     /// the last busy time.
     fn refresh(&mut self, id: ContenderId) {

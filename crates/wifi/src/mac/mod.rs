@@ -7,6 +7,7 @@
 //! | [`originator`] | MPDUs on their way to one peer |
 //! | [`block_ack`] | what a recipient remembers and reorders |
 //! | [`rate`] | rate control |
+//! | [`scan`] | when a station leaves its channel |
 //! | [`mpdu`], [`sizes`] | data frames, lengths |
 
 pub mod block_ack;
@@ -14,4 +15,5 @@ pub mod contention;
 pub mod mpdu;
 pub mod originator;
 pub mod rate;
+pub mod scan;
 pub mod sizes;

@@ -241,6 +241,9 @@ impl Originator {
             }
             keep
         });
+        if self.pending.is_empty() {
+            self.built.clear();
+        }
         let lost = self.pending.len() < before;
         if lost && matches!(self.agreement, Agreement::Established { .. }) {
             self.block_ack_request_due = true;

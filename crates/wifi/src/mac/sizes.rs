@@ -30,6 +30,8 @@ pub const ADDBA: u32 = 24 + 9 + FCS;
 /// Beacon of a DSSS or OFDM cell: header, fixed fields, SSID of seven letters,
 /// rates, DS parameters, TIM, and for ERP its information and extended rates.
 pub const BEACON: u32 = 24 + 12 + 9 + 10 + 3 + 6 + 9 + FCS;
+/// Null: the header of Data and no body (9.3.2.2.3).
+pub const NULL: u32 = DATA_HEADER + FCS;
 /// What HT capabilities and operation add to a beacon.
 pub const BEACON_HT: u32 = 28 + 24;
 

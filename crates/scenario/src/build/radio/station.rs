@@ -1,6 +1,6 @@
 //! What a node does on the air.
 
-use super::{Common, WifiNode, legacy_rate, not_a_rate, rates};
+use super::{Common, WifiNode, absence, legacy_rate, not_a_rate, rates};
 use super::{Expanded, Place, Problems, Role, is_written, positive, queue};
 use crate::raw::{RateControlKind, RawEdcaParameters, RawNodeSettings, RequestKind};
 use crate::scalar::{At, Whole};
@@ -65,6 +65,8 @@ pub(super) fn config(
         block_ack,
         retry_limit: raw.retry_limit.value.get(),
         msdu_lifetime: raw.msdu_lifetime.value.0,
+        scan: raw.scan.as_ref().map(|scan| absence::scan(scan, node.role(), problems)),
+        power_save_buffer: absence::power_save_buffer(raw),
     }
 }
 

@@ -1,0 +1,263 @@
+//! Stations that scan: the schedule and the frames of section IV of the paper
+//! on access point scanning, what is lost and what is not.
+
+use super::*;
+use crate::event::{Event, Frame, FrameKind, PowerState};
+use crate::mac::scan::{Leftover, NullConfig, ScanConfig};
+use alloc::collections::BTreeSet;
+
+const STA: StationId = StationId(1);
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn at(ms_: u64) -> Instant {
+    Instant::ZERO + ms(ms_)
+}
+
+/// Three absences a second from 100 ms on.
+fn scan() -> ScanConfig {
+    ScanConfig {
+        start: ms(100),
+        period: Duration::from_secs(1),
+        channels: 3,
+        away: ms(110),
+        back: ms(50),
+        flush: ms(20),
+        leftover: Leftover::Keep,
+        null: NullConfig::default(),
+    }
+}
+
+/// An access point and a station that scans, 130 Mb/s.
+fn scanning(scan: ScanConfig) -> CellConfig {
+    let rate = mcs(15, ChannelWidth::Mhz20, GuardInterval::Long);
+    let mut config = cell(1, rate, ChannelWidth::Mhz20, 65_535);
+    config.record_events = true;
+    for station in &mut config.stations {
+        // Voice, as which Null frames go out.
+        station.access[3] = EdcaParameters { aifsn: 2, cw_min: 3, cw_max: 7, ..station.access[0] };
+    }
+    config.stations[STA.index()].scan = Some(scan);
+    config
+}
+
+/// What came out of a run.
+#[derive(Default)]
+struct Run {
+    events: Vec<Event>,
+    sent: u64,
+    delivered: u64,
+    /// Tag, reason.
+    dropped: Vec<(u64, DropReason)>,
+}
+
+impl Run {
+    /// Every `interval` one packet from `from` to `to`, for a time; then another
+    /// second for what is still queued.
+    fn new(config: &CellConfig, from: StationId, interval: Duration, time: Duration) -> Self {
+        let to = if from == AP { STA } else { AP };
+        let mut cell = Cell::new(config, Seed::new(5, 0)).expect("a sound cell");
+        let mut run = Self::default();
+        let mut ended = BTreeSet::new();
+        let end = Instant::ZERO + time;
+        let mut next = if interval.is_zero() { end } else { Instant::ZERO };
+        loop {
+            let wake = cell.poll_timeout().map_or(Instant::MAX, |(at, _)| at);
+            let now = wake.min(if next < end { next } else { Instant::MAX });
+            if now > end + Duration::from_secs(1) {
+                break;
+            }
+            cell.handle_timeout(now);
+            if now == next && next < end {
+                let packet = Packet::new(run.sent, 1500, now);
+                cell.handle_packet(now, from, Address::Station(to), packet);
+                run.sent += 1;
+                next = now + interval;
+            }
+            while let Some(output) = cell.poll_output() {
+                match output {
+                    Output::Delivered { packet, .. } => {
+                        run.delivered += 1;
+                        assert!(ended.insert(packet.tag));
+                    }
+                    Output::Dropped { packet, reason, .. } => {
+                        run.dropped.push((packet.tag, reason));
+                        assert!(ended.insert(packet.tag));
+                    }
+                    Output::GroupSent { .. } => {}
+                }
+            }
+            while let Some(event) = cell.poll_event() {
+                run.events.push(event);
+            }
+            while cell.poll_room().is_some() {}
+        }
+        assert_eq!(run.delivered + run.dropped.len() as u64, run.sent, "every packet ends once");
+        run
+    }
+
+    /// Absences: departure and return.
+    fn absences(&self) -> Vec<(Instant, Instant)> {
+        let mut absences = Vec::new();
+        let mut left = None;
+        for event in &self.events {
+            if let Event::Power { at, station: STA, state } = event {
+                match state {
+                    PowerState::OffChannel => assert_eq!(left.replace(*at), None),
+                    PowerState::Awake => absences.push((left.take().expect("it left"), *at)),
+                }
+            }
+        }
+        absences
+    }
+
+    fn frames(&self) -> impl Iterator<Item = (Instant, Instant, StationId, &Frame)> {
+        self.events.iter().filter_map(|event| match event {
+            Event::Ppdu(ppdu) => Some((ppdu.start, ppdu.end, ppdu.transmitter, &ppdu.frames[0])),
+            _ => None,
+        })
+    }
+
+    fn nulls(&self) -> Vec<(Instant, &Frame)> {
+        let nulls = self.frames().filter(|(.., f)| matches!(f.kind, FrameKind::Null { .. }));
+        nulls.map(|(start, .., frame)| (start, frame)).collect()
+    }
+}
+
+#[test]
+fn an_idle_station_keeps_its_schedule() {
+    let run = Run::new(&scanning(scan()), STA, Duration::ZERO, Duration::from_secs(2));
+    let absences = run.absences();
+    assert_eq!(absences.len(), 9);
+    let nulls = run.nulls();
+    assert_eq!(nulls.len(), 18);
+    for (index, (left, back)) in absences.iter().enumerate() {
+        let (start, leave) = nulls[2 * index];
+        let (end, back_again) = nulls[2 * index + 1];
+        assert_eq!(leave.kind, FrameKind::Null { power_management: true });
+        assert_eq!(back_again.kind, FrameKind::Null { power_management: false });
+        // The beginning of a scan is fixed, the rest follows from it.
+        let scheduled = at(100 + 1000 * (index as u64 / 3) + 160 * (index as u64 % 3));
+        assert!(start >= scheduled && start < scheduled + ms(2), "absence {index}: {start:?}");
+        assert!(*left < start + ms(1) && *back - *left > ms(109) && end - start < ms(111));
+        assert_eq!(back_again.sequence, leave.sequence.next());
+    }
+}
+
+#[test]
+fn nulls_are_repeated_and_asked_for() {
+    let never = NullConfig { leave_loss: Probability::ONE, ..NullConfig::default() };
+    let scan = ScanConfig { null: never, channels: 1, period: Duration::from_secs(60), ..scan() };
+    let run = Run::new(&scanning(scan), STA, Duration::ZERO, ms(500));
+    let story: Vec<&str> = run
+        .frames()
+        .filter_map(|(_, _, _, frame)| {
+            Some(match frame.kind {
+                FrameKind::Null { power_management: true } if frame.retry => "null, retry",
+                FrameKind::Null { power_management: true } => "null",
+                FrameKind::Null { power_management: false } => "back",
+                FrameKind::Rts => "rts",
+                FrameKind::Cts => "cts",
+                FrameKind::Ack => "ack",
+                FrameKind::Beacon => return None,
+                _ => panic!("{frame:?}"),
+            })
+        })
+        .collect();
+    let mut expected = vec!["null", "null, retry", "null, retry", "null, retry"];
+    for _ in 0..5 {
+        expected.extend(["rts", "cts", "null, retry"]);
+    }
+    // Given up, it leaves all the same.
+    expected.extend(["back", "ack"]);
+    assert_eq!(story, expected[..]);
+    let sequences: BTreeSet<u16> =
+        run.nulls().iter().map(|(_, frame)| frame.sequence.as_u16()).collect();
+    assert_eq!(sequences.len(), 2, "repeated under one number");
+    let last = run.nulls()[8].0;
+    let duration = last - run.nulls()[0].0;
+    assert!(duration > Duration::from_micros(1200) && duration < ms(2), "{duration}");
+    assert_eq!(run.absences().len(), 1);
+}
+
+#[test]
+fn nothing_reaches_a_station_that_is_away_and_nothing_is_lost() {
+    for (from, loss) in [(AP, 0.0), (STA, 0.0), (AP, 1.0), (STA, 1.0)] {
+        let loss = Probability::new(loss).expect("a probability");
+        let null = NullConfig { leave_loss: loss, ..NullConfig::default() };
+        let mut config = scanning(ScanConfig { null, ..scan() });
+        for station in &mut config.stations {
+            station.retry_limit = 255;
+            station.queue = QueueConfig::DropTail { limit: Limit::Packets(5_000) };
+        }
+        let run = Run::new(&config, from, Duration::from_micros(200), Duration::from_secs(2));
+        let absences = run.absences();
+        assert!(absences.len() > 5);
+        let mut into_the_void = 0;
+        for (start, end, transmitter, frame) in run.frames() {
+            for &(left, back) in &absences {
+                if start < back && end > left {
+                    assert_eq!(transmitter, AP, "{frame:?}");
+                    let data = matches!(frame.kind, FrameKind::QosData { .. });
+                    assert!(!data || !frame.received);
+                    into_the_void += usize::from(data);
+                }
+            }
+        }
+        if from == AP {
+            assert_eq!(into_the_void > 0, loss == Probability::ONE);
+        }
+        let wrong: Vec<_> =
+            run.dropped.iter().filter(|(_, r)| *r != DropReason::Duplicate).collect();
+        assert!(wrong.is_empty(), "{wrong:?}");
+        // A gap that waits for the whole absence is given up by the reorder buffer.
+        assert!(from == AP && loss == Probability::ONE || run.dropped.is_empty());
+    }
+}
+
+#[test]
+fn the_access_point_holds_so_many_and_drops_the_oldest() {
+    let mut config = scanning(ScanConfig { channels: 1, ..scan() });
+    config.stations[AP.index()].power_save_buffer = Some(64);
+    // 110 packets arrive during the absence.
+    let run = Run::new(&config, AP, ms(1), ms(900));
+    let tags: Vec<u64> = run.dropped.iter().map(|(tag, _)| *tag).collect();
+    assert!(run.dropped.iter().all(|(_, reason)| *reason == DropReason::PowerSaveBuffer));
+    assert!((45..=47).contains(&tags.len()), "{tags:?}");
+    let first = tags[0];
+    assert!((100..=101).contains(&first));
+    assert_eq!(tags, (first..first + tags.len() as u64).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_is_not_sent_in_time_is_kept_or_given_up() {
+    for (leftover, driver, least, most) in [
+        (Leftover::Keep, DriverLimit::Packets(200), 0, 0),
+        (Leftover::DropDriver, DriverLimit::None, 0, 64),
+        (Leftover::DropDriver, DriverLimit::Packets(200), 100, 200),
+        (Leftover::DropAll, DriverLimit::Packets(200), 400, 500),
+    ] {
+        let scan = ScanConfig { leftover, channels: 1, flush: ms(2), ..scan() };
+        let mut config = scanning(scan);
+        config.stations[STA.index()].driver_queue = driver;
+        config.stations[STA.index()].queue = QueueConfig::DropTail { limit: Limit::Packets(300) };
+        // 240 Mb/s are far more than fit: all queues are full.
+        let run = Run::new(&config, STA, Duration::from_micros(50), ms(500));
+        let given_up = run.dropped.iter().filter(|(_, r)| *r == DropReason::OffChannel).count();
+        assert!((least..=most).contains(&given_up), "{leftover:?}, {driver:?}: {given_up}");
+    }
+}
+
+#[test]
+fn the_flush_ends_when_the_driver_is_empty() {
+    let scan = ScanConfig { channels: 1, flush: ms(90), leftover: Leftover::DropDriver, ..scan() };
+    let mut config = scanning(scan);
+    config.stations[STA.index()].driver_queue = DriverLimit::Packets(100);
+    let run = Run::new(&config, STA, Duration::from_micros(80), ms(500));
+    assert!(run.dropped.iter().all(|(_, r)| *r == DropReason::QueueFull));
+    // 100 packets of 1 500 bytes need 10 ms.
+    let (left, _) = run.absences()[0];
+    assert!(left > at(105) && left < at(120), "{left:?}");
+}

@@ -1,0 +1,305 @@
+//! When an associated station leaves its channel to look for other access
+//! points, and comes back: the schedule of a background scan as Linux' mac80211
+//! carries it out in software (`net/mac80211/scan.c`), started again and again
+//! by a NetworkManager or wpa_supplicant above it.
+//!
+//! For each channel of a scan the station stops its queues, lets the driver send
+//! what it holds for a while (flush), announces with a Null frame with PM = 1
+//! that it will not listen (IEEE 802.11-2020, 11.2.3.2), is away for a fixed
+//! time, and takes it back with a Null with PM = 0. Whether a Null was
+//! acknowledged or given up makes no difference here, as in mac80211.
+//! Left out: several channels in a row while there is no traffic, and hardware
+//! that scans by itself.
+
+use lasthop_units::{Duration, Instant, Probability};
+
+/// What becomes of packets that the flush did not get rid of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leftover {
+    /// They wait for the return.
+    Keep,
+    /// What the driver and the hardware hold is given up.
+    DropDriver,
+    /// So is the queue above them.
+    DropAll,
+}
+
+/// A station's background scans.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScanConfig {
+    /// When the first scan begins, from the start of the run.
+    pub start: Duration,
+    /// From the beginning of one scan to that of the next, more than zero.
+    pub period: Duration,
+    /// Channels in a scan, at least 1; each is one absence.
+    pub channels: u16,
+    /// From the first attempt to announce an absence to the first attempt to
+    /// take it back, more than zero.
+    pub away: Duration,
+    /// On the own channel between two absences; the flush adds to it.
+    pub back: Duration,
+    /// Before an absence is announced the driver may go on sending for so long.
+    pub flush: Duration,
+    /// What becomes of the rest.
+    pub leftover: Leftover,
+    /// The Null frames around it.
+    pub null: NullConfig,
+}
+
+impl ScanConfig {
+    /// How long a scan lasts, its flushes and Null frames left out.
+    pub fn duration(&self) -> Duration {
+        let channels = u64::from(self.channels);
+        self.away * channels + self.back * channels.saturating_sub(1)
+    }
+}
+
+/// How Null frames are sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NullConfig {
+    /// Attempts before one is given up, the first included; at least 1.
+    pub attempts: u8,
+    /// Retries after which an RTS goes ahead of it; never if `None`.
+    pub rts_after: Option<u8>,
+    /// Probability that the access point ignores one with PM = 1, whatever the signal.
+    pub leave_loss: Probability,
+    /// The same with PM = 0.
+    pub return_loss: Probability,
+}
+
+impl Default for NullConfig {
+    /// What Atheros hardware does, as captured: eight retries, RTS from the fourth on.
+    fn default() -> Self {
+        Self {
+            attempts: 9,
+            rts_after: Some(3),
+            leave_loss: Probability::ZERO,
+            return_loss: Probability::ZERO,
+        }
+    }
+}
+
+/// Where a station stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// It is there: between two absences or two scans.
+    Present,
+    /// Its queue is stopped, the driver goes on sending.
+    Flushing,
+    /// A Null with PM = 1 is being sent.
+    Leaving,
+    /// It is away.
+    Away,
+    /// A Null with PM = 0 is being sent.
+    Returning,
+}
+
+/// What happens to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// The instant of [`Scan::due`] has come.
+    Due,
+    /// The driver has nothing left to send.
+    Drained,
+    /// The Null frame was acknowledged or given up.
+    Settled,
+}
+
+/// What it does then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing: the input means nothing in this phase.
+    Nothing,
+    /// Stops its queue.
+    Stop,
+    /// Sends a Null with PM = 1, and nothing else any more.
+    Announce,
+    /// Leaves the channel.
+    Depart,
+    /// Is on the channel again and sends a Null with PM = 0.
+    Return,
+    /// Starts its queue.
+    Resume,
+}
+
+impl Phase {
+    /// The transition table.
+    pub const fn on(self, input: Input) -> (Self, Action) {
+        match (self, input) {
+            (Self::Present, Input::Due) => (Self::Flushing, Action::Stop),
+            (Self::Flushing, Input::Due | Input::Drained) => (Self::Leaving, Action::Announce),
+            (Self::Leaving, Input::Settled) => (Self::Away, Action::Depart),
+            (Self::Away, Input::Due) => (Self::Returning, Action::Return),
+            (Self::Returning, Input::Settled) => (Self::Present, Action::Resume),
+            (phase, _) => (phase, Action::Nothing),
+        }
+    }
+}
+
+/// One station's scans.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scan {
+    config: ScanConfig,
+    phase: Phase,
+    due: Option<Instant>,
+    /// Absences left in the scan that is going on; zero between scans.
+    absences_left: u16,
+    /// When the next scan begins.
+    next_scan: Instant,
+    /// When the absence that was announced is over.
+    away_until: Instant,
+}
+
+impl Scan {
+    /// A station that waits for its first scan.
+    pub fn new(config: ScanConfig) -> Self {
+        let start = Instant::ZERO + config.start;
+        Self {
+            config,
+            phase: Phase::Present,
+            due: Some(start),
+            absences_left: 0,
+            next_scan: start,
+            away_until: Instant::ZERO,
+        }
+    }
+
+    /// Its configuration.
+    pub fn config(&self) -> &ScanConfig {
+        &self.config
+    }
+
+    /// Where it stands.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// When it wants [`Input::Due`].
+    pub fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Which channel of the scan this absence is for, from 1 on.
+    pub fn channel(&self) -> u16 {
+        self.config.channels - self.absences_left + 1
+    }
+
+    /// Takes an input at `now`, never before that of the last one.
+    pub fn handle(&mut self, now: Instant, input: Input) -> Action {
+        let (phase, action) = self.phase.on(input);
+        self.phase = phase;
+        match action {
+            Action::Nothing => {}
+            Action::Stop => {
+                if self.absences_left == 0 {
+                    self.absences_left = self.config.channels;
+                    self.next_scan += self.config.period;
+                }
+                self.due = Some(now + self.config.flush);
+            }
+            Action::Announce => {
+                self.away_until = now + self.config.away;
+                self.due = None;
+            }
+            Action::Depart => self.due = Some(self.away_until.max(now)),
+            Action::Return => self.due = None,
+            Action::Resume => {
+                self.absences_left -= 1;
+                while self.absences_left == 0 && self.next_scan <= now {
+                    // A scan is not started while another one is going on.
+                    self.next_scan += self.config.period;
+                }
+                self.due = Some(match self.absences_left {
+                    0 => self.next_scan,
+                    _ => now + self.config.back,
+                });
+            }
+        }
+        action
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use alloc::string::String;
+    use alloc::vec::Vec;
+
+    fn config() -> ScanConfig {
+        ScanConfig {
+            start: Duration::from_secs(25),
+            period: Duration::from_secs(120),
+            channels: 26,
+            away: Duration::from_millis(110),
+            back: Duration::from_millis(320),
+            flush: Duration::from_millis(200),
+            leftover: Leftover::Keep,
+            null: NullConfig::default(),
+        }
+    }
+
+    #[test]
+    fn every_phase_with_every_input() {
+        let mut table = String::new();
+        use Phase::{Away, Flushing, Leaving, Present, Returning};
+        for phase in [Present, Flushing, Leaving, Away, Returning] {
+            for input in [Input::Due, Input::Drained, Input::Settled] {
+                let (next, action) = phase.on(input);
+                if (next, action) != (phase, Action::Nothing) {
+                    table += &format!("{phase:?} + {input:?}: {action:?}, {next:?}\n");
+                }
+            }
+        }
+        let expected = "\
+            Present + Due: Stop, Flushing\n\
+            Flushing + Due: Announce, Leaving\n\
+            Flushing + Drained: Announce, Leaving\n\
+            Leaving + Settled: Depart, Away\n\
+            Away + Due: Return, Returning\n\
+            Returning + Settled: Resume, Present\n";
+        assert_eq!(table, expected);
+    }
+
+    /// Absences of a station whose flush and Null frames take no time.
+    fn absences(config: ScanConfig, until: Instant) -> Vec<(Instant, Instant)> {
+        let mut scan = Scan::new(config);
+        let mut absences = Vec::new();
+        let mut left = None;
+        while let Some(at) = scan.due().filter(|at| *at <= until) {
+            match scan.handle(at, Input::Due) {
+                Action::Stop => {
+                    assert_eq!(scan.handle(at, Input::Drained), Action::Announce);
+                    assert_eq!(scan.handle(at, Input::Settled), Action::Depart);
+                    left = Some(at);
+                }
+                Action::Return => {
+                    absences.push((left.take().expect("it left"), at));
+                    assert_eq!(scan.handle(at, Input::Settled), Action::Resume);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        absences
+    }
+
+    #[test]
+    fn the_schedule_is_kept_to_the_nanosecond() {
+        let absences = absences(config(), Instant::ZERO + Duration::from_secs(300));
+        assert_eq!(absences.len(), 3 * 26);
+        for (index, (from, until)) in absences.iter().enumerate() {
+            let (scan, channel) = (index as u64 / 26, index as u64 % 26);
+            let start = Duration::from_secs(25 + 120 * scan) + Duration::from_millis(430) * channel;
+            assert_eq!(*from, Instant::ZERO + start);
+            assert_eq!(*until, *from + Duration::from_millis(110));
+        }
+        assert_eq!(config().duration(), Duration::from_millis(26 * 110 + 25 * 320));
+    }
+
+    #[test]
+    fn a_scan_that_takes_too_long_lets_the_next_one_drop_out() {
+        let config = ScanConfig { period: Duration::from_secs(10), ..config() };
+        let absences = absences(config, Instant::ZERO + Duration::from_secs(50));
+        assert_eq!(absences[26].0, Instant::ZERO + Duration::from_secs(45), "not at 35 s");
+    }
+}
