@@ -138,6 +138,11 @@ impl Scoreboard {
         self.lost
     }
 
+    /// Is anything sacked, lost or retransmitted?
+    pub(crate) fn has_marks(&self) -> bool {
+        self.sacked + self.lost + self.retransmitted > 0 || !self.retransmissions.is_empty()
+    }
+
     pub(crate) fn lost_ever(&self) -> u64 {
         self.lost_ever
     }
@@ -245,8 +250,8 @@ impl Scoreboard {
         if self.highest_sacked == Some(head.start) || self.segments.is_empty() {
             self.highest_sacked = None;
         }
-        if self.segments.is_empty() {
-            self.retransmissions.clear();
+        while self.retransmissions.front().is_some_and(|&(number, _)| number < self.base) {
+            self.retransmissions.pop_front();
         }
     }
 

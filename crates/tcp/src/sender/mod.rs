@@ -28,7 +28,7 @@ use crate::rtt::RoundTripTime;
 use crate::scoreboard::Scoreboard;
 use crate::small_queues::OwnQueue;
 use crate::validation::Validation;
-use crate::{Config, Pacing, SackBlock};
+use crate::{Config, Pacing, SackBlock, SmallQueues};
 
 pub use state::State;
 pub(crate) use timers::Timer;
@@ -61,6 +61,8 @@ pub(crate) struct Sender {
     send_window: u64,
     has_sack: bool,
     has_ecn: bool,
+    /// Pacing or small queues look at the rate.
+    needs_rate: bool,
 
     // The window.
     control: CongestionControl,
@@ -95,6 +97,10 @@ pub(crate) struct Sender {
 
     // Sending.
     turn: transmit::Turn,
+    /// Nothing may leave until something happens.
+    is_settled: bool,
+    /// The own queues hold too much to send.
+    is_throttled: bool,
     /// Own queues refused a segment: wait for them, or for an acknowledgement.
     is_refused: bool,
     /// Segments that left since there was last nothing to send.
@@ -125,6 +131,7 @@ impl Sender {
             send_window: config.send_window.as_u64(),
             has_sack: config.sack,
             has_ecn: config.ecn,
+            needs_rate: is_paced || matches!(config.small_queues, SmallQueues::Pacing { .. }),
             control: CongestionControl::new(config.congestion_control, is_paced),
             window,
             validation: Validation::new(config.window_validation, config.initial_window),
@@ -145,6 +152,8 @@ impl Sender {
             timeouts_in_a_row: 0,
             persist_backoff: 0,
             turn: transmit::Turn::Usual,
+            is_settled: false,
+            is_throttled: false,
             is_refused: false,
             burst: 0,
             has_sent_new: false,
@@ -172,6 +181,7 @@ impl Sender {
         if self.is_finished {
             return;
         }
+        self.is_settled = false;
         if self.board.is_empty()
             && self.una > 0
             && let Some(last) = self.last_sent
@@ -186,6 +196,7 @@ impl Sender {
     /// FIN follows what was written.
     pub(crate) fn finish(&mut self) {
         self.is_finished = true;
+        self.is_settled = false;
     }
 
     /// What was written and not yet sent never was.
@@ -200,7 +211,11 @@ impl Sender {
 
     /// The own node let go of packets.
     pub(crate) fn release(&mut self, packets: u32, packet_bytes: u32) {
-        self.is_refused = false;
+        if self.is_throttled || self.is_refused {
+            self.is_settled = false;
+            self.is_throttled = false;
+            self.is_refused = false;
+        }
         self.queue.release(packets, packet_bytes);
     }
 
@@ -210,12 +225,9 @@ impl Sender {
     }
 
     fn update_pacing_rate(&mut self) {
-        self.pacing_rate = pacing::rate(
-            &self.window,
-            self.board.len(),
-            self.segment_bytes,
-            self.round_trip.smoothed(),
-        );
+        if self.needs_rate {
+            self.pacing_rate = self.pacing_rate();
+        }
     }
 
     // What can be asked.
@@ -237,7 +249,8 @@ impl Sender {
     }
 
     pub(crate) fn pacing_rate(&self) -> Bitrate {
-        self.pacing_rate
+        let smoothed = self.round_trip.smoothed();
+        pacing::rate(&self.window, self.board.len(), self.segment_bytes, smoothed)
     }
 
     pub(crate) fn queued_bytes(&self) -> u64 {

@@ -47,12 +47,14 @@ impl Sender {
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> bool {
         if self.pacer.due().is_some_and(|due| due <= now) {
             self.pacer.is_waiting = false;
+            self.is_settled = false;
         }
         let Some((_, timer)) = self.timer.filter(|&(due, _)| due <= now) else {
             return false;
         };
         self.timer = None;
         self.is_refused = false;
+        self.is_settled = false;
         match timer {
             Timer::Retransmission => self.handle_retransmission_timeout(now),
             Timer::LossProbe => {

@@ -35,7 +35,7 @@ pub(super) enum Turn {
 impl Sender {
     /// The next segment, until there is none.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Outgoing> {
-        if self.una == 0 {
+        if self.is_settled || self.una == 0 {
             return None;
         }
         if self.turn != Turn::Usual {
@@ -98,9 +98,10 @@ impl Sender {
     fn retransmit(&mut self, now: Instant, index: usize) -> Option<Outgoing> {
         let segment = *self.board.get(index)?;
         let packet_bytes = u32::from(HEADER_BYTES) + segment.bytes;
-        if self.queue.holds(segment.number)
-            || (self.board.len() > 1 && self.queue.is_full(packet_bytes, self.pacing_rate, true))
-        {
+        let is_throttled = self.queue.holds(segment.number)
+            || (self.board.len() > 1 && self.queue.is_full(packet_bytes, self.pacing_rate, true));
+        if is_throttled {
+            self.is_throttled = true;
             return None;
         }
         let outgoing = self.describe(segment.start, segment.end(), false);
@@ -125,6 +126,7 @@ impl Sender {
         if self.board.len() > 1
             && self.queue.is_full(u32::from(HEADER_BYTES) + bytes, self.pacing_rate, false)
         {
+            self.is_throttled = true;
             return None;
         }
         if in_flight == 0
@@ -145,7 +147,7 @@ impl Sender {
         if self.state.is_reducing() {
             self.reduction.handle_sent(1);
         }
-        if was_empty || matches!(self.timer, Some((_, super::Timer::LossProbe))) {
+        if was_empty {
             self.rearm(now);
         }
         Some(outgoing)
@@ -195,6 +197,7 @@ impl Sender {
 
     /// Nothing more to send for now.
     fn end_burst(&mut self, now: Instant, is_window_limited: bool) {
+        self.is_settled = true;
         if self.burst == 0 && !is_window_limited {
             self.arm_persist(now);
             return;
@@ -212,7 +215,10 @@ impl Sender {
         self.burst = 0;
         if self.has_sent_new {
             self.has_sent_new = false;
-            self.schedule_probe(now, false);
+            let is_probing = matches!(self.timer, Some((_, super::Timer::LossProbe)));
+            if !self.schedule_probe(now, false) && is_probing {
+                self.rearm(now);
+            }
         }
     }
 
@@ -234,6 +240,7 @@ impl Sender {
     /// `packet_bytes`: none without payload.
     pub(crate) fn handle_refused(&mut self, now: Instant, start: u64, packet_bytes: Option<u32>) {
         self.is_refused = true;
+        self.is_settled = false;
         if let Some(packet_bytes) = packet_bytes {
             self.queue.take_back(packet_bytes);
         }

@@ -1,0 +1,95 @@
+//! A bulk transfer over a perfect path: 170 Mb/s, 4 ms of round trip, nothing
+//! lost, or one segment in a thousand. What it costs is TCP's alone, both ends.
+
+use std::collections::VecDeque;
+
+use lasthop_tcp::{Config, Endpoint, Segment, SmallQueues};
+use lasthop_units::{Duration, Instant, Machine};
+
+/// Air time of a full segment at about 170 Mb/s.
+const SPACING: Duration = Duration::from_micros(70);
+const DELAY: Duration = Duration::from_millis(2);
+
+/// Two endpoints in the middle of a transfer.
+#[derive(Clone)]
+pub struct Transfer {
+    ends: [Endpoint; 2],
+    now: Instant,
+    /// What waits for the bottleneck, with when it has left; and what has left.
+    waiting: VecDeque<(Instant, Segment)>,
+    forth: VecDeque<(Instant, Segment)>,
+    back: VecDeque<(Instant, Segment)>,
+    queue_packets: usize,
+    sent: u64,
+    lose_every: Option<u64>,
+}
+
+impl Transfer {
+    /// `lose_every`: so many segments are sent for each that is lost.
+    pub fn new(lose_every: Option<u64>, small_queues: SmallQueues) -> Self {
+        let config = Config { small_queues, ..Config::default() };
+        let mut transfer = Self {
+            ends: [Endpoint::new(&config), Endpoint::new(&config)],
+            now: Instant::ZERO,
+            waiting: VecDeque::new(),
+            forth: VecDeque::new(),
+            back: VecDeque::new(),
+            queue_packets: 500,
+            sent: 0,
+            lose_every,
+        };
+        transfer.ends[0].connect(transfer.now);
+        transfer.ends[0].write(transfer.now, Endpoint::BULK);
+        transfer.send();
+        transfer.deliver(20_000);
+        transfer
+    }
+
+    /// Runs until so many more segments are received in order.
+    pub fn deliver(&mut self, segments: u64) {
+        let end = self.ends[1].received_bytes() + segments * 1_448;
+        while self.ends[1].received_bytes() < end {
+            self.step();
+        }
+    }
+
+    fn step(&mut self) {
+        let front = |way: &VecDeque<(Instant, Segment)>| way.front().map_or(Instant::MAX, |f| f.0);
+        let due = |end: &Endpoint| end.poll_timeout().map_or(Instant::MAX, |(at, _)| at);
+        let (left, forth, back) = (front(&self.waiting), front(&self.forth), front(&self.back));
+        let timer = due(&self.ends[0]).min(due(&self.ends[1]));
+        let next = left.min(forth).min(back).min(timer);
+        self.now = self.now.max(next);
+        if next == left {
+            let (at, segment) = self.waiting.pop_front().expect("it is the first");
+            self.forth.push_back((at + DELAY, segment));
+            self.ends[0].handle_released(self.now, 1, segment.packet_bytes());
+        } else if next == forth {
+            let (_, segment) = self.forth.pop_front().expect("it is the first");
+            self.ends[1].handle_segment(self.now, &segment, false);
+        } else if next == back {
+            let (_, segment) = self.back.pop_front().expect("it is the first");
+            self.ends[0].handle_segment(self.now, &segment, false);
+        } else {
+            self.ends[0].handle_timeout(self.now);
+            self.ends[1].handle_timeout(self.now);
+        }
+        self.send();
+    }
+
+    fn send(&mut self) {
+        while let Some(segment) = self.ends[0].poll_transmit(self.now) {
+            self.sent += 1;
+            let is_lost = self.lose_every.is_some_and(|every| self.sent.is_multiple_of(every));
+            if is_lost || self.waiting.len() >= self.queue_packets {
+                self.ends[0].handle_released(self.now, 1, segment.packet_bytes());
+                continue;
+            }
+            let start = self.waiting.back().map_or(self.now, |last| last.0);
+            self.waiting.push_back((start.max(self.now) + SPACING, segment));
+        }
+        while let Some(segment) = self.ends[1].poll_transmit(self.now) {
+            self.back.push_back((self.now + DELAY, segment));
+        }
+    }
+}
