@@ -1,32 +1,31 @@
-//! The scenario's flows in virtual time: sources that send, saturated ones that
-//! refill, pings that are answered.
+//! The scenario's flows in virtual time: who sends what at a wake-up, when
+//! there is room, and in answer to what arrives.
 
 use crate::SimError;
+use crate::datagrams::Datagrams;
+use crate::tcp::{Port, Tcp, Wake};
 use lasthop_net::network::{Network, NetworkConfig};
 use lasthop_net::{NodeId, Sink, Source, SourceConfig};
 use lasthop_scenario::{FlowKind, Scenario};
 use lasthop_units::{Instant, Seed};
-use lasthop_wifi::{AccessCategory, FlowId, Packet};
+use lasthop_wifi::{FlowId, Packet, Released};
 use std::collections::BTreeMap;
 
 /// Odd, so that flows differ in every bit of the hash (Knuth's multiplicative hash).
 const HASH_FACTOR: u32 = 2_654_435_761;
 
+/// All flows of a run.
 pub(crate) struct Flows {
     flows: Vec<Flow>,
     /// By node.
     saturated: Vec<Saturated>,
+    /// Wake-ups that TCP flows ask for.
+    wakes: Vec<Wake>,
 }
 
-struct Flow {
-    id: FlowId,
-    from: NodeId,
-    to: NodeId,
-    access_category: AccessCategory,
-    source: Source,
-    next_tag: u64,
-    /// Pings under way by tag; none for other kinds.
-    requests: Option<BTreeMap<u64, Instant>>,
+enum Flow {
+    Datagrams(Datagrams),
+    Tcp(Box<Tcp>),
 }
 
 /// The saturated flows that begin at one node, served in turn.
@@ -39,14 +38,25 @@ struct Saturated {
 }
 
 impl Flows {
-    pub fn new(scenario: &Scenario, config: &NetworkConfig, seed: Seed) -> Result<Self, SimError> {
+    pub fn new(
+        scenario: &Scenario,
+        config: &NetworkConfig,
+        network: &Network,
+        seed: Seed,
+    ) -> Result<Self, SimError> {
         let end = Instant::ZERO + scenario.duration;
         let mut flows = Vec::with_capacity(scenario.flows.len());
         let mut saturated = vec![Saturated::default(); config.nodes.len()];
         for (index, flow) in scenario.flows.iter().enumerate() {
+            let id = FlowId(index as u16);
+            let hash = (index as u32 + 1).wrapping_mul(HASH_FACTOR);
+            let stop = flow.stop.unwrap_or(end).min(end);
             let ping;
             let source = match &flow.kind {
-                FlowKind::Tcp(_) => return Err(SimError::Tcp(flow.name.clone())),
+                FlowKind::Tcp(tcp) => {
+                    flows.push(Flow::Tcp(Box::new(Tcp::new(id, flow, tcp, hash, stop, network)?)));
+                    continue;
+                }
                 FlowKind::Udp(source) | FlowKind::Video(source) => source,
                 &FlowKind::Ping { interval, bytes } => {
                     ping = SourceConfig::Ping { interval, bytes };
@@ -58,22 +68,23 @@ impl Flows {
                 node.flows.push(index);
                 node.backlog = config.saturated_backlog(flow.from, bytes);
             }
-            let stop = flow.stop.unwrap_or(end).min(end);
             let stream = seed.indexed("flow/source", index as u64);
-            flows.push(Flow {
-                id: FlowId(index as u16),
+            flows.push(Flow::Datagrams(Datagrams {
+                id,
                 from: flow.from,
                 to: flow.to,
+                hash,
                 access_category: flow.access_category,
                 source: Source::new(source, flow.start, stop, stream),
                 next_tag: 0,
                 requests: matches!(flow.kind, FlowKind::Ping { .. }).then(BTreeMap::new),
-            });
+            }));
         }
-        Ok(Self { flows, saturated })
+        Ok(Self { flows, saturated, wakes: Vec::new() })
     }
 
-    /// Sends what the flow sends at `now`; returns when it sends again.
+    /// Sends what the flow sends at `now`; returns when it sends again, if it
+    /// does so of its own accord.
     pub fn depart<S: Sink>(
         &mut self,
         index: usize,
@@ -81,20 +92,36 @@ impl Flows {
         network: &mut Network,
         sink: &mut S,
     ) -> Option<Instant> {
-        let flow = &mut self.flows[index];
+        let flow = match &mut self.flows[index] {
+            Flow::Datagrams(flow) => flow,
+            Flow::Tcp(tcp) => {
+                tcp.start(now, &mut Port { network, sink, wakes: &mut self.wakes });
+                return None;
+            }
+        };
         while let Some(departure) = flow.source.poll_packet(now) {
             let packet = flow.packet(departure.bytes, now);
-            if let Some(requests) = &mut flow.requests {
-                requests.insert(packet.tag, now);
-            }
             sink.sent(now, &packet);
             network.handle_packet(now, packet);
         }
+        let next = flow.source.next_departure();
         if flow.source.refill(now).is_some() {
             let from = flow.from;
             self.refill_at(from, now, network, sink);
         }
-        self.flows[index].source.next_departure()
+        next
+    }
+
+    /// A wake-up that a TCP flow asked for.
+    pub fn wake<S: Sink>(&mut self, wake: Wake, network: &mut Network, sink: &mut S) {
+        if let Flow::Tcp(tcp) = &mut self.flows[usize::from(wake.flow.0)] {
+            tcp.wake(wake, &mut Port { network, sink, wakes: &mut self.wakes });
+        }
+    }
+
+    /// The next wake-up that was asked for.
+    pub fn poll_wake(&mut self) -> Option<Wake> {
+        self.wakes.pop()
     }
 
     /// `node` has room: its saturated flows fill it up in turn.
@@ -118,7 +145,9 @@ impl Flows {
         let mut idle = 0;
         while held < saturated.backlog && idle < saturated.flows.len() {
             let index = saturated.flows[saturated.turn];
-            let flow = &mut self.flows[index];
+            let Flow::Datagrams(flow) = &mut self.flows[index] else {
+                unreachable!("only flows of datagrams are saturated");
+            };
             let bytes = flow.source.refill(now);
             let parts = bytes.map_or(0, |bytes| network.packets_for(node, bytes));
             if parts > 1 && held > 0 && held + parts > saturated.backlog {
@@ -137,55 +166,55 @@ impl Flows {
         }
     }
 
-    /// Answers pings, and takes the time of answers.
+    /// Hands a packet to its destination, which may answer.
     pub fn arrived<S: Sink>(
         &mut self,
         at: Instant,
-        node: NodeId,
         packet: &Packet,
         network: &mut Network,
         sink: &mut S,
     ) {
-        let flow = &mut self.flows[usize::from(packet.flow.0)];
-        let Some(requests) = &mut flow.requests else { return };
-        if node == flow.from {
-            if let Some(sent) = requests.remove(&packet.tag) {
-                sink.round_trip(at, flow.id, at - sent);
+        let flow = match &mut self.flows[usize::from(packet.flow.0)] {
+            Flow::Datagrams(flow) => flow,
+            Flow::Tcp(tcp) => {
+                let mut port = Port { network, sink, wakes: &mut self.wakes };
+                return tcp.arrived(at, packet, &mut port);
             }
-        } else {
-            let answer = Packet {
-                source: flow.to.0,
-                destination: flow.from.0,
-                ..flow.packet_with(packet.tag, packet.bytes, at)
-            };
+        };
+        if let Some(answer) = flow.answer(packet, at) {
             sink.sent(at, &answer);
             network.handle_packet(at, answer);
+        } else if let Some(sent) = flow.requests.as_mut().and_then(|r| r.remove(&packet.tag)) {
+            sink.round_trip(at, flow.id, at - sent);
         }
     }
 
-    /// A ping that was lost on the way there or back gets no answer.
+    /// A packet was given up on its way.
     pub fn dropped(&mut self, packet: &Packet) {
-        if let Some(requests) = &mut self.flows[usize::from(packet.flow.0)].requests {
-            requests.remove(&packet.tag);
+        match &mut self.flows[usize::from(packet.flow.0)] {
+            // A ping that was lost on the way there or back gets no answer.
+            Flow::Datagrams(flow) => {
+                if let Some(requests) = &mut flow.requests {
+                    requests.remove(&packet.tag);
+                }
+            }
+            Flow::Tcp(tcp) => tcp.dropped(packet),
         }
     }
-}
 
-impl Flow {
-    fn packet(&mut self, bytes: u16, now: Instant) -> Packet {
-        let tag = self.next_tag;
-        self.next_tag += 1;
-        self.packet_with(tag, bytes, now)
+    /// The node at which they entered let go of packets.
+    pub fn released<S: Sink>(&mut self, released: Released, network: &mut Network, sink: &mut S) {
+        if let Flow::Tcp(tcp) = &mut self.flows[usize::from(released.flow.0)] {
+            tcp.released(released, &mut Port { network, sink, wakes: &mut self.wakes });
+        }
     }
 
-    fn packet_with(&self, tag: u64, bytes: u16, now: Instant) -> Packet {
-        Packet {
-            flow: self.id,
-            flow_hash: (u32::from(self.id.0) + 1).wrapping_mul(HASH_FACTOR),
-            source: self.from.0,
-            destination: self.to.0,
-            access_category: self.access_category,
-            ..Packet::new(tag, bytes, now)
+    /// Reads every TCP sender.
+    pub fn sample<S: Sink>(&self, now: Instant, sink: &mut S) {
+        for flow in &self.flows {
+            if let Flow::Tcp(tcp) = flow {
+                tcp.sample(now, sink);
+            }
         }
     }
 }

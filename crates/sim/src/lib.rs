@@ -32,8 +32,10 @@
 
 #![forbid(unsafe_code)]
 
+mod datagrams;
 mod flows;
 mod queue;
+mod tcp;
 
 use flows::Flows;
 use lasthop_net::network::{Network, NetworkError, NetworkStats, Output};
@@ -48,12 +50,17 @@ pub enum SimError {
     /// The network is unsound.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// TCP needs a kernel.
+    /// A congestion control that only a kernel has.
     #[error(
-        "flow `{0}` is of kind \"tcp\", which runs under `emulate` only; \
-         for virtual time use kind = \"udp\" (rate = \"saturated\" for a bulk transfer)"
+        "flow {flow:?}: virtual time has the congestion controls \"cubic\" and \"reno\", \
+         not {name:?}; `emulate` takes what the kernel has"
     )]
-    Tcp(String),
+    CongestionControl {
+        /// The flow.
+        flow: String,
+        /// What was asked for.
+        name: String,
+    },
 }
 
 /// Runs `scenario` with `seed` and returns the counters at its end, a warm-up
@@ -75,7 +82,7 @@ pub fn run<S: Sink>(
     }
     let mut network = Network::new(&config, seed)?;
     let end = Instant::ZERO + scenario.duration;
-    let mut flows = Flows::new(scenario, &config, seed)?;
+    let mut flows = Flows::new(scenario, &config, &network, seed)?;
     let mut events = EventQueue::default();
     for flow in 0..scenario.flows.len() {
         events.push(scenario.flows[flow].start, Event::Start(flow));
@@ -106,10 +113,12 @@ pub fn run<S: Sink>(
                         events.push(at, Event::Departure(flow));
                     }
                 }
+                Event::Tcp(wake) => flows.wake(wake, &mut network, sink),
                 Event::Sample => {
                     for &node in &wifi {
                         sink.queue(now, node, network.wifi_packets(node));
                     }
+                    flows.sample(now, sink);
                     events.push(now + scenario.series_interval, Event::Sample);
                     progress(now);
                 }
@@ -117,6 +126,9 @@ pub fn run<S: Sink>(
             }
         }
         drain(&mut network, &mut flows, sink);
+        while let Some(wake) = flows.poll_wake() {
+            events.push(wake.at, Event::Tcp(wake));
+        }
     }
     Ok(network.stats(end))
 }
@@ -131,7 +143,7 @@ fn drain<S: Sink>(network: &mut Network, flows: &mut Flows, sink: &mut S) {
             match output {
                 Output::Arrived { at, node, packet } => {
                     sink.arrived(at, node, &packet);
-                    flows.arrived(at, node, &packet, network, sink);
+                    flows.arrived(at, &packet, network, sink);
                 }
                 Output::Dropped { at, node, packet, reason } => {
                     sink.dropped(at, node, &packet, reason);
@@ -139,6 +151,8 @@ fn drain<S: Sink>(network: &mut Network, flows: &mut Flows, sink: &mut S) {
                 }
                 Output::Released { .. } => {}
             }
+        } else if let Some(released) = network.poll_released() {
+            flows.released(released, network, sink);
         } else if let Some(node) = network.poll_room() {
             flows.refill(node, network, sink);
         } else {

@@ -1,6 +1,7 @@
 //! The driver's own events in the order of their instants; ties in the order
 //! in which they were pushed.
 
+use crate::tcp::Wake;
 use lasthop_units::Instant;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,7 +13,9 @@ pub(crate) enum Event {
     Start(usize),
     /// A flow sends its next packet.
     Departure(usize),
-    /// Queues are read for the series.
+    /// A timer of a TCP flow.
+    Tcp(Wake),
+    /// Queues and windows are read for the series.
     Sample,
     /// The warm-up is over.
     Warm,

@@ -152,10 +152,11 @@ fn a_full_queue_delays_by_its_length() {
 }
 
 #[test]
-fn tcp_is_refused_by_name() {
+fn a_congestion_control_of_kernels_is_refused_by_name() {
     let text = CONTENTION.replace(r#"kind = "ping""#, r#"kind = "tcp""#);
-    let text = text.replace(r#"interval = "10ms""#, "");
+    let text = text.replace(r#"interval = "10ms""#, r#"congestion_control = "bbr""#);
     let mut sink = Fingerprint::default();
     let error = run(&scenario(&text), Seed::new(1, 0), &mut sink, |_| {});
-    assert!(matches!(error, Err(SimError::Tcp(name)) if name == "ping"));
+    let Err(SimError::CongestionControl { flow, name }) = error else { panic!("{error:?}") };
+    assert_eq!((&*flow, &*name), ("ping", "bbr"));
 }

@@ -1,11 +1,10 @@
 //! The scenarios that are shipped, in virtual time: they run, they show what
-//! their first lines say, and their trajectories change only on purpose. TCP
-//! flows, which virtual time does not have, are a constant 8 Mb/s here.
+//! their first lines say, and their trajectories change only on purpose.
 
-use lasthop_net::{NodeId, Sink, SourceConfig};
-use lasthop_scenario::{FlowKind, Scenario, load};
+use lasthop_net::{NodeId, Sink};
+use lasthop_scenario::{Scenario, load};
 use lasthop_sim::run;
-use lasthop_units::{Bitrate, Duration, Instant, Seed};
+use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::Packet;
 use lasthop_wifi::event::DropReason;
 use std::path::{Path, PathBuf};
@@ -24,10 +23,6 @@ fn shipped(name: &str, sets: &[&str], duration: Duration) -> Scenario {
     scenario.warmup = Duration::ZERO;
     for flow in &mut scenario.flows {
         (flow.start, flow.stop) = (Instant::ZERO, None);
-        if let FlowKind::Tcp(_) = flow.kind {
-            let rate = Bitrate::from_mbps(8);
-            flow.kind = FlowKind::Udp(SourceConfig::Cbr { rate, bytes: 1500 });
-        }
     }
     scenario
 }
@@ -164,7 +159,7 @@ fn hidden_stations_need_rts() {
 #[test]
 fn a_queue_without_management_delays_everybody() {
     let longest = |sets: &[&str]| {
-        let round_trips = Story::of("upload", sets, SECOND * 5).flows.remove(1).round_trips;
+        let round_trips = Story::of("upload", sets, SECOND * 15).flows.remove(1).round_trips;
         *round_trips.last().expect("pings are answered")
     };
     let (deep, fair) = (longest(&[]), longest(&["node.laptop.queue.kind=fq-codel"]));

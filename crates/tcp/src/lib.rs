@@ -31,5 +31,5 @@ pub use config::{
     Config, CongestionControlKind, DelayedAck, HyStart, Pacing, SmallQueues, WindowValidation,
 };
 pub use endpoint::{Endpoint, Reason};
-pub use segment::{SackBlock, Segment};
+pub use segment::{HEADER_BYTES, SackBlock, Segment};
 pub use sender::State;

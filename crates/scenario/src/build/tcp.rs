@@ -18,12 +18,6 @@ const PACING_SHIFT_WIFI: u8 = 7;
 /// Linux' tcp_limit_output_bytes.
 const LIMIT_OUTPUT: Bytes = Bytes::new(4 << 20);
 
-/// Ethernet's.
-const MTU: u16 = 1500;
-
-/// Headers of a segment: IPv4, TCP and timestamps.
-const HEADER_BYTES: u16 = 52;
-
 /// A flow before it is known where it begins and ends.
 pub(super) fn flow(flow: &RawFlow, problems: &mut Problems) -> Box<TcpFlow> {
     let control = flow.congestion_control.as_ref();
@@ -52,7 +46,6 @@ pub(super) fn between(
         {
             *shift = PACING_SHIFT_WIFI;
         }
-        endpoint.segment_bytes = MTU - HEADER_BYTES;
     }
     flow
 }
@@ -65,6 +58,9 @@ fn application(flow: &RawFlow, problems: &mut Problems) -> TcpApplication {
         },
         None => None,
     };
+    if let (Some((_, rate)), Some(_)) = (&rate, &flow.bytes) {
+        problems.push(&rate.place, "a transfer of so many bytes goes as fast as it can; give one");
+    }
     let Some(requests) = &flow.requests else {
         return rate.map_or(TcpApplication::Bulk, |(rate, _)| TcpApplication::Rate(rate));
     };

@@ -1,0 +1,262 @@
+//! A TCP flow in virtual time: an endpoint at each end, the segments that are
+//! under way, and the application.
+//!
+//! A [`Packet`] has no payload; its tag says which segment it carries. A wake-up
+//! is asked for only when an endpoint's timer is earlier than the one asked for
+//! already: timers that move back with every acknowledgement, as most do, cost
+//! nothing.
+
+use crate::SimError;
+use lasthop_net::network::Network;
+use lasthop_net::{NodeId, Sink, TcpSample};
+use lasthop_scenario::{Flow, TcpApplication, TcpFlow};
+use lasthop_tcp::application::{Application, ApplicationKind, Side};
+use lasthop_tcp::{Config, Endpoint, HEADER_BYTES, Segment, SmallQueues};
+use lasthop_units::{Bytes, Instant, Machine};
+use lasthop_wifi::{AccessCategory, FlowId, Packet, Released, Transport};
+
+/// A limited application writes so much at once: a frame of video, a line of a log.
+const CHUNK: Bytes = Bytes::new(10_000);
+
+/// What a socket takes beyond what is sent: Linux' tcp_wmem at most.
+const SEND_BUFFER_BYTES: u64 = 4 << 20;
+
+/// Where the flow begins.
+const SENDER: usize = 0;
+/// Where it ends.
+const RECEIVER: usize = 1;
+
+/// A flow.
+pub(crate) struct Tcp {
+    id: FlowId,
+    nodes: [NodeId; 2],
+    /// Of the packets that leave each end.
+    hashes: [u32; 2],
+    access_category: AccessCategory,
+    endpoints: [Endpoint; 2],
+    applications: [Application; 2],
+    /// Bytes that the applications have read.
+    read: [u64; 2],
+    segments: Segments,
+    /// The earliest wake-up asked for, by end.
+    asked: [Instant; 2],
+    /// Full queues of the own node refuse segments instead of losing them.
+    refuses: bool,
+    /// Its node reports what it lets go of.
+    notify: bool,
+    /// When the application stops.
+    stop: Instant,
+}
+
+/// A wake-up that an end of a flow asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Wake {
+    pub at: Instant,
+    pub flow: FlowId,
+    pub end: usize,
+}
+
+impl Tcp {
+    /// A connection that is not open yet.
+    pub fn new(
+        id: FlowId,
+        flow: &Flow,
+        tcp: &TcpFlow,
+        hash: u32,
+        stop: Instant,
+        network: &Network,
+    ) -> Result<Self, SimError> {
+        let Some(endpoints) = tcp.endpoints else {
+            let (flow, name) = (flow.name.clone(), tcp.congestion_control.clone());
+            return Err(SimError::CongestionControl { flow, name });
+        };
+        let [there, back] = [(flow.from, flow.to), (flow.to, flow.from)]
+            .map(|(from, to)| network.path_mtu(from, to));
+        let segment_bytes = there.min(back) - HEADER_BYTES;
+        Ok(Self {
+            id,
+            nodes: [flow.from, flow.to],
+            hashes: [hash, !hash],
+            access_category: flow.access_category,
+            endpoints: endpoints.map(|config| Endpoint::new(&Config { segment_bytes, ..config })),
+            applications: [Side::Client, Side::Server]
+                .map(|side| Application::new(application(tcp), side, flow.start)),
+            read: [0; 2],
+            segments: Segments::default(),
+            asked: [Instant::MAX; 2],
+            refuses: endpoints[SENDER].local_congestion,
+            notify: endpoints[SENDER].small_queues != SmallQueues::Off,
+            stop,
+        })
+    }
+
+    /// The connection is opened.
+    pub fn start<S: Sink>(&mut self, now: Instant, net: &mut Port<'_, S>) {
+        self.endpoints[SENDER].connect(now);
+        if self.stop < Instant::MAX {
+            net.wakes.push(Wake { at: self.stop, flow: self.id, end: SENDER });
+        }
+        self.act(SENDER, now, net);
+    }
+
+    /// A timer may have expired.
+    pub fn wake<S: Sink>(&mut self, wake: Wake, net: &mut Port<'_, S>) {
+        self.asked[wake.end] = Instant::MAX;
+        let now = wake.at;
+        if now >= self.stop {
+            // What the application wrote and the connection has not sent is gone.
+            self.endpoints[SENDER].discard_unsent();
+        }
+        self.endpoints[wake.end].handle_timeout(now);
+        self.act(wake.end, now, net);
+    }
+
+    /// A packet of the flow is where it was to go.
+    pub fn arrived<S: Sink>(&mut self, at: Instant, packet: &Packet, net: &mut Port<'_, S>) {
+        let end = usize::from(packet.destination == self.nodes[RECEIVER].0);
+        let segment = self.segments.take(packet.tag);
+        self.endpoints[end].handle_segment(at, &segment, packet.ecn_marked);
+        self.act(end, at, net);
+    }
+
+    /// A packet of the flow was given up.
+    pub fn dropped(&mut self, packet: &Packet) {
+        self.segments.take(packet.tag);
+    }
+
+    /// The node of an end let go of packets.
+    pub fn released<S: Sink>(&mut self, released: Released, net: &mut Port<'_, S>) {
+        let now = net.network.now();
+        let end = usize::from(released.source == self.nodes[RECEIVER].0);
+        self.endpoints[end].handle_released(now, released.packets, released.bytes);
+        self.transmit(end, now, net);
+    }
+
+    /// Reads the sender.
+    pub fn sample<S: Sink>(&self, now: Instant, sink: &mut S) {
+        let sender = &self.endpoints[SENDER];
+        let sample = TcpSample {
+            cwnd_packets: sender.cwnd_packets(),
+            smoothed_rtt: sender.smoothed_rtt().unwrap_or_default(),
+            latest_rtt: sender.latest_rtt().unwrap_or_default(),
+            retransmissions: sender.retransmissions(),
+            bytes_acked: sender.acknowledged_bytes(),
+            bytes_in_flight: sender.bytes_in_flight(),
+        };
+        sink.tcp(now, self.id, &sample);
+    }
+
+    /// The application at `end` reads and writes, and its endpoint sends.
+    fn act<S: Sink>(&mut self, end: usize, now: Instant, net: &mut Port<'_, S>) {
+        let (application, endpoint) = (&mut self.applications[end], &mut self.endpoints[end]);
+        let received = endpoint.received_bytes();
+        if received > self.read[end] {
+            application.handle_received(now, received - self.read[end]);
+            self.read[end] = received;
+        }
+        if now < self.stop {
+            application.handle_timeout(now);
+            let room = match application.pending() {
+                Endpoint::BULK if endpoint.unsent_bytes() == 0 => Endpoint::BULK,
+                Endpoint::BULK => 0,
+                _ => SEND_BUFFER_BYTES.saturating_sub(endpoint.unsent_bytes()),
+            };
+            let bytes = application.write(room);
+            if bytes > 0 {
+                endpoint.write(now, bytes);
+            }
+            if application.is_finished() {
+                endpoint.finish(now);
+            }
+        }
+        self.transmit(end, now, net);
+    }
+
+    /// Sends what an end has to send, and asks for its next wake-up.
+    fn transmit<S: Sink>(&mut self, end: usize, now: Instant, net: &mut Port<'_, S>) {
+        while let Some(segment) = self.endpoints[end].poll_transmit(now) {
+            let bytes = u16::try_from(segment.packet_bytes()).expect("an MTU is below 65 536");
+            let packet = Packet {
+                flow: self.id,
+                flow_hash: self.hashes[end],
+                source: self.nodes[end].0,
+                destination: self.nodes[1 - end].0,
+                access_category: self.access_category,
+                transport: Transport::Tcp,
+                notify: self.notify && segment.payload_bytes > 0,
+                ..Packet::new(self.segments.put(segment), bytes, now)
+            };
+            if !self.refuses {
+                net.sink.sent(now, &packet);
+                net.network.handle_packet(now, packet);
+            } else if net.network.offer_packet(now, packet) {
+                net.sink.sent(now, &packet);
+            } else {
+                self.segments.take(packet.tag);
+                self.endpoints[end].handle_refused(now, &segment);
+                break;
+            }
+        }
+        let timer = self.endpoints[end].poll_timeout().map(|(at, _)| at);
+        let writes = self.applications[end].poll_timeout();
+        if let Some(at) = timer.into_iter().chain(writes).min()
+            && at < self.asked[end]
+        {
+            self.asked[end] = at;
+            net.wakes.push(Wake { at: at.max(now), flow: self.id, end });
+        }
+    }
+}
+
+/// What the flow is used for.
+fn application(flow: &TcpFlow) -> ApplicationKind {
+    match flow.application {
+        TcpApplication::Bulk => match flow.bytes {
+            None => ApplicationKind::Bulk,
+            Some(bytes) => ApplicationKind::Transfer(bytes),
+        },
+        TcpApplication::Rate(rate) => ApplicationKind::Limited { rate, chunk: CHUNK },
+        TcpApplication::Requests { request, response, think } => {
+            ApplicationKind::RequestResponse { request, response, think, exchanges: None }
+        }
+    }
+}
+
+/// What a flow acts on.
+pub(crate) struct Port<'a, S> {
+    pub network: &'a mut Network,
+    pub sink: &'a mut S,
+    pub wakes: &'a mut Vec<Wake>,
+}
+
+/// Segments that are under way, by the tag of their packet: the slot, and above
+/// it a count that tells uses of a slot apart.
+#[derive(Default)]
+struct Segments {
+    slots: Vec<Segment>,
+    free: Vec<u32>,
+    count: u64,
+}
+
+impl Segments {
+    fn put(&mut self, segment: Segment) -> u64 {
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = segment;
+                slot
+            }
+            None => {
+                self.slots.push(segment);
+                (self.slots.len() - 1) as u32
+            }
+        };
+        self.count += 1;
+        self.count << 32 | u64::from(slot)
+    }
+
+    fn take(&mut self, tag: u64) -> Segment {
+        let slot = tag as u32;
+        self.free.push(slot);
+        self.slots[slot as usize]
+    }
+}
