@@ -47,16 +47,16 @@ impl Pacer {
             Pacing::Linux => rate,
             Pacing::Fixed(most) => rate.min(most),
         };
+        // A segment that left late does not delay the next by all of its length.
+        let late = now.saturating_since(self.next);
+        self.next = self.next.max(now);
         self.segments += 1;
         if self.segments <= UNPACED_SEGMENTS || rate.as_bps() == 0 {
             return;
         }
         let nanos = u128::from(bytes) * 8 * 1_000_000_000 / u128::from(rate.as_bps());
         let length = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX / 4));
-        // A segment that left late does not delay the next by all of that.
-        let late = now.saturating_since(self.next);
-        let credit = if late < length / 2 { late } else { length / 2 };
-        self.next = self.next.max(now) + length.saturating_sub(credit);
+        self.next += length.saturating_sub(late.min(length / 2));
     }
 }
 

@@ -387,3 +387,6 @@ impl Receiver {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,3 +7,4 @@ mod path;
 mod properties;
 mod recovery;
 mod throughput;
+mod timing;

@@ -1,0 +1,213 @@
+//! What a receiver answers, against the examples of RFC 2018 and RFC 2883, and a
+//! set of bytes as a reference model.
+
+use alloc::collections::BTreeSet;
+use alloc::vec;
+use alloc::vec::Vec;
+use lasthop_units::{Duration, Instant};
+use proptest::prelude::*;
+
+use super::Receiver;
+use crate::{Config, DelayedAck, Segment};
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+
+/// A receiver that expects `next`.
+fn receiver(next: u64) -> Receiver {
+    let mut receiver = Receiver::new(&Config { segment_bytes: 500, ..Config::default() });
+    receiver.open(&Segment::default());
+    (receiver.next, receiver.acknowledged) = (next, next);
+    receiver
+}
+
+/// `start..end` arrives; the acknowledgement and the blocks of the answer.
+fn take(receiver: &mut Receiver, start: u64, end: u64) -> (u64, Vec<(u64, u64)>) {
+    let payload_bytes = (end - start) as u32;
+    let segment = Segment { sequence: start, payload_bytes, ..Segment::default() };
+    receiver.handle_segment(Instant::ZERO, &segment, false);
+    receiver.check();
+    assert!(receiver.is_due(), "quick acknowledgements answer each segment");
+    let mut answer = Segment::default();
+    receiver.fill_in(&mut answer);
+    let blocks = answer.sack().iter().map(|block| (block.start, block.end)).collect();
+    (answer.acknowledgement.expect("it is one"), blocks)
+}
+
+/// RFC 2018, section 7, case 2: the first of eight segments is lost.
+#[test]
+fn a_growing_block() {
+    let mut receiver = receiver(5_000);
+    for end in (6_000..=9_000).step_by(500) {
+        assert_eq!(take(&mut receiver, end - 500, end), (5_000, vec![(5_500, end)]));
+    }
+}
+
+/// RFC 2018, section 7, case 3: every second segment is lost, two of them come
+/// late.
+#[test]
+fn the_newest_block_comes_first() {
+    let mut receiver = receiver(5_000);
+    let mut take = |start| take(&mut receiver, start, start + 500);
+    assert_eq!(take(5_000), (5_500, vec![]));
+    assert_eq!(take(6_000), (5_500, vec![(6_000, 6_500)]));
+    assert_eq!(take(7_000), (5_500, vec![(7_000, 7_500), (6_000, 6_500)]));
+    assert_eq!(take(8_000), (5_500, vec![(8_000, 8_500), (7_000, 7_500), (6_000, 6_500)]));
+    assert_eq!(take(6_500), (5_500, vec![(6_000, 7_500), (8_000, 8_500)]));
+    assert_eq!(take(5_500), (7_500, vec![(8_000, 8_500)]));
+}
+
+/// RFC 2883, 4.1, example 1: acknowledgements were lost, a segment comes twice.
+#[test]
+fn a_duplicate_of_what_is_in_order() {
+    let mut receiver = receiver(3_000);
+    assert_eq!(take(&mut receiver, 3_000, 3_500), (3_500, vec![]));
+    assert_eq!(take(&mut receiver, 3_500, 4_000), (4_000, vec![]));
+    assert_eq!(take(&mut receiver, 3_000, 3_500), (4_000, vec![(3_000, 3_500)]));
+    assert_eq!(take(&mut receiver, 4_000, 4_500), (4_500, vec![]), "it is reported once");
+}
+
+/// RFC 2883, 4.1, example 2: the same with something out of order.
+#[test]
+fn a_duplicate_comes_before_other_blocks() {
+    let mut receiver = receiver(3_000);
+    take(&mut receiver, 3_000, 4_000);
+    assert_eq!(take(&mut receiver, 4_500, 5_000), (4_000, vec![(4_500, 5_000)]));
+    let answer = take(&mut receiver, 3_000, 3_500);
+    assert_eq!(answer, (4_000, vec![(3_000, 3_500), (4_500, 5_000)]));
+}
+
+/// RFC 2883, 4.1, example 3: a duplicate of what is out of order.
+#[test]
+fn a_duplicate_out_of_order_is_part_of_the_next_block() {
+    let mut receiver = receiver(4_000);
+    take(&mut receiver, 4_500, 5_000);
+    assert_eq!(take(&mut receiver, 5_000, 5_500), (4_000, vec![(4_500, 5_500)]));
+    let answer = take(&mut receiver, 5_000, 5_500);
+    assert_eq!(answer, (4_000, vec![(5_000, 5_500), (4_500, 5_500)]));
+}
+
+/// RFC 2883, 4.2: a longer segment covers two that are late.
+#[test]
+fn parts_of_a_longer_segment_are_duplicates() {
+    let mut receiver = receiver(500);
+    assert_eq!(take(&mut receiver, 500, 1_000), (1_000, vec![]));
+    assert_eq!(take(&mut receiver, 2_000, 2_500), (1_000, vec![(2_000, 2_500)]));
+    assert_eq!(take(&mut receiver, 1_000, 2_000), (2_500, vec![]));
+    assert_eq!(take(&mut receiver, 1_000, 1_500), (2_500, vec![(1_000, 1_500)]));
+    assert_eq!(take(&mut receiver, 1_500, 2_000), (2_500, vec![(1_500, 2_000)]));
+}
+
+/// After the first sixteen, every second segment, or 40 ms later.
+#[test]
+fn acknowledgements_are_delayed_after_a_while() {
+    let mut receiver = receiver(1);
+    let mut next = 1;
+    let mut take = |receiver: &mut Receiver, ms| {
+        let segment = Segment { sequence: next, payload_bytes: 500, ..Segment::default() };
+        next += 500;
+        receiver.handle_segment(Instant::ZERO + MS(ms), &segment, false);
+        let is_due = receiver.is_due();
+        if is_due {
+            receiver.fill_in(&mut Segment::default());
+        }
+        is_due
+    };
+    for _ in 0..DelayedAck::default().quick_segments {
+        assert!(take(&mut receiver, 0));
+    }
+    assert!(!take(&mut receiver, 1));
+    assert!(take(&mut receiver, 2));
+    assert_eq!(receiver.timeout(), None);
+    assert!(!take(&mut receiver, 3));
+    assert_eq!(receiver.timeout(), Some(Instant::ZERO + MS(43)));
+    receiver.handle_timeout(Instant::ZERO + MS(43));
+    assert!(receiver.is_due());
+}
+
+/// Three acknowledgements of a gap go at once, further ones wait a millisecond.
+#[test]
+fn acknowledgements_of_a_gap_are_compressed() {
+    let mut receiver = receiver(1);
+    receiver.quick = 0;
+    receiver.round_trip = Some(MS(100));
+    for index in 1..=50 {
+        let segment =
+            Segment { sequence: 1 + index * 500, payload_bytes: 500, ..Segment::default() };
+        receiver.handle_segment(Instant::ZERO, &segment, false);
+        // The 48th is one more than may wait.
+        assert_eq!(receiver.is_due(), index <= 3 || index == 48, "{index}");
+        if receiver.is_due() {
+            receiver.fill_in(&mut Segment::default());
+        } else {
+            assert_eq!(receiver.timeout(), Some(Instant::ZERO + MS(1)));
+        }
+    }
+}
+
+/// RFC 3168, 6.1.3: echoed until the sender says that it has reduced its window.
+#[test]
+fn congestion_is_echoed_until_the_sender_answers() {
+    let mut receiver = Receiver::new(&Config { ecn: true, ..Config::default() });
+    receiver.open(&Segment::default());
+    let mut echo = |sequence, window_reduced, is_marked| {
+        let segment =
+            Segment { sequence, payload_bytes: 100, window_reduced, ..Segment::default() };
+        receiver.handle_segment(Instant::ZERO, &segment, is_marked);
+        let mut answer = Segment::default();
+        receiver.fill_in(&mut answer);
+        answer.ecn_echo
+    };
+    assert!(!echo(1, false, false));
+    assert!(echo(101, false, true));
+    assert!(echo(201, false, false));
+    assert!(!echo(301, true, false));
+}
+
+#[test]
+fn a_probe_of_the_window_is_answered_at_most_twice_a_second() {
+    let mut receiver = receiver(1_000);
+    let probe = Segment { sequence: 999, ..Segment::default() };
+    let mut answers = Vec::new();
+    for ms in [0, 100, 499, 500] {
+        receiver.handle_segment(Instant::ZERO + MS(ms), &probe, false);
+        answers.push(receiver.is_due());
+        receiver.fill_in(&mut Segment::default());
+    }
+    assert_eq!(answers, [true, false, false, true]);
+}
+
+proptest! {
+    /// Against a set of the bytes that came.
+    #[test]
+    fn what_arrives_is_what_is_acknowledged(
+        pieces in prop::collection::vec((0u64..40, 1u64..6), 1..60),
+    ) {
+        let mut receiver = receiver(1);
+        let mut came = BTreeSet::new();
+        for (start, length) in pieces {
+            let (start, end) = (1 + start * 10, 1 + (start + length) * 10);
+            let was_known = (start..end).all(|byte| came.contains(&byte));
+            came.extend(start..end);
+            let segment = Segment {
+                sequence: start,
+                payload_bytes: (end - start) as u32,
+                ..Segment::default()
+            };
+            receiver.handle_segment(Instant::ZERO, &segment, false);
+            receiver.check();
+            let mut answer = Segment::default();
+            receiver.fill_in(&mut answer);
+            let in_order = (1..).find(|byte| !came.contains(byte));
+            prop_assert_eq!(answer.acknowledgement, in_order);
+            for block in answer.sack() {
+                prop_assert!((block.start..block.end).all(|byte| came.contains(&byte)));
+            }
+            if was_known {
+                let first = answer.sack()[0];
+                prop_assert!(first.start >= start && first.end <= end, "a duplicate comes first");
+            }
+            let ranges = receiver.ranges.iter().map(|range| range.end - range.start).sum::<u64>();
+            prop_assert_eq!(receiver.next - 1 + ranges, came.len() as u64);
+        }
+    }
+}

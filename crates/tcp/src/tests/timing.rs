@@ -1,0 +1,227 @@
+//! When things are sent: the handshake, delayed segments, probes, paced ones, and
+//! what the network's marks do. 20 ms of round trip.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine};
+
+use super::path::{Fate, Path, Way};
+use crate::{Config, CongestionControlKind, Endpoint, Pacing, Reason, Segment, SmallQueues, State};
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+const FULL: u64 = 1448;
+
+fn config() -> Config {
+    Config {
+        congestion_control: CongestionControlKind::NewReno,
+        small_queues: SmallQueues::Off,
+        ..Config::default()
+    }
+}
+
+fn path(config: Config) -> Path {
+    Path::new(config, [Way::new(MS(10)), Way::new(MS(10))])
+}
+
+/// When data left, in ms.
+fn times(path: &Path) -> Vec<u64> {
+    path.data().map(|(at, _)| at.as_nanos() / 1_000_000).collect()
+}
+
+/// RFC 9293, 3.5: three segments, and the third may carry data.
+#[test]
+fn a_handshake_takes_a_round_trip() {
+    let mut path = path(config());
+    path.start(100);
+    path.run(MS(25));
+    let syn = &path.sent[0][0].1;
+    assert!(syn.syn && syn.acknowledgement.is_none() && syn.sequence == 0);
+    let answer = &path.sent[1][0].1;
+    assert!(answer.syn && answer.acknowledgement == Some(1));
+    assert_eq!(times(&path), [20]);
+    assert_eq!(path.ends[0].smoothed_rtt(), Some(MS(20)));
+}
+
+#[test]
+fn a_lost_handshake_is_tried_again_after_1_and_2_and_4_seconds() {
+    let mut path = path(config());
+    path.rule =
+        Box::new(
+            |end, number, segment: &Segment| {
+                if end == 0 && segment.syn && number < 3 { Fate::Lose } else { Fate::Pass }
+            },
+        );
+    path.start(100);
+    path.run(Duration::from_secs(20));
+    let syns: Vec<u64> = path.sent[0]
+        .iter()
+        .filter(|(_, segment)| segment.syn)
+        .map(|(at, _)| at.as_nanos() / 1_000_000_000)
+        .collect();
+    assert_eq!(syns, [0, 1, 3, 7]);
+    assert!(path.ends[1].is_received());
+    // The timestamp tells which SYN was answered.
+    assert_eq!(path.ends[0].min_rtt(), Some(MS(20)));
+}
+
+#[test]
+fn a_lost_answer_is_sent_again() {
+    let mut path = path(config());
+    path.rule = Box::new(|end, _, segment: &Segment| {
+        if end == 1 && segment.syn && segment.sent < Instant::ZERO + MS(500) {
+            Fate::Lose
+        } else {
+            Fate::Pass
+        }
+    });
+    path.start(100);
+    assert!(path.run_until_done(Duration::from_secs(3)));
+}
+
+/// RFC 1122, 4.2.3.4, as Minshall has it: one small segment at a time.
+#[test]
+fn small_writes_wait_for_the_small_segment_before() {
+    let mut path = path(config());
+    path.ends[0].connect(path.now);
+    path.drain();
+    path.run(MS(30));
+    for _ in 0..5 {
+        path.ends[0].write(path.now, 100);
+        path.drain();
+    }
+    assert_eq!(path.data().count(), 1);
+    path.run(MS(21));
+    let lengths: Vec<u32> = path.data().map(|(_, segment)| segment.payload_bytes).collect();
+    assert_eq!(lengths, [100, 400]);
+    // The end waits for nothing.
+    path.ends[0].write(path.now, 100);
+    path.ends[0].finish(path.now);
+    path.drain();
+    assert_eq!(path.data().count(), 3);
+}
+
+/// RFC 8985, 7.2: one segment alone may wait for a delayed acknowledgement.
+#[test]
+fn a_lone_segment_is_probed_after_the_longest_delayed_acknowledgement() {
+    let mut path = path(config());
+    path.rule = Box::new(|end, number, segment: &Segment| {
+        if end == 0 && segment.payload_bytes > 0 && number < 1 { Fate::Lose } else { Fate::Pass }
+    });
+    path.start(1_000);
+    path.run(MS(15));
+    path.run(MS(10));
+    // 2 * SRTT + 200 ms, but not later than the timeout, SRTT + 200 ms here.
+    let due = path.ends[0].poll_timeout();
+    assert_eq!(due, Some((Instant::ZERO + MS(20 + 20 + 200), Reason::LossProbe)));
+    assert!(path.run_until_done(Duration::from_secs(3)));
+    assert_eq!(path.ends[0].timeouts(), 0);
+}
+
+/// A closed window is probed after the timeout, then twice that, ..
+#[test]
+fn a_closed_window_is_probed() {
+    let mut end = Endpoint::new(&config());
+    end.connect(Instant::ZERO);
+    end.write(Instant::ZERO, 10_000);
+    assert!(end.poll_transmit(Instant::ZERO).is_some_and(|segment| segment.syn));
+    let mut now = Instant::ZERO + MS(20);
+    let answer = Segment { syn: true, acknowledgement: Some(1), ..Segment::default() };
+    end.handle_segment(now, &answer, false);
+    let mut gaps = Vec::new();
+    for _ in 0..4 {
+        while let Some(segment) = end.poll_transmit(now) {
+            assert_eq!(segment.payload_bytes, 0);
+        }
+        let (due, reason) = end.poll_timeout().expect("it probes");
+        assert_eq!(reason, Reason::Persist);
+        gaps.push((due - now).as_micros() / 1_000);
+        now = due;
+        end.handle_timeout(now);
+        let probe = end.poll_transmit(now).expect("a probe");
+        assert_eq!((probe.sequence, probe.payload_bytes), (0, 0), "below the window");
+        let closed = Segment { sequence: 1, acknowledgement: Some(1), ..Segment::default() };
+        end.handle_segment(now, &closed, false);
+    }
+    assert_eq!(gaps, [220, 440, 880, 1_760]);
+    let open = Segment { window_bytes: 5_000, sequence: 1, acknowledgement: Some(1), ..answer };
+    end.handle_segment(now, &Segment { syn: false, ..open }, false);
+    assert_eq!(end.poll_transmit(now).map(|segment| segment.payload_bytes), Some(1448));
+}
+
+/// RFC 3168, 6.1.2: as a loss, but nothing is sent again; once a round trip.
+#[test]
+fn a_mark_reduces_the_window_once_a_round_trip() {
+    let mut path = path(Config { ecn: true, receive_window: Bytes::new(40 * FULL), ..config() });
+    path.rule = Box::new(|end, number, segment: &Segment| {
+        if end == 0 && segment.payload_bytes > 0 && (200..205).contains(&number) {
+            Fate::Mark
+        } else {
+            Fate::Pass
+        }
+    });
+    path.start(Endpoint::BULK);
+    path.run(MS(100));
+    let before = path.ends[0].cwnd_packets();
+    path.run(MS(400));
+    assert_eq!(path.ends[0].retransmissions(), 0);
+    assert_eq!(path.ends[0].ssthresh(), before / 2);
+    assert_eq!(path.ends[0].state(), State::Open);
+    assert_eq!(path.data().filter(|(_, segment)| segment.window_reduced).count(), 1);
+}
+
+/// The first ten leave at once, and one more; then a segment each 10 ms, the time of
+/// 1448 bytes.
+#[test]
+fn paced_segments_keep_their_distance() {
+    let rate = Bitrate::from_bps(FULL * 8 * 100);
+    let config = Config { initial_window: 40, pacing: Pacing::Fixed(rate), ..config() };
+    let mut path = path(config);
+    path.start(30 * FULL);
+    assert!(path.run_until_done(Duration::from_secs(5)));
+    let times = times(&path);
+    assert_eq!(times[..11], [20; 11]);
+    let gaps: Vec<u64> = times[11..].windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(gaps.iter().all(|&gap| gap == 10), "{gaps:?}");
+}
+
+/// tcp_slow_start_after_idle: an idle connection begins with the initial window.
+#[test]
+fn an_idle_window_starts_again() {
+    let mut path = path(config());
+    path.ends[0].connect(path.now);
+    path.ends[0].write(path.now, 200 * FULL);
+    path.drain();
+    path.run(Duration::from_secs(1));
+    assert!(path.ends[0].cwnd_packets() > 40);
+    path.run(Duration::from_secs(10));
+    path.ends[0].write(path.now, 200 * FULL);
+    assert_eq!(path.ends[0].cwnd_packets(), 10);
+}
+
+/// Small queues let one segment go even if the queue is full of others.
+#[test]
+fn a_throttled_sender_waits_for_its_own_queue() {
+    let limit = Bytes::new(2 * 1500);
+    let small_queues = SmallQueues::Fixed { limit, overhead: Bytes::new(0) };
+    let mut end = Endpoint::new(&Config { small_queues, ..config() });
+    end.connect(Instant::ZERO);
+    end.write(Instant::ZERO, Endpoint::BULK);
+    end.poll_transmit(Instant::ZERO);
+    let now = Instant::ZERO + MS(20);
+    let answer = Segment {
+        syn: true,
+        acknowledgement: Some(1),
+        window_bytes: 1 << 20,
+        ..Segment::default()
+    };
+    end.handle_segment(now, &answer, false);
+    let mut poll = |released: u32| {
+        if released > 0 {
+            end.handle_released(now, released, released * 1500);
+        }
+        core::iter::from_fn(|| end.poll_transmit(now)).count()
+    };
+    assert_eq!(poll(0), 3, "one more than fits");
+    assert_eq!(poll(1), 1);
+    assert_eq!(poll(2), 2);
+}
