@@ -8,6 +8,7 @@
 //! | [`block_ack`] | what a recipient remembers and reorders |
 //! | [`rate`] | rate control |
 //! | [`scan`] | when a station leaves its channel |
+//! | [`retry_out`] | giving MPDUs up at the receiver |
 //! | [`mpdu`], [`sizes`] | data frames, lengths |
 
 pub mod block_ack;
@@ -16,4 +17,5 @@ pub mod mpdu;
 pub mod originator;
 pub mod rate;
 pub mod scan;
+pub mod retry_out;
 pub mod sizes;

@@ -21,6 +21,8 @@ pub struct Recipient {
     /// Ring of [`Self::RING`] slots, allocated with the first gap: what waits behind it.
     buffer: Vec<Option<Waiting>>,
     buffered: u16,
+    /// By slot: numbers from `next` on that nothing waits for.
+    skipped: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +53,13 @@ impl Recipient {
             timeout,
             buffer: Vec::new(),
             buffered: 0,
+            skipped: 0,
         }
+    }
+
+    /// The sequence number that what is buffered waits for (WinStartB).
+    pub fn head(&self) -> SeqNo12 {
+        self.next
     }
 
     /// What the next Block Ack says.
@@ -71,6 +79,7 @@ impl Recipient {
         if sequence == self.next && self.buffered == 0 {
             self.next = sequence.next();
             release(msdus);
+            self.release_in_order(&mut release);
             return Reception::New;
         }
         let offset = sequence.distance_from(self.next);
@@ -84,13 +93,30 @@ impl Recipient {
             self.buffer.resize(usize::from(Self::RING), None);
         }
         let slot = Self::slot(sequence);
-        if self.buffer[slot].is_some() {
+        if self.buffer[slot].is_some() || self.skipped >> slot & 1 == 1 {
             return Reception::Duplicate;
         }
         self.buffer[slot] = Some(Waiting { since: now, msdus });
         self.buffered += 1;
         self.release_in_order(&mut release);
         Reception::New
+    }
+
+    /// Takes note of an MPDU that was decoded and is not wanted: it is
+    /// acknowledged like any other.
+    pub fn ignore(&mut self, sequence: SeqNo12) {
+        self.scoreboard.record(sequence);
+    }
+
+    /// What waits behind `sequence` does not wait for it any more, and it is
+    /// not taken in if it comes after all. Nothing happens if it has come.
+    pub fn skip(&mut self, sequence: SeqNo12, mut release: impl FnMut(Msdus)) {
+        let slot = Self::slot(sequence);
+        let is_waiting = self.buffer.get(slot).is_some_and(Option::is_some);
+        if sequence.distance_from(self.next) < Self::RING && !is_waiting {
+            self.skipped |= 1 << slot;
+            self.release_in_order(&mut release);
+        }
     }
 
     /// A Block Ack Request moves the window to `start`.
@@ -134,7 +160,7 @@ impl Recipient {
 
     fn advance_to(&mut self, start: SeqNo12, release: &mut impl FnMut(Msdus)) {
         while self.next != start {
-            if self.buffered == 0 {
+            if self.buffered == 0 && self.skipped == 0 {
                 self.next = start;
                 return;
             }
@@ -144,12 +170,21 @@ impl Recipient {
     }
 
     fn release_in_order(&mut self, release: &mut impl FnMut(Msdus)) {
-        while self.buffered > 0 && self.release_next(release) {
+        while (self.buffered > 0 || self.skipped != 0) && self.release_next(release) {
             self.next = self.next.next();
         }
     }
 
+    /// Releases what has the next number, if it is there; `false` if it is awaited.
     fn release_next(&mut self, release: &mut impl FnMut(Msdus)) -> bool {
+        let bit = 1 << Self::slot(self.next);
+        if self.skipped & bit != 0 {
+            self.skipped &= !bit;
+            return true;
+        }
+        if self.buffered == 0 {
+            return false;
+        }
         match self.buffer[Self::slot(self.next)].take() {
             Some(waiting) => {
                 self.buffered -= 1;

@@ -1,0 +1,239 @@
+//! Pseudo retry-out (M. Nomoto et al., "A Solution for Bufferbloat Problem in
+//! Upload TCP Communication over IEEE 802.11n WLAN Only by Modifying Access
+//! Point", section III): at a low data rate a receiver gives an MPDU up after a
+//! few erroneous receptions, as if its sender had, so that TCP above loses a
+//! segment and slows down.
+//!
+//! The receiver knows erroneous MPDUs from its hardware's CRC error reports.
+//! The method takes for granted that the sequence number of such a report is
+//! right, and so is the word on whether a TCP segment is inside.
+//!
+//! Rates are in kb/s. Whole numbers, fixed arrays, no allocation: this file is
+//! meant to be carried over into a C driver line by line.
+//! Left to the caller: the reorder buffer, whose head it asks for.
+
+use lasthop_units::SeqNo12;
+
+/// Most steps of a [`RateTable`].
+pub const STEPS_MAX: usize = 4;
+
+/// Sequence numbers that are remembered: the Block Ack window of HT. Divides
+/// 4096, so the numbers of one window never share a slot.
+const WINDOW: u16 = 64;
+
+/// One step of a [`RateTable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateStep {
+    /// In force while the smoothed data rate is below this, in kb/s, up to
+    /// 16 000 000; a step with zero never is.
+    pub below_kbps: u32,
+    /// So many retransmissions.
+    pub retransmissions: u8,
+}
+
+/// Which number of retransmissions belongs to which smoothed data rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateTable {
+    /// In ascending order; above the last one the table says nothing.
+    pub steps: [RateStep; STEPS_MAX],
+    /// Weight of a new MPDU's data rate in the smoothed one, in 256ths, 1 to 256.
+    pub weight_256: u16,
+}
+
+impl RateTable {
+    /// Table I of the paper, with its smoothing coefficient of 0.25.
+    pub const PAPER: Self = Self {
+        steps: [
+            RateStep { below_kbps: 25_000, retransmissions: 2 },
+            RateStep { below_kbps: 50_000, retransmissions: 5 },
+            RateStep { below_kbps: 100_000, retransmissions: 8 },
+            RateStep { below_kbps: 0, retransmissions: 0 },
+        ],
+        weight_256: 64,
+    };
+}
+
+/// A smoothed data rate and what a table says to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SmoothedRate {
+    table: RateTable,
+    /// kb/s times 256; zero before the first MPDU.
+    kbps_256: u32,
+}
+
+impl SmoothedRate {
+    /// Nothing seen yet.
+    pub const fn new(table: RateTable) -> Self {
+        Self { table, kbps_256: 0 }
+    }
+
+    /// An MPDU went at this data rate; the first one's is the smoothed rate.
+    pub fn update(&mut self, kbps: u32) {
+        let new_256 = kbps * 256;
+        if self.kbps_256 == 0 {
+            self.kbps_256 = new_256;
+            return;
+        }
+        let weight = u64::from(self.table.weight_256);
+        let smaller = u64::from(self.kbps_256) * weight / 256;
+        self.kbps_256 = self.kbps_256 - smaller as u32 + kbps * self.table.weight_256 as u32;
+    }
+
+    /// The smoothed data rate in kb/s.
+    pub fn kbps(&self) -> u32 {
+        self.kbps_256 / 256
+    }
+
+    /// What the table says to the smoothed data rate; `None` above its last step.
+    pub fn retransmissions(&self) -> Option<u8> {
+        for step in self.table.steps {
+            if self.kbps_256 < step.below_kbps * 256 {
+                return Some(step.retransmissions);
+            }
+        }
+        None
+    }
+}
+
+/// What is to be done with an MPDU, or with the report of an erroneous one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// In sequence: goes up, and what waits behind it.
+    Deliver,
+    /// Waits in the reorder buffer for what is before it.
+    Buffer,
+    /// Behind the head of the reorder buffer, which knows what to do with it.
+    Old,
+    /// Marked as lost before: it does not go up, although it is acknowledged.
+    Ignore,
+    /// Erroneous: it has been retransmitted so often, by the count of errors.
+    CountOnly(u8),
+    /// Erroneous, and marked as lost with this reception, after so many
+    /// retransmissions: what waits behind it need not wait for it.
+    Lost(u8),
+}
+
+/// Decides for the MPDUs of one Block Ack agreement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PseudoRetryOut {
+    rate: SmoothedRate,
+    /// The greatest sequence number heard of; the 63 before it are remembered too.
+    newest: SeqNo12,
+    /// By slot: received without error.
+    received: u64,
+    /// By slot: marked as lost.
+    lost: u64,
+    /// By slot: erroneous receptions.
+    errors: [u8; WINDOW as usize],
+}
+
+impl PseudoRetryOut {
+    /// For an agreement that begins with `start`.
+    pub fn new(table: RateTable, start: SeqNo12) -> Self {
+        Self {
+            rate: SmoothedRate::new(table),
+            newest: start.minus(1),
+            received: 0,
+            lost: 0,
+            errors: [0; WINDOW as usize],
+        }
+    }
+
+    /// An MPDU was received without error at `kbps`; the reorder buffer waits
+    /// for `head`.
+    pub fn received(&mut self, sequence: SeqNo12, head: SeqNo12, kbps: u32) -> Decision {
+        self.rate.update(kbps);
+        if !self.remember(sequence) {
+            return Decision::Old;
+        }
+        let bit = 1 << slot(sequence);
+        if self.lost & bit != 0 {
+            return Decision::Ignore;
+        }
+        self.received |= bit;
+        if sequence == head {
+            Decision::Deliver
+        } else if head.is_before(sequence) {
+            Decision::Buffer
+        } else {
+            Decision::Old
+        }
+    }
+
+    /// An MPDU was received with an error at `kbps`; the reorder buffer waits
+    /// for `head`.
+    ///
+    /// A copy of what was received before, or what lies outside the reorder
+    /// buffer's window, is counted and no more.
+    pub fn errored(
+        &mut self,
+        sequence: SeqNo12,
+        head: SeqNo12,
+        kbps: u32,
+        carries_tcp: bool,
+    ) -> Decision {
+        self.rate.update(kbps);
+        if !self.remember(sequence) {
+            return Decision::CountOnly(0);
+        }
+        let slot = slot(sequence);
+        let bit = 1 << slot;
+        let retransmissions = self.errors[slot];
+        self.errors[slot] = retransmissions.saturating_add(1);
+        let is_awaited = sequence.distance_from(head) < WINDOW;
+        let is_open = is_awaited && (self.received | self.lost) & bit == 0;
+        match self.rate.retransmissions() {
+            Some(index) if carries_tcp && is_open && retransmissions >= index => {
+                self.lost |= bit;
+                Decision::Lost(retransmissions)
+            }
+            _ => Decision::CountOnly(retransmissions),
+        }
+    }
+
+    /// The sender has settled everything before `start` (Block Ack Request).
+    pub fn request(&mut self, start: SeqNo12) {
+        if self.newest.is_before(start) {
+            self.remember(start.minus(1));
+        }
+        for back in 0..WINDOW {
+            let sequence = self.newest.minus(back);
+            if sequence.is_before(start) {
+                self.forget(sequence);
+            }
+        }
+    }
+
+    /// The smoothed data rate in kb/s.
+    pub fn smoothed_kbps(&self) -> u32 {
+        self.rate.kbps()
+    }
+
+    /// Makes `sequence` one of the remembered numbers; `false` if it is older than those.
+    fn remember(&mut self, sequence: SeqNo12) -> bool {
+        if !self.newest.is_before(sequence) {
+            return self.newest.distance_from(sequence) < WINDOW;
+        }
+        // Those a whole window back are settled, or the sender could not be here.
+        let ahead = sequence.distance_from(self.newest).min(WINDOW);
+        for back in 0..ahead {
+            self.forget(sequence.minus(back));
+        }
+        self.newest = sequence;
+        true
+    }
+
+    fn forget(&mut self, sequence: SeqNo12) {
+        let slot = slot(sequence);
+        self.received &= !(1 << slot);
+        self.lost &= !(1 << slot);
+        self.errors[slot] = 0;
+    }
+}
+
+fn slot(sequence: SeqNo12) -> usize {
+    (sequence.as_u16() % WINDOW) as usize
+}
+
+#[cfg(test)]
+mod tests;
