@@ -424,6 +424,10 @@ tables! {
         /// Attempts for a frame, the first included. 7 is Linux' default and
         /// dot11ShortRetryLimit's.
         value retry_limit: Whole<1, 255> = 7;
+        /// Fewer retransmissions when sending at a low data rate.
+        table low_rate_retry: RawLowRateRetry;
+        /// Giving MPDUs up as a receiver when they come at a low data rate.
+        table pseudo_retry_out: RawPseudoRetryOut;
         /// A packet older than this is given up by the MAC. Linux drivers have
         /// no such limit.
         value msdu_lifetime: OrOff<Duration> = "off";
@@ -594,6 +598,44 @@ tables! {
         value null_loss: Probability = 0.0;
         /// The same for the Null that ends an absence.
         option return_null_loss: Probability = "that of null_loss";
+    }
+
+    /// Fewer retransmissions at a low data rate, so that TCP loses segments
+    /// and slows down before the queue is long. The numbers are those of
+    /// "Resolving Bufferbloat in TCP Communication over IEEE 802.11n WLAN by
+    /// Reducing MAC Retransmission Limit at Low Data Rate" (ICN 2017), for a
+    /// node with ten retransmissions otherwise (retry_limit = 11).
+    RawLowRateRetry = enabled {
+        /// Whether it is in force.
+        value enabled: bool = false;
+        /// Upper ends of the steps, ascending, up to four of them: each is in
+        /// force while the smoothed data rate is below.
+        option rates: Vec<Bitrate> = "[\"25Mb/s\", \"50Mb/s\", \"100Mb/s\"]";
+        /// Retransmissions in each step: attempts less the first. Above the
+        /// last step retry_limit is in force.
+        option limits: Vec<Whole<0, 254>> = "[2, 5, 8]";
+        /// Weight of an MPDU's data rate in the smoothed one, in 256ths.
+        option smoothing: Probability = "0.25";
+        /// For all MPDUs, not only for those that carry TCP.
+        value all_traffic: bool = false;
+    }
+
+    /// Pseudo retry-out: a receiver under a Block Ack agreement gives an MPDU
+    /// that carries TCP up after a few erroneous receptions, as if its sender
+    /// had. The numbers are Table I of "A Solution for Bufferbloat Problem in
+    /// Upload TCP Communication over IEEE 802.11n WLAN Only by Modifying Access
+    /// Point".
+    RawPseudoRetryOut = enabled {
+        /// Whether it is in force.
+        value enabled: bool = false;
+        /// Upper ends of the steps, ascending, up to four of them: each is in
+        /// force while the smoothed data rate is below. Above the last one
+        /// nothing is given up.
+        option rates: Vec<Bitrate> = "[\"25Mb/s\", \"50Mb/s\", \"100Mb/s\"]";
+        /// Retry-out index of each step: the retransmissions that may fail.
+        option indices: Vec<Whole<0, 254>> = "[2, 5, 8]";
+        /// Weight of an MPDU's data rate in the smoothed one, in 256ths.
+        option smoothing: Probability = "0.25";
     }
 
     /// CPU time of a host; the parts of a packet that was cut count each for itself.

@@ -5,7 +5,9 @@ use lasthop_net::{Jitter, Loss, NodeId, SourceConfig};
 use lasthop_scenario::{FlowKind, Role, Scenario, parse};
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, Instant, Probability, Seed};
 use lasthop_wifi::cell::{CellConfig, EdcaParameters, PairConfig};
+use lasthop_wifi::mac::originator::LowRateRetry;
 use lasthop_wifi::mac::rate::RateControlConfig;
+use lasthop_wifi::mac::retry_out::{RateStep, RateTable};
 use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Preamble, Rate, Standard};
 use lasthop_wifi::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_wifi::{AccessCategory, StationId};
@@ -55,6 +57,7 @@ fn the_defaults_are_those_of_linux_and_80211n() {
         assert_eq!(station.rates.len(), 16);
         assert!(station.qos);
         assert_eq!(station.retry_limit, 7);
+        assert_eq!((station.low_rate_retry, station.pseudo_retry_out), (None, None));
         assert_eq!(station.block_ack.window, 64);
         assert_eq!(station.block_ack.reorder_timeout, Duration::from_millis(100));
         assert_eq!(station.aggregation.ampdu_bytes_max, 65_535);
@@ -445,6 +448,24 @@ fn the_cell_can_be_tuned() {
     assert_eq!((cell(&plain).control_preamble, cell(&plain).group_rate), (None, None));
     assert_eq!(cell(&plain).capture_margin, Some(Db(5.0)));
     assert_eq!(cell(&plain).carrier_sense, Dbm(-90.0));
+}
+
+#[test]
+fn giving_up_early_is_the_papers_unless_told_otherwise() {
+    let sets = [
+        "node.ap.pseudo_retry_out=true",
+        "node.laptop={ name = \"laptop\", role = \"station\", retry_limit = 11, low_rate_retry = true }",
+    ];
+    let stations = cell(&with(CELL, &sets)).stations.clone();
+    assert_eq!(stations[0].pseudo_retry_out, Some(RateTable::PAPER));
+    assert_eq!((stations[0].low_rate_retry, stations[1].pseudo_retry_out), (None, None));
+    let low = LowRateRetry { table: RateTable::PAPER, all_traffic: false };
+    assert_eq!(stations[1].low_rate_retry, Some(low));
+    let set = "node.ap.pseudo_retry_out={ enabled = true, rates = [\"30Mb/s\"], indices = [3], smoothing = 0.5 }";
+    let table = cell(&with(CELL, &[set])).stations[0].pseudo_retry_out.expect("it is on");
+    let none = RateStep { below_kbps: 0, retransmissions: 0 };
+    let step = RateStep { below_kbps: 30_000, retransmissions: 3 };
+    assert_eq!((table.steps, table.weight_256), ([step, none, none, none], 128));
 }
 
 #[test]

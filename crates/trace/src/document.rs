@@ -145,6 +145,8 @@ pub enum LossReason {
     OffChannel,
     /// The access point held too many for a station that could not be reached.
     PowerSaveBuffer,
+    /// Arrived after its receiver had given it up (pseudo retry-out).
+    PseudoRetryOut,
 }
 
 /// The parts of the mean one-way delay.
@@ -177,6 +179,18 @@ pub struct NodeSummary {
     pub queue_drops: u64,
     /// Share of the time in which it transmitted, 0 to 1.
     pub airtime_fraction: f64,
+    /// What it gave up as a receiver; absent if that is nothing.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pseudo_retry_outs: Option<PseudoRetryOutSummary>,
+}
+
+/// Erroneous MPDUs that a receiver gave up, over the whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PseudoRetryOutSummary {
+    /// MPDUs given up.
+    pub mpdus: u64,
+    /// Of those, MPDUs that arrived later and were ignored.
+    pub ignored: u64,
 }
 
 /// One direction of a Wi-Fi link, over the whole run.

@@ -69,6 +69,7 @@ struct Words {
     rate_changed: ByteArray,
     awake: ByteArray,
     off_channel: ByteArray,
+    pseudo_retry_out: ByteArray,
     round_trip: ByteArray,
     tcp: ByteArray,
     group: ByteArray,
@@ -192,6 +193,23 @@ impl EventsWriter {
                 row.text(NODE, station_name(&self.nodes, &self.stations, *originator, &self.words));
                 row.text(PEER, station_name(&self.nodes, &self.stations, *recipient, &self.words));
             }
+            Event::PseudoRetryOut {
+                at,
+                station,
+                peer,
+                tid,
+                sequence,
+                retransmissions,
+                smoothed_kbps,
+            } => {
+                let mut row = self.table.row();
+                row.int64(AT, at.as_nanos()).text(KIND, &self.words.pseudo_retry_out);
+                row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
+                row.text(PEER, station_name(&self.nodes, &self.stations, *peer, &self.words));
+                row.int32(TID, i32::from(*tid)).int32(SEQUENCE, i32::from(sequence.as_u16()));
+                row.int32(RETRIES, i32::from(*retransmissions));
+                row.int64(RATE, u64::from(*smoothed_kbps));
+            }
             Event::RateChanged { at, station, peer, rate } => {
                 let index = self.rate(*rate);
                 let mut row = self.table.row();
@@ -273,6 +291,7 @@ impl Words {
             rate_changed: text("rate_changed"),
             awake: text("awake"),
             off_channel: text("off_channel"),
+            pseudo_retry_out: text("pseudo_retry_out"),
             round_trip: text("round_trip"),
             tcp: text("tcp"),
             group: text("*"),

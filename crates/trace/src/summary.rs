@@ -4,8 +4,8 @@
 
 use crate::document::{
     CountSummary, DelayPartsSummary, EmulationSummary, FlowSummary, LatenessSummary, LinkSummary,
-    LossReason, NodeSummary, RateSummary, RunDocument, TimeSummary, WindowSummary, WireSummary,
-    rounded,
+    LossReason, NodeSummary, PseudoRetryOutSummary, RateSummary, RunDocument, TimeSummary,
+    WindowSummary, WireSummary, rounded,
 };
 use crate::histogram::Histogram;
 use crate::names::FlowName;
@@ -132,6 +132,10 @@ fn node(stats: &StationStats, duration: Duration) -> NodeSummary {
         queue_packets: window(&stats.queue_packets),
         queue_drops: stats.queue_drops,
         airtime_fraction: fraction(stats.airtime.as_nanos(), duration.as_nanos()).unwrap_or(0.0),
+        pseudo_retry_outs: (stats.pseudo_retry_outs > 0).then_some(PseudoRetryOutSummary {
+            mpdus: stats.pseudo_retry_outs,
+            ignored: stats.pseudo_retry_outs_ignored,
+        }),
     }
 }
 

@@ -180,7 +180,7 @@ impl LinkTally {
 
 impl LossReason {
     /// Every reason, in the order of [`LossReason::index`].
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::QueueFull,
         Self::ActiveQueue,
         Self::RetryLimit,
@@ -191,6 +191,7 @@ impl LossReason {
         Self::Reassembly,
         Self::OffChannel,
         Self::PowerSaveBuffer,
+        Self::PseudoRetryOut,
     ];
 
     /// Position in [`LossReason::ALL`].
@@ -211,6 +212,7 @@ impl LossReason {
             Self::Reassembly => "reassembly",
             Self::OffChannel => "off_channel",
             Self::PowerSaveBuffer => "power_save_buffer",
+            Self::PseudoRetryOut => "pseudo_retry_out",
         }
     }
 }
@@ -228,6 +230,7 @@ impl From<DropReason> for LossReason {
             DropReason::Reassembly => Self::Reassembly,
             DropReason::OffChannel => Self::OffChannel,
             DropReason::PowerSaveBuffer => Self::PowerSaveBuffer,
+            DropReason::PseudoRetryOut => Self::PseudoRetryOut,
         }
     }
 }

@@ -55,6 +55,24 @@ pub enum Event {
         /// `true` when it came into force.
         established: bool,
     },
+    /// A receiver gave an erroneous MPDU up (pseudo retry-out): it is ignored if
+    /// it arrives later.
+    PseudoRetryOut {
+        /// When.
+        at: Instant,
+        /// The receiver.
+        station: StationId,
+        /// The sender.
+        peer: StationId,
+        /// Traffic identifier.
+        tid: u8,
+        /// Its sequence number.
+        sequence: SeqNo12,
+        /// Retransmissions of it, by the receiver's count of errors.
+        retransmissions: u8,
+        /// The smoothed data rate, in kb/s.
+        smoothed_kbps: u32,
+    },
     /// Rate control moved to another main rate.
     RateChanged {
         /// When.
@@ -109,6 +127,8 @@ pub enum DropReason {
     OffChannel,
     /// The access point holds no more packets for a station that cannot be reached.
     PowerSaveBuffer,
+    /// Arrived after its receiver had given it up (pseudo retry-out).
+    PseudoRetryOut,
 }
 
 /// One PPDU as it was on the air.

@@ -109,6 +109,10 @@ pub struct StationStats {
     pub queue_drops: u64,
     /// Time on the air as transmitter.
     pub airtime: Duration,
+    /// MPDUs given up as their receiver (pseudo retry-out).
+    pub pseudo_retry_outs: u64,
+    /// Of those, MPDUs that arrived later and were ignored.
+    pub pseudo_retry_outs_ignored: u64,
     /// Beacons sent.
     pub beacons: u64,
     /// Times it left its channel.

@@ -9,13 +9,15 @@ use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
     PairConfig, Role, StationConfig,
 };
+use lasthop_wifi::mac::originator::LowRateRetry;
 use lasthop_wifi::mac::rate::{RateControlConfig, RateSet};
+use lasthop_wifi::mac::retry_out::RateTable;
 use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig};
 use lasthop_wifi::phy::{
     Band, ChannelWidth, ControlRates, ErrorModel, Fading, Propagation, Standard,
 };
 use lasthop_wifi::queue::{DriverLimit, Limit, QueueConfig};
-use lasthop_wifi::{AccessCategory, Address, Packet, StationId};
+use lasthop_wifi::{AccessCategory, Address, Packet, StationId, Transport};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -53,6 +55,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
     ];
     let aggregation = (prop_oneof![Just(0), Just(65_535)], prop_oneof![Just(0), Just(3_839)]);
     let limits = (1..8u8, prop::option::of(1..200u64), prop::option::of(0..2_000u32));
+    let limits = (limits, any::<(bool, bool)>());
     let absence = (prop::option::weighted(0.3, scan()), prop::option::of(1..20u32));
     (queue, driver_queue, aggregation, limits, 0..3, 1..=64u8, any::<bool>(), absence).prop_map(
         |(queue, driver_queue, (ampdu, amsdu), limits, control, window, after_drop, absence)| {
@@ -61,7 +64,8 @@ fn station() -> impl Strategy<Value = StationConfig> {
             let access =
                 EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1_023, txop_limit: Duration::ZERO };
             let video = EdcaParameters { txop_limit: Duration::from_micros(3_008), ..access };
-            let (retry_limit, lifetime_ms, rts_threshold) = limits;
+            let ((retry_limit, lifetime_ms, rts_threshold), (retry_out, low_rate)) = limits;
+            let table = RateTable::PAPER;
             StationConfig {
                 address: MacAddr::local(0),
                 role: Role::Station,
@@ -93,6 +97,8 @@ fn station() -> impl Strategy<Value = StationConfig> {
                     },
                 },
                 retry_limit,
+                low_rate_retry: low_rate.then_some(LowRateRetry { table, all_traffic: false }),
+                pseudo_retry_out: retry_out.then_some(table),
                 msdu_lifetime: lifetime_ms.map(Duration::from_millis),
                 scan: absence.0,
                 power_save_buffer: absence.1,
@@ -193,6 +199,7 @@ proptest! {
             for _ in 0..packets {
                 let mut packet = Packet::new(sent, bytes, now);
                 packet.access_category = AccessCategory::ALL[category];
+                packet.transport = if bytes > 300 { Transport::Tcp } else { Transport::Other };
                 let to = Address::Station(StationId(to));
                 driver.machine.handle_packet(now, StationId(from), to, packet);
                 sent += 1;

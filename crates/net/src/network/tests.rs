@@ -145,6 +145,8 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
             request: BlockAckRequestPolicy::AfterDrop,
         },
         retry_limit: 7,
+        low_rate_retry: None,
+        pseudo_retry_out: None,
         msdu_lifetime: None,
         scan: None,
         power_save_buffer: None,

@@ -1,11 +1,12 @@
 //! The channel, and the cell made of it.
 //!
 //! `station` is what each node does on the air, `absence` when it leaves the
-//! channel, `links` what each pair of them
-//! hears of each other.
+//! channel, `retry` how it gives up early, `links` what each pair of them hears
+//! of each other.
 
 mod absence;
 mod links;
+mod retry;
 mod station;
 
 use super::nodes::Expanded;

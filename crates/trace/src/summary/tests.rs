@@ -189,6 +189,8 @@ fn nodes_and_links_are_what_the_machines_counted() {
     let mut station = StationStats {
         queue_drops: 4,
         airtime: Duration::from_millis(1_500),
+        pseudo_retry_outs: 7,
+        pseudo_retry_outs_ignored: 6,
         ..Default::default()
     };
     station.queue_packets.add(3, 2_000_000_000);
@@ -218,6 +220,10 @@ fn nodes_and_links_are_what_the_machines_counted() {
         .expect("no files");
     let node = &document.nodes["sta"];
     assert_eq!((node.queue_drops, node.airtime_fraction), (4, 0.5));
+    assert_eq!(
+        node.pseudo_retry_outs.map(|given_up| (given_up.mpdus, given_up.ignored)),
+        Some((7, 6))
+    );
     assert_eq!(
         node.queue_packets.map(|queue| (queue.mean, queue.p95, queue.max)),
         Some((5.0, 9, 9))

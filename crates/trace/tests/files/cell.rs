@@ -44,6 +44,8 @@ fn station(role: Role) -> StationConfig {
             request: BlockAckRequestPolicy::AfterMissing,
         },
         retry_limit: 7,
+        low_rate_retry: None,
+        pseudo_retry_out: None,
         msdu_lifetime: None,
         scan: None,
         power_save_buffer: None,

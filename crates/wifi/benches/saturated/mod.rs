@@ -167,6 +167,8 @@ fn station(case: Case, role: Role) -> StationConfig {
             request: BlockAckRequestPolicy::AfterMissing,
         },
         retry_limit: 7,
+        low_rate_retry: None,
+        pseudo_retry_out: None,
         msdu_lifetime: None,
         scan: None,
         power_save_buffer: None,

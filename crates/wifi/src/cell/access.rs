@@ -587,7 +587,9 @@ impl Cell {
                 ))
             }
         };
-        self.function(station, function).add_originator(Originator::new(peer, rate_control))
+        let low_rate_retry = self.stations[station.index()].config.low_rate_retry;
+        let originator = Originator::new(peer, rate_control, low_rate_retry);
+        self.function(station, function).add_originator(originator)
     }
 
     /// The ADDBA Request that must go out before data can be aggregated.

@@ -1,7 +1,9 @@
 //! What a cell is made of: the channel, its stations, and what each of them
 //! does. Plain values; `scenario` makes them from TOML and fills the defaults.
 
+use crate::mac::originator::LowRateRetry;
 use crate::mac::rate::RateControlConfig;
+use crate::mac::retry_out::RateTable;
 use crate::mac::scan::ScanConfig;
 use crate::packet::StationId;
 use crate::phy::{Band, ErrorModel, LinkConfig, Preamble, Rate, Standard};
@@ -91,6 +93,11 @@ pub struct StationConfig {
     /// Attempts for an MPDU before it is given up, the first included
     /// (dot11LongRetryLimit, dot11ShortRetryLimit).
     pub retry_limit: u8,
+    /// Fewer attempts at a low data rate.
+    pub low_rate_retry: Option<LowRateRetry>,
+    /// When receiving under a Block Ack agreement: retry-out indices by which
+    /// TCP segments are given up early (pseudo retry-out).
+    pub pseudo_retry_out: Option<RateTable>,
     /// An MSDU older than this is given up (dot11EDCATableMSDULifetime).
     pub msdu_lifetime: Option<Duration>,
     /// Background scans; a client's only.

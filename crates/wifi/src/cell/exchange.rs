@@ -6,7 +6,9 @@ use super::air::{Carried, Flight};
 use super::station::{Action, BEACON_FUNCTION, Content, Exchange, Management};
 use super::{Cell, Pending, Sequel};
 use crate::event::{DropReason, Event};
-use crate::mac::originator::Agreement;
+use crate::mac::block_ack::Recipient;
+use crate::mac::originator::{Agreement, AttemptsMax};
+use crate::mac::retry_out::PseudoRetryOut;
 use crate::mac::sizes;
 use crate::packet::{Address, StationId};
 use alloc::vec::Vec;
@@ -261,18 +263,22 @@ impl Cell {
         let now = self.now;
         let index = self.originator(station, exchange.function, exchange.peer);
         let state = &mut self.stations[station.index()];
-        let retry_limit = match exchange.peer {
-            // Group frames are sent once.
-            Address::Group => 1,
-            Address::Station(_) => state.config.retry_limit,
-        };
+        let retry_limit = state.config.retry_limit;
         let access = state.functions[exchange.function].as_mut().expect("it sent");
         let originator = &mut access.originators[index];
+        let attempts_max = match exchange.peer {
+            // Group frames are sent once.
+            Address::Group => AttemptsMax::all(1),
+            Address::Station(_) => {
+                let sent = if exchange.requesting { 0 } else { mpdus };
+                originator.attempts_max(retry_limit, sent, exchange.rate)
+            }
+        };
         let before = originator.held();
         let mut lost = Vec::new();
         let mut lost_mpdus = 0;
         let number_acked =
-            originator.settle(mpdus, acked, retry_limit, &mut self.released, |mpdu| {
+            originator.settle(mpdus, acked, attempts_max, &mut self.released, |mpdu| {
                 lost_mpdus += 1;
                 // What got across without its acknowledgement is not lost.
                 if !mpdu.taken {
@@ -329,7 +335,8 @@ impl Cell {
         let before = originator.held();
         // What is still missing was counted as an attempt when it was sent.
         let all = originator.pending.len().min(64);
-        let number_acked = originator.settle(all, acked, u8::MAX, &mut self.released, |_| {});
+        let never = AttemptsMax::all(u8::MAX);
+        let number_acked = originator.settle(all, acked, never, &mut self.released, |_| {});
         let after = originator.held();
         let packets = before.packets - after.packets;
         access.held.packets -= packets;
@@ -456,9 +463,11 @@ impl Cell {
         start: SeqNo12,
     ) {
         let window = self.agreed_window(originator, recipient);
-        let timeout = self.stations[recipient.index()].config.block_ack.reorder_timeout;
+        let config = &self.stations[recipient.index()].config;
+        let (timeout, retry_out) = (config.block_ack.reorder_timeout, config.pseudo_retry_out);
         let inbox = self.stations[recipient.index()].inbox(originator, function);
-        inbox.recipient = Some(crate::mac::block_ack::Recipient::new(start, window, timeout));
+        inbox.recipient = Some(Recipient::new(start, window, timeout));
+        inbox.retry_out = retry_out.map(|table| PseudoRetryOut::new(table, start));
         let frame = Management {
             peer: originator,
             action: Action::AddbaResponse { window },

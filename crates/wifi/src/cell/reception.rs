@@ -3,11 +3,12 @@
 
 use super::air::{Carried, Flight, Overheard};
 use super::station::{Action, Content, Exchange, Management};
-use super::{Cell, Output, Pending, Sequel};
+use super::{Cell, Output, Pending, Sequel, category_of};
 use crate::event::{DropReason, Event};
 use crate::mac::block_ack::Reception;
 use crate::mac::mpdu::{Mpdu, Msdus};
 use crate::mac::originator::Agreement;
+use crate::mac::retry_out::Decision;
 use crate::mac::sizes;
 use crate::packet::{Address, StationId};
 use alloc::collections::VecDeque;
@@ -104,26 +105,28 @@ impl Cell {
         happens(stream, header) && happens(stream, body)
     }
 
-    /// Which MPDUs of a payload `receiver` decodes: bit n is MPDU n.
+    /// Which MPDUs of a payload `receiver` decodes: bit n is MPDU n. `None` if
+    /// it did not even get the PPDU's header.
     fn decode(
         &mut self,
         flight: &Flight,
         receiver: StationId,
         exchange: &Exchange,
         mpdus: &VecDeque<Mpdu>,
-    ) -> u64 {
+    ) -> Option<u64> {
         if self.is_missed(flight, receiver) || !self.air.locks(flight, receiver) {
-            return 0;
+            return None;
         }
         let snr = self.air.snr(flight, receiver);
         let header = self.air.header_success(flight, receiver, snr);
         if !happens(&mut self.stations[receiver.index()].reception, header) {
-            return 0;
+            return None;
         }
         let whole = (flight.start, flight.end);
         let Content::Data { mpdus: count, aggregated: true } = exchange.content else {
             let success = self.air.mpdu_success(flight, receiver, snr, flight.psdu_bytes, whole);
-            return u64::from(happens(&mut self.stations[receiver.index()].reception, success));
+            let stream = &mut self.stations[receiver.index()].reception;
+            return Some(u64::from(happens(stream, success)));
         };
         let data_start = flight.start + flight.rate.preamble_and_header(self.settings.band);
         let data = flight.end.saturating_since(data_start);
@@ -145,7 +148,7 @@ impl Cell {
             let stream = &mut self.stations[receiver.index()].reception;
             decoded |= u64::from(happens(stream, success)) << bit;
         }
-        decoded
+        Some(decoded)
     }
 
     fn receive_payload(&mut self, flight: &Flight, receiver: StationId) {
@@ -153,7 +156,8 @@ impl Cell {
         let exchange = self.stations[sender.index()].exchange.take();
         let mut exchange = exchange.expect("a payload belongs to an exchange");
         let mut pending = self.take_pending(sender, &exchange);
-        exchange.decoded = self.decode(flight, receiver, &exchange, &pending);
+        let decoded = self.decode(flight, receiver, &exchange, &pending);
+        exchange.decoded = decoded.unwrap_or(0);
         if let Content::Management(Management { action: Action::Null { power_management }, .. }) =
             exchange.content
             && self.ignores_null(sender, receiver, power_management)
@@ -206,6 +210,11 @@ impl Cell {
                 reserves_until: flight.reserves_until,
             };
             self.follow(receiver, sequel);
+        } else if decoded.is_some()
+            && self.stations[receiver.index()].config.pseudo_retry_out.is_some()
+        {
+            // The hardware reports the MPDUs of a wholly erroneous PPDU as well.
+            self.take_in(flight, receiver, &exchange, &mut pending);
         }
         self.return_pending(sender, &exchange, pending);
         let answered = exchange.decoded != 0;
@@ -215,7 +224,8 @@ impl Cell {
         }
     }
 
-    /// Hands decoded MPDUs to the receiver's inbox.
+    /// Hands decoded MPDUs to the receiver's inbox, and reports the erroneous
+    /// ones where that matters.
     fn take_in(
         &mut self,
         flight: &Flight,
@@ -229,14 +239,41 @@ impl Cell {
         let agreed = self.has_agreement(flight.transmitter, exchange);
         let Self { stations, outputs, events, .. } = self;
         let key = flight.transmitter.index() * 4 + exchange.function;
+        let (mut given_up, mut ignored) = (0, 0);
         let inbox = stations[receiver.index()].inbox(flight.transmitter, exchange.function);
         for (bit, mpdu) in pending.iter_mut().take(mpdus).enumerate() {
-            if exchange.decoded >> bit & 1 == 0 {
+            let is_decoded = exchange.decoded >> bit & 1 == 1;
+            let mut events = record.then_some(&mut *events);
+            let decision = inbox.decide(mpdu, is_decoded, agreed, flight.rate);
+            if let (Some(Decision::Lost(retransmissions)), Some(recipient)) =
+                (decision, &mut inbox.recipient)
+            {
+                given_up += 1;
+                recipient.skip(mpdu.sequence, |msdus| {
+                    hand_up(msdus, receiver, now, outputs, events.as_deref_mut());
+                });
+                if let Some(events) = &mut events {
+                    events.push_back(Event::PseudoRetryOut {
+                        at: now,
+                        station: receiver,
+                        peer: flight.transmitter,
+                        tid: category_of(exchange.function).tid(),
+                        sequence: mpdu.sequence,
+                        retransmissions,
+                        smoothed_kbps: inbox.retry_out.as_ref().map_or(0, |r| r.smoothed_kbps()),
+                    });
+                }
+            }
+            if !is_decoded {
                 continue;
             }
             let msdus = mpdu.received(flight.start, now);
-            let mut events = record.then_some(&mut *events);
+            let is_ignored = decision == Some(Decision::Ignore);
             let reception = match &mut inbox.recipient {
+                Some(recipient) if agreed && is_ignored => {
+                    recipient.ignore(mpdu.sequence);
+                    Reception::Duplicate
+                }
                 Some(recipient) if agreed => {
                     recipient.receive(now, mpdu.sequence, msdus, |msdus| {
                         hand_up(msdus, receiver, now, outputs, events.as_deref_mut());
@@ -251,10 +288,14 @@ impl Cell {
                     Reception::New
                 }
             };
-            // Behind the window at its first arrival: the gap was given up.
+            // Not wanted at its first arrival: it or the gap was given up.
             if reception == Reception::Duplicate && !mpdu.taken {
+                ignored += u64::from(is_ignored);
+                let reason = match is_ignored {
+                    true => DropReason::PseudoRetryOut,
+                    false => DropReason::Duplicate,
+                };
                 for &packet in mpdu.msdus.packets() {
-                    let reason = DropReason::Duplicate;
                     outputs.push_back(Output::Dropped {
                         at: now,
                         station: receiver,
@@ -269,6 +310,9 @@ impl Cell {
             }
             mpdu.taken = true;
         }
+        let stats = &mut stations[receiver.index()].stats;
+        stats.pseudo_retry_outs += given_up;
+        stats.pseudo_retry_outs_ignored += ignored;
         self.watch_gap(receiver, key);
     }
 
@@ -283,6 +327,9 @@ impl Cell {
         let Self { stations, outputs, events, settings, .. } = self;
         let record = settings.record;
         let inbox = stations[receiver.index()].inbox(sender, function);
+        if let Some(retry_out) = &mut inbox.retry_out {
+            retry_out.request(start);
+        }
         if let Some(recipient) = &mut inbox.recipient {
             recipient.request(start, |msdus| {
                 hand_up(msdus, receiver, now, outputs, record.then_some(&mut *events));
@@ -321,7 +368,8 @@ impl Cell {
                 if listener == sender || !self.contention.senses(listener, sender) {
                     continue;
                 }
-                if self.decode(flight, listener, &exchange, &pending) != 0 {
+                let decoded = self.decode(flight, listener, &exchange, &pending);
+                if decoded.is_some_and(|decoded| decoded != 0) {
                     let msdus = mpdu.received(flight.start, self.now);
                     let events = self.settings.record.then_some(&mut self.events);
                     hand_up(msdus, listener, self.now, &mut self.outputs, events);

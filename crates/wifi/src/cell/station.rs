@@ -5,7 +5,9 @@ use super::away::Away;
 use super::config::StationConfig;
 use crate::mac::block_ack::Recipient;
 use crate::mac::contention::ContenderId;
+use crate::mac::mpdu::Mpdu;
 use crate::mac::originator::{Agreement, Originator};
+use crate::mac::retry_out::{Decision, PseudoRetryOut};
 use crate::packet::{Address, StationId};
 use crate::phy::Rate;
 use crate::queue::{DriverQueue, Held, Queue};
@@ -149,6 +151,8 @@ pub(super) enum Content {
 pub(super) struct Inbox {
     /// Under a Block Ack agreement.
     pub recipient: Option<Recipient>,
+    /// Gives MPDUs of that agreement up early.
+    pub retry_out: Option<PseudoRetryOut>,
     /// Last sequence number outside of one, to tell duplicates.
     pub last: Option<SeqNo12>,
 }
@@ -198,6 +202,29 @@ impl Station {
         let since = core::mem::replace(&mut self.held_since, now);
         self.stats.queue_packets.add(self.held_packets, (now - since).as_nanos());
         self.held_packets = self.held_packets + more - fewer;
+    }
+}
+
+impl Inbox {
+    /// What pseudo retry-out says to an MPDU that came in under a Block Ack
+    /// agreement; nothing without either. The sender's word on its content
+    /// stands for what the driver reads in an erroneous frame.
+    pub fn decide(
+        &mut self,
+        mpdu: &Mpdu,
+        is_decoded: bool,
+        agreed: bool,
+        rate: Rate,
+    ) -> Option<Decision> {
+        let (retry_out, recipient) = (self.retry_out.as_mut()?, self.recipient.as_ref()?);
+        if !agreed {
+            return None;
+        }
+        let (head, kbps) = (recipient.head(), rate.kbps());
+        Some(match is_decoded {
+            true => retry_out.received(mpdu.sequence, head, kbps),
+            false => retry_out.errored(mpdu.sequence, head, kbps, mpdu.carries_tcp()),
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod away;
 mod fingerprint;
+mod retry_out;
 
 use super::*;
 use crate::mac::rate::RateControlConfig;
@@ -43,6 +44,8 @@ fn station(role: Role, rate: Rate, ampdu: u32) -> StationConfig {
             request: BlockAckRequestPolicy::AfterMissing,
         },
         retry_limit: 7,
+        low_rate_retry: None,
+        pseudo_retry_out: None,
         msdu_lifetime: None,
         scan: None,
         power_save_buffer: None,

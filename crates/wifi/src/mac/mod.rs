@@ -7,8 +7,8 @@
 //! | [`originator`] | MPDUs on their way to one peer |
 //! | [`block_ack`] | what a recipient remembers and reorders |
 //! | [`rate`] | rate control |
-//! | [`scan`] | when a station leaves its channel |
 //! | [`retry_out`] | giving MPDUs up at the receiver |
+//! | [`scan`] | when a station leaves its channel |
 //! | [`mpdu`], [`sizes`] | data frames, lengths |
 
 pub mod block_ack;
@@ -16,6 +16,6 @@ pub mod contention;
 pub mod mpdu;
 pub mod originator;
 pub mod rate;
-pub mod scan;
 pub mod retry_out;
+pub mod scan;
 pub mod sizes;

@@ -3,7 +3,7 @@
 //! [`DelayParts`](crate::DelayParts) are made.
 
 use super::sizes;
-use crate::packet::Packet;
+use crate::packet::{Packet, Transport};
 use alloc::boxed::Box;
 use lasthop_units::{Bytes, Instant, SeqNo12};
 
@@ -75,6 +75,11 @@ pub struct Mpdu {
 }
 
 impl Mpdu {
+    /// A TCP segment is inside.
+    pub fn carries_tcp(&self) -> bool {
+        self.msdus.packets().iter().any(|packet| packet.transport == Transport::Tcp)
+    }
+
     /// The packets as they come across in a PPDU from `start` to `end`: the
     /// stay so far is split into its parts, and the reorder wait begins.
     pub fn received(&self, start: Instant, end: Instant) -> Msdus {

@@ -6,7 +6,9 @@
 
 use super::mpdu::{Mpdu, Msdus};
 use super::rate::{RateChain, RateControl};
+use super::retry_out::{RateTable, SmoothedRate};
 use crate::packet::{Address, Released};
+use crate::phy::Rate;
 use crate::queue::Held;
 use alloc::collections::VecDeque;
 use lasthop_units::{Bytes, Db, Instant, SeqNo12};
@@ -30,6 +32,37 @@ pub enum Agreement {
     },
 }
 
+/// Attempts for an MPDU before it is given up, the first included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttemptsMax {
+    /// If a TCP segment is inside.
+    pub tcp: u8,
+    /// If not.
+    pub other: u8,
+}
+
+impl AttemptsMax {
+    /// The same for all.
+    pub const fn all(attempts: u8) -> Self {
+        Self { tcp: attempts, other: attempts }
+    }
+
+    fn of(self, mpdu: &Mpdu) -> u8 {
+        if self.tcp != self.other && mpdu.carries_tcp() { self.tcp } else { self.other }
+    }
+}
+
+/// Fewer retransmissions at a low data rate, so that TCP loses segments and
+/// slows down (M. Nomoto et al., "Resolving Bufferbloat in TCP Communication
+/// over IEEE 802.11n WLAN by Reducing MAC Retransmission Limit at Low Data Rate").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LowRateRetry {
+    /// Retransmissions by the smoothed data rate of the MPDUs sent to the peer.
+    pub table: RateTable,
+    /// For MPDUs without a TCP segment too.
+    pub all_traffic: bool,
+}
+
 /// The sender's state towards one peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Originator {
@@ -45,6 +78,7 @@ pub struct Originator {
     pub block_ack_request_attempts: u8,
     /// Rate control; none towards the group.
     pub rate_control: Option<RateControl>,
+    low_rate_retry: Option<(LowRateRetry, SmoothedRate)>,
     /// Exchanges in a row that brought no response.
     failures: u32,
     chain: Option<RateChain>,
@@ -57,7 +91,11 @@ pub struct Originator {
 
 impl Originator {
     /// Nothing sent yet.
-    pub fn new(peer: Address, rate_control: Option<RateControl>) -> Self {
+    pub fn new(
+        peer: Address,
+        rate_control: Option<RateControl>,
+        low_rate_retry: Option<LowRateRetry>,
+    ) -> Self {
         Self {
             peer,
             pending: VecDeque::new(),
@@ -65,6 +103,7 @@ impl Originator {
             block_ack_request_due: false,
             block_ack_request_attempts: 0,
             rate_control,
+            low_rate_retry: low_rate_retry.map(|config| (config, SmoothedRate::new(config.table))),
             failures: 0,
             chain: None,
             next_sequence: SeqNo12::default(),
@@ -166,6 +205,18 @@ impl Originator {
         retries
     }
 
+    /// What the usual number of `attempts` comes down to, now that a PPDU of
+    /// `mpdus` MPDUs went at `rate`.
+    pub fn attempts_max(&mut self, attempts: u8, mpdus: usize, rate: Rate) -> AttemptsMax {
+        let Some((config, smoothed)) = &mut self.low_rate_retry else {
+            return AttemptsMax::all(attempts);
+        };
+        (0..mpdus).for_each(|_| smoothed.update(rate.kbps()));
+        let retransmissions = smoothed.retransmissions();
+        let low = retransmissions.map_or(attempts, |n| attempts.min(n.saturating_add(1)));
+        AttemptsMax { tcp: low, other: if config.all_traffic { low } else { attempts } }
+    }
+
     /// No CTS came for the first `count` MPDUs.
     pub fn request_failed(&mut self, count: usize) {
         for mpdu in self.pending.iter_mut().take(count) {
@@ -174,7 +225,7 @@ impl Originator {
     }
 
     /// Bit n of `acked` tells whether MPDU n of the first `count` was
-    /// acknowledged. Those are settled; of the others, those sent `retry_limit`
+    /// acknowledged. Those are settled; of the others, those sent `attempts_max`
     /// times are given up through `give_up`; both are booked in `released`.
     /// Returns how many were acknowledged.
     /// Bits from `count` on are ignored.
@@ -182,7 +233,7 @@ impl Originator {
         &mut self,
         count: usize,
         acked: u64,
-        retry_limit: u8,
+        attempts_max: AttemptsMax,
         released: &mut VecDeque<Released>,
         mut give_up: impl FnMut(&Mpdu),
     ) -> u32 {
@@ -202,7 +253,7 @@ impl Originator {
             if acked >> index & 1 == 1 {
                 number_acked += 1;
                 done(mpdu);
-            } else if mpdu.attempts >= retry_limit {
+            } else if mpdu.attempts >= attempts_max.of(mpdu) {
                 done(mpdu);
                 give_up(mpdu);
                 lost = true;
@@ -274,7 +325,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn originator(mpdus: u64) -> Originator {
-        let mut originator = Originator::new(Address::Station(StationId(1)), None);
+        let mut originator = Originator::new(Address::Station(StationId(1)), None, None);
         originator.agreement = Agreement::Established { window: 64 };
         for tag in 0..mpdus {
             let packet = Packet::new(tag, 1500, Instant::ZERO);
@@ -288,11 +339,11 @@ mod tests {
         let mut originator = originator(64);
         assert!(!originator.has_window());
         originator.sent(64, Instant::ZERO);
-        originator.settle(64, !1, 7, &mut VecDeque::new(), |_| {});
+        originator.settle(64, !1, AttemptsMax::all(7), &mut VecDeque::new(), |_| {});
         assert_eq!(originator.pending.len(), 1);
         assert!(!originator.has_window(), "number 0 still holds the window back");
         originator.sent(1, Instant::ZERO);
-        originator.settle(1, 1, 7, &mut VecDeque::new(), |_| {});
+        originator.settle(1, 1, AttemptsMax::all(7), &mut VecDeque::new(), |_| {});
         assert!(originator.has_window());
         assert_eq!(originator.window_start(), SeqNo12::new(64));
     }
@@ -302,11 +353,15 @@ mod tests {
         let mut originator = originator(3);
         let mut lost = Vec::new();
         originator.sent(3, Instant::ZERO);
-        originator.settle(3, 0b101, 2, &mut VecDeque::new(), |m| lost.push(m.sequence.as_u16()));
+        originator.settle(3, 0b101, AttemptsMax::all(2), &mut VecDeque::new(), |m| {
+            lost.push(m.sequence.as_u16())
+        });
         assert_eq!(originator.pending.len(), 1);
         assert!(lost.is_empty() && !originator.block_ack_request_due);
         originator.sent(1, Instant::ZERO);
-        originator.settle(1, 0, 2, &mut VecDeque::new(), |m| lost.push(m.sequence.as_u16()));
+        originator.settle(1, 0, AttemptsMax::all(2), &mut VecDeque::new(), |m| {
+            lost.push(m.sequence.as_u16())
+        });
         assert_eq!(lost, [1]);
         assert!(originator.block_ack_request_due);
         assert_eq!(originator.held(), Held::NONE);
@@ -322,7 +377,7 @@ mod tests {
             for (count, acked) in rounds {
                 let count = count.min(originator.pending.len());
                 originator.sent(count, Instant::ZERO);
-                let acked = originator.settle(count, acked, 4, &mut VecDeque::new(), |_| lost += 1);
+                let acked = originator.settle(count, acked, AttemptsMax::all(4), &mut VecDeque::new(), |_| lost += 1);
                 settled += acked as usize;
                 let order: Vec<_> = originator.pending.iter().map(|m| m.sequence.as_u16()).collect();
                 prop_assert!(order.is_sorted());

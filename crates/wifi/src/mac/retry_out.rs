@@ -76,7 +76,7 @@ impl SmoothedRate {
         }
         let weight = u64::from(self.table.weight_256);
         let smaller = u64::from(self.kbps_256) * weight / 256;
-        self.kbps_256 = self.kbps_256 - smaller as u32 + kbps * self.table.weight_256 as u32;
+        self.kbps_256 = self.kbps_256 - smaller as u32 + kbps * u32::from(self.table.weight_256);
     }
 
     /// The smoothed data rate in kb/s.

@@ -282,6 +282,11 @@ impl Rate {
         }
     }
 
+    /// The data rate in whole kb/s, as drivers reckon.
+    pub fn kbps(self) -> u32 {
+        (self.bitrate().as_bps() / 1_000) as u32
+    }
+
     /// Spatial streams: 1 to 4.
     pub const fn streams(self) -> u8 {
         match self {

@@ -1,6 +1,6 @@
 //! What a node does on the air.
 
-use super::{Common, WifiNode, absence, legacy_rate, not_a_rate, rates};
+use super::{Common, WifiNode, absence, legacy_rate, not_a_rate, rates, retry};
 use super::{Expanded, Place, Problems, Role, is_written, positive, queue};
 use crate::raw::{RateControlKind, RawEdcaParameters, RawNodeSettings, RequestKind};
 use crate::scalar::{At, Whole};
@@ -64,6 +64,8 @@ pub(super) fn config(
         aggregation: aggregation(raw, qos, common, problems),
         block_ack,
         retry_limit: raw.retry_limit.value.get(),
+        low_rate_retry: retry::low_rate(raw, problems),
+        pseudo_retry_out: retry::pseudo(raw, qos, problems),
         msdu_lifetime: raw.msdu_lifetime.value.0,
         scan: raw.scan.as_ref().map(|scan| absence::scan(scan, node.role(), problems)),
         power_save_buffer: absence::power_save_buffer(raw),

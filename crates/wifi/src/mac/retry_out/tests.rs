@@ -408,7 +408,7 @@ proptest! {
                     let sent: Vec<i64> = pending.iter().copied().take(count).collect();
                     for (bit, &number) in sent.iter().enumerate() {
                         let is_good = decoded >> bit & 1 == 1;
-                        let facts = (is_good, number as u64 % tcp_share == 0);
+                        let facts = (is_good, (number as u64).is_multiple_of(tcp_share));
                         let kbps = RATES[rate];
                         let ours = receiver.hear(now, sequence(number), number as u64, facts, kbps);
                         let theirs = reference.hear(now, number, facts, kbps);
