@@ -101,12 +101,15 @@ impl Tcp {
 
     /// A timer may have expired.
     pub fn wake<S: Sink>(&mut self, wake: Wake, net: &mut Port<'_, S>) {
-        self.asked[wake.end] = Instant::MAX;
         let now = wake.at;
-        if now >= self.stop {
+        if now == self.stop {
             // What the application wrote and the connection has not sent is gone.
             self.endpoints[SENDER].discard_unsent();
+        } else if now != self.asked[wake.end] {
+            // An earlier one was asked for later, and did what was to do.
+            return;
         }
+        self.asked[wake.end] = Instant::MAX;
         self.endpoints[wake.end].handle_timeout(now);
         self.act(wake.end, now, net);
     }
