@@ -8,6 +8,7 @@ mod air;
 mod network;
 mod reorder;
 mod source;
+mod tcp;
 mod wire;
 
 use core::fmt::Debug;
