@@ -27,6 +27,8 @@ pub enum Verb {
     Simulate(Simulate),
     /// Run real programs and the kernel's TCP over the scenario's hop, in real time
     Emulate(Emulate),
+    /// Reproduce the figures of papers: theirs, ours, verdict
+    Reproduce(Reproduce),
     /// Print a JSON Schema
     Schema(Schema),
     /// Watch a queue ruin a ping, and see it mended: half a minute of real TCP
@@ -90,6 +92,35 @@ pub struct Emulate {
     pub command: Vec<OsString>,
 }
 
+/// `lasthop reproduce`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A figure that fails is shown as failing, and why; the exit status tells of it with --check only.
+
+Examples:
+  lasthop reproduce
+  lasthop reproduce scan --out results
+  lasthop reproduce jumbo/fig4 --json"
+)]
+pub struct Reproduce {
+    /// A paper, or one figure of it [default: all]
+    #[arg(value_name = "KEY[/FIGURE]")]
+    pub figures: Option<String>,
+    /// Write plots (SVG and PNG), a page for each paper (start at index.html) and
+    /// reproduce.json to this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Runs at a time [default: one on every core]; the result is the same
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub jobs: Option<u32>,
+    /// Exit with 1 if a figure fails
+    #[arg(long)]
+    pub check: bool,
+    /// Print one JSON document on standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Which scenario, and what to change in it.
 #[derive(Debug, Args)]
 pub struct ScenarioArgs {
@@ -145,6 +176,8 @@ pub enum SchemaOf {
     Run,
     /// What --json prints of several runs, and runs.json
     RunSet,
+    /// What `reproduce --json` prints, and reproduce.json
+    Reproduce,
 }
 
 fn positive_duration(text: &str) -> Result<Duration, String> {

@@ -5,7 +5,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `args` | every verb and flag |
-//! | `simulate`, `emulate`, `demo` | the verbs |
+//! | `simulate`, `emulate`, `reproduce`, `demo` | the verbs |
 //! | `setup` | from a scenario to what `trace` wants to know |
 //! | `report`, `table` | a run as tables |
 //! | `board`, `view` | a run while it lasts |
@@ -21,6 +21,7 @@ mod emulate;
 mod failure;
 mod interrupt;
 mod report;
+mod reproduce;
 mod setup;
 mod simulate;
 mod table;
@@ -44,6 +45,7 @@ fn run(verb: &Verb) -> Result<u8, Failure> {
     match verb {
         Verb::Simulate(args) => simulate::simulate(args).map(|()| 0),
         Verb::Emulate(args) => emulate::emulate(args),
+        Verb::Reproduce(args) => reproduce::reproduce(args),
         Verb::Schema(args) => schema(args.of).map(|()| 0),
         Verb::Demo => demo::demo(),
     }
@@ -54,6 +56,7 @@ fn schema(of: SchemaOf) -> Result<(), Failure> {
         SchemaOf::Scenario => lasthop_scenario::schema(),
         SchemaOf::Run => lasthop_trace::run_schema(),
         SchemaOf::RunSet => lasthop_trace::run_set_schema(),
+        SchemaOf::Reproduce => lasthop_reproduce::schema(),
     };
     console::print(&format!("{schema:#}\n"))
 }

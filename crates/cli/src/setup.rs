@@ -1,54 +1,12 @@
 //! What the recorder has to know of a scenario, and where it writes.
 
-use lasthop_net::NodeId;
-use lasthop_scenario::{FlowKind, Scenario};
-use lasthop_trace::{
-    AirInfo, Files, FlowKind as Kind, FlowName, Names, NodeFrames, NodeName, RunInfo,
-};
-use lasthop_units::{Duration, MacAddr};
-use lasthop_wifi::StationId;
+pub use lasthop_reproduce::record::names;
+
+use lasthop_scenario::Scenario;
+use lasthop_trace::{AirInfo, Files, NodeFrames, RunInfo};
+use lasthop_units::Duration;
 use lasthop_wifi::cell::{CellConfig, Role};
 use lasthop_wifi::phy::Band;
-
-/// What nodes, stations and flows are called.
-pub fn names(scenario: &Scenario) -> Names {
-    let cell = scenario.network.cell.as_ref();
-    let stations = cell.map_or(&[][..], |cell| &cell.stations);
-    let at_node = |station: usize| {
-        let is_it = |node: &lasthop_net::network::NodeConfig| {
-            node.station.is_some_and(|id| id.index() == station)
-        };
-        let node = scenario.network.nodes.iter().position(is_it);
-        NodeId(node.expect("a scenario has a node for every station") as u16)
-    };
-    let node_name = |(index, node): (usize, &lasthop_scenario::Node)| NodeName {
-        name: node.name.clone(),
-        address: match scenario.network.nodes[index].station {
-            Some(station) => stations[station.index()].address,
-            None => MacAddr::local(index as u32),
-        },
-    };
-    let flow_name = |flow: &lasthop_scenario::Flow| FlowName {
-        name: flow.name.clone(),
-        kind: match flow.kind {
-            FlowKind::Tcp(_) => Kind::Tcp,
-            FlowKind::Udp(_) => Kind::Udp,
-            FlowKind::Video(_) => Kind::Video,
-            FlowKind::Ping { .. } => Kind::Ping,
-        },
-        from: flow.from,
-        to: flow.to,
-        start: flow.start,
-        stop: flow.stop,
-    };
-    let access_point = stations.iter().position(|station| station.role == Role::AccessPoint);
-    Names {
-        nodes: scenario.nodes.iter().enumerate().map(node_name).collect(),
-        stations: (0..stations.len()).map(at_node).collect(),
-        access_point: access_point.map(|index| StationId(index as u16)),
-        flows: scenario.flows.iter().map(flow_name).collect(),
-    }
-}
 
 /// The files of one run.
 pub fn files(scenario: &Scenario, events: bool, captures: Option<NodeFrames>) -> Files {

@@ -22,7 +22,7 @@ use std::thread;
 use std::time;
 
 /// Shorter work shows no bar.
-const QUIET: Duration = Duration::from_secs(2);
+pub const QUIET: Duration = Duration::from_secs(2);
 /// How often the bar is drawn and signals are looked for.
 const LOOK_EVERY: time::Duration = time::Duration::from_millis(50);
 

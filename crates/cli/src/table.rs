@@ -33,17 +33,28 @@ pub const fn number(group: &'static str, name: &'static str) -> Column {
 /// The table as text; empty without rows. Columns in which no row has anything
 /// are left out.
 pub fn render(columns: &[Column], rows: &[Vec<String>], stream: Stream) -> String {
+    let mut out = render_all(columns, &rows[..rows.len().min(ROWS_MAX)], stream);
+    if rows.len() > ROWS_MAX {
+        let more = format!("and {} more; --json has all", rows.len() - ROWS_MAX);
+        out.push_str(INDENT);
+        out.push_str(&stream.dim(&more));
+        out.push('\n');
+    }
+    out
+}
+
+/// The same with every row, however many there are.
+pub fn render_all(columns: &[Column], rows: &[Vec<String>], stream: Stream) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let shown = &rows[..rows.len().min(ROWS_MAX)];
     let used: Vec<usize> = (0..columns.len())
-        .filter(|&column| shown.iter().any(|row| !row[column].is_empty()))
+        .filter(|&column| rows.iter().any(|row| !row[column].is_empty()))
         .collect();
     let mut widths: Vec<usize> = used
         .iter()
         .map(|&column| {
-            let cells = shown.iter().map(|row| length(&row[column]));
+            let cells = rows.iter().map(|row| length(&row[column]));
             cells.max().unwrap_or(0).max(length(columns[column].name))
         })
         .collect();
@@ -80,14 +91,11 @@ pub fn render(columns: &[Column], rows: &[Vec<String>], stream: Stream) -> Strin
         push(&upper, &header);
     }
     push(&line(&mut used.iter().map(|&column| columns[column].name).enumerate()), &header);
-    for row in shown {
+    for row in rows {
         push(
             &line(&mut used.iter().map(|&column| row[column].as_str()).enumerate()),
             &str::to_owned,
         );
-    }
-    if rows.len() > ROWS_MAX {
-        push(&format!("and {} more; --json has all", rows.len() - ROWS_MAX), &header);
     }
     out
 }

@@ -46,6 +46,8 @@ pub struct Recorder {
     next_tick: Instant,
     totals: Vec<FlowTotals>,
     snapshot: Snapshot,
+    /// Every interval, if they are kept.
+    kept: Option<Vec<Snapshot>>,
     pub(crate) writers: Option<Box<Writers>>,
 }
 
@@ -78,6 +80,7 @@ impl Recorder {
             next_tick: Instant::ZERO + recording.interval,
             totals: vec![FlowTotals::default(); names.flows.len()],
             snapshot: Snapshot::default(),
+            kept: None,
             writers: None,
             names,
             recording,
@@ -99,6 +102,13 @@ impl Recorder {
     ) -> Result<Self, OutputError> {
         let writers = Box::new(Writers::new(files, &names, directory)?);
         Ok(Self { writers: Some(writers), ..Self::new(names, recording) })
+    }
+
+    /// Keeps the readings of every interval, for
+    /// [`finish_with_intervals`](Self::finish_with_intervals).
+    #[must_use]
+    pub fn keeping_intervals(self) -> Self {
+        Self { kept: Some(Vec::new()), ..self }
     }
 
     /// A file could not be written, and [`finish`](Self::finish) will say so: a
@@ -163,6 +173,14 @@ impl Recorder {
         if let Some(writers) = &mut self.writers {
             writers.interval(&self.snapshot, &self.names);
         }
+        if let Some(kept) = &mut self.kept {
+            kept.push(self.snapshot.clone());
+        }
+    }
+
+    /// The intervals kept so far.
+    pub(crate) fn take_intervals(&mut self) -> Vec<Snapshot> {
+        self.kept.take().unwrap_or_default()
     }
 
     /// Closes the intervals up to the end of the run.
@@ -304,6 +322,7 @@ impl FlowTotals {
             rtt: mean(self.round_trip_nanos - before.round_trip_nanos, round_trips),
             cwnd_packets: tcp.map(|tcp| tcp.cwnd_packets),
             smoothed_rtt: tcp.map(|tcp| tcp.smoothed_rtt).filter(|rtt| !rtt.is_zero()),
+            retransmissions: tcp.map(|tcp| tcp.retransmissions),
         }
     }
 }

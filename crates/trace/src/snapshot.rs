@@ -42,6 +42,8 @@ pub struct FlowReading {
     pub cwnd_packets: Option<u32>,
     /// Smoothed round-trip time of the TCP sender, last reading.
     pub smoothed_rtt: Option<Duration>,
+    /// Segments retransmitted since the begin of the run, last reading.
+    pub retransmissions: Option<u64>,
 }
 
 /// One node in one interval.

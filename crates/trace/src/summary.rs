@@ -11,6 +11,7 @@ use crate::histogram::Histogram;
 use crate::names::FlowName;
 use crate::output::OutputError;
 use crate::recorder::Recorder;
+use crate::snapshot::Snapshot;
 use crate::tally::FlowTally;
 use lasthop_net::NodeId;
 use lasthop_net::network::{NetworkStats, WireStats};
@@ -41,17 +42,27 @@ impl Recorder {
     ///
     /// # Errors
     /// If a file could not be written, now or earlier.
-    pub fn finish(
+    pub fn finish(self, info: &RunInfo, stats: &NetworkStats) -> Result<RunDocument, OutputError> {
+        self.finish_with_intervals(info, stats).map(|(document, _)| document)
+    }
+
+    /// The same with the readings of every interval, if they were
+    /// [kept](Self::keeping_intervals).
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_with_intervals(
         mut self,
         info: &RunInfo,
         stats: &NetworkStats,
-    ) -> Result<RunDocument, OutputError> {
+    ) -> Result<(RunDocument, Vec<Snapshot>), OutputError> {
         self.close_until(Instant::ZERO + info.duration);
+        let intervals = self.take_intervals();
         self.writers.take().map_or(Ok(()), |writers| writers.close())?;
         let name = |node: NodeId| self.names.node(node).to_owned();
         let direction = |from, to| format!("{}->{}", self.names.node(from), self.names.node(to));
         let flows = self.names.flows.iter().zip(&self.flows);
-        Ok(RunDocument {
+        let document = RunDocument {
             scenario: info.scenario.clone(),
             seed: info.seed,
             run: info.run,
@@ -79,7 +90,8 @@ impl Recorder {
                 .map(|(from, to, stats)| (direction(*from, *to), wire(stats)))
                 .collect(),
             emulation: info.lateness_max.map(|limit| emulation(&self.lateness, limit)),
-        })
+        };
+        Ok((document, intervals))
     }
 }
 

@@ -7,4 +7,5 @@ mod errors;
 mod help;
 mod interrupts;
 mod lasthop;
+mod reproduce;
 mod simulate;

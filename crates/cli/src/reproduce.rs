@@ -1,0 +1,169 @@
+//! `lasthop reproduce`: the figures of papers, theirs beside ours. Prints one
+//! table; writes plots and pages on request, all or nothing.
+
+use crate::args::Reproduce;
+use crate::console::{self, Stream};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::simulate::QUIET;
+use crate::table::{self, number, text};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lasthop_live::os::clock::Clock;
+use lasthop_reproduce::run::Progress;
+use lasthop_reproduce::words::figure_name;
+use lasthop_reproduce::{Outcome, Report, ReproduceError, Verdict, page, plot, plot_name, select};
+use lasthop_trace::{OutputDir, OutputError};
+use lasthop_units::Instant;
+use std::fmt::Write;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+/// Exit status if a figure fails, with `--check`.
+const FAILED_STATUS: u8 = 1;
+
+/// Runs the command; gives the exit status.
+pub fn reproduce(args: &Reproduce) -> Result<u8, Failure> {
+    let interrupt = Interrupt::catch()?;
+    let figures = select(args.figures.as_deref()).map_err(Failure::message)?;
+    let mut out = args.out.as_ref().map(OutputDir::create).transpose().map_err(Failure::message)?;
+    let outcomes = make(&figures, args, &interrupt)?;
+    let report = Report::new(&outcomes);
+    if let Some(mut directory) = out.take() {
+        write(&outcomes, &report, &mut directory).map_err(Failure::message)?;
+        interrupt.check()?;
+        directory.commit().map_err(Failure::message)?;
+    }
+    if args.json {
+        console::print(&report.to_json())?;
+    } else {
+        let mut text = tables(&outcomes, Stream::Output);
+        if let Some(path) = &args.out {
+            let _ = writeln!(text, "\nPages: {}", path.join("index.html").display());
+        }
+        console::print(&text)?;
+    }
+    let failed = report.figures.iter().any(|entry| entry.verdict == Verdict::Fail);
+    Ok(if args.check && failed { FAILED_STATUS } else { 0 })
+}
+
+/// Makes the figures, with a bar where there is a terminal.
+fn make(
+    figures: &[(&'static lasthop_reproduce::Paper, &'static lasthop_reproduce::Figure)],
+    args: &Reproduce,
+    interrupt: &Interrupt,
+) -> Result<Vec<Outcome>, Failure> {
+    let cores = || thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let jobs = args.jobs.map_or_else(cores, |jobs| jobs as usize);
+    let stop = AtomicBool::new(false);
+    let clock = Clock::start();
+    let bar = OnceLock::new();
+    let progress = |progress: Progress| {
+        if interrupt.came() {
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+        if clock.now() - Instant::ZERO >= QUIET {
+            let bar = bar.get_or_init(|| new_bar(progress.total_ms, figures.len()));
+            bar.set_position(progress.simulated_ms);
+        }
+    };
+    let outcomes = lasthop_reproduce::reproduce(figures, jobs, &stop, &progress);
+    if let Some(bar) = bar.get() {
+        bar.finish_and_clear();
+    }
+    interrupt.check()?;
+    outcomes.map_err(|why| match why {
+        ReproduceError::Scenario(error) => Failure::Scenario(error),
+        ReproduceError::Stopped => Failure::Stopped,
+        other => Failure::message(other),
+    })
+}
+
+fn new_bar(total_ms: u64, figures: usize) -> ProgressBar {
+    let target = match console::is_progress_wanted() {
+        true => ProgressDrawTarget::stderr(),
+        false => ProgressDrawTarget::hidden(),
+    };
+    let bar = ProgressBar::with_draw_target(Some(total_ms), target);
+    let style = ProgressStyle::with_template("  {bar:40} {percent:>3} % of {msg}  {eta} left")
+        .expect("the template is right")
+        .progress_chars("=> ");
+    bar.set_style(style);
+    bar.set_message(match figures {
+        1 => "one figure".to_owned(),
+        several => format!("{several} figures"),
+    });
+    bar
+}
+
+fn write(
+    outcomes: &[Outcome],
+    report: &Report,
+    directory: &mut OutputDir,
+) -> Result<(), OutputError> {
+    for outcome in outcomes {
+        let (name, panels) = (plot_name(outcome), &outcome.findings.panels);
+        directory.write(&format!("{name}.svg"), plot::svg(panels).as_bytes())?;
+        directory.write(&format!("{name}.png"), &plot::png(panels))?;
+    }
+    for (name, text) in page::pages(outcomes) {
+        directory.write(&name, text.as_bytes())?;
+    }
+    directory.write("reproduce.json", report.to_json().as_bytes())
+}
+
+/// One table a paper, what fails last again with the reason.
+fn tables(outcomes: &[Outcome], stream: Stream) -> String {
+    let columns = [
+        text("figure"),
+        text("quantity"),
+        text("unit"),
+        number("", "paper"),
+        number("", "ours"),
+        number("", "band"),
+        text("verdict"),
+    ];
+    let mut out = String::new();
+    let mut notes = String::new();
+    let (mut passed, mut all) = (0, 0);
+    for paper in outcomes.chunk_by(|one, other| one.paper.key == other.paper.key) {
+        let mut rows = Vec::new();
+        for outcome in paper {
+            for (index, quantity) in outcome.findings.quantities.iter().enumerate() {
+                let verdict = quantity.verdict();
+                let is_pass = verdict == Verdict::Pass;
+                all += 1;
+                passed += usize::from(is_pass);
+                rows.push(vec![
+                    if index == 0 { outcome.figure.id.to_owned() } else { String::new() },
+                    quantity.name.clone(),
+                    quantity.unit.to_owned(),
+                    quantity.paper_text(),
+                    quantity.ours_text(),
+                    quantity.band_text(),
+                    if is_pass { "pass".to_owned() } else { stream.red("FAIL") },
+                ]);
+                if let (Verdict::Fail, Some(why)) = (verdict, quantity.because) {
+                    let figure = figure_name(outcome.figure.id);
+                    let key = outcome.paper.key;
+                    let _ = writeln!(notes, "  {key}, {figure}, {}: {why}", quantity.name);
+                }
+            }
+        }
+        let [first, ..] = paper else { continue };
+        let heading = format!("{}: {}", first.paper.key, first.paper.title);
+        let _ = writeln!(out, "{}", stream.bold(&heading));
+        out.push_str(&table::render_all(&columns, &rows, stream));
+        out.push('\n');
+    }
+    let mut seeds: Vec<u64> =
+        outcomes.iter().flat_map(|outcome| &outcome.runs).map(|run| run.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    let _ = writeln!(out, "{passed} of {all} agree; seed {}", seeds.join(", "));
+    if !notes.is_empty() {
+        let _ = write!(out, "\n{}\n{notes}", stream.bold("Why they fail"));
+    }
+    out
+}

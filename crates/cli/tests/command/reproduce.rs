@@ -1,0 +1,62 @@
+//! `lasthop reproduce`: one figure from its scenario to the files, whatever the
+//! number of jobs; and that an interrupt leaves nothing.
+
+use crate::lasthop::{Scratch, lasthop, output, run};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+/// A figure that is quickly made.
+const FIGURE: &str = "jumbo/fig4";
+
+#[test]
+fn a_figure_fills_a_directory() {
+    let scratch = Scratch::new("reproduce");
+    let text = output(&["reproduce", FIGURE, "--out", scratch.text()]);
+    assert!(text.starts_with("jumbo: Implementing"), "{text}");
+    assert!(text.contains("seed 1"), "{text}");
+    let expected =
+        ["index.html", "jumbo-fig4.png", "jumbo-fig4.svg", "jumbo.html", "reproduce.json"];
+    assert_eq!(scratch.names(), expected);
+
+    let read = |name: &str| std::fs::read(scratch.path().join(name)).expect("it is there");
+    let page = String::from_utf8(read("jumbo.html")).expect("a page is text");
+    assert!(page.contains("id=\"fig4\"") && page.contains("<svg role=\"img\""));
+    assert!(!page.contains("<script") && !page.contains("src="), "a page needs no other file");
+    assert!(read("jumbo-fig4.png").starts_with(b"\x89PNG\r\n"));
+
+    let json = output(&["reproduce", FIGURE, "--json", "--jobs", "1"]);
+    assert_eq!(json.as_bytes(), read("reproduce.json"), "jobs show in nothing");
+    let document: Value = serde_json::from_str(&json).expect("one JSON document");
+    let schema: Value =
+        serde_json::from_str(&output(&["schema", "reproduce"])).expect("a JSON document");
+    let validator = jsonschema::draft202012::new(&schema).expect("the schema is one");
+    let errors: Vec<_> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    assert_eq!(document["figures"][0]["key"], "jumbo");
+    assert_eq!(document["figures"][0]["figure"], "fig4");
+}
+
+#[test]
+fn what_there_is_is_told() {
+    for wanted in ["jumbo/fig99", "nonsense"] {
+        let output = run(&["reproduce", wanted]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.contains(wanted) && errors.contains("jumbo (/fig4"), "{errors}");
+    }
+}
+
+#[test]
+fn an_interrupt_leaves_nothing() {
+    let scratch = Scratch::new("reproduce-interrupt");
+    let child = lasthop(&["reproduce", "--jobs", "1", "--out", scratch.text()])
+        .spawn()
+        .expect("it can be run");
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM).expect("it runs");
+    let output = child.wait_with_output().expect("it ends");
+    // It may not have come to catching the signal.
+    assert!(matches!(output.status.code(), Some(143) | None), "{:?}", output.status);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    assert!(!scratch.path().exists());
+}

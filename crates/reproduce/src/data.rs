@@ -1,0 +1,239 @@
+//! What a run left behind: its summary, and its series by name as points (x in
+//! seconds), for a figure to read. Names that the scenario does not have are a
+//! mistake of the figure, and panic; a test makes every figure.
+
+use crate::figure::Run;
+use crate::record::BareFrame;
+use lasthop_scenario::Scenario;
+use lasthop_trace::{
+    FlowReading, FlowSummary, LinkReading, LinkSummary, Names, NodeSummary, RunDocument, Snapshot,
+};
+use lasthop_units::{Duration, Instant};
+use lasthop_wifi::{FlowId, StationId};
+
+/// A point: seconds, and whatever the series is of.
+pub type Point = (f64, f64);
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct RunData {
+    /// The scenario as run.
+    pub scenario: Scenario,
+    /// The summary.
+    pub document: RunDocument,
+    /// What indices are called.
+    pub names: Names,
+    /// Every interval of the series.
+    pub intervals: Vec<Snapshot>,
+    /// Frames that carry no data, if the air was watched.
+    pub frames: Vec<BareFrame>,
+    /// Round trips, if they were watched: flow, when the answer came, how long.
+    pub round_trips: Vec<(FlowId, Instant, Duration)>,
+}
+
+/// The runs of one figure.
+#[derive(Debug)]
+pub struct Runs<'a>(pub(crate) Vec<(Run, &'a RunData)>);
+
+impl<'a> Runs<'a> {
+    /// The run called `name`.
+    ///
+    /// # Panics
+    /// If the figure has none.
+    pub fn get(&self, name: &str) -> &'a RunData {
+        match self.0.iter().find(|(run, _)| run.name == name) {
+            Some((_, data)) => data,
+            None => panic!("the figure has no run {name}"),
+        }
+    }
+
+    /// All of them, in the figure's order.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &'a RunData)> {
+        self.0.iter().map(|(run, data)| (run.name.as_str(), *data))
+    }
+}
+
+impl RunData {
+    /// The summary of a flow.
+    ///
+    /// # Panics
+    /// If there is none of this name; so do the other methods.
+    pub fn flow(&self, name: &str) -> &FlowSummary {
+        self.document.flows.get(name).unwrap_or_else(|| self.lacks("flow", name))
+    }
+
+    /// The summary of a Wi-Fi node.
+    pub fn node(&self, name: &str) -> &NodeSummary {
+        self.document.nodes.get(name).unwrap_or_else(|| self.lacks("node", name))
+    }
+
+    /// The summary of a direction of a link, `sender->receiver`.
+    pub fn link(&self, name: &str) -> &LinkSummary {
+        self.document.links.get(name).unwrap_or_else(|| self.lacks("link", name))
+    }
+
+    /// Payload of a flow that arrived in each interval, in Mb/s.
+    pub fn throughput_mbps(&self, flow: &str) -> Vec<Point> {
+        self.of_flow(flow, |interval, reading| Some(interval.throughput_mbps(reading)))
+    }
+
+    /// Congestion window of a TCP flow at the end of each interval, in segments.
+    pub fn cwnd_packets(&self, flow: &str) -> Vec<Point> {
+        self.of_flow(flow, |_, reading| reading.cwnd_packets.map(f64::from))
+    }
+
+    /// Segments that a TCP flow retransmitted in each interval.
+    pub fn retransmissions(&self, flow: &str) -> Vec<Point> {
+        let mut before = 0;
+        let since = |(at, total): Point| {
+            let more = total - f64::from(before);
+            before = total as u32;
+            (at, more)
+        };
+        self.of_flow(flow, |_, reading| reading.retransmissions.map(|count| count as f64))
+            .into_iter()
+            .map(since)
+            .collect()
+    }
+
+    /// Packets of a flow that the network gave up in each interval.
+    pub fn lost(&self, flow: &str) -> Vec<Point> {
+        self.of_flow(flow, |_, reading| Some(reading.lost as f64))
+    }
+
+    /// Mean one-way delay of a flow in each interval in which packets arrived, in ms.
+    pub fn delay_ms(&self, flow: &str) -> Vec<Point> {
+        self.of_flow(flow, |_, reading| reading.delay.map(Duration::as_millis_f64))
+    }
+
+    /// Packets in a node's Wi-Fi queues at the end of each interval.
+    pub fn queue_packets(&self, node: &str) -> Vec<Point> {
+        let index = self.names.nodes.iter().position(|known| known.name == node);
+        let index = index.unwrap_or_else(|| self.lacks("node", node));
+        self.over_time(|interval| interval.nodes[index].queue_packets.map(f64::from))
+    }
+
+    /// Data PPDUs on a link in each interval, in PPDUs a second; of a watched run.
+    pub fn ppdus_per_s(&self, link: &str) -> Vec<Point> {
+        self.of_link(link, |interval, reading| {
+            reading.map_or(0.0, |reading| reading.ppdus as f64) / interval.interval.as_secs_f64()
+        })
+    }
+
+    /// Data MPDUs in a PPDU on a link in each interval, 0 in one without; of a watched run.
+    pub fn mpdus_per_ppdu(&self, link: &str) -> Vec<Point> {
+        self.of_link(link, |_, reading| {
+            reading.map_or(0.0, |reading| reading.mpdus as f64 / reading.ppdus as f64)
+        })
+    }
+
+    /// Every round trip of a flow: when the answer came, and how long it took in ms; of a
+    /// run whose round trips were watched.
+    pub fn round_trips_ms(&self, flow: &str) -> Vec<Point> {
+        let id = self.flow_id(flow);
+        let ours = self.round_trips.iter().filter(|(known, ..)| usize::from(known.0) == id);
+        ours.map(|(_, at, rtt)| (seconds(*at), rtt.as_millis_f64())).collect()
+    }
+
+    /// The station of the node called `node`.
+    pub fn station(&self, node: &str) -> StationId {
+        let is_it = |station: &usize| self.names.station(StationId(*station as u16)) == node;
+        let index = (0..self.names.stations.len()).find(is_it);
+        StationId(index.unwrap_or_else(|| self.lacks("station", node)) as u16)
+    }
+
+    fn of_flow(
+        &self,
+        flow: &str,
+        read: impl Fn(&Snapshot, &FlowReading) -> Option<f64>,
+    ) -> Vec<Point> {
+        let id = self.flow_id(flow);
+        self.over_time(|interval| read(interval, &interval.flows[id]))
+    }
+
+    fn of_link(
+        &self,
+        link: &str,
+        read: impl Fn(&Snapshot, Option<&LinkReading>) -> f64,
+    ) -> Vec<Point> {
+        let (from, to) = link.split_once("->").unwrap_or_else(|| self.lacks("link", link));
+        let (from, to) = (self.station(from), self.station(to));
+        self.over_time(|interval| {
+            let is_it = |reading: &&LinkReading| (reading.from, reading.to) == (from, to);
+            Some(read(interval, interval.links.iter().find(is_it)))
+        })
+    }
+
+    /// Each interval's reading, at its middle.
+    fn over_time(&self, read: impl Fn(&Snapshot) -> Option<f64>) -> Vec<Point> {
+        let points = self.intervals.iter().filter_map(|interval| {
+            let middle = seconds(interval.at) - interval.interval.as_secs_f64() / 2.0;
+            Some((middle, read(interval)?))
+        });
+        points.collect()
+    }
+
+    fn flow_id(&self, flow: &str) -> usize {
+        let index = self.names.flows.iter().position(|known| known.name == flow);
+        index.unwrap_or_else(|| self.lacks("flow", flow))
+    }
+
+    fn lacks(&self, what: &str, name: &str) -> ! {
+        panic!("scenario {} has no {what} {name} with results", self.scenario.name)
+    }
+}
+
+/// An instant of a run in seconds.
+pub fn seconds(at: Instant) -> f64 {
+    (at - Instant::ZERO).as_secs_f64()
+}
+
+/// The values of points whose x passes `is_in`.
+pub fn values(points: &[Point], is_in: impl Fn(f64) -> bool) -> Vec<f64> {
+    points.iter().filter(|(x, _)| is_in(*x)).map(|&(_, y)| y).collect()
+}
+
+/// The mean; `NaN` of nothing.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The least value at or below which a share `q` (0 to 1) lies; `NaN` of nothing.
+pub fn quantile(values: &[f64], q: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (sorted.len() as f64 * q).ceil().max(1.0) as usize;
+    sorted.get(rank.min(sorted.len()).wrapping_sub(1)).copied().unwrap_or(f64::NAN)
+}
+
+/// The greatest; `NaN` of nothing.
+pub fn greatest(values: &[f64]) -> f64 {
+    quantile(values, 1.0)
+}
+
+/// The least; `NaN` of nothing.
+pub fn least(values: &[f64]) -> f64 {
+    quantile(values, 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_values_that_occurred() {
+        let values = [3.0, 1.0, 2.0, 10.0];
+        assert_eq!(
+            [0.0, 0.25, 0.5, 0.51, 1.0].map(|q| quantile(&values, q)),
+            [1.0, 1.0, 2.0, 3.0, 10.0]
+        );
+        assert_eq!((least(&values), greatest(&values), mean(&values)), (1.0, 10.0, 4.0));
+    }
+
+    #[test]
+    fn nothing_is_not_a_number() {
+        assert!(
+            [quantile(&[], 0.5), greatest(&[]), least(&[]), mean(&[])].iter().all(|x| x.is_nan())
+        );
+    }
+}

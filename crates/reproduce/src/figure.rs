@@ -1,0 +1,313 @@
+//! What a figure of a paper is made of. All of it is data and two functions:
+//! which runs there are, and what is read from them. See [`papers`](crate::papers)
+//! for how to write one.
+
+use crate::data::Runs;
+use crate::plot::Panel;
+use crate::record::Watch;
+
+/// A paper.
+#[derive(Debug)]
+pub struct Paper {
+    /// What it is called on the command line.
+    pub key: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// Who wrote it, and where it appeared.
+    pub source: &'static str,
+    /// What was measured with what, in a few sentences.
+    pub setting: &'static str,
+    /// The parameters that the paper does not give. There is one set for all of its figures.
+    pub calibrated: &'static [Calibrated],
+    /// Its figures and tables, in the paper's order.
+    pub figures: &'static [Figure],
+}
+
+/// A parameter that the paper does not give, and that was chosen.
+#[derive(Clone, Copy, Debug)]
+pub struct Calibrated {
+    /// The key, as after `--set`: `node.laptop.queue.packets`.
+    pub key: &'static str,
+    /// Its value in the scenario files that have the node, flow or link.
+    pub value: &'static str,
+    /// Why this value.
+    pub reason: &'static str,
+}
+
+/// A figure or table of a paper.
+#[derive(Debug)]
+pub struct Figure {
+    /// Such as `fig3`.
+    pub id: &'static str,
+    /// What it is of.
+    pub title: &'static str,
+    /// What can be seen in it, in a few sentences.
+    pub shows: &'static str,
+    /// The runs it needs. Equal runs of several figures are made once.
+    pub runs: fn() -> Vec<Run>,
+    /// What is read from them.
+    pub read: fn(&Runs<'_>) -> Findings,
+}
+
+/// A scenario file that is part of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScenarioFile {
+    /// Its path from the root of the repository.
+    pub path: &'static str,
+    /// What is in it.
+    pub text: &'static str,
+}
+
+/// The [`ScenarioFile`](crate::figure::ScenarioFile) at a path below `scenarios/`.
+#[macro_export]
+macro_rules! scenario_file {
+    ($path:literal) => {
+        $crate::figure::ScenarioFile {
+            path: concat!("scenarios/", $path),
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/", $path)),
+        }
+    };
+}
+
+/// One run of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// What the figure calls it; not part of what makes two runs equal to the runner.
+    pub name: String,
+    /// The scenario.
+    pub file: ScenarioFile,
+    /// What is changed in it, as after `--set`.
+    pub sets: Vec<String>,
+    /// Run number: runs that differ in it differ in their random numbers only.
+    pub number: u64,
+    /// What is kept of it beyond the series.
+    pub watch: Watch,
+}
+
+impl Run {
+    /// A run of `file` as it is.
+    pub fn of(name: impl Into<String>, file: ScenarioFile) -> Self {
+        let (sets, watch) = (Vec::new(), Watch::default());
+        Self { name: name.into(), file, sets, number: 0, watch }
+    }
+
+    /// With a key changed, as after `--set`: `"flow.up.packet_bytes=4000"`.
+    #[must_use]
+    pub fn set(mut self, set: impl Into<String>) -> Self {
+        self.sets.push(set.into());
+        self
+    }
+
+    /// With other random numbers.
+    #[must_use]
+    pub fn number(mut self, number: u64) -> Self {
+        self.number = number;
+        self
+    }
+
+    /// With PPDUs counted over time, and the frames without data kept. It costs time.
+    #[must_use]
+    pub fn watching_air(mut self) -> Self {
+        self.watch.air = true;
+        self
+    }
+
+    /// With every round trip kept.
+    #[must_use]
+    pub fn watching_round_trips(mut self) -> Self {
+        self.watch.round_trips = true;
+        self
+    }
+}
+
+/// What came out of a figure's runs.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Findings {
+    /// What the paper states, and what we get; at least one.
+    pub quantities: Vec<Quantity>,
+    /// What is drawn, from top to bottom; at least one.
+    pub panels: Vec<Panel>,
+}
+
+/// What the paper says of a quantity.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement {
+    /// A number.
+    Value(f64),
+    /// From here to there.
+    Range(f64, f64),
+    /// In words of our own.
+    Text(&'static str),
+}
+
+/// What we get.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ours {
+    /// A number; `NaN`, if it could not be measured, passes no band.
+    Value(f64),
+    /// From here to there.
+    Range(f64, f64),
+    /// It shows, or it does not.
+    Shown(bool),
+}
+
+/// One thing that the paper states.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantity {
+    /// What it is.
+    pub name: String,
+    /// Its unit; empty for a ratio and for what is shown.
+    pub unit: &'static str,
+    /// What the paper says.
+    pub paper: Statement,
+    /// What we get.
+    pub ours: Ours,
+    /// Least and greatest value that agree with the paper. Of a range of ours
+    /// that has to overlap with it.
+    pub band: (f64, f64),
+    /// Why it fails, if it does.
+    pub because: Option<&'static str>,
+}
+
+/// Whether we agree with the paper.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Ours is in the band, overlaps with it, or shows.
+    Pass,
+    /// It is not.
+    Fail,
+}
+
+impl Quantity {
+    /// The paper says about `paper`; ours has to be at least `band.0` and at most `band.1`
+    /// (which may be infinite).
+    pub fn value(
+        name: impl Into<String>,
+        unit: &'static str,
+        paper: Statement,
+        ours: f64,
+        band: (f64, f64),
+    ) -> Self {
+        Self { name: name.into(), unit, paper, ours: Ours::Value(ours), band, because: None }
+    }
+
+    /// Ours is a range, and has to overlap with the paper's.
+    pub fn range(
+        name: impl Into<String>,
+        unit: &'static str,
+        paper: (f64, f64),
+        ours: (f64, f64),
+    ) -> Self {
+        Self {
+            name: name.into(),
+            unit,
+            paper: Statement::Range(paper.0, paper.1),
+            ours: Ours::Range(ours.0, ours.1),
+            band: paper,
+            because: None,
+        }
+    }
+
+    /// What the paper says in words is there, or it is not.
+    pub fn shown(name: impl Into<String>, paper: &'static str, shows: bool) -> Self {
+        Self {
+            name: name.into(),
+            unit: "",
+            paper: Statement::Text(paper),
+            ours: Ours::Shown(shows),
+            band: (f64::NEG_INFINITY, f64::INFINITY),
+            because: None,
+        }
+    }
+
+    /// Says why it fails; told only if it does.
+    #[must_use]
+    pub fn because(mut self, why: &'static str) -> Self {
+        self.because = Some(why);
+        self
+    }
+
+    /// Whether ours agrees.
+    pub fn verdict(&self) -> Verdict {
+        let (least, most) = self.band;
+        let passes = match self.ours {
+            Ours::Value(value) => least <= value && value <= most,
+            Ours::Range(from, to) => from <= to && from <= most && least <= to,
+            Ours::Shown(shows) => shows,
+        };
+        if passes { Verdict::Pass } else { Verdict::Fail }
+    }
+}
+
+impl Findings {
+    /// Of all quantities together.
+    pub fn verdict(&self) -> Verdict {
+        match self.quantities.iter().all(|quantity| quantity.verdict() == Verdict::Pass) {
+            true => Verdict::Pass,
+            false => Verdict::Fail,
+        }
+    }
+}
+
+impl Verdict {
+    /// `pass` or `fail`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(ours: f64, band: (f64, f64)) -> Verdict {
+        Quantity::value("q", "Mb/s", Statement::Value(1.0), ours, band).verdict()
+    }
+
+    #[test]
+    fn the_ends_of_a_band_belong_to_it() {
+        assert_eq!(
+            [122.0, 136.0, 150.0].map(|ours| value(ours, (122.0, 150.0))),
+            [Verdict::Pass; 3]
+        );
+        assert_eq!([121.99, 150.01].map(|ours| value(ours, (122.0, 150.0))), [Verdict::Fail; 2]);
+    }
+
+    #[test]
+    fn a_band_may_have_one_side() {
+        assert_eq!(value(1e9, (850.0, f64::INFINITY)), Verdict::Pass);
+        assert_eq!(value(849.0, (850.0, f64::INFINITY)), Verdict::Fail);
+    }
+
+    #[test]
+    fn what_was_not_measured_fails() {
+        assert_eq!(value(f64::NAN, (f64::NEG_INFINITY, f64::INFINITY)), Verdict::Fail);
+        let nothing = Quantity::range("q", "", (1.0, 2.0), (f64::NAN, f64::NAN));
+        assert_eq!(nothing.verdict(), Verdict::Fail);
+    }
+
+    #[test]
+    fn ranges_overlap() {
+        let verdict = |ours| Quantity::range("q", "packets", (350.0, 500.0), ours).verdict();
+        assert_eq!(verdict((300.0, 350.0)), Verdict::Pass);
+        assert_eq!(verdict((400.0, 410.0)), Verdict::Pass);
+        assert_eq!(verdict((0.0, 1e6)), Verdict::Pass);
+        assert_eq!(verdict((501.0, 600.0)), Verdict::Fail);
+        assert_eq!(verdict((10.0, 349.0)), Verdict::Fail);
+    }
+
+    #[test]
+    fn a_figure_passes_if_all_of_it_does() {
+        let mut findings = Findings::default();
+        findings.quantities.push(Quantity::shown("a", "b", true));
+        assert_eq!(findings.verdict(), Verdict::Pass);
+        findings.quantities.push(Quantity::shown("c", "d", false));
+        assert_eq!(findings.verdict(), Verdict::Fail);
+    }
+}

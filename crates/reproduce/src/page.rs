@@ -1,0 +1,229 @@
+//! One HTML page a paper, and one that leads to them. A page needs no other
+//! file and no network: plots are SVG inside it, its style sheet too. It is
+//! light or dark as the reader likes it.
+
+use crate::figure::{Paper, Quantity, Verdict};
+use crate::papers::PAPERS;
+use crate::plot::{inline_svg, style};
+use crate::run::Outcome;
+use crate::words::figure_name;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+const STYLE: &str = include_str!("page.css");
+
+/// A file's name, and what is in it.
+pub type Page = (String, String);
+
+/// The page of every paper with outcomes, and `index.html`.
+pub fn pages(outcomes: &[Outcome]) -> Vec<Page> {
+    let of = |paper: &Paper| -> Vec<&Outcome> {
+        outcomes.iter().filter(|outcome| outcome.paper.key == paper.key).collect()
+    };
+    let papers: Vec<_> = PAPERS.into_iter().map(|paper| (paper, of(paper))).collect();
+    let papers: Vec<_> = papers.into_iter().filter(|(_, outcomes)| !outcomes.is_empty()).collect();
+    let mut pages = vec![("index.html".to_owned(), index(&papers))];
+    for (paper, outcomes) in &papers {
+        pages.push((format!("{}.html", paper.key), page(paper, outcomes)));
+    }
+    pages
+}
+
+fn index(papers: &[(&'static Paper, Vec<&Outcome>)]) -> String {
+    let mut body = String::new();
+    let _ = write!(
+        body,
+        "<header><h1>What papers report, and what lasthop gets</h1>\
+         <p class=\"muted\">Each figure is a run of a shipped scenario. A quantity agrees if ours \
+         lies in the band around what the paper states; where it does not, it is shown as \
+         failing, and why.</p></header>"
+    );
+    for (paper, outcomes) in papers {
+        let key = paper.key;
+        let _ = write!(
+            body,
+            "<section><div class=\"head\"><h2><a href=\"{key}.html\">{}</a></h2>{}</div>\
+             <p class=\"source\">{}</p>",
+            escaped(paper.title),
+            tally(outcomes),
+            escaped(paper.source)
+        );
+        for outcome in outcomes {
+            let id = outcome.figure.id;
+            let _ = write!(
+                body,
+                "<h3><a href=\"{key}.html#{id}\">{}: {}</a></h3>{}",
+                figure_name(id),
+                escaped(outcome.figure.title),
+                table(&outcome.findings.quantities)
+            );
+        }
+        body.push_str("</section>");
+    }
+    document("What papers report, and what lasthop gets", &body)
+}
+
+fn page(paper: &Paper, outcomes: &[&Outcome]) -> String {
+    let mut body = String::new();
+    let _ = write!(
+        body,
+        "<p class=\"crumb\"><a href=\"index.html\">All papers</a></p>\
+         <header><h1>{}</h1><p class=\"source\">{}</p><p>{}</p><p>{}</p></header><nav><ul>",
+        escaped(paper.title),
+        escaped(paper.source),
+        escaped(paper.setting),
+        tally(outcomes)
+    );
+    for outcome in outcomes {
+        let class = match outcome.findings.verdict() {
+            Verdict::Pass => "",
+            Verdict::Fail => " class=\"bad\"",
+        };
+        let id = outcome.figure.id;
+        let _ = write!(body, "<li><a href=\"#{id}\"{class}>{}</a></li>", figure_name(id));
+    }
+    body.push_str("</ul></nav>");
+    if outcomes.len() < paper.figures.len() {
+        let (made, all) = (outcomes.len(), paper.figures.len());
+        let _ = write!(body, "<p class=\"muted\">{made} of the {all} figures were made.</p>");
+    }
+    for outcome in outcomes {
+        body.push_str(&figure(paper, outcome));
+    }
+    body.push_str(&calibrated(paper));
+    document(&format!("{}: {}", paper.key, paper.title), &body)
+}
+
+fn figure(paper: &Paper, outcome: &Outcome) -> String {
+    let figure = outcome.figure;
+    let (name, file) = (figure_name(figure.id), crate::plot_name(outcome));
+    let label = format!("{name}: {}. {}", figure.title, figure.shows);
+    format!(
+        "<section id=\"{}\"><div class=\"head\"><h2>{name}: {}</h2>{}</div><p>{}</p>\
+         <figure class=\"plot\">{}</figure>{}\
+         <p class=\"muted\">Files: <a href=\"{file}.svg\">SVG</a>, <a href=\"{file}.png\">PNG</a>. \
+         Again: <code>lasthop reproduce {}/{}</code></p>{}</section>",
+        figure.id,
+        escaped(figure.title),
+        badge(outcome.findings.verdict()),
+        escaped(figure.shows),
+        inline_svg(&outcome.findings.panels, &label),
+        table(&outcome.findings.quantities),
+        paper.key,
+        figure.id,
+        scenarios(outcome)
+    )
+}
+
+/// Theirs, ours, the band, the verdict.
+fn table(quantities: &[Quantity]) -> String {
+    let mut out = String::from(
+        "<div class=\"scroll\"><table><thead><tr><th>Quantity</th><th>Unit</th>\
+         <th class=\"number\">Paper</th><th class=\"number\">lasthop</th>\
+         <th class=\"number\">Band</th><th>Verdict</th></tr></thead><tbody>",
+    );
+    for quantity in quantities {
+        let verdict = quantity.verdict();
+        let class = match quantity.paper {
+            crate::Statement::Text(_) => "words",
+            _ => "number",
+        };
+        let _ = write!(
+            out,
+            "<tr><td>{}</td><td>{}</td><td class=\"{class}\">{}</td><td class=\"number\">{}</td>\
+             <td class=\"number\">{}</td><td>{}</td></tr>",
+            escaped(&quantity.name),
+            escaped(quantity.unit),
+            escaped(&quantity.paper_text()),
+            quantity.ours_text(),
+            quantity.band_text(),
+            badge(verdict)
+        );
+        if let (Verdict::Fail, Some(why)) = (verdict, quantity.because) {
+            let _ = write!(out, "<tr class=\"note\"><td colspan=\"6\">{}</td></tr>", escaped(why));
+        }
+    }
+    out.push_str("</tbody></table></div>");
+    out
+}
+
+/// The runs, and their scenario files, folded.
+fn scenarios(outcome: &Outcome) -> String {
+    let mut files: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut out = String::from("<details><summary>Runs</summary><ul>");
+    for run in &outcome.runs {
+        files.insert(run.path, run.text);
+        let mut command = format!("lasthop simulate {}", run.path);
+        for set in &run.sets {
+            let _ = write!(command, " --set {set}");
+        }
+        let _ = write!(
+            out,
+            "<li>{}: <code>{}</code> (seed {}, run {})</li>",
+            escaped(&run.name),
+            escaped(&command),
+            run.seed,
+            run.number
+        );
+    }
+    out.push_str("</ul></details>");
+    for (path, text) in files {
+        let _ =
+            write!(out, "<details><summary>{path}</summary><pre>{}</pre></details>", escaped(text));
+    }
+    out
+}
+
+/// What was chosen, and why.
+fn calibrated(paper: &Paper) -> String {
+    if paper.calibrated.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from(
+        "<section id=\"calibrated\"><h2>Calibrated parameters</h2>\
+         <p>What the paper does not give. One set for all of its figures.</p>\
+         <div class=\"scroll\"><table><thead><tr><th>Key</th><th>Value</th><th>Why</th></tr>\
+         </thead><tbody>",
+    );
+    for parameter in paper.calibrated {
+        let [key, value, reason] = [parameter.key, parameter.value, parameter.reason].map(escaped);
+        let _ = write!(
+            out,
+            "<tr><td><code>{key}</code></td><td><code>{value}</code></td><td>{reason}</td></tr>"
+        );
+    }
+    out.push_str("</tbody></table></div></section>");
+    out
+}
+
+fn tally(outcomes: &[&Outcome]) -> String {
+    let quantities = || outcomes.iter().flat_map(|outcome| &outcome.findings.quantities);
+    let all = quantities().count();
+    let passed = quantities().filter(|quantity| quantity.verdict() == Verdict::Pass).count();
+    let class = if passed == all { "pass" } else { "fail" };
+    format!("<span class=\"badge {class}\">{passed} of {all} agree</span>")
+}
+
+fn badge(verdict: Verdict) -> String {
+    let word = verdict.as_str();
+    format!("<span class=\"badge {word}\">{word}</span>")
+}
+
+fn document(title: &str, body: &str) -> String {
+    let scope = ".plot ";
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{}</title>\n<style>\n{STYLE}{}\n\
+         @media (prefers-color-scheme: dark) {{ {} }}\n</style>\n</head>\n<body>\n<main>\n{body}\n\
+         <footer>Made by lasthop {}.</footer>\n</main>\n</body>\n</html>\n",
+        escaped(title),
+        style::sheet(scope, false),
+        style::sheet(scope, true),
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+fn escaped(text: &str) -> String {
+    crate::plot::escaped(text)
+}

@@ -1,0 +1,188 @@
+//! The papers, in the order in which they are shown, and how to add to them.
+//!
+//! A figure is a [`Figure`]: an entry in the list of its paper's module, with
+//! the functions `runs` (which scenarios, changed how) and `read` (what the
+//! paper states, what came out, and what is drawn). The scenario is a file in
+//! `scenarios/<key>/`, which anybody can run with `lasthop simulate`, and which
+//! explains each calibrated parameter in a comment.
+//!
+//! ```
+//! use lasthop_reproduce::data::{Runs, mean, values};
+//! use lasthop_reproduce::plot::{Axis, Panel, Series};
+//! use lasthop_reproduce::{Figure, Findings, Quantity, Statement, scenario_file};
+//! use lasthop_reproduce::figure::{Run, ScenarioFile};
+//!
+//! const UPLOAD: ScenarioFile = scenario_file!("hello.toml");
+//!
+//! const FIG3: Figure = Figure {
+//!     id: "fig3",
+//!     title: "Throughput over time",
+//!     shows: "The link is saturated all the time.",
+//!     // Several runs are told apart by their names.
+//!     runs: || vec![Run::of("upload", UPLOAD).set("duration=3s")],
+//!     read: fig3,
+//! };
+//!
+//! fn fig3(runs: &Runs<'_>) -> Findings {
+//!     let run = runs.get("upload");
+//!     let throughput = run.throughput_mbps("up");
+//!     // The first second is a transient.
+//!     let normal = mean(&values(&throughput, |time| time > 1.0));
+//!     Findings {
+//!         quantities: vec![
+//!             Quantity::value("throughput", "Mb/s", Statement::Value(60.0), normal, (55.0, 65.0))
+//!                 .because("told if it fails: what the model does differently, and why"),
+//!             Quantity::shown("loss", "nothing is lost", run.flow("up").packets_lost == 0),
+//!         ],
+//!         panels: vec![
+//!             Panel::new("", Axis::new("time, s"), Axis::new("throughput, Mb/s"))
+//!                 .with(Series::line("throughput", throughput))
+//!                 .target(0, (55.0, 65.0), "paper: 60 Mb/s, and the band"),
+//!         ],
+//!     }
+//! }
+//! ```
+//!
+//! Which data there are is in [`RunData`](crate::RunData): summaries of flows,
+//! nodes and links; throughput, congestion window, retransmissions, losses,
+//! delays, queues over time; after [`Run::watching_air`](crate::figure::Run::watching_air)
+//! PPDUs, MPDUs in a PPDU, and each frame without data; after
+//! [`Run::watching_round_trips`](crate::figure::Run::watching_round_trips) each round trip.
+//! A test makes sure that scenarios parse and that calibrated keys are there.
+
+pub mod jumbo;
+pub mod retryout;
+pub mod scan;
+
+use crate::figure::{Figure, Paper};
+
+/// All papers.
+pub const PAPERS: [&Paper; 3] = [&scan::PAPER, &retryout::PAPER, &jumbo::PAPER];
+
+/// There is no such paper or figure.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no {wanted:?}; there is {there}")]
+pub struct UnknownFigure {
+    /// What was asked for.
+    pub wanted: String,
+    /// What there is.
+    pub there: String,
+}
+
+/// The figures that `wanted` means: `KEY`, `KEY/FIGURE`, or nothing for all.
+///
+/// # Errors
+/// If there is no such figure.
+pub fn select(
+    wanted: Option<&str>,
+) -> Result<Vec<(&'static Paper, &'static Figure)>, UnknownFigure> {
+    let (key, id) = match wanted {
+        Some(wanted) => match wanted.split_once('/') {
+            Some((key, id)) => (Some(key), Some(id)),
+            None => (Some(wanted), None),
+        },
+        None => (None, None),
+    };
+    let selected: Vec<_> = all()
+        .filter(|(paper, _)| key.is_none_or(|key| paper.key == key))
+        .filter(|(_, figure)| id.is_none_or(|id| figure.id == id))
+        .collect();
+    match (selected.is_empty(), wanted) {
+        (true, Some(wanted)) => {
+            let there: Vec<String> = PAPERS.iter().map(|paper| what_there_is(paper)).collect();
+            let there = there.join(", ");
+            Err(UnknownFigure { wanted: wanted.to_owned(), there })
+        }
+        _ => Ok(selected),
+    }
+}
+
+/// Every figure of every paper.
+pub fn all() -> impl Iterator<Item = (&'static Paper, &'static Figure)> {
+    PAPERS.into_iter().flat_map(|paper| paper.figures.iter().map(move |figure| (paper, figure)))
+}
+
+fn what_there_is(paper: &Paper) -> String {
+    let figures: Vec<&str> = paper.figures.iter().map(|figure| figure.id).collect();
+    format!("{} (/{})", paper.key, figures.join(", /"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::scenario;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn keys_and_figures_have_names_of_their_own() {
+        let names: Vec<_> = all().map(|(paper, figure)| (paper.key, figure.id)).collect();
+        let unique: BTreeSet<_> = names.iter().collect();
+        assert_eq!(names.len(), unique.len(), "{names:?}");
+        let is_name = |text: &str| {
+            text.bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        };
+        assert!(names.iter().all(|(key, id)| is_name(key) && is_name(id)), "{names:?}");
+    }
+
+    #[test]
+    fn every_figure_has_runs_whose_scenarios_are_sound() {
+        for (paper, figure) in all() {
+            let runs = (figure.runs)();
+            assert!(!runs.is_empty(), "{}/{}", paper.key, figure.id);
+            let names: BTreeSet<_> = runs.iter().map(|run| run.name.clone()).collect();
+            assert_eq!(names.len(), runs.len(), "{}/{}: names", paper.key, figure.id);
+            for run in runs {
+                let place = format!("{}/{}: {}", paper.key, figure.id, run.name);
+                assert!(run.file.path.starts_with(&format!("scenarios/{}/", paper.key)), "{place}");
+                if let Err(why) = scenario(&run) {
+                    panic!("{place}: {why}");
+                }
+            }
+        }
+    }
+
+    /// The paper's list and its scenario files say the same of calibrated keys.
+    #[test]
+    fn calibrated_parameters_are_those_of_the_scenarios() {
+        for paper in PAPERS {
+            let files: BTreeSet<_> = paper
+                .figures
+                .iter()
+                .flat_map(|figure| (figure.runs)())
+                .map(|run| (run.file.path, run.file.text))
+                .collect();
+            for calibrated in paper.calibrated {
+                let set = format!("{}={}", calibrated.key, calibrated.value);
+                let mut found = 0;
+                for (path, text) in &files {
+                    let parse = |sets: &[String]| {
+                        let mut scenario = lasthop_scenario::parse(path, text, sets)?;
+                        scenario.source_text.clear();
+                        Ok::<_, lasthop_scenario::ScenarioError>(scenario)
+                    };
+                    // A file without the node or flow has no such key.
+                    let Ok(with) = parse(std::slice::from_ref(&set)) else { continue };
+                    let as_it_is = parse(&[]).expect("another test parses it");
+                    assert_eq!(with, as_it_is, "{path} does not have {set}");
+                    found += 1;
+                }
+                assert!(found > 0, "{}: no scenario has {set}", paper.key);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_selected() {
+        let total = all().count();
+        assert_eq!(select(None).map(|figures| figures.len()), Ok(total));
+        let one = select(Some("jumbo/fig4")).expect("it is there");
+        assert_eq!(one.iter().map(|(p, f)| (p.key, f.id)).collect::<Vec<_>>(), [("jumbo", "fig4")]);
+        let paper = select(Some("jumbo")).expect("it is there");
+        assert!(paper.iter().all(|(paper, _)| paper.key == "jumbo"));
+        for wanted in ["jumbo/fig99", "nonsense", "", "/", "jumbo/"] {
+            let why = select(Some(wanted)).expect_err("there is none").to_string();
+            assert!(why.contains("jumbo (/fig4"), "{why}");
+        }
+    }
+}

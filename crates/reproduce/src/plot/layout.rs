@@ -1,0 +1,591 @@
+//! Panels to shapes: where axes, numbers, legend and points go. All lengths are
+//! pixels of the SVG, y downwards.
+
+use super::style::{self, Ink};
+use super::ticks::Scale;
+use super::{Axis, Mark, Panel, Series, font};
+
+/// Everything that is painted, in this order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawing {
+    pub width: f64,
+    pub height: f64,
+    pub shapes: Vec<Shape>,
+}
+
+/// What can be painted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    Line {
+        points: Vec<(f64, f64)>,
+        ink: Ink,
+        width: f64,
+        dash: Option<[f64; 2]>,
+    },
+    Box {
+        x: f64,
+        y: f64,
+        width: f64,
+        height: f64,
+        ink: Ink,
+        opacity: f64,
+    },
+    Dot {
+        x: f64,
+        y: f64,
+        radius: f64,
+        ink: Ink,
+    },
+    /// `y` is the base line; a text that runs upwards begins below.
+    Text {
+        x: f64,
+        y: f64,
+        text: String,
+        size: f64,
+        bold: bool,
+        anchor: Anchor,
+        upwards: bool,
+        ink: Ink,
+    },
+}
+
+/// Which part of a text is at its x.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// Numbers at an axis of y, about.
+const STEPS_Y: usize = 5;
+/// Numbers at an axis of x, about.
+const STEPS_X: usize = 10;
+/// Share of the room between two names that bars take.
+const BARS_SHARE: f64 = 0.72;
+/// Widest bar.
+const BAR_WIDTH_MAX: f64 = 44.0;
+/// Share of a row that its intervals take.
+const LANE_SHARE: f64 = 0.56;
+/// Side of a legend's entry, and the room after it.
+const KEY_WIDTH: f64 = 22.0;
+const KEY_GAP: f64 = 18.0;
+/// Height of a legend's row.
+const LEGEND_ROW: f64 = 20.0;
+/// Dashes of a band of no height.
+const DASH: [f64; 2] = [6.0, 4.0];
+
+/// The shapes of panels, one below the other.
+pub fn layout(panels: &[Panel]) -> Drawing {
+    let mut drawing = Drawing { width: style::WIDTH, height: style::MARGIN, shapes: Vec::new() };
+    for panel in panels {
+        Plan::new(panel, drawing.height).draw(&mut drawing);
+    }
+    drawing
+}
+
+/// Where the parts of one panel are.
+struct Plan<'a> {
+    panel: &'a Panel,
+    x: Scale,
+    left: Scale,
+    right: Option<Scale>,
+    /// The coordinate system: left, top, right, bottom.
+    area: [f64; 4],
+    top: f64,
+    legend: Vec<Vec<Entry>>,
+}
+
+/// One entry of the legend.
+struct Entry {
+    text: String,
+    ink: Ink,
+    key: Key,
+}
+
+/// What stands before an entry of the legend.
+enum Key {
+    Mark(Mark),
+    Band,
+    Limit,
+    Shade,
+}
+
+impl<'a> Plan<'a> {
+    fn new(panel: &'a Panel, top: f64) -> Self {
+        let left = y_scale(panel, false);
+        let steps = left.ticks.len() - 1;
+        let right = panel.right.as_ref().map(|axis| match axis.range {
+            Some((from, to)) => Scale::between(from, to, steps),
+            None => Scale::in_steps(greatest_y(panel, true), steps),
+        });
+        let label = style::LABEL_SIZE + style::GAP;
+        let room = |axis: &Axis, scale: &Scale| {
+            label
+                + style::GAP
+                + ticks(axis, scale).map(|(_, text)| tick_width(&text)).fold(0.0, f64::max)
+        };
+        let area_left = style::MARGIN + room(&panel.left, &left);
+        let right_room = panel.right.as_ref().zip(right.as_ref());
+        let area_right = style::WIDTH
+            - style::MARGIN
+            - right_room.map_or(style::GAP, |(axis, scale)| room(axis, scale));
+        let legend = legend(panel, area_right - area_left);
+        let title = if panel.title.is_empty() { 0.0 } else { style::TITLE_SIZE + style::GAP };
+        let above = title + legend.len() as f64 * LEGEND_ROW + style::GAP;
+        let height = match panel.left.names.len() {
+            0 => style::PANEL_HEIGHT,
+            lanes => lanes as f64 * style::LANE_HEIGHT,
+        };
+        Self {
+            x: x_scale(panel),
+            left,
+            right,
+            area: [area_left, top + above, area_right, top + above + height],
+            top,
+            legend,
+            panel,
+        }
+    }
+
+    fn draw(&self, drawing: &mut Drawing) {
+        let [left, _, _, bottom] = self.area;
+        let out = &mut drawing.shapes;
+        if !self.panel.title.is_empty() {
+            out.push(Shape::Text {
+                x: left,
+                y: self.top + style::TITLE_SIZE * 0.85,
+                text: self.panel.title.clone(),
+                size: style::TITLE_SIZE,
+                bold: true,
+                anchor: Anchor::Start,
+                upwards: false,
+                ink: Ink::Text,
+            });
+        }
+        self.draw_legend(out);
+        self.draw_grid(out);
+        self.draw_targets(out);
+        self.draw_series(out);
+        self.draw_axes(out);
+        drawing.height =
+            bottom + style::TICK_SIZE + style::LABEL_SIZE + 3.0 * style::GAP + style::MARGIN;
+    }
+
+    fn draw_legend(&self, out: &mut Vec<Shape>) {
+        let [left, top, ..] = self.area;
+        let first = top - style::GAP - self.legend.len() as f64 * LEGEND_ROW;
+        for (row, entries) in self.legend.iter().enumerate() {
+            let mut x = left;
+            let middle = first + (row as f64 + 0.5) * LEGEND_ROW;
+            for entry in entries {
+                key(out, &entry.key, entry.ink, x, middle);
+                let text_x = x + KEY_WIDTH + 6.0;
+                out.push(label(&entry.text, text_x, middle + 4.5, Anchor::Start, Ink::Text));
+                x = text_x + label_width(&entry.text) + KEY_GAP;
+            }
+        }
+    }
+
+    fn draw_grid(&self, out: &mut Vec<Shape>) {
+        let [left, top, right, bottom] = self.area;
+        for shade in &self.panel.shades {
+            let (from, to) = (self.at_x(shade.x.0), self.at_x(shade.x.1));
+            out.push(Shape::Box {
+                x: from,
+                y: top,
+                width: (to - from).max(1.0),
+                height: bottom - top,
+                ink: Ink::Shade,
+                opacity: style::SHADE_OPACITY,
+            });
+        }
+        if self.panel.left.names.is_empty() {
+            for &tick in &self.left.ticks {
+                let y = self.at_y(tick, false);
+                out.push(line(vec![(left, y), (right, y)], Ink::Grid, 1.0));
+            }
+        }
+    }
+
+    fn draw_targets(&self, out: &mut Vec<Shape>) {
+        for target in &self.panel.targets {
+            let on_right = self.series(target.series).is_some_and(|series| series.on_right);
+            let ink = Ink::Series(target.series);
+            let [from, to] = target.x.map_or([self.area[0], self.area[2]], |(from, to)| {
+                [self.at_x(from), self.at_x(to)]
+            });
+            let (low, high) = (self.at_y(target.y.0, on_right), self.at_y(target.y.1, on_right));
+            if low - high < 1.0 {
+                out.push(Shape::Line {
+                    points: vec![(from, low), (to, low)],
+                    ink,
+                    width: 1.2,
+                    dash: Some(DASH),
+                });
+            } else {
+                out.push(Shape::Box {
+                    x: from,
+                    y: high,
+                    width: to - from,
+                    height: low - high,
+                    ink,
+                    opacity: style::BAND_OPACITY,
+                });
+            }
+        }
+    }
+
+    fn draw_series(&self, out: &mut Vec<Shape>) {
+        let bars: Vec<usize> = (0..self.panel.series.len())
+            .filter(|&index| self.panel.series[index].mark == Mark::Bars)
+            .collect();
+        for (index, series) in self.panel.series.iter().enumerate() {
+            let ink = Ink::Series(index);
+            let place = |&(x, y): &(f64, f64)| (self.at_x(x), self.at_y(y, series.on_right));
+            let points = || series.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
+            match series.mark {
+                Mark::Line => {
+                    out.push(line(points().map(place).collect(), ink, style::LINE_WIDTH));
+                }
+                Mark::DottedLine => {
+                    out.push(line(points().map(place).collect(), ink, style::LINE_WIDTH));
+                    out.extend(points().map(place).map(|at| dot(at, ink)));
+                }
+                Mark::Dots => out.extend(points().map(place).map(|at| dot(at, ink))),
+                Mark::Bars => {
+                    let place_in_group = bars.iter().position(|&bar| bar == index).unwrap_or(0);
+                    let room = self.at_x(1.0) - self.at_x(0.0);
+                    let width = (room * BARS_SHARE / bars.len() as f64).min(BAR_WIDTH_MAX);
+                    let shift = (place_in_group as f64 - bars.len() as f64 / 2.0) * width;
+                    let zero = self.at_y(0.0, series.on_right);
+                    out.extend(points().map(place).map(|(x, y)| Shape::Box {
+                        x: x + shift + 1.0,
+                        y: y.min(zero),
+                        width: width - 2.0,
+                        height: (zero - y).abs().max(0.5),
+                        ink,
+                        opacity: 0.9,
+                    }));
+                }
+                Mark::Intervals => {
+                    let height = LANE_SHARE * style::LANE_HEIGHT;
+                    for ends in series.points.chunks_exact(2) {
+                        let (from, y) = place(&ends[0]);
+                        let (to, _) = place(&ends[1]);
+                        out.push(Shape::Box {
+                            x: from,
+                            y: y - height / 2.0,
+                            width: (to - from).max(1.2),
+                            height,
+                            ink,
+                            opacity: 0.9,
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    fn draw_axes(&self, out: &mut Vec<Shape>) {
+        let [left, top, right, bottom] = self.area;
+        out.push(line(vec![(left, bottom), (right, bottom)], Ink::Axis, 1.0));
+        for (tick, text) in ticks(&self.panel.x, &self.x) {
+            let x = self.at_x(tick);
+            if self.panel.x.names.is_empty() {
+                out.push(line(vec![(x, bottom), (x, bottom + 4.0)], Ink::Axis, 1.0));
+            }
+            let y = bottom + style::GAP + style::TICK_SIZE;
+            out.push(number(text, x, y, Anchor::Middle));
+        }
+        let y = bottom + 2.2 * style::GAP + style::TICK_SIZE + style::LABEL_SIZE;
+        out.push(label(&self.panel.x.label, (left + right) / 2.0, y, Anchor::Middle, Ink::Text));
+
+        let middle = (top + bottom) / 2.0;
+        for (tick, text) in ticks(&self.panel.left, &self.left) {
+            let y = self.at_y(tick, false) + style::TICK_SIZE * 0.36;
+            out.push(number(text, left - style::GAP, y, Anchor::End));
+        }
+        let ink = self.axis_ink(false);
+        let x = style::MARGIN + style::LABEL_SIZE * 0.75;
+        out.push(upwards(label(&self.panel.left.label, x, middle, Anchor::Middle, ink)));
+        if let (Some(axis), Some(scale)) = (&self.panel.right, &self.right) {
+            for (tick, text) in ticks(axis, scale) {
+                let y = self.at_y(tick, true) + style::TICK_SIZE * 0.36;
+                out.push(number(text, right + style::GAP, y, Anchor::Start));
+            }
+            let x = style::WIDTH - style::MARGIN;
+            let ink = self.axis_ink(true);
+            out.push(upwards(label(&axis.label, x, middle, Anchor::Middle, ink)));
+        }
+    }
+
+    /// Where there are two axes, the label of one that a single series is read
+    /// at has its colour.
+    fn axis_ink(&self, on_right: bool) -> Ink {
+        let mut there = (0..self.panel.series.len())
+            .filter(|&index| self.panel.series[index].on_right == on_right);
+        match (&self.right, there.next(), there.next()) {
+            (Some(_), Some(only), None) => Ink::Series(only),
+            _ => Ink::Text,
+        }
+    }
+
+    fn series(&self, index: usize) -> Option<&Series> {
+        self.panel.series.get(index)
+    }
+
+    fn at_x(&self, x: f64) -> f64 {
+        let [left, _, right, _] = self.area;
+        left + self.x.place(x) * (right - left)
+    }
+
+    fn at_y(&self, y: f64, on_right: bool) -> f64 {
+        let [_, top, _, bottom] = self.area;
+        let scale = match &self.right {
+            Some(right) if on_right => right,
+            _ => &self.left,
+        };
+        bottom - scale.place(y) * (bottom - top)
+    }
+}
+
+fn x_scale(panel: &Panel) -> Scale {
+    if !panel.x.names.is_empty() {
+        return Scale::between(-0.5, panel.x.names.len() as f64 - 0.5, panel.x.names.len());
+    }
+    let xs = || panel.series.iter().flat_map(|series| &series.points).map(|&(x, _)| x);
+    match panel.x.range {
+        Some((from, to)) => Scale::between(from, to, STEPS_X),
+        None => {
+            let (from, to) = (xs().fold(f64::INFINITY, f64::min), xs().fold(0.0, f64::max));
+            // Where zero is near it is the begin.
+            let from = if from.is_finite() && from > to / 4.0 { from } else { 0.0 };
+            Scale::covering(from, to, STEPS_X)
+        }
+    }
+}
+
+fn y_scale(panel: &Panel, on_right: bool) -> Scale {
+    if !panel.left.names.is_empty() {
+        // The first name is at the top.
+        let mut scale = Scale::between(-0.5, panel.left.names.len() as f64 - 0.5, 1);
+        (scale.from, scale.to) = (scale.to, scale.from);
+        scale.ticks.truncate(1);
+        scale.ticks.push(scale.from);
+        return scale;
+    }
+    match panel.left.range {
+        Some((from, to)) => Scale::between(from, to, STEPS_Y),
+        None => Scale::covering(0.0, greatest_y(panel, on_right), STEPS_Y),
+    }
+}
+
+/// Of the data and of what the paper says.
+fn greatest_y(panel: &Panel, on_right: bool) -> f64 {
+    let there = |index: usize| panel.series.get(index).is_some_and(|s| s.on_right == on_right);
+    let data = panel.series.iter().filter(|series| series.on_right == on_right);
+    let points = data.flat_map(|series| &series.points).map(|&(_, y)| y);
+    let targets = panel.targets.iter().filter(|target| there(target.series)).map(|t| t.y.1);
+    points.chain(targets).filter(|y| y.is_finite()).fold(0.0, f64::max)
+}
+
+/// Where something is written at an axis, and what.
+fn ticks<'a>(axis: &'a Axis, scale: &'a Scale) -> impl Iterator<Item = (f64, String)> + 'a {
+    let names = axis.names.iter().enumerate().map(|(index, name)| (index as f64, name.clone()));
+    let numbers = scale.ticks.iter().filter(|_| axis.names.is_empty());
+    names.chain(numbers.map(|&tick| (tick, scale.text(tick))))
+}
+
+/// The legend in rows that are not wider than `width`.
+fn legend(panel: &Panel, width: f64) -> Vec<Vec<Entry>> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for (index, series) in panel.series.iter().enumerate() {
+        let (ink, key) = (Ink::Series(index), Key::Mark(series.mark));
+        entries.push(Entry { text: series.name.clone(), ink, key });
+        let mut labels: Vec<&str> = Vec::new();
+        for target in panel.targets.iter().filter(|target| target.series == index) {
+            if !target.label.is_empty() && !labels.contains(&target.label.as_str()) {
+                labels.push(&target.label);
+                let key = if target.y.0 < target.y.1 { Key::Band } else { Key::Limit };
+                entries.push(Entry { text: target.label.clone(), ink, key });
+            }
+        }
+    }
+    let mut labels: Vec<&str> = Vec::new();
+    for shade in &panel.shades {
+        if !shade.label.is_empty() && !labels.contains(&shade.label.as_str()) {
+            labels.push(&shade.label);
+            entries.push(Entry { text: shade.label.clone(), ink: Ink::Shade, key: Key::Shade });
+        }
+    }
+    let mut rows: Vec<Vec<Entry>> = Vec::new();
+    let mut used = f64::INFINITY;
+    for entry in entries {
+        let needs = KEY_WIDTH + 6.0 + label_width(&entry.text);
+        if used + needs > width {
+            rows.push(Vec::new());
+            used = 0.0;
+        }
+        used += needs + KEY_GAP;
+        if let Some(row) = rows.last_mut() {
+            row.push(entry);
+        }
+    }
+    rows
+}
+
+fn key(out: &mut Vec<Shape>, key: &Key, ink: Ink, x: f64, y: f64) {
+    let span = || vec![(x, y), (x + KEY_WIDTH, y)];
+    let middle = (x + KEY_WIDTH / 2.0, y);
+    let boxed = |height: f64, opacity: f64| Shape::Box {
+        x,
+        y: y - height / 2.0,
+        width: KEY_WIDTH,
+        height,
+        ink,
+        opacity,
+    };
+    match key {
+        Key::Mark(Mark::Line) => out.push(line(span(), ink, style::LINE_WIDTH + 0.8)),
+        Key::Mark(Mark::DottedLine) => {
+            out.push(line(span(), ink, style::LINE_WIDTH));
+            out.push(dot(middle, ink));
+        }
+        Key::Mark(Mark::Dots) => out.push(dot(middle, ink)),
+        Key::Mark(Mark::Bars | Mark::Intervals) => out.push(boxed(10.0, 0.9)),
+        Key::Band => out.push(boxed(12.0, style::BAND_OPACITY + 0.06)),
+        Key::Limit => {
+            out.push(Shape::Line { points: span(), ink, width: 1.2, dash: Some(DASH) });
+        }
+        Key::Shade => out.push(boxed(12.0, style::SHADE_OPACITY + 0.06)),
+    }
+}
+
+fn line(points: Vec<(f64, f64)>, ink: Ink, width: f64) -> Shape {
+    Shape::Line { points, ink, width, dash: None }
+}
+
+fn dot((x, y): (f64, f64), ink: Ink) -> Shape {
+    Shape::Dot { x, y, radius: style::DOT_RADIUS, ink }
+}
+
+fn label(text: &str, x: f64, y: f64, anchor: Anchor, ink: Ink) -> Shape {
+    let (size, bold, upwards) = (style::LABEL_SIZE, false, false);
+    Shape::Text { x, y, text: text.to_owned(), size, bold, anchor, upwards, ink }
+}
+
+fn number(text: String, x: f64, y: f64, anchor: Anchor) -> Shape {
+    let (size, bold, upwards) = (style::TICK_SIZE, false, false);
+    Shape::Text { x, y, text, size, bold, anchor, upwards, ink: Ink::Muted }
+}
+
+fn upwards(mut shape: Shape) -> Shape {
+    if let Shape::Text { upwards, .. } = &mut shape {
+        *upwards = true;
+    }
+    shape
+}
+
+fn label_width(text: &str) -> f64 {
+    font::width(text, style::LABEL_SIZE, false)
+}
+
+fn tick_width(text: &str) -> f64 {
+    font::width(text, style::TICK_SIZE, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panel() -> Panel {
+        Panel::new("", Axis::new("time, s"), Axis::new("throughput, Mb/s"))
+            .right(Axis::new("cwnd, packets"))
+            .with(Series::line("throughput", vec![(0.0, 10.0), (300.0, 174.0)]))
+            .with(Series::line("cwnd", vec![(0.0, 10.0), (300.0, 970.0)]).on_right())
+            .target(0, (157.0, 191.0), "band")
+            .shade(25.0, 35.0, "degraded")
+    }
+
+    fn texts(drawing: &Drawing) -> Vec<&str> {
+        let text = |shape| match shape {
+            &Shape::Text { ref text, .. } => Some(text.as_str()),
+            _ => None,
+        };
+        drawing.shapes.iter().filter_map(text).collect()
+    }
+
+    #[test]
+    fn everything_has_its_label() {
+        let drawing = layout(&[panel()]);
+        let texts = texts(&drawing);
+        let expected = [
+            "throughput",
+            "cwnd",
+            "band",
+            "degraded",
+            "time, s",
+            "throughput, Mb/s",
+            "cwnd, packets",
+        ];
+        for label in expected {
+            assert!(texts.contains(&label), "{label} in {texts:?}");
+        }
+        assert!(texts.contains(&"200") && texts.contains(&"1000"), "{texts:?}");
+    }
+
+    #[test]
+    fn nothing_leaves_the_drawing() {
+        let mut panels = vec![panel(), panel()];
+        panels[1].left.range = Some((20.0, 100.0));
+        let drawing = layout(&panels);
+        let inside = |x: f64, y: f64| {
+            (0.0..=drawing.width).contains(&x) && (0.0..=drawing.height).contains(&y)
+        };
+        for shape in &drawing.shapes {
+            match shape {
+                Shape::Line { points, .. } => assert!(points.iter().all(|&(x, y)| inside(x, y))),
+                Shape::Box { x, y, width, height, .. } => {
+                    assert!(inside(*x, *y) && inside(x + width, y + height));
+                }
+                Shape::Dot { x, y, .. } => assert!(inside(*x, *y)),
+                Shape::Text { x, y, text, .. } => assert!(inside(*x, *y), "{text}"),
+            }
+        }
+    }
+
+    #[test]
+    fn bars_stand_side_by_side() {
+        let panel = Panel::new("", Axis::new("station").names(["a", "b"]), Axis::new("ms"))
+            .with(Series::bars("without", vec![(0.0, 700.0), (1.0, 200.0)]))
+            .with(Series::bars("with", vec![(0.0, 150.0), (1.0, 120.0)]));
+        let drawing = layout(&[panel]);
+        let mut bars: Vec<(f64, f64)> = drawing
+            .shapes
+            .iter()
+            .filter_map(|shape| match shape {
+                Shape::Box { x, width, height, .. } if *height > 15.0 => Some((*x, x + width)),
+                _ => None,
+            })
+            .collect();
+        bars.sort_by(|a, b| a.0.total_cmp(&b.0));
+        assert_eq!(bars.len(), 4);
+        assert!(bars.windows(2).all(|pair| pair[0].1 < pair[1].0), "{bars:?}");
+    }
+
+    #[test]
+    fn names_stand_from_top_to_bottom() {
+        let panel = Panel::new("", Axis::new("time, s"), Axis::new("").names(["first", "second"]))
+            .with(Series::intervals("asleep", [(0.0, 1.0, 0.0), (2.0, 3.0, 1.0)]));
+        let drawing = layout(&[panel]);
+        let y_of = |name: &str| {
+            drawing.shapes.iter().find_map(|shape| match shape {
+                Shape::Text { text, y, .. } if text == name => Some(*y),
+                _ => None,
+            })
+        };
+        assert!(y_of("first") < y_of("second"));
+        assert!(y_of("first").is_some());
+    }
+}

@@ -1,0 +1,106 @@
+//! How plots look: sizes in pixels of an SVG, colours for light and dark ground.
+//! The series' colours are those of Okabe and Ito, which people who see colours
+//! differently can tell apart; yellow is left out, as it is lost on white.
+
+/// Width of a plot.
+pub const WIDTH: f64 = 880.0;
+/// Height of a panel's coordinate system.
+pub const PANEL_HEIGHT: f64 = 280.0;
+/// Height of one row of intervals.
+pub const LANE_HEIGHT: f64 = 34.0;
+/// Around a plot, and between its panels.
+pub const MARGIN: f64 = 18.0;
+/// Between a label and what it belongs to.
+pub const GAP: f64 = 8.0;
+/// Height of a panel's title.
+pub const TITLE_SIZE: f64 = 15.0;
+/// Height of the axes' labels and the legend's.
+pub const LABEL_SIZE: f64 = 13.0;
+/// Height of the numbers at the axes.
+pub const TICK_SIZE: f64 = 12.0;
+/// Width of a series' line.
+pub const LINE_WIDTH: f64 = 1.7;
+/// Radius of a dot.
+pub const DOT_RADIUS: f64 = 3.2;
+/// Opacity of a band.
+pub const BAND_OPACITY: f64 = 0.16;
+/// Opacity of shaded stretches of x.
+pub const SHADE_OPACITY: f64 = 0.13;
+/// Pixels of a PNG to a pixel of the SVG.
+pub const PNG_SCALE: f64 = 2.0;
+/// Fonts, the first that is there.
+pub const FONTS: &str = "Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif";
+
+/// What a shape is painted with. Its colour depends on the ground.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ink {
+    /// Titles and labels.
+    Text,
+    /// Numbers at the axes.
+    Muted,
+    /// Lines of the grid.
+    Grid,
+    /// The line of the x axis.
+    Axis,
+    /// Shaded stretches.
+    Shade,
+    /// The ground itself.
+    Ground,
+    /// A series, by its index.
+    Series(usize),
+}
+
+/// Series that can be told apart; more begin again.
+/// Class, colour on white, colour on dark ground: blue, vermilion, green, purple, orange, sky.
+const SERIES: [(&str, u32, u32); 6] = [
+    ("s0", 0x00_72_b2, 0x56_b4_e9),
+    ("s1", 0xd5_5e_00, 0xf5_8a_3c),
+    ("s2", 0x00_9e_73, 0x2f_c9_9b),
+    ("s3", 0xb8_5c_93, 0xe3_97_c3),
+    ("s4", 0xc8_86_00, 0xf0_b9_3a),
+    ("s5", 0x3b_9c_d6, 0x9a_d4_f5),
+];
+
+const OTHERS: [(Ink, &str, u32, u32); 6] = [
+    (Ink::Text, "text", 0x1d_23_2b, 0xe6_e9_ee),
+    (Ink::Muted, "muted", 0x5b_65_72, 0x9a_a5_b3),
+    (Ink::Grid, "grid", 0xe3_e7_ec, 0x2c_34_3e),
+    (Ink::Axis, "axis", 0x9a_a4_b0, 0x5b_66_73),
+    (Ink::Shade, "shade", 0x5b_65_72, 0x9a_a5_b3),
+    (Ink::Ground, "ground", 0xff_ff_ff, 0x16_1b_22),
+];
+
+impl Ink {
+    /// Its class in an SVG.
+    pub fn class(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Its colour on white, as 0xRRGGBB.
+    pub fn light(self) -> u32 {
+        self.row().1
+    }
+
+    fn row(self) -> (&'static str, u32, u32) {
+        match self {
+            Self::Series(index) => SERIES[index % SERIES.len()],
+            other => {
+                let is_it = |row: &&(Ink, &str, u32, u32)| row.0 == other;
+                let row = OTHERS.iter().find(is_it).expect("every other ink is in the list");
+                (row.1, row.2, row.3)
+            }
+        }
+    }
+}
+
+/// The colours as a style sheet: each class sets `color`. `scope` comes before
+/// each class, such as `.plot `.
+pub fn sheet(scope: &str, dark: bool) -> String {
+    let inks = (0..SERIES.len()).map(Ink::Series).chain(OTHERS.iter().map(|row| row.0));
+    let rule = |ink: Ink| {
+        let (class, on_light, on_dark) = ink.row();
+        let colour = if dark { on_dark } else { on_light };
+        format!("{scope}.{class}{{color:#{colour:06x}}}")
+    };
+    inks.map(rule).collect()
+}

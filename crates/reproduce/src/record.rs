@@ -1,0 +1,177 @@
+//! The sink of a run for a figure: a recorder that keeps its intervals, and what
+//! is asked for beyond them. And, where a scenario and the recorder meet: what
+//! a scenario's indices are called.
+
+use lasthop_net::{FrameDirection, NodeId, Sink, TcpSample};
+use lasthop_scenario::{FlowKind, Scenario};
+use lasthop_trace::{FlowKind as Kind, FlowName, Names, NodeName, Recorder};
+use lasthop_units::{Duration, Instant, MacAddr, SeqNo12};
+use lasthop_wifi::cell::Role;
+use lasthop_wifi::event::{DropReason, Event, FrameKind};
+use lasthop_wifi::{Address, FlowId, Packet, StationId};
+
+/// What is kept beyond the series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Watch {
+    /// PPDUs over time, and each frame that carries no data.
+    pub air: bool,
+    /// Every round trip.
+    pub round_trips: bool,
+}
+
+/// A frame that carries no data and acknowledges none under Block Ack.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BareFrame {
+    /// The begin of its PPDU.
+    pub start: Instant,
+    /// The end of its PPDU.
+    pub end: Instant,
+    /// Who sent it.
+    pub transmitter: StationId,
+    /// Whom it is for.
+    pub receiver: Address,
+    /// What it is.
+    pub kind: FrameKind,
+    /// Sequence number of management and Null frames.
+    pub sequence: SeqNo12,
+    /// The Retry bit.
+    pub retry: bool,
+    /// The receiver decoded it.
+    pub received: bool,
+}
+
+/// The sink.
+#[derive(Debug)]
+pub struct Recording {
+    /// What makes the summary and the intervals.
+    pub recorder: Recorder,
+    watch: Watch,
+    /// Frames without data, in the order of their ends.
+    pub frames: Vec<BareFrame>,
+    /// Round trips: of which flow, when the answer came, how long.
+    pub round_trips: Vec<(FlowId, Instant, Duration)>,
+}
+
+impl Recording {
+    /// Of a run that has not begun.
+    pub fn new(scenario: &Scenario, watch: Watch) -> Self {
+        let recording = lasthop_trace::Recording {
+            warmup: scenario.warmup,
+            duration: scenario.duration,
+            interval: scenario.series_interval,
+            watch_air: watch.air,
+        };
+        let recorder = Recorder::new(names(scenario), recording).keeping_intervals();
+        Self { recorder, watch, frames: Vec::new(), round_trips: Vec::new() }
+    }
+}
+
+impl Sink for Recording {
+    fn wants_events(&self) -> bool {
+        self.recorder.wants_events()
+    }
+
+    fn sent(&mut self, now: Instant, packet: &Packet) {
+        self.recorder.sent(now, packet);
+    }
+
+    fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet) {
+        self.recorder.arrived(now, node, packet);
+    }
+
+    fn dropped(&mut self, now: Instant, node: NodeId, packet: &Packet, reason: DropReason) {
+        self.recorder.dropped(now, node, packet, reason);
+    }
+
+    fn event(&mut self, event: &Event, payload: &dyn Fn(u64) -> Option<Vec<u8>>) {
+        self.recorder.event(event, payload);
+        if let Event::Ppdu(ppdu) = event
+            && self.watch.air
+        {
+            let bare = ppdu.frames.iter().filter(|frame| is_bare(frame.kind));
+            self.frames.extend(bare.map(|frame| BareFrame {
+                start: ppdu.start,
+                end: ppdu.end,
+                transmitter: ppdu.transmitter,
+                receiver: ppdu.receiver,
+                kind: frame.kind,
+                sequence: frame.sequence,
+                retry: frame.retry,
+                received: frame.received,
+            }));
+        }
+    }
+
+    fn round_trip(&mut self, now: Instant, id: FlowId, rtt: Duration) {
+        self.recorder.round_trip(now, id, rtt);
+        if self.watch.round_trips {
+            self.round_trips.push((id, now, rtt));
+        }
+    }
+
+    fn tcp(&mut self, now: Instant, id: FlowId, sample: &TcpSample) {
+        self.recorder.tcp(now, id, sample);
+    }
+
+    fn queue(&mut self, now: Instant, node: NodeId, packets: u32) {
+        self.recorder.queue(now, node, packets);
+    }
+
+    fn frame(&mut self, now: Instant, node: NodeId, direction: FrameDirection, bytes: &[u8]) {
+        self.recorder.frame(now, node, direction, bytes);
+    }
+
+    fn lateness(&mut self, now: Instant, late: Duration) {
+        self.recorder.lateness(now, late);
+    }
+}
+
+fn is_bare(kind: FrameKind) -> bool {
+    !matches!(
+        kind,
+        FrameKind::Data
+            | FrameKind::QosData { .. }
+            | FrameKind::BlockAck { .. }
+            | FrameKind::BlockAckRequest { .. }
+    )
+}
+
+/// What nodes, stations and flows are called.
+pub fn names(scenario: &Scenario) -> Names {
+    let cell = scenario.network.cell.as_ref();
+    let stations = cell.map_or(&[][..], |cell| &cell.stations);
+    let at_node = |station: usize| {
+        let is_it = |node: &lasthop_net::network::NodeConfig| {
+            node.station.is_some_and(|id| id.index() == station)
+        };
+        let node = scenario.network.nodes.iter().position(is_it);
+        NodeId(node.expect("a scenario has a node for every station") as u16)
+    };
+    let node_name = |(index, node): (usize, &lasthop_scenario::Node)| NodeName {
+        name: node.name.clone(),
+        address: match scenario.network.nodes[index].station {
+            Some(station) => stations[station.index()].address,
+            None => MacAddr::local(index as u32),
+        },
+    };
+    let flow_name = |flow: &lasthop_scenario::Flow| FlowName {
+        name: flow.name.clone(),
+        kind: match flow.kind {
+            FlowKind::Tcp(_) => Kind::Tcp,
+            FlowKind::Udp(_) => Kind::Udp,
+            FlowKind::Video(_) => Kind::Video,
+            FlowKind::Ping { .. } => Kind::Ping,
+        },
+        from: flow.from,
+        to: flow.to,
+        start: flow.start,
+        stop: flow.stop,
+    };
+    let access_point = stations.iter().position(|station| station.role == Role::AccessPoint);
+    Names {
+        nodes: scenario.nodes.iter().enumerate().map(node_name).collect(),
+        stations: (0..stations.len()).map(at_node).collect(),
+        access_point: access_point.map(|index| StationId(index as u16)),
+        flows: scenario.flows.iter().map(flow_name).collect(),
+    }
+}

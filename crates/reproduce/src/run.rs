@@ -1,0 +1,240 @@
+//! Runs the scenarios of figures, several at a time, each once however many
+//! figures read it. A run is a pure function of scenario and seed, and results
+//! are put together in the order of the figures: how many run at a time shows
+//! in nothing but the time it takes.
+
+use crate::data::{RunData, Runs};
+use crate::figure::{Figure, Findings, Paper, Run};
+use crate::record::Recording;
+use lasthop_scenario::{Scenario, ScenarioError};
+use lasthop_sim::SimError;
+use lasthop_trace::RunInfo;
+use lasthop_units::{Instant, Seed};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+/// Why figures could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ReproduceError {
+    /// A scenario is wrong.
+    #[error(transparent)]
+    Scenario(Box<ScenarioError>),
+    /// A scenario could not be simulated.
+    #[error("{path}: {why}")]
+    Sim {
+        /// The scenario file.
+        path: &'static str,
+        /// Why.
+        why: SimError,
+    },
+    /// It was told to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// A figure as it came out.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The paper.
+    pub paper: &'static Paper,
+    /// The figure.
+    pub figure: &'static Figure,
+    /// What was found.
+    pub findings: Findings,
+    /// The runs behind it.
+    pub runs: Vec<RunNote>,
+}
+
+/// What is told of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunNote {
+    /// What the figure calls it.
+    pub name: String,
+    /// The scenario file.
+    pub path: &'static str,
+    /// What is in it.
+    pub text: &'static str,
+    /// What was changed in it.
+    pub sets: Vec<String>,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// Number of the run.
+    pub number: u64,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time so far, of all runs, in ms.
+    pub simulated_ms: u64,
+    /// Simulated time of all runs in ms.
+    pub total_ms: u64,
+}
+
+/// A run that no other is equal to, and its scenario.
+struct Job {
+    run: Run,
+    scenario: Scenario,
+}
+
+/// Makes the figures, at most `jobs` runs at a time. `progress` is called now
+/// and then, from several threads; `stop` ends everything early.
+///
+/// # Errors
+/// Of the first run, in the order of the figures, that fails.
+///
+/// # Panics
+/// If a figure asks for what its runs do not have.
+pub fn reproduce(
+    figures: &[(&'static Paper, &'static Figure)],
+    jobs: usize,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Vec<Outcome>, ReproduceError> {
+    let mut unique: Vec<Job> = Vec::new();
+    let mut wanted = Vec::new();
+    for (_, figure) in figures {
+        let mut indices = Vec::new();
+        for run in (figure.runs)() {
+            let index = match unique.iter().position(|job| is_same(&job.run, &run)) {
+                Some(index) => index,
+                None => {
+                    let scenario = scenario(&run)?;
+                    unique.push(Job { run: run.clone(), scenario });
+                    unique.len() - 1
+                }
+            };
+            indices.push((run, index));
+        }
+        wanted.push(indices);
+    }
+    let results = run_all(&unique, jobs, stop, progress)?;
+    let outcomes = figures.iter().zip(wanted).map(|(&(paper, figure), indices)| {
+        let runs = indices.iter().map(|(run, index)| note(run, &unique[*index].scenario));
+        let runs = runs.collect();
+        let data = indices.into_iter().map(|(run, index)| (run, &results[index])).collect();
+        Outcome { paper, figure, findings: (figure.read)(&Runs(data)), runs }
+    });
+    Ok(outcomes.collect())
+}
+
+/// The scenario of a run.
+///
+/// # Errors
+/// If it is wrong.
+pub fn scenario(run: &Run) -> Result<Scenario, ReproduceError> {
+    lasthop_scenario::parse(run.file.path, run.file.text, &run.sets)
+        .map_err(|why| ReproduceError::Scenario(Box::new(why)))
+}
+
+fn is_same(one: &Run, other: &Run) -> bool {
+    let key = |run: &Run| (run.file.path, run.number, run.watch);
+    key(one) == key(other) && one.sets == other.sets
+}
+
+fn note(run: &Run, scenario: &Scenario) -> RunNote {
+    RunNote {
+        name: run.name.clone(),
+        path: run.file.path,
+        text: run.file.text,
+        sets: run.sets.clone(),
+        seed: scenario.seed,
+        number: run.number,
+    }
+}
+
+/// The results in the order of the jobs.
+fn run_all(
+    jobs: &[Job],
+    threads: usize,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Vec<RunData>, ReproduceError> {
+    let millis = |job: &Job| job.scenario.duration.as_nanos() / 1_000_000;
+    let total_ms = jobs.iter().map(millis).sum();
+    // The longest first, so that none is left alone at the end.
+    let mut order: Vec<usize> = (0..jobs.len()).collect();
+    order.sort_by_key(|&index| std::cmp::Reverse(millis(&jobs[index])));
+    let next = AtomicUsize::new(0);
+    let simulated = Mutex::new(0);
+    let results = Mutex::new(jobs.iter().map(|_| None).collect::<Vec<_>>());
+    let work = || {
+        while let Some(&index) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let mut reported = Instant::ZERO;
+            let result = run_one(&jobs[index], stop, &mut |now| {
+                let more = (now - reported).as_nanos() / 1_000_000;
+                reported = now;
+                let mut simulated = simulated.lock().unwrap_or_else(|broken| broken.into_inner());
+                *simulated += more;
+                progress(Progress { simulated_ms: *simulated, total_ms });
+            });
+            if result.is_err() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            results.lock().unwrap_or_else(|broken| broken.into_inner())[index] = Some(result);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, jobs.len().max(1)) {
+            scope.spawn(work);
+        }
+    });
+    // After a failure, runs are missing or were stopped; it is what to tell.
+    let mut results = results.into_inner().unwrap_or_else(|broken| broken.into_inner());
+    let failed = results.iter().position(
+        |result| matches!(result, Some(Err(why)) if !matches!(why, ReproduceError::Stopped)),
+    );
+    if let Some(Some(Err(why))) = failed.map(|index| results[index].take()) {
+        return Err(why);
+    }
+    results.into_iter().map(|result| result.unwrap_or(Err(ReproduceError::Stopped))).collect()
+}
+
+/// One run; `progress` is told the simulated time now and then.
+fn run_one(
+    job: &Job,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(Instant),
+) -> Result<RunData, ReproduceError> {
+    let Job { run, scenario } = job;
+    let mut sink = Recording::new(scenario, run.watch);
+    let seed = Seed::new(scenario.seed, run.number);
+    // The driver has no way out but its end; unwinding is one, and needs no hook.
+    let simulated = panic::catch_unwind(AssertUnwindSafe(|| {
+        lasthop_sim::run(scenario, seed, &mut sink, |now| {
+            if stop.load(Ordering::Relaxed) {
+                panic::resume_unwind(Box::new(Stopped));
+            }
+            progress(now);
+        })
+    }));
+    let stats = match simulated {
+        Ok(Ok(stats)) => stats,
+        Ok(Err(why)) => return Err(ReproduceError::Sim { path: run.file.path, why }),
+        Err(stopped) if stopped.is::<Stopped>() => return Err(ReproduceError::Stopped),
+        Err(panic) => panic::resume_unwind(panic),
+    };
+    let info = RunInfo {
+        scenario: scenario.name.clone(),
+        seed: scenario.seed,
+        run: run.number,
+        duration: scenario.duration,
+        wall_s: 0.0,
+        lateness_max: None,
+    };
+    let names = sink.recorder.names().clone();
+    let (document, intervals) = sink
+        .recorder
+        .finish_with_intervals(&info, &stats)
+        .expect("a recorder without files cannot fail to write them");
+    let (frames, round_trips) = (sink.frames, sink.round_trips);
+    Ok(RunData { scenario: scenario.clone(), document, names, intervals, frames, round_trips })
+}
+
+/// Why a run was left early.
+struct Stopped;

@@ -1,0 +1,96 @@
+//! Quantities as a person reads them, the same on a terminal and on a page.
+
+use crate::figure::{Ours, Quantity, Statement};
+
+impl Quantity {
+    /// What the paper says, without the unit.
+    pub fn paper_text(&self) -> String {
+        match self.paper {
+            Statement::Value(value) => number(value),
+            Statement::Range(from, to) => range(from, to),
+            Statement::Text(text) => text.to_owned(),
+        }
+    }
+
+    /// What we get, without the unit.
+    pub fn ours_text(&self) -> String {
+        match self.ours {
+            Ours::Value(value) => number(value),
+            Ours::Range(from, to) => range(from, to),
+            Ours::Shown(true) => "shown".to_owned(),
+            Ours::Shown(false) => "not shown".to_owned(),
+        }
+    }
+
+    /// What agrees with the paper, without the unit; empty for what shows or does not.
+    pub fn band_text(&self) -> String {
+        let (least, most) = self.band;
+        match (least.is_finite(), most.is_finite()) {
+            (true, true) => range(least, most),
+            (true, false) => format!("\u{2265} {}", number(least)),
+            (false, true) => format!("\u{2264} {}", number(most)),
+            (false, false) => String::new(),
+        }
+    }
+}
+
+/// `fig3` as `Figure 3`, `table1` as `Table 1`.
+pub fn figure_name(id: &str) -> String {
+    for (short, long) in [("fig", "Figure"), ("table", "Table")] {
+        if let Some(number) =
+            id.strip_prefix(short).filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            return format!("{long} {number}");
+        }
+    }
+    let mut letters = id.chars();
+    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
+}
+
+/// A number with three or four digits.
+pub fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "\u{2013}".to_owned();
+    }
+    let decimals = match value.abs() {
+        _ if value.fract() == 0.0 => 0,
+        x if x >= 99.95 => 0,
+        x if x >= 9.995 => 1,
+        x if x >= 0.9995 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}").replacen('-', "\u{2212}", 1)
+}
+
+fn range(from: f64, to: f64) -> String {
+    format!("{}\u{2013}{}", number(from), number(to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let all = [136.0, 135.234, 57.12, 1.834, 0.0123, -2.5, f64::NAN];
+        assert_eq!(
+            all.map(number),
+            ["136", "135", "57.1", "1.83", "0.012", "\u{2212}2.50", "\u{2013}"]
+        );
+    }
+
+    #[test]
+    fn bands_have_one_or_two_sides() {
+        let text = |band| Quantity::value("", "", Statement::Value(1.0), 1.0, band).band_text();
+        assert_eq!(text((122.0, 150.0)), "122\u{2013}150");
+        assert_eq!(text((850.0, f64::INFINITY)), "\u{2265} 850");
+        assert_eq!(text((f64::NEG_INFINITY, 250.0)), "\u{2264} 250");
+        assert_eq!(Quantity::shown("", "it falls", true).band_text(), "");
+    }
+
+    #[test]
+    fn figures_have_long_names() {
+        let names = ["fig3", "table1", "schedule", "fig8b"].map(figure_name);
+        assert_eq!(names, ["Figure 3", "Table 1", "Schedule", "Figure 8b"]);
+    }
+}
