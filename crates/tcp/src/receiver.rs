@@ -29,6 +29,9 @@ const BLOCKS_MAX: usize = 4;
 const AT_ONCE_MAX: u32 = 3;
 /// Acknowledgements that one compressed one stands for (tcp_comp_sack_nr).
 const COMPRESSED_MAX: u32 = 44;
+/// Other blocks than these two make an acknowledgement that waits go first
+/// (TCP_SACK_BLOCKS_EXPECTED).
+const BLOCKS_UNREPORTED_MAX: usize = 2;
 /// The longest that they wait (tcp_comp_sack_delay_ns), and its share of the
 /// round trip.
 const COMPRESSED_DELAY_MAX: Duration = Duration::from_millis(1);
@@ -162,8 +165,8 @@ impl Receiver {
             self.set_duplicate(segment.sequence, end);
             self.answer_duplicate();
         } else {
-            self.take_out_of_order(segment.sequence, end);
-            self.acknowledge_gap(now);
+            let is_news = self.take_out_of_order(segment.sequence, end);
+            self.acknowledge_gap(now, is_news);
         }
     }
 
@@ -187,7 +190,7 @@ impl Receiver {
             // RFC 5681, 4.2: the gap is filled.
             self.is_due = true;
         } else {
-            self.acknowledge_gap(now);
+            self.acknowledge_gap(now, false);
         }
     }
 
@@ -211,7 +214,9 @@ impl Receiver {
         self.retain_recent(|block| block.start > next);
     }
 
-    fn take_out_of_order(&mut self, start: u64, end: u64) {
+    /// Returns whether one more such change may push what is not yet reported out
+    /// of the blocks that fit.
+    fn take_out_of_order(&mut self, start: u64, end: u64) -> bool {
         let first = self.ranges.partition_point(|range| range.end < start);
         let last = first + self.ranges[first..].partition_point(|range| range.start <= end);
         let mut merged = SackBlock { start, end };
@@ -231,10 +236,14 @@ impl Receiver {
                 self.ranges.drain(first + 1..last);
             }
         }
-        self.retain_recent(|block| block.end < merged.start || block.start > merged.end);
+        let is_apart = |block: &SackBlock| block.end < merged.start || block.start > merged.end;
+        let recent = &self.recent[..self.recent_count];
+        let changed = recent.iter().position(|block| !is_apart(block)).unwrap_or(recent.len());
+        self.retain_recent(is_apart);
         self.recent.copy_within(..BLOCKS_MAX - 1, 1);
         self.recent[0] = merged;
         self.recent_count = (self.recent_count + 1).min(BLOCKS_MAX);
+        changed >= BLOCKS_UNREPORTED_MAX
     }
 
     fn retain_recent(&mut self, keep: impl Fn(&SackBlock) -> bool) {
@@ -255,7 +264,7 @@ impl Receiver {
     }
 
     /// While something is missing.
-    fn acknowledge_gap(&mut self, now: Instant) {
+    fn acknowledge_gap(&mut self, now: Instant, is_news: bool) {
         if self.at_once_next != self.next {
             self.at_once_next = self.next;
             self.at_once = 0;
@@ -263,6 +272,7 @@ impl Receiver {
         let can_wait = self.has_sack
             && self.quick == 0
             && self.compressed < COMPRESSED_MAX
+            && !(is_news && self.compressed > 0)
             && self.at_once >= AT_ONCE_MAX;
         if !can_wait {
             self.at_once = (self.at_once + 1).min(AT_ONCE_MAX);

@@ -144,6 +144,26 @@ fn acknowledgements_of_a_gap_are_compressed() {
     }
 }
 
+/// Every second segment is lost: each block is reported though acknowledgements
+/// wait, three at a time.
+#[test]
+fn no_block_goes_unreported() {
+    let mut receiver = receiver(1);
+    receiver.quick = 0;
+    let mut reported = BTreeSet::new();
+    for index in 1..=40 {
+        let sequence = 1 + index * 1_000;
+        let segment = Segment { sequence, payload_bytes: 500, ..Segment::default() };
+        receiver.handle_segment(Instant::ZERO, &segment, false);
+        if receiver.is_due() || index == 40 {
+            let mut answer = Segment::default();
+            receiver.fill_in(&mut answer);
+            reported.extend(answer.sack().iter().map(|block| block.start));
+        }
+    }
+    assert_eq!(reported, (1..=40).map(|index| 1 + index * 1_000).collect());
+}
+
 /// RFC 3168, 6.1.3: echoed until the sender says that it has reduced its window.
 #[test]
 fn congestion_is_echoed_until_the_sender_answers() {

@@ -87,6 +87,21 @@ fn without_small_queues_the_window_fills_any_queue() {
 }
 
 #[test]
+fn only_what_was_lost_is_sent_again() {
+    // Slow start that nothing ends but loss: half of a window is lost at once.
+    let config = Config {
+        congestion_control: CongestionControlKind::Cubic { hystart: HyStart::Off },
+        small_queues: SmallQueues::Off,
+        ..Config::default()
+    };
+    let ways = [Way::limited(MS(5), Bitrate::from_mbps(50), 300), Way::new(MS(5))];
+    let (bps, path) = goodput(config, ways, 1, 3);
+    expect(bps, 50e6 * 1448.0 / 1500.0, 0.01);
+    assert!(path.ways[0].dropped > 100, "{}", path.ways[0].dropped);
+    assert_eq!(path.ends[0].retransmissions(), path.ways[0].dropped);
+}
+
+#[test]
 fn a_paced_sender_keeps_its_rate() {
     let pacing = Pacing::Fixed(Bitrate::from_mbps(8));
     let config = Config { pacing, ..Config::default() };
