@@ -126,7 +126,7 @@ impl Endpoint {
                 Handshake::Opening(_) => self.complete(now, segment),
                 Handshake::Established => {}
             }
-            self.receiver.handle_segment(now, segment, is_marked);
+            self.receiver.handle_segment(now, segment, is_marked, self.sender.round_trip());
         }
         if self.handshake == Handshake::Established {
             self.sender.handle_acknowledgement(now, segment);

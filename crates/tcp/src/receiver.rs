@@ -20,7 +20,7 @@
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
-use crate::rtt::TIMEOUT_INITIAL;
+use crate::rtt::{RoundTripTime, TIMEOUT_INITIAL};
 use crate::{Config, DelayedAck, SackBlock, Segment};
 
 /// Blocks that are remembered; three of them fit beside timestamps.
@@ -78,6 +78,8 @@ pub(crate) struct Receiver {
 
     /// Timestamp to echo (TS.Recent).
     timestamp: Option<Instant>,
+    /// The peer's last echo, and the round-trip time of echoes, smoothed.
+    echoed: Option<Instant>,
     round_trip: Option<Duration>,
     has_ecn: bool,
     must_echo: bool,
@@ -108,6 +110,7 @@ impl Receiver {
             at_once_next: 0,
             last_out_of_window: None,
             timestamp: None,
+            echoed: None,
             round_trip: None,
             has_ecn: config.ecn,
             must_echo: false,
@@ -127,8 +130,15 @@ impl Receiver {
         self.next > 0
     }
 
-    /// The peer's segment, after SYN.
-    pub(crate) fn handle_segment(&mut self, now: Instant, segment: &Segment, is_marked: bool) {
+    /// The peer's segment, after SYN. `sender`: what the other half knows of the
+    /// round trip.
+    pub(crate) fn handle_segment(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        is_marked: bool,
+        sender: &RoundTripTime,
+    ) {
         // RFC 7323, 4.3: the oldest segment that this acknowledgement will cover.
         if segment.sequence <= self.acknowledged && self.timestamp.is_none_or(|t| segment.sent >= t)
         {
@@ -158,19 +168,19 @@ impl Receiver {
         if segment.fin {
             self.fin = self.fin.or(Some(end));
         }
-        self.note_arrival(now, segment);
+        self.note_arrival(now, segment, sender.timeout());
         if segment.sequence <= self.next && end > self.next {
-            self.take_in_order(now, segment, end);
+            self.take_in_order(now, segment, end, sender);
         } else if end <= self.next {
             self.set_duplicate(segment.sequence, end);
             self.answer_duplicate();
         } else {
             let is_news = self.take_out_of_order(segment.sequence, end);
-            self.acknowledge_gap(now, is_news);
+            self.acknowledge_gap(now, is_news, sender);
         }
     }
 
-    fn take_in_order(&mut self, now: Instant, segment: &Segment, end: u64) {
+    fn take_in_order(&mut self, now: Instant, segment: &Segment, end: u64, sender: &RoundTripTime) {
         if segment.sequence < self.next {
             self.set_duplicate(segment.sequence, self.next);
         }
@@ -190,7 +200,7 @@ impl Receiver {
             // RFC 5681, 4.2: the gap is filled.
             self.is_due = true;
         } else {
-            self.acknowledge_gap(now, false);
+            self.acknowledge_gap(now, false, sender);
         }
     }
 
@@ -264,7 +274,7 @@ impl Receiver {
     }
 
     /// While something is missing.
-    fn acknowledge_gap(&mut self, now: Instant, is_news: bool) {
+    fn acknowledge_gap(&mut self, now: Instant, is_news: bool, sender: &RoundTripTime) {
         if self.at_once_next != self.next {
             self.at_once_next = self.next;
             self.at_once = 0;
@@ -281,7 +291,8 @@ impl Receiver {
         }
         self.compressed += 1;
         if self.compressed_timer.is_none() {
-            let share = self.round_trip.unwrap_or(TIMEOUT_INITIAL) / COMPRESSED_DELAY_SHARE;
+            let known = self.round_trip.into_iter().chain(sender.smoothed());
+            let share = known.min().unwrap_or(TIMEOUT_INITIAL) / COMPRESSED_DELAY_SHARE;
             self.compressed_timer = Some(now + share.min(COMPRESSED_DELAY_MAX));
         }
     }
@@ -301,13 +312,14 @@ impl Receiver {
     }
 
     /// A pause longer than a timeout starts quick acknowledgements again.
-    fn note_arrival(&mut self, now: Instant, segment: &Segment) {
-        if let Some(echoed) = segment.echoed {
+    fn note_arrival(&mut self, now: Instant, segment: &Segment, timeout: Duration) {
+        if let Some(echoed) = segment.echoed.filter(|_| segment.echoed != self.echoed) {
+            self.echoed = segment.echoed;
             let sample = now.saturating_since(echoed);
             self.round_trip =
                 Some(self.round_trip.map_or(sample, |smoothed| (smoothed * 7 + sample) / 8));
         }
-        let is_pause = |last: Instant| now - last > TIMEOUT_INITIAL;
+        let is_pause = |last: Instant| now - last > timeout;
         if self.last_arrival.is_some_and(is_pause) {
             self.quick = self.quick.max(self.rules.quick_segments);
         }

@@ -8,6 +8,7 @@ use lasthop_units::{Duration, Instant};
 use proptest::prelude::*;
 
 use super::Receiver;
+use crate::rtt::RoundTripTime;
 use crate::{Config, DelayedAck, Segment};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -20,11 +21,16 @@ fn receiver(next: u64) -> Receiver {
     receiver
 }
 
+/// A sender that has not sent yet.
+fn unknown() -> RoundTripTime {
+    RoundTripTime::new(MS(200))
+}
+
 /// `start..end` arrives; the acknowledgement and the blocks of the answer.
 fn take(receiver: &mut Receiver, start: u64, end: u64) -> (u64, Vec<(u64, u64)>) {
     let payload_bytes = (end - start) as u32;
     let segment = Segment { sequence: start, payload_bytes, ..Segment::default() };
-    receiver.handle_segment(Instant::ZERO, &segment, false);
+    receiver.handle_segment(Instant::ZERO, &segment, false, &unknown());
     receiver.check();
     assert!(receiver.is_due(), "quick acknowledgements answer each segment");
     let mut answer = Segment::default();
@@ -105,7 +111,7 @@ fn acknowledgements_are_delayed_after_a_while() {
     let mut take = |receiver: &mut Receiver, ms| {
         let segment = Segment { sequence: next, payload_bytes: 500, ..Segment::default() };
         next += 500;
-        receiver.handle_segment(Instant::ZERO + MS(ms), &segment, false);
+        receiver.handle_segment(Instant::ZERO + MS(ms), &segment, false, &unknown());
         let is_due = receiver.is_due();
         if is_due {
             receiver.fill_in(&mut Segment::default());
@@ -133,7 +139,7 @@ fn acknowledgements_of_a_gap_are_compressed() {
     for index in 1..=50 {
         let segment =
             Segment { sequence: 1 + index * 500, payload_bytes: 500, ..Segment::default() };
-        receiver.handle_segment(Instant::ZERO, &segment, false);
+        receiver.handle_segment(Instant::ZERO, &segment, false, &unknown());
         // The 48th is one more than may wait.
         assert_eq!(receiver.is_due(), index <= 3 || index == 48, "{index}");
         if receiver.is_due() {
@@ -154,7 +160,7 @@ fn no_block_goes_unreported() {
     for index in 1..=40 {
         let sequence = 1 + index * 1_000;
         let segment = Segment { sequence, payload_bytes: 500, ..Segment::default() };
-        receiver.handle_segment(Instant::ZERO, &segment, false);
+        receiver.handle_segment(Instant::ZERO, &segment, false, &unknown());
         if receiver.is_due() || index == 40 {
             let mut answer = Segment::default();
             receiver.fill_in(&mut answer);
@@ -172,7 +178,7 @@ fn congestion_is_echoed_until_the_sender_answers() {
     let mut echo = |sequence, window_reduced, is_marked| {
         let segment =
             Segment { sequence, payload_bytes: 100, window_reduced, ..Segment::default() };
-        receiver.handle_segment(Instant::ZERO, &segment, is_marked);
+        receiver.handle_segment(Instant::ZERO, &segment, is_marked, &unknown());
         let mut answer = Segment::default();
         receiver.fill_in(&mut answer);
         answer.ecn_echo
@@ -189,7 +195,7 @@ fn a_probe_of_the_window_is_answered_at_most_twice_a_second() {
     let probe = Segment { sequence: 999, ..Segment::default() };
     let mut answers = Vec::new();
     for ms in [0, 100, 499, 500] {
-        receiver.handle_segment(Instant::ZERO + MS(ms), &probe, false);
+        receiver.handle_segment(Instant::ZERO + MS(ms), &probe, false, &unknown());
         answers.push(receiver.is_due());
         receiver.fill_in(&mut Segment::default());
     }
@@ -213,7 +219,7 @@ proptest! {
                 payload_bytes: (end - start) as u32,
                 ..Segment::default()
             };
-            receiver.handle_segment(Instant::ZERO, &segment, false);
+            receiver.handle_segment(Instant::ZERO, &segment, false, &unknown());
             receiver.check();
             let mut answer = Segment::default();
             receiver.fill_in(&mut answer);

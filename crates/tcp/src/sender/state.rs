@@ -307,8 +307,8 @@ impl Sender {
             self.undo.begin(self.una, retransmitted);
             self.undo.remember(self.window.size, Some(self.current_threshold()));
             self.lower_threshold(now);
-            self.control.handle_timeout(now);
         }
+        self.control.handle_timeout(now);
         self.window.size = self.board.in_flight() + 1;
         self.window.fraction = 0;
         self.state = State::Loss;

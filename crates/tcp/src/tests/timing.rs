@@ -64,6 +64,19 @@ fn a_lost_handshake_is_tried_again_after_1_and_2_and_4_seconds() {
     assert_eq!(path.ends[0].min_rtt(), Some(MS(20)));
 }
 
+/// RFC 9293, 3.5, figure 7: both open at once.
+#[test]
+fn both_ends_may_open() {
+    let mut path = path(config());
+    path.ends[1].connect(path.now);
+    path.ends[1].write(path.now, 5_000);
+    path.start(10_000);
+    assert!(path.run_until_done(Duration::from_secs(3)));
+    path.run(MS(100));
+    assert_eq!(path.ends[1].received_bytes(), 10_000);
+    assert_eq!(path.ends[0].received_bytes(), 5_000);
+}
+
 #[test]
 fn a_lost_answer_is_sent_again() {
     let mut path = path(config());
