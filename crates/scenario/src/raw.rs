@@ -197,6 +197,7 @@ choices! {
     HyStart { "linux" => Self::Linux, "hystart++" => Self::PlusPlus, "off" => Self::Off }
     WindowValidation {
         "linux" => Self::Linux,
+        "linux-3" => Self::Linux3,
         "rfc2861" => Self::Rfc2861,
         "rfc7661" => Self::Rfc7661,
         "off" => Self::Off,
@@ -803,7 +804,8 @@ tables! {
         /// (ack trains and delay), by RFC 9406, or not at all.
         value hystart: HyStart = "linux";
         /// What happens to a window that is not used: no growth and a restart
-        /// after idle as in Linux, RFC 2861, RFC 7661, or nothing.
+        /// after idle as in Linux, the stricter rule of Linux 3.2 to 3.13,
+        /// RFC 2861, RFC 7661, or nothing.
         value window_validation: WindowValidation = "linux";
         /// TCP small queues: how much may wait in the own node's queues. A
         /// fixed limit was Linux' way from 3.6 to 3.13, with 128 KiB; "pacing"
