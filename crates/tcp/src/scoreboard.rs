@@ -205,13 +205,14 @@ impl Scoreboard {
         *segment
     }
 
-    /// The retransmission of the segment at `start` was not sent after all.
-    /// Returns whether there is one.
-    pub(crate) fn take_back_retransmission(&mut self, start: u64) -> bool {
+    /// The retransmission of the segment at `start` was not sent after all; what was
+    /// sent before it had `number` at most. Returns whether there is one.
+    pub(crate) fn take_back_retransmission(&mut self, start: u64, number: u32) -> bool {
         let index = self.index_of(start);
         match self.segments.get_mut(index) {
             Some(segment) if segment.start == start && segment.is(RETRANSMITTED) => {
                 segment.flags &= !RETRANSMITTED;
+                segment.number = number;
                 self.retransmitted -= 1;
                 if segment.is_missing() {
                     self.missing += 1;

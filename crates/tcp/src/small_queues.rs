@@ -39,6 +39,11 @@ impl OwnQueue {
         self.handed_over
     }
 
+    /// That of the newest packet.
+    pub(crate) fn number(&self) -> u32 {
+        self.handed_over
+    }
+
     /// The length of the packet that was just handed over.
     pub(crate) fn charge(&mut self, packet_bytes: u32) {
         self.bytes += u64::from(packet_bytes) + self.overhead;

@@ -246,7 +246,7 @@ impl Sender {
         }
         let last = (self.board.len() as usize).checked_sub(1);
         let last = last.and_then(|index| self.board.get(index)).copied();
-        if self.board.take_back_retransmission(start) {
+        if self.board.take_back_retransmission(start, self.queue.number()) {
             self.retransmissions -= 1;
             self.undo.handle_taken_back();
         } else if last.is_some_and(|last| last.start == start && !last.is_repeated()) {

@@ -29,7 +29,7 @@ fn config() -> impl Strategy<Value = Config> {
         Just(Pacing::Fixed(Bitrate::from_mbps(10))),
     ];
     let flags = (any::<bool>(), any::<bool>(), any::<bool>());
-    let window = 2_000u64..200_000;
+    let window = 1_000u64..200_000;
     (kind, small_queues, validation, pacing, flags, window).prop_map(
         |(kind, small_queues, window_validation, pacing, (sack, ecn, local), window)| Config {
             congestion_control: kind,
@@ -60,7 +60,8 @@ proptest! {
     #[test]
     fn the_stream_arrives(
         config in config(),
-        bytes in 0u64..400_000,
+        writes in prop::collection::vec((0u64..300, 0u64..200_000), 1..4),
+        answer in prop_oneof![Just(0u64), 0..100_000u64],
         fates in prop::collection::vec(fate(), 0..300),
         queue in 3usize..60,
         kbps in 500u64..50_000,
@@ -72,16 +73,28 @@ proptest! {
         let mut path = Path::new(config, [forth, Way::new(delay)]);
         let mut next = fates.into_iter();
         path.rule = alloc::boxed::Box::new(move |_, _, _| next.next().unwrap_or(Fate::Pass));
-        path.start(bytes);
+        path.ends[0].connect(path.now);
+        path.ends[1].write(path.now, answer);
+        path.ends[1].finish(path.now);
+        path.drain();
+        for &(pause_ms, bytes) in &writes {
+            path.run(Duration::from_millis(pause_ms));
+            path.ends[0].write(path.now, bytes);
+            path.drain();
+        }
+        path.ends[0].finish(path.now);
+        path.drain();
+        let bytes: u64 = writes.iter().map(|(_, bytes)| bytes).sum();
         let end = path.now + Duration::from_secs(4_000);
-        while !(path.ends[0].is_sent() && path.ends[1].is_received()) {
-            prop_assert!(path.step(end), "{:#?}", path.ends[0]);
+        while !path.ends.iter().all(|end| end.is_sent() && end.is_received()) {
+            prop_assert!(path.step(end), "{:#?}", path.ends);
             for end in &path.ends {
                 end.check();
             }
         }
         prop_assert_eq!(path.ends[1].received_bytes(), bytes);
         prop_assert_eq!(path.ends[0].acknowledged_bytes(), bytes);
+        prop_assert_eq!(path.ends[0].received_bytes(), answer);
         // What is under way when all is done changes nothing.
         path.run(Duration::from_secs(4_000));
         prop_assert_eq!(path.ends[0].queued_bytes(), 0);
