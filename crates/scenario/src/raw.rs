@@ -65,6 +65,13 @@ pub(crate) enum ScanKind {
     Active,
 }
 
+/// How a dozing station gets what is held for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RetrievalKind {
+    PsPoll,
+    Wake,
+}
+
 /// What becomes of packets that were not sent before a station leaves its channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeftoverKind {
@@ -235,6 +242,7 @@ choices! {
     }
     RequestKind { "after-missing" => Self::AfterMissing, "after-drop" => Self::AfterDrop }
     ScanKind { "passive" => Self::Passive, "active" => Self::Active }
+    RetrievalKind { "ps-poll" => Self::PsPoll, "wake" => Self::Wake }
     LeftoverKind {
         "keep" => Self::Keep,
         "drop-driver" => Self::DropDriver,
@@ -317,6 +325,9 @@ tables! {
         /// Time between beacons. 100 time units, as almost every
         /// access point is configured.
         value beacon_interval: OrOff<Duration> = "102.4ms";
+        /// Beacons from one with a DTIM to the next. Group frames wait for it
+        /// while some station dozes or is away. 2 is hostapd's default.
+        value dtim_period: Whole<1, 255> = 2;
         /// Rates of control responses, group frames and beacons.
         option basic_rates: Vec<Bitrate> = "the mandatory rates of the standard: 6, 12, 24 Mb/s at 5 GHz; 1, 2 Mb/s with 802.11b; all five with 802.11g and 802.11n at 2.4 GHz";
         /// Rate of broadcast and multicast data.
@@ -443,6 +454,9 @@ tables! {
         /// Background scans of a station: it leaves its channel again and
         /// again to look for other access points.
         option_table scan: RawScan = "none: it stays on its channel";
+        /// Power save of a station: it dozes when nothing happens. Not
+        /// together with scan.
+        option_table power_save: RawPowerSave = "none: it is always awake, as on mains power";
         /// Packets that an access point holds in its queue for a station that is
         /// away or dozes, of each access category; the oldest go first.
         option power_save_buffer: OrOff<Positive> = "64 with drop-tail and codel (mac80211 without queues for each station, STA_MAX_TX_BUFFER); \"off\", which is the queue's own bound, with fq-codel";
@@ -581,6 +595,9 @@ tables! {
         /// Time on the own channel between two absences, the flush not counted
         /// (mac80211: 1/5 s).
         value back: Duration = "200ms";
+        /// Which of the channels is the cell's own, from 1 on. The station stays there
+        /// for its time, without data, and sends a Probe Request if it is active.
+        value own_channel: OrOff<Whole<1, 1000>> = "off";
         /// How long the driver may go on sending what it holds before it leaves
         /// (ath9k: 200 ms); it leaves earlier once that is sent.
         value flush: Duration = "200ms";
@@ -637,6 +654,19 @@ tables! {
         option indices: Vec<Whole<0, 254>> = "[2, 5, 8]";
         /// Weight of an MPDU's data rate in the smoothed one, in 256ths.
         option smoothing: Probability = "0.25";
+    }
+
+    /// Power save. The station tells the access point with a Null frame that it
+    /// dozes, wakes for beacons, and fetches what they announce. The defaults
+    /// are those of Linux' mac80211.
+    RawPowerSave {
+        /// It dozes after so long without traffic.
+        value idle: Duration = "100ms";
+        /// It listens to one beacon of so many.
+        value listen_interval: Whole<1, 255> = 1;
+        /// How it gets what is held for it: by waking up with a Null frame, or
+        /// by a PS-Poll for each frame.
+        value retrieval: RetrievalKind = "wake";
     }
 
     /// CPU time of a host; the parts of a packet that was cut count each for itself.

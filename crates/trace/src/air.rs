@@ -14,6 +14,7 @@ use crate::output::{OutputError, PartFile};
 use crate::pcapng::{Capture, LinkType};
 use lasthop_units::{Duration, MacAddr, SeqNo12};
 use lasthop_wifi::event::{Frame, FrameKind, Ppdu};
+use lasthop_wifi::mac::power_save::partial_virtual_bitmap;
 use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Rate};
 use lasthop_wifi::wire::action::{self, BlockAckParameters};
 use lasthop_wifi::wire::control::{self, BlockAck, BlockAckRequest};
@@ -48,7 +49,9 @@ pub(crate) struct AirWriter {
     channel: Channel,
     interval_tu: u16,
     capabilities: u16,
-    elements: Vec<u8>,
+    /// Elements of a beacon before the TIM, and behind it.
+    elements: [Vec<u8>; 2],
+    probe: Vec<u8>,
     access_point: Option<StationId>,
     ampdus: u32,
     packet: Vec<u8>,
@@ -70,6 +73,7 @@ impl AirWriter {
             interval_tu: u16::try_from(interval_tu).unwrap_or(u16::MAX),
             capabilities: Beacon::ESS | short_slots,
             elements: beacon_elements(info),
+            probe: probe_elements(info),
             access_point: names.access_point,
             ampdus: 0,
             packet: Vec::new(),
@@ -121,7 +125,7 @@ impl AirWriter {
             Address::Station(station) => station_address(station, names),
             Address::Group => MacAddr::BROADCAST,
         };
-        let flags = Flags { retry: frame.retry, ..Flags::default() };
+        let flags = Flags { retry: frame.retry, more_data: frame.more_data, ..Flags::default() };
         let link = Link {
             transmitter,
             receiver,
@@ -154,14 +158,28 @@ impl AirWriter {
                 link.control(control::Body::BlockAckRequest { transmitter, request })
                     .emit_mpdu(out);
             }
-            FrameKind::Beacon => {
-                let beacon = Beacon {
-                    timestamp_us: ppdu.start.as_nanos() / 1_000,
-                    interval_tu: self.interval_tu,
-                    capabilities: self.capabilities,
-                    elements: Elements::new(&self.elements),
-                };
+            FrameKind::PsPoll { aid } => link.ps_poll(aid).emit_mpdu(out),
+            FrameKind::Beacon { dtim_count, dtim_period, group_traffic } => {
+                let (bitmap_offset, bitmap) = partial_virtual_bitmap(&frame.announced);
+                let bitmap = &bitmap;
+                let tim = Tim { dtim_count, dtim_period, group_traffic, bitmap_offset, bitmap };
+                let mut elements = self.elements[0].clone();
+                elements::Repr::Tim(tim)
+                    .emit(&mut elements)
+                    .expect("2 007 stations fit into 251 octets");
+                elements.extend_from_slice(&self.elements[1]);
+                let beacon = self.beacon(ppdu, &elements);
                 link.management(management::Body::Beacon(beacon)).emit_mpdu(out);
+            }
+            FrameKind::ProbeRequest => {
+                let link = Link { receiver: MacAddr::BROADCAST, ..link };
+                let request = management::Body::ProbeRequest(Elements::new(&self.probe));
+                link.management(request).emit_mpdu(out);
+            }
+            FrameKind::ProbeResponse => {
+                let elements = self.elements.concat();
+                let beacon = self.beacon(ppdu, &elements);
+                link.management(management::Body::ProbeResponse(beacon)).emit_mpdu(out);
             }
             FrameKind::AddbaRequest { tid, window, start } => {
                 let request = action::Repr::AddbaRequest {
@@ -192,6 +210,18 @@ impl AirWriter {
                 };
                 link.management(management::Body::Action(delba)).emit_mpdu(out);
             }
+        }
+    }
+}
+
+impl AirWriter {
+    /// What a beacon and a Probe Response have in common.
+    fn beacon<'a>(&self, ppdu: &Ppdu, elements: &'a [u8]) -> Beacon<'a> {
+        Beacon {
+            timestamp_us: ppdu.start.as_nanos() / 1_000,
+            interval_tu: self.interval_tu,
+            capabilities: self.capabilities,
+            elements: Elements::new(elements),
         }
     }
 }
@@ -292,6 +322,17 @@ impl Link {
         data::Repr { flags: Flags { power_management, ..self.flags }, ..header }.into()
     }
 
+    fn ps_poll(&self, aid: u16) -> frame::Repr<'_> {
+        // The two top bits of an AID in a Duration/ID field are set (9.2.4.2).
+        control::Repr {
+            flags: Flags { power_management: true, ..self.flags },
+            duration_id: aid | 0xc000,
+            receiver: self.receiver,
+            body: control::Body::PsPoll { transmitter: self.transmitter },
+        }
+        .into()
+    }
+
     fn control<'a>(&self, body: control::Body<'a>) -> frame::Repr<'a> {
         let duration_id = self.duration_us;
         control::Repr { flags: self.flags, duration_id, receiver: self.receiver, body }.into()
@@ -348,13 +389,43 @@ fn station_address(station: StationId, names: &Names) -> MacAddr {
     node.and_then(|node| names.nodes.get(node.index())).map_or(MacAddr::default(), |n| n.address)
 }
 
-/// SSID, rates, channel, TIM and HT capabilities, in the order of table 9-32.
-fn beacon_elements(info: &AirInfo) -> Vec<u8> {
-    const SUPPORTED_RATES_MAX: usize = 8;
-    const BASIC: u8 = 0x80;
+/// SSID, rates and channel, and behind the TIM HT capabilities and more rates,
+/// in the order of table 9-32.
+fn beacon_elements(info: &AirInfo) -> [Vec<u8>; 2] {
     const SSID_BYTES_MAX: usize = 32;
     let ssid = info.ssid.as_bytes();
     let ssid = &ssid[..ssid.len().min(SSID_BYTES_MAX)];
+    let rates = rate_octets(info);
+    let (supported, extended) = rates.split_at(rates.len().min(SUPPORTED_RATES_MAX));
+    let mut before = vec![elements::Repr::Ssid(ssid), elements::Repr::SupportedRates(supported)];
+    if info.band == Band::Ghz2_4 {
+        before.push(elements::Repr::DsssParameterSet { channel: info.channel });
+    }
+    let mut behind: Vec<_> =
+        ht_capabilities(&info.rates).map(elements::Repr::HtCapabilities).into_iter().collect();
+    if !extended.is_empty() {
+        behind.push(elements::Repr::ExtendedSupportedRates(extended));
+    }
+    [before, behind].map(|list| octets(&list))
+}
+
+/// A wildcard SSID and the rates of the station (table 9-38).
+fn probe_elements(info: &AirInfo) -> Vec<u8> {
+    let rates = rate_octets(info);
+    let (supported, extended) = rates.split_at(rates.len().min(SUPPORTED_RATES_MAX));
+    let mut list = vec![elements::Repr::Ssid(&[]), elements::Repr::SupportedRates(supported)];
+    if !extended.is_empty() {
+        list.push(elements::Repr::ExtendedSupportedRates(extended));
+    }
+    list.extend(ht_capabilities(&info.rates).map(elements::Repr::HtCapabilities));
+    octets(&list)
+}
+
+/// Rates that a Supported Rates element holds (9.4.2.3).
+const SUPPORTED_RATES_MAX: usize = 8;
+
+fn rate_octets(info: &AirInfo) -> Vec<u8> {
+    const BASIC: u8 = 0x80;
     // Basic rates are supported too, whatever rate control may choose for data; and the element
     // must not be empty.
     let others = info.rates.iter().filter(|rate| !rate.is_ht() && !info.basic_rates.contains(rate));
@@ -362,24 +433,10 @@ fn beacon_elements(info: &AirInfo) -> Vec<u8> {
     let mut rates: Vec<u8> = info.basic_rates.iter().map(|rate| half_mbps(rate) | BASIC).collect();
     rates.extend(others.map(half_mbps));
     rates.sort_unstable_by_key(|rate| rate & !BASIC);
-    let (supported, extended) = rates.split_at(rates.len().min(SUPPORTED_RATES_MAX));
-    let mut list = vec![elements::Repr::Ssid(ssid), elements::Repr::SupportedRates(supported)];
-    if info.band == Band::Ghz2_4 {
-        list.push(elements::Repr::DsssParameterSet { channel: info.channel });
-    }
-    list.push(elements::Repr::Tim(Tim {
-        dtim_count: 0,
-        dtim_period: 1,
-        group_traffic: false,
-        bitmap_offset: 0,
-        bitmap: &[0],
-    }));
-    if let Some(ht) = ht_capabilities(&info.rates) {
-        list.push(elements::Repr::HtCapabilities(ht));
-    }
-    if !extended.is_empty() {
-        list.push(elements::Repr::ExtendedSupportedRates(extended));
-    }
+    rates
+}
+
+fn octets(list: &[elements::Repr<'_>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for element in list {
         element.emit(&mut bytes).expect("SSID and rates are cut to what fits");

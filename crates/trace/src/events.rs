@@ -70,6 +70,7 @@ struct Words {
     awake: ByteArray,
     off_channel: ByteArray,
     pseudo_retry_out: ByteArray,
+    dozing: ByteArray,
     round_trip: ByteArray,
     tcp: ByteArray,
     group: ByteArray,
@@ -223,6 +224,7 @@ impl EventsWriter {
                 let kind = match state {
                     PowerState::Awake => &self.words.awake,
                     PowerState::OffChannel => &self.words.off_channel,
+                    PowerState::Dozing => &self.words.dozing,
                 };
                 let mut row = self.table.row();
                 row.int64(AT, at.as_nanos()).text(KIND, kind);
@@ -292,6 +294,7 @@ impl Words {
             awake: text("awake"),
             off_channel: text("off_channel"),
             pseudo_retry_out: text("pseudo_retry_out"),
+            dozing: text("dozing"),
             round_trip: text("round_trip"),
             tcp: text("tcp"),
             group: text("*"),
@@ -352,7 +355,7 @@ fn int(count: u32) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-const FRAME_NAMES: [&str; 13] = [
+const FRAME_NAMES: [&str; 16] = [
     "data",
     "qos_data",
     "null",
@@ -362,7 +365,10 @@ const FRAME_NAMES: [&str; 13] = [
     "block_ack_request",
     "rts",
     "cts",
+    "ps_poll",
     "beacon",
+    "probe_request",
+    "probe_response",
     "addba_request",
     "addba_response",
     "delba",
@@ -379,7 +385,10 @@ fn frame_name(kind: FrameKind) -> &'static str {
         FrameKind::BlockAckRequest { .. } => "block_ack_request",
         FrameKind::Rts => "rts",
         FrameKind::Cts => "cts",
-        FrameKind::Beacon => "beacon",
+        FrameKind::PsPoll { .. } => "ps_poll",
+        FrameKind::Beacon { .. } => "beacon",
+        FrameKind::ProbeRequest => "probe_request",
+        FrameKind::ProbeResponse => "probe_response",
         FrameKind::AddbaRequest { .. } => "addba_request",
         FrameKind::AddbaResponse { .. } => "addba_response",
         FrameKind::Delba { .. } => "delba",
@@ -406,6 +415,7 @@ fn has_sequence(kind: FrameKind) -> bool {
             | FrameKind::BlockAckRequest { .. }
             | FrameKind::Rts
             | FrameKind::Cts
+            | FrameKind::PsPoll { .. }
     )
 }
 

@@ -102,6 +102,8 @@ pub enum PowerState {
     Awake,
     /// It is on another channel, looking for access points.
     OffChannel,
+    /// Its radio is off to save power.
+    Dozing,
 }
 
 /// Why a packet was given up.
@@ -172,8 +174,13 @@ pub struct Frame {
     pub duration_us: u16,
     /// The receiver decoded it.
     pub received: bool,
+    /// The More Data bit: the access point holds more for the station that it woke for.
+    pub more_data: bool,
     /// The packets inside: one, or several in an A-MSDU; none in control frames.
     pub packets: Vec<Packet>,
+    /// Association identifiers of the stations that a beacon's TIM announces
+    /// traffic for, ascending; none in other frames.
+    pub announced: Vec<u16>,
 }
 
 /// The kinds of frames the model sends.
@@ -220,8 +227,24 @@ pub enum FrameKind {
     Rts,
     /// Clear to send.
     Cts,
+    /// PS-Poll.
+    PsPoll {
+        /// Association identifier of the sender.
+        aid: u16,
+    },
     /// Beacon.
-    Beacon,
+    Beacon {
+        /// Beacons until the next DTIM; zero: this one.
+        dtim_count: u8,
+        /// Beacons from DTIM to DTIM.
+        dtim_period: u8,
+        /// Group frames follow.
+        group_traffic: bool,
+    },
+    /// Probe Request for any network.
+    ProbeRequest,
+    /// Probe Response.
+    ProbeResponse,
     /// ADDBA request.
     AddbaRequest {
         /// Traffic identifier.

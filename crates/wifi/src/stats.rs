@@ -115,14 +115,16 @@ pub struct StationStats {
     pub pseudo_retry_outs_ignored: u64,
     /// Beacons sent.
     pub beacons: u64,
-    /// Times it left its channel.
+    /// Times it left its channel, or dozed.
     pub absences: u64,
-    /// Time off its channel, absences that are over.
+    /// Time off its channel or dozing.
     pub away: Duration,
     /// Null frames sent, retries included.
     pub nulls: u64,
     /// Null frames given up.
     pub nulls_given_up: u64,
+    /// PS-Poll frames sent, retries included.
+    pub ps_polls: u64,
     /// Packets given up on leaving the channel.
     pub off_channel_drops: u64,
     /// Packets that found no room while their station could not be reached.

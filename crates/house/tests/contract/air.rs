@@ -10,9 +10,10 @@ use lasthop_wifi::cell::{
     PairConfig, Role, StationConfig,
 };
 use lasthop_wifi::mac::originator::LowRateRetry;
+use lasthop_wifi::mac::power_save::{PowerSaveConfig, Retrieval};
 use lasthop_wifi::mac::rate::{RateControlConfig, RateSet};
 use lasthop_wifi::mac::retry_out::RateTable;
-use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig};
+use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
 use lasthop_wifi::phy::{
     Band, ChannelWidth, ControlRates, ErrorModel, Fading, Propagation, Standard,
 };
@@ -37,9 +38,32 @@ fn scan() -> impl Strategy<Value = ScanConfig> {
         |((start, period, away, back, flush), channels, leftover, attempts, rts_after, loss)| {
             let loss = Probability::new(loss).expect("in range");
             let null = NullConfig { attempts, rts_after, leave_loss: loss, return_loss: loss };
-            ScanConfig { start, period, channels, away, back, flush, leftover, null }
+            let kind = if attempts % 2 == 0 { ScanKind::Active } else { ScanKind::Passive };
+            let own_channel = rts_after.map(u16::from).filter(|own| (1..=channels).contains(own));
+            ScanConfig {
+                start,
+                period,
+                channels,
+                away,
+                back,
+                kind,
+                own_channel,
+                flush,
+                leftover,
+                null,
+            }
         },
     )
+}
+
+/// Power save, more eager than anywhere else.
+fn power_save() -> impl Strategy<Value = PowerSaveConfig> {
+    let retrieval = prop_oneof![Just(Retrieval::PsPoll), Just(Retrieval::Wake)];
+    (1..200u64, 1..4u8, retrieval).prop_map(|(idle, listen_interval, retrieval)| PowerSaveConfig {
+        idle: Duration::from_millis(idle),
+        listen_interval,
+        retrieval,
+    })
 }
 
 fn station() -> impl Strategy<Value = StationConfig> {
@@ -56,7 +80,11 @@ fn station() -> impl Strategy<Value = StationConfig> {
     let aggregation = (prop_oneof![Just(0), Just(65_535)], prop_oneof![Just(0), Just(3_839)]);
     let limits = (1..8u8, prop::option::of(1..200u64), prop::option::of(0..2_000u32));
     let limits = (limits, any::<(bool, bool)>());
-    let absence = (prop::option::weighted(0.3, scan()), prop::option::of(1..20u32));
+    let absence = (
+        prop::option::weighted(0.3, scan()),
+        prop::option::weighted(0.4, power_save()),
+        prop::option::of(1..20u32),
+    );
     (queue, driver_queue, aggregation, limits, 0..3, 1..=64u8, any::<bool>(), absence).prop_map(
         |(queue, driver_queue, (ampdu, amsdu), limits, control, window, after_drop, absence)| {
             let rates = RateSet::ht(2, ChannelWidth::Mhz20, false);
@@ -101,7 +129,8 @@ fn station() -> impl Strategy<Value = StationConfig> {
                 pseudo_retry_out: retry_out.then_some(table),
                 msdu_lifetime: lifetime_ms.map(Duration::from_millis),
                 scan: absence.0,
-                power_save_buffer: absence.1,
+                power_save: absence.1.filter(|_| absence.0.is_none()),
+                power_save_buffer: absence.2,
             }
         },
     )
@@ -129,7 +158,10 @@ pub fn config() -> impl Strategy<Value = Shown> {
             propagation.fading = Fading::Rayleigh { doppler_hz: 20.0 };
         }
         stations[0].role = Role::AccessPoint;
-        stations[0].scan = None;
+        (stations[0].scan, stations[0].power_save) = (None, None);
+        for station in stations.iter_mut().filter(|_| !beacons) {
+            station.power_save = None;
+        }
         let count = stations.len() as u16;
         let mut pairs = Vec::new();
         let mut links = links.into_iter();
@@ -153,6 +185,7 @@ pub fn config() -> impl Strategy<Value = Shown> {
             basic_rates: ControlRates::of(Standard::Dot11n, Band::Ghz5).basic,
             group_rate: None,
             beacon_interval: beacons.then_some(Duration::from_micros(102_400)),
+            dtim_period: 2,
             error_model: ErrorModel::nist(),
             carrier_sense: Dbm(-82.0),
             capture_margin: capture.then_some(Db(10.0)),

@@ -149,6 +149,7 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
         pseudo_retry_out: None,
         msdu_lifetime: None,
         scan: None,
+        power_save: None,
         power_save_buffer: None,
     };
     let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
@@ -170,6 +171,7 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
             basic_rates: ControlRates::of(Standard::Dot11a, Band::Ghz5).basic,
             group_rate: None,
             beacon_interval: None,
+            dtim_period: 2,
             error_model: ErrorModel::nist(),
             carrier_sense: Dbm(-82.0),
             capture_margin: Some(Db(5.0)),

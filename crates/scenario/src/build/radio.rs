@@ -70,6 +70,7 @@ pub(crate) fn cell(
         wifi.iter().map(|(index, node)| station::config(*index, node, &common, problems)).collect();
     station::check_addresses(&wifi, &stations, problems);
     station::check_streams(&wifi, problems);
+    absence::check_beacons(&wifi, channel, problems);
     let basic_rates = basic_rates(channel, &common, problems);
     let group_rate = channel.group_rate.as_ref().and_then(|rate| {
         legacy_rate(rate.value, &common).ok_or_else(|| not_a_rate(rate, &common, problems)).ok()
@@ -87,6 +88,7 @@ pub(crate) fn cell(
         basic_rates,
         group_rate,
         beacon_interval: channel.beacon_interval.value.0,
+        dtim_period: channel.dtim_period.value.get(),
         error_model: error_model(&channel.error_model, problems),
         carrier_sense: channel.carrier_sense.value,
         capture_margin: channel.capture_margin.value.0,

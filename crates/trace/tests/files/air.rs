@@ -133,7 +133,7 @@ fn tshark_finds_the_times_lengths_and_packets() {
     for (read, (ppdu, frame)) in frames.iter().zip(written) {
         assert_eq!(read[0], format!("0.{:09}", ppdu.end.as_nanos()));
         let length = read[5].parse::<usize>().unwrap() - read[6].parse::<usize>().unwrap();
-        if !matches!(frame.kind, lasthop_wifi::event::FrameKind::Beacon) {
+        if !matches!(frame.kind, lasthop_wifi::event::FrameKind::Beacon { .. }) {
             assert_eq!(length, usize::from(frame.bytes), "{frame:?}");
         }
         assert_eq!(read[3], frame.duration_us.to_string());

@@ -48,12 +48,13 @@ fn station(role: Role) -> StationConfig {
         pseudo_retry_out: None,
         msdu_lifetime: None,
         scan: None,
+        power_save: None,
         power_save_buffer: None,
     }
 }
 
 /// An access point and two stations that are at the edge of what MCS 7 bears.
-fn cell() -> Cell {
+pub fn config() -> CellConfig {
     let propagation = Propagation::of(Band::Ghz2_4, ChannelWidth::Mhz20);
     let pair = |(from, to)| PairConfig {
         from: StationId(from),
@@ -61,21 +62,21 @@ fn cell() -> Cell {
         link: propagation.link(Dbm(16.0), Meters(33.0), Db(0.0)),
     };
     let pairs = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)];
-    let config = CellConfig {
+    CellConfig {
         standard: Standard::Dot11n,
         band: Band::Ghz2_4,
         control_preamble: None,
         basic_rates: ControlRates::of(Standard::Dot11n, Band::Ghz2_4).basic,
         group_rate: None,
         beacon_interval: Some(Duration::from_micros(102_400)),
+        dtim_period: 2,
         error_model: ErrorModel::nist(),
         carrier_sense: Dbm(-82.0),
         capture_margin: Some(Db(5.0)),
         stations: vec![station(Role::AccessPoint), station(Role::Station), station(Role::Station)],
         links: pairs.into_iter().map(pair).collect(),
         record_events: true,
-    };
-    Cell::new(&config, Seed::new(1, 0)).expect("a sound cell")
+    }
 }
 
 /// Both stations keep 50 packets in their queues for `time`, then send what is
@@ -133,7 +134,7 @@ fn machine_recorder_and_tshark_agree() {
     let mut directory = OutputDir::create(&path).unwrap();
     let mut recorder =
         Recorder::with_files(scene::names(), scene::recording(), &files, &mut directory).unwrap();
-    let mut cell = cell();
+    let mut cell = Cell::new(&config(), Seed::new(1, 0)).expect("a sound cell");
     let lengths = run(&mut cell, &mut recorder, scene::recording().duration);
     let ap = Address::Station(StationId(scene::AP));
     let links: Vec<_> = [scene::LAPTOP, scene::PHONE]

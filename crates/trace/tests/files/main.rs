@@ -3,6 +3,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod absence;
 mod air;
 mod cell;
 mod scene;

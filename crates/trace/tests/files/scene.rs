@@ -146,7 +146,9 @@ pub fn qos_data(sequence: u16, packets: Vec<Packet>, amsdu: bool) -> Frame {
         retry: false,
         duration_us: 48,
         received: true,
+        more_data: false,
         packets,
+        announced: Vec::new(),
     }
 }
 
@@ -159,7 +161,9 @@ pub fn plain(kind: FrameKind, bytes: u16) -> Frame {
         retry: false,
         duration_us: 0,
         received: true,
+        more_data: false,
         packets: Vec::new(),
+        announced: Vec::new(),
     }
 }
 
@@ -179,6 +183,8 @@ pub fn ppdu(at_us: u64, from: u16, to: Address, rate: Rate, frames: Vec<Frame>) 
         collided: false,
     }
 }
+
+const BEACON: FrameKind = FrameKind::Beacon { dtim_count: 0, dtim_period: 2, group_traffic: false };
 
 /// The exchanges on the air: 20 PPDUs with 22 MPDUs.
 pub fn ppdus() -> Vec<Ppdu> {
@@ -214,7 +220,7 @@ pub fn ppdus() -> Vec<Ppdu> {
     collided.collided = true;
     collided.frames[0].received = false;
     vec![
-        ppdu(0, AP, Address::Group, SLOW, vec![plain(FrameKind::Beacon, 100)]),
+        ppdu(0, AP, Address::Group, SLOW, vec![plain(BEACON, 100)]),
         ppdu(
             2_000,
             LAPTOP,

@@ -130,6 +130,7 @@ fn config(case: Case) -> CellConfig {
         basic_rates: ControlRates::of(Standard::Dot11n, Band::Ghz5).basic,
         group_rate: None,
         beacon_interval: Some(Duration::from_micros(102_400)),
+        dtim_period: 2,
         error_model: ErrorModel::nist(),
         carrier_sense: Dbm(-82.0),
         capture_margin: Some(Db(5.0)),
@@ -171,6 +172,7 @@ fn station(case: Case, role: Role) -> StationConfig {
         pseudo_retry_out: None,
         msdu_lifetime: None,
         scan: None,
+        power_save: None,
         power_save_buffer: None,
     }
 }

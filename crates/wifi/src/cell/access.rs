@@ -3,8 +3,7 @@
 //! (10.11, 10.12).
 
 use super::station::{
-    Action, BEACON_FUNCTION, Content, Exchange, Expected, Function, Gate, Management, is_in,
-    originator_of,
+    Action, BEACON_FUNCTION, Content, Exchange, Expected, Function, Gate, Management, originator_of,
 };
 use super::{Cell, StationConfig, category_of};
 use crate::event::{DropReason, Event};
@@ -65,10 +64,12 @@ impl Cell {
         }
         self.fill_driver(from, category);
         self.build_ahead(from, category, to);
-        self.arm(from, category)
+        let begins = self.arm(from, category);
+        begins | (self.stations[from.index()].away.is_some() && self.wake_to_send(from))
     }
 
     pub(super) fn queue_beacon(&mut self) {
+        self.expect_beacon();
         let access_point = self.settings.access_point;
         self.next_beacon = self.settings.beacon_interval.map(|interval| self.now + interval);
         let contender = self.function(access_point, BEACON_FUNCTION).contender;
@@ -192,7 +193,7 @@ impl Cell {
 
     fn build_beacon(&mut self, opportunity_end: Instant) -> Exchange {
         let rate = self.settings.control_rates.lowest();
-        let psdu_bytes = self.settings.beacon_bytes;
+        let psdu_bytes = self.settings.beacon_bytes + self.announce_traffic();
         Exchange {
             function: BEACON_FUNCTION,
             peer: Address::Group,
@@ -216,18 +217,27 @@ impl Cell {
         opportunity_end: Instant,
     ) -> Exchange {
         let rate = self.settings.control_rates.lowest();
-        let (psdu_bytes, requesting) = match frame.action {
-            Action::Null { .. } => (sizes::NULL, self.asks_before_null(station, frame.attempts)),
-            Action::AddbaRequest { .. } | Action::AddbaResponse { .. } => (sizes::ADDBA, false),
+        let psdu_bytes = match frame.action {
+            Action::Null { .. } => sizes::NULL,
+            Action::PsPoll => sizes::PS_POLL,
+            Action::ProbeRequest => self.settings.probe_request_bytes,
+            Action::ProbeResponse => self.settings.beacon_bytes - sizes::TIM,
+            Action::AddbaRequest { .. } | Action::AddbaResponse { .. } => sizes::ADDBA,
         };
+        let (peer, response) = match frame.action {
+            Action::ProbeRequest => (Address::Group, None),
+            _ => (Address::Station(frame.peer), Some(self.expected(rate, false))),
+        };
+        let requesting = matches!(frame.action, Action::Null { .. })
+            && self.asks_before_null(station, frame.attempts);
         Exchange {
             function,
-            peer: Address::Station(frame.peer),
+            peer,
             content: Content::Management(frame),
             rate,
             psdu_bytes,
             duration: self.ppdu_duration(rate, psdu_bytes),
-            response: Some(self.expected(rate, false)),
+            response,
             requesting,
             opportunity_end,
             decoded: 0,
@@ -301,10 +311,13 @@ impl Cell {
         let config = &self.stations[station.index()].config;
         let aggregation = config.aggregation;
         let single_limit = config.access[function].txop_limit;
-        let originator = &self.function(station, function).originators[index];
+        let access = self.function(station, function);
+        // A PS-Poll asks for a single frame.
+        let asked_for = access.absent.is_dozing(peer);
+        let originator = &access.originators[index];
         let established = matches!(originator.agreement, Agreement::Established { .. });
         let (mut mpdus, mut psdu_bytes) = (1, u32::from(originator.pending[0].bytes));
-        if established && !probe && psdu_bytes <= sizes::AMPDU_MPDU_MAX {
+        if established && !asked_for && !probe && psdu_bytes <= sizes::AMPDU_MPDU_MAX {
             let mut duration_max = aggregation.ampdu_duration_max;
             if !single_limit.is_zero() {
                 let response = self.facts(rate).block_ack + self.settings.timing.sifs;
@@ -349,7 +362,7 @@ impl Cell {
         let aggregation = self.stations[station.index()].config.aggregation;
         if !aggregation.built_ahead
             || peer == Address::Group
-            || is_in(&self.function(station, function).dozing, peer)
+            || self.function(station, function).absent.is_dozing(peer)
         {
             return;
         }
@@ -500,9 +513,9 @@ impl Cell {
             // Packets in flight count against a limit in packets: the ring
             // slot is free when the frame is done.
             let driver = &access.driver;
-            let dozing = &access.dozing;
+            let absent = &access.absent;
             let room = |peer| match driver.limit() {
-                _ if is_in(dozing, peer) => false,
+                _ if absent.holds(peer) => false,
                 DriverLimit::None => false,
                 DriverLimit::Packets(limit) => driver.len_packets() + access.held.packets < limit,
                 DriverLimit::Airtime(_) => driver.has_room(peer),
@@ -607,6 +620,10 @@ impl Cell {
         let window = config.block_ack.window;
         let originator = &self.function(station, function).originators[index];
         let Address::Station(peer) = originator.peer else { return None };
+        if self.function(station, function).absent.dozing.contains(&peer) {
+            return None;
+        }
+        let originator = &self.function(station, function).originators[index];
         let asks = match originator.agreement {
             Agreement::None => true,
             Agreement::Failed { until } => now >= until,
@@ -637,9 +654,9 @@ impl Function {
             Gate::Shut => return None,
         }
         if self.queue.schedules_airtime() && !self.driver.is_used() {
-            let Self { queue, originators, index, dozing, .. } = self;
+            let Self { queue, originators, index, absent, .. } = self;
             return queue.next_peer_where(|peer| {
-                !is_in(dozing, peer)
+                !absent.holds(peer)
                     && originator_of(originators, index, peer).is_none_or(|originator| {
                         originator.agreement != Agreement::Requested
                             && (originator.is_waiting() || originator.has_window())
@@ -671,7 +688,7 @@ impl Function {
             return None;
         }
         let waits = |o: &&Originator| {
-            o.agreement != Agreement::Requested && o.is_waiting() && !is_in(&self.dozing, o.peer)
+            o.agreement != Agreement::Requested && o.is_waiting() && !self.absent.holds(o.peer)
         };
         let last = self.last_served.and_then(|peer| self.originator(peer));
         let (before, after) = self.originators.split_at(last.map_or(0, |index| index + 1));
@@ -684,9 +701,9 @@ impl Function {
         if self.driver.is_used() {
             return self.driver.next_peer_where(|peer| self.may_send(peer));
         }
-        let Self { queue, originators, index, dozing, .. } = self;
+        let Self { queue, originators, index, absent, .. } = self;
         queue.next_peer_where(|peer| {
-            !is_in(dozing, peer)
+            !absent.holds(peer)
                 && originator_of(originators, index, peer).is_none_or(|originator| {
                     originator.agreement != Agreement::Requested && originator.has_window()
                 })
@@ -696,8 +713,10 @@ impl Function {
     /// The next management frame that may be sent now.
     fn next_management(&self) -> Option<usize> {
         self.management.iter().position(|frame| match frame.action {
-            Action::Null { .. } => true,
-            _ => self.gate != Gate::Shut && !self.dozing.contains(&frame.peer),
+            action if action.is_about_absence() => true,
+            // Data of the other side waits for the answer.
+            Action::AddbaResponse { .. } => !self.absent.dozing.contains(&frame.peer),
+            _ => self.gate != Gate::Shut && !self.absent.dozing.contains(&frame.peer),
         })
     }
 

@@ -1,6 +1,7 @@
-//! Stations that leave the channel for a while, and the access point that holds
-//! their packets meanwhile (IEEE 802.11-2020, 11.2.3): flush, Null frames with
-//! their power management bit, absence, return.
+//! Stations that cannot be reached for a while, and the access point that holds
+//! their packets meanwhile (IEEE 802.11-2020, 11.2.3): background scans with
+//! their flush, Null frames with the power management bit, departure and return.
+//! Power save, which does the same in another rhythm, is in `doze`.
 //!
 //! A station that is away hears nothing and sends nothing; its queue takes in
 //! packets, its Block Ack agreements and reorder buffers stay (their timeouts
@@ -8,79 +9,120 @@
 //! not hear of the absence it sends into the void, and takes every frame
 //! without the bit as a sign that the station is back.
 
+use super::doze::Doze;
 use super::reception::happens;
 use super::station::{Action, Gate, Management};
-use super::{Cell, Sequel};
+use super::{Cell, Sequel, StationConfig};
 use crate::event::{DropReason, Event, PowerState};
-use crate::mac::scan::{self, Input, Leftover, NullConfig, Phase, Scan, ScanConfig};
+use crate::mac::scan::{self, Input, Leftover, NullConfig, Phase, Scan};
 use crate::packet::{AccessCategory, Address, Packet, Released, StationId};
 use alloc::vec::Vec;
-use lasthop_units::{Instant, SeqNo12};
+use lasthop_units::{Duration, Instant, Probability, SeqNo12};
 
 /// Null frames go out as voice, as in mac80211 (`ieee80211_send_nullfunc`).
 const NULL_FUNCTION: usize = AccessCategory::Voice.index();
 
 /// Functions of the access categories, beacons left out.
-const FUNCTIONS: usize = AccessCategory::ALL.len();
+pub(super) const FUNCTIONS: usize = AccessCategory::ALL.len();
 
-/// What a station that scans has beyond others.
+/// Before it sends a Probe Request a station listens for so long (mac80211:
+/// IEEE80211_PROBE_DELAY, HZ / 33).
+const PROBE_DELAY: Duration = Duration::from_millis(30);
+
+/// What a station that scans or saves power has beyond others.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Away {
-    scan: Scan,
-    /// A departure waits until here: the station still owes a response.
+    pub rhythm: Rhythm,
+    null: NullConfig,
+    /// A departure waits until here: the station is not done with a frame.
     departs_at: Option<Instant>,
-    /// When it left.
-    left: Instant,
-    /// Of the last Null.
+    /// On its own channel a Probe Request is due.
+    probes_at: Option<Instant>,
+    /// It cannot be reached since, or since its absence was last counted.
+    pub left: Option<Instant>,
+    /// Of the last Null or Probe Request.
     sequence: SeqNo12,
 }
 
+/// What makes it come and go.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Rhythm {
+    Scan(Scan),
+    Doze(Doze),
+}
+
 impl Away {
-    pub fn new(config: ScanConfig) -> Self {
-        Self {
-            scan: Scan::new(config),
+    /// `None` for a station that is always there.
+    pub fn new(config: &StationConfig) -> Option<Self> {
+        let (rhythm, null) = match (&config.scan, &config.power_save) {
+            (Some(scan), _) => (Rhythm::Scan(Scan::new(*scan)), scan.null),
+            (None, Some(power_save)) => {
+                let null = NullConfig {
+                    attempts: config.retry_limit,
+                    rts_after: None,
+                    leave_loss: Probability::ZERO,
+                    return_loss: Probability::ZERO,
+                };
+                (Rhythm::Doze(Doze::new(*power_save)), null)
+            }
+            (None, None) => return None,
+        };
+        Some(Self {
+            rhythm,
+            null,
             departs_at: None,
-            left: Instant::ZERO,
+            probes_at: None,
+            left: None,
             sequence: SeqNo12::default(),
-        }
+        })
     }
 
     pub fn gate(&self) -> Gate {
-        match self.scan.phase() {
-            Phase::Present => Gate::Open,
-            Phase::Flushing => Gate::Draining,
-            Phase::Leaving | Phase::Away | Phase::Returning => Gate::Shut,
+        match &self.rhythm {
+            Rhythm::Scan(scan) => match scan.phase() {
+                Phase::Present => Gate::Open,
+                Phase::Flushing => Gate::Draining,
+                Phase::Leaving | Phase::Away | Phase::Returning => Gate::Shut,
+            },
+            Rhythm::Doze(doze) => doze.gate(),
         }
     }
 
     fn due(&self) -> Option<Instant> {
-        self.departs_at.or(self.scan.due())
-    }
-
-    fn null(&self) -> NullConfig {
-        self.scan.config().null
+        let rhythm = match &self.rhythm {
+            Rhythm::Scan(scan) => scan.due(),
+            Rhythm::Doze(doze) => doze.due(),
+        };
+        self.departs_at.or(self.probes_at).or(rhythm)
     }
 }
 
 impl Cell {
-    /// When the next station's scan goes on.
+    /// When the next station's scan or power save goes on.
     pub(super) fn find_next_absence(&mut self) {
         let due = self.stations.iter().filter_map(|station| station.away.as_ref()?.due());
         self.next_absence = super::earliest(due);
     }
 
     /// Does what is due, and looks whose driver has nothing left.
-    pub(super) fn advance_scans(&mut self) {
+    pub(super) fn advance_absences(&mut self) {
         let now = self.now;
         while self.next_absence <= now {
             let due = |away: &Away| away.due().is_some_and(|at| at <= now);
             let station = self.stations.iter().find(|s| s.away.as_deref().is_some_and(due));
             let Some(station) = station.map(|station| station.id) else { break };
             let away = self.away(station);
-            match away.departs_at.take() {
-                Some(_) => self.scan_input(station, Input::Settled),
-                None => self.scan_input(station, Input::Due),
+            if away.departs_at.take().is_some() {
+                self.depart(station);
+            } else if away.probes_at.take().is_some() {
+                self.queue_about_absence(station, Action::ProbeRequest);
+            } else {
+                match away.rhythm {
+                    Rhythm::Scan(_) => self.scan_input(station, Input::Due),
+                    Rhythm::Doze(_) => self.look_idle(station),
+                }
             }
+            self.find_next_absence();
         }
         for index in (0..self.flushing.len()).rev() {
             let station = self.flushing[index];
@@ -90,20 +132,34 @@ impl Cell {
         }
     }
 
-    /// A Null was acknowledged or given up.
-    pub(super) fn null_settled(&mut self, station: StationId) {
-        self.scan_input(station, Input::Settled);
+    /// A Null, PS-Poll or probe was acknowledged or given up.
+    pub(super) fn absence_settled(&mut self, station: StationId, action: Action, answered: bool) {
+        let state = &mut self.stations[station.index()];
+        if let (Action::Null { .. }, false) = (action, answered) {
+            state.stats.nulls_given_up += 1;
+        }
+        // A Probe Response is the access point's.
+        let Some(away) = &state.away else { return };
+        match (&away.rhythm, action) {
+            (Rhythm::Scan(scan), Action::Null { power_management })
+                if power_management == (scan.phase() == Phase::Leaving) =>
+            {
+                self.scan_input(station, Input::Settled);
+            }
+            (Rhythm::Doze(_), Action::Null { .. } | Action::PsPoll) => {
+                self.doze_settled(station, answered);
+            }
+            _ => {}
+        }
     }
 
     /// Whether an RTS goes ahead of a Null after so many attempts.
-    pub(super) fn asks_before_null(&self, station: StationId, attempts: u8) -> bool {
-        let away = self.stations[station.index()].away.as_ref();
-        away.and_then(|away| away.null().rts_after).is_some_and(|after| attempts > after)
+    pub(super) fn asks_before_null(&mut self, station: StationId, attempts: u8) -> bool {
+        self.away(station).null.rts_after.is_some_and(|after| attempts > after)
     }
 
-    pub(super) fn null_attempts_max(&self, station: StationId) -> u8 {
-        let state = &self.stations[station.index()];
-        state.away.as_ref().map_or(state.config.retry_limit, |away| away.null().attempts)
+    pub(super) fn null_attempts_max(&mut self, station: StationId) -> u8 {
+        self.away(station).null.attempts
     }
 
     /// Whether `receiver` ignores a Null that it has decoded.
@@ -113,7 +169,7 @@ impl Cell {
         receiver: StationId,
         power_management: bool,
     ) -> bool {
-        let null = self.away(sender).null();
+        let null = self.away(sender).null;
         let loss = if power_management { null.leave_loss } else { null.return_loss };
         happens(&mut self.stations[receiver.index()].reception, loss)
     }
@@ -128,7 +184,7 @@ impl Cell {
         for function in 0..FUNCTIONS {
             let access = &mut self.stations[access_point.index()].functions[function];
             if let Some(access) = access {
-                access.dozing.push(station);
+                access.absent.dozing.push(station);
                 self.trim_buffer(access_point, function, Address::Station(station));
             }
         }
@@ -142,7 +198,8 @@ impl Cell {
         for function in 0..FUNCTIONS {
             let access = &mut self.stations[access_point.index()].functions[function];
             if let Some(access) = access {
-                access.dozing.retain(|dozing| *dozing != station);
+                access.absent.dozing.retain(|dozing| *dozing != station);
+                access.absent.released.retain(|released| *released != station);
                 self.fill_driver(access_point, function);
                 self.build_ahead(access_point, function, Address::Station(station));
                 self.arm(access_point, function);
@@ -150,14 +207,14 @@ impl Cell {
         }
     }
 
-    /// Gives up the oldest packets that are too many for a station that cannot
-    /// be reached.
+    /// Gives up the oldest packets that are too many for a station, or the
+    /// group, that cannot be reached.
     pub(super) fn trim_buffer(&mut self, from: StationId, function: usize, to: Address) {
         let now = self.now;
         let state = &mut self.stations[from.index()];
         let Some(packets_max) = state.config.power_save_buffer else { return };
         let Some(access) = &mut state.functions[function] else { return };
-        if !super::station::is_in(&access.dozing, to) {
+        if !access.absent.holds(to) {
             return;
         }
         let mut dropped = core::mem::take(&mut self.dropped);
@@ -179,65 +236,96 @@ impl Cell {
 
     fn scan_input(&mut self, station: StationId, input: Input) {
         let now = self.now;
-        let phase = self.away(station).scan.phase();
-        if phase == Phase::Leaving
-            && input == Input::Settled
-            && let Some(at) = self.speaks_until(station)
-        {
-            self.away(station).departs_at = Some(at);
-            return self.find_next_absence();
-        }
-        let action = self.away(station).scan.handle(now, input);
-        let gate = self.away(station).gate();
-        for function in self.stations[station.index()].functions.iter_mut().flatten() {
-            function.gate = gate;
-        }
+        let Rhythm::Scan(scan) = &mut self.away(station).rhythm else {
+            unreachable!("it scans, or would not have asked");
+        };
+        let action = scan.handle(now, input);
+        self.set_gate(station);
         match action {
             scan::Action::Nothing => {}
             scan::Action::Stop => self.flushing.push(station),
             scan::Action::Announce => {
                 self.flushing.retain(|flushing| *flushing != station);
-                self.queue_null(station, true);
+                self.queue_about_absence(station, Action::Null { power_management: true });
             }
             scan::Action::Depart => self.depart(station),
             scan::Action::Return => {
-                let left = self.away(station).left;
-                self.contention.return_to_channel(station, now);
-                let state = &mut self.stations[station.index()];
-                state.deaf_until = now;
-                state.stats.away += now - left;
-                self.record_power(station, PowerState::Awake);
-                self.queue_null(station, false);
+                self.come_back(station);
+                self.queue_about_absence(station, Action::Null { power_management: false });
             }
-            scan::Action::Resume => {
-                let access_point = Address::Station(self.settings.access_point);
-                for function in 0..FUNCTIONS {
-                    if self.stations[station.index()].functions[function].is_some() {
-                        self.fill_driver(station, function);
-                        self.build_ahead(station, function, access_point);
-                        self.arm(station, function);
-                    }
-                }
-            }
+            scan::Action::Resume => self.resume(station),
         }
         self.find_next_absence();
     }
 
-    fn depart(&mut self, station: StationId) {
-        let now = self.now;
-        self.away(station).left = now;
-        let leftover = self.away(station).scan.config().leftover;
-        if leftover != Leftover::Keep {
-            for function in 0..FUNCTIONS {
-                self.abandon(station, function, leftover == Leftover::DropAll);
+    /// The station's functions send what they may in its phase.
+    pub(super) fn set_gate(&mut self, station: StationId) {
+        let gate = self.away(station).gate();
+        for function in self.stations[station.index()].functions.iter_mut().flatten() {
+            function.gate = gate;
+        }
+    }
+
+    /// The station's queues go on.
+    pub(super) fn resume(&mut self, station: StationId) {
+        let access_point = Address::Station(self.settings.access_point);
+        for function in 0..FUNCTIONS {
+            if self.stations[station.index()].functions[function].is_some() {
+                self.fill_driver(station, function);
+                self.build_ahead(station, function, access_point);
+                self.arm(station, function);
             }
         }
+    }
+
+    /// The station leaves, at once or when it is done with its last frame.
+    pub(super) fn depart(&mut self, station: StationId) {
+        let now = self.now;
+        if let Some(until) = self.engaged_until(station) {
+            self.away(station).departs_at = Some(until);
+            return self.find_next_absence();
+        }
+        self.drop_about_absence(station);
+        self.away(station).left = Some(now);
+        self.stations[station.index()].stats.absences += 1;
+        let state = match &self.away(station).rhythm {
+            Rhythm::Doze(_) => PowerState::Dozing,
+            Rhythm::Scan(scan) => {
+                let (config, stays) = (*scan.config(), scan.is_on_own_channel());
+                if config.leftover != Leftover::Keep {
+                    for function in 0..FUNCTIONS {
+                        self.abandon(station, function, config.leftover == Leftover::DropAll);
+                    }
+                }
+                if stays {
+                    let probe = Some(now + PROBE_DELAY).filter(|_| config.kind.is_active());
+                    self.away(station).probes_at = probe;
+                    return self.find_next_absence();
+                }
+                PowerState::OffChannel
+            }
+        };
         self.contention.hold(station, Instant::MAX);
+        self.stations[station.index()].deaf_until = Instant::MAX;
+        self.record_power(station, state);
+    }
+
+    /// The station can hear and send again.
+    pub(super) fn come_back(&mut self, station: StationId) {
+        let now = self.now;
+        let away = self.away(station);
+        (away.departs_at, away.probes_at) = (None, None);
+        if away.left.is_none() {
+            return;
+        }
         let state = &mut self.stations[station.index()];
-        debug_assert!(state.exchange.is_none(), "it settled its last one");
-        state.deaf_until = Instant::MAX;
-        state.stats.absences += 1;
-        self.record_power(station, PowerState::OffChannel);
+        state.count_absence(now);
+        state.away.as_mut().expect("it was away").left = None;
+        if state.deaf_until == Instant::MAX {
+            state.deaf_until = now;
+            self.contention.return_to_channel(station, now);
+            self.record_power(station, PowerState::Awake);
+        }
     }
 
     /// Gives up what driver and hardware hold, and the queue above if it is to go too.
@@ -284,10 +372,10 @@ impl Cell {
             state.link_stats(peer).mpdus_lost += lost;
         }
         for (index, packet) in given_up.into_iter().enumerate() {
-            if index >= booked {
-                Released::book(&packet, &mut self.released);
+            match index < booked {
+                true => self.drop_packet(station, packet, DropReason::OffChannel),
+                false => self.lose(station, packet, DropReason::OffChannel),
             }
-            self.drop_packet(station, packet, DropReason::OffChannel);
         }
         if packets > 0 {
             self.announce_room(station);
@@ -299,46 +387,69 @@ impl Cell {
         self.drop_packet(station, packet, reason);
     }
 
-    fn queue_null(&mut self, station: StationId, power_management: bool) {
+    /// A frame about its absence goes ahead of all others.
+    pub(super) fn queue_about_absence(&mut self, station: StationId, action: Action) {
+        self.drop_about_absence(station);
         let away = self.away(station);
-        away.sequence = away.sequence.next();
-        let frame = Management {
-            peer: self.settings.access_point,
-            action: Action::Null { power_management },
-            attempts: 0,
-            sequence: self.away(station).sequence,
-        };
+        if action != Action::PsPoll {
+            away.sequence = away.sequence.next();
+        }
+        let sequence = away.sequence;
+        let peer = self.settings.access_point;
+        let frame = Management { peer, action, attempts: 0, sequence };
         self.function(station, NULL_FUNCTION).management.push_front(frame);
         self.arm(station, NULL_FUNCTION);
     }
 
+    /// Such frames that were not sent yet are outdated.
+    fn drop_about_absence(&mut self, station: StationId) {
+        if let Some(access) = &mut self.stations[station.index()].functions[NULL_FUNCTION] {
+            access.management.retain(|frame| !frame.action.is_about_absence());
+        }
+    }
+
+    /// The access point answers a Probe Request that it has received.
+    pub(super) fn answer_probe(&mut self, station: StationId) {
+        let access_point = self.settings.access_point;
+        let sequence = SeqNo12::new(self.stations[access_point.index()].stats.beacons as u16);
+        let action = Action::ProbeResponse;
+        let frame = Management { peer: station, action, attempts: 0, sequence };
+        self.function(access_point, NULL_FUNCTION).management.push_back(frame);
+        self.arm(access_point, NULL_FUNCTION);
+    }
+
     /// Nothing lies below the upper queue, and no exchange is going on.
     fn is_drained(&self, station: StationId) -> bool {
-        let state = &self.stations[station.index()];
-        state.exchange.is_none()
-            && self.speaks_until(station).is_none()
-            && state.functions.iter().flatten().all(|access| {
+        self.engaged_until(station).is_none()
+            && self.stations[station.index()].functions.iter().flatten().all(|access| {
                 access.held.packets == 0 && access.driver.is_empty() && access.management.is_empty()
             })
     }
 
-    /// Until when the station has to stay for a frame of its own: on the air,
-    /// or due SIFS after one of somebody else's.
-    fn speaks_until(&self, station: StationId) -> Option<Instant> {
+    /// Whether the station is in a frame exchange, and when that may have changed.
+    fn engaged_until(&self, station: StationId) -> Option<Instant> {
         let due = self.pending.iter().filter(|pending| pending.station == station);
         let due = due.map(|pending| match pending.sequel {
             Sequel::Response { duration, .. } => pending.at + duration,
             Sequel::Payload | Sequel::Opportunity { .. } => pending.at,
         });
-        due.max().max(self.air.transmits_until(station)).filter(|until| *until > self.now)
+        let speaks_until = due.max().max(self.air.transmits_until(station));
+        let exchange = self.stations[station.index()].exchange.is_some().then(|| {
+            // It goes on when a PPDU ends, SIFS after one, or when none came.
+            let follows = self.pending.iter().map(|pending| pending.at);
+            let silence = self.timeouts.iter().map(|(at, _)| *at);
+            let later = follows.chain(silence).filter(|at| *at > self.now);
+            super::earliest(later.chain([self.air.next_end()]))
+        });
+        speaks_until.max(exchange).filter(|until| *until > self.now)
     }
 
-    fn away(&mut self, station: StationId) -> &mut Away {
+    pub(super) fn away(&mut self, station: StationId) -> &mut Away {
         let away = self.stations[station.index()].away.as_deref_mut();
-        away.expect("only a station that scans sends Null frames and is asked")
+        away.expect("only a station that comes and goes has such frames")
     }
 
-    fn record_power(&mut self, station: StationId, state: PowerState) {
+    pub(super) fn record_power(&mut self, station: StationId, state: PowerState) {
         if self.settings.record {
             self.events.push_back(Event::Power { at: self.now, station, state });
         }

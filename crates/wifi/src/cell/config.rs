@@ -2,6 +2,7 @@
 //! does. Plain values; `scenario` makes them from TOML and fills the defaults.
 
 use crate::mac::originator::LowRateRetry;
+use crate::mac::power_save::PowerSaveConfig;
 use crate::mac::rate::RateControlConfig;
 use crate::mac::retry_out::RateTable;
 use crate::mac::scan::ScanConfig;
@@ -27,6 +28,9 @@ pub struct CellConfig {
     pub group_rate: Option<Rate>,
     /// Time between beacons of the access point; none are sent if `None`.
     pub beacon_interval: Option<Duration>,
+    /// Beacons from one with a DTIM, behind which group frames for dozing
+    /// stations are sent, to the next; at least 1.
+    pub dtim_period: u8,
     /// From SNR to loss.
     pub error_model: ErrorModel,
     /// A PPDU received at this level or above makes the medium busy
@@ -102,6 +106,9 @@ pub struct StationConfig {
     pub msdu_lifetime: Option<Duration>,
     /// Background scans; a client's only.
     pub scan: Option<ScanConfig>,
+    /// Dozing when nothing happens; a client's only, without scans, and with
+    /// beacons.
+    pub power_save: Option<PowerSaveConfig>,
     /// Packets that an access point holds in its queue for a station that
     /// cannot be reached, of each access category; the oldest go first. The
     /// queue's own bound if `None`.

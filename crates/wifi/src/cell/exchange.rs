@@ -94,10 +94,11 @@ impl Cell {
             }
             Content::BlockAckRequest { .. } => state.link_stats(peer).block_ack_requests += 1,
             Content::Beacon => state.stats.beacons += 1,
-            Content::Management(Management { action: Action::Null { .. }, .. }) => {
-                state.stats.nulls += 1;
-            }
-            Content::Management(_) => {}
+            Content::Management(frame) => match frame.action {
+                Action::Null { .. } => state.stats.nulls += 1,
+                Action::PsPoll => state.stats.ps_polls += 1,
+                _ => {}
+            },
         }
         self.transmit(Flight {
             transmitter: station,
@@ -188,8 +189,10 @@ impl Cell {
         state.contention_window = access.map_or(0, |access| access.cw_min);
         let content = exchange.content;
         self.exchange_over(station, exchange, true);
-        if let Content::Management(Management { action: Action::Null { .. }, .. }) = content {
-            self.null_settled(station);
+        match content {
+            Content::Management(frame) => self.absence_settled(station, frame.action, true),
+            Content::Beacon => self.open_for_group(),
+            _ => {}
         }
     }
 
@@ -197,7 +200,7 @@ impl Cell {
     pub(super) fn exchange_failed(&mut self, station: StationId) {
         let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
         let retry_limit = self.stations[station.index()].config.retry_limit;
-        let mut null_settled = false;
+        let mut settled = None;
         match exchange.content {
             Content::Data { mpdus, aggregated } => {
                 if exchange.requesting {
@@ -228,16 +231,14 @@ impl Cell {
             }
             Content::Management(mut frame) => {
                 frame.attempts += 1;
-                let is_null = matches!(frame.action, Action::Null { .. });
-                let attempts_max = match is_null {
-                    true => self.null_attempts_max(station),
-                    false => retry_limit,
+                let attempts_max = match frame.action {
+                    Action::Null { .. } => self.null_attempts_max(station),
+                    _ => retry_limit,
                 };
                 if frame.attempts < attempts_max {
                     self.function(station, exchange.function).management.push_front(frame);
-                } else if is_null {
-                    self.stations[station.index()].stats.nulls_given_up += 1;
-                    null_settled = true;
+                } else if frame.action.is_about_absence() {
+                    settled = Some(frame.action);
                 } else {
                     self.management_given_up(station, exchange.function, frame.peer, frame.action);
                 }
@@ -246,8 +247,8 @@ impl Cell {
         }
         self.widen(station, exchange.function);
         self.exchange_over(station, exchange, false);
-        if null_settled {
-            self.null_settled(station);
+        if let Some(action) = settled {
+            self.absence_settled(station, action, false);
         }
     }
 
@@ -296,9 +297,13 @@ impl Cell {
         }
         let after = originator.held();
         let packets = before.packets - after.packets;
+        if !access.absent.dozing.is_empty() {
+            access.absent.exchanged(exchange.peer, answered || packets > 0);
+        }
         access.held.packets -= packets;
         access.held.bytes = access.held.bytes - (before.bytes - after.bytes);
         state.hold(now, 0, packets);
+        state.last_data = now;
         let link = state.link_stats(exchange.peer);
         link.mpdus_acked += u64::from(number_acked);
         link.mpdus_failed += mpdus as u64 - u64::from(number_acked);
@@ -443,7 +448,7 @@ impl Cell {
             Action::AddbaRequest { .. } => (station, peer),
             // The originator would time out waiting; it knows no better way.
             Action::AddbaResponse { .. } => (peer, station),
-            Action::Null { .. } => unreachable!("it is settled, whatever became of it"),
+            _ => unreachable!("what is about absence is settled in another way"),
         };
         let index = self.originator(originator, function, Address::Station(to));
         let state = &mut self.function(originator, function).originators[index];

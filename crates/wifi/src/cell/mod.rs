@@ -8,12 +8,13 @@
 //!
 //! Where to read: `access` (who sends what, when), `exchange` (a frame exchange
 //! from PPDU to response), `reception` (what receivers make of PPDUs), `air`
-//! (interference), `away` (stations that leave the channel), `station` (state).
+//! (interference), `away` and `doze` (stations that leave the channel or sleep), `station` (state).
 
 mod access;
 mod air;
 mod away;
 mod config;
+mod doze;
 mod exchange;
 mod reception;
 mod record;
@@ -36,6 +37,7 @@ use air::{Air, Carried};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use away::Away;
+use doze::Tim;
 use lasthop_units::{Duration, Instant, Machine, Seed};
 use station::{BEACON_FUNCTION, Function, Station};
 
@@ -88,7 +90,7 @@ pub enum Reason {
     ReorderTimeout,
     /// The access point queues a beacon.
     Beacon,
-    /// A station leaves its channel, or comes back.
+    /// A station leaves its channel or comes back, dozes or wakes up.
     Absence,
 }
 
@@ -109,12 +111,14 @@ pub struct Cell {
     /// Reorder buffers with a gap: when they give up, receiver, inbox.
     gaps: Vec<(Instant, StationId, usize)>,
     next_beacon: Option<Instant>,
-    /// When some station's scan goes on.
+    /// When some station's scan or power save goes on.
     next_absence: Instant,
     /// Stations whose driver sends what it holds before they leave.
     flushing: Vec<StationId>,
     /// Stations that the access point knows to be unreachable.
     dozing: Vec<StationId>,
+    /// Of the last beacon.
+    tim: Tim,
     /// Facts of the rates in use.
     rates: Vec<RateFacts>,
     outputs: VecDeque<Output>,
@@ -136,6 +140,8 @@ struct Settings {
     group_rate: Rate,
     beacon_interval: Option<Duration>,
     beacon_bytes: u32,
+    probe_request_bytes: u32,
+    dtim_period: u8,
     /// EIFS less AIFS: SIFS + Ack at the lowest basic rate.
     extended_space: Duration,
     access_point: StationId,
@@ -199,6 +205,15 @@ pub enum CellError {
     /// An access point that leaves its channel.
     #[error("an access point does not leave its channel to scan")]
     AccessPointScans,
+    /// An access point that dozes.
+    #[error("an access point does not doze")]
+    AccessPointDozes,
+    /// A station that does both.
+    #[error("a station that scans does not doze")]
+    ScansAndDozes,
+    /// A station that dozes and would never wake up.
+    #[error("a station that dozes needs beacons to wake up for")]
+    DozesWithoutBeacons,
 }
 
 impl Cell {
@@ -217,6 +232,15 @@ impl Cell {
         }
         if config.stations.iter().any(|s| is_access_point(&s) && s.scan.is_some()) {
             return Err(CellError::AccessPointScans);
+        }
+        for station in config.stations.iter().filter(|s| s.power_save.is_some()) {
+            if is_access_point(&station) {
+                return Err(CellError::AccessPointDozes);
+            } else if station.scan.is_some() {
+                return Err(CellError::ScansAndDozes);
+            } else if config.beacon_interval.is_none() {
+                return Err(CellError::DozesWithoutBeacons);
+            }
         }
         let access_point = config.stations.iter().position(|s| s.role == Role::AccessPoint);
         let access_point = StationId(access_point.expect("counted one") as u16);
@@ -241,6 +265,9 @@ impl Cell {
             control_rates,
             beacon_interval: config.beacon_interval,
             beacon_bytes: sizes::BEACON + if ht { sizes::BEACON_HT } else { 0 },
+            probe_request_bytes: sizes::PROBE_REQUEST
+                + if ht { sizes::PROBE_REQUEST_HT } else { 0 },
+            dtim_period: config.dtim_period,
             access_point,
             seed,
             record: config.record_events,
@@ -261,7 +288,8 @@ impl Cell {
                 held_since: Instant::ZERO,
                 room_announced: false,
                 deaf_until: Instant::ZERO,
-                away: station.scan.map(|scan| alloc::boxed::Box::new(Away::new(scan))),
+                away: Away::new(station).map(alloc::boxed::Box::new),
+                last_data: Instant::ZERO,
             })
             .collect();
         let mut cell = Self {
@@ -272,6 +300,7 @@ impl Cell {
             next_absence: Instant::MAX,
             flushing: Vec::new(),
             dozing: Vec::new(),
+            tim: Tim::default(),
             stations,
             contention,
             owners: Vec::new(),
@@ -341,6 +370,7 @@ impl Cell {
     pub fn station_stats(&mut self, now: Instant, station: StationId) -> &StationStats {
         let station = &mut self.stations[station.index()];
         station.hold(now, 0, 0);
+        station.count_absence(now);
         &station.stats
     }
 
@@ -352,6 +382,7 @@ impl Cell {
     /// Sets all counters to zero at `now`.
     pub fn clear_stats(&mut self, now: Instant) {
         for station in &mut self.stations {
+            station.count_absence(now);
             station.stats = StationStats::default();
             station.held_since = now;
             station.links.clear();
@@ -384,7 +415,7 @@ impl Cell {
         self.start_exchanges(&winners);
         self.winners = winners;
         if self.next_absence <= at || !self.flushing.is_empty() {
-            self.advance_scans();
+            self.advance_absences();
         }
     }
 
@@ -507,7 +538,7 @@ impl Cell {
             self.settings.seed.indexed("cell/queue/perturbation", index).next_u64() as u32;
         let mut new = Function::new(contender, config, perturbation, cw);
         if station == self.settings.access_point {
-            new.dozing.clone_from(&self.dozing);
+            new.absent.dozing.clone_from(&self.dozing);
         }
         if let Some(away) = &self.stations[station.index()].away {
             new.gate = away.gate();

@@ -107,7 +107,7 @@ impl Cell {
 
     /// Which MPDUs of a payload `receiver` decodes: bit n is MPDU n. `None` if
     /// it did not even get the PPDU's header.
-    fn decode(
+    pub(super) fn decode(
         &mut self,
         flight: &Flight,
         receiver: StationId,
@@ -188,12 +188,15 @@ impl Cell {
                         self.agreement_answered(receiver, sender, exchange.function);
                     }
                     Action::Null { power_management: true } => self.fall_asleep(sender),
-                    // Every frame has the bit, and all others have it unset.
+                    Action::PsPoll => self.release(sender),
+                    // Every frame has the bit of power management, and all
+                    // others have it unset.
                     Action::Null { power_management: false } => {}
+                    Action::ProbeRequest | Action::ProbeResponse => {}
                 },
                 Content::Beacon => {}
             }
-            if !self.dozing.is_empty() && !announces_absence(&exchange.content) {
+            if !self.dozing.is_empty() && !keeps_dozing(&exchange.content) {
                 self.wake_up(sender);
             }
             let response = exchange.response.expect("frames to one station are answered");
@@ -210,6 +213,12 @@ impl Cell {
                 reserves_until: flight.reserves_until,
             };
             self.follow(receiver, sequel);
+            if self.stations[receiver.index()].away.is_some()
+                && let Content::Data { mpdus, .. } = exchange.content
+            {
+                let more = self.more_data(exchange.peer, pending.len() > mpdus);
+                self.frame_came(receiver, more);
+            }
         } else if decoded.is_some()
             && self.stations[receiver.index()].config.pseudo_retry_out.is_some()
         {
@@ -237,6 +246,7 @@ impl Cell {
         let now = self.now;
         let record = self.settings.record;
         let agreed = self.has_agreement(flight.transmitter, exchange);
+        self.stations[receiver.index()].last_data = now;
         let Self { stations, outputs, events, .. } = self;
         let key = flight.transmitter.index() * 4 + exchange.function;
         let (mut given_up, mut ignored) = (0, 0);
@@ -384,6 +394,17 @@ impl Cell {
             let heard = Exchange { decoded: 1, ..exchange.clone() };
             self.record_payload(flight, &heard, &pending);
         }
+        match exchange.content {
+            Content::Beacon => self.hear_beacon(flight, &exchange),
+            Content::Data { .. } if !self.dozing.is_empty() => self.hear_group_frame(),
+            Content::Management(Management { action: Action::ProbeRequest, .. }) => {
+                let access_point = self.settings.access_point;
+                if self.decode(flight, access_point, &exchange, &pending) == Some(1) {
+                    self.answer_probe(sender);
+                }
+            }
+            _ => {}
+        }
         self.return_pending(sender, &exchange, pending);
         self.exchange_succeeded(sender, 0);
     }
@@ -452,12 +473,10 @@ impl Cell {
     }
 }
 
-/// Its power management bit is set.
-fn announces_absence(content: &Content) -> bool {
-    matches!(
-        content,
-        Content::Management(Management { action: Action::Null { power_management: true }, .. })
-    )
+/// Its power management bit is set, or may be.
+fn keeps_dozing(content: &Content) -> bool {
+    let Content::Management(frame) = content else { return false };
+    !matches!(frame.action, Action::Null { power_management: false })
 }
 
 /// `true` with probability `p`; what is certain takes no random number.

@@ -26,11 +26,14 @@ impl Cell {
             retry,
             duration_us,
             received: received(0),
+            more_data: false,
             packets: Vec::new(),
+            announced: Vec::new(),
         };
         let tid = category_of(exchange.function).tid();
         let frames = match exchange.content {
             Content::Data { mpdus, .. } => {
+                let more_data = self.more_data(exchange.peer, pending.len() > mpdus);
                 let qos = self.stations[flight.transmitter.index()].config.qos;
                 let frame = |(bit, mpdu): (usize, &Mpdu)| Frame {
                     kind: match qos {
@@ -45,7 +48,9 @@ impl Cell {
                     retry: mpdu.transmissions > 1,
                     duration_us,
                     received: received(bit),
+                    more_data,
                     packets: mpdu.msdus.packets().to_vec(),
+                    announced: Vec::new(),
                 };
                 pending.iter().take(mpdus).enumerate().map(frame).collect()
             }
@@ -61,12 +66,22 @@ impl Cell {
                         FrameKind::AddbaResponse { tid, window: u16::from(window) }
                     }
                     Action::Null { power_management } => FrameKind::Null { power_management },
+                    Action::PsPoll => FrameKind::PsPoll { aid: self.aid(flight.transmitter) },
+                    Action::ProbeRequest => FrameKind::ProbeRequest,
+                    Action::ProbeResponse => FrameKind::ProbeResponse,
                 };
                 alloc::vec![plain(kind, frame.sequence, frame.attempts > 0)]
             }
             Content::Beacon => {
                 let beacons = self.stations[flight.transmitter.index()].stats.beacons;
-                alloc::vec![plain(FrameKind::Beacon, SeqNo12::new(beacons as u16), false)]
+                let tim = &self.tim;
+                let kind = FrameKind::Beacon {
+                    dtim_count: tim.dtim_count,
+                    dtim_period: self.settings.dtim_period,
+                    group_traffic: tim.group_traffic,
+                };
+                let announced = tim.aids.clone();
+                alloc::vec![Frame { announced, ..plain(kind, SeqNo12::new(beacons as u16), false) }]
             }
         };
         let aggregated = matches!(exchange.content, Content::Data { aggregated: true, .. });
@@ -88,7 +103,9 @@ impl Cell {
             retry: false,
             duration_us: microseconds(flight.end, flight.reserves_until),
             received,
+            more_data: false,
             packets: Vec::new(),
+            announced: Vec::new(),
         };
         let collided = match flight.receiver {
             Address::Station(receiver) => self.air.is_disturbed(flight, receiver),

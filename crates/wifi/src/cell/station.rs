@@ -43,8 +43,10 @@ pub(super) struct Station {
     pub room_announced: bool,
     /// Nothing that began before reaches it: it is, or was, away.
     pub deaf_until: Instant,
-    /// Its background scans.
+    /// Its background scans, or its power save.
     pub away: Option<Box<Away>>,
+    /// When it last sent or received data.
+    pub last_data: Instant,
 }
 
 /// An access function (EDCAF): queue, originators, contention window.
@@ -67,8 +69,47 @@ pub(super) struct Function {
     pub held: Held,
     /// What may be sent.
     pub gate: Gate,
-    /// Peers that cannot be reached: they are passed over.
+    /// Whom it passes over.
+    pub absent: Absent,
+}
+
+/// The stations that cannot be reached, in an access function of the access point.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(super) struct Absent {
     pub dozing: Vec<StationId>,
+    /// Those of them that asked for one frame.
+    pub released: Vec<StationId>,
+    /// Group frames that may go out behind the last DTIM.
+    pub group_left: u32,
+}
+
+impl Absent {
+    /// What there is for `peer` must wait: it cannot be reached, or the group is
+    /// not complete.
+    #[inline]
+    pub fn holds(&self, peer: Address) -> bool {
+        !self.dozing.is_empty()
+            && match peer {
+                Address::Group => self.group_left == 0,
+                Address::Station(station) => {
+                    self.dozing.contains(&station) && !self.released.contains(&station)
+                }
+            }
+    }
+
+    /// A data frame was sent to `peer`; `done`: it need not be sent again.
+    pub fn exchanged(&mut self, peer: Address, done: bool) {
+        match peer {
+            Address::Group => self.group_left = self.group_left.saturating_sub(1),
+            Address::Station(station) if done => self.released.retain(|other| *other != station),
+            Address::Station(_) => {}
+        }
+    }
+
+    /// `peer` cannot be reached, unless it asked for a frame.
+    pub fn is_dozing(&self, peer: Address) -> bool {
+        matches!(peer, Address::Station(station) if self.dozing.contains(&station))
+    }
 }
 
 /// What a function may send.
@@ -79,7 +120,7 @@ pub(super) enum Gate {
     Open,
     /// What lies below the upper queue.
     Draining,
-    /// Null frames.
+    /// Null frames and the like.
     Shut,
 }
 
@@ -92,13 +133,23 @@ pub(super) struct Management {
     pub sequence: SeqNo12,
 }
 
-/// What such a frame is: a Block Ack action or, although it is a data frame
-/// by its type, a Null.
+/// What such a frame is: a Block Ack action, a probe, and, although they are
+/// data and control frames by their type, Null and PS-Poll.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Action {
     AddbaRequest { window: u8, start: SeqNo12 },
     AddbaResponse { window: u8 },
     Null { power_management: bool },
+    PsPoll,
+    ProbeRequest,
+    ProbeResponse,
+}
+
+impl Action {
+    /// Sent whatever the gate, and to stations that doze, too.
+    pub fn is_about_absence(self) -> bool {
+        !matches!(self, Self::AddbaRequest { .. } | Self::AddbaResponse { .. })
+    }
 }
 
 /// A frame exchange in progress.
@@ -165,11 +216,6 @@ pub(super) fn slot_of(peer: Address) -> usize {
     }
 }
 
-/// `peer` is one of the stations.
-pub(super) fn is_in(stations: &[StationId], peer: Address) -> bool {
-    !stations.is_empty() && matches!(peer, Address::Station(station) if stations.contains(&station))
-}
-
 /// The originator towards `peer`, of those that a [`Function`] has and their index.
 pub(super) fn originator_of<'a>(
     originators: &'a [Originator],
@@ -195,6 +241,13 @@ impl Station {
             self.inboxes.resize_with(key + 1, || None);
         }
         self.inboxes[key].get_or_insert_default()
+    }
+
+    /// Counts an absence that is not over until `now`.
+    pub fn count_absence(&mut self, now: Instant) {
+        if let Some(left) = self.away.as_mut().and_then(|away| away.left.as_mut()) {
+            self.stats.away += now - core::mem::replace(left, now);
+        }
     }
 
     /// The number of packets held changes at `now` by `more` less `fewer`.
@@ -243,7 +296,7 @@ impl Function {
             last_served: None,
             held: Held::NONE,
             gate: Gate::Open,
-            dozing: Vec::new(),
+            absent: Absent::default(),
         }
     }
 
@@ -273,7 +326,7 @@ impl Function {
     /// Data may be sent to `peer` now: it can be reached, no ADDBA is under way
     /// and the window has room.
     pub fn may_send(&self, peer: Address) -> bool {
-        !is_in(&self.dozing, peer)
+        !self.absent.holds(peer)
             && self.originator(peer).is_none_or(|index| {
                 let originator = &self.originators[index];
                 originator.agreement != Agreement::Requested && originator.has_window()

@@ -1,6 +1,7 @@
 //! A cell against figures that somebody else measured or derived.
 
 mod away;
+mod doze;
 mod fingerprint;
 mod retry_out;
 
@@ -48,6 +49,7 @@ fn station(role: Role, rate: Rate, ampdu: u32) -> StationConfig {
         pseudo_retry_out: None,
         msdu_lifetime: None,
         scan: None,
+        power_save: None,
         power_save_buffer: None,
     }
 }
@@ -85,6 +87,7 @@ fn cell(stations: usize, rate: Rate, width: ChannelWidth, ampdu: u32) -> CellCon
         basic_rates: ControlRates::of(Standard::Dot11n, Band::Ghz5).basic,
         group_rate: None,
         beacon_interval: Some(Duration::from_micros(102_400)),
+        dtim_period: 2,
         error_model: ErrorModel::nist(),
         carrier_sense: Dbm(-82.0),
         capture_margin: Some(Db(5.0)),

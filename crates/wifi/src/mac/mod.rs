@@ -7,6 +7,7 @@
 //! | [`originator`] | MPDUs on their way to one peer |
 //! | [`block_ack`] | what a recipient remembers and reorders |
 //! | [`rate`] | rate control |
+//! | [`power_save`] | when a station dozes, and what a beacon tells it |
 //! | [`retry_out`] | giving MPDUs up at the receiver |
 //! | [`scan`] | when a station leaves its channel |
 //! | [`mpdu`], [`sizes`] | data frames, lengths |
@@ -15,6 +16,7 @@ pub mod block_ack;
 pub mod contention;
 pub mod mpdu;
 pub mod originator;
+pub mod power_save;
 pub mod rate;
 pub mod retry_out;
 pub mod scan;

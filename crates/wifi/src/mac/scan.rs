@@ -8,10 +8,26 @@
 //! that it will not listen (IEEE 802.11-2020, 11.2.3.2), is away for a fixed
 //! time, and takes it back with a Null with PM = 0. Whether a Null was
 //! acknowledged or given up makes no difference here, as in mac80211.
-//! Left out: several channels in a row while there is no traffic, and hardware
-//! that scans by itself.
+//! Left out: several channels in a row while there is no traffic, hardware
+//! that scans by itself, and what goes on on other channels.
 
 use lasthop_units::{Duration, Instant, Probability};
+
+/// How a station looks for access points on a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanKind {
+    /// It waits for beacons.
+    Passive,
+    /// It sends a Probe Request and waits for responses.
+    Active,
+}
+
+impl ScanKind {
+    /// With Probe Requests.
+    pub fn is_active(self) -> bool {
+        self == Self::Active
+    }
+}
 
 /// What becomes of packets that the flush did not get rid of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +54,11 @@ pub struct ScanConfig {
     pub away: Duration,
     /// On the own channel between two absences; the flush adds to it.
     pub back: Duration,
+    /// Listening, or asking too.
+    pub kind: ScanKind,
+    /// Which of the channels is the cell's own, from 1 on: there the station
+    /// stays, but sends no data. `None` if that is not among them.
+    pub own_channel: Option<u16>,
     /// Before an absence is announced the driver may go on sending for so long.
     pub flush: Duration,
     /// What becomes of the rest.
@@ -179,9 +200,9 @@ impl Scan {
         self.due
     }
 
-    /// Which channel of the scan this absence is for, from 1 on.
-    pub fn channel(&self) -> u16 {
-        self.config.channels - self.absences_left + 1
+    /// The channel whose turn it is, or was last, is the cell's own.
+    pub fn is_on_own_channel(&self) -> bool {
+        self.config.own_channel == Some(self.config.channels + 1 - self.absences_left)
     }
 
     /// Takes an input at `now`, never before that of the last one.
@@ -233,6 +254,8 @@ mod tests {
             channels: 26,
             away: Duration::from_millis(110),
             back: Duration::from_millis(320),
+            kind: ScanKind::Passive,
+            own_channel: None,
             flush: Duration::from_millis(200),
             leftover: Leftover::Keep,
             null: NullConfig::default(),

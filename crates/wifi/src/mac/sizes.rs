@@ -32,6 +32,14 @@ pub const ADDBA: u32 = 24 + 9 + FCS;
 pub const BEACON: u32 = 24 + 12 + 9 + 10 + 3 + 6 + 9 + FCS;
 /// Null: the header of Data and no body (9.3.2.2.3).
 pub const NULL: u32 = DATA_HEADER + FCS;
+/// PS-Poll (9.3.1.5).
+pub const PS_POLL: u32 = 20;
+/// TIM of a beacon, its bitmap of one octet (9.4.2.5).
+pub const TIM: u32 = 6;
+/// Probe Request for any network: header, empty SSID, rates.
+pub const PROBE_REQUEST: u32 = 24 + 2 + 10 + FCS;
+/// What HT capabilities add to it.
+pub const PROBE_REQUEST_HT: u32 = 28;
 /// What HT capabilities and operation add to a beacon.
 pub const BEACON_HT: u32 = 28 + 24;
 

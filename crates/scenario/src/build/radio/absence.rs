@@ -1,9 +1,10 @@
-//! When a station leaves its channel, and what the access point holds for it.
+//! When a station leaves its channel or dozes, and what the access point holds for it.
 
-use super::{Problems, Role, is_written, positive};
-use crate::raw::{LeftoverKind, QueueKind, RawNodeSettings, RawScan, ScanKind};
+use super::{Problems, RawChannel, Role, WifiNode, is_written, positive};
+use crate::raw::{LeftoverKind, QueueKind, RawNodeSettings, RawScan, RetrievalKind, ScanKind};
 use crate::scalar::Whole;
 use lasthop_units::Duration;
+use lasthop_wifi::mac::power_save::{PowerSaveConfig, Retrieval};
 use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig};
 
 /// mac80211's dwell on a channel without and with Probe Requests, rounded to
@@ -34,6 +35,11 @@ pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanCo
         channels: raw.channels.value.get(),
         away: raw.away.as_ref().map_or(usual, |at| at.value),
         back: raw.back.value,
+        kind: match raw.kind.value {
+            ScanKind::Passive => lasthop_wifi::mac::scan::ScanKind::Passive,
+            ScanKind::Active => lasthop_wifi::mac::scan::ScanKind::Active,
+        },
+        own_channel: raw.own_channel.value.0.map(Whole::get),
         flush: raw.flush.value,
         leftover: match raw.leftover.value {
             LeftoverKind::Keep => Leftover::Keep,
@@ -47,6 +53,13 @@ pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanCo
             return_loss: raw.return_null_loss.as_ref().map_or(null_loss, |at| at.value),
         },
     };
+    if let Some(own) = config.own_channel
+        && own > config.channels
+    {
+        let message =
+            format!("expected at most {}, the number of channels, got {own}", config.channels);
+        problems.push(&raw.own_channel.place, message);
+    }
     if config.duration() > config.period && !config.period.is_zero() {
         let message = format!(
             "a scan of {} channels lasts {}, longer than its period of {}; \
@@ -59,6 +72,43 @@ pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanCo
         problems.push(written.unwrap_or(&raw.at), message);
     }
     config
+}
+
+/// The power save of a node of this role.
+pub(super) fn power_save(
+    raw: &RawNodeSettings,
+    role: Role,
+    problems: &mut Problems,
+) -> PowerSaveConfig {
+    let table = raw.power_save.as_ref().expect("it is asked for what it has");
+    if role == Role::AccessPoint {
+        problems.push(&table.at, "an access point does not doze: it answers at any time");
+    } else if raw.scan.is_some() {
+        let message = "a station with power save and scans at once is not modelled; take one";
+        problems.push(&table.at, message);
+    }
+    positive(&table.idle, problems);
+    PowerSaveConfig {
+        idle: table.idle.value,
+        listen_interval: table.listen_interval.value.get(),
+        retrieval: match table.retrieval.value {
+            RetrievalKind::PsPoll => Retrieval::PsPoll,
+            RetrievalKind::Wake => Retrieval::Wake,
+        },
+    }
+}
+
+/// Who dozes wakes up for beacons.
+pub(super) fn check_beacons(wifi: &[WifiNode<'_>], channel: &RawChannel, problems: &mut Problems) {
+    if channel.beacon_interval.value.0.is_some() {
+        return;
+    }
+    for (_, node) in wifi {
+        if let Some(power_save) = &node.raw.settings.power_save {
+            let message = "a station that dozes needs beacons, and beacon_interval is \"off\"";
+            problems.push(&power_save.at, message);
+        }
+    }
 }
 
 /// The bound of what an access point holds for each station that is away.

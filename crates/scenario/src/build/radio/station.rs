@@ -68,6 +68,10 @@ pub(super) fn config(
         pseudo_retry_out: retry::pseudo(raw, qos, problems),
         msdu_lifetime: raw.msdu_lifetime.value.0,
         scan: raw.scan.as_ref().map(|scan| absence::scan(scan, node.role(), problems)),
+        power_save: raw
+            .power_save
+            .as_ref()
+            .map(|_| absence::power_save(raw, node.role(), problems)),
         power_save_buffer: absence::power_save_buffer(raw),
     }
 }

@@ -3,12 +3,12 @@
 
 use super::*;
 use crate::event::{Event, Frame, FrameKind, PowerState};
-use crate::mac::scan::{Leftover, NullConfig, ScanConfig};
+use crate::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
 use alloc::collections::BTreeSet;
 
-const STA: StationId = StationId(1);
+pub(super) const STA: StationId = StationId(1);
 
-fn ms(ms: u64) -> Duration {
+pub(super) fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
@@ -24,6 +24,8 @@ fn scan() -> ScanConfig {
         channels: 3,
         away: ms(110),
         back: ms(50),
+        kind: ScanKind::Passive,
+        own_channel: None,
         flush: ms(20),
         leftover: Leftover::Keep,
         null: NullConfig::default(),
@@ -45,18 +47,22 @@ fn scanning(scan: ScanConfig) -> CellConfig {
 
 /// What came out of a run.
 #[derive(Default)]
-struct Run {
-    events: Vec<Event>,
-    sent: u64,
-    delivered: u64,
+pub(super) struct Run {
+    pub events: Vec<Event>,
+    pub sent: u64,
+    pub delivered: u64,
     /// Tag, reason.
-    dropped: Vec<(u64, DropReason)>,
+    pub dropped: Vec<(u64, DropReason)>,
+    /// Time from the queue to the receiver.
+    pub delays: Vec<Duration>,
+    /// Of the station.
+    pub stats: StationStats,
 }
 
 impl Run {
     /// Every `interval` one packet from `from` to `to`, for a time; then another
     /// second for what is still queued.
-    fn new(config: &CellConfig, from: StationId, interval: Duration, time: Duration) -> Self {
+    pub fn new(config: &CellConfig, from: StationId, interval: Duration, time: Duration) -> Self {
         let to = if from == AP { STA } else { AP };
         let mut cell = Cell::new(config, Seed::new(5, 0)).expect("a sound cell");
         let mut run = Self::default();
@@ -78,8 +84,9 @@ impl Run {
             }
             while let Some(output) = cell.poll_output() {
                 match output {
-                    Output::Delivered { packet, .. } => {
+                    Output::Delivered { at, packet, .. } => {
                         run.delivered += 1;
+                        run.delays.push(at - packet.created);
                         assert!(ended.insert(packet.tag));
                     }
                     Output::Dropped { packet, reason, .. } => {
@@ -95,17 +102,20 @@ impl Run {
             while cell.poll_room().is_some() {}
         }
         assert_eq!(run.delivered + run.dropped.len() as u64, run.sent, "every packet ends once");
+        run.stats = cell.station_stats(end + Duration::from_secs(1), STA).clone();
         run
     }
 
     /// Absences: departure and return.
-    fn absences(&self) -> Vec<(Instant, Instant)> {
+    pub fn absences(&self) -> Vec<(Instant, Instant)> {
         let mut absences = Vec::new();
         let mut left = None;
         for event in &self.events {
             if let Event::Power { at, station: STA, state } = event {
                 match state {
-                    PowerState::OffChannel => assert_eq!(left.replace(*at), None),
+                    PowerState::OffChannel | PowerState::Dozing => {
+                        assert_eq!(left.replace(*at), None);
+                    }
                     PowerState::Awake => absences.push((left.take().expect("it left"), *at)),
                 }
             }
@@ -113,14 +123,21 @@ impl Run {
         absences
     }
 
-    fn frames(&self) -> impl Iterator<Item = (Instant, Instant, StationId, &Frame)> {
+    pub fn frames(&self) -> impl Iterator<Item = (Instant, Instant, StationId, &Frame)> {
         self.events.iter().filter_map(|event| match event {
             Event::Ppdu(ppdu) => Some((ppdu.start, ppdu.end, ppdu.transmitter, &ppdu.frames[0])),
             _ => None,
         })
     }
 
-    fn nulls(&self) -> Vec<(Instant, &Frame)> {
+    /// An Ack or so at this instant is one of data.
+    fn data_before(&self, start: Instant) -> bool {
+        let since = start - Duration::from_micros(16);
+        self.frames()
+            .any(|(_, end, _, f)| end == since && matches!(f.kind, FrameKind::QosData { .. }))
+    }
+
+    pub fn nulls(&self) -> Vec<(Instant, &Frame)> {
         let nulls = self.frames().filter(|(.., f)| matches!(f.kind, FrameKind::Null { .. }));
         nulls.map(|(start, .., frame)| (start, frame)).collect()
     }
@@ -161,7 +178,7 @@ fn nulls_are_repeated_and_asked_for() {
                 FrameKind::Rts => "rts",
                 FrameKind::Cts => "cts",
                 FrameKind::Ack => "ack",
-                FrameKind::Beacon => return None,
+                FrameKind::Beacon { .. } => return None,
                 _ => panic!("{frame:?}"),
             })
         })
@@ -248,6 +265,28 @@ fn what_is_not_sent_in_time_is_kept_or_given_up() {
         let given_up = run.dropped.iter().filter(|(_, r)| *r == DropReason::OffChannel).count();
         assert!((least..=most).contains(&given_up), "{leftover:?}, {driver:?}: {given_up}");
     }
+}
+
+#[test]
+fn on_its_own_channel_it_asks_and_is_answered() {
+    let scan = ScanConfig { kind: ScanKind::Active, own_channel: Some(2), ..scan() };
+    let scan = ScanConfig { period: Duration::from_secs(60), ..scan };
+    let run = Run::new(&scanning(scan), AP, ms(1), ms(500));
+    assert_eq!(run.absences().len(), 2, "it stays for the second of three");
+    let story: Vec<_> = run
+        .frames()
+        .filter(|(.., f)| !matches!(f.kind, FrameKind::QosData { .. } | FrameKind::BlockAck { .. }))
+        .filter(|(start, ..)| *start > run.absences()[0].1 && *start < run.absences()[1].0)
+        .filter(|(.., frame)| !matches!(frame.kind, FrameKind::Beacon { .. }))
+        .filter(|(start, ..)| !run.data_before(*start))
+        .map(|(_, _, transmitter, frame)| (transmitter, frame.kind))
+        .collect();
+    let asked = story.iter().position(|(_, kind)| *kind == FrameKind::ProbeRequest);
+    let asked = asked.expect("it asks");
+    assert_eq!(story[asked].0, STA);
+    assert_eq!(story[asked + 1..][..2], [(AP, FrameKind::ProbeResponse), (STA, FrameKind::Ack)]);
+    assert_eq!(story[asked - 1].1, FrameKind::Ack, "of its Null");
+    assert_eq!(run.dropped, []);
 }
 
 #[test]

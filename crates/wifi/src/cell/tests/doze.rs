@@ -1,0 +1,207 @@
+//! Stations that doze: what they hear, what they ask for, and that nothing is lost.
+
+use super::away::{Run, STA, ms};
+use super::*;
+use crate::event::{Event, FrameKind, Ppdu};
+use crate::mac::power_save::{PowerSaveConfig, Retrieval};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// An access point and one station that dozes, or `stations` of them.
+fn dozing(stations: usize, retrieval: Retrieval) -> CellConfig {
+    let rate = mcs(15, ChannelWidth::Mhz20, GuardInterval::Long);
+    let mut config = cell(stations, rate, ChannelWidth::Mhz20, 65_535);
+    config.record_events = true;
+    for station in &mut config.stations[1..] {
+        station.power_save = Some(PowerSaveConfig { idle: ms(100), listen_interval: 1, retrieval });
+    }
+    config
+}
+
+/// Without beacons, and without Acks.
+fn story(run: &Run) -> Vec<(StationId, FrameKind)> {
+    run.frames()
+        .map(|(_, _, transmitter, frame)| (transmitter, frame.kind))
+        .filter(|(_, kind)| !matches!(kind, FrameKind::Beacon { .. } | FrameKind::Ack))
+        .collect()
+}
+
+fn awake_share(run: &Run, time: Duration) -> f64 {
+    1.0 - run.stats.away.as_secs_f64() / time.as_secs_f64()
+}
+
+#[test]
+fn an_idle_station_wakes_for_beacons_only() {
+    for (listen_interval, wakes) in [(1, 48), (5, 10)] {
+        let mut config = dozing(1, Retrieval::PsPoll);
+        let power_save = config.stations[1].power_save.as_mut().expect("it dozes");
+        power_save.listen_interval = listen_interval;
+        let run = Run::new(&config, AP, Duration::ZERO, SECOND * 4);
+        assert_eq!(story(&run), [(STA, FrameKind::Null { power_management: true })]);
+        let absences = run.absences();
+        assert!((wakes - 2..=wakes + 1).contains(&absences.len()), "{}", absences.len());
+        let awake = awake_share(&run, SECOND * 5);
+        assert!(awake < 0.045, "awake for {awake} of the time");
+    }
+}
+
+#[test]
+fn a_poll_brings_one_frame() {
+    let config = dozing(1, Retrieval::PsPoll);
+    // Three a second: all but those of the first 100 ms are polled for.
+    let run = Run::new(&config, AP, ms(333), SECOND * 4);
+    assert_eq!((run.delivered, run.sent), (13, 13));
+    assert_eq!(run.stats.ps_polls, 12);
+    // At most a beacon interval, and the time of a beacon and a poll.
+    assert!(run.delays.iter().all(|delay| *delay < ms(105)), "{:?}", run.delays);
+    let awake = awake_share(&run, SECOND * 5);
+    assert!(awake < 0.06, "awake for {awake} of the time");
+    let polls = |kind: FrameKind| kind == FrameKind::PsPoll { aid: 1 };
+    let frames: Vec<_> = run.frames().collect();
+    for (index, (_, end, transmitter, frame)) in frames.iter().enumerate() {
+        if !polls(frame.kind) {
+            continue;
+        }
+        assert_eq!((*transmitter, frame.bytes), (STA, 20));
+        let (start, _, _, ack) = frames[index + 1];
+        assert_eq!((start, ack.kind), (*end + Duration::from_micros(16), FrameKind::Ack));
+        let (_, _, from, data) = frames[index + 2];
+        assert!(from == AP && matches!(data.kind, FrameKind::QosData { .. }) && !data.more_data);
+        // Before it, the beacon that said so.
+        let (_, _, _, beacon) = frames[index - 1];
+        assert_eq!(beacon.announced, [1]);
+    }
+}
+
+#[test]
+fn more_data_makes_it_poll_again() {
+    let mut config = dozing(1, Retrieval::PsPoll);
+    config.stations[1].power_save.as_mut().expect("it dozes").idle = ms(5);
+    // Ten for each beacon.
+    let run = Run::new(&config, AP, ms(10), SECOND * 2);
+    assert_eq!((run.delivered, run.sent), (200, 200));
+    let mut more = run.frames().filter(|(.., f)| matches!(f.kind, FrameKind::QosData { .. }));
+    assert!(more.any(|(.., frame)| frame.more_data));
+    assert!(run.stats.ps_polls > 150, "{}", run.stats.ps_polls);
+    assert!(run.delays.iter().all(|delay| *delay < ms(110)));
+    let awake = awake_share(&run, SECOND * 3);
+    assert!(awake < 0.2, "awake for {awake} of the time");
+}
+
+#[test]
+fn it_wakes_up_for_what_is_announced_if_it_does_not_poll() {
+    let config = dozing(1, Retrieval::Wake);
+    let run = Run::new(&config, AP, ms(333), SECOND * 4);
+    assert_eq!((run.delivered, run.sent), (13, 13));
+    assert_eq!(run.stats.ps_polls, 0);
+    let wakes = |(_, kind): &&(_, FrameKind)| *kind == FrameKind::Null { power_management: false };
+    assert_eq!(story(&run).iter().filter(wakes).count(), 12);
+    assert!(run.delays.iter().all(|delay| *delay < ms(105)), "{:?}", run.delays);
+}
+
+#[test]
+fn it_wakes_up_to_send_at_once() {
+    let config = dozing(1, Retrieval::PsPoll);
+    let run = Run::new(&config, STA, ms(333), SECOND * 4);
+    assert_eq!((run.delivered, run.sent), (13, 13));
+    assert!(run.delays.iter().all(|delay| *delay < ms(2)), "{:?}", run.delays);
+    let nulls = run.nulls();
+    assert!(nulls.len() >= 24);
+    for pair in nulls[1..].chunks_exact(2) {
+        assert_eq!(pair[0].1.kind, FrameKind::Null { power_management: false });
+        assert_eq!(pair[1].1.kind, FrameKind::Null { power_management: true });
+        assert!(pair[1].0 > pair[0].0 + ms(100));
+    }
+}
+
+#[test]
+fn group_frames_wait_for_a_dtim() {
+    let mut config = dozing(3, Retrieval::PsPoll);
+    config.stations[3].power_save = None;
+    config.dtim_period = 3;
+    let mut cell = Cell::new(&config, Seed::new(2, 0)).expect("a sound cell");
+    let (mut heard, mut sent) = ([0; 4], 0);
+    let mut ppdus: Vec<Ppdu> = Vec::new();
+    let end = Instant::ZERO + SECOND * 5;
+    let mut next = Instant::ZERO + ms(150);
+    while let Some((at, _)) = cell.poll_timeout().filter(|(at, _)| *at < end) {
+        let now = at.min(next);
+        cell.handle_timeout(now);
+        if now == next {
+            cell.handle_packet(now, AP, Address::Group, Packet::new(sent, 300, now));
+            sent += 1;
+            next = if sent < 100 { now + ms(40) } else { Instant::MAX };
+        }
+        while let Some(output) = cell.poll_output() {
+            match output {
+                Output::Delivered { station, .. } => heard[station.index()] += 1,
+                Output::Dropped { .. } => panic!("{output:?}"),
+                Output::GroupSent { .. } => heard[0] += 1,
+            }
+        }
+        while let Some(event) = cell.poll_event() {
+            ppdus.extend(match event {
+                Event::Ppdu(ppdu) => Some(ppdu),
+                _ => None,
+            });
+        }
+    }
+    assert_eq!(heard, [sent; 4], "everybody hears all");
+    let mut beacon = None;
+    for ppdu in &ppdus {
+        let frame = &ppdu.frames[0];
+        match frame.kind {
+            FrameKind::Beacon { dtim_count, group_traffic, .. } => {
+                assert!(dtim_count < 3 && (dtim_count == 0 || !group_traffic));
+                beacon = Some((ppdu.end, dtim_count, group_traffic));
+            }
+            FrameKind::QosData { .. } => {
+                let (end, dtim_count, group_traffic) = beacon.expect("a beacon went before");
+                assert!(dtim_count == 0 && group_traffic && ppdu.start < end + ms(10));
+            }
+            _ => {}
+        }
+    }
+    let last = |frame: &&crate::event::Frame| matches!(frame.kind, FrameKind::QosData { .. });
+    let frames: Vec<_> = ppdus.iter().map(|ppdu| &ppdu.frames[0]).filter(last).collect();
+    assert!(frames.iter().any(|frame| frame.more_data) && !frames[frames.len() - 1].more_data);
+}
+
+#[test]
+fn a_lost_null_is_made_good_by_the_next_beacon() {
+    use crate::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
+    let mut config = dozing(1, Retrieval::PsPoll);
+    let station = &mut config.stations[1];
+    station.power_save = None;
+    // Nobody hears it come back.
+    let null = NullConfig { attempts: 1, return_loss: Probability::ONE, ..NullConfig::default() };
+    station.scan = Some(ScanConfig {
+        start: ms(50),
+        period: SECOND * 60,
+        channels: 1,
+        away: ms(30),
+        back: ms(200),
+        kind: ScanKind::Passive,
+        own_channel: None,
+        flush: Duration::ZERO,
+        leftover: Leftover::Keep,
+        null,
+    });
+    let mut cell = Cell::new(&config, Seed::new(2, 0)).expect("a sound cell");
+    let mut nulls = 0;
+    let end = Instant::ZERO + SECOND;
+    let mut packet = Some(Packet::new(0, 300, Instant::ZERO + ms(90)));
+    while let Some((at, _)) = cell.poll_timeout().filter(|(at, _)| *at < end) {
+        cell.handle_timeout(at);
+        if let Some(packet) = packet.take_if(|packet| packet.created <= at) {
+            cell.handle_packet(at, AP, Address::Station(STA), packet);
+        }
+        while let Some(event) = cell.poll_event() {
+            if let Event::Ppdu(ppdu) = event {
+                nulls += usize::from(matches!(ppdu.frames[0].kind, FrameKind::Null { .. }));
+            }
+        }
+    }
+    // Two of the scan, and one for each of the eight beacons with its bit.
+    assert_eq!(nulls, 2 + 8);
+}

@@ -1,0 +1,237 @@
+//! Power save of a station (IEEE 802.11-2020, 11.2.3): it dozes when nothing
+//! happens, wakes for beacons, and fetches what the access point holds for it.
+//!
+//! As in Linux' mac80211 (`dynamic_ps_timeout`): a station that is idle for a
+//! while announces with a Null frame with PM = 1 that it dozes. It wakes for
+//! each beacon of its listen interval. If the TIM announces packets for it, it
+//! either asks for them one by one with PS-Poll frames, or wakes up with a Null
+//! with PM = 0. It wakes up to send, too. After a DTIM it stays for the group
+//! frames. Left out: U-APSD, SMPS, waking early because clocks drift, what
+//! happens when several beacons in a row are missed.
+
+use alloc::vec::Vec;
+use lasthop_units::Duration;
+
+/// How a station gets what is held for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retrieval {
+    /// One PS-Poll for each frame.
+    PsPoll,
+    /// It wakes up.
+    Wake,
+}
+
+/// A station's power save.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PowerSaveConfig {
+    /// It dozes after so long without traffic, more than zero.
+    pub idle: Duration,
+    /// Beacons from one that it listens to to the next, at least 1.
+    pub listen_interval: u8,
+    /// How it gets what is held for it.
+    pub retrieval: Retrieval,
+}
+
+/// Where a station stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// It can be reached.
+    Awake,
+    /// A Null with PM = 1 is being sent.
+    Announcing,
+    /// Its radio is off.
+    Dozing,
+    /// It waits for a beacon, or for the group frames behind it.
+    Listening,
+    /// A PS-Poll or what it asks for is on its way.
+    Polling,
+    /// A Null with PM = 0 is being sent.
+    Waking,
+}
+
+/// What happens to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// There was no traffic for long enough.
+    Idle,
+    /// A packet is to be sent.
+    Traffic,
+    /// Its Null or PS-Poll was acknowledged.
+    Acknowledged,
+    /// It was given up.
+    GivenUp,
+    /// A beacon of its listen interval is due.
+    BeaconDue,
+    /// That beacon announces packets for it.
+    Indicated,
+    /// It announces group frames only.
+    GroupIndicated,
+    /// It announces nothing, or was not received.
+    NotIndicated,
+    /// A data frame came, the last one that is held.
+    LastFrame,
+    /// A data frame came with More Data.
+    MoreFrames,
+    /// The last group frame went by.
+    LastGroupFrame,
+}
+
+impl Input {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::Idle,
+        Self::Traffic,
+        Self::Acknowledged,
+        Self::GivenUp,
+        Self::BeaconDue,
+        Self::Indicated,
+        Self::GroupIndicated,
+        Self::NotIndicated,
+        Self::LastFrame,
+        Self::MoreFrames,
+        Self::LastGroupFrame,
+    ];
+}
+
+/// What it does then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing: the input means nothing in this phase.
+    Nothing,
+    /// Sends a Null with PM = 1, and nothing else any more.
+    Announce,
+    /// Turns its radio off.
+    Doze,
+    /// Turns its radio on.
+    Listen,
+    /// Sends a PS-Poll.
+    Poll,
+    /// Turns its radio on and sends a Null with PM = 0.
+    Wake,
+    /// Sends again what it likes.
+    Open,
+}
+
+impl Phase {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Awake, Self::Announcing, Self::Dozing, Self::Listening, Self::Polling, Self::Waking];
+
+    /// The transition table.
+    pub const fn on(self, input: Input, retrieval: Retrieval) -> (Self, Action) {
+        match (self, input) {
+            (Self::Awake, Input::Idle) => (Self::Announcing, Action::Announce),
+            (Self::Announcing, Input::Acknowledged) => (Self::Dozing, Action::Doze),
+            // Unless the access point knows, it must not doze (11.2.3.2).
+            (Self::Announcing, Input::GivenUp) => (Self::Awake, Action::Open),
+            (Self::Dozing, Input::BeaconDue) => (Self::Listening, Action::Listen),
+            (Self::Dozing | Self::Listening | Self::Polling, Input::Traffic) => {
+                (Self::Waking, Action::Wake)
+            }
+            (Self::Listening | Self::Polling, Input::Indicated) => match retrieval {
+                Retrieval::PsPoll => (Self::Polling, Action::Poll),
+                Retrieval::Wake => (Self::Waking, Action::Wake),
+            },
+            (Self::Polling, Input::GroupIndicated) => (Self::Listening, Action::Nothing),
+            (Self::Listening | Self::Polling, Input::NotIndicated) => (Self::Dozing, Action::Doze),
+            (Self::Listening, Input::LastGroupFrame) => (Self::Dozing, Action::Doze),
+            (Self::Polling, Input::MoreFrames) => (Self::Polling, Action::Poll),
+            (Self::Polling, Input::LastFrame) => (Self::Dozing, Action::Doze),
+            // The next beacon tells whether to try again.
+            (Self::Polling, Input::GivenUp) => (Self::Listening, Action::Nothing),
+            (Self::Waking, Input::Acknowledged | Input::GivenUp) => (Self::Awake, Action::Open),
+            (phase, _) => (phase, Action::Nothing),
+        }
+    }
+}
+
+/// The partial virtual bitmap of a TIM for these AIDs, 1 to 2 007 and
+/// ascending: how many pairs of octets are left out in front, and the octets
+/// (9.4.2.5, without the bit of AID 0).
+pub fn partial_virtual_bitmap(aids: &[u16]) -> (u8, Vec<u8>) {
+    let (Some(first), Some(last)) = (aids.first(), aids.last()) else {
+        return (0, alloc::vec![0]);
+    };
+    let omitted = usize::from(first / 16) * 2;
+    let mut bitmap = alloc::vec![0; usize::from(last / 8) - omitted + 1];
+    for aid in aids {
+        bitmap[usize::from(aid / 8) - omitted] |= 1 << (aid % 8);
+    }
+    ((omitted / 2) as u8, bitmap)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::elements::{Element, Repr, Tim, id};
+    use alloc::collections::BTreeSet;
+    use alloc::format;
+    use alloc::string::String;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_phase_with_every_input() {
+        let mut table = String::new();
+        for phase in Phase::ALL {
+            for input in Input::ALL {
+                let (next, action) = phase.on(input, Retrieval::PsPoll);
+                if (next, action) != (phase, Action::Nothing) {
+                    table += &format!("{phase:?} + {input:?}: {action:?}, {next:?}\n");
+                }
+            }
+        }
+        let expected = "\
+            Awake + Idle: Announce, Announcing\n\
+            Announcing + Acknowledged: Doze, Dozing\n\
+            Announcing + GivenUp: Open, Awake\n\
+            Dozing + Traffic: Wake, Waking\n\
+            Dozing + BeaconDue: Listen, Listening\n\
+            Listening + Traffic: Wake, Waking\n\
+            Listening + Indicated: Poll, Polling\n\
+            Listening + NotIndicated: Doze, Dozing\n\
+            Listening + LastGroupFrame: Doze, Dozing\n\
+            Polling + Traffic: Wake, Waking\n\
+            Polling + GivenUp: Nothing, Listening\n\
+            Polling + Indicated: Poll, Polling\n\
+            Polling + GroupIndicated: Nothing, Listening\n\
+            Polling + NotIndicated: Doze, Dozing\n\
+            Polling + LastFrame: Doze, Dozing\n\
+            Polling + MoreFrames: Poll, Polling\n\
+            Waking + Acknowledged: Open, Awake\n\
+            Waking + GivenUp: Open, Awake\n";
+        assert_eq!(table, expected);
+        let wakes = Phase::Listening.on(Input::Indicated, Retrieval::Wake);
+        assert_eq!(wakes, (Phase::Waking, Action::Wake));
+    }
+
+    /// IEEE 802.11-2020, annex L.
+    #[test]
+    fn the_standards_tim_examples() {
+        assert_eq!(partial_virtual_bitmap(&[2, 7]), (0, [0x84].to_vec()));
+        let four = (0, [0x84, 0x00, 0x40, 0x01].to_vec());
+        assert_eq!(partial_virtual_bitmap(&[2, 7, 22, 24]), four);
+        assert_eq!(partial_virtual_bitmap(&[24]), (1, [0x00, 0x01].to_vec()));
+        assert_eq!(partial_virtual_bitmap(&[]), (0, [0].to_vec()));
+    }
+
+    proptest! {
+        #[test]
+        fn a_bitmap_says_what_it_was_made_of(aids in prop::collection::btree_set(1..2_008u16, 0..60)) {
+            let list: Vec<u16> = aids.iter().copied().collect();
+            let (bitmap_offset, bitmap) = partial_virtual_bitmap(&list);
+            let tim = Tim {
+                dtim_count: 1,
+                dtim_period: 2,
+                group_traffic: false,
+                bitmap_offset,
+                bitmap: &bitmap,
+            };
+            let mut bytes = Vec::new();
+            Repr::Tim(tim).emit(&mut bytes).expect("it fits");
+            let element = Element { id: id::TIM, offset: 2, data: &bytes[2..] };
+            let Ok(Repr::Tim(read)) = Repr::parse(&element) else { panic!("no TIM: {bytes:?}") };
+            let said: BTreeSet<u16> = (1..2_008).filter(|aid| read.has_traffic_for(*aid)).collect();
+            prop_assert_eq!(said, aids);
+        }
+    }
+}
