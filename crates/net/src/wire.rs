@@ -11,7 +11,7 @@ use crate::loss::{Loss, LossProcess};
 use crate::pace::Pace;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use lasthop_units::{Bitrate, Duration, Instant, Machine, Stream};
+use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine, Stream};
 use lasthop_wifi::event::DropReason;
 use lasthop_wifi::queue::{Held, Limit, Queue, QueueConfig};
 use lasthop_wifi::{Address, Packet, Released, StationId};
@@ -89,6 +89,12 @@ pub struct Wire {
     queue: Queue,
     /// A packet that finds the wire free need not pass through the queue.
     bypass: bool,
+    /// Limit of a drop-tail queue, which decides about a packet when it comes.
+    tail: Option<Limit>,
+    /// Packets that are on their way already and whose transmission has not
+    /// begun: when it begins, and their length. They count as queued.
+    booked: VecDeque<(Instant, u16)>,
+    booked_bytes: u64,
     loss: LossProcess,
     stream: Stream,
     /// On the way to the far end, by arrival; the first `arrived` are there.
@@ -112,6 +118,12 @@ impl Wire {
             // CoDel's state is at rest whenever its queue is empty; that of
             // FQ-CoDel's scheduler is not.
             bypass: !matches!(queue, Queue::FqCodel(_)),
+            tail: match config.queue {
+                QueueConfig::DropTail { limit } => Some(limit),
+                _ => None,
+            },
+            booked: VecDeque::new(),
+            booked_bytes: 0,
             queue,
             loss: LossProcess::new(config.loss, &mut stream),
             stream,
@@ -124,10 +136,33 @@ impl Wire {
         }
     }
 
-    /// A packet enters the near end; [`Packet::arrived`] becomes `now`.
-    pub fn handle_packet(&mut self, now: Instant, mut packet: Packet) {
+    /// A packet enters the near end; [`Packet::arrived`] becomes `now`. If it
+    /// `is_watched`, the wire wakes up when it leaves the queue.
+    ///
+    /// What a drop-tail queue takes in will be transmitted after all that came
+    /// before: nobody has to wake up for that, and the packet is sent on its way
+    /// at once.
+    pub fn handle_packet(&mut self, now: Instant, mut packet: Packet, is_watched: bool) {
         self.transmit_until(now);
+        self.unbook(now);
         packet.arrived = now;
+        if let (Some(limit), Some(free)) = (self.tail, self.free.as_mut())
+            && self.queue.is_empty()
+            && !is_watched
+            && !packet.notify
+            && free.now() > now
+        {
+            let begins = free.now();
+            if limit.admits(&packet, self.booked.len() as u32, self.booked_bytes) {
+                self.booked.push_back((begins, packet.bytes));
+                self.booked_bytes += u64::from(packet.bytes);
+                self.transmit(packet);
+            } else {
+                self.scratch.push(packet);
+                self.report(DropReason::QueueFull);
+            }
+            return;
+        }
         match self.free.as_mut() {
             None => self.launch(now, packet),
             Some(free) => {
@@ -138,7 +173,8 @@ impl Wire {
                 if idle && self.bypass {
                     self.transmit(packet);
                 } else {
-                    self.queue.enqueue(now, FAR_END, packet, Held::NONE, &mut self.scratch);
+                    let booked = self.booked();
+                    self.queue.enqueue(now, FAR_END, packet, booked, &mut self.scratch);
                     self.report(DropReason::QueueFull);
                     self.transmit_until(now);
                 }
@@ -150,7 +186,8 @@ impl Wire {
     /// Whether `packet` would be taken in at `now`.
     pub fn admits(&mut self, now: Instant, packet: &Packet) -> bool {
         self.transmit_until(now);
-        self.queue.is_empty() || self.queue.admits(packet, Held::NONE)
+        self.unbook(now);
+        self.queue.admits(packet, self.booked())
     }
 
     /// The next packet that has arrived at the far end, its stay on this wire
@@ -170,9 +207,10 @@ impl Wire {
         self.released.pop_front()
     }
 
-    /// Packets waiting for the transmitter.
-    pub fn queue_packets(&self) -> u32 {
-        self.queue.len_packets()
+    /// Packets waiting for the transmitter at `now`.
+    pub fn queue_packets(&self, now: Instant) -> u32 {
+        let begun = self.booked.partition_point(|&(begins, _)| begins <= now);
+        self.queue.len_packets() + (self.booked.len() - begun) as u32
     }
 }
 
@@ -204,6 +242,21 @@ impl Wire {
                 self.transmit(packet);
             }
         }
+    }
+
+    /// Forgets packets whose transmission has begun.
+    fn unbook(&mut self, now: Instant) {
+        while let Some(&(begins, bytes)) = self.booked.front()
+            && begins <= now
+        {
+            self.booked.pop_front();
+            self.booked_bytes -= u64::from(bytes);
+        }
+    }
+
+    fn booked(&self) -> Held {
+        let bytes = Bytes::new(self.booked_bytes);
+        Held { packets: self.booked.len() as u32, bytes }
     }
 
     /// When the transmitter takes the next packet from the queue. Whoever finds

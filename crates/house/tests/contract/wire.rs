@@ -55,7 +55,7 @@ proptest! {
         for (tag, &(pause, bytes)) in work.iter().enumerate() {
             pause.pass(&mut driver, &mut drain);
             let now = driver.now();
-            driver.machine.handle_packet(now, Packet::new(tag as u64, bytes, now));
+            driver.machine.handle_packet(now, Packet::new(tag as u64, bytes, now), tag % 2 == 0);
         }
         driver.pause(Duration::from_secs(3_600), &mut drain);
         prop_assert_eq!(driver.machine.poll_timeout(), None);

@@ -27,7 +27,7 @@ use lasthop_units::{Duration, Instant, Machine, Seed};
 use lasthop_wifi::cell::{Cell, CellConfig, CellError, Output as CellOutput};
 use lasthop_wifi::event::{DropReason, Event};
 use lasthop_wifi::stats::{LinkStats, StationStats};
-use lasthop_wifi::{Address, Packet, Released, StationId};
+use lasthop_wifi::{Address, Packet, Released, StationId, Transport};
 use route::{Hop, Routes};
 
 /// Everything that [`Network::new`] needs.
@@ -189,6 +189,8 @@ pub struct Network {
     wires: Vec<DirectedWire>,
     /// Packets for everywhere: their copies.
     copies: Vec<(u64, u32)>,
+    /// A wire may have something to give out.
+    wires_moved: bool,
     outputs: VecDeque<Output>,
     room: VecDeque<NodeId>,
 }
@@ -198,6 +200,8 @@ struct DirectedWire {
     from: NodeId,
     to: NodeId,
     wire: Wire,
+    /// What the wire asks for, kept up to date by whatever changes it.
+    due: Option<(Instant, WireReason)>,
     stats: WireStats,
 }
 
@@ -225,7 +229,7 @@ impl Network {
             for (direction, (from, to)) in ends.into_iter().enumerate() {
                 let stream = seed.indexed("wire", (2 * index + direction) as u64);
                 let wire = Wire::new(&link.directions[direction], stream);
-                wires.push(DirectedWire { from, to, wire, stats: WireStats::default() });
+                wires.push(DirectedWire { from, to, wire, due: None, stats: WireStats::default() });
             }
         }
         let hosts: Vec<_> = config.nodes.iter().map(|node| node.host_cost.map(Host::new)).collect();
@@ -243,6 +247,7 @@ impl Network {
             cell,
             wires,
             copies: Vec::new(),
+            wires_moved: false,
             outputs: VecDeque::new(),
             room: VecDeque::new(),
         };
@@ -280,7 +285,13 @@ impl Network {
             && packet.destination != source.0;
         let has_room = !is_direct
             || match self.routes.next(source, NodeId(packet.destination)) {
-                Hop::Wire(index) => self.wires[index].wire.admits(now, &packet),
+                Hop::Wire(index) => {
+                    let wire = &mut self.wires[index];
+                    let admits = wire.wire.admits(now, &packet);
+                    wire.due = wire.wire.poll_timeout();
+                    self.wires_moved = true;
+                    admits
+                }
                 Hop::Air(_) => {
                     let station = self.routes.station(source).expect("it sends over the air");
                     self.cell.as_mut().expect("stations are in a cell").admits(station, &packet)
@@ -327,7 +338,7 @@ impl Network {
             _ => 0,
         };
         let leaving = self.wires.iter().filter(|wire| wire.from == node);
-        let on_wires: u32 = leaving.map(|wire| wire.wire.queue_packets()).sum();
+        let on_wires: u32 = leaving.map(|wire| wire.wire.queue_packets(self.now)).sum();
         let before_host = self.hosts[node.index()].as_ref().map_or(0, Host::waiting);
         on_air + on_wires + before_host
     }
@@ -433,7 +444,14 @@ impl Network {
 
     fn forward(&mut self, node: NodeId, hop: Hop, packet: Packet) {
         match hop {
-            Hop::Wire(index) => self.wires[index].wire.handle_packet(self.now, packet),
+            Hop::Wire(index) => {
+                let wire = &mut self.wires[index];
+                // A saturated source wants to hear when its packets leave the queue.
+                let is_watched = packet.source == wire.from.0 && packet.transport != Transport::Tcp;
+                wire.wire.handle_packet(self.now, packet, is_watched);
+                wire.due = wire.wire.poll_timeout();
+                self.wires_moved = true;
+            }
             Hop::Air(to) => {
                 let station = self.routes.station(node).expect("a route over the air has one");
                 let cell = self.cell.as_mut().expect("stations are in a cell");
@@ -577,6 +595,9 @@ impl Network {
     }
 
     fn collect_wires(&mut self) -> bool {
+        if !core::mem::take(&mut self.wires_moved) {
+            return false;
+        }
         let mut moved = false;
         for index in 0..self.wires.len() {
             let (from, to) = (self.wires[index].from, self.wires[index].to);
@@ -604,13 +625,14 @@ impl Network {
             cell.handle_timeout(at);
         }
         for wire in &mut self.wires {
-            let is_due = wire.wire.poll_timeout().is_some_and(|(due, _)| due <= at);
-            if is_due {
-                let before = wire.wire.queue_packets();
+            if wire.due.is_some_and(|(due, _)| due <= at) {
+                let before = wire.wire.queue_packets(at);
                 wire.wire.handle_timeout(at);
-                if wire.wire.queue_packets() < before {
+                if wire.wire.queue_packets(at) < before {
                     self.room.push_back(wire.from);
                 }
+                wire.due = wire.wire.poll_timeout();
+                self.wires_moved = true;
             }
         }
         for index in 0..self.with_host.len() {
@@ -643,7 +665,7 @@ impl Network {
             }
         };
         for wire in &self.wires {
-            if let Some((at, reason)) = wire.wire.poll_timeout() {
+            if let Some((at, reason)) = wire.due {
                 offer(at, Reason::Wire(reason));
             }
         }

@@ -37,9 +37,9 @@ fn packets_take_turns_and_then_travel() {
     };
     let mut wire = wire(&config);
     for tag in 0..3 {
-        wire.handle_packet(at(1000), Packet::new(tag, 1486, at(1000)));
+        wire.handle_packet(at(1000), Packet::new(tag, 1486, at(1000)), true);
     }
-    assert_eq!(wire.queue_packets(), 2);
+    assert_eq!(wire.queue_packets(at(1000)), 2);
     let arrivals = drain(&mut wire);
     let expected = [0, 1, 2].map(|n| (at(1000 + 120_000 * (n + 1) + 5_000_000), n));
     assert_eq!(arrivals.iter().map(|(at, p)| (*at, p.tag)).collect::<Vec<_>>(), expected);
@@ -49,11 +49,11 @@ fn packets_take_turns_and_then_travel() {
 #[test]
 fn without_a_rate_only_the_delay_counts() {
     let mut instant = wire(&WireConfig::default());
-    instant.handle_packet(at(5), Packet::new(1, 1500, at(5)));
+    instant.handle_packet(at(5), Packet::new(1, 1500, at(5)), true);
     assert_eq!(instant.poll_transmit().map(|p| p.parts.wire), Some(Duration::ZERO));
 
     let mut far = wire(&WireConfig { delay: Duration::from_nanos(7), ..WireConfig::default() });
-    far.handle_packet(at(5), Packet::new(1, 1500, at(5)));
+    far.handle_packet(at(5), Packet::new(1, 1500, at(5)), true);
     assert_eq!(far.poll_transmit(), None);
     assert_eq!(far.poll_timeout(), Some((at(12), WireReason::Arrival)));
     assert_eq!(drain(&mut far).len(), 1);
@@ -69,13 +69,13 @@ fn the_long_run_rate_is_exact() {
     let packets = 1_000_000u64;
     let mut last = Instant::ZERO;
     for tag in 0..packets {
-        while wire.queue_packets() > 500 {
+        while wire.queue_packets(last) > 500 {
             let (now, _) = wire.poll_timeout().expect("a backlog");
             wire.handle_timeout(now);
             last = now;
             while wire.poll_transmit().is_some() {}
         }
-        wire.handle_packet(last, Packet::new(tag, 1000, last));
+        wire.handle_packet(last, Packet::new(tag, 1000, last), true);
     }
     let (end, _) = *drain(&mut wire).last().expect("the last packet");
     let exact = (u128::from(packets) * 1014 * 8 * 1_000_000_000).div_ceil(u128::from(rate));
@@ -91,7 +91,7 @@ fn a_full_queue_drops_arrivals() {
         ..WireConfig::default()
     };
     let mut wire = wire(&config);
-    (0..8).for_each(|tag| wire.handle_packet(at(0), Packet::new(tag, 1000, at(0))));
+    (0..8).for_each(|tag| wire.handle_packet(at(0), Packet::new(tag, 1000, at(0)), true));
     let drops: Vec<_> = core::iter::from_fn(|| wire.poll_drop()).collect();
     assert_eq!(
         drops.iter().map(|(p, r)| (p.tag, *r)).collect::<Vec<_>>(),
@@ -113,7 +113,7 @@ fn codel_works_on_a_wire() {
             while let Some((due, _)) = wire.poll_timeout().filter(|(due, _)| *due <= now) {
                 wire.handle_timeout(due);
             }
-            wire.handle_packet(now, Packet::new(n, 1000, now));
+            wire.handle_packet(now, Packet::new(n, 1000, now), true);
             while let Some(packet) = wire.poll_transmit() {
                 delay += packet.parts.wire.as_millis_f64();
                 arrived += 1.0;
@@ -148,7 +148,7 @@ fn a_late_driver_changes_nothing() {
                 let (due, _) = wire.poll_timeout().expect("just seen");
                 wire.handle_timeout(due);
             }
-            wire.handle_packet(now, Packet::new(n, 1000, now));
+            wire.handle_packet(now, Packet::new(n, 1000, now), true);
         }
         let arrivals = drain(&mut wire);
         (arrivals, core::iter::from_fn(|| wire.poll_drop()).collect::<Vec<_>>())
@@ -163,7 +163,7 @@ fn losses_are_reported() {
     let loss = Loss::Random(Probability::new(0.3).expect("in range"));
     let mut wire = wire(&WireConfig { loss, ..WireConfig::default() });
     for tag in 0..10_000 {
-        wire.handle_packet(at(tag), Packet::new(tag, 100, at(tag)));
+        wire.handle_packet(at(tag), Packet::new(tag, 100, at(tag)), true);
     }
     let lost = core::iter::from_fn(|| wire.poll_drop())
         .inspect(|(_, r)| assert_eq!(*r, DropReason::WireLoss))
@@ -179,7 +179,7 @@ fn delays_ms(jitter: Jitter) -> (f64, f64) {
     let n = 20_000u64;
     let delays: Vec<f64> = (0..n)
         .map(|tag| {
-            wire.handle_packet(at(tag * 1_000_000_000), Packet::new(tag, 100, Instant::ZERO));
+            wire.handle_packet(at(tag * 1_000_000_000), Packet::new(tag, 100, Instant::ZERO), true);
             drain(&mut wire)[0].1.parts.wire.as_millis_f64()
         })
         .collect();
@@ -209,7 +209,7 @@ fn jitter_reorders_only_on_request() {
         };
         let mut wire = wire(&config);
         for tag in 0..1000 {
-            wire.handle_packet(at(tag * 1000), Packet::new(tag, 100, Instant::ZERO));
+            wire.handle_packet(at(tag * 1000), Packet::new(tag, 100, Instant::ZERO), true);
         }
         let tags: Vec<u64> = drain(&mut wire).iter().map(|(_, p)| p.tag).collect();
         assert_eq!(tags.len(), 1000);
@@ -257,7 +257,7 @@ proptest! {
                 }
             }
             now = next;
-            wire.handle_packet(now, Packet::new(sent, bytes, now));
+            wire.handle_packet(now, Packet::new(sent, bytes, now), true);
             sent += 1;
             gone += core::iter::from_fn(|| wire.poll_drop()).count();
             if late {
@@ -270,6 +270,47 @@ proptest! {
         gone += drain(&mut wire).len();
         gone += core::iter::from_fn(|| wire.poll_drop()).count();
         prop_assert_eq!(gone as u64, sent);
-        prop_assert_eq!(wire.queue_packets(), 0);
+        prop_assert_eq!(wire.queue_packets(now + Duration::from_secs(10)), 0);
+    }
+
+    /// Whether somebody watches the queue or not: the same packets arrive at the
+    /// same instants, the same are dropped, and as many wait.
+    #[test]
+    fn watching_changes_nothing(
+        steps in prop::collection::vec((0..40_000u64, 40..1500u16, any::<bool>()), 1..300),
+        rate in 1_000_000..1_000_000_000u64,
+        in_bytes: bool, loss in 0.0..0.3, jitter_ns in 0..50_000u64,
+    ) {
+        let config = WireConfig {
+            rate: Some(Bitrate::from_bps(rate)),
+            delay: Duration::from_nanos(50_000),
+            jitter: Jitter::Uniform(Duration::from_nanos(jitter_ns)),
+            reorder: false,
+            queue: QueueConfig::DropTail {
+                limit: if in_bytes { Limit::Bytes(Bytes::new(9000)) } else { Limit::Packets(10) },
+            },
+            loss: Loss::Random(Probability::new(loss).expect("in range")),
+        };
+        let mut wires = [wire(&config), wire(&config)];
+        let mut now = Instant::ZERO;
+        for (tag, (wait, bytes, mixed)) in steps.into_iter().enumerate() {
+            now += Duration::from_nanos(wait);
+            for (index, wire) in wires.iter_mut().enumerate() {
+                while let Some((due, _)) = wire.poll_timeout().filter(|(due, _)| *due <= now) {
+                    wire.handle_timeout(due);
+                }
+                wire.handle_packet(now, Packet::new(tag as u64, bytes, now), index == 0 || mixed);
+            }
+            let [watched, other] = &wires;
+            prop_assert_eq!(watched.queue_packets(now), other.queue_packets(now));
+        }
+        let [watched, other] = wires.map(|mut wire| {
+            let arrivals: Vec<_> = drain(&mut wire).iter().map(|(at, p)| (*at, p.tag)).collect();
+            let mut dropped: Vec<_> =
+                core::iter::from_fn(|| wire.poll_drop()).map(|(p, why)| (p.tag, why)).collect();
+            dropped.sort_unstable();
+            (arrivals, dropped)
+        });
+        prop_assert_eq!(watched, other);
     }
 }

@@ -522,12 +522,10 @@ impl Cell {
             };
             let Some(peer) = access.queue.next_peer_where(room) else { break };
             let Some(packet) = access.queue.dequeue_for(now, peer, &mut dropped) else { continue };
-            let index = self.originator(station, function, peer);
-            let originator = &self.function(station, function).originators[index];
-            let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
-            let rate = rate.unwrap_or(self.settings.group_rate);
-            let bits = u64::from(sizes::mpdu(u32::from(packet.bytes), true)) * 8_000_000_000;
-            let airtime = Duration::from_nanos(bits / rate.bitrate().as_bps());
+            let airtime = match self.function(station, function).driver.limit() {
+                DriverLimit::Airtime(_) => self.estimated_airtime(station, function, peer, &packet),
+                _ => Duration::ZERO,
+            };
             self.function(station, function).driver.push(peer, packet, airtime);
         }
         if !dropped.is_empty() {
@@ -540,6 +538,22 @@ impl Cell {
             }
         }
         self.dropped = dropped;
+    }
+
+    /// Air time of a packet at the main rate, overhead left out.
+    fn estimated_airtime(
+        &mut self,
+        station: StationId,
+        function: usize,
+        peer: Address,
+        packet: &Packet,
+    ) -> Duration {
+        let index = self.originator(station, function, peer);
+        let originator = &self.function(station, function).originators[index];
+        let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
+        let rate = rate.unwrap_or(self.settings.group_rate);
+        let bits = u64::from(sizes::mpdu(u32::from(packet.bytes), true)) * 8_000_000_000;
+        Duration::from_nanos(bits / rate.bitrate().as_bps())
     }
 
     /// Gives up the pending MPDUs whose lifetime is over.

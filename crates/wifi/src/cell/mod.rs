@@ -121,6 +121,8 @@ pub struct Cell {
     tim: Tim,
     /// Facts of the rates in use.
     rates: Vec<RateFacts>,
+    /// The one that was asked for last.
+    recent_rate: usize,
     outputs: VecDeque<Output>,
     events: VecDeque<Event>,
     room: VecDeque<StationId>,
@@ -309,6 +311,7 @@ impl Cell {
             timeouts: Vec::new(),
             gaps: Vec::new(),
             rates: Vec::new(),
+            recent_rate: 0,
             outputs: VecDeque::new(),
             events: VecDeque::new(),
             room: VecDeque::new(),
@@ -446,7 +449,11 @@ impl Cell {
     }
 
     fn facts(&mut self, rate: Rate) -> &mut RateFacts {
-        let index = match self.rates.iter().position(|facts| facts.rate == rate) {
+        let known = match self.rates.get(self.recent_rate) {
+            Some(facts) if facts.rate == rate => Some(self.recent_rate),
+            _ => self.rates.iter().position(|facts| facts.rate == rate),
+        };
+        let index = match known {
             Some(index) => index,
             None => {
                 let mut response = self.settings.control_rates.response(rate);
@@ -467,6 +474,7 @@ impl Cell {
                 self.rates.len() - 1
             }
         };
+        self.recent_rate = index;
         &mut self.rates[index]
     }
 

@@ -306,7 +306,7 @@ impl Queue {
 
 impl Limit {
     /// Whether `packet` fits beside `packets` packets of `bytes` in all.
-    fn admits(self, packet: &Packet, packets: u32, bytes: u64) -> bool {
+    pub fn admits(self, packet: &Packet, packets: u32, bytes: u64) -> bool {
         match self {
             Self::Packets(limit) => packets < limit,
             Self::Bytes(limit) => bytes + u64::from(packet.bytes) <= limit.as_u64(),
