@@ -120,6 +120,13 @@ impl RunData {
         })
     }
 
+    /// Data MPDUs on a link in each interval, in MPDUs a second; of a watched run.
+    pub fn mpdus_per_s(&self, link: &str) -> Vec<Point> {
+        self.of_link(link, |interval, reading| {
+            reading.map_or(0.0, |reading| reading.mpdus as f64) / interval.interval.as_secs_f64()
+        })
+    }
+
     /// Data MPDUs in a PPDU on a link in each interval, 0 in one without; of a watched run.
     pub fn mpdus_per_ppdu(&self, link: &str) -> Vec<Point> {
         self.of_link(link, |_, reading| {

@@ -154,6 +154,7 @@ mod tests {
                 .collect();
             for calibrated in paper.calibrated {
                 let set = format!("{}={}", calibrated.key, calibrated.value);
+                let name = calibrated.key.rsplit('.').next().expect("a key has parts");
                 let mut found = 0;
                 for (path, text) in &files {
                     let parse = |sets: &[String]| {
@@ -161,7 +162,11 @@ mod tests {
                         scenario.source_text.clear();
                         Ok::<_, lasthop_scenario::ScenarioError>(scenario)
                     };
-                    // A file without the node or flow has no such key.
+                    // Not every file has every node, flow and key.
+                    let lines = || text.lines().filter(|line| !line.starts_with('#'));
+                    if !lines().any(|line| line.contains(name)) {
+                        continue;
+                    }
                     let Ok(with) = parse(std::slice::from_ref(&set)) else { continue };
                     let as_it_is = parse(&[]).expect("another test parses it");
                     assert_eq!(with, as_it_is, "{path} does not have {set}");

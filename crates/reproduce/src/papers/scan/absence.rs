@@ -1,0 +1,296 @@
+//! What an absence looks like on the air (Fig. 4), and the schedule of absences
+//! (Fig. 5): Nulls with PM = 1, retried until one is acknowledged, silence, and
+//! Nulls with PM = 0. Everything is measured from the frames, not read from the
+//! scenario. Times are seconds.
+
+use super::{LAPTOP, RUN, UPLOAD};
+use crate::data::{RunData, Runs, mean, seconds};
+use crate::figure::{Figure, Findings, Quantity, Run, Statement};
+use crate::plot::{Axis, Panel, Series};
+use crate::record::BareFrame;
+use lasthop_units::SeqNo12;
+use lasthop_wifi::event::FrameKind;
+
+/// Absences that are further apart belong to two scans.
+const SCAN_GAP_S: f64 = 5.0;
+/// Attempts of the Null in the paper's trace: the first, and eight retries.
+const ATTEMPTS: usize = 9;
+/// Retries before the first RTS in the paper's trace.
+const RETRIES_BEFORE_RTS: usize = 3;
+/// An RTS that is further ahead belongs to another frame.
+const RTS_AHEAD_S: f64 = 0.001;
+/// An acknowledgement follows sooner than this.
+const ACK_AFTER_S: f64 = 50e-6;
+
+pub const FIG4: Figure = Figure {
+    id: "fig4",
+    title: "Frames of an absence",
+    shows: "The laptop announces with a Null frame that it will not listen, and repeats it until \
+            the access point answers, from the fourth retry on behind an RTS. Then both are \
+            silent, but for beacons, until it takes that back.",
+    runs: || vec![Run::of(RUN, UPLOAD).watching_air()],
+    read: fig4,
+};
+
+pub const FIG5: Figure = Figure {
+    id: "fig5",
+    title: "Schedule of absences",
+    shows: "Every two minutes the laptop is away 26 times for a tenth of a second.",
+    runs: || vec![Run::of(RUN, UPLOAD).watching_air()],
+    read: fig5,
+};
+
+/// One absence.
+#[derive(Clone, Debug, PartialEq)]
+struct Absence {
+    /// Attempts of Nulls with PM = 1, and with PM = 0.
+    attempts: [usize; 2],
+    /// All of those with PM = 1 had one sequence number, and all but the first the Retry bit.
+    repeated: bool,
+    /// RTSs before the Null with PM = 1.
+    rts: usize,
+    /// The begin of the first Null with PM = 1 or its RTS, and the end of the exchange.
+    leaving: (f64, f64),
+    /// The same of the Null with PM = 0.
+    returning: (f64, f64),
+    /// The Null with PM = 1 was acknowledged in the end.
+    acknowledged: bool,
+}
+
+fn fig4(runs: &Runs<'_>) -> Findings {
+    let run = runs.get(RUN);
+    let all = absences(run);
+    // The one that is most like the paper's.
+    let example = all
+        .iter()
+        .filter(|absence| absence.acknowledged)
+        .min_by_key(|absence| absence.attempts[0].abs_diff(ATTEMPTS));
+    let Some(example) = example else {
+        return Findings {
+            quantities: vec![Quantity::shown("an absence", "Null frames around it", false)],
+            panels: vec![Panel::new("", Axis::new("time, ms"), Axis::new("").names(["frames"]))],
+        };
+    };
+    let expected_rts = example.attempts[0].saturating_sub(1 + RETRIES_BEFORE_RTS);
+    let beacons = frames_between(run, example.leaving.1, example.returning.0)
+        .filter(|frame| frame.kind == FrameKind::Beacon)
+        .count();
+    let data_silence = !frames_between(run, example.leaving.1, example.returning.0)
+        .any(|frame| frame.kind != FrameKind::Beacon);
+    Findings {
+        quantities: vec![
+            Quantity::shown(
+                "Null with PM = 1, one sequence number",
+                "retried until acknowledged",
+                example.attempts[0] > 1 && example.repeated,
+            ),
+            Quantity::shown(
+                "RTS before its 4th and later retries",
+                "one before each",
+                example.attempts[0] > 1 + RETRIES_BEFORE_RTS && example.rts >= expected_rts,
+            ),
+            Quantity::shown("Null with PM = 0", "retried", {
+                all.iter().any(|absence| absence.attempts[1] > 1)
+            }),
+            Quantity::shown("between them", "a beacon, no data", beacons > 0 && data_silence),
+        ],
+        panels: vec![
+            lanes(run, "Leaving", example.leaving),
+            lanes(run, "The absence", (example.leaving.0, example.returning.1)),
+            lanes(run, "Returning", example.returning),
+        ],
+    }
+}
+
+fn fig5(runs: &Runs<'_>) -> Findings {
+    let run = runs.get(RUN);
+    let all = absences(run);
+    let scans: Vec<&[Absence]> = all
+        .chunk_by(|one, other| other.leaving.0 - one.returning.1 < SCAN_GAP_S)
+        .filter(|scan| scan.iter().all(|absence| absence.returning.1 < run.document.duration_s))
+        .collect();
+    let of_absences =
+        |length: &dyn Fn(&Absence) -> f64| mean(&all.iter().map(length).collect::<Vec<_>>());
+    let between = |scan: &&[Absence]| {
+        let pairs = scan.windows(2).map(|pair| pair[1].leaving.0 - pair[0].returning.1);
+        pairs.collect::<Vec<_>>()
+    };
+    let period: Vec<f64> =
+        scans.windows(2).map(|pair| pair[1][0].leaving.0 - pair[0][0].leaving.0).collect();
+    let length: Vec<f64> = scans
+        .iter()
+        .filter_map(|scan| Some(scan.last()?.returning.1 - scan.first()?.leaving.0))
+        .collect();
+    let awake: Vec<f64> = scans.iter().flat_map(between).collect();
+    let pairs: Vec<f64> = scans.iter().map(|scan| scan.len() as f64).collect();
+    let within = |name: &str, unit, paper: f64, ours: f64| {
+        let band = (0.9 * paper, 1.1 * paper);
+        Quantity::value(name, unit, Statement::Value(paper), ours, band)
+    };
+    let asleep = |absence: &Absence| 1e3 * (absence.returning.1 - absence.leaving.0);
+    let leaving = |absence: &Absence| 1e3 * (absence.leaving.1 - absence.leaving.0);
+    let silent = |absence: &Absence| 1e3 * (absence.returning.0 - absence.leaving.1);
+    let returning = |absence: &Absence| 1e3 * (absence.returning.1 - absence.returning.0);
+    Findings {
+        quantities: vec![
+            within("from one degraded period to the next", "s", 120.0, mean(&period)),
+            within("a degraded period", "s", 10.0, mean(&length)),
+            within("absences in it", "", 26.0, mean(&pairs)),
+            within("asleep", "ms", 110.0, of_absences(&asleep)),
+            within("awake", "ms", 320.0, 1e3 * mean(&awake)),
+            within("leaving", "ms", 1.8, of_absences(&leaving)),
+            within("between leaving and returning", "ms", 114.0, of_absences(&silent)),
+            within("returning", "ms", 1.3, of_absences(&returning)),
+        ],
+        panels: schedule(run, &all, &scans),
+    }
+}
+
+/// The whole run, one scan of it, and three absences of that.
+fn schedule(run: &RunData, all: &[Absence], scans: &[&[Absence]]) -> Vec<Panel> {
+    let panel = |title: &str, (from, to): (f64, f64)| {
+        let inside = all.iter().filter(|a| a.leaving.0 >= from && a.returning.1 <= to);
+        let asleep = inside.map(|a| (a.leaving.0, a.returning.1, 0.0));
+        Panel::new(title, Axis::new("time, s").range(from, to), Axis::new("").names(["laptop"]))
+            .with(Series::intervals("asleep", asleep))
+    };
+    let mut panels = vec![panel("The run", (0.0, run.document.duration_s))];
+    if let Some([first, .., last]) = scans.first().copied() {
+        let from = first.leaving.0.floor();
+        panels.push(panel("A degraded period", (from, last.returning.1.ceil())));
+        panels.push(panel("The first of it", (from, from + 1.5)));
+    }
+    panels
+}
+
+/// The frames without data around a stretch of time, one row for each kind.
+fn lanes(run: &RunData, title: &str, (from, to): (f64, f64)) -> Panel {
+    const NAMES: [&str; 6] = ["Null, PM = 1", "Null, PM = 0", "RTS", "CTS", "Ack", "beacon"];
+    let laptop = run.station(LAPTOP);
+    let around = 0.05 * (to - from);
+    let frames = |is_laptop: bool| {
+        let chosen = frames_between(run, from - around, to + around)
+            .filter(move |frame| (frame.transmitter == laptop) == is_laptop);
+        chosen.filter_map(move |frame| {
+            let lane = lane(frame.kind)?;
+            let ms = |at| 1e3 * (seconds(at) - from);
+            Some((ms(frame.start), ms(frame.end), lane as f64))
+        })
+    };
+    let x = Axis::new("time, ms").range(-1e3 * around, 1e3 * (to - from + around));
+    Panel::new(title, x, Axis::new("").names(NAMES))
+        .with(Series::intervals("from the laptop", frames(true)))
+        .with(Series::intervals("from the access point", frames(false)))
+}
+
+fn lane(kind: FrameKind) -> Option<usize> {
+    match kind {
+        FrameKind::Null { power_management: true }
+        | FrameKind::QosNull { power_management: true } => Some(0),
+        FrameKind::Null { power_management: false }
+        | FrameKind::QosNull { power_management: false } => Some(1),
+        FrameKind::Rts => Some(2),
+        FrameKind::Cts => Some(3),
+        FrameKind::Ack => Some(4),
+        FrameKind::Beacon => Some(5),
+        _ => None,
+    }
+}
+
+fn frames_between(run: &RunData, from: f64, to: f64) -> impl Iterator<Item = &BareFrame> {
+    run.frames.iter().filter(move |frame| seconds(frame.start) >= from && seconds(frame.end) <= to)
+}
+
+/// The laptop's absences in order, those without a return left out.
+fn absences(run: &RunData) -> Vec<Absence> {
+    let laptop = run.station(LAPTOP);
+    let null = |frame: &BareFrame| match frame.kind {
+        FrameKind::Null { power_management } | FrameKind::QosNull { power_management }
+            if frame.transmitter == laptop =>
+        {
+            Some(power_management)
+        }
+        _ => None,
+    };
+    let mut absences = Vec::new();
+    let mut leaving: Option<Exchange> = None;
+    let mut returning: Option<Exchange> = None;
+    // RTS and what follows up to a Null belong to the Null's exchange.
+    let mut rts: Option<f64> = None;
+    for frame in &run.frames {
+        let (start, end) = (seconds(frame.start), seconds(frame.end));
+        match (null(frame), frame.kind) {
+            (Some(is_away), _) => {
+                if is_away {
+                    absences.extend(put_together(&mut returning, &mut leaving));
+                }
+                let exchange = if is_away { &mut leaving } else { &mut returning };
+                let begin = rts.take().filter(|begin| start - begin < RTS_AHEAD_S);
+                let exchange =
+                    exchange.get_or_insert_with(|| Exchange::new(begin.unwrap_or(start)));
+                exchange.repeated &= match exchange.sequence {
+                    None => !frame.retry,
+                    Some(sequence) => frame.retry && frame.sequence == sequence,
+                };
+                exchange.sequence = Some(frame.sequence);
+                exchange.attempts += 1;
+                exchange.rts += usize::from(begin.is_some());
+                exchange.end = end;
+            }
+            (None, FrameKind::Rts) if frame.transmitter == laptop => rts = rts.or(Some(start)),
+            (None, FrameKind::Ack) => {
+                // Of the Null that it follows by a SIFS.
+                for exchange in [&mut leaving, &mut returning].into_iter().flatten() {
+                    if (0.0..ACK_AFTER_S).contains(&(start - exchange.end)) {
+                        (exchange.end, exchange.acknowledged) = (end, true);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    absences.extend(put_together(&mut returning, &mut leaving));
+    absences
+}
+
+/// The attempts of one Null.
+#[derive(Clone, Copy, Debug)]
+struct Exchange {
+    begin: f64,
+    end: f64,
+    attempts: usize,
+    rts: usize,
+    sequence: Option<SeqNo12>,
+    repeated: bool,
+    acknowledged: bool,
+}
+
+impl Exchange {
+    fn new(begin: f64) -> Self {
+        Self {
+            begin,
+            end: begin,
+            attempts: 0,
+            rts: 0,
+            sequence: None,
+            repeated: true,
+            acknowledged: false,
+        }
+    }
+}
+
+fn put_together(
+    returning: &mut Option<Exchange>,
+    leaving: &mut Option<Exchange>,
+) -> Option<Absence> {
+    let back = returning.take()?;
+    let away = leaving.take()?;
+    Some(Absence {
+        attempts: [away.attempts, back.attempts],
+        repeated: away.repeated,
+        rts: away.rts,
+        leaving: (away.begin, away.end),
+        returning: (back.begin, back.end),
+        acknowledged: away.acknowledged,
+    })
+}
