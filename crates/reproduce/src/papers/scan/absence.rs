@@ -73,10 +73,10 @@ fn fig4(runs: &Runs<'_>) -> Findings {
     };
     let expected_rts = example.attempts[0].saturating_sub(1 + RETRIES_BEFORE_RTS);
     let beacons = frames_between(run, example.leaving.1, example.returning.0)
-        .filter(|frame| frame.kind == FrameKind::Beacon)
+        .filter(|frame| matches!(frame.kind, FrameKind::Beacon { .. }))
         .count();
     let data_silence = !frames_between(run, example.leaving.1, example.returning.0)
-        .any(|frame| frame.kind != FrameKind::Beacon);
+        .any(|frame| !matches!(frame.kind, FrameKind::Beacon { .. }));
     Findings {
         quantities: vec![
             Quantity::shown(
@@ -192,7 +192,7 @@ fn lane(kind: FrameKind) -> Option<usize> {
         FrameKind::Rts => Some(2),
         FrameKind::Cts => Some(3),
         FrameKind::Ack => Some(4),
-        FrameKind::Beacon => Some(5),
+        FrameKind::Beacon { .. } => Some(5),
         _ => None,
     }
 }
