@@ -227,3 +227,83 @@ fn document(title: &str, body: &str) -> String {
 fn escaped(text: &str) -> String {
     crate::plot::escaped(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{Findings, Statement};
+    use crate::papers::all;
+    use crate::plot::{Axis, Panel, Series};
+
+    /// Every figure, with findings that are made up.
+    fn outcomes() -> Vec<Outcome> {
+        let panel = Panel::new("a < b", Axis::new("time, s"), Axis::new("throughput, Mb/s"))
+            .with(Series::line("throughput", vec![(0.0, 1.0), (1.0, 2.0)]));
+        let findings = Findings {
+            quantities: vec![
+                Quantity::value("throughput", "Mb/s", Statement::Value(1.0), 1.0, (0.0, 2.0)),
+                Quantity::shown("loss & delay", "more", false).because("it is <made up>"),
+            ],
+            panels: vec![panel],
+        };
+        let outcome = |(paper, figure)| {
+            let (findings, runs) = (findings.clone(), Vec::new());
+            Outcome { paper, figure, findings, runs }
+        };
+        all().map(outcome).collect()
+    }
+
+    fn attributes<'a>(page: &'a str, name: &str) -> Vec<&'a str> {
+        let begin = format!(" {name}=\"");
+        let parts = page.split(begin.as_str()).skip(1);
+        parts.map(|rest| rest.split('"').next().unwrap_or_default()).collect()
+    }
+
+    #[test]
+    fn every_figure_is_on_its_page() {
+        let pages = pages(&outcomes());
+        let page = |name: &str| {
+            let found = pages.iter().find(|(file, _)| file == name);
+            &found.unwrap_or_else(|| panic!("no {name}")).1
+        };
+        for (paper, figure) in all() {
+            let html = page(&format!("{}.html", paper.key));
+            assert!(attributes(html, "id").contains(&figure.id), "{}/{}", paper.key, figure.id);
+            assert_eq!(html.matches("<svg ").count(), paper.figures.len());
+            let (half, all) = (paper.figures.len(), 2 * paper.figures.len());
+            assert!(html.contains("it is &lt;made up&gt;"), "reasons are told");
+            assert!(html.contains(&format!("{half} of {all} agree")), "verdicts are counted");
+            let link = format!("{}.html#{}", paper.key, figure.id);
+            assert!(attributes(page("index.html"), "href").contains(&link.as_str()), "{link}");
+        }
+    }
+
+    #[test]
+    fn a_page_needs_no_network_and_links_lead_to_files_beside_it() {
+        let outcomes = outcomes();
+        let pages = pages(&outcomes);
+        let mut files: Vec<String> = pages.iter().map(|(file, _)| file.clone()).collect();
+        for outcome in &outcomes {
+            files.extend(["svg", "png"].map(|end| format!("{}.{end}", crate::plot_name(outcome))));
+        }
+        for (file, html) in &pages {
+            assert!(attributes(html, "src").is_empty() && !html.contains("@import"), "{file}");
+            for link in attributes(html, "href") {
+                let target = link.split('#').next().unwrap_or_default();
+                assert!(target.is_empty() || files.iter().any(|f| f == target), "{file}: {link}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_opened_is_closed() {
+        for (file, html) in pages(&outcomes()) {
+            for tag in ["section", "table", "tr", "td", "svg", "text", "div", "p", "ul", "details"]
+            {
+                let opened = html.matches(&format!("<{tag}>")).count()
+                    + html.matches(&format!("<{tag} ")).count();
+                assert_eq!(opened, html.matches(&format!("</{tag}>")).count(), "{file}: {tag}");
+            }
+        }
+    }
+}

@@ -89,7 +89,8 @@ pub fn select(
         .collect();
     match (selected.is_empty(), wanted) {
         (true, Some(wanted)) => {
-            let there: Vec<String> = PAPERS.iter().map(|paper| what_there_is(paper)).collect();
+            let papers = PAPERS.iter().filter(|paper| !paper.figures.is_empty());
+            let there: Vec<String> = papers.map(|paper| what_there_is(paper)).collect();
             let there = there.join(", ");
             Err(UnknownFigure { wanted: wanted.to_owned(), there })
         }

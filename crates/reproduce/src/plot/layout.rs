@@ -509,11 +509,11 @@ mod tests {
     }
 
     fn texts(drawing: &Drawing) -> Vec<&str> {
-        let text = |shape| match shape {
-            &Shape::Text { ref text, .. } => Some(text.as_str()),
+        let texts = drawing.shapes.iter().filter_map(|shape| match shape {
+            Shape::Text { text, .. } => Some(text.as_str()),
             _ => None,
-        };
-        drawing.shapes.iter().filter_map(text).collect()
+        });
+        texts.collect()
     }
 
     #[test]
