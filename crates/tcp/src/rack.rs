@@ -19,7 +19,9 @@ pub(crate) const REORDERING_MAX: u32 = 300;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rack {
     sent: Instant,
-    end: u64,
+    /// Its place in the order of all transmissions: many leave at one instant of
+    /// virtual time, where a kernel's clock tells them apart.
+    number: u32,
     round_trip: Duration,
     /// Something arrived since losses were looked for.
     pub has_advanced: bool,
@@ -39,7 +41,7 @@ impl Rack {
     pub(crate) fn new() -> Self {
         Self {
             sent: Instant::ZERO,
-            end: 0,
+            number: 0,
             round_trip: Duration::ZERO,
             has_advanced: false,
             window: Duration::ZERO,
@@ -52,12 +54,13 @@ impl Rack {
         }
     }
 
-    /// A segment arrived that was last sent at `sent` (RFC 8985, 6.2, step 2).
+    /// A segment arrived that was last sent at `sent`, as transmission `number`
+    /// (RFC 8985, 6.2, step 2).
     pub(crate) fn advance(
         &mut self,
         now: Instant,
         sent: Instant,
-        end: u64,
+        number: u32,
         is_repeated: bool,
         round_trip_min: Option<Duration>,
     ) {
@@ -68,14 +71,14 @@ impl Rack {
         }
         self.has_advanced = true;
         self.round_trip = round_trip;
-        if (sent, end) > (self.sent, self.end) {
-            (self.sent, self.end) = (sent, end);
+        if (sent, number) > (self.sent, self.number) {
+            (self.sent, self.number) = (sent, number);
         }
     }
 
     /// Was a transmission before the newest that has arrived?
-    pub(crate) fn is_sent_before(&self, sent: Instant, end: u64) -> bool {
-        (sent, end) < (self.sent, self.end)
+    pub(crate) fn is_sent_before(&self, sent: Instant, number: u32) -> bool {
+        (sent, number) < (self.sent, self.number)
     }
 
     /// How long until a transmission at `sent` is taken for lost.

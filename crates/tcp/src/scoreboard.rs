@@ -387,7 +387,7 @@ impl Scoreboard {
         while let Some(segment) = self.segments.get(index) {
             // Those sent again come below, in the order of time.
             if segment.is_under_way() && !segment.is(REPEATED) {
-                if !rack.is_sent_before(segment.at, segment.end()) {
+                if !rack.is_sent_before(segment.at, segment.number) {
                     break;
                 }
                 let remaining = rack.remaining(now, segment.at);
@@ -416,7 +416,7 @@ impl Scoreboard {
                 }
                 continue;
             };
-            if !rack.is_sent_before(at, segment.end()) {
+            if !rack.is_sent_before(at, segment.number) {
                 break;
             }
             let remaining = rack.remaining(now, at);

@@ -105,7 +105,7 @@ impl Sender {
         }
         if let (Some(first), Some(last)) = (first, last) {
             let latest = now - last.at;
-            self.rack.advance(now, last.at, last.end(), false, None);
+            self.rack.advance(now, last.at, last.number, false, None);
             self.round_trip.update_latest(now, latest);
             self.round_trip.update(now - first, acknowledged, self.next);
         }
@@ -243,7 +243,7 @@ impl Sender {
         let minimum = round_trip.minimum();
         let delivered = board.sack(start, end, |delivered| {
             let segment = &delivered.segment;
-            rack.advance(now, segment.at, segment.end(), segment.is_repeated(), minimum);
+            rack.advance(now, segment.at, segment.number, segment.is_repeated(), minimum);
             if segment.is_repeated() {
                 return;
             }
@@ -310,7 +310,7 @@ impl Sender {
                 }
                 said.has_original |= segment.end() <= self.high;
             }
-            self.rack.advance(now, segment.at, segment.end(), segment.is_repeated(), minimum);
+            self.rack.advance(now, segment.at, segment.number, segment.is_repeated(), minimum);
         }
         said.in_order = times;
         said.must_restart_timer = said.acknowledged > 0;

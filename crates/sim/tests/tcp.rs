@@ -1,0 +1,156 @@
+//! TCP in virtual time against what can be computed by hand.
+
+use lasthop_net::{NodeId, Sink, TcpSample};
+use lasthop_scenario::Scenario;
+use lasthop_sim::run;
+use lasthop_units::{Duration, Instant, Seed};
+use lasthop_wifi::event::DropReason;
+use lasthop_wifi::{FlowId, Packet, Transport};
+
+/// A laptop uploads to a server through an access point.
+const UPLOAD: &str = r#"
+duration = "10s"
+[channel]
+[[node]]
+name = "ap"
+role = "access-point"
+rate_control = { kind = "fixed", mcs = 7 }
+[[node]]
+name = "laptop"
+role = "station"
+rate_control = { kind = "fixed", mcs = 7 }
+queue = { kind = "drop-tail", packets = 100 }
+[[node]]
+name = "server"
+role = "host"
+[[wire]]
+between = ["ap", "server"]
+delay = "5ms"
+[[flow]]
+name = "up"
+from = "laptop"
+to = "server"
+kind = "tcp"
+"#;
+
+#[derive(Default)]
+struct Story {
+    payload: u64,
+    late_payload: u64,
+    queue_full: u64,
+    other_losses: u64,
+    queue_max: u32,
+    last: TcpSample,
+}
+
+impl Sink for Story {
+    fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet) {
+        assert_eq!(packet.transport, Transport::Tcp);
+        // Neither SYN nor bare acknowledgement.
+        if node == NodeId(2) && packet.bytes > 60 {
+            let payload = u64::from(packet.bytes.saturating_sub(52));
+            self.payload += payload;
+            if now > Instant::ZERO + Duration::from_secs(5) {
+                self.late_payload += payload;
+            }
+        }
+    }
+
+    fn dropped(&mut self, _now: Instant, _node: NodeId, _packet: &Packet, reason: DropReason) {
+        match reason {
+            DropReason::QueueFull => self.queue_full += 1,
+            _ => self.other_losses += 1,
+        }
+    }
+
+    fn queue(&mut self, _now: Instant, node: NodeId, packets: u32) {
+        if node == NodeId(1) {
+            self.queue_max = self.queue_max.max(packets);
+        }
+    }
+
+    fn tcp(&mut self, _now: Instant, _flow: FlowId, sample: &TcpSample) {
+        self.last = *sample;
+    }
+}
+
+fn scenario(sets: &[&str]) -> Scenario {
+    let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
+    lasthop_scenario::parse("upload.toml", UPLOAD, &sets).unwrap_or_else(|why| panic!("{why}"))
+}
+
+fn upload(sets: &[&str]) -> Story {
+    let mut story = Story::default();
+    run(&scenario(sets), Seed::new(1, 0), &mut story, |_| {}).unwrap_or_else(|why| panic!("{why}"));
+    story
+}
+
+/// The path keeps the order, so only what was dropped need be sent again: many
+/// segments leave at one instant, and none may be taken for lost because of it.
+#[test]
+fn what_is_sent_again_was_lost() {
+    for control in ["reno", "cubic"] {
+        let control = format!("flow.up.congestion_control={control}");
+        let story = upload(&[&control, "flow.up.tcp.small_queues=off"]);
+        assert!(story.queue_full > 10, "{control}: the queue overflows");
+        assert_eq!(story.last.retransmissions, story.queue_full, "{control}");
+        assert_eq!(story.other_losses, 0);
+    }
+}
+
+/// A window of 20 segments and two crossings of the wire: at most so much.
+#[test]
+fn a_small_window_sets_the_rate() {
+    let window = 20 * 1448;
+    let story = upload(&[
+        &format!("flow.up.tcp.receive_window={window}B"),
+        "wire.0.delay=50ms",
+        "flow.up.tcp.hystart=off",
+    ]);
+    let mbps = story.payload as f64 * 8.0 / 10.0 / 1e6;
+    let bound = f64::from(window) * 8.0 / 0.100 / 1e6;
+    // The hop over the air and acknowledgements for two take some of it.
+    assert!(mbps < bound && mbps > 0.9 * bound, "{mbps} of {bound} Mb/s");
+}
+
+#[test]
+fn small_queues_bound_what_waits_at_the_sender() {
+    let story = upload(&["flow.up.tcp.small_queues=64KiB", "flow.up.tcp.small_queues_overhead=0B"]);
+    // One packet more than fits may be under way.
+    let most = (64 << 10) / 1500 + 2;
+    assert!(story.queue_max <= most && story.queue_max > most / 2, "{} packets", story.queue_max);
+    assert_eq!(story.queue_full, 0);
+    let free = upload(&["flow.up.tcp.small_queues=off"]);
+    assert!(free.queue_max > 90, "{} packets", free.queue_max);
+}
+
+/// What the queue refuses is neither lost nor sent twice.
+#[test]
+fn a_refused_segment_is_kept() {
+    let sets = ["flow.up.tcp.small_queues=off", "flow.up.tcp.local_drop=refused"];
+    let story = upload(&sets);
+    assert_eq!((story.queue_full, story.other_losses, story.last.retransmissions), (0, 0, 0));
+    assert!((70..=100).contains(&story.queue_max), "{} packets", story.queue_max);
+    let lossy = upload(&sets[..1]);
+    assert!(story.payload > lossy.payload * 95 / 100);
+}
+
+#[test]
+fn an_application_may_write_slowly_or_wait_for_answers() {
+    let slow = upload(&["flow.up.rate=4Mb/s"]);
+    let mbps = slow.payload as f64 * 8.0 / 10.0 / 1e6;
+    assert!((mbps / 4.0 - 1.0).abs() < 0.01, "{mbps} Mb/s");
+    let asking = upload(&["flow.up.requests={ request = \"500B\", response = \"20kB\" }"]);
+    // A request each 100 ms of thinking and some 25 ms for the answer.
+    let requests = asking.payload / 500;
+    assert!((70..=95).contains(&requests), "{requests} requests");
+}
+
+#[test]
+fn a_flow_that_has_ended_sends_no_more() {
+    let story = upload(&["flow.up.stop=4s"]);
+    assert!(story.payload > 10_000_000);
+    assert_eq!(story.late_payload, 0);
+    let finite = upload(&["flow.up.bytes=1MB"]);
+    assert_eq!(finite.payload, 1_000_000);
+}
