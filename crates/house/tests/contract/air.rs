@@ -79,7 +79,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
     ];
     let aggregation = (prop_oneof![Just(0), Just(65_535)], prop_oneof![Just(0), Just(3_839)]);
     let limits = (1..8u8, prop::option::of(1..200u64), prop::option::of(0..2_000u32));
-    let limits = (limits, any::<(bool, bool)>());
+    let limits = (limits, any::<(bool, bool, bool)>());
     let absence = (
         prop::option::weighted(0.3, scan()),
         prop::option::weighted(0.4, power_save()),
@@ -92,7 +92,8 @@ fn station() -> impl Strategy<Value = StationConfig> {
             let access =
                 EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1_023, txop_limit: Duration::ZERO };
             let video = EdcaParameters { txop_limit: Duration::from_micros(3_008), ..access };
-            let ((retry_limit, lifetime_ms, rts_threshold), (retry_out, low_rate)) = limits;
+            let ((retry_limit, lifetime_ms, rts_threshold), (retry_out, low_rate, built_ahead)) =
+                limits;
             let table = RateTable::PAPER;
             StationConfig {
                 address: MacAddr::local(0),
@@ -114,7 +115,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
                     ampdu_frames_max: window,
                     mpdu_start_spacing: Duration::ZERO,
                     amsdu_bytes_max: amsdu,
-                    built_ahead: false,
+                    built_ahead,
                 },
                 block_ack: BlockAck {
                     window,

@@ -397,6 +397,8 @@ impl Cell {
                 return;
             }
             self.function(station, function).originators[index].build(mpdus);
+            // The queue may have nothing left for the peer.
+            self.function(station, function).keep_turn(peer);
         }
     }
 

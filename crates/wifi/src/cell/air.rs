@@ -9,9 +9,13 @@
 
 use super::config::{CellConfig, PairConfig};
 use super::{Address, CellError, StationId};
-use crate::phy::{Band, ErrorModel, Link, Rate};
+use crate::phy::{Band, ChannelWidth, ErrorModel, Link, Rate};
 use alloc::vec::Vec;
 use lasthop_units::{Db, Dbm, Instant, Probability, Seed};
+
+/// What a PPDU of 20 MHz gains in a channel of 40 MHz: its power is in half the
+/// noise.
+const HALF_THE_NOISE: Db = Db(3.010_299_956_639_812);
 
 /// SINR below which no preamble is detected: such a PPDU only makes the medium
 /// busy, no reception begins, and no EIFS follows (ns-3 assumes the same).
@@ -88,6 +92,8 @@ enum Order {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Air {
     band: Band,
+    /// Of the widest rate in use, over which the links' SNR is.
+    width: ChannelWidth,
     stations: usize,
     error_model: ErrorModel,
     capture_margin: Option<Db>,
@@ -202,8 +208,11 @@ impl Air {
             let snrs = listeners.iter().map(|to| levels[from * stations + to.index()].snr.0);
             Db(snrs.fold(f64::INFINITY, f64::min))
         });
+        let rates = config.stations.iter().flat_map(|station| &station.rates);
+        let widths = rates.map(|rate| rate.width());
         Ok(Self {
             band: config.band,
+            width: widths.max().unwrap_or(ChannelWidth::Mhz20),
             stations,
             weakest: weakest.collect(),
             listeners,
@@ -323,11 +332,13 @@ impl Air {
         })
     }
 
-    /// SNR of a PPDU at its receiver, fading included; remembered as the last.
+    /// SNR of a PPDU at its receiver, fading included. That over the channel's
+    /// full width is remembered as the last.
     pub fn snr(&mut self, flight: &Flight, receiver: StationId) -> Db {
         let pair = self.pair_mut(flight.transmitter, receiver);
         pair.last_snr = pair.link.snr(flight.start);
-        pair.last_snr
+        let snr = pair.last_snr;
+        if flight.rate.width() < self.width { snr + HALF_THE_NOISE } else { snr }
     }
 
     /// Probability that the preamble and header are decoded.

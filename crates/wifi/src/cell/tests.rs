@@ -287,3 +287,43 @@ fn airtime_is_fair_to_a_station_that_loses_much() {
     let share = airtime[1] / airtime.iter().sum::<f64>();
     assert!((share - 1.0 / 3.0).abs() < 0.02, "the lossy station has {share} of the air time");
 }
+
+#[test]
+fn half_the_width_has_half_the_noise() {
+    let delivered = |width: ChannelWidth, snr: f64| {
+        let rate = mcs(0, width, GuardInterval::Long);
+        let mut config = cell(1, rate, ChannelWidth::Mhz40, 65_535);
+        for station in &mut config.stations {
+            station.rates = [ChannelWidth::Mhz20, ChannelWidth::Mhz40]
+                .map(|w| mcs(0, w, GuardInterval::Long))
+                .to_vec();
+        }
+        for pair in &mut config.links {
+            pair.link.snr = Db(snr);
+        }
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        saturate(&mut cell, &[(StationId(1), Address::Station(AP))], Duration::from_secs(1), 1500)
+    };
+    // 1500 bytes need 3 to 4 dB.
+    assert_eq!(delivered(ChannelWidth::Mhz40, 1.5), 0);
+    assert!(delivered(ChannelWidth::Mhz20, 1.5) > 400);
+    assert!(delivered(ChannelWidth::Mhz40, 4.5) > 800);
+}
+
+#[test]
+fn what_is_built_ahead_of_an_empty_queue_is_sent() {
+    let width = ChannelWidth::Mhz20;
+    let mut config = cell(1, mcs(7, width, GuardInterval::Long), width, 65_535);
+    let access_point = &mut config.stations[AP.index()];
+    access_point.queue = QueueConfig::MAC80211;
+    access_point.aggregation.built_ahead = true;
+    let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+    let peer = Address::Station(StationId(1));
+    for step in 0..100_u64 {
+        let now = Instant::ZERO + Duration::from_millis(5) * step;
+        cell.handle_timeout(now);
+        while cell.poll_output().is_some() {}
+        assert_eq!(cell.held_packets(AP), 0, "5 ms are enough for packet {step}");
+        cell.handle_packet(now, AP, peer, Packet::new(step, 1000, now));
+    }
+}

@@ -13,10 +13,10 @@
 //! coherence time is 0.423 over the Doppler rate (Rappaport, "Wireless
 //! Communications", 5.4.3). Blocks of different links do not start together.
 //!
-//! SNR is over the channel's full width on one antenna. Left out: frequency
-//! selectivity, correlation from block to block, antenna diversity, movement
-//! (a station's distance is fixed), and the 3 dB that a 20 MHz PPDU gains in a
-//! 40 MHz channel.
+//! SNR is over the channel's full width on one antenna; the cell knows that a
+//! narrower PPDU has less noise. Left out: frequency selectivity, correlation
+//! from block to block, antenna diversity, movement (a station's distance is
+//! fixed).
 
 use super::{Band, ChannelWidth, ErrorModel, Rate};
 use core::f64::consts::PI;
