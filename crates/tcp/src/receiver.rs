@@ -165,7 +165,8 @@ impl Receiver {
             self.must_echo = true;
             self.quick = self.quick.max(QUICK_AFTER_CONGESTION);
         }
-        if segment.fin {
+        // An end in the midst of what has come is none.
+        if segment.fin && end > self.next {
             self.fin = self.fin.or(Some(end));
         }
         self.note_arrival(now, segment, sender.timeout());
@@ -390,7 +391,10 @@ impl Receiver {
 
     /// Payload bytes that came in order.
     pub(crate) fn received_bytes(&self) -> u64 {
-        self.next.saturating_sub(1) - u64::from(self.is_finished())
+        match self.fin {
+            Some(fin) if self.next >= fin => fin - 2,
+            _ => self.next.saturating_sub(1),
+        }
     }
 
     /// The peer's stream is complete.
