@@ -78,6 +78,11 @@ impl ProportionalRateReduction {
         self.sent += segments;
     }
 
+    /// A segment that was sent came back: the own queue refused it.
+    pub fn handle_taken_back(&mut self) {
+        self.sent = self.sent.saturating_sub(1);
+    }
+
     /// Target of the reduction: the window when recovery ends.
     pub fn threshold(&self) -> u32 {
         self.threshold

@@ -40,7 +40,7 @@ impl Transfer {
         };
         transfer.ends[0].connect(transfer.now);
         transfer.ends[0].write(transfer.now, Endpoint::BULK);
-        transfer.send();
+        transfer.send(0);
         transfer.deliver(20_000);
         transfer
     }
@@ -60,25 +60,33 @@ impl Transfer {
         let timer = due(&self.ends[0]).min(due(&self.ends[1]));
         let next = left.min(forth).min(back).min(timer);
         self.now = self.now.max(next);
-        if next == left {
+        let end = if next == left {
             let (at, segment) = self.waiting.pop_front().expect("it is the first");
             self.forth.push_back((at + DELAY, segment));
             self.ends[0].handle_released(self.now, 1, segment.packet_bytes());
+            0
         } else if next == forth {
             let (_, segment) = self.forth.pop_front().expect("it is the first");
             self.ends[1].handle_segment(self.now, &segment, false);
+            1
         } else if next == back {
             let (_, segment) = self.back.pop_front().expect("it is the first");
             self.ends[0].handle_segment(self.now, &segment, false);
+            0
         } else {
-            self.ends[0].handle_timeout(self.now);
-            self.ends[1].handle_timeout(self.now);
-        }
-        self.send();
+            let end = usize::from(due(&self.ends[1]) == next);
+            self.ends[end].handle_timeout(self.now);
+            end
+        };
+        self.send(end);
     }
 
-    fn send(&mut self) {
-        while let Some(segment) = self.ends[0].poll_transmit(self.now) {
+    fn send(&mut self, end: usize) {
+        while let Some(segment) = self.ends[end].poll_transmit(self.now) {
+            if end == 1 {
+                self.back.push_back((self.now + DELAY, segment));
+                continue;
+            }
             self.sent += 1;
             let is_lost = self.lose_every.is_some_and(|every| self.sent.is_multiple_of(every));
             if is_lost || self.waiting.len() >= self.queue_packets {
@@ -87,9 +95,6 @@ impl Transfer {
             }
             let start = self.waiting.back().map_or(self.now, |last| last.0);
             self.waiting.push_back((start.max(self.now) + SPACING, segment));
-        }
-        while let Some(segment) = self.ends[1].poll_transmit(self.now) {
-            self.back.push_back((self.now + DELAY, segment));
         }
     }
 }

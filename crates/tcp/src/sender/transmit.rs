@@ -254,6 +254,9 @@ impl Sender {
             self.next = start;
             self.small_end = self.small_end.min(start);
         }
+        if self.state.is_reducing() {
+            self.reduction.handle_taken_back();
+        }
         self.enter_reduction(now);
         if self.board.is_empty() {
             self.timer = None;
