@@ -62,6 +62,12 @@ impl Sender {
             return;
         }
         self.is_refused = false;
+        if self.board.is_empty() {
+            // Nothing to acknowledge; but the window may have opened.
+            let has_new_window = self.update_window(segment, acknowledged, false);
+            self.rearm_persist(now, has_new_window);
+            return;
+        }
         self.is_settled = false;
         if matches!(self.turn, super::transmit::Turn::NewData(_)) {
             self.turn = super::transmit::Turn::Usual;
@@ -136,10 +142,6 @@ impl Sender {
             self.timeouts_in_a_row = 0;
         }
         let has_new_window = self.update_window(segment, acknowledged, said.is_advance);
-        if self.board.is_empty() {
-            self.rearm_persist(now, has_new_window);
-            return;
-        }
         if self.has_sack && segment.sack_blocks > 0 {
             self.take_sacks(now, segment, acknowledged, una_before, &mut said);
         }
@@ -189,6 +191,10 @@ impl Sender {
 
     /// Nothing was out: the window may have opened.
     fn rearm_persist(&mut self, now: Instant, has_new_window: bool) {
+        if self.next >= self.end() && self.timer.is_none() {
+            return;
+        }
+        self.is_settled = false;
         if has_new_window || self.next < self.window_end {
             self.persist_backoff = 0;
             self.timer = None;
