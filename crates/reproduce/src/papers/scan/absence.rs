@@ -36,7 +36,7 @@ pub const FIG5: Figure = Figure {
     id: "fig5",
     title: "Schedule of absences",
     shows: "Every two minutes the laptop is away 26 times for a tenth of a second.",
-    runs: || vec![Run::of(RUN, UPLOAD).watching_air()],
+    runs: || (0..RUNS).map(|n| Run::of(name(n), UPLOAD).number(n).watching_air()).collect(),
     read: fig5,
 };
 
@@ -102,21 +102,37 @@ fn fig4(runs: &Runs<'_>) -> Findings {
     }
 }
 
+/// The length of an exchange of Nulls has a long tail, and 77 absences of a run are
+/// few for its mean.
+const RUNS: u64 = 6;
+
+fn name(run: u64) -> String {
+    if run == 0 { RUN.into() } else { format!("{RUN} {run}") }
+}
+
 fn fig5(runs: &Runs<'_>) -> Findings {
     let run = runs.get(RUN);
-    let all = absences(run);
-    let scans: Vec<&[Absence]> = all
-        .chunk_by(|one, other| other.leaving.0 - one.returning.1 < SCAN_GAP_S)
-        .filter(|scan| scan.iter().all(|absence| absence.returning.1 < run.document.duration_s))
-        .collect();
+    let of_runs: Vec<Vec<Absence>> = (0..RUNS).map(|n| absences(runs.get(&name(n)))).collect();
+    let scans_of = |all: &'_ [Absence]| -> Vec<Vec<Absence>> {
+        all.chunk_by(|one, other| other.leaving.0 - one.returning.1 < SCAN_GAP_S)
+            .filter(|scan| scan.iter().all(|absence| absence.returning.1 < run.document.duration_s))
+            .map(<[Absence]>::to_vec)
+            .collect()
+    };
+    let first_scans = scans_of(&of_runs[0]);
+    let all: Vec<Absence> = of_runs.iter().flatten().cloned().collect();
+    let scans_by_run: Vec<Vec<Vec<Absence>>> = of_runs.iter().map(|all| scans_of(all)).collect();
+    let scans: Vec<&Vec<Absence>> = scans_by_run.iter().flatten().collect();
     let of_absences =
         |length: &dyn Fn(&Absence) -> f64| mean(&all.iter().map(length).collect::<Vec<_>>());
-    let between = |scan: &&[Absence]| {
+    let between = |scan: &&Vec<Absence>| {
         let pairs = scan.windows(2).map(|pair| pair[1].leaving.0 - pair[0].returning.1);
         pairs.collect::<Vec<_>>()
     };
-    let period: Vec<f64> =
-        scans.windows(2).map(|pair| pair[1][0].leaving.0 - pair[0][0].leaving.0).collect();
+    let period: Vec<f64> = scans_by_run
+        .iter()
+        .flat_map(|scans| scans.windows(2).map(|pair| pair[1][0].leaving.0 - pair[0][0].leaving.0))
+        .collect();
     let length: Vec<f64> = scans
         .iter()
         .filter_map(|scan| Some(scan.last()?.returning.1 - scan.first()?.leaving.0))
@@ -142,12 +158,12 @@ fn fig5(runs: &Runs<'_>) -> Findings {
             within("between leaving and returning", "ms", 114.0, of_absences(&silent)),
             within("returning", "ms", 1.3, of_absences(&returning)),
         ],
-        panels: schedule(run, &all, &scans),
+        panels: schedule(run, &of_runs[0], &first_scans),
     }
 }
 
 /// The whole run, one scan of it, and three absences of that.
-fn schedule(run: &RunData, all: &[Absence], scans: &[&[Absence]]) -> Vec<Panel> {
+fn schedule(run: &RunData, all: &[Absence], scans: &[Vec<Absence>]) -> Vec<Panel> {
     let panel = |title: &str, (from, to): (f64, f64)| {
         let inside = all.iter().filter(|a| a.leaving.0 >= from && a.returning.1 <= to);
         let asleep = inside.map(|a| (a.leaving.0, a.returning.1, 0.0));
@@ -155,7 +171,7 @@ fn schedule(run: &RunData, all: &[Absence], scans: &[&[Absence]]) -> Vec<Panel> 
             .with(Series::intervals("asleep", asleep))
     };
     let mut panels = vec![panel("The run", (0.0, run.document.duration_s))];
-    if let Some([first, .., last]) = scans.first().copied() {
+    if let Some([first, .., last]) = scans.first().map(Vec::as_slice) {
         let from = first.leaving.0.floor();
         panels.push(panel("A degraded period", (from, last.returning.1.ceil())));
         panels.push(panel("The first of it", (from, from + 1.5)));
