@@ -79,3 +79,40 @@ pub(crate) fn rate(
     let micros = smoothed.as_micros().max(1);
     Bitrate::from_bps(percent_bits.saturating_mul(1_000_000 / 100) / micros)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn twice_the_window_each_round_trip_in_slow_start_then_six_fifths() {
+        let round_trip = Some(Duration::from_millis(20));
+        let window = Window { size: 10, fraction: 0, threshold: u32::MAX };
+        // 10 * 1448 * 8 bits in 20 ms are 5.792 Mb/s.
+        assert_eq!(rate(&window, 0, 1448, round_trip), Bitrate::from_bps(2 * 5_792_000));
+        let later = Window { threshold: 20, ..window };
+        assert_eq!(rate(&later, 0, 1448, round_trip), Bitrate::from_bps(5_792_000 * 6 / 5));
+        // More is out than the window has: after a reduction.
+        assert_eq!(rate(&later, 20, 1448, round_trip), Bitrate::from_bps(2 * 5_792_000 * 6 / 5));
+        assert_eq!(rate(&window, 0, 1448, None), Bitrate::from_bps(u64::MAX));
+    }
+
+    #[test]
+    fn a_late_segment_makes_up_half_of_its_length() {
+        let rate = Bitrate::from_bps(8_000);
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut pacer = Pacer::new(Pacing::Fixed(rate));
+        for _ in 0..UNPACED_SEGMENTS {
+            pacer.handle_sent(at(0), 10, rate);
+        }
+        assert!(!pacer.must_wait(at(0)));
+        // 10 bytes take 10 ms.
+        pacer.handle_sent(at(0), 10, rate);
+        assert!(pacer.must_wait(at(9)));
+        assert_eq!(pacer.due(), Some(at(10)));
+        pacer.handle_sent(at(12), 10, rate);
+        assert!(pacer.must_wait(at(19)) && !pacer.must_wait(at(20)));
+        pacer.handle_sent(at(50), 10, rate);
+        assert!(pacer.must_wait(at(54)) && !pacer.must_wait(at(55)));
+    }
+}

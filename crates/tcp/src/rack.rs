@@ -139,3 +139,62 @@ impl Rack {
         self.has_reordering = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn window(rack: &mut Rack, is_recovering: bool, sacked: u32) -> Duration {
+        rack.update_window(is_recovering, sacked, Some(MS(40)), Some(MS(50)));
+        rack.window
+    }
+
+    /// RFC 8985, 6.2, step 4: RACK_update_reo_wnd.
+    #[test]
+    fn the_window_is_a_quarter_round_trip_once_reordering_was_seen() {
+        let mut rack = Rack::new();
+        assert_eq!(window(&mut rack, false, 2), MS(10));
+        assert_eq!(window(&mut rack, false, 3), MS(0));
+        assert_eq!(window(&mut rack, true, 0), MS(0));
+        rack.handle_reordering(5);
+        assert_eq!(window(&mut rack, true, 9), MS(10));
+    }
+
+    #[test]
+    fn duplicates_widen_it_once_a_round_trip_up_to_the_smoothed_one() {
+        let mut rack = Rack::new();
+        rack.handle_reordering(5);
+        let mut widths = [MS(0); 6];
+        for (round, width) in (0..).zip(&mut widths) {
+            let (una, next) = (round * 1_000, (round + 1) * 1_000);
+            for acknowledged in [una, una + 500] {
+                rack.handle_duplicate();
+                rack.update_steps(acknowledged, next);
+            }
+            *width = window(&mut rack, false, 0);
+        }
+        assert_eq!(widths, [20, 30, 40, 50, 50, 50].map(MS));
+        // It stays for sixteen recoveries.
+        for _ in 0..PERSIST {
+            rack.update_steps(6_000, 7_000);
+            assert_eq!(window(&mut rack, false, 0), MS(50));
+            rack.handle_recovered();
+        }
+        rack.update_steps(6_000, 7_000);
+        assert_eq!(window(&mut rack, false, 0), MS(10));
+    }
+
+    /// RFC 8985, 6.2, step 2: the answer may be to the original.
+    #[test]
+    fn an_answer_too_early_for_the_retransmission_says_nothing() {
+        let at = |ms| Instant::ZERO + MS(ms);
+        let mut rack = Rack::new();
+        rack.advance(at(100), at(80), 7, true, Some(MS(40)));
+        assert!(!rack.has_advanced);
+        rack.advance(at(130), at(80), 7, true, Some(MS(40)));
+        assert!(rack.has_advanced && rack.is_sent_before(at(80), 6));
+        assert_eq!(rack.remaining(at(130), at(90)), MS(10));
+    }
+}

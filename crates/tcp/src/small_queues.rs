@@ -91,3 +91,41 @@ impl OwnQueue {
         self.bytes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_units::Bytes;
+
+    #[test]
+    fn the_pacing_rate_sets_the_limit_between_two_packets_and_the_upper_bound() {
+        let rules = SmallQueues::Pacing { limit: Bytes::new(1 << 20), shift: 10 };
+        let packets = |rate: u64| {
+            let mut queue = OwnQueue::new(rules);
+            let mut count = 0;
+            while !queue.is_full(1_500, Bitrate::from_bps(rate), false) {
+                queue.hand_over(true);
+                queue.charge(1_500);
+                count += 1;
+            }
+            count
+        };
+        let memory = 1_500 + PACKET_OVERHEAD_BYTES;
+        // One more than fits is under way.
+        assert_eq!(packets(1_000_000), 3);
+        // 100 MB/s are 97 656 bytes in 1/1024 s.
+        assert_eq!(packets(800_000_000), 97_656 / memory + 1);
+        assert_eq!(packets(u64::MAX), (1 << 20) / memory + 1);
+    }
+
+    #[test]
+    fn a_packet_is_held_until_as_many_are_let_go_as_came_before() {
+        let limit = Bytes::new(1 << 20);
+        let mut queue = OwnQueue::new(SmallQueues::Fixed { limit, overhead: Bytes::new(0) });
+        let numbers = [(); 3].map(|()| queue.hand_over(true));
+        queue.release(1, 1_500);
+        assert_eq!(numbers.map(|number| queue.holds(number)), [false, true, true]);
+        queue.release(2, 3_000);
+        assert_eq!(numbers.map(|number| queue.holds(number)), [false; 3]);
+    }
+}
