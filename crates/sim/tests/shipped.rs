@@ -120,17 +120,19 @@ fn every_one_runs() {
 
 /// Packets that arrived, packets that were lost, and a hash of when. Whoever
 /// changes one says why in the commit message.
-const FINGERPRINTS: [(&str, (u64, u64, u64)); 5] = [
+const FINGERPRINTS: [(&str, (u64, u64, u64)); 6] = [
     ("hello", (5_040, 0, 0x1527_98ee_042d_5486)),
     ("hidden", (968, 553, 0x1102_f8ac_d404_030e)),
     ("edca", (3_035, 195, 0x3307_f637_3a52_91e4)),
     ("fading", (4_343, 54, 0x96dc_b03c_4ec9_3c81)),
     ("scan", (11_453, 2, 0x5e81_d3a0_63d7_9729)),
+    ("doze", (52, 0, 0x379f_c4b6_5646_db52)),
 ];
 
 #[test]
 fn trajectories_stay_as_they_are() {
-    let duration = |name| if name == "scan" { SECOND * 6 } else { SECOND };
+    let long = ["scan", "doze"];
+    let duration = |name| if long.contains(&name) { SECOND * 6 } else { SECOND };
     let now =
         FINGERPRINTS.map(|(name, _)| (name, Story::of(name, &[], duration(name)).fingerprint()));
     assert_eq!(now, FINGERPRINTS);
@@ -196,6 +198,23 @@ fn a_scan_delays_only_the_one_that_scans() {
     // The access point's FQ-CoDel drops a few packets that waited for so long.
     assert!(story.flows[0].lost < 10, "{:?}", story.fingerprint());
     assert_eq!(story.flows[1].lost + story.flows[2].lost, 0);
+}
+
+#[test]
+fn who_dozes_answers_late() {
+    let of = |sets: &[&str]| {
+        let flows = Story::of("doze", sets, SECOND * 10).flows;
+        assert!(flows.iter().all(|flow| flow.lost == 0 && flow.round_trips.len() >= 21));
+        let median = |flow: usize| flows[flow].round_trips[flows[flow].round_trips.len() / 2];
+        (median(0), median(1))
+    };
+    let (phone, tablet) = of(&[]);
+    let ms = Duration::from_millis;
+    assert!(phone > ms(20) && phone < ms(103) && tablet < ms(1), "{phone} {tablet}");
+    let (rarely, _) = of(&["node.phone.power_save.listen_interval=3"]);
+    assert!(rarely > phone + ms(40), "{rarely}");
+    let (polling, _) = of(&["node.phone.power_save.retrieval=ps-poll"]);
+    assert!(polling > ms(20) && polling < ms(103), "{polling}");
 }
 
 #[test]

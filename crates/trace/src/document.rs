@@ -182,6 +182,26 @@ pub struct NodeSummary {
     /// What it gave up as a receiver; absent if that is nothing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pseudo_retry_outs: Option<PseudoRetryOutSummary>,
+    /// Its absences, by scans or power save; absent if it was always there.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub absences: Option<AbsenceSummary>,
+}
+
+/// When a node was off its channel or dozed, over the whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AbsenceSummary {
+    /// How often.
+    pub count: u64,
+    /// Share of the time, 0 to 1.
+    pub time_fraction: f64,
+    /// Null frames sent, retries included.
+    pub nulls: u64,
+    /// Null frames given up.
+    pub nulls_given_up: u64,
+    /// PS-Poll frames sent, retries included.
+    pub ps_polls: u64,
+    /// Packets given up on leaving.
+    pub packets_given_up: u64,
 }
 
 /// Erroneous MPDUs that a receiver gave up, over the whole run.

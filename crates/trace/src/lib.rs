@@ -33,9 +33,9 @@ mod tally;
 
 pub use air::AirInfo;
 pub use document::{
-    CountSummary, DelayPartsSummary, EmulationSummary, FlowSummary, LatenessSummary, LinkSummary,
-    LossReason, NodeSummary, RateSummary, RunDocument, TimeSummary, WindowSummary, WireSummary,
-    run_schema,
+    AbsenceSummary, CountSummary, DelayPartsSummary, EmulationSummary, FlowSummary,
+    LatenessSummary, LinkSummary, LossReason, NodeSummary, PseudoRetryOutSummary, RateSummary,
+    RunDocument, TimeSummary, WindowSummary, WireSummary, run_schema,
 };
 pub use files::{Files, NodeFrames};
 pub use histogram::Histogram;

@@ -3,9 +3,9 @@
 //! six places (nanoseconds, bits a second).
 
 use crate::document::{
-    CountSummary, DelayPartsSummary, EmulationSummary, FlowSummary, LatenessSummary, LinkSummary,
-    LossReason, NodeSummary, PseudoRetryOutSummary, RateSummary, RunDocument, TimeSummary,
-    WindowSummary, WireSummary, rounded,
+    AbsenceSummary, CountSummary, DelayPartsSummary, EmulationSummary, FlowSummary,
+    LatenessSummary, LinkSummary, LossReason, NodeSummary, PseudoRetryOutSummary, RateSummary,
+    RunDocument, TimeSummary, WindowSummary, WireSummary, rounded,
 };
 use crate::histogram::Histogram;
 use crate::names::FlowName;
@@ -147,6 +147,14 @@ fn node(stats: &StationStats, duration: Duration) -> NodeSummary {
         pseudo_retry_outs: (stats.pseudo_retry_outs > 0).then_some(PseudoRetryOutSummary {
             mpdus: stats.pseudo_retry_outs,
             ignored: stats.pseudo_retry_outs_ignored,
+        }),
+        absences: (stats.absences > 0).then(|| AbsenceSummary {
+            count: stats.absences,
+            time_fraction: fraction(stats.away.as_nanos(), duration.as_nanos()).unwrap_or(0.0),
+            nulls: stats.nulls,
+            nulls_given_up: stats.nulls_given_up,
+            ps_polls: stats.ps_polls,
+            packets_given_up: stats.off_channel_drops,
         }),
     }
 }

@@ -105,7 +105,8 @@ pub struct StationStats {
     /// Packets held (upper and driver queue, those in flight included), over
     /// time; weights are nanoseconds.
     pub queue_packets: Levels,
-    /// Packets that found no room or were dropped by active queue management.
+    /// Packets that found no room (also that for a station that cannot be
+    /// reached) or were dropped by active queue management.
     pub queue_drops: u64,
     /// Time on the air as transmitter.
     pub airtime: Duration,
@@ -127,8 +128,6 @@ pub struct StationStats {
     pub ps_polls: u64,
     /// Packets given up on leaving the channel.
     pub off_channel_drops: u64,
-    /// Packets that found no room while their station could not be reached.
-    pub power_save_drops: u64,
 }
 
 /// Counters of one direction between two stations.

@@ -33,7 +33,7 @@ fn scan() -> impl Strategy<Value = ScanConfig> {
     let ms = |range: core::ops::Range<u64>| range.prop_map(Duration::from_millis);
     let leftover =
         prop_oneof![Just(Leftover::Keep), Just(Leftover::DropDriver), Just(Leftover::DropAll)];
-    let times = (ms(0..50), ms(1..2_000), ms(1..80), ms(0..60), ms(0..30));
+    let times = (ms(0..50), ms(300..3_000), ms(1..80), ms(0..60), ms(0..30));
     (times, 1..4u16, leftover, 1..12u8, prop::option::of(0..5u8), 0.0..0.7).prop_map(
         |((start, period, away, back, flush), channels, leftover, attempts, rts_after, loss)| {
             let loss = Probability::new(loss).expect("in range");

@@ -191,6 +191,12 @@ fn nodes_and_links_are_what_the_machines_counted() {
         airtime: Duration::from_millis(1_500),
         pseudo_retry_outs: 7,
         pseudo_retry_outs_ignored: 6,
+        absences: 2,
+        away: Duration::from_millis(750),
+        nulls: 9,
+        nulls_given_up: 1,
+        ps_polls: 3,
+        off_channel_drops: 5,
         ..Default::default()
     };
     station.queue_packets.add(3, 2_000_000_000);
@@ -224,6 +230,15 @@ fn nodes_and_links_are_what_the_machines_counted() {
         node.pseudo_retry_outs.map(|given_up| (given_up.mpdus, given_up.ignored)),
         Some((7, 6))
     );
+    let absences = AbsenceSummary {
+        count: 2,
+        time_fraction: 0.25,
+        nulls: 9,
+        nulls_given_up: 1,
+        ps_polls: 3,
+        packets_given_up: 5,
+    };
+    assert_eq!(node.absences, Some(absences));
     assert_eq!(
         node.queue_packets.map(|queue| (queue.mean, queue.p95, queue.max)),
         Some((5.0, 9, 9))

@@ -223,8 +223,7 @@ impl Cell {
             oldest.extend(access.queue.dequeue_for(now, to, &mut dropped));
         }
         state.hold(now, 0, (dropped.len() + oldest.len()) as u32);
-        state.stats.queue_drops += dropped.len() as u64;
-        state.stats.power_save_drops += oldest.len() as u64;
+        state.stats.queue_drops += (dropped.len() + oldest.len()) as u64;
         for packet in dropped.drain(..) {
             self.lose(from, packet, DropReason::ActiveQueue);
         }
