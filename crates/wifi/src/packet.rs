@@ -140,7 +140,7 @@ impl Fragment {
     /// `more` unless it is the last.
     pub const fn new(offset_bytes: u16, more: bool, whole_bytes: u16) -> Self {
         let more = if more { Self::MORE } else { 0 };
-        Self { header: offset_bytes / Self::UNIT_BYTES | more, whole_bytes }
+        Self { header: (offset_bytes / Self::UNIT_BYTES) | more, whole_bytes }
     }
 
     /// Where its payload begins in that of the packet.
