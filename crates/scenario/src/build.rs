@@ -22,7 +22,10 @@ use crate::tree::Origin;
 use crate::{Emulation, Node, Scenario};
 use lasthop_net::NodeId;
 use lasthop_net::network::{HostCost, NetworkConfig, NodeConfig};
+use lasthop_units::Duration;
 use lasthop_wifi::StationId;
+use lasthop_wifi::mac::adaptive_mtu::AdaptiveMtuConfig;
+use mtu::NodeMtu;
 use std::collections::BTreeMap;
 
 /// Most nodes, so that a [`NodeId`] and a packet's addresses can hold them.
@@ -42,14 +45,15 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
     let cell = radio::cell(&raw.channel, &raw.link, &nodes, &names, problems);
     let wires = topology::wires(&nodes, &raw.wire, &names, problems);
     let mtus = mtu::mtus(raw, &nodes, &wires, problems);
-    let flows = traffic::flows(raw, &nodes, &names, problems);
+    let flows = traffic::flows(raw, &nodes, &mtus, &names, problems);
     let programs = traffic::programs(&raw.run, raw.duration.value, &nodes, &names, problems);
     if !problems.is_empty() {
         return None;
     }
     let (cell, shadowed) =
         cell.map_or((None, Vec::new()), |(cell, shadowed)| (Some(cell), shadowed));
-    let network = NetworkConfig { nodes: node_configs(&nodes, &mtus), cell, wires };
+    let mut network = NetworkConfig { nodes: node_configs(&nodes, &mtus), cell, wires };
+    adapt_mtus(&mut network, &mtus);
     Some(Scenario {
         name: raw.name.as_ref().map_or_else(|| stem(file), |name| name.value.0.clone()),
         duration: raw.duration.value,
@@ -71,20 +75,36 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
 }
 
 /// Stations are numbered in the order of the Wi-Fi nodes.
-fn node_configs(nodes: &[nodes::Expanded<'_>], mtus: &[u16]) -> Vec<NodeConfig> {
+fn node_configs(nodes: &[nodes::Expanded<'_>], mtus: &[NodeMtu]) -> Vec<NodeConfig> {
     let mut stations = (0..).map(StationId);
     nodes
         .iter()
         .zip(mtus)
         .map(|(node, &mtu)| NodeConfig {
             station: if node.is_wifi() { stations.next() } else { None },
-            mtu,
+            mtu: mtu.bytes,
             host_cost: node.raw.settings.host_cost.as_ref().map(|cost| HostCost {
                 per_packet: cost.per_packet.value,
                 per_byte: cost.per_byte.value,
             }),
         })
         .collect()
+}
+
+/// Tells the stations whose MTU is adaptive.
+fn adapt_mtus(network: &mut NetworkConfig, mtus: &[NodeMtu]) {
+    let Some(cell) = &mut network.cell else { return };
+    for (node, mtu) in network.nodes.iter().zip(mtus) {
+        let (Some(station), Some(bytes_min)) = (node.station, mtu.adaptive_min) else { continue };
+        let usual = HostCost { per_packet: Duration::ZERO, per_byte: Duration::ZERO };
+        let cost = node.host_cost.unwrap_or(usual);
+        cell.stations[station.index()].adaptive_mtu = Some(AdaptiveMtuConfig {
+            bytes_min,
+            bytes_max: mtu.bytes,
+            host_per_packet: cost.per_packet,
+            host_per_byte: cost.per_byte,
+        });
+    }
 }
 
 /// The name of a file without directory and extension, made a plain one.

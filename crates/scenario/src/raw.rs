@@ -18,7 +18,29 @@ use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Preamble, Standard};
 pub(crate) type Positive = Whole<1, 0xffff_ffff>;
 
 /// The MTU of a node: what IPv4 needs to what Ethernet's jumbo frames carry.
-pub(crate) type Mtu = Whole<68, 9_000>;
+pub(crate) type MtuBytes = Whole<68, 9_000>;
+
+/// The MTU of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mtu {
+    Fixed(MtuBytes),
+    Adaptive,
+}
+
+impl crate::scalar::Scalar for Mtu {
+    fn allowed() -> String {
+        format!("{} or \"adaptive\"", MtuBytes::allowed())
+    }
+    fn read(value: &crate::tree::Value) -> Result<Self, Option<String>> {
+        match value {
+            crate::tree::Value::String(text) if text == "adaptive" => Ok(Self::Adaptive),
+            _ => MtuBytes::read(value).map(Self::Fixed),
+        }
+    }
+    fn schema() -> schemars::Schema {
+        schemars::json_schema!({ "anyOf": [{ "const": "adaptive" }, MtuBytes::schema()] })
+    }
+}
 
 /// How a path loss grows with distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -445,8 +467,12 @@ tables! {
         value msdu_lifetime: OrOff<Duration> = "off";
         /// Longest packet that it puts on a link, IP header included; longer
         /// ones are cut as IPv4 does. Up to 9000 on wires, 7900 on the air with
-        /// 802.11n and qos, 2296 without.
+        /// 802.11n and qos, 2296 without. On the air \"adaptive\" follows the
+        /// link: the length that promises the most goodput at its rates and
+        /// losses, each 50 ms anew; saturated flows and TCP take it over.
         option mtu: Mtu = "emulation.mtu, which is Ethernet's 1500 unless it is written";
+        /// Bounds of an adaptive MTU.
+        table adaptive_mtu: RawAdaptiveMtu;
         /// Longest frame that its buffers take; the MTU must leave room for the
         /// headers: 38 bytes on the air, 18 on a wire. "4096" is a kernel that
         /// keeps a packet in one page. Off is a kernel that does not.
@@ -462,6 +488,15 @@ tables! {
         option power_save_buffer: OrOff<Positive> = "64 with drop-tail and codel (mac80211 without queues for each station, STA_MAX_TX_BUFFER); \"off\", which is the queue's own bound, with fq-codel";
         /// CPU time of the host for every packet it sends or receives.
         option_table host_cost: RawHostCost = "none: a host that is never the bottleneck";
+    }
+
+    /// Bounds of an adaptive MTU.
+    RawAdaptiveMtu {
+        /// Shortest packet that it may choose. Below 256 bytes headers take
+        /// more than a fifth of the air.
+        value min: MtuBytes = 256;
+        /// Longest.
+        option max: MtuBytes = "what the standard and the buffers of both ends allow";
     }
 
     /// A queue of packets. On the air the defaults are those of Linux'
@@ -790,7 +825,7 @@ tables! {
         option rate: Offered = "\"saturated\" for udp, as fast as it goes for tcp, 5 Mb/s for video (1080p streaming)";
         /// UDP, video and ping: length of a packet, IP header included. What is
         /// longer than an MTU on the way is cut and put together again.
-        option packet_bytes: Whole<29, 65_535> = "1500 for udp and video, 84 for ping (56 bytes of data)";
+        option packet_bytes: Whole<29, 65_535> = "1500 for udp and video, as long as they should be for saturated flows from a node whose mtu is adaptive, 84 for ping (56 bytes of data)";
         /// UDP: how packets follow each other; with "on-off" the rate is that
         /// while on, and the periods are fixed or exponentially distributed.
         option pattern: Pattern = "\"constant\"";

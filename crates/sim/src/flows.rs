@@ -148,8 +148,10 @@ impl Flows {
             let Flow::Datagrams(flow) = &mut self.flows[index] else {
                 unreachable!("only flows of datagrams are saturated");
             };
-            let bytes = flow.source.refill(now);
-            let parts = bytes.map_or(0, |bytes| network.packets_for(node, bytes));
+            let bytes = flow.source.refill(now).map(|bytes| {
+                network.adaptive_mtu(node, flow.to).map_or(bytes, |mtu| bytes.min(mtu))
+            });
+            let parts = bytes.map_or(0, |bytes| network.packets_for(node, flow.to, bytes));
             if parts > 1 && held > 0 && held + parts > saturated.backlog {
                 return;
             }

@@ -44,6 +44,8 @@ pub(crate) struct Tcp {
     refuses: bool,
     /// Its node reports what it lets go of.
     notify: bool,
+    /// Segments are as long as the path allows at the moment.
+    adapts: bool,
     /// When the application stops.
     stop: Instant,
 }
@@ -84,6 +86,7 @@ impl Tcp {
             read: [0; 2],
             segments: Segments::default(),
             asked: [Instant::MAX; 2],
+            adapts: network.adaptive_mtu(flow.from, flow.to).is_some(),
             refuses: endpoints[SENDER].local_congestion,
             notify: endpoints[SENDER].small_queues != SmallQueues::Off,
             stop,
@@ -177,7 +180,12 @@ impl Tcp {
 
     /// Sends what an end has to send, and asks for its next wake-up.
     fn transmit<S: Sink>(&mut self, end: usize, now: Instant, net: &mut Port<'_, S>) {
-        while let Some(segment) = self.endpoints[end].poll_transmit(now) {
+        loop {
+            if self.adapts && end == SENDER {
+                let mtu = net.network.path_mtu(self.nodes[end], self.nodes[1 - end]);
+                self.endpoints[end].set_segment_bytes(mtu - HEADER_BYTES);
+            }
+            let Some(segment) = self.endpoints[end].poll_transmit(now) else { break };
             let bytes = u16::try_from(segment.packet_bytes()).expect("an MTU is below 65 536");
             let packet = Packet {
                 flow: self.id,

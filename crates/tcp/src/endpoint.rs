@@ -103,6 +103,12 @@ impl Endpoint {
         self.sender.write(now, bytes);
     }
 
+    /// New segments have at most so many bytes of payload from here on: the path
+    /// carries longer ones, or shorter ones only. What was sent keeps its length.
+    pub fn set_segment_bytes(&mut self, bytes: u16) {
+        self.sender.set_segment_bytes(bytes);
+    }
+
     /// The stream ends after what was written.
     pub fn finish(&mut self, _now: Instant) {
         self.sender.finish();

@@ -158,6 +158,8 @@ impl Receiver {
             }
             return;
         }
+        // The peer's segments may grow with the path (Linux: tcp_measure_rcv_mss).
+        self.segment_bytes = self.segment_bytes.max(segment.payload_bytes);
         if segment.window_reduced {
             self.must_echo = false;
         }

@@ -132,6 +132,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
                 scan: absence.0,
                 power_save: absence.1.filter(|_| absence.0.is_none()),
                 power_save_buffer: absence.2,
+                adaptive_mtu: None,
             }
         },
     )

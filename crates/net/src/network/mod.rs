@@ -48,7 +48,8 @@ pub struct NodeConfig {
     pub station: Option<StationId>,
     /// Longest packet that it puts on a link, at least
     /// [`MTU_BYTES_MIN`](fragment::MTU_BYTES_MIN); longer ones are cut. Group
-    /// packets go whole.
+    /// packets go whole. On the air it may be less for the while, if the
+    /// station's MTU is adaptive.
     pub mtu: u16,
     /// What a packet costs its processor, if that matters.
     pub host_cost: Option<HostCost>,
@@ -175,7 +176,7 @@ pub struct Network {
     next: Option<(Instant, Reason)>,
     routes: Routes,
     /// By node.
-    mtus: Vec<u16>,
+    mtus: Vec<Mtu>,
     /// Packets that were cut.
     datagrams: Datagrams,
     /// By node.
@@ -193,6 +194,25 @@ pub struct Network {
     wires_moved: bool,
     outputs: VecDeque<Output>,
     room: VecDeque<NodeId>,
+}
+
+/// The MTU of a node; what lies between the two depends on the link and changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mtu {
+    least: u16,
+    most: u16,
+}
+
+impl Mtu {
+    fn of(node: &NodeConfig, config: &NetworkConfig) -> Self {
+        let station = node.station.zip(config.cell.as_ref());
+        let adaptive = station.and_then(|(s, cell)| cell.stations[s.index()].adaptive_mtu);
+        Self { least: adaptive.map_or(node.mtu, |adaptive| adaptive.bytes_min), most: node.mtu }
+    }
+
+    fn adapts(self) -> bool {
+        self.least < self.most
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -239,7 +259,7 @@ impl Network {
             now: Instant::ZERO,
             next: None,
             routes,
-            mtus: config.nodes.iter().map(|node| node.mtu).collect(),
+            mtus: config.nodes.iter().map(|node| Mtu::of(node, config)).collect(),
             datagrams: Datagrams::default(),
             hosts,
             with_host,
@@ -356,21 +376,49 @@ impl Network {
         self.now
     }
 
-    /// Packets in which `node` sends one of `bytes`.
-    pub fn packets_for(&self, node: NodeId, bytes: u16) -> u32 {
-        fragment::count(bytes, self.mtus[node.index()])
+    /// Packets in which `from` sends one of `bytes` to another node.
+    pub fn packets_for(&self, from: NodeId, to: NodeId, bytes: u16) -> u32 {
+        fragment::count(bytes, self.mtu(from, to))
     }
 
     /// Longest packet that gets from one node to another whole: what a TCP
     /// segment may be long, headers included.
     pub fn path_mtu(&self, from: NodeId, to: NodeId) -> u16 {
-        let mut mtu = u16::MAX;
-        let mut node = from;
-        while node != to {
-            mtu = mtu.min(self.mtus[node.index()]);
-            node = self.routes.next_node(node, to);
+        self.path(from, to).map(|node| self.mtu(node, to)).min().unwrap_or(u16::MAX)
+    }
+
+    /// The same if a node on the way adapts its MTU to the link: then a source
+    /// asks for every packet how long it should be.
+    pub fn adaptive_mtu(&self, from: NodeId, to: NodeId) -> Option<u16> {
+        let adapts = |node: NodeId| self.mtus[node.index()].adapts();
+        self.path(from, to).any(adapts).then(|| self.path_mtu(from, to))
+    }
+
+    /// The nodes on the way, the last left out.
+    fn path(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = NodeId> {
+        let next = move |node: &NodeId| Some(self.routes.next_node(*node, to));
+        core::iter::successors(Some(from), next).take_while(move |node| *node != to)
+    }
+
+    /// The same for a packet: TCP does not allow cuts (DF), and what was made
+    /// when an adaptive MTU was longer passes.
+    fn mtu_for(&self, node: NodeId, packet: &Packet) -> u16 {
+        match packet.transport {
+            Transport::Tcp => self.mtus[node.index()].most,
+            Transport::Other => self.mtu(node, NodeId(packet.destination)),
         }
-        mtu
+    }
+
+    /// Longest packet that `node` puts on its link towards `to` now.
+    fn mtu(&self, node: NodeId, to: NodeId) -> u16 {
+        let mtu = self.mtus[node.index()];
+        match (mtu.adapts(), self.routes.station(node), &self.cell) {
+            (true, Some(station), Some(cell)) => match self.routes.next(node, to) {
+                Hop::Air(peer) => cell.mtu(station, peer).unwrap_or(mtu.most),
+                Hop::Wire(_) => mtu.most,
+            },
+            _ => mtu.most,
+        }
     }
 
     /// The node of a station.
@@ -418,14 +466,15 @@ impl Network {
     }
 
     fn is_too_long(&self, node: NodeId, packet: &Packet) -> bool {
-        packet.bytes > self.mtus[node.index()]
+        packet.bytes > self.mtus[node.index()].least
             && packet.destination != node.0
             && packet.destination != Packet::EVERYWHERE
+            && packet.bytes > self.mtu_for(node, packet)
     }
 
     /// The parts in which a packet leaves `node`.
     fn cut(&mut self, node: NodeId, packet: Packet) -> impl Iterator<Item = Packet> + use<> {
-        let mtu = self.mtus[node.index()];
+        let mtu = self.mtu_for(node, &packet);
         self.datagrams.cut(&packet, fragment::count(packet.bytes, mtu));
         fragment::cut(packet, mtu)
     }

@@ -151,6 +151,7 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
         scan: None,
         power_save: None,
         power_save_buffer: None,
+        adaptive_mtu: None,
     };
     let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
     let link = propagation.link_with_loss(Probability::new(loss).expect("a probability"));

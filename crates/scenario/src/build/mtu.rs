@@ -5,7 +5,8 @@ use super::nodes::Expanded;
 use super::{is_written, node_id};
 use crate::Role;
 use crate::error::{Place, Problems};
-use crate::raw::RawScenario;
+use crate::raw::{Mtu, RawScenario};
+use crate::scalar::At;
 use lasthop_net::network::WiredLink;
 use lasthop_wifi::phy::Standard;
 
@@ -21,22 +22,38 @@ const WIFI_OVERHEAD_BYTES: u16 = 26 + LLC_BYTES + 4;
 /// The same on a wire: Ethernet header and FCS.
 const WIRE_OVERHEAD_BYTES: u16 = 14 + 4;
 
+/// The MTU of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NodeMtu {
+    /// In force, or the most that an adaptive one may become.
+    pub bytes: u16,
+    /// The least that an adaptive one may become.
+    pub adaptive_min: Option<u16>,
+}
+
 /// The MTU of every node.
 pub(super) fn mtus(
     raw: &RawScenario,
     nodes: &[Expanded<'_>],
     wires: &[WiredLink],
     problems: &mut Problems,
-) -> Vec<u16> {
-    let mtus: Vec<u16> = nodes.iter().map(|node| mtu(raw, node).0).collect();
-    for (index, node) in nodes.iter().enumerate().filter(|(_, node)| node.is_wifi()) {
-        check_standard(raw, node, mtus[index], problems);
+) -> Vec<NodeMtu> {
+    let mut mtus = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let bytes = mtu(raw, nodes, node).0;
+        check_adaptive(node, bytes, problems);
+        let adaptive_min = node.raw.settings.adaptive_mtu.min.value.get();
+        mtus.push(NodeMtu { bytes, adaptive_min: is_adaptive(node).then_some(adaptive_min) });
+        if node.is_wifi() {
+            check_standard(raw, nodes, node, problems);
+        }
     }
     for (index, node) in nodes.iter().enumerate() {
         let buffer = &node.raw.settings.buffer_bytes;
         let Some(buffer_bytes) = buffer.value.0.as_ref().map(|bytes| bytes.0) else { continue };
-        if !fits(buffer_bytes, node.is_wifi(), mtus[index]) {
-            let (mtu, place) = mtu(raw, node);
+        let room = |on_air| buffer_bytes - i64::from(overhead(on_air));
+        if i64::from(mtus[index].bytes) > room(node.is_wifi()) {
+            let (mtu, place) = mtu(raw, nodes, node);
             let place = if is_written(place) { place } else { &buffer.place };
             let message = format!(
                 "packets of up to {mtu} bytes do not fit with their headers into \
@@ -47,10 +64,11 @@ pub(super) fn mtus(
         }
         let too_long = |&other: &usize| {
             let on_air = share_air(node, &nodes[other]);
-            (on_air || share_wire(wires, index, other)) && !fits(buffer_bytes, on_air, mtus[other])
+            (on_air || share_wire(wires, index, other))
+                && i64::from(mtus[other].bytes) > room(on_air)
         };
         if let Some(other) = (0..nodes.len()).find(too_long) {
-            let (name, mtu) = (&nodes[other].name, mtus[other]);
+            let (name, mtu) = (&nodes[other].name, mtus[other].bytes);
             let message = format!(
                 "packets of up to {mtu} bytes from {name:?} do not fit here; lower its mtu"
             );
@@ -60,33 +78,82 @@ pub(super) fn mtus(
     mtus
 }
 
-fn mtu<'a>(raw: &'a RawScenario, node: &Expanded<'a>) -> (u16, &'a Place) {
-    match &node.raw.settings.mtu {
-        Some(at) => (at.value.get(), &at.place),
+fn is_adaptive(node: &Expanded<'_>) -> bool {
+    node.raw.settings.mtu.as_ref().is_some_and(|at| at.value == Mtu::Adaptive)
+}
+
+/// The MTU of a node, or the most of an adaptive one, and who says so.
+fn mtu<'a>(raw: &'a RawScenario, nodes: &[Expanded<'a>], node: &Expanded<'a>) -> (u16, &'a Place) {
+    let settings = &node.raw.settings;
+    match &settings.mtu {
+        Some(At { value: Mtu::Fixed(bytes), place }) => (bytes.get(), place),
+        Some(At { value: Mtu::Adaptive, place }) => settings.adaptive_mtu.max.as_ref().map_or_else(
+            || (adaptive_most(raw, nodes, node), place),
+            |at| (at.value.get(), &at.place),
+        ),
         None => (raw.emulation.mtu.value.get(), &raw.emulation.mtu.place),
     }
 }
 
-fn check_standard(raw: &RawScenario, node: &Expanded<'_>, mtu: u16, problems: &mut Problems) {
-    let standard = raw.channel.standard.value;
-    let is_ht = standard == Standard::Dot11n;
-    let qos = node.raw.settings.qos.as_ref().map_or(is_ht, |qos| qos.value);
-    let (most, what) = match (is_ht, qos) {
-        (true, true) => (HT_PACKET_BYTES_MAX, "802.11n"),
-        (true, false) => (MSDU_BYTES_MAX - LLC_BYTES, "802.11n without qos"),
-        (false, _) => (MSDU_BYTES_MAX - LLC_BYTES, "a standard before 802.11n"),
-    };
+/// What the standard and the buffers of both ends allow on the air.
+fn adaptive_most(raw: &RawScenario, nodes: &[Expanded<'_>], node: &Expanded<'_>) -> u16 {
+    let ends = nodes.iter().filter(|other| share_air(node, other)).chain([node]);
+    let buffers = ends.filter_map(|end| end.raw.settings.buffer_bytes.value.0.as_ref());
+    let rooms = buffers.map(|bytes| bytes.get::<u16>() - overhead(true));
+    rooms.min().map_or(standard_most(raw, node).0, |room| room.min(standard_most(raw, node).0))
+}
+
+/// Whether the adaptive MTU of a node that is at most `bytes` can be.
+fn check_adaptive(node: &Expanded<'_>, bytes: u16, problems: &mut Problems) {
+    let settings = &node.raw.settings;
+    let raw = &settings.adaptive_mtu;
+    if let Some(at) = settings.mtu.as_ref().filter(|at| at.value == Mtu::Adaptive) {
+        if !node.is_wifi() {
+            problems.push(&at.place, "only what has a radio can follow its link");
+        }
+        if settings.aggregation.amsdu_bytes_max.value.0 > 0 {
+            let message = "frames with A-MSDUs do not tell how long packets should be; \
+                           leave amsdu_bytes_max or the adaptive mtu out";
+            problems.push(&at.place, message);
+        }
+        if raw.min.value.get::<u16>() >= bytes {
+            let place = raw.max.as_ref().map_or(&raw.min.place, |max| &max.place);
+            let message = format!("nothing lies between {} and {bytes} bytes", raw.min.value.0);
+            problems.push(place, message);
+        }
+    } else if is_written(&raw.at) {
+        problems.push(&raw.at, "this needs mtu = \"adaptive\"");
+    }
+}
+
+fn check_standard(
+    raw: &RawScenario,
+    nodes: &[Expanded<'_>],
+    node: &Expanded<'_>,
+    problems: &mut Problems,
+) {
+    let (mtu, place) = mtu(raw, nodes, node);
+    let (most, what) = standard_most(raw, node);
     if mtu > most {
-        let place = self::mtu(raw, node).1;
         let message = format!("expected at most {most} on the air with {what}, got {mtu}");
         problems.push(place, message);
     }
 }
 
-/// Whether a frame with a packet of `bytes` fits into a buffer.
-fn fits(buffer_bytes: i64, on_air: bool, bytes: u16) -> bool {
-    let overhead = if on_air { WIFI_OVERHEAD_BYTES } else { WIRE_OVERHEAD_BYTES };
-    i64::from(bytes) + i64::from(overhead) <= buffer_bytes
+/// The longest packet on the air, and by what.
+fn standard_most(raw: &RawScenario, node: &Expanded<'_>) -> (u16, &'static str) {
+    let is_ht = raw.channel.standard.value == Standard::Dot11n;
+    let qos = node.raw.settings.qos.as_ref().map_or(is_ht, |qos| qos.value);
+    match (is_ht, qos) {
+        (true, true) => (HT_PACKET_BYTES_MAX, "802.11n"),
+        (true, false) => (MSDU_BYTES_MAX - LLC_BYTES, "802.11n without qos"),
+        (false, _) => (MSDU_BYTES_MAX - LLC_BYTES, "a standard before 802.11n"),
+    }
+}
+
+/// What a frame has beside its packet.
+fn overhead(on_air: bool) -> u16 {
+    if on_air { WIFI_OVERHEAD_BYTES } else { WIRE_OVERHEAD_BYTES }
 }
 
 /// Whether one is the access point of the other.

@@ -1,5 +1,6 @@
 //! Flows and programs.
 
+use super::mtu::NodeMtu;
 use super::nodes::Expanded;
 use super::{Names, node_id, positive, tcp};
 use crate::attached;
@@ -19,6 +20,7 @@ const FLOWS_MAX: usize = 10_000;
 pub(crate) fn flows(
     raw: &RawScenario,
     nodes: &[Expanded<'_>],
+    mtus: &[NodeMtu],
     names: &Names,
     problems: &mut Problems,
 ) -> Vec<Flow> {
@@ -67,6 +69,11 @@ pub(crate) fn flows(
                     kind: match kind.clone() {
                         FlowKind::Tcp(tcp) => {
                             FlowKind::Tcp(tcp::between(tcp, &nodes[from], &nodes[to]))
+                        }
+                        FlowKind::Udp(SourceConfig::Saturated { .. })
+                            if flow.packet_bytes.is_none() && mtus[from].adaptive_min.is_some() =>
+                        {
+                            FlowKind::Udp(SourceConfig::Saturated { bytes: mtus[from].bytes })
                         }
                         kind => kind,
                     },

@@ -193,6 +193,11 @@ impl Sender {
         self.written = self.written.saturating_add(bytes).min(ENDLESS);
     }
 
+    /// Of new segments.
+    pub(crate) fn set_segment_bytes(&mut self, bytes: u16) {
+        self.segment_bytes = u32::from(bytes).max(1);
+    }
+
     /// FIN follows what was written.
     pub(crate) fn finish(&mut self) {
         self.is_finished = true;

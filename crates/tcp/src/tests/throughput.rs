@@ -120,3 +120,22 @@ fn a_queue_that_refuses_costs_no_retransmission() {
     assert!(path.ways[0].dropped > 0, "it was refused");
     assert_eq!(path.ends[0].retransmissions(), 0);
 }
+
+#[test]
+fn segments_follow_the_path() {
+    let ways = [Way::limited(MS(5), Bitrate::from_mbps(50), 200), Way::new(MS(5))];
+    let mut path = Path::new(Config::default(), ways);
+    path.logs = false;
+    path.start(Endpoint::BULK);
+    for segment_bytes in [1448u16, 3948, 500] {
+        path.ends[0].set_segment_bytes(segment_bytes);
+        path.run(Duration::from_secs(2));
+        let before = path.ends[1].received_bytes();
+        path.run(Duration::from_secs(4));
+        let bits = (path.ends[1].received_bytes() - before) * 8;
+        path.ends[0].check();
+        let bytes = f64::from(segment_bytes);
+        expect(bits as f64 / 4.0, 50e6 * bytes / (bytes + 52.0), 0.01);
+    }
+    assert_eq!(path.ends[0].timeouts(), 0);
+}

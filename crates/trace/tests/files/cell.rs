@@ -50,6 +50,7 @@ fn station(role: Role) -> StationConfig {
         scan: None,
         power_save: None,
         power_save_buffer: None,
+        adaptive_mtu: None,
     }
 }
 

@@ -174,5 +174,6 @@ fn station(case: Case, role: Role) -> StationConfig {
         scan: None,
         power_save: None,
         power_save_buffer: None,
+        adaptive_mtu: None,
     }
 }

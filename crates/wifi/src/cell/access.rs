@@ -49,6 +49,9 @@ impl Cell {
         let station = &mut self.stations[from.index()];
         station.hold(now, 1, dropped.len() as u32);
         station.stats.queue_drops += dropped.len() as u64;
+        if let Some(mtu) = station.adaptive_mtu(to, self.settings.band, self.settings.timing.slot) {
+            mtu.handle_packet();
+        }
         if self.settings.record {
             let queue_packets = station.held_packets;
             let packet = Packet { arrived: now, ..packet };

@@ -1,6 +1,7 @@
 //! What a cell is made of: the channel, its stations, and what each of them
 //! does. Plain values; `scenario` makes them from TOML and fills the defaults.
 
+use crate::mac::adaptive_mtu::AdaptiveMtuConfig;
 use crate::mac::originator::LowRateRetry;
 use crate::mac::power_save::PowerSaveConfig;
 use crate::mac::rate::RateControlConfig;
@@ -113,6 +114,8 @@ pub struct StationConfig {
     /// cannot be reached, of each access category; the oldest go first. The
     /// queue's own bound if `None`.
     pub power_save_buffer: Option<u32>,
+    /// Let [`Cell::mtu`](super::Cell::mtu) follow the link.
+    pub adaptive_mtu: Option<AdaptiveMtuConfig>,
 }
 
 /// Channel access parameters of one category (IEEE 802.11-2020, table 9-155).

@@ -265,6 +265,10 @@ impl Cell {
         let index = self.originator(station, exchange.function, exchange.peer);
         let state = &mut self.stations[station.index()];
         let retry_limit = state.config.retry_limit;
+        if state.config.adaptive_mtu.is_some() && !exchange.requesting {
+            let air = (self.settings.band, self.settings.timing.slot);
+            state.report_lengths(now, air, exchange, index, (mpdus, acked));
+        }
         let access = state.functions[exchange.function].as_mut().expect("it sent");
         let originator = &mut access.originators[index];
         let attempts_max = match exchange.peer {

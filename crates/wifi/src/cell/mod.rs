@@ -286,6 +286,7 @@ impl Cell {
                 reception: seed.indexed("cell/station/reception", index as u64),
                 stats: StationStats::default(),
                 links: Vec::new(),
+                mtus: Vec::new(),
                 held_packets: 0,
                 held_since: Instant::ZERO,
                 room_announced: false,
@@ -367,6 +368,15 @@ impl Cell {
     /// Packets that `station` holds: queued, in its driver, in flight.
     pub fn held_packets(&self, station: StationId) -> u32 {
         self.stations[station.index()].held_packets
+    }
+
+    /// How long a packet that `station` sends to `peer` now should be, if its
+    /// MTU is adaptive.
+    pub fn mtu(&self, station: StationId, peer: Address) -> Option<u16> {
+        let station = &self.stations[station.index()];
+        let config = station.config.adaptive_mtu?;
+        let state = station.mtus.get(station::slot_of(peer)).and_then(Option::as_ref);
+        Some(state.map_or(config.first_bytes(), |state| state.mtu()))
     }
 
     /// A station's counters, queue occupancy counted until `now`.

@@ -3,13 +3,14 @@
 
 use super::away::Away;
 use super::config::StationConfig;
+use crate::mac::adaptive_mtu::{AdaptiveMtu, PpduLimits};
 use crate::mac::block_ack::Recipient;
 use crate::mac::contention::ContenderId;
 use crate::mac::mpdu::Mpdu;
 use crate::mac::originator::{Agreement, Originator};
 use crate::mac::retry_out::{Decision, PseudoRetryOut};
-use crate::packet::{Address, StationId};
-use crate::phy::Rate;
+use crate::packet::{AccessCategory, Address, StationId};
+use crate::phy::{Band, Rate};
 use crate::queue::{DriverQueue, Held, Queue};
 use crate::stats::{LinkStats, StationStats};
 use alloc::boxed::Box;
@@ -35,6 +36,8 @@ pub(super) struct Station {
     pub stats: StationStats,
     /// By [`slot_of`] the peer.
     pub links: Vec<LinkStats>,
+    /// By [`slot_of`] the peer; empty unless the MTU is adaptive.
+    pub mtus: Vec<Option<Box<AdaptiveMtu>>>,
     /// Packets in all queues and in flight.
     pub held_packets: u32,
     /// When `held_packets` last changed.
@@ -233,6 +236,60 @@ impl Station {
             self.links.resize_with(slot + 1, LinkStats::default);
         }
         &mut self.links[slot]
+    }
+
+    /// The packet length towards `peer`, if it is adaptive.
+    pub fn adaptive_mtu(
+        &mut self,
+        peer: Address,
+        band: Band,
+        slot: Duration,
+    ) -> Option<&mut AdaptiveMtu> {
+        let config = self.config.adaptive_mtu?;
+        let index = slot_of(peer);
+        if index >= self.mtus.len() {
+            self.mtus.resize_with(index + 1, || None);
+        }
+        let station = &self.config;
+        Some(self.mtus[index].get_or_insert_with(|| {
+            let aggregation = station.aggregation;
+            let access = station.access[AccessCategory::BestEffort.index()];
+            let limits = PpduLimits {
+                band,
+                qos: station.qos,
+                ampdu_bytes_max: aggregation.ampdu_bytes_max,
+                ampdu_duration_max: match access.txop_limit {
+                    Duration::ZERO => aggregation.ampdu_duration_max,
+                    limit => aggregation.ampdu_duration_max.min(limit),
+                },
+                ampdu_frames_max: aggregation.ampdu_frames_max.min(station.block_ack.window),
+                slot,
+                cw_min: access.cw_min,
+                cw_max: access.cw_max,
+                retry_limit: station.retry_limit,
+            };
+            Box::new(AdaptiveMtu::new(config, limits))
+        }))
+    }
+
+    /// Tells the adaptive MTU what became of the first `mpdus` of an originator,
+    /// before they are settled; bit n of `acked` is MPDU n.
+    pub fn report_lengths(
+        &mut self,
+        now: Instant,
+        (band, slot): (Band, Duration),
+        exchange: &Exchange,
+        originator: usize,
+        (mpdus, acked): (usize, u64),
+    ) {
+        let Some(access) = self.functions[exchange.function].take() else { return };
+        if let Some(mtu) = self.adaptive_mtu(exchange.peer, band, slot) {
+            let sent = access.originators[originator].pending.iter().take(mpdus).enumerate();
+            let mpdus = sent.map(|(n, mpdu)| (u32::from(mpdu.bytes), acked >> n & 1 == 1));
+            let elapsed = now - access.contends_since;
+            mtu.handle_exchange(now, exchange.rate, elapsed, exchange.duration, mpdus);
+        }
+        self.functions[exchange.function] = Some(access);
     }
 
     pub fn inbox(&mut self, transmitter: StationId, category: usize) -> &mut Inbox {

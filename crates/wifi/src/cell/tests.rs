@@ -51,6 +51,7 @@ fn station(role: Role, rate: Rate, ampdu: u32) -> StationConfig {
         scan: None,
         power_save: None,
         power_save_buffer: None,
+        adaptive_mtu: None,
     }
 }
 

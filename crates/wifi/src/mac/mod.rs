@@ -10,8 +10,10 @@
 //! | [`power_save`] | when a station dozes, and what a beacon tells it |
 //! | [`retry_out`] | giving MPDUs up at the receiver |
 //! | [`scan`] | when a station leaves its channel |
+//! | [`adaptive_mtu`] | how long packets should be |
 //! | [`mpdu`], [`sizes`] | data frames, lengths |
 
+pub mod adaptive_mtu;
 pub mod block_ack;
 pub mod contention;
 pub mod mpdu;

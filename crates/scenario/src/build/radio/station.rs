@@ -73,6 +73,8 @@ pub(super) fn config(
             .as_ref()
             .map(|_| absence::power_save(raw, node.role(), problems)),
         power_save_buffer: absence::power_save_buffer(raw),
+        // `mtu` decides that once all buffers are known.
+        adaptive_mtu: None,
     }
 }
 

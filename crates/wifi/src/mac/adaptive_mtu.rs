@@ -1,0 +1,409 @@
+//! How long packets towards one peer should be: the length that promises the
+//! most goodput, from what became of MPDUs whose lengths are known.
+//!
+//! Long packets share headers, channel access and processor time; short ones
+//! are lost less often. A frame of L bytes comes through with probability
+//! (1 - c) exp(-b L): b is the link's doing, c that of collisions, and only b
+//! argues for short packets. Both are fitted for each rate in use to success
+//! counts by length, which fade within half a second. The cost of an exchange
+//! beside its PPDU is measured; that of the processor is told. Where
+//! losses matter every 32nd packet has another length: one length alone could
+//! not tell b from c.
+//!
+//! Lengths are those of network-layer packets, in bytes. Left out: A-MSDUs,
+//! whose MPDUs are not as long as their packets, how the rate itself should
+//! follow the length (rate control does, from the errors that it sees), and
+//! traffic too thin to fill aggregates.
+
+use super::sizes;
+use crate::phy::{Band, Rate};
+use alloc::vec::Vec;
+use lasthop_units::{Duration, Instant};
+
+/// The length is chosen anew this often, as rates by Minstrel-HT.
+const INTERVAL: Duration = Duration::from_millis(50);
+/// The length to begin with: on a poor link a queue of longer packets takes
+/// seconds to get rid of.
+const FIRST_BYTES: u16 = 1_500;
+/// What is left of older counts after an interval: half in 0.33 s.
+const KEPT_SHARE: f64 = 0.9;
+/// A new length must promise so much more: without losses what it promises is
+/// sure, with them it is an estimate, and rate control has to follow.
+const GAIN_MIN: f64 = 1.002;
+const LOSSY_GAIN_MIN: f64 = 1.02;
+/// One packet in so many has another length, if this share of frames is lost.
+const PROBE_PACKETS: u32 = 32;
+const PROBE_LOSS_MIN: f64 = 0.02;
+/// Frames without length do not get lost: the belief that breaks the tie
+/// between b and c as long as one length was sent alone, as so many frames.
+const BELIEF_FRAMES: f64 = 8.0;
+/// Rounds of the fit, and bounds of -ln(success) in it.
+const FIT_ROUNDS: u32 = 8;
+const LOSS_MIN: f64 = 1e-3;
+const LOSS_MAX: f64 = 12.0;
+/// Weight of one exchange in the means over exchanges.
+const EXCHANGE_WEIGHT: f64 = 1.0 / 32.0;
+/// Rates that carry less than this share of the frames do not count.
+const RATE_SHARE_MIN: f64 = 0.05;
+/// Frames are counted by length in classes of this many bytes.
+const CLASS_BYTES: u32 = 256;
+const CLASSES: usize = 32;
+/// Lengths that are compared are so far apart.
+const STEP_BYTES: u16 = 16;
+/// IPv4 and UDP: no use to the application.
+const HEADER_BYTES: f64 = 28.0;
+
+/// What the choice depends on beside the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdaptiveMtuConfig {
+    /// Shortest packet that it may choose, at least 68.
+    pub bytes_min: u16,
+    /// Longest, at most 7 900.
+    pub bytes_max: u16,
+    /// Processor time of the sender for every packet.
+    pub host_per_packet: Duration,
+    /// And for every byte.
+    pub host_per_byte: Duration,
+}
+
+/// What its station puts into a PPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PpduLimits {
+    /// Of the channel.
+    pub band: Band,
+    /// QoS data frames.
+    pub qos: bool,
+    /// Longest A-MPDU in bytes; 0 for none.
+    pub ampdu_bytes_max: u32,
+    /// Longest PPDU with an A-MPDU.
+    pub ampdu_duration_max: Duration,
+    /// Most MPDUs in it.
+    pub ampdu_frames_max: u8,
+    /// Of the backoff.
+    pub slot: Duration,
+    /// Smallest contention window in slots.
+    pub cw_min: u16,
+    /// Largest.
+    pub cw_max: u16,
+    /// Failures after which the window is the smallest again.
+    pub retry_limit: u8,
+}
+
+/// The machine, for one station and peer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdaptiveMtu {
+    config: AdaptiveMtuConfig,
+    limits: PpduLimits,
+    rates: Vec<RateRecord>,
+    /// Of exchanges: mean time beside the PPDU in seconds, and share that failed.
+    exchanges: Option<(f64, f64)>,
+    next_choice: Instant,
+    chosen: u16,
+    /// Frames of that length are lost often enough to ask why.
+    probing: bool,
+    /// Packets queued since the last probe, and probes so far.
+    packets: u32,
+    probes: u32,
+}
+
+/// What became of the frames at one rate.
+#[derive(Clone, Debug, PartialEq)]
+struct RateRecord {
+    rate: Rate,
+    classes: [Class; CLASSES],
+}
+
+/// Frames of nearly the same length, older ones counting less.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+struct Class {
+    frames: f64,
+    received: f64,
+    bytes: f64,
+}
+
+/// How frames get lost at one rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct LossFit {
+    /// b, for each byte of the MPDU.
+    per_byte: f64,
+    /// -ln(1 - c).
+    per_frame: f64,
+}
+
+impl AdaptiveMtuConfig {
+    /// The length as long as nothing is known of the link.
+    pub fn first_bytes(&self) -> u16 {
+        FIRST_BYTES.clamp(self.bytes_min, self.bytes_max)
+    }
+}
+
+impl AdaptiveMtu {
+    /// Nothing known: packets of [`FIRST_BYTES`], until the link tells better.
+    pub fn new(config: AdaptiveMtuConfig, limits: PpduLimits) -> Self {
+        Self {
+            config,
+            limits,
+            rates: Vec::new(),
+            exchanges: None,
+            next_choice: Instant::ZERO,
+            chosen: config.first_bytes(),
+            probing: false,
+            packets: 0,
+            probes: 0,
+        }
+    }
+
+    /// How long the next packet should be.
+    pub fn mtu(&self) -> u16 {
+        if !self.probing || self.packets + 1 < PROBE_PACKETS {
+            return self.chosen;
+        }
+        // Half as long is far enough off to tell; twice as long where it is
+        // short already, and in between never a frame that breaks an aggregate.
+        let AdaptiveMtuConfig { bytes_min, bytes_max, .. } = self.config;
+        let double = self.chosen.saturating_mul(2);
+        let breaks = self.joins(self.chosen) && !self.joins(double);
+        let up = self.probes % 2 == 1 && double <= bytes_max && !breaks;
+        if up || self.chosen / 2 < bytes_min { double.min(bytes_max) } else { self.chosen / 2 }
+    }
+
+    /// The length that it holds for the best, probes apart.
+    pub fn chosen(&self) -> u16 {
+        self.chosen
+    }
+
+    /// A packet for the peer entered the queue.
+    pub fn handle_packet(&mut self) {
+        self.packets += 1;
+        if self.packets == PROBE_PACKETS {
+            self.packets = 0;
+            self.probes = self.probes.wrapping_add(1);
+        }
+    }
+
+    /// An exchange is over that took `elapsed` from the start of its contention,
+    /// `duration` of that for its PPDU with these MPDUs: length, and whether it
+    /// was acknowledged.
+    pub fn handle_exchange(
+        &mut self,
+        now: Instant,
+        rate: Rate,
+        elapsed: Duration,
+        duration: Duration,
+        mpdus: impl Iterator<Item = (u32, bool)>,
+    ) {
+        let record = match self.rates.iter().position(|record| record.rate == rate) {
+            Some(index) => &mut self.rates[index],
+            None => {
+                self.rates.push(RateRecord { rate, classes: [Class::default(); CLASSES] });
+                self.rates.last_mut().expect("it was pushed")
+            }
+        };
+        let before = record.classes;
+        let (mut frames, mut received, mut bytes) = (0.0, 0.0, 0);
+        for (length, acked) in mpdus {
+            let class =
+                &mut record.classes[(length / CLASS_BYTES).min(CLASSES as u32 - 1) as usize];
+            class.frames += 1.0;
+            class.received += f64::from(u8::from(acked));
+            class.bytes += f64::from(length);
+            frames += 1.0;
+            received += f64::from(u8::from(acked));
+            bytes += length;
+        }
+        if received == 0.0 && frames > 1.0 {
+            // No answer: the whole PPDU collided, or was too weak. That says as
+            // much as one frame does.
+            record.classes = before;
+            let length = bytes / frames as u32;
+            let class =
+                &mut record.classes[(length / CLASS_BYTES).min(CLASSES as u32 - 1) as usize];
+            class.frames += 1.0;
+            class.bytes += f64::from(length);
+        }
+        let cost_s = elapsed.saturating_sub(duration).as_secs_f64();
+        let failed = if received == 0.0 { 1.0 } else { 0.0 };
+        let (mean_s, failures) = self.exchanges.get_or_insert((cost_s, failed));
+        *mean_s += (cost_s - *mean_s) * EXCHANGE_WEIGHT;
+        *failures += (failed - *failures) * EXCHANGE_WEIGHT;
+        if now >= self.next_choice {
+            self.choose();
+            self.next_choice = now + INTERVAL;
+        }
+    }
+
+    fn choose(&mut self) {
+        let all: f64 = self.rates.iter().map(RateRecord::frames).sum();
+        let fits: Vec<(Rate, f64, LossFit, u32)> = self
+            .rates
+            .iter()
+            .map(|record| (record, record.frames() / all))
+            .filter(|(_, share)| *share >= RATE_SHARE_MIN)
+            .map(|(record, share)| {
+                (record.rate, share, record.fit(), self.limits.psdu_bytes_max(record.rate))
+            })
+            .collect();
+        let goodput = |bytes| self.goodput(bytes, &fits);
+        let gain_min = if self.probing { LOSSY_GAIN_MIN } else { GAIN_MIN };
+        let (bytes_min, bytes_max) = (self.config.bytes_min, self.config.bytes_max);
+        let lengths = (bytes_min..bytes_max).step_by(STEP_BYTES.into()).chain([bytes_max]);
+        let best = lengths
+            .map(|bytes| (bytes, goodput(bytes)))
+            .max_by(|(_, one), (_, other)| one.total_cmp(other));
+        if let Some((bytes, promised)) = best
+            && promised > gain_min * goodput(self.chosen)
+        {
+            self.chosen = bytes;
+        }
+        let mpdu = sizes::mpdu(u32::from(self.chosen), self.limits.qos);
+        let lost: f64 =
+            fits.iter().map(|(_, share, fit, _)| share * (1.0 - fit.success(mpdu))).sum();
+        self.probing = lost >= PROBE_LOSS_MIN;
+        for record in &mut self.rates {
+            record.fade();
+        }
+    }
+
+    /// Payload bits a second to be expected of packets of that length.
+    fn goodput(&self, bytes: u16, fits: &[(Rate, f64, LossFit, u32)]) -> f64 {
+        let payload = f64::from(bytes) - HEADER_BYTES;
+        let mpdu = sizes::mpdu(u32::from(bytes), self.limits.qos);
+        let (mut air_s, mut received, mut failures) = (0.0, 0.0, 0.0);
+        for &(rate, share, fit, psdu_bytes_max) in fits {
+            let (frames, psdu_bytes) = match self.joins(bytes) {
+                true => {
+                    let subframe = sizes::ampdu_subframe(mpdu, 0);
+                    let most = u32::from(self.limits.ampdu_frames_max);
+                    let frames = (psdu_bytes_max / subframe).clamp(1, most);
+                    (frames, frames * subframe)
+                }
+                false => (1, mpdu),
+            };
+            let success = fit.success(mpdu);
+            air_s += share * rate.ppdu_duration(psdu_bytes, self.limits.band).as_secs_f64();
+            received += share * f64::from(frames) * success;
+            failures += share * libm::pow(1.0 - success, f64::from(frames));
+        }
+        // What failures add to an exchange is time to back off.
+        if let Some((cost_s, failed)) = self.exchanges {
+            let wait_s = self.limits.backoff_s(failures) - self.limits.backoff_s(failed);
+            air_s += cost_s.max(0.0) + wait_s.max(-cost_s);
+        }
+        let by_air = received * payload / air_s;
+        let host = self.config.host_per_packet + self.config.host_per_byte * u64::from(bytes);
+        let by_host = if host.is_zero() { f64::MAX } else { payload / host.as_secs_f64() };
+        8.0 * by_air.min(by_host)
+    }
+
+    /// Whether frames with packets of that length travel in aggregates.
+    fn joins(&self, bytes: u16) -> bool {
+        self.limits.ampdu_bytes_max > 0
+            && sizes::mpdu(u32::from(bytes), self.limits.qos) <= sizes::AMPDU_MPDU_MAX
+    }
+}
+
+impl PpduLimits {
+    /// Longest A-MPDU at a rate.
+    fn psdu_bytes_max(&self, rate: Rate) -> u32 {
+        let (mut fits, mut too_long) = (0, self.ampdu_bytes_max + 1);
+        while too_long - fits > 1 {
+            let middle = (fits + too_long) / 2;
+            if rate.ppdu_duration(middle, self.band) <= self.ampdu_duration_max {
+                fits = middle;
+            } else {
+                too_long = middle;
+            }
+        }
+        fits
+    }
+}
+
+impl PpduLimits {
+    /// Mean backoff before an exchange if each fails with this probability: the
+    /// window doubles with each failure in a row (10.23.2.2).
+    fn backoff_s(&self, failures: f64) -> f64 {
+        let (mut weight, mut weights, mut slots) = (1.0, 0.0, 0.0);
+        let mut window = u32::from(self.cw_min);
+        for _ in 0..self.retry_limit {
+            weights += weight;
+            slots += weight * f64::from(window) / 2.0;
+            weight *= failures;
+            window = (2 * window + 1).min(u32::from(self.cw_max));
+        }
+        slots / weights * self.slot.as_secs_f64()
+    }
+}
+
+impl RateRecord {
+    fn frames(&self) -> f64 {
+        self.classes.iter().map(|class| class.frames).sum()
+    }
+
+    fn fade(&mut self) {
+        for class in &mut self.classes {
+            class.frames *= KEPT_SHARE;
+            class.received *= KEPT_SHARE;
+            class.bytes *= KEPT_SHARE;
+        }
+    }
+
+    /// The most likely loss: counts are binomial and -ln(success) is linear in the
+    /// length, so it is found by least squares, the weights and responses of
+    /// each round from the fit of the last.
+    fn fit(&self) -> LossFit {
+        let mut fit = LossFit { per_byte: 0.0, per_frame: 0.0 };
+        for round in 0..FIT_ROUNDS {
+            // Sums of weight, length and logarithm; the belief is at length 0.
+            let (mut w, mut x, mut y, mut xx, mut xy) = (BELIEF_FRAMES, 0.0, 0.0, 0.0, 0.0);
+            for class in self.classes.iter().filter(|class| class.frames > 0.5) {
+                let length = class.bytes / class.frames;
+                let share = class.received / class.frames;
+                let (success, loss) = match round {
+                    0 => {
+                        let success = (class.received + 0.5) / (class.frames + 1.0);
+                        (success, -libm::log(success))
+                    }
+                    _ => {
+                        let loss = fit.loss(length).clamp(LOSS_MIN, LOSS_MAX);
+                        let success = libm::exp(-loss);
+                        (success, loss - (share - success) / success)
+                    }
+                };
+                let weight = class.frames * success / (1.0 - success).max(LOSS_MIN);
+                w += weight;
+                x += weight * length;
+                y += weight * loss;
+                xx += weight * length * length;
+                xy += weight * length * loss;
+            }
+            let spread = w * xx - x * x;
+            if spread <= 0.0 {
+                return fit;
+            }
+            let per_byte = (w * xy - x * y) / spread;
+            let per_frame = (y - per_byte * x) / w;
+            fit = if per_byte < 0.0 {
+                LossFit { per_byte: 0.0, per_frame: (y / w).max(0.0) }
+            } else if per_frame < 0.0 {
+                LossFit { per_byte: (xy / xx).max(0.0), per_frame: 0.0 }
+            } else {
+                LossFit { per_byte, per_frame }
+            };
+        }
+        fit
+    }
+}
+
+impl LossFit {
+    /// -ln(success).
+    fn loss(self, mpdu_bytes: f64) -> f64 {
+        self.per_frame + self.per_byte * mpdu_bytes
+    }
+
+    fn success(self, mpdu_bytes: u32) -> f64 {
+        libm::exp(-self.loss(f64::from(mpdu_bytes)))
+    }
+}
+
+#[cfg(test)]
+mod tests;
