@@ -17,6 +17,9 @@ const SCAN_GAP_S: f64 = 5.0;
 const ATTEMPTS: usize = 9;
 /// Retries before the first RTS in the paper's trace.
 const RETRIES_BEFORE_RTS: usize = 3;
+/// The length of an exchange of Nulls has a long tail, and 77 absences of a run are
+/// few for its mean.
+const RUNS: u64 = 6;
 /// An RTS that is further ahead belongs to another frame.
 const RTS_AHEAD_S: f64 = 0.001;
 /// An acknowledgement follows sooner than this.
@@ -35,7 +38,8 @@ pub const FIG4: Figure = Figure {
 pub const FIG5: Figure = Figure {
     id: "fig5",
     title: "Schedule of absences",
-    shows: "Every two minutes the laptop is away 26 times for a tenth of a second.",
+    shows: "Every two minutes the laptop is away 26 times for a tenth of a second. How often the \
+            access point leaves a Null unanswered is chance, so these are means of several runs.",
     runs: || (0..RUNS).map(|n| Run::of(name(n), UPLOAD).number(n).watching_air()).collect(),
     read: fig5,
 };
@@ -102,41 +106,28 @@ fn fig4(runs: &Runs<'_>) -> Findings {
     }
 }
 
-/// The length of an exchange of Nulls has a long tail, and 77 absences of a run are
-/// few for its mean.
-const RUNS: u64 = 6;
-
 fn name(run: u64) -> String {
     if run == 0 { RUN.into() } else { format!("{RUN} {run}") }
 }
 
 fn fig5(runs: &Runs<'_>) -> Findings {
-    let run = runs.get(RUN);
-    let of_runs: Vec<Vec<Absence>> = (0..RUNS).map(|n| absences(runs.get(&name(n)))).collect();
-    let scans_of = |all: &'_ [Absence]| -> Vec<Vec<Absence>> {
-        all.chunk_by(|one, other| other.leaving.0 - one.returning.1 < SCAN_GAP_S)
-            .filter(|scan| scan.iter().all(|absence| absence.returning.1 < run.document.duration_s))
-            .map(<[Absence]>::to_vec)
-            .collect()
+    let scans: Vec<Vec<Scan>> = runs.all().map(|(_, run)| scans(run)).collect();
+    let all: Vec<&Absence> = scans.iter().flatten().flatten().collect();
+    let of_absences = |length: &dyn Fn(&Absence) -> f64| {
+        mean(&all.iter().map(|absence| length(absence)).collect::<Vec<_>>())
     };
-    let first_scans = scans_of(&of_runs[0]);
-    let all: Vec<Absence> = of_runs.iter().flatten().cloned().collect();
-    let scans_by_run: Vec<Vec<Vec<Absence>>> = of_runs.iter().map(|all| scans_of(all)).collect();
-    let scans: Vec<&Vec<Absence>> = scans_by_run.iter().flatten().collect();
-    let of_absences =
-        |length: &dyn Fn(&Absence) -> f64| mean(&all.iter().map(length).collect::<Vec<_>>());
-    let between = |scan: &&Vec<Absence>| {
+    let begin = |scan: &Scan| scan.first().map_or(f64::NAN, |absence| absence.leaving.0);
+    let end = |scan: &Scan| scan.last().map_or(f64::NAN, |absence| absence.returning.1);
+    let of_run = |run: &Vec<Scan>| {
+        run.windows(2).map(|pair| begin(&pair[1]) - begin(&pair[0])).collect::<Vec<_>>()
+    };
+    let period: Vec<f64> = scans.iter().flat_map(of_run).collect();
+    let scans: Vec<&Scan> = scans.iter().flatten().collect();
+    let length: Vec<f64> = scans.iter().map(|scan| end(scan) - begin(scan)).collect();
+    let between = |scan: &&Scan| {
         let pairs = scan.windows(2).map(|pair| pair[1].leaving.0 - pair[0].returning.1);
         pairs.collect::<Vec<_>>()
     };
-    let period: Vec<f64> = scans_by_run
-        .iter()
-        .flat_map(|scans| scans.windows(2).map(|pair| pair[1][0].leaving.0 - pair[0][0].leaving.0))
-        .collect();
-    let length: Vec<f64> = scans
-        .iter()
-        .filter_map(|scan| Some(scan.last()?.returning.1 - scan.first()?.leaving.0))
-        .collect();
     let awake: Vec<f64> = scans.iter().flat_map(between).collect();
     let pairs: Vec<f64> = scans.iter().map(|scan| scan.len() as f64).collect();
     let within = |name: &str, unit, paper: f64, ours: f64| {
@@ -158,14 +149,15 @@ fn fig5(runs: &Runs<'_>) -> Findings {
             within("between leaving and returning", "ms", 114.0, of_absences(&silent)),
             within("returning", "ms", 1.3, of_absences(&returning)),
         ],
-        panels: schedule(run, &of_runs[0], &first_scans),
+        panels: schedule(runs.get(RUN)),
     }
 }
 
-/// The whole run, one scan of it, and three absences of that.
-fn schedule(run: &RunData, all: &[Absence], scans: &[Vec<Absence>]) -> Vec<Panel> {
+/// The whole run, one scan of it, and the first absences of that.
+fn schedule(run: &RunData) -> Vec<Panel> {
+    let scans = scans(run);
     let panel = |title: &str, (from, to): (f64, f64)| {
-        let inside = all.iter().filter(|a| a.leaving.0 >= from && a.returning.1 <= to);
+        let inside = scans.iter().flatten().filter(|a| a.leaving.0 >= from && a.returning.1 <= to);
         let asleep = inside.map(|a| (a.leaving.0, a.returning.1, 0.0));
         Panel::new(title, Axis::new("time, s").range(from, to), Axis::new("").names(["laptop"]))
             .with(Series::intervals("asleep", asleep))
@@ -215,6 +207,16 @@ fn lane(kind: FrameKind) -> Option<usize> {
 
 fn frames_between(run: &RunData, from: f64, to: f64) -> impl Iterator<Item = &BareFrame> {
     run.frames.iter().filter(move |frame| seconds(frame.start) >= from && seconds(frame.end) <= to)
+}
+
+/// The absences of one degraded period.
+type Scan = Vec<Absence>;
+
+/// The degraded periods of a run.
+fn scans(run: &RunData) -> Vec<Scan> {
+    let absences = absences(run);
+    let scans = absences.chunk_by(|one, other| other.leaving.0 - one.returning.1 < SCAN_GAP_S);
+    scans.map(<[Absence]>::to_vec).collect()
 }
 
 /// The laptop's absences in order, those without a return left out.
