@@ -14,7 +14,7 @@ mod datagrams;
 mod ping;
 mod tcp;
 
-use crate::os::clock::{Clock, Timer, Waiter};
+use crate::os::clock::{Clock, Priority, Timer, Waiter};
 use crate::os::keeper::SocketKind;
 use crate::os::{Call, OsError};
 use lasthop_net::{SourceConfig, TcpSample};
@@ -198,6 +198,7 @@ struct Server {
 
 impl Server {
     fn run(mut self) {
+        let _priority = Priority::raise_traffic();
         let mut ready = Vec::new();
         while !self.shared.stop.load(Ordering::Relaxed) {
             let next = self.generators.iter().filter_map(Generator::next_wakeup).min();

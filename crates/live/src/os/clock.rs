@@ -12,6 +12,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 /// Priority of the loop under SCHED_FIFO (1 to 99): above programs, below the kernel's own threads.
 const FIFO_PRIORITY: i32 = 20;
+/// Priority of the traffic thread: below the loop, above programs.
+const FIFO_PRIORITY_OF_TRAFFIC: i32 = 19;
 /// Niceness where SCHED_FIFO is refused.
 const NICE: i32 = -20;
 
@@ -153,9 +155,19 @@ pub struct Priority {
 
 impl Priority {
     /// Takes the best that is allowed.
-    #[expect(unsafe_code, reason = "scheduling calls that nix does not offer")]
     pub fn raise() -> Self {
-        let parameter = libc::sched_param { sched_priority: FIFO_PRIORITY };
+        Self::raise_to(FIFO_PRIORITY)
+    }
+
+    /// Takes the best that is allowed below the loop: for the thread that reads
+    /// and writes sockets, without which the kernel's TCP waits.
+    pub fn raise_traffic() -> Self {
+        Self::raise_to(FIFO_PRIORITY_OF_TRAFFIC)
+    }
+
+    #[expect(unsafe_code, reason = "scheduling calls that nix does not offer")]
+    fn raise_to(sched_priority: i32) -> Self {
+        let parameter = libc::sched_param { sched_priority };
         let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
         // SAFETY: both calls concern the calling thread and read their arguments only.
         let scheduling = unsafe {

@@ -1,10 +1,13 @@
 //! A bulk transfer between two TCP sockets of the kernel, and the sender's state
 //! (`TCP_INFO`) at a regular interval. What arrives is thrown away unread
-//! (`MSG_TRUNC`), so the receiver costs little and its window stays open.
+//! (`MSG_TRUNC`), so the receiver costs little and its window stays open; where it
+//! is allowed, it acknowledges without waiting to be read.
 
 use super::{FlowPlan, Note, SINK, SOURCE, Tokens};
 use crate::frame::type_of_service;
-use crate::os::socket::{discard_received, set_type_of_service, set_unsent_limit, tcp_sample};
+use crate::os::socket::{
+    discard_received, set_patient_reader, set_type_of_service, set_unsent_limit, tcp_sample,
+};
 use crate::os::{Call, OsError};
 use lasthop_units::{Bytes, Duration, Instant};
 use nix::errno::Errno;
@@ -19,6 +22,8 @@ use std::sync::mpsc::Sender;
 static CHUNK: [u8; 128 << 10] = [0; 128 << 10];
 /// Bytes that may wait unsent in the sender's socket: enough never to run dry.
 const UNSENT_MAX: u32 = 256 << 10;
+/// Bytes of memory that a receiver has for what it has not read.
+const RECEIVE_MEMORY: u32 = 16 << 20;
 /// How long after a failed attempt to connect the next one follows.
 const RETRY: Duration = Duration::from_millis(500);
 
@@ -60,6 +65,8 @@ impl Bulk {
             set_type_of_service(socket, type_of_service(plan.access_category))
                 .call("setsockopt(IP_TOS)")?;
         }
+        // Where it is refused, a busy machine makes stretch acknowledgements.
+        let _ = set_patient_reader(&listener, RECEIVE_MEMORY);
         set_unsent_limit(&source, UNSENT_MAX).call("setsockopt(TCP_NOTSENT_LOWAT)")?;
         Ok(Self {
             source,
