@@ -29,6 +29,8 @@ pub enum Verb {
     Emulate(Emulate),
     /// Reproduce the figures of papers: theirs, ours, verdict
     Reproduce(Reproduce),
+    /// Run a scenario in virtual time and in real time, and show both side by side
+    Compare(Compare),
     /// Print a JSON Schema
     Schema(Schema),
     /// Watch a queue ruin a ping, and see it mended: half a minute of real TCP
@@ -121,6 +123,31 @@ pub struct Reproduce {
     pub json: bool,
 }
 
+/// `lasthop compare`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A flow of kind tcp is our TCP on one side and the kernel's on the other. The simulated side
+runs without TCP small queues, because a TAP device takes packets from the kernel's at once.
+
+Examples:
+  lasthop compare scenarios/upload.toml
+  lasthop compare scenarios/upload.toml --set flow.upload.congestion_control=reno --runs 3"
+)]
+pub struct Compare {
+    /// What to run.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Length of a run, such as 30s [default: the scenario's duration]
+    #[arg(long, value_name = "T", value_parser = ValueParser::new(positive_duration))]
+    pub duration: Option<Duration>,
+    /// Runs of each kind with independent random numbers; their means are shown
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: u32,
+    /// Print one JSON document on standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Which scenario, and what to change in it.
 #[derive(Debug, Args)]
 pub struct ScenarioArgs {
@@ -178,6 +205,8 @@ pub enum SchemaOf {
     RunSet,
     /// What `reproduce --json` prints, and reproduce.json
     Reproduce,
+    /// What --json prints of a comparison
+    Comparison,
 }
 
 fn positive_duration(text: &str) -> Result<Duration, String> {

@@ -5,7 +5,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `args` | every verb and flag |
-//! | `simulate`, `emulate`, `reproduce`, `demo` | the verbs |
+//! | `simulate`, `emulate`, `compare`, `reproduce`, `demo` | the verbs |
 //! | `setup` | from a scenario to what `trace` wants to know |
 //! | `report`, `table` | a run as tables |
 //! | `board`, `view` | a run while it lasts |
@@ -15,6 +15,7 @@
 
 mod args;
 mod board;
+mod compare;
 mod console;
 mod demo;
 mod emulate;
@@ -46,6 +47,7 @@ fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Simulate(args) => simulate::simulate(args).map(|()| 0),
         Verb::Emulate(args) => emulate::emulate(args),
         Verb::Reproduce(args) => reproduce::reproduce(args),
+        Verb::Compare(args) => compare::compare(args).map(|()| 0),
         Verb::Schema(args) => schema(args.of).map(|()| 0),
         Verb::Demo => demo::demo(),
     }
@@ -57,6 +59,7 @@ fn schema(of: SchemaOf) -> Result<(), Failure> {
         SchemaOf::Run => lasthop_trace::run_schema(),
         SchemaOf::RunSet => lasthop_trace::run_set_schema(),
         SchemaOf::Reproduce => lasthop_reproduce::schema(),
+        SchemaOf::Comparison => lasthop_trace::comparison_schema(),
     };
     console::print(&format!("{schema:#}\n"))
 }

@@ -216,6 +216,19 @@ impl Scenario {
         }
         network
     }
+
+    /// The same without TCP small queues: what can be compared with the kernel's
+    /// TCP behind a TAP device. Such a device takes packets from the kernel at
+    /// once (it orphans them), so there they hold nothing back.
+    pub fn without_small_queues(mut self) -> Self {
+        for flow in &mut self.flows {
+            let FlowKind::Tcp(tcp) = &mut flow.kind else { continue };
+            for endpoint in tcp.endpoints.iter_mut().flatten() {
+                endpoint.small_queues = lasthop_tcp::SmallQueues::Off;
+            }
+        }
+        self
+    }
 }
 
 /// Reads the scenario file at `path`, with the `--set` arguments (`path=value`) applied.

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | the summary of a run | [`RunDocument`] (`run.json`, `--json`) |
 //! | the summary of several runs | [`RunSet`] |
+//! | simulated and emulated side by side | [`Comparison`] |
 //! | events and series over time | `events.parquet`, `series.parquet` ([`Files`]) |
 //! | the air, and what each node saw | `air.pcapng`, `node-NAME.pcapng` |
 //! | the files of a run, whole or not at all | [`OutputDir`] |
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod air;
+mod comparison;
 mod document;
 mod ethernet;
 mod events;
@@ -32,6 +34,7 @@ mod table;
 mod tally;
 
 pub use air::AirInfo;
+pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
 pub use document::{
     AbsenceSummary, CountSummary, DelayPartsSummary, EmulationSummary, FlowSummary,
     LatenessSummary, LinkSummary, LossReason, NodeSummary, PseudoRetryOutSummary, RateSummary,

@@ -1,6 +1,6 @@
 //! What `--json` prints, judged by the published schemas and a validator that is not ours.
 
-use crate::lasthop::output;
+use crate::lasthop::{output, skipped};
 use serde_json::Value;
 
 fn json(arguments: &[&str]) -> Value {
@@ -33,6 +33,19 @@ fn several_runs_are_as_their_schema_says() {
     let arguments =
         ["simulate", "scenarios/hello.toml", "--set", "duration=200ms", "--runs", "3", "--json"];
     assert_valid(&json(&["schema", "run-set"]), &json(&arguments));
+}
+
+#[test]
+fn a_comparison_is_as_its_schema_says() {
+    if skipped() {
+        return;
+    }
+    let arguments =
+        ["compare", "scenarios/hello.toml", "--duration", "300ms", "--runs", "2", "--json"];
+    let document = json(&arguments);
+    assert_valid(&json(&["schema", "comparison"]), &document);
+    let sides = &document["flows"]["up"]["goodput_mbps"];
+    assert!(sides["simulated"].is_number() && sides["emulated"].is_number(), "{document:#}");
 }
 
 #[test]

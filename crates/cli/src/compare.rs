@@ -1,0 +1,167 @@
+//! `lasthop compare`: the scenario in virtual time and in real time, side by
+//! side. Of a TCP flow that is our TCP against the kernel's over the same hop.
+
+use crate::args::Compare;
+use crate::console::{self, Stream};
+use crate::emulate::{self, Show};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::table::{self, alone, number, text, value};
+use crate::{setup, simulate};
+use lasthop_live::EmulateOptions;
+use lasthop_scenario::Scenario;
+use lasthop_trace::{Comparison, FlowComparison, NodeComparison, Pair, Recorder, RunDocument};
+use std::fmt::Write;
+use std::ops::ControlFlow;
+
+/// What a kernel behind a TAP device does not do.
+const SMALL_QUEUES_NOTE: &str = "  simulated without TCP small queues: a TAP device takes packets \
+                                 from the kernel's at once\n";
+
+/// Runs the command.
+pub fn compare(args: &Compare) -> Result<(), Failure> {
+    let interrupt = Interrupt::catch()?;
+    let mut sets = args.scenario.sets();
+    sets.extend(args.duration.map(|duration| format!("duration=\"{duration}\"")));
+    let scenario = lasthop_scenario::load(&args.scenario.file, &sets)?;
+    let runs = u64::from(args.runs);
+    let as_kernel = scenario.clone().without_small_queues();
+    let mut simulated = Vec::new();
+    for run in 0..runs {
+        simulated.push(simulate_one(args, &as_kernel, run, &interrupt)?);
+    }
+    if console::is_progress_wanted() {
+        let length = alone(scenario.duration.as_secs_f64() * runs as f64);
+        console::error(&format!("emulating for {length} s ..\n"));
+    }
+    let mut emulated = Vec::new();
+    for run in 0..runs {
+        emulated.push(emulate_one(&scenario, run, &interrupt)?);
+    }
+    let comparison =
+        Comparison::new(&simulated, &emulated).expect("there is at least one run of each");
+    if args.json {
+        return console::print(&comparison.to_json());
+    }
+    console::print(&report(&comparison, &scenario, Stream::Output))
+}
+
+fn simulate_one(
+    args: &Compare,
+    scenario: &Scenario,
+    run: u64,
+    interrupt: &Interrupt,
+) -> Result<RunDocument, Failure> {
+    let recording = emulate::recording(scenario, scenario.duration, false);
+    let recorder = Recorder::new(setup::names(scenario), recording);
+    let document = simulate::run(&args.scenario.file, scenario, run, recorder, &mut |_| {
+        if interrupt.came() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    interrupt.check()?;
+    document
+}
+
+fn emulate_one(
+    scenario: &Scenario,
+    run: u64,
+    interrupt: &Interrupt,
+) -> Result<RunDocument, Failure> {
+    let recording = emulate::recording(scenario, scenario.duration, false);
+    let recorder = Recorder::new(setup::names(scenario), recording);
+    let options = EmulateOptions {
+        // Without it the scenario's programs would decide when it ends.
+        duration: Some(scenario.duration),
+        run,
+        ..EmulateOptions::default()
+    };
+    let (document, outcome) = emulate::run(scenario, &options, recorder, &mut Show::new(None))?;
+    interrupt.check()?;
+    match outcome.interrupted {
+        Some(signal) => Err(Failure::Interrupted { signal: signal as u8 }),
+        None => Ok(document),
+    }
+}
+
+fn report(comparison: &Comparison, scenario: &Scenario, stream: Stream) -> String {
+    let runs = match comparison.runs {
+        1 => String::new(),
+        runs => format!(", means of {runs} runs each"),
+    };
+    let heading = format!(
+        "{}: {} s simulated and emulated{runs}",
+        comparison.scenario,
+        alone(comparison.duration_s)
+    );
+    let columns = [
+        text(""),
+        text("quantity"),
+        number("", "simulated"),
+        number("", "emulated"),
+        number("", "ratio"),
+    ];
+    let mut out = format!("{}\n", stream.bold(&heading));
+    let mut section = |title: &str, rows: Vec<Vec<String>>| {
+        let table = table::render(&columns, &rows, stream);
+        if !table.is_empty() {
+            let _ = write!(out, "\n{}\n{table}", stream.bold(title));
+        }
+    };
+    section("Flows", rows(&comparison.flows, flow_pairs));
+    section("Nodes", rows(&comparison.nodes, node_pairs));
+    let has_tcp =
+        scenario.flows.iter().any(|flow| matches!(flow.kind, lasthop_scenario::FlowKind::Tcp(_)));
+    if has_tcp {
+        out.push_str(&stream.dim(SMALL_QUEUES_NOTE));
+    }
+    if comparison.late_runs > 0 {
+        let _ = writeln!(
+            out,
+            "{} {} of {} emulations were later than the scenario allows \
+             (emulation.lateness_max); do not trust the delays",
+            stream.yellow("late:"),
+            comparison.late_runs,
+            comparison.runs
+        );
+    }
+    out
+}
+
+type NamedPairs = Vec<(&'static str, Pair)>;
+
+fn flow_pairs(flow: &FlowComparison) -> NamedPairs {
+    vec![
+        ("goodput Mb/s", flow.goodput_mbps),
+        ("RTT p50 ms", flow.rtt_p50_ms),
+        ("one-way delay mean ms", flow.one_way_delay_mean_ms),
+        ("cwnd mean packets", flow.cwnd_mean_packets),
+        ("retransmitted", flow.retransmissions),
+        ("packets lost", flow.packets_lost),
+    ]
+}
+
+fn node_pairs(node: &NodeComparison) -> NamedPairs {
+    vec![
+        ("queue mean packets", node.queue_mean_packets),
+        ("queue drops", node.queue_drops),
+        ("air, share of time", node.airtime_fraction),
+    ]
+}
+
+/// A row for every quantity that one side has.
+fn rows<T>(
+    all: &std::collections::BTreeMap<String, T>,
+    pairs: fn(&T) -> NamedPairs,
+) -> Vec<Vec<String>> {
+    let cell = |number: Option<f64>| number.map_or_else(String::new, value);
+    let mut rows = Vec::new();
+    for (name, item) in all {
+        let known = pairs(item).into_iter();
+        let known = known.filter(|(_, pair)| pair.simulated.is_some() || pair.emulated.is_some());
+        for (index, (quantity, pair)) in known.enumerate() {
+            let name = if index == 0 { name.clone() } else { String::new() };
+            let numbers = [pair.simulated, pair.emulated, pair.ratio].map(cell);
+            rows.push([name, quantity.to_owned()].into_iter().chain(numbers).collect());
+        }
+    }
+    rows
+}
