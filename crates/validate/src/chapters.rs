@@ -2,11 +2,13 @@
 
 mod airtime;
 mod contention;
+mod kernel;
 mod lossy;
 mod per;
 mod queueing;
 mod saturated;
 mod speed;
+mod tcp;
 
 pub use contention::predicted_mbps;
 
@@ -25,7 +27,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All of them, in order.
-pub const ALL: [Chapter; 9] = [
+pub const ALL: [Chapter; 11] = [
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),
@@ -34,6 +36,8 @@ pub const ALL: [Chapter; 9] = [
     ("contention with A-MPDU, ns-3", contention::ns3_ampdu),
     ("queues", queueing::table),
     ("losses", lossy::table),
+    ("tcp, ns-3", tcp::table),
+    ("tcp, kernel", kernel::table),
     ("speed", speed::table),
 ];
 

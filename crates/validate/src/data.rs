@@ -16,6 +16,8 @@ pub const DSSS_QUEUE: &str = include_str!("../data/dsss_queue.csv");
 pub const LOSSY: &str = include_str!("../data/lossy.csv");
 /// `scale.csv`.
 pub const SCALE: &str = include_str!("../data/scale.csv");
+/// `tcp.csv`.
+pub const TCP: &str = include_str!("../data/tcp.csv");
 /// PPDU durations.
 pub const PHY_TABLES: &str = include_str!("../../wifi/tests/data/phy_tables.csv");
 /// PER curves.

@@ -1,6 +1,9 @@
 //! `cargo run --release -p validate -- ns3 [--write] [--check] [CHAPTER]..`:
-//! prints how the model compares with ns-3 and closed forms, and on request
-//! writes `docs/validation.md`. Progress goes to a terminal's standard error.
+//! prints how the model compares with ns-3, closed forms and the kernel, and on
+//! request writes `docs/validation.md`. `-- kernel` first makes the kernel's
+//! results, in real time. Progress goes to a terminal's standard error.
+
+mod measure;
 
 use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -22,6 +25,30 @@ enum Against {
     /// Figures of ns-3, and closed forms
     #[command(after_help = "Example: cargo run --release -p validate -- ns3 --check contention")]
     Ns3(Options),
+    /// The kernel's TCP: emulates the cells that have no result yet, then shows all
+    #[command(after_help = "Example: cargo run --release -p validate -- kernel")]
+    Kernel(KernelOptions),
+    /// Emulates one cell of the grid and adds its result; what `kernel` runs
+    #[command(hide = true)]
+    Cell {
+        /// Its number in the grid.
+        index: usize,
+        /// Number of the run.
+        run: u64,
+    },
+}
+
+#[derive(Args)]
+struct KernelOptions {
+    /// Emulated runs of each cell
+    #[arg(long, default_value = "1")]
+    runs: u64,
+    /// Share of this machine to use, 1 for all of it
+    #[arg(long, default_value = "1")]
+    load: f64,
+    /// Write docs/validation.md, with all chapters
+    #[arg(long)]
+    write: bool,
 }
 
 #[derive(Args)]
@@ -40,9 +67,9 @@ struct Options {
 const INTRODUCTION: &str = "\
 # Validation
 
-How lasthop's 802.11 model compares with figures that somebody else measured (ns-3 3.37) or derived \
-(closed forms). Nothing is fitted: every parameter is the standard's, or the setting that ns-3 \
-was run with. Where ns-3 leaves the standard, we follow the standard and say so.
+How lasthop's models of 802.11 and TCP compare with figures that somebody else measured (ns-3 3.37, \
+the kernel) or derived (closed forms). Nothing is fitted: every parameter is the standard's, or the \
+setting that ns-3 was run with. Where ns-3 leaves the standard, we follow the standard and say so.
 
 Written by `cargo run --release -p validate -- ns3 --write`; do not edit. `--check` exits with 1 if a \
 figure is out of its band. The reference figures are in `crates/validate/data` and \
@@ -51,7 +78,17 @@ figure is out of its band. The reference figures are in `crates/validate/data` a
 
 #[expect(clippy::print_stdout, reason = "the tables are what the program is for")]
 fn main() -> ExitCode {
-    let Against::Ns3(options) = Command::parse().against;
+    let options = match Command::parse().against {
+        Against::Ns3(options) => options,
+        Against::Cell { index, run } => return measure::cell(index, run),
+        Against::Kernel(options) => {
+            if !measure::grid(options.runs, options.load) {
+                return ExitCode::FAILURE;
+            }
+            let chapters = if options.write { Vec::new() } else { vec!["kernel".into()] };
+            Options { write: options.write, check: false, chapters }
+        }
+    };
     let wanted = |(name, _): &&Chapter| {
         options.chapters.is_empty() || options.chapters.iter().any(|word| name.contains(word))
     };

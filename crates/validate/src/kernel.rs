@@ -1,0 +1,383 @@
+//! The kernel's TCP over the hop, and ours: one bulk flow between a station and
+//! a server, the same scenario under `emulate` and under `simulate`. The emulated
+//! results are kept in `data/kernel.csv`; ours are computed whenever they are asked for.
+//!
+//! A TAP device takes packets from the kernel's TCP at once, so the kernel's small
+//! queues hold nothing back there; ours are switched off for the comparison.
+
+use crate::data::{self, Record};
+use lasthop_live::{EmulateError, EmulateOptions, EmulateOutcome};
+use lasthop_net::network::NetworkStats;
+use lasthop_net::{NodeId, Sink, TcpSample};
+use lasthop_scenario::Scenario;
+use lasthop_units::{Duration, Instant, Seed};
+use lasthop_wifi::FlowId;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Seed of all runs; emulated and simulated runs differ by their number.
+pub const SEED: u64 = 1;
+/// Simulated runs of a cell.
+pub const RUNS: u64 = 5;
+/// The columns of `data/kernel.csv`.
+const HEADER: &str = "congestion_control,direction,mcs,queue_packets,wire_ms,run,duration_s,\
+                      goodput_mbps,queue_mean_packets,rtt_median_ms,cwnd_mean_packets,\
+                      retransmissions,lateness_p99_9_us,kernel";
+
+/// One cell of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// The kernel's name of the congestion control.
+    pub congestion_control: &'static str,
+    /// From the station to the server.
+    pub is_upload: bool,
+    /// Of both directions, in 20 MHz.
+    pub mcs: u32,
+    /// Bound of the queues of station and access point.
+    pub queue_packets: u32,
+    /// One-way delay of the wire behind the access point.
+    pub wire_ms: u32,
+}
+
+/// What a run gives. Means and medians are over regular readings.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Measured {
+    /// Bytes acknowledged over the time until the last reading.
+    pub goodput_mbps: f64,
+    /// Of the sender's side of the Wi-Fi hop, over time.
+    pub queue_mean_packets: f64,
+    /// Of the sender's smoothed round-trip times.
+    pub rtt_median_ms: f64,
+    /// Segments.
+    pub cwnd_mean_packets: f64,
+    /// Segments.
+    pub retransmissions: f64,
+}
+
+/// An emulated run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Emulated {
+    /// What it gave.
+    pub measured: Measured,
+    /// 99.9 % of the frames were handed over at most this late.
+    pub lateness_us: f64,
+    /// That was too late.
+    pub is_late: bool,
+}
+
+impl Cell {
+    /// The whole grid, slow rates first.
+    pub fn all() -> Vec<Self> {
+        let mut all = Vec::new();
+        for mcs in [0, 7, 15] {
+            for congestion_control in ["cubic", "reno"] {
+                for is_upload in [true, false] {
+                    for queue_packets in [50, 300, 1_000] {
+                        for wire_ms in [1, 20] {
+                            let cell =
+                                Self { congestion_control, is_upload, mcs, queue_packets, wire_ms };
+                            all.push(cell);
+                        }
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// Length of a run: the slower the hop, the longer a window takes to get
+    /// through its first cycles.
+    pub fn duration(&self) -> Duration {
+        Duration::from_secs(if self.mcs == 0 { 40 } else { 20 })
+    }
+
+    /// `up` or `down`.
+    pub fn direction(&self) -> &'static str {
+        if self.is_upload { "up" } else { "down" }
+    }
+
+    /// Share of this machine that an emulation takes, 0 to 1, with something to
+    /// spare for keeping time.
+    pub fn load(&self) -> f64 {
+        match self.mcs {
+            0 => 0.125,
+            7 => 0.34,
+            _ => 0.5,
+        }
+    }
+
+    /// How late frames may be handed over, little beside the round-trip times of
+    /// the cell: at MCS 0 a packet of 1 500 bytes alone takes 2 ms.
+    fn lateness_max_ms(&self) -> u32 {
+        if self.mcs == 0 { 5 } else { 2 }
+    }
+
+    /// The scenario file.
+    pub fn toml(&self) -> String {
+        let (from, to) = if self.is_upload { ("laptop", "server") } else { ("server", "laptop") };
+        format!(
+            r#"name = "kernel"
+duration = "{duration}"
+series_interval = "50ms"
+seed = {SEED}
+
+[channel]
+standard = "802.11n"
+band = "5GHz"
+width = "20MHz"
+
+[node_defaults]
+streams = 2
+rate_control = {{ kind = "fixed", mcs = {mcs} }}
+queue = {{ kind = "drop-tail", packets = {queue} }}
+
+[[node]]
+name = "ap"
+role = "access-point"
+
+[[node]]
+name = "laptop"
+role = "station"
+position = ["2m", "0m"]
+
+[[node]]
+name = "server"
+role = "host"
+
+[[wire]]
+between = ["server", "ap"]
+rate = "1Gb/s"
+delay = "{wire}ms"
+
+[[flow]]
+name = "data"
+from = "{from}"
+to = "{to}"
+kind = "tcp"
+congestion_control = "{congestion_control}"
+
+[emulation]
+lateness_max = "{lateness_max}ms"
+"#,
+            lateness_max = self.lateness_max_ms(),
+            duration = self.duration(),
+            mcs = self.mcs,
+            queue = self.queue_packets,
+            wire = self.wire_ms,
+            congestion_control = self.congestion_control,
+        )
+    }
+
+    /// The scenario of that file.
+    ///
+    /// # Panics
+    /// If a cell makes none.
+    pub fn scenario(&self) -> Scenario {
+        let text = self.toml();
+        lasthop_scenario::parse("kernel.toml", &text, &[])
+            .unwrap_or_else(|error| panic!("cells make sound scenarios: {error:?}\n{text}"))
+    }
+
+    /// Ours.
+    ///
+    /// # Panics
+    /// If the scenario cannot be simulated.
+    pub fn simulate(&self, run: u64) -> Measured {
+        let scenario = self.scenario().without_small_queues();
+        let mut readings = Readings::default();
+        let stats = lasthop_sim::run(&scenario, Seed::new(SEED, run), &mut readings, |_| {});
+        let stats = stats.expect("one TCP flow over one cell can be simulated");
+        readings.measured(&stats, self.sender(&scenario))
+    }
+
+    /// The kernel's. It takes as long as it lasts.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn emulate(&self, run: u64) -> Result<Emulated, EmulateError> {
+        let scenario = self.scenario();
+        let mut readings = Readings::default();
+        let options = EmulateOptions { run, ..EmulateOptions::default() };
+        let outcome: EmulateOutcome =
+            lasthop_live::emulate(&scenario, &options, &mut readings, &mut |_, _| {})?;
+        let lateness_ns = outcome.lateness_ns.quantile(0.999).unwrap_or(0);
+        Ok(Emulated {
+            measured: readings.measured(&outcome.stats, self.sender(&scenario)),
+            lateness_us: f64::from(lateness_ns) / 1e3,
+            is_late: outcome.late || outcome.frames_lost_outside > 0,
+        })
+    }
+
+    /// The node whose queue fills.
+    fn sender(&self, scenario: &Scenario) -> NodeId {
+        let name = if self.is_upload { "laptop" } else { "ap" };
+        scenario.node(name).expect("the file names it")
+    }
+
+    /// The cell's line of the file.
+    fn line(&self, run: u64, emulated: &Emulated, kernel: &str) -> String {
+        let Measured {
+            goodput_mbps,
+            queue_mean_packets,
+            rtt_median_ms,
+            cwnd_mean_packets,
+            retransmissions,
+        } = emulated.measured;
+        format!(
+            "{},{},{},{},{},{run},{},{goodput_mbps:.4},{queue_mean_packets:.3},{rtt_median_ms:.3},\
+             {cwnd_mean_packets:.2},{retransmissions},{:.1},{kernel}",
+            self.congestion_control,
+            self.direction(),
+            self.mcs,
+            self.queue_packets,
+            self.wire_ms,
+            self.duration().as_secs_f64(),
+            emulated.lateness_us,
+        )
+    }
+
+    fn is_of(&self, record: &Record) -> bool {
+        record.text("congestion_control") == self.congestion_control
+            && record.text("direction") == self.direction()
+            && record.whole("mcs") == self.mcs
+            && record.whole("queue_packets") == self.queue_packets
+            && record.whole("wire_ms") == self.wire_ms
+    }
+}
+
+/// The emulated runs so far.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Store {
+    records: Vec<Record>,
+}
+
+impl Store {
+    /// What `data/kernel.csv` holds; nothing if it is not there.
+    pub fn read() -> Self {
+        let records = match fs::read_to_string(Self::path()) {
+            // It lives as long as the program, as the files that are part of it do.
+            Ok(text) => data::records(text.leak()),
+            Err(_) => Vec::new(),
+        };
+        Self { records }
+    }
+
+    /// The runs of a cell.
+    pub fn runs(&self, cell: &Cell) -> Vec<Measured> {
+        let of = |record: &&Record| cell.is_of(record);
+        self.records.iter().filter(of).map(measured).collect()
+    }
+
+    /// The kernels that took part, once each.
+    pub fn kernels(&self) -> Vec<&'static str> {
+        let mut kernels: Vec<_> = self.records.iter().map(|record| record.text("kernel")).collect();
+        kernels.sort_unstable();
+        kernels.dedup();
+        kernels
+    }
+
+    /// Adds a run at the end of the file. Several processes may do so at a time.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn append(cell: &Cell, run: u64, emulated: &Emulated) -> io::Result<()> {
+        let path = Self::path();
+        if !path.exists() {
+            fs::write(&path, format!("{HEADER}\n"))?;
+        }
+        let line = cell.line(run, emulated, &kernel_release());
+        let mut file = fs::OpenOptions::new().append(true).open(path)?;
+        file.write_all(format!("{line}\n").as_bytes())
+    }
+
+    fn path() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("data/kernel.csv")
+    }
+}
+
+fn measured(record: &Record) -> Measured {
+    Measured {
+        goodput_mbps: record.number("goodput_mbps"),
+        queue_mean_packets: record.number("queue_mean_packets"),
+        rtt_median_ms: record.number("rtt_median_ms"),
+        cwnd_mean_packets: record.number("cwnd_mean_packets"),
+        retransmissions: record.number("retransmissions"),
+    }
+}
+
+/// Version of the running kernel without what its builder adds: `6.18.44`.
+fn kernel_release() -> String {
+    let release = nix::sys::utsname::uname()
+        .map(|name| name.release().to_string_lossy().into_owned())
+        .unwrap_or_default();
+    release.split(['-', '+']).next().unwrap_or_default().to_owned()
+}
+
+/// The readings of the one TCP sender.
+#[derive(Clone, Debug, Default)]
+struct Readings {
+    round_trips: Vec<Duration>,
+    windows: Vec<u32>,
+    last: Option<(Instant, TcpSample)>,
+}
+
+impl Sink for Readings {
+    fn tcp(&mut self, now: Instant, _flow: FlowId, sample: &TcpSample) {
+        if !sample.smoothed_rtt.is_zero() {
+            self.round_trips.push(sample.smoothed_rtt);
+        }
+        self.windows.push(sample.cwnd_packets);
+        self.last = Some((now, *sample));
+    }
+}
+
+impl Readings {
+    fn measured(mut self, stats: &NetworkStats, sender: NodeId) -> Measured {
+        self.round_trips.sort_unstable();
+        let median = self.round_trips.get(self.round_trips.len() / 2);
+        let (end, last) = self.last.unwrap_or_default();
+        let station = stats.stations.iter().find(|(node, _)| *node == sender);
+        let windows: f64 = self.windows.iter().copied().map(f64::from).sum();
+        Measured {
+            goodput_mbps: last.bytes_acked as f64 * 8e-6 / end.as_secs_f64().max(1e-9),
+            queue_mean_packets: station
+                .and_then(|(_, stats)| stats.queue_packets.mean())
+                .unwrap_or(0.0),
+            rtt_median_ms: median.map_or(0.0, |median| median.as_millis_f64()),
+            cwnd_mean_packets: windows / (self.windows.len() as f64).max(1.0),
+            retransmissions: last.retransmissions as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grid_has_72_cells_and_each_makes_a_scenario() {
+        let all = Cell::all();
+        assert_eq!(all.len(), 72);
+        for cell in all {
+            assert_eq!(cell.scenario().flows.len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_line_is_read_as_it_was_written() {
+        let cell = Cell::all()[40];
+        let measured = Measured {
+            goodput_mbps: 93.25,
+            queue_mean_packets: 812.5,
+            rtt_median_ms: 61.5,
+            cwnd_mean_packets: 900.25,
+            retransmissions: 12.0,
+        };
+        let emulated = Emulated { measured, lateness_us: 180.0, is_late: false };
+        let text = format!("{HEADER}\n{}\n", cell.line(0, &emulated, "6.18"));
+        let store = Store { records: data::records(text.leak()) };
+        assert_eq!(store.runs(&cell), [measured]);
+        assert_eq!(store.runs(&Cell::all()[0]), []);
+    }
+}
