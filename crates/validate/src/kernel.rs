@@ -3,11 +3,12 @@
 //! results are kept in `data/kernel.csv`; ours are computed whenever they are asked for.
 //!
 //! A TAP device takes packets from the kernel's TCP at once, so the kernel's small
-//! queues hold nothing back there; ours are switched off for the comparison.
+//! queues hold nothing back there; ours are switched off for the comparison. A
+//! packet costs the emulating machine processor time, ours gets [`HOST_COST`].
 
 use crate::data::{self, Record};
 use lasthop_live::{EmulateError, EmulateOptions, EmulateOutcome};
-use lasthop_net::network::NetworkStats;
+use lasthop_net::network::{HostCost, NetworkStats};
 use lasthop_net::{NodeId, Sink, TcpSample};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Seed};
@@ -20,10 +21,14 @@ use std::path::{Path, PathBuf};
 pub const SEED: u64 = 1;
 /// Simulated runs of a cell.
 pub const RUNS: u64 = 5;
+/// Processor time for a packet at a node, of an emulation: the kernel's TCP and
+/// IP, and the TAP device. The whole thread, the model included, is measured
+/// in `kernel.csv` and takes about twice that.
+pub const HOST_COST: Duration = Duration::from_micros(5);
 /// The columns of `data/kernel.csv`.
 const HEADER: &str = "congestion_control,direction,mcs,queue_packets,wire_ms,run,duration_s,\
                       goodput_mbps,queue_mean_packets,rtt_median_ms,cwnd_mean_packets,\
-                      retransmissions,lateness_p99_9_us,kernel";
+                      retransmissions,lateness_p99_9_us,cpu_us_per_frame,kernel";
 
 /// One cell of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +67,8 @@ pub struct Emulated {
     pub measured: Measured,
     /// 99.9 % of the frames were handed over at most this late.
     pub lateness_us: f64,
+    /// Processor time of the emulating thread for a frame that enters or leaves.
+    pub cpu_us: f64,
     /// That was too late.
     pub is_late: bool,
 }
@@ -179,12 +186,15 @@ lateness_max = "{lateness_max}ms"
             .unwrap_or_else(|error| panic!("cells make sound scenarios: {error:?}\n{text}"))
     }
 
-    /// Ours.
+    /// Ours; a packet takes `host_cost` at each node that sends or receives it.
     ///
     /// # Panics
     /// If the scenario cannot be simulated.
-    pub fn simulate(&self, run: u64) -> Measured {
-        let scenario = self.scenario().without_small_queues();
+    pub fn simulate(&self, run: u64, host_cost: Duration) -> Measured {
+        let mut scenario = self.scenario().without_small_queues();
+        for node in &mut scenario.network.nodes {
+            node.host_cost = Some(HostCost { per_packet: host_cost, per_byte: Duration::ZERO });
+        }
         let mut readings = Readings::default();
         let stats = lasthop_sim::run(&scenario, Seed::new(SEED, run), &mut readings, |_| {});
         let stats = stats.expect("one TCP flow over one cell can be simulated");
@@ -205,6 +215,8 @@ lateness_max = "{lateness_max}ms"
         Ok(Emulated {
             measured: readings.measured(&outcome.stats, self.sender(&scenario)),
             lateness_us: f64::from(lateness_ns) / 1e3,
+            cpu_us: outcome.cpu.as_micros_f64()
+                / (outcome.frames_entered + outcome.frames_delivered).max(1) as f64,
             is_late: outcome.late || outcome.frames_lost_outside > 0,
         })
     }
@@ -226,7 +238,7 @@ lateness_max = "{lateness_max}ms"
         } = emulated.measured;
         format!(
             "{},{},{},{},{},{run},{},{goodput_mbps:.4},{queue_mean_packets:.3},{rtt_median_ms:.3},\
-             {cwnd_mean_packets:.2},{retransmissions},{:.1},{kernel}",
+             {cwnd_mean_packets:.2},{retransmissions},{:.1},{:.2},{kernel}",
             self.congestion_control,
             self.direction(),
             self.mcs,
@@ -234,6 +246,7 @@ lateness_max = "{lateness_max}ms"
             self.wire_ms,
             self.duration().as_secs_f64(),
             emulated.lateness_us,
+            emulated.cpu_us,
         )
     }
 
@@ -267,6 +280,12 @@ impl Store {
     pub fn runs(&self, cell: &Cell) -> Vec<Measured> {
         let of = |record: &&Record| cell.is_of(record);
         self.records.iter().filter(of).map(measured).collect()
+    }
+
+    /// Mean processor time of the emulating thread for a frame, in microseconds.
+    pub fn cpu_us(&self) -> f64 {
+        let sum: f64 = self.records.iter().map(|record| record.number("cpu_us_per_frame")).sum();
+        sum / (self.records.len() as f64).max(1.0)
     }
 
     /// The kernels that took part, once each.
@@ -374,7 +393,7 @@ mod tests {
             cwnd_mean_packets: 900.25,
             retransmissions: 12.0,
         };
-        let emulated = Emulated { measured, lateness_us: 180.0, is_late: false };
+        let emulated = Emulated { measured, lateness_us: 180.0, cpu_us: 9.5, is_late: false };
         let text = format!("{HEADER}\n{}\n", cell.line(0, &emulated, "6.18"));
         let store = Store { records: data::records(text.leak()) };
         assert_eq!(store.runs(&cell), [measured]);
