@@ -1,5 +1,5 @@
 //! `lasthop demo`: an upload of four connections and a ping over a weak link, before and after
-//! its queue is mended. Real TCP where the kernel lets us make namespaces, else
+//! its queue is mended. The kernel's TCP where it lets us make namespaces, else
 //! simulated; either way it ends in a small table that says where the delay was.
 
 use crate::board::Board;
@@ -24,8 +24,6 @@ const FILE: &str = "demo.toml";
 const MENDED: &str = "node.laptop.queue.kind=fq-codel";
 /// What the two runs are called.
 const CAPTIONS: [&str; 2] = ["drop-tail", "FQ-CoDel"];
-/// Without a kernel's TCP the upload is UDP, together a little more than the link carries.
-const WITHOUT_TCP: [&str; 2] = ["flow.upload-*.kind=udp", "flow.upload-*.rate=1.6Mb/s"];
 
 /// Runs the command; gives the exit status.
 pub fn demo() -> Result<u8, Failure> {
@@ -37,7 +35,7 @@ pub fn demo() -> Result<u8, Failure> {
             let _ = writeln!(
                 out,
                 "The kernel refuses what an emulation needs: {why}.\n\
-                 So this is simulated, with UDP at 6.4 Mb/s in place of the upload's TCP.\n"
+                 So this is simulated, TCP included.\n"
             );
             simulated(&interrupt)?
         }
@@ -49,16 +47,16 @@ pub fn demo() -> Result<u8, Failure> {
 }
 
 /// The two scenarios.
-fn scenarios(more: &[&str]) -> Result<[Scenario; 2], Failure> {
+fn scenarios() -> Result<[Scenario; 2], Failure> {
     let read = |sets: &[&str]| {
-        let sets: Vec<String> = sets.iter().chain(more).map(|&set| set.to_owned()).collect();
+        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
         lasthop_scenario::parse(FILE, SCENARIO, &sets)
     };
     Ok([read(&[])?, read(&[MENDED])?])
 }
 
 fn emulated(interrupt: &Interrupt) -> Result<(RunDocument, RunDocument), Failure> {
-    let scenarios = scenarios(&[])?;
+    let scenarios = scenarios()?;
     let is_watched = console::is_view_wanted();
     if !is_watched && console::is_progress_wanted() {
         let both = scenarios.iter().map(|scenario| scenario.duration).sum();
@@ -93,7 +91,7 @@ fn simulated(interrupt: &Interrupt) -> Result<(RunDocument, RunDocument), Failur
             false => ControlFlow::Continue(()),
         })
     };
-    let [before, after] = scenarios(&WITHOUT_TCP)?;
+    let [before, after] = scenarios()?;
     let documents = one(&before).and_then(|before| Ok((before, one(&after)?)));
     interrupt.check()?;
     documents
