@@ -22,6 +22,11 @@ use std::thread;
 /// Exit status if a figure fails, with `--check`.
 const FAILED_STATUS: u8 = 1;
 
+/// Letters of a quantity's name in the table; pages and JSON have all of it.
+const NAME_MAX: usize = 48;
+/// Letters of what a paper says.
+const WORDS_MAX: usize = 28;
+
 /// Runs the command; gives the exit status.
 pub fn reproduce(args: &Reproduce) -> Result<u8, Failure> {
     let interrupt = Interrupt::catch()?;
@@ -136,9 +141,9 @@ fn tables(outcomes: &[Outcome], stream: Stream) -> String {
                 passed += usize::from(is_pass);
                 rows.push(vec![
                     if index == 0 { outcome.figure.id.to_owned() } else { String::new() },
-                    quantity.name.clone(),
+                    shortened(&quantity.name, NAME_MAX),
                     quantity.unit.to_owned(),
-                    quantity.paper_text(),
+                    shortened(&quantity.paper_text(), WORDS_MAX),
                     quantity.ours_text(),
                     quantity.band_text(),
                     if is_pass { "pass".to_owned() } else { stream.red("FAIL") },
@@ -166,4 +171,24 @@ fn tables(outcomes: &[Outcome], stream: Stream) -> String {
         let _ = write!(out, "\n{}\n{notes}", stream.bold("Why they fail"));
     }
     out
+}
+
+/// The first `letters_max` letters; an ellipsis stands for the rest.
+fn shortened(text: &str, letters_max: usize) -> String {
+    if text.chars().count() <= letters_max {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(letters_max - 1).collect();
+    format!("{}\u{2026}", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_end_in_an_ellipsis() {
+        assert_eq!(shortened("no loss", 7), "no loss");
+        assert_eq!(shortened("no loss at all", 8), "no loss\u{2026}");
+    }
 }

@@ -7,7 +7,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 /// A figure that is quickly made.
-const FIGURE: &str = "jumbo/fig4";
+const FIGURE: &str = "jumbo/fig7";
 
 #[test]
 fn a_figure_fills_a_directory() {
@@ -16,14 +16,14 @@ fn a_figure_fills_a_directory() {
     assert!(text.starts_with("jumbo: Implementing"), "{text}");
     assert!(text.contains("seed 1"), "{text}");
     let expected =
-        ["index.html", "jumbo-fig4.png", "jumbo-fig4.svg", "jumbo.html", "reproduce.json"];
+        ["index.html", "jumbo-fig7.png", "jumbo-fig7.svg", "jumbo.html", "reproduce.json"];
     assert_eq!(scratch.names(), expected);
 
     let read = |name: &str| std::fs::read(scratch.path().join(name)).expect("it is there");
     let page = String::from_utf8(read("jumbo.html")).expect("a page is text");
-    assert!(page.contains("id=\"fig4\"") && page.contains("<svg role=\"img\""));
+    assert!(page.contains("id=\"fig7\"") && page.contains("<svg role=\"img\""));
     assert!(!page.contains("<script") && !page.contains("src="), "a page needs no other file");
-    assert!(read("jumbo-fig4.png").starts_with(b"\x89PNG\r\n"));
+    assert!(read("jumbo-fig7.png").starts_with(b"\x89PNG\r\n"));
 
     let json = output(&["reproduce", FIGURE, "--json", "--jobs", "1"]);
     assert_eq!(json.as_bytes(), read("reproduce.json"), "jobs show in nothing");
@@ -34,7 +34,7 @@ fn a_figure_fills_a_directory() {
     let errors: Vec<_> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
     assert!(errors.is_empty(), "{errors:#?}");
     assert_eq!(document["figures"][0]["key"], "jumbo");
-    assert_eq!(document["figures"][0]["figure"], "fig4");
+    assert_eq!(document["figures"][0]["figure"], "fig7");
 }
 
 #[test]
