@@ -3,7 +3,7 @@
 //! of fragments. The scenarios are in `scenarios/jumbo/`.
 //!
 //! The paper's conclusion asks for a frame size that follows the link; what
-//! became of that is [`ADAPTIVE`].
+//! became of that is `ADAPTIVE`.
 
 use crate::data::{Point, RunData, Runs, mean, values};
 use crate::figure::{Calibrated, Figure, Findings, Paper, Quantity, Run, ScenarioFile, Statement};

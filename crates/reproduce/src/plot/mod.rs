@@ -1,5 +1,5 @@
 //! Panels: what is drawn of a figure, and drawing it. A panel is data with
-//! labels; [`layout`](mod@layout) turns it into shapes once, and SVG and PNG are two ways to
+//! labels; `layout` turns it into shapes once, and SVG and PNG are two ways to
 //! write the same shapes. How everything looks is in [`style`] and nowhere else.
 //!
 //! ```
