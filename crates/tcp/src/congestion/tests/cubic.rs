@@ -1,3 +1,6 @@
+//! CUBIC against the curve of RFC 9438, its closed form for the average window, and
+//! the kernel's arithmetic.
+
 use lasthop_units::{Duration, Instant};
 
 use super::{Path, ack};

@@ -1,3 +1,5 @@
+//! HyStart: when a train of acknowledgements or rising round trips end slow start.
+
 use lasthop_units::{Duration, Instant};
 
 use super::ack;

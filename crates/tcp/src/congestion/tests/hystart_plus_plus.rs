@@ -1,3 +1,5 @@
+//! HyStart++ (RFC 9406): conservative slow start, its growth, its end, and the way back.
+
 use lasthop_units::{Duration, Instant};
 
 use crate::HyStart;

@@ -1,3 +1,5 @@
+//! NewReno's window (RFC 5681), and its average against the square-root law.
+
 use lasthop_units::{Duration, Instant};
 
 use super::{Path, ack};
