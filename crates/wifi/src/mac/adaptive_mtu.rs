@@ -7,13 +7,12 @@
 //! argues for short packets. Both are fitted for each rate in use to success
 //! counts by length, which fade within half a second. The cost of an exchange
 //! beside its PPDU is measured; that of the processor is told. Where
-//! losses matter every 32nd packet has another length: one length alone could
+//! losses matter every 64th packet has another length: one length alone could
 //! not tell b from c.
 //!
 //! Lengths are those of network-layer packets, in bytes. Left out: A-MSDUs,
-//! whose MPDUs are not as long as their packets, how the rate itself should
-//! follow the length (rate control does, from the errors that it sees), and
-//! traffic too thin to fill aggregates.
+//! whose MPDUs are not as long as their packets, rates that rate control has not
+//! tried, and traffic too thin to fill aggregates.
 
 use super::sizes;
 use crate::phy::{Band, Rate};
@@ -30,9 +29,9 @@ const KEPT_SHARE: f64 = 0.9;
 /// A new length must promise so much more: without losses what it promises is
 /// sure, with them it is an estimate, and rate control has to follow.
 const GAIN_MIN: f64 = 1.002;
-const LOSSY_GAIN_MIN: f64 = 1.02;
+const LOSSY_GAIN_MIN: f64 = 1.05;
 /// One packet in so many has another length, if this share of frames is lost.
-const PROBE_PACKETS: u32 = 32;
+const PROBE_PACKETS: u32 = 64;
 const PROBE_LOSS_MIN: f64 = 0.02;
 /// Frames without length do not get lost: the belief that breaks the tie
 /// between b and c as long as one length was sent alone, as so many frames.
@@ -43,8 +42,8 @@ const LOSS_MIN: f64 = 1e-3;
 const LOSS_MAX: f64 = 12.0;
 /// Weight of one exchange in the means over exchanges.
 const EXCHANGE_WEIGHT: f64 = 1.0 / 32.0;
-/// Rates that carry less than this share of the frames do not count.
-const RATE_SHARE_MIN: f64 = 0.05;
+/// Frames of late at a rate without which it is unknown.
+const RATE_FRAMES_MIN: f64 = 16.0;
 /// Frames are counted by length in classes of this many bytes.
 const CLASS_BYTES: u32 = 256;
 const CLASSES: usize = 32;
@@ -119,6 +118,17 @@ struct Class {
     frames: f64,
     received: f64,
     bytes: f64,
+}
+
+/// One rate as it looks at the moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct RateFit {
+    rate: Rate,
+    /// Of the frames.
+    share: f64,
+    loss: LossFit,
+    /// Longest A-MPDU.
+    psdu_bytes_max: u32,
 }
 
 /// How frames get lost at one rate.
@@ -234,13 +244,13 @@ impl AdaptiveMtu {
 
     fn choose(&mut self) {
         let all: f64 = self.rates.iter().map(RateRecord::frames).sum();
-        let fits: Vec<(Rate, f64, LossFit, u32)> = self
-            .rates
-            .iter()
-            .map(|record| (record, record.frames() / all))
-            .filter(|(_, share)| *share >= RATE_SHARE_MIN)
-            .map(|(record, share)| {
-                (record.rate, share, record.fit(), self.limits.psdu_bytes_max(record.rate))
+        let known = self.rates.iter().filter(|record| record.frames() >= RATE_FRAMES_MIN);
+        let fits: Vec<RateFit> = known
+            .map(|record| RateFit {
+                rate: record.rate,
+                share: record.frames() / all,
+                loss: record.fit(),
+                psdu_bytes_max: self.limits.psdu_bytes_max(record.rate),
             })
             .collect();
         let goodput = |bytes| self.goodput(bytes, &fits);
@@ -256,43 +266,44 @@ impl AdaptiveMtu {
             self.chosen = bytes;
         }
         let mpdu = sizes::mpdu(u32::from(self.chosen), self.limits.qos);
-        let lost: f64 =
-            fits.iter().map(|(_, share, fit, _)| share * (1.0 - fit.success(mpdu))).sum();
+        let lost: f64 = fits.iter().map(|fit| fit.share * (1.0 - fit.loss.success(mpdu))).sum();
         self.probing = lost >= PROBE_LOSS_MIN;
         for record in &mut self.rates {
             record.fade();
         }
     }
 
-    /// Payload bits a second to be expected of packets of that length.
-    fn goodput(&self, bytes: u16, fits: &[(Rate, f64, LossFit, u32)]) -> f64 {
+    /// Payload bits a second to be expected of packets of that length, once
+    /// rate control has found the rate that suits them best.
+    fn goodput(&self, bytes: u16, fits: &[RateFit]) -> f64 {
         let payload = f64::from(bytes) - HEADER_BYTES;
+        let by_air = fits.iter().map(|fit| self.packets_per_s(bytes, fit)).fold(0.0, f64::max);
+        let host = self.config.host_per_packet + self.config.host_per_byte * u64::from(bytes);
+        let by_host = if host.is_zero() { f64::MAX } else { 1.0 / host.as_secs_f64() };
+        8.0 * payload * by_air.min(by_host)
+    }
+
+    /// What the air carries at a rate.
+    fn packets_per_s(&self, bytes: u16, fit: &RateFit) -> f64 {
         let mpdu = sizes::mpdu(u32::from(bytes), self.limits.qos);
-        let (mut air_s, mut received, mut failures) = (0.0, 0.0, 0.0);
-        for &(rate, share, fit, psdu_bytes_max) in fits {
-            let (frames, psdu_bytes) = match self.joins(bytes) {
-                true => {
-                    let subframe = sizes::ampdu_subframe(mpdu, 0);
-                    let most = u32::from(self.limits.ampdu_frames_max);
-                    let frames = (psdu_bytes_max / subframe).clamp(1, most);
-                    (frames, frames * subframe)
-                }
-                false => (1, mpdu),
-            };
-            let success = fit.success(mpdu);
-            air_s += share * rate.ppdu_duration(psdu_bytes, self.limits.band).as_secs_f64();
-            received += share * f64::from(frames) * success;
-            failures += share * libm::pow(1.0 - success, f64::from(frames));
-        }
+        let (frames, psdu_bytes) = match self.joins(bytes) {
+            true => {
+                let subframe = sizes::ampdu_subframe(mpdu, 0);
+                let most = u32::from(self.limits.ampdu_frames_max);
+                let frames = (fit.psdu_bytes_max / subframe).clamp(1, most);
+                (frames, frames * subframe)
+            }
+            false => (1, mpdu),
+        };
+        let success = fit.loss.success(mpdu);
+        let mut air_s = fit.rate.ppdu_duration(psdu_bytes, self.limits.band).as_secs_f64();
         // What failures add to an exchange is time to back off.
         if let Some((cost_s, failed)) = self.exchanges {
+            let failures = libm::pow(1.0 - success, f64::from(frames));
             let wait_s = self.limits.backoff_s(failures) - self.limits.backoff_s(failed);
             air_s += cost_s.max(0.0) + wait_s.max(-cost_s);
         }
-        let by_air = received * payload / air_s;
-        let host = self.config.host_per_packet + self.config.host_per_byte * u64::from(bytes);
-        let by_host = if host.is_zero() { f64::MAX } else { payload / host.as_secs_f64() };
-        8.0 * by_air.min(by_host)
+        f64::from(frames) * success / air_s
     }
 
     /// Whether frames with packets of that length travel in aggregates.
