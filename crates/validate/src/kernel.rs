@@ -20,10 +20,14 @@ use std::path::{Path, PathBuf};
 /// Seed of all runs; emulated and simulated runs differ by their number.
 pub const SEED: u64 = 1;
 /// Simulated runs of a cell.
-pub const RUNS: u64 = 5;
+pub const RUNS: u64 = 10;
+/// Emulated runs of a cell whose queue is shorter than the pipe: there, the
+/// round of slow start in which the first burst overflows the queue decides on the
+/// window of the rest of the run.
+const RUNS_SHORT_QUEUE: u64 = 4;
 /// Processor time for a packet at a node, of an emulation: the kernel's TCP and
-/// IP, and the TAP device. The whole thread, the model included, is measured
-/// in `kernel.csv` and takes about twice that.
+/// IP, and the TAP device. What the whole thread takes, the model included, is
+/// measured in `kernel.csv`; this is a guess at the part that delays packets.
 pub const HOST_COST: Duration = Duration::from_micros(5);
 /// The columns of `data/kernel.csv`.
 const HEADER: &str = "congestion_control,direction,mcs,queue_packets,wire_ms,run,duration_s,\
@@ -112,6 +116,17 @@ impl Cell {
             7 => 0.34,
             _ => 0.5,
         }
+    }
+
+    /// Emulated runs that it needs.
+    pub fn emulated_runs(&self) -> u64 {
+        let capacity_mbps = match self.mcs {
+            0 => 5,
+            7 => 53,
+            _ => 104,
+        };
+        let pipe_packets = capacity_mbps * 1_000 * 2 * self.wire_ms / (8 * 1_500);
+        if self.queue_packets < pipe_packets { RUNS_SHORT_QUEUE } else { 1 }
     }
 
     /// How late frames may be handed over, little beside the round-trip times of

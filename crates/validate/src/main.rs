@@ -40,7 +40,7 @@ enum Against {
 
 #[derive(Args)]
 struct KernelOptions {
-    /// Emulated runs of each cell
+    /// Emulated runs of each cell; four times as many where chance matters much
     #[arg(long, default_value = "1")]
     runs: u64,
     /// Share of this machine to use, 1 for all of it

@@ -44,14 +44,19 @@ struct Task {
     attempt: u32,
 }
 
-/// Emulates what the grid lacks of `runs` runs a cell, with `share` of the
-/// machine. Returns whether all is there now.
+/// Emulates what the grid lacks, each cell `runs` times as often as it needs,
+/// with `share` of the machine. Returns whether all is there now.
 pub fn grid(runs: u64, share: f64) -> bool {
     let store = Store::read();
     let mut waiting: Vec<Task> = Vec::new();
     for (index, cell) in Cell::all().into_iter().enumerate() {
         let there = store.runs(&cell).len() as u64;
-        waiting.extend((there..runs).map(|run| Task { index, cell, run, attempt: 1 }));
+        waiting.extend((there..runs * cell.emulated_runs()).map(|run| Task {
+            index,
+            cell,
+            run,
+            attempt: 1,
+        }));
     }
     // The last is begun first.
     waiting.reverse();

@@ -42,8 +42,8 @@ pub(super) fn table() -> Table {
         text: format!(
             "One bulk flow between a station 2 m from its access point and a server behind 1 Gb/s, \
              HT in 20 MHz, long guard interval; the same scenario file under `simulate` (mean of {RUNS} \
-             runs) and under `emulate`, where the kernel's TCP (Linux {}) takes part in real time. A \
-             run begins with the handshake and lasts 40 s at MCS 0, else 20 s; nothing is left out, so slow \
+             runs) and under `emulate`, where the kernel's TCP (Linux {}) takes part in real time (one \
+             run, or the mean of four where the queue is shorter than the pipe). A run begins with the handshake and lasts 40 s at MCS 0, else 20 s; nothing is left out, so slow \
              start is part of it. Target: goodput within 5 %, mean queue of the sender's side of the hop \
              and median smoothed round-trip time within 15 %, in at least nine cells of ten.",
             store.kernels().join(", ")
