@@ -1,6 +1,6 @@
 //! Whenever it is interrupted, nothing half-written is left: no file, no process.
 
-use crate::lasthop::{Scratch, lasthop, skipped};
+use crate::lasthop::{Scratch, interruptible, skipped};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::os::unix::process::ExitStatusExt;
@@ -58,7 +58,7 @@ fn simulate_leaves_nothing() {
     for (index, moment) in MOMENTS_MS.into_iter().enumerate() {
         let scratch = Scratch::new(&format!("interrupt-{index}"));
         let runs = if index % 2 == 0 { "1" } else { "3" };
-        let child = lasthop(&[
+        let child = interruptible(&[
             "simulate",
             "scenarios/contention.toml",
             "--set",
@@ -88,7 +88,7 @@ fn simulate_keeps_what_was_there() {
     std::fs::create_dir_all(scratch.path()).expect("it can be made");
     std::fs::write(scratch.path().join("run.json"), "older").expect("it can be written");
     let arguments = ["simulate", "scenarios/hello.toml", "--set", ENDLESS, "--out", scratch.text()];
-    let mut child = lasthop(&arguments).spawn().expect("it can be run");
+    let mut child = interruptible(&arguments).spawn().expect("it can be run");
     wait_ms(200);
     signal(&child, Signal::SIGINT);
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
@@ -100,7 +100,7 @@ fn simulate_keeps_what_was_there() {
 /// An emulation whose command nothing else has: it sleeps `marker` seconds.
 fn emulation(marker: &str, temporary: &Path) -> Child {
     std::fs::create_dir_all(temporary).expect("it can be made");
-    lasthop(&["emulate", "scenarios/hello.toml", "--", "sleep", marker])
+    interruptible(&["emulate", "scenarios/hello.toml", "--", "sleep", marker])
         .env("TMPDIR", temporary)
         .spawn()
         .expect("it can be run")
@@ -130,7 +130,7 @@ fn demo_ends_at_once() {
     if skipped() {
         return;
     }
-    let child = lasthop(&["demo"]).spawn().expect("it can be run");
+    let child = interruptible(&["demo"]).spawn().expect("it can be run");
     wait_ms(400);
     signal(&child, Signal::SIGINT);
     let output = child.wait_with_output().expect("it ends");

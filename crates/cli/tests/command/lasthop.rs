@@ -5,7 +5,18 @@ use std::process::{Command, Output, Stdio};
 
 /// The command, in the root of the repository, its surroundings as in a pipe.
 pub fn lasthop(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    as_in_a_pipe(Command::new(env!("CARGO_BIN_EXE_lasthop")), arguments)
+}
+
+/// The same with signals as in a terminal: what a shell starts in its background
+/// is deaf to SIGINT, and what these tests start would be too.
+pub fn interruptible(arguments: &[&str]) -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT,TERM", env!("CARGO_BIN_EXE_lasthop")]);
+    as_in_a_pipe(command, arguments)
+}
+
+fn as_in_a_pipe(mut command: Command, arguments: &[&str]) -> Command {
     command
         .args(arguments)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
