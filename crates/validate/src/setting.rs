@@ -191,6 +191,7 @@ capture_margin = "5dB"
 [node_defaults]
 tx_power = "16.02dBm"
 streams = {streams}
+mtu = {mtu}
 queue = {{ kind = "drop-tail", packets = {queue} }}
 rate_control = {{ kind = "fixed", {rate} }}
 rts_threshold = {rts}
@@ -222,6 +223,7 @@ packet_bytes = {bytes}
             band = self.band,
             beacons = on(self.beacons, "102.4ms"),
             streams = self.rate.streams(),
+            mtu = self.packet_bytes().max(1500),
             queue = self.queue_packets,
             rts = if self.rts { "0" } else { "\"off\"" },
             ampdu = self.ampdu_bytes_max,
