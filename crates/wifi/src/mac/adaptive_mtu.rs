@@ -148,7 +148,7 @@ impl AdaptiveMtuConfig {
 }
 
 impl AdaptiveMtu {
-    /// Nothing known: packets of [`FIRST_BYTES`], until the link tells better.
+    /// Nothing known: packets of `FIRST_BYTES`, until the link tells better.
     pub fn new(config: AdaptiveMtuConfig, limits: PpduLimits) -> Self {
         Self {
             config,
