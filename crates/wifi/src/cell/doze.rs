@@ -206,6 +206,8 @@ impl Cell {
         let absent = &mut self.function(access_point, function).absent;
         if absent.dozing.contains(&station) && !absent.released.contains(&station) {
             absent.released.push(station);
+            // The driver passed over packets for a station that dozed.
+            self.fill_driver(access_point, function);
             self.arm(access_point, function);
         }
     }
@@ -235,6 +237,7 @@ impl Cell {
             let held = self.held(function, Address::Group);
             if held > 0 {
                 self.function(access_point, function).absent.group_left = held;
+                self.fill_driver(access_point, function);
                 self.arm(access_point, function);
             }
         }
