@@ -73,6 +73,18 @@ fn a_poll_brings_one_frame() {
     }
 }
 
+/// The driver queue passes over packets for a station that dozes, until it polls.
+#[test]
+fn a_poll_fills_the_driver_queue() {
+    for limit in [DriverLimit::Packets(8), DriverLimit::Airtime(ms(5))] {
+        let mut config = dozing(1, Retrieval::PsPoll);
+        config.stations[AP.index()].driver_queue = limit;
+        let run = Run::new(&config, AP, ms(333), SECOND * 4);
+        assert_eq!((run.delivered, run.sent), (13, 13), "{limit:?}");
+        assert_eq!(run.stats.ps_polls, 12);
+    }
+}
+
 #[test]
 fn more_data_makes_it_poll_again() {
     let mut config = dozing(1, Retrieval::PsPoll);
