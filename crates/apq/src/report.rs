@@ -154,6 +154,22 @@ pub enum Doubt {
     Imprecise(f64),
 }
 
+impl Doubt {
+    /// Which it is, in one word, for documents.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::NeverSaturated => "never_saturated",
+            Self::ThroughputUnsteady(_) => "throughput_unsteady",
+            Self::DelayMultimodal(_) => "delay_multimodal",
+            Self::BaselineUnsteady(_) => "baseline_unsteady",
+            Self::SenderIsBottleneck(_) => "sender_is_bottleneck",
+            Self::BottleneckNotWifi(_) => "bottleneck_not_wifi",
+            Self::OtherTraffic(_) => "other_traffic",
+            Self::Imprecise(_) => "imprecise",
+        }
+    }
+}
+
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |share: f64| share * 100.0;

@@ -10,12 +10,14 @@
 //! | the air, and what each node saw | `air.pcapng`, `node-NAME.pcapng` |
 //! | the files of a run, whole or not at all | [`OutputDir`] |
 //! | what happens now | [`Snapshot`], for a live view |
+//! | a measured queue, and the packets it was measured with | [`ApqDocument`] (`apq.json`), [`SamplesWriter`] (`samples.parquet`) |
 //!
 //! It knows no driver and no scenario: [`Names`] tells it what indices mean.
 
 #![forbid(unsafe_code)]
 
 mod air;
+mod apq;
 mod comparison;
 mod document;
 mod ethernet;
@@ -34,6 +36,11 @@ mod table;
 mod tally;
 
 pub use air::AirInfo;
+pub use apq::{
+    ApqDirection, ApqDiscipline, ApqDisciplineJudgement, ApqDocument, ApqDoubt, ApqEstimate,
+    ApqLoad, ApqMethod, ApqSession, ApqSize, ApqUnit, ApqUnitJudgement, ApqWay, SamplesWriter,
+    apq_schema,
+};
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
 pub use document::{
     AbsenceSummary, CountSummary, DelayPartsSummary, EmulationSummary, FlowSummary,

@@ -5,6 +5,7 @@
 
 mod absence;
 mod air;
+mod apq;
 mod cell;
 mod scene;
 mod tables;

@@ -11,18 +11,18 @@ use serde_json::Value;
 use std::fs::{self, File};
 use std::path::Path;
 
-fn rows(path: &Path) -> Vec<Row> {
+pub fn rows(path: &Path) -> Vec<Row> {
     let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
     reader.get_row_iter(None).unwrap().map(Result::unwrap).collect()
 }
 
-fn columns(path: &Path) -> Vec<String> {
+pub fn columns(path: &Path) -> Vec<String> {
     let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
     schema.columns().iter().map(|column| column.name().to_owned()).collect()
 }
 
-fn field(row: &Row, name: &str) -> Value {
+pub fn field(row: &Row, name: &str) -> Value {
     match row.get_column_iter().find(|(column, _)| *column == name).unwrap().1 {
         Field::Null => Value::Null,
         Field::Bool(value) => (*value).into(),
@@ -32,6 +32,17 @@ fn field(row: &Row, name: &str) -> Value {
         Field::Str(value) => value.as_str().into(),
         other => panic!("no column holds {other:?}"),
     }
+}
+
+/// The columns of `file` that the documentation lists.
+pub fn documented_columns(file: &str) -> Vec<String> {
+    let text = include_str!("../../../../docs/files.md");
+    let section = text.split("\n## ").find(|section| section.starts_with(&format!("`{file}`")));
+    section
+        .unwrap_or_else(|| panic!("a section on {file}"))
+        .lines()
+        .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned()))
+        .collect()
 }
 
 #[test]
@@ -93,15 +104,8 @@ fn series_have_a_row_for_every_flow_and_interval() {
 fn the_documentation_names_the_columns() {
     let path = scene::scratch("columns");
     scene::record(&path, &scene::files(), scene::play);
-    let text = include_str!("../../../../docs/files.md");
     for file in ["events.parquet", "series.parquet"] {
-        let section = text.split("\n## ").find(|section| section.starts_with(&format!("`{file}`")));
-        let documented: Vec<_> = section
-            .unwrap_or_else(|| panic!("a section on {file}"))
-            .lines()
-            .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned()))
-            .collect();
-        assert_eq!(documented, columns(&path.join(file)), "{file}");
+        assert_eq!(documented_columns(file), columns(&path.join(file)), "{file}");
     }
     fs::remove_dir_all(path).unwrap();
 }

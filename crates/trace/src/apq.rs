@@ -1,0 +1,424 @@
+//! A measured queue as JSON (what `lasthop apq measure --json` prints, and
+//! `apq.json`), and the packets that it was measured with as `samples.parquet`.
+//! Names carry units; a key that does not apply is absent, never null. Delays
+//! of samples hold the offset of two clocks, and only their changes mean
+//! anything. The doc comments here are the descriptions in the JSON Schema.
+
+use crate::document::{rounded, to_json};
+use crate::output::{OutputDir, OutputError};
+use crate::table::{Kind, Table, columns, text};
+use lasthop_apq::report::{
+    self, DirectionReport, Discipline, Doubt, Judgement, LoadPoint, Report, SessionReport,
+    SizeReport, Unit,
+};
+use lasthop_apq::{Direction, PhaseRecord, StreamKind};
+use parquet::data_type::ByteArray;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a measurement of an access point's queue found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ApqDocument {
+    /// The far host, as it was named.
+    pub host: String,
+    /// How it was measured.
+    pub method: ApqMethod,
+    /// Seconds that a clock on the wall showed.
+    pub wall_s: f64,
+    /// Version of lasthop that measured.
+    pub version: String,
+    /// One for each direction, in the order of measurement.
+    pub directions: Vec<ApqDirection>,
+}
+
+/// How a queue is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ApqMethod {
+    /// Algorithms 1 and 2 of the paper.
+    Exact,
+    /// Bisection and short bursts, until the confidence interval is tight enough.
+    Fast,
+}
+
+/// The queue in one direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ApqDirection {
+    /// Which way the packets went, as the host that measures sees it.
+    pub direction: ApqWay,
+    /// Nothing speaks against the result: there are no doubts.
+    pub trusted: bool,
+    /// Why the result may be wrong.
+    pub doubts: Vec<ApqDoubt>,
+    /// What packets of each length showed, in the order of measurement.
+    pub sizes: Vec<ApqSize>,
+    /// What the queue's bound counts; absent if it was not asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub unit: Option<ApqUnitJudgement>,
+    /// How the queue chooses what to drop and what to send; absent if it was not asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub discipline: Option<ApqDisciplineJudgement>,
+    /// Packets that a queue under the upper one holds, where that shows.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub driver_queue_packets: Option<ApqEstimate>,
+    /// Seconds that its phases took, pauses between them left out.
+    pub measured_s: f64,
+}
+
+/// A direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ApqWay {
+    /// From the far host to the one that measures.
+    Down,
+    /// From the host that measures to the far one.
+    Up,
+}
+
+/// Why a result may be wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ApqDoubt {
+    /// Which doubt, in one word.
+    pub kind: String,
+    /// The same for a person.
+    pub sentence: String,
+}
+
+/// What packets of one length showed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ApqSize {
+    /// Length of the IP packets in bytes.
+    pub packet_bytes: u16,
+    /// The capacity in packets, counted packet by packet: the most that were in
+    /// the queue and in transmission when one more was let in, that one included.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub capacity_packets: Option<ApqEstimate>,
+    /// The same in bytes of IP packets.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub capacity_bytes: Option<ApqEstimate>,
+    /// Equation 1 of the paper, in packets: median queueing delay times throughput.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub equation_1_packets: Option<ApqEstimate>,
+    /// Throughput with a full queue in Mb/s, IP headers included.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub throughput_mbps: Option<ApqEstimate>,
+    /// Median delay with a full queue less that with an empty one, in ms.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub queueing_delay_ms: Option<ApqEstimate>,
+    /// Rate of the saturation flow in packets a second.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub saturation_pps: Option<f64>,
+    /// The search for that rate, in the order of measurement.
+    pub search: Vec<ApqLoad>,
+    /// The sessions, in the order of measurement.
+    pub sessions: Vec<ApqSession>,
+}
+
+/// One load of the search for the saturation rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ApqLoad {
+    /// Packets a second that were sent.
+    pub offered_pps: f64,
+    /// Packets a second that arrived.
+    pub received_pps: f64,
+    /// Share of packets that did not arrive, 0 to 1.
+    pub loss_fraction: f64,
+    /// Median delay less the shortest one of the search so far, in ms.
+    pub queueing_delay_ms: f64,
+}
+
+/// One session: an empty queue, a full queue, an empty queue.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ApqSession {
+    /// Equation 1 in packets.
+    pub equation_1_packets: f64,
+    /// The capacity counted packet by packet.
+    pub counted_packets: f64,
+    /// Throughput with a full queue in Mb/s, IP headers included.
+    pub throughput_mbps: f64,
+    /// Median delay with a full queue less that with an empty one, in ms.
+    pub queueing_delay_ms: f64,
+    /// Share of the saturation flow's packets that did not arrive, 0 to 1.
+    pub loss_fraction: f64,
+    /// By how much the receiver's clock gained on the sender's, in parts per million.
+    pub drift_ppm: f64,
+}
+
+/// A mean over sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ApqEstimate {
+    /// Mean.
+    pub mean: f64,
+    /// Half the width of its 95 % confidence interval; absent for fewer than two values.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ci95: Option<f64>,
+    /// How many values it is made of.
+    pub values: u32,
+}
+
+/// What the queue's bound counts, and how sure that is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ApqUnitJudgement {
+    /// What was decided.
+    pub verdict: ApqUnit,
+    /// How sure, 0 to 1; of `cannot_tell`, how sure the likeliest verdict would have been.
+    pub confidence: f64,
+}
+
+/// What the bound of a queue counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ApqUnit {
+    /// Packets.
+    Packets,
+    /// Bytes.
+    Bytes,
+    /// The samples fit neither, or both.
+    CannotTell,
+}
+
+/// How the queue is managed, and how sure that is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ApqDisciplineJudgement {
+    /// What was decided.
+    pub verdict: ApqDiscipline,
+    /// How sure, 0 to 1; of `cannot_tell`, how sure the likeliest verdict would have been.
+    pub confidence: f64,
+}
+
+/// How a queue chooses what to drop and what to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ApqDiscipline {
+    /// One queue with a bound; what comes to a full one is dropped.
+    DropTail,
+    /// One queue whose delay is managed (CoDel and its like).
+    #[serde(rename = "codel")]
+    CoDel,
+    /// A queue for each flow, bounded.
+    FairDropTail,
+    /// A queue for each flow, whose delay is managed (FQ-CoDel).
+    #[serde(rename = "fq_codel")]
+    FqCoDel,
+    /// None of these, or more than one.
+    CannotTell,
+}
+
+impl ApqDocument {
+    /// What `report` says of the way to `host` and back, after `wall_s` seconds.
+    pub fn new(host: &str, method: ApqMethod, report: &Report, wall_s: f64) -> Self {
+        Self {
+            host: host.into(),
+            method,
+            wall_s: rounded(wall_s, 3),
+            version: env!("CARGO_PKG_VERSION").into(),
+            directions: ApqDirection::all(report),
+        }
+    }
+
+    /// The document as indented JSON, with a newline at its end.
+    pub fn to_json(&self) -> String {
+        to_json(self)
+    }
+}
+
+/// The JSON Schema (2020-12) of an [`ApqDocument`].
+pub fn apq_schema() -> serde_json::Value {
+    schemars::schema_for!(ApqDocument).to_value()
+}
+
+impl ApqDirection {
+    /// All directions of `report`.
+    pub fn all(report: &Report) -> Vec<Self> {
+        report.directions.iter().map(Self::from).collect()
+    }
+}
+
+impl From<&DirectionReport> for ApqDirection {
+    fn from(report: &DirectionReport) -> Self {
+        Self {
+            direction: report.direction.into(),
+            trusted: report.doubts.is_empty(),
+            doubts: report.doubts.iter().map(ApqDoubt::from).collect(),
+            sizes: report.sizes.iter().map(ApqSize::from).collect(),
+            unit: report.unit.map(ApqUnitJudgement::from),
+            discipline: report.discipline.map(ApqDisciplineJudgement::from),
+            driver_queue_packets: report.driver_queue_packets.map(packets),
+            measured_s: rounded(report.measured.as_secs_f64(), 6),
+        }
+    }
+}
+
+impl From<Direction> for ApqWay {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Down => Self::Down,
+            Direction::Up => Self::Up,
+        }
+    }
+}
+
+impl From<&Doubt> for ApqDoubt {
+    fn from(doubt: &Doubt) -> Self {
+        Self { kind: doubt.kind().into(), sentence: doubt.to_string() }
+    }
+}
+
+impl From<&SizeReport> for ApqSize {
+    fn from(report: &SizeReport) -> Self {
+        Self {
+            packet_bytes: report.packet_bytes,
+            capacity_packets: report.capacity_packets.map(packets),
+            capacity_bytes: report.capacity_bytes.map(|value| estimate(value, 1.0, 0)),
+            equation_1_packets: report.equation_1_packets.map(packets),
+            throughput_mbps: report.throughput_bps.map(|value| estimate(value, MBPS, 6)),
+            queueing_delay_ms: report.queueing_delay_ns.map(|value| estimate(value, MS, 6)),
+            saturation_pps: report.saturation_pps.map(|rate| rounded(rate, 3)),
+            search: report.search.iter().map(ApqLoad::from).collect(),
+            sessions: report.sessions.iter().map(ApqSession::from).collect(),
+        }
+    }
+}
+
+impl From<&LoadPoint> for ApqLoad {
+    fn from(point: &LoadPoint) -> Self {
+        Self {
+            offered_pps: rounded(point.offered_pps, 3),
+            received_pps: rounded(point.received_pps, 3),
+            loss_fraction: rounded(point.loss, 6),
+            queueing_delay_ms: rounded(point.queueing_delay.as_millis_f64(), 6),
+        }
+    }
+}
+
+impl From<&SessionReport> for ApqSession {
+    fn from(report: &SessionReport) -> Self {
+        Self {
+            equation_1_packets: rounded(report.equation_1_packets, 3),
+            counted_packets: rounded(report.counted_packets, 3),
+            throughput_mbps: rounded(report.throughput_bps * MBPS, 6),
+            queueing_delay_ms: rounded(report.queueing_delay_ns * MS, 6),
+            loss_fraction: rounded(report.loss, 6),
+            drift_ppm: rounded(report.drift_ppm, 3),
+        }
+    }
+}
+
+impl From<Judgement<Unit>> for ApqUnitJudgement {
+    fn from(judgement: Judgement<Unit>) -> Self {
+        let verdict = match judgement.verdict {
+            Unit::Packets => ApqUnit::Packets,
+            Unit::Bytes => ApqUnit::Bytes,
+            Unit::CannotTell => ApqUnit::CannotTell,
+        };
+        Self { verdict, confidence: rounded(judgement.confidence, 4) }
+    }
+}
+
+impl From<Judgement<Discipline>> for ApqDisciplineJudgement {
+    fn from(judgement: Judgement<Discipline>) -> Self {
+        let verdict = match judgement.verdict {
+            Discipline::DropTail => ApqDiscipline::DropTail,
+            Discipline::CoDel => ApqDiscipline::CoDel,
+            Discipline::FairDropTail => ApqDiscipline::FairDropTail,
+            Discipline::FqCoDel => ApqDiscipline::FqCoDel,
+            Discipline::CannotTell => ApqDiscipline::CannotTell,
+        };
+        Self { verdict, confidence: rounded(judgement.confidence, 4) }
+    }
+}
+
+/// Mb/s in a bit a second.
+const MBPS: f64 = 1e-6;
+/// Milliseconds in a nanosecond.
+const MS: f64 = 1e-6;
+
+fn packets(value: report::Estimate) -> ApqEstimate {
+    estimate(value, 1.0, 3)
+}
+
+fn estimate(value: report::Estimate, scale: f64, decimals: i32) -> ApqEstimate {
+    ApqEstimate {
+        mean: rounded(value.mean * scale, decimals),
+        ci95: value.half_width.map(|half| rounded(half * scale, decimals)),
+        values: value.values,
+    }
+}
+
+columns! {
+    PHASE "phase" Int32,
+    DIRECTION "direction" Text,
+    KIND "kind" Text,
+    SEQUENCE "sequence" Int32,
+    PACKET_BYTES "packet_bytes" Int32,
+    SENT "sent_ns" Int64,
+    RECEIVED "received_ns" Int64,
+    DELAY "delay_ns" Int64,
+}
+
+/// Writes `samples.parquet`: a row a packet that arrived.
+pub struct SamplesWriter {
+    table: Table,
+    ways: [ByteArray; 2],
+    kinds: [ByteArray; 2],
+}
+
+impl SamplesWriter {
+    /// An empty file in `directory`.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn new(directory: &mut OutputDir) -> Result<Self, OutputError> {
+        let file = directory.file("samples.parquet")?;
+        Ok(Self {
+            table: Table::new(file, COLUMNS, &[("lasthop.schema", "samples 1".into())])?,
+            ways: ["down", "up"].map(text),
+            kinds: ["sparse", "bulk"].map(text),
+        })
+    }
+
+    /// Adds the packets of the phase `number`, counted from 0.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn phase(&mut self, number: u32, record: &PhaseRecord) -> Result<(), OutputError> {
+        let way = match record.direction {
+            Direction::Down => &self.ways[0],
+            Direction::Up => &self.ways[1],
+        };
+        for sample in &record.samples {
+            let mut row = self.table.row();
+            row.int32(PHASE, number as i32).text(DIRECTION, way);
+            row.text(
+                KIND,
+                match sample.kind {
+                    StreamKind::Sparse => &self.kinds[0],
+                    StreamKind::Bulk => &self.kinds[1],
+                },
+            );
+            row.int32(SEQUENCE, sample.sequence as i32);
+            if let Some((stream, _)) = record.plan.locate(sample.kind, sample.sequence) {
+                row.int32(PACKET_BYTES, record.plan.streams[stream].packet_bytes.into());
+            }
+            row.int64(SENT, sample.sent_ns).int64(RECEIVED, sample.received_ns);
+            // The column is signed, and so is the difference of two hosts' clocks.
+            row.int64(DELAY, sample.delay_ns() as u64);
+            self.table.flush_if_full()?;
+        }
+        Ok(())
+    }
+
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn close(self) -> Result<(), OutputError> {
+        self.table.close()
+    }
+}
+
+impl std::fmt::Debug for SamplesWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SamplesWriter").finish_non_exhaustive()
+    }
+}
