@@ -1,12 +1,37 @@
-//! The host that measures: proves its address, has phases run, collects their
-//! records and hands them to the survey.
+//! The host that measures: proves the addresses of its two sockets, has phases
+//! run, collects their records and hands them to the survey.
+//!
+//! During a phase the receiver is heard every second, never the sender, so that
+//! what is sent through the queue under test is what the plan says. A server
+//! that is not heard for [`ClientConfig::patience`] has vanished.
 
-use crate::record::PhaseRecord;
-use crate::survey::Survey;
-use crate::{HostClock, Received, StreamKind, Transmit};
+use crate::auth::{self, NONCE_BYTES, Nonce, Side, Token, handshake_key, unguessable};
+use crate::link::Link;
+use crate::receiver::Receiver;
+use crate::record::{PhaseRecord, Sample, StreamCount};
+use crate::sender::{Due, Sender};
+use crate::survey::{Phase, Survey};
+use crate::wire::{self, CHUNK_SAMPLES, Datagram, Limits, Message, Probe, Refusal};
+use crate::{Direction, HostClock, Received, SocketId, StreamKind, Transmit, TransmitKind};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
+use core::mem;
 use core::net::SocketAddr;
-use lasthop_units::{Duration, Instant, Machine};
+use lasthop_units::{Bitrate, Duration, Instant, Machine};
+
+/// What was not answered is sent again after this, then after twice as long.
+const RETRY_FIRST: Duration = Duration::from_millis(200);
+/// And so on, up to this.
+const RETRY_MAX: Duration = Duration::from_secs(1);
+/// How often the last word to the server is said if it does not answer.
+const STOP_TRIES: u32 = 4;
+/// From one sign of life to the next.
+const ALIVE_INTERVAL: Duration = Duration::from_secs(1);
+/// Chunks that are asked for at a time.
+const WINDOW: u32 = 16;
 
 /// What a client needs to know.
 #[derive(Clone, Debug)]
@@ -99,13 +124,121 @@ pub enum Reason {
 /// The host that measures.
 #[derive(Clone, Debug)]
 pub struct Client {
+    config: ClientConfig,
     survey: Survey,
+    state: State,
+    /// Both ends of the session, once there is one.
+    link: Option<Link>,
+    limits: Option<Limits>,
+    /// Phases that were begun.
+    phases: u32,
+    /// Handshakes that were begun: no nonce is used twice.
+    nonces: u64,
+    /// When the server was heard last; when it began, before that.
+    heard: Instant,
+    outbox: VecDeque<Outgoing>,
+    events: VecDeque<ClientEvent>,
+}
+
+/// What is to leave.
+#[derive(Clone, Debug)]
+enum Outgoing {
+    Control(SocketId, Vec<u8>),
+    /// Stamped when it leaves.
+    Probe(Due, u32),
+}
+
+/// Where a measurement is.
+#[derive(Clone, Debug)]
+enum State {
+    /// A handshake of one of the two sockets.
+    Handshake { socket: SocketId, nonce: Nonce, step: Step, retry: Retry },
+    /// The server has been asked to run a phase.
+    Preparing { phase: Phase, retry: Retry },
+    /// The server sends. It is done once it has said what it sent.
+    Receiving { phase: Phase, receiver: Receiver, sent: Option<Sent>, alive: Instant },
+    /// We send.
+    Sending { phase: Phase, sender: Sender },
+    /// We have sent everything, and the server has not said what arrived.
+    Finishing { phase: Phase, sender: Sender, retry: Retry },
+    /// What the server received comes piece by piece.
+    Fetching(Box<Fetching>),
+    /// The server has been told that this is the end.
+    Stopping { done: bool, retry: Retry },
+    /// Nothing happens any more.
+    Ended,
+}
+
+/// How far a handshake is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// The server has not answered.
+    Hello,
+    /// It has, and must still take the token back.
+    Proving(Token),
+}
+
+/// What the server says that it sent.
+#[derive(Clone, Debug)]
+struct Sent {
+    heard: Instant,
+    started_ns: u64,
+    counts: Vec<StreamCount>,
+}
+
+/// When to send something again.
+#[derive(Clone, Copy, Debug)]
+struct Retry {
+    at: Instant,
+    tries: u32,
+}
+
+impl Retry {
+    fn first(now: Instant) -> Self {
+        Self { at: now + RETRY_FIRST, tries: 1 }
+    }
+
+    /// Sent again at `now`; the waits double up to a bound.
+    fn again(self, now: Instant) -> Self {
+        let wait = (RETRY_FIRST * (1 << self.tries.min(8))).min(RETRY_MAX);
+        Self { at: now + wait, tries: self.tries + 1 }
+    }
+}
+
+/// The record of a phase on its way from the server.
+#[derive(Clone, Debug)]
+struct Fetching {
+    phase: Phase,
+    sender: Sender,
+    duplicates: u32,
+    samples_total: u32,
+    /// The chunks that were asked for last begin with this one.
+    first: u32,
+    /// Of these, the ones that have not come: bit `i` is chunk `first + i`.
+    wanted: u16,
+    /// What came of them, by place.
+    chunks: [Vec<Sample>; WINDOW as usize],
+    samples: Vec<Sample>,
+    retry: Instant,
 }
 
 impl Client {
-    /// One that begins at its first wake-up.
-    pub fn new(_config: ClientConfig, survey: Survey, _now: Instant) -> Self {
-        Self { survey }
+    /// One that begins at once.
+    pub fn new(config: ClientConfig, survey: Survey, now: Instant) -> Self {
+        let mut client = Self {
+            config,
+            survey,
+            state: State::Ended,
+            link: None,
+            limits: None,
+            phases: 0,
+            nonces: 0,
+            heard: now,
+            outbox: VecDeque::new(),
+            events: VecDeque::new(),
+        };
+        client.begin_handshake(now, SocketId::Control);
+        client
     }
 
     /// What it found out so far.
@@ -113,26 +246,390 @@ impl Client {
         &self.survey
     }
 
+    /// What the server allows, once it is known.
+    pub fn limits(&self) -> Option<Limits> {
+        self.limits
+    }
+
     /// Takes a datagram.
-    pub fn handle_datagram(&mut self, _now: Instant, _received: Received<'_>) {}
+    pub fn handle_datagram(&mut self, now: Instant, received: Received<'_>) {
+        if received.from != self.config.server {
+            return;
+        }
+        match wire::parse(received.payload) {
+            Ok(Datagram::Probe(probe)) => self.handle_probe(now, &received, &probe),
+            Ok(Datagram::Sealed(sealed)) => {
+                if let Some(message) = self.link.as_mut().and_then(|link| link.open(&sealed)) {
+                    self.heard = now;
+                    self.handle_message(now, message);
+                }
+            }
+            Ok(datagram) => self.handle_handshake(now, received.socket, datagram),
+            Err(_) => {}
+        }
+    }
 
     /// The network says that nothing listens there (ICMP port unreachable).
-    pub fn handle_unreachable(&mut self, _now: Instant) {}
+    pub fn handle_unreachable(&mut self, _now: Instant) {
+        match self.state {
+            State::Ended => {}
+            State::Stopping { done, .. } => self.end(Self::farewell(done)),
+            _ if self.link.is_none() => self.fail(ClientError::Unreachable(self.config.server)),
+            _ => self.fail(ClientError::Vanished(self.config.server)),
+        }
+    }
 
     /// The last packet of that flow could not be sent: the host had no room for it.
-    pub fn handle_unsent(&mut self, _now: Instant, _kind: StreamKind) {}
+    pub fn handle_unsent(&mut self, _now: Instant, kind: StreamKind) {
+        if let State::Sending { sender, .. } | State::Finishing { sender, .. } = &mut self.state {
+            sender.unsent(kind);
+        }
+    }
 
     /// Ends the measurement: nothing more is sent but a word to the server.
-    pub fn stop(&mut self, _now: Instant) {}
+    pub fn stop(&mut self, now: Instant) {
+        if matches!(self.state, State::Ended | State::Stopping { .. }) {
+            return;
+        }
+        self.outbox.clear();
+        self.leave(now, false);
+    }
 
     /// The next datagram that is to leave now.
-    pub fn poll_transmit(&mut self, _now: Instant) -> Option<Transmit> {
-        None
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        let to = self.config.server;
+        match self.outbox.pop_front()? {
+            Outgoing::Control(socket, payload) => {
+                let length = payload.len() as u16;
+                Some(Transmit { socket, to, payload, length, kind: TransmitKind::Control })
+            }
+            Outgoing::Probe(due, phase) => {
+                let session = self.link.as_ref().map_or(0, Link::session);
+                let sent_ns = self.config.clock.read_ns(now);
+                Some(due.transmit(to, due.kind.socket(), session, phase, sent_ns))
+            }
+        }
     }
 
     /// The next thing that happened.
     pub fn poll_event(&mut self) -> Option<ClientEvent> {
-        None
+        self.events.pop_front()
+    }
+
+    // Handshakes.
+
+    fn begin_handshake(&mut self, now: Instant, socket: SocketId) {
+        let whole = unguessable(&self.config.secret, b"nonce", self.nonces);
+        self.nonces += 1;
+        let mut nonce = [0; NONCE_BYTES];
+        nonce.copy_from_slice(&whole[..NONCE_BYTES]);
+        self.state =
+            State::Handshake { socket, nonce, step: Step::Hello, retry: Retry::first(now) };
+        self.say_handshake();
+    }
+
+    /// Sends the message of the handshake's step.
+    fn say_handshake(&mut self) {
+        let State::Handshake { socket, nonce, step, .. } = &self.state else { return };
+        let (socket, nonce, step) = (*socket, *nonce, *step);
+        let payload = match (step, socket) {
+            (Step::Hello, _) => wire::emit(&Datagram::Hello(nonce)),
+            (Step::Proving(token), SocketId::Control) => {
+                let key = handshake_key(self.config.key.as_ref(), &nonce, &token);
+                let code = auth::code(&key, &wire::open_covered(&nonce, &token));
+                wire::emit(&Datagram::Open { nonce, token, code })
+            }
+            (Step::Proving(token), SocketId::Bulk) => {
+                let Some(link) = &mut self.link else { return };
+                link.seal(&Message::Attach { nonce, token })
+            }
+        };
+        self.outbox.push_back(Outgoing::Control(socket, payload));
+    }
+
+    fn handle_handshake(&mut self, now: Instant, at: SocketId, datagram: Datagram<'_>) {
+        let State::Handshake { socket, nonce, step, .. } = &self.state else { return };
+        let (socket, ours, step) = (*socket, *nonce, *step);
+        if at != socket {
+            return;
+        }
+        match (datagram, step) {
+            (Datagram::OtherVersion { version: theirs, nonce }, Step::Hello) if nonce == ours => {
+                self.fail(ClientError::Version { theirs, ours: wire::VERSION });
+            }
+            (Datagram::Challenge { nonce, token, keyed }, Step::Hello) if nonce == ours => {
+                self.heard = now;
+                match (keyed, self.config.key.is_some()) {
+                    (true, false) => return self.fail(ClientError::KeyNeeded),
+                    (false, true) => return self.fail(ClientError::WrongKey),
+                    _ => {}
+                }
+                let (step, retry) = (Step::Proving(token), Retry::first(now));
+                self.state = State::Handshake { socket, nonce, step, retry };
+                self.say_handshake();
+            }
+            (Datagram::Turned { nonce, reason }, Step::Proving(_)) if nonce == ours => {
+                self.refused(reason);
+            }
+            (Datagram::Accepted { accepted, code }, Step::Proving(token))
+                if accepted.nonce == ours && socket == SocketId::Control =>
+            {
+                let key = handshake_key(self.config.key.as_ref(), &ours, &token);
+                if !auth::is_code(&key, &accepted.covered(), &code) {
+                    return;
+                }
+                self.heard = now;
+                self.link = Some(Link::new(&key, accepted.session, Side::Client));
+                self.limits = Some(accepted.limits);
+                self.survey.limit_rate(accepted.limits.rate_max_bps);
+                self.begin_handshake(now, SocketId::Bulk);
+            }
+            _ => {}
+        }
+    }
+
+    // Phases.
+
+    /// Has the survey's next phase run, or ends.
+    fn next_phase(&mut self, now: Instant) {
+        match self.survey.phase() {
+            Some(phase) => {
+                self.state = State::Preparing { phase, retry: Retry::first(now) };
+                self.say_prepare();
+            }
+            None => self.leave(now, true),
+        }
+    }
+
+    fn say_prepare(&mut self) {
+        let State::Preparing { phase, .. } = &self.state else { return };
+        let (direction, plan) = (phase.direction, phase.plan.clone());
+        self.say(&Message::Prepare { phase: self.phases, direction, plan });
+    }
+
+    fn say_finished(&mut self) {
+        let State::Finishing { sender, .. } = &self.state else { return };
+        let started_ns = self.config.clock.read_ns(sender.start());
+        let counts = sender.counts().to_vec();
+        self.say(&Message::Finished { phase: self.phases, started_ns, counts });
+    }
+
+    fn handle_probe(&mut self, now: Instant, received: &Received<'_>, probe: &Probe) {
+        let is_ours = self.link.as_ref().is_some_and(|link| link.session() == probe.session);
+        if !is_ours || probe.phase != self.phases || received.socket != probe.kind.socket() {
+            return;
+        }
+        // The first packets may overtake the word that they come, or it is lost.
+        if let State::Preparing { phase, .. } = &self.state
+            && phase.direction == Direction::Down
+        {
+            self.begin_phase(now);
+        }
+        let State::Receiving { receiver, .. } = &mut self.state else { return };
+        self.heard = now;
+        receiver.handle(now, probe.sample(self.config.clock.read_ns(received.at)));
+    }
+
+    /// The server is ready for the phase that was asked for.
+    fn begin_phase(&mut self, now: Instant) {
+        let State::Preparing { phase, .. } = &self.state else { return };
+        let phase = phase.clone();
+        let (number, began) = (self.phases, phase.clone());
+        self.events.push_back(ClientEvent::PhaseBegan { number, phase: began });
+        self.state = match phase.direction {
+            Direction::Down => State::Receiving {
+                receiver: Receiver::new(&phase.plan, now),
+                phase,
+                sent: None,
+                alive: now + ALIVE_INTERVAL,
+            },
+            Direction::Up => State::Sending { sender: Sender::new(phase.plan.clone(), now), phase },
+        };
+    }
+
+    fn handle_message(&mut self, now: Instant, message: Message) {
+        let current = self.phases;
+        match (message, &mut self.state) {
+            (Message::Attached, State::Handshake { socket: SocketId::Bulk, .. }) => {
+                self.events.push_back(ClientEvent::Accepted);
+                self.next_phase(now);
+            }
+            (Message::Ready { phase }, State::Preparing { .. }) if phase == current => {
+                self.begin_phase(now);
+            }
+            (Message::Finished { phase, started_ns, counts }, state) => {
+                if let State::Receiving { phase: planned, sent, .. } = state
+                    && phase == current
+                    && counts.len() == planned.plan.streams.len()
+                {
+                    sent.get_or_insert(Sent { heard: now, started_ns, counts });
+                }
+                // Also when it is heard again after the phase: the first answer was lost.
+                if phase <= current {
+                    self.say(&Message::FinishedHeard { phase });
+                }
+            }
+            (
+                Message::Summary { phase, samples, duplicates },
+                State::Finishing { phase: planned, sender, .. },
+            ) if phase == current && u64::from(samples) <= planned.plan.packets() => {
+                let (phase, sender) = (planned.clone(), sender.clone());
+                let fetching = Fetching::new(phase, sender, samples, duplicates);
+                self.state = State::Fetching(Box::new(fetching));
+                self.fetch(now);
+            }
+            (Message::Chunk { phase, index, samples }, State::Fetching(fetching))
+                if phase == current =>
+            {
+                fetching.take(index, samples);
+                if fetching.wanted == 0 {
+                    self.fetch(now);
+                }
+            }
+            (Message::Refused { reason }, State::Preparing { .. }) => self.refused(reason),
+            (Message::Stopped, State::Stopping { done, .. }) => {
+                let done = *done;
+                self.end(Self::farewell(done));
+            }
+            (Message::Stopped, State::Ended) => {}
+            (Message::Stopped, _) => self.refused(Refusal::Ending),
+            _ => {}
+        }
+    }
+
+    /// Asks for what is missing, or closes the phase.
+    fn fetch(&mut self, now: Instant) {
+        let State::Fetching(fetching) = &mut self.state else { return };
+        if fetching.wanted == 0 && !fetching.advance() {
+            let counts = fetching.sender.counts().to_vec();
+            let started_ns = self.config.clock.read_ns(fetching.sender.start());
+            let (samples, duplicates) = (mem::take(&mut fetching.samples), fetching.duplicates);
+            let phase = fetching.phase.clone();
+            return self.close_phase(now, phase, started_ns, counts, samples, duplicates);
+        }
+        fetching.retry = now + RETRY_FIRST;
+        let (first, wanted) = (fetching.first, fetching.wanted);
+        self.say(&Message::Fetch { phase: self.phases, first, wanted });
+    }
+
+    fn close_phase(
+        &mut self,
+        now: Instant,
+        phase: Phase,
+        started_ns: u64,
+        counts: Vec<StreamCount>,
+        samples: Vec<Sample>,
+        duplicates: u32,
+    ) {
+        let Phase { direction, plan } = phase;
+        let record = PhaseRecord { direction, plan, started_ns, counts, samples, duplicates };
+        self.survey.handle_record(&record);
+        self.events.push_back(ClientEvent::PhaseDone { number: self.phases, record });
+        self.phases += 1;
+        self.next_phase(now);
+    }
+
+    // Ends.
+
+    /// Tells the server that this is the end.
+    fn leave(&mut self, now: Instant, done: bool) {
+        if self.link.is_none() {
+            return self.end(Self::farewell(done));
+        }
+        self.state = State::Stopping { done, retry: Retry::first(now) };
+        self.say(&Message::Stop { done });
+    }
+
+    fn farewell(done: bool) -> ClientEvent {
+        if done { ClientEvent::Done } else { ClientEvent::Stopped }
+    }
+
+    fn fail(&mut self, why: ClientError) {
+        self.end(ClientEvent::Failed(why));
+    }
+
+    fn refused(&mut self, reason: Refusal) {
+        let limits = self.limits;
+        self.fail(match reason {
+            Refusal::WrongKey => ClientError::WrongKey,
+            other => ClientError::Refused(words(other, limits)),
+        });
+    }
+
+    fn end(&mut self, event: ClientEvent) {
+        self.state = State::Ended;
+        self.events.push_back(event);
+    }
+
+    fn say(&mut self, message: &Message) {
+        if let Some(link) = &mut self.link {
+            let payload = link.seal(message);
+            self.outbox.push_back(Outgoing::Control(SocketId::Control, payload));
+        }
+    }
+
+    /// When patience ends, if it can.
+    fn patience(&self) -> Option<Instant> {
+        let waits = !matches!(self.state, State::Ended | State::Stopping { .. });
+        waits.then(|| self.heard.saturating_add(self.config.patience))
+    }
+}
+
+/// A refusal in words.
+fn words(reason: Refusal, limits: Option<Limits>) -> String {
+    match (reason, limits) {
+        (Refusal::Busy, _) => "it has as many sessions as it allows; try again later".into(),
+        (Refusal::TooFast, Some(limits)) => {
+            format!("it allows at most {}", Bitrate::from_bps(limits.rate_max_bps))
+        }
+        (Refusal::TooMany, Some(limits)) => {
+            format!("it allows at most {} packets at a time", limits.phase_packets_max)
+        }
+        (Refusal::TooLong, Some(limits)) => {
+            format!("a session may last {} at most", limits.duration_max)
+        }
+        (Refusal::Ending, _) => "it is being stopped, or the session took too long".into(),
+        _ => "it does not understand the request".into(),
+    }
+}
+
+impl Fetching {
+    fn new(phase: Phase, sender: Sender, samples_total: u32, duplicates: u32) -> Self {
+        Self {
+            phase,
+            sender,
+            duplicates,
+            samples_total,
+            first: 0,
+            wanted: 0,
+            chunks: Default::default(),
+            samples: Vec::with_capacity(samples_total as usize),
+            retry: Instant::MAX,
+        }
+    }
+
+    /// Takes over what came and wants the next chunks; `false` if there are none.
+    fn advance(&mut self) -> bool {
+        for chunk in &mut self.chunks {
+            self.samples.append(chunk);
+        }
+        self.first = (self.samples.len() / CHUNK_SAMPLES) as u32;
+        let left = (self.samples_total as usize).saturating_sub(self.samples.len());
+        let chunks = left.div_ceil(CHUNK_SAMPLES).min(WINDOW as usize);
+        self.wanted = ((1u32 << chunks) - 1) as u16;
+        chunks > 0
+    }
+
+    /// A chunk came.
+    fn take(&mut self, index: u32, samples: Vec<Sample>) {
+        let place = index.wrapping_sub(self.first);
+        let before = self.samples.len() + place as usize * CHUNK_SAMPLES;
+        let left = (self.samples_total as usize).saturating_sub(before);
+        let is_wanted = place < WINDOW && self.wanted >> place & 1 == 1;
+        if is_wanted && samples.len() == left.min(CHUNK_SAMPLES) {
+            self.wanted &= !(1 << place);
+            self.chunks[place as usize] = samples;
+        }
     }
 }
 
@@ -140,8 +637,80 @@ impl Machine for Client {
     type Reason = Reason;
 
     fn poll_timeout(&self) -> Option<(Instant, Reason)> {
-        None
+        let by_state = match &self.state {
+            State::Handshake { retry, .. }
+            | State::Preparing { retry, .. }
+            | State::Finishing { retry, .. }
+            | State::Stopping { retry, .. } => Some((retry.at, Reason::Retry)),
+            State::Fetching(fetching) => Some((fetching.retry, Reason::Retry)),
+            State::Receiving { receiver, sent, alive, .. } => Some(match sent {
+                Some(sent) => (receiver.quiet_at(sent.heard), Reason::Drained),
+                None => (*alive, Reason::Alive),
+            }),
+            State::Sending { sender, .. } => {
+                Some((sender.next().unwrap_or(sender.end()), Reason::Departure))
+            }
+            State::Ended => None,
+        };
+        let by_patience = self.patience().map(|at| (at, Reason::Patience));
+        by_state.into_iter().chain(by_patience).min_by_key(|(at, _)| *at)
     }
 
-    fn handle_timeout(&mut self, _now: Instant) {}
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.patience().is_some_and(|at| at <= now) {
+            let server = self.config.server;
+            return self.fail(match self.link {
+                Some(_) => ClientError::Vanished(server),
+                None => ClientError::Silent(server),
+            });
+        }
+        let phase_number = self.phases;
+        match &mut self.state {
+            State::Handshake { retry, .. } if retry.at <= now => {
+                *retry = retry.again(now);
+                self.say_handshake();
+            }
+            State::Preparing { retry, .. } if retry.at <= now => {
+                *retry = retry.again(now);
+                self.say_prepare();
+            }
+            State::Finishing { retry, .. } if retry.at <= now => {
+                *retry = retry.again(now);
+                self.say_finished();
+            }
+            State::Stopping { done, retry } if retry.at <= now => {
+                let done = *done;
+                if retry.tries >= STOP_TRIES {
+                    return self.end(Self::farewell(done));
+                }
+                *retry = Retry { at: now + RETRY_FIRST, tries: retry.tries + 1 };
+                self.say(&Message::Stop { done });
+            }
+            State::Fetching(fetching) if fetching.retry <= now => self.fetch(now),
+            State::Receiving { phase, receiver, sent: Some(sent), .. }
+                if receiver.quiet_at(sent.heard) <= now =>
+            {
+                let (phase, sent) = (phase.clone(), sent.clone());
+                let (samples, duplicates) = receiver.take_samples();
+                self.close_phase(now, phase, sent.started_ns, sent.counts, samples, duplicates);
+            }
+            State::Receiving { sent: None, alive, .. } if *alive <= now => {
+                *alive = now + ALIVE_INTERVAL;
+                self.say(&Message::Alive);
+            }
+            State::Sending { phase, sender } => {
+                while let Some(due) = sender.take(now) {
+                    self.outbox.push_back(Outgoing::Probe(due, phase_number));
+                }
+                if sender.next().is_none() && sender.end() <= now {
+                    let (phase, sender) = (phase.clone(), sender.clone());
+                    // Said at the next wake-up: what of the last packets could not be
+                    // sent is known only then.
+                    let retry = Retry { at: now, tries: 0 };
+                    self.state = State::Finishing { phase, sender, retry };
+                }
+            }
+            _ => {}
+        }
+    }
 }

@@ -10,8 +10,10 @@
 //! | [`survey`] | which phases a measurement consists of, and what follows from their records |
 //! | `estimate` | queue, rates and disciplines from records |
 //! | [`report`] | what is known at the end, and what makes it doubtful |
-//! | `wire` | the datagrams as bytes |
-//! | `auth` | tokens and message authentication |
+//! | [`wire`] | the datagrams as bytes |
+//! | [`auth`] | tokens and message authentication |
+//! | `link` | an authenticated session |
+//! | `sender`, `receiver` | the two sides of a phase |
 //! | [`client`] | the host that measures: a machine |
 //! | [`server`] | the host that answers: a machine |
 //!
@@ -23,12 +25,19 @@
 
 extern crate alloc;
 
+pub mod auth;
 pub mod client;
+mod link;
 pub mod plan;
+mod receiver;
 pub mod record;
 pub mod report;
+mod sender;
 pub mod server;
 pub mod survey;
+#[cfg(test)]
+mod tests;
+pub mod wire;
 
 pub use client::{Client, ClientConfig, ClientError, ClientEvent};
 pub use plan::{Direction, PhasePlan, StreamKind, StreamPlan};

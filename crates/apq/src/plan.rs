@@ -2,6 +2,7 @@
 //! packets of one length, each from a beginning to an end. Times count from the
 //! start of the phase.
 
+use crate::SocketId;
 use alloc::vec::Vec;
 use lasthop_units::Duration;
 
@@ -26,6 +27,14 @@ pub enum StreamKind {
 impl StreamKind {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Sparse, Self::Bulk];
+
+    /// The client's socket that it passes.
+    pub const fn socket(self) -> SocketId {
+        match self {
+            Self::Sparse => SocketId::Control,
+            Self::Bulk => SocketId::Bulk,
+        }
+    }
 
     /// 0 or 1.
     pub const fn index(self) -> usize {
@@ -53,6 +62,12 @@ impl StreamPlan {
     /// How many packets it has.
     pub fn packets(&self) -> u64 {
         self.end.saturating_sub(self.begin).as_nanos().div_ceil(self.interval.as_nanos().max(1))
+    }
+
+    /// Bits a second, IP headers included, rounded up.
+    pub fn rate_bps(&self) -> u64 {
+        let bits = u64::from(self.packet_bytes) * 8 * 1_000_000_000;
+        bits.div_ceil(self.interval.as_nanos().max(1))
     }
 
     /// When packet `index` leaves.

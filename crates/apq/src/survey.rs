@@ -1,7 +1,7 @@
 //! Which phases a measurement consists of, and what follows from their records.
 //! Knows nothing of datagrams and clocks: phases go out, records come in.
 
-use crate::plan::{Direction, PhasePlan};
+use crate::plan::{Direction, PhasePlan, StreamKind, StreamPlan};
 use crate::record::PhaseRecord;
 use crate::report::Report;
 use alloc::vec::Vec;
@@ -96,22 +96,47 @@ pub struct Progress {
 #[derive(Clone, Debug)]
 pub struct Survey {
     config: SurveyConfig,
+    done: usize,
 }
 
 impl Survey {
     /// One that has not begun.
     pub fn new(config: SurveyConfig) -> Self {
-        Self { config }
+        Self { config, done: 0 }
     }
 
     /// The next phase; `None` once all is known. Asking twice gives the same.
     pub fn phase(&self) -> Option<Phase> {
-        let _ = &self.config;
-        None
+        let direction = *self.config.directions.get(self.done)?;
+        let Method::Exact(exact) = &self.config.method else { return None };
+        let time = |secs: f64| Duration::from_secs_f64(secs * exact.time_scale);
+        let packet_bytes = self.config.packet_bytes[0];
+        let stream = |kind, rate_pps: f64, begin, end| StreamPlan {
+            kind,
+            packet_bytes,
+            interval: crate::interval_of(rate_pps),
+            begin: time(begin),
+            end: time(end),
+        };
+        let rate_pps = exact.saturation_pps?;
+        let streams = alloc::vec![
+            stream(StreamKind::Sparse, 10.0, 0.0, 120.0),
+            stream(StreamKind::Bulk, rate_pps, 30.0, 90.0),
+        ];
+        Some(Phase { direction, plan: PhasePlan { streams } })
+    }
+
+    /// The server allows no more than `rate_max_bps`, IP headers included.
+    pub fn limit_rate(&mut self, rate_max_bps: u64) {
+        let bytes = self.config.packet_bytes.iter().copied().max().unwrap_or(1).max(1);
+        let pps = rate_max_bps as f64 / 8.0 / f64::from(bytes);
+        self.config.rate_max_pps = self.config.rate_max_pps.min(pps);
     }
 
     /// What became of the phase.
-    pub fn handle_record(&mut self, _record: &PhaseRecord) {}
+    pub fn handle_record(&mut self, _record: &PhaseRecord) {
+        self.done += 1;
+    }
 
     /// How far it is.
     pub fn progress(&self) -> Progress {

@@ -1,0 +1,224 @@
+//! Proofs: that a client receives what is sent to its address, and that both
+//! hosts have the same key. HMAC-SHA-256 (RFC 2104, RFC 6234), truncated to 16
+//! bytes.
+//!
+//! A token is stateless: the server makes it from its secret, the client's
+//! address and the time, and recognises it when it comes back. Nothing is kept
+//! for an address that has not proven itself. Control messages carry a code
+//! under a key of their session and a number that is used once; without a
+//! shared key the code keeps out accidents and strangers who cannot read the
+//! traffic.
+
+use core::net::{IpAddr, SocketAddr};
+use hmac::{Hmac, KeyInit, Mac};
+use lasthop_units::{Duration, Instant};
+use sha2::Sha256;
+
+/// Bytes of a key or a secret.
+pub const KEY_BYTES: usize = 32;
+/// Bytes of a message's code.
+pub const CODE_BYTES: usize = 16;
+/// Bytes of a client's nonce.
+pub const NONCE_BYTES: usize = 16;
+/// Bytes of a token: the time it was made, and a code.
+pub const TOKEN_BYTES: usize = 8 + CODE_BYTES;
+/// A token is good for this period and the next.
+const TOKEN_PERIOD: Duration = Duration::from_secs(10);
+
+/// What two hosts share, or one keeps to itself.
+pub type Key = [u8; KEY_BYTES];
+/// Chosen anew by a client for each handshake.
+pub type Nonce = [u8; NONCE_BYTES];
+/// Comes back from the address it was sent to.
+pub type Token = [u8; TOKEN_BYTES];
+/// The end of an authenticated message.
+pub type Code = [u8; CODE_BYTES];
+
+/// Stands for a shared key where there is none.
+const NO_KEY: Key = [0; KEY_BYTES];
+
+/// Computes a code over several pieces.
+fn hmac(key: &[u8], pieces: &[&[u8]]) -> Hmac<Sha256> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+    for piece in pieces {
+        mac.update(piece);
+    }
+    mac
+}
+
+fn key_from(key: &[u8], pieces: &[&[u8]]) -> Key {
+    hmac(key, pieces).finalize().into_bytes().into()
+}
+
+/// The code of `message` under `key`.
+pub fn code(key: &Key, message: &[u8]) -> Code {
+    let whole = key_from(key, &[message]);
+    let mut code = [0; CODE_BYTES];
+    code.copy_from_slice(&whole[..CODE_BYTES]);
+    code
+}
+
+/// Whether `code` is that of `message` under `key`, in constant time.
+pub fn is_code(key: &Key, message: &[u8], code: &[u8]) -> bool {
+    code.len() == CODE_BYTES && hmac(key, &[message]).verify_truncated_left(code).is_ok()
+}
+
+/// The key under which a handshake is authenticated.
+pub fn handshake_key(shared: Option<&Key>, nonce: &Nonce, token: &Token) -> Key {
+    key_from(shared.unwrap_or(&NO_KEY), &[b"lasthop apq handshake", nonce, token])
+}
+
+/// Whose messages a key authenticates. Each side has its own, so that nothing
+/// can be sent back to where it came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The host that measures.
+    Client,
+    /// The host that answers.
+    Server,
+}
+
+/// The key of the messages that `side` sends in a session.
+pub fn session_key(handshake: &Key, session: u64, side: Side) -> Key {
+    let side: &[u8] = match side {
+        Side::Client => b"client",
+        Side::Server => b"server",
+    };
+    key_from(handshake, &[b"lasthop apq session", &session.to_be_bytes(), side])
+}
+
+/// The `index`-th value of a sequence that only the holder of `secret` can continue.
+pub fn unguessable(secret: &Key, purpose: &[u8], index: u64) -> Key {
+    key_from(secret, &[b"lasthop apq ", purpose, &index.to_be_bytes()])
+}
+
+/// The token for `address` and `nonce` at `now`.
+pub fn token(secret: &Key, address: &SocketAddr, nonce: &Nonce, now: Instant) -> Token {
+    token_of(secret, address, nonce, now.as_nanos() / TOKEN_PERIOD.as_nanos())
+}
+
+/// Whether `token` was made for `address` and `nonce`, at most 20 s ago.
+pub fn is_token(
+    secret: &Key,
+    address: &SocketAddr,
+    nonce: &Nonce,
+    token: &Token,
+    now: Instant,
+) -> bool {
+    let period = u64::from_be_bytes(token[..8].try_into().expect("eight bytes were taken"));
+    let current = now.as_nanos() / TOKEN_PERIOD.as_nanos();
+    let is_fresh = period == current || period.checked_add(1) == Some(current);
+    is_fresh && token_mac(secret, address, nonce, period).verify_truncated_left(&token[8..]).is_ok()
+}
+
+fn token_of(secret: &Key, address: &SocketAddr, nonce: &Nonce, period: u64) -> Token {
+    let mut token = [0; TOKEN_BYTES];
+    token[..8].copy_from_slice(&period.to_be_bytes());
+    let whole = token_mac(secret, address, nonce, period).finalize().into_bytes();
+    token[8..].copy_from_slice(&whole[..CODE_BYTES]);
+    token
+}
+
+fn token_mac(secret: &Key, address: &SocketAddr, nonce: &Nonce, period: u64) -> Hmac<Sha256> {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) => ip.to_ipv6_mapped().octets(),
+        IpAddr::V6(ip) => ip.octets(),
+    };
+    let (port, period) = (address.port().to_be_bytes(), period.to_be_bytes());
+    hmac(secret, &[b"lasthop apq token", &ip, &port, nonce, &period])
+}
+
+/// Which numbers of messages have been used (as RFC 4303, 3.4.3): none is taken
+/// twice, and none that is 64 or more behind the highest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ReplayWindow {
+    highest: u32,
+    /// Bit `i`: `highest - i` was used.
+    used: u64,
+}
+
+impl ReplayWindow {
+    /// Takes `number` if it is new; numbers begin at 1.
+    pub fn take(&mut self, number: u32) -> bool {
+        if number > self.highest {
+            let ahead = number - self.highest;
+            self.used = if ahead < 64 { self.used << ahead } else { 0 } | 1;
+            self.highest = number;
+            return true;
+        }
+        let behind = self.highest - number;
+        if number == 0 || behind >= 64 || self.used >> behind & 1 == 1 {
+            return false;
+        }
+        self.used |= 1 << behind;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeSet;
+    use proptest::prelude::*;
+
+    const SECRET: Key = [7; KEY_BYTES];
+    const NONCE: Nonce = [3; NONCE_BYTES];
+
+    fn address(text: &str) -> SocketAddr {
+        text.parse().expect("it is an address")
+    }
+
+    /// RFC 4231, test case 2 (a key of another length exercises the same function).
+    #[test]
+    fn codes_are_those_of_the_rfc() {
+        let whole = key_from(b"Jefe", &[b"what do ya want ", b"for nothing?"]);
+        let start = [0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e];
+        assert_eq!(whole[..8], start);
+    }
+
+    #[test]
+    fn a_token_is_good_for_its_address_and_its_time_only() {
+        let (here, now) = (address("192.0.2.1:4000"), Instant::from_nanos(95_000_000_000));
+        let good = token(&SECRET, &here, &NONCE, now);
+        assert!(is_token(&SECRET, &here, &NONCE, &good, now));
+        assert!(is_token(&SECRET, &here, &NONCE, &good, now + Duration::from_secs(10)));
+        assert!(!is_token(&SECRET, &here, &NONCE, &good, now + Duration::from_secs(20)));
+        for other in ["192.0.2.1:4001", "192.0.2.2:4000", "[2001:db8::1]:4000"] {
+            assert!(!is_token(&SECRET, &address(other), &NONCE, &good, now), "{other}");
+        }
+        assert!(!is_token(&[8; KEY_BYTES], &here, &NONCE, &good, now));
+        assert!(!is_token(&SECRET, &here, &[4; NONCE_BYTES], &good, now));
+        for bit in 0..TOKEN_BYTES * 8 {
+            let mut bad = good;
+            bad[bit / 8] ^= 1 << (bit % 8);
+            assert!(!is_token(&SECRET, &here, &NONCE, &bad, now), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_code_needs_every_bit_of_message_and_key() {
+        let good = code(&SECRET, b"message");
+        assert!(is_code(&SECRET, b"message", &good));
+        assert!(!is_code(&SECRET, b"massage", &good));
+        assert!(!is_code(&NO_KEY, b"message", &good));
+        assert!(!is_code(&SECRET, b"message", &good[..15]));
+        assert!(!is_code(&SECRET, b"message", &[]));
+    }
+
+    proptest! {
+        /// Against a set of all numbers that were used.
+        #[test]
+        fn no_number_is_taken_twice(numbers in proptest::collection::vec(0u32..200, 0..300)) {
+            let mut window = ReplayWindow::default();
+            let mut used = BTreeSet::new();
+            for number in numbers {
+                let highest = used.last().copied().unwrap_or(0);
+                let is_new = number > 0 && !used.contains(&number) && number + 64 > highest;
+                prop_assert_eq!(window.take(number), is_new, "{} after {:?}", number, &used);
+                if is_new {
+                    used.insert(number);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! An authenticated session between two hosts: both directions' keys, the
+//! numbers of what was sent, and which of the other side's were used.
+
+use crate::auth::{Key, ReplayWindow, Side, session_key};
+use crate::wire::{self, Message, Sealed};
+use alloc::vec::Vec;
+
+/// One side of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    session: u64,
+    ours: Key,
+    theirs: Key,
+    number: u32,
+    used: ReplayWindow,
+}
+
+impl Link {
+    /// The end that is `side`, after a handshake under `handshake`.
+    pub fn new(handshake: &Key, session: u64, side: Side) -> Self {
+        let other = match side {
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
+        };
+        Self {
+            session,
+            ours: session_key(handshake, session, side),
+            theirs: session_key(handshake, session, other),
+            number: 0,
+            used: ReplayWindow::default(),
+        }
+    }
+
+    /// The session's number.
+    pub fn session(&self) -> u64 {
+        self.session
+    }
+
+    /// Writes a message for the other side.
+    pub fn seal(&mut self, message: &Message) -> Vec<u8> {
+        // After 2^32 messages numbers would come twice: the other side hears no more.
+        self.number = self.number.saturating_add(1);
+        wire::seal(message, self.session, self.number, &self.ours)
+    }
+
+    /// Reads a message of the other side; `None` if it is of somebody else, came
+    /// before, or means nothing.
+    pub fn open(&mut self, sealed: &Sealed<'_>) -> Option<Message> {
+        let is_theirs = sealed.session == self.session && sealed.is_authentic(&self.theirs);
+        if !is_theirs || !self.used.take(sealed.number) {
+            return None;
+        }
+        sealed.message().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{Datagram, parse};
+
+    #[test]
+    fn a_message_is_taken_once_and_by_the_other_side_only() {
+        let handshake = [9; 32];
+        let mut client = Link::new(&handshake, 5, Side::Client);
+        let mut server = Link::new(&handshake, 5, Side::Server);
+        let bytes = client.seal(&Message::Alive);
+        let Ok(Datagram::Sealed(sealed)) = parse(&bytes) else { panic!("{bytes:?}") };
+        assert_eq!(client.open(&sealed), None, "sent back");
+        assert_eq!(server.open(&sealed), Some(Message::Alive));
+        assert_eq!(server.open(&sealed), None, "sent twice");
+        let mut stranger = Link::new(&[8; 32], 5, Side::Server);
+        let Ok(Datagram::Sealed(sealed)) = parse(&bytes) else { panic!("{bytes:?}") };
+        assert_eq!(stranger.open(&sealed), None, "another key");
+        for byte in 0..bytes.len() {
+            let mut bad = client.seal(&Message::Ready { phase: 3 });
+            if byte < bad.len() {
+                bad[byte] ^= 1;
+                if let Ok(Datagram::Sealed(sealed)) = parse(&bad) {
+                    assert_eq!(server.open(&sealed), None, "byte {byte}");
+                }
+            }
+        }
+    }
+}

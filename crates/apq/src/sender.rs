@@ -1,0 +1,209 @@
+//! The sender of a phase: which packet is due when. Packets that are late are
+//! sent at once, so that the number sent is always that of the plan; how late
+//! they were is counted.
+
+use crate::plan::{PhasePlan, StreamKind};
+use crate::record::StreamCount;
+use crate::wire::{self, Datagram, Probe};
+use crate::{SocketId, Transmit, TransmitKind, header_bytes};
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use lasthop_units::Instant;
+
+/// A packet that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// The flow.
+    pub kind: StreamKind,
+    /// Its number in flow and phase.
+    pub sequence: u32,
+    /// Length of the IP packet.
+    pub packet_bytes: u16,
+}
+
+impl Due {
+    /// The datagram, stamped `sent_ns` by the sender's clock.
+    pub fn transmit(
+        self,
+        to: SocketAddr,
+        socket: SocketId,
+        session: u64,
+        phase: u32,
+        sent_ns: u64,
+    ) -> Transmit {
+        let Self { kind, sequence, packet_bytes } = self;
+        let payload =
+            wire::emit(&Datagram::Probe(Probe { kind, session, phase, sequence, sent_ns }));
+        // A packet is never shorter than what it says.
+        let length = packet_bytes.saturating_sub(header_bytes(&to)).max(payload.len() as u16);
+        Transmit { socket, to, payload, length, kind: TransmitKind::Probe(kind) }
+    }
+}
+
+/// Where a flow is in the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cursor {
+    /// The stream of the plan; beyond the last one when all is sent.
+    stream: usize,
+    /// The next packet's index in the stream.
+    index: u64,
+    /// The next packet's sequence number.
+    sequence: u32,
+    /// When it leaves.
+    at: Instant,
+}
+
+/// Sends one phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sender {
+    plan: PhasePlan,
+    start: Instant,
+    cursors: [Cursor; 2],
+    counts: Vec<StreamCount>,
+    /// The stream of the packet that was handed out last, by kind.
+    last: [usize; 2],
+}
+
+impl Sender {
+    /// Sends `plan` from `start` on.
+    pub fn new(plan: PhasePlan, start: Instant) -> Self {
+        let counts = plan.streams.iter().map(|_| StreamCount::default()).collect();
+        let cursor = Cursor { stream: 0, index: 0, sequence: 0, at: start };
+        let mut sender = Self { plan, start, cursors: [cursor; 2], counts, last: [0; 2] };
+        for kind in StreamKind::ALL {
+            sender.settle(kind);
+        }
+        sender
+    }
+
+    /// When it began.
+    pub fn start(&self) -> Instant {
+        self.start
+    }
+
+    /// When the next packet is due; `None` once all have been sent.
+    pub fn next(&self) -> Option<Instant> {
+        let next = self.cursors.iter().filter(|cursor| cursor.stream < self.plan.streams.len());
+        next.map(|cursor| cursor.at).min()
+    }
+
+    /// When the last stream ends.
+    pub fn end(&self) -> Instant {
+        self.start.saturating_add(self.plan.duration())
+    }
+
+    /// Takes the next packet if it is due at `now`.
+    pub fn take(&mut self, now: Instant) -> Option<Due> {
+        let due = |cursor: &&Cursor| cursor.stream < self.plan.streams.len() && cursor.at <= now;
+        let cursor = *self.cursors.iter().filter(due).min_by_key(|cursor| cursor.at)?;
+        let stream = self.plan.streams[cursor.stream];
+        let count = &mut self.counts[cursor.stream];
+        count.sent += 1;
+        count.late_max = count.late_max.max(now.saturating_since(cursor.at));
+        self.last[stream.kind.index()] = cursor.stream;
+        let next = &mut self.cursors[stream.kind.index()];
+        next.index += 1;
+        next.sequence += 1;
+        self.settle(stream.kind);
+        Some(Due {
+            kind: stream.kind,
+            sequence: cursor.sequence,
+            packet_bytes: stream.packet_bytes,
+        })
+    }
+
+    /// The last packet of `kind` that was taken was not sent after all.
+    pub fn unsent(&mut self, kind: StreamKind) {
+        let Some(count) = self.counts.get_mut(self.last[kind.index()]) else { return };
+        if count.sent > 0 {
+            count.sent -= 1;
+            count.unsent += 1;
+        }
+    }
+
+    /// What was sent so far.
+    pub fn counts(&self) -> &[StreamCount] {
+        &self.counts
+    }
+
+    /// Moves the cursor of `kind` on to a stream that has packets left.
+    fn settle(&mut self, kind: StreamKind) {
+        let cursor = &mut self.cursors[kind.index()];
+        while let Some(stream) = self.plan.streams.get(cursor.stream) {
+            if stream.kind == kind && cursor.index < stream.packets() {
+                cursor.at = self.start.saturating_add(stream.departure(cursor.index));
+                return;
+            }
+            cursor.stream += 1;
+            cursor.index = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::StreamPlan;
+    use alloc::vec;
+    use lasthop_units::Duration;
+
+    fn stream(kind: StreamKind, interval_ms: u64, begin_ms: u64, end_ms: u64) -> StreamPlan {
+        StreamPlan {
+            kind,
+            packet_bytes: 1500,
+            interval: Duration::from_millis(interval_ms),
+            begin: Duration::from_millis(begin_ms),
+            end: Duration::from_millis(end_ms),
+        }
+    }
+
+    #[test]
+    fn packets_leave_when_the_plan_says() {
+        let streams = vec![
+            stream(StreamKind::Sparse, 100, 0, 300),
+            stream(StreamKind::Bulk, 10, 100, 125),
+            stream(StreamKind::Bulk, 50, 200, 300),
+        ];
+        let plan = PhasePlan { streams };
+        let start = Instant::from_nanos(5_000_000_000);
+        let mut sender = Sender::new(plan.clone(), start);
+        let mut sent = Vec::new();
+        while let Some(at) = sender.next() {
+            assert_eq!(sender.take(at - Duration::from_nanos(1)), None, "too early");
+            let due = sender.take(at).expect("it is due");
+            sent.push(((at - start).as_nanos() / 1_000_000, due.kind, due.sequence));
+        }
+        use StreamKind::{Bulk, Sparse};
+        let expected = [
+            (0, Sparse, 0),
+            (100, Sparse, 1),
+            (100, Bulk, 0),
+            (110, Bulk, 1),
+            (120, Bulk, 2),
+            (200, Sparse, 2),
+            (200, Bulk, 3),
+            (250, Bulk, 4),
+        ];
+        assert_eq!(sent, expected);
+        assert_eq!(sender.counts().iter().map(|c| c.sent).collect::<Vec<_>>(), [3, 3, 2]);
+        assert_eq!(plan.packets(), 8);
+        assert_eq!(plan.locate(Bulk, 3), Some((2, 0)));
+        assert_eq!(plan.locate(Bulk, 5), None);
+    }
+
+    #[test]
+    fn what_is_late_is_sent_at_once_and_told() {
+        let plan = PhasePlan { streams: vec![stream(StreamKind::Bulk, 10, 0, 50)] };
+        let mut sender = Sender::new(plan, Instant::ZERO);
+        let now = Instant::from_nanos(35_000_000);
+        let mut sent = 0;
+        while sender.take(now).is_some() {
+            sent += 1;
+        }
+        assert_eq!(sent, 4);
+        sender.unsent(StreamKind::Bulk);
+        let count = sender.counts()[0];
+        assert_eq!((count.sent, count.unsent), (3, 1));
+        assert_eq!(count.late_max, Duration::from_millis(35));
+    }
+}

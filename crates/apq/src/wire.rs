@@ -1,0 +1,732 @@
+//! The datagrams as bytes. All numbers are big-endian.
+//!
+//! ```text
+//! every datagram   magic (4)  version (1)  type (1)
+//! Hello            nonce (16), zeros up to HELLO_BYTES
+//! Challenge        nonce (16)  token (24)  a key is needed (1)
+//! OtherVersion     nonce (16)
+//! Open             nonce (16)  token (24)  code (16)
+//! Accepted         nonce (16)  session (8)  rate_max_bps (8)  duration_max_ns (8)
+//!                  phase_packets_max (4)  code (16)
+//! Turned           nonce (16)  reason (1)
+//! in a session     session (8)  number (4)  body  code (16)
+//! Probe            session (8)  phase (4)  sequence (4)  stamp (8), zeros
+//! ```
+//!
+//! The version and the type of `Hello`, and the place of its nonce, stay as they
+//! are in every version, so that versions can tell each other apart. What comes
+//! from a server before an address is proven is shorter than what it answers.
+
+use crate::auth::{self, CODE_BYTES, Code, Key, NONCE_BYTES, Nonce, TOKEN_BYTES, Token};
+use crate::plan::{Direction, PhasePlan, STREAMS_MAX, StreamKind, StreamPlan};
+use crate::record::{Sample, StreamCount};
+use alloc::vec::Vec;
+use lasthop_units::Duration;
+
+/// How every datagram begins.
+pub const MAGIC: [u8; 4] = *b"lapq";
+/// The version that this program speaks.
+pub const VERSION: u8 = 1;
+/// Length of a `Hello`: more than any answer to it.
+pub const HELLO_BYTES: usize = 200;
+/// Most samples of a chunk.
+pub const CHUNK_SAMPLES: usize = 55;
+/// Bytes of a probe that mean something.
+pub const PROBE_BYTES: usize = 6 + 8 + 4 + 4 + 8;
+/// Shortest and longest IP packets of a stream.
+pub const PACKET_BYTES: core::ops::RangeInclusive<u16> = 100..=9_000;
+
+const HELLO: u8 = 1;
+const CHALLENGE: u8 = 2;
+const OTHER_VERSION: u8 = 3;
+const OPEN: u8 = 4;
+const ACCEPTED: u8 = 5;
+const TURNED: u8 = 6;
+const PROBE_SPARSE: u8 = 7;
+const PROBE_BULK: u8 = 8;
+/// Types from here on belong to a session and are authenticated.
+const SESSION: u8 = 16;
+const ATTACH: u8 = 16;
+const ATTACHED: u8 = 17;
+const PREPARE: u8 = 18;
+const READY: u8 = 19;
+const FINISHED: u8 = 20;
+const FINISHED_HEARD: u8 = 21;
+const SUMMARY: u8 = 22;
+const FETCH: u8 = 23;
+const CHUNK: u8 = 24;
+const ALIVE: u8 = 25;
+const STOP: u8 = 26;
+const STOPPED: u8 = 27;
+const REFUSED: u8 = 28;
+
+/// What is wrong with a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// It ends inside a field.
+    #[error("the datagram ends at byte {0}, inside a field")]
+    Short(usize),
+    /// It is not of this protocol.
+    #[error("the datagram does not begin as one of APQ")]
+    Magic,
+    /// It is of another version.
+    #[error("version {0}; this program speaks version {VERSION}")]
+    Version(u8),
+    /// There is no such type.
+    #[error("byte 5: there is no type {0}")]
+    Type(u8),
+    /// A field has a value that means nothing.
+    #[error("byte {offset}: {field} cannot be {value}")]
+    Value {
+        /// Where it is.
+        offset: usize,
+        /// What it is called.
+        field: &'static str,
+        /// What it is.
+        value: u64,
+    },
+    /// There is something behind the end.
+    #[error("byte {0}: the message should end here")]
+    Long(usize),
+}
+
+/// A datagram of any kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Datagram<'a> {
+    /// A client would like to talk.
+    Hello(Nonce),
+    /// A client of another version would like to talk.
+    HelloOfVersion(u8, Nonce),
+    /// A server asks it to prove its address.
+    Challenge {
+        /// The client's.
+        nonce: Nonce,
+        /// To be sent back.
+        token: Token,
+        /// The client must know the key.
+        keyed: bool,
+    },
+    /// A server of another version answers.
+    OtherVersion {
+        /// The server's version.
+        version: u8,
+        /// The client's.
+        nonce: Nonce,
+    },
+    /// A client proves its address and its key.
+    Open {
+        /// The client's.
+        nonce: Nonce,
+        /// The server's.
+        token: Token,
+        /// Under the handshake's key.
+        code: Code,
+    },
+    /// A server lets a client in.
+    Accepted {
+        /// What it says.
+        accepted: Accepted,
+        /// Under the handshake's key.
+        code: Code,
+    },
+    /// A server turns a client away, at a proven address.
+    Turned {
+        /// The client's.
+        nonce: Nonce,
+        /// Why.
+        reason: Refusal,
+    },
+    /// A packet of a flow.
+    Probe(Probe),
+    /// A message of a session, not yet verified.
+    Sealed(Sealed<'a>),
+}
+
+/// What a server says when it lets a client in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// The client's.
+    pub nonce: Nonce,
+    /// The session's number.
+    pub session: u64,
+    /// What the server allows.
+    pub limits: Limits,
+}
+
+/// What a server allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bits a second of all streams together, IP headers included.
+    pub rate_max_bps: u64,
+    /// Length of a session.
+    pub duration_max: Duration,
+    /// Packets of a phase.
+    pub phase_packets_max: u32,
+}
+
+/// A packet of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// The flow.
+    pub kind: StreamKind,
+    /// The session.
+    pub session: u64,
+    /// The phase.
+    pub phase: u32,
+    /// Its number in flow and phase.
+    pub sequence: u32,
+    /// The sender's clock when it left, in ns.
+    pub sent_ns: u64,
+}
+
+impl Probe {
+    /// What the receiver notes, its clock at `received_ns`.
+    pub const fn sample(&self, received_ns: u64) -> Sample {
+        let &Self { kind, sequence, sent_ns, .. } = self;
+        Sample { kind, sequence, sent_ns, received_ns }
+    }
+}
+
+/// Why a server refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The code is wrong.
+    WrongKey,
+    /// There are as many sessions as it allows.
+    Busy,
+    /// A phase would be faster than it allows.
+    TooFast,
+    /// A phase has more packets than it allows.
+    TooMany,
+    /// The session would be longer than it allows.
+    TooLong,
+    /// The phase makes no sense.
+    Senseless,
+    /// The server ends.
+    Ending,
+}
+
+impl Refusal {
+    const ALL: [Self; 7] = [
+        Self::WrongKey,
+        Self::Busy,
+        Self::TooFast,
+        Self::TooMany,
+        Self::TooLong,
+        Self::Senseless,
+        Self::Ending,
+    ];
+
+    fn from_byte(byte: u8, offset: usize) -> Result<Self, WireError> {
+        Self::ALL.get(usize::from(byte)).copied().ok_or(WireError::Value {
+            offset,
+            field: "reason",
+            value: u64::from(byte),
+        })
+    }
+}
+
+/// A message of a session as it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sealed<'a> {
+    /// The session's number.
+    pub session: u64,
+    /// Used once in a session and direction.
+    pub number: u32,
+    kind: u8,
+    /// All that the code covers.
+    covered: &'a [u8],
+    code: &'a [u8],
+}
+
+/// A message of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// The sending socket is the client's bulk socket.
+    Attach {
+        /// Of the handshake of that socket.
+        nonce: Nonce,
+        /// Of the handshake of that socket.
+        token: Token,
+    },
+    /// The bulk socket is known.
+    Attached,
+    /// A phase is to be run.
+    Prepare {
+        /// Its number.
+        phase: u32,
+        /// Who sends.
+        direction: Direction,
+        /// What.
+        plan: PhasePlan,
+    },
+    /// The server is ready for it; if it sends, it begins.
+    Ready {
+        /// Its number.
+        phase: u32,
+    },
+    /// The sender of a phase has sent everything.
+    Finished {
+        /// Its number.
+        phase: u32,
+        /// The sender's clock at the start, in ns.
+        started_ns: u64,
+        /// One for each stream.
+        counts: Vec<StreamCount>,
+    },
+    /// The client has heard that the server is finished.
+    FinishedHeard {
+        /// The phase.
+        phase: u32,
+    },
+    /// What the server received of a phase.
+    Summary {
+        /// The phase.
+        phase: u32,
+        /// How many samples there are to be fetched.
+        samples: u32,
+        /// Packets that came more than once.
+        duplicates: u32,
+    },
+    /// The client asks for samples.
+    Fetch {
+        /// The phase.
+        phase: u32,
+        /// Number of the first chunk.
+        first: u32,
+        /// Bit `i`: chunk `first + i` is wanted.
+        wanted: u16,
+    },
+    /// Samples of a phase.
+    Chunk {
+        /// The phase.
+        phase: u32,
+        /// Number of the chunk: its first sample is this times [`CHUNK_SAMPLES`].
+        index: u32,
+        /// They.
+        samples: Vec<Sample>,
+    },
+    /// The sending host is there.
+    Alive,
+    /// The session ends.
+    Stop {
+        /// Because all is done.
+        done: bool,
+    },
+    /// The server has heard that it ends, or ends it.
+    Stopped,
+    /// The server refuses a phase.
+    Refused {
+        /// Why.
+        reason: Refusal,
+    },
+}
+
+/// Reads a datagram.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn parse(bytes: &[u8]) -> Result<Datagram<'_>, WireError> {
+    let mut reader = Reader { bytes, at: 0 };
+    if reader.array::<4>()? != MAGIC {
+        return Err(WireError::Magic);
+    }
+    let (version, kind) = (reader.u8()?, reader.u8()?);
+    if version != VERSION {
+        return match kind {
+            HELLO if bytes.len() >= HELLO_BYTES => {
+                Ok(Datagram::HelloOfVersion(version, reader.array()?))
+            }
+            OTHER_VERSION => Ok(Datagram::OtherVersion { version, nonce: reader.array()? }),
+            _ => Err(WireError::Version(version)),
+        };
+    }
+    let datagram = match kind {
+        HELLO => {
+            let nonce = reader.array()?;
+            // Shorter ones would make an amplifier of the server.
+            if bytes.len() < HELLO_BYTES {
+                return Err(WireError::Short(bytes.len()));
+            }
+            return Ok(Datagram::Hello(nonce));
+        }
+        CHALLENGE => Datagram::Challenge {
+            nonce: reader.array()?,
+            token: reader.array()?,
+            keyed: reader.flag("key is needed")?,
+        },
+        OTHER_VERSION => Datagram::OtherVersion { version, nonce: reader.array()? },
+        OPEN => {
+            Datagram::Open { nonce: reader.array()?, token: reader.array()?, code: reader.array()? }
+        }
+        ACCEPTED => Datagram::Accepted {
+            accepted: Accepted {
+                nonce: reader.array()?,
+                session: reader.u64()?,
+                limits: Limits {
+                    rate_max_bps: reader.u64()?,
+                    duration_max: Duration::from_nanos(reader.u64()?),
+                    phase_packets_max: reader.u32()?,
+                },
+            },
+            code: reader.array()?,
+        },
+        TURNED => Datagram::Turned { nonce: reader.array()?, reason: reader.refusal()? },
+        PROBE_SPARSE | PROBE_BULK => {
+            let kind = if kind == PROBE_BULK { StreamKind::Bulk } else { StreamKind::Sparse };
+            return Ok(Datagram::Probe(Probe {
+                kind,
+                session: reader.u64()?,
+                phase: reader.u32()?,
+                sequence: reader.u32()?,
+                sent_ns: reader.u64()?,
+            }));
+        }
+        SESSION.. => {
+            let (session, number) = (reader.u64()?, reader.u32()?);
+            let covered = bytes.len().checked_sub(CODE_BYTES).filter(|end| *end >= reader.at);
+            let end = covered.ok_or(WireError::Short(bytes.len()))?;
+            let (covered, code) = bytes.split_at(end);
+            return Ok(Datagram::Sealed(Sealed { session, number, kind, covered, code }));
+        }
+        other => return Err(WireError::Type(other)),
+    };
+    reader.end()?;
+    Ok(datagram)
+}
+
+impl Sealed<'_> {
+    /// Whether it was made by somebody who has the session's key, for the other side.
+    pub fn is_authentic(&self, key: &Key) -> bool {
+        auth::is_code(key, self.covered, self.code)
+    }
+
+    /// What it says.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn message(&self) -> Result<Message, WireError> {
+        let mut reader = Reader { bytes: self.covered, at: SEALED_HEAD_BYTES };
+        let message = match self.kind {
+            ATTACH => Message::Attach { nonce: reader.array()?, token: reader.array()? },
+            ATTACHED => Message::Attached,
+            PREPARE => {
+                let phase = reader.u32()?;
+                let direction = match reader.flag("direction")? {
+                    false => Direction::Down,
+                    true => Direction::Up,
+                };
+                let streams = reader.list(reader.at, STREAMS_MAX, Reader::stream)?;
+                Message::Prepare { phase, direction, plan: PhasePlan { streams } }
+            }
+            READY => Message::Ready { phase: reader.u32()? },
+            FINISHED => Message::Finished {
+                phase: reader.u32()?,
+                started_ns: reader.u64()?,
+                counts: reader.list(reader.at, STREAMS_MAX, Reader::count)?,
+            },
+            FINISHED_HEARD => Message::FinishedHeard { phase: reader.u32()? },
+            SUMMARY => Message::Summary {
+                phase: reader.u32()?,
+                samples: reader.u32()?,
+                duplicates: reader.u32()?,
+            },
+            FETCH => {
+                Message::Fetch { phase: reader.u32()?, first: reader.u32()?, wanted: reader.u16()? }
+            }
+            CHUNK => Message::Chunk {
+                phase: reader.u32()?,
+                index: reader.u32()?,
+                samples: reader.list(reader.at, CHUNK_SAMPLES, Reader::sample)?,
+            },
+            ALIVE => Message::Alive,
+            STOP => Message::Stop { done: reader.flag("done")? },
+            STOPPED => Message::Stopped,
+            REFUSED => Message::Refused { reason: reader.refusal()? },
+            other => return Err(WireError::Type(other)),
+        };
+        reader.end()?;
+        Ok(message)
+    }
+}
+
+/// Magic, version, type, session, number.
+const SEALED_HEAD_BYTES: usize = 6 + 8 + 4;
+
+/// Writes a datagram; a `Hello` with its zeros.
+pub fn emit(datagram: &Datagram<'_>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(128);
+    out.extend(MAGIC);
+    out.push(VERSION);
+    match datagram {
+        Datagram::Hello(nonce) => {
+            out.push(HELLO);
+            out.extend(nonce);
+            out.resize(HELLO_BYTES, 0);
+        }
+        Datagram::HelloOfVersion(version, nonce) => {
+            out[4] = *version;
+            out.push(HELLO);
+            out.extend(nonce);
+            out.resize(HELLO_BYTES, 0);
+        }
+        Datagram::Challenge { nonce, token, keyed } => {
+            out.push(CHALLENGE);
+            out.extend(nonce);
+            out.extend(token);
+            out.push(u8::from(*keyed));
+        }
+        Datagram::OtherVersion { version, nonce } => {
+            out[4] = *version;
+            out.push(OTHER_VERSION);
+            out.extend(nonce);
+        }
+        Datagram::Open { nonce, token, code } => {
+            out.push(OPEN);
+            out.extend(nonce);
+            out.extend(token);
+            out.extend(code);
+        }
+        Datagram::Accepted { accepted, code } => {
+            out = accepted.covered();
+            out.extend(code);
+        }
+        Datagram::Turned { nonce, reason } => {
+            out.push(TURNED);
+            out.extend(nonce);
+            out.push(*reason as u8);
+        }
+        Datagram::Probe(probe) => {
+            out.push(match probe.kind {
+                StreamKind::Sparse => PROBE_SPARSE,
+                StreamKind::Bulk => PROBE_BULK,
+            });
+            out.extend(probe.session.to_be_bytes());
+            out.extend(probe.phase.to_be_bytes());
+            out.extend(probe.sequence.to_be_bytes());
+            out.extend(probe.sent_ns.to_be_bytes());
+        }
+        Datagram::Sealed(sealed) => {
+            out.clear();
+            out.extend(sealed.covered);
+            out.extend(sealed.code);
+        }
+    }
+    out
+}
+
+impl Accepted {
+    /// The bytes that its code covers.
+    pub fn covered(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(80);
+        out.extend(MAGIC);
+        out.extend([VERSION, ACCEPTED]);
+        out.extend(self.nonce);
+        out.extend(self.session.to_be_bytes());
+        out.extend(self.limits.rate_max_bps.to_be_bytes());
+        out.extend(self.limits.duration_max.as_nanos().to_be_bytes());
+        out.extend(self.limits.phase_packets_max.to_be_bytes());
+        out
+    }
+}
+
+/// The bytes that the code of an `Open` covers.
+pub fn open_covered(nonce: &Nonce, token: &Token) -> [u8; NONCE_BYTES + TOKEN_BYTES + 4] {
+    let mut out = [0; NONCE_BYTES + TOKEN_BYTES + 4];
+    out[..4].copy_from_slice(b"open");
+    out[4..4 + NONCE_BYTES].copy_from_slice(nonce);
+    out[4 + NONCE_BYTES..].copy_from_slice(token);
+    out
+}
+
+/// Writes a message of a session.
+pub fn seal(message: &Message, session: u64, number: u32, key: &Key) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64);
+    out.extend(MAGIC);
+    out.extend([VERSION, message.kind()]);
+    out.extend(session.to_be_bytes());
+    out.extend(number.to_be_bytes());
+    match message {
+        Message::Attach { nonce, token } => {
+            out.extend(nonce);
+            out.extend(token);
+        }
+        Message::Attached | Message::Alive | Message::Stopped => {}
+        Message::Prepare { phase, direction, plan } => {
+            out.extend(phase.to_be_bytes());
+            out.push(*direction as u8);
+            out.push(plan.streams.len() as u8);
+            for stream in &plan.streams {
+                out.push(stream.kind as u8);
+                out.extend(stream.packet_bytes.to_be_bytes());
+                for time in [stream.interval, stream.begin, stream.end] {
+                    out.extend(time.as_nanos().to_be_bytes());
+                }
+            }
+        }
+        Message::Ready { phase } | Message::FinishedHeard { phase } => {
+            out.extend(phase.to_be_bytes());
+        }
+        Message::Finished { phase, started_ns, counts } => {
+            out.extend(phase.to_be_bytes());
+            out.extend(started_ns.to_be_bytes());
+            out.push(counts.len() as u8);
+            for count in counts {
+                out.extend(count.sent.to_be_bytes());
+                out.extend(count.unsent.to_be_bytes());
+                out.extend(count.late_max.as_nanos().to_be_bytes());
+            }
+        }
+        Message::Summary { phase, samples, duplicates } => {
+            for value in [phase, samples, duplicates] {
+                out.extend(value.to_be_bytes());
+            }
+        }
+        Message::Fetch { phase, first, wanted } => {
+            out.extend(phase.to_be_bytes());
+            out.extend(first.to_be_bytes());
+            out.extend(wanted.to_be_bytes());
+        }
+        Message::Chunk { phase, index, samples } => {
+            out.extend(phase.to_be_bytes());
+            out.extend(index.to_be_bytes());
+            out.push(samples.len() as u8);
+            for sample in samples {
+                out.push(sample.kind as u8);
+                out.extend(sample.sequence.to_be_bytes());
+                out.extend(sample.sent_ns.to_be_bytes());
+                out.extend(sample.received_ns.to_be_bytes());
+            }
+        }
+        Message::Stop { done } => out.push(u8::from(*done)),
+        Message::Refused { reason } => out.push(*reason as u8),
+    }
+    let code = auth::code(key, &out);
+    out.extend(code);
+    out
+}
+
+impl Message {
+    fn kind(&self) -> u8 {
+        match self {
+            Self::Attach { .. } => ATTACH,
+            Self::Attached => ATTACHED,
+            Self::Prepare { .. } => PREPARE,
+            Self::Ready { .. } => READY,
+            Self::Finished { .. } => FINISHED,
+            Self::FinishedHeard { .. } => FINISHED_HEARD,
+            Self::Summary { .. } => SUMMARY,
+            Self::Fetch { .. } => FETCH,
+            Self::Chunk { .. } => CHUNK,
+            Self::Alive => ALIVE,
+            Self::Stop { .. } => STOP,
+            Self::Stopped => STOPPED,
+            Self::Refused { .. } => REFUSED,
+        }
+    }
+}
+
+/// Takes fields off the front.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
+        let rest = &self.bytes[self.at..];
+        let array = rest.first_chunk().ok_or(WireError::Short(self.bytes.len()))?;
+        self.at += N;
+        Ok(*array)
+    }
+
+    fn u8(&mut self) -> Result<u8, WireError> {
+        self.array().map(|[byte]| byte)
+    }
+
+    fn u16(&mut self) -> Result<u16, WireError> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    fn u32(&mut self) -> Result<u32, WireError> {
+        self.array().map(u32::from_be_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, WireError> {
+        self.array().map(u64::from_be_bytes)
+    }
+
+    fn flag(&mut self, field: &'static str) -> Result<bool, WireError> {
+        let offset = self.at;
+        match self.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(WireError::Value { offset, field, value: u64::from(other) }),
+        }
+    }
+
+    fn kind(&mut self) -> Result<StreamKind, WireError> {
+        Ok(if self.flag("flow")? { StreamKind::Bulk } else { StreamKind::Sparse })
+    }
+
+    fn refusal(&mut self) -> Result<Refusal, WireError> {
+        let offset = self.at;
+        Refusal::from_byte(self.u8()?, offset)
+    }
+
+    fn list<T>(
+        &mut self,
+        offset: usize,
+        max: usize,
+        mut item: impl FnMut(&mut Self) -> Result<T, WireError>,
+    ) -> Result<Vec<T>, WireError> {
+        let n = usize::from(self.u8()?);
+        if n > max {
+            return Err(WireError::Value { offset, field: "length", value: n as u64 });
+        }
+        (0..n).map(|_| item(self)).collect()
+    }
+
+    fn stream(&mut self) -> Result<StreamPlan, WireError> {
+        let kind = self.kind()?;
+        let offset = self.at;
+        let packet_bytes = self.u16()?;
+        if !PACKET_BYTES.contains(&packet_bytes) {
+            let value = u64::from(packet_bytes);
+            return Err(WireError::Value { offset, field: "packet length", value });
+        }
+        let offset = self.at;
+        let interval = Duration::from_nanos(self.u64()?);
+        if interval.is_zero() {
+            return Err(WireError::Value { offset, field: "interval", value: 0 });
+        }
+        let begin = Duration::from_nanos(self.u64()?);
+        let end = Duration::from_nanos(self.u64()?);
+        Ok(StreamPlan { kind, packet_bytes, interval, begin, end })
+    }
+
+    fn count(&mut self) -> Result<StreamCount, WireError> {
+        Ok(StreamCount {
+            sent: self.u32()?,
+            unsent: self.u32()?,
+            late_max: Duration::from_nanos(self.u64()?),
+        })
+    }
+
+    fn sample(&mut self) -> Result<Sample, WireError> {
+        Ok(Sample {
+            kind: self.kind()?,
+            sequence: self.u32()?,
+            sent_ns: self.u64()?,
+            received_ns: self.u64()?,
+        })
+    }
+
+    fn end(&self) -> Result<(), WireError> {
+        if self.at == self.bytes.len() { Ok(()) } else { Err(WireError::Long(self.at)) }
+    }
+}
+
+#[cfg(test)]
+mod tests;
