@@ -8,7 +8,7 @@
 //! | [`plan`] | what a host sends during one phase of a measurement |
 //! | [`record`] | what became of it: one sample a packet that arrived |
 //! | [`survey`] | which phases a measurement consists of, and what follows from their records |
-//! | `estimate` | queue, rates and disciplines from records |
+//! | [`estimate`] | queue, rates and disciplines from records |
 //! | [`report`] | what is known at the end, and what makes it doubtful |
 //! | [`wire`] | the datagrams as bytes |
 //! | [`auth`] | tokens and message authentication |
@@ -27,6 +27,7 @@ extern crate alloc;
 
 pub mod auth;
 pub mod client;
+pub mod estimate;
 mod link;
 pub mod plan;
 mod receiver;
@@ -44,7 +45,7 @@ pub use plan::{Direction, PhasePlan, StreamKind, StreamPlan};
 pub use record::{PhaseRecord, Sample, StreamCount};
 pub use report::Report;
 pub use server::{Server, ServerConfig, ServerEvent};
-pub use survey::{Phase, Survey, SurveyConfig};
+pub use survey::{ConfigError, Phase, Survey, SurveyConfig};
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;

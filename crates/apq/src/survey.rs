@@ -1,11 +1,17 @@
 //! Which phases a measurement consists of, and what follows from their records.
 //! Knows nothing of datagrams and clocks: phases go out, records come in.
 
-use crate::plan::{Direction, PhasePlan, StreamKind, StreamPlan};
+mod exact;
+mod known;
+mod step;
+
+use crate::plan::{Direction, PhasePlan};
 use crate::record::PhaseRecord;
-use crate::report::Report;
+use crate::report::{DirectionReport, Report};
 use alloc::vec::Vec;
+use known::Direct;
 use lasthop_units::Duration;
+use step::{Search, Step, Volume};
 
 /// What is to be found out, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,59 +98,226 @@ pub struct Progress {
     pub left_max: Duration,
 }
 
+/// Why a configuration cannot be run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ConfigError {
+    /// There is nothing to do.
+    #[error("at least one direction is needed, each once")]
+    Directions,
+    /// Packets of that length cannot be sent, or are asked for twice.
+    #[error(
+        "packet lengths must differ and be {PACKET_BYTES_MIN} to {PACKET_BYTES_MAX} bytes; there is {0}"
+    )]
+    PacketBytes(u16),
+    /// There is no packet length.
+    #[error("at least one packet length is needed")]
+    NoPacketBytes,
+    /// A rate that means nothing.
+    #[error("{name} must be {RATE_MIN_PPS} to {RATE_MAX_PPS} packets a second, not {value}")]
+    Rate {
+        /// Which.
+        name: &'static str,
+        /// What it is.
+        value: f64,
+    },
+    /// Something else out of its range.
+    #[error("{name} must be {allowed}")]
+    Range {
+        /// Which.
+        name: &'static str,
+        /// What it may be.
+        allowed: &'static str,
+    },
+}
+
+/// Shortest IP packet of a flow, in bytes.
+pub const PACKET_BYTES_MIN: u16 = 100;
+
+/// Longest IP packet of a flow, in bytes.
+pub const PACKET_BYTES_MAX: u16 = 9_000;
+
+/// Slowest rate that can be asked for, in packets a second.
+pub const RATE_MIN_PPS: f64 = 1.0;
+
+/// Fastest rate that can be asked for, in packets a second.
+pub const RATE_MAX_PPS: f64 = 1e6;
+
+impl SurveyConfig {
+    /// Whether it makes sense.
+    ///
+    /// # Errors
+    ///
+    /// The first value that is out of its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let twice = |index: usize| self.packet_bytes[..index].contains(&self.packet_bytes[index]);
+        let (first, others) = self.directions.split_first().ok_or(ConfigError::Directions)?;
+        if others.len() > 1 || others.contains(first) {
+            return Err(ConfigError::Directions);
+        }
+        if self.packet_bytes.is_empty() {
+            return Err(ConfigError::NoPacketBytes);
+        }
+        for (index, &bytes) in self.packet_bytes.iter().enumerate() {
+            if !(PACKET_BYTES_MIN..=PACKET_BYTES_MAX).contains(&bytes) || twice(index) {
+                return Err(ConfigError::PacketBytes(bytes));
+            }
+        }
+        check_rate("the highest rate", self.rate_max_pps)?;
+        match &self.method {
+            Method::Exact(exact) => exact.check(self.rate_max_pps),
+            Method::Fast(fast) => fast.check(),
+        }
+    }
+}
+
+impl ExactConfig {
+    fn check(&self, rate_max_pps: f64) -> Result<(), ConfigError> {
+        check_rate("the step of the search", self.step_pps)?;
+        check_range(self.dwell >= DWELL_MIN, "the time each rate is sent", "at least 0.1 s")?;
+        check_range(self.dwell <= HOUR, "the time each rate is sent", "at most an hour")?;
+        if let Some(rate) = self.saturation_pps {
+            check_rate("the saturation rate", rate)?;
+            let within = rate <= rate_max_pps;
+            check_range(within, "the saturation rate", "at most the highest rate")?;
+        }
+        check_range(self.sessions >= 1, "the number of sessions", "at least 1")?;
+        let scaled = self.time_scale > 0.0 && self.time_scale <= 1.0;
+        check_range(scaled, "the scale of time", "above 0 and at most 1")
+    }
+}
+
+impl FastConfig {
+    fn check(&self) -> Result<(), ConfigError> {
+        let enough = self.duration_max >= FAST_DURATION_MIN && self.duration_max <= HOUR;
+        check_range(enough, "the time for one direction", "5 s to an hour")?;
+        let sound = self.precision > 0.0 && self.precision < 1.0;
+        check_range(sound, "the precision", "between 0 and 1")
+    }
+}
+
+/// Shorter, and a rate of a few hundred packets a second is not known.
+const DWELL_MIN: Duration = Duration::from_millis(100);
+
+/// No baseline flow is faster, in packets a second.
+const SPARSE_PPS_MAX: f64 = 50.0;
+
+/// Nothing of a survey takes longer.
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// The fast method's search alone takes this long.
+const FAST_DURATION_MIN: Duration = Duration::from_secs(5);
+
+fn check_rate(name: &'static str, value: f64) -> Result<(), ConfigError> {
+    let sound = (RATE_MIN_PPS..=RATE_MAX_PPS).contains(&value);
+    if sound { Ok(()) } else { Err(ConfigError::Rate { name, value }) }
+}
+
+fn check_range(sound: bool, name: &'static str, allowed: &'static str) -> Result<(), ConfigError> {
+    if sound { Ok(()) } else { Err(ConfigError::Range { name, allowed }) }
+}
+
 /// A measurement.
 #[derive(Clone, Debug)]
 pub struct Survey {
     config: SurveyConfig,
-    done: usize,
+    /// One for each direction, begun or not.
+    known: Vec<Direct>,
+    /// The direction and what is done there now; `None` once all is known.
+    step: Option<(usize, Step)>,
 }
 
 impl Survey {
-    /// One that has not begun.
+    /// One that has not begun. A configuration that [`SurveyConfig::check`]
+    /// refuses makes a survey that ends early or knows little.
     pub fn new(config: SurveyConfig) -> Self {
-        Self { config, done: 0 }
+        let direct = |&direction: &_| Direct::new(direction, &config.packet_bytes);
+        let known = config.directions.iter().map(direct).collect();
+        let mut survey = Self { config, known, step: None };
+        survey.step = survey.next_from(0);
+        survey
     }
 
     /// The next phase; `None` once all is known. Asking twice gives the same.
     pub fn phase(&self) -> Option<Phase> {
-        let direction = *self.config.directions.get(self.done)?;
-        let Method::Exact(exact) = &self.config.method else { return None };
-        let time = |secs: f64| Duration::from_secs_f64(secs * exact.time_scale);
-        let packet_bytes = self.config.packet_bytes[0];
-        let stream = |kind, rate_pps: f64, begin, end| StreamPlan {
-            kind,
-            packet_bytes,
-            interval: crate::interval_of(rate_pps),
-            begin: time(begin),
-            end: time(end),
-        };
-        let rate_pps = exact.saturation_pps?;
-        let streams = alloc::vec![
-            stream(StreamKind::Sparse, 10.0, 0.0, 120.0),
-            stream(StreamKind::Bulk, rate_pps, 30.0, 90.0),
-        ];
-        Some(Phase { direction, plan: PhasePlan { streams } })
+        let (index, step) = self.step.as_ref()?;
+        Some(Phase { direction: self.config.directions[*index], plan: step.plan().clone() })
     }
 
-    /// The server allows no more than `rate_max_bps`, IP headers included.
+    /// The server allows no more than `rate_max_bps` for both flows together, IP
+    /// headers included. To be called before the first phase.
     pub fn limit_rate(&mut self, rate_max_bps: u64) {
         let bytes = self.config.packet_bytes.iter().copied().max().unwrap_or(1).max(1);
-        let pps = rate_max_bps as f64 / 8.0 / f64::from(bytes);
+        let pps = rate_max_bps as f64 / 8.0 / f64::from(bytes) - SPARSE_PPS_MAX;
         self.config.rate_max_pps = self.config.rate_max_pps.min(pps);
+        self.step = self.next_from(0);
     }
 
-    /// What became of the phase.
-    pub fn handle_record(&mut self, _record: &PhaseRecord) {
-        self.done += 1;
+    /// What became of the phase. A record of anything else spoils the result,
+    /// and nothing more.
+    pub fn handle_record(&mut self, record: &PhaseRecord) {
+        if let Some((index, step)) = self.step.take() {
+            self.known[index].absorb(&step, record);
+            self.step = self.next_from(index);
+        }
     }
 
     /// How far it is.
     pub fn progress(&self) -> Progress {
-        Progress::default()
+        let done = self.known.iter().map(|direct| direct.measured).sum();
+        let left = match &self.step {
+            None => Duration::ZERO,
+            Some((index, _)) => {
+                let (_, _, each) = self.each_max().of_directions(1);
+                let later = self.known.len() - index - 1;
+                each.saturating_sub(self.known[*index].measured) + each * later as u64
+            }
+        };
+        Progress { done, left_max: left }
+    }
+
+    /// The most that will be sent, both directions and all flows together, and
+    /// the longest time it takes without the pauses between phases: packets,
+    /// bytes of IP packets, time.
+    pub fn volume_max(&self) -> (u64, u64, Duration) {
+        self.each_max().of_directions(self.known.len())
     }
 
     /// What is known so far.
     pub fn report(&self) -> Report {
-        Report::default()
+        let begun = self.step.as_ref().map_or(self.known.len(), |(index, _)| index + 1);
+        Report { directions: self.known[..begun].iter().map(|direct| self.told(direct)).collect() }
+    }
+
+    fn told(&self, direct: &Direct) -> DirectionReport {
+        match &self.config.method {
+            Method::Exact(config) => {
+                direct.report(|size| exact::search(&size.loads, config, self.config.rate_max_pps))
+            }
+            Method::Fast(_) => direct.report(|_| Search::Never),
+        }
+    }
+
+    /// The next step, in the direction of that index or a later one.
+    fn next_from(&self, first: usize) -> Option<(usize, Step)> {
+        (first..self.known.len()).find_map(|index| {
+            let step = match &self.config.method {
+                Method::Exact(config) => exact::next(&self.config, config, &self.known[index]),
+                Method::Fast(_) => None,
+            };
+            Some((index, step?))
+        })
+    }
+
+    /// The most that is sent in one direction.
+    fn each_max(&self) -> Volume {
+        match &self.config.method {
+            Method::Exact(config) => exact::volume_max(&self.config, config),
+            Method::Fast(_) => Volume::default(),
+        }
     }
 }
+
+#[cfg(test)]
+mod testbed;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! One session: an empty queue, a full one, an empty one (paper `apq`,
+//! algorithm 2), and what follows from it: equation 1 and the counted capacity.
+//!
+//! Equation 1 takes medians, so it tells how long the queue mostly was. Where
+//! packets leave in aggregates, a full queue is anything from its bound down to
+//! an aggregate less, and the median lies between. The counted capacity looks
+//! at the packets that entered just before another was refused: what was in the
+//! queue then, one by one.
+//!
+//! Both flows count in both, because both are in the queue; throughput and loss
+//! are the saturation flow's. Other hosts' packets are invisible here.
+
+use super::statistics::{median, quantile, sorted};
+use super::timeline::Timeline;
+use crate::plan::StreamKind;
+use crate::report::SessionReport;
+use alloc::vec::Vec;
+
+/// So many entries before a refusal say what the bound is.
+const REFUSALS_MIN: usize = 8;
+
+/// The quantile of what was in the queue before a refusal that is its bound.
+/// Above the median, because a driver queue underneath is at times not quite
+/// full; not the maximum, because stamps have outliers.
+const REFUSAL_QUANTILE: f64 = 0.75;
+
+/// The quantile of what was in the queue at any entry that is its bound where
+/// refusals do not show it: with aggregates of a third of the bound and a load
+/// of 1.3 the last tenth of each fill is within a packet or two of the bound.
+const ENTRY_QUANTILE: f64 = 0.97;
+
+/// If more than this share of packets never left the sender, a gap in the
+/// numbers is no refusal.
+const UNSENT_MAX: f64 = 0.005;
+
+/// A part of a phase, in seconds from its start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// From here.
+    pub begin: f64,
+    /// Until before here.
+    pub end: f64,
+}
+
+impl Window {
+    /// From `begin` until before `end`.
+    pub const fn new(begin: f64, end: f64) -> Self {
+        Self { begin, end }
+    }
+
+    /// Whether `time` is in it.
+    pub fn contains(&self, time: f64) -> bool {
+        self.begin <= time && time < self.end
+    }
+
+    /// How long it is.
+    pub fn length(&self) -> f64 {
+        self.end - self.begin
+    }
+}
+
+/// Where in a phase the queue is empty and where it is full.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Windows {
+    /// Empty: before the saturation flow.
+    pub before: Window,
+    /// Full.
+    pub full: Window,
+    /// Empty: after it.
+    pub after: Window,
+}
+
+/// A session and what is asked of it later.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
+    /// What is told of it.
+    pub report: SessionReport,
+    /// Packets of both flows that arrived a second while the queue was full.
+    pub rate_pps: f64,
+    /// Whether packets of the saturation flow were refused.
+    pub refused: bool,
+}
+
+/// What a timeline showed, whose drift is removed: `drift` says how much it was.
+/// `unsent` is the share of packets that never left the sender. `None` if a
+/// window that is needed holds no packet.
+pub fn session(
+    timeline: &Timeline,
+    windows: Windows,
+    packet_bytes: u16,
+    drift: f64,
+    unsent: f64,
+) -> Option<Session> {
+    let empty_delay = empty_delay(timeline, windows)?;
+    let full_delay = median(timeline.sent_in(StreamKind::Bulk, windows.full).map(|p| p.delay))?;
+    let queueing = full_delay - empty_delay;
+
+    let arrived = |kind| {
+        timeline
+            .of(kind)
+            .filter(|passage| windows.full.contains(passage.received() - empty_delay))
+            .count()
+    };
+    let bulk = arrived(StreamKind::Bulk);
+    let rate_pps = (bulk + arrived(StreamKind::Sparse)) as f64 / windows.full.length();
+    if bulk == 0 {
+        return None;
+    }
+    let refusals = refusals(timeline, windows.full);
+    let occupancy = Occupancy::new(timeline, empty_delay, 1.0 / rate_pps);
+    let counted = counted_packets(timeline, &occupancy, windows.full, &refusals, unsent)?;
+    let missing: u32 = refusals.iter().map(|refusal| refusal.packets).sum();
+    let sent = timeline.sent_in(StreamKind::Bulk, windows.full).count() as f64;
+    Some(Session {
+        report: SessionReport {
+            equation_1_packets: queueing * rate_pps,
+            counted_packets: counted,
+            throughput_bps: bulk as f64 * f64::from(packet_bytes) * 8.0 / windows.full.length(),
+            queueing_delay_ns: queueing * 1e9,
+            loss: f64::from(missing) / (f64::from(missing) + sent).max(1.0),
+            drift_ppm: drift * 1e6,
+        },
+        rate_pps,
+        refused: !refusals.is_empty(),
+    })
+}
+
+/// The median delay of the baseline flow in both empty windows.
+pub fn empty_delay(timeline: &Timeline, windows: Windows) -> Option<f64> {
+    let both = |passage: &&super::Passage| {
+        windows.before.contains(passage.sent) || windows.after.contains(passage.sent)
+    };
+    median(timeline.of(StreamKind::Sparse).filter(both).map(|passage| passage.delay))
+}
+
+/// Packets of the saturation flow that did not arrive, and what went before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Refusal {
+    /// When the last one before them was sent that arrived.
+    pub entered: f64,
+    /// How many are missing.
+    pub packets: u32,
+}
+
+/// The gaps in the numbers of the saturation flow, between packets sent in
+/// `window`, in the order of sending.
+pub fn refusals(timeline: &Timeline, window: Window) -> Vec<Refusal> {
+    let mut bulk: Vec<_> = timeline.sent_in(StreamKind::Bulk, window).collect();
+    bulk.sort_by_key(|passage| passage.sequence);
+    let gap = |pair: &[&super::Passage]| Refusal {
+        entered: pair[0].sent,
+        packets: pair[1].sequence - pair[0].sequence - 1,
+    };
+    bulk.windows(2).map(gap).filter(|refusal| refusal.packets > 0).collect()
+}
+
+/// How many packets were in the queue and in transmission, at any time.
+#[derive(Clone, Debug)]
+pub struct Occupancy {
+    /// When those that arrived were sent, sorted.
+    entered: Vec<f64>,
+    /// When they left, on the same axis, sorted.
+    left: Vec<f64>,
+}
+
+impl Occupancy {
+    /// From what arrived. `empty_delay` is the delay with an empty queue, in
+    /// which a packet's own transmission is: it takes `service` seconds, about.
+    /// By half of it departures are counted as earlier, so that one under way
+    /// when a packet enters is in front of that packet.
+    pub fn new(timeline: &Timeline, empty_delay: f64, service: f64) -> Self {
+        let shift = service / 2.0 - empty_delay;
+        let left = timeline.arrivals().into_iter().map(|time| time + shift).collect();
+        Self { entered: timeline.passages.iter().map(|passage| passage.sent).collect(), left }
+    }
+
+    /// Just after what was sent at `time` had entered.
+    pub fn at(&self, time: f64) -> f64 {
+        let entered = self.entered.partition_point(|&sent| sent <= time);
+        let left = self.left.partition_point(|&left| left <= time);
+        entered.saturating_sub(left) as f64
+    }
+}
+
+/// The bound, from what was in the queue when packets were refused.
+fn counted_packets(
+    timeline: &Timeline,
+    occupancy: &Occupancy,
+    window: Window,
+    refusals: &[Refusal],
+    unsent: f64,
+) -> Option<f64> {
+    if refusals.len() >= REFUSALS_MIN && unsent <= UNSENT_MAX {
+        let before = sorted(refusals.iter().map(|refusal| occupancy.at(refusal.entered)));
+        return quantile(&before, REFUSAL_QUANTILE);
+    }
+    let entries = timeline.sent_in(StreamKind::Bulk, window).map(|p| occupancy.at(p.sent));
+    quantile(&sorted(entries), ENTRY_QUANTILE)
+}

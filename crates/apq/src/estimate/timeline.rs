@@ -1,0 +1,120 @@
+//! A record in order, on one clock: every packet that arrived with the time it
+//! was sent, counted from the start of the phase by the sender's clock, and its
+//! delay, of which only differences mean anything.
+//!
+//! Records come from the network. Samples that no packet of the plan can have
+//! caused are left out: unknown numbers, second copies, times outside the phase.
+
+use super::session::Window;
+use super::statistics::{median, sorted};
+use crate::plan::{PhasePlan, StreamKind};
+use crate::record::{PhaseRecord, Sample};
+use alloc::vec::Vec;
+
+/// A packet may leave so long before or after the phase it belongs to, in
+/// seconds; anything else is no packet of it.
+const STRAY_S: f64 = 30.0;
+
+/// A delay differs by no more than this from the median one, in seconds.
+const DELAY_SPREAD_S: f64 = 120.0;
+
+/// Two clocks do not drift further apart, in seconds a second: crystals are
+/// within 100 ppm, and NTP slews by at most 500 ppm.
+pub const DRIFT_MAX: f64 = 700e-6;
+
+/// A packet that arrived.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Passage {
+    /// Its flow.
+    pub kind: StreamKind,
+    /// Its number in its flow.
+    pub sequence: u32,
+    /// When it was sent, in seconds from the start of the phase.
+    pub sent: f64,
+    /// How much longer it took than [`Timeline::delay_ns`], in seconds.
+    pub delay: f64,
+}
+
+impl Passage {
+    /// When it arrived, by the sender's clock, had its delay been that of
+    /// [`Timeline::delay_ns`].
+    pub fn received(&self) -> f64 {
+        self.sent + self.delay
+    }
+}
+
+/// A record in the order of sending.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timeline {
+    /// The packets.
+    pub passages: Vec<Passage>,
+    /// The delay from which theirs are counted: the first sample's, in ns, clocks'
+    /// offset included.
+    pub delay_ns: i64,
+}
+
+impl Timeline {
+    /// Puts `record` in order. `plan` is what was to be sent.
+    pub fn new(plan: &PhasePlan, record: &PhaseRecord) -> Self {
+        let delay_ns = record.samples.first().map_or(0, Sample::delay_ns);
+        let end = plan.duration().as_secs_f64() + STRAY_S;
+        let mut passages: Vec<Passage> = record
+            .samples
+            .iter()
+            .filter(|sample| plan.locate(sample.kind, sample.sequence).is_some())
+            .map(|sample| Passage {
+                kind: sample.kind,
+                sequence: sample.sequence,
+                sent: seconds(sample.sent_ns.wrapping_sub(record.started_ns) as i64),
+                delay: seconds(sample.delay_ns().wrapping_sub(delay_ns)),
+            })
+            .filter(|passage| passage.sent > -STRAY_S && passage.sent < end)
+            .collect();
+        let middle = median(passages.iter().map(|passage| passage.delay)).unwrap_or(0.0);
+        passages.retain(|passage| libm::fabs(passage.delay - middle) < DELAY_SPREAD_S);
+        // Stable, so that of two copies the one that arrived first stays.
+        passages.sort_by_key(|passage| (passage.kind, passage.sequence));
+        passages.dedup_by_key(|passage| (passage.kind, passage.sequence));
+        passages.sort_by(|a, b| a.sent.total_cmp(&b.sent));
+        Self { passages, delay_ns }
+    }
+
+    /// The packets of one flow, in the order of sending.
+    pub fn of(&self, kind: StreamKind) -> impl Iterator<Item = &Passage> {
+        self.passages.iter().filter(move |passage| passage.kind == kind)
+    }
+
+    /// The packets of one flow that were sent in `window`.
+    pub fn sent_in(&self, kind: StreamKind, window: Window) -> impl Iterator<Item = &Passage> {
+        self.of(kind).filter(move |passage| window.contains(passage.sent))
+    }
+
+    /// Finds out by how much the receiver's clock gains on the sender's, from
+    /// packets that met an empty queue in two windows, and takes it out of all
+    /// delays. Returns it in seconds a second: zero if a window is empty, or if
+    /// so much cannot be the clocks' doing.
+    pub fn remove_drift(&mut self, before: Window, after: Window) -> f64 {
+        let middle = |window| {
+            let sent = median(self.sent_in(StreamKind::Sparse, window).map(|p| p.sent))?;
+            Some((sent, median(self.sent_in(StreamKind::Sparse, window).map(|p| p.delay))?))
+        };
+        let (Some(first), Some(second)) = (middle(before), middle(after)) else { return 0.0 };
+        let drift = (second.1 - first.1) / (second.0 - first.0);
+        if !drift.is_finite() || libm::fabs(drift) > DRIFT_MAX {
+            return 0.0;
+        }
+        for passage in &mut self.passages {
+            passage.delay -= drift * passage.sent;
+        }
+        drift
+    }
+
+    /// When packets of both flows arrived, sorted; see [`Passage::received`].
+    pub fn arrivals(&self) -> Vec<f64> {
+        sorted(self.passages.iter().map(Passage::received))
+    }
+}
+
+fn seconds(nanos: i64) -> f64 {
+    nanos as f64 / 1e9
+}

@@ -1,0 +1,126 @@
+//! The paper's algorithms 1 and 2, to the letter: which step is next, given
+//! what is known.
+
+use super::known::{Direct, Load, Sized};
+use super::step::{Search, Step, Volume};
+use super::{ExactConfig, SurveyConfig};
+use crate::estimate::{Window, Windows};
+use crate::interval_of;
+use crate::plan::{PhasePlan, StreamKind, StreamPlan};
+use lasthop_units::Duration;
+
+/// A rate is too high if it loses at least this share (algorithm 1, line 8).
+const LOSS_MIN: f64 = 0.2;
+
+/// So many rates in a row must be (algorithm 1, line 8).
+const LOSSY_RATES: usize = 3;
+
+/// Packets a second of the baseline flow (section II).
+const BASELINE_PPS: f64 = 10.0;
+
+/// Algorithm 2, in seconds: when the saturation flow starts and stops and when
+/// the baseline flow stops.
+const BULK_S: Window = Window::new(30.0, 90.0);
+const SESSION_S: f64 = 120.0;
+
+/// Algorithm 2, lines 5 to 7: where medians and throughput are taken.
+const WINDOWS_S: Windows = Windows {
+    before: Window::new(5.0, 25.0),
+    full: Window::new(40.0, 80.0),
+    after: Window::new(95.0, 115.0),
+};
+
+/// Algorithm 1 after `loads`.
+pub(super) fn search(loads: &[Load], exact: &ExactConfig, rate_max_pps: f64) -> Search {
+    if let Some(rate) = exact.saturation_pps {
+        return Search::Found(rate);
+    }
+    if let Some(last) = loads.last_chunk::<LOSSY_RATES>()
+        && last.iter().all(|load| load.loss >= LOSS_MIN)
+    {
+        return Search::Found(last[LOSSY_RATES / 2].offered_pps);
+    }
+    let rate = exact.step_pps * (loads.len() + 1) as f64;
+    if rate > rate_max_pps { Search::Never } else { Search::Try(rate) }
+}
+
+/// The next step in one direction; `None` once it is done.
+pub(super) fn next(config: &SurveyConfig, exact: &ExactConfig, known: &Direct) -> Option<Step> {
+    for (index, size) in known.sizes.iter().enumerate() {
+        match search(&size.loads, exact, config.rate_max_pps) {
+            Search::Try(rate) => return Some(load(index, size, rate, exact.dwell)),
+            Search::Found(rate) if size.attempts < exact.sessions => {
+                return Some(session(index, size, rate, exact.time_scale));
+            }
+            Search::Found(_) | Search::Never => {}
+        }
+    }
+    None
+}
+
+/// Algorithm 1, line 5.
+fn load(size: usize, of: &Sized, rate_pps: f64, dwell: Duration) -> Step {
+    let stream = StreamPlan {
+        kind: StreamKind::Bulk,
+        packet_bytes: of.packet_bytes,
+        interval: interval_of(rate_pps),
+        begin: Duration::ZERO,
+        end: dwell,
+    };
+    Step::Load {
+        size,
+        rate_pps,
+        window: Window::new(0.0, dwell.as_secs_f64()),
+        plan: PhasePlan { streams: [stream].into() },
+    }
+}
+
+/// Algorithm 2.
+fn session(size: usize, of: &Sized, rate_pps: f64, scale: f64) -> Step {
+    let at = |seconds: f64| Duration::from_secs_f64(seconds * scale);
+    let scaled = |window: Window| Window::new(window.begin * scale, window.end * scale);
+    let baseline = StreamPlan {
+        kind: StreamKind::Sparse,
+        packet_bytes: of.packet_bytes,
+        interval: interval_of(BASELINE_PPS),
+        begin: Duration::ZERO,
+        end: at(SESSION_S),
+    };
+    let bulk = StreamPlan {
+        kind: StreamKind::Bulk,
+        interval: interval_of(rate_pps),
+        begin: at(BULK_S.begin),
+        end: at(BULK_S.end),
+        ..baseline
+    };
+    Step::Session {
+        size,
+        windows: Windows {
+            before: scaled(WINDOWS_S.before),
+            full: scaled(WINDOWS_S.full),
+            after: scaled(WINDOWS_S.after),
+        },
+        plan: PhasePlan { streams: [baseline, bulk].into() },
+    }
+}
+
+/// The most that can be sent in one direction.
+pub(super) fn volume_max(config: &SurveyConfig, exact: &ExactConfig) -> Volume {
+    let mut volume = Volume::default();
+    for &packet_bytes in &config.packet_bytes {
+        let size = Sized::new(packet_bytes);
+        let steps = libm::floor(config.rate_max_pps / exact.step_pps).max(0.0);
+        let fastest = exact.saturation_pps.unwrap_or(steps * exact.step_pps);
+        if exact.saturation_pps.is_none() {
+            let dwell = exact.dwell.as_secs_f64();
+            let packets = exact.step_pps * dwell * steps * (steps + 1.0) / 2.0;
+            // A stream has up to one packet more than rate times duration.
+            volume.add(packets + steps, packet_bytes, dwell * steps);
+        }
+        if fastest > 0.0 {
+            let plan = session(0, &size, fastest, exact.time_scale).plan().clone();
+            volume.add_plan(&plan, exact.sessions);
+        }
+    }
+    volume
+}
