@@ -34,7 +34,7 @@ const ALIVE_INTERVAL: Duration = Duration::from_secs(1);
 const WINDOW: u32 = 16;
 
 /// What a client needs to know.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ClientConfig {
     /// The far host.
     pub server: SocketAddr,
@@ -122,7 +122,7 @@ pub enum Reason {
 }
 
 /// The host that measures.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Client {
     config: ClientConfig,
     survey: Survey,
@@ -141,7 +141,7 @@ pub struct Client {
 }
 
 /// What is to leave.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 enum Outgoing {
     Control(SocketId, Vec<u8>),
     /// Stamped when it leaves.
@@ -149,7 +149,7 @@ enum Outgoing {
 }
 
 /// Where a measurement is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 enum State {
     /// A handshake of one of the two sockets.
     Handshake { socket: SocketId, nonce: Nonce, step: Step, retry: Retry },
@@ -179,7 +179,7 @@ enum Step {
 }
 
 /// What the server says that it sent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Sent {
     heard: Instant,
     started_ns: u64,
@@ -187,7 +187,7 @@ struct Sent {
 }
 
 /// When to send something again.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Retry {
     at: Instant,
     tries: u32,
@@ -206,7 +206,7 @@ impl Retry {
 }
 
 /// The record of a phase on its way from the server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Fetching {
     phase: Phase,
     sender: Sender,

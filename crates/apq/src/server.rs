@@ -37,7 +37,7 @@ const RETRY: Duration = Duration::from_millis(200);
 const OUTBOX_MAX: usize = 4_096;
 
 /// What a server allows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
     /// The key that clients must know, if any.
     pub key: Option<[u8; 32]>,
@@ -97,7 +97,7 @@ pub enum Reason {
 }
 
 /// The host that answers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Server {
     config: ServerConfig,
     sessions: Vec<Session>,
@@ -110,7 +110,7 @@ pub struct Server {
 }
 
 /// What is to leave.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Outgoing {
     Control(SocketAddr, Vec<u8>),
     /// Stamped when it leaves.
@@ -123,7 +123,7 @@ enum Outgoing {
 }
 
 /// A client that has proven its address.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Session {
     control: SocketAddr,
     bulk: Option<SocketAddr>,
@@ -141,7 +141,7 @@ struct Session {
 }
 
 /// What a session does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     /// Nothing.
     Idle,
@@ -175,17 +175,15 @@ impl Server {
             Ok(Datagram::Probe(probe)) => self.handle_probe(now, &received, &probe),
             Ok(Datagram::Sealed(sealed)) => self.handle_sealed(now, from, &sealed),
             Ok(Datagram::Hello(nonce)) => {
-                if self.may_challenge(now) {
-                    let token = token(&self.config.secret, &from, &nonce, now);
-                    let keyed = self.config.key.is_some();
-                    self.tell(from, wire::emit(&Datagram::Challenge { nonce, token, keyed }));
-                }
+                let keyed = self.config.key.is_some();
+                self.answer_stranger(now, from, |secret| {
+                    let token = token(secret, &from, &nonce, now);
+                    Datagram::Challenge { nonce, token, keyed }
+                });
             }
             Ok(Datagram::HelloOfVersion(_, nonce)) => {
-                if self.may_challenge(now) {
-                    let version = wire::VERSION;
-                    self.tell(from, wire::emit(&Datagram::OtherVersion { version, nonce }));
-                }
+                let version = wire::VERSION;
+                self.answer_stranger(now, from, |_| Datagram::OtherVersion { version, nonce });
             }
             Ok(Datagram::Open { nonce, token, code }) => {
                 // Nothing is said to an address that has not proven itself.
@@ -249,13 +247,22 @@ impl Server {
         Limits { rate_max_bps, duration_max, phase_packets_max }
     }
 
-    fn may_challenge(&mut self, now: Instant) -> bool {
+    /// Answers an address that has not proven itself, unless there were many of them.
+    fn answer_stranger(
+        &mut self,
+        now: Instant,
+        to: SocketAddr,
+        answer: impl FnOnce(&Key) -> Datagram<'static>,
+    ) {
         let second = now.as_nanos() / 1_000_000_000;
         if self.challenged.0 != second {
             self.challenged = (second, 0);
         }
-        self.challenged.1 += 1;
-        self.challenged.1 <= CHALLENGES_MAX
+        if self.challenged.1 < CHALLENGES_MAX {
+            self.challenged.1 += 1;
+            let bytes = wire::emit(&answer(&self.config.secret));
+            self.tell(to, bytes);
+        }
     }
 
     fn tell(&mut self, to: SocketAddr, bytes: Vec<u8>) {

@@ -217,7 +217,7 @@ fn check_range(sound: bool, name: &'static str, allowed: &'static str) -> Result
 }
 
 /// A measurement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Survey {
     config: SurveyConfig,
     /// One for each direction, begun or not.

@@ -5,6 +5,7 @@
 //! configuration, random work, driven by [`lasthop_house::contract::Driver`].
 
 mod air;
+mod apq;
 mod network;
 mod reorder;
 mod source;
