@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use lasthop_units::Duration;
 
 /// One direction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Direct {
     pub(super) direction: Direction,
     pub(super) sizes: Vec<Sized>,
@@ -21,7 +21,7 @@ pub(super) struct Direct {
 }
 
 /// One packet length.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sized {
     pub(super) packet_bytes: u16,
     pub(super) loads: Vec<Load>,
@@ -44,7 +44,7 @@ pub(super) struct Load {
 }
 
 /// A sender's clock and a delay.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Origin {
     started_ns: u64,
     delay_ns: i64,

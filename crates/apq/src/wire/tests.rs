@@ -1,3 +1,5 @@
+//! Datagrams written and read, cut, and made of anything.
+
 use super::*;
 use crate::link::Link;
 use alloc::vec;
