@@ -6,6 +6,7 @@ mod kernel;
 mod lossy;
 mod per;
 mod queueing;
+mod queues;
 mod saturated;
 mod speed;
 mod tcp;
@@ -27,7 +28,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All of them, in order.
-pub const ALL: [Chapter; 11] = [
+pub const ALL: [Chapter; 14] = [
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),
@@ -38,6 +39,9 @@ pub const ALL: [Chapter; 11] = [
     ("losses", lossy::table),
     ("tcp, ns-3", tcp::table),
     ("tcp, kernel", kernel::table),
+    ("apq, capacities", queues::capacities),
+    ("apq, kinds", queues::kinds),
+    ("apq, oddities", queues::oddities),
     ("speed", speed::table),
 ];
 

@@ -8,5 +8,6 @@ pub mod chapters;
 pub mod closed_forms;
 pub mod data;
 pub mod kernel;
+pub mod queues;
 pub mod setting;
 pub mod table;

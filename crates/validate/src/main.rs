@@ -28,6 +28,17 @@ enum Against {
     /// The kernel's TCP: emulates the cells that have no result yet, then shows all
     #[command(after_help = "Example: cargo run --release -p validate -- kernel")]
     Kernel(KernelOptions),
+    /// Queues that are known, measured from outside over real sockets: measures
+    /// those that have no result yet, then shows all
+    #[command(after_help = "Needs the program: cargo build --release
+Example: cargo run --release -p validate -- apq kind")]
+    Apq(ApqOptions),
+    /// Measures one queue and adds what was found; what `apq` runs
+    #[command(hide = true)]
+    Queue {
+        /// Its number among the cases.
+        index: usize,
+    },
     /// Emulates one cell of the grid and adds its result; what `kernel` runs
     #[command(hide = true)]
     Cell {
@@ -49,6 +60,19 @@ struct KernelOptions {
     /// Write docs/validation.md, with all chapters
     #[arg(long)]
     write: bool,
+}
+
+#[derive(Args)]
+struct ApqOptions {
+    /// Share of this machine to use, 1 for all of it
+    #[arg(long, default_value = "1")]
+    load: f64,
+    /// Write docs/validation.md, with all chapters
+    #[arg(long)]
+    write: bool,
+    /// Only cases with this in their name
+    #[arg(default_value = "")]
+    word: String,
 }
 
 #[derive(Args)]
@@ -82,11 +106,17 @@ fn main() -> ExitCode {
         Against::Ns3(options) => options,
         Against::Cell { index, run } => return measure::cell(index, run),
         Against::Kernel(options) => {
-            if !measure::grid(options.runs, options.load) {
+            if !measure::kernel(options.runs, options.load) {
                 return ExitCode::FAILURE;
             }
-            let chapters = if options.write { Vec::new() } else { vec!["kernel".into()] };
-            Options { write: options.write, check: false, chapters }
+            show("kernel", options.write)
+        }
+        Against::Queue { index } => return measure::queue(index),
+        Against::Apq(options) => {
+            if !measure::queues(&options.word, options.load) {
+                return ExitCode::FAILURE;
+            }
+            show("apq", options.write)
         }
     };
     let wanted = |(name, _): &&Chapter| {
@@ -120,6 +150,12 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     if options.check && failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// The chapters with `word` in their names; all of them if the page is to be written.
+fn show(word: &str, write: bool) -> Options {
+    let chapters = if write { Vec::new() } else { vec![word.to_owned()] };
+    Options { write, check: false, chapters }
 }
 
 /// Writes the page beside its place, then moves it there.

@@ -1,63 +1,164 @@
-//! Makes the kernel's results: emulates each cell of the grid in a process of its
-//! own, as many at a time as the machine keeps real time for. A run that was
-//! late is thrown away and made again; what is there is not made again, so
-//! an interrupted grid goes on where it stopped.
+//! Makes results in real time: each in a process of its own, as many at a time
+//! as the machine keeps real time for. A run that was late is thrown away and
+//! made again; what is there is not made again, so a grid that was interrupted
+//! goes on where it stopped.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use std::fs;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
-use validate::kernel::{Cell, Store};
+use validate::kernel::{self, Cell};
+use validate::queues::{self, Case, Found};
 
-/// Exit status of a cell whose run was late.
+/// Exit status of a process whose run was late.
 const LATE: u8 = 3;
 /// How often a late run is made again.
 const ATTEMPTS: u32 = 4;
+
+/// A run to be made.
+#[derive(Clone)]
+struct Task {
+    /// What this program is called with to make it.
+    arguments: Vec<String>,
+    /// What it is, for a person.
+    name: String,
+    /// Share of this machine that it takes, 0 to 1.
+    load: f64,
+    attempt: u32,
+}
+
+/// Emulates what the grid of the kernel's TCP lacks, each cell `runs` times as
+/// often as it needs, with `share` of the machine. Returns whether all is there now.
+pub fn kernel(runs: u64, share: f64) -> bool {
+    let store = kernel::Store::read();
+    let mut tasks = Vec::new();
+    for (index, cell) in Cell::all().into_iter().enumerate() {
+        let there = store.runs(&cell).len() as u64;
+        tasks.extend((there..runs * cell.emulated_runs()).map(|run| Task {
+            arguments: vec!["cell".into(), index.to_string(), run.to_string()],
+            name: describe(&cell, run),
+            load: cell.load(),
+            attempt: 1,
+        }));
+    }
+    make(tasks, share)
+}
+
+/// Measures the queues that have not been measured and have `word` in their
+/// names, with `share` of the machine. Returns whether all are there now.
+pub fn queues(word: &str, share: f64) -> bool {
+    let store = queues::Store::read();
+    let is_missing =
+        |(_, case): &(usize, Case)| case.name().contains(word) && store.found(case).is_empty();
+    let task = |(index, case): (usize, Case)| Task {
+        arguments: vec!["queue".into(), index.to_string()],
+        name: case.name(),
+        load: case.load(),
+        attempt: 1,
+    };
+    make(Case::all().into_iter().enumerate().filter(is_missing).map(task).collect(), share)
+}
 
 /// Emulates cell `index` once and adds its result.
 pub fn cell(index: usize, run: u64) -> ExitCode {
     let all = Cell::all();
     let Some(cell) = all.get(index) else {
-        eprintln!("error: the grid has {} cells", all.len());
-        return ExitCode::from(2);
+        return refuse(&format!("the grid has {} cells", all.len()));
     };
     match cell.emulate(run) {
         Ok(emulated) if emulated.is_late => ExitCode::from(LATE),
-        Ok(emulated) => match Store::append(cell, run, &emulated) {
+        Ok(emulated) => match kernel::Store::append(cell, run, &emulated) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("error: kernel.csv: {error}");
-                ExitCode::from(2)
-            }
+            Err(error) => refuse(&format!("kernel.csv: {error}")),
         },
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
+        Err(error) => refuse(&error.to_string()),
     }
 }
 
-/// A run to be made.
-#[derive(Clone, Copy)]
-struct Task {
-    index: usize,
-    cell: Cell,
-    run: u64,
-    attempt: u32,
+/// Measures the queue of case `index` and adds what was found.
+pub fn queue(index: usize) -> ExitCode {
+    let all = Case::all();
+    let Some(case) = all.get(index) else {
+        return refuse(&format!("there are {} cases", all.len()));
+    };
+    match measure(case) {
+        Ok(Some(found)) => match queues::Store::append(case, &found) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => refuse(&format!("queues.csv: {error}")),
+        },
+        Ok(None) => ExitCode::from(LATE),
+        Err(why) => refuse(&format!("{}: {why}", case.name())),
+    }
 }
 
-/// Emulates what the grid lacks, each cell `runs` times as often as it needs,
-/// with `share` of the machine. Returns whether all is there now.
-pub fn grid(runs: u64, share: f64) -> bool {
-    let store = Store::read();
-    let mut waiting: Vec<Task> = Vec::new();
-    for (index, cell) in Cell::all().into_iter().enumerate() {
-        let there = store.runs(&cell).len() as u64;
-        waiting.extend((there..runs * cell.emulated_runs()).map(|run| Task {
-            index,
-            cell,
-            run,
-            attempt: 1,
-        }));
+/// What `lasthop` finds in a case; `None` if the emulation was late.
+fn measure(case: &Case) -> Result<Option<Vec<Found>>, String> {
+    let lasthop = lasthop()?;
+    let directory = Scratch::new()?;
+    let (scenario, out) = (directory.0.join("scenario.toml"), directory.0.join("out"));
+    fs::write(&scenario, case.toml(&lasthop)).map_err(|error| error.to_string())?;
+    let output = Command::new(&lasthop)
+        .arg("emulate")
+        .arg(&scenario)
+        .args(["--json", "--"])
+        .arg(&lasthop)
+        .args(["apq", "measure", "server", "--out"])
+        .arg(&out)
+        .args(case.arguments())
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{}: {error}", lasthop.display()))?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{}: {}", output.status, words.trim()));
     }
+    let run: lasthop_trace::RunDocument =
+        serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
+    let emulation = run.emulation.ok_or("the emulation says nothing of itself")?;
+    if emulation.late {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(out.join("apq.json")).map_err(|error| error.to_string())?;
+    let document = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let lateness_us = emulation.lateness_us.map_or(0.0, |lateness| lateness.p99_9);
+    Ok(Some(Found::all(&document, lateness_us)))
+}
+
+/// The program beside this one.
+fn lasthop() -> Result<PathBuf, String> {
+    let ours = std::env::current_exe().map_err(|error| error.to_string())?;
+    let lasthop = ours.with_file_name("lasthop");
+    match lasthop.exists() {
+        true => Ok(lasthop),
+        false => Err(format!("no {}; first: cargo build --release", lasthop.display())),
+    }
+}
+
+/// A directory that goes when this does.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Self, String> {
+        let name = format!("lasthop-queue-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn refuse(why: &str) -> ExitCode {
+    eprintln!("error: {why}");
+    ExitCode::from(2)
+}
+
+/// Makes all `tasks`. Returns whether that worked.
+fn make(mut waiting: Vec<Task>, share: f64) -> bool {
     // The last is begun first.
     waiting.reverse();
     let progress = ProgressBar::new(waiting.len() as u64);
@@ -66,9 +167,9 @@ pub fn grid(runs: u64, share: f64) -> bool {
     let mut working: Vec<(Task, Child)> = Vec::new();
     let mut is_complete = true;
     loop {
-        while let Some(task) = waiting.last().copied() {
-            let used: f64 = working.iter().map(|(task, _)| task.cell.load()).sum();
-            if used > 0.0 && used + task.cell.load() > share {
+        while let Some(task) = waiting.last().cloned() {
+            let used: f64 = working.iter().map(|(task, _)| task.load).sum();
+            if used > 0.0 && used + task.load > share {
                 break;
             }
             waiting.pop();
@@ -80,18 +181,21 @@ pub fn grid(runs: u64, share: f64) -> bool {
                 }
             }
         }
-        // All of a kind last equally long, so waiting for the first loses little.
-        let Some((task, mut child)) = (!working.is_empty()).then(|| working.remove(0)) else {
+        if working.is_empty() {
             break;
-        };
-        let status = child.wait().ok().and_then(|status| status.code());
+        }
+        let (task, status) = first_to_end(&mut working);
         match status {
             Some(0) => progress.inc(1),
             Some(late) if late == i32::from(LATE) && task.attempt < ATTEMPTS => {
                 waiting.insert(0, Task { attempt: task.attempt + 1, ..task });
             }
             _ => {
-                progress.println(format!("no result: {}", describe(&task)));
+                let attempts = task.attempt;
+                progress.println(format!(
+                    "no result: {}: late {attempts} times, or refused",
+                    task.name
+                ));
                 is_complete = false;
             }
         }
@@ -100,24 +204,40 @@ pub fn grid(runs: u64, share: f64) -> bool {
     is_complete
 }
 
+/// Waits for one of them; there must be some.
+fn first_to_end(working: &mut Vec<(Task, Child)>) -> (Task, Option<i32>) {
+    loop {
+        for index in 0..working.len() {
+            let status = working[index].1.try_wait();
+            if !matches!(status, Ok(None)) {
+                let status = status.ok().flatten().and_then(|status| status.code());
+                return (working.remove(index).0, status);
+            }
+        }
+        pause();
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "waits for processes that take seconds")]
+fn pause() {
+    std::thread::sleep(std::time::Duration::from_millis(100));
+}
+
 fn start(task: &Task) -> std::io::Result<Child> {
     Command::new(std::env::current_exe()?)
-        .args(["cell", &task.index.to_string(), &task.run.to_string()])
+        .args(&task.arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .spawn()
 }
 
-fn describe(task: &Task) -> String {
-    let cell = &task.cell;
+fn describe(cell: &Cell, run: u64) -> String {
     format!(
-        "{} {}, MCS {}, queue {}, wire {} ms, run {}: late {} times, or refused",
+        "{} {}, MCS {}, queue {}, wire {} ms, run {run}",
         cell.congestion_control,
         cell.direction(),
         cell.mcs,
         cell.queue_packets,
         cell.wire_ms,
-        task.run,
-        task.attempt
     )
 }

@@ -1,0 +1,154 @@
+//! APQ: queues that are known, as `lasthop apq measure` sees them.
+
+use crate::queues::{Case, Found, Group, How, Store};
+use crate::table::{Row, Table, Verdict};
+
+/// Packets by which a capacity may be off.
+const PACKETS_TARGET: f64 = 2.0;
+/// Or this share of it, with the exact and the fast method.
+const EXACT_TARGET: f64 = 0.03;
+const FAST_TARGET: f64 = 0.05;
+/// What the fast method may take for a queue of up to 350 packets.
+const FAST_S_MAX: f64 = 60.0;
+const FAST_PACKETS_MAX: u32 = 350;
+
+pub(super) fn capacities() -> Table {
+    let rows = measured(Group::Capacity).into_iter().flat_map(|(case, found)| {
+        found.into_iter().map(move |found| capacity_row(&case, &found)).collect::<Vec<_>>()
+    });
+    Table {
+        title: "APQ, capacities over real sockets",
+        text: "`lasthop apq measure` on a station and `lasthop apq serve` behind the access point, real \
+               sockets over an emulated hop in real time; drop-tail queues whose bounds are known. 802.11g \
+               at 11 Mb/s sends one packet at a time, 802.11n at MCS 7 sends A-MPDUs. Targets: within \
+               3 % or 2 packets with the exact method, within 5 % or 2 packets with the fast one, \
+               which may take 60 s for both packet lengths together if the queue has at most 350 packets. \
+               *Equation 1* is the paper's estimate, listed: it takes the median delay, and where a \
+               whole A-MPDU leaves at once, packets are let in anywhere in the upper part of the queue."
+            .into(),
+        columns: vec![
+            "case", "bytes", "bound", "measured", "off by", "95 %", "equation 1", "Mb/s", "sessions",
+            "took, s", "doubts",
+        ],
+        rows: rows.collect(),
+        notes: vec![
+            "The exact method runs here with 6 s instead of 60 for each rate, one session of 60 s instead \
+             of 30 of 120, and steps of 500 packets/s at MCS 7. `cargo run --release -p validate -- apq` \
+             measures what `crates/validate/data/queues.csv` lacks."
+                .into(),
+        ],
+    }
+}
+
+fn capacity_row(case: &Case, found: &Found) -> Row {
+    let crate::queues::Queue::Packets(bound) = case.queue else {
+        unreachable!("capacities are of queues with a bound in packets")
+    };
+    let off = found.capacity_packets.map(|packets| packets - f64::from(bound));
+    let share = if case.how == How::Exact { EXACT_TARGET } else { FAST_TARGET };
+    let allowed = (share * f64::from(bound)).max(PACKETS_TARGET);
+    let is_quick =
+        case.how == How::Exact || bound > FAST_PACKETS_MAX || found.measured_s <= FAST_S_MAX;
+    let is_right = off.is_some_and(|off| off.abs() <= allowed) && is_quick;
+    let cells = vec![
+        case.name(),
+        found.packet_bytes.to_string(),
+        bound.to_string(),
+        number(found.capacity_packets, 1),
+        off.map_or(String::new(), |off| format!("{off:+.1}")),
+        number(found.half_width, 1),
+        number(found.equation_1_packets, 1),
+        number(found.throughput_mbps, 2),
+        found.sessions.to_string(),
+        format!("{:.0}", found.measured_s),
+        found.doubts.clone(),
+    ];
+    (cells, Verdict::of(is_right))
+}
+
+pub(super) fn kinds() -> Table {
+    let rows = measured(Group::Kind).into_iter().filter_map(|(case, found)| {
+        let first = found.into_iter().next()?;
+        // Of a queue that is managed by delay no bound shows; nothing may be said of it.
+        let is_unit = match case.queue.unit() {
+            Some(unit) => first.unit == unit,
+            None => first.unit.is_empty() || first.unit == "cannot_tell",
+        };
+        let is_discipline = first.discipline == case.queue.discipline();
+        Some((kind_cells(&case, &first), Verdict::of(is_unit && is_discipline)))
+    });
+    Table {
+        title: "APQ, packets or bytes, and which discipline",
+        text: "As above, with the fast method and queues of four kinds. *light*: two other flows of a \
+               twentieth of the hop's capacity each, one through the queue under test, one from another \
+               station. All must be told right."
+            .into(),
+        columns: KIND_COLUMNS.to_vec(),
+        rows: rows.collect(),
+        notes: vec![
+            "CoDel and FQ-CoDel are bounded by delay: whether their hard limit counts packets or bytes \
+             does not show, so *cannot tell* is right there."
+                .into(),
+        ],
+    }
+}
+
+pub(super) fn oddities() -> Table {
+    let rows = measured(Group::Odd).into_iter().filter_map(|(case, found)| {
+        let first = found.into_iter().next()?;
+        let is_sure_of_wrong =
+            |said: &str, right: &str| !(said.is_empty() || said == "cannot_tell" || said == right);
+        let is_honest = !first.doubts.is_empty()
+            && !is_sure_of_wrong(&first.unit, case.queue.unit().unwrap_or_default())
+            && !is_sure_of_wrong(&first.discipline, case.queue.discipline());
+        Some((kind_cells(&case, &first), Verdict::of(is_honest)))
+    });
+    Table {
+        title: "APQ, what it was not built for",
+        text: "As above, with a drop-tail queue of 300 packets and something odd: a wire of 4 Mb/s with \
+               100 packets before the access point, another flow of half the capacity in the same queue, \
+               a station that is away for a tenth of a second twice a second, a signal that fades. The \
+               result must come with a doubt, and unit and discipline must be right or *cannot tell*."
+            .into(),
+        columns: KIND_COLUMNS.to_vec(),
+        rows: rows.collect(),
+        notes: Vec::new(),
+    }
+}
+
+const KIND_COLUMNS: [&str; 9] = [
+    "case",
+    "unit",
+    "sure",
+    "discipline",
+    "sure",
+    "driver queue",
+    "capacity at the first length",
+    "took, s",
+    "doubts",
+];
+
+fn kind_cells(case: &Case, found: &Found) -> Vec<String> {
+    vec![
+        case.name(),
+        found.unit.replace('_', " "),
+        number(found.unit_confidence, 2),
+        found.discipline.replace('_', " "),
+        number(found.discipline_confidence, 2),
+        number(found.driver_queue_packets, 1),
+        number(found.capacity_packets, 1),
+        format!("{:.0}", found.measured_s),
+        found.doubts.clone(),
+    ]
+}
+
+/// The cases of a group that were measured, and what was found.
+fn measured(group: Group) -> Vec<(Case, Vec<Found>)> {
+    let store = Store::read();
+    let cases = Case::all().into_iter().filter(|case| case.group == group);
+    cases.map(|case| (case, store.found(&case))).filter(|(_, found)| !found.is_empty()).collect()
+}
+
+fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or(String::new(), |value| format!("{value:.digits$}"))
+}
