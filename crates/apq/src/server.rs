@@ -185,13 +185,13 @@ impl Server {
                 let version = wire::VERSION;
                 self.answer_stranger(now, from, |_| Datagram::OtherVersion { version, nonce });
             }
-            Ok(Datagram::Open { nonce, token, code }) => {
-                // Nothing is said to an address that has not proven itself.
-                if is_token(&self.config.secret, &from, &nonce, &token, now) {
-                    let key = handshake_key(self.config.key.as_ref(), &nonce, &token);
-                    let is_known = auth::is_code(&key, &wire::open_covered(&nonce, &token), &code);
-                    self.open(now, from, nonce, is_known.then_some(key));
-                }
+            // Nothing is said to an address that has not proven itself.
+            Ok(Datagram::Open { nonce, token, code })
+                if is_token(&self.config.secret, &from, &nonce, &token, now) =>
+            {
+                let key = handshake_key(self.config.key.as_ref(), &nonce, &token);
+                let is_known = auth::is_code(&key, &wire::open_covered(&nonce, &token), &code);
+                self.open(now, from, nonce, is_known.then_some(key));
             }
             _ => {}
         }

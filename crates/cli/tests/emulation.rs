@@ -244,7 +244,14 @@ fn captures_hold_what_the_programs_sent() {
     let (run, _) = stage.document("emulate", &arguments);
     assert!(fs::read(stage.file("fetched")).expect("curl wrote it") == content);
 
-    let fields = ["_ws.malformed", "wlan.fcs.status", "wlan.fc.type_subtype", "wlan.ta", "wlan.ra"];
+    let fields = [
+        "tcp.analysis.retransmission",
+        "_ws.malformed",
+        "wlan.fcs.status",
+        "wlan.fc.type_subtype",
+        "wlan.ta",
+        "wlan.ra",
+    ];
     let [wired, air] = ["node-server", "air"].map(|name| {
         let objects = stage.file(name);
         let export = format!("http,{}", objects.display());
@@ -254,7 +261,13 @@ fn captures_hold_what_the_programs_sent() {
         let frames = tshark(&stage.file(&format!("out/{name}.pcapng")), &arguments);
         let found = fs::read(objects.join("content")).expect("tshark found it");
         assert!(found == content, "{name}");
-        frames
+        // What the kernel sent twice overlaps, which tshark calls malformed too.
+        let rest = |frame: &String| {
+            let (again, rest) = frame.split_once('\t')?;
+            let malformed = rest.find('\t')?;
+            Some(if again.is_empty() { rest } else { &rest[malformed..] }.to_owned())
+        };
+        frames.iter().map(|frame| rest(frame).expect("several fields")).collect::<Vec<_>>()
     });
     assert_eq!(wired.iter().find(|frame| !frame.trim().is_empty()), None, "malformed");
     let unsound = |frame: &&String| !frame.starts_with("\t1\t");

@@ -69,7 +69,7 @@ impl Link {
 }
 
 /// The hop and the hosts on both sides of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct Bed {
     pub(super) kind: Kind,
     pub(super) link: Link,
