@@ -5,14 +5,20 @@
 //! | [`statistics`] | medians, quantiles, intervals, lines, peaks |
 //! | [`timeline`] | a record in order, on one clock |
 //! | [`session`] | equation 1 and the counted capacity from an empty, a full, an empty queue |
+//! | [`discipline`] | drop-tail, CoDel, fair; packets or bytes; the driver queue |
+//! | [`symptoms`] | what makes a result doubtful |
 //!
 //! Times are seconds as `f64` from the start of a phase. A clock's reading is
 //! never turned into one: only differences are, taken as integers, so that
 //! clocks that are hours apart cost no digit.
 
+pub mod discipline;
 pub mod session;
 pub mod statistics;
+pub mod symptoms;
 pub mod timeline;
 
+pub use discipline::Evidence;
 pub use session::{Session, Window, Windows};
+pub use symptoms::Symptoms;
 pub use timeline::{Passage, Timeline};

@@ -2,8 +2,11 @@
 //! Knows nothing of datagrams and clocks: phases go out, records come in.
 
 mod exact;
+mod fast;
 mod known;
+mod steady;
 mod step;
+mod telling;
 
 use crate::plan::{Direction, PhasePlan};
 use crate::record::PhaseRecord;
@@ -11,7 +14,7 @@ use crate::report::{DirectionReport, Report};
 use alloc::vec::Vec;
 use known::Direct;
 use lasthop_units::Duration;
-use step::{Search, Step, Volume};
+use step::{Step, Volume};
 
 /// What is to be found out, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -284,17 +287,19 @@ impl Survey {
 
     /// What is known so far.
     pub fn report(&self) -> Report {
-        let begun = self.step.as_ref().map_or(self.known.len(), |(index, _)| index + 1);
-        Report { directions: self.known[..begun].iter().map(|direct| self.told(direct)).collect() }
+        let current = self.step.as_ref().map_or(self.known.len(), |(index, _)| *index);
+        let begun = (current + 1).min(self.known.len());
+        let told = |index| self.told(&self.known[index], index < current);
+        Report { directions: (0..begun).map(told).collect() }
     }
 
-    fn told(&self, direct: &Direct) -> DirectionReport {
-        match &self.config.method {
-            Method::Exact(config) => {
-                direct.report(|size| exact::search(&size.loads, config, self.config.rate_max_pps))
-            }
-            Method::Fast(_) => direct.report(|_| Search::Never),
-        }
+    fn told(&self, known: &Direct, done: bool) -> DirectionReport {
+        let rate_max = self.config.rate_max_pps;
+        let search = |index: usize| match &self.config.method {
+            Method::Exact(exact) => exact::search(&known.sizes[index].loads, exact, rate_max),
+            Method::Fast(_) => fast::search_of(known, index, rate_max),
+        };
+        telling::report(known, &self.config, search, done)
     }
 
     /// The next step, in the direction of that index or a later one.
@@ -302,7 +307,7 @@ impl Survey {
         (first..self.known.len()).find_map(|index| {
             let step = match &self.config.method {
                 Method::Exact(config) => exact::next(&self.config, config, &self.known[index]),
-                Method::Fast(_) => None,
+                Method::Fast(config) => fast::next(&self.config, config, &self.known[index]),
             };
             Some((index, step?))
         })
@@ -312,7 +317,7 @@ impl Survey {
     fn each_max(&self) -> Volume {
         match &self.config.method {
             Method::Exact(config) => exact::volume_max(&self.config, config),
-            Method::Fast(_) => Volume::default(),
+            Method::Fast(config) => fast::volume_max(&self.config, config),
         }
     }
 }

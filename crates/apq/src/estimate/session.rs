@@ -138,6 +138,8 @@ pub fn empty_delay(timeline: &Timeline, windows: Windows) -> Option<f64> {
 pub struct Refusal {
     /// When the last one before them was sent that arrived.
     pub entered: f64,
+    /// When the first one after them arrived.
+    pub noticed: f64,
     /// How many are missing.
     pub packets: u32,
 }
@@ -149,6 +151,7 @@ pub fn refusals(timeline: &Timeline, window: Window) -> Vec<Refusal> {
     bulk.sort_by_key(|passage| passage.sequence);
     let gap = |pair: &[&super::Passage]| Refusal {
         entered: pair[0].sent,
+        noticed: pair[1].received(),
         packets: pair[1].sequence - pair[0].sequence - 1,
     };
     bulk.windows(2).map(gap).filter(|refusal| refusal.packets > 0).collect()

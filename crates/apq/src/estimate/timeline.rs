@@ -22,6 +22,9 @@ const DELAY_SPREAD_S: f64 = 120.0;
 /// within 100 ppm, and NTP slews by at most 500 ppm.
 pub const DRIFT_MAX: f64 = 700e-6;
 
+/// Medians of a few delays over Wi-Fi differ by this without any drift, in seconds.
+const JITTER_S: f64 = 0.001;
+
 /// A packet that arrived.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passage {
@@ -80,33 +83,38 @@ impl Timeline {
     }
 
     /// The packets of one flow, in the order of sending.
-    pub fn of(&self, kind: StreamKind) -> impl Iterator<Item = &Passage> {
+    pub fn of(&self, kind: StreamKind) -> impl Iterator<Item = &Passage> + Clone {
         self.passages.iter().filter(move |passage| passage.kind == kind)
     }
 
     /// The packets of one flow that were sent in `window`.
-    pub fn sent_in(&self, kind: StreamKind, window: Window) -> impl Iterator<Item = &Passage> {
+    pub fn sent_in(
+        &self,
+        kind: StreamKind,
+        window: Window,
+    ) -> impl Iterator<Item = &Passage> + Clone {
         self.of(kind).filter(move |passage| window.contains(passage.sent))
     }
 
     /// Finds out by how much the receiver's clock gains on the sender's, from
     /// packets that met an empty queue in two windows, and takes it out of all
-    /// delays. Returns it in seconds a second: zero if a window is empty, or if
-    /// so much cannot be the clocks' doing.
-    pub fn remove_drift(&mut self, before: Window, after: Window) -> f64 {
+    /// delays. Returns it in seconds a second; `None`, and nothing is changed, if
+    /// a window is empty, or if so much cannot be the clocks' doing.
+    pub fn remove_drift(&mut self, before: Window, after: Window) -> Option<f64> {
         let middle = |window| {
             let sent = median(self.sent_in(StreamKind::Sparse, window).map(|p| p.sent))?;
             Some((sent, median(self.sent_in(StreamKind::Sparse, window).map(|p| p.delay))?))
         };
-        let (Some(first), Some(second)) = (middle(before), middle(after)) else { return 0.0 };
-        let drift = (second.1 - first.1) / (second.0 - first.0);
-        if !drift.is_finite() || libm::fabs(drift) > DRIFT_MAX {
-            return 0.0;
+        let (first, second): ((f64, f64), (f64, f64)) = (middle(before)?, middle(after)?);
+        let (between, gained) = (second.0 - first.0, second.1 - first.1);
+        if between <= 0.0 || libm::fabs(gained) > DRIFT_MAX * between + JITTER_S {
+            return None;
         }
+        let drift = gained / between;
         for passage in &mut self.passages {
             passage.delay -= drift * passage.sent;
         }
-        drift
+        Some(drift)
     }
 
     /// When packets of both flows arrived, sorted; see [`Passage::received`].

@@ -1,9 +1,10 @@
 //! The paper's algorithms 1 and 2, to the letter: which step is next, given
 //! what is known.
 
-use super::known::{Direct, Load, Sized};
+use super::known::{Direct, Load, STEADY_TRIES, Sized};
+use super::steady::{longest_s, steady};
 use super::step::{Search, Step, Volume};
-use super::{ExactConfig, SurveyConfig};
+use super::{ExactConfig, SPARSE_PPS_MAX, SurveyConfig};
 use crate::estimate::{Window, Windows};
 use crate::interval_of;
 use crate::plan::{PhasePlan, StreamKind, StreamPlan};
@@ -55,7 +56,12 @@ pub(super) fn next(config: &SurveyConfig, exact: &ExactConfig, known: &Direct) -
             Search::Found(_) | Search::Never => {}
         }
     }
-    None
+    if !config.discipline || !known.wants_steady() {
+        return None;
+    }
+    let size = known.sizes.first()?;
+    let (rate, tries) = (size.capacity_pps()?, known.steady_tries);
+    Some(steady(0, size.packet_bytes, rate, config.rate_max_pps, tries, known.settle))
 }
 
 /// Algorithm 1, line 5.
@@ -121,6 +127,10 @@ pub(super) fn volume_max(config: &SurveyConfig, exact: &ExactConfig) -> Volume {
             let plan = session(0, &size, fastest, exact.time_scale).plan().clone();
             volume.add_plan(&plan, exact.sessions);
         }
+    }
+    if let (true, Some(&packet_bytes)) = (config.discipline, config.packet_bytes.first()) {
+        let seconds = f64::from(STEADY_TRIES) * longest_s();
+        volume.add((config.rate_max_pps + SPARSE_PPS_MAX) * seconds, packet_bytes, seconds);
     }
     volume
 }

@@ -1,13 +1,31 @@
 //! What is known so far in one direction. Methods read it to say what is next;
-//! the report is made of it.
+//! the report is made of it (`telling`).
 
-use super::step::{Search, Step};
-use crate::estimate::{Passage, Session, Timeline, Window, session, statistics};
-use crate::plan::{Direction, StreamKind};
+use super::step::Step;
+use crate::estimate::{
+    Evidence, Passage, Session, Symptoms, Timeline, Window, Windows, discipline, session,
+    statistics, symptoms,
+};
+use crate::plan::{Direction, PhasePlan, StreamKind};
 use crate::record::PhaseRecord;
-use crate::report::{DirectionReport, Doubt, LoadPoint, SizeReport};
+use crate::report::{Discipline, Judgement};
 use alloc::vec::Vec;
 use lasthop_units::Duration;
+
+/// A queue of which nothing is known is filled as if it held so many packets.
+const QUEUE_PACKETS: f64 = 400.0;
+
+/// A queue that was not full may hold so many times what it held.
+const QUEUE_MORE: f64 = 2.0;
+
+/// A queue is waited for no longer than this, in seconds.
+pub(super) const SETTLE_MAX_S: f64 = 5.0;
+
+/// A steady overload is sent up to so many times: a second time if the first was none.
+pub(super) const STEADY_TRIES: u32 = 2;
+
+/// A train was too fast if it was received at less than this share of its rate.
+const TRAIN_RECEIVED: f64 = 0.92;
 
 /// One direction.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,8 +34,25 @@ pub(super) struct Direct {
     pub(super) sizes: Vec<Sized>,
     /// Time of all phases so far.
     pub(super) measured: Duration,
+    /// Phases so far.
+    pub(super) phases: u32,
+    /// The queue is empty so many seconds after the end of the last phase, or later.
+    pub(super) settle: f64,
+    pub(super) steady: Option<Steady>,
+    /// How often a steady overload was sent.
+    pub(super) steady_tries: u32,
     /// Clocks of the first record: what later ones are compared with.
     origin: Option<Origin>,
+}
+
+/// What a steady overload showed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Steady {
+    pub(super) evidence: Evidence,
+    pub(super) judgement: Judgement<Discipline>,
+    pub(super) symptoms: Option<Symptoms>,
+    /// The capacity as it was known then, in packets a second.
+    pub(super) rate_pps: f64,
 }
 
 /// One packet length.
@@ -27,7 +62,7 @@ pub(super) struct Sized {
     pub(super) loads: Vec<Load>,
     /// Sessions that were run, with or without a result.
     pub(super) attempts: u32,
-    pub(super) sessions: Vec<Session>,
+    pub(super) sessions: Vec<(Session, Option<Symptoms>)>,
 }
 
 /// A rate that was tried.
@@ -36,11 +71,17 @@ pub(super) struct Load {
     pub(super) offered_pps: f64,
     pub(super) received_pps: f64,
     pub(super) loss: f64,
+    /// It was received slower than sent, and waited more and more.
+    pub(super) saturated: bool,
+    /// The sender could not send so fast.
+    pub(super) behind: bool,
+    /// The share of its rate that the sender managed.
+    pub(super) sender: f64,
     /// The median delay: when, in seconds since the survey's first phase, and
     /// how much longer than the survey's first sample.
-    median: Option<(f64, f64)>,
+    pub(super) median: Option<(f64, f64)>,
     /// The shortest delay, likewise.
-    shortest: Option<(f64, f64)>,
+    pub(super) shortest: Option<(f64, f64)>,
 }
 
 /// A sender's clock and a delay.
@@ -54,6 +95,24 @@ impl Sized {
     pub(super) fn new(packet_bytes: u16) -> Self {
         Self { packet_bytes, loads: Vec::new(), attempts: 0, sessions: Vec::new() }
     }
+
+    /// Packets a second that the link carries: of the sessions, or else of the
+    /// slowest rate that was too fast.
+    pub(super) fn capacity_pps(&self) -> Option<f64> {
+        let sessions =
+            statistics::median(self.sessions.iter().map(|(session, _)| session.rate_pps));
+        let too_fast = self.loads.iter().filter(|load| load.saturated);
+        let slowest = too_fast.min_by(|a, b| a.offered_pps.total_cmp(&b.offered_pps));
+        sessions.or(slowest.map(|load| load.received_pps)).filter(|&rate| rate > 0.0)
+    }
+
+    /// The counted capacities, in packets: of the sessions that filled the
+    /// queue, or of all if none did.
+    pub(super) fn counted(&self) -> Vec<f64> {
+        let full = self.sessions.iter().any(|(session, _)| session.refused);
+        let counts = self.sessions.iter().filter(|(session, _)| session.refused || !full);
+        counts.map(|(session, _)| session.report.counted_packets).collect()
+    }
 }
 
 impl Direct {
@@ -62,93 +121,141 @@ impl Direct {
             direction,
             sizes: packet_bytes.iter().map(|&bytes| Sized::new(bytes)).collect(),
             measured: Duration::ZERO,
+            phases: 0,
+            settle: 0.0,
+            steady: None,
+            steady_tries: 0,
             origin: None,
         }
     }
 
+    /// Whether a steady overload is still to be sent: none was, or it was none.
+    pub(super) fn wants_steady(&self) -> bool {
+        let empty = |steady: &Steady| steady.evidence.overtaken.is_none();
+        self.steady_tries == 0
+            || (self.steady_tries < STEADY_TRIES && self.steady.as_ref().is_none_or(empty))
+    }
+
+    /// Whether the queue's delay is managed, so that it has no bound to be measured.
+    pub(super) fn is_managed(&self) -> bool {
+        self.steady.as_ref().is_some_and(|steady| {
+            matches!(steady.judgement.verdict, Discipline::CoDel | Discipline::FqCoDel)
+        })
+    }
+
+    /// How many packets of that length a full queue holds, as far as is known.
+    pub(super) fn queue_packets(&self, index: usize) -> f64 {
+        let of = |size: &Sized| {
+            let longest = size.counted().into_iter().reduce(f64::max)?;
+            let full = size.sessions.iter().any(|(session, _)| session.refused);
+            Some(if full { longest } else { QUEUE_MORE * longest })
+        };
+        let steady = || {
+            let evidence = self.steady.as_ref()?.evidence;
+            let full = evidence.at_bound.is_some();
+            Some(if full { evidence.longest } else { QUEUE_MORE * evidence.longest })
+        };
+        let size = &self.sizes[index];
+        if let Some(packets) = of(size) {
+            return packets;
+        }
+        // As many packets, or as many bytes: whichever is more.
+        let other = |(other, packets): (&Sized, f64)| {
+            packets * (f64::from(other.packet_bytes) / f64::from(size.packet_bytes)).max(1.0)
+        };
+        let known = self.sizes.iter().filter_map(|size| Some((size, of(size)?)));
+        let first = self.sizes.first().zip(steady());
+        known.chain(first).map(other).reduce(f64::max).unwrap_or(QUEUE_PACKETS)
+    }
+
     /// Takes what became of `step`.
     pub(super) fn absorb(&mut self, step: &Step, record: &PhaseRecord) {
-        self.measured += step.plan().duration();
-        let mut timeline = Timeline::new(step.plan(), record);
-        let origin = *self
-            .origin
-            .get_or_insert(Origin { started_ns: record.started_ns, delay_ns: timeline.delay_ns });
+        let plan = step.plan();
+        self.measured += plan.duration();
+        self.phases += 1;
+        let mut timeline = Timeline::new(plan, record);
+        let delay_ns = timeline.delay_ns;
+        let origin = *self.origin.get_or_insert(Origin { started_ns: record.started_ns, delay_ns });
+        self.settle = settle(&timeline, plan);
+        let axis = Axis {
+            at: record.started_ns.wrapping_sub(origin.started_ns) as i64 as f64 / 1e9,
+            delay: delay_ns.wrapping_sub(origin.delay_ns) as f64 / 1e9,
+        };
         match step {
             Step::Load { size, rate_pps, window, .. } => {
-                let load = load(&timeline, *rate_pps, *window, record.started_ns, origin);
-                self.sizes[*size].loads.push(load);
+                self.sizes[*size].loads.push(load(&timeline, *rate_pps, *window, axis));
+            }
+            Step::Train { size, rate_pps, .. } => {
+                let share = symptoms::sender_share(&timeline, plan, record);
+                self.sizes[*size].loads.push(train(&timeline, plan, *rate_pps, share, axis));
             }
             Step::Session { size, windows, .. } => {
                 let size = &mut self.sizes[*size];
                 size.attempts += 1;
-                let drift = timeline.remove_drift(windows.before, windows.after);
-                let unsent = unsent(record);
                 let bytes = size.packet_bytes;
-                size.sessions.extend(session::session(&timeline, *windows, bytes, drift, unsent));
+                size.sessions.extend(take_session(&mut timeline, plan, record, *windows, bytes));
             }
-        }
-    }
-
-    /// What is to be told. `search` says where the search with each packet length ended.
-    pub(super) fn report(&self, search: impl Fn(&Sized) -> Search) -> DirectionReport {
-        let mut doubts = Vec::new();
-        if self.sizes.iter().any(|size| search(size) == Search::Never) {
-            doubts.push(Doubt::NeverSaturated);
-        }
-        let found = |size: &Sized| match search(size) {
-            Search::Found(rate) => Some(rate),
-            Search::Try(_) | Search::Never => None,
-        };
-        DirectionReport {
-            direction: self.direction,
-            sizes: self.sizes.iter().map(|size| size.report(found(size))).collect(),
-            unit: None,
-            discipline: None,
-            driver_queue_packets: None,
-            doubts,
-            measured: self.measured,
+            Step::Steady { size, windows, bulk, offered_pps, .. } => {
+                self.steady_tries += 1;
+                let rate = self.sizes[*size].capacity_pps().unwrap_or(*offered_pps);
+                let share = symptoms::sender_share(&timeline, plan, record);
+                let windows = remove_drift(&mut timeline, *windows).0;
+                let steady = steady(&timeline, windows, *bulk, *offered_pps, share, rate);
+                self.steady = steady.or(self.steady);
+            }
         }
     }
 }
 
-impl Sized {
-    fn report(&self, saturation_pps: Option<f64>) -> SizeReport {
-        let all = |of: &dyn Fn(&Session) -> f64| {
-            statistics::estimate(&self.sessions.iter().map(of).collect::<Vec<_>>())
-        };
-        let bytes = f64::from(self.packet_bytes);
-        SizeReport {
-            packet_bytes: self.packet_bytes,
-            search: self.search(),
-            saturation_pps,
-            sessions: self.sessions.iter().map(|session| session.report).collect(),
-            capacity_packets: all(&|session| session.report.counted_packets),
-            capacity_bytes: all(&|session| session.report.counted_packets * bytes),
-            equation_1_packets: all(&|session| session.report.equation_1_packets),
-            throughput_bps: all(&|session| session.report.throughput_bps),
-            queueing_delay_ns: all(&|session| session.report.queueing_delay_ns),
-        }
+/// Takes the clocks' drift out; says the windows to go on with and the drift, in
+/// seconds a second. A queue that is not empty afterwards is not taken for one.
+fn remove_drift(timeline: &mut Timeline, windows: Windows) -> (Windows, f64) {
+    match timeline.remove_drift(windows.before, windows.after) {
+        Some(drift) => (windows, drift),
+        None => (Windows { after: windows.before, ..windows }, 0.0),
     }
+}
 
-    /// The rates that were tried. The clocks drift apart during a search, so a
-    /// line through each rate's shortest delay is taken out first.
-    fn search(&self) -> Vec<LoadPoint> {
-        let shortest: Vec<_> = self.loads.iter().filter_map(|load| load.shortest).collect();
-        let drift = statistics::slope(&shortest);
-        let without = |(at, delay): (f64, f64)| delay - drift * at;
-        let mut least = f64::INFINITY;
-        let point = |load: &Load| {
-            least = load.shortest.map(without).unwrap_or(least).min(least);
-            let queueing = load.median.map_or(0.0, |median| without(median) - least);
-            LoadPoint {
-                offered_pps: load.offered_pps,
-                received_pps: load.received_pps,
-                loss: load.loss,
-                queueing_delay: Duration::from_secs_f64(queueing.max(0.0)),
-            }
-        };
-        self.loads.iter().map(point).collect()
+fn take_session(
+    timeline: &mut Timeline,
+    plan: &PhasePlan,
+    record: &PhaseRecord,
+    windows: Windows,
+    packet_bytes: u16,
+) -> Option<(Session, Option<Symptoms>)> {
+    let share = symptoms::sender_share(timeline, plan, record);
+    let (windows, drift) = remove_drift(timeline, windows);
+    let unsent = unsent(record);
+    let session = session::session(timeline, windows, packet_bytes, drift, unsent)?;
+    let empty = session::empty_delay(timeline, windows)?;
+    Some((session, symptoms::symptoms(timeline, windows, windows.full, empty, share)))
+}
+
+fn steady(
+    timeline: &Timeline,
+    windows: Windows,
+    bulk: Window,
+    offered_pps: f64,
+    sender: f64,
+    rate_pps: f64,
+) -> Option<Steady> {
+    let empty = session::empty_delay(timeline, windows)?;
+    let evidence = discipline::evidence(timeline, bulk, empty, offered_pps)?;
+    let mut judgement = discipline::judge(&evidence);
+    if sender < symptoms::SENDER {
+        // It was not the load that was meant.
+        judgement = Judgement { verdict: Discipline::CannotTell, confidence: judgement.confidence };
     }
+    let symptoms = symptoms::symptoms(timeline, windows, bulk, empty, sender);
+    Some(Steady { evidence, judgement, symptoms, rate_pps })
+}
+
+/// How long after the end of a phase the queue may still not be empty: what the
+/// last packets waited for.
+fn settle(timeline: &Timeline, plan: &PhasePlan) -> f64 {
+    let shortest = timeline.passages.iter().map(|p| p.delay).fold(f64::INFINITY, f64::min);
+    let last = timeline.passages.iter().map(|p| p.received() - shortest).fold(0.0, f64::max);
+    (last - plan.duration().as_secs_f64()).clamp(0.0, SETTLE_MAX_S)
 }
 
 /// Share of a phase's packets that never left the sender.
@@ -160,30 +267,79 @@ fn unsent(record: &PhaseRecord) -> f64 {
     unsent / (sent + unsent).max(1.0)
 }
 
+/// Where a phase lies among the others of a direction.
+#[derive(Clone, Copy)]
+struct Axis {
+    /// Seconds from the first one's start.
+    at: f64,
+    /// Its delays count from a delay that is so much longer than the first one's.
+    delay: f64,
+}
+
+impl Axis {
+    fn place(self, sent: f64, delay: f64) -> (f64, f64) {
+        (self.at + sent, self.delay + delay)
+    }
+
+    fn median<'a>(self, packets: impl Iterator<Item = &'a Passage> + Clone) -> Option<(f64, f64)> {
+        let sent = statistics::median(packets.clone().map(|p| p.sent))?;
+        Some(self.place(sent, statistics::median(packets.map(|p| p.delay))?))
+    }
+
+    fn shortest(self, timeline: &Timeline) -> Option<(f64, f64)> {
+        let shortest = timeline.passages.iter().min_by(|a, b| a.delay.total_cmp(&b.delay))?;
+        Some(self.place(shortest.sent, shortest.delay))
+    }
+}
+
 /// What a rate showed: packets that arrived while it was sent (algorithm 1,
 /// lines 6 and 7), so that what a long queue still holds at its end is neither
 /// received nor mistaken for a higher rate.
-fn load(
-    timeline: &Timeline,
-    offered_pps: f64,
-    window: Window,
-    started_ns: u64,
-    origin: Origin,
-) -> Load {
-    let bulk = || timeline.of(StreamKind::Bulk);
-    let shortest = bulk().min_by(|a, b| a.delay.total_cmp(&b.delay));
-    let least = shortest.map_or(0.0, |passage| passage.delay);
-    let arrived = bulk().filter(|p| window.contains(p.received() - least)).count();
+fn load(timeline: &Timeline, offered_pps: f64, window: Window, axis: Axis) -> Load {
+    let bulk = timeline.of(StreamKind::Bulk);
+    let least = bulk.clone().map(|p| p.delay).fold(f64::INFINITY, f64::min);
+    let arrived = bulk.clone().filter(|p| window.contains(p.received() - least)).count();
     let received_pps = arrived as f64 / window.length();
-    let at = started_ns.wrapping_sub(origin.started_ns) as i64 as f64 / 1e9;
-    let since = timeline.delay_ns.wrapping_sub(origin.delay_ns) as f64 / 1e9;
-    let on_axis = |sent: f64, delay: f64| (at + sent, since + delay);
-    let median = |of: fn(&Passage) -> f64| statistics::median(bulk().map(of));
+    let loss = (1.0 - received_pps / offered_pps).max(0.0);
     Load {
         offered_pps,
         received_pps,
-        loss: (1.0 - received_pps / offered_pps).max(0.0),
-        median: median(|p| p.sent).zip(median(|p| p.delay)).map(|(s, d)| on_axis(s, d)),
-        shortest: shortest.map(|passage| on_axis(passage.sent, passage.delay)),
+        loss,
+        saturated: loss > 1.0 - TRAIN_RECEIVED,
+        behind: false,
+        sender: 1.0,
+        median: axis.median(bulk),
+        shortest: axis.shortest(timeline),
+    }
+}
+
+/// What a short train showed: the rate at which its packets came, however long
+/// that took, and whether they waited more and more for one another.
+fn train(timeline: &Timeline, plan: &PhasePlan, offered_pps: f64, sender: f64, axis: Axis) -> Load {
+    let bulk = timeline.of(StreamKind::Bulk);
+    let planned = plan.streams.iter().filter(|stream| stream.kind == StreamKind::Bulk);
+    let planned: u64 = planned.map(crate::StreamPlan::packets).sum();
+    let arrived = bulk.clone().count();
+    let (first, last) = bulk
+        .clone()
+        .map(Passage::received)
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), at| {
+            (first.min(at), last.max(at))
+        });
+    let offered_pps = offered_pps * sender;
+    let received_pps = if last > first { (arrived - 1) as f64 / (last - first) } else { 0.0 };
+    let shortest = timeline.passages.iter().map(|p| p.delay).fold(f64::INFINITY, f64::min);
+    let end = bulk.clone().skip(arrived - arrived / 4).map(|p| p.delay - shortest);
+    let waited = statistics::median(end).unwrap_or(0.0);
+    let slower = received_pps < TRAIN_RECEIVED * offered_pps;
+    Load {
+        offered_pps,
+        received_pps,
+        loss: 1.0 - arrived as f64 / planned.max(1) as f64,
+        saturated: slower && received_pps > 0.0 && waited > 3.0 / received_pps + 0.001,
+        behind: sender < symptoms::SENDER,
+        sender,
+        median: axis.median(bulk),
+        shortest: axis.shortest(timeline),
     }
 }

@@ -18,6 +18,28 @@ pub(super) enum Step {
         /// What is sent.
         plan: PhasePlan,
     },
+    /// The same, briefly, beside a baseline flow.
+    Train {
+        /// Index of the packet length.
+        size: usize,
+        /// Packets a second.
+        rate_pps: f64,
+        /// What is sent.
+        plan: PhasePlan,
+    },
+    /// A constant overload.
+    Steady {
+        /// Index of the packet length.
+        size: usize,
+        /// Where the queue is empty; the second half of the overload.
+        windows: Windows,
+        /// The overload.
+        bulk: Window,
+        /// Packets of both flows a second meanwhile.
+        offered_pps: f64,
+        /// What is sent.
+        plan: PhasePlan,
+    },
     /// An empty, a full, an empty queue.
     Session {
         /// Index of the packet length.
@@ -33,7 +55,10 @@ impl Step {
     /// What is sent.
     pub(super) fn plan(&self) -> &PhasePlan {
         match self {
-            Self::Load { plan, .. } | Self::Session { plan, .. } => plan,
+            Self::Load { plan, .. }
+            | Self::Train { plan, .. }
+            | Self::Steady { plan, .. }
+            | Self::Session { plan, .. } => plan,
         }
     }
 }

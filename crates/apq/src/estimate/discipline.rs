@@ -1,0 +1,348 @@
+//! Which discipline a queue has, from one phase of constant, slight overload.
+//!
+//! Two questions, answered apart. **Are flows kept apart?** Then packets of the
+//! sparse flow overtake those of the saturation flow that wait, and none of them
+//! is refused. **Is it the bound that drops?**
+//! Then packets are refused only when the queue is as long as it gets, however
+//! fast it empties: what was in the queue before each refusal is always the
+//! same. CoDel drops while the queue is short and then long and then short
+//! again: its n-th drop comes 2 sqrt(n) intervals after the first (RFC 8289,
+//! 3.3: the next one after interval / sqrt(n)), so that at an overload of v
+//! packets a second it has caught up after v intervals squared times two, and
+//! from then on the delay falls.
+//!
+//! What fits neither is not told: other active queue managements, a queue
+//! shared with much other traffic, a phase too short for what it met.
+
+use super::session::{Occupancy, Refusal, Window, refusals};
+use super::statistics::{mean, median, quantile, sorted};
+use super::timeline::Timeline;
+use crate::plan::StreamKind;
+use crate::report::{Discipline, Judgement};
+use alloc::vec::Vec;
+
+/// Of the packets in front of one of the sparse flow, the share it overtakes: up
+/// to the first value all flows share a queue, from the second on they do not,
+/// but for a driver queue.
+const OVERTAKEN: (f64, f64) = (0.03, 0.15);
+
+/// Stamps of packets that arrive together are no order, in seconds.
+const TOGETHER_S: f64 = 200e-6;
+
+/// The time from one aggregate to the next relative to the queueing delay:
+/// above this the whole queue leaves at once, and nobody can overtake.
+const AGGREGATE_MAX: f64 = 0.4;
+
+/// The loss of the sparse flow relative to the other's: up to the first value
+/// it has a queue of its own, from the second on it has none.
+const LOSS_SHARED: (f64, f64) = (0.15, 0.6);
+
+/// So many losses must be expected of the sparse flow before their absence
+/// means something.
+const LOSSES_MIN: f64 = 8.0;
+
+/// What was in the queue before a refusal, the lowest tenth relative to the
+/// highest: a bound gives 1, and a little less if others have packets there too;
+/// the first value and less is no bound. Between them lie queues that drop
+/// early, at random.
+const AT_BOUND: (f64, f64) = (0.72, 0.92);
+
+/// What is counted may be off by a packet, which matters little if there are many.
+const COUNT_PACKETS: f64 = 1.0;
+const MANY_PACKETS: f64 = 15.0;
+
+/// What was in the queue before the first refusals counts like the lowest tenth:
+/// a queue that drops early begins before it is full.
+const FIRST_REFUSALS: usize = 9;
+
+/// When a packet leaves is known up to its own transmission, which in an
+/// aggregate takes as long as those of several; so many service times earlier
+/// is tried, and what makes the most of a bound is taken.
+const SERVICES: [f64; 5] = [1.0, 2.0, 3.0, 5.0, 8.0];
+
+/// The queue at the end of the overload relative to its longest: CoDel has
+/// brought it down to this, or is about to.
+const FALLEN: f64 = 0.5;
+
+/// CoDel's interval by RFC 8289 and in Linux, in seconds.
+const INTERVAL_S: f64 = 0.1;
+
+/// An interval that is this many times as long or short still counts.
+const INTERVAL_RANGE: f64 = 2.0;
+
+/// The drops from which the interval is read: the first few are counted from a
+/// first drop that may be another packet's loss.
+const LAW_DROPS: (usize, usize) = (16, 200);
+
+/// Fewer refusals say nothing.
+const REFUSALS_MIN: usize = 12;
+
+/// CoDel lets a delay of more than its target stand for one interval; a delay of
+/// this many seconds that stands for as long as [`STANDING_S`] without a drop
+/// is none that is managed.
+const UNMANAGED_DELAY_S: f64 = 0.05;
+
+/// See [`UNMANAGED_DELAY_S`]; ten intervals.
+const STANDING_S: f64 = 1.0;
+
+/// Below this confidence nothing is told.
+pub const CONFIDENCE_MIN: f64 = 0.7;
+
+/// Nothing is surer: the world has more queues than are known here.
+const CONFIDENCE_MAX: f64 = 0.99;
+
+/// The quantile of packets' distances that is the time from one aggregate to
+/// the next, of up to 60 packets.
+const CLUMP: f64 = 0.985;
+
+/// The parts of a phase of overload into which its length is cut.
+const PARTS: usize = 24;
+
+/// What a phase of constant overload showed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evidence {
+    /// Share of the packets in front of one of the sparse flow that it
+    /// overtakes: 0 if they share a queue. `None` if there was no queue to speak of.
+    pub overtaken: Option<f64>,
+    /// The sparse flow's loss relative to the saturation flow's: 1 if they share
+    /// a queue. `None` if too little was lost.
+    pub sparse_loss: Option<f64>,
+    /// The time from one aggregate to the next relative to the queueing delay.
+    pub aggregate: f64,
+    /// What was in the queue before refusals, the first and the lowest tenth
+    /// relative to the highest: 1 for a bound. `None` if too few were refused.
+    pub at_bound: Option<f64>,
+    /// The queue at the end relative to its longest.
+    pub remaining: f64,
+    /// CoDel's interval, if refusals are CoDel's drops, in seconds.
+    pub interval: Option<f64>,
+    /// When the queue had fallen to half its longest, relative to when CoDel
+    /// would have caught up with the overload; `None` if it had not.
+    pub caught_up: Option<f64>,
+    /// For how long the queue delay was above 50 ms before the first drop, in seconds.
+    pub standing: f64,
+    /// Median queueing delay of the sparse flow in the second half, in seconds.
+    pub sparse_delay: f64,
+    /// What was in the queue at its longest, in packets.
+    pub longest: f64,
+}
+
+/// What `timeline` shows, whose drift is removed. The overload was sent in
+/// `bulk`, at `offered_pps` both flows together.
+pub fn evidence(
+    timeline: &Timeline,
+    bulk: Window,
+    empty_delay: f64,
+    offered_pps: f64,
+) -> Option<Evidence> {
+    let sent: Vec<_> = timeline.sent_in(StreamKind::Bulk, bulk).collect();
+    let (first, last) = (sent.first()?, sent.last()?);
+    let span = last.received() - first.received();
+    let sparse: Vec<_> = timeline.sent_in(StreamKind::Sparse, bulk).collect();
+    if span <= 0.0 {
+        return None;
+    }
+    let rate = (sent.len() + sparse.len()) as f64 / span;
+    let occupancy = Occupancy::new(timeline, empty_delay, 1.0 / rate);
+
+    let part = |index: usize| {
+        let at = |share: usize| bulk.begin + bulk.length() * share as f64 / PARTS as f64;
+        Window::new(at(index), at(index + 1))
+    };
+    let in_part = |window: Window| sent.iter().filter(move |p| window.contains(p.sent));
+    let lengths: Vec<f64> = (0..PARTS)
+        .map(|index| median(in_part(part(index)).map(|p| occupancy.at(p.sent))).unwrap_or(0.0))
+        .collect();
+    let longest = lengths.iter().copied().fold(0.0, f64::max);
+    let peak = lengths.iter().position(|&length| length >= longest).unwrap_or(0);
+    let end = median(lengths[PARTS - PARTS / 8..].iter().copied()).unwrap_or(0.0);
+
+    // Those in front of a sparse packet that came after it all the same.
+    let (mut in_front, mut overtaken) = (0.0, 0.0);
+    for packet in &sparse {
+        let came = packet.received() + TOGETHER_S;
+        let before = &sent[..sent.partition_point(|p| p.sent < packet.sent)];
+        in_front += occupancy.at(packet.sent);
+        // Nobody waits longer than the whole of the overload.
+        overtaken += before.iter().filter(|p| p.received() > came).count() as f64;
+    }
+    let packets = sparse.len().max(1) as f64;
+    let delays = sent.iter().map(|p| p.delay - empty_delay).sum::<f64>() / sent.len() as f64;
+    let times = sorted(sent.iter().map(|p| p.received()));
+    let distances = sorted(times.windows(2).map(|pair| pair[1] - pair[0]));
+    let clump = quantile(&distances, CLUMP).unwrap_or(0.0);
+
+    let refusals = refusals(timeline, bulk);
+    let refused: u32 = refusals.iter().map(|refusal| refusal.packets).sum();
+    let at_bound = (refusals.len() >= REFUSALS_MIN).then(|| {
+        let of = |services: f64| {
+            at_bound(&Occupancy::new(timeline, empty_delay, services / rate), &refusals)
+        };
+        SERVICES.into_iter().map(of).fold(0.0, f64::max)
+    });
+
+    let bulk_loss = f64::from(refused) / (f64::from(refused) + sent.len() as f64);
+    let sparse_lost = missing(&sparse);
+    let expected = bulk_loss * (sparse_lost + sparse.len() as f64);
+    let sparse_loss = (expected >= LOSSES_MIN).then(|| sparse_lost / expected);
+
+    let above = |p: &&&super::Passage| p.delay - empty_delay > UNMANAGED_DELAY_S;
+    let long = sent.iter().filter(above).map(|p| p.received() - empty_delay).reduce(f64::min);
+    let dropped = refusals
+        .first()
+        .map_or(last.received() - empty_delay, |refusal| refusal.noticed - empty_delay);
+    let overload = (offered_pps - rate).max(f64::from(refused) / span).max(1.0);
+    let catch_up = 2.0 * INTERVAL_S * INTERVAL_S * overload;
+    let half = (peak..PARTS).find(|&index| lengths[index] < longest * FALLEN);
+    let late: Vec<f64> = sparse
+        .iter()
+        .filter(|p| p.sent > bulk.begin + bulk.length() / 2.0)
+        .map(|p| p.delay - empty_delay)
+        .collect();
+    Some(Evidence {
+        // A packet or two are no queue to share.
+        overtaken: (in_front / packets > 3.0).then(|| overtaken / in_front),
+        sparse_loss,
+        aggregate: if delays > 0.0 { clump / delays } else { f64::INFINITY },
+        at_bound,
+        remaining: if longest > 0.0 { end / longest } else { 1.0 },
+        interval: interval(&refusals.iter().map(|r| (r.noticed, r.packets)).collect::<Vec<_>>()),
+        caught_up: half.map(|index| (part(index).begin - bulk.begin) / catch_up),
+        standing: long.map_or(0.0, |long| dropped - long),
+        sparse_delay: median(late).unwrap_or(0.0),
+        longest,
+    })
+}
+
+/// How many numbers are missing between the first and the last.
+fn missing(sent: &[&super::Passage]) -> f64 {
+    let numbers = || sent.iter().map(|p| p.sequence);
+    let span = numbers().max().zip(numbers().min()).map_or(0, |(last, first)| last - first + 1);
+    (f64::from(span) - sent.len() as f64).max(0.0)
+}
+
+/// See [`Evidence::at_bound`].
+fn at_bound(occupancy: &Occupancy, refusals: &[Refusal]) -> f64 {
+    let before = |refusal: &Refusal| occupancy.at(refusal.entered);
+    let all = sorted(refusals.iter().map(before));
+    let at = |share| quantile(&all, share).unwrap_or(0.0);
+    let first = median(refusals.iter().take(FIRST_REFUSALS).map(before)).unwrap_or(0.0);
+    let (low, high) = (at(0.1).min(first), at(0.9));
+    let off = if high >= MANY_PACKETS { COUNT_PACKETS } else { 0.0 };
+    ((low + off) / (high - off).max(1.0)).min(1.0)
+}
+
+/// The interval of a CoDel whose drops were noticed at these times: the n-th
+/// comes 2 sqrt(n) intervals after the first.
+fn interval(drops: &[(f64, u32)]) -> Option<f64> {
+    let (start, _) = *drops.first()?;
+    let mut count = 0;
+    let mut intervals = Vec::new();
+    for &(at, packets) in drops {
+        count += packets as usize;
+        if (LAW_DROPS.0..=LAW_DROPS.1).contains(&count) {
+            intervals.push((at - start) / (2.0 * libm::sqrt(count as f64)));
+        }
+    }
+    median(intervals)
+}
+
+/// Where between the bounds of a range a value lies: 0 at the first, 1 at the second.
+fn place(value: f64, range: (f64, f64)) -> f64 {
+    ((value - range.0) / (range.1 - range.0)).clamp(0.0, 1.0)
+}
+
+/// The verdict. Its confidence is that of the less certain of the two answers:
+/// how far from undecided the value it rests on is.
+pub fn judge(evidence: &Evidence) -> Judgement<Discipline> {
+    let cannot_tell = |confidence| Judgement { verdict: Discipline::CannotTell, confidence };
+    let Some(shared) = shared(evidence) else { return cannot_tell(0.0) };
+    let Some(bound) = bound(evidence) else { return cannot_tell(0.0) };
+    let sure = |place: f64| place.max(1.0 - place);
+    let confidence = sure(shared).min(sure(bound)).min(CONFIDENCE_MAX);
+    if confidence < CONFIDENCE_MIN {
+        return cannot_tell(confidence);
+    }
+    let verdict = match (shared > 0.5, bound > 0.5) {
+        (true, true) => Discipline::DropTail,
+        (true, false) => Discipline::CoDel,
+        (false, true) => Discipline::FairDropTail,
+        (false, false) => Discipline::FqCoDel,
+    };
+    Judgement { verdict, confidence }
+}
+
+/// How much speaks for a queue that flows share (1) and for one of each (0).
+fn shared(evidence: &Evidence) -> Option<f64> {
+    let by_order = 1.0 - place(evidence.overtaken?, OVERTAKEN);
+    if by_order < 0.5 || evidence.aggregate < AGGREGATE_MAX {
+        return Some(by_order);
+    }
+    // The order says nothing of a queue that leaves at once; losses may.
+    evidence.sparse_loss.map(|loss| place(loss, LOSS_SHARED))
+}
+
+/// How much speaks for a bound (1) and for CoDel (0); `None` if nothing speaks
+/// for either.
+fn bound(evidence: &Evidence) -> Option<f64> {
+    let Some(at_bound) = evidence.at_bound else {
+        return (evidence.standing > STANDING_S).then_some(0.9);
+    };
+    let bound = place(at_bound, AT_BOUND);
+    let near = |value: f64| value > 1.0 / INTERVAL_RANGE && value < INTERVAL_RANGE;
+    let lawful = evidence.interval.is_some_and(|interval| near(interval / INTERVAL_S));
+    // With a bound that is reached first, drops at the bound hide CoDel's own;
+    // but it catches up as it must, and the queue falls.
+    let fallen = evidence.caught_up.is_some_and(|share| share > 0.7 && share < 5.0);
+    if bound < 0.5 && (fallen || lawful) {
+        return Some(if fallen && lawful { 0.0 } else { 0.15 });
+    }
+    // Neither CoDel's ways nor a bound's.
+    (bound > 0.5).then_some(bound)
+}
+
+/// Packets that a driver queue under a fair upper queue holds: what the sparse
+/// flow, that has no queue of its own to wait for, waits for all the same. Of
+/// one queue for all flows, the part below cannot be told from the part above.
+pub fn driver_queue_packets(evidence: &Evidence, rate_pps: f64) -> f64 {
+    (evidence.sparse_delay * rate_pps).max(0.0)
+}
+
+/// What a queue's bound counts, from the capacities in packets that sessions
+/// with two packet lengths gave. `None` if one has none.
+pub fn unit(first: (u16, &[f64]), second: (u16, &[f64])) -> Option<Judgement<crate::report::Unit>> {
+    use crate::report::Unit;
+    /// What an estimate is off by besides its scatter: a packet, or a part of it.
+    const ERROR_PACKETS: f64 = 1.0;
+    const ERROR: f64 = 0.03;
+    /// On the scale from packets (0) to bytes (1): both may be off by this.
+    const NEAR: f64 = 0.25;
+    let of = |values: &[f64]| {
+        let mean = mean(values).filter(|&mean| mean > 0.0)?;
+        let scatter = super::statistics::deviation(values) / libm::sqrt(values.len() as f64);
+        let error = scatter.max(ERROR_PACKETS).max(ERROR * mean) / mean;
+        Some((libm::log(mean), error * error))
+    };
+    let (low, low_variance) = of(first.1)?;
+    let (high, high_variance) = of(second.1)?;
+    let whole = libm::log(f64::from(first.0) / f64::from(second.0));
+    if whole == 0.0 {
+        return None;
+    }
+    // 0 if both hold as many packets, 1 if both hold as many bytes.
+    let place = (high - low) / whole;
+    let error = libm::sqrt(low_variance + high_variance) / libm::fabs(whole);
+    let (verdict, distance) =
+        if place < 0.5 { (Unit::Packets, place) } else { (Unit::Bytes, place - 1.0) };
+    // How sure it is on this side of the middle.
+    let sure = normal_below((0.5 - libm::fabs(distance)) / error).min(CONFIDENCE_MAX);
+    if libm::fabs(distance) > NEAR.max(2.0 * error) || sure < CONFIDENCE_MIN {
+        return Some(Judgement { verdict: Unit::CannotTell, confidence: sure });
+    }
+    Some(Judgement { verdict, confidence: sure })
+}
+
+/// The normal distribution function.
+fn normal_below(value: f64) -> f64 {
+    0.5 * libm::erfc(-value / core::f64::consts::SQRT_2)
+}

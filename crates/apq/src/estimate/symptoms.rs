@@ -1,0 +1,199 @@
+//! What makes a result doubtful, as numbers: how steady throughput and baseline
+//! are, whether the delay has two peaks, whether the sender kept to its plan,
+//! whether the bottleneck is a Wi-Fi link at all. Each has a threshold.
+
+use super::session::{Occupancy, Window, Windows, refusals};
+use super::statistics::{
+    deviation, deviation_of_quartiles, mean, median, quantile, sorted, two_peaks,
+};
+use super::timeline::Timeline;
+use crate::plan::{PhasePlan, StreamKind};
+use crate::record::PhaseRecord;
+use alloc::vec::Vec;
+
+/// Throughput by the second deviates by more than this share of its mean: random
+/// backoff and losses leave 1 to 3 %; the access point that the paper had to
+/// discard sessions of varied by 50 %.
+pub const UNSTEADY: f64 = 0.1;
+
+/// What was in the full queue varies by more than this from second to second:
+/// somebody else had the rest.
+pub const OTHERS: f64 = 0.12;
+
+/// The spread of the delay without load, relative to the queueing delay, and in
+/// seconds: below either it moves the capacity by less than it is known.
+pub const BASELINE: f64 = 0.05;
+/// See [`BASELINE`]: the retries of a packet and the air time of a few others.
+pub const BASELINE_S: f64 = 0.004;
+
+/// The sender managed less than this share of its rate.
+pub const SENDER: f64 = 0.97;
+
+/// Distances of packets that vary by less than this share are no random
+/// backoff's: 802.11g's (15 slots of 9 us) is 2 % of a packet of 1 500 bytes at
+/// 6 Mb/s and more of any other, 802.11b's 10 % at 11 Mb/s.
+pub const TOO_EVEN: f64 = 0.015;
+/// With rates that are as the inverse of the packet lengths, this is enough:
+/// the stamps of a busy host vary so much.
+pub const TOO_EVEN_BY_LENGTH: f64 = 0.1;
+/// As the inverse of the lengths: nothing is paid for the packet itself. Over
+/// Wi-Fi a packet costs at least its preamble, its header and its
+/// acknowledgment, or a share of them.
+pub const INVERSE: f64 = 0.965;
+
+/// Ashman's D from which peaks are apart.
+const ASHMAN_MIN: f64 = 2.0;
+/// Share of packets of the smaller peak: fewer are outliers.
+const MINORITY_MIN: f64 = 0.1;
+/// Share of packets in the middle third between the peaks, relative to the
+/// smaller peak's: more is no valley.
+const VALLEY_MAX: f64 = 0.15;
+/// The peaks' distance relative to the queueing delay.
+const GAP_MIN: f64 = 0.15;
+
+/// A part of the full window over which throughput is taken has as many packets.
+const PART_PACKETS: f64 = 200.0;
+/// Fewer parts say nothing about steadiness.
+const PARTS_MIN: usize = 5;
+/// Length of a part, in seconds.
+const PART_S: f64 = 1.0;
+
+/// What one session showed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Symptoms {
+    /// The deviation of the throughput from second to second, relative to its mean.
+    pub unsteady: Option<f64>,
+    /// By how much what was in the full queue fell short of its most, for a
+    /// second or more, relative to that.
+    pub others: Option<f64>,
+    /// Distance of two peaks of the full queue's delay, in seconds.
+    pub peaks: Option<f64>,
+    /// Between the lowest and the highest tenth of delays without load, in seconds.
+    pub baseline: f64,
+    /// The same relative to the queueing delay.
+    pub baseline_relative: f64,
+    /// The share of its rate that the sender managed.
+    pub sender: f64,
+    /// The deviation of the distances of packets that leave, relative to the
+    /// mean; `None` if they leave in clumps.
+    pub evenness: Option<f64>,
+}
+
+/// What `timeline` shows, whose drift is removed. `full` is where the queue was
+/// full or overloaded.
+pub fn symptoms(
+    timeline: &Timeline,
+    windows: Windows,
+    full: Window,
+    empty_delay: f64,
+    sender: f64,
+) -> Option<Symptoms> {
+    let arrivals: Vec<f64> = timeline
+        .arrivals()
+        .into_iter()
+        .map(|time| time - empty_delay)
+        .filter(|&time| full.contains(time))
+        .collect();
+    let rate = arrivals.len() as f64 / full.length();
+    let delays = sorted(timeline.sent_in(StreamKind::Bulk, full).map(|p| p.delay - empty_delay));
+    let queueing = quantile(&delays, 0.5)?;
+    let distances = sorted(arrivals.windows(2).map(|pair| pair[1] - pair[0]));
+
+    let empty = sorted(
+        timeline
+            .of(StreamKind::Sparse)
+            .filter(|p| windows.before.contains(p.sent) || windows.after.contains(p.sent))
+            .map(|p| p.delay),
+    );
+    let baseline = quantile(&empty, 0.9)? - quantile(&empty, 0.1)?;
+
+    let length = PART_S.min(full.length() / 20.0).max(PART_PACKETS / rate.max(1.0));
+    let count = (full.length() / length) as usize;
+    let part = |index: usize| {
+        Window::new(full.begin + index as f64 * length, full.begin + (index + 1) as f64 * length)
+    };
+    let within = |window: Window, times: &[f64]| {
+        times.partition_point(|&t| t < window.end) - times.partition_point(|&t| t < window.begin)
+    };
+    let throughput: Vec<f64> =
+        (0..count).map(|index| within(part(index), &arrivals) as f64).collect();
+    let unsteady = mean(&throughput)
+        .filter(|&mean| count >= PARTS_MIN && mean > 0.0)
+        .map(|mean| deviation(&throughput) / mean);
+
+    let occupancy = Occupancy::new(timeline, empty_delay, 1.0 / rate.max(1.0));
+    let refusals = refusals(timeline, full);
+    let held = sorted((0..count).filter_map(|index| {
+        let in_part = refusals.iter().filter(|refusal| part(index).contains(refusal.entered));
+        median(in_part.map(|refusal| occupancy.at(refusal.entered)))
+    }));
+    let others = (held.len() >= PARTS_MIN)
+        .then(|| 1.0 - quantile(&held, 0.1).unwrap_or(0.0) / quantile(&held, 0.9).unwrap_or(1.0));
+
+    Some(Symptoms {
+        unsteady,
+        others: others.filter(|share| share.is_finite()),
+        peaks: gap(&delays, &distances, queueing),
+        baseline,
+        baseline_relative: if queueing > 0.0 { baseline / queueing } else { 0.0 },
+        sender,
+        evenness: evenness(&distances),
+    })
+}
+
+/// The distance of two peaks of sorted delays. Packets of one aggregate wait
+/// for one another, so peaks as close as aggregates are none.
+fn gap(delays: &[f64], distances: &[f64], queueing: f64) -> Option<f64> {
+    let peaks = two_peaks(delays)?;
+    let gap = peaks.high - peaks.low;
+    let aggregate = quantile(distances, 0.99).unwrap_or(0.0);
+    let apart = peaks.ashman > ASHMAN_MIN
+        && peaks.minority >= MINORITY_MIN
+        && peaks.valley < VALLEY_MAX * peaks.minority
+        && gap > GAP_MIN * queueing
+        && gap > 2.0 * aggregate;
+    apart.then_some(gap)
+}
+
+/// See [`Symptoms::evenness`]. Clumps show in a median far from the mean.
+fn evenness(distances: &[f64]) -> Option<f64> {
+    /// The median of distances that do not come in clumps, relative to the mean.
+    const ALIKE: f64 = 0.15;
+    let (mean, median) = (mean(distances)?, quantile(distances, 0.5)?);
+    let alike = mean > 0.0 && libm::fabs(median / mean - 1.0) < ALIKE;
+    alike.then(|| deviation_of_quartiles(distances) / mean)
+}
+
+/// The share of its rate that the sender managed: packets it had no room for,
+/// and streams that took longer than planned.
+pub fn sender_share(timeline: &Timeline, plan: &PhasePlan, record: &PhaseRecord) -> f64 {
+    let sum = |of: fn(&crate::StreamCount) -> u32| {
+        record.counts.iter().map(|count| f64::from(of(count))).sum::<f64>()
+    };
+    let (sent, unsent) = (sum(|count| count.sent), sum(|count| count.unsent));
+    let given = if sent + unsent > 0.0 { sent / (sent + unsent) } else { 1.0 };
+    let mut first = 0;
+    let mut pace: f64 = 1.0;
+    for stream in plan.streams.iter().filter(|stream| stream.kind == StreamKind::Bulk) {
+        let numbers = first..first + stream.packets();
+        first = numbers.end;
+        let of_stream =
+            timeline.of(StreamKind::Bulk).filter(|p| numbers.contains(&p.sequence.into()));
+        let (mut low, mut high) = (None::<&super::Passage>, None::<&super::Passage>);
+        for passage in of_stream {
+            low = low.filter(|low| low.sequence < passage.sequence).or(Some(passage));
+            high = high.filter(|high| high.sequence > passage.sequence).or(Some(passage));
+        }
+        let (Some(low), Some(high)) = (low, high) else { continue };
+        let planned = f64::from(high.sequence - low.sequence) * stream.interval.as_secs_f64();
+        let took = high.sent - low.sent;
+        // A few milliseconds late are a host's, not a bottleneck's.
+        if took > planned + LATE_S {
+            pace = pace.min(planned / took);
+        }
+    }
+    given.min(pace).clamp(0.0, 1.0)
+}
+
+/// A stream that ends so late is not slower for that, in seconds.
+const LATE_S: f64 = 0.01;
