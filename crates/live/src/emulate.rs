@@ -207,23 +207,27 @@ fn flow_plans(
     if let Some(flow) = scenario.flows.iter().find(is_other) {
         return Err(EmulateError::Application { flow: flow.name.clone() });
     }
-    let plan = |(index, flow): (usize, &lasthop_scenario::Flow)| FlowPlan {
-        id: FlowId(index as u16),
-        kind: match &flow.kind {
+    let plan = |(index, flow): (usize, &lasthop_scenario::Flow)| {
+        let kind = match &flow.kind {
             FlowKind::Tcp(tcp) => {
                 Kind::Tcp { congestion_control: tcp.congestion_control.clone(), bytes: tcp.bytes }
             }
             FlowKind::Udp(source) | FlowKind::Video(source) => Kind::Datagrams(source.clone()),
             FlowKind::Ping { interval, bytes } => Kind::Ping { interval: *interval, bytes: *bytes },
-        },
-        from: ipv4(flow.from),
-        to: ipv4(flow.to),
-        start: flow.start,
-        stop: flow.stop.map_or(end, |stop| stop.min(end)),
-        access_category: flow.access_category,
-        stream: seed.indexed("flow/source", index as u64),
+            FlowKind::Apq(_) => return Err(EmulateError::Apq { flow: flow.name.clone() }),
+        };
+        Ok(FlowPlan {
+            id: FlowId(index as u16),
+            kind,
+            from: ipv4(flow.from),
+            to: ipv4(flow.to),
+            start: flow.start,
+            stop: flow.stop.map_or(end, |stop| stop.min(end)),
+            access_category: flow.access_category,
+            stream: seed.indexed("flow/source", index as u64),
+        })
     };
-    Ok(scenario.flows.iter().enumerate().map(plan).collect())
+    scenario.flows.iter().enumerate().map(plan).collect()
 }
 
 fn plan(

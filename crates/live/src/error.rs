@@ -66,6 +66,16 @@ pub enum EmulateError {
         /// The flow.
         flow: String,
     },
+    /// A measurement is made by real programs.
+    #[error(
+        "flow {flow:?}: an emulated queue is measured by the real programs: start \
+         `lasthop apq serve` at one node with [[run]], and `lasthop apq measure` at the other \
+         as COMMAND"
+    )]
+    Apq {
+        /// The flow.
+        flow: String,
+    },
     /// More flows than there are ports for them.
     #[error("an emulation has at most {max} flows, this scenario has {flows}")]
     TooManyFlows {

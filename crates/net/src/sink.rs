@@ -2,6 +2,7 @@
 //! and files; drivers call it and write nothing themselves. Every method has an
 //! empty default, so a sink takes what it needs.
 
+use lasthop_apq::{ClientError, PhaseRecord, Report};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::{DropReason, Event};
 use lasthop_wifi::{FlowId, Packet};
@@ -43,6 +44,17 @@ pub struct TcpSample {
     pub bytes_in_flight: u64,
 }
 
+/// How an APQ flow ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApqEnding {
+    /// The measurement is done.
+    Done,
+    /// The run was over before the measurement was.
+    Unfinished,
+    /// It failed, and why.
+    Failed(ClientError),
+}
+
 /// Whom a driver tells what happened.
 pub trait Sink {
     /// `true` if [`Sink::event`] should be called; machines then record events.
@@ -68,6 +80,15 @@ pub trait Sink {
 
     /// A TCP sender was read.
     fn tcp(&mut self, _now: Instant, _flow: FlowId, _sample: &TcpSample) {}
+
+    /// A phase of an APQ flow is over, and what became of it.
+    fn apq_phase(&mut self, _now: Instant, _flow: FlowId, _record: &PhaseRecord) {}
+
+    /// An APQ flow is over, and what it found out.
+    fn apq_ended(&mut self, _now: Instant, _flow: FlowId, _ending: &ApqEnding, _report: &Report) {}
+
+    /// Nothing is left to do: the run is over before its time.
+    fn ended(&mut self, _now: Instant) {}
 
     /// The packets that `node` holds in its Wi-Fi queues, read at a regular interval.
     fn queue(&mut self, _now: Instant, _node: NodeId, _packets: u32) {}

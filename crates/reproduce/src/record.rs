@@ -161,6 +161,7 @@ pub fn names(scenario: &Scenario) -> Names {
             FlowKind::Udp(_) => Kind::Udp,
             FlowKind::Video(_) => Kind::Video,
             FlowKind::Ping { .. } => Kind::Ping,
+            FlowKind::Apq(_) => Kind::Apq,
         },
         from: flow.from,
         to: flow.to,

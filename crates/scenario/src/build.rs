@@ -2,9 +2,10 @@
 //! to indices, defaults that depend on other keys.
 //!
 //! `radio` is the channel and the stations, `topology` wires and who reaches
-//! whom, `traffic` flows and programs. Everything here may assume that each
+//! whom, `traffic` flows and programs, `apq` and `tcp` those kinds of flow. Everything here may assume that each
 //! single value is valid, and notes every combination that is not.
 
+mod apq;
 mod mtu;
 mod nodes;
 mod queue;

@@ -77,6 +77,10 @@ impl Problems {
     /// Nobody reads more than this.
     const MAX: usize = 100;
 
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }

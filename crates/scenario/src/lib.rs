@@ -31,6 +31,7 @@ pub use error::{Problem, ScenarioError};
 
 use crate::error::{Place, Problems};
 use crate::tree::{Node as Tree, Origin};
+use lasthop_apq::{HostClock, SurveyConfig};
 use lasthop_net::{NetworkConfig, NodeId, SourceConfig};
 use lasthop_units::{Bitrate, Bytes, Db, Duration, Instant, Seed};
 use lasthop_wifi::AccessCategory;
@@ -145,6 +146,19 @@ pub enum FlowKind {
         /// Length of request and answer, IP header included.
         bytes: u16,
     },
+    /// A measurement of a queue on the way.
+    Apq(Box<ApqFlow>),
+}
+
+/// A measurement of a queue: the host where the flow begins fills it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApqFlow {
+    /// What is measured, and how.
+    pub survey: SurveyConfig,
+    /// The end where the flow begins is the one that measures; else it is the other.
+    pub measured_by_sender: bool,
+    /// The clock of the end that answers. The other one's is that of the run.
+    pub far_clock: HostClock,
 }
 
 /// An application over TCP.

@@ -298,6 +298,13 @@ impl<const N: usize> IntoValue for [&str; N] {
     }
 }
 
+impl<const N: usize> IntoValue for [i32; N] {
+    fn value(self) -> Value {
+        let node = |number: i32| Node { value: number.value(), origin: Origin::Absent };
+        Value::Array(self.into_iter().map(node).collect())
+    }
+}
+
 /// Declares tables; the forms of keys are listed at the top of the file.
 macro_rules! tables {
     ($(

@@ -1,5 +1,7 @@
 //! What a valid scenario becomes: defaults, names, numbers.
 
+use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
+use lasthop_apq::{Direction, HostClock};
 use lasthop_net::traffic::Sizes;
 use lasthop_net::{Jitter, Loss, NodeId, SourceConfig};
 use lasthop_scenario::{FlowKind, Role, Scenario, parse};
@@ -540,4 +542,53 @@ fn set_changes_the_text_where_it_stands() {
         ],
     );
     insta::assert_snapshot!(scenario.source_text);
+}
+
+fn apq(keys: &str) -> lasthop_scenario::ApqFlow {
+    let flow = "[[flow]]\nname = \"q\"\nfrom = \"ap\"\nto = \"laptop\"\nkind = \"apq\"\n";
+    let scenario = scenario(&format!("{CELL}{flow}{keys}"));
+    match &scenario.flows[0].kind {
+        FlowKind::Apq(apq) => (**apq).clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The paper's algorithms are the default, to the letter.
+#[test]
+fn a_measurement_is_the_papers_unless_it_says_otherwise() {
+    let usual = apq("");
+    assert_eq!(usual.survey.method, Method::Exact(ExactConfig::default()));
+    assert_eq!(usual.survey.directions, [Direction::Down]);
+    assert_eq!(usual.survey.packet_bytes, [1500, 750]);
+    assert!(!usual.survey.discipline);
+    assert!(!usual.measured_by_sender);
+    assert_eq!(usual.far_clock, HostClock::default());
+    assert_eq!(apq("apq = \"exact\""), usual);
+    let fast = apq("apq = \"fast\"").survey.method;
+    assert_eq!(fast, Method::Fast(FastConfig::default()));
+}
+
+#[test]
+fn what_a_measurement_may_say() {
+    let exact = apq(
+        "[flow.apq]\npacket_bytes = [600]\nsessions = 4\ntime_scale = 0.25\nsaturation_rate = 700\n\
+         discipline = true\nmeasured_by = \"from\"\nclock_offset = \"3h\"\nclock_drift = -200\n\
+         rate_max = 5000",
+    );
+    let config = ExactConfig {
+        sessions: 4,
+        time_scale: 0.25,
+        saturation_pps: Some(700.0),
+        ..ExactConfig::default()
+    };
+    assert_eq!(exact.survey.method, Method::Exact(config));
+    assert_eq!(exact.survey.directions, [Direction::Up]);
+    assert_eq!((exact.survey.packet_bytes, exact.survey.rate_max_pps), (vec![600], 5_000.0));
+    assert!(exact.survey.discipline && exact.measured_by_sender);
+    let clock = HostClock { offset_ns: 3 * 3_600 * 1_000_000_000, drift_ppm: -200 };
+    assert_eq!(exact.far_clock, clock);
+
+    let fast = apq("apq = { method = \"fast\", duration = \"20s\", precision = \"2%\" }");
+    let config = FastConfig { duration_max: Duration::from_secs(20), precision: 0.02 };
+    assert_eq!(fast.survey.method, Method::Fast(config));
 }

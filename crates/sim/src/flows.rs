@@ -2,8 +2,10 @@
 //! there is room, and in answer to what arrives.
 
 use crate::SimError;
+use crate::apq::Apq;
 use crate::datagrams::Datagrams;
-use crate::tcp::{Port, Tcp, Wake};
+use crate::port::{Port, Wake};
+use crate::tcp::Tcp;
 use lasthop_net::network::{Network, NetworkConfig};
 use lasthop_net::{NodeId, Sink, Source, SourceConfig};
 use lasthop_scenario::{FlowKind, Scenario};
@@ -19,13 +21,17 @@ pub(crate) struct Flows {
     flows: Vec<Flow>,
     /// By node.
     saturated: Vec<Saturated>,
-    /// Wake-ups that TCP flows ask for.
+    /// Wake-ups that flows with machines at their ends ask for.
     wakes: Vec<Wake>,
+    /// Flows that are not over before the run is: all but measurements, and
+    /// those that are not done.
+    lasting: usize,
 }
 
 enum Flow {
     Datagrams(Datagrams),
     Tcp(Box<Tcp>),
+    Apq(Box<Apq>),
 }
 
 /// The saturated flows that begin at one node, served in turn.
@@ -57,6 +63,10 @@ impl Flows {
                     flows.push(Flow::Tcp(Box::new(Tcp::new(id, flow, tcp, hash, stop, network)?)));
                     continue;
                 }
+                FlowKind::Apq(apq) => {
+                    flows.push(Flow::Apq(Box::new(Apq::new(id, flow, apq, hash, seed))));
+                    continue;
+                }
                 FlowKind::Udp(source) | FlowKind::Video(source) => source,
                 &FlowKind::Ping { interval, bytes } => {
                     ping = SourceConfig::Ping { interval, bytes };
@@ -80,7 +90,8 @@ impl Flows {
                 requests: matches!(flow.kind, FlowKind::Ping { .. }).then(BTreeMap::new),
             }));
         }
-        Ok(Self { flows, saturated, wakes: Vec::new() })
+        let lasting = flows.len();
+        Ok(Self { flows, saturated, wakes: Vec::new(), lasting })
     }
 
     /// Sends what the flow sends at `now`; returns when it sends again, if it
@@ -98,6 +109,10 @@ impl Flows {
                 tcp.start(now, &mut Port { network, sink, wakes: &mut self.wakes });
                 return None;
             }
+            Flow::Apq(apq) => {
+                apq.start(now, &mut Port { network, sink, wakes: &mut self.wakes });
+                return None;
+            }
         };
         while let Some(departure) = flow.source.poll_packet(now) {
             let packet = flow.packet(departure.bytes, now);
@@ -112,10 +127,17 @@ impl Flows {
         next
     }
 
-    /// A wake-up that a TCP flow asked for.
+    /// A wake-up that a flow asked for.
     pub fn wake<S: Sink>(&mut self, wake: Wake, network: &mut Network, sink: &mut S) {
-        if let Flow::Tcp(tcp) = &mut self.flows[usize::from(wake.flow.0)] {
-            tcp.wake(wake, &mut Port { network, sink, wakes: &mut self.wakes });
+        let mut port = Port { network, sink, wakes: &mut self.wakes };
+        match &mut self.flows[usize::from(wake.flow.0)] {
+            Flow::Tcp(tcp) => tcp.wake(wake, &mut port),
+            Flow::Apq(apq) => {
+                let was_done = apq.is_done();
+                apq.wake(wake, &mut port);
+                self.lasting -= usize::from(apq.is_done() && !was_done);
+            }
+            Flow::Datagrams(_) => unreachable!("a source is woken by its departures"),
         }
     }
 
@@ -182,6 +204,13 @@ impl Flows {
                 let mut port = Port { network, sink, wakes: &mut self.wakes };
                 return tcp.arrived(at, packet, &mut port);
             }
+            Flow::Apq(apq) => {
+                let mut port = Port { network, sink, wakes: &mut self.wakes };
+                let was_done = apq.is_done();
+                apq.arrived(at, packet, &mut port);
+                self.lasting -= usize::from(apq.is_done() && !was_done);
+                return;
+            }
         };
         if let Some(answer) = flow.answer(packet, at) {
             sink.sent(at, &answer);
@@ -201,6 +230,7 @@ impl Flows {
                 }
             }
             Flow::Tcp(tcp) => tcp.dropped(packet),
+            Flow::Apq(apq) => apq.dropped(packet),
         }
     }
 
@@ -208,6 +238,20 @@ impl Flows {
     pub fn released<S: Sink>(&mut self, released: Released, network: &mut Network, sink: &mut S) {
         if let Flow::Tcp(tcp) = &mut self.flows[usize::from(released.flow.0)] {
             tcp.released(released, &mut Port { network, sink, wakes: &mut self.wakes });
+        }
+    }
+
+    /// All flows are measurements, and all are done.
+    pub fn is_done(&self) -> bool {
+        self.lasting == 0 && !self.flows.is_empty()
+    }
+
+    /// The run is over: measurements that are not done tell how far they are.
+    pub fn stop<S: Sink>(&self, now: Instant, sink: &mut S) {
+        for flow in &self.flows {
+            if let Flow::Apq(apq) = flow {
+                apq.stop(now, sink);
+            }
         }
     }
 

@@ -32,10 +32,13 @@
 
 #![forbid(unsafe_code)]
 
+mod apq;
 mod datagrams;
 mod flows;
+mod port;
 mod queue;
 mod tcp;
+mod underway;
 
 use flows::Flows;
 use lasthop_net::network::{Network, NetworkError, NetworkStats, Output};
@@ -64,7 +67,8 @@ pub enum SimError {
 }
 
 /// Runs `scenario` with `seed` and returns the counters at its end, a warm-up
-/// left out. `progress` is told the virtual time now and then; returning is
+/// left out. A scenario of measurements ends when the last one is done
+/// ([`Sink::ended`]). `progress` is told the virtual time now and then; returning is
 /// the only way out, so a caller that wants to stop early panics or kills the
 /// process.
 ///
@@ -113,7 +117,7 @@ pub fn run<S: Sink>(
                         events.push(at, Event::Departure(flow));
                     }
                 }
-                Event::Tcp(wake) => flows.wake(wake, &mut network, sink),
+                Event::Wake(wake) => flows.wake(wake, &mut network, sink),
                 Event::Sample => {
                     for &node in &wifi {
                         sink.queue(now, node, network.wifi_packets(node));
@@ -127,9 +131,14 @@ pub fn run<S: Sink>(
         }
         drain(&mut network, &mut flows, sink);
         while let Some(wake) = flows.poll_wake() {
-            events.push(wake.at, Event::Tcp(wake));
+            events.push(wake.at, Event::Wake(wake));
+        }
+        if flows.is_done() {
+            sink.ended(now);
+            return Ok(network.stats(now));
         }
     }
+    flows.stop(end, sink);
     Ok(network.stats(end))
 }
 

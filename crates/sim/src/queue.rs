@@ -1,7 +1,7 @@
 //! The driver's own events in the order of their instants; ties in the order
 //! in which they were pushed.
 
-use crate::tcp::Wake;
+use crate::port::Wake;
 use lasthop_units::Instant;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,8 +13,8 @@ pub(crate) enum Event {
     Start(usize),
     /// A flow sends its next packet.
     Departure(usize),
-    /// A timer of a TCP flow.
-    Tcp(Wake),
+    /// A timer at an end of a flow.
+    Wake(Wake),
     /// Queues and windows are read for the series.
     Sample,
     /// The warm-up is over.

@@ -7,6 +7,8 @@
 //! nothing.
 
 use crate::SimError;
+use crate::port::{Port, Wake};
+use crate::underway::Underway;
 use lasthop_net::network::Network;
 use lasthop_net::{NodeId, Sink, TcpSample};
 use lasthop_scenario::{Flow, TcpApplication, TcpFlow};
@@ -37,7 +39,7 @@ pub(crate) struct Tcp {
     applications: [Application; 2],
     /// Bytes that the applications have read.
     read: [u64; 2],
-    segments: Segments,
+    segments: Underway<Segment>,
     /// The earliest wake-up asked for, by end.
     asked: [Instant; 2],
     /// Full queues of the own node refuse segments instead of losing them.
@@ -48,14 +50,6 @@ pub(crate) struct Tcp {
     adapts: bool,
     /// When the application stops.
     stop: Instant,
-}
-
-/// A wake-up that an end of a flow asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Wake {
-    pub at: Instant,
-    pub flow: FlowId,
-    pub end: usize,
 }
 
 impl Tcp {
@@ -84,7 +78,7 @@ impl Tcp {
             applications: [Side::Client, Side::Server]
                 .map(|side| Application::new(application(tcp), side, flow.start)),
             read: [0; 2],
-            segments: Segments::default(),
+            segments: Underway::default(),
             asked: [Instant::MAX; 2],
             adapts: network.adaptive_mtu(flow.from, flow.to).is_some(),
             refuses: endpoints[SENDER].local_congestion,
@@ -230,44 +224,5 @@ fn application(flow: &TcpFlow) -> ApplicationKind {
         TcpApplication::Requests { request, response, think } => {
             ApplicationKind::RequestResponse { request, response, think, exchanges: None }
         }
-    }
-}
-
-/// What a flow acts on.
-pub(crate) struct Port<'a, S> {
-    pub network: &'a mut Network,
-    pub sink: &'a mut S,
-    pub wakes: &'a mut Vec<Wake>,
-}
-
-/// Segments that are under way, by the tag of their packet: the slot, and above
-/// it a count that tells uses of a slot apart.
-#[derive(Default)]
-struct Segments {
-    slots: Vec<Segment>,
-    free: Vec<u32>,
-    count: u64,
-}
-
-impl Segments {
-    fn put(&mut self, segment: Segment) -> u64 {
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = segment;
-                slot
-            }
-            None => {
-                self.slots.push(segment);
-                (self.slots.len() - 1) as u32
-            }
-        };
-        self.count += 1;
-        self.count << 32 | u64::from(slot)
-    }
-
-    fn take(&mut self, tag: u64) -> Segment {
-        let slot = tag as u32;
-        self.free.push(slot);
-        self.slots[slot as usize]
     }
 }

@@ -12,6 +12,7 @@ use lasthop_apq::report::{
     SizeReport, Unit,
 };
 use lasthop_apq::{Direction, PhaseRecord, StreamKind};
+use lasthop_net::ApqEnding;
 use parquet::data_type::ByteArray;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,30 @@ pub struct ApqDocument {
     pub version: String,
     /// One for each direction, in the order of measurement.
     pub directions: Vec<ApqDirection>,
+}
+
+/// What a simulated measurement found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ApqFlowSummary {
+    /// How it ended; what was found until then is told in any case.
+    pub ending: ApqFlowEnding,
+    /// Why it failed, if it did.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub error: Option<String>,
+    /// One for each direction, in the order of measurement.
+    pub directions: Vec<ApqDirection>,
+}
+
+/// How a simulated measurement ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ApqFlowEnding {
+    /// It is done.
+    Done,
+    /// The run was over before it was.
+    Unfinished,
+    /// It failed.
+    Failed,
 }
 
 /// How a queue is measured.
@@ -225,6 +250,18 @@ impl ApqDocument {
 /// The JSON Schema (2020-12) of an [`ApqDocument`].
 pub fn apq_schema() -> serde_json::Value {
     schemars::schema_for!(ApqDocument).to_value()
+}
+
+impl ApqFlowSummary {
+    /// What `report` says of a measurement that ended like this.
+    pub fn new(ending: &ApqEnding, report: &Report) -> Self {
+        let (ending, error) = match ending {
+            ApqEnding::Done => (ApqFlowEnding::Done, None),
+            ApqEnding::Unfinished => (ApqFlowEnding::Unfinished, None),
+            ApqEnding::Failed(why) => (ApqFlowEnding::Failed, Some(why.to_string())),
+        };
+        Self { ending, error, directions: ApqDirection::all(report) }
+    }
 }
 
 impl ApqDirection {

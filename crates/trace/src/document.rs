@@ -5,6 +5,7 @@
 //! what an integer count of nanoseconds, bits or packets can tell.
 //! The doc comments here are the descriptions in the published JSON Schema.
 
+use crate::apq::ApqFlowSummary;
 use crate::names::FlowKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,6 +79,9 @@ pub struct FlowSummary {
     /// Where the one-way delay went, in ms a packet; the parts add up to its mean.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delay_parts_ms: Option<DelayPartsSummary>,
+    /// What an APQ flow found out.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub apq: Option<ApqFlowSummary>,
 }
 
 /// A distribution of times.

@@ -38,8 +38,8 @@ mod tally;
 pub use air::AirInfo;
 pub use apq::{
     ApqDirection, ApqDiscipline, ApqDisciplineJudgement, ApqDocument, ApqDoubt, ApqEstimate,
-    ApqLoad, ApqMethod, ApqSession, ApqSize, ApqUnit, ApqUnitJudgement, ApqWay, SamplesWriter,
-    apq_schema,
+    ApqFlowEnding, ApqFlowSummary, ApqLoad, ApqMethod, ApqSession, ApqSize, ApqUnit,
+    ApqUnitJudgement, ApqWay, SamplesWriter, apq_schema,
 };
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
 pub use document::{

@@ -58,16 +58,19 @@ pub enum FlowKind {
     Ping,
     /// Bursts of UDP packets, one a video frame.
     Video,
+    /// The measurement of a queue: UDP packets.
+    Apq,
 }
 
 impl FlowKind {
-    /// As in files: `tcp`, `udp`, `ping`, `video`.
+    /// As in files: `tcp`, `udp`, `ping`, `video`, `apq`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",
             Self::Udp => "udp",
             Self::Ping => "ping",
             Self::Video => "video",
+            Self::Apq => "apq",
         }
     }
 
@@ -76,7 +79,7 @@ impl FlowKind {
     pub const fn header_bytes(self) -> u16 {
         match self {
             Self::Tcp => 52,
-            Self::Udp | Self::Ping | Self::Video => 28,
+            Self::Udp | Self::Ping | Self::Video | Self::Apq => 28,
         }
     }
 }

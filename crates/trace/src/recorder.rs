@@ -7,6 +7,7 @@
 //! flow's `from` node): acknowledgements and echo replies are in the events,
 //! and in the round-trip times.
 
+use crate::apq::ApqFlowSummary;
 use crate::document::LossReason;
 use crate::files::{Files, Writers};
 use crate::histogram::Histogram;
@@ -14,7 +15,8 @@ use crate::names::Names;
 use crate::output::{OutputDir, OutputError};
 use crate::snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 use crate::tally::{FlowTally, LinkTally, NodeTally};
-use lasthop_net::{FrameDirection, NodeId, Sink, TcpSample};
+use lasthop_apq::Report;
+use lasthop_net::{ApqEnding, FrameDirection, NodeId, Sink, TcpSample};
 use lasthop_units::{Bytes, Duration, Instant};
 use lasthop_wifi::event::{DropReason, Event, FrameKind, Ppdu};
 use lasthop_wifi::{Address, FlowId, Packet, StationId};
@@ -44,6 +46,8 @@ pub struct Recorder {
     nodes: Vec<NodeTally>,
     links: BTreeMap<(StationId, StationId), LinkTally>,
     next_tick: Instant,
+    /// When the run ended, if that was before its time.
+    ended: Option<Instant>,
     totals: Vec<FlowTotals>,
     snapshot: Snapshot,
     /// Every interval, if they are kept.
@@ -78,6 +82,7 @@ impl Recorder {
             nodes: vec![NodeTally::default(); names.nodes.len()],
             links: BTreeMap::new(),
             next_tick: Instant::ZERO + recording.interval,
+            ended: None,
             totals: vec![FlowTotals::default(); names.flows.len()],
             snapshot: Snapshot::default(),
             kept: None,
@@ -183,6 +188,11 @@ impl Recorder {
         self.kept.take().unwrap_or_default()
     }
 
+    /// How long the run was, if it was to last `duration`.
+    pub(crate) fn lasted(&self, duration: Duration) -> Duration {
+        self.ended.map_or(duration, |at| (at - Instant::ZERO).min(duration))
+    }
+
     /// Closes the intervals up to the end of the run.
     pub(crate) fn close_until(&mut self, end: Instant) {
         self.advance(end);
@@ -274,6 +284,18 @@ impl Sink for Recorder {
         if let Some(writers) = &mut self.writers {
             writers.tcp(now, id, sample);
         }
+    }
+
+    fn apq_ended(&mut self, now: Instant, id: FlowId, ending: &ApqEnding, report: &Report) {
+        self.advance(now);
+        if let Some(flow) = self.flows.get_mut(usize::from(id.0)) {
+            flow.apq = Some(Box::new(ApqFlowSummary::new(ending, report)));
+        }
+    }
+
+    fn ended(&mut self, now: Instant) {
+        self.advance(now);
+        self.ended = Some(now);
     }
 
     fn queue(&mut self, now: Instant, node: NodeId, packets: u32) {

@@ -28,7 +28,8 @@ pub struct RunInfo {
     pub seed: u64,
     /// Number of the run.
     pub run: u64,
-    /// How long the run was; less than planned if it was stopped.
+    /// How long the run was; less than planned if it was stopped. That it ended
+    /// by itself the recorder knows.
     pub duration: Duration,
     /// What a clock on the wall showed, in seconds.
     pub wall_s: f64,
@@ -56,7 +57,8 @@ impl Recorder {
         info: &RunInfo,
         stats: &NetworkStats,
     ) -> Result<(RunDocument, Vec<Snapshot>), OutputError> {
-        self.close_until(Instant::ZERO + info.duration);
+        let duration = self.lasted(info.duration);
+        self.close_until(Instant::ZERO + duration);
         let intervals = self.take_intervals();
         self.writers.take().map_or(Ok(()), |writers| writers.close())?;
         let name = |node: NodeId| self.names.node(node).to_owned();
@@ -66,23 +68,23 @@ impl Recorder {
             scenario: info.scenario.clone(),
             seed: info.seed,
             run: info.run,
-            duration_s: info.duration.as_secs_f64(),
+            duration_s: duration.as_secs_f64(),
             warmup_s: self.recording.warmup.as_secs_f64(),
             wall_s: rounded(info.wall_s, 6),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             flows: flows
-                .map(|(name, tally)| (name.name.clone(), flow(name, tally, info.duration)))
+                .map(|(name, tally)| (name.name.clone(), flow(name, tally, duration)))
                 .collect(),
             nodes: stats
                 .stations
                 .iter()
-                .map(|(id, stats)| (name(*id), node(stats, info.duration)))
+                .map(|(id, stats)| (name(*id), node(stats, duration)))
                 .collect(),
             links: stats
                 .links
                 .iter()
                 .filter(|(_, _, stats)| stats.ppdus > 0)
-                .map(|(from, to, stats)| (direction(*from, *to), link(stats, info.duration)))
+                .map(|(from, to, stats)| (direction(*from, *to), link(stats, duration)))
                 .collect(),
             wires: stats
                 .wires
@@ -119,6 +121,7 @@ fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
             .collect(),
         retransmissions: tcp.map(|tcp| tcp.latest.retransmissions),
         delay_parts_ms: delay_parts(tally),
+        apq: tally.apq.as_deref().cloned(),
     }
 }
 

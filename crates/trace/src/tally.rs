@@ -1,6 +1,7 @@
 //! What the recorder counts for a flow, a node and a link. Sums are whole
 //! numbers and only grow; an interval's reading is the difference of two.
 
+use crate::apq::ApqFlowSummary;
 use crate::document::LossReason;
 use crate::histogram::Histogram;
 use crate::names::FlowName;
@@ -37,6 +38,8 @@ pub(crate) struct FlowTally {
     pub(crate) round_trips_all: u64,
     pub(crate) round_trip_nanos: u64,
     pub(crate) tcp: Option<TcpTally>,
+    /// What a measurement found, once it has ended.
+    pub(crate) apq: Option<Box<ApqFlowSummary>>,
 }
 
 /// The sums of [`DelayParts`] in nanoseconds.
@@ -98,6 +101,7 @@ impl FlowTally {
             round_trips_all: 0,
             round_trip_nanos: 0,
             tcp: None,
+            apq: None,
         }
     }
 

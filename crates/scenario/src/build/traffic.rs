@@ -2,7 +2,7 @@
 
 use super::mtu::NodeMtu;
 use super::nodes::Expanded;
-use super::{Names, node_id, positive, tcp};
+use super::{Names, apq, is_written, node_id, positive, tcp};
 use crate::attached;
 use crate::error::{Place, Problems};
 use crate::raw::{FlowKindName, Offered, Pattern, RawFlow, RawRun, RawScenario};
@@ -56,6 +56,9 @@ pub(crate) fn flows(
                 if !seen.insert(name.clone()) {
                     let message = format!("there are two flows called {name:?}");
                     problems.push(&flow.name.place, message);
+                }
+                if matches!(kind, FlowKind::Apq(_)) {
+                    apq::check_lengths(&flow.apq, mtus[from].bytes.min(mtus[to].bytes), problems);
                 }
                 if flows.len() == FLOWS_MAX {
                     let message = format!("expected at most {FLOWS_MAX} flows, got more");
@@ -141,7 +144,7 @@ fn check_times(flow: &RawFlow, duration: Duration, problems: &mut Problems) {
 
 /// What the flow is, from those of its keys that belong to its kind.
 fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
-    use FlowKindName::{Ping, Tcp, Udp, Video};
+    use FlowKindName::{Apq, Ping, Tcp, Udp, Video};
     let kind = flow.kind.value;
     let mut only = |place: Option<&Place>, kinds: &[FlowKindName], text: &str| {
         if let Some(place) = place
@@ -164,6 +167,7 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     only(place(&flow.key_frame_factor), &[Video], "video");
     only(place(&flow.trace), &[Video], "video");
     only(place(&flow.interval), &[Ping], "ping");
+    only(Some(&flow.apq.at).filter(|place| is_written(place)), &[Apq], "apq");
 
     if let Some(rate) = &flow.rate
         && rate.value == Offered::Rate(Bitrate::default())
@@ -185,6 +189,7 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
                 bytes: packet_bytes(84),
             }
         }
+        Apq => FlowKind::Apq(apq::flow(flow, problems)),
     }
 }
 

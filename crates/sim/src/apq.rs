@@ -1,0 +1,242 @@
+//! An APQ flow in virtual time: the host that measures and the one that answers
+//! at its two ends, as the programs of `lasthop apq` run them. Their datagrams
+//! are packets of the network; what the datagrams say stays here under the
+//! packet's tag. A packet is as long as the IPv4 packet would be.
+//!
+//! The hosts never lack room for a packet: what a node's own queue does not
+//! take is lost like in any other queue, and that is what is measured.
+
+use crate::port::{Port, Wake};
+use crate::underway::Underway;
+use lasthop_apq::server::ServerConfig;
+use lasthop_apq::{
+    Client, ClientConfig, ClientEvent, HostClock, Received, Server, SocketId, Survey, Transmit,
+    header_bytes,
+};
+use lasthop_net::{ApqEnding, NodeId, Sink};
+use lasthop_scenario::{ApqFlow, Flow};
+use lasthop_units::{Duration, Instant, Machine, Seed};
+use lasthop_wifi::{AccessCategory, FlowId, Packet};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// The end that measures.
+const CLIENT: usize = 0;
+/// The end that answers.
+const SERVER: usize = 1;
+
+/// Odd, so that the four directions of sockets have hashes of their own (2^32 over the golden
+/// ratio, rounded).
+const HASH_FACTOR: u32 = 0x9e37_79b9;
+
+const SERVER_PORT: u16 = 7_766;
+const CONTROL_PORT: u16 = 49_152;
+const BULK_PORT: u16 = 49_153;
+
+/// A simulated network never falls silent for good; losses in a row are bad luck.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A flow.
+pub(crate) struct Apq {
+    id: FlowId,
+    /// By end.
+    nodes: [NodeId; 2],
+    hash: u32,
+    access_category: AccessCategory,
+    client: Client,
+    server: Server,
+    underway: Underway<Datagram>,
+    /// The earliest wake-up asked for, by end.
+    asked: [Instant; 2],
+    ending: Option<ApqEnding>,
+}
+
+/// What a packet carries.
+#[derive(Debug)]
+struct Datagram {
+    from: SocketAddr,
+    to: SocketAddr,
+    payload: Vec<u8>,
+    length: u16,
+}
+
+impl Apq {
+    /// A measurement that has not begun.
+    pub fn new(id: FlowId, flow: &Flow, apq: &ApqFlow, hash: u32, seed: Seed) -> Self {
+        let nodes = match apq.measured_by_sender {
+            true => [flow.from, flow.to],
+            false => [flow.to, flow.from],
+        };
+        let index = u64::from(id.0);
+        let client = ClientConfig {
+            server: SocketAddr::new(address(nodes[SERVER]), SERVER_PORT),
+            key: None,
+            secret: secret(seed, "flow/apq/client", index),
+            clock: HostClock::default(),
+            patience: PATIENCE,
+        };
+        let server = ServerConfig {
+            key: None,
+            secret: secret(seed, "flow/apq/server", index),
+            clock: apq.far_clock,
+            sessions_max: 1,
+            rate_max_bps: u64::MAX,
+            duration_max: Duration::MAX,
+            phase_packets_max: u32::MAX,
+        };
+        Self {
+            id,
+            nodes,
+            hash,
+            access_category: flow.access_category,
+            client: Client::new(client, Survey::new(apq.survey.clone()), flow.start),
+            server: Server::new(server),
+            underway: Underway::default(),
+            asked: [Instant::MAX; 2],
+            ending: None,
+        }
+    }
+
+    /// The measurement begins.
+    pub fn start<S: Sink>(&mut self, now: Instant, net: &mut Port<'_, S>) {
+        self.client.handle_timeout(now);
+        self.act(CLIENT, now, net);
+    }
+
+    /// A timer may have expired.
+    pub fn wake<S: Sink>(&mut self, wake: Wake, net: &mut Port<'_, S>) {
+        let now = wake.at;
+        if now != self.asked[wake.end] {
+            // An earlier one was asked for later, and did what was to do.
+            return;
+        }
+        self.asked[wake.end] = Instant::MAX;
+        match wake.end {
+            CLIENT => self.client.handle_timeout(now),
+            _ => self.server.handle_timeout(now),
+        }
+        self.act(wake.end, now, net);
+    }
+
+    /// A packet of the flow is where it was to go.
+    pub fn arrived<S: Sink>(&mut self, at: Instant, packet: &Packet, net: &mut Port<'_, S>) {
+        let end = usize::from(packet.destination == self.nodes[SERVER].0);
+        let datagram = self.underway.take(packet.tag);
+        let received = Received {
+            socket: match datagram.to.port() {
+                BULK_PORT => SocketId::Bulk,
+                _ => SocketId::Control,
+            },
+            from: datagram.from,
+            at,
+            payload: &datagram.payload,
+            length: datagram.length,
+        };
+        match end {
+            CLIENT => self.client.handle_datagram(at, received),
+            _ => self.server.handle_datagram(at, received),
+        }
+        self.act(end, at, net);
+    }
+
+    /// A packet of the flow was given up.
+    pub fn dropped(&mut self, packet: &Packet) {
+        self.underway.take(packet.tag);
+    }
+
+    /// The measurement is done, or it failed.
+    pub fn is_done(&self) -> bool {
+        self.ending.is_some()
+    }
+
+    /// The run is over.
+    pub fn stop<S: Sink>(&self, now: Instant, sink: &mut S) {
+        if self.ending.is_none() {
+            let report = self.client.survey().report();
+            sink.apq_ended(now, self.id, &ApqEnding::Unfinished, &report);
+        }
+    }
+
+    /// Tells what happened at `end`, sends what it has to send, and asks for
+    /// its next wake-up.
+    fn act<S: Sink>(&mut self, end: usize, now: Instant, net: &mut Port<'_, S>) {
+        if end == CLIENT {
+            self.tell(now, net.sink);
+        } else {
+            while self.server.poll_event().is_some() {}
+        }
+        loop {
+            let transmit = match end {
+                CLIENT => self.client.poll_transmit(now),
+                _ => self.server.poll_transmit(now),
+            };
+            let Some(transmit) = transmit else { break };
+            let packet = self.packet(end, transmit, now);
+            net.sink.sent(now, &packet);
+            net.network.handle_packet(now, packet);
+        }
+        let timer = match end {
+            CLIENT => self.client.poll_timeout().map(|(at, _)| at),
+            _ => self.server.poll_timeout().map(|(at, _)| at),
+        };
+        if let Some(at) = timer.map(|at| at.max(now))
+            && at < self.asked[end]
+        {
+            self.asked[end] = at;
+            net.wakes.push(Wake { at, flow: self.id, end });
+        }
+    }
+
+    fn tell<S: Sink>(&mut self, now: Instant, sink: &mut S) {
+        while let Some(event) = self.client.poll_event() {
+            let ending = match event {
+                ClientEvent::PhaseDone { record, .. } => {
+                    sink.apq_phase(now, self.id, &record);
+                    continue;
+                }
+                ClientEvent::Accepted | ClientEvent::PhaseBegan { .. } => continue,
+                ClientEvent::Done => ApqEnding::Done,
+                ClientEvent::Stopped => ApqEnding::Unfinished,
+                ClientEvent::Failed(why) => ApqEnding::Failed(why),
+            };
+            sink.apq_ended(now, self.id, &ending, &self.client.survey().report());
+            self.ending = Some(ending);
+        }
+    }
+
+    fn packet(&mut self, end: usize, transmit: Transmit, now: Instant) -> Packet {
+        let port = match (end, transmit.socket) {
+            (SERVER, _) => SERVER_PORT,
+            (_, SocketId::Control) => CONTROL_PORT,
+            (_, SocketId::Bulk) => BULK_PORT,
+        };
+        let from = SocketAddr::new(address(self.nodes[end]), port);
+        let Transmit { to, payload, length, .. } = transmit;
+        let sockets = u32::from(port) << 16 | u32::from(to.port());
+        Packet {
+            flow: self.id,
+            flow_hash: self.hash ^ sockets.wrapping_mul(HASH_FACTOR),
+            source: self.nodes[end].0,
+            destination: self.nodes[1 - end].0,
+            access_category: self.access_category,
+            ..Packet::new(
+                self.underway.put(Datagram { from, to, payload, length }),
+                length + header_bytes(&to),
+                now,
+            )
+        }
+    }
+}
+
+/// The address of a node, in 10.0.0.0/8.
+fn address(node: NodeId) -> IpAddr {
+    let [high, low] = node.0.to_be_bytes();
+    Ipv4Addr::new(10, 0, high, low).into()
+}
+
+/// Nobody guesses at anything in virtual time, but runs of one seed are equal.
+fn secret(seed: Seed, path: &str, index: u64) -> [u8; 32] {
+    let mut stream = seed.indexed(path, index);
+    let mut secret = [0; 32];
+    secret.fill_with(|| stream.next_u64() as u8);
+    secret
+}
