@@ -9,6 +9,7 @@
 //! | `layout` | what the nodes are called and how they are addressed |
 //! | `saturation` | how much saturated flows may send |
 //! | `traffic` | the scenario's flows as real traffic |
+//! | [`apq`] | a queue measured on real networks: both hosts |
 //! | [`frame`] | what an Ethernet frame means to the machines |
 //! | `frames` | the frames that are on their way |
 //! | [`os`] | every system call |
@@ -18,6 +19,7 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod apq;
 pub mod emulate;
 mod error;
 pub mod frame;

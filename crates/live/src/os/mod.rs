@@ -12,8 +12,10 @@
 //! | [`signal`] | signals as a readable file descriptor |
 //! | [`terminal`] | the foreground process group |
 //! | [`socket`] | socket options that the standard library lacks |
+//! | [`datagram`] | UDP, many datagrams a call, stamped by the kernel |
 
 pub mod clock;
+pub mod datagram;
 pub mod device;
 pub mod keeper;
 pub mod namespace;

@@ -141,7 +141,7 @@ fn parse_tcp_info(info: &[u8; TCP_INFO_BYTES]) -> TcpSample {
 }
 
 #[expect(unsafe_code, reason = "setsockopt from bytes")]
-fn set(socket: &impl AsFd, level: i32, option: i32, value: &[u8]) -> nix::Result<()> {
+pub(super) fn set(socket: &impl AsFd, level: i32, option: i32, value: &[u8]) -> nix::Result<()> {
     // SAFETY: the kernel reads `value.len()` bytes.
     let result = unsafe {
         libc::setsockopt(

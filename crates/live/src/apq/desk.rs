@@ -1,0 +1,149 @@
+//! What a host of a measurement waits for (its sockets, a timer, signals), and
+//! how datagrams come in and go out.
+
+use crate::os::OsError;
+use crate::os::clock::{Clock, Timer, Waiter};
+use crate::os::datagram::{self, BATCH, DatagramSocket, Inbox, Incoming, Outgoing};
+use crate::os::signal::Signals;
+use lasthop_apq::{HEAD_BYTES_MAX, HostClock, StreamKind, Transmit, TransmitKind};
+use lasthop_units::Instant;
+use nix::errno::Errno;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+
+/// What [`Waiter`] says for the timer and for a signal; then come the sockets.
+const TIMER: u64 = 0;
+const SIGNAL: u64 = 1;
+const SOCKETS: u64 = 2;
+
+/// Clock, timer, signals and sockets.
+pub(super) struct Desk {
+    pub clock: Clock,
+    pub sockets: Vec<DatagramSocket>,
+    timer: Timer,
+    waiter: Waiter,
+    signals: Signals,
+    inbox: Inbox,
+    ready: Vec<u64>,
+    outgoing: Vec<Transmit>,
+}
+
+/// What became of a wait.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Woken {
+    /// The last of the signals that came.
+    pub signal: Option<i32>,
+    /// Positions of the sockets that have something.
+    pub sockets: Vec<usize>,
+}
+
+/// A packet of a flow that the system did not take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unsent {
+    pub to: SocketAddr,
+    pub kind: StreamKind,
+}
+
+impl Desk {
+    pub fn new(sockets: Vec<DatagramSocket>) -> Result<Self, OsError> {
+        let (timer, waiter, signals) = (Timer::new()?, Waiter::new()?, Signals::catch()?);
+        waiter.add_readable(timer.as_fd(), TIMER)?;
+        waiter.add_readable(signals.as_fd(), SIGNAL)?;
+        for (token, socket) in (SOCKETS..).zip(&sockets) {
+            waiter.add_readable(socket.as_fd(), token)?;
+        }
+        Ok(Self {
+            clock: Clock::start(),
+            sockets,
+            timer,
+            waiter,
+            signals,
+            inbox: Inbox::new(HEAD_BYTES_MAX),
+            ready: Vec::new(),
+            outgoing: Vec::new(),
+        })
+    }
+
+    /// A clock for stamps that nobody sets.
+    pub fn host_clock(&self) -> HostClock {
+        let elapsed_ns = self.clock.now().as_nanos();
+        let offset_ns = datagram::host_clock_ns().wrapping_sub(elapsed_ns);
+        HostClock { offset_ns, drift_ppm: 0 }
+    }
+
+    /// Sleeps until a socket has something, a signal comes, or it is `until`.
+    pub fn wait(&mut self, until: Option<Instant>) -> Result<Woken, OsError> {
+        self.timer.set(self.clock, until)?;
+        self.waiter.wait(&mut self.ready)?;
+        let mut woken = Woken::default();
+        for &token in &self.ready {
+            match token {
+                TIMER => self.timer.expired(),
+                SIGNAL => woken.signal = self.signals.take().last().map(|&signal| signal as i32),
+                socket => woken.sockets.push((socket - SOCKETS) as usize),
+            }
+        }
+        Ok(woken)
+    }
+
+    /// Takes one batch from the socket at `index`: no flood keeps a packet from
+    /// leaving in time for longer.
+    ///
+    /// # Errors
+    /// What the network reports, such as `ECONNREFUSED`.
+    pub fn receive(
+        &mut self,
+        index: usize,
+        take: &mut dyn FnMut(Instant, Incoming<'_>),
+    ) -> nix::Result<()> {
+        self.inbox.receive(&self.sockets[index])?;
+        let now = self.clock.now();
+        self.inbox.datagrams().for_each(|datagram| take(now, datagram));
+        Ok(())
+    }
+
+    /// Sends what `next` gives until it gives nothing; `place` says by which
+    /// socket and whether that is connected. Gives the packets of flows that the
+    /// system did not take, and whether it reports that nobody listens.
+    pub fn send(
+        &mut self,
+        next: &mut dyn FnMut(Instant) -> Option<Transmit>,
+        place: &dyn Fn(&Transmit) -> Option<usize>,
+        is_connected: bool,
+    ) -> (Vec<Unsent>, bool) {
+        let (mut unsent, mut is_refused) = (Vec::new(), false);
+        loop {
+            self.outgoing.clear();
+            let now = self.clock.now();
+            self.outgoing.extend(std::iter::from_fn(|| next(now)).take(BATCH));
+            if self.outgoing.is_empty() {
+                return (unsent, is_refused);
+            }
+            let mut lost = |transmit: &Transmit, error: Errno| {
+                // An ICMP message for an earlier packet; this one was not sent either.
+                is_refused |= error == Errno::ECONNREFUSED;
+                if let TransmitKind::Probe(kind) = transmit.kind {
+                    unsent.push(Unsent { to: transmit.to, kind });
+                }
+            };
+            for (index, socket) in self.sockets.iter().enumerate() {
+                let mine = |transmit: &&Transmit| place(transmit) == Some(index);
+                let mine: Vec<&Transmit> = self.outgoing.iter().filter(mine).collect();
+                if mine.is_empty() {
+                    continue;
+                }
+                let datagrams: Vec<Outgoing<'_>> = mine
+                    .iter()
+                    .map(|transmit| Outgoing {
+                        to: (!is_connected).then_some(transmit.to),
+                        head: &transmit.payload,
+                        length: transmit.length,
+                    })
+                    .collect();
+                datagram::send(socket, &datagrams, &mut |at, error| lost(mine[at], error));
+            }
+            let nowhere = |transmit: &&Transmit| place(transmit).is_none();
+            self.outgoing.iter().filter(nowhere).for_each(|t| lost(t, Errno::EAFNOSUPPORT));
+        }
+    }
+}

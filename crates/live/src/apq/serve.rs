@@ -1,0 +1,149 @@
+//! The far host: drives a server until a signal ends it. One socket for each
+//! family of addresses, since the length of headers follows from the family.
+//! A host with several addresses in one family answers by the one that its
+//! routes choose: bind to the one that clients name.
+
+use super::desk::Desk;
+use super::{ApqError, FAREWELL_MAX};
+use crate::os::clock::Priority;
+use crate::os::datagram::{self, DatagramSocket};
+use lasthop_apq::{Received, Server, ServerConfig, ServerEvent, SocketId, Transmit};
+use lasthop_units::{Duration, Machine};
+use nix::errno::Errno;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::ControlFlow;
+
+/// What is served, and what is allowed.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// Where.
+    pub bind: Bind,
+    /// The key that clients must know, if any.
+    pub key: Option<[u8; 32]>,
+    /// Most sessions at a time.
+    pub sessions_max: usize,
+    /// Most bits a second that a session may have sent, IP headers included.
+    pub rate_max_bps: u64,
+    /// Longest session.
+    pub duration_max: Duration,
+    /// Most packets of a phase: what a session may hold in memory.
+    pub phase_packets_max: u32,
+}
+
+/// Where to serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bind {
+    /// At one address.
+    Address(SocketAddr),
+    /// At all of the host's, IPv4 and IPv6, at this port.
+    Everywhere(u16),
+}
+
+/// What a caller is told.
+#[derive(Clone, Copy, Debug)]
+pub enum Told<'a> {
+    /// Clients are heard at these addresses.
+    Listening(&'a [SocketAddr]),
+    /// Something happened.
+    Event(&'a ServerEvent),
+}
+
+/// Serves until a signal comes, and gives its number; 0 if `tell` wants it to
+/// end. Clients are told that it ends.
+///
+/// # Errors
+/// If the address cannot be served at, or the system refuses something else.
+pub fn serve(
+    options: &ServeOptions,
+    tell: &mut dyn FnMut(Told<'_>) -> ControlFlow<()>,
+) -> Result<i32, ApqError> {
+    let mut desk = Desk::new(sockets(options.bind)?)?;
+    let addresses: Result<Vec<_>, _> = desk.sockets.iter().map(DatagramSocket::address).collect();
+    let addresses = addresses?;
+    let mut server = Server::new(ServerConfig {
+        key: options.key,
+        secret: datagram::secret()?,
+        clock: desk.host_clock(),
+        sessions_max: options.sessions_max,
+        rate_max_bps: options.rate_max_bps,
+        duration_max: options.duration_max,
+        phase_packets_max: options.phase_packets_max,
+    });
+    // The socket of the family.
+    let place = |transmit: &Transmit| {
+        addresses.iter().position(|address| address.is_ipv6() == transmit.to.is_ipv6())
+    };
+    let mut ended = tell(Told::Listening(&addresses)).is_break().then_some(0);
+    let mut priority = None;
+    let mut give_up = None;
+    loop {
+        let now = desk.clock.now();
+        server.handle_timeout(now);
+        let (unsent, _) = desk.send(&mut |now| server.poll_transmit(now), &place, false);
+        let now = desk.clock.now();
+        unsent.iter().for_each(|packet| server.handle_unsent(now, packet.to, packet.kind));
+        while let Some(event) = server.poll_event() {
+            if tell(Told::Event(&event)).is_break() {
+                ended = ended.or(Some(0));
+            }
+        }
+        // Ahead of other programs only while there is something to pace.
+        match (server.sessions(), &priority) {
+            (0, Some(_)) => priority = None,
+            (1.., None) => priority = Some(Priority::raise_traffic()),
+            _ => {}
+        }
+        match (ended, give_up) {
+            (Some(_), None) => {
+                server.stop(now);
+                give_up = Some(now + FAREWELL_MAX);
+                continue;
+            }
+            (Some(signal), Some(at)) if at <= now || server.poll_timeout().is_none() => {
+                return Ok(signal);
+            }
+            _ => {}
+        }
+        let next = server.poll_timeout().map(|(at, _)| at);
+        let woken = desk.wait(next.into_iter().chain(give_up).min())?;
+        for index in woken.sockets {
+            // An unconnected socket reports nothing of the network; what it cannot
+            // receive now it is asked for again.
+            let _ = desk.receive(index, &mut |now, datagram| {
+                let at = now.saturating_sub(datagram.age);
+                let (from, payload, length) = (datagram.from, datagram.head, datagram.length);
+                let socket = SocketId::Control;
+                server.handle_datagram(now, Received { socket, from, at, payload, length });
+            });
+        }
+        match woken.signal {
+            // Whoever insists does not want to wait for the farewell.
+            Some(signal) if ended.is_some() => return Ok(signal),
+            Some(signal) => ended = Some(signal),
+            None => {}
+        }
+    }
+}
+
+fn sockets(bind: Bind) -> Result<Vec<DatagramSocket>, ApqError> {
+    let open = |address: SocketAddr| {
+        DatagramSocket::bind(address).map_err(|error| ApqError::Address { address, error })
+    };
+    match bind {
+        Bind::Address(address) => Ok(vec![open(address)?]),
+        Bind::Everywhere(port) => {
+            let mut sockets = vec![open((Ipv4Addr::UNSPECIFIED, port).into())?];
+            match open((Ipv6Addr::UNSPECIFIED, port).into()) {
+                Ok(socket) => sockets.push(socket),
+                Err(ApqError::Address { error, .. }) if is_without_v6(error.errno) => {}
+                Err(error) => return Err(error),
+            }
+            Ok(sockets)
+        }
+    }
+}
+
+/// The host has no IPv6.
+fn is_without_v6(errno: i32) -> bool {
+    matches!(Errno::from_raw(errno), Errno::EAFNOSUPPORT | Errno::EADDRNOTAVAIL)
+}
