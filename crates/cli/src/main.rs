@@ -5,7 +5,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `args` | every verb and flag |
-//! | `simulate`, `emulate`, `compare`, `reproduce`, `demo` | the verbs |
+//! | `simulate`, `emulate`, `compare`, `reproduce`, `apq`, `demo` | the verbs |
 //! | `setup` | from a scenario to what `trace` wants to know |
 //! | `report`, `table` | a run as tables |
 //! | `board`, `view` | a run while it lasts |
@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+mod apq;
 mod args;
 mod board;
 mod compare;
@@ -48,6 +49,7 @@ fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Emulate(args) => emulate::emulate(args),
         Verb::Reproduce(args) => reproduce::reproduce(args),
         Verb::Compare(args) => compare::compare(args).map(|()| 0),
+        Verb::Apq(verb) => apq::apq(verb),
         Verb::Schema(args) => schema(args.of).map(|()| 0),
         Verb::Demo => demo::demo(),
     }
@@ -60,6 +62,7 @@ fn schema(of: SchemaOf) -> Result<(), Failure> {
         SchemaOf::RunSet => lasthop_trace::run_set_schema(),
         SchemaOf::Reproduce => lasthop_reproduce::schema(),
         SchemaOf::Comparison => lasthop_trace::comparison_schema(),
+        SchemaOf::Apq => lasthop_trace::apq_schema(),
     };
     console::print(&format!("{schema:#}\n"))
 }

@@ -5,8 +5,20 @@ use crate::lasthop::output;
 #[test]
 fn help_of_all_verbs() {
     let mut text = output(&["--help"]);
-    for verb in ["simulate", "emulate", "compare", "reproduce", "schema", "demo"] {
-        let help = output(&[verb, "--help"]);
+    let verbs = [
+        "simulate",
+        "emulate",
+        "compare",
+        "reproduce",
+        "apq",
+        "apq serve",
+        "apq measure",
+        "schema",
+        "demo",
+    ];
+    for verb in verbs {
+        let arguments: Vec<&str> = verb.split(' ').chain(["--help"]).collect();
+        let help = output(&arguments);
         let (_, examples) = help.split_once("\nExample").expect("there is an example");
         assert!(examples.contains(&format!("  lasthop {verb}")), "{verb}");
         text += &format!("\n==> {verb}\n{help}");

@@ -1,5 +1,6 @@
 //! The command as a person or a script meets it.
 
+mod apq;
 mod demo;
 mod documents;
 mod emulate;

@@ -1,0 +1,111 @@
+//! Hosts and ports as a person writes them: `HOST`, `HOST:PORT`, `192.0.2.1`,
+//! `2001:db8::1`, `[2001:db8::1]:4796`, and for a server also `:PORT`.
+
+use crate::failure::Failure;
+use lasthop_live::apq::{Bind, PORT};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+
+/// A host that was named, and its port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// As it was named, without a port.
+    pub name: String,
+    /// The port.
+    pub port: u16,
+}
+
+impl Host {
+    /// Reads `HOST[:PORT]`.
+    ///
+    /// # Errors
+    /// What is expected.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (name, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((name, "")) => (name, None),
+            Some((name, port)) => {
+                (name, Some(port.strip_prefix(':').ok_or("expected [ADDR]:PORT")?))
+            }
+            // An address of IPv6 has several colons, and then no port.
+            None if text.matches(':').count() == 1 => {
+                let (name, port) = text.split_once(':').expect("it has a colon");
+                (name, Some(port))
+            }
+            None => (text, None),
+        };
+        if name.is_empty() {
+            return Err("expected HOST or HOST:PORT".into());
+        }
+        Ok(Self { name: name.into(), port: port.map_or(Ok(PORT), parse_port)? })
+    }
+
+    /// Its address.
+    ///
+    /// # Errors
+    /// If nobody knows it.
+    pub fn resolve(&self) -> Result<SocketAddr, Failure> {
+        let unknown = |why: String| Failure::Message(format!("cannot find {}: {why}", self.name));
+        let mut found = (self.name.as_str(), self.port)
+            .to_socket_addrs()
+            .map_err(|why| unknown(why.to_string()))?;
+        found.next().ok_or_else(|| unknown("it has no address".into()))
+    }
+}
+
+/// Reads `ADDR:PORT`, `ADDR` or `:PORT`.
+///
+/// # Errors
+/// What is expected.
+pub fn parse_bind(text: &str) -> Result<Bind, String> {
+    if let Some(port) = text.strip_prefix(':').filter(|port| !port.contains(':')) {
+        return parse_port(port).map(Bind::Everywhere);
+    }
+    if let Ok(address) = text.parse::<SocketAddr>() {
+        return Ok(Bind::Address(address));
+    }
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    match bare.parse::<IpAddr>() {
+        Ok(ip) => Ok(Bind::Address((ip, PORT).into())),
+        Err(_) => {
+            Err("expected an address of this host: ADDR, ADDR:PORT, [ADDR]:PORT or :PORT".into())
+        }
+    }
+}
+
+fn parse_port(text: &str) -> Result<u16, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err(format!("expected a port, 1 to 65535, not \"{text}\"")),
+        Ok(port) => Ok(port),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_the_default_port_unless_they_name_one() {
+        let host = |name: &str, port| Ok(Host { name: name.into(), port });
+        assert_eq!(Host::parse("server"), host("server", PORT));
+        assert_eq!(Host::parse("server:80"), host("server", 80));
+        assert_eq!(Host::parse("2001:db8::1"), host("2001:db8::1", PORT));
+        assert_eq!(Host::parse("[2001:db8::1]:80"), host("2001:db8::1", 80));
+        assert_eq!(Host::parse("[::1]"), host("::1", PORT));
+        for wrong in ["", ":80", "server:", "server:0", "server:65536", "[::1]80", "server:x"] {
+            assert!(Host::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_somewhere_or_everywhere() {
+        assert_eq!(parse_bind(":80"), Ok(Bind::Everywhere(80)));
+        let at = |text: &str| Ok(Bind::Address(text.parse().unwrap()));
+        assert_eq!(parse_bind("192.0.2.1"), at("192.0.2.1:4796"));
+        assert_eq!(parse_bind("192.0.2.1:0"), at("192.0.2.1:0"));
+        assert_eq!(parse_bind("::1"), at("[::1]:4796"));
+        assert_eq!(parse_bind("[::1]"), at("[::1]:4796"));
+        assert_eq!(parse_bind("[::1]:9"), at("[::1]:9"));
+        for wrong in ["", "server", "server:80", ":", ":0", "192.0.2.1:x"] {
+            assert!(parse_bind(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The files of a measurement: samples are written while they come, the rest at
+//! the end; all get their names together.
+
+use super::plots::Plots;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use lasthop_apq::PhaseRecord;
+use lasthop_reproduce::plot;
+use lasthop_trace::{OutputDir, OutputError, SamplesWriter};
+use std::path::Path;
+
+/// What is being written.
+#[derive(Debug)]
+pub struct Files {
+    directory: OutputDir,
+    samples: SamplesWriter,
+    plots: Plots,
+}
+
+impl Files {
+    /// Begins them in the directory at `path`.
+    ///
+    /// # Errors
+    /// If they cannot be made.
+    pub fn create(path: &Path) -> Result<Self, Failure> {
+        let mut directory = OutputDir::create(path).map_err(Failure::message)?;
+        let samples = SamplesWriter::new(&mut directory).map_err(Failure::message)?;
+        Ok(Self { directory, samples, plots: Plots::default() })
+    }
+
+    /// Adds a phase.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn phase(&mut self, number: u32, record: &PhaseRecord) -> Result<(), Failure> {
+        self.plots.phase(record);
+        self.samples.phase(number, record).map_err(Failure::message)
+    }
+
+    /// Completes them.
+    ///
+    /// # Errors
+    /// If they cannot be written, or a signal came.
+    pub fn commit(self, json: &str, host: &str, interrupt: &Interrupt) -> Result<(), Failure> {
+        let Self { mut directory, samples, plots } = self;
+        let write = |directory: &mut OutputDir| -> Result<(), OutputError> {
+            samples.close()?;
+            directory.write("apq.json", json.as_bytes())?;
+            for (name, panels) in [("session", plots.session(host)), ("delays", plots.delays(host))]
+            {
+                directory.write(&format!("{name}.svg"), plot::svg(&panels).as_bytes())?;
+                directory.write(&format!("{name}.png"), &plot::png(&panels))?;
+            }
+            Ok(())
+        };
+        write(&mut directory).map_err(Failure::message)?;
+        interrupt.check()?;
+        directory.commit().map_err(Failure::message)
+    }
+}

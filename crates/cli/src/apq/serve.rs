@@ -1,0 +1,89 @@
+//! `lasthop apq serve`: a line when a client is let in, another when it leaves.
+
+use super::key;
+use super::words::volume;
+use crate::args::ApqServe;
+use crate::console;
+use crate::failure::Failure;
+use lasthop_apq::ServerEvent;
+use lasthop_apq::server::Ending;
+use lasthop_live::apq::{Bind, PORT, ServeOptions, Told, serve as run};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+
+/// Packets of a phase: what a session holds in memory. At 200 Mb/s a saturation
+/// flow of 1500 bytes has as many in a minute.
+const PHASE_PACKETS_MAX: u32 = 1 << 20;
+
+/// Runs the command; ends with a signal.
+pub fn serve(args: &ApqServe) -> Result<u8, Failure> {
+    let options = ServeOptions {
+        bind: args.bind.unwrap_or(Bind::Everywhere(PORT)),
+        key: args.key_file.as_deref().map(key::read).transpose()?,
+        sessions_max: args.sessions as usize,
+        rate_max_bps: args.max_rate.as_bps(),
+        duration_max: args.max_duration,
+        phase_packets_max: PHASE_PACKETS_MAX,
+    };
+    let mut clients = BTreeMap::new();
+    let mut failure = None;
+    let signal = run(&options, &mut |told| match console::print(&line(told, &mut clients)) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(why) => {
+            failure = Some(why);
+            ControlFlow::Break(())
+        }
+    })
+    .map_err(Failure::message)?;
+    Err(failure.unwrap_or(Failure::Interrupted { signal: signal as u8 }))
+}
+
+/// What a client had done.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    phases: u32,
+    packets: u64,
+    bytes: u64,
+}
+
+/// What to print; nothing while a client measures.
+fn line(told: Told<'_>, clients: &mut BTreeMap<SocketAddr, Tally>) -> String {
+    let mut out = String::new();
+    let _ = match told {
+        Told::Listening(addresses) => {
+            let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            writeln!(out, "serving at {}", addresses.join(" and "))
+        }
+        Told::Event(ServerEvent::Opened(client)) => {
+            clients.insert(*client, Tally::default());
+            writeln!(out, "{client}: measures")
+        }
+        Told::Event(ServerEvent::PhaseBegan(client, _, plan)) => {
+            let tally = clients.entry(*client).or_default();
+            tally.phases += 1;
+            tally.packets += plan.packets();
+            tally.bytes += plan.bytes();
+            Ok(())
+        }
+        Told::Event(ServerEvent::Closed(client, ending)) => {
+            let Tally { phases, packets, bytes } = clients.remove(client).unwrap_or_default();
+            let volume = volume(packets, bytes);
+            writeln!(out, "{client}: {}; {phases} phases, {volume} at most", words(*ending))
+        }
+        Told::Event(ServerEvent::Refused(client, why)) => {
+            writeln!(out, "{client}: refused: {why}")
+        }
+    };
+    out
+}
+
+fn words(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Done => "done",
+        Ending::Stopped => "stopped",
+        Ending::Vanished => "no longer heard",
+        Ending::TooLong => "took longer than is allowed",
+    }
+}
