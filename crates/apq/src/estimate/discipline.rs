@@ -35,7 +35,7 @@ const AGGREGATE_MAX: f64 = 0.4;
 
 /// The loss of the sparse flow relative to the other's: up to the first value
 /// it has a queue of its own, from the second on it has none.
-const LOSS_SHARED: (f64, f64) = (0.15, 0.6);
+const LOSS_SHARED: (f64, f64) = (0.03, 0.2);
 
 /// So many losses must be expected of the sparse flow before their absence
 /// means something.
@@ -170,17 +170,12 @@ pub fn evidence(
     let delays = sent.iter().map(|p| p.delay - empty_delay).sum::<f64>() / sent.len() as f64;
     let times = sorted(sent.iter().map(|p| p.received()));
     let distances = sorted(times.windows(2).map(|pair| pair[1] - pair[0]));
-    let clump = quantile(&distances, CLUMP).unwrap_or(0.0);
+    let clump = clump(&distances);
 
     let refusals = refusals(timeline, bulk);
     let refused: u32 = refusals.iter().map(|refusal| refusal.packets).sum();
-    let at_bound = (refusals.len() >= REFUSALS_MIN).then(|| {
-        let of = |services: f64| {
-            at_bound(&Occupancy::new(timeline, empty_delay, services / rate), &refusals)
-        };
-        SERVICES.into_iter().map(of).fold(0.0, f64::max)
-    });
-
+    let at_bound = (refusals.len() >= REFUSALS_MIN)
+        .then(|| fitted(timeline, empty_delay, rate, clump, &refusals).1);
     let bulk_loss = f64::from(refused) / (f64::from(refused) + sent.len() as f64);
     let sparse_lost = missing(&sparse);
     let expected = bulk_loss * (sparse_lost + sparse.len() as f64);
@@ -219,6 +214,49 @@ fn missing(sent: &[&super::Passage]) -> f64 {
     let numbers = || sent.iter().map(|p| p.sequence);
     let span = numbers().max().zip(numbers().min()).map_or(0, |(last, first)| last - first + 1);
     (f64::from(span) - sent.len() as f64).max(0.0)
+}
+
+/// The time from one aggregate to the next, from sorted distances of packets.
+fn clump(distances: &[f64]) -> f64 {
+    quantile(distances, CLUMP).unwrap_or(0.0)
+}
+
+/// The occupancy whose departures are placed such that refusals come closest to
+/// one length of the queue, and [`Evidence::at_bound`] by it.
+fn fitted(
+    timeline: &Timeline,
+    empty_delay: f64,
+    rate: f64,
+    clump: f64,
+    refusals: &[Refusal],
+) -> (Occupancy, f64) {
+    let of = |services: f64| {
+        let occupancy = Occupancy::new(timeline, empty_delay, services / rate);
+        let at_bound = at_bound(&occupancy, refusals);
+        (occupancy, at_bound)
+    };
+    let likely = |&services: &f64| services / rate <= clump;
+    let others = SERVICES[1..].iter().copied().filter(likely).map(of);
+    others.fold(of(SERVICES[0]), |best, next| if next.1 > best.1 { next } else { best })
+}
+
+/// The median of what was in the queue before refusals, for each of `parts`
+/// that has any.
+pub fn held(
+    timeline: &Timeline,
+    empty_delay: f64,
+    rate: f64,
+    distances: &[f64],
+    refusals: &[Refusal],
+    parts: impl Iterator<Item = Window>,
+) -> Vec<f64> {
+    let (occupancy, _) = fitted(timeline, empty_delay, rate, clump(distances), refusals);
+    let before = |refusal: &Refusal| occupancy.at(refusal.entered);
+    parts
+        .filter_map(|part| {
+            median(refusals.iter().filter(|refusal| part.contains(refusal.entered)).map(before))
+        })
+        .collect()
 }
 
 /// See [`Evidence::at_bound`].

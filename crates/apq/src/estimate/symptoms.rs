@@ -2,10 +2,9 @@
 //! are, whether the delay has two peaks, whether the sender kept to its plan,
 //! whether the bottleneck is a Wi-Fi link at all. Each has a threshold.
 
-use super::session::{Occupancy, Window, Windows, refusals};
-use super::statistics::{
-    deviation, deviation_of_quartiles, mean, median, quantile, sorted, two_peaks,
-};
+use super::discipline::held;
+use super::session::{Window, Windows, refusals};
+use super::statistics::{deviation, deviation_of_quartiles, mean, quantile, sorted, two_peaks};
 use super::timeline::Timeline;
 use crate::plan::{PhasePlan, StreamKind};
 use crate::record::PhaseRecord;
@@ -19,6 +18,13 @@ pub const UNSTEADY: f64 = 0.1;
 /// What was in the full queue varies by more than this from second to second:
 /// somebody else had the rest.
 pub const OTHERS: f64 = 0.12;
+
+/// So much of the time on the air goes to packets that are not ours: backoff,
+/// retries and the stamps of a busy host make up to a quarter of it.
+pub const BETWEEN: f64 = 0.3;
+
+/// Both packet lengths together show this share of others in the queue.
+pub const OTHERS_BY_LENGTH: f64 = 0.05;
 
 /// The spread of the delay without load, relative to the queueing delay, and in
 /// seconds: below either it moves the capacity by less than it is known.
@@ -55,8 +61,8 @@ const GAP_MIN: f64 = 0.15;
 const PART_PACKETS: f64 = 200.0;
 /// Fewer parts say nothing about steadiness.
 const PARTS_MIN: usize = 5;
-/// Length of a part, in seconds.
-const PART_S: f64 = 1.0;
+/// Length of a part, in seconds: a twentieth of the window, within these.
+const PART_S: (f64, f64) = (0.25, 1.0);
 
 /// What one session showed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,6 +72,9 @@ pub struct Symptoms {
     /// By how much what was in the full queue fell short of its most, for a
     /// second or more, relative to that.
     pub others: Option<f64>,
+    /// Share of the time that goes to packets between ours; `None` if ours leave
+    /// in clumps.
+    pub between: Option<f64>,
     /// Distance of two peaks of the full queue's delay, in seconds.
     pub peaks: Option<f64>,
     /// Between the lowest and the highest tenth of delays without load, in seconds.
@@ -107,7 +116,7 @@ pub fn symptoms(
     );
     let baseline = quantile(&empty, 0.9)? - quantile(&empty, 0.1)?;
 
-    let length = PART_S.min(full.length() / 20.0).max(PART_PACKETS / rate.max(1.0));
+    let length = (full.length() / 20.0).clamp(PART_S.0, PART_S.1).max(PART_PACKETS / rate.max(1.0));
     let count = (full.length() / length) as usize;
     let part = |index: usize| {
         Window::new(full.begin + index as f64 * length, full.begin + (index + 1) as f64 * length)
@@ -121,18 +130,16 @@ pub fn symptoms(
         .filter(|&mean| count >= PARTS_MIN && mean > 0.0)
         .map(|mean| deviation(&throughput) / mean);
 
-    let occupancy = Occupancy::new(timeline, empty_delay, 1.0 / rate.max(1.0));
     let refusals = refusals(timeline, full);
-    let held = sorted((0..count).filter_map(|index| {
-        let in_part = refusals.iter().filter(|refusal| part(index).contains(refusal.entered));
-        median(in_part.map(|refusal| occupancy.at(refusal.entered)))
-    }));
+    let parts = (0..count).map(part);
+    let held = sorted(held(timeline, empty_delay, rate.max(1.0), &distances, &refusals, parts));
     let others = (held.len() >= PARTS_MIN)
         .then(|| 1.0 - quantile(&held, 0.1).unwrap_or(0.0) / quantile(&held, 0.9).unwrap_or(1.0));
 
     Some(Symptoms {
         unsteady,
         others: others.filter(|share| share.is_finite()),
+        between: between(&distances),
         peaks: gap(&delays, &distances, queueing),
         baseline,
         baseline_relative: if queueing > 0.0 { baseline / queueing } else { 0.0 },
@@ -153,6 +160,37 @@ fn gap(delays: &[f64], distances: &[f64], queueing: f64) -> Option<f64> {
         && gap > GAP_MIN * queueing
         && gap > 2.0 * aggregate;
     apart.then_some(gap)
+}
+
+/// See [`Symptoms::between`]: how much shorter than the mean the distance of two
+/// packets is that follow each other.
+fn between(distances: &[f64]) -> Option<f64> {
+    /// Most of the distances that are short are of packets with nothing between.
+    const SHORT: f64 = 0.3;
+    /// Shorter ones, relative to the mean, are those of clumps.
+    const CLUMPS: f64 = 0.2;
+    let mean = mean(distances).filter(|&mean| mean > 0.0)?;
+    let share = quantile(distances, SHORT)? / mean;
+    (share > CLUMPS).then_some(1.0 - share)
+}
+
+/// Packets of others in a queue bounded in packets, relative to all, from what
+/// two packet lengths found: `counted` packets that took `delay` seconds each.
+/// Others bring as many packets a second whatever our length, so more of them
+/// are in the queue the longer it takes to empty. `None` if that cannot be told.
+pub fn others_by_length(first: (f64, f64), second: (f64, f64)) -> Option<f64> {
+    /// Counts differ by more than this, in packets and relative to the larger.
+    const DIFFER: (f64, f64) = (3.0, 0.02);
+    /// Delays differ by more than this, relative to the larger.
+    const DELAYS_DIFFER: f64 = 0.2;
+    let (counts, delays) = (first.0 - second.0, second.1 - first.1);
+    let differ = libm::fabs(counts) > DIFFER.0.max(DIFFER.1 * first.0.max(second.0))
+        && libm::fabs(delays) > DELAYS_DIFFER * first.1.max(second.1);
+    if !differ || first.1 <= 0.0 {
+        return None;
+    }
+    let others = counts / delays * first.1;
+    (others > 0.0).then(|| others / (others + first.0))
 }
 
 /// See [`Symptoms::evenness`]. Clumps show in a median far from the mean.
@@ -197,3 +235,23 @@ pub fn sender_share(timeline: &Timeline, plan: &PhasePlan, record: &PhaseRecord)
 
 /// A stream that ends so late is not slower for that, in seconds.
 const LATE_S: f64 = 0.01;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_in_the_queue_show_in_two_lengths() {
+        // A bound of 300; others bring 600 packets a second, ours leave at 1 000
+        // and 2 000: 300 = n + 600 n / rate.
+        let of = |rate: f64| {
+            let packets = 300.0 / (1.0 + 600.0 / rate);
+            (packets, packets / rate)
+        };
+        let share = others_by_length(of(1_000.0), of(2_000.0)).unwrap();
+        assert!((share - 600.0 / 1_600.0).abs() < 1e-9);
+        assert_eq!(others_by_length((300.0, 0.3), (301.0, 0.15)), None);
+        // As many bytes: nothing to do with others.
+        assert_eq!(others_by_length((100.0, 0.15), (200.0, 0.16)), None);
+    }
+}

@@ -144,12 +144,13 @@ fn doubts(known: &Direct, config: &SurveyConfig, never: bool, done: bool) -> Vec
             |of: &Vec<&Symptoms>| of.iter().filter(|s| s.peaks.is_some()).count() * 2 > of.len();
         let peaks = statistics::median(bursts.iter().filter_map(|s| s.peaks));
         doubts.extend(peaks.filter(|_| half(&bursts)).map(Doubt::DelayMultimodal));
-        doubts.extend(
-            typical(&|s| s.others)
-                .filter(|&share| share > symptoms::OTHERS)
-                .map(Doubt::OtherTraffic),
-        );
     }
+    let above = |share: Option<f64>, least: f64| share.filter(|&share| share > least);
+    let varying = above(typical(&|s| s.others), symptoms::OTHERS).filter(|_| !managed);
+    let between = above(typical(&|s| s.between), symptoms::BETWEEN);
+    let by_length = above(others_by_length(known), symptoms::OTHERS_BY_LENGTH);
+    let others = [varying, between, by_length].into_iter().flatten().reduce(f64::max);
+    doubts.extend(others.map(Doubt::OtherTraffic));
     let spread = typical(&|s| Some(s.baseline)).unwrap_or(0.0);
     let relative = typical(&|s| Some(s.baseline_relative)).unwrap_or(0.0);
     if spread > symptoms::BASELINE_S && relative > symptoms::BASELINE {
@@ -169,6 +170,21 @@ fn doubts(known: &Direct, config: &SurveyConfig, never: bool, done: bool) -> Vec
         doubts.extend(widest.map(Doubt::Imprecise));
     }
     doubts
+}
+
+/// Packets of others in the queue, relative to all, if two packet lengths show them.
+fn others_by_length(known: &Direct) -> Option<f64> {
+    let [first, second, ..] = &known.sizes[..] else { return None };
+    if known.is_managed() || unit(known, false)?.verdict == Unit::Bytes {
+        return None;
+    }
+    let of = |size: &Sized| {
+        let counted = statistics::mean(&size.counted())?;
+        let delays =
+            size.sessions.iter().map(|(session, _)| session.report.queueing_delay_ns / 1e9);
+        Some((counted, statistics::median(delays)?))
+    };
+    symptoms::others_by_length(of(first)?, of(second)?)
 }
 
 /// The rate that a sender that fell behind managed, relative to what it was asked for.
