@@ -292,6 +292,40 @@ fn a_jumbo_packet_passes_whole_and_a_longer_one_does_not() {
     assert_eq!(ping("7873"), Some(1));
 }
 
+/// A queue of 50 packets that sends one at a time, at 11 Mb/s.
+#[test]
+fn a_queue_is_measured_from_outside() {
+    let lasthop = env!("CARGO_BIN_EXE_lasthop");
+    let serving =
+        format!("[[run]]\nnode = \"server\"\ncommand = [{lasthop:?}, \"apq\", \"serve\"]\n");
+    let standard = "[channel]\nstandard = \"802.11b\"\n[node_defaults]";
+    let hop = HOP.replace("mcs = 7", "rate = \"11Mb/s\"").replace("[node_defaults]", standard);
+    let Some(stage) = Stage::new("queue", &format!("{hop}{serving}"), &[]) else { return };
+    // A packet in a thousand that is late does not move a median.
+    let sets = [
+        "--set",
+        "emulation.lateness_max=10ms",
+        "--set",
+        "node.ap.queue={kind=\"drop-tail\",packets=50}",
+    ];
+    let command = ["--out", "out", "--", lasthop, "apq", "measure", "server", "--yes"];
+    let measure =
+        |arguments: &[&str]| stage.run("emulate", &[&sets[..], &command, arguments].concat());
+    let long = measure(&["--packet-size", "1501"]);
+    let errors = text(&long.stderr);
+    assert_eq!(long.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("packets of 1501 bytes do not fit: the way to 10."), "{errors}");
+
+    let measured = measure(&["--packet-size", "1500", "--no-discipline", "--json"]);
+    assert!(measured.status.success(), "{}", text(&measured.stderr));
+    let run = fs::read(stage.file("out/run.json")).expect("it was written");
+    if was_in_time(&serde_json::from_slice(&run).expect("JSON")) {
+        let document: Value = serde_json::from_slice(&measured.stdout).expect("JSON");
+        let packets = number(&document, "/directions/0/sizes/0/capacity_packets/mean");
+        assert!((48.0..=52.0).contains(&packets), "{document:#}");
+    }
+}
+
 #[test]
 fn no_program_outlives_a_killed_emulation() {
     let Some(stage) = Stage::new("killed", &format!("{HOP}{TCP}"), &["setsid"]) else { return };

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Points of a series in a plot, about.
 const POINTS_MAX: usize = 1_500;
 /// Points of throughput over a session.
-const BINS: usize = 60;
+const BINS: usize = 40;
 
 /// The phases to be drawn, by direction and packet length.
 #[derive(Clone, Debug, Default)]

@@ -6,18 +6,20 @@
 
 use crate::lasthop::{Scratch, interruptible, lasthop, run};
 use lasthop_apq::wire::{self, Datagram};
+use nix::pty::openpty;
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, Uid};
 use serde_json::Value;
-use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Output};
 use std::time::Duration;
 
 /// A measurement of less than two seconds.
-const SHORT: [&str; 10] = [
+pub const SHORT: [&str; 10] = [
     "--yes",
     "--no-discipline",
     "--method",
@@ -44,14 +46,14 @@ const LONG: [&str; 9] = [
 const KEY: &str = "nobody can guess this";
 
 /// A process that serves, until the test is over.
-struct Serving {
-    child: Child,
+pub struct Serving {
+    pub child: Child,
     output: BufReader<ChildStdout>,
-    address: String,
+    pub address: String,
 }
 
 impl Serving {
-    fn new(arguments: &[&str]) -> Self {
+    pub fn new(arguments: &[&str]) -> Self {
         Self::at("127.0.0.1:0", arguments)
     }
 
@@ -73,7 +75,7 @@ impl Serving {
         line.trim_end().to_owned()
     }
 
-    fn measure(&self, arguments: &[&str]) -> Output {
+    pub fn measure(&self, arguments: &[&str]) -> Output {
         run(&self.arguments(arguments))
     }
 
@@ -184,6 +186,25 @@ fn it_is_not_begun_unasked() {
     assert_eq!(printed, "", "nobody came");
 }
 
+/// What a terminal would have sent as standard input decides.
+#[test]
+fn a_person_is_asked() {
+    let serving = Serving::new(&[]);
+    // All but `--yes`.
+    let arguments = serving.arguments(&SHORT[1..]);
+    for (answer, is_agreed) in [("n\n", false), ("\n", false), ("y\n", true)] {
+        let terminal = openpty(None, None).expect("Linux has them");
+        File::from(terminal.master.try_clone().expect("a descriptor"))
+            .write_all(answer.as_bytes())
+            .expect("somebody types");
+        let output = lasthop(&arguments).stdin(terminal.slave).output().expect("it can be run");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains("Go on? [y/N]"), "{errors}");
+        assert_eq!(output.status.code(), Some(if is_agreed { 0 } else { 2 }), "{errors}");
+        assert_eq!(errors.contains("nothing was sent"), !is_agreed, "{errors}");
+    }
+}
+
 #[test]
 fn keys_are_compared() {
     let scratch = Scratch::new("apq-keys");
@@ -228,6 +249,27 @@ fn an_address_that_cannot_be_served_at_is_named() {
     // TEST-NET-1 (RFC 5737) is nobody's.
     let errors = complaint(&run(&["apq", "serve", "--bind", "192.0.2.1"]));
     assert!(errors.contains("192.0.2.1:4796: Cannot assign requested address"), "{errors}");
+}
+
+/// As root, nobody runs it.
+#[test]
+fn a_port_that_is_not_ours_is_named() {
+    let first = fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start");
+    if first.is_ok_and(|first| first.trim().parse::<u16>().is_ok_and(|first| first <= 80)) {
+        eprintln!("skipped, because every port is everybody's here");
+        return;
+    }
+    let mut command = lasthop(&["apq", "serve", "--bind", "127.0.0.1:80"]);
+    if Uid::effective().is_root() {
+        command.uid(65_534).gid(65_534);
+    }
+    match command.output() {
+        Ok(output) => {
+            let errors = complaint(&output);
+            assert!(errors.contains("127.0.0.1:80: Permission denied; ports below"), "{errors}");
+        }
+        Err(why) => eprintln!("skipped, because nobody cannot run the binary: {why}"),
+    }
 }
 
 #[test]

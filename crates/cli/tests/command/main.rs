@@ -1,6 +1,7 @@
 //! The command as a person or a script meets it.
 
 mod apq;
+mod apq_strangers;
 mod demo;
 mod documents;
 mod emulate;
