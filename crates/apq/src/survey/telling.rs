@@ -26,7 +26,13 @@ pub(super) fn report(
         .enumerate()
         .map(|(index, size)| size_report(size, search(index), managed))
         .collect();
-    let never = (0..known.sizes.len()).any(|index| search(index) == Search::Never);
+    // A rate that was given may be too low for a search to end there.
+    let is_below = |size: &Sized| {
+        let sessions = &size.sessions;
+        !sessions.is_empty() && !sessions.iter().any(|(session, _)| session.refused)
+    };
+    let never = (0..known.sizes.len()).any(|index| search(index) == Search::Never)
+        || (matches!(config.method, Method::Exact(_)) && known.sizes.iter().any(is_below));
     DirectionReport {
         direction: known.direction,
         unit: unit(known, managed),

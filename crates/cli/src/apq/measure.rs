@@ -109,7 +109,7 @@ fn survey(args: &ApqMeasure) -> Result<SurveyConfig, Failure> {
             precision: args.precision.unwrap_or(fast.precision),
         }),
     };
-    Ok(SurveyConfig {
+    let survey = SurveyConfig {
         directions: match args.direction {
             ApqWay::Down => vec![Direction::Down],
             ApqWay::Up => vec![Direction::Up],
@@ -119,7 +119,9 @@ fn survey(args: &ApqMeasure) -> Result<SurveyConfig, Failure> {
         method,
         discipline: !args.no_discipline,
         rate_max_pps,
-    })
+    };
+    survey.check().map_err(Failure::message)?;
+    Ok(survey)
 }
 
 /// Says what will be sent, and goes on only if that is agreed to.

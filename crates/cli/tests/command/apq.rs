@@ -139,6 +139,7 @@ fn a_measurement_is_told_as_its_schema_says() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(document["method"], "exact");
     assert_eq!(document["directions"][0]["direction"], "down");
+    assert_eq!(document["directions"][0]["doubts"][0]["kind"], "never_saturated");
     assert_eq!(document["directions"][1]["sizes"][1]["packet_bytes"], 750);
 
     assert!(serving.line().ends_with(": measures"));
@@ -320,10 +321,11 @@ fn what_is_not_allowed_is_refused() {
 
 #[test]
 fn bad_arguments_are_explained() {
-    let cases: [(&[&str], &str); 10] = [
+    let cases: [(&[&str], &str); 11] = [
         (&["measure"], "HOST"),
         (&["measure", "host:0"], "expected a port"),
         (&["measure", "host", "--packet-size", "50"], "100..=9000"),
+        (&["measure", "host", "--packet-size", "750,750"], "packet"),
         (&["measure", "host", "--sessions", "3"], "--sessions is for --method exact"),
         (&["measure", "host", "--method", "exact", "--duration", "9s"], "is for --method fast"),
         (
