@@ -10,7 +10,7 @@ use crate::interrupt::Interrupt;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Client, ClientEvent, Direction, PhaseRecord, StreamKind, Survey, SurveyConfig};
-use lasthop_live::apq::{MeasureOptions, Update, measure as run};
+use lasthop_live::apq::{MeasureOptions, Stopped, Update, measure as run};
 use lasthop_trace::{ApqDocument, ApqMethod};
 use lasthop_units::Duration;
 use std::io::{self, BufRead, IsTerminal};
@@ -32,20 +32,20 @@ pub fn measure(args: &ApqMeasure) -> Result<(), Failure> {
 
     let interrupt = Interrupt::catch()?;
     let options = MeasureOptions { server, key, survey };
-    let mut desk = Watch::new(args, files.as_mut());
+    let mut watch = Watch::new(args, files.as_mut());
     let measured =
-        run(&options, &mut |update, client, elapsed| match desk.update(update, client, elapsed) {
+        run(&options, &mut |update, client, elapsed| match watch.update(update, client, elapsed) {
             Ok(()) => ControlFlow::Continue(()),
             Err(why) => {
-                desk.failure = Some(why);
+                watch.failure = Some(why);
                 ControlFlow::Break(())
             }
         });
-    let failure = desk.end();
+    let failure = watch.end();
     let measured = measured.map_err(Failure::message)?;
     match measured.stopped {
-        Some(Some(signal)) => return Err(Failure::Interrupted { signal: signal as u8 }),
-        Some(None) => return Err(failure.unwrap_or(Failure::Stopped)),
+        Some(Stopped::Signal(signal)) => return Err(Failure::Interrupted { signal: signal as u8 }),
+        Some(Stopped::Caller) => return Err(failure.unwrap_or(Failure::Stopped)),
         None => {}
     }
 

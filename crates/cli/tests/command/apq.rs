@@ -370,6 +370,18 @@ fn an_interrupt_ends_both_sides() {
 }
 
 #[test]
+fn a_client_that_vanishes_is_not_sent_to() {
+    let mut serving = Serving::new(&[]);
+    let mut child = lasthop(&serving.arguments(&LONG)).spawn().expect("the binary can be run");
+    assert!(serving.line().ends_with(": measures"));
+    wait_ms(300);
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let last = serving.line();
+    assert!(last.contains(": no longer heard; "), "{last}");
+}
+
+#[test]
 fn a_server_that_ends_is_told_of() {
     let mut serving = Serving::new(&[]);
     let scratch = Scratch::new("apq-server-ends");

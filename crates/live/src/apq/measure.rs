@@ -48,8 +48,17 @@ pub struct Measured {
     pub survey: Survey,
     /// How long it took.
     pub elapsed: Duration,
-    /// The signal that ended it early, or the caller did (`Some(None)`).
-    pub stopped: Option<Option<i32>>,
+    /// What ended it early.
+    pub stopped: Option<Stopped>,
+}
+
+/// What ended a measurement early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// A signal of this number.
+    Signal(i32),
+    /// The caller.
+    Caller,
 }
 
 /// Measures. `watch` is told what happens, what is known and how long it has
@@ -104,13 +113,13 @@ pub fn measure(
                 _ => {}
             }
             if stopped.is_none() && watch(Update::Event(&event), &client, elapsed).is_break() {
-                stopped = Some(None);
+                stopped = Some(Stopped::Caller);
             }
         }
         if now >= tick && stopped.is_none() {
             tick = now + TICK;
             if watch(Update::Tick, &client, elapsed).is_break() {
-                stopped = Some(None);
+                stopped = Some(Stopped::Caller);
             }
         }
         if stopped.is_some() && give_up.is_none() {
@@ -133,7 +142,7 @@ pub fn measure(
                 let elapsed = desk.clock.now() - begin;
                 return Ok(Measured { survey: client.survey().clone(), elapsed, stopped });
             }
-            stopped = Some(Some(signal));
+            stopped = Some(Stopped::Signal(signal));
         }
     }
 }

@@ -15,7 +15,7 @@ mod desk;
 pub mod measure;
 pub mod serve;
 
-pub use measure::{MeasureOptions, Measured, Update, measure};
+pub use measure::{MeasureOptions, Measured, Stopped, Update, measure};
 pub use serve::{Bind, ServeOptions, Told, serve};
 
 use crate::os::OsError;
