@@ -323,6 +323,11 @@ impl Case {
             _ => "",
         };
         let (from, to) = if self.is_up { ("sta", "server") } else { ("server", "sta") };
+        // Little beside what a queue of 50 packets makes wait: 72 and 10 ms.
+        let lateness_max = match self.phy {
+            Phy::Cck11 => "5ms",
+            Phy::Ht(_) => "2ms",
+        };
         let light_kbps = self.phy.capacity_kbps() / 20;
         let mut flow = |name: &str, from: &str, to: &str, kbps: u32| {
             more.push_str(&format!(
@@ -374,6 +379,9 @@ queue = {{ kind = "drop-tail", packets = 100 }}
 [[run]]
 node = "server"
 command = ["{lasthop}", "apq", "serve"]
+
+[emulation]
+lateness_max = "{lateness_max}"
 "#,
             queue = self.queue.toml(),
             lasthop = lasthop.display(),
