@@ -26,6 +26,8 @@ use lasthop_units::{Bitrate, Duration, Instant, Machine};
 const RETRY_FIRST: Duration = Duration::from_millis(200);
 /// And so on, up to this.
 const RETRY_MAX: Duration = Duration::from_secs(1);
+/// A server that is being started listens after this long.
+const STARTING: Duration = Duration::from_secs(1);
 /// How often the last word to the server is said if it does not answer.
 const STOP_TRIES: u32 = 4;
 /// From one sign of life to the next.
@@ -269,12 +271,17 @@ impl Client {
         }
     }
 
-    /// The network says that nothing listens there (ICMP port unreachable).
-    pub fn handle_unreachable(&mut self, _now: Instant) {
+    /// The network says that nothing listens there (ICMP port unreachable). A
+    /// server that is started at the same time gets a moment to be there.
+    pub fn handle_unreachable(&mut self, now: Instant) {
         match self.state {
             State::Ended => {}
             State::Stopping { done, .. } => self.end(Self::farewell(done)),
-            _ if self.link.is_none() => self.fail(ClientError::Unreachable(self.config.server)),
+            _ if self.link.is_none() => {
+                if now >= self.heard + STARTING {
+                    self.fail(ClientError::Unreachable(self.config.server));
+                }
+            }
             _ => self.fail(ClientError::Vanished(self.config.server)),
         }
     }

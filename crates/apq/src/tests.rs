@@ -289,6 +289,24 @@ fn a_server_that_is_not_there_is_told() {
     assert!(world.now < at_secs(12), "{}", world.now);
 }
 
+/// A server may be started a moment after the client; one that is not there at
+/// all is told soon.
+#[test]
+fn a_server_gets_a_moment_to_start() {
+    let mut world = World::new(Direction::Down, FAIR);
+    world.server_is_there = false;
+    let mut told = None;
+    while told.is_none() && world.step() {
+        world.client.handle_unreachable(world.now);
+        world.drain();
+        told = world.events.last().cloned();
+    }
+    let failed = ClientEvent::Failed(ClientError::Unreachable(address(SERVER)));
+    let (at, event) = told.expect("it gives up");
+    assert_eq!(event, failed);
+    assert!(at >= at_secs(1) && at < at_secs(3), "{at}");
+}
+
 #[test]
 fn keys_must_agree() {
     let (one, other) = (Some([3; 32]), Some([4; 32]));
