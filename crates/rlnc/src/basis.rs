@@ -1,0 +1,242 @@
+//! The span of the coding vectors received so far, in reduced form, with the
+//! combination of packets that each row is: Gauss-Jordan elimination in place.
+//!
+//! Columns are the symbols of a block. A column is *free*, *given* (its symbol
+//! came as it is) or a *pivot*. A row belongs to each pivot. It holds
+//!
+//! - in a free column, the coefficient of that unknown symbol;
+//! - in a given column, the factor of that known symbol;
+//! - in a pivot's column, the factor of the packet that made the pivot.
+//!
+//! The row says: the pivot's symbol is the sum of all three. The coefficient of
+//! the pivot itself is one and those of other pivots are zero, so their columns are
+//! free to hold factors; this halves the memory and the work. When a row has no
+//! free column left, the symbol is known, and its factors, in the order of columns,
+//! multiply "what came for the column": that is one row of a matrix product.
+
+use crate::field::Field;
+use crate::kernel::{Kernel, Product};
+use crate::symbols::Symbols;
+use crate::vector::{Vector, get, mask, row_bytes, set};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// What is known of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Column {
+    /// Nothing but rows of other columns.
+    Free,
+    /// Its symbol came as it is.
+    Given,
+    /// A row.
+    Pivot,
+}
+
+/// What became of a source symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Nothing: it was known.
+    Known,
+    /// Its column was free.
+    Placed,
+    /// Its column was a pivot: what came for it belongs to this column from now on.
+    Moved(usize),
+}
+
+/// Vectors of one block.
+#[derive(Clone, Debug)]
+pub(crate) struct Basis {
+    field: Field,
+    kernel: Kernel,
+    columns: usize,
+    rows: Symbols,
+    states: Vec<Column>,
+    /// All ones in free columns, and in pivots' columns.
+    free: Symbols,
+    pivots: Symbols,
+    /// Columns below are not free.
+    first_free: usize,
+    rank: usize,
+    /// A vector being reduced: its part in pivots' columns, and the rest.
+    picked: Symbols,
+    rest: Symbols,
+    factors: Vec<u8>,
+}
+
+impl Basis {
+    pub fn new(field: Field, kernel: Kernel, columns: usize) -> Self {
+        let bytes = row_bytes(field, columns);
+        let mut basis = Self {
+            field,
+            kernel,
+            columns,
+            rows: Symbols::new(columns, bytes),
+            states: vec![Column::Free; columns],
+            free: Symbols::new(1, bytes),
+            pivots: Symbols::new(1, bytes),
+            first_free: 0,
+            rank: 0,
+            picked: Symbols::new(1, bytes),
+            rest: Symbols::new(1, bytes),
+            factors: vec![0; columns],
+        };
+        basis.clear();
+        basis
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.rows.all_mut().fill(0);
+        self.states.fill(Column::Free);
+        self.pivots.all_mut().fill(0);
+        for column in 0..self.columns {
+            mask(self.field, self.free.padded_mut(0), column, true);
+        }
+        self.first_free = 0;
+        self.rank = 0;
+    }
+
+    /// How many independent vectors came, symbols as they are included.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    pub fn state(&self, column: usize) -> Column {
+        self.states[column]
+    }
+
+    /// The factors of all rows, in the rows of their pivots.
+    pub fn rows(&self) -> &Symbols {
+        &self.rows
+    }
+
+    /// Takes a vector. Returns the column that it makes a pivot, `None` if it is
+    /// redundant.
+    pub fn insert(&mut self, vector: Vector<'_>) -> Option<usize> {
+        if self.rank == self.columns {
+            return None;
+        }
+        vector.expand(self.field, self.columns, self.rest.padded_mut(0));
+        self.reduce();
+        let pivot = self.first_free_of(self.rest.padded(0))?;
+        let coefficient = get(self.field, self.rest.padded(0), pivot);
+        // The packet's own factor takes the place of the pivot's coefficient.
+        set(self.field, self.rest.padded_mut(0), pivot, 1);
+        self.divide_rest(coefficient);
+        let stride = self.rows.stride();
+        let rows = self.rows.all_mut().chunks_exact_mut(stride);
+        for (row, factor) in rows.zip(&mut self.factors) {
+            *factor = get(self.field, row, pivot);
+            set(self.field, row, pivot, 0);
+        }
+        self.add_rest(pivot);
+        Some(pivot)
+    }
+
+    /// Takes the symbol of `column` as it is.
+    pub fn take(&mut self, column: usize) -> Taken {
+        match self.states[column] {
+            Column::Given => return Taken::Known,
+            Column::Free => {
+                self.enter(column, Column::Given);
+                return Taken::Placed;
+            }
+            Column::Pivot => {}
+        }
+        // Its row tells of the free columns from now on: one of them becomes the
+        // pivot, and the factors of its packet move there.
+        let Some(pivot) = self.first_free_of(self.rows.padded(column)) else {
+            return Taken::Known;
+        };
+        self.rest.padded_mut(0).copy_from_slice(self.rows.padded(column));
+        self.rows.padded_mut(column).fill(0);
+        let coefficient = get(self.field, self.rest.padded(0), pivot);
+        let packet = get(self.field, self.rest.padded(0), column);
+        set(self.field, self.rest.padded_mut(0), pivot, packet);
+        set(self.field, self.rest.padded_mut(0), column, 1);
+        self.divide_rest(coefficient);
+        let stride = self.rows.stride();
+        let rows = self.rows.all_mut().chunks_exact_mut(stride);
+        for (row, factor) in rows.zip(&mut self.factors) {
+            *factor = get(self.field, row, pivot);
+            let packet = get(self.field, row, column);
+            set(self.field, row, pivot, packet);
+            set(self.field, row, column, 0);
+        }
+        self.states[column] = Column::Given;
+        mask(self.field, self.pivots.padded_mut(0), column, false);
+        self.add_rest(pivot);
+        Taken::Moved(pivot)
+    }
+
+    /// Whether the row of pivot `column` says what its symbol is.
+    pub fn is_resolved(&self, column: usize) -> bool {
+        if self.first_free == self.columns {
+            return true;
+        }
+        let row = self.rows.padded(column);
+        // Most rows that are not resolved are told by this column.
+        get(self.field, row, self.first_free) == 0 && self.first_free_of(row).is_none()
+    }
+
+    /// Splits `rest` into what pivots' rows replace and what stays, and replaces it.
+    fn reduce(&mut self) {
+        let (picked, rest) = (self.picked.padded_mut(0), self.rest.padded_mut(0));
+        for ((picked, rest), pivot) in picked.iter_mut().zip(rest).zip(self.pivots.padded(0)) {
+            *picked = *rest & pivot;
+            *rest &= !pivot;
+        }
+        let mut job = Product {
+            out_stride: self.rest.stride(),
+            out: self.rest.all_mut(),
+            rows: &[(0, 0)],
+            coefficients: self.picked.all(),
+            coefficients_stride: self.picked.stride(),
+            inputs: self.rows.all(),
+            inputs_stride: self.rows.stride(),
+            count: self.columns,
+            row_bytes: self.rows.row_bytes(),
+            add: true,
+        };
+        self.kernel.multiply(self.field, &mut job);
+    }
+
+    /// The first free column in which `row` is not zero.
+    fn first_free_of(&self, row: &[u8]) -> Option<usize> {
+        let per_byte = if self.field == Field::Gf2 { 8 } else { 1 };
+        let skip = self.first_free / per_byte;
+        let bytes = row.iter().zip(self.free.padded(0)).skip(skip);
+        let (at, byte) =
+            bytes.map(|(row, free)| row & free).enumerate().find(|&(_, byte)| byte != 0)?;
+        let bit = if per_byte == 8 { byte.trailing_zeros() as usize } else { 0 };
+        Some((skip + at) * per_byte + bit)
+    }
+
+    /// Divides `rest` by `element`, which is not zero.
+    fn divide_rest(&mut self, element: u8) {
+        if element != 1 {
+            let inverse = self.field.invert(element);
+            self.kernel.scale(self.field, self.rest.padded_mut(0), inverse);
+        }
+    }
+
+    /// Adds `rest` to all rows as often as `factors` say, and makes it `pivot`'s.
+    fn add_rest(&mut self, pivot: usize) {
+        let stride = self.rows.stride();
+        let bytes = self.rows.row_bytes();
+        let rest = &self.rest.padded(0)[..bytes];
+        self.kernel.scatter(self.field, self.rows.all_mut(), stride, &self.factors, rest);
+        self.rows.padded_mut(pivot).copy_from_slice(self.rest.padded(0));
+        mask(self.field, self.pivots.padded_mut(0), pivot, true);
+        self.enter(pivot, Column::Pivot);
+    }
+
+    /// `column` is free no longer.
+    fn enter(&mut self, column: usize, state: Column) {
+        self.states[column] = state;
+        mask(self.field, self.free.padded_mut(0), column, false);
+        let taken = self.states[self.first_free..].iter().take_while(|&&s| s != Column::Free);
+        self.first_free += taken.count();
+        self.rank += 1;
+    }
+}

@@ -1,0 +1,189 @@
+//! The destination of a block: takes packets one by one and gives each symbol as
+//! soon as it is known.
+//!
+//! Only coding vectors are eliminated when a packet comes ([`Basis`]); its payload
+//! waits in the place of its pivot. Symbols that become known together, in a dense
+//! block all of them at the last packet, are computed together as one product of
+//! matrices, whose sums stay in registers.
+
+use crate::basis::{Basis, Column, Taken};
+use crate::code::{Code, PacketError, Received};
+use crate::kernel::{Kernel, Product};
+use crate::symbols::Symbols;
+use crate::vector::{Vector, column};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Decodes one block after another.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    code: Code,
+    kernel: Kernel,
+    basis: Basis,
+    /// What came for each column: the symbol, or the payload of the pivot's packet.
+    came: Symbols,
+    /// Symbols that were computed.
+    computed: Symbols,
+    /// A bit for each symbol that is known, the lowest of the first byte first.
+    known: Vec<u8>,
+    /// Known symbols in the order in which they became so, and how many were told.
+    order: Vec<u16>,
+    told: usize,
+    /// Pivots whose symbols are not known, and those about to be computed.
+    unresolved: usize,
+    resolved: Vec<(u16, u16)>,
+}
+
+impl Decoder {
+    /// For a block of `code`.
+    pub fn new(code: Code) -> Self {
+        Self::with_kernel(code, Kernel::best())
+    }
+
+    /// The same, with instructions of choice.
+    pub fn with_kernel(code: Code, kernel: Kernel) -> Self {
+        let symbols = code.symbols();
+        Self {
+            code,
+            kernel,
+            basis: Basis::new(code.field(), kernel, symbols),
+            came: Symbols::new(symbols, code.symbol_bytes()),
+            computed: Symbols::new(symbols, code.symbol_bytes()),
+            known: vec![0; symbols.div_ceil(8)],
+            order: Vec::with_capacity(symbols),
+            told: 0,
+            unresolved: 0,
+            resolved: Vec::with_capacity(symbols),
+        }
+    }
+
+    /// The code.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// Begins the next block.
+    pub fn clear(&mut self) {
+        self.basis.clear();
+        self.known.fill(0);
+        self.order.clear();
+        self.told = 0;
+        self.unresolved = 0;
+    }
+
+    /// Takes a packet. Any order, losses and repetitions are fine.
+    ///
+    /// # Errors
+    ///
+    /// If it is not of this code; nothing changed then.
+    pub fn push(&mut self, vector: Vector<'_>, payload: &[u8]) -> Result<Received, PacketError> {
+        self.code.check_block(vector, payload)?;
+        let innovative = match vector {
+            Vector::Source(index) => self.take(column(index, self.code.symbols()), payload),
+            Vector::Seeded { .. } | Vector::Full { .. } => self.insert(vector, payload),
+        };
+        if !innovative {
+            return Ok(Received::Redundant);
+        }
+        if self.unresolved > 0 {
+            self.resolve();
+        }
+        Ok(Received::Innovative)
+    }
+
+    /// How many independent packets came: the block is complete at [`Code::symbols`].
+    pub fn rank(&self) -> usize {
+        self.basis.rank()
+    }
+
+    /// Whether all symbols are known.
+    pub fn is_complete(&self) -> bool {
+        self.order.len() == self.code.symbols()
+    }
+
+    /// How many symbols are known.
+    pub fn known(&self) -> usize {
+        self.order.len()
+    }
+
+    /// A bit for each symbol, set if it is known: symbol 0 is the lowest of the first byte.
+    pub fn bitmap(&self) -> &[u8] {
+        &self.known
+    }
+
+    /// Symbol `index`, once it is known.
+    pub fn symbol(&self, index: u16) -> Option<&[u8]> {
+        let index = usize::from(index);
+        let known = self.known.get(index / 8)? >> (index % 8) & 1 == 1;
+        known.then(|| match self.basis.state(index) {
+            Column::Given => self.came.row(index),
+            Column::Pivot | Column::Free => self.computed.row(index),
+        })
+    }
+
+    /// The number of the next symbol that became known, each once.
+    pub fn next_known(&mut self) -> Option<u16> {
+        let next = self.order.get(self.told).copied();
+        self.told += usize::from(next.is_some());
+        next
+    }
+
+    fn take(&mut self, column: usize, payload: &[u8]) -> bool {
+        match self.basis.take(column) {
+            Taken::Known => return false,
+            Taken::Placed => {}
+            Taken::Moved(pivot) => self.came.copy_row(column, pivot),
+        }
+        self.came.write(column, payload);
+        self.learn(column);
+        true
+    }
+
+    fn insert(&mut self, vector: Vector<'_>, payload: &[u8]) -> bool {
+        let Some(pivot) = self.basis.insert(vector) else { return false };
+        self.came.write(pivot, payload);
+        self.unresolved += 1;
+        true
+    }
+
+    /// Computes the symbols that the packets so far determine.
+    fn resolve(&mut self) {
+        self.resolved.clear();
+        for column in 0..self.code.symbols() {
+            let waits = self.basis.state(column) == Column::Pivot && !self.is_known(column);
+            if waits && self.basis.is_resolved(column) {
+                self.resolved.push((column as u16, column as u16));
+            }
+        }
+        if self.resolved.is_empty() {
+            return;
+        }
+        let factors = self.basis.rows();
+        let mut job = Product {
+            out_stride: self.computed.stride(),
+            out: self.computed.all_mut(),
+            rows: &self.resolved,
+            coefficients: factors.all(),
+            coefficients_stride: factors.stride(),
+            inputs: self.came.all(),
+            inputs_stride: self.came.stride(),
+            count: self.code.symbols(),
+            row_bytes: self.came.row_bytes(),
+            add: false,
+        };
+        self.kernel.multiply(self.code.field(), &mut job);
+        self.unresolved -= self.resolved.len();
+        for i in 0..self.resolved.len() {
+            self.learn(usize::from(self.resolved[i].0));
+        }
+    }
+
+    fn is_known(&self, column: usize) -> bool {
+        self.known[column / 8] >> (column % 8) & 1 == 1
+    }
+
+    fn learn(&mut self, column: usize) {
+        self.known[column / 8] |= 1 << (column % 8);
+        self.order.push(column as u16);
+    }
+}

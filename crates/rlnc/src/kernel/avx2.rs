@@ -1,0 +1,64 @@
+//! x86 with AVX2: 32 bytes, two look-ups of nibbles (VPSHUFB).
+#![expect(unsafe_code, reason = "vector loads and stores through pointers")]
+
+use super::body::operations;
+use core::arch::x86_64::*;
+
+operations!("avx2", 32, 3, 2);
+
+/// The products of both nibbles with one element.
+type Factor = [__m256i; 2];
+
+/// # Safety
+///
+/// 32 bytes can be read at `at`.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn load(at: *const u8) -> __m256i {
+    // SAFETY: what the caller promises; no alignment is asked for.
+    unsafe { _mm256_loadu_si256(at.cast()) }
+}
+
+/// # Safety
+///
+/// 32 bytes can be written at `at`.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn store(at: *mut u8, vector: __m256i) {
+    // SAFETY: what the caller promises; no alignment is asked for.
+    unsafe { _mm256_storeu_si256(at.cast(), vector) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn zero() -> __m256i {
+    _mm256_setzero_si256()
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn sum(a: __m256i, b: __m256i) -> __m256i {
+    _mm256_xor_si256(a, b)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn factor(tables: &Tables, c: u8) -> Factor {
+    let table: *const __m128i = tables.nibbles[usize::from(c)].as_ptr().cast();
+    // SAFETY: the entry has 32 bytes; no alignment is asked for.
+    unsafe {
+        [
+            _mm256_broadcastsi128_si256(_mm_loadu_si128(table)),
+            _mm256_broadcastsi128_si256(_mm_loadu_si128(table.add(1))),
+        ]
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn product(factor: Factor, x: __m256i) -> __m256i {
+    let mask = _mm256_set1_epi8(15);
+    let low = _mm256_and_si256(x, mask);
+    let high = _mm256_and_si256(_mm256_srli_epi64::<4>(x), mask);
+    _mm256_xor_si256(_mm256_shuffle_epi8(factor[0], low), _mm256_shuffle_epi8(factor[1], high))
+}

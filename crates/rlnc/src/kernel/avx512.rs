@@ -1,0 +1,64 @@
+//! x86 with AVX-512BW: 64 bytes, two look-ups of nibbles (VPSHUFB).
+#![expect(unsafe_code, reason = "vector loads and stores through pointers")]
+
+use super::body::operations;
+use core::arch::x86_64::*;
+
+operations!("avx512f,avx512bw", 64, 4, 3);
+
+/// The products of both nibbles with one element.
+type Factor = [__m512i; 2];
+
+/// # Safety
+///
+/// 64 bytes can be read at `at`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn load(at: *const u8) -> __m512i {
+    // SAFETY: what the caller promises; no alignment is asked for.
+    unsafe { _mm512_loadu_si512(at.cast()) }
+}
+
+/// # Safety
+///
+/// 64 bytes can be written at `at`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn store(at: *mut u8, vector: __m512i) {
+    // SAFETY: what the caller promises; no alignment is asked for.
+    unsafe { _mm512_storeu_si512(at.cast(), vector) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn zero() -> __m512i {
+    _mm512_setzero_si512()
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn sum(a: __m512i, b: __m512i) -> __m512i {
+    _mm512_xor_si512(a, b)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn factor(tables: &Tables, c: u8) -> Factor {
+    let table: *const __m128i = tables.nibbles[usize::from(c)].as_ptr().cast();
+    // SAFETY: the entry has 32 bytes; no alignment is asked for.
+    unsafe {
+        [
+            _mm512_broadcast_i32x4(_mm_loadu_si128(table)),
+            _mm512_broadcast_i32x4(_mm_loadu_si128(table.add(1))),
+        ]
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn product(factor: Factor, x: __m512i) -> __m512i {
+    let mask = _mm512_set1_epi8(15);
+    let low = _mm512_and_si512(x, mask);
+    let high = _mm512_and_si512(_mm512_srli_epi64::<4>(x), mask);
+    _mm512_xor_si512(_mm512_shuffle_epi8(factor[0], low), _mm512_shuffle_epi8(factor[1], high))
+}

@@ -1,0 +1,61 @@
+//! What an x86 CPU has and its operating system saves: CPUID and XGETBV, for
+//! there is no `std` to ask.
+#![expect(unsafe_code, reason = "instructions that not every CPU has")]
+
+use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
+
+/// Leaf 1, ECX.
+const SSSE3: u32 = 1 << 9;
+const OSXSAVE: u32 = 1 << 27;
+/// Leaf 7, EBX.
+const AVX2: u32 = 1 << 5;
+const AVX512F: u32 = 1 << 16;
+const AVX512BW: u32 = 1 << 30;
+/// Leaf 7, ECX.
+const GFNI: u32 = 1 << 8;
+/// XCR0: SSE and AVX registers; these, mask registers and the rest of AVX-512's.
+const YMM_STATE: u64 = 0b110;
+const ZMM_STATE: u64 = 0b1110_0110;
+
+/// Instructions that may be used.
+pub(super) struct Features {
+    pub ssse3: bool,
+    pub avx2: bool,
+    /// AVX-512F and AVX-512BW.
+    pub avx512: bool,
+    /// In the widths of the others.
+    pub gfni: bool,
+}
+
+/// Asks the CPU. Slow where a hypervisor answers: the result is to be kept.
+pub(super) fn features() -> Features {
+    let highest = leaf(0).eax;
+    let one = leaf(1).ecx;
+    let (ebx, ecx) = match highest >= 7 {
+        true => {
+            let seven = leaf(7);
+            (seven.ebx, seven.ecx)
+        }
+        false => (0, 0),
+    };
+    let saved = match one & OSXSAVE != 0 {
+        // SAFETY: OSXSAVE says that XGETBV is there.
+        true => unsafe { _xgetbv(0) },
+        false => 0,
+    };
+    let (ymm, zmm) = (saved & YMM_STATE == YMM_STATE, saved & ZMM_STATE == ZMM_STATE);
+    let avx512 = AVX512F | AVX512BW;
+    Features {
+        ssse3: one & SSSE3 != 0,
+        avx2: ymm && ebx & AVX2 != 0,
+        avx512: zmm && ebx & avx512 == avx512,
+        gfni: ecx & GFNI != 0,
+    }
+}
+
+/// What CPUID says about `leaf`, its first part.
+#[allow(unused_unsafe, reason = "newer compilers know that every x86-64 has CPUID")]
+fn leaf(leaf: u32) -> CpuidResult {
+    // SAFETY: every x86-64 has CPUID.
+    unsafe { __cpuid_count(leaf, 0) }
+}

@@ -1,0 +1,57 @@
+//! x86 with GFNI and AVX-512: 64 bytes, a product in one instruction.
+//!
+//! GF2P8AFFINEQB multiplies by a matrix over GF(2), so it serves every field at
+//! the price of GF2P8MULB, and its factor is broadcast by the load.
+#![expect(unsafe_code, reason = "vector loads and stores through pointers")]
+
+use super::body::operations;
+use core::arch::x86_64::*;
+
+operations!("avx512f,avx512bw,gfni", 64, 6, 3);
+
+/// Eight times the matrix of one element.
+type Factor = __m512i;
+
+/// # Safety
+///
+/// 64 bytes can be read at `at`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+unsafe fn load(at: *const u8) -> __m512i {
+    // SAFETY: what the caller promises; no alignment is asked for.
+    unsafe { _mm512_loadu_si512(at.cast()) }
+}
+
+/// # Safety
+///
+/// 64 bytes can be written at `at`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+unsafe fn store(at: *mut u8, vector: __m512i) {
+    // SAFETY: what the caller promises; no alignment is asked for.
+    unsafe { _mm512_storeu_si512(at.cast(), vector) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+fn zero() -> __m512i {
+    _mm512_setzero_si512()
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+fn sum(a: __m512i, b: __m512i) -> __m512i {
+    _mm512_xor_si512(a, b)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+fn factor(tables: &Tables, c: u8) -> Factor {
+    _mm512_set1_epi64(tables.matrices[usize::from(c)] as i64)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+fn product(factor: Factor, x: __m512i) -> __m512i {
+    _mm512_gf2p8affine_epi64_epi8::<0>(x, factor)
+}

@@ -1,0 +1,55 @@
+//! x86 with GFNI and AVX2 but no AVX-512: 32 bytes, a product in one
+//! instruction, as in `gfni`.
+#![expect(unsafe_code, reason = "vector loads and stores through pointers")]
+
+use super::body::operations;
+use core::arch::x86_64::*;
+
+operations!("avx2,gfni", 32, 4, 3);
+
+/// Four times the matrix of one element.
+type Factor = __m256i;
+
+/// # Safety
+///
+/// 32 bytes can be read at `at`.
+#[inline]
+#[target_feature(enable = "avx2,gfni")]
+unsafe fn load(at: *const u8) -> __m256i {
+    // SAFETY: what the caller promises; no alignment is asked for.
+    unsafe { _mm256_loadu_si256(at.cast()) }
+}
+
+/// # Safety
+///
+/// 32 bytes can be written at `at`.
+#[inline]
+#[target_feature(enable = "avx2,gfni")]
+unsafe fn store(at: *mut u8, vector: __m256i) {
+    // SAFETY: what the caller promises; no alignment is asked for.
+    unsafe { _mm256_storeu_si256(at.cast(), vector) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,gfni")]
+fn zero() -> __m256i {
+    _mm256_setzero_si256()
+}
+
+#[inline]
+#[target_feature(enable = "avx2,gfni")]
+fn sum(a: __m256i, b: __m256i) -> __m256i {
+    _mm256_xor_si256(a, b)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,gfni")]
+fn factor(tables: &Tables, c: u8) -> Factor {
+    _mm256_set1_epi64x(tables.matrices[usize::from(c)] as i64)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,gfni")]
+fn product(factor: Factor, x: __m256i) -> __m256i {
+    _mm256_gf2p8affine_epi64_epi8::<0>(x, factor)
+}

@@ -1,0 +1,259 @@
+//! The operations that codecs spend their time in, for each instruction set.
+//!
+//! One file for an instruction set; the best that the CPU and the operating
+//! system support is found once, at run time. All give the same bytes. This
+//! folder is the only place of the crate with `unsafe`: its functions check what
+//! they are given, then hand it to a kernel.
+#![expect(unsafe_code, reason = "calls of functions for instruction sets that were found")]
+
+pub(crate) mod lines;
+mod scalar;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod body;
+#[cfg(target_arch = "x86_64")]
+mod cpu;
+#[cfg(target_arch = "x86_64")]
+mod gfni;
+#[cfg(target_arch = "x86_64")]
+mod gfni_avx2;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(target_arch = "x86_64")]
+mod ssse3;
+
+#[cfg(test)]
+mod tests;
+
+use crate::field::Field;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+/// Rows over GF(2) from which tables of sums pay.
+const FOUR_RUSSIANS_ROWS_MIN: usize = 16;
+
+/// An instruction set that this CPU has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernel(Set);
+
+/// Instruction sets, the best last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+enum Set {
+    Scalar,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+    #[cfg(target_arch = "x86_64")]
+    Ssse3,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    GfniAvx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Gfni,
+}
+
+impl Set {
+    #[cfg(target_arch = "x86_64")]
+    const ALL: &[Self] =
+        &[Self::Scalar, Self::Ssse3, Self::Avx2, Self::GfniAvx2, Self::Avx512, Self::Gfni];
+    #[cfg(target_arch = "aarch64")]
+    const ALL: &[Self] = &[Self::Scalar, Self::Neon];
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    const ALL: &[Self] = &[Self::Scalar];
+
+    #[cfg(target_arch = "x86_64")]
+    fn is_supported(self) -> bool {
+        let has = cpu::features();
+        match self {
+            Self::Scalar => true,
+            Self::Ssse3 => has.ssse3,
+            Self::Avx2 => has.avx2,
+            Self::GfniAvx2 => has.avx2 && has.gfni,
+            Self::Avx512 => has.avx512,
+            Self::Gfni => has.avx512 && has.gfni,
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn is_supported(self) -> bool {
+        // NEON is part of AArch64; a build without it says so.
+        self == Self::Scalar || cfg!(target_feature = "neon")
+    }
+}
+
+/// Position of the best set in `Set::ALL`, plus one; zero until it is known.
+/// Every thread that looks finds the same.
+static BEST: AtomicU8 = AtomicU8::new(0);
+
+/// Calls the same function of the kernel's module.
+macro_rules! dispatch {
+    ($kernel:expr, $function:ident($($argument:expr),*)) => {
+        match $kernel.0 {
+            Set::Scalar => scalar::$function($($argument),*),
+            // SAFETY: a `Kernel` is made only if the CPU has its instructions.
+            #[cfg(target_arch = "aarch64")]
+            Set::Neon => unsafe { neon::$function($($argument),*) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Set::Ssse3 => unsafe { ssse3::$function($($argument),*) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => unsafe { avx2::$function($($argument),*) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Set::GfniAvx2 => unsafe { gfni_avx2::$function($($argument),*) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => unsafe { avx512::$function($($argument),*) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Set::Gfni => unsafe { gfni::$function($($argument),*) },
+        }
+    };
+}
+
+impl Kernel {
+    /// The fastest that this CPU and its operating system support.
+    pub fn best() -> Self {
+        let known = usize::from(BEST.load(Ordering::Relaxed));
+        if known > 0 {
+            return Self(Set::ALL[known - 1]);
+        }
+        let best = Set::ALL.iter().rposition(|set| set.is_supported()).unwrap_or(0);
+        BEST.store(best as u8 + 1, Ordering::Relaxed);
+        Self(Set::ALL[best])
+    }
+
+    /// All that this CPU and its operating system support, the fastest last.
+    pub fn supported() -> impl Iterator<Item = Self> {
+        Set::ALL.iter().filter(|set| set.is_supported()).map(|&set| Self(set))
+    }
+
+    /// Its name: `scalar`, `ssse3`, `avx2`, `gfni-avx2`, `avx512`, `gfni` or `neon`.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Set::Scalar => "scalar",
+            #[cfg(target_arch = "aarch64")]
+            Set::Neon => "neon",
+            #[cfg(target_arch = "x86_64")]
+            Set::Ssse3 => "ssse3",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Set::GfniAvx2 => "gfni-avx2",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Set::Gfni => "gfni",
+        }
+    }
+
+    /// `y += x`. Panics if they are not as long as each other.
+    pub fn add(self, y: &mut [u8], x: &[u8]) {
+        assert_eq!(y.len(), x.len(), "the terms of a sum are of one length");
+        dispatch!(self, add(y, x));
+    }
+
+    /// `y += c x` over `field`. Panics if they are not as long as each other.
+    pub fn multiply_add(self, field: Field, y: &mut [u8], c: u8, x: &[u8]) {
+        assert_eq!(y.len(), x.len(), "the terms of a sum are of one length");
+        dispatch!(self, multiply_add(field.tables(), y, c, x));
+    }
+
+    /// `y *= c` over `field`.
+    pub fn scale(self, field: Field, y: &mut [u8], c: u8) {
+        dispatch!(self, scale(field.tables(), y, c));
+    }
+
+    /// `y[row] += c[row] x` over `field` for as many rows as `c` has. Rows of `y`
+    /// are `stride` bytes apart and at least as long as `x`.
+    pub(crate) fn scatter(self, field: Field, y: &mut [u8], stride: usize, c: &[u8], x: &[u8]) {
+        assert!(x.len() <= stride && y.len() >= c.len() * stride, "rows hold what is added");
+        dispatch!(self, scatter(field.tables(), y, stride, c, x));
+    }
+
+    /// The sums of products that `job` describes: over GF(2) with a bit for each
+    /// coefficient, else with a byte.
+    pub(crate) fn multiply(self, field: Field, job: &mut Product<'_>) {
+        job.check(field);
+        match field {
+            Field::Gf2 if job.rows.len() >= FOUR_RUSSIANS_ROWS_MIN => {
+                dispatch!(self, four_russians(job));
+            }
+            Field::Gf2 => dispatch!(self, select(job)),
+            _ => dispatch!(self, multiply(field.tables(), job)),
+        }
+    }
+}
+
+/// `out[o] = sum over i of coefficients[r][i] inputs[i]` for each pair `(o, r)` of rows.
+pub(crate) struct Product<'a> {
+    /// Rows to write.
+    pub out: &'a mut [u8],
+    /// Bytes between them.
+    pub out_stride: usize,
+    /// Which rows of `out` and of `coefficients` belong together.
+    pub rows: &'a [(u16, u16)],
+    /// Rows of coefficients: bytes, or bits from the lowest of the first byte on.
+    pub coefficients: &'a [u8],
+    /// Bytes between them.
+    pub coefficients_stride: usize,
+    /// What is added up.
+    pub inputs: &'a [u8],
+    /// Bytes between inputs.
+    pub inputs_stride: usize,
+    /// How many inputs there are.
+    pub count: usize,
+    /// How much of each input is used, in bytes; whole cache lines.
+    pub row_bytes: usize,
+    /// Whether to add to what is in `out`.
+    pub add: bool,
+}
+
+impl Product<'_> {
+    /// Panics if a row or an input is not in its slice: the kernels rely on it.
+    fn check(&self, field: Field) {
+        assert!(self.row_bytes.is_multiple_of(lines::LINE_BYTES), "whole cache lines");
+        let holds = |slice: &[u8], stride: usize, row: usize, bytes: usize| {
+            bytes <= stride
+                && row
+                    .checked_mul(stride)
+                    .and_then(|start| start.checked_add(bytes))
+                    .is_some_and(|end| end <= slice.len())
+        };
+        let coefficient_bytes = match field {
+            Field::Gf2 => self.count.div_ceil(64) * 8,
+            _ => self.count,
+        };
+        for &(out, row) in self.rows {
+            assert!(holds(self.out, self.out_stride, usize::from(out), self.row_bytes));
+            let (row, stride) = (usize::from(row), self.coefficients_stride);
+            assert!(holds(self.coefficients, stride, row, coefficient_bytes));
+        }
+        if let Some(last) = self.count.checked_sub(1) {
+            assert!(holds(self.inputs, self.inputs_stride, last, self.row_bytes));
+        }
+    }
+}
+
+/// Bit `i` of `bits`, from the lowest of the first byte on.
+pub(crate) fn bit(bits: &[u8], i: usize) -> bool {
+    bits[i / 8] >> (i % 8) & 1 == 1
+}
+
+/// Bits `first` to `first + 63` of `bits`; those from `count` on are zero.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn word(bits: &[u8], first: usize, count: usize) -> u64 {
+    let bytes = bits[first / 8..].first_chunk().expect("a row is whole words, which is checked");
+    let word = u64::from_le_bytes(*bytes);
+    match count - first {
+        left if left < 64 => word & ((1 << left) - 1),
+        _ => word,
+    }
+}

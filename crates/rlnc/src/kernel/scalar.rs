@@ -1,0 +1,76 @@
+//! Any CPU: the definition of each operation, byte by byte. The other kernels
+//! are tested against this one.
+
+use super::{Product, bit};
+use crate::field::Tables;
+
+/// `y += x`; as long as each other.
+pub(super) fn add(y: &mut [u8], x: &[u8]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y ^= x;
+    }
+}
+
+/// `y += c x`; as long as each other.
+pub(super) fn multiply_add(tables: &Tables, y: &mut [u8], c: u8, x: &[u8]) {
+    let nibbles = &tables.nibbles[usize::from(c)];
+    for (y, x) in y.iter_mut().zip(x) {
+        *y ^= product(nibbles, *x);
+    }
+}
+
+/// `y *= c`.
+pub(super) fn scale(tables: &Tables, y: &mut [u8], c: u8) {
+    let nibbles = &tables.nibbles[usize::from(c)];
+    for y in y {
+        *y = product(nibbles, *y);
+    }
+}
+
+/// `y[row] += c[row] x` for every row; rows `stride` bytes apart.
+pub(super) fn scatter(tables: &Tables, y: &mut [u8], stride: usize, c: &[u8], x: &[u8]) {
+    for (y, &c) in y.chunks_exact_mut(stride).zip(c) {
+        if c != 0 {
+            multiply_add(tables, &mut y[..x.len()], c, x);
+        }
+    }
+}
+
+/// Sums of products; see [`super::Kernel::multiply`].
+pub(super) fn multiply(tables: &Tables, job: &mut Product<'_>) {
+    sums(job, |coefficients, i| coefficients[i], |y, c, x| multiply_add(tables, y, c, x));
+}
+
+/// Sums over GF(2) of the inputs whose bit is set.
+pub(super) fn select(job: &mut Product<'_>) {
+    sums(job, |bits, i| u8::from(bit(bits, i)), |y, _, x| add(y, x));
+}
+
+/// The same as `select`: without vectors the tables do not pay.
+pub(super) fn four_russians(job: &mut Product<'_>) {
+    select(job);
+}
+
+fn sums(
+    job: &mut Product<'_>,
+    coefficient: impl Fn(&[u8], usize) -> u8,
+    add_product: impl Fn(&mut [u8], u8, &[u8]),
+) {
+    for &(out, row) in job.rows {
+        let y = &mut job.out[usize::from(out) * job.out_stride..][..job.row_bytes];
+        if !job.add {
+            y.fill(0);
+        }
+        let coefficients = &job.coefficients[usize::from(row) * job.coefficients_stride..];
+        for i in 0..job.count {
+            let c = coefficient(coefficients, i);
+            if c != 0 {
+                add_product(y, c, &job.inputs[i * job.inputs_stride..][..job.row_bytes]);
+            }
+        }
+    }
+}
+
+fn product(nibbles: &[u8; 32], x: u8) -> u8 {
+    nibbles[usize::from(x & 15)] ^ nibbles[16 + usize::from(x >> 4)]
+}

@@ -1,0 +1,59 @@
+//! x86 with SSSE3: 16 bytes, two look-ups of nibbles (PSHUFB).
+#![expect(unsafe_code, reason = "vector loads and stores through pointers")]
+
+use super::body::operations;
+use core::arch::x86_64::*;
+
+operations!("ssse3", 16, 2, 4);
+
+/// The products of both nibbles with one element.
+type Factor = [__m128i; 2];
+
+/// # Safety
+///
+/// 16 bytes can be read at `at`.
+#[inline]
+#[target_feature(enable = "ssse3")]
+unsafe fn load(at: *const u8) -> __m128i {
+    // SAFETY: what the caller promises; no alignment is asked for.
+    unsafe { _mm_loadu_si128(at.cast()) }
+}
+
+/// # Safety
+///
+/// 16 bytes can be written at `at`.
+#[inline]
+#[target_feature(enable = "ssse3")]
+unsafe fn store(at: *mut u8, vector: __m128i) {
+    // SAFETY: what the caller promises; no alignment is asked for.
+    unsafe { _mm_storeu_si128(at.cast(), vector) }
+}
+
+#[inline]
+#[target_feature(enable = "ssse3")]
+fn zero() -> __m128i {
+    _mm_setzero_si128()
+}
+
+#[inline]
+#[target_feature(enable = "ssse3")]
+fn sum(a: __m128i, b: __m128i) -> __m128i {
+    _mm_xor_si128(a, b)
+}
+
+#[inline]
+#[target_feature(enable = "ssse3")]
+fn factor(tables: &Tables, c: u8) -> Factor {
+    let table = tables.nibbles[usize::from(c)].as_ptr();
+    // SAFETY: the entry has 32 bytes.
+    unsafe { [load(table), load(table.add(16))] }
+}
+
+#[inline]
+#[target_feature(enable = "ssse3")]
+fn product(factor: Factor, x: __m128i) -> __m128i {
+    let mask = _mm_set1_epi8(15);
+    let low = _mm_and_si128(x, mask);
+    let high = _mm_and_si128(_mm_srli_epi64::<4>(x), mask);
+    _mm_xor_si128(_mm_shuffle_epi8(factor[0], low), _mm_shuffle_epi8(factor[1], high))
+}

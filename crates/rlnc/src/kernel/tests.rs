@@ -1,0 +1,107 @@
+//! Every kernel against the scalar one, over lengths, alignments and coefficients.
+
+use super::*;
+use crate::Symbols;
+use alloc::vec::Vec;
+use proptest::prelude::*;
+
+fn field() -> impl Strategy<Value = Field> {
+    prop::sample::select(&Field::ALL)
+}
+
+/// Two runs of bytes, and how many to leave out in front: the rest is aligned anyhow.
+fn misaligned() -> impl Strategy<Value = (Vec<u8>, Vec<u8>, usize)> {
+    (0..400usize, 0..64usize).prop_flat_map(|(length, shift)| {
+        let bytes = || prop::collection::vec(any::<u8>(), length + shift);
+        (bytes(), bytes(), Just(shift))
+    })
+}
+
+fn filled(rows: usize, bytes: usize, seed: u64) -> Symbols {
+    let mut symbols = Symbols::new(rows, bytes);
+    let mut random = crate::vector::SplitMix64::new(seed);
+    for row in 0..rows {
+        symbols.row_mut(row).fill_with(|| random.next() as u8);
+    }
+    symbols
+}
+
+#[test]
+fn the_best_kernel_is_the_last_supported() {
+    assert_eq!(Kernel::supported().last(), Some(Kernel::best()));
+    assert_eq!(Kernel::supported().next(), Some(Kernel(Set::Scalar)));
+}
+
+proptest! {
+    #[test]
+    fn rows_as_the_scalar_kernel((y, x, shift) in misaligned(), field in field(), c: u8) {
+        let run = |kernel: Kernel| {
+            let (mut sum, mut product, mut scaled) = (y.clone(), y.clone(), y.clone());
+            kernel.add(&mut sum[shift..], &x[shift..]);
+            kernel.multiply_add(field, &mut product[shift..], c, &x[shift..]);
+            kernel.scale(field, &mut scaled[shift..], c);
+            (sum, product, scaled)
+        };
+        let expected = run(Kernel(Set::Scalar));
+        for kernel in Kernel::supported() {
+            prop_assert_eq!(&run(kernel), &expected, "{}", kernel.name());
+        }
+    }
+
+    #[test]
+    fn scatter_as_the_scalar_kernel(
+        field in field(),
+        rows in 0..20usize,
+        bytes in 1..300usize,
+        seed: u64,
+    ) {
+        let x = filled(1, bytes, seed);
+        let c = filled(1, rows, !seed);
+        let run = |kernel: Kernel| {
+            let mut y = filled(rows, bytes, seed ^ 1);
+            let stride = y.stride();
+            kernel.scatter(field, y.all_mut(), stride, c.row(0), x.padded(0));
+            y
+        };
+        let expected = run(Kernel(Set::Scalar));
+        for kernel in Kernel::supported() {
+            prop_assert_eq!(&run(kernel), &expected, "{}", kernel.name());
+        }
+    }
+
+    #[test]
+    fn products_as_the_scalar_kernel(
+        field in field(),
+        rows in 0..40usize,
+        count in 0..200usize,
+        bytes in 1..700usize,
+        add: bool,
+        seed: u64,
+    ) {
+        let inputs = filled(count, bytes, seed);
+        let coefficients = filled(rows, count.max(1), !seed);
+        // In another order than that of the rows.
+        let pairs: Vec<_> = (0..rows as u16).map(|row| (rows as u16 - 1 - row, row)).collect();
+        let run = |kernel: Kernel| {
+            let mut out = filled(rows, bytes, seed ^ 1);
+            let mut job = Product {
+                out_stride: out.stride(),
+                row_bytes: inputs.stride(),
+                out: out.all_mut(),
+                rows: &pairs,
+                coefficients: coefficients.all(),
+                coefficients_stride: coefficients.stride(),
+                inputs: inputs.all(),
+                inputs_stride: inputs.stride(),
+                count,
+                add,
+            };
+            kernel.multiply(field, &mut job);
+            out
+        };
+        let expected = run(Kernel(Set::Scalar));
+        for kernel in Kernel::supported() {
+            prop_assert_eq!(&run(kernel), &expected, "{}", kernel.name());
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Codecs beside the slow reference: what is known after each packet, and that it
+//! is never a wrong byte; and overheads beside theory.
+
+use crate::reference::Reference;
+use crate::vector::{SplitMix64, get, row_bytes};
+use crate::{
+    Code, Decoder, Density, Encoder, Field, Kernel, PacketError, Received, Recoder, Symbols,
+    Vector, window,
+};
+use alloc::vec;
+use alloc::vec::Vec;
+use proptest::prelude::*;
+
+/// A packet that owns its vector.
+#[derive(Clone, Debug)]
+struct Packet {
+    coefficients: Vec<u8>,
+    payload: Vec<u8>,
+    vector: Owned,
+}
+
+#[derive(Clone, Debug)]
+enum Owned {
+    Short(Vector<'static>),
+    Full(Vec<u8>),
+}
+
+impl Packet {
+    fn new(field: Field, columns: usize, vector: Vector<'_>, payload: &[u8]) -> Self {
+        let owned = match vector {
+            Vector::Source(index) => Owned::Short(Vector::Source(index)),
+            Vector::Seeded { seed, first, count, density } => {
+                Owned::Short(Vector::Seeded { seed, first, count, density })
+            }
+            Vector::Full { packed, .. } => Owned::Full(packed.to_vec()),
+        };
+        let mut row = vec![0; row_bytes(field, columns)];
+        vector.expand(field, columns, &mut row);
+        let coefficients = (0..columns).map(|i| get(field, &row, i)).collect();
+        Self { coefficients, payload: payload.to_vec(), vector: owned }
+    }
+
+    fn vector(&self) -> Vector<'_> {
+        match &self.vector {
+            Owned::Short(vector) => *vector,
+            Owned::Full(packed) => {
+                Vector::Full { first: 0, count: self.coefficients.len() as u16, packed }
+            }
+        }
+    }
+}
+
+fn symbols(count: usize, bytes: usize, seed: u64) -> Vec<Vec<u8>> {
+    let mut random = SplitMix64::new(seed);
+    let mut symbol = || (0..bytes).map(|_| random.next() as u8).collect();
+    (0..count).map(|_| symbol()).collect()
+}
+
+/// What is sent next. Whatever is not sent is lost; a packet may come twice and late.
+#[derive(Clone, Debug)]
+enum Action {
+    Source(u16),
+    Coded {
+        seed: u64,
+        density: Density,
+    },
+    /// Through a recoder that got some of the packets.
+    Recoded {
+        seed: u64,
+    },
+    Again(usize),
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    let density =
+        prop_oneof![Just(Density::DENSE), (3_000..60_000u16).prop_map(Density::from_parts)];
+    prop_oneof![
+        any::<u16>().prop_map(Action::Source),
+        (any::<u64>(), density).prop_map(|(seed, density)| Action::Coded { seed, density }),
+        any::<u64>().prop_map(|seed| Action::Recoded { seed }),
+        any::<usize>().prop_map(Action::Again),
+    ]
+}
+
+fn field() -> impl Strategy<Value = Field> {
+    prop::sample::select(&Field::ALL)
+}
+
+fn kernel() -> impl Strategy<Value = Kernel> {
+    prop::sample::select(Kernel::supported().collect::<Vec<_>>())
+}
+
+proptest! {
+    /// Packets made while the block grows, and from recoders, in any order: rank,
+    /// known symbols and their bytes are the reference's after each.
+    #[test]
+    fn a_block_is_known_as_far_as_the_packets_say(
+        field in field(),
+        kernel in kernel(),
+        count in 1..24u16,
+        bytes in 1..80usize,
+        seed: u64,
+        actions in prop::collection::vec((action(), 0..8u8), 1..60),
+    ) {
+        let code = Code::new(field, count, bytes).unwrap();
+        let columns = code.symbols();
+        let source = symbols(columns, bytes, seed);
+        let mut encoder = Encoder::with_kernel(code, kernel);
+        let mut recoder = Recoder::with_kernel(code, kernel);
+        let mut decoder = Decoder::with_kernel(code, kernel);
+        // A second block in the same memory.
+        let dirty = decoder.push(Vector::Full { first: 0, count, packed: &vec![1; code.packed_bytes()] }, &source[0]);
+        prop_assert_eq!(dirty, Ok(Received::Innovative));
+        decoder.clear();
+        let mut reference = Reference::new(field);
+        let mut sent: Vec<Packet> = Vec::new();
+        let mut told = 0;
+        for (action, chance) in actions {
+            if chance < 3 && !encoder.is_full() {
+                encoder.push(&source[usize::from(encoder.len())]).unwrap();
+            }
+            if encoder.is_empty() {
+                continue;
+            }
+            let packet = match action {
+                Action::Source(index) => {
+                    let index = index % encoder.len();
+                    let symbol = encoder.source(index).unwrap();
+                    Packet::new(field, columns, Vector::Source(u64::from(index)), symbol)
+                }
+                Action::Coded { seed, density } => {
+                    let (vector, payload) = encoder.coded(seed, density).unwrap();
+                    Packet::new(field, columns, vector, payload)
+                }
+                Action::Recoded { seed } => match recoder.recode(seed, Density::DENSE) {
+                    Ok((vector, payload)) => Packet::new(field, columns, vector, payload),
+                    Err(_) => continue,
+                },
+                Action::Again(at) if !sent.is_empty() => sent[at % sent.len()].clone(),
+                Action::Again(_) => continue,
+            };
+            if chance % 2 == 0 {
+                recoder.push(packet.vector(), &packet.payload).unwrap();
+            }
+            let innovative = reference.push(packet.coefficients.clone(), packet.payload.clone());
+            let received = decoder.push(packet.vector(), &packet.payload).unwrap();
+            prop_assert_eq!(received == Received::Innovative, innovative);
+            prop_assert_eq!(decoder.rank(), reference.rank());
+            for (index, symbol) in source.iter().enumerate() {
+                let known = decoder.symbol(index as u16);
+                prop_assert_eq!(known, reference.symbol(index), "symbol {}", index);
+                prop_assert!(known.is_none_or(|known| known == symbol));
+                let bit = decoder.bitmap()[index / 8] >> (index % 8) & 1 == 1;
+                prop_assert_eq!(bit, known.is_some());
+            }
+            while let Some(index) = decoder.next_known() {
+                prop_assert!(decoder.symbol(index).is_some());
+                told += 1;
+            }
+            prop_assert_eq!(told, decoder.known());
+            prop_assert_eq!(decoder.is_complete(), reference.rank() == columns);
+            sent.push(packet);
+        }
+    }
+
+    /// A window that slides, with losses: as the reference, which forgets as well.
+    #[test]
+    fn a_window_is_known_as_far_as_the_packets_say(
+        field in field(),
+        kernel in kernel(),
+        capacity in 1..12u16,
+        bytes in 1..80usize,
+        seed: u64,
+        start in prop::sample::select(&[0, 1_000_003, u64::MAX - 70]),
+        actions in prop::collection::vec((action(), 0..16u8), 1..60),
+    ) {
+        const STREAM: usize = 61;
+        let sender = Code::new(field, capacity, bytes).unwrap();
+        let receiver = Code::new(field, capacity + 2, bytes).unwrap();
+        let source = symbols(STREAM, bytes, seed);
+        let mut encoder = window::Encoder::with_kernel(sender, kernel);
+        let mut decoder = window::Decoder::with_kernel(receiver, kernel);
+        let mut reference = Reference::new(field);
+        let mut known = [false; STREAM];
+        decoder.slide(start);
+        let mut first = 0;
+        for (action, chance) in actions {
+            let (oldest, end) = encoder.range();
+            if chance < 8 && encoder.push(&source[end as usize]).is_err() {
+                encoder.slide(oldest + 1 + u64::from(chance) / 2);
+                continue;
+            }
+            let (oldest, end) = encoder.range();
+            if oldest == end {
+                continue;
+            }
+            let (vector, payload) = match action {
+                Action::Source(index) => {
+                    let index = oldest + u64::from(index) % (end - oldest);
+                    (Vector::Source(index), encoder.source(index).unwrap().to_vec())
+                }
+                Action::Coded { seed, density } => {
+                    let (vector, payload) = encoder.coded(seed, density).unwrap();
+                    (vector, payload.to_vec())
+                }
+                Action::Recoded { .. } | Action::Again(_) => continue,
+            };
+            // The decoder's numbers begin elsewhere.
+            let moved = match vector {
+                Vector::Source(index) => Vector::Source(start + index),
+                Vector::Seeded { seed, first, count, density } => {
+                    Vector::Seeded { seed, first: start + first, count, density }
+                }
+                Vector::Full { .. } => unreachable!("nothing recodes a window"),
+            };
+            let packet = Packet::new(field, STREAM, vector, &payload);
+            let (from, to) = vector.range().unwrap();
+            let received = decoder.push(moved, &payload);
+            if from < first as u64 {
+                prop_assert_eq!(received, Err(PacketError::Stale));
+                continue;
+            }
+            while first + receiver.symbols() < to as usize {
+                reference.forget(first);
+                first += 1;
+            }
+            let innovative = reference.push(packet.coefficients, packet.payload);
+            prop_assert_eq!(received == Ok(Received::Innovative), innovative);
+            prop_assert_eq!(decoder.rank(), reference.rank());
+            prop_assert_eq!(decoder.range().0, start + first as u64);
+            while let Some(index) = decoder.next_known() {
+                let index = (index - start) as usize;
+                prop_assert!(!known[index], "symbol {} was told twice", index);
+                known[index] = true;
+            }
+            let stream = source.iter().zip(&known).enumerate().skip(first);
+            for (index, (sent, &told)) in stream.take(receiver.symbols()) {
+                let symbol = decoder.symbol(start + index as u64);
+                prop_assert_eq!(symbol, reference.symbol(index), "symbol {}", index);
+                prop_assert!(symbol.is_none_or(|symbol| symbol == sent));
+                prop_assert_eq!(symbol.is_some(), told);
+            }
+        }
+    }
+
+    /// A batch is what single packets are.
+    #[test]
+    fn many_packets_are_as_one_by_one(
+        field in field(),
+        kernel in kernel(),
+        count in 1..80u16,
+        bytes in 1..300usize,
+        packets in 1..100usize,
+        sparse: bool,
+        seed: u64,
+    ) {
+        let code = Code::new(field, count, bytes).unwrap();
+        let density = if sparse { Density::from_parts(5_000) } else { Density::DENSE };
+        let mut encoder = Encoder::with_kernel(code, kernel);
+        for symbol in symbols(usize::from(count), bytes, seed) {
+            encoder.push(&symbol).unwrap();
+        }
+        let seeds: Vec<_> = (0..packets as u64).map(|i| seed.wrapping_add(i)).collect();
+        let mut payloads = Symbols::new(packets, bytes);
+        encoder.coded_many(&seeds, density, &mut payloads).unwrap();
+        for (row, &seed) in seeds.iter().enumerate() {
+            prop_assert_eq!(encoder.coded(seed, density).unwrap().1, payloads.row(row));
+        }
+    }
+}
+
+/// A whole block of the size that is used: dense, and systematic with losses.
+#[test]
+fn a_block_of_150_comes_out_as_it_went_in() {
+    for field in Field::ALL {
+        for kernel in Kernel::supported() {
+            let code = Code::new(field, 150, 1_450).unwrap();
+            let source = symbols(150, 1_450, 1);
+            let mut encoder = Encoder::with_kernel(code, kernel);
+            let mut decoder = Decoder::with_kernel(code, kernel);
+            for symbol in &source {
+                encoder.push(symbol).unwrap();
+            }
+            for systematic in [false, true] {
+                decoder.clear();
+                for index in (0..150).filter(|index| systematic && index % 10 != 3) {
+                    let symbol = encoder.source(index).unwrap();
+                    decoder.push(Vector::Source(u64::from(index)), symbol).unwrap();
+                }
+                let mut seed = 0;
+                while !decoder.is_complete() {
+                    let (vector, payload) = encoder.coded(seed, Density::DENSE).unwrap();
+                    decoder.push(vector, payload).unwrap();
+                    seed += 1;
+                    assert!(seed < 180, "{field:?} {} does not end", kernel.name());
+                }
+                for (index, symbol) in source.iter().enumerate() {
+                    assert_eq!(decoder.symbol(index as u16), Some(symbol.as_slice()));
+                }
+            }
+        }
+    }
+}
+
+/// The expected number of packets beyond a block's size is the sum of
+/// 1 / (q^i - 1) over i from 1 to the size, for random matrices over GF(q).
+#[test]
+fn overheads_are_those_of_random_matrices() {
+    for (field, blocks, symbols) in
+        [(Field::Gf2, 1_500, 100), (Field::Gf16, 3_000, 40), (Field::Gf256, 6_000, 20)]
+    {
+        let code = Code::new(field, symbols, 1).unwrap();
+        let mut decoder = Decoder::new(code);
+        let mut beyond = 0;
+        for block in 0..blocks {
+            decoder.clear();
+            let mut sent = 0;
+            while decoder.rank() < code.symbols() {
+                let seed = block << 32 | sent;
+                let vector =
+                    Vector::Seeded { seed, first: 0, count: symbols, density: Density::DENSE };
+                decoder.push(vector, &[0]).unwrap();
+                sent += 1;
+            }
+            beyond += sent - u64::from(symbols);
+        }
+        let order = field.order() as f64;
+        let powers = (1..=i32::from(symbols)).map(|i| (0..i).fold(1.0, |power, _| power * order));
+        let (mean, variance) = powers.fold((0.0, 0.0), |(mean, variance), power: f64| {
+            (mean + 1.0 / (power - 1.0), variance + power / ((power - 1.0) * (power - 1.0)))
+        });
+        let measured = beyond as f64 / blocks as f64;
+        // Four standard deviations, squared.
+        let bound = 16.0 * variance / blocks as f64;
+        assert!((measured - mean).powi(2) < bound, "{field:?}: {measured}, theory {mean}");
+    }
+}
+
+#[test]
+fn what_is_no_packet_of_the_code_changes_nothing() {
+    let code = Code::new(Field::Gf16, 9, 3).unwrap();
+    let mut decoder = Decoder::new(code);
+    let seeded = |first, count| Vector::Seeded { seed: 1, first, count, density: Density::DENSE };
+    let full = |count, packed| Vector::Full { first: 0, count, packed };
+    let before = alloc::format!("{decoder:?}");
+    for (vector, payload, error) in [
+        (Vector::Source(0), [0; 2].as_slice(), PacketError::PayloadLength { is: 2, expected: 3 }),
+        (Vector::Source(9), &[0; 3], PacketError::Range),
+        (Vector::Source(u64::MAX), &[0; 3], PacketError::Range),
+        (seeded(0, 0), &[0; 3], PacketError::Coefficients),
+        (seeded(0, 10), &[0; 3], PacketError::Range),
+        (seeded(9, 1), &[0; 3], PacketError::Range),
+        (full(9, [0; 4].as_slice()), &[0; 3], PacketError::Coefficients),
+        (full(11, &[0; 6]), &[0; 3], PacketError::Range),
+    ] {
+        assert_eq!(decoder.push(vector, payload), Err(error), "{vector:?}");
+    }
+    assert_eq!(before, alloc::format!("{decoder:?}"));
+}
