@@ -169,14 +169,21 @@ impl Basis {
         Taken::Moved(pivot)
     }
 
-    /// Whether the row of pivot `column` says what its symbol is.
-    pub fn is_resolved(&self, column: usize) -> bool {
-        if self.first_free == self.columns {
-            return true;
+    /// The pivots whose rows say what their symbols are, into `resolved`, but for
+    /// those that `is_known` tells.
+    pub fn resolved(&self, is_known: impl Fn(usize) -> bool, resolved: &mut Vec<(u16, u16)>) {
+        let rows = self.rows.all().chunks_exact(self.rows.stride()).enumerate();
+        // Most rows of which some symbol is unknown are told by this column.
+        let first = self.first_free;
+        for (column, row) in rows {
+            if (first == self.columns || get(self.field, row, first) == 0)
+                && self.states[column] == Column::Pivot
+                && !is_known(column)
+                && self.first_free_of(row).is_none()
+            {
+                resolved.push((column as u16, column as u16));
+            }
         }
-        let row = self.rows.padded(column);
-        // Most rows that are not resolved are told by this column.
-        get(self.field, row, self.first_free) == 0 && self.first_free_of(row).is_none()
     }
 
     /// Splits `rest` into what pivots' rows replace and what stays, and replaces it.

@@ -8,7 +8,7 @@
 
 use crate::basis::{Basis, Column, Taken};
 use crate::code::{Code, PacketError, Received};
-use crate::kernel::{Kernel, Product};
+use crate::kernel::{Kernel, Product, bit};
 use crate::symbols::Symbols;
 use crate::vector::{Vector, column};
 use alloc::vec;
@@ -114,7 +114,7 @@ impl Decoder {
     /// Symbol `index`, once it is known.
     pub fn symbol(&self, index: u16) -> Option<&[u8]> {
         let index = usize::from(index);
-        let known = self.known.get(index / 8)? >> (index % 8) & 1 == 1;
+        let known = index < self.code.symbols() && bit(&self.known, index);
         known.then(|| match self.basis.state(index) {
             Column::Given => self.came.row(index),
             Column::Pivot | Column::Free => self.computed.row(index),
@@ -149,12 +149,8 @@ impl Decoder {
     /// Computes the symbols that the packets so far determine.
     fn resolve(&mut self) {
         self.resolved.clear();
-        for column in 0..self.code.symbols() {
-            let waits = self.basis.state(column) == Column::Pivot && !self.is_known(column);
-            if waits && self.basis.is_resolved(column) {
-                self.resolved.push((column as u16, column as u16));
-            }
-        }
+        let known = &self.known;
+        self.basis.resolved(|column| bit(known, column), &mut self.resolved);
         if self.resolved.is_empty() {
             return;
         }
@@ -176,10 +172,6 @@ impl Decoder {
         for i in 0..self.resolved.len() {
             self.learn(usize::from(self.resolved[i].0));
         }
-    }
-
-    fn is_known(&self, column: usize) -> bool {
-        self.known[column / 8] >> (column % 8) & 1 == 1
     }
 
     fn learn(&mut self, column: usize) {

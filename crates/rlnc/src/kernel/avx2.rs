@@ -6,15 +6,17 @@ use core::arch::x86_64::*;
 
 operations!("avx2", 32, 3, 2);
 
+type Vector = __m256i;
+
 /// The products of both nibbles with one element.
-type Factor = [__m256i; 2];
+type Factor = [Vector; 2];
 
 /// # Safety
 ///
 /// 32 bytes can be read at `at`.
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn load(at: *const u8) -> __m256i {
+unsafe fn load(at: *const u8) -> Vector {
     // SAFETY: what the caller promises; no alignment is asked for.
     unsafe { _mm256_loadu_si256(at.cast()) }
 }
@@ -24,20 +26,20 @@ unsafe fn load(at: *const u8) -> __m256i {
 /// 32 bytes can be written at `at`.
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn store(at: *mut u8, vector: __m256i) {
+unsafe fn store(at: *mut u8, vector: Vector) {
     // SAFETY: what the caller promises; no alignment is asked for.
     unsafe { _mm256_storeu_si256(at.cast(), vector) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn zero() -> __m256i {
+fn zero() -> Vector {
     _mm256_setzero_si256()
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn sum(a: __m256i, b: __m256i) -> __m256i {
+fn sum(a: Vector, b: Vector) -> Vector {
     _mm256_xor_si256(a, b)
 }
 
@@ -56,7 +58,7 @@ fn factor(tables: &Tables, c: u8) -> Factor {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn product(factor: Factor, x: __m256i) -> __m256i {
+fn product(factor: Factor, x: Vector) -> Vector {
     let mask = _mm256_set1_epi8(15);
     let low = _mm256_and_si256(x, mask);
     let high = _mm256_and_si256(_mm256_srli_epi64::<4>(x), mask);

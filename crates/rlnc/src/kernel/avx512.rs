@@ -6,15 +6,17 @@ use core::arch::x86_64::*;
 
 operations!("avx512f,avx512bw", 64, 4, 3);
 
+type Vector = __m512i;
+
 /// The products of both nibbles with one element.
-type Factor = [__m512i; 2];
+type Factor = [Vector; 2];
 
 /// # Safety
 ///
 /// 64 bytes can be read at `at`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn load(at: *const u8) -> __m512i {
+unsafe fn load(at: *const u8) -> Vector {
     // SAFETY: what the caller promises; no alignment is asked for.
     unsafe { _mm512_loadu_si512(at.cast()) }
 }
@@ -24,20 +26,20 @@ unsafe fn load(at: *const u8) -> __m512i {
 /// 64 bytes can be written at `at`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn store(at: *mut u8, vector: __m512i) {
+unsafe fn store(at: *mut u8, vector: Vector) {
     // SAFETY: what the caller promises; no alignment is asked for.
     unsafe { _mm512_storeu_si512(at.cast(), vector) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn zero() -> __m512i {
+fn zero() -> Vector {
     _mm512_setzero_si512()
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn sum(a: __m512i, b: __m512i) -> __m512i {
+fn sum(a: Vector, b: Vector) -> Vector {
     _mm512_xor_si512(a, b)
 }
 
@@ -56,7 +58,7 @@ fn factor(tables: &Tables, c: u8) -> Factor {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn product(factor: Factor, x: __m512i) -> __m512i {
+fn product(factor: Factor, x: Vector) -> Vector {
     let mask = _mm512_set1_epi8(15);
     let low = _mm512_and_si512(x, mask);
     let high = _mm512_and_si512(_mm512_srli_epi64::<4>(x), mask);

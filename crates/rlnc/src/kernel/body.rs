@@ -14,19 +14,20 @@ pub(super) const GROUP_SUMS: usize = 1 << GROUP_INPUTS;
 /// Groups of a word.
 pub(super) const GROUPS: usize = WORD_INPUTS / GROUP_INPUTS;
 /// Bytes of a column strip whose sums are tabulated: 32 KiB of tables.
-pub(super) const STRIP_BYTES: usize = 128;
+pub(super) const STRIP_BYTES: usize = 1 << STRIP_BITS;
+pub(super) const STRIP_BITS: u32 = 7;
 
 /// The sums of each group of a word's inputs, over one strip.
 #[repr(C, align(64))]
 pub(super) struct Sums(pub [u8; GROUPS * GROUP_SUMS * STRIP_BYTES]);
 
 /// `operations!(features, bytes of a vector, ROWS, COLUMNS)`, in a module that has
-/// `load`, `store`, `zero`, `sum`, `factor` and `product`.
+/// `Vector`, `load`, `store`, `zero`, `sum`, `factor` and `product`.
 macro_rules! operations {
     ($features:literal, $bytes:literal, $rows:literal, $columns:literal) => {
         use crate::field::Tables;
         use crate::kernel::body::{
-            GROUP_INPUTS, GROUP_SUMS, GROUPS, STRIP_BYTES, Sums, WORD_INPUTS,
+            GROUP_INPUTS, GROUP_SUMS, GROUPS, STRIP_BITS, STRIP_BYTES, Sums, WORD_INPUTS,
         };
         use crate::kernel::{Product, word};
 
@@ -44,9 +45,7 @@ macro_rules! operations {
                     store(y, sum(load(y), load(x.as_ptr())));
                 }
             }
-            for (y, x) in y_tail.iter_mut().zip(x_tail) {
-                *y ^= x;
-            }
+            super::scalar::add(y_tail, x_tail);
         }
 
         /// `y += c x`; as long as each other.
@@ -62,7 +61,13 @@ macro_rules! operations {
                     store(y, sum(load(y), product(factor, load(x.as_ptr()))));
                 }
             }
-            super::scalar::multiply_add(tables, y_tail, c, x_tail);
+            if !y_tail.is_empty() {
+                let mut x = [0; BYTES];
+                x[..x_tail.len()].copy_from_slice(x_tail);
+                // SAFETY: it is an array of `BYTES` bytes.
+                unsafe { store(x.as_mut_ptr(), product(factor, load(x.as_ptr()))) }
+                super::scalar::add(y_tail, &x[..x_tail.len()]);
+            }
         }
 
         /// `y *= c`.
@@ -80,14 +85,60 @@ macro_rules! operations {
             super::scalar::scale(tables, tail, c);
         }
 
-        /// `y[row] += c[row] x` for every row; rows `stride` bytes apart.
+        /// `y[row] += c[row] x` for every row; rows `stride` bytes apart, `x` of whole
+        /// cache lines and no longer than that.
         #[target_feature(enable = $features)]
         pub(super) fn scatter(tables: &Tables, y: &mut [u8], stride: usize, c: &[u8], x: &[u8]) {
-            for (y, &c) in y.chunks_exact_mut(stride).zip(c) {
-                if c != 0 {
-                    multiply_add(tables, &mut y[..x.len()], c, x);
+            let mut at = 0;
+            while at < x.len() {
+                // SAFETY: that many vectors from `at` on are in `x` and in each row.
+                at += unsafe {
+                    match (x.len() - at) / BYTES {
+                        1 => scatter_strip::<1>(tables, y, stride, c, x, at),
+                        2 => scatter_strip::<2>(tables, y, stride, c, x, at),
+                        3 => scatter_strip::<3>(tables, y, stride, c, x, at),
+                        _ => scatter_strip::<4>(tables, y, stride, c, x, at),
+                    }
+                };
+            }
+        }
+
+        /// `C` vectors of each row from byte `at` on. Returns their bytes.
+        ///
+        /// # Safety
+        ///
+        /// `x`, and so each row, has as many.
+        #[inline]
+        #[target_feature(enable = $features)]
+        unsafe fn scatter_strip<const C: usize>(
+            tables: &Tables,
+            y: &mut [u8],
+            stride: usize,
+            c: &[u8],
+            x: &[u8],
+            at: usize,
+        ) -> usize {
+            // Zeros are worth a branch where they spare more than it costs.
+            let skip = x.len() > 8 * BYTES;
+            // SAFETY: what the caller promises; `y` is walked in chunks of a row.
+            unsafe {
+                let mut vectors = [zero(); C];
+                for i in 0..C {
+                    vectors[i] = load(x.as_ptr().add(at + i * BYTES));
+                }
+                for (y, &c) in y.chunks_exact_mut(stride).zip(c) {
+                    if skip && c == 0 {
+                        continue;
+                    }
+                    let factor = factor(tables, c);
+                    let y = y.as_mut_ptr().add(at);
+                    for i in 0..C {
+                        let y = y.add(i * BYTES);
+                        store(y, sum(load(y), product(factor, vectors[i])));
+                    }
                 }
             }
+            C * BYTES
         }
 
         /// Sums of products; see [`super::Kernel::multiply`], which checks `job`.
@@ -255,7 +306,8 @@ macro_rules! operations {
         }
 
         /// The same as `select` by the method of the four Russians: of each four
-        /// inputs all 16 sums are tabulated, and a row adds one of them.
+        /// inputs all 16 sums are tabulated, and a row adds one of them. There is an
+        /// input.
         #[target_feature(enable = $features)]
         pub(super) fn four_russians(job: &mut Product<'_>) {
             let mut table = Sums([0; GROUPS * GROUP_SUMS * STRIP_BYTES]);
@@ -290,20 +342,21 @@ macro_rules! operations {
                     unsafe {
                         let sums = table.0.as_mut_ptr().add(group * GROUP_SUMS * STRIP_BYTES);
                         for c in 0..C {
-                            let mut entries = [zero(); GROUP_SUMS];
+                            let mut x = [zero(); GROUP_INPUTS];
                             for i in 0..GROUP_INPUTS {
-                                let x = if first + i < job.count {
+                                if first + i < job.count {
                                     let row = (first + i) * job.inputs_stride;
-                                    load(job.inputs.as_ptr().add(row + at + c * BYTES))
-                                } else {
-                                    zero()
-                                };
-                                for e in 0..1 << i {
-                                    entries[(1 << i) + e] = sum(entries[e], x);
+                                    x[i] = load(job.inputs.as_ptr().add(row + at + c * BYTES));
                                 }
                             }
-                            for (e, &entry) in entries.iter().enumerate() {
-                                store(sums.add(e * STRIP_BYTES + c * BYTES), entry);
+                            // Four inputs: the sums of two, with each of the other two.
+                            let low = [zero(), x[0], x[1], sum(x[0], x[1])];
+                            let high = [zero(), x[2], x[3], sum(x[2], x[3])];
+                            for h in 0..4 {
+                                for l in 0..4 {
+                                    let entry = sums.add((4 * h + l) * STRIP_BYTES + c * BYTES);
+                                    store(entry, sum(high[h], low[l]));
+                                }
                             }
                         }
                     }
@@ -320,17 +373,45 @@ macro_rules! operations {
                                 sums[c] = load(y.add(c * BYTES));
                             }
                         }
-                        for group in 0..groups {
-                            let e = (bits >> (group * GROUP_INPUTS)) as usize % GROUP_SUMS;
-                            let x = table.0.as_ptr().add((group * GROUP_SUMS + e) * STRIP_BYTES);
-                            for c in 0..C {
-                                sums[c] = sum(sums[c], load(x.add(c * BYTES)));
+                        // The usual count is a constant, for the compiler to unroll.
+                        if groups == GROUPS {
+                            for group in 0..GROUPS {
+                                look_up(table, bits, group, &mut sums);
+                            }
+                        } else {
+                            for group in 0..groups {
+                                look_up(table, bits, group, &mut sums);
                             }
                         }
                         for c in 0..C {
                             store(y.add(c * BYTES), sums[c]);
                         }
                     }
+                }
+            }
+        }
+
+        /// Adds the sum of a group's inputs that `bits` select.
+        ///
+        /// # Safety
+        ///
+        /// `group` is below `GROUPS`, and `C` vectors are no more than a strip.
+        #[inline]
+        #[target_feature(enable = $features)]
+        unsafe fn look_up<const C: usize>(
+            table: &Sums,
+            bits: u64,
+            group: usize,
+            sums: &mut [Vector; C],
+        ) {
+            // The nibble, times the bytes of a strip, in two instructions.
+            let turned = bits.rotate_right((group * GROUP_INPUTS) as u32 + 64 - STRIP_BITS);
+            let offset = turned as usize & ((GROUP_SUMS - 1) * STRIP_BYTES);
+            // SAFETY: what the caller promises, and a nibble names one of `GROUP_SUMS`.
+            unsafe {
+                let entry = table.0.as_ptr().add(group * GROUP_SUMS * STRIP_BYTES + offset);
+                for c in 0..C {
+                    sums[c] = sum(sums[c], load(entry.add(c * BYTES)));
                 }
             }
         }

@@ -9,6 +9,8 @@ use core::arch::x86_64::*;
 
 operations!("avx512f,avx512bw,gfni", 64, 6, 3);
 
+type Vector = __m512i;
+
 /// Eight times the matrix of one element.
 type Factor = __m512i;
 
@@ -17,7 +19,7 @@ type Factor = __m512i;
 /// 64 bytes can be read at `at`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-unsafe fn load(at: *const u8) -> __m512i {
+unsafe fn load(at: *const u8) -> Vector {
     // SAFETY: what the caller promises; no alignment is asked for.
     unsafe { _mm512_loadu_si512(at.cast()) }
 }
@@ -27,20 +29,20 @@ unsafe fn load(at: *const u8) -> __m512i {
 /// 64 bytes can be written at `at`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-unsafe fn store(at: *mut u8, vector: __m512i) {
+unsafe fn store(at: *mut u8, vector: Vector) {
     // SAFETY: what the caller promises; no alignment is asked for.
     unsafe { _mm512_storeu_si512(at.cast(), vector) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-fn zero() -> __m512i {
+fn zero() -> Vector {
     _mm512_setzero_si512()
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-fn sum(a: __m512i, b: __m512i) -> __m512i {
+fn sum(a: Vector, b: Vector) -> Vector {
     _mm512_xor_si512(a, b)
 }
 
@@ -52,6 +54,6 @@ fn factor(tables: &Tables, c: u8) -> Factor {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-fn product(factor: Factor, x: __m512i) -> __m512i {
+fn product(factor: Factor, x: Vector) -> Vector {
     _mm512_gf2p8affine_epi64_epi8::<0>(x, factor)
 }

@@ -7,6 +7,8 @@ use core::arch::x86_64::*;
 
 operations!("avx2,gfni", 32, 4, 3);
 
+type Vector = __m256i;
+
 /// Four times the matrix of one element.
 type Factor = __m256i;
 
@@ -15,7 +17,7 @@ type Factor = __m256i;
 /// 32 bytes can be read at `at`.
 #[inline]
 #[target_feature(enable = "avx2,gfni")]
-unsafe fn load(at: *const u8) -> __m256i {
+unsafe fn load(at: *const u8) -> Vector {
     // SAFETY: what the caller promises; no alignment is asked for.
     unsafe { _mm256_loadu_si256(at.cast()) }
 }
@@ -25,20 +27,20 @@ unsafe fn load(at: *const u8) -> __m256i {
 /// 32 bytes can be written at `at`.
 #[inline]
 #[target_feature(enable = "avx2,gfni")]
-unsafe fn store(at: *mut u8, vector: __m256i) {
+unsafe fn store(at: *mut u8, vector: Vector) {
     // SAFETY: what the caller promises; no alignment is asked for.
     unsafe { _mm256_storeu_si256(at.cast(), vector) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2,gfni")]
-fn zero() -> __m256i {
+fn zero() -> Vector {
     _mm256_setzero_si256()
 }
 
 #[inline]
 #[target_feature(enable = "avx2,gfni")]
-fn sum(a: __m256i, b: __m256i) -> __m256i {
+fn sum(a: Vector, b: Vector) -> Vector {
     _mm256_xor_si256(a, b)
 }
 
@@ -50,6 +52,6 @@ fn factor(tables: &Tables, c: u8) -> Factor {
 
 #[inline]
 #[target_feature(enable = "avx2,gfni")]
-fn product(factor: Factor, x: __m256i) -> __m256i {
+fn product(factor: Factor, x: Vector) -> Vector {
     _mm256_gf2p8affine_epi64_epi8::<0>(x, factor)
 }

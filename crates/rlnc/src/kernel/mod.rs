@@ -183,7 +183,7 @@ impl Kernel {
     pub(crate) fn multiply(self, field: Field, job: &mut Product<'_>) {
         job.check(field);
         match field {
-            Field::Gf2 if job.rows.len() >= FOUR_RUSSIANS_ROWS_MIN => {
+            Field::Gf2 if job.rows.len() >= FOUR_RUSSIANS_ROWS_MIN && job.count > 0 => {
                 dispatch!(self, four_russians(job));
             }
             Field::Gf2 => dispatch!(self, select(job)),

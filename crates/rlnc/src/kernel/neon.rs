@@ -6,15 +6,17 @@ use core::arch::aarch64::*;
 
 operations!("neon", 16, 4, 3);
 
+type Vector = uint8x16_t;
+
 /// The products of both nibbles with one element.
-type Factor = [uint8x16_t; 2];
+type Factor = [Vector; 2];
 
 /// # Safety
 ///
 /// 16 bytes can be read at `at`.
 #[inline]
 #[target_feature(enable = "neon")]
-unsafe fn load(at: *const u8) -> uint8x16_t {
+unsafe fn load(at: *const u8) -> Vector {
     // SAFETY: what the caller promises; no alignment is asked for.
     unsafe { vld1q_u8(at) }
 }
@@ -24,20 +26,20 @@ unsafe fn load(at: *const u8) -> uint8x16_t {
 /// 16 bytes can be written at `at`.
 #[inline]
 #[target_feature(enable = "neon")]
-unsafe fn store(at: *mut u8, vector: uint8x16_t) {
+unsafe fn store(at: *mut u8, vector: Vector) {
     // SAFETY: what the caller promises; no alignment is asked for.
     unsafe { vst1q_u8(at, vector) }
 }
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn zero() -> uint8x16_t {
+fn zero() -> Vector {
     vdupq_n_u8(0)
 }
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn sum(a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
+fn sum(a: Vector, b: Vector) -> Vector {
     veorq_u8(a, b)
 }
 
@@ -51,7 +53,7 @@ fn factor(tables: &Tables, c: u8) -> Factor {
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn product(factor: Factor, x: uint8x16_t) -> uint8x16_t {
+fn product(factor: Factor, x: Vector) -> Vector {
     let low = vandq_u8(x, vdupq_n_u8(15));
     let high = vshrq_n_u8::<4>(x);
     veorq_u8(vqtbl1q_u8(factor[0], low), vqtbl1q_u8(factor[1], high))

@@ -6,15 +6,17 @@ use core::arch::x86_64::*;
 
 operations!("ssse3", 16, 2, 4);
 
+type Vector = __m128i;
+
 /// The products of both nibbles with one element.
-type Factor = [__m128i; 2];
+type Factor = [Vector; 2];
 
 /// # Safety
 ///
 /// 16 bytes can be read at `at`.
 #[inline]
 #[target_feature(enable = "ssse3")]
-unsafe fn load(at: *const u8) -> __m128i {
+unsafe fn load(at: *const u8) -> Vector {
     // SAFETY: what the caller promises; no alignment is asked for.
     unsafe { _mm_loadu_si128(at.cast()) }
 }
@@ -24,20 +26,20 @@ unsafe fn load(at: *const u8) -> __m128i {
 /// 16 bytes can be written at `at`.
 #[inline]
 #[target_feature(enable = "ssse3")]
-unsafe fn store(at: *mut u8, vector: __m128i) {
+unsafe fn store(at: *mut u8, vector: Vector) {
     // SAFETY: what the caller promises; no alignment is asked for.
     unsafe { _mm_storeu_si128(at.cast(), vector) }
 }
 
 #[inline]
 #[target_feature(enable = "ssse3")]
-fn zero() -> __m128i {
+fn zero() -> Vector {
     _mm_setzero_si128()
 }
 
 #[inline]
 #[target_feature(enable = "ssse3")]
-fn sum(a: __m128i, b: __m128i) -> __m128i {
+fn sum(a: Vector, b: Vector) -> Vector {
     _mm_xor_si128(a, b)
 }
 
@@ -51,7 +53,7 @@ fn factor(tables: &Tables, c: u8) -> Factor {
 
 #[inline]
 #[target_feature(enable = "ssse3")]
-fn product(factor: Factor, x: __m128i) -> __m128i {
+fn product(factor: Factor, x: Vector) -> Vector {
     let mask = _mm_set1_epi8(15);
     let low = _mm_and_si128(x, mask);
     let high = _mm_and_si128(_mm_srli_epi64::<4>(x), mask);

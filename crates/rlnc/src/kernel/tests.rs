@@ -44,7 +44,7 @@ proptest! {
         };
         let expected = run(Kernel(Set::Scalar));
         for kernel in Kernel::supported() {
-            prop_assert_eq!(&run(kernel), &expected, "{}", kernel.name());
+            prop_assert!(run(kernel) == expected, "{}", kernel.name());
         }
     }
 
@@ -65,7 +65,7 @@ proptest! {
         };
         let expected = run(Kernel(Set::Scalar));
         for kernel in Kernel::supported() {
-            prop_assert_eq!(&run(kernel), &expected, "{}", kernel.name());
+            prop_assert!(run(kernel) == expected, "{}", kernel.name());
         }
     }
 
@@ -101,7 +101,7 @@ proptest! {
         };
         let expected = run(Kernel(Set::Scalar));
         for kernel in Kernel::supported() {
-            prop_assert_eq!(&run(kernel), &expected, "{}", kernel.name());
+            prop_assert!(run(kernel) == expected, "{}", kernel.name());
         }
     }
 }
