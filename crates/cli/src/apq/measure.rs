@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Client, ClientEvent, Direction, PhaseRecord, StreamKind, Survey, SurveyConfig};
 use lasthop_live::apq::{MeasureOptions, Stopped, Update, measure as run};
-use lasthop_trace::{ApqDocument, ApqMethod};
+use lasthop_trace::{ApqDocument, ApqDoubt, ApqMethod, ApqWay as Way};
 use lasthop_units::Duration;
 use std::io::{self, BufRead, IsTerminal};
 use std::net::SocketAddr;
@@ -54,7 +54,10 @@ pub fn measure(args: &ApqMeasure) -> Result<(), Failure> {
         ApqMethodName::Fast => ApqMethod::Fast,
     };
     let wall_s = measured.elapsed.as_secs_f64();
-    let document = ApqDocument::new(&args.host.name, method, &measured.survey.report(), wall_s);
+    let mut document = ApqDocument::new(&args.host.name, method, &measured.survey.report(), wall_s);
+    if measured.overflowed > 0 {
+        doubt_receiver(&mut document, measured.overflowed);
+    }
     let json = document.to_json();
     if let Some(files) = files {
         files.commit(&json, &args.host.name, &interrupt)?;
@@ -62,6 +65,17 @@ pub fn measure(args: &ApqMeasure) -> Result<(), Failure> {
     match args.json {
         true => console::print(&json),
         false => console::print(&words::document(&document, Stream::Output)),
+    }
+}
+
+/// What this machine did not read counts as dropped by the queue.
+fn doubt_receiver(document: &mut ApqDocument, datagrams: u64) {
+    let sentence = format!("this machine was too busy to read {datagrams} packets that arrived");
+    let down = document.directions.iter_mut().filter(|way| way.direction == Way::Down);
+    for direction in down {
+        direction.trusted = false;
+        let kind = "receiver_overflowed".to_owned();
+        direction.doubts.push(ApqDoubt { kind, sentence: sentence.clone() });
     }
 }
 

@@ -75,6 +75,10 @@ fn line(told: Told<'_>, clients: &mut BTreeMap<SocketAddr, Tally>) -> String {
         Told::Event(ServerEvent::Refused(client, why)) => {
             writeln!(out, "{client}: refused: {why}")
         }
+        Told::Overflowed(datagrams) => writeln!(
+            out,
+            "this host was too busy to read {datagrams} datagrams: do not trust what was sent to it"
+        ),
     };
     out
 }

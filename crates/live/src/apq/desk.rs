@@ -26,6 +26,8 @@ pub(super) struct Desk {
     inbox: Inbox,
     ready: Vec<u64>,
     outgoing: Vec<Transmit>,
+    /// By socket: datagrams that it had no room for.
+    overflowed: Vec<u32>,
 }
 
 /// What became of a wait.
@@ -54,6 +56,7 @@ impl Desk {
         }
         Ok(Self {
             clock: Clock::start(),
+            overflowed: vec![0; sockets.len()],
             sockets,
             timer,
             waiter,
@@ -97,9 +100,15 @@ impl Desk {
         take: &mut dyn FnMut(Instant, Incoming<'_>),
     ) -> nix::Result<()> {
         self.inbox.receive(&self.sockets[index])?;
+        self.overflowed[index] = self.inbox.overflowed().unwrap_or(self.overflowed[index]);
         let now = self.clock.now();
         self.inbox.datagrams().for_each(|datagram| take(now, datagram));
         Ok(())
+    }
+
+    /// Datagrams that came and were never read, because this host was too busy.
+    pub fn overflowed(&self) -> u64 {
+        self.overflowed.iter().copied().map(u64::from).sum()
     }
 
     /// Sends what `next` gives until it gives nothing; `place` says by which

@@ -50,6 +50,9 @@ pub struct Measured {
     pub elapsed: Duration,
     /// What ended it early.
     pub stopped: Option<Stopped>,
+    /// Datagrams that arrived and were never read, because this host was too
+    /// busy: they look as if the access point had dropped them.
+    pub overflowed: u64,
 }
 
 /// What ended a measurement early.
@@ -107,8 +110,7 @@ pub fn measure(
             match event {
                 ClientEvent::Failed(error) if stopped.is_none() => return Err(error.into()),
                 ClientEvent::Done | ClientEvent::Stopped | ClientEvent::Failed(_) => {
-                    let survey = client.survey().clone();
-                    return Ok(Measured { survey, elapsed, stopped });
+                    return Ok(measured(&desk, &client, elapsed, stopped));
                 }
                 _ => {}
             }
@@ -128,7 +130,7 @@ pub fn measure(
             continue;
         }
         if give_up.is_some_and(|at| at <= now) {
-            return Ok(Measured { survey: client.survey().clone(), elapsed, stopped });
+            return Ok(measured(&desk, &client, elapsed, stopped));
         }
         let next = client.poll_timeout().map(|(at, _)| at);
         let until = next.into_iter().chain([give_up.unwrap_or(tick)]).min();
@@ -140,11 +142,16 @@ pub fn measure(
             if stopped.is_some() {
                 // Whoever insists does not want to wait for the farewell.
                 let elapsed = desk.clock.now() - begin;
-                return Ok(Measured { survey: client.survey().clone(), elapsed, stopped });
+                return Ok(measured(&desk, &client, elapsed, stopped));
             }
             stopped = Some(Stopped::Signal(signal));
         }
     }
+}
+
+fn measured(desk: &Desk, client: &Client, elapsed: Duration, stopped: Option<Stopped>) -> Measured {
+    let overflowed = desk.overflowed();
+    Measured { survey: client.survey().clone(), elapsed, stopped, overflowed }
 }
 
 fn transmit(desk: &mut Desk, client: &mut Client) {

@@ -13,6 +13,9 @@ use nix::errno::Errno;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::ControlFlow;
 
+/// What is lost in this host is told at most so often.
+const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
+
 /// What is served, and what is allowed.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
@@ -46,6 +49,10 @@ pub enum Told<'a> {
     Listening(&'a [SocketAddr]),
     /// Something happened.
     Event(&'a ServerEvent),
+    /// So many more datagrams arrived and were never read, because this host was
+    /// too busy: in what clients send they look as if the access point had
+    /// dropped them.
+    Overflowed(u64),
 }
 
 /// Serves until a signal comes, and gives its number; 0 if `tell` wants it to
@@ -74,6 +81,7 @@ pub fn serve(
         addresses.iter().position(|address| address.is_ipv6() == transmit.to.is_ipv6())
     };
     let mut ended = tell(Told::Listening(&addresses)).is_break().then_some(0);
+    let (mut overflowed, mut complain) = (0, desk.clock.now());
     let mut priority = None;
     let mut give_up = None;
     loop {
@@ -84,6 +92,14 @@ pub fn serve(
         unsent.iter().for_each(|packet| server.handle_unsent(now, packet.to, packet.kind));
         while let Some(event) = server.poll_event() {
             if tell(Told::Event(&event)).is_break() {
+                ended = ended.or(Some(0));
+            }
+        }
+        let lost = desk.overflowed().saturating_sub(overflowed);
+        if lost > 0 && server.sessions() > 0 && now >= complain {
+            overflowed += lost;
+            complain = now + COMPLAINT_INTERVAL;
+            if tell(Told::Overflowed(lost)).is_break() {
                 ended = ended.or(Some(0));
             }
         }

@@ -21,7 +21,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 pub const BATCH: usize = 64;
 /// Room for what waits in a socket, either way: some thousand long packets.
 const BUFFER_BYTES: i32 = 16 << 20;
-/// Room for the ancillary data of one datagram: a time stamp.
+/// Room for the ancillary data of one datagram: a time stamp and a count.
 const CONTROL_BYTES: usize = 64;
 /// An older stamp is of a clock that was set meanwhile.
 const AGE_MAX_NS: u64 = 10_000_000_000;
@@ -105,6 +105,7 @@ impl DatagramSocket {
     fn prepare(&self, is_v6: bool) -> nix::Result<()> {
         let on = 1i32.to_ne_bytes();
         set(&self.socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)?;
+        set(&self.socket, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &on)?;
         if is_v6 {
             // IPv4 has a socket of its own: the length of headers follows from the address.
             set(&self.socket, libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, &on)?;
@@ -146,6 +147,7 @@ pub struct Inbox {
     ages_ns: [u64; BATCH],
     lengths: [u16; BATCH],
     count: usize,
+    overflowed: Option<u32>,
 }
 
 /// A datagram that arrived.
@@ -175,6 +177,7 @@ impl Inbox {
             ages_ns: [0; BATCH],
             lengths: [0; BATCH],
             count: 0,
+            overflowed: None,
         }
     }
 
@@ -184,7 +187,7 @@ impl Inbox {
     /// An error that the network reported, such as `ECONNREFUSED`; none if nothing waits.
     #[expect(unsafe_code, reason = "recvmmsg")]
     pub fn receive(&mut self, socket: &DatagramSocket) -> nix::Result<usize> {
-        self.count = 0;
+        (self.count, self.overflowed) = (0, None);
         let mut pieces: Vec<libc::iovec> = self
             .bytes
             .chunks_exact_mut(self.kept)
@@ -222,13 +225,20 @@ impl Inbox {
             .map_or(0, |now| now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64);
         for (index, header) in headers[..count].iter().enumerate() {
             // SAFETY: the kernel filled this header and its buffers.
-            let stamp_ns = unsafe { stamp_ns(&header.msg_hdr) };
+            let (stamp_ns, overflowed) = unsafe { ancillary(&header.msg_hdr) };
+            self.overflowed = overflowed.or(self.overflowed);
             let age_ns = stamp_ns.map_or(0, |stamp_ns| now_ns.saturating_sub(stamp_ns));
             self.ages_ns[index] = if age_ns > AGE_MAX_NS { 0 } else { age_ns };
             self.lengths[index] = header.msg_len.min(u32::from(u16::MAX)) as u16;
         }
         self.count = count;
         Ok(count)
+    }
+
+    /// How many datagrams the socket had no room for since it was made, as of the
+    /// last call of [`receive`](Self::receive); `None` if it was not told.
+    pub fn overflowed(&self) -> Option<u32> {
+        self.overflowed
     }
 
     /// What [`receive`](Self::receive) took.
@@ -332,24 +342,34 @@ fn open(address: SocketAddr) -> Result<OwnedFd, OsError> {
     }
 }
 
-/// When the kernel got the datagram, by CLOCK_REALTIME.
+/// When the kernel got the datagram, by CLOCK_REALTIME, and how many before it
+/// found no room (`SO_RXQ_OVFL`).
 ///
 /// # Safety
 /// The kernel has filled `header`, and its buffers live.
 #[expect(unsafe_code, reason = "ancillary data")]
-unsafe fn stamp_ns(header: &libc::msghdr) -> Option<u64> {
-    // SAFETY: CMSG_* walk within msg_controllen; the data of this kind are a timespec.
+unsafe fn ancillary(header: &libc::msghdr) -> (Option<u64>, Option<u32>) {
+    let (mut stamp_ns, mut overflowed) = (None, None);
+    // SAFETY: CMSG_* walk within msg_controllen; the data of these kinds are a
+    // timespec and a 32-bit count.
     unsafe {
         let mut part = libc::CMSG_FIRSTHDR(header);
         while let Some(found) = part.as_ref() {
-            if found.cmsg_level == libc::SOL_SOCKET && found.cmsg_type == libc::SCM_TIMESTAMPNS {
-                let time = libc::CMSG_DATA(part).cast::<libc::timespec>().read_unaligned();
-                return Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64);
+            let data = libc::CMSG_DATA(part);
+            match (found.cmsg_level, found.cmsg_type) {
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
+                    let time = data.cast::<libc::timespec>().read_unaligned();
+                    stamp_ns = Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64);
+                }
+                (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => {
+                    overflowed = Some(data.cast::<u32>().read_unaligned());
+                }
+                _ => {}
             }
             part = libc::CMSG_NXTHDR(header, part);
         }
     }
-    None
+    (stamp_ns, overflowed)
 }
 
 /// An address as the kernel takes it, and its length.
@@ -474,6 +494,24 @@ mod tests {
         assert_eq!(refusals, [(1, Errno::EMSGSIZE)]);
         wait(&server);
         assert_eq!(Inbox::new(8).receive(&server), Ok(2));
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted() {
+        let server = DatagramSocket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        crate::os::socket::set_receive_buffer(&server, 0).unwrap();
+        let client = DatagramSocket::connect(server.address().unwrap()).unwrap();
+        let long = Outgoing { to: None, head: b"x", length: 1_472 };
+        send(&client, &[long; BATCH], &mut no_refusal);
+        wait(&server);
+        let mut inbox = Inbox::new(8);
+        let taken = inbox.receive(&server).unwrap();
+        assert!((1..BATCH).contains(&taken), "{taken}");
+        // The count comes with the next one that finds room.
+        send(&client, &[long], &mut no_refusal);
+        wait(&server);
+        assert_eq!(inbox.receive(&server), Ok(1));
+        assert_eq!(inbox.overflowed(), Some((BATCH - taken) as u32));
     }
 
     #[test]
