@@ -70,6 +70,10 @@ const INTERVAL_S: f64 = 0.1;
 /// An interval that is this many times as long or short still counts.
 const INTERVAL_RANGE: f64 = 2.0;
 
+/// The intervals that single drops speak for differ by less than this, highest
+/// tenth to lowest; even losses differ by 3.
+const INTERVAL_SPREAD: f64 = 1.6;
+
 /// The drops from which the interval is read: the first few are counted from a
 /// first drop that may be another packet's loss.
 const LAW_DROPS: (usize, usize) = (16, 200);
@@ -81,6 +85,12 @@ const REFUSALS_MIN: usize = 12;
 /// this many seconds that stands for as long as [`STANDING_S`] without a drop
 /// is none that is managed.
 const UNMANAGED_DELAY_S: f64 = 0.05;
+
+/// Two measurements of one bound differ by no more than this, in packets and
+/// relative to the larger.
+const SAME_PACKETS: f64 = 4.0;
+/// See [`SAME_PACKETS`].
+const SAME: f64 = 0.15;
 
 /// See [`UNMANAGED_DELAY_S`]; ten intervals.
 const STANDING_S: f64 = 1.0;
@@ -125,6 +135,9 @@ pub struct Evidence {
     pub sparse_delay: f64,
     /// What was in the queue at its longest, in packets.
     pub longest: f64,
+    /// What was in the queue before most refusals, in packets: its bound, if
+    /// they are a bound's. `None` if too few were refused.
+    pub refused_at: Option<f64>,
 }
 
 /// What `timeline` shows, whose drift is removed. The overload was sent in
@@ -175,7 +188,10 @@ pub fn evidence(
     let refusals = refusals(timeline, bulk);
     let refused: u32 = refusals.iter().map(|refusal| refusal.packets).sum();
     let at_bound = (refusals.len() >= REFUSALS_MIN)
-        .then(|| fitted(timeline, empty_delay, rate, clump, &refusals).1);
+        .then(|| fitted(timeline, empty_delay, rate, clump, &refusals));
+    let refused_at = at_bound.as_ref().and_then(|(occupancy, _)| {
+        median(refusals.iter().map(|refusal| occupancy.at(refusal.entered)))
+    });
     let bulk_loss = f64::from(refused) / (f64::from(refused) + sent.len() as f64);
     let sparse_lost = missing(&sparse);
     let expected = bulk_loss * (sparse_lost + sparse.len() as f64);
@@ -199,7 +215,8 @@ pub fn evidence(
         overtaken: (in_front / packets > 3.0).then(|| overtaken / in_front),
         sparse_loss,
         aggregate: if delays > 0.0 { clump / delays } else { f64::INFINITY },
-        at_bound,
+        at_bound: at_bound.map(|(_, at_bound)| at_bound),
+        refused_at,
         remaining: if longest > 0.0 { end / longest } else { 1.0 },
         interval: interval(&refusals.iter().map(|r| (r.noticed, r.packets)).collect::<Vec<_>>()),
         caught_up: half.map(|index| (part(index).begin - bulk.begin) / catch_up),
@@ -217,7 +234,7 @@ fn missing(sent: &[&super::Passage]) -> f64 {
 }
 
 /// The time from one aggregate to the next, from sorted distances of packets.
-fn clump(distances: &[f64]) -> f64 {
+pub fn clump(distances: &[f64]) -> f64 {
     quantile(distances, CLUMP).unwrap_or(0.0)
 }
 
@@ -282,7 +299,10 @@ fn interval(drops: &[(f64, u32)]) -> Option<f64> {
             intervals.push((at - start) / (2.0 * libm::sqrt(count as f64)));
         }
     }
-    median(intervals)
+    let intervals = sorted(intervals);
+    // Losses that come evenly, or with the load, follow no such law.
+    let spread = quantile(&intervals, 0.9)? / quantile(&intervals, 0.1)?;
+    quantile(&intervals, 0.5).filter(|_| spread < INTERVAL_SPREAD)
 }
 
 /// Where between the bounds of a range a value lies: 0 at the first, 1 at the second.
@@ -308,6 +328,13 @@ pub fn judge(evidence: &Evidence) -> Judgement<Discipline> {
         (false, false) => Discipline::FqCoDel,
     };
     Judgement { verdict, confidence }
+}
+
+/// Whether a bound that refused packets under slight overload at `slight` packets
+/// is the one that did so under heavy overload at `heavy`. A queue that drops by
+/// other rules becomes longer the more comes.
+pub fn is_same_bound(slight: f64, heavy: f64) -> bool {
+    libm::fabs(slight - heavy) <= SAME_PACKETS.max(SAME * slight.max(heavy))
 }
 
 /// How much speaks for a queue that flows share (1) and for one of each (0).

@@ -10,7 +10,7 @@
 //! Both flows count in both, because both are in the queue; throughput and loss
 //! are the saturation flow's. Other hosts' packets are invisible here.
 
-use super::statistics::{median, quantile, sorted};
+use super::statistics::{densest, median, quantile, sorted};
 use super::timeline::Timeline;
 use crate::plan::StreamKind;
 use crate::report::SessionReport;
@@ -19,10 +19,10 @@ use alloc::vec::Vec;
 /// So many entries before a refusal say what the bound is.
 const REFUSALS_MIN: usize = 8;
 
-/// The quantile of what was in the queue before a refusal that is its bound.
-/// Above the median, because a driver queue underneath is at times not quite
-/// full; not the maximum, because stamps have outliers.
-const REFUSAL_QUANTILE: f64 = 0.75;
+/// What was in the queue before refusals is the same as often as it is within
+/// this of one value, in packets and relative to it: stamps jitter, and others
+/// may have a packet there.
+const ALIKE: (f64, f64) = (1.0, 0.005);
 
 /// The quantile of what was in the queue at any entry that is its bound where
 /// refusals do not show it: with aggregates of a third of the bound and a load
@@ -195,7 +195,11 @@ fn counted_packets(
 ) -> Option<f64> {
     if refusals.len() >= REFUSALS_MIN && unsent <= UNSENT_MAX {
         let before = sorted(refusals.iter().map(|refusal| occupancy.at(refusal.entered)));
-        return quantile(&before, REFUSAL_QUANTILE);
+        let middle = quantile(&before, 0.5)?;
+        // The most frequent value, neither mean nor extreme: a driver queue
+        // underneath is at times not quite full, and packets that wait for a
+        // lost one of their aggregate are counted but no longer in the queue.
+        return densest(&before, 2.0 * ALIKE.0.max(ALIKE.1 * middle));
     }
     let entries = timeline.sent_in(StreamKind::Bulk, window).map(|p| occupancy.at(p.sent));
     quantile(&sorted(entries), ENTRY_QUANTILE)

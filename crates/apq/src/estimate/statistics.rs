@@ -35,6 +35,18 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     quantile(&sorted(values), 0.5)
 }
 
+/// The mean of those values that lie closest together: of the interval of that
+/// width that holds the most of them, the lowest if there are several; `None` of
+/// nothing.
+pub fn densest(sorted: &[f64], width: f64) -> Option<f64> {
+    let within = |&first: &usize| {
+        let end = sorted.partition_point(|&value| value <= sorted[first] + width);
+        &sorted[first..end]
+    };
+    // `max_by_key` gives the last of several.
+    (0..sorted.len()).rev().max_by_key(|first| within(first).len()).and_then(|f| mean(within(&f)))
+}
+
 /// The mean; `None` of nothing.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -212,6 +224,14 @@ mod tests {
         assert_eq!(quantile(&values, 1.0), Some(4.0));
         assert_eq!(median([]), None);
         assert_eq!(median([7.0]), Some(7.0));
+    }
+
+    #[test]
+    fn the_densest_values_are_neither_mean_nor_median() {
+        let values = [20.0, 99.0, 100.0, 100.0, 101.0, 110.0, 114.0, 118.0, 122.0, 126.0];
+        assert_eq!(densest(&values, 2.0), Some(100.0));
+        assert_eq!(densest(&[3.0, 9.0], 1.0), Some(3.0));
+        assert_eq!(densest(&[], 1.0), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! are, whether the delay has two peaks, whether the sender kept to its plan,
 //! whether the bottleneck is a Wi-Fi link at all. Each has a threshold.
 
-use super::discipline::held;
+use super::discipline::{clump, held};
 use super::session::{Window, Windows, refusals};
 use super::statistics::{deviation, deviation_of_quartiles, mean, quantile, sorted, two_peaks};
 use super::timeline::Timeline;
@@ -167,11 +167,12 @@ fn gap(delays: &[f64], distances: &[f64], queueing: f64) -> Option<f64> {
 fn between(distances: &[f64]) -> Option<f64> {
     /// Most of the distances that are short are of packets with nothing between.
     const SHORT: f64 = 0.3;
-    /// Shorter ones, relative to the mean, are those of clumps.
-    const CLUMPS: f64 = 0.2;
+    /// Shorter ones, relative to the mean, are those of clumps; so are pauses
+    /// of this many.
+    const CLUMPS: (f64, f64) = (0.2, 6.0);
     let mean = mean(distances).filter(|&mean| mean > 0.0)?;
     let share = quantile(distances, SHORT)? / mean;
-    (share > CLUMPS).then_some(1.0 - share)
+    (share > CLUMPS.0 && clump(distances) < CLUMPS.1 * mean).then_some(1.0 - share)
 }
 
 /// Packets of others in a queue bounded in packets, relative to all, from what

@@ -27,6 +27,10 @@ pub(super) const STEADY_TRIES: u32 = 2;
 /// A train was too fast if it was received at less than this share of its rate.
 const TRAIN_RECEIVED: f64 = 0.92;
 
+/// The end of such a train waited for so many packets and so many seconds: mere
+/// losses make nobody wait.
+const TRAIN_WAIT: (f64, f64) = (3.0, 0.000_3);
+
 /// One direction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Direct {
@@ -336,7 +340,9 @@ fn train(timeline: &Timeline, plan: &PhasePlan, offered_pps: f64, sender: f64, a
         offered_pps,
         received_pps,
         loss: 1.0 - arrived as f64 / planned.max(1) as f64,
-        saturated: slower && received_pps > 0.0 && waited > 3.0 / received_pps + 0.001,
+        saturated: slower
+            && received_pps > 0.0
+            && waited > TRAIN_WAIT.0 / received_pps + TRAIN_WAIT.1,
         behind: sender < symptoms::SENDER,
         sender,
         median: axis.median(bulk),

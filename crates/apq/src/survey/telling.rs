@@ -4,7 +4,8 @@ use super::fast;
 use super::known::{Direct, Load, Sized};
 use super::step::Search;
 use super::{Method, SurveyConfig};
-use crate::estimate::{Session, Symptoms, discipline, statistics, symptoms};
+use crate::estimate::discipline as estimate;
+use crate::estimate::{Session, Symptoms, statistics, symptoms};
 use crate::report::{
     DirectionReport, Discipline, Doubt, Estimate, Judgement, LoadPoint, SizeReport, Unit,
 };
@@ -37,7 +38,7 @@ pub(super) fn report(
         direction: known.direction,
         unit: unit(known, managed),
         discipline: (config.discipline || matches!(config.method, Method::Fast(_)))
-            .then(|| known.steady.as_ref().map(|steady| steady.judgement).unwrap_or(UNKNOWN)),
+            .then(|| discipline(known)),
         driver_queue_packets: driver_queue(known),
         doubts: doubts(known, config, never, done),
         measured: known.measured,
@@ -49,22 +50,41 @@ pub(super) fn report(
 const UNKNOWN: Judgement<Discipline> =
     Judgement { verdict: Discipline::CannotTell, confidence: 0.0 };
 
+/// The verdict of the steady overload, unless the bursts contradict it.
+fn discipline(known: &Direct) -> Judgement<Discipline> {
+    let Some(steady) = &known.steady else { return UNKNOWN };
+    let contradicted = is_bounded(steady.judgement.verdict) && {
+        let counted = known.sizes.first().and_then(|size| statistics::mean(&size.counted()));
+        let both = steady.evidence.refused_at.zip(counted);
+        both.is_some_and(|(slight, heavy)| !estimate::is_same_bound(slight, heavy))
+    };
+    let verdict = if contradicted { Discipline::CannotTell } else { steady.judgement.verdict };
+    Judgement { verdict, ..steady.judgement }
+}
+
+fn is_bounded(discipline: Discipline) -> bool {
+    matches!(discipline, Discipline::DropTail | Discipline::FairDropTail)
+}
+
 fn unit(known: &Direct, managed: bool) -> Option<Judgement<Unit>> {
     let [first, second, ..] = &known.sizes[..] else { return None };
     let nothing = Judgement { verdict: Unit::CannotTell, confidence: 0.0 };
-    if managed {
+    // What looked like a bound was none, so there is nothing that it counts.
+    let contradicted = known.steady.is_some_and(|steady| is_bounded(steady.judgement.verdict))
+        && discipline(known).verdict == Discipline::CannotTell;
+    if managed || contradicted {
         return Some(nothing);
     }
     let of = |size: &Sized| size.counted();
     let judgement =
-        discipline::unit((first.packet_bytes, &of(first)), (second.packet_bytes, &of(second)));
+        estimate::unit((first.packet_bytes, &of(first)), (second.packet_bytes, &of(second)));
     Some(judgement.unwrap_or(nothing))
 }
 
 fn driver_queue(known: &Direct) -> Option<Estimate> {
     let steady = known.steady.as_ref()?;
     let fair = matches!(steady.judgement.verdict, Discipline::FairDropTail | Discipline::FqCoDel);
-    let mean = discipline::driver_queue_packets(&steady.evidence, steady.rate_pps);
+    let mean = estimate::driver_queue_packets(&steady.evidence, steady.rate_pps);
     fair.then_some(Estimate { mean, half_width: None, values: 1 })
 }
 
