@@ -60,15 +60,19 @@ const FIRST_REFUSALS: usize = 9;
 /// is tried, and what makes the most of a bound is taken.
 const SERVICES: [f64; 5] = [1.0, 2.0, 3.0, 5.0, 8.0];
 
-/// The queue at the end of the overload relative to its longest: CoDel has
-/// brought it down to this, or is about to.
+/// The queue has fallen when it is so much of its longest.
 const FALLEN: f64 = 0.5;
+
+/// When it has, relative to when CoDel should have caught up with the overload;
+/// the queue then takes as long again to fall.
+const CAUGHT_UP: (f64, f64) = (0.7, 5.0);
 
 /// CoDel's interval by RFC 8289 and in Linux, in seconds.
 const INTERVAL_S: f64 = 0.1;
 
-/// An interval that is this many times as long or short still counts.
-const INTERVAL_RANGE: f64 = 2.0;
+/// What passes for it: drops are noticed late at first, when the queue is long,
+/// and others in the queue take some of them.
+const INTERVAL_RANGE_S: (f64, f64) = (0.055, 0.15);
 
 /// The intervals that single drops speak for differ by less than this, highest
 /// tenth to lowest; even losses differ by 3.
@@ -122,8 +126,6 @@ pub struct Evidence {
     /// What was in the queue before refusals, the first and the lowest tenth
     /// relative to the highest: 1 for a bound. `None` if too few were refused.
     pub at_bound: Option<f64>,
-    /// The queue at the end relative to its longest.
-    pub remaining: f64,
     /// CoDel's interval, if refusals are CoDel's drops, in seconds.
     pub interval: Option<f64>,
     /// When the queue had fallen to half its longest, relative to when CoDel
@@ -168,7 +170,6 @@ pub fn evidence(
         .collect();
     let longest = lengths.iter().copied().fold(0.0, f64::max);
     let peak = lengths.iter().position(|&length| length >= longest).unwrap_or(0);
-    let end = median(lengths[PARTS - PARTS / 8..].iter().copied()).unwrap_or(0.0);
 
     // Those in front of a sparse packet that came after it all the same.
     let (mut in_front, mut overtaken) = (0.0, 0.0);
@@ -217,7 +218,6 @@ pub fn evidence(
         aggregate: if delays > 0.0 { clump / delays } else { f64::INFINITY },
         at_bound: at_bound.map(|(_, at_bound)| at_bound),
         refused_at,
-        remaining: if longest > 0.0 { end / longest } else { 1.0 },
         interval: interval(&refusals.iter().map(|r| (r.noticed, r.packets)).collect::<Vec<_>>()),
         caught_up: half.map(|index| (part(index).begin - bulk.begin) / catch_up),
         standing: long.map_or(0.0, |long| dropped - long),
@@ -354,13 +354,14 @@ fn bound(evidence: &Evidence) -> Option<f64> {
         return (evidence.standing > STANDING_S).then_some(0.9);
     };
     let bound = place(at_bound, AT_BOUND);
-    let near = |value: f64| value > 1.0 / INTERVAL_RANGE && value < INTERVAL_RANGE;
-    let lawful = evidence.interval.is_some_and(|interval| near(interval / INTERVAL_S));
-    // With a bound that is reached first, drops at the bound hide CoDel's own;
-    // but it catches up as it must, and the queue falls.
-    let fallen = evidence.caught_up.is_some_and(|share| share > 0.7 && share < 5.0);
-    if bound < 0.5 && (fallen || lawful) {
-        return Some(if fallen && lawful { 0.0 } else { 0.15 });
+    let lawful = evidence
+        .interval
+        .is_some_and(|interval| interval > INTERVAL_RANGE_S.0 && interval < INTERVAL_RANGE_S.1);
+    if bound < 0.5 && lawful {
+        // A high rate may take longer to catch up with than the phase lasts.
+        let fallen =
+            evidence.caught_up.is_some_and(|share| share > CAUGHT_UP.0 && share < CAUGHT_UP.1);
+        return Some(if fallen { 0.0 } else { 0.15 });
     }
     // Neither CoDel's ways nor a bound's.
     (bound > 0.5).then_some(bound)

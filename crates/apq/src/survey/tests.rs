@@ -103,6 +103,22 @@ fn bounds_are_found_from_few_packets_to_many_and_under_aggregation() {
 }
 
 #[test]
+fn the_discipline_is_found_out_if_asked_for() {
+    use crate::report::Discipline;
+    let mut config = exact(short(100.0));
+    for (kind, verdict) in
+        [(Kind::Packets(60), Discipline::DropTail), (Kind::FqCoDel(1_000), Discipline::FqCoDel)]
+    {
+        for asked in [false, true] {
+            config.discipline = asked;
+            let report = run(&config, &mut Bed::new(kind, Link::B, 3));
+            let told = report.directions[0].discipline.map(|judgement| judgement.verdict);
+            assert_eq!(told, asked.then_some(verdict));
+        }
+    }
+}
+
+#[test]
 fn bytes_are_counted() {
     let report = run(&exact(short(50.0)), &mut Bed::new(Kind::Bytes(100_000), Link::B, 2));
     let size = &report.directions[0].sizes[0];
