@@ -15,7 +15,7 @@ mod key;
 mod measure;
 mod plots;
 mod serve;
-mod words;
+pub mod words;
 
 use crate::args::Apq;
 use crate::failure::Failure;

@@ -1,11 +1,12 @@
 //! A run as a person reads it: tables of its flows, round trips, delays, nodes
 //! and links. The numbers are those of the JSON document.
 
+use crate::apq::words;
 use crate::console::Stream;
 use crate::table::{self, alone, count, number, percent, text, value};
 use lasthop_trace::{
-    ApqEstimate, ApqFlowEnding, EmulationSummary, Estimate, FlowSummary, LinkSummary, RunDocument,
-    RunSet, TimeSummary, WireSummary,
+    ApqFlowEnding, ApqFlowSummary, EmulationSummary, Estimate, FlowSummary, LinkSummary,
+    RunDocument, RunSet, TimeSummary, WireSummary,
 };
 use std::fmt::Write;
 
@@ -29,7 +30,11 @@ pub fn run(run: &RunDocument, stream: Stream) -> String {
         }
     };
     section("Flows", flows(run, stream));
-    section("Queues measured", queues(run, stream));
+    for (name, flow) in &run.flows {
+        if let Some(apq) = &flow.apq {
+            section(&format!("Queue measured by {name}"), measured(apq, stream));
+        }
+    }
     section("Round trips", round_trips(run, stream));
     section("One-way delay", delays(run, stream));
     section("Where it went, ms a packet", delay_parts(run, stream));
@@ -137,56 +142,17 @@ fn flows(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-fn queues(run: &RunDocument, stream: Stream) -> String {
-    let columns = [
-        text("flow"),
-        number("packet", "bytes"),
-        number("capacity packets", "counted"),
-        number("capacity packets", "+-"),
-        number("capacity packets", "equation 1"),
-        number("capacity packets", "+- "),
-        number("full queue", "Mb/s"),
-        number("full queue", "delay ms"),
-        number("saturated", "packets/s"),
-        number("", "sessions"),
-    ];
-    let mean = |at: Option<ApqEstimate>| at.map_or_else(String::new, |at| value(at.mean));
-    let half = |at: Option<ApqEstimate>| at.and_then(|at| at.ci95).map_or_else(String::new, value);
-    let mut rows = Vec::new();
-    let mut notes = String::new();
-    let mut note = |name: &str, text: &str| {
-        let _ = writeln!(notes, "  {} {name}: {text}", stream.yellow("note:"));
+/// What a measurement of a queue found, and whether it could be finished.
+fn measured(apq: &ApqFlowSummary, stream: Stream) -> String {
+    let found = |direction| words::found(direction, stream);
+    let mut out: String = apq.directions.iter().map(found).collect();
+    let unfinished = match (apq.ending, &apq.error) {
+        (ApqFlowEnding::Done, _) => return out,
+        (_, Some(error)) => error,
+        _ => "the run was over first; give it a longer duration",
     };
-    for (name, apq) in run.flows.iter().filter_map(|(name, flow)| Some((name, flow.apq.as_ref()?)))
-    {
-        for direction in &apq.directions {
-            rows.extend(direction.sizes.iter().map(|size| {
-                vec![
-                    name.clone(),
-                    size.packet_bytes.to_string(),
-                    mean(size.capacity_packets),
-                    half(size.capacity_packets),
-                    mean(size.equation_1_packets),
-                    half(size.equation_1_packets),
-                    mean(size.throughput_mbps),
-                    mean(size.queueing_delay_ms),
-                    size.saturation_pps.map_or_else(String::new, value),
-                    count(size.sessions.len() as u64),
-                ]
-            }));
-            for doubt in &direction.doubts {
-                note(name, &doubt.sentence);
-            }
-        }
-        match (apq.ending, &apq.error) {
-            (ApqFlowEnding::Unfinished, _) => {
-                note(name, "the run was over before the measurement; give it a longer duration");
-            }
-            (_, Some(error)) => note(name, error),
-            _ => {}
-        }
-    }
-    table::render(&columns, &rows, stream) + &notes
+    let _ = writeln!(out, "  {} {unfinished}", stream.yellow("Not finished:"));
+    out
 }
 
 const TIMES: [table::Column; 5] = [

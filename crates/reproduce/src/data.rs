@@ -3,7 +3,7 @@
 //! mistake of the figure, and panic; a test makes every figure.
 
 use crate::figure::Run;
-use crate::record::BareFrame;
+use crate::record::{BareFrame, Measurement};
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
     FlowReading, FlowSummary, LinkReading, LinkSummary, Names, NodeSummary, RunDocument, Snapshot,
@@ -29,6 +29,8 @@ pub struct RunData {
     pub frames: Vec<BareFrame>,
     /// Round trips, if they were watched: flow, when the answer came, how long.
     pub round_trips: Vec<(FlowId, Instant, Duration)>,
+    /// Measurements of queues.
+    pub measurements: Vec<Measurement>,
 }
 
 /// The runs of one figure.
@@ -140,6 +142,13 @@ impl RunData {
         let id = self.flow_id(flow);
         let ours = self.round_trips.iter().filter(|(known, ..)| usize::from(known.0) == id);
         ours.map(|(_, at, rtt)| (seconds(*at), rtt.as_millis_f64())).collect()
+    }
+
+    /// What a measurement of a queue left behind.
+    pub fn measurement(&self, flow: &str) -> &Measurement {
+        let id = self.flow_id(flow);
+        let is_it = |known: &&Measurement| usize::from(known.flow.0) == id;
+        self.measurements.iter().find(is_it).unwrap_or_else(|| self.lacks("measurement", flow))
     }
 
     /// The station of the node called `node`.

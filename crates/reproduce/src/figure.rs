@@ -112,6 +112,13 @@ impl Run {
         self
     }
 
+    /// With every packet of its measurements kept. It costs memory.
+    #[must_use]
+    pub fn watching_phases(mut self) -> Self {
+        self.watch.phases = true;
+        self
+    }
+
     /// With every round trip kept.
     #[must_use]
     pub fn watching_round_trips(mut self) -> Self {

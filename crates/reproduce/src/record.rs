@@ -2,7 +2,8 @@
 //! is asked for beyond them. And, where a scenario and the recorder meet: what
 //! a scenario's indices are called.
 
-use lasthop_net::{FrameDirection, NodeId, Sink, TcpSample};
+use lasthop_apq::{PhaseRecord, Report};
+use lasthop_net::{ApqEnding, FrameDirection, NodeId, Sink, TcpSample};
 use lasthop_scenario::{FlowKind, Scenario};
 use lasthop_trace::{FlowKind as Kind, FlowName, Names, NodeName, Recorder};
 use lasthop_units::{Duration, Instant, MacAddr, SeqNo12};
@@ -17,6 +18,21 @@ pub struct Watch {
     pub air: bool,
     /// Every round trip.
     pub round_trips: bool,
+    /// Every packet of measurements.
+    pub phases: bool,
+}
+
+/// What a measurement of a queue left behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    /// The flow.
+    pub flow: FlowId,
+    /// How it ended.
+    pub ending: ApqEnding,
+    /// What it found out.
+    pub report: Report,
+    /// Its phases in their order, if they were watched.
+    pub phases: Vec<PhaseRecord>,
 }
 
 /// A frame that carries no data and acknowledges none under Block Ack.
@@ -50,6 +66,10 @@ pub struct Recording {
     pub frames: Vec<BareFrame>,
     /// Round trips: of which flow, when the answer came, how long.
     pub round_trips: Vec<(FlowId, Instant, Duration)>,
+    /// Phases of measurements that have not ended.
+    phases: Vec<(FlowId, PhaseRecord)>,
+    /// Measurements in the order of their ends.
+    pub measurements: Vec<Measurement>,
 }
 
 impl Recording {
@@ -62,7 +82,14 @@ impl Recording {
             watch_air: watch.air,
         };
         let recorder = Recorder::new(names(scenario), recording).keeping_intervals();
-        Self { recorder, watch, frames: Vec::new(), round_trips: Vec::new() }
+        Self {
+            recorder,
+            watch,
+            frames: Vec::new(),
+            round_trips: Vec::new(),
+            phases: Vec::new(),
+            measurements: Vec::new(),
+        }
     }
 }
 
@@ -111,6 +138,31 @@ impl Sink for Recording {
 
     fn tcp(&mut self, now: Instant, id: FlowId, sample: &TcpSample) {
         self.recorder.tcp(now, id, sample);
+    }
+
+    fn apq_phase(&mut self, now: Instant, id: FlowId, record: &PhaseRecord) {
+        self.recorder.apq_phase(now, id, record);
+        if self.watch.phases {
+            self.phases.push((id, record.clone()));
+        }
+    }
+
+    fn apq_ended(&mut self, now: Instant, id: FlowId, ending: &ApqEnding, report: &Report) {
+        self.recorder.apq_ended(now, id, ending, report);
+        let (ours, others) = core::mem::take(&mut self.phases)
+            .into_iter()
+            .partition::<Vec<_>, _>(|(flow, _)| *flow == id);
+        self.phases = others;
+        self.measurements.push(Measurement {
+            flow: id,
+            ending: ending.clone(),
+            report: report.clone(),
+            phases: ours.into_iter().map(|(_, record)| record).collect(),
+        });
+    }
+
+    fn ended(&mut self, now: Instant) {
+        self.recorder.ended(now);
     }
 
     fn queue(&mut self, now: Instant, node: NodeId, packets: u32) {

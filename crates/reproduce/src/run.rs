@@ -166,15 +166,18 @@ fn run_all(
                 break;
             }
             let mut reported = Instant::ZERO;
-            let result = run_one(&jobs[index], stop, &mut |now| {
+            let mut report = |now: Instant| {
                 let more = (now - reported).as_nanos() / 1_000_000;
                 reported = now;
                 let mut simulated = simulated.lock().unwrap_or_else(|broken| broken.into_inner());
                 *simulated += more;
                 progress(Progress { simulated_ms: *simulated, total_ms });
-            });
-            if result.is_err() {
-                stop.store(true, Ordering::Relaxed);
+            };
+            let result = run_one(&jobs[index], stop, &mut report);
+            match result {
+                // Measurements may end before their time.
+                Ok(_) => report(Instant::ZERO + jobs[index].scenario.duration),
+                Err(_) => stop.store(true, Ordering::Relaxed),
             }
             results.lock().unwrap_or_else(|broken| broken.into_inner())[index] = Some(result);
         }
@@ -232,8 +235,15 @@ fn run_one(
         .recorder
         .finish_with_intervals(&info, &stats)
         .expect("a recorder without files cannot fail to write them");
-    let (frames, round_trips) = (sink.frames, sink.round_trips);
-    Ok(RunData { scenario: scenario.clone(), document, names, intervals, frames, round_trips })
+    Ok(RunData {
+        scenario: scenario.clone(),
+        document,
+        names,
+        intervals,
+        frames: sink.frames,
+        round_trips: sink.round_trips,
+        measurements: sink.measurements,
+    })
 }
 
 /// Why a run was left early.

@@ -19,11 +19,17 @@ pub fn document(document: &ApqDocument, stream: Stream) -> String {
         let heading = format!("The {}", queue(direction.direction, &document.host));
         let took = format!("   measured for {:.1} s", direction.measured_s);
         let _ = writeln!(out, "{}{}", stream.bold(&heading), stream.dim(&took));
-        out.push_str(&sizes(&direction.sizes, stream));
-        out.push_str(&verdicts(direction));
-        for doubt in &direction.doubts {
-            let _ = writeln!(out, "  {} {}", stream.yellow("Do not trust this:"), doubt.sentence);
-        }
+        out.push_str(&found(direction, stream));
+    }
+    out
+}
+
+/// What was found in one direction.
+pub fn found(direction: &ApqDirection, stream: Stream) -> String {
+    let mut out = sizes(&direction.sizes, stream);
+    out.push_str(&verdicts(direction));
+    for doubt in &direction.doubts {
+        let _ = writeln!(out, "  {} {}", stream.yellow("Do not trust this:"), doubt.sentence);
     }
     out
 }

@@ -47,9 +47,12 @@
 //! nodes and links; throughput, congestion window, retransmissions, losses,
 //! delays, queues over time; after [`Run::watching_air`](crate::figure::Run::watching_air)
 //! PPDUs, MPDUs in a PPDU, and each frame without data; after
-//! [`Run::watching_round_trips`](crate::figure::Run::watching_round_trips) each round trip.
+//! [`Run::watching_round_trips`](crate::figure::Run::watching_round_trips) each round trip; what
+//! measurements of queues found out, and after
+//! [`Run::watching_phases`](crate::figure::Run::watching_phases) each of their packets.
 //! A test makes sure that scenarios parse and that calibrated keys are there.
 
+pub mod apq;
 pub mod jumbo;
 pub mod retryout;
 pub mod scan;
@@ -57,7 +60,7 @@ pub mod scan;
 use crate::figure::{Figure, Paper};
 
 /// All papers.
-pub const PAPERS: [&Paper; 3] = [&scan::PAPER, &retryout::PAPER, &jumbo::PAPER];
+pub const PAPERS: [&Paper; 4] = [&scan::PAPER, &retryout::PAPER, &jumbo::PAPER, &apq::PAPER];
 
 /// There is no such paper or figure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
