@@ -32,8 +32,8 @@ pub(super) fn capacities() -> Table {
         ],
         rows: rows.collect(),
         notes: vec![
-            "The exact method runs here with 6 s instead of 60 for each rate, one session of 60 s instead \
-             of 30 of 120, and steps of 500 packets/s at MCS 7. `cargo run --release -p validate -- apq` \
+            "The exact method runs here with 6 s instead of 60 for each rate, 3 s in steps of 1 000 \
+             packets/s at MCS 7, and one session of 60 s instead of 30 of 120. `cargo run --release -p validate -- apq` \
              measures what `crates/validate/data/queues.csv` lacks."
                 .into(),
         ],
