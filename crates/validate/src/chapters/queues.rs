@@ -1,6 +1,6 @@
 //! APQ: queues that are known, as `lasthop apq measure` sees them.
 
-use crate::queues::{Case, Found, Group, How, Store};
+use crate::queues::{Case, Found, Group, How, Queue, Store};
 use crate::table::{Row, Table, Verdict};
 
 /// Packets by which a capacity may be off.
@@ -41,7 +41,7 @@ pub(super) fn capacities() -> Table {
 }
 
 fn capacity_row(case: &Case, found: &Found) -> Row {
-    let crate::queues::Queue::Packets(bound) = case.queue else {
+    let Queue::Packets(bound) = case.queue else {
         unreachable!("capacities are of queues with a bound in packets")
     };
     let off = found.capacity_packets.map(|packets| packets - f64::from(bound));
@@ -98,7 +98,10 @@ pub(super) fn oddities() -> Table {
         let first = found.into_iter().next()?;
         let is_sure_of_wrong =
             |said: &str, right: &str| !(said.is_empty() || said == "cannot_tell" || said == right);
-        let is_honest = !first.doubts.is_empty()
+        // What is on the way does no harm if the result is right all the same.
+        let is_right = matches!((case.queue, first.capacity_packets), (Queue::Packets(bound), Some(packets))
+            if (packets - f64::from(bound)).abs() <= FAST_TARGET * f64::from(bound));
+        let is_honest = (is_right || !first.doubts.is_empty())
             && !is_sure_of_wrong(&first.unit, case.queue.unit().unwrap_or_default())
             && !is_sure_of_wrong(&first.discipline, case.queue.discipline());
         Some((kind_cells(&case, &first), Verdict::of(is_honest)))
@@ -108,7 +111,7 @@ pub(super) fn oddities() -> Table {
         text: "As above, with a drop-tail queue of 300 packets and something odd: a wire of 4 Mb/s with \
                100 packets before the access point, another flow of half the capacity in the same queue, \
                a station that is away for a tenth of a second twice a second, a signal that fades. The \
-               result must come with a doubt, and unit and discipline must be right or *cannot tell*."
+               result must be right or come with a doubt, and unit and discipline must be right or *cannot tell*."
             .into(),
         columns: KIND_COLUMNS.to_vec(),
         rows: rows.collect(),
