@@ -189,7 +189,7 @@ pub struct ApqServe {
     #[arg(long, value_name = "RATE", default_value = "200Mb/s", value_parser = ValueParser::new(positive_rate))]
     pub max_rate: Bitrate,
     /// Longest measurement
-    #[arg(long, value_name = "T", default_value = "2h", value_parser = ValueParser::new(positive_duration))]
+    #[arg(long, value_name = "T", default_value = "6h", value_parser = ValueParser::new(positive_duration))]
     pub max_duration: Duration,
 }
 

@@ -19,6 +19,10 @@ const LOSSY_RATES: usize = 3;
 /// Packets a second of the baseline flow (section II).
 const BASELINE_PPS: f64 = 10.0;
 
+/// The baseline flow's first packet leaves this share of its interval after the
+/// start: no simple fraction.
+const BASELINE_OFFSET: f64 = 0.317;
+
 /// Algorithm 2, in seconds: when the saturation flow starts and stops and when
 /// the baseline flow stops.
 const BULK_S: Window = Window::new(30.0, 90.0);
@@ -89,7 +93,9 @@ fn session(size: usize, of: &Sized, rate_pps: f64, scale: f64) -> Step {
         kind: StreamKind::Sparse,
         packet_bytes: of.packet_bytes,
         interval: interval_of(BASELINE_PPS),
-        begin: Duration::ZERO,
+        // Of two packets that come to a full queue at the same instant it is always the
+        // same one that is refused, and most rates are multiples of the baseline flow's.
+        begin: interval_of(BASELINE_PPS).mul_f64(BASELINE_OFFSET),
         end: at(SESSION_S),
     };
     let bulk = StreamPlan {
