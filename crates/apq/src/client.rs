@@ -26,8 +26,8 @@ use lasthop_units::{Bitrate, Duration, Instant, Machine};
 const RETRY_FIRST: Duration = Duration::from_millis(200);
 /// And so on, up to this.
 const RETRY_MAX: Duration = Duration::from_secs(1);
-/// A server that is being started listens after this long.
-const STARTING: Duration = Duration::from_secs(1);
+/// A server that is being started listens after this long, also on a busy host.
+const STARTING: Duration = Duration::from_secs(3);
 /// How often the last word to the server is said if it does not answer.
 const STOP_TRIES: u32 = 4;
 /// From one sign of life to the next.
