@@ -5,7 +5,8 @@
 //! | [`statistics`] | medians, quantiles, intervals, lines, peaks |
 //! | [`timeline`] | a record in order, on one clock |
 //! | [`session`] | equation 1 and the counted capacity from an empty, a full, an empty queue |
-//! | [`discipline`] | drop-tail, CoDel, fair; packets or bytes; the driver queue |
+//! | [`discipline`] | drop-tail, CoDel, fair; the driver queue |
+//! | [`unit`] | packets or bytes |
 //! | [`symptoms`] | what makes a result doubtful |
 //!
 //! Times are seconds as `f64` from the start of a phase. A clock's reading is
@@ -17,6 +18,7 @@ pub mod session;
 pub mod statistics;
 pub mod symptoms;
 pub mod timeline;
+pub mod unit;
 
 pub use discipline::Evidence;
 pub use session::{Session, Window, Windows};

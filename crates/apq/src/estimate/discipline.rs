@@ -15,7 +15,7 @@
 //! shared with much other traffic, a phase too short for what it met.
 
 use super::session::{Occupancy, Refusal, Window, refusals};
-use super::statistics::{mean, median, quantile, sorted};
+use super::statistics::{median, quantile, sorted};
 use super::timeline::Timeline;
 use crate::plan::StreamKind;
 use crate::report::{Discipline, Judgement};
@@ -103,7 +103,7 @@ const STANDING_S: f64 = 1.0;
 pub const CONFIDENCE_MIN: f64 = 0.7;
 
 /// Nothing is surer: the world has more queues than are known here.
-const CONFIDENCE_MAX: f64 = 0.99;
+pub const CONFIDENCE_MAX: f64 = 0.99;
 
 /// The quantile of packets' distances that is the time from one aggregate to
 /// the next, of up to 60 packets.
@@ -288,15 +288,18 @@ fn at_bound(occupancy: &Occupancy, refusals: &[Refusal]) -> f64 {
 }
 
 /// The interval of a CoDel whose drops were noticed at these times: the n-th
-/// comes 2 sqrt(n) intervals after the first.
+/// comes nearly 2 sqrt(n) intervals after the first.
 fn interval(drops: &[(f64, u32)]) -> Option<f64> {
+    /// The sum of 1 / sqrt(k) over the first n numbers is 2 sqrt(n) less this,
+    /// for large n: the zeta function at one half.
+    const HEAD_START: f64 = 1.460_354_5;
     let (start, _) = *drops.first()?;
     let mut count = 0;
     let mut intervals = Vec::new();
     for &(at, packets) in drops {
         count += packets as usize;
         if (LAW_DROPS.0..=LAW_DROPS.1).contains(&count) {
-            intervals.push((at - start) / (2.0 * libm::sqrt(count as f64)));
+            intervals.push((at - start) / (2.0 * libm::sqrt(count as f64) - HEAD_START));
         }
     }
     let intervals = sorted(intervals);
@@ -374,41 +377,76 @@ pub fn driver_queue_packets(evidence: &Evidence, rate_pps: f64) -> f64 {
     (evidence.sparse_delay * rate_pps).max(0.0)
 }
 
-/// What a queue's bound counts, from the capacities in packets that sessions
-/// with two packet lengths gave. `None` if one has none.
-pub fn unit(first: (u16, &[f64]), second: (u16, &[f64])) -> Option<Judgement<crate::report::Unit>> {
-    use crate::report::Unit;
-    /// What an estimate is off by besides its scatter: a packet, or a part of it.
-    const ERROR_PACKETS: f64 = 1.0;
-    const ERROR: f64 = 0.03;
-    /// On the scale from packets (0) to bytes (1): both may be off by this.
-    const NEAR: f64 = 0.25;
-    let of = |values: &[f64]| {
-        let mean = mean(values).filter(|&mean| mean > 0.0)?;
-        let scatter = super::statistics::deviation(values) / libm::sqrt(values.len() as f64);
-        let error = scatter.max(ERROR_PACKETS).max(ERROR * mean) / mean;
-        Some((libm::log(mean), error * error))
-    };
-    let (low, low_variance) = of(first.1)?;
-    let (high, high_variance) = of(second.1)?;
-    let whole = libm::log(f64::from(first.0) / f64::from(second.0));
-    if whole == 0.0 {
-        return None;
-    }
-    // 0 if both hold as many packets, 1 if both hold as many bytes.
-    let place = (high - low) / whole;
-    let error = libm::sqrt(low_variance + high_variance) / libm::fabs(whole);
-    let (verdict, distance) =
-        if place < 0.5 { (Unit::Packets, place) } else { (Unit::Bytes, place - 1.0) };
-    // How sure it is on this side of the middle.
-    let sure = normal_below((0.5 - libm::fabs(distance)) / error).min(CONFIDENCE_MAX);
-    if libm::fabs(distance) > NEAR.max(2.0 * error) || sure < CONFIDENCE_MIN {
-        return Some(Judgement { verdict: Unit::CannotTell, confidence: sure });
-    }
-    Some(Judgement { verdict, confidence: sure })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The normal distribution function.
-fn normal_below(value: f64) -> f64 {
-    0.5 * libm::erfc(-value / core::f64::consts::SQRT_2)
+    fn bounded() -> Evidence {
+        Evidence {
+            overtaken: Some(0.0),
+            sparse_loss: Some(1.0),
+            aggregate: 0.02,
+            at_bound: Some(1.0),
+            interval: None,
+            caught_up: None,
+            standing: 0.3,
+            sparse_delay: 0.1,
+            longest: 100.0,
+            refused_at: Some(100.0),
+        }
+    }
+
+    fn verdict(evidence: &Evidence) -> Discipline {
+        judge(evidence).verdict
+    }
+
+    #[test]
+    fn every_pair_of_answers_is_a_discipline() {
+        let bounded = bounded();
+        let codel =
+            Evidence { at_bound: Some(0.2), interval: Some(0.09), caught_up: Some(1.6), ..bounded };
+        let fair = |of: Evidence| Evidence { overtaken: Some(0.9), sparse_loss: Some(0.0), ..of };
+        assert_eq!(verdict(&bounded), Discipline::DropTail);
+        assert_eq!(verdict(&fair(bounded)), Discipline::FairDropTail);
+        assert_eq!(verdict(&codel), Discipline::CoDel);
+        assert_eq!(verdict(&fair(codel)), Discipline::FqCoDel);
+    }
+
+    #[test]
+    fn what_fits_neither_is_not_told() {
+        let bounded = bounded();
+        for odd in [
+            // No queue; refusals at any length by no law; by a law, but a bound's.
+            Evidence { overtaken: None, ..bounded },
+            Evidence { at_bound: Some(0.3), ..bounded },
+            Evidence { at_bound: Some(0.82), ..bounded },
+            Evidence { at_bound: Some(0.3), interval: Some(0.04), ..bounded },
+            // Too few refusals, and not for long enough.
+            Evidence { at_bound: None, ..bounded },
+            // Some overtake, some do not.
+            Evidence { overtaken: Some(0.09), ..bounded },
+            // The whole queue leaves at once, and too little was lost.
+            Evidence { aggregate: 0.8, sparse_loss: None, ..bounded },
+        ] {
+            assert_eq!(verdict(&odd), Discipline::CannotTell, "{odd:?}");
+        }
+        let standing = Evidence { at_bound: None, standing: 3.0, ..bounded };
+        assert_eq!(verdict(&standing), Discipline::DropTail);
+    }
+
+    #[test]
+    fn the_law_of_codel_is_told_from_even_losses() {
+        // RFC 8289, 3.3: the next drop comes interval / sqrt(count) later.
+        let mut at = 3.0;
+        let codel: Vec<_> = (1..400)
+            .map(|count| {
+                at += 0.1 / libm::sqrt(f64::from(count));
+                (at, 1)
+            })
+            .collect();
+        assert!((interval(&codel).unwrap() - INTERVAL_S).abs() < 0.01);
+        let even: Vec<_> = (0..400).map(|count| (f64::from(count) * 0.02, 1)).collect();
+        assert_eq!(interval(&even), None);
+        assert_eq!(interval(&[]), None);
+    }
 }

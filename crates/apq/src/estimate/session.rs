@@ -204,3 +204,75 @@ fn counted_packets(
     let entries = timeline.sent_in(StreamKind::Bulk, window).map(|p| occupancy.at(p.sent));
     quantile(&sorted(entries), ENTRY_QUANTILE)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Direction, PhasePlan, StreamPlan};
+    use crate::record::{PhaseRecord, Sample};
+    use lasthop_units::Duration;
+
+    /// A queue of `bound` packets, 2 ms each, to which one comes every 1.25 ms.
+    fn record(bound: usize, clocks_apart: u64) -> (PhasePlan, PhaseRecord) {
+        let stream = |kind, interval, begin: u64, end: u64| StreamPlan {
+            kind,
+            packet_bytes: 1_000,
+            interval: Duration::from_micros(interval),
+            begin: Duration::from_secs(begin),
+            end: Duration::from_secs(end),
+        };
+        let streams =
+            [stream(StreamKind::Sparse, 50_000, 0, 9), stream(StreamKind::Bulk, 1_250, 3, 6)];
+        let plan = PhasePlan { streams: streams.into() };
+        let packets = |s: &StreamPlan| {
+            let s = *s;
+            (0..s.packets()).map(move |n| (s.departure(n).as_nanos(), s.kind, n as u32))
+        };
+        let mut all: Vec<_> = plan.streams.iter().flat_map(packets).collect();
+        all.sort_by_key(|&(at, ..)| at);
+        let mut departures: Vec<u64> = Vec::new();
+        let mut samples = Vec::new();
+        for (at, kind, sequence) in all {
+            if departures.iter().filter(|&&departure| departure > at).count() < bound {
+                let begins = departures.last().map_or(at, |&last| last.max(at));
+                departures.push(begins + 2_000_000);
+                let received_ns = (begins + 2_000_000).wrapping_add(clocks_apart);
+                samples.push(Sample { kind, sequence, sent_ns: at, received_ns });
+            }
+        }
+        let record = PhaseRecord {
+            direction: Direction::Down,
+            plan: plan.clone(),
+            started_ns: 0,
+            counts: Vec::new(),
+            samples,
+            duplicates: 0,
+        };
+        (plan, record)
+    }
+
+    #[test]
+    fn a_queue_of_constant_service_is_as_computed() {
+        let windows = Windows {
+            before: Window::new(0.0, 3.0),
+            full: Window::new(4.0, 6.0),
+            after: Window::new(7.0, 9.0),
+        };
+        for clocks_apart in [0, 1 << 63, u64::MAX - 4_000_000_000] {
+            for bound in [4, 25, 100] {
+                let (plan, record) = record(bound, clocks_apart);
+                let timeline = Timeline::new(&plan, &record);
+                let session = session(&timeline, windows, 1_000, 0.0, 0.0).unwrap();
+                let expected = bound as f64;
+                assert_eq!(session.report.counted_packets, expected);
+                // The one in transmission has been so for up to 1.25 ms of its 2.
+                let equation_1 = session.report.equation_1_packets;
+                let range = expected - 1.0 - 1.25 / 2.0..=expected - 1.0;
+                assert!(range.contains(&equation_1), "{equation_1}");
+                assert!((session.rate_pps - 500.0).abs() < 1.0);
+                // 800 are sent a second; 480 of 500 that leave are of this flow.
+                assert!((session.report.loss - 0.4).abs() < 0.02, "{}", session.report.loss);
+            }
+        }
+    }
+}

@@ -4,8 +4,7 @@ use super::fast;
 use super::known::{Direct, Load, Sized};
 use super::step::Search;
 use super::{Method, SurveyConfig};
-use crate::estimate::discipline as estimate;
-use crate::estimate::{Session, Symptoms, statistics, symptoms};
+use crate::estimate::{Session, Symptoms, discipline, statistics, symptoms, unit};
 use crate::report::{
     DirectionReport, Discipline, Doubt, Estimate, Judgement, LoadPoint, SizeReport, Unit,
 };
@@ -36,9 +35,9 @@ pub(super) fn report(
         || (matches!(config.method, Method::Exact(_)) && known.sizes.iter().any(is_below));
     DirectionReport {
         direction: known.direction,
-        unit: unit(known, managed),
+        unit: counted_unit(known, managed),
         discipline: (config.discipline || matches!(config.method, Method::Fast(_)))
-            .then(|| discipline(known)),
+            .then(|| verdict(known)),
         driver_queue_packets: driver_queue(known),
         doubts: doubts(known, config, never, done),
         measured: known.measured,
@@ -51,12 +50,12 @@ const UNKNOWN: Judgement<Discipline> =
     Judgement { verdict: Discipline::CannotTell, confidence: 0.0 };
 
 /// The verdict of the steady overload, unless the bursts contradict it.
-fn discipline(known: &Direct) -> Judgement<Discipline> {
+fn verdict(known: &Direct) -> Judgement<Discipline> {
     let Some(steady) = &known.steady else { return UNKNOWN };
     let contradicted = is_bounded(steady.judgement.verdict) && {
         let counted = known.sizes.first().and_then(|size| statistics::mean(&size.counted()));
         let both = steady.evidence.refused_at.zip(counted);
-        both.is_some_and(|(slight, heavy)| !estimate::is_same_bound(slight, heavy))
+        both.is_some_and(|(slight, heavy)| !discipline::is_same_bound(slight, heavy))
     };
     let verdict = if contradicted { Discipline::CannotTell } else { steady.judgement.verdict };
     Judgement { verdict, ..steady.judgement }
@@ -66,25 +65,25 @@ fn is_bounded(discipline: Discipline) -> bool {
     matches!(discipline, Discipline::DropTail | Discipline::FairDropTail)
 }
 
-fn unit(known: &Direct, managed: bool) -> Option<Judgement<Unit>> {
+fn counted_unit(known: &Direct, managed: bool) -> Option<Judgement<Unit>> {
     let [first, second, ..] = &known.sizes[..] else { return None };
     let nothing = Judgement { verdict: Unit::CannotTell, confidence: 0.0 };
     // What looked like a bound was none, so there is nothing that it counts.
     let contradicted = known.steady.is_some_and(|steady| is_bounded(steady.judgement.verdict))
-        && discipline(known).verdict == Discipline::CannotTell;
+        && verdict(known).verdict == Discipline::CannotTell;
     if managed || contradicted {
         return Some(nothing);
     }
     let of = |size: &Sized| size.counted();
     let judgement =
-        estimate::unit((first.packet_bytes, &of(first)), (second.packet_bytes, &of(second)));
+        unit::unit((first.packet_bytes, &of(first)), (second.packet_bytes, &of(second)));
     Some(judgement.unwrap_or(nothing))
 }
 
 fn driver_queue(known: &Direct) -> Option<Estimate> {
     let steady = known.steady.as_ref()?;
     let fair = matches!(steady.judgement.verdict, Discipline::FairDropTail | Discipline::FqCoDel);
-    let mean = estimate::driver_queue_packets(&steady.evidence, steady.rate_pps);
+    let mean = discipline::driver_queue_packets(&steady.evidence, steady.rate_pps);
     fair.then_some(Estimate { mean, half_width: None, values: 1 })
 }
 
@@ -201,7 +200,7 @@ fn doubts(known: &Direct, config: &SurveyConfig, never: bool, done: bool) -> Vec
 /// Packets of others in the queue, relative to all, if two packet lengths show them.
 fn others_by_length(known: &Direct) -> Option<f64> {
     let [first, second, ..] = &known.sizes[..] else { return None };
-    if known.is_managed() || unit(known, false)?.verdict == Unit::Bytes {
+    if known.is_managed() || counted_unit(known, false)?.verdict == Unit::Bytes {
         return None;
     }
     let of = |size: &Sized| {

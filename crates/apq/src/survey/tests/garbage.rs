@@ -51,6 +51,33 @@ proptest! {
         }
     }
 
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Any clocks: what they show at first, and 200 ppm between them.
+    #[test]
+    fn clocks_cancel(sender: u64, receiver: u64, drift_ppm in -200_i32..=200) {
+        let config = exact(ExactConfig { saturation_pps: Some(800.0), ..short(50.0) });
+        let of = |sender: u64, receiver: u64, drift_ppm| {
+            let mut bed = Bed::new(Kind::Packets(40), Link::B, 3);
+            bed.sender = HostClock { offset_ns: sender, drift_ppm: 0 };
+            bed.receiver = HostClock { offset_ns: receiver, drift_ppm };
+            let mut survey = Survey::new(config.clone());
+            let record = bed.phase(&survey.phase().unwrap());
+            survey.handle_record(&record);
+            survey.report().directions[0].sizes[0].sessions[0]
+        };
+        let (plain, other) = (of(0, 0, 0), of(sender, receiver, drift_ppm));
+        prop_assert_eq!(plain.counted_packets, other.counted_packets);
+        prop_assert!((plain.equation_1_packets - other.equation_1_packets).abs() < 0.1);
+        let apart = plain.queueing_delay_ns - other.queueing_delay_ns;
+        prop_assert!(apart.abs() < 1e-3 * plain.queueing_delay_ns, "{}", apart);
+        let drift = other.drift_ppm - plain.drift_ppm;
+        prop_assert!((drift - f64::from(drift_ppm)).abs() < 30.0, "{}", drift);
+    }
+
     #[test]
     fn what_happens_to_samples_on_the_way_is_survived(
         seed: u64,

@@ -1,0 +1,74 @@
+//! What a queue's bound counts, packets or bytes, from what it held of packets
+//! of two lengths.
+
+use super::discipline::{CONFIDENCE_MAX, CONFIDENCE_MIN};
+use super::statistics::{deviation, mean};
+use crate::report::{Judgement, Unit};
+
+/// What a queue's bound counts, from the capacities in packets that sessions
+/// with two packet lengths gave. `None` if one has none.
+pub fn unit(first: (u16, &[f64]), second: (u16, &[f64])) -> Option<Judgement<Unit>> {
+    /// What an estimate is off by besides its scatter: a packet, or a part of it.
+    const ERROR_PACKETS: f64 = 1.0;
+    const ERROR: f64 = 0.03;
+    /// On the scale from packets (0) to bytes (1): both may be off by this.
+    const NEAR: f64 = 0.25;
+    let of = |values: &[f64]| {
+        let mean = mean(values).filter(|&mean| mean > 0.0)?;
+        let scatter = deviation(values) / libm::sqrt(values.len() as f64);
+        let error = scatter.max(ERROR_PACKETS).max(ERROR * mean) / mean;
+        Some((libm::log(mean), error * error))
+    };
+    let (low, low_variance) = of(first.1)?;
+    let (high, high_variance) = of(second.1)?;
+    let whole = libm::log(f64::from(first.0) / f64::from(second.0));
+    if whole == 0.0 {
+        return None;
+    }
+    // 0 if both hold as many packets, 1 if both hold as many bytes.
+    let place = (high - low) / whole;
+    let error = libm::sqrt(low_variance + high_variance) / libm::fabs(whole);
+    let (verdict, distance) =
+        if place < 0.5 { (Unit::Packets, place) } else { (Unit::Bytes, place - 1.0) };
+    // How sure it is on this side of the middle.
+    let sure = normal_below((0.5 - libm::fabs(distance)) / error).min(CONFIDENCE_MAX);
+    if libm::fabs(distance) > NEAR.max(2.0 * error) || sure < CONFIDENCE_MIN {
+        return Some(Judgement { verdict: Unit::CannotTell, confidence: sure });
+    }
+    Some(Judgement { verdict, confidence: sure })
+}
+
+/// The normal distribution function.
+fn normal_below(value: f64) -> f64 {
+    0.5 * libm::erfc(-value / core::f64::consts::SQRT_2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(long: &[f64], short: &[f64]) -> Unit {
+        unit((1_500, long), (750, short)).unwrap().verdict
+    }
+
+    #[test]
+    fn packets_and_bytes_are_told_by_two_lengths() {
+        // Table II of the paper: packets, with a few percent between lengths.
+        for (long, short) in [(65.0, 67.1), (245.2, 231.2), (337.5, 336.9), (39.2, 37.3)] {
+            assert_eq!(verdict(&[long], &[short]), Unit::Packets);
+            assert_eq!(verdict(&[long], &[2.0 * short]), Unit::Bytes);
+        }
+        // 64 KiB.
+        assert_eq!(verdict(&[43.0; 3], &[87.0; 3]), Unit::Bytes);
+    }
+
+    #[test]
+    fn what_is_between_or_scatters_is_not_told() {
+        assert_eq!(verdict(&[100.0; 3], &[145.0; 3]), Unit::CannotTell);
+        assert_eq!(verdict(&[100.0; 3], &[300.0; 3]), Unit::CannotTell);
+        assert_eq!(verdict(&[100.0, 20.0, 260.0], &[150.0, 30.0, 300.0]), Unit::CannotTell);
+        // One packet more or less is everything.
+        assert_eq!(verdict(&[2.0], &[3.0]), Unit::CannotTell);
+        assert_eq!(unit((1_500, &[]), (750, &[1.0])), None);
+    }
+}
