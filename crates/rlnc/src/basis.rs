@@ -60,7 +60,9 @@ pub(crate) struct Basis {
     /// A vector being reduced: its part in pivots' columns, and the rest.
     picked: Symbols,
     rest: Symbols,
-    factors: Vec<u8>,
+    /// Pivots in no order, and those of rows to change with how often `rest` is added.
+    list: Vec<u16>,
+    terms: Vec<(u16, u8)>,
 }
 
 impl Basis {
@@ -78,7 +80,8 @@ impl Basis {
             rank: 0,
             picked: Symbols::new(1, bytes),
             rest: Symbols::new(1, bytes),
-            factors: vec![0; columns],
+            list: Vec::with_capacity(columns),
+            terms: Vec::with_capacity(columns),
         };
         basis.clear();
         basis
@@ -94,6 +97,7 @@ impl Basis {
         }
         self.first_free = 0;
         self.rank = 0;
+        self.list.clear();
     }
 
     /// How many independent vectors came, symbols as they are included.
@@ -123,13 +127,12 @@ impl Basis {
         // The packet's own factor takes the place of the pivot's coefficient.
         set(self.field, self.rest.padded_mut(0), pivot, 1);
         self.divide_rest(coefficient);
-        let stride = self.rows.stride();
-        let rows = self.rows.all_mut().chunks_exact_mut(stride);
-        for (row, factor) in rows.zip(&mut self.factors) {
-            *factor = get(self.field, row, pivot);
-            set(self.field, row, pivot, 0);
-        }
-        self.add_rest(pivot);
+        self.find_terms(pivot);
+        // The other rows have their coefficient there yet: one more takes it away.
+        let own = get(self.field, self.rest.padded(0), pivot);
+        set(self.field, self.rest.padded_mut(0), pivot, own ^ 1);
+        self.add_rest();
+        self.become_pivot(pivot, own);
         Some(pivot)
     }
 
@@ -155,33 +158,34 @@ impl Basis {
         set(self.field, self.rest.padded_mut(0), pivot, packet);
         set(self.field, self.rest.padded_mut(0), column, 1);
         self.divide_rest(coefficient);
-        let stride = self.rows.stride();
-        let rows = self.rows.all_mut().chunks_exact_mut(stride);
-        for (row, factor) in rows.zip(&mut self.factors) {
-            *factor = get(self.field, row, pivot);
+        self.find_terms(pivot);
+        for &row in &self.list {
+            let row = self.rows.padded_mut(usize::from(row));
             let packet = get(self.field, row, column);
             set(self.field, row, pivot, packet);
             set(self.field, row, column, 0);
         }
+        self.list.retain(|&pivot| usize::from(pivot) != column);
         self.states[column] = Column::Given;
         mask(self.field, self.pivots.padded_mut(0), column, false);
-        self.add_rest(pivot);
+        self.add_rest();
+        let own = get(self.field, self.rest.padded(0), pivot);
+        self.become_pivot(pivot, own);
         Taken::Moved(pivot)
     }
 
     /// The pivots whose rows say what their symbols are, into `resolved`, but for
     /// those that `is_known` tells.
     pub fn resolved(&self, is_known: impl Fn(usize) -> bool, resolved: &mut Vec<(u16, u16)>) {
-        let rows = self.rows.all().chunks_exact(self.rows.stride()).enumerate();
         // Most rows of which some symbol is unknown are told by this column.
         let first = self.first_free;
-        for (column, row) in rows {
+        for &column in &self.list {
+            let row = self.rows.padded(usize::from(column));
             if (first == self.columns || get(self.field, row, first) == 0)
-                && self.states[column] == Column::Pivot
-                && !is_known(column)
+                && !is_known(usize::from(column))
                 && self.first_free_of(row).is_none()
             {
-                resolved.push((column as u16, column as u16));
+                resolved.push((column, column));
             }
         }
     }
@@ -210,13 +214,12 @@ impl Basis {
 
     /// The first free column in which `row` is not zero.
     fn first_free_of(&self, row: &[u8]) -> Option<usize> {
-        let per_byte = if self.field == Field::Gf2 { 8 } else { 1 };
-        let skip = self.first_free / per_byte;
-        let bytes = row.iter().zip(self.free.padded(0)).skip(skip);
-        let (at, byte) =
-            bytes.map(|(row, free)| row & free).enumerate().find(|&(_, byte)| byte != 0)?;
-        let bit = if per_byte == 8 { byte.trailing_zeros() as usize } else { 0 };
-        Some((skip + at) * per_byte + bit)
+        let bits = if self.field == Field::Gf2 { 1 } else { 8 };
+        let skip = self.first_free * bits / 64;
+        let words = row.as_chunks().0.iter().zip(self.free.padded(0).as_chunks().0).skip(skip);
+        let words = words.map(|(&row, &free)| u64::from_le_bytes(row) & u64::from_le_bytes(free));
+        let (at, word) = words.enumerate().find(|&(_, word)| word != 0)?;
+        Some(((skip + at) * 64 + word.trailing_zeros() as usize) / bits)
     }
 
     /// Divides `rest` by `element`, which is not zero.
@@ -227,14 +230,32 @@ impl Basis {
         }
     }
 
-    /// Adds `rest` to all rows as often as `factors` say, and makes it `pivot`'s.
-    fn add_rest(&mut self, pivot: usize) {
+    /// Finds the rows that are not zero in `column`.
+    fn find_terms(&mut self, column: usize) {
+        self.terms.resize(self.list.len(), (0, 0));
+        let mut found = 0;
+        for &row in &self.list {
+            let coefficient = get(self.field, self.rows.padded(usize::from(row)), column);
+            self.terms[found] = (row, coefficient);
+            // No branch: over GF(2) it would be a coin.
+            found += usize::from(coefficient != 0);
+        }
+        self.terms.truncate(found);
+    }
+
+    /// Adds `rest` to the rows that were found.
+    fn add_rest(&mut self) {
         let stride = self.rows.stride();
-        let bytes = self.rows.row_bytes();
-        let rest = &self.rest.padded(0)[..bytes];
-        self.kernel.scatter(self.field, self.rows.all_mut(), stride, &self.factors, rest);
+        let rest = &self.rest.padded(0)[..self.rows.row_bytes()];
+        self.kernel.scatter(self.field, self.rows.all_mut(), stride, &self.terms, rest);
+    }
+
+    /// Makes `rest` the row of `pivot`, with `own` for the factor of its packet.
+    fn become_pivot(&mut self, pivot: usize, own: u8) {
         self.rows.padded_mut(pivot).copy_from_slice(self.rest.padded(0));
+        set(self.field, self.rows.padded_mut(pivot), pivot, own);
         mask(self.field, self.pivots.padded_mut(0), pivot, true);
+        self.list.push(pivot as u16);
         self.enter(pivot, Column::Pivot);
     }
 

@@ -21,6 +21,9 @@ pub struct Encoder {
     pairs: Vec<(u16, u16)>,
 }
 
+/// A batch has up to this many packets more than the block has symbols.
+const BATCH_BEYOND: usize = 64;
+
 /// Below this density, packets of a batch are made one by one.
 const SPARSE: Density = Density::from_parts(u16::MAX / 4);
 
@@ -33,14 +36,15 @@ impl Encoder {
     /// The same, with instructions of choice.
     pub fn with_kernel(code: Code, kernel: Kernel) -> Self {
         let row = row_bytes(code.field(), code.symbols());
+        let batch = code.symbols() + BATCH_BEYOND;
         Self {
             code,
             kernel,
             symbols: Symbols::new(code.symbols(), code.symbol_bytes()),
             taken: 0,
-            coefficients: Symbols::new(code.symbols(), row),
+            coefficients: Symbols::new(batch, row),
             payload: Symbols::new(1, code.symbol_bytes()),
-            pairs: (0..code.symbols() as u16).map(|row| (row, row)).collect(),
+            pairs: (0..=u16::MAX).take(batch).map(|row| (row, row)).collect(),
         }
     }
 
@@ -142,8 +146,9 @@ impl Encoder {
         }
         let (field, columns) = (self.code.field(), self.code.symbols());
         let stride = payloads.stride();
-        let outs = payloads.all_mut().chunks_mut(columns * stride);
-        for (seeds, out) in seeds.chunks(columns).zip(outs) {
+        let batch = self.pairs.len();
+        let outs = payloads.all_mut().chunks_mut(batch * stride);
+        for (seeds, out) in seeds.chunks(batch).zip(outs) {
             for (row, &seed) in seeds.iter().enumerate() {
                 let vector = self.vector(seed, density)?;
                 vector.expand(field, columns, self.coefficients.padded_mut(row));

@@ -173,6 +173,14 @@ pub(crate) fn pack(field: Field, row: &[u8], count: usize, packed: &mut [u8]) {
     }
 }
 
+/// Eight nibbles, a byte each.
+fn spread(nibbles: u32) -> u64 {
+    let mut x = u64::from(nibbles);
+    x = (x | x << 16) & 0x0000_FFFF_0000_FFFF;
+    x = (x | x << 8) & 0x00FF_00FF_00FF_00FF;
+    (x | x << 4) & 0x0F0F_0F0F_0F0F_0F0F
+}
+
 /// Draws `count` coefficients, and again until one is not zero.
 fn draw(field: Field, seed: u64, count: usize, density: Density, mut each: impl FnMut(usize, u8)) {
     let mut random = SplitMix64::mixed(seed);
@@ -218,10 +226,10 @@ fn draw_dense(field: Field, seed: u64, count: usize, row: &mut [u8]) {
             match field {
                 Field::Gf2 => row[first / 8..][..8].copy_from_slice(&word.to_le_bytes()),
                 Field::Gf16 => {
-                    let nibbles = word.to_le_bytes();
-                    for (pair, byte) in row[first..].chunks_mut(2).zip(nibbles) {
-                        pair[0] = byte & 15;
-                        pair[1] = byte >> 4;
+                    let row = &mut row[first..];
+                    row[..8].copy_from_slice(&spread(word as u32).to_le_bytes());
+                    if let Some(row) = row.get_mut(8..16) {
+                        row.copy_from_slice(&spread((word >> 32) as u32).to_le_bytes());
                     }
                 }
                 Field::Gf256 => row[first..][..8].copy_from_slice(&word.to_le_bytes()),

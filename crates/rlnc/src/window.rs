@@ -125,7 +125,7 @@ pub struct Decoder {
     vector: Symbols,
     payload: Symbols,
     picked: Symbols,
-    factors: Vec<u8>,
+    terms: Vec<(u16, u8)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,7 +162,7 @@ impl Decoder {
             vector: Symbols::new(1, row),
             payload: Symbols::new(1, code.symbol_bytes()),
             picked: Symbols::new(1, row),
-            factors: vec![0; symbols],
+            terms: Vec::with_capacity(symbols),
         }
     }
 
@@ -263,13 +263,14 @@ impl Decoder {
     fn eliminate(&mut self, pivot: usize) {
         let field = self.code.field();
         let stride = self.rows.stride();
-        for (row, factor) in self.rows.all().chunks_exact(stride).zip(&mut self.factors) {
-            *factor = get(field, row, pivot);
-        }
+        let coefficients = self.rows.all().chunks_exact(stride).map(|row| get(field, row, pivot));
+        let terms = (0..=u16::MAX).zip(coefficients).filter(|&(_, coefficient)| coefficient != 0);
+        self.terms.clear();
+        self.terms.extend(terms);
         for (rows, row) in [(&mut self.rows, &self.vector), (&mut self.payloads, &self.payload)] {
             let (stride, bytes) = (rows.stride(), rows.row_bytes());
             let row = &row.padded(0)[..bytes];
-            self.kernel.scatter(field, rows.all_mut(), stride, &self.factors, row);
+            self.kernel.scatter(field, rows.all_mut(), stride, &self.terms, row);
         }
     }
 

@@ -85,19 +85,25 @@ macro_rules! operations {
             super::scalar::scale(tables, tail, c);
         }
 
-        /// `y[row] += c[row] x` for every row; rows `stride` bytes apart, `x` of whole
-        /// cache lines and no longer than that.
+        /// Adds to rows of `y` as often as `terms` say; see [`super::Kernel::scatter`],
+        /// which checks them.
         #[target_feature(enable = $features)]
-        pub(super) fn scatter(tables: &Tables, y: &mut [u8], stride: usize, c: &[u8], x: &[u8]) {
+        pub(super) fn scatter(
+            tables: &Tables,
+            y: &mut [u8],
+            stride: usize,
+            terms: &[(u16, u8)],
+            x: &[u8],
+        ) {
             let mut at = 0;
             while at < x.len() {
                 // SAFETY: that many vectors from `at` on are in `x` and in each row.
                 at += unsafe {
                     match (x.len() - at) / BYTES {
-                        1 => scatter_strip::<1>(tables, y, stride, c, x, at),
-                        2 => scatter_strip::<2>(tables, y, stride, c, x, at),
-                        3 => scatter_strip::<3>(tables, y, stride, c, x, at),
-                        _ => scatter_strip::<4>(tables, y, stride, c, x, at),
+                        1 => scatter_strip::<1>(tables, y, stride, terms, x, at),
+                        2 => scatter_strip::<2>(tables, y, stride, terms, x, at),
+                        3 => scatter_strip::<3>(tables, y, stride, terms, x, at),
+                        _ => scatter_strip::<4>(tables, y, stride, terms, x, at),
                     }
                 };
             }
@@ -114,24 +120,20 @@ macro_rules! operations {
             tables: &Tables,
             y: &mut [u8],
             stride: usize,
-            c: &[u8],
+            terms: &[(u16, u8)],
             x: &[u8],
             at: usize,
         ) -> usize {
-            // Zeros are worth a branch where they spare more than it costs.
-            let skip = x.len() > 8 * BYTES;
-            // SAFETY: what the caller promises; `y` is walked in chunks of a row.
+            // SAFETY: what the caller promises, and the rows are in `y`.
             unsafe {
                 let mut vectors = [zero(); C];
                 for i in 0..C {
                     vectors[i] = load(x.as_ptr().add(at + i * BYTES));
                 }
-                for (y, &c) in y.chunks_exact_mut(stride).zip(c) {
-                    if skip && c == 0 {
-                        continue;
-                    }
+                let y = y.as_mut_ptr().add(at);
+                for &(row, c) in terms {
                     let factor = factor(tables, c);
-                    let y = y.as_mut_ptr().add(at);
+                    let y = y.add(usize::from(row) * stride);
                     for i in 0..C {
                         let y = y.add(i * BYTES);
                         store(y, sum(load(y), product(factor, vectors[i])));
@@ -251,31 +253,30 @@ macro_rules! operations {
         /// [`super::Kernel::multiply`], which checks `job`.
         #[target_feature(enable = $features)]
         pub(super) fn select(job: &mut Product<'_>) {
-            const WIDE: usize = 256 / BYTES;
-            let vectors = job.row_bytes / BYTES;
-            let mut column = 0;
-            while column < vectors {
-                let at = column * BYTES;
-                // SAFETY: that many vectors from `at` on are in a row, and the rows
-                // and inputs are in their slices, as `job` was checked for.
-                unsafe {
-                    if vectors - column >= WIDE {
-                        select_strip::<WIDE>(job, at);
-                        column += WIDE;
-                    } else {
-                        select_strip::<1>(job, at);
-                        column += 1;
+            let mut at = 0;
+            while at < job.row_bytes {
+                // SAFETY: rows are whole cache lines, so that many vectors from `at` on
+                // are in a row; rows and inputs are in their slices, as `job` was
+                // checked for.
+                at += unsafe {
+                    match job.row_bytes - at {
+                        64 => select_strip::<{ 64 / BYTES }>(job, at),
+                        128 => select_strip::<{ 128 / BYTES }>(job, at),
+                        192 => select_strip::<{ 192 / BYTES }>(job, at),
+                        _ => select_strip::<{ 256 / BYTES }>(job, at),
                     }
-                }
+                };
             }
         }
 
+        /// Returns the bytes of the strip.
+        ///
         /// # Safety
         ///
         /// As for `tile`, with bits for coefficients.
         #[inline]
         #[target_feature(enable = $features)]
-        unsafe fn select_strip<const C: usize>(job: &mut Product<'_>, at: usize) {
+        unsafe fn select_strip<const C: usize>(job: &mut Product<'_>, at: usize) -> usize {
             for &(out, row) in job.rows {
                 let bits = &job.coefficients[usize::from(row) * job.coefficients_stride..];
                 // SAFETY: what the caller promises; a bit is looked at only below `count`.
@@ -303,6 +304,7 @@ macro_rules! operations {
                     }
                 }
             }
+            C * BYTES
         }
 
         /// The same as `select` by the method of the four Russians: of each four

@@ -33,7 +33,7 @@ use crate::field::Field;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 /// Rows over GF(2) from which tables of sums pay.
-const FOUR_RUSSIANS_ROWS_MIN: usize = 16;
+const FOUR_RUSSIANS_ROWS_MIN: usize = 12;
 
 /// An instruction set that this CPU has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,11 +171,20 @@ impl Kernel {
         dispatch!(self, scale(field.tables(), y, c));
     }
 
-    /// `y[row] += c[row] x` over `field` for as many rows as `c` has. Rows of `y`
-    /// are `stride` bytes apart and at least as long as `x`.
-    pub(crate) fn scatter(self, field: Field, y: &mut [u8], stride: usize, c: &[u8], x: &[u8]) {
-        assert!(x.len() <= stride && y.len() >= c.len() * stride, "rows hold what is added");
-        dispatch!(self, scatter(field.tables(), y, stride, c, x));
+    /// `y[row] += c x` over `field` for each pair `(row, c)` of `terms`. Rows of `y`
+    /// are `stride` bytes apart and at least as long as `x`, which is whole cache lines.
+    pub(crate) fn scatter(
+        self,
+        field: Field,
+        y: &mut [u8],
+        stride: usize,
+        terms: &[(u16, u8)],
+        x: &[u8],
+    ) {
+        assert!(x.len() <= stride && x.len().is_multiple_of(lines::LINE_BYTES));
+        let rows = y.len() / stride;
+        assert!(terms.iter().all(|&(row, _)| usize::from(row) < rows), "there are such rows");
+        dispatch!(self, scatter(field.tables(), y, stride, terms, x));
     }
 
     /// The sums of products that `job` describes: over GF(2) with a bit for each

@@ -27,12 +27,10 @@ pub(super) fn scale(tables: &Tables, y: &mut [u8], c: u8) {
     }
 }
 
-/// `y[row] += c[row] x` for every row; rows `stride` bytes apart.
-pub(super) fn scatter(tables: &Tables, y: &mut [u8], stride: usize, c: &[u8], x: &[u8]) {
-    for (y, &c) in y.chunks_exact_mut(stride).zip(c) {
-        if c != 0 {
-            multiply_add(tables, &mut y[..x.len()], c, x);
-        }
+/// Adds to rows of `y` as often as `terms` say; see [`super::Kernel::scatter`].
+pub(super) fn scatter(tables: &Tables, y: &mut [u8], stride: usize, terms: &[(u16, u8)], x: &[u8]) {
+    for &(row, c) in terms {
+        multiply_add(tables, &mut y[usize::from(row) * stride..][..x.len()], c, x);
     }
 }
 

@@ -57,10 +57,12 @@ proptest! {
     ) {
         let x = filled(1, bytes, seed);
         let c = filled(1, rows, !seed);
+        let terms = c.row(0).iter().enumerate();
+        let terms: Vec<_> = terms.map(|(row, &c)| (row as u16, c)).rev().collect();
         let run = |kernel: Kernel| {
             let mut y = filled(rows, bytes, seed ^ 1);
             let stride = y.stride();
-            kernel.scatter(field, y.all_mut(), stride, c.row(0), x.padded(0));
+            kernel.scatter(field, y.all_mut(), stride, &terms, x.padded(0));
             y
         };
         let expected = run(Kernel(Set::Scalar));
