@@ -49,6 +49,9 @@ pub(super) fn report(
 const UNKNOWN: Judgement<Discipline> =
     Judgement { verdict: Discipline::CannotTell, confidence: 0.0 };
 
+/// One measurement says this, another that.
+const CONTRADICTED: f64 = 0.5;
+
 /// The verdict of the steady overload, unless the bursts contradict it.
 fn verdict(known: &Direct) -> Judgement<Discipline> {
     let Some(steady) = &known.steady else { return UNKNOWN };
@@ -57,8 +60,11 @@ fn verdict(known: &Direct) -> Judgement<Discipline> {
         let both = steady.evidence.refused_at.zip(counted);
         both.is_some_and(|(slight, heavy)| !discipline::is_same_bound(slight, heavy))
     };
-    let verdict = if contradicted { Discipline::CannotTell } else { steady.judgement.verdict };
-    Judgement { verdict, ..steady.judgement }
+    if !contradicted {
+        return steady.judgement;
+    }
+    let confidence = steady.judgement.confidence.min(CONTRADICTED);
+    Judgement { verdict: Discipline::CannotTell, confidence }
 }
 
 fn is_bounded(discipline: Discipline) -> bool {
