@@ -1,7 +1,7 @@
 //! The host that measures: proves the addresses of its two sockets, has phases
 //! run, collects their records and hands them to the survey.
 //!
-//! During a phase the receiver is heard every second, never the sender, so that
+//! During a phase the receiver is heard twice a second, never the sender, so that
 //! what is sent through the queue under test is what the plan says. A server
 //! that is not heard for [`ClientConfig::patience`] has vanished.
 
@@ -30,8 +30,9 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 const STARTING: Duration = Duration::from_secs(3);
 /// How often the last word to the server is said if it does not answer.
 const STOP_TRIES: u32 = 4;
-/// From one sign of life to the next.
-const ALIVE_INTERVAL: Duration = Duration::from_secs(1);
+/// From one sign of life to the next: many fit into what a server waits for one,
+/// also over a link that loses most of them.
+const ALIVE_INTERVAL: Duration = Duration::from_millis(500);
 /// Chunks that are asked for at a time.
 const WINDOW: u32 = 16;
 
@@ -595,7 +596,9 @@ fn words(reason: Refusal, limits: Option<Limits>) -> String {
         (Refusal::TooLong, Some(limits)) => {
             format!("a session may last {} at most", limits.duration_max)
         }
-        (Refusal::Ending, _) => "it is being stopped, or the session took too long".into(),
+        (Refusal::Ending, _) => "it is being stopped, the session took too long, or it did not \
+                                hear this host for several seconds"
+            .into(),
         _ => "it does not understand the request".into(),
     }
 }

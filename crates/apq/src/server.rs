@@ -26,7 +26,7 @@ pub const CHALLENGES_MAX: u32 = 1_000;
 /// A client that has not used its session for so long has not got the answer.
 const CONFIRM: Duration = Duration::from_secs(5);
 /// A client that is sent to and not heard for so long has gone.
-const SILENCE_WHILE_SENDING: Duration = Duration::from_secs(4);
+const SILENCE_WHILE_SENDING: Duration = Duration::from_secs(6);
 /// A client that is not sent to and not heard for so long has gone.
 const SILENCE: Duration = Duration::from_secs(30);
 /// From one sign of life to the next.

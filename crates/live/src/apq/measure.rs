@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 
 /// A server is given up if it says nothing for so long.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(8);
 /// In this order.
 const SOCKETS: [SocketId; 2] = [SocketId::Control, SocketId::Bulk];
 /// How often the caller is told that time goes by.
