@@ -1,12 +1,13 @@
 //! Whatever the text: an answer, no panic; and what is accepted can be written
 //! out and read again.
 
+use lasthop_apq::Survey;
 use lasthop_net::{Network, Source};
 use lasthop_scenario::{FlowKind, Scenario, ScenarioError, parse, parse_bytes};
 use lasthop_units::{Instant, Seed};
 use proptest::prelude::*;
 
-const SHIPPED: [&str; 9] = [
+const SHIPPED: [&str; 11] = [
     include_str!("../../../scenarios/hello.toml"),
     include_str!("../../../scenarios/upload.toml"),
     include_str!("../../../scenarios/contention.toml"),
@@ -16,6 +17,8 @@ const SHIPPED: [&str; 9] = [
     include_str!("../../../scenarios/edca.toml"),
     include_str!("../../../scenarios/fading.toml"),
     include_str!("../../../scenarios/jumbo.toml"),
+    include_str!("../../../scenarios/apq.toml"),
+    include_str!("../../../scenarios/apq/linksys-old-busy.toml"),
 ];
 
 /// Words that mean something somewhere.
@@ -73,6 +76,10 @@ fn check_machines(scenario: &Scenario) {
     for flow in &scenario.flows {
         if let FlowKind::Udp(source) | FlowKind::Video(source) = &flow.kind {
             Source::new(source, flow.start, flow.stop.unwrap_or(Instant::MAX), seed.stream("test"));
+        }
+        if let FlowKind::Apq(apq) = &flow.kind {
+            assert_eq!(apq.survey.check(), Ok(()), "{}", scenario.source_text);
+            Survey::new(apq.survey.clone()).report();
         }
     }
 }
