@@ -1,7 +1,7 @@
 //! The host that measures: proves the addresses of its two sockets, has phases
 //! run, collects their records and hands them to the survey.
 //!
-//! During a phase the receiver is heard twice a second, never the sender, so that
+//! During a phase the receiver is heard regularly, never the sender, so that
 //! what is sent through the queue under test is what the plan says. A server
 //! that is not heard for [`ClientConfig::patience`] has vanished.
 
