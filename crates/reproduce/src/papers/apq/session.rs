@@ -228,6 +228,13 @@ pub const FIG8: Figure = Figure {
     },
 };
 
+/// The longest of some 20 000 delays is chance: the mean of so many sessions is told.
+const BUSY_RUNS: u64 = 10;
+
+fn busy(number: u64) -> String {
+    format!("busy {number}")
+}
+
 pub const FIG9: Figure = Figure {
     id: "fig9",
     title: "Delays of an inconsistent session",
@@ -236,21 +243,28 @@ pub const FIG9: Figure = Figure {
             client uploads for a while, and then two; the median is what it is without them.",
     runs: || {
         let calm = one_session(Run::of("calm", LINKSYS_OLD).set(ONE_LENGTH));
-        vec![Run::of("busy", LINKSYS_OLD_BUSY).watching_phases(), calm]
+        let busy =
+            |number| Run::of(busy(number), LINKSYS_OLD_BUSY).number(number).watching_phases();
+        (0..BUSY_RUNS).map(busy).chain([calm]).collect()
     },
     read: |runs: &Runs<'_>| {
-        let [busy, calm] = ["busy", "calm"].map(|name| Session::of(runs.get(name)));
-        let (full, usual) = (busy.full_ms(), calm.full_ms());
-        let median = quantile(&full, 0.5);
-        let empty = busy.empty_ms();
+        let session = |name: &str| Session::of(runs.get(name));
+        let beyond = |number| {
+            let full = session(&busy(number)).full_ms();
+            greatest(&full) - quantile(&full, 0.5)
+        };
+        let beyond: Vec<f64> = (0..BUSY_RUNS).map(beyond).collect();
+        let (first, calm) = (session(&busy(0)), session("calm"));
+        let (median, usual) = (quantile(&first.full_ms(), 0.5), calm.full_ms());
+        let empty = first.empty_ms();
         let spread = quantile(&empty, 0.95) - quantile(&empty, 0.05);
         Findings {
             quantities: vec![
                 Quantity::value(
-                    "longest delay beyond the median",
+                    "longest delay beyond the median, mean of ten such sessions",
                     "ms",
                     Statement::Text("almost 300"),
-                    greatest(&full) - median,
+                    mean(&beyond),
                     (225.0, 325.0),
                 ),
                 Quantity::value(
@@ -268,7 +282,7 @@ pub const FIG9: Figure = Figure {
                     (98.0, 102.0),
                 ),
             ],
-            panels: vec![distributions(&busy)],
+            panels: vec![distributions(&first)],
         }
     },
 };
