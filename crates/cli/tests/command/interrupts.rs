@@ -18,7 +18,19 @@ fn wait_ms(milliseconds: u64) {
     std::thread::sleep(Duration::from_millis(milliseconds));
 }
 
+/// Sends it once the child is not deaf to it: of what a shell starts in its
+/// background, only `interruptible` makes it so, a moment after it was started.
 fn signal(child: &Child, signal: Signal) {
+    let status = format!("/proc/{}/status", child.id());
+    let is_deaf = || {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let ignored = text.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        mask.is_some_and(|mask| mask >> (signal as i32 - 1) & 1 == 1)
+    };
+    while is_deaf() {
+        wait_ms(1);
+    }
     kill(Pid::from_raw(child.id() as i32), signal).expect("it runs");
 }
 
