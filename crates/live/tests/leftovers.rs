@@ -67,7 +67,11 @@ fn start(mark: &str) -> Child {
 }
 
 fn start_with(mark: &str, command: Option<&str>) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+    // With signals as in a terminal: nohup(1) and a shell's background make what
+    // they start deaf to some of them.
+    Command::new("env")
+        .arg("--default-signal=INT,TERM,HUP")
+        .arg(std::env::current_exe().unwrap())
         .envs(command.map(|script| (COMMAND, script)))
         .args(["--exact", "an_emulation", "--ignored", "--nocapture"])
         .env(MARK, mark)
