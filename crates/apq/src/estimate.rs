@@ -6,7 +6,7 @@
 //! | [`timeline`] | a record in order, on one clock |
 //! | [`session`] | equation 1 and the counted capacity from an empty, a full, an empty queue |
 //! | [`discipline`] | drop-tail, CoDel, fair; the driver queue |
-//! | [`unit`] | packets or bytes |
+//! | [`unit`](mod@unit) | packets or bytes |
 //! | [`symptoms`] | what makes a result doubtful |
 //!
 //! Times are seconds as `f64` from the start of a phase. A clock's reading is
