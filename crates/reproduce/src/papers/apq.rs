@@ -32,7 +32,7 @@ pub const PAPER: Paper = Paper {
         Calibrated { key: "node.cisco.queue.packets", value: "67", reason: QUEUE_REASON },
         Calibrated { key: "node.d-link.queue.packets", value: "239", reason: QUEUE_REASON },
         Calibrated { key: "node.netgear.queue.packets", value: "338", reason: QUEUE_REASON },
-        Calibrated { key: "node.netgear-home.queue.packets", value: "40", reason: QUEUE_REASON },
+        Calibrated { key: "node.netgear-home.queue.packets", value: "39", reason: QUEUE_REASON },
         Calibrated { key: "node.d-link-home.queue.packets", value: "57", reason: QUEUE_REASON },
         Calibrated { key: "node.linksys-old.queue.packets", value: "61", reason: QUEUE_REASON },
         Calibrated { key: "node.linksys.queue.packets", value: "122", reason: QUEUE_REASON },
