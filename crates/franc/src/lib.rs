@@ -1,0 +1,35 @@
+//! FRANC: a reliable link for packets that are coded over a network (paper `franc`),
+//! as machines: they are told the time, draw from a stream and do no I/O.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`config`] | a node's role, code, keys and parameters |
+//! | [`wire`] | the datagrams as bytes: ENC, ACK and HELLO |
+//! | [`budget`] | how much source and helper send (PlayNCool) |
+//! | [`backlog`] | packets that wait to be coded: flow queueing, controlled delay |
+//! | [`paper`] | encoder and helper as in the paper, one block after another |
+//! | [`node`] | a node of any role: a machine with packets on one side, datagrams on the other |
+//! | [`stats`] | what a node counted |
+//!
+//! A link has two ends. Both take IP packets in and give them out, each once, unchanged
+//! and in order within its flow. Between the ends there may be recoders and forwarders,
+//! beside each hop helpers. Losses are named as in PlayNCool: `e1` from source to helper,
+//! `e2` from helper to destination, `e3` from source to destination.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod backlog;
+pub mod budget;
+pub mod config;
+pub mod node;
+pub mod paper;
+pub mod stats;
+pub mod wire;
+
+pub use config::{Config, ConfigError, Role};
+pub use node::{Event, Node, Reason, Transmit};
+pub use stats::Stats;
+pub use wire::NodeId;

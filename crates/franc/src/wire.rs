@@ -1,0 +1,436 @@
+//! Datagrams as bytes. Numbers are big-endian. Every datagram begins with
+//!
+//! ```text
+//! version and kind (1) | sender (1) | to (1) | session (2) | number (4)
+//! ```
+//!
+//! and ends with a tag of 8 bytes over all that is before it ([`crate::keys`]). Between
+//! them stands one of
+//!
+//! ```text
+//! ENC    block (4) | blocks down to the sender's oldest (1) | vector | payload
+//!        vector: index (2), or seed (4) first (2) count (2), or first (2) count (2)
+//!        and the coefficients
+//! ACK    all blocks below are done (4) | state of the receiver (2)
+//!        | link reports (1), each node (1) highest number (4) received (4)
+//!          heard at (4) delay (2) | block reports (1), each block (4) rank (2)
+//!          bits (2) bitmap
+//! HELLO  origin (1) | destination (1) | nonce (16) | nonce of the other (16)
+//!        | digest of the code (4) | proof (16)
+//! ```
+//!
+//! ENC and ACK are the paper's two types; HELLO begins a session. Zeros at the end of a
+//! payload are left out.
+
+use alloc::vec::Vec;
+use core::fmt;
+use lasthop_rlnc::{Density, Field, Vector};
+
+/// A node's number on its link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct NodeId(pub u8);
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// Bytes of the header.
+pub const HEADER_BYTES: usize = 9;
+/// Bytes of the tag.
+pub const TAG_BYTES: usize = 8;
+/// Bytes of a nonce.
+pub const NONCE_BYTES: usize = 16;
+/// Bytes of the proof in a HELLO.
+pub const PROOF_BYTES: usize = 16;
+/// Bytes that a symbol has around the packets in it: their length together, and the
+/// seal of 16 bytes; and before the one packet, its flow and number.
+pub const SYMBOL_OVERHEAD_BYTES: usize = 2 + 16 + 3;
+
+/// Block reports in an ACK at most.
+pub const BLOCK_REPORTS_MAX: usize = 32;
+/// Link reports in an ACK at most.
+pub const LINK_REPORTS_MAX: usize = 8;
+
+const VERSION: u8 = 1 << 4;
+const ENC_SOURCE: u8 = 1;
+const ENC_SEEDED: u8 = 2;
+const ENC_FULL: u8 = 3;
+const ACK: u8 = 4;
+const HELLO: u8 = 5;
+
+/// Bytes of an ENC around its payload at most, if vectors that are written out take
+/// `packed` bytes (0 if there are none).
+pub const fn enc_bytes(packed: usize) -> usize {
+    let vector = if packed + 4 > 8 { packed + 4 } else { 8 };
+    HEADER_BYTES + 4 + 1 + vector + TAG_BYTES
+}
+
+/// What every datagram begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The neighbour that sent it.
+    pub sender: NodeId,
+    /// The neighbour it is for; others may overhear it.
+    pub to: NodeId,
+    /// The session, abbreviated.
+    pub session: u16,
+    /// From `sender` to `to` in this session, from 1 on, each number once.
+    pub number: u32,
+}
+
+/// A datagram's contents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body<'a> {
+    /// A combination of a block's symbols.
+    Enc(Enc<'a>),
+    /// What the receiver has.
+    Ack(Ack),
+    /// The beginning of a session, or a sign of life.
+    Hello(Hello),
+}
+
+/// A combination of symbols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Enc<'a> {
+    /// The block.
+    pub block: u32,
+    /// The sender has nothing of blocks below this one any more; at most 255 below `block`.
+    pub oldest: u32,
+    /// The combination; seeded ones are dense.
+    pub vector: Vector<'a>,
+    /// Its bytes; zeros follow.
+    pub payload: &'a [u8],
+}
+
+/// What a decoder, recoder or helper has.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Ack {
+    /// Everything of blocks below this one is there, or will never be.
+    pub done: u32,
+    /// Changes when the receiver lost its memory.
+    pub state: u16,
+    /// How well it hears, the neighbour that it acknowledges first.
+    pub links: Vec<LinkReport>,
+    /// Blocks that are not complete, the oldest first.
+    pub blocks: Vec<BlockReport>,
+}
+
+/// How well a node hears another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct LinkReport {
+    /// Which other.
+    pub node: NodeId,
+    /// The highest number of a datagram that came from it to anybody on this hop.
+    pub highest: u32,
+    /// How many came.
+    pub received: u32,
+    /// When the highest came, in microseconds of the receiver's clock, modulo 2^32.
+    pub heard_at_us: u32,
+    /// How long that was before the report, in units of 4 us, at most 65 535.
+    pub delay_4us: u16,
+}
+
+/// What a node has of a block.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct BlockReport {
+    /// Which.
+    pub block: u32,
+    /// Independent combinations.
+    pub rank: u16,
+    /// Bits that matter in `bitmap`.
+    pub bits: u16,
+    /// A bit for each symbol that is known, the lowest of the first byte first.
+    pub bitmap: Vec<u8>,
+}
+
+impl BlockReport {
+    /// Whether symbol `index` is known.
+    pub fn knows(&self, index: u16) -> bool {
+        index < self.bits
+            && self
+                .bitmap
+                .get(usize::from(index / 8))
+                .is_some_and(|byte| byte >> (index % 8) & 1 == 1)
+    }
+}
+
+/// The beginning of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// The end that says it.
+    pub origin: NodeId,
+    /// The end it is for.
+    pub destination: NodeId,
+    /// The origin's nonce.
+    pub nonce: [u8; NONCE_BYTES],
+    /// The destination's nonce, zeros if not known.
+    pub echo: [u8; NONCE_BYTES],
+    /// Both ends must code alike.
+    pub digest: u32,
+    /// That the origin has the shared key.
+    pub proof: [u8; PROOF_BYTES],
+}
+
+/// A datagram that is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// It ends too early.
+    #[error("at byte {offset}: {field} is cut off")]
+    Short {
+        /// What was expected.
+        field: &'static str,
+        /// Where.
+        offset: usize,
+    },
+    /// A version or kind that is not known.
+    #[error("at byte 0: version and kind {0:#04x} are not known")]
+    Kind(u8),
+    /// A field with a value that it cannot have.
+    #[error("at byte {offset}: {field} is out of range")]
+    Range {
+        /// Which.
+        field: &'static str,
+        /// Where.
+        offset: usize,
+    },
+    /// Something follows.
+    #[error("at byte {offset}: {left} bytes too many")]
+    Trailing {
+        /// Where.
+        offset: usize,
+        /// How many.
+        left: usize,
+    },
+}
+
+/// Reads fields one after another.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize, field: &'static str) -> Result<&'a [u8], WireError> {
+        let offset = self.at;
+        let end = offset.checked_add(count).filter(|&end| end <= self.bytes.len());
+        let end = end.ok_or(WireError::Short { field, offset })?;
+        self.at = end;
+        Ok(&self.bytes[offset..end])
+    }
+
+    fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], WireError> {
+        Ok(self.take(N, field)?.try_into().expect("as many bytes were taken"))
+    }
+
+    fn u8(&mut self, field: &'static str) -> Result<u8, WireError> {
+        Ok(u8::from_be_bytes(self.array(field)?))
+    }
+
+    fn u16(&mut self, field: &'static str) -> Result<u16, WireError> {
+        Ok(u16::from_be_bytes(self.array(field)?))
+    }
+
+    fn u32(&mut self, field: &'static str) -> Result<u32, WireError> {
+        Ok(u32::from_be_bytes(self.array(field)?))
+    }
+
+    fn rest(&mut self) -> &'a [u8] {
+        let rest = &self.bytes[self.at..];
+        self.at = self.bytes.len();
+        rest
+    }
+
+    /// That a value just read, of `bytes` bytes, may be.
+    fn check(&self, ok: bool, bytes: usize, field: &'static str) -> Result<(), WireError> {
+        match ok {
+            true => Ok(()),
+            false => Err(WireError::Range { field, offset: self.at - bytes }),
+        }
+    }
+}
+
+impl Header {
+    /// The header of a datagram.
+    ///
+    /// # Errors
+    /// If it is too short or of no known kind.
+    pub fn parse(datagram: &[u8]) -> Result<Self, WireError> {
+        let mut reader = Reader { bytes: datagram, at: 0 };
+        let kind = reader.u8("kind")?;
+        if kind & 0xf0 != VERSION || !(ENC_SOURCE..=HELLO).contains(&(kind & 0x0f)) {
+            return Err(WireError::Kind(kind));
+        }
+        let header = Self {
+            sender: NodeId(reader.u8("sender")?),
+            to: NodeId(reader.u8("to")?),
+            session: reader.u16("session")?,
+            number: reader.u32("number")?,
+        };
+        match datagram.len() < HEADER_BYTES + TAG_BYTES {
+            true => Err(WireError::Short { field: "tag", offset: HEADER_BYTES }),
+            false => Ok(header),
+        }
+    }
+
+    /// Whether a datagram that [`Header::parse`] took begins or keeps a session.
+    pub fn is_hello(datagram: &[u8]) -> bool {
+        datagram[0] & 0x0f == HELLO
+    }
+}
+
+/// The contents of a datagram that [`Header::parse`] took, over `field`.
+///
+/// # Errors
+/// What and where it is wrong.
+pub fn parse(datagram: &[u8], field: Field) -> Result<Body<'_>, WireError> {
+    let end = datagram.len().saturating_sub(TAG_BYTES).max(HEADER_BYTES.min(datagram.len()));
+    let mut reader = Reader { bytes: &datagram[..end], at: 0 };
+    let kind = reader.u8("kind")? & 0x0f;
+    reader.take(HEADER_BYTES - 1, "header")?;
+    let body = match kind {
+        ENC_SOURCE | ENC_SEEDED | ENC_FULL => Body::Enc(parse_enc(&mut reader, kind, field)?),
+        ACK => Body::Ack(parse_ack(&mut reader)?),
+        HELLO => Body::Hello(Hello {
+            origin: NodeId(reader.u8("origin")?),
+            destination: NodeId(reader.u8("destination")?),
+            nonce: reader.array("nonce")?,
+            echo: reader.array("echo")?,
+            digest: reader.u32("digest")?,
+            proof: reader.array("proof")?,
+        }),
+        kind => return Err(WireError::Kind(kind)),
+    };
+    match reader.bytes.len() - reader.at {
+        0 => Ok(body),
+        left => Err(WireError::Trailing { offset: reader.at, left }),
+    }
+}
+
+fn parse_enc<'a>(reader: &mut Reader<'a>, kind: u8, field: Field) -> Result<Enc<'a>, WireError> {
+    let block = reader.u32("block")?;
+    let below = u32::from(reader.u8("oldest")?);
+    reader.check(below <= block, 1, "oldest")?;
+    let vector = match kind {
+        ENC_SOURCE => Vector::Source(u64::from(reader.u16("index")?)),
+        ENC_SEEDED => Vector::Seeded {
+            seed: u64::from(reader.u32("seed")?),
+            first: u64::from(reader.u16("first")?),
+            count: reader.u16("count")?,
+            density: Density::DENSE,
+        },
+        _ => {
+            let first = u64::from(reader.u16("first")?);
+            let count = reader.u16("count")?;
+            let packed = reader.take(field.packed_bytes(usize::from(count)), "coefficients")?;
+            Vector::Full { first, count, packed }
+        }
+    };
+    Ok(Enc { block, oldest: block - below, vector, payload: reader.rest() })
+}
+
+fn parse_ack(reader: &mut Reader<'_>) -> Result<Ack, WireError> {
+    let done = reader.u32("done")?;
+    let state = reader.u16("state")?;
+    let links = usize::from(reader.u8("link reports")?);
+    reader.check(links <= LINK_REPORTS_MAX, 1, "link reports")?;
+    let links = (0..links)
+        .map(|_| {
+            Ok(LinkReport {
+                node: NodeId(reader.u8("node")?),
+                highest: reader.u32("highest number")?,
+                received: reader.u32("received")?,
+                heard_at_us: reader.u32("heard at")?,
+                delay_4us: reader.u16("delay")?,
+            })
+        })
+        .collect::<Result<_, WireError>>()?;
+    let blocks = usize::from(reader.u8("block reports")?);
+    reader.check(blocks <= BLOCK_REPORTS_MAX, 1, "block reports")?;
+    let blocks = (0..blocks)
+        .map(|_| {
+            let (block, rank) = (reader.u32("block")?, reader.u16("rank")?);
+            let bits = reader.u16("bits")?;
+            let bitmap = reader.take(usize::from(bits).div_ceil(8), "bitmap")?.to_vec();
+            Ok(BlockReport { block, rank, bits, bitmap })
+        })
+        .collect::<Result<_, WireError>>()?;
+    Ok(Ack { done, state, links, blocks })
+}
+
+/// Writes header and body; the tag is the caller's to add.
+///
+/// Panics if there are more reports than an ACK carries, or if a vector's numbers are
+/// not those of a block.
+pub fn emit(header: &Header, body: &Body<'_>, out: &mut Vec<u8>) {
+    let kind = match body {
+        Body::Enc(enc) => match enc.vector {
+            Vector::Source(_) => ENC_SOURCE,
+            Vector::Seeded { .. } => ENC_SEEDED,
+            Vector::Full { .. } => ENC_FULL,
+        },
+        Body::Ack(_) => ACK,
+        Body::Hello(_) => HELLO,
+    };
+    out.extend([VERSION | kind, header.sender.0, header.to.0]);
+    out.extend(header.session.to_be_bytes());
+    out.extend(header.number.to_be_bytes());
+    match body {
+        Body::Enc(enc) => emit_enc(enc, out),
+        Body::Ack(ack) => emit_ack(ack, out),
+        Body::Hello(hello) => {
+            out.extend([hello.origin.0, hello.destination.0]);
+            out.extend(hello.nonce);
+            out.extend(hello.echo);
+            out.extend(hello.digest.to_be_bytes());
+            out.extend(hello.proof);
+        }
+    }
+}
+
+/// A number of a symbol as it travels.
+fn symbol(number: u64) -> [u8; 2] {
+    u16::try_from(number).expect("a block has fewer symbols").to_be_bytes()
+}
+
+fn emit_enc(enc: &Enc<'_>, out: &mut Vec<u8>) {
+    out.extend(enc.block.to_be_bytes());
+    let below = enc.block.saturating_sub(enc.oldest);
+    out.push(u8::try_from(below).expect("blocks under way are fewer than 256"));
+    match enc.vector {
+        Vector::Source(index) => out.extend(symbol(index)),
+        Vector::Seeded { seed, first, count, .. } => {
+            out.extend((seed as u32).to_be_bytes());
+            out.extend(symbol(first));
+            out.extend(count.to_be_bytes());
+        }
+        Vector::Full { first, count, packed } => {
+            out.extend(symbol(first));
+            out.extend(count.to_be_bytes());
+            out.extend(packed);
+        }
+    }
+    out.extend(enc.payload);
+}
+
+fn emit_ack(ack: &Ack, out: &mut Vec<u8>) {
+    assert!(ack.links.len() <= LINK_REPORTS_MAX && ack.blocks.len() <= BLOCK_REPORTS_MAX);
+    out.extend(ack.done.to_be_bytes());
+    out.extend(ack.state.to_be_bytes());
+    out.push(ack.links.len() as u8);
+    for link in &ack.links {
+        out.push(link.node.0);
+        out.extend(link.highest.to_be_bytes());
+        out.extend(link.received.to_be_bytes());
+        out.extend(link.heard_at_us.to_be_bytes());
+        out.extend(link.delay_4us.to_be_bytes());
+    }
+    out.push(ack.blocks.len() as u8);
+    for block in &ack.blocks {
+        out.extend(block.block.to_be_bytes());
+        out.extend(block.rank.to_be_bytes());
+        out.extend(block.bits.to_be_bytes());
+        out.extend(&block.bitmap[..usize::from(block.bits).div_ceil(8)]);
+    }
+}
