@@ -44,7 +44,7 @@ pub(crate) enum Taken {
 }
 
 /// Vectors of one block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Basis {
     field: Field,
     kernel: Kernel,

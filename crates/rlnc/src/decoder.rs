@@ -15,7 +15,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// Decodes one block after another.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Decoder {
     code: Code,
     kernel: Kernel,

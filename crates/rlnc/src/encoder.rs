@@ -8,7 +8,7 @@ use crate::vector::{Density, Vector, row_bytes};
 use alloc::vec::Vec;
 
 /// Encodes one block after another.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Encoder {
     code: Code,
     kernel: Kernel,

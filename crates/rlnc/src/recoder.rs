@@ -12,7 +12,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// Recodes one block after another.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Recoder {
     code: Code,
     kernel: Kernel,

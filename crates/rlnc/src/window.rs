@@ -16,7 +16,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// The source: holds the symbols of the window, and gives combinations of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Encoder {
     code: Code,
     kernel: Kernel,
@@ -107,7 +107,7 @@ impl Encoder {
 }
 
 /// The destination: takes packets, and gives symbols as soon as they are known.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Decoder {
     code: Code,
     kernel: Kernel,
