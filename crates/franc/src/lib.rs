@@ -7,6 +7,7 @@
 //! | [`wire`] | the datagrams as bytes: ENC, ACK and HELLO |
 //! | [`budget`] | how much source and helper send (PlayNCool) |
 //! | [`backlog`] | packets that wait to be coded: flow queueing, controlled delay |
+//! | [`coded`] | a combination that owns its bytes |
 //! | [`paper`] | encoder and helper as in the paper, one block after another |
 //! | [`node`] | a node of any role: a machine with packets on one side, datagrams on the other |
 //! | [`stats`] | what a node counted |
@@ -23,12 +24,14 @@ extern crate alloc;
 
 pub mod backlog;
 pub mod budget;
+pub mod coded;
 pub mod config;
 pub mod node;
 pub mod paper;
 pub mod stats;
 pub mod wire;
 
+pub use coded::{Coded, CodedVector};
 pub use config::{Config, ConfigError, Role};
 pub use node::{Event, Node, Reason, Transmit};
 pub use stats::Stats;
