@@ -1,2 +1,344 @@
-//! How much source and helper send for a block: PlayNCool's budgets, with the guard that
-//! a helper that hears no better than it is heard stays silent.
+//! How many packets source and helper send for a block: the budgets of PlayNCool
+//! (Khamfroush et al., ICC 2014), as the programs of its authors have them.
+//!
+//! The source sends `r` packets alone; then source and helper send in turn, the helper
+//! one for each that the source sends, until the destination has the block and the
+//! helper nothing more to tell. Losses are `e1` from source to helper, `e2` from helper
+//! to destination, `e3` from source to destination; counts are packets and may be broken.
+//!
+//! Beyond the published: a helper is asked only if that saves air ([`is_worth`]), two
+//! helpers share the work, and budgets may have a [`Plan::margin`] for chance.
+
+use crate::config::Losses;
+use lasthop_rlnc::Field;
+use lasthop_units::Probability;
+
+/// Losses above are taken as this: no budget is more than a hundred packets a symbol.
+const LOSS_MAX: f64 = 0.99;
+
+/// What budgets are made for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// The field of coefficients.
+    pub field: Field,
+    /// Symbols of a block.
+    pub symbols: u16,
+    /// The links.
+    pub losses: Losses,
+    /// Helpers, all with the same losses.
+    pub helpers: u8,
+    /// The source's budget is multiplied by this.
+    pub overshoot: f64,
+    /// `None`: what is sent is enough on average, as published, and so too little for
+    /// about every other block. `Some(z)`: enough unless luck is worse than `z` standard
+    /// deviations. Budgets are those of a block that is longer by the packets that
+    /// the field wastes ([`overhead`]) and by `z` times
+    ///
+    /// ```text
+    /// sqrt(max(Bs e (1 - e), Bs e3 (1 - e3) + Bh e2 (1 - e2)))    e = e1 e3
+    /// ```
+    ///
+    /// which is the deviation of how many packets cross the narrower of the two cuts:
+    /// from the source to whoever hears it, and from whoever sends to the destination.
+    pub margin: Option<f64>,
+}
+
+/// What is sent for a block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// Packets of the source for a whole block.
+    pub source: f64,
+    /// Packets of the source for each symbol that is added, at least 1.
+    pub source_credit: f64,
+    /// What each helper sends; `None`: it stays silent.
+    pub helper: Option<HelperBudget>,
+}
+
+/// What a helper sends for a block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HelperBudget {
+    /// It begins when it has heard more independent packets than this.
+    pub threshold: f64,
+    /// Packets for a whole block.
+    pub packets: f64,
+    /// Packets for each independent one that it hears from then on.
+    pub credit: f64,
+}
+
+impl Budget {
+    /// The budget of a plan.
+    pub fn new(plan: &Plan) -> Self {
+        let symbols = f64::from(plan.symbols);
+        let published = Self::of(symbols, plan);
+        let Some(deviations) = plan.margin else { return published };
+        let variance = published.variance(plan);
+        let longer = symbols + overhead(plan.field) + deviations * libm::sqrt(variance);
+        let mut budget = Self::of(longer, plan);
+        budget.source_credit *= longer / symbols;
+        budget
+    }
+
+    /// For `symbols` symbols.
+    fn of(symbols: f64, plan: &Plan) -> Self {
+        let Losses { e3, .. } = plan.losses;
+        if plan.helpers == 0 || !is_worth(plan.losses) {
+            let source_credit = plan.overshoot / (1.0 - bounded(e3));
+            return Self { source: symbols * source_credit, source_credit, helper: None };
+        }
+        let together = together(plan);
+        let play = PlayNCool::new(symbols, together);
+        let (e1, each) = (bounded(plan.losses.e1), 1.0 / f64::from(plan.helpers));
+        Self {
+            source: plan.overshoot * play.source,
+            source_credit: plan.overshoot / (1.0 - bounded(together.e1) * bounded(e3)),
+            helper: Some(HelperBudget {
+                threshold: play.alone * (1.0 - e1),
+                packets: play.helper * each,
+                credit: each / (1.0 - e1),
+            }),
+        }
+    }
+
+    /// Of the packets that cross the cut where they vary more.
+    fn variance(&self, plan: &Plan) -> f64 {
+        let of_loss = |loss: f64| loss * (1.0 - loss);
+        let (e2, e3) = (bounded(plan.losses.e2), bounded(plan.losses.e3));
+        let Some(helper) = self.helper else { return self.source * of_loss(e3) };
+        let heard = self.source * of_loss(bounded(together(plan).e1) * e3);
+        let helped = helper.packets * f64::from(plan.helpers);
+        heard.max(self.source * of_loss(e3) + helped * of_loss(e2))
+    }
+}
+
+/// Whether a helper saves air. By the closed form it does if
+/// `Bs + Bh < g / (1 - e3)`, which comes to `e2 < e3`: it must reach the destination
+/// better than the source does. The published programs do not ask.
+pub fn is_worth(losses: Losses) -> bool {
+    bounded(losses.e2) < bounded(losses.e3)
+}
+
+/// Packets beyond a block's symbols that a destination needs because some are
+/// combinations of others: the sum of `1 / (q^i - 1)` over `i` from 1 on.
+pub fn overhead(field: Field) -> f64 {
+    let order = field.order() as f64;
+    let mut power = 1.0;
+    // What is left out is below 2^-30.
+    let terms = (1..=30).map(|_| {
+        power *= order;
+        1.0 / (power - 1.0)
+    });
+    terms.sum()
+}
+
+/// PlayNCool as published: without overshoot, and whether or not the helper is of use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlayNCool {
+    /// `r`: packets of the source before the helper begins.
+    pub alone: f64,
+    /// `Bs`: packets of the source, those included.
+    pub source: f64,
+    /// `Bh`: packets of the helper.
+    pub helper: f64,
+}
+
+impl PlayNCool {
+    /// For a block of `symbols`.
+    ///
+    /// In turns, `r (1 - e3) + (Bs - r) (1 - e3) + Bh (1 - e2) = g` with `Bh = Bs - r`;
+    /// and all that the helper alone has heard must be told:
+    /// `Bs (1 - e1) e3 = Bh (1 - e2)`. Both give `r`. If the helper's link is so slow that
+    /// it never ends, `r` is what it takes until the helper has one packet to tell.
+    pub fn new(symbols: f64, losses: Losses) -> Self {
+        let (e1, e2, e3) = (bounded(losses.e1), bounded(losses.e2), bounded(losses.e3));
+        let news = (1.0 - e1) * e3;
+        let alone = match 1.0 - e2 < news {
+            true => 1.0 / news,
+            false => symbols * (1.0 - e2 - e3 + e1 * e3) / ((1.0 - e2) * (1.0 - e1 * e3)),
+        };
+        let both = 2.0 - e2 - e3;
+        Self {
+            alone,
+            source: (symbols + alone * (1.0 - e2)) / both,
+            helper: (symbols - alone * (1.0 - e3)) / both,
+        }
+    }
+}
+
+/// The losses of all helpers as of one that hears what any of them hears.
+fn together(plan: &Plan) -> Losses {
+    let e1 = bounded(plan.losses.e1);
+    let all = libm::pow(e1, f64::from(plan.helpers));
+    Losses { e1: Probability::new(all).expect("a power of a probability"), ..plan.losses }
+}
+
+fn bounded(loss: Probability) -> f64 {
+    loss.as_f64().min(LOSS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    fn losses(e1: f64, e2: f64, e3: f64) -> Losses {
+        let p = |p| Probability::new(p).unwrap();
+        Losses { e1: p(e1), e2: p(e2), e3: p(e3) }
+    }
+
+    fn plan(losses: Losses) -> Plan {
+        let (field, symbols) = (Field::Gf2, 150);
+        Plan { field, symbols, losses, helpers: 1, overshoot: 1.0, margin: None }
+    }
+
+    /// A row of the published programs' output, and of a simulation of it: source and
+    /// helper in turn, the source alone once the helper's budget is spent; GF(2), mean
+    /// of 60 blocks.
+    struct Row {
+        losses: Losses,
+        case_b: bool,
+        /// The columns from `r` on.
+        values: Vec<f64>,
+    }
+
+    fn rows() -> Vec<Row> {
+        let data = include_str!("../tests/data/playncool_budgets.csv");
+        let row = |line: &str| {
+            let cells: Vec<&str> = line.split(',').collect();
+            let value = |cell: &&str| cell.parse::<f64>().unwrap();
+            Row {
+                losses: losses(value(&cells[0]), value(&cells[1]), value(&cells[2])),
+                case_b: cells[3] == "b",
+                values: cells[4..].iter().map(value).collect(),
+            }
+        };
+        data.lines().skip(1).map(row).collect()
+    }
+
+    #[test]
+    fn budgets_are_the_published_programs() {
+        for Row { losses, case_b, values } in rows() {
+            let play = PlayNCool::new(150.0, losses);
+            let (e1, e2, e3) = (losses.e1.as_f64(), losses.e2.as_f64(), losses.e3.as_f64());
+            let closed = 150.0 / (1.0 - e1 * e3);
+            let closed_helper = closed * e3 * (1.0 - e1) / (1.0 - e2);
+            let threshold = play.alone * (1.0 - e1);
+            let total = play.source + play.helper;
+            let no_helper = Budget::new(&Plan { helpers: 0, ..plan(losses) }).source;
+            let ours = [
+                play.alone,
+                threshold,
+                play.source,
+                play.helper,
+                total,
+                closed,
+                closed_helper,
+                no_helper,
+            ];
+            for (column, (ours, theirs)) in ours.iter().zip(&values).enumerate() {
+                // They print one digit.
+                assert!((ours - theirs).abs() < 0.0501, "{losses:?} {column}: {ours} {theirs}");
+            }
+            if case_b {
+                assert!((play.source - closed).abs() < 1e-9);
+                assert!((play.helper - closed_helper).abs() < 1e-9);
+                assert!((play.alone - (closed - closed_helper)).abs() < 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn a_helper_that_costs_air_is_silent() {
+        let mut silent = 0;
+        for Row { losses, values, .. } in rows() {
+            let budget = Budget::new(&Plan { overshoot: 1.05, ..plan(losses) });
+            let (helped, alone) = (values[10], values[11]);
+            match budget.helper {
+                Some(helper) => {
+                    assert!(helped < 1.02 * alone, "{losses:?}");
+                    let play = PlayNCool::new(150.0, losses);
+                    assert!((helper.packets - play.helper).abs() < 1e-9);
+                    assert!((budget.source - 1.05 * play.source).abs() < 1e-9);
+                }
+                None => {
+                    silent += 1;
+                    assert!(helped > alone, "{losses:?}");
+                    let credit = 1.05 / (1.0 - losses.e3.as_f64());
+                    assert!((budget.source_credit - credit).abs() < 1e-9);
+                    assert!((budget.source - 150.0 * credit).abs() < 1e-9);
+                }
+            }
+        }
+        assert_eq!(silent, 5);
+    }
+
+    #[test]
+    fn fields_waste_as_much_as_random_matrices() {
+        // Each value is that of the sum, to four digits.
+        for (field, expected) in
+            [(Field::Gf2, 1.6067), (Field::Gf16, 0.0709), (Field::Gf256, 0.0039)]
+        {
+            let ours = overhead(field);
+            assert!((ours - expected).abs() < 1e-4, "{field:?}: {ours}");
+        }
+    }
+
+    /// The deviation in the margin explains what expectation falls short of. What is
+    /// missing when budgets are spent is the worse of both cuts, if any is short; with
+    /// both normal and independent its mean is an integral, and the source sends it alone.
+    #[test]
+    fn the_shortage_of_expectation_is_that_of_chance() {
+        for Row { losses, case_b, values } in rows() {
+            let plan = plan(losses);
+            let budget = Budget::new(&plan);
+            let (Some(helper), true) = (budget.helper, case_b) else { continue };
+            let (e1, e2, e3) = (losses.e1.as_f64(), losses.e2.as_f64(), losses.e3.as_f64());
+            let of = |loss: f64| loss * (1.0 - loss);
+            let heard = libm::sqrt(budget.source * of(e1 * e3));
+            let came = libm::sqrt(budget.source * of(e3) + helper.packets * of(e2));
+            let short = mean_of_worst(heard, came);
+            let source = budget.source + (overhead(plan.field) + short) / (1.0 - e3);
+            let simulated = values[8];
+            // Three standard errors of a mean of 60.
+            let error = 3.0 * heard.max(came) / (1.0 - e3) / libm::sqrt(60.0);
+            assert!((source - simulated).abs() < error, "{losses:?}: {source} {simulated}");
+        }
+    }
+
+    /// The mean of the greatest of 0 and two normal variables with these deviations.
+    fn mean_of_worst(a: f64, b: f64) -> f64 {
+        let below = |x: f64, s: f64| 0.5 * libm::erfc(-x / (s * core::f64::consts::SQRT_2));
+        let step = (a + b) / 1_000.0;
+        (0..10_000)
+            .map(|i| step * (f64::from(i) + 0.5))
+            .map(|x| step * (1.0 - below(x, a) * below(x, b)))
+            .sum()
+    }
+
+    proptest! {
+        /// Whatever the losses: a budget is finite, a margin never lowers it, and a second
+        /// helper lowers what the source sends.
+        #[test]
+        fn budgets_are_sound(
+            (e1, e2, e3) in (0.0..=1.0f64, 0.0..=1.0f64, 0.0..=1.0f64),
+            symbols in 1..=1024u16,
+            margin in 0.0..3.0f64,
+        ) {
+            let plan = Plan { symbols, ..plan(losses(e1, e2, e3)) };
+            let published = Budget::new(&plan);
+            let budget = Budget::new(&Plan { margin: Some(margin), ..plan });
+            let two = Budget::new(&Plan { helpers: 2, ..plan });
+            prop_assert!(published.source.is_finite() && published.source_credit >= 1.0);
+            prop_assert!(published.source >= f64::from(symbols) - 1e-9);
+            prop_assert!(budget.source > published.source);
+            prop_assert!(budget.source_credit > published.source_credit);
+            prop_assert!(two.source <= published.source + 1e-9);
+            prop_assert_eq!(published.helper.is_some(), is_worth(plan.losses));
+            for (helper, more) in published.helper.iter().zip(&budget.helper) {
+                prop_assert!(helper.packets >= 0.0 && helper.credit >= 1.0);
+                prop_assert!(helper.threshold >= 0.0 && helper.threshold.is_finite());
+                prop_assert!(more.packets >= helper.packets);
+            }
+        }
+    }
+}
