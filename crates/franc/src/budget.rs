@@ -82,7 +82,7 @@ impl Budget {
     fn of(symbols: f64, plan: &Plan) -> Self {
         let Losses { e3, .. } = plan.losses;
         if plan.helpers == 0 || !is_worth(plan.losses) {
-            let source_credit = plan.overshoot / (1.0 - bounded(e3));
+            let source_credit = (plan.overshoot / (1.0 - bounded(e3))).max(1.0);
             return Self { source: symbols * source_credit, source_credit, helper: None };
         }
         let together = together(plan);
@@ -90,7 +90,7 @@ impl Budget {
         let (e1, each) = (bounded(plan.losses.e1), 1.0 / f64::from(plan.helpers));
         Self {
             source: plan.overshoot * play.source,
-            source_credit: plan.overshoot / (1.0 - bounded(together.e1) * bounded(e3)),
+            source_credit: (plan.overshoot / (1.0 - bounded(together.e1) * bounded(e3))).max(1.0),
             helper: Some(HelperBudget {
                 threshold: play.alone * (1.0 - e1),
                 packets: play.helper * each,

@@ -1,0 +1,236 @@
+//! The encoder (figure 4). Each symbol that is added raises what is owed by the credit,
+//! and so does each timeout; what is owed is sent.
+//!
+//! Beyond the text: when a block is full, what is owed is raised to the block's budget
+//! and to whole packets (credits alone are too little where the helper begins at once).
+//! The authors' program sends five packets at a timeout; the text's one credit is sent
+//! here.
+
+use super::PaperParameters;
+use crate::budget::Budget;
+use crate::coded::Coded;
+use crate::config::Losses;
+use crate::wire::Ack;
+use alloc::collections::VecDeque;
+use lasthop_rlnc::{Code, Density, SymbolError, Vector};
+use lasthop_units::{Instant, Machine, Stream};
+
+/// What the encoder does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Packets are owed.
+    Enc,
+    /// All that is owed was sent; an acknowledgement is awaited.
+    Wait {
+        /// Until then.
+        until: Instant,
+    },
+    /// The destination has all there is.
+    Idle,
+}
+
+/// Why the encoder wants to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// No acknowledgement came.
+    EncoderTimeout,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The destination has a block.
+    BlockDone {
+        /// Which.
+        block: u32,
+        /// Packets that the encoder sent for it.
+        transmissions: u32,
+        /// Timeouts while it was coded.
+        timeouts: u32,
+    },
+}
+
+/// What the encoder counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Timeouts.
+    pub timeouts: u64,
+    /// Symbols sent as they are.
+    pub source_sent: u64,
+    /// Combinations sent.
+    pub coded_sent: u64,
+    /// Blocks that the destination has.
+    pub blocks_done: u64,
+}
+
+/// Encodes one block after another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Encoder {
+    parameters: PaperParameters,
+    budget: Budget,
+    stream: Stream,
+    code: lasthop_rlnc::Encoder,
+    block: u32,
+    state: State,
+    /// Packets to be sent, and granted for this block so far.
+    owed: f64,
+    granted: f64,
+    /// Symbols before it need not be sent as they are.
+    sent_as_is: u16,
+    transmissions: u32,
+    timeouts: u32,
+    counters: Counters,
+    events: VecDeque<Event>,
+}
+
+/// Events that nobody asked for are forgotten beyond these.
+const EVENTS_MAX: usize = 64;
+
+impl Encoder {
+    /// Of blocks of `code` from 0 on; seeds of coefficients are drawn from `stream`.
+    pub fn new(code: Code, parameters: &PaperParameters, stream: Stream) -> Self {
+        Self {
+            parameters: *parameters,
+            budget: Budget::new(&parameters.plan(code)),
+            stream,
+            code: lasthop_rlnc::Encoder::new(code),
+            block: 0,
+            state: State::Idle,
+            owed: 0.0,
+            granted: 0.0,
+            sent_as_is: 0,
+            transmissions: 0,
+            timeouts: 0,
+            counters: Counters::default(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Block and number of the next symbol; `None` if there is no room until an
+    /// acknowledgement comes, or ever, after block 2^32 - 2.
+    pub fn room(&self) -> Option<(u32, u16)> {
+        let room = !self.code.is_full() && self.block < u32::MAX;
+        room.then(|| (self.block, self.code.len()))
+    }
+
+    /// Takes the next symbol.
+    ///
+    /// # Errors
+    /// If there is no room or the symbol is too long.
+    pub fn push(&mut self, _now: Instant, symbol: &[u8]) -> Result<(), SymbolError> {
+        self.code.push(symbol)?;
+        self.grant(self.budget.source_credit);
+        if self.code.is_full() {
+            self.grant((self.budget.source - self.granted).max(0.0));
+            self.owed = libm::ceil(self.owed);
+        }
+        Ok(())
+    }
+
+    /// The next packet to be sent, if one is owed.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Coded> {
+        if self.state != State::Enc {
+            return None;
+        }
+        let coded = self.next_packet();
+        self.transmissions += 1;
+        self.owed -= 1.0;
+        if self.owed < 1.0 {
+            self.state = State::Wait { until: now + self.parameters.timeout };
+        }
+        Some(coded)
+    }
+
+    /// Takes an acknowledgement.
+    pub fn handle_ack(&mut self, _now: Instant, ack: &Ack) {
+        let report = ack.blocks.iter().find(|report| report.block == self.block);
+        let rank = report.map(|report| usize::from(report.rank));
+        if ack.done > self.block || rank == Some(self.code.code().symbols()) {
+            self.next_block();
+        } else if rank == Some(usize::from(self.code.len())) {
+            self.owed = 0.0;
+            self.sent_as_is = self.code.len();
+            self.state = State::Idle;
+        }
+    }
+
+    /// Budgets follow these losses from now on.
+    pub fn set_losses(&mut self, losses: Losses) {
+        self.parameters.losses = losses;
+        self.budget = Budget::new(&self.parameters.plan(self.code.code()));
+    }
+
+    /// What happened.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// What it does.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Packets more are owed.
+    fn grant(&mut self, packets: f64) {
+        self.granted += packets;
+        self.owed += packets;
+        if self.owed >= 1.0 {
+            self.state = State::Enc;
+        }
+    }
+
+    /// A symbol as it is, or a combination of all.
+    fn next_packet(&mut self) -> Coded {
+        let block = self.block;
+        if self.parameters.systematic && self.sent_as_is < self.code.len() {
+            let index = self.sent_as_is;
+            self.sent_as_is += 1;
+            self.counters.source_sent += 1;
+            let symbol = self.code.source(index).expect("it was added");
+            return Coded::new(block, block, Vector::Source(u64::from(index)), symbol);
+        }
+        self.counters.coded_sent += 1;
+        let seed = self.stream.next_u64() >> 32;
+        let coded = self.code.coded(seed, Density::DENSE);
+        let (vector, payload) = coded.expect("packets are owed for symbols only");
+        Coded::new(block, block, vector, payload)
+    }
+
+    fn next_block(&mut self) {
+        let Self { block, transmissions, timeouts, .. } = *self;
+        if self.events.len() < EVENTS_MAX {
+            self.events.push_back(Event::BlockDone { block, transmissions, timeouts });
+        }
+        self.counters.blocks_done += 1;
+        self.block = block.saturating_add(1);
+        self.code.clear();
+        self.state = State::Idle;
+        (self.owed, self.granted) = (0.0, 0.0);
+        (self.sent_as_is, self.transmissions, self.timeouts) = (0, 0, 0);
+    }
+}
+
+impl Machine for Encoder {
+    type Reason = Reason;
+
+    fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+        match self.state {
+            State::Wait { until } => Some((until, Reason::EncoderTimeout)),
+            State::Enc | State::Idle => None,
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if matches!(self.state, State::Wait { until } if now >= until) {
+            self.timeouts += 1;
+            self.counters.timeouts += 1;
+            // At least a packet: a credit is one or more.
+            self.grant(self.budget.source_credit);
+        }
+    }
+}
