@@ -1,6 +1,9 @@
-//! The helper (figure 5). It collects what it overhears of a block; from the threshold
-//! on, each independent packet raises what it owes by a credit until its budget is
-//! spent. What it sends are new combinations of what it heard, without decoding.
+//! The helper (figure 5). It collects what it overhears of a block; above the threshold,
+//! each packet raises what it owes by a credit until its budget is spent. What it sends
+//! are new combinations of what it heard, without decoding.
+//!
+//! Packets that are not independent count too: the helper sends one for each that the
+//! source sends, and if it hears well it has the whole block before it has sent its share.
 //!
 //! One helper serves one direction of a hop. Of the blocks that it hears it keeps the
 //! last few, so its memory is bounded whatever it hears. Hand it packets of the source
@@ -102,7 +105,7 @@ impl Helper {
         let at = self.find_or_begin(enc.block);
         let block = &mut self.blocks[at];
         let received = block.recoder.push(enc.vector, &self.padded).ok()?;
-        if let (Received::Innovative, Some(budget)) = (received, self.budget) {
+        if let Some(budget) = self.budget {
             block.take_credit(&budget);
         }
         Some(received)
@@ -192,7 +195,7 @@ impl Helper {
 }
 
 impl Block {
-    /// An independent packet more was heard.
+    /// A packet more was heard.
     fn take_credit(&mut self, budget: &HelperBudget) {
         if self.spent || self.recoder.rank() as f64 <= budget.threshold {
             return;
