@@ -10,6 +10,10 @@
 //! | [`coded`] | a combination that owns its bytes |
 //! | [`paper`] | encoder and helper as in the paper, one block after another |
 //! | [`node`] | a node of any role: a machine with packets on one side, datagrams on the other |
+//! | `sender`, `receiver` | ours: several blocks under way, repairs as losses and ranks ask for |
+//! | `hop`, `pace` | the way to a neighbour: what is under way, losses, round trip, rate |
+//! | `order` | packets in order within their flow |
+//! | `keys` | who may speak, who may read |
 //! | [`stats`] | what a node counted |
 //!
 //! A link has two ends. Both take IP packets in and give them out, each once, unchanged
@@ -21,18 +25,28 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 pub mod backlog;
 pub mod budget;
 pub mod coded;
 pub mod config;
+mod hop;
+mod keys;
 pub mod node;
+mod order;
+mod pace;
 pub mod paper;
+mod receiver;
+mod sender;
 pub mod stats;
+mod symbol;
 pub mod wire;
 
 pub use coded::{Coded, CodedVector};
 pub use config::{Config, ConfigError, Role};
+pub use keys::hop_key;
 pub use node::{Event, Node, Reason, Transmit};
 pub use stats::Stats;
 pub use wire::NodeId;

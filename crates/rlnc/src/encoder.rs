@@ -108,6 +108,30 @@ impl Encoder {
         density: Density,
     ) -> Result<(Vector<'static>, &[u8]), SymbolError> {
         let vector = self.vector(seed, density)?;
+        Ok((vector, self.combine(vector)))
+    }
+
+    /// A dense combination of `count` symbols from number `first` on, and its payload.
+    ///
+    /// # Errors
+    ///
+    /// If the block does not have all of them yet, or they are none.
+    pub fn coded_range(
+        &mut self,
+        seed: u64,
+        first: u16,
+        count: u16,
+    ) -> Result<(Vector<'static>, &[u8]), SymbolError> {
+        if count == 0 || first.checked_add(count).is_none_or(|end| end > self.taken) {
+            return Err(SymbolError::Nothing);
+        }
+        let density = Density::DENSE;
+        let vector = Vector::Seeded { seed, first: u64::from(first), count, density };
+        Ok((vector, self.combine(vector)))
+    }
+
+    /// The payload of a combination of symbols that are there.
+    fn combine(&mut self, vector: Vector<'_>) -> &[u8] {
         vector.expand(self.code.field(), self.code.symbols(), self.coefficients.padded_mut(0));
         let (out_stride, out) = (self.payload.stride(), self.payload.all_mut());
         let mut job = Product {
@@ -123,7 +147,7 @@ impl Encoder {
             add: false,
         };
         self.kernel.multiply(self.code.field(), &mut job);
-        Ok((vector, self.payload.row(0)))
+        self.payload.row(0)
     }
 
     /// Combinations of all symbols so far, one for each seed, into the first rows of

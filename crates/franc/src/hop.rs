@@ -1,0 +1,382 @@
+//! What a node knows of the way to one neighbour: which of its datagrams are under way,
+//! how long a round trip takes, how many are lost, how fast it may send. And of the way
+//! back: which numbers came, for the reports of its own acknowledgements.
+
+use crate::config::PaceConfig;
+use crate::keys::ReplayWindow;
+use crate::pace::{Heard, Pace};
+use crate::wire::{LinkReport, NodeId};
+use alloc::collections::VecDeque;
+use lasthop_units::{Duration, Instant};
+
+/// A round trip before any was measured.
+const ROUND_TRIP_FIRST: Duration = Duration::from_millis(100);
+/// The longest wait for an acknowledgement.
+const TIMEOUT_MAX: Duration = Duration::from_secs(1);
+/// Silent timeouts before the wait grows and the rate falls: losses alone do as much.
+const TIMEOUTS_PATIENT: u32 = 3;
+/// The least wait beyond a round trip: what an acknowledgement is held back.
+const BEYOND_MIN: Duration = Duration::from_millis(8);
+
+/// More datagrams under way than this are acknowledged again and again.
+const FLOWING: usize = 8;
+
+/// How long datagrams without cargo are remembered.
+const UNLADEN_KEPT: Duration = Duration::from_secs(3);
+
+/// What a datagram carried, for the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cargo {
+    /// A symbol as it is.
+    Source { block: u32, index: u16 },
+    /// A combination.
+    Coded { block: u32 },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Flight {
+    number: u32,
+    cargo: Option<Cargo>,
+    sent_at: Instant,
+    bytes: u64,
+    /// Sent up to it, it included.
+    bytes_up_to: u64,
+}
+
+/// The way to a neighbour and back.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Hop {
+    next_number: u32,
+    /// Not yet known to have come or to be lost, the oldest first.
+    flights: VecDeque<Flight>,
+    /// With cargo among them, and their bytes.
+    laden: usize,
+    laden_bytes: u64,
+    bytes: u64,
+    round_trip: RoundTrip,
+    /// Losses towards the neighbour.
+    pub loss: LossEstimate,
+    pace: Option<Pace>,
+    encoder_timeout: Duration,
+    timeouts: u32,
+    last_timeout: Instant,
+    /// When something was last heard of our datagrams.
+    progress_at: Instant,
+    /// What came back.
+    heard: Ear,
+}
+
+impl Hop {
+    pub fn new(pace: Option<PaceConfig>, encoder_timeout: Duration, now: Instant) -> Self {
+        Self {
+            next_number: 1,
+            flights: VecDeque::new(),
+            laden: 0,
+            laden_bytes: 0,
+            bytes: 0,
+            round_trip: RoundTrip::default(),
+            loss: LossEstimate::default(),
+            pace: pace.map(|config| Pace::new(config, now)),
+            encoder_timeout,
+            timeouts: 0,
+            last_timeout: now,
+            progress_at: Instant::ZERO,
+            heard: Ear::default(),
+        }
+    }
+
+    /// The number of the next datagram.
+    pub fn number(&self) -> u32 {
+        self.next_number
+    }
+
+    /// The datagram with [`Hop::number`] leaves.
+    pub fn depart(&mut self, now: Instant, length: usize, cargo: Option<Cargo>) {
+        let (number, bytes) = (self.next_number, length as u64);
+        self.next_number += 1;
+        self.bytes += bytes;
+        if cargo.is_some() {
+            self.laden += 1;
+            self.laden_bytes += bytes;
+        }
+        self.flights.push_back(Flight {
+            number,
+            cargo,
+            sent_at: now,
+            bytes,
+            bytes_up_to: self.bytes,
+        });
+        // Nobody need ever say that an acknowledgement came.
+        let is_over = |f: &Flight| f.cargo.is_none() && f.sent_at + UNLADEN_KEPT < now;
+        while self.flights.front().is_some_and(is_over) {
+            self.flights.pop_front();
+        }
+        if let Some(pace) = &mut self.pace {
+            pace.sent(now, length);
+        }
+    }
+
+    /// Whether numbers run out: a new session is needed.
+    pub fn is_worn_out(&self) -> bool {
+        self.next_number > u32::MAX / 4 * 3
+    }
+
+    /// Whether the next datagram may leave now; when, if only the rate forbids it.
+    pub fn may_send(&self, now: Instant) -> Result<(), Option<Instant>> {
+        let Some(pace) = &self.pace else { return Ok(()) };
+        let window = pace.window_bytes(self.round_trip.smoothed());
+        if self.laden_bytes > window {
+            return Err(None);
+        }
+        match pace.next_at() > now {
+            true => Err(Some(pace.next_at())),
+            false => Ok(()),
+        }
+    }
+
+    /// When the rate lets the next datagram go, if that is later than the last one went.
+    pub fn pace_at(&self) -> Option<Instant> {
+        let pace = self.pace.as_ref()?;
+        let last = self.flights.back().map_or(Instant::ZERO, |flight| flight.sent_at);
+        let is_open = self.laden_bytes <= pace.window_bytes(self.round_trip.smoothed());
+        (is_open && pace.next_at() > last).then_some(pace.next_at())
+    }
+
+    /// Takes what the neighbour says of our datagrams; `landed` is told the cargo of each
+    /// that is under way no longer.
+    pub fn handle_report(
+        &mut self,
+        now: Instant,
+        report: &LinkReport,
+        landed: &mut dyn FnMut(Cargo),
+    ) {
+        if report.highest >= self.next_number {
+            return;
+        }
+        let mut newest = None;
+        while let Some(flight) = self.flights.front().filter(|f| f.number <= report.highest) {
+            newest = Some(*flight);
+            self.land(landed);
+        }
+        self.loss.update(report.highest, report.received);
+        let Some(newest) = newest.filter(|newest| newest.number == report.highest) else { return };
+        self.timeouts = 0;
+        self.progress_at = now;
+        let held = Duration::from_micros(u64::from(report.delay_4us) * 4);
+        self.round_trip.measure(now.saturating_since(newest.sent_at).saturating_sub(held));
+        let round_trip = self.round_trip.smoothed();
+        if let Some(pace) = &mut self.pace {
+            let (sent_at, heard_at_us, bytes) =
+                (newest.sent_at, report.heard_at_us, newest.bytes_up_to);
+            pace.heard(now, Heard { sent_at, heard_at_us, bytes, round_trip });
+        }
+    }
+
+    fn land(&mut self, landed: &mut dyn FnMut(Cargo)) {
+        let Some(flight) = self.flights.pop_front() else { return };
+        if let Some(cargo) = flight.cargo {
+            self.laden -= 1;
+            self.laden_bytes -= flight.bytes;
+            landed(cargo);
+        }
+    }
+
+    /// When datagrams with cargo are taken for lost.
+    pub fn timeout_at(&self) -> Option<Instant> {
+        if self.laden == 0 {
+            return None;
+        }
+        let oldest = self.flights.iter().find(|flight| flight.cargo.is_some())?;
+        let alone = oldest.sent_at.max(self.last_timeout) + self.wait();
+        // Of many acknowledgements some are lost, and the next will say it all.
+        let flowing = self.progress_at + self.wait() + self.encoder_timeout;
+        Some(if self.laden > FLOWING { alone.max(flowing) } else { alone })
+    }
+
+    fn wait(&self) -> Duration {
+        let beyond = self.round_trip.deviation() * 4;
+        let beyond = beyond.max(BEYOND_MIN).min(self.encoder_timeout.max(BEYOND_MIN));
+        let wait = self.round_trip.smoothed() + beyond;
+        let doublings = (self.timeouts / TIMEOUTS_PATIENT).min(6);
+        (wait * (1 << doublings)).min(TIMEOUT_MAX)
+    }
+
+    /// Takes for lost what is under way for too long. Returns whether anything was.
+    pub fn handle_timeout(&mut self, now: Instant, landed: &mut dyn FnMut(Cargo)) -> bool {
+        if self.timeout_at().is_none_or(|at| now < at) {
+            return false;
+        }
+        let wait = self.wait();
+        while self.flights.front().is_some_and(|flight| flight.sent_at + wait <= now) {
+            self.land(landed);
+        }
+        self.last_timeout = now;
+        self.timeouts += 1;
+        if self.timeouts.is_multiple_of(TIMEOUTS_PATIENT)
+            && let Some(pace) = &mut self.pace
+        {
+            pace.silence();
+        }
+        true
+    }
+
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.round_trip.smoothed
+    }
+
+    pub fn queue_delay(&self) -> Duration {
+        self.pace.as_ref().map_or(Duration::ZERO, Pace::queue_delay)
+    }
+
+    pub fn pace_bps(&self, now: Instant) -> u64 {
+        self.pace.as_ref().map_or(0, |pace| (pace.rate(now) * 8.0) as u64)
+    }
+
+    /// Takes a number of the neighbour's; false if it came before.
+    pub fn hear(&mut self, now: Instant, number: u32) -> bool {
+        self.heard.take(now, number)
+    }
+
+    /// What to report of the neighbour.
+    pub fn report(&self, node: NodeId, now: Instant) -> LinkReport {
+        self.heard.report(node, now)
+    }
+
+    /// Losses of what the neighbour sends.
+    pub fn loss_in(&self) -> Option<f64> {
+        self.heard.loss.known()
+    }
+
+    /// Datagrams that came from it.
+    pub fn heard_count(&self) -> u32 {
+        self.heard.received
+    }
+}
+
+/// Which numbers of one sender came.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ear {
+    window: ReplayWindow,
+    received: u32,
+    highest_at: Instant,
+    loss: LossEstimate,
+}
+
+impl Default for Ear {
+    fn default() -> Self {
+        Self {
+            window: ReplayWindow::new(),
+            received: 0,
+            highest_at: Instant::ZERO,
+            loss: LossEstimate::default(),
+        }
+    }
+}
+
+impl Ear {
+    /// Takes a number; false if it came before.
+    pub fn take(&mut self, now: Instant, number: u32) -> bool {
+        let before = self.window.highest();
+        if !self.window.take(number) {
+            return false;
+        }
+        self.received += 1;
+        if number > before {
+            self.highest_at = now;
+            self.loss.update(number, self.received);
+        }
+        true
+    }
+
+    /// The share that was lost, if anything came.
+    pub fn loss(&self) -> Option<f64> {
+        self.loss.known()
+    }
+
+    /// How many came.
+    pub fn received(&self) -> u32 {
+        self.received
+    }
+
+    pub fn report(&self, node: NodeId, now: Instant) -> LinkReport {
+        let delay = now.saturating_since(self.highest_at).as_micros() / 4;
+        LinkReport {
+            node,
+            highest: self.window.highest(),
+            received: self.received,
+            heard_at_us: (self.highest_at.as_nanos() / 1_000) as u32,
+            delay_4us: u16::try_from(delay).unwrap_or(u16::MAX),
+        }
+    }
+}
+
+/// The share of datagrams that are lost, of the last few hundred.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub(crate) struct LossEstimate {
+    highest: u32,
+    received: u32,
+    /// Sent and come, the older the less.
+    sent: f64,
+    came: f64,
+}
+
+impl LossEstimate {
+    /// Weights halve over so many datagrams.
+    const HALF_LIFE: f64 = 128.0;
+    /// Before anything is known: as if so many had been sent and this share lost.
+    const PRIOR: (f64, f64) = (4.0, 0.05);
+    /// A way that loses more is no way.
+    const MAX: f64 = 0.95;
+
+    /// The highest number that came, and how many came.
+    pub fn update(&mut self, highest: u32, received: u32) {
+        let Some(sent) = highest.checked_sub(self.highest).filter(|&sent| sent > 0) else { return };
+        let came = received.wrapping_sub(self.received).min(sent + ReplayWindow::WIDTH);
+        let decay = libm::exp2(-f64::from(sent) / Self::HALF_LIFE);
+        self.sent = self.sent * decay + f64::from(sent);
+        self.came = self.came * decay + f64::from(came);
+        (self.highest, self.received) = (highest, received);
+    }
+
+    /// The share, if anything is known.
+    pub fn known(&self) -> Option<f64> {
+        (self.sent > 0.0).then(|| (1.0 - self.came / self.sent).clamp(0.0, Self::MAX))
+    }
+
+    /// The share to reckon with.
+    pub fn probability(&self) -> f64 {
+        let (weight, prior) = Self::PRIOR;
+        let lost = (self.sent - self.came).max(0.0) + weight * prior;
+        (lost / (self.sent + weight)).clamp(0.0, Self::MAX)
+    }
+}
+
+/// Smoothed as RFC 6298, section 2.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+struct RoundTrip {
+    smoothed: Option<Duration>,
+    deviation: Duration,
+}
+
+impl RoundTrip {
+    fn measure(&mut self, sample: Duration) {
+        let Some(smoothed) = self.smoothed else {
+            (self.smoothed, self.deviation) = (Some(sample), sample / 2);
+            return;
+        };
+        let off = sample.max(smoothed) - sample.min(smoothed);
+        self.deviation = (self.deviation * 3 + off) / 4;
+        self.smoothed = Some((smoothed * 7 + sample) / 8);
+    }
+
+    fn smoothed(&self) -> Duration {
+        self.smoothed.unwrap_or(ROUND_TRIP_FIRST)
+    }
+
+    fn deviation(&self) -> Duration {
+        match self.smoothed {
+            Some(_) => self.deviation,
+            None => ROUND_TRIP_FIRST,
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What a node has of a neighbour's blocks: decodes, tells each symbol once, as soon as it
+//! is known, and says in its acknowledgements what it has.
+//!
+//! Bounded: blocks from the oldest that is not complete to a bound beyond;
+//! what lies further ahead is refused.
+
+use crate::wire::{BLOCK_REPORTS_MAX, BlockReport, Enc};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use lasthop_rlnc::{Code, Decoder, Received};
+
+/// Decodes blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Receiver {
+    code: Code,
+    /// All blocks below are complete or given up.
+    done: u32,
+    blocks: VecDeque<Option<Decoder>>,
+    spare: Vec<Decoder>,
+    payload: Vec<u8>,
+    blocks_max: usize,
+    /// Symbols of blocks that their sender gave up.
+    pub symbols_lost: u64,
+}
+
+/// What became of an ENC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It raised the rank of its block.
+    Innovative,
+    /// It said nothing new of a block that is not complete.
+    Redundant,
+    /// Its block is complete.
+    Late,
+    /// No sender of this link sends it.
+    Refused,
+}
+
+impl Receiver {
+    /// A receiver of at most `blocks_max` blocks at once.
+    pub fn new(code: Code, blocks_max: usize) -> Self {
+        Self {
+            code,
+            done: 0,
+            blocks: VecDeque::new(),
+            spare: Vec::new(),
+            payload: Vec::new(),
+            blocks_max,
+            symbols_lost: 0,
+        }
+    }
+
+    /// Takes an ENC; `known` is told block, index and bytes of each symbol that it made
+    /// known. `Err` of blocks given up means that what waits for them waits in vain.
+    pub fn handle_enc(
+        &mut self,
+        enc: &Enc<'_>,
+        known: &mut dyn FnMut(u32, u16, &[u8]),
+    ) -> (Verdict, bool) {
+        let gave_up = self.give_up_below(enc.oldest);
+        let Some(at) = enc.block.checked_sub(self.done) else { return (Verdict::Late, gave_up) };
+        let at = at as usize;
+        if at >= self.blocks_max || enc.payload.len() > self.code.symbol_bytes() {
+            return (Verdict::Refused, gave_up);
+        }
+        while self.blocks.len() <= at {
+            self.blocks.push_back(None);
+        }
+        let decoder = self.blocks[at].get_or_insert_with(|| {
+            let mut decoder = self.spare.pop().unwrap_or_else(|| Decoder::new(self.code));
+            decoder.clear();
+            decoder
+        });
+        if decoder.is_complete() {
+            return (Verdict::Late, gave_up);
+        }
+        self.payload.clear();
+        self.payload.extend(enc.payload);
+        self.payload.resize(self.code.symbol_bytes(), 0);
+        let verdict = match decoder.push(enc.vector, &self.payload) {
+            Ok(Received::Innovative) => Verdict::Innovative,
+            Ok(Received::Redundant) => Verdict::Redundant,
+            Err(_) => Verdict::Refused,
+        };
+        while let Some(index) = decoder.next_known() {
+            let symbol = decoder.symbol(index).expect("it is known");
+            known(enc.block, index, symbol);
+        }
+        while let Some(Some(_)) =
+            self.blocks.front().filter(|block| block.as_ref().is_some_and(Decoder::is_complete))
+        {
+            self.drop_oldest();
+        }
+        (verdict, gave_up)
+    }
+
+    /// What a combination says once its zeros are back.
+    pub fn payload(&self) -> &[u8] {
+        &self.payload
+    }
+
+    /// Nothing comes of blocks below `block` any more. Returns whether something was missing.
+    fn give_up_below(&mut self, block: u32) -> bool {
+        let mut missing = false;
+        while self.done < block {
+            let Some(oldest) = self.blocks.front() else {
+                missing = true;
+                self.done = block;
+                break;
+            };
+            let known = oldest.as_ref().map_or(0, Decoder::known);
+            // The last block of a sender that gave up may not have been full.
+            self.symbols_lost += (self.code.symbols() - known) as u64;
+            missing = true;
+            self.drop_oldest();
+        }
+        missing
+    }
+
+    fn drop_oldest(&mut self) {
+        if let Some(decoder) = self.blocks.pop_front() {
+            self.spare.extend(decoder);
+            self.done += 1;
+        }
+    }
+
+    /// Rank and known symbols of a block that is not done.
+    pub fn progress(&self, block: u32) -> (u16, u16) {
+        let at = block.checked_sub(self.done).map(|at| at as usize);
+        let decoder = at.and_then(|at| self.blocks.get(at)).and_then(Option::as_ref);
+        decoder.map_or((0, 0), |decoder| (decoder.rank() as u16, decoder.known() as u16))
+    }
+
+    /// All blocks below are complete or given up.
+    pub fn done(&self) -> u32 {
+        self.done
+    }
+
+    /// What is here of blocks that are not done, the oldest first.
+    pub fn reports(&self) -> Vec<BlockReport> {
+        let blocks = (self.done..).zip(&self.blocks);
+        blocks
+            .filter_map(|(block, decoder)| Some((block, decoder.as_ref()?)))
+            .take(BLOCK_REPORTS_MAX)
+            .map(|(block, decoder)| {
+                let bitmap = decoder.bitmap();
+                let used = bitmap.iter().rposition(|&byte| byte != 0).map_or(0, |at| at + 1);
+                BlockReport {
+                    block,
+                    rank: decoder.rank() as u16,
+                    bits: (used * 8) as u16,
+                    bitmap: bitmap[..used].to_vec(),
+                }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,430 @@
+//! Which combination goes next, to a neighbour that reports what it has (ours; the paper's
+//! encoder is [`crate::paper`]).
+//!
+//! Symbols go out as they are, in order, each once. For every block the sender reckons
+//! what the receiver will lack: the symbols it was sent, less the rank it reports, less
+//! what is expected of the datagrams under way, of which a share `p` is lost. When that
+//! deficit reaches [`Sender::REPAIR_AT`], a repair goes before anything new: a symbol that
+//! is known to be lost as it is, otherwise a combination of what may be missing. So
+//! repairs keep pace with the losses, and what chance makes of them is mended a round trip
+//! later; the link is reliable without ever waiting for a block to end. When there is
+//! nothing new to send, the air is free and repairs go out earlier.
+//!
+//! At a recoder the symbols are those it knows so far, in whatever order, and its
+//! combinations are of everything that it received.
+
+use crate::coded::{Coded, CodedVector};
+use crate::hop::Cargo;
+use crate::wire::{Ack, Enc};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+use lasthop_rlnc::{Code, Density, Encoder, PacketError, Received, Recoder, Symbols};
+use lasthop_units::{Duration, Instant, Stream};
+
+/// Sends blocks to one neighbour.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sender {
+    code: Code,
+    blocks_max: usize,
+    stream: Stream,
+    /// Of the oldest block that is here.
+    first: u32,
+    blocks: VecDeque<Block>,
+    /// Symbols to be sent for the first time, and copies of some.
+    fresh: VecDeque<(u32, u16)>,
+    copies: VecDeque<(u32, u16)>,
+    /// Pools for blocks to come.
+    spare: Vec<Pool>,
+    recodes: bool,
+    /// The receiver's memory.
+    state: Option<u16>,
+    /// Counters.
+    pub counts: Counts,
+}
+
+/// What a sender did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Counts {
+    pub blocks_begun: u64,
+    pub blocks_done: u64,
+    pub source_sent: u64,
+    pub coded_sent: u64,
+}
+
+/// The losses that a sender reckons with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Outlook {
+    /// Of a datagram to the receiver.
+    pub loss: f64,
+    /// The share of what the receiver did not hear that no helper heard either; 1 without.
+    pub unhelped: f64,
+    /// How long helpers are waited for.
+    pub patience: Duration,
+}
+
+/// What combinations are made of.
+#[derive(Clone, Debug, PartialEq)]
+enum Pool {
+    Own(Box<Encoder>),
+    Relayed { symbols: Symbols, known: Vec<bool>, recoder: Box<Recoder> },
+}
+
+/// A symbol on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+struct Symbol {
+    is_sent: bool,
+    is_known: bool,
+    under_way: u8,
+    /// When the last one under way came or was lost.
+    landed: Instant,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Block {
+    pool: Pool,
+    /// Those that the pool has; a recoder's may have gaps.
+    symbols: Vec<Symbol>,
+    /// Combinations under way.
+    coded_under_way: u16,
+    /// What the receiver said.
+    rank: u16,
+    known: u16,
+    /// Symbols in `fresh`.
+    fresh: u16,
+}
+
+/// What the receiver of a block will lack.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Deficit {
+    /// The mean.
+    mean: f64,
+    /// Its variance.
+    variance: f64,
+}
+
+impl Sender {
+    /// A repair goes before new symbols when the deficit is at least this, also if chance
+    /// makes it so many standard deviations less than expected: a repair is then seldom
+    /// for nothing. What chance makes of it beyond that is mended a round trip later.
+    const REPAIR_AT: f64 = 0.9;
+    const CAUTION: f64 = 1.5;
+    /// When the air is free: expected deficit, and a standard deviation, together.
+    const IDLE_REPAIR_AT: f64 = 0.5;
+
+    /// The source of a link's symbols, or a recoder's sender.
+    pub fn new(code: Code, blocks_max: u8, recodes: bool, stream: Stream) -> Self {
+        Self {
+            code,
+            blocks_max: usize::from(blocks_max),
+            stream,
+            first: 0,
+            blocks: VecDeque::new(),
+            fresh: VecDeque::new(),
+            copies: VecDeque::new(),
+            spare: Vec::new(),
+            recodes,
+            state: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Where the next symbol will be; `None` while all blocks are full.
+    pub fn room(&self) -> Option<(u32, u16)> {
+        let next = self.first + self.blocks.len() as u32;
+        match self.blocks.back() {
+            Some(Block { pool: Pool::Own(encoder), .. }) if !encoder.is_full() => {
+                Some((next - 1, encoder.len()))
+            }
+            _ => (self.blocks.len() < self.blocks_max).then_some((next, 0)),
+        }
+    }
+
+    /// Takes a symbol where [`Sender::room`] said, to be sent `copies` times at once.
+    pub fn push(&mut self, symbol: &[u8], copies: u8) {
+        let Some((block, index)) = self.room() else { return };
+        if index == 0 {
+            self.begin();
+        }
+        let Some(current) = self.blocks.back_mut() else { return };
+        let Pool::Own(encoder) = &mut current.pool else { return };
+        if encoder.push(symbol).is_err() {
+            return;
+        }
+        current.symbols.push(Symbol::default());
+        current.fresh += 1;
+        self.fresh.push_back((block, index));
+        self.copies.extend((1..copies).map(|_| (block, index)));
+    }
+
+    fn begin(&mut self) {
+        let mut pool = self.spare.pop().unwrap_or_else(|| match self.recodes {
+            false => Pool::Own(Box::new(Encoder::new(self.code))),
+            true => Pool::Relayed {
+                symbols: Symbols::new(self.code.symbols(), self.code.symbol_bytes()),
+                known: vec![false; self.code.symbols()],
+                recoder: Box::new(Recoder::new(self.code)),
+            },
+        });
+        let symbols = match &mut pool {
+            Pool::Own(encoder) => {
+                encoder.clear();
+                Vec::with_capacity(self.code.symbols())
+            }
+            Pool::Relayed { known, recoder, .. } => {
+                known.fill(false);
+                recoder.clear();
+                vec![Symbol::default(); self.code.symbols()]
+            }
+        };
+        let (coded_under_way, rank, known, fresh) = (0, 0, 0, 0);
+        self.blocks.push_back(Block { pool, symbols, coded_under_way, rank, known, fresh });
+        self.counts.blocks_begun += 1;
+    }
+
+    /// Whether a recoder has room for a block, or had it.
+    pub fn accepts(&self, block: u32) -> bool {
+        block.checked_sub(self.first).is_none_or(|at| (at as usize) < self.blocks_max)
+    }
+
+    /// A recoder heard a combination. Its block begins if there is room for it.
+    pub fn overhear(&mut self, enc: &Enc<'_>, payload: &[u8]) -> Result<Received, PacketError> {
+        let Some(at) = enc.block.checked_sub(self.first) else { return Ok(Received::Redundant) };
+        if at as usize >= self.blocks_max {
+            return Ok(Received::Redundant);
+        }
+        while self.blocks.len() <= at as usize {
+            self.begin();
+        }
+        match &mut self.blocks[at as usize].pool {
+            Pool::Own(_) => Ok(Received::Redundant),
+            Pool::Relayed { recoder, .. } => recoder.push(enc.vector, payload),
+        }
+    }
+
+    /// A recoder knows a symbol.
+    pub fn relay(&mut self, block: u32, index: u16, symbol: &[u8]) {
+        let Some(at) = block.checked_sub(self.first) else { return };
+        let Some(current) = self.blocks.get_mut(at as usize) else { return };
+        let Pool::Relayed { symbols, known, .. } = &mut current.pool else { return };
+        if known[usize::from(index)] {
+            return;
+        }
+        symbols.row_mut(usize::from(index)).copy_from_slice(symbol);
+        known[usize::from(index)] = true;
+        current.fresh += 1;
+        self.fresh.push_back((block, index));
+    }
+
+    /// The oldest block that is here.
+    pub fn oldest(&self) -> u32 {
+        self.first
+    }
+
+    /// Forgets blocks below `block`: the receiver has them, or will never get them.
+    pub fn forget_below(&mut self, block: u32) {
+        while self.first < block {
+            match self.blocks.pop_front() {
+                Some(old) => {
+                    self.spare.push(old.pool);
+                    self.first += 1;
+                    self.counts.blocks_done += 1;
+                }
+                None if self.recodes => self.first = block,
+                None => break,
+            }
+        }
+        let first = self.first;
+        self.fresh.retain(|&(block, _)| block >= first);
+        self.copies.retain(|&(block, _)| block >= first);
+    }
+
+    /// Takes what the receiver has. Returns whether anything is new.
+    pub fn handle_ack(&mut self, ack: &Ack) {
+        if self.state.is_some_and(|state| state != ack.state) {
+            for block in &mut self.blocks {
+                (block.rank, block.known) = (0, 0);
+                block.symbols.iter_mut().for_each(|symbol| symbol.is_known = false);
+            }
+        }
+        self.state = Some(ack.state);
+        self.forget_below(ack.done);
+        for report in &ack.blocks {
+            let at = report.block.checked_sub(self.first);
+            let Some(block) = at.and_then(|at| self.blocks.get_mut(at as usize)) else { continue };
+            if report.rank < block.rank {
+                // Older than one that was taken.
+                continue;
+            }
+            block.rank = report.rank.min(self.code.symbols() as u16);
+            let is_complete = usize::from(block.rank) == self.code.symbols();
+            for (index, symbol) in block.symbols.iter_mut().enumerate() {
+                symbol.is_known |= is_complete || report.knows(index as u16);
+            }
+            block.known = block.symbols.iter().filter(|symbol| symbol.is_known).count() as u16;
+        }
+    }
+
+    /// A datagram is under way no longer.
+    pub fn landed(&mut self, now: Instant, cargo: Cargo) {
+        match cargo {
+            Cargo::Source { block, index } => {
+                if let Some(symbol) = self.symbol_mut(block, index) {
+                    symbol.under_way = symbol.under_way.saturating_sub(1);
+                    symbol.landed = now;
+                }
+            }
+            Cargo::Coded { block } => {
+                if let Some(block) = self.block_mut(block) {
+                    block.coded_under_way = block.coded_under_way.saturating_sub(1);
+                }
+            }
+        }
+    }
+
+    fn block_mut(&mut self, block: u32) -> Option<&mut Block> {
+        self.blocks.get_mut(block.checked_sub(self.first)? as usize)
+    }
+
+    fn symbol_mut(&mut self, block: u32, index: u16) -> Option<&mut Symbol> {
+        self.block_mut(block)?.symbols.get_mut(usize::from(index))
+    }
+
+    /// A repair that must go before anything new.
+    pub fn repair(&mut self, now: Instant, outlook: &Outlook) -> Option<(Coded, Cargo)> {
+        while let Some((block, index)) = self.copies.pop_front() {
+            if self.symbol_mut(block, index).is_some_and(|s| s.is_sent && !s.is_known) {
+                return self.source(block, index);
+            }
+        }
+        let is_due = |deficit: Deficit| {
+            deficit.mean - Self::CAUTION * libm::sqrt(deficit.variance) >= Self::REPAIR_AT
+        };
+        self.mend(now, outlook, is_due)
+    }
+
+    /// The next new symbol.
+    pub fn fresh(&mut self) -> Option<(Coded, Cargo)> {
+        let (block, index) = self.fresh.pop_front()?;
+        if let Some(block) = self.block_mut(block) {
+            block.fresh = block.fresh.saturating_sub(1);
+        }
+        self.source(block, index)
+    }
+
+    /// Whether a symbol waits to be sent for the first time.
+    pub fn has_fresh(&self) -> bool {
+        !self.fresh.is_empty()
+    }
+
+    /// A repair when there is nothing else to send.
+    pub fn spare_repair(&mut self, now: Instant, outlook: &Outlook) -> Option<(Coded, Cargo)> {
+        let is_due =
+            |deficit: Deficit| deficit.mean + libm::sqrt(deficit.variance) > Self::IDLE_REPAIR_AT;
+        self.mend(now, outlook, is_due)
+    }
+
+    /// The receiver has everything that was sent.
+    pub fn is_idle(&self) -> bool {
+        self.fresh.is_empty()
+            && self.blocks.iter().all(|block| usize::from(block.rank) >= block.sent())
+    }
+
+    fn mend(
+        &mut self,
+        now: Instant,
+        outlook: &Outlook,
+        is_due: impl Fn(Deficit) -> bool,
+    ) -> Option<(Coded, Cargo)> {
+        let at = self.blocks.iter().position(|b| is_due(b.deficit(now, outlook)))?;
+        let number = self.first + at as u32;
+        let block = &self.blocks[at];
+        // Lost for certain, and not mended by combinations that are there or under way.
+        let is_lost = |s: &Symbol| s.is_sent && !s.is_known && s.under_way == 0;
+        let mut lost = (0..).zip(&block.symbols).filter(|(_, s)| is_lost(s)).map(|(i, _)| i);
+        let oldest_lost = lost.next();
+        let lost = oldest_lost.map_or(0, |_| 1 + lost.count());
+        let mending = block.rank.saturating_sub(block.known) + block.coded_under_way;
+        match oldest_lost {
+            Some(index) if lost > usize::from(mending) => self.source(number, index),
+            _ => self.combination(number),
+        }
+    }
+
+    /// A symbol as it is.
+    fn source(&mut self, number: u32, index: u16) -> Option<(Coded, Cargo)> {
+        let oldest = self.first;
+        let block = self.block_mut(number)?;
+        let payload = match &block.pool {
+            Pool::Own(encoder) => encoder.source(index)?,
+            Pool::Relayed { symbols, known, .. } => {
+                known.get(usize::from(index)).filter(|&&known| known)?;
+                symbols.row(usize::from(index))
+            }
+        };
+        let vector = lasthop_rlnc::Vector::Source(u64::from(index));
+        let coded = Coded::new(number, oldest, vector, payload);
+        let symbol = block.symbols.get_mut(usize::from(index))?;
+        symbol.is_sent = true;
+        symbol.under_way = symbol.under_way.saturating_add(1);
+        self.counts.source_sent += 1;
+        Some((coded, Cargo::Source { block: number, index }))
+    }
+
+    /// A combination of what the receiver may lack.
+    fn combination(&mut self, number: u32) -> Option<(Coded, Cargo)> {
+        let oldest = self.first;
+        let seed = self.stream.next_u64() >> 32;
+        let block = self.block_mut(number)?;
+        let (vector, payload) = match &mut block.pool {
+            Pool::Own(encoder) => {
+                let may_lack = |s: &Symbol| s.is_sent && !s.is_known;
+                let first = block.symbols.iter().position(may_lack)? as u16;
+                let last = block.symbols.iter().rposition(may_lack)? as u16;
+                encoder.coded_range(seed, first, last - first + 1).ok()?
+            }
+            Pool::Relayed { recoder, .. } => recoder.recode(seed, Density::DENSE).ok()?,
+        };
+        let coded = Coded::new(number, oldest, vector, payload);
+        if let CodedVector::Seeded { first, count: 1, .. } = coded.vector {
+            // A combination of one symbol is the symbol.
+            return self.source(number, first);
+        }
+        block.coded_under_way += 1;
+        self.counts.coded_sent += 1;
+        Some((coded, Cargo::Coded { block: number }))
+    }
+}
+
+impl Block {
+    /// What the receiver could know of what was sent.
+    fn sent(&self) -> usize {
+        match &self.pool {
+            Pool::Own(_) => self.symbols.iter().filter(|symbol| symbol.is_sent).count(),
+            Pool::Relayed { recoder, .. } => recoder.rank() - usize::from(self.fresh),
+        }
+    }
+
+    fn deficit(&self, now: Instant, outlook: &Outlook) -> Deficit {
+        let loss = outlook.loss;
+        let sent = self.sent();
+        let rank = usize::from(self.rank);
+        if sent <= rank {
+            return Deficit { mean: 0.0, variance: 0.0 };
+        }
+        let coded = f64::from(self.coded_under_way);
+        let mut mean = (sent - rank) as f64 - coded * (1.0 - loss);
+        let mut variance = coded * loss * (1.0 - loss);
+        for symbol in self.symbols.iter().filter(|symbol| !symbol.is_known && symbol.is_sent) {
+            if symbol.under_way > 0 {
+                let lost = libm::pow(loss, f64::from(symbol.under_way)) * outlook.unhelped;
+                mean -= 1.0 - lost;
+                variance += lost * (1.0 - lost);
+            } else if outlook.unhelped < 1.0 && now < symbol.landed + outlook.patience {
+                mean -= 1.0 - outlook.unhelped;
+            }
+        }
+        Deficit { mean, variance }
+    }
+}
