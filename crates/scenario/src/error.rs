@@ -108,7 +108,7 @@ pub struct Problem {
     pub file: String,
     /// Line in the file, from 1; `None` if no line is at fault.
     pub line: Option<usize>,
-    /// The `--set` argument at fault, if it is one.
+    /// The `--set` argument or the flag at fault, if it is one.
     pub set: Option<String>,
     /// The key, as in `--set`: `node.laptop.queue.packets`; empty if no key is at fault.
     pub key: String,
@@ -143,6 +143,8 @@ fn count_newlines(bytes: &[u8]) -> usize {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.set, self.line) {
+            // A flag of its own says so itself.
+            (Some(set), _) if set.starts_with("--") => f.write_str(set)?,
             (Some(set), _) => write!(f, "--set {set}")?,
             (None, Some(line)) => write!(f, "{}:{line}", self.file)?,
             (None, None) => write!(f, "{}", self.file)?,

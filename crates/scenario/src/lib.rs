@@ -8,6 +8,7 @@
 //! | `scalar`, [`quantity`] | single values and their units |
 //! | `attached` | other files that a scenario names |
 //! | `build` | what may stand together; names to indices; the machines' configuration |
+//! | [`franc`] | `franc.toml`, a file of its own: one node of a coded link |
 //! | `error` | what is wrong, with file, line and key |
 //!
 //! [`load`] and [`parse`] go through them in this order and return everything
@@ -18,6 +19,7 @@
 mod attached;
 mod build;
 mod error;
+pub mod franc;
 pub mod quantity;
 mod raw;
 #[cfg(test)]

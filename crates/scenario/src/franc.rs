@@ -1,0 +1,662 @@
+//! `franc.toml`: what one node of a coded link is. Every key is declared once here, with
+//! its documentation and default; the file, the flags of `lasthop franc run` and the JSON
+//! Schema come from there.
+//!
+//! A link has no scenario around it: the file is of one node. Lengths are bytes. Left out:
+//! the contents of the key file, names of hosts (both are looked up by whoever runs it).
+
+use crate::error::{Place, Problems, ScenarioError};
+use crate::quantity::parse_probability;
+use crate::scalar::{At, FilePath, OrOff, Scalar, Whole, choices};
+use crate::table::{Keys as TableKeys, Table, read, tables};
+use crate::tree::{Node as Tree, Origin, Value};
+use crate::{TEXT_BYTES_MAX, set};
+use lasthop_franc::backlog::BacklogConfig;
+use lasthop_franc::config::{Config, Keys, Losses, Mode, PaceConfig, Small, SyntheticLoss};
+use lasthop_franc::{NodeId, Role};
+use lasthop_rlnc::Field;
+use lasthop_units::{Bitrate, Bytes, Duration, MacAddr, Probability};
+use schemars::{Schema, SchemaGenerator, json_schema};
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+tables! {
+    /// A node of a coded link, as `lasthop franc run` takes it.
+    RawFranc {
+        /// Name of an end's tunnel interface, and of the control socket of any node.
+        value name: Interface = "franc0";
+        /// What it is: one of the two ends, a helper beside a hop, a recoder or a forwarder
+        /// on the way.
+        value role: RoleName = "end";
+        /// Its number on the link; every node has another one.
+        required id: Number;
+        /// Ends: the other end.
+        option peer: Number = "none; an end needs it";
+        /// Ends: the next recoder on the way to the other end.
+        option via: Number = "the peer";
+        /// Helpers, recoders, forwarders: the nodes on both sides.
+        option between: [Number; 2] = "none; every node but an end needs it";
+        /// Ends: helpers beside the hop. Helpers: how many share the work.
+        option helpers: Whole<0, 2> = "0 at an end, 1 at a helper";
+        /// File with the key that the nodes share; made by `lasthop franc key`.
+        option key_file: FilePath = "none; it takes one or `insecure`";
+        /// Without a key: everybody may read, send and disturb.
+        value insecure: bool = false;
+        /// Addresses of an end's tunnel interface, each with the length of its prefix.
+        option address: Vec<Cidr> = "none";
+        /// What carries the datagrams.
+        value transport: TransportName = "udp";
+        /// UDP: where datagrams are expected.
+        option listen: Socket = "port 4797 of all addresses";
+        /// Ethernet: the interface.
+        option interface: Interface = "none; ethernet needs it";
+        /// Where neighbours are, as ID=HOST:PORT or ID=MAC. One that is left out has to come
+        /// first (udp), or is reached by broadcast until it was heard (ethernet).
+        option neighbours: Vec<Neighbour> = "none";
+        /// UDP: neighbours that get a copy of every datagram. Helpers must, for on UDP nobody
+        /// overhears.
+        option copies_to: Vec<Number> = "none";
+        /// Longest packet (udp: with its IP header) that the path takes.
+        option mtu: Whole<128, 65535> = "that of the interface towards the neighbours; 1500 if it is not known";
+        /// Field of the coefficients.
+        value field: Field = "gf256";
+        /// Symbols of a block.
+        value block_symbols: Whole<1, 1024> = 64;
+        /// Length of a symbol.
+        option symbol_bytes: Whole<1, 65535> = "the longest that fits into a datagram";
+        /// Stream: blocks follow each other, redundancy follows the loss. Paper: one block at a
+        /// time with budgets.
+        value mode: ModeName = "stream";
+        /// Stream: blocks under way at most.
+        value blocks_max: Whole<1, 255> = 16;
+        /// Stream: find the rate by delay, so that the queues of the way stay short; without, the
+        /// interface has to say when it takes more.
+        value pace: bool = true;
+        /// Stream: delay that datagrams may have in queues of the way.
+        value queue_target: Duration = "5ms";
+        /// Stream: never send faster than this.
+        value rate_max: OrOff<Bitrate> = "off";
+        /// Paper: budgets are multiplied by this.
+        value overshoot: Overshoot = 1.05;
+        /// Paper: send each symbol as it is before combinations.
+        value systematic: bool = false;
+        /// How long an end waits for an acknowledgement beyond a round trip (paper: altogether).
+        value encoder_timeout: Duration = "20ms";
+        /// Error probability from source to helper. All three or none are given.
+        option e1: Probability = "estimated";
+        /// Error probability from helper to destination.
+        option e2: Probability = "estimated";
+        /// Error probability from source to destination.
+        option e3: Probability = "estimated";
+        /// Short packets share a symbol, or each has one alone.
+        value small: Small = "share";
+        /// Packets that wait to be coded at most.
+        value backlog_packets: Whole<1, 1000000> = 1000;
+        /// Bytes that wait to be coded at most.
+        value backlog_bytes: Bytes = "4MiB";
+        /// Delay that packets may have while they wait (RFC 8289); off: one queue that drops what
+        /// comes when it is full.
+        value backlog_target: OrOff<Duration> = "5ms";
+        /// Time in which a burst may drain (RFC 8289).
+        value backlog_interval: Duration = "100ms";
+        /// Mark packets that can be marked (RFC 3168) rather than drop them.
+        value ecn: bool = true;
+        /// Blocks after which the ends derive the next key.
+        value rekey_blocks: Whole<1, 4294967295> = 16384;
+        /// Datagrams lost on purpose, as ID=P of those that a neighbour sends.
+        option synthetic_loss: Vec<Lossy> = "none";
+        /// The control socket.
+        option socket: FilePath = "franc-NAME.sock in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR/lasthop or /run/lasthop";
+        /// Where Prometheus may ask, as ADDR:PORT.
+        option metrics: Socket = "nowhere";
+    }
+}
+
+/// What a node is, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RoleName {
+    End,
+    Helper,
+    Recoder,
+    Forwarder,
+}
+
+/// What carries datagrams, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TransportName {
+    Udp,
+    Ethernet,
+}
+
+/// A mode by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ModeName {
+    Stream,
+    Paper,
+}
+
+choices! {
+    RoleName {
+        "end" => RoleName::End,
+        "helper" => RoleName::Helper,
+        "recoder" => RoleName::Recoder,
+        "forwarder" => RoleName::Forwarder,
+    }
+    TransportName { "udp" => TransportName::Udp, "ethernet" => TransportName::Ethernet }
+    ModeName { "stream" => ModeName::Stream, "paper" => ModeName::Paper }
+    Field { "gf2" => Field::Gf2, "gf16" => Field::Gf16, "gf256" => Field::Gf256 }
+    Small { "share" => Small::Share, "alone" => Small::Alone }
+}
+
+/// A node's number.
+type Number = Whole<0, 255>;
+
+fn id(number: Number) -> NodeId {
+    NodeId(number.get())
+}
+
+/// Scalars that are read from a text.
+macro_rules! texts {
+    ($($ty:ty, $allowed:literal, $example:literal, $parse:expr;)*) => {$(
+        impl Scalar for $ty {
+            fn allowed() -> String {
+                format!("{} like {:?}", $allowed, $example)
+            }
+            fn read(value: &Value) -> Result<Self, Option<String>> {
+                let parse: fn(&str) -> Option<Self> = $parse;
+                match value {
+                    Value::String(text) => parse(text).ok_or(None),
+                    _ => Err(None),
+                }
+            }
+            fn schema() -> Schema {
+                json_schema!({ "type": "string", "examples": [$example] })
+            }
+        }
+    )*};
+}
+
+/// The name of an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Interface(String);
+/// An address and the length of its prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cidr(IpAddr, u8);
+/// An address and a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Socket(SocketAddr);
+/// A node and where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Neighbour(NodeId, String);
+/// A node and how much of what it sends is lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Lossy(NodeId, Probability);
+/// What budgets are multiplied by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Overshoot(f64);
+
+texts! {
+    Interface, "the name of an interface, up to 15 letters, digits, \"-\", \"_\" or \".\",", "franc0", |text| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let is_name = (1..=15).contains(&text.len()) && text.chars().all(plain);
+        (is_name && !text.starts_with('.')).then(|| Self(text.into()))
+    };
+    Cidr, "an address and the length of its prefix", "10.9.0.1/24", |text| {
+        let (ip, prefix) = text.split_once('/')?;
+        let (ip, prefix) = (ip.parse::<IpAddr>().ok()?, prefix.parse::<u8>().ok()?);
+        (prefix <= if ip.is_ipv4() { 32 } else { 128 }).then_some(Self(ip, prefix))
+    };
+    Socket, "an address and a port", "192.0.2.1:4797", |text| text.parse().ok().map(Self);
+    Neighbour, "a node's number and where it is", "2=192.0.2.2:4797", |text| {
+        let (number, place) = text.split_once('=')?;
+        let place = place.trim();
+        (!place.is_empty()).then_some(Self(NodeId(number.trim().parse().ok()?), place.into()))
+    };
+    Lossy, "a node's number and a probability", "2=20%", |text| {
+        let (number, loss) = text.split_once('=')?;
+        let loss = parse_probability(loss.trim()).ok()?;
+        Some(Self(NodeId(number.trim().parse().ok()?), loss))
+    };
+}
+
+impl Scalar for Overshoot {
+    fn allowed() -> String {
+        "a number from 1 to 10".into()
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        let number = match value {
+            Value::Integer(number) => *number as f64,
+            Value::Float(number) => *number,
+            _ => return Err(None),
+        };
+        (1.0..=10.0).contains(&number).then_some(Self(number)).ok_or(None)
+    }
+    fn schema() -> Schema {
+        json_schema!({ "type": "number", "minimum": 1, "maximum": 10 })
+    }
+}
+
+/// A node as the file and the flags have it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Name of the interface and of the control socket.
+    pub name: String,
+    /// Where the key is; `None`: insecure.
+    pub key_file: Option<PathBuf>,
+    /// Addresses of the tunnel interface.
+    pub addresses: Vec<(IpAddr, u8)>,
+    /// How neighbours are reached.
+    pub transport: Transport,
+    /// Neighbours that get copies.
+    pub copies_to: Vec<NodeId>,
+    /// Longest packet of the path, if it is not to be found out.
+    pub mtu: Option<u32>,
+    /// The control socket, if it is not at the usual place.
+    pub socket: Option<PathBuf>,
+    /// Where Prometheus may ask.
+    pub metrics: Option<SocketAddr>,
+    symbol_bytes: Option<u16>,
+    config: Config,
+}
+
+/// How neighbours are reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Over UDP.
+    Udp {
+        /// Where datagrams are expected.
+        listen: Option<SocketAddr>,
+        /// Neighbours and their hosts, with or without a port.
+        neighbours: Vec<(NodeId, String)>,
+    },
+    /// As Ethernet frames.
+    Ethernet {
+        /// The interface.
+        interface: String,
+        /// Neighbours and their addresses.
+        neighbours: Vec<(NodeId, MacAddr)>,
+    },
+}
+
+impl Link {
+    /// What the node is.
+    pub fn role(&self) -> &Role {
+        &self.config.role
+    }
+
+    /// The node's configuration with these keys, on a path that carries datagrams of up to
+    /// `datagram_bytes_max`. It may be unsound.
+    pub fn config(&self, keys: Keys, datagram_bytes_max: u16) -> Config {
+        let mut config = Config { keys, datagram_bytes_max, ..self.config.clone() };
+        config.symbol_bytes = self.symbol_bytes.unwrap_or_else(|| config.symbol_bytes_max());
+        config
+    }
+}
+
+/// A key of the file, which is also a flag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// In the file; the flag has dashes instead of underscores.
+    pub name: &'static str,
+    /// What it means, and its default.
+    pub docs: String,
+    /// It takes several values.
+    pub is_list: bool,
+    /// It is true or false.
+    pub is_switch: bool,
+}
+
+impl Key {
+    /// The flag, with its dashes.
+    pub fn flag(&self) -> String {
+        format!("--{}", self.name.replace('_', "-"))
+    }
+}
+
+/// All keys in their order.
+pub fn keys() -> Vec<Key> {
+    let mut keys = TableKeys::default();
+    RawFranc::describe(&mut SchemaGenerator::default(), &mut keys);
+    let key = |key: crate::table::Key| {
+        let kind = key.schema.get("type").and_then(|kind| kind.as_str().map(str::to_owned));
+        let default = key
+            .default
+            .map_or(String::new(), |default| format!(" [default: {}]", default.trim_matches('"')));
+        Key {
+            name: key.name,
+            docs: format!("{}{default}", key.docs.trim_end_matches('.')),
+            is_list: kind.as_deref() == Some("array"),
+            is_switch: kind.as_deref() == Some("boolean"),
+        }
+    };
+    keys.0.into_iter().map(key).collect()
+}
+
+/// Reads the file at `path`, if there is one, with flags instead of what it says: keys and
+/// their values, as they were written.
+///
+/// # Errors
+/// Everything that is wrong with them.
+pub fn load(path: Option<&Path>, flags: &[(Key, Vec<String>)]) -> Result<Link, ScenarioError> {
+    let Some(path) = path else { return parse("lasthop franc run", "", flags) };
+    let file = path.display().to_string();
+    let failed = |why: &dyn std::fmt::Display| {
+        ScenarioError::unreadable(&file, format!("cannot be read: {why}"))
+    };
+    let size = std::fs::metadata(path).map_err(|why| failed(&why))?.len();
+    if size > TEXT_BYTES_MAX as u64 {
+        return Err(failed(&"it is too long"));
+    }
+    let text = std::fs::read_to_string(path).map_err(|why| failed(&why))?;
+    let mut link = parse(&file, &text, flags)?;
+    // A key beside the file is found from everywhere; one that a flag names is where it says.
+    let is_flag = flags.iter().any(|(key, _)| key.name == "key_file");
+    if let (Some(key), Some(folder), false) = (&mut link.key_file, path.parent(), is_flag) {
+        *key = folder.join(&*key);
+    }
+    Ok(link)
+}
+
+/// The same from text; `file` is what messages call it.
+///
+/// # Errors
+/// As [`load`].
+pub fn parse(file: &str, text: &str, flags: &[(Key, Vec<String>)]) -> Result<Link, ScenarioError> {
+    let mut problems = Problems::default();
+    let link = parse_into(text, flags, &mut problems);
+    let shown: Vec<String> =
+        flags.iter().map(|(key, values)| format!("{} {}", key.flag(), values.join(","))).collect();
+    match (problems.into_error(file, text, &shown), link) {
+        (Some(error), _) => Err(error),
+        (None, Some(link)) => Ok(link),
+        (None, None) => unreachable!("without a link there is a problem"),
+    }
+}
+
+fn parse_into(text: &str, flags: &[(Key, Vec<String>)], problems: &mut Problems) -> Option<Link> {
+    let mut tree = match Tree::parse(text) {
+        Ok(tree) => tree,
+        Err(why) => {
+            let origin = why.span().map_or(Origin::Absent, Origin::File);
+            problems.push(&Place::new("", origin), format!("this is not TOML: {}", why.message()));
+            return None;
+        }
+    };
+    let sets: Vec<String> = flags.iter().map(|(key, values)| as_set(key, values)).collect();
+    set::apply(&sets, &mut tree, &mut toml_edit::DocumentMut::new(), problems);
+    let raw = read::<RawFranc>(&tree, Place::new("", Origin::Absent), problems);
+    if !problems.is_empty() {
+        return None;
+    }
+    let link = Build { raw: &raw?, problems }.link();
+    link.filter(|_| problems.is_empty())
+}
+
+/// A flag as `--set` would have it.
+fn as_set(key: &Key, values: &[String]) -> String {
+    if !key.is_list {
+        return format!("{}={}", key.name, values.join(","));
+    }
+    let element = |value: &String| {
+        let is_plain = value.parse::<i64>().is_ok();
+        if is_plain { value.clone() } else { toml_edit::Value::from(value.as_str()).to_string() }
+    };
+    let elements: Vec<String> = values.iter().map(element).collect();
+    format!("{}=[{}]", key.name, elements.join(", "))
+}
+
+/// What may stand together.
+struct Build<'a> {
+    raw: &'a RawFranc,
+    problems: &'a mut Problems,
+}
+
+impl Build<'_> {
+    fn link(&mut self) -> Option<Link> {
+        let raw = self.raw;
+        let role = self.role()?;
+        self.keys();
+        let transport = self.transport()?;
+        let losses = self.losses();
+        let mode = match raw.mode.value {
+            ModeName::Paper => {
+                Mode::Paper { overshoot: raw.overshoot.value.0, systematic: raw.systematic.value }
+            }
+            ModeName::Stream => Mode::Stream {
+                blocks_max: raw.blocks_max.value.get(),
+                pace: raw.pace.value.then_some(PaceConfig {
+                    queue_target: raw.queue_target.value,
+                    rate_max: raw.rate_max.value.0,
+                }),
+            },
+        };
+        let backlog_bytes = u32::try_from(raw.backlog_bytes.value.as_u64());
+        let backlog_bytes = backlog_bytes.ok().filter(|&bytes| bytes >= 65_536);
+        if backlog_bytes.is_none() {
+            self.problems.push(&raw.backlog_bytes.place, "expected 64KiB to 4GiB");
+        }
+        let config = Config {
+            field: raw.field.value,
+            block_symbols: raw.block_symbols.value.get(),
+            mode,
+            encoder_timeout: raw.encoder_timeout.value,
+            losses,
+            small: raw.small.value,
+            backlog: BacklogConfig {
+                packets_max: raw.backlog_packets.value.get(),
+                bytes_max: backlog_bytes?,
+                target: raw.backlog_target.value.0,
+                interval: raw.backlog_interval.value,
+                ecn: raw.ecn.value,
+            },
+            rekey_blocks: raw.rekey_blocks.value.get(),
+            synthetic: list(&raw.synthetic_loss)
+                .iter()
+                .map(|&Lossy(from, loss)| SyntheticLoss { from, loss })
+                .collect(),
+            ..Config::new(id(raw.id.value), role, Keys::Insecure, u16::MAX)
+        };
+        Some(Link {
+            name: raw.name.value.0.clone(),
+            key_file: raw.key_file.as_ref().map(|file| PathBuf::from(&file.value.0)),
+            addresses: list(&raw.address).iter().map(|&Cidr(ip, prefix)| (ip, prefix)).collect(),
+            transport,
+            copies_to: list(&raw.copies_to).iter().map(|&number| id(number)).collect(),
+            mtu: raw.mtu.as_ref().map(|mtu| mtu.value.get()),
+            socket: raw.socket.as_ref().map(|path| PathBuf::from(&path.value.0)),
+            metrics: raw.metrics.as_ref().map(|at| at.value.0),
+            symbol_bytes: raw.symbol_bytes.as_ref().map(|bytes| bytes.value.get()),
+            config,
+        })
+    }
+
+    fn role(&mut self) -> Option<Role> {
+        let raw = self.raw;
+        let is_end = raw.role.value == RoleName::End;
+        let is_helper = raw.role.value == RoleName::Helper;
+        let places = [
+            (!is_end, raw.peer.as_ref().map(|at| &at.place), "only an end has a peer"),
+            (!is_end, raw.via.as_ref().map(|at| &at.place), "only an end goes via a recoder"),
+            (is_end, raw.between.as_ref().map(|at| &at.place), "an end is between nobody"),
+            (
+                !is_end && !is_helper,
+                raw.helpers.as_ref().map(|at| &at.place),
+                "only ends and helpers say how many helpers there are",
+            ),
+        ];
+        for (is_wrong, place, message) in places {
+            if let (true, Some(place)) = (is_wrong, place) {
+                self.problems.push(place, message);
+            }
+        }
+        let helpers = |otherwise: u8| raw.helpers.as_ref().map_or(otherwise, |at| at.value.get());
+        if is_end {
+            let Some(peer) = &raw.peer else {
+                self.problems.push(&raw.role.place, "an end needs `peer`: the other end's number");
+                return None;
+            };
+            let peer = id(peer.value);
+            let via = raw.via.as_ref().map_or(peer, |via| id(via.value));
+            return Some(Role::End { peer, via, helpers: helpers(0) });
+        }
+        let Some(between) = &raw.between else {
+            let message = "needs `between`: the numbers of the nodes on both sides, like [1, 2]";
+            self.problems.push(&raw.role.place, message);
+            return None;
+        };
+        let between = between.value.map(id);
+        Some(match raw.role.value {
+            RoleName::Helper => Role::Helper { between, helpers: helpers(1) },
+            RoleName::Recoder => Role::Recoder { between },
+            RoleName::Forwarder | RoleName::End => Role::Forwarder { between },
+        })
+    }
+
+    fn keys(&mut self) {
+        let raw = self.raw;
+        match (&raw.key_file, raw.insecure.value) {
+            (Some(_), true) => {
+                let message = "a key is of no use here; leave one of the two out";
+                self.problems.push(&raw.insecure.place, message);
+            }
+            (None, false) => {
+                let message = "expected `key_file`, made by `lasthop franc key`, or `insecure`";
+                self.problems.push(&raw.at, message);
+            }
+            _ => {}
+        }
+    }
+
+    fn transport(&mut self) -> Option<Transport> {
+        let raw = self.raw;
+        let neighbours = list(&raw.neighbours);
+        let place = raw.neighbours.as_ref().map(|at| &at.place).unwrap_or(&raw.at);
+        for (index, Neighbour(number, _)) in neighbours.iter().enumerate() {
+            if neighbours[..index].iter().any(|Neighbour(other, _)| other == number) {
+                self.problems.push(place, format!("neighbour {number} is named twice"));
+            }
+        }
+        if raw.transport.value == TransportName::Udp {
+            if let Some(interface) = &raw.interface {
+                self.problems.push(&interface.place, "only ethernet has an interface");
+            }
+            let neighbours = neighbours.iter().map(|Neighbour(id, at)| (*id, at.clone()));
+            let listen = raw.listen.as_ref().map(|at| at.value.0);
+            return Some(Transport::Udp { listen, neighbours: neighbours.collect() });
+        }
+        for at in
+            [raw.listen.as_ref().map(|at| &at.place), raw.copies_to.as_ref().map(|at| &at.place)]
+        {
+            if let Some(at) = at {
+                self.problems.push(at, "only udp has this");
+            }
+        }
+        let mut known = Vec::new();
+        for Neighbour(id, text) in neighbours {
+            match text.parse::<MacAddr>() {
+                Ok(mac) => known.push((*id, mac)),
+                Err(_) => {
+                    let message =
+                        format!("expected a MAC address like \"02:1a:00:00:00:01\", got {text:?}");
+                    self.problems.push(place, message);
+                }
+            }
+        }
+        let Some(interface) = &raw.interface else {
+            self.problems.push(&raw.transport.place, "ethernet needs `interface`");
+            return None;
+        };
+        Some(Transport::Ethernet { interface: interface.value.0.clone(), neighbours: known })
+    }
+
+    fn losses(&mut self) -> Option<Losses> {
+        let raw = self.raw;
+        match [&raw.e1, &raw.e2, &raw.e3] {
+            [Some(e1), Some(e2), Some(e3)] => {
+                Some(Losses { e1: e1.value, e2: e2.value, e3: e3.value })
+            }
+            some => {
+                if let Some(one) = some.into_iter().flatten().next() {
+                    self.problems.push(&one.place, "expected all of e1, e2 and e3, or none");
+                }
+                None
+            }
+        }
+    }
+}
+
+fn list<T>(values: &Option<At<Vec<T>>>) -> &[T] {
+    values.as_ref().map_or(&[], |at| &at.value)
+}
+
+/// The JSON Schema of `franc.toml`.
+pub fn schema() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(RawFranc).to_value();
+    schema["title"] = "lasthop franc.toml".into();
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flag(name: &str, values: &[&str]) -> (Key, Vec<String>) {
+        let key = keys().into_iter().find(|key| key.name == name).expect("there is that key");
+        (key, values.iter().map(|&value| value.to_owned()).collect())
+    }
+
+    fn wrong(text: &str, flags: &[(Key, Vec<String>)]) -> String {
+        parse("franc.toml", text, flags).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn every_default_is_read_and_is_that_of_the_machine() {
+        assert_eq!(all().len(), 1);
+        let link = parse("f", "id = 1\npeer = 2\ninsecure = true", &[]).unwrap();
+        let role = Role::End { peer: NodeId(2), via: NodeId(2), helpers: 0 };
+        let config = Config::new(NodeId(1), role, Keys::Insecure, 1_472);
+        assert_eq!(link.config(Keys::Insecure, 1_472), config);
+        assert_eq!(config.check(), Ok(()));
+    }
+
+    #[test]
+    fn flags_say_what_the_file_says() {
+        let file = "id = 3\nrole = \"helper\"\nbetween = [1, 2]\nkey_file = \"k\"\nfield = \"gf2\"\n\
+                    neighbours = [\"1=10.0.0.1\", \"2=host:9\"]\nsynthetic_loss = [\"1=20%\"]\n\
+                    encoder_timeout = \"30ms\"\nmode = \"paper\"\novershoot = 1.5";
+        let flags = [
+            flag("id", &["3"]),
+            flag("role", &["helper"]),
+            flag("between", &["1", "2"]),
+            flag("key_file", &["k"]),
+            flag("field", &["gf2"]),
+            flag("neighbours", &["1=10.0.0.1", "2=host:9"]),
+            flag("synthetic_loss", &["1=20%"]),
+            flag("encoder_timeout", &["30ms"]),
+            flag("mode", &["paper"]),
+            flag("overshoot", &["1.5"]),
+        ];
+        assert_eq!(parse("f", file, &[]).unwrap(), parse("f", "", &flags).unwrap());
+        let link = parse("f", file, &[flag("overshoot", &["2"])]).unwrap();
+        let config = link.config(Keys::Insecure, 1_472);
+        assert_eq!(config.mode, Mode::Paper { overshoot: 2.0, systematic: false });
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        let base = "id = 1\npeer = 2\ninsecure = true\n";
+        let told = |more: &str| wrong(&format!("{base}{more}"), &[]);
+        assert_eq!(told("pier = 2"), "franc.toml:4: pier: unknown key; did you mean \"peer\"?");
+        assert!(told("field = \"gf8\"").starts_with("franc.toml:4: field: expected \"gf2\""));
+        assert!(told("address = [\"10.0.0.1\"]").contains("10.9.0.1/24"));
+        assert!(told("e1 = 0.1").contains("all of e1, e2 and e3"));
+        assert!(told("between = [1, 2]").contains("franc.toml:4: between"));
+        assert!(told("transport = \"ethernet\"").contains("needs `interface`"));
+        assert!(told("neighbours = [\"2=a\", \"2=b\"]").contains("named twice"));
+        assert!(wrong("id = 1\npeer = 2", &[]).contains("key_file"));
+        assert!(wrong("id = 1\ninsecure = true", &[]).contains("needs `peer`"));
+        assert!(wrong("", &[]).contains("\"id\" is missing"));
+        let flags = [flag("block_symbols", &["0"])];
+        assert!(wrong(base, &flags).starts_with("--block-symbols 0: block_symbols: expected"));
+    }
+}
