@@ -9,6 +9,7 @@
 //! | events and series over time | `events.parquet`, `series.parquet` ([`Files`]) |
 //! | the air, and what each node saw | `air.pcapng`, `node-NAME.pcapng` |
 //! | the files of a run, whole or not at all | [`OutputDir`] |
+//! | a node of a coded link: what it counted | [`FrancDocument`] |
 //! | what happens now | [`Snapshot`], for a live view |
 //! | a measured queue, and the packets it was measured with | [`ApqDocument`] (`apq.json`), [`SamplesWriter`] (`samples.parquet`) |
 //!
@@ -23,6 +24,7 @@ mod document;
 mod ethernet;
 mod events;
 mod files;
+mod franc;
 mod histogram;
 mod names;
 mod output;
@@ -48,6 +50,9 @@ pub use document::{
     RunDocument, TimeSummary, WindowSummary, WireSummary, run_schema,
 };
 pub use files::{Files, NodeFrames};
+pub use franc::{
+    FrancCounters, FrancDaemonCounts, FrancDocument, FrancNeighbour, FrancRole, franc_schema,
+};
 pub use histogram::Histogram;
 pub use names::{FlowKind, FlowName, Names, NodeName};
 pub use output::{OutputDir, OutputError, PartFile};

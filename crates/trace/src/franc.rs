@@ -1,0 +1,371 @@
+//! What a node of a coded link counted, as JSON (what `lasthop franc stats --json`
+//! prints), and as text for Prometheus (its exposition format 0.0.4). Names carry units;
+//! a key that does not apply is absent, never null. The doc comments here are the
+//! descriptions in the JSON Schema and the help texts of the metrics.
+
+use crate::document::{rounded, to_json};
+use lasthop_franc::config::Mode;
+use lasthop_franc::{Config, Role, Stats};
+use lasthop_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+
+/// A node of a coded link: what it is, and what it counted since it began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FrancDocument {
+    /// Version of lasthop that runs.
+    pub version: String,
+    /// Name of the link on this host; an end's tunnel interface has it too.
+    pub name: String,
+    /// The node's number.
+    pub id: u8,
+    /// What it is.
+    pub role: FrancRole,
+    /// What carries the datagrams: udp or ethernet.
+    pub transport: String,
+    /// How it codes: stream or paper.
+    pub mode: String,
+    /// Field of the coefficients: gf2, gf16 or gf256.
+    pub field: String,
+    /// Symbols of a block.
+    pub block_symbols: u16,
+    /// Length of a symbol in bytes.
+    pub symbol_bytes: u16,
+    /// Longest packet of the tunnel in bytes.
+    pub tunnel_mtu_bytes: u32,
+    /// Seconds since it began.
+    pub up_s: f64,
+    /// There is a session with the other end.
+    pub connected: bool,
+    /// Packets that wait to be coded.
+    pub backlog_packets: u64,
+    /// Smoothed round trip in milliseconds, once it is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub round_trip_ms: Option<f64>,
+    /// Delay in queues of the way in milliseconds, once a round trip is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub queue_delay_ms: Option<f64>,
+    /// Rate of sending in Mb/s, if it is paced.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pace_mbps: Option<f64>,
+    /// What was counted.
+    pub counters: FrancCounters,
+    /// The neighbours, by number.
+    pub neighbours: Vec<FrancNeighbour>,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FrancRole {
+    /// Encoder and decoder.
+    End,
+    /// Beside a hop.
+    Helper,
+    /// On the way, and codes anew.
+    Recoder,
+    /// On the way, and does not.
+    Forwarder,
+}
+
+/// A neighbour.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FrancNeighbour {
+    /// Its number.
+    pub id: u8,
+    /// Where it is, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub address: Option<String>,
+    /// Datagrams heard from it.
+    pub heard: u64,
+    /// Share of its datagrams that is lost on the way here, once it is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub loss_in: Option<f64>,
+    /// Share of ours that is lost on the way to it, once it is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub loss_out: Option<f64>,
+}
+
+/// What the daemon around the machine counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrancDaemonCounts {
+    /// Datagrams for neighbours whose address is not known yet.
+    pub unplaced: u64,
+    /// Datagrams that the system did not take.
+    pub unsent: u64,
+    /// Those that were longer than the path takes.
+    pub too_long: u64,
+    /// Times that the link was full.
+    pub full: u64,
+    /// Packets that the TUN device did not take.
+    pub undelivered: u64,
+}
+
+/// Declares the counters once: for the document, for Prometheus, and where each is from.
+macro_rules! counters {
+    ($($(#[doc = $docs:literal])* $name:ident = $from:ident.$field:ident;)*) => {
+        /// What was counted since the node began.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        pub struct FrancCounters {
+            $($(#[doc = $docs])* pub $name: u64,)*
+        }
+
+        impl FrancCounters {
+            /// Of the machine and of the daemon around it.
+            pub fn new(machine: &Stats, daemon: &FrancDaemonCounts) -> Self {
+                Self { $($name: counters!(@ machine daemon $from $field),)* }
+            }
+
+            /// Name, meaning and value of each.
+            fn each(&self) -> impl Iterator<Item = (&'static str, String, u64)> {
+                [$((stringify!($name), concat!($($docs),*).trim().to_owned(), self.$name),)*]
+                    .into_iter()
+            }
+        }
+    };
+    (@ $machine:ident $daemon:ident machine $field:ident) => { $machine.$field };
+    (@ $machine:ident $daemon:ident daemon $field:ident) => { $daemon.$field };
+}
+
+counters! {
+    /// IP packets taken from the tunnel.
+    packets_in = machine.packets_in;
+    /// Bytes of those packets.
+    bytes_in = machine.bytes_in;
+    /// IP packets given to the tunnel.
+    packets_out = machine.packets_out;
+    /// Bytes of those packets.
+    bytes_out = machine.bytes_out;
+    /// Packets that the backlog dropped.
+    backlog_drops = machine.backlog_drops;
+    /// Packets that were no IP packets or too long.
+    refused = machine.refused;
+    /// Packets that the tunnel interface did not take.
+    undelivered = daemon.undelivered;
+    /// Blocks begun as encoder.
+    blocks_begun = machine.blocks_begun;
+    /// Blocks that the other end has.
+    blocks_done = machine.blocks_done;
+    /// ENC datagrams sent with a symbol as it is.
+    source_sent = machine.source_sent;
+    /// ENC datagrams sent with combinations.
+    coded_sent = machine.coded_sent;
+    /// Encoder timeouts.
+    timeouts = machine.timeouts;
+    /// ACK datagrams sent.
+    acks_sent = machine.acks_sent;
+    /// ENC datagrams received that told something new.
+    innovative = machine.innovative;
+    /// ENC datagrams received that told nothing new.
+    redundant = machine.redundant;
+    /// ENC datagrams received of blocks that were done.
+    late = machine.late;
+    /// ACK datagrams received.
+    acks_received = machine.acks_received;
+    /// Bytes of all datagrams sent.
+    datagram_bytes_sent = machine.datagram_bytes_sent;
+    /// Bytes of all datagrams received and accepted.
+    datagram_bytes_received = machine.datagram_bytes_received;
+    /// Datagrams received that are not of this protocol, or damaged.
+    malformed = machine.malformed;
+    /// Datagrams received whose authentication failed.
+    unauthentic = machine.unauthentic;
+    /// Datagrams received that came before.
+    replayed = machine.replayed;
+    /// Datagrams lost on purpose.
+    synthetic_lost = machine.synthetic_lost;
+    /// Symbols that were not what their sender sealed; nothing of them was delivered.
+    corrupt = machine.corrupt;
+    /// Symbols given up because their sender restarted or vanished.
+    symbols_lost = machine.symbols_lost;
+    /// Sessions that began.
+    sessions = machine.sessions;
+    /// Datagrams not sent because the neighbour's address was not known.
+    unplaced = daemon.unplaced;
+    /// Datagrams that the system did not take.
+    unsent = daemon.unsent;
+    /// Datagrams longer than the path takes.
+    too_long = daemon.too_long;
+    /// Times that the link took no more for a while.
+    full = daemon.full;
+}
+
+impl FrancDocument {
+    /// The document of a node, running for `up`, whose neighbours are at `places`.
+    pub fn new(
+        name: &str,
+        transport: &str,
+        config: &Config,
+        up: Duration,
+        stats: &Stats,
+        daemon: &FrancDaemonCounts,
+        places: &[(u8, String)],
+    ) -> Self {
+        let ms = |time: Duration| rounded(time.as_secs_f64() * 1e3, 3);
+        let share = |share: f64| rounded(share, 4);
+        let known = !stats.round_trip.is_zero();
+        let address =
+            |id: u8| places.iter().find(|(other, _)| *other == id).map(|(_, at)| at.clone());
+        let mut neighbours: Vec<FrancNeighbour> = stats
+            .neighbours
+            .iter()
+            .map(|neighbour| FrancNeighbour {
+                id: neighbour.id.0,
+                address: address(neighbour.id.0),
+                heard: neighbour.heard,
+                loss_in: neighbour.loss_in.map(share),
+                loss_out: neighbour.loss_out.map(share),
+            })
+            .collect();
+        for (id, at) in places {
+            if !neighbours.iter().any(|neighbour| neighbour.id == *id) {
+                let address = Some(at.clone());
+                let silent =
+                    FrancNeighbour { id: *id, address, heard: 0, loss_in: None, loss_out: None };
+                neighbours.push(silent);
+            }
+        }
+        neighbours.sort_by_key(|neighbour| neighbour.id);
+        Self {
+            version: env!("CARGO_PKG_VERSION").into(),
+            name: name.into(),
+            id: config.id.0,
+            role: match config.role {
+                Role::End { .. } => FrancRole::End,
+                Role::Helper { .. } => FrancRole::Helper,
+                Role::Recoder { .. } => FrancRole::Recoder,
+                Role::Forwarder { .. } => FrancRole::Forwarder,
+            },
+            transport: transport.into(),
+            mode: match config.mode {
+                Mode::Paper { .. } => "paper".into(),
+                Mode::Stream { .. } => "stream".into(),
+            },
+            field: format!("{:?}", config.field).to_lowercase(),
+            block_symbols: config.block_symbols,
+            symbol_bytes: config.symbol_bytes,
+            tunnel_mtu_bytes: config.inner_mtu() as u32,
+            up_s: rounded(up.as_secs_f64(), 3),
+            connected: stats.connected,
+            backlog_packets: stats.backlog_packets,
+            round_trip_ms: known.then(|| ms(stats.round_trip)),
+            queue_delay_ms: known.then(|| ms(stats.queue_delay)),
+            pace_mbps: (stats.pace_bps > 0).then(|| rounded(stats.pace_bps as f64 / 1e6, 3)),
+            counters: FrancCounters::new(stats, daemon),
+            neighbours,
+        }
+    }
+
+    /// As JSON, with a line end.
+    pub fn to_json(&self) -> String {
+        to_json(self)
+    }
+
+    /// As text for Prometheus.
+    pub fn to_prometheus(&self) -> String {
+        let mut out = String::new();
+        let link = format!("name=\"{}\",id=\"{}\"", self.name, self.id);
+        let mut metric = |name: &str, help: &str, kind: &str, lines: &[(String, f64)]| {
+            if lines.is_empty() {
+                return;
+            }
+            let _ = writeln!(out, "# HELP lasthop_franc_{name} {help}");
+            let _ = writeln!(out, "# TYPE lasthop_franc_{name} {kind}");
+            for (labels, value) in lines {
+                let _ = writeln!(out, "lasthop_franc_{name}{{{link}{labels}}} {value}");
+            }
+        };
+        let own = |value: f64| vec![(String::new(), value)];
+        let seconds = |ms: Option<f64>| ms.map_or(Vec::new(), |ms| own(ms / 1e3));
+        metric("up_seconds", "Seconds since the node began.", "gauge", &own(self.up_s));
+        let connected = f64::from(u8::from(self.connected));
+        metric("connected", "There is a session with the other end.", "gauge", &own(connected));
+        let backlog = self.backlog_packets as f64;
+        metric("backlog_packets", "Packets that wait to be coded.", "gauge", &own(backlog));
+        metric("round_trip_seconds", "Smoothed round trip.", "gauge", &seconds(self.round_trip_ms));
+        let queue = seconds(self.queue_delay_ms);
+        metric("queue_delay_seconds", "Delay in queues of the way.", "gauge", &queue);
+        let pace = self.pace_mbps.map_or(Vec::new(), |mbps| own(mbps * 1e6));
+        metric("pace_bits_per_second", "Rate of sending.", "gauge", &pace);
+        for (name, help, value) in self.counters.each() {
+            metric(&format!("{name}_total"), &help, "counter", &own(value as f64));
+        }
+        let each = |value: &dyn Fn(&FrancNeighbour) -> Option<f64>| -> Vec<(String, f64)> {
+            let line = |neighbour: &FrancNeighbour| {
+                Some((format!(",neighbour=\"{}\"", neighbour.id), value(neighbour)?))
+            };
+            self.neighbours.iter().filter_map(line).collect()
+        };
+        let heard = each(&|neighbour| Some(neighbour.heard as f64));
+        metric("heard_total", "Datagrams heard from a neighbour.", "counter", &heard);
+        let help = "Share of a neighbour's datagrams that is lost on the way here.";
+        metric("loss_in_ratio", help, "gauge", &each(&|neighbour| neighbour.loss_in));
+        let help = "Share of our datagrams that is lost on the way to a neighbour.";
+        metric("loss_out_ratio", help, "gauge", &each(&|neighbour| neighbour.loss_out));
+        out
+    }
+}
+
+/// The JSON Schema of what `lasthop franc stats --json` prints.
+pub fn franc_schema() -> serde_json::Value {
+    schemars::schema_for!(FrancDocument).to_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_franc::NodeId;
+    use lasthop_franc::config::Keys;
+    use lasthop_franc::stats::NeighbourStats;
+
+    fn document() -> FrancDocument {
+        let role = Role::End { peer: NodeId(2), via: NodeId(2), helpers: 0 };
+        let config = Config::new(NodeId(1), role, Keys::Insecure, 1_472);
+        let heard = NeighbourStats { id: NodeId(2), heard: 7, loss_in: Some(0.25), loss_out: None };
+        let stats = Stats {
+            packets_in: 5,
+            connected: true,
+            round_trip: Duration::from_millis(20),
+            neighbours: vec![heard],
+            ..Stats::default()
+        };
+        let daemon = FrancDaemonCounts { full: 3, ..FrancDaemonCounts::default() };
+        let places = [(2, "192.0.2.2:4797".into()), (3, "192.0.2.3:4797".into())];
+        let up = Duration::from_millis(1_500);
+        FrancDocument::new("franc0", "udp", &config, up, &stats, &daemon, &places)
+    }
+
+    #[test]
+    fn the_document_is_as_its_schema_says() {
+        let json = document().to_json();
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let schema = jsonschema::validator_for(&franc_schema()).unwrap();
+        assert!(schema.is_valid(&value), "{json}");
+        assert_eq!(serde_json::from_str::<FrancDocument>(&json).unwrap(), document());
+        assert_eq!(value["counters"]["packets_in"], 5);
+        assert_eq!(value["neighbours"][1]["address"], "192.0.2.3:4797");
+    }
+
+    /// The format of Prometheus: each metric has a help, a type and then its samples.
+    #[test]
+    fn every_metric_is_introduced_and_has_a_number() {
+        let text = document().to_prometheus();
+        let mut introduced = Vec::new();
+        for line in text.lines() {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                introduced.push(rest.split(' ').next().unwrap().to_owned());
+            } else if !line.starts_with('#') {
+                let (name, rest) = line.split_once('{').unwrap();
+                assert_eq!(introduced.last().map(String::as_str), Some(name));
+                let (labels, value) = rest.split_once("} ").unwrap();
+                assert!(labels.starts_with("name=\"franc0\",id=\"1\""), "{labels}");
+                assert!(value.parse::<f64>().is_ok(), "{line}");
+            }
+        }
+        assert!(text.contains("lasthop_franc_packets_in_total{name=\"franc0\",id=\"1\"} 5\n"));
+        assert!(text.contains("lasthop_franc_full_total{name=\"franc0\",id=\"1\"} 3\n"));
+        let loss = "lasthop_franc_loss_in_ratio{name=\"franc0\",id=\"1\",neighbour=\"2\"} 0.25\n";
+        assert!(text.contains(loss), "{text}");
+    }
+}
