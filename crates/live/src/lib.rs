@@ -10,6 +10,7 @@
 //! | `saturation` | how much saturated flows may send |
 //! | `traffic` | the scenario's flows as real traffic |
 //! | [`apq`] | a queue measured on real networks: both hosts |
+//! | [`franc`] | a coded link on real networks: the daemon of every node
 //! | [`frame`] | what an Ethernet frame means to the machines |
 //! | `frames` | the frames that are on their way |
 //! | [`os`] | every system call |
@@ -24,6 +25,7 @@ pub mod emulate;
 mod error;
 pub mod frame;
 mod frames;
+pub mod franc;
 pub mod hop;
 mod jobs;
 mod layout;

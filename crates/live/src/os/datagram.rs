@@ -374,7 +374,7 @@ unsafe fn ancillary(header: &libc::msghdr) -> (Option<u64>, Option<u32>) {
 
 /// An address as the kernel takes it, and its length.
 #[expect(unsafe_code, reason = "addresses as bytes")]
-fn encode(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
+pub(super) fn encode(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
     // SAFETY: zeros are an address of no family, and both families fit.
     unsafe {
         let mut name: libc::sockaddr_storage = zeroed();
@@ -402,7 +402,7 @@ fn encode(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
 
 /// An address as the kernel gives it.
 #[expect(unsafe_code, reason = "addresses as bytes")]
-fn decode(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
+pub(super) fn decode(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
     // SAFETY: the family says which of the two it is, and both fit.
     unsafe {
         match i32::from(name.ss_family) {

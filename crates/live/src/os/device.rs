@@ -1,5 +1,6 @@
 //! A node's network device: a TAP device where `/dev/net/tun` opens, else a
-//! veth pair whose other end lies in the emulator's own namespace.
+//! veth pair whose other end lies in the emulator's own namespace. And the TUN
+//! device of a tunnel.
 //!
 //! Segmentation and checksum offloads are off in both, so every frame that
 //! comes out is a frame that could be on the air: at most the MTU, its
@@ -91,6 +92,41 @@ pub fn create_veth(
     Ok(index)
 }
 
+/// Makes a TUN device called `name` in the calling thread's network namespace: whole IP
+/// packets, nothing before them. It goes with the descriptor.
+pub fn create_tun(name: &str) -> Result<OwnedFd, OsError> {
+    let tun = open_tun().call("open(/dev/net/tun)")?;
+    let mut request = InterfaceRequest::new(name);
+    request.value.flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+    ioctls::tun_set_interface(tun.as_fd(), &mut request).call("ioctl(TUNSETIFF)")?;
+    Ok(tun)
+}
+
+/// Sets the TUN device called `name` up, with its MTU in bytes and its addresses.
+pub fn configure_tun(name: &str, mtu: u32, addresses: &[(IpAddr, u8)]) -> Result<(), OsError> {
+    let index = interface_index(name)?;
+    let change = LinkChange { mtu: Some(mtu), up: true, ..LinkChange::default() };
+    set_link(index, change)?;
+    let mut netlink = Netlink::open().call("socket(AF_NETLINK)")?;
+    for &(address, prefix) in addresses {
+        let call = format!("rtnetlink(RTM_NEWADDR {address}/{prefix})");
+        netlink.add_address(index, address, prefix).call(&call)?;
+    }
+    Ok(())
+}
+
+/// The index of the interface called `name`.
+pub fn interface_index(name: &str) -> Result<u32, OsError> {
+    if_nametoindex(name).call(&format!("if_nametoindex({name})"))
+}
+
+/// The longest packet that the interface called `name` sends, in bytes.
+pub fn interface_mtu(name: &str) -> Result<u32, OsError> {
+    let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
+        .call("socket(AF_INET)")?;
+    ioctls::mtu(socket.as_fd(), name).call(&format!("ioctl(SIOCGIFMTU, {name})"))
+}
+
 /// Frames that the node's own interface dropped on sending, which is to say before the model saw them.
 pub fn transmit_drops(interface: &str) -> Result<u64, OsError> {
     let index = if_nametoindex(interface).call("if_nametoindex")?;
@@ -177,7 +213,7 @@ fn switch_offloads_off(name: &str) -> Result<(), OsError> {
 use ioctls::InterfaceRequest;
 
 mod ioctls {
-    //! The two ioctls, with the structures of netdevice(7) and linux/ethtool.h.
+    //! The ioctls, with the structures of netdevice(7) and linux/ethtool.h.
 
     use nix::errno::Errno;
     use std::os::fd::{AsRawFd, BorrowedFd};
@@ -193,6 +229,7 @@ mod ioctls {
     #[repr(C)]
     pub union InterfaceValue {
         pub flags: i16,
+        pub mtu: i32,
         pub data: *mut EthtoolValue,
         whole: [u64; 3],
     }
@@ -225,6 +262,17 @@ mod ioctls {
         let result =
             unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF as _, &raw mut *request) };
         Errno::result(result).map(drop)
+    }
+
+    #[expect(unsafe_code, reason = "an ioctl")]
+    pub fn mtu(socket: BorrowedFd<'_>, name: &str) -> nix::Result<u32> {
+        let mut request = InterfaceRequest::new(name);
+        // SAFETY: SIOCGIFMTU reads the name of a struct ifreq and writes its mtu.
+        unsafe {
+            let result = libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFMTU as _, &raw mut request);
+            Errno::result(result)?;
+            u32::try_from(request.value.mtu).map_err(|_| Errno::EINVAL)
+        }
     }
 
     #[expect(unsafe_code, reason = "an ioctl")]

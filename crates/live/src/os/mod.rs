@@ -13,11 +13,17 @@
 //! | [`terminal`] | the foreground process group |
 //! | [`socket`] | socket options that the standard library lacks |
 //! | [`datagram`] | UDP, many datagrams a call, stamped by the kernel |
+//! | [`batch`] | whole datagrams of any socket, many a call |
+//! | [`link`] | frames with an EtherType of our own |
+//! | [`listener`] | who may ask the daemon: a Unix socket, a TCP port |
 
+pub mod batch;
 pub mod clock;
 pub mod datagram;
 pub mod device;
 pub mod keeper;
+pub mod link;
+pub mod listener;
 pub mod namespace;
 pub mod netlink;
 pub mod port;
@@ -114,6 +120,24 @@ fn hint(call: &str, errno: i32) -> &'static str {
     if call.starts_with("unshare") && errno == Errno::ENOSPC {
         return "; a limit of namespaces is reached: `sysctl -a --pattern 'user.max_.*_namespaces'` \
                 shows which is low";
+    }
+    if call.starts_with("ioctl(TUNSETIFF)") {
+        return match errno {
+            Errno::EPERM => {
+                "; this takes the capability CAP_NET_ADMIN: `setcap \
+                 cap_net_admin,cap_net_raw+ep lasthop`, or AmbientCapabilities= in a systemd unit"
+            }
+            Errno::EBUSY => "; another program has an interface of that name",
+            Errno::EINVAL => "; there is an interface of that name that is no TUN device",
+            _ => "",
+        };
+    }
+    if call.starts_with("socket(AF_PACKET)") && errno == Errno::EPERM {
+        return "; this takes the capability CAP_NET_RAW: `setcap \
+                cap_net_admin,cap_net_raw+ep lasthop`, or AmbientCapabilities= in a systemd unit";
+    }
+    if call.starts_with("rtnetlink") && errno == Errno::EPERM {
+        return "; this takes the capability CAP_NET_ADMIN";
     }
     if errno == Errno::EMFILE {
         return "; allow this process more with `ulimit -n`";

@@ -1,0 +1,370 @@
+//! The loop of a node: it sleeps until a packet, a datagram, a question, a signal or an
+//! instant comes.
+
+use super::metrics::Metrics;
+use super::way::{Flow, Reach, Way};
+use super::{Counts, FrancError, Options};
+use crate::os::clock::{Clock, Timer, Waiter};
+use crate::os::device::{configure_tun, create_tun};
+use crate::os::listener::{ControlSocket, Port};
+use crate::os::signal::Signals;
+use crate::os::{Call, OsError, datagram};
+use lasthop_franc::config::INNER_MTU_MIN;
+use lasthop_franc::{Event, Node, Reason, Role, Stats};
+use lasthop_units::{Duration, Instant, Machine, Seed};
+use nix::errno::Errno;
+use nix::unistd::{read, write};
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// What wakes the loop; guests of the metrics' port come after it.
+const TIMER: u64 = 0;
+const SIGNAL: u64 = 1;
+const TUN: u64 = 2;
+const LINK: u64 = 3;
+const ROOM: u64 = 4;
+const CONTROL: u64 = 5;
+const METRICS: u64 = 6;
+
+/// Packets from the TUN device in a row before something else has its turn.
+const PACKETS_MAX: usize = 64;
+/// The longest packet of a TUN device.
+const PACKET_BYTES_MAX: usize = 1 << 16;
+/// While the link is full, the machine's wish to send is looked at so often.
+const FULL_RETRY: Duration = Duration::from_millis(1);
+/// What goes wrong over and over is told a few times, then once in a while.
+const TOLD_OFTEN: u32 = 5;
+const TOLD_EVERY: Duration = Duration::from_secs(60);
+const TOLD_AT_MOST_EVERY: Duration = Duration::from_secs(1);
+
+/// What a person is told.
+#[derive(Clone, Copy, Debug)]
+pub enum Told<'a> {
+    /// It runs.
+    Ready {
+        /// The configuration in effect.
+        config: &'a lasthop_franc::Config,
+        /// Where Prometheus may ask.
+        metrics: Option<SocketAddr>,
+    },
+    /// Something happened to the link.
+    Event(Event),
+    /// The path does not take datagrams of this length.
+    TooLong {
+        /// In bytes.
+        bytes: usize,
+    },
+}
+
+/// What a question is answered from.
+#[derive(Clone, Debug)]
+pub struct Snapshot<'a> {
+    /// What runs.
+    pub options: &'a Options,
+    /// For how long.
+    pub up: Duration,
+    /// What the machine counted.
+    pub stats: Stats,
+    /// What the daemon counted.
+    pub counts: Counts,
+    /// Where neighbours are.
+    pub reached: Vec<Reach>,
+}
+
+/// Who answers questions and is told what happens.
+pub trait Host {
+    /// Something happened. The daemon ends by [`ControlFlow::Break`].
+    fn tell(&mut self, told: Told<'_>) -> ControlFlow<()>;
+    /// What the control socket says.
+    fn stats(&mut self, snapshot: &Snapshot<'_>) -> String;
+    /// What Prometheus gets.
+    fn metrics(&mut self, snapshot: &Snapshot<'_>) -> String;
+}
+
+/// A node that runs. Its interface goes with it.
+pub struct Daemon {
+    options: Options,
+    clock: Clock,
+    node: Node,
+    way: Way,
+    /// The link again, to wait for room in it.
+    room: OwnedFd,
+    tun: Option<OwnedFd>,
+    control: ControlSocket,
+    metrics: Option<Metrics>,
+    timer: Timer,
+    waiter: Waiter,
+    signals: Signals,
+    flow: Flow,
+    buffer: Vec<u8>,
+    key_mismatch: Throttle,
+    code_mismatch: Throttle,
+    too_long: Throttle,
+}
+
+impl Daemon {
+    /// Sets everything up.
+    ///
+    /// # Errors
+    /// What is wrong; nothing is left behind.
+    pub fn new(options: Options) -> Result<Self, FrancError> {
+        let clock = Clock::start();
+        let (timer, waiter, signals) = (Timer::new()?, Waiter::new()?, Signals::catch()?);
+        let [one, two, ..] = words(datagram::secret()?);
+        let stream = Seed::new(one, two).stream("franc/node");
+        let node = Node::new(options.config.clone(), stream, clock.now())?;
+        let inner_mtu = options.config.inner_mtu();
+        if inner_mtu < IPV6_MTU_MIN && options.addresses.iter().any(|(ip, _)| ip.is_ipv6()) {
+            return Err(FrancError::NoIpv6 { mtu: inner_mtu });
+        }
+        let way =
+            Way::open(&options.transport, &options.copies_to, options.config.datagram_bytes_max)?;
+        let control =
+            ControlSocket::bind(&options.control).map_err(|error| {
+                match Errno::from_raw(error.errno) {
+                    Errno::EADDRINUSE => FrancError::Running { path: options.control.clone() },
+                    _ => FrancError::Os(error),
+                }
+            })?;
+        let metrics = options.metrics.map(Port::bind).transpose()?;
+        let metrics = metrics.map(|port| Metrics::new(port, METRICS));
+        let tun = match options.config.role {
+            Role::End { .. } => {
+                let tun = create_tun(&options.name)?;
+                configure_tun(&options.name, inner_mtu as u32, &options.addresses)?;
+                Some(tun)
+            }
+            _ => None,
+        };
+        waiter.add_readable(timer.as_fd(), TIMER)?;
+        waiter.add_readable(signals.as_fd(), SIGNAL)?;
+        waiter.add_readable(way.as_fd(), LINK)?;
+        waiter.add_readable(control.as_fd(), CONTROL)?;
+        if let Some(tun) = &tun {
+            waiter.add_readable(tun.as_fd(), TUN)?;
+        }
+        if let Some(metrics) = &metrics {
+            waiter.add_readable(metrics.port().as_fd(), METRICS)?;
+        }
+        Ok(Self {
+            options,
+            clock,
+            node,
+            room: way.as_fd().try_clone_to_owned().call("dup")?,
+            way,
+            tun,
+            control,
+            metrics,
+            timer,
+            waiter,
+            signals,
+            flow: Flow::Free,
+            buffer: vec![0; PACKET_BYTES_MAX],
+            key_mismatch: Throttle::default(),
+            code_mismatch: Throttle::default(),
+            too_long: Throttle::default(),
+        })
+    }
+
+    /// Runs until a signal comes, whose number it returns; `None` if `host` ended it.
+    ///
+    /// # Errors
+    /// If the system takes away what it needs.
+    pub fn run(mut self, host: &mut dyn Host) -> Result<Option<i32>, FrancError> {
+        let metrics = self.metrics.as_ref().map(|metrics| metrics.port().address()).transpose()?;
+        let ready = Told::Ready { config: self.node.config(), metrics };
+        if host.tell(ready).is_break() {
+            return Ok(None);
+        }
+        let mut ready = Vec::new();
+        loop {
+            let now = self.clock.now();
+            if self.node.poll_timeout().is_some_and(|(at, _)| at <= now) {
+                self.node.handle_timeout(now);
+            }
+            if self.drain(now, host)?.is_break() {
+                return Ok(None);
+            }
+            self.timer.set(self.clock, self.next_wakeup())?;
+            self.waiter.wait(&mut ready)?;
+            for &token in &ready {
+                match token {
+                    TIMER => self.timer.expired(),
+                    SIGNAL => {
+                        if let Some(signal) = self.signals.take().last() {
+                            return Ok(Some(*signal as i32));
+                        }
+                    }
+                    TUN => self.take_packets()?,
+                    LINK => self.way.receive(&mut self.node, self.clock.now()),
+                    ROOM => self.unblock(),
+                    CONTROL => self.answer(host),
+                    METRICS => {
+                        if let Some(metrics) = &mut self.metrics {
+                            metrics.accept(&self.waiter, self.clock.now());
+                        }
+                    }
+                    guest => self.hear(guest, host),
+                }
+            }
+        }
+    }
+
+    /// Hands on all that the machine has: packets, datagrams, news.
+    fn drain(&mut self, now: Instant, host: &mut dyn Host) -> Result<ControlFlow<()>, FrancError> {
+        self.deliver();
+        let mut too_long = None;
+        if self.flow == Flow::Free {
+            self.flow = self.way.transmit(&mut self.node, now, &mut |bytes| too_long = Some(bytes));
+            if self.flow == Flow::Full {
+                self.waiter.add_writable(self.room.as_fd(), ROOM)?;
+            }
+        }
+        if let Some(bytes) = too_long
+            && self.too_long.is_due(now)
+            && host.tell(Told::TooLong { bytes }).is_break()
+        {
+            return Ok(ControlFlow::Break(()));
+        }
+        while let Some(event) = self.node.poll_event() {
+            let is_told = match event {
+                Event::KeyMismatch { .. } => self.key_mismatch.is_due(now),
+                Event::CodeMismatch { .. } => self.code_mismatch.is_due(now),
+                Event::Connected { .. } => {
+                    self.key_mismatch = Throttle::default();
+                    self.code_mismatch = Throttle::default();
+                    true
+                }
+                Event::Disconnected { .. } => true,
+            };
+            if is_told && host.tell(Told::Event(event)).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        if let Some(metrics) = &mut self.metrics {
+            metrics.expire(&self.waiter, now);
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn next_wakeup(&self) -> Option<Instant> {
+        let machine = self.node.poll_timeout().map(|(at, reason)| match (self.flow, reason) {
+            // It may send; the link says when it can.
+            (Flow::Full, Reason::Pace) => at.max(self.clock.now() + FULL_RETRY),
+            _ => at,
+        });
+        let guests = self.metrics.as_ref().and_then(Metrics::next_expiry);
+        machine.into_iter().chain(guests).min()
+    }
+
+    /// The link has room again.
+    fn unblock(&mut self) {
+        self.waiter.remove(self.room.as_fd());
+        self.flow = Flow::Free;
+    }
+
+    /// Takes packets from the TUN device.
+    fn take_packets(&mut self) -> Result<(), FrancError> {
+        let Some(tun) = &self.tun else { return Ok(()) };
+        for _ in 0..PACKETS_MAX {
+            match read(tun, &mut self.buffer) {
+                Ok(length) => {
+                    self.node.handle_packet(self.clock.now(), &self.buffer[..length]);
+                }
+                Err(Errno::EAGAIN | Errno::EINTR) => break,
+                Err(Errno::EBADFD | Errno::ENODEV) => {
+                    return Err(FrancError::InterfaceGone { name: self.options.name.clone() });
+                }
+                Err(error) => return Err(OsError::new("read(TUN)", error).into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives packets to the TUN device.
+    fn deliver(&mut self) {
+        while let Some(packet) = self.node.poll_packet() {
+            let Some(tun) = &self.tun else { continue };
+            loop {
+                match write(tun, &packet) {
+                    Err(Errno::EINTR) => {}
+                    Ok(_) => break,
+                    Err(_) => {
+                        self.way.counts.undelivered += 1;
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, host: &mut dyn Host) {
+        let (snapshot, control) = (self.snapshot(), &self.control);
+        control.answer(&mut || host.stats(&snapshot));
+    }
+
+    fn hear(&mut self, guest: u64, host: &mut dyn Host) {
+        let Some(mut metrics) = self.metrics.take() else { return };
+        let snapshot = self.snapshot();
+        metrics.hear(guest, &self.waiter, &mut || host.metrics(&snapshot));
+        self.metrics = Some(metrics);
+    }
+
+    fn snapshot(&self) -> Snapshot<'_> {
+        let now = self.clock.now();
+        Snapshot {
+            options: &self.options,
+            up: now - Instant::ZERO,
+            stats: self.node.stats(now),
+            counts: self.way.counts,
+            reached: self.way.reached(),
+        }
+    }
+}
+
+/// The least MTU of a link with IPv6 (RFC 8200, section 5).
+const IPV6_MTU_MIN: usize = 1_280;
+const _: () = assert!(IPV6_MTU_MIN > INNER_MTU_MIN);
+
+/// Whether something that happens over and over is to be told again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Throttle {
+    told: u32,
+    next: Instant,
+}
+
+impl Throttle {
+    fn is_due(&mut self, now: Instant) -> bool {
+        if now < self.next {
+            return false;
+        }
+        self.told += 1;
+        let often = self.told < TOLD_OFTEN;
+        self.next = now + if often { TOLD_AT_MOST_EVERY } else { TOLD_EVERY };
+        true
+    }
+}
+
+/// Bytes as words.
+fn words(bytes: [u8; 32]) -> [u64; 4] {
+    let mut words = [0; 4];
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+        *word = u64::from_le_bytes(bytes.try_into().expect("chunks of eight bytes"));
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_on_is_told_ever_more_rarely() {
+        let mut throttle = Throttle::default();
+        let told = (0..600)
+            .filter(|&tenths| throttle.is_due(Instant::ZERO + Duration::from_millis(100 * tenths)));
+        assert_eq!(told.collect::<Vec<_>>(), [0, 10, 20, 30, 40]);
+        assert!(throttle.is_due(Instant::ZERO + Duration::from_secs(64)));
+    }
+}

@@ -1,0 +1,122 @@
+//! Whoever asks over TCP: a few at a time, each for a short while, and only for one page
+//! (HTTP/1.0, RFC 1945, as far as Prometheus needs it).
+
+use crate::os::clock::Waiter;
+use crate::os::listener::{Guest, Port};
+use lasthop_units::{Duration, Instant};
+use std::io;
+use std::os::fd::AsFd;
+
+/// So many at a time.
+const GUESTS_MAX: usize = 8;
+/// A longer request is none.
+const REQUEST_BYTES_MAX: usize = 4_096;
+/// A request takes no longer than this.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+struct Asking {
+    guest: Guest,
+    request: Vec<u8>,
+    until: Instant,
+}
+
+/// The port and who is there.
+pub(super) struct Metrics {
+    port: Port,
+    guests: [Option<Asking>; GUESTS_MAX],
+    token: u64,
+}
+
+impl Metrics {
+    /// Answers at `port`; the waiter wakes with `token` and as many after it as there may
+    /// be guests.
+    pub fn new(port: Port, token: u64) -> Self {
+        Self { port, guests: Default::default(), token }
+    }
+
+    pub fn port(&self) -> &Port {
+        &self.port
+    }
+
+    /// Lets somebody in, or sends him away if there are too many.
+    pub fn accept(&mut self, waiter: &Waiter, now: Instant) {
+        let Some(guest) = self.port.accept() else { return };
+        let Some(index) = self.guests.iter().position(Option::is_none) else { return };
+        if waiter.add_readable(guest.as_fd(), self.token + 1 + index as u64).is_ok() {
+            let asking = Asking { guest, request: Vec::new(), until: now + PATIENCE };
+            self.guests[index] = Some(asking);
+        }
+    }
+
+    /// Reads what the guest of `token` says, and answers once that is all.
+    pub fn hear(&mut self, token: u64, waiter: &Waiter, page: &mut dyn FnMut() -> String) {
+        let index = (token - self.token - 1) as usize;
+        let Some(asking) = self.guests.get_mut(index).and_then(Option::as_mut) else { return };
+        let mut bytes = [0; 1_024];
+        let is_over = loop {
+            match asking.guest.read(&mut bytes) {
+                Ok(0) => break true,
+                Ok(count) => asking.request.extend(&bytes[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break false,
+                Err(_) => break true,
+            }
+            if asking.request.len() > REQUEST_BYTES_MAX {
+                break true;
+            }
+        };
+        let is_whole = asking.request.windows(4).any(|end| end == b"\r\n\r\n");
+        if !is_over && !is_whole {
+            return;
+        }
+        let asking = self.guests[index].take().expect("it was there");
+        waiter.remove(asking.guest.as_fd());
+        if is_whole {
+            asking.guest.finish(&answer(&asking.request, page));
+        }
+    }
+
+    /// Sends away who takes too long.
+    pub fn expire(&mut self, waiter: &Waiter, now: Instant) {
+        for place in &mut self.guests {
+            if place.as_ref().is_some_and(|asking| asking.until <= now)
+                && let Some(asking) = place.take()
+            {
+                waiter.remove(asking.guest.as_fd());
+            }
+        }
+    }
+
+    /// When somebody has taken too long.
+    pub fn next_expiry(&self) -> Option<Instant> {
+        self.guests.iter().flatten().map(|asking| asking.until).min()
+    }
+}
+
+fn answer(request: &[u8], page: &mut dyn FnMut() -> String) -> String {
+    let (status, body) = match request.split(|&byte| byte == b' ').take(2).collect::<Vec<_>>()[..] {
+        [b"GET", b"/metrics" | b"/"] => ("200 OK", page()),
+        [b"GET", _] => ("404 Not Found", "only /metrics is here\n".into()),
+        _ => ("405 Method Not Allowed", "only GET is known here\n".into()),
+    };
+    format!(
+        "HTTP/1.0 {status}\r\nContent-Type: text/plain; version=0.0.4\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_page_is_there() {
+        let mut page = || "franc_up 1\n".to_owned();
+        assert!(
+            answer(b"GET /metrics HTTP/1.1\r\n\r\n", &mut page).ends_with("\r\n\r\nfranc_up 1\n")
+        );
+        assert!(answer(b"GET /x HTTP/1.1\r\n\r\n", &mut page).starts_with("HTTP/1.0 404"));
+        assert!(answer(b"POST /metrics HTTP/1.1\r\n\r\n", &mut page).starts_with("HTTP/1.0 405"));
+        assert!(answer(b"\r\n\r\n", &mut page).starts_with("HTTP/1.0 405"));
+    }
+}

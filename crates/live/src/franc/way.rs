@@ -1,0 +1,265 @@
+//! The link of a node: its socket, where its neighbours are, and datagrams that wait for
+//! room.
+
+use super::{Counts, FrancError};
+use crate::os::batch::{BATCH, Inbox, Name};
+use crate::os::link::{Address, Link, ethernet_room, udp_room};
+use lasthop_franc::{Node, NodeId, Transmit};
+use lasthop_units::{Instant, MacAddr};
+use nix::errno::Errno;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// What may wait in the interface's queue before it says that it is full. Paced senders
+/// never come near; for the others it is the queue.
+const SEND_BYTES: i32 = 256 << 10;
+/// Batches of datagrams in a row before something else has its turn.
+const BATCHES_MAX: usize = 4;
+
+/// How neighbours are reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Over UDP.
+    Udp {
+        /// Where datagrams are expected; any address and [`PORT`](super::PORT) if `None`.
+        listen: Option<SocketAddr>,
+        /// Where neighbours are; those that are missing have to come first.
+        neighbours: Vec<(NodeId, SocketAddr)>,
+    },
+    /// As Ethernet frames.
+    Ethernet {
+        /// The interface.
+        interface: String,
+        /// Also hear what others send to each other, as helpers must.
+        promiscuous: bool,
+        /// Where neighbours are; those that are missing are reached by broadcast until
+        /// they have been heard.
+        neighbours: Vec<(NodeId, MacAddr)>,
+    },
+}
+
+/// Where a neighbour is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// Which.
+    pub id: NodeId,
+    /// Its address.
+    pub address: Address,
+}
+
+impl Transport {
+    /// Over IPv6.
+    fn is_v6(&self) -> bool {
+        match self {
+            Self::Udp { listen, neighbours } => listen
+                .or(neighbours.first().map(|&(_, address)| address))
+                .is_some_and(|address| address.is_ipv6()),
+            Self::Ethernet { .. } => false,
+        }
+    }
+
+    fn listen(&self, listen: Option<SocketAddr>) -> SocketAddr {
+        let any: IpAddr = match self.is_v6() {
+            true => Ipv6Addr::UNSPECIFIED.into(),
+            false => Ipv4Addr::UNSPECIFIED.into(),
+        };
+        listen.unwrap_or((any, super::PORT).into())
+    }
+
+    fn known(&self) -> BTreeMap<NodeId, Address> {
+        match self {
+            Self::Udp { neighbours, .. } => {
+                neighbours.iter().map(|&(id, address)| (id, Address::Udp(address))).collect()
+            }
+            Self::Ethernet { neighbours, .. } => {
+                neighbours.iter().map(|&(id, mac)| (id, Address::Mac(mac))).collect()
+            }
+        }
+    }
+}
+
+/// The longest datagram that the link carries, in bytes. `mtu` is that of the path, if it
+/// is not to be found out.
+///
+/// # Errors
+/// If there is no such interface, or no way to a neighbour.
+pub fn room(transport: &Transport, mtu: Option<u32>) -> Result<u16, FrancError> {
+    let least = match transport {
+        Transport::Udp { neighbours, .. } => {
+            let is_v6 = transport.is_v6();
+            let mut least = udp_room(None, is_v6, mtu)?;
+            for &(id, address) in neighbours {
+                let room = udp_room(Some(address), is_v6, mtu)
+                    .map_err(|error| FrancError::NoRoute { id, address, error })?;
+                least = least.min(room);
+            }
+            least
+        }
+        Transport::Ethernet { interface, .. } => {
+            ethernet_room(interface, mtu).map_err(|error| interface_error(interface, error))?
+        }
+    };
+    Ok(u16::try_from(least).unwrap_or(u16::MAX))
+}
+
+fn interface_error(name: &str, error: crate::os::OsError) -> FrancError {
+    match Errno::from_raw(error.errno) {
+        Errno::ENODEV | Errno::ENXIO => FrancError::NoInterface { name: name.into() },
+        _ => FrancError::Os(error),
+    }
+}
+
+/// A datagram that leaves.
+struct Leaving {
+    to: NodeId,
+    datagram: std::rc::Rc<[u8]>,
+}
+
+/// The link of a node.
+pub(super) struct Way {
+    link: Link,
+    inbox: Inbox,
+    places: BTreeMap<NodeId, (Address, Name)>,
+    copies_to: Vec<NodeId>,
+    waiting: VecDeque<Leaving>,
+    broadcast: Option<Name>,
+    pub counts: Counts,
+}
+
+/// What became of what was to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// All is on its way.
+    Free,
+    /// The link takes no more now.
+    Full,
+}
+
+impl Way {
+    pub fn open(
+        transport: &Transport,
+        copies_to: &[NodeId],
+        datagram_bytes_max: u16,
+    ) -> Result<Self, FrancError> {
+        let (link, broadcast) = match transport {
+            Transport::Udp { listen, .. } => {
+                (Link::udp(transport.listen(*listen), SEND_BYTES)?, None)
+            }
+            Transport::Ethernet { interface, promiscuous, .. } => {
+                let link = Link::ethernet(interface, *promiscuous, SEND_BYTES)
+                    .map_err(|error| interface_error(interface, error))?;
+                let all = link.name(Address::Mac(MacAddr([0xff; 6])));
+                (link, Some(all))
+            }
+        };
+        let places = transport.known().into_iter();
+        let places = places.map(|(id, address)| (id, (address, link.name(address)))).collect();
+        // A frame has its length before the datagram, and its padding after it.
+        let inbox = Inbox::new(usize::from(datagram_bytes_max) + 64);
+        Ok(Self {
+            link,
+            inbox,
+            places,
+            copies_to: copies_to.to_vec(),
+            waiting: VecDeque::new(),
+            broadcast,
+            counts: Counts::default(),
+        })
+    }
+
+    /// Where neighbours are, as far as that is known.
+    pub fn reached(&self) -> Vec<Reach> {
+        self.places.iter().map(|(&id, &(address, _))| Reach { id, address }).collect()
+    }
+
+    /// Takes what came and gives it to `node`, but no more than leaves others their turn.
+    pub fn receive(&mut self, node: &mut Node, now: Instant) {
+        for _ in 0..BATCHES_MAX {
+            let (places, link) = (&mut self.places, &self.link);
+            let mut take = |from: Address, datagram: &[u8]| {
+                let Some(sender) = node.handle_datagram(now, datagram) else { return };
+                if places.get(&sender).is_none_or(|&(known, _)| known != from) {
+                    places.insert(sender, (from, link.name(from)));
+                }
+            };
+            match link.receive(&mut self.inbox, &mut take) {
+                // What the network reports of an earlier datagram is no news to the machine.
+                Ok(false) | Err(_) => return,
+                Ok(true) => {}
+            }
+        }
+    }
+
+    /// Sends what `node` has until it has nothing, or the link is full. `too_long` is told
+    /// the length of what the path does not take.
+    pub fn transmit(
+        &mut self,
+        node: &mut Node,
+        now: Instant,
+        too_long: &mut dyn FnMut(usize),
+    ) -> Flow {
+        loop {
+            while self.waiting.len() < BATCH {
+                let Some(Transmit { to, datagram }) = node.poll_transmit(now) else { break };
+                self.enqueue(to, datagram);
+            }
+            if self.waiting.is_empty() {
+                return Flow::Free;
+            }
+            if self.send(too_long) == Flow::Full {
+                self.counts.full += 1;
+                return Flow::Full;
+            }
+        }
+    }
+
+    fn enqueue(&mut self, to: NodeId, datagram: Vec<u8>) {
+        let datagram: std::rc::Rc<[u8]> = datagram.into();
+        for &copy in self.copies_to.iter().filter(|&&copy| copy != to) {
+            if self.places.contains_key(&copy) {
+                self.waiting.push_back(Leaving { to: copy, datagram: datagram.clone() });
+            }
+        }
+        match self.places.contains_key(&to) || self.broadcast.is_some() {
+            true => self.waiting.push_back(Leaving { to, datagram }),
+            false => self.counts.unplaced += 1,
+        }
+    }
+
+    fn send(&mut self, too_long: &mut dyn FnMut(usize)) -> Flow {
+        while !self.waiting.is_empty() {
+            let batch: Vec<(&Name, &[u8])> = self
+                .waiting
+                .iter()
+                .take(BATCH)
+                .map(|leaving| {
+                    let place = self.places.get(&leaving.to).map(|(_, name)| name);
+                    let name = place.or(self.broadcast.as_ref());
+                    (name.expect("only those with a place wait"), &*leaving.datagram)
+                })
+                .collect();
+            let (sent, refused) = self.link.send(&batch);
+            self.waiting.drain(..sent);
+            match refused {
+                None => {}
+                Some(Errno::EAGAIN) => return Flow::Full,
+                Some(error) => {
+                    let refused = self.waiting.pop_front().expect("it was sent from there");
+                    self.counts.unsent += 1;
+                    if error == Errno::EMSGSIZE {
+                        self.counts.too_long += 1;
+                        too_long(refused.datagram.len());
+                    }
+                }
+            }
+        }
+        Flow::Free
+    }
+}
+
+impl AsFd for Way {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.link.as_fd()
+    }
+}

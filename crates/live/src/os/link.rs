@@ -1,0 +1,258 @@
+//! Datagrams between neighbours: over UDP, or as Ethernet frames with an EtherType of
+//! our own (packet(7)), where the kernel writes and takes away the Ethernet header.
+//!
+//! A short frame is padded, so a datagram in a frame has its length (2 bytes, big-endian)
+//! before it. Left out: VLAN tags, which the kernel adds and removes on its interfaces.
+
+use super::batch::{self, Inbox, Name};
+use super::datagram::{DatagramSocket, decode, encode};
+use super::device::{interface_index, interface_mtu};
+use super::socket::set;
+use super::{Call, OsError};
+use lasthop_units::MacAddr;
+use nix::errno::Errno;
+use std::mem::{size_of, zeroed};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// The first of the two EtherTypes for local experiments (IEEE 802, clause 9.2.4).
+pub const ETHERTYPE: u16 = 0x88b5;
+/// Bytes before a datagram in a frame: its length.
+pub const LENGTH_BYTES: usize = 2;
+/// What may wait to be read: some thousand long packets.
+const RECEIVE_BYTES: i32 = 8 << 20;
+
+/// Where a datagram comes from or goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// UDP.
+    Udp(SocketAddr),
+    /// On the link.
+    Mac(MacAddr),
+}
+
+/// A socket that never blocks.
+#[derive(Debug)]
+pub enum Link {
+    /// UDP.
+    Udp(DatagramSocket),
+    /// Frames of one interface.
+    Ethernet {
+        /// The packet socket.
+        socket: OwnedFd,
+        /// Index of the interface.
+        index: u32,
+    },
+}
+
+impl Link {
+    /// A UDP socket at `address`.
+    ///
+    /// # Errors
+    /// If the system refuses one, or the address is taken or not this host's.
+    pub fn udp(address: SocketAddr, send_bytes: i32) -> Result<Self, OsError> {
+        let socket = DatagramSocket::bind(address)?;
+        set_send_buffer(&socket, send_bytes)?;
+        Ok(Self::Udp(socket))
+    }
+
+    /// A packet socket of our EtherType at the interface called `name`; a promiscuous one
+    /// hears what others send to each other. Both end when it is closed.
+    ///
+    /// # Errors
+    /// If there is no such interface, or the system refuses.
+    #[expect(unsafe_code, reason = "a packet socket, bound")]
+    pub fn ethernet(name: &str, promiscuous: bool, send_bytes: i32) -> Result<Self, OsError> {
+        let index = interface_index(name)?;
+        let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        // SAFETY: the kernel makes a new descriptor, nobody else has it.
+        let socket = unsafe {
+            let fd = Errno::result(libc::socket(libc::AF_PACKET, kind, 0));
+            OwnedFd::from_raw_fd(fd.call("socket(AF_PACKET)")?)
+        };
+        let room = RECEIVE_BYTES.to_ne_bytes();
+        set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &room)
+            .or_else(|_| set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &room))
+            .call("setsockopt(SO_RCVBUF)")?;
+        set_send_buffer(&socket, send_bytes)?;
+        if promiscuous {
+            // struct packet_mreq: interface, type, length and bytes of an address.
+            let mut request = Vec::new();
+            request.extend((index as i32).to_ne_bytes());
+            request.extend((libc::PACKET_MR_PROMISC as u16).to_ne_bytes());
+            request.extend([0; 10]);
+            set(&socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &request)
+                .call("setsockopt(PACKET_MR_PROMISC)")?;
+        }
+        let own = link_name(index, MacAddr([0; 6]));
+        // SAFETY: the kernel reads `length` bytes of an address that lives.
+        let bound =
+            unsafe { libc::bind(socket.as_raw_fd(), (&raw const own.storage).cast(), own.length) };
+        Errno::result(bound).call(&format!("bind(AF_PACKET, {name})"))?;
+        Ok(Self::Ethernet { socket, index })
+    }
+
+    /// An address as the system takes it.
+    ///
+    /// Panics if it is of the other kind of link.
+    pub fn name(&self, address: Address) -> Name {
+        match (self, address) {
+            (Self::Udp(_), Address::Udp(address)) => {
+                let (storage, length) = encode(address);
+                Name { storage, length }
+            }
+            (Self::Ethernet { index, .. }, Address::Mac(mac)) => link_name(*index, mac),
+            _ => panic!("an address of another kind of link"),
+        }
+    }
+
+    /// Takes what waits and gives each datagram with its sender to `take`. Returns
+    /// whether more may wait.
+    ///
+    /// # Errors
+    /// What the network reports.
+    pub fn receive(
+        &self,
+        inbox: &mut Inbox,
+        take: &mut dyn FnMut(Address, &[u8]),
+    ) -> nix::Result<bool> {
+        let count = inbox.receive(self.as_fd())?;
+        for (name, bytes) in inbox.datagrams() {
+            match self {
+                Self::Udp(_) => {
+                    if let Some(from) = decode(name) {
+                        take(Address::Udp(from), bytes);
+                    }
+                }
+                Self::Ethernet { .. } => {
+                    let Some((from, datagram)) = framed(name, bytes) else { continue };
+                    take(Address::Mac(from), datagram);
+                }
+            }
+        }
+        Ok(count == batch::BATCH)
+    }
+
+    /// Sends datagrams in order. Gives how many are on their way, and why the next is
+    /// not, if that is known.
+    pub fn send(&self, datagrams: &[(&Name, &[u8])]) -> (usize, Option<Errno>) {
+        let datagrams = &datagrams[..datagrams.len().min(batch::BATCH)];
+        let mut lengths = [[0; LENGTH_BYTES]; batch::BATCH];
+        for (length, (_, bytes)) in lengths.iter_mut().zip(datagrams) {
+            *length = (bytes.len() as u16).to_be_bytes();
+        }
+        let pieces: Vec<(&Name, [&[u8]; 2])> = datagrams
+            .iter()
+            .zip(&lengths)
+            .map(|(&(name, bytes), length)| match self {
+                Self::Udp(_) => (name, [bytes, &[]]),
+                Self::Ethernet { .. } => (name, [length, bytes]),
+            })
+            .collect();
+        batch::send(self.as_fd(), &pieces)
+    }
+}
+
+impl AsFd for Link {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Udp(socket) => socket.as_fd(),
+            Self::Ethernet { socket, .. } => socket.as_fd(),
+        }
+    }
+}
+
+/// The longest datagram that the way to `peer` takes over UDP, in bytes; without a peer
+/// that of Ethernet.
+///
+/// # Errors
+/// If the system knows no way to the peer.
+pub fn udp_room(peer: Option<SocketAddr>, is_v6: bool, mtu: Option<u32>) -> Result<u32, OsError> {
+    /// Headers of IP and UDP.
+    const V4_BYTES: u32 = 28;
+    const V6_BYTES: u32 = 48;
+    const ETHERNET_MTU: u32 = 1_500;
+    let known = match (mtu, peer) {
+        (Some(mtu), _) => Some(mtu),
+        (None, Some(peer)) => DatagramSocket::connect(peer)?.mtu(),
+        (None, None) => None,
+    };
+    let headers = if is_v6 { V6_BYTES } else { V4_BYTES };
+    Ok(known.unwrap_or(ETHERNET_MTU).saturating_sub(headers))
+}
+
+/// The longest datagram in a frame of the interface called `name`, in bytes.
+///
+/// # Errors
+/// If there is no such interface.
+pub fn ethernet_room(name: &str, mtu: Option<u32>) -> Result<u32, OsError> {
+    let own = interface_mtu(name)?;
+    Ok(mtu.unwrap_or(own).saturating_sub(LENGTH_BYTES as u32))
+}
+
+fn set_send_buffer(socket: &impl AsFd, bytes: i32) -> Result<(), OsError> {
+    set(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes.to_ne_bytes())
+        .call("setsockopt(SO_SNDBUF)")
+}
+
+#[expect(unsafe_code, reason = "addresses as bytes")]
+fn link_name(index: u32, mac: MacAddr) -> Name {
+    // SAFETY: zeros are an address of no family, and a struct sockaddr_ll fits.
+    unsafe {
+        let mut storage: libc::sockaddr_storage = zeroed();
+        let to = (&raw mut storage).cast::<libc::sockaddr_ll>();
+        (*to).sll_family = libc::AF_PACKET as _;
+        (*to).sll_protocol = ETHERTYPE.to_be();
+        (*to).sll_ifindex = index as i32;
+        (*to).sll_halen = 6;
+        (&mut (*to).sll_addr)[..6].copy_from_slice(&mac.0);
+        Name { storage, length: size_of::<libc::sockaddr_ll>() as _ }
+    }
+}
+
+/// The sender and the datagram of a frame that another host sent.
+#[expect(unsafe_code, reason = "addresses as bytes")]
+fn framed<'a>(name: &libc::sockaddr_storage, bytes: &'a [u8]) -> Option<(MacAddr, &'a [u8])> {
+    // SAFETY: the kernel filled in a struct sockaddr_ll, which fits.
+    let from = unsafe { &*(&raw const *name).cast::<libc::sockaddr_ll>() };
+    if from.sll_pkttype == libc::PACKET_OUTGOING {
+        return None;
+    }
+    let mac = MacAddr(from.sll_addr[..6].try_into().ok()?);
+    Some((mac, unframed(bytes)?))
+}
+
+/// The datagram of a frame without its header: the padding goes.
+fn unframed(bytes: &[u8]) -> Option<&[u8]> {
+    let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
+    rest.get(..usize::from(u16::from_be_bytes(*length)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_is_no_part_of_a_datagram() {
+        assert_eq!(unframed(&[0, 2, 7, 8, 0, 0, 0]), Some(&[7, 8][..]));
+        assert_eq!(unframed(&[0, 0]), Some(&[][..]));
+        for cut in [&[][..], &[0], &[0, 3, 7, 8], &[255, 255, 1]] {
+            assert_eq!(unframed(cut), None, "{cut:?}");
+        }
+    }
+
+    #[test]
+    fn datagrams_pass_over_udp_whole() {
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let (one, other) = (Link::udp(any, 1 << 18).unwrap(), Link::udp(any, 1 << 18).unwrap());
+        let Link::Udp(socket) = &other else { unreachable!() };
+        let to = other.name(Address::Udp(socket.address().unwrap()));
+        let long = vec![7; 1_400];
+        assert_eq!(one.send(&[(&to, &long), (&to, b"x"), (&to, &[])]), (3, None));
+        let mut inbox = Inbox::new(1_000);
+        let mut heard = Vec::new();
+        other.receive(&mut inbox, &mut |_, bytes| heard.push(bytes.to_vec())).unwrap();
+        // The long one had no room in the inbox, and nothing of it is given out.
+        assert_eq!(heard, [b"x".to_vec(), Vec::new()]);
+    }
+}
