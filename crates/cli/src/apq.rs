@@ -11,7 +11,7 @@
 
 pub mod address;
 mod files;
-mod key;
+pub mod key;
 mod measure;
 mod plots;
 mod serve;

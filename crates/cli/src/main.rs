@@ -5,7 +5,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `args` | every verb and flag |
-//! | `simulate`, `emulate`, `compare`, `reproduce`, `apq`, `demo` | the verbs |
+//! | `simulate`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `demo` | the verbs |
 //! | `setup` | from a scenario to what `trace` wants to know |
 //! | `report`, `table` | a run as tables |
 //! | `board`, `view` | a run while it lasts |
@@ -21,6 +21,7 @@ mod console;
 mod demo;
 mod emulate;
 mod failure;
+mod franc;
 mod interrupt;
 mod report;
 mod reproduce;
@@ -50,6 +51,7 @@ fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Reproduce(args) => reproduce::reproduce(args),
         Verb::Compare(args) => compare::compare(args).map(|()| 0),
         Verb::Apq(verb) => apq::apq(verb),
+        Verb::Franc(verb) => franc::franc(verb),
         Verb::Schema(args) => schema(args.of).map(|()| 0),
         Verb::Demo => demo::demo(),
     }
@@ -63,6 +65,8 @@ fn schema(of: SchemaOf) -> Result<(), Failure> {
         SchemaOf::Reproduce => lasthop_reproduce::schema(),
         SchemaOf::Comparison => lasthop_trace::comparison_schema(),
         SchemaOf::Apq => lasthop_trace::apq_schema(),
+        SchemaOf::Franc => lasthop_trace::franc_schema(),
+        SchemaOf::FrancToml => lasthop_scenario::franc::schema(),
     };
     console::print(&format!("{schema:#}\n"))
 }

@@ -20,6 +20,14 @@ impl Host {
     /// # Errors
     /// What is expected.
     pub fn parse(text: &str) -> Result<Self, String> {
+        Self::parse_with(text, PORT)
+    }
+
+    /// The same with another port by default.
+    ///
+    /// # Errors
+    /// What is expected.
+    pub fn parse_with(text: &str, default: u16) -> Result<Self, String> {
         let (name, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((name, "")) => (name, None),
             Some((name, port)) => {
@@ -35,7 +43,7 @@ impl Host {
         if name.is_empty() {
             return Err("expected HOST or HOST:PORT".into());
         }
-        Ok(Self { name: name.into(), port: port.map_or(Ok(PORT), parse_port)? })
+        Ok(Self { name: name.into(), port: port.map_or(Ok(default), parse_port)? })
     }
 
     /// Its address.

@@ -18,8 +18,21 @@ const OTHERS: u32 = 0o077;
 /// The key in the file at `path`.
 ///
 /// # Errors
-/// If it cannot be read, others may read it, or it is too short or too long.
+/// As [`read_secret`].
 pub fn read(path: &Path) -> Result<[u8; 32], Failure> {
+    read_secret(path).map(|secret| digest(&secret))
+}
+
+/// The key that a secret stands for.
+pub fn digest(secret: &[u8]) -> [u8; 32] {
+    Sha256::digest(secret).into()
+}
+
+/// The secret in the file at `path`, without the line end after it.
+///
+/// # Errors
+/// If it cannot be read, others may read it, or it is too short or too long.
+pub fn read_secret(path: &Path) -> Result<Vec<u8>, Failure> {
     let name = path.display();
     let failed = |why: &dyn std::fmt::Display| Failure::Message(format!("key file {name}: {why}"));
     let file = File::open(path).map_err(|why| failed(&why))?;
@@ -41,5 +54,6 @@ pub fn read(path: &Path) -> Result<[u8; 32], Failure> {
             "it has {end} bytes, and a key has {BYTES_MIN} or more: head -c 32 /dev/urandom | base64 > {name}"
         )));
     }
-    Ok(Sha256::digest(&content[..end]).into())
+    content.truncate(end);
+    Ok(content)
 }

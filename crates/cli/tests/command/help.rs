@@ -13,6 +13,10 @@ fn help_of_all_verbs() {
         "apq",
         "apq serve",
         "apq measure",
+        "franc",
+        "franc run",
+        "franc stats",
+        "franc key",
         "schema",
         "demo",
     ];

@@ -1,0 +1,94 @@
+//! Keys in files: a line of 64 hexadecimal digits, of the shared key or, with `hop:`
+//! before them, of the hop key that follows from it. A shared key may as well be any
+//! secret of 16 bytes or more, which is hashed (SHA-256).
+
+use crate::apq::key as secret;
+use crate::args::FrancKey;
+use crate::console;
+use crate::failure::Failure;
+use lasthop_franc::config::{KEY_BYTES, Key, Keys};
+use lasthop_franc::hop_key;
+use lasthop_live::os::datagram;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// What the file of a hop key begins with.
+const HOP: &[u8] = b"hop:";
+
+/// Makes a key, or derives one.
+pub fn key(args: &FrancKey) -> Result<(), Failure> {
+    let line = match &args.hop {
+        Some(shared) => match read(shared)? {
+            Keys::Shared(shared) => format!("hop:{}\n", hex(&hop_key(&shared))),
+            _ => {
+                let name = shared.display();
+                return Err(Failure::Message(format!(
+                    "key file {name}: it has a hop key already; a hop key follows from a shared one"
+                )));
+            }
+        },
+        None => format!("{}\n", hex(&datagram::secret().map_err(Failure::message)?)),
+    };
+    match &args.out {
+        Some(path) => write(path, &line),
+        None => console::print(&line),
+    }
+}
+
+/// The key in the file at `path`.
+///
+/// # Errors
+/// If it cannot be read, others may read it, or it holds no key.
+pub fn read(path: &Path) -> Result<Keys, Failure> {
+    let content = secret::read_secret(path)?;
+    let Some(digits) = content.strip_prefix(HOP) else {
+        return Ok(Keys::Shared(secret::digest(&content)));
+    };
+    let key = unhex(digits).ok_or_else(|| {
+        let name = path.display();
+        Failure::Message(format!("key file {name}: expected 64 hexadecimal digits after hop:"))
+    })?;
+    Ok(Keys::Hop(key))
+}
+
+/// Writes a file that nobody else may read, and that was not there.
+fn write(path: &Path, line: &str) -> Result<(), Failure> {
+    let failed =
+        |why: std::io::Error| Failure::Message(format!("key file {}: {why}", path.display()));
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
+    file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(digits: &[u8]) -> Option<Key> {
+    let text = str::from_utf8(digits).ok()?.trim();
+    if text.len() != 2 * KEY_BYTES || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let mut key = [0; KEY_BYTES];
+    for (byte, pair) in key.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+        *byte = u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let key: Key = core::array::from_fn(|index| (index * 9) as u8);
+        assert_eq!(unhex(hex(&key).as_bytes()), Some(key));
+        assert_eq!(unhex(format!("{}\n", hex(&key)).as_bytes()), Some(key));
+        for wrong in ["", "00", &"g".repeat(64), &"0".repeat(65), &"+1".repeat(32)] {
+            assert_eq!(unhex(wrong.as_bytes()), None, "{wrong}");
+        }
+    }
+}

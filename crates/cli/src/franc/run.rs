@@ -1,0 +1,195 @@
+//! `lasthop franc run`: from the configuration to the daemon, and a line when something
+//! happens.
+
+use super::{key, sockets};
+use crate::apq::address::Host as Named;
+use crate::args::FrancRun;
+use crate::console;
+use crate::failure::Failure;
+use lasthop_franc::config::{Config, Keys};
+use lasthop_franc::{Event, NodeId, Role};
+use lasthop_live::franc::{
+    Daemon, FrancError, Host, Options, PORT, Snapshot, Told, Transport, room,
+};
+use lasthop_live::os::link::Address;
+use lasthop_scenario::franc::{self as file, Link};
+use lasthop_trace::{FrancDaemonCounts, FrancDocument};
+use std::fs;
+use std::ops::ControlFlow;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// Runs the daemon; ends with a signal.
+pub fn run(args: &FrancRun) -> Result<u8, Failure> {
+    let link = file::load(args.config.as_deref(), &args.keys.0)?;
+    let keys = match &link.key_file {
+        Some(path) => key::read(path)?,
+        None => Keys::Insecure,
+    };
+    let transport = transport(&link)?;
+    let datagram_bytes_max = room(&transport, link.mtu).map_err(Failure::message)?;
+    let config = link.config(keys, datagram_bytes_max);
+    config.check().map_err(Failure::message)?;
+    let options = Options {
+        config,
+        transport,
+        copies_to: link.copies_to.clone(),
+        name: link.name.clone(),
+        addresses: link.addresses.clone(),
+        control: control(&link)?,
+        metrics: link.metrics,
+    };
+    let mut host = Printer { name: options.name.clone(), failure: None };
+    let daemon = Daemon::new(options).map_err(failure)?;
+    let signal = daemon.run(&mut host).map_err(failure)?;
+    Err(match (host.failure, signal) {
+        (Some(failure), _) => failure,
+        (None, Some(signal)) => Failure::Interrupted { signal: signal as u8 },
+        (None, None) => Failure::Stopped,
+    })
+}
+
+fn failure(error: FrancError) -> Failure {
+    Failure::message(error)
+}
+
+/// Names become addresses here.
+fn transport(link: &Link) -> Result<Transport, Failure> {
+    Ok(match &link.transport {
+        file::Transport::Udp { listen, neighbours } => {
+            let mut found = Vec::new();
+            for (id, place) in neighbours {
+                let named = Named::parse_with(place, PORT)
+                    .map_err(|why| Failure::Message(format!("neighbour {id}: {place:?}: {why}")))?;
+                found.push((*id, named.resolve()?));
+            }
+            let v6 = |address: &std::net::SocketAddr| address.is_ipv6();
+            let first = listen.as_ref().or(found.first().map(|(_, address)| address)).map(v6);
+            if let Some((id, address)) =
+                found.iter().find(|(_, address)| Some(v6(address)) != first)
+            {
+                return Err(Failure::Message(format!(
+                    "neighbour {id} is at {address}, but the node listens to the other family of \
+                     addresses: use IPv4 or IPv6 for all, and for --listen"
+                )));
+            }
+            Transport::Udp { listen: *listen, neighbours: found }
+        }
+        file::Transport::Ethernet { interface, neighbours } => Transport::Ethernet {
+            interface: interface.clone(),
+            promiscuous: matches!(link.role(), Role::Helper { .. }),
+            neighbours: neighbours.clone(),
+        },
+    })
+}
+
+/// Where the daemon answers; the directory is made if it is not there.
+fn control(link: &Link) -> Result<PathBuf, Failure> {
+    if let Some(path) = &link.socket {
+        return Ok(path.clone());
+    }
+    let path = sockets(&link.name).into_iter().next().expect("there is always a place");
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(folder);
+    made.map_err(|why| {
+        Failure::Message(format!(
+            "{}: {why}; choose a place for the control socket with --socket",
+            folder.display()
+        ))
+    })?;
+    Ok(path)
+}
+
+/// Prints what happens, and answers.
+struct Printer {
+    name: String,
+    failure: Option<Failure>,
+}
+
+impl Host for Printer {
+    fn tell(&mut self, told: Told<'_>) -> ControlFlow<()> {
+        match console::print(&line(&self.name, told)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(why) => {
+                self.failure = Some(why);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    fn stats(&mut self, snapshot: &Snapshot<'_>) -> String {
+        document(snapshot).to_json()
+    }
+
+    fn metrics(&mut self, snapshot: &Snapshot<'_>) -> String {
+        document(snapshot).to_prometheus()
+    }
+}
+
+fn document(snapshot: &Snapshot<'_>) -> FrancDocument {
+    let Snapshot { options, up, stats, counts, reached } = snapshot;
+    let transport = match options.transport {
+        Transport::Udp { .. } => "udp",
+        Transport::Ethernet { .. } => "ethernet",
+    };
+    let counts = FrancDaemonCounts {
+        unplaced: counts.unplaced,
+        unsent: counts.unsent,
+        too_long: counts.too_long,
+        full: counts.full,
+        undelivered: counts.undelivered,
+    };
+    let at = |address: Address| match address {
+        Address::Udp(address) => address.to_string(),
+        Address::Mac(mac) => mac.to_string(),
+    };
+    let places: Vec<(u8, String)> =
+        reached.iter().map(|reach| (reach.id.0, at(reach.address))).collect();
+    FrancDocument::new(&options.name, transport, &options.config, *up, stats, &counts, &places)
+}
+
+fn line(name: &str, told: Told<'_>) -> String {
+    match told {
+        Told::Ready { config, metrics } => {
+            let metrics =
+                metrics.map_or(String::new(), |at| format!(", metrics at http://{at}/metrics"));
+            format!("{name}: node {}: {}{metrics}\n", config.id, what(config))
+        }
+        Told::Event(Event::Connected { peer }) => format!("{name}: connected to node {peer}\n"),
+        Told::Event(Event::Disconnected { peer }) => {
+            format!("{name}: node {peer} is silent, or began anew\n")
+        }
+        Told::Event(Event::KeyMismatch { sender }) => format!(
+            "{name}: datagrams come that this key does not open; they say they are from node {sender}: \
+             do all nodes have the same key?\n"
+        ),
+        Told::Event(Event::CodeMismatch { peer }) => format!(
+            "{name}: node {peer} codes in another way: field, block and symbol must be the same at both \
+             ends{}\n",
+            "; with different MTUs, set symbol_bytes at both"
+        ),
+        Told::TooLong { bytes } => format!(
+            "{name}: the path no longer takes datagrams of {bytes} bytes: its MTU has shrunk; use \
+             shorter symbols or restart the nodes\n"
+        ),
+    }
+}
+
+fn what(config: &Config) -> String {
+    let code = format!(
+        "{:?}, blocks of {} symbols of {} bytes",
+        config.field, config.block_symbols, config.symbol_bytes
+    );
+    let pair = |[one, other]: [NodeId; 2]| format!("between {one} and {other}");
+    match config.role {
+        Role::End { peer, .. } => {
+            format!(
+                "an end, the other one is {peer}; {code}; packets of up to {}",
+                config.inner_mtu()
+            )
+        }
+        Role::Helper { between, .. } => format!("a helper {}; {code}", pair(between)),
+        Role::Recoder { between } => format!("a recoder {}; {code}", pair(between)),
+        Role::Forwarder { between } => format!("a forwarder {}", pair(between)),
+    }
+}

@@ -1,0 +1,152 @@
+//! `lasthop franc stats`: asks the daemon over its control socket.
+
+use super::sockets;
+use crate::args::FrancStats;
+use crate::console::{self, Stream};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use lasthop_live::os::listener;
+use lasthop_trace::FrancDocument;
+use std::fmt::Write;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A daemon says less than this.
+const ANSWER_BYTES_MAX: u64 = 1 << 20;
+
+/// Prints what the daemon counted, once or every second.
+pub fn stats(args: &FrancStats) -> Result<u8, Failure> {
+    let places = match &args.socket {
+        Some(path) => vec![path.clone()],
+        None => sockets(&args.name),
+    };
+    let interrupt = args.watch.then(Interrupt::catch).transpose()?;
+    loop {
+        let document = ask(&places)?;
+        let text = match (args.json, args.prometheus) {
+            (true, _) => document.to_json(),
+            (_, true) => document.to_prometheus(),
+            _ => table(&document),
+        };
+        let is_view = args.watch && Stream::Output.is_terminal();
+        console::print(&if is_view { format!("\x1b[H\x1b[2J{text}") } else { text })?;
+        let Some(interrupt) = &interrupt else { return Ok(0) };
+        pause();
+        interrupt.check()?;
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a second between two pictures")]
+fn pause() {
+    std::thread::sleep(Duration::from_secs(1));
+}
+
+fn ask(places: &[PathBuf]) -> Result<FrancDocument, Failure> {
+    let mut refused = String::new();
+    for path in places {
+        match listener::ask(path, ANSWER_BYTES_MAX) {
+            Ok(text) => {
+                return serde_json::from_str(&text).map_err(|why| {
+                    Failure::Message(format!(
+                        "{}: not an answer of a daemon: {why}",
+                        path.display()
+                    ))
+                });
+            }
+            Err(why) => {
+                let why = match why.kind() {
+                    ErrorKind::NotFound => "there is none".into(),
+                    ErrorKind::ConnectionRefused => "the daemon is gone".into(),
+                    _ => why.to_string(),
+                };
+                let _ = write!(refused, "\n  {}: {why}", path.display());
+            }
+        }
+    }
+    Err(Failure::Message(format!("no daemon answers; looked for its control socket at{refused}")))
+}
+
+/// For a person.
+fn table(document: &FrancDocument) -> String {
+    let counters = &document.counters;
+    let mut out = String::new();
+    let connected = if document.connected { "connected" } else { "not connected" };
+    let _ = writeln!(
+        out,
+        "{}: node {}, {:?} over {}, {connected}, up {:.0} s",
+        Stream::Output.bold(&document.name),
+        document.id,
+        document.role,
+        document.transport,
+        document.up_s
+    );
+    let _ = writeln!(
+        out,
+        "code        {} in {} mode, blocks of {} symbols of {} bytes; packets of up to {}",
+        document.field,
+        document.mode,
+        document.block_symbols,
+        document.symbol_bytes,
+        document.tunnel_mtu_bytes
+    );
+    let mut way = Vec::new();
+    way.extend(document.round_trip_ms.map(|ms| format!("round trip {ms:.1} ms")));
+    way.extend(document.queue_delay_ms.map(|ms| format!("queues {ms:.1} ms")));
+    way.extend(document.pace_mbps.map(|mbps| format!("paced at {mbps:.2} Mb/s")));
+    if !way.is_empty() {
+        let _ = writeln!(out, "way         {}", way.join(", "));
+    }
+    let _ = writeln!(
+        out,
+        "packets     {} in, {} out, {} wait, {} dropped while they waited, {} refused",
+        counters.packets_in,
+        counters.packets_out,
+        document.backlog_packets,
+        counters.backlog_drops,
+        counters.refused
+    );
+    let _ = writeln!(
+        out,
+        "sent        {} symbols as they are, {} combinations, {} ACKs, {:.1} MB; {} timeouts",
+        counters.source_sent,
+        counters.coded_sent,
+        counters.acks_sent,
+        counters.datagram_bytes_sent as f64 / 1e6,
+        counters.timeouts
+    );
+    let _ = writeln!(
+        out,
+        "received    {} that told something new, {} that did not, {} late, {} ACKs, {:.1} MB",
+        counters.innovative,
+        counters.redundant,
+        counters.late,
+        counters.acks_received,
+        counters.datagram_bytes_received as f64 / 1e6
+    );
+    let _ = writeln!(
+        out,
+        "not taken   {} malformed, {} unauthentic, {} replayed, {} lost on purpose",
+        counters.malformed, counters.unauthentic, counters.replayed, counters.synthetic_lost
+    );
+    let _ = writeln!(
+        out,
+        "not sent    {} without an address, {} refused by the system, {} of them too long",
+        counters.unplaced, counters.unsent, counters.too_long
+    );
+    for neighbour in &document.neighbours {
+        let share = |loss: Option<f64>| {
+            loss.map_or("unknown".into(), |loss| format!("{:.1} %", 100.0 * loss))
+        };
+        let _ = writeln!(
+            out,
+            "neighbour {} at {}: {} heard; loss from it {}, to it {}",
+            neighbour.id,
+            neighbour.address.as_deref().unwrap_or("an unknown address"),
+            neighbour.heard,
+            share(neighbour.loss_in),
+            share(neighbour.loss_out)
+        );
+    }
+    out
+}
