@@ -8,11 +8,11 @@
 //! queue, as the hash of addresses that the RFC has in mind all but ensures.
 //! Left out: mac80211's slack target (50 ms) for stations below 12 Mb/s.
 
-use super::codel::{Control, Parameters, Source};
 use super::{Held, slot_of};
 use crate::packet::{Address, Packet, StationId};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use lasthop_aqm::{Control, Members, Parameters, RoundRobin, Source, bucket_of};
 use lasthop_units::{Bytes, Duration, Instant};
 
 /// At most so many packets are dropped at once from the fattest flow (RFC 8290, 4.1).
@@ -68,51 +68,6 @@ struct Flow {
     control: Control,
 }
 
-/// The lists of new and old members (RFC 8290, 4.2), as indices.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct RoundRobin {
-    new: VecDeque<u32>,
-    old: VecDeque<u32>,
-}
-
-/// A place in a [`RoundRobin`].
-#[derive(Clone, Copy)]
-struct Place {
-    member: u32,
-    new: bool,
-    index: usize,
-}
-
-impl RoundRobin {
-    /// The first member that `eligible` accepts, new ones before old ones.
-    fn first_where(&self, eligible: impl Fn(u32) -> bool) -> Option<Place> {
-        let find = |list: &VecDeque<u32>, new| {
-            let index = list.iter().position(|&member| eligible(member))?;
-            Some(Place { member: list[index], new, index })
-        };
-        find(&self.new, true).or_else(|| find(&self.old, false))
-    }
-
-    /// How many turns a member must now pass to pay `deficit` off: one at a
-    /// time, but all at once if there is nobody else to take a turn.
-    fn rounds(&self, deficit: i64, quantum: i64) -> i64 {
-        if self.new.len() + self.old.len() == 1 { -deficit / quantum + 1 } else { 1 }
-    }
-
-    fn remove(&mut self, place: Place) {
-        if place.new {
-            self.new.remove(place.index)
-        } else {
-            self.old.remove(place.index)
-        };
-    }
-
-    fn move_to_old(&mut self, place: Place) {
-        self.remove(place);
-        self.old.push_back(place.member);
-    }
-}
-
 impl FqCodel {
     pub(super) fn new(config: Config, perturbation: u32) -> Self {
         Self {
@@ -142,7 +97,7 @@ impl FqCodel {
         if !flow.listed {
             flow.listed = true;
             flow.deficit_bytes = i64::from(self.config.quantum_bytes);
-            self.tins[tin].new.push_back(index);
+            self.tins[tin].join_new(index);
         }
         flow.packets.push_back(packet);
         flow.bytes += u64::from(packet.bytes);
@@ -152,7 +107,7 @@ impl FqCodel {
         station.packets += 1;
         if self.config.airtime && !station.listed {
             station.listed = true;
-            self.stations.new.push_back(slot as u32);
+            self.stations.join_new(slot as u32);
         }
         while self.packets > 0
             && (self.packets + held.packets > self.config.limit_packets
@@ -203,13 +158,13 @@ impl FqCodel {
         flow.deficit_bytes += i64::from(packet.bytes);
         if !flow.listed {
             flow.listed = true;
-            self.tins[tin].new.push_front(index);
+            self.tins[tin].rejoin_first(index);
         }
         let station = &mut self.peers[slot];
         station.packets += 1;
         if self.config.airtime && !station.listed {
             station.listed = true;
-            self.stations.new.push_front(slot as u32);
+            self.stations.rejoin_first(slot as u32);
         }
         self.packets += 1;
         self.bytes += u64::from(packet.bytes);
@@ -235,7 +190,7 @@ impl FqCodel {
         station.waiting = waiting;
         if waiting && !station.listed {
             station.listed = true;
-            self.stations.old.push_back(slot as u32);
+            self.stations.join_old(slot as u32);
         }
     }
 
@@ -300,22 +255,9 @@ impl FqCodel {
     /// The peer whose turn it is: it has packets, or something to repeat, and
     /// air time left.
     fn head_station(&mut self, eligible: impl Fn(usize) -> bool) -> Option<usize> {
-        loop {
-            let place = self.stations.first_where(|slot| eligible(slot as usize))?;
-            let station = &mut self.peers[place.member as usize];
-            if station.deficit_ns <= 0 {
-                let rounds = self.stations.rounds(station.deficit_ns, AIRTIME_QUANTUM_NS);
-                station.deficit_ns += rounds * AIRTIME_QUANTUM_NS;
-                self.stations.move_to_old(place);
-            } else if station.packets > 0 || station.waiting {
-                return Some(place.member as usize);
-            } else if place.new {
-                self.stations.move_to_old(place);
-            } else {
-                station.listed = false;
-                self.stations.remove(place);
-            }
-        }
+        let mut stations = Stations { peers: &mut self.peers, eligible };
+        let turn = self.stations.next(AIRTIME_QUANTUM_NS, &mut stations)?;
+        Some(turn.member as usize)
     }
 
     fn head_flow_for(&mut self, peer: Address) -> Option<usize> {
@@ -328,23 +270,10 @@ impl FqCodel {
 
     /// The flow whose turn it is (RFC 8290, 4.2): it has packets and a deficit left.
     fn head_flow(&mut self, tin: usize, eligible: impl Fn(usize) -> bool) -> Option<usize> {
-        let (flows, tin) = (&mut self.flows, self.tins.get_mut(tin)?);
-        loop {
-            let place = tin.first_where(|flow| eligible(flows[flow as usize].slot))?;
-            let flow = &mut flows[place.member as usize];
-            if flow.deficit_bytes <= 0 {
-                let quantum = i64::from(self.config.quantum_bytes);
-                flow.deficit_bytes += tin.rounds(flow.deficit_bytes, quantum) * quantum;
-                tin.move_to_old(place);
-            } else if !flow.packets.is_empty() {
-                return Some(place.member as usize);
-            } else if place.new {
-                tin.move_to_old(place);
-            } else {
-                flow.listed = false;
-                tin.remove(place);
-            }
-        }
+        let quantum = i64::from(self.config.quantum_bytes);
+        let mut flows = Flows { flows: &mut self.flows, eligible };
+        let turn = self.tins.get_mut(tin)?.next(quantum, &mut flows)?;
+        Some(turn.member as usize)
     }
 
     /// A packet of a flow that has some, through its CoDel. The last packet of
@@ -381,12 +310,63 @@ impl FqCodel {
     }
 }
 
+/// Stations that take turns; `eligible` accepts their slots.
+struct Stations<'a, F> {
+    peers: &'a mut [Peer],
+    eligible: F,
+}
+
+impl<F: Fn(usize) -> bool> Members for Stations<'_, F> {
+    fn is_eligible(&self, member: u32) -> bool {
+        (self.eligible)(member as usize)
+    }
+
+    fn deficit(&mut self, member: u32) -> &mut i64 {
+        &mut self.peers[member as usize].deficit_ns
+    }
+
+    fn is_busy(&self, member: u32) -> bool {
+        let station = &self.peers[member as usize];
+        station.packets > 0 || station.waiting
+    }
+
+    fn unlist(&mut self, member: u32) {
+        self.peers[member as usize].listed = false;
+    }
+}
+
+/// Flows that take turns; `eligible` accepts the slots of their peers.
+struct Flows<'a, F> {
+    flows: &'a mut [Flow],
+    eligible: F,
+}
+
+impl<F: Fn(usize) -> bool> Members for Flows<'_, F> {
+    fn is_eligible(&self, member: u32) -> bool {
+        (self.eligible)(self.flows[member as usize].slot)
+    }
+
+    fn deficit(&mut self, member: u32) -> &mut i64 {
+        &mut self.flows[member as usize].deficit_bytes
+    }
+
+    fn is_busy(&self, member: u32) -> bool {
+        !self.flows[member as usize].packets.is_empty()
+    }
+
+    fn unlist(&mut self, member: u32) {
+        self.flows[member as usize].listed = false;
+    }
+}
+
 struct OfFlow<'a> {
     packets: &'a mut VecDeque<Packet>,
     bytes: &'a mut u64,
 }
 
 impl Source for OfFlow<'_> {
+    type Packet = Packet;
+
     fn pop(&mut self) -> Option<Packet> {
         let packet = self.packets.pop_front()?;
         *self.bytes -= u64::from(packet.bytes);
@@ -403,13 +383,4 @@ fn peer_of(slot: usize) -> Address {
         None => Address::Group,
         Some(station) => Address::Station(StationId(station as u16)),
     }
-}
-
-/// Spreads the keyed hash (MurmurHash3's finaliser) evenly over `buckets`.
-pub(super) fn bucket_of(hash: u32, perturbation: u32, buckets: u16) -> u16 {
-    let mut h = hash ^ perturbation;
-    h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
-    h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
-    h ^= h >> 16;
-    ((u64::from(h) * u64::from(buckets)) >> 32) as u16
 }

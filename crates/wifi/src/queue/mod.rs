@@ -159,7 +159,7 @@ impl Queue {
         match *config {
             QueueConfig::DropTail { limit } => Self::DropTail(DropTail::new(limit)),
             QueueConfig::CoDel { limit, target, interval, ecn } => {
-                Self::CoDel(CoDel::new(limit, codel::Parameters { target, interval, ecn }))
+                Self::CoDel(CoDel::new(limit, lasthop_aqm::Parameters { target, interval, ecn }))
             }
             QueueConfig::FqCodel {
                 limit_packets,
@@ -176,7 +176,7 @@ impl Queue {
                     memory_limit,
                     flows,
                     quantum_bytes,
-                    codel: codel::Parameters { target, interval, ecn },
+                    codel: lasthop_aqm::Parameters { target, interval, ecn },
                     airtime,
                 },
                 perturbation,
