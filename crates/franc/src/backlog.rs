@@ -1,9 +1,26 @@
 //! Packets that wait to be coded: flow queueing with controlled delay (RFC 8289, RFC
 //! 8290), bounded in packets and bytes, so that a saturated link keeps a short queue.
+//!
+//! Flows are hashed into 256 buckets, each a queue under CoDel, served by deficit round
+//! robin with precedence for new flows. Over the bound, packets at the head of the longest
+//! queue go. Left out: what the RFC leaves to others, classes and shaping.
+
+mod ip;
+
+#[cfg(test)]
+mod tests;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use lasthop_aqm::{Control, Members, Packet, Parameters, RoundRobin, Source, bucket_of};
 use lasthop_units::{Duration, Instant};
+
+/// Buckets of the flow hash.
+const BUCKETS: u16 = 256;
+
+/// Bytes that a flow may send before the next one's turn: mac80211's, small so that
+/// sparse flows of small packets pass (RFC 8290, 5.2.5 and 5.2.6).
+const QUANTUM_BYTES: i64 = 300;
 
 /// Bounds and targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,51 +68,228 @@ pub struct Waiting {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Backlog {
     config: BacklogConfig,
-    waiting: VecDeque<Waiting>,
+    order: Order,
+    packets: usize,
     bytes: usize,
     drops: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Order {
+    /// First in, first out.
+    Arrival(VecDeque<Waiting>),
+    /// Flows in turn, each under CoDel.
+    Turns { parameters: Parameters, flows: Vec<Flow>, turns: RoundRobin },
+}
+
+/// A bucket.
+#[derive(Clone, Debug, PartialEq)]
+struct Flow {
+    waiting: VecDeque<Waiting>,
+    bytes: u64,
+    deficit_bytes: i64,
+    listed: bool,
+    control: Control,
 }
 
 impl Backlog {
     /// An empty one.
     pub fn new(config: BacklogConfig) -> Self {
-        Self { config, waiting: VecDeque::new(), bytes: 0, drops: 0 }
+        let order = match config.target {
+            None => Order::Arrival(VecDeque::new()),
+            Some(target) => Order::Turns {
+                parameters: Parameters { target, interval: config.interval, ecn: config.ecn },
+                flows: (0..BUCKETS).map(|_| Flow::new()).collect(),
+                turns: RoundRobin::default(),
+            },
+        };
+        Self { config, order, packets: 0, bytes: 0, drops: 0 }
     }
 
     /// Takes a packet, or drops one.
     pub fn push(&mut self, now: Instant, packet: Vec<u8>) {
-        let full = self.waiting.len() >= self.config.packets_max as usize
-            || self.bytes + packet.len() > self.config.bytes_max as usize;
-        if full {
-            self.drops += 1;
-            return;
-        }
+        let hash = ip::flow_hash(&packet);
+        let bucket = bucket_of(hash as u32, (hash >> 32) as u32, BUCKETS) as u8;
+        self.packets += 1;
         self.bytes += packet.len();
-        self.waiting.push_back(Waiting { packet, arrived: now, bucket: 0, sparse: false });
+        let is_over = self.is_over();
+        let waiting = Waiting { packet, arrived: now, bucket, sparse: false };
+        match &mut self.order {
+            Order::Arrival(_) if is_over => self.forget(&waiting),
+            Order::Arrival(queue) => queue.push_back(waiting),
+            Order::Turns { flows, turns, .. } => {
+                let flow = &mut flows[usize::from(bucket)];
+                if !flow.listed {
+                    flow.listed = true;
+                    flow.deficit_bytes = QUANTUM_BYTES;
+                    turns.join_new(u32::from(bucket));
+                }
+                flow.bytes += waiting.len_bytes();
+                flow.waiting.push_back(waiting);
+                while self.is_over() {
+                    self.drop_from_longest();
+                }
+            }
+        }
     }
 
     /// The next packet, of `bytes_max` bytes at most: a longer one stays.
-    pub fn pop(&mut self, _now: Instant, bytes_max: usize) -> Option<Waiting> {
-        if self.waiting.front()?.packet.len() > bytes_max {
-            return None;
-        }
-        let waiting = self.waiting.pop_front()?;
+    pub fn pop(&mut self, now: Instant, bytes_max: usize) -> Option<Waiting> {
+        let mut dropped = Vec::new();
+        let waiting = self.order.pop(now, bytes_max, &mut dropped);
+        dropped.iter().for_each(|waiting| self.forget(waiting));
+        let waiting = waiting?;
+        self.packets -= 1;
         self.bytes -= waiting.packet.len();
         Some(waiting)
     }
 
     /// Nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.packets == 0
     }
 
     /// Packets that wait.
     pub fn packets(&self) -> usize {
-        self.waiting.len()
+        self.packets
     }
 
     /// Packets dropped so far.
     pub fn drops(&self) -> u64 {
         self.drops
+    }
+
+    fn is_over(&self) -> bool {
+        self.packets > self.config.packets_max as usize
+            || self.bytes > self.config.bytes_max as usize
+    }
+
+    /// Counts a packet that was dropped.
+    fn forget(&mut self, waiting: &Waiting) {
+        self.packets -= 1;
+        self.bytes -= waiting.packet.len();
+        self.drops += 1;
+    }
+
+    /// Drops the packet at the head of the flow with the most bytes (RFC 8290, 4.1); of
+    /// equals the first.
+    fn drop_from_longest(&mut self) {
+        let Order::Turns { flows, .. } = &mut self.order else { return };
+        let longest = flows.iter_mut().reduce(|a, b| if b.bytes > a.bytes { b } else { a });
+        let dropped = longest.and_then(Source::pop).expect("what is over the bound is somewhere");
+        self.forget(&dropped);
+    }
+}
+
+impl Order {
+    /// The next packet, if it is not too long; what CoDel drops goes to `dropped`.
+    fn pop(
+        &mut self,
+        now: Instant,
+        bytes_max: usize,
+        dropped: &mut Vec<Waiting>,
+    ) -> Option<Waiting> {
+        let fits = |waiting: &Waiting| waiting.packet.len() <= bytes_max;
+        match self {
+            Self::Arrival(queue) => match queue.front().is_some_and(fits) {
+                true => queue.pop_front(),
+                false => None,
+            },
+            Self::Turns { parameters, flows, turns } => {
+                let turn = turns.next(QUANTUM_BYTES, &mut Flows(flows))?;
+                let flow = &mut flows[turn.member as usize];
+                if !flow.waiting.front().is_some_and(fits) {
+                    return None;
+                }
+                let mut waiting = flow.dequeue(now, parameters, dropped)?;
+                // It need not be the one that was in front.
+                if !fits(&waiting) {
+                    flow.put_back(waiting);
+                    return None;
+                }
+                flow.deficit_bytes -= waiting.packet.len() as i64;
+                waiting.sparse = turn.new;
+                Some(waiting)
+            }
+        }
+    }
+}
+
+impl Flow {
+    fn new() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            deficit_bytes: 0,
+            listed: false,
+            control: Control::new(),
+        }
+    }
+
+    /// The next packet that survives CoDel.
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        parameters: &Parameters,
+        dropped: &mut Vec<Waiting>,
+    ) -> Option<Waiting> {
+        let mut control = core::mem::take(&mut self.control);
+        let waiting = control.dequeue(now, parameters, self, dropped);
+        self.control = control;
+        waiting
+    }
+
+    fn put_back(&mut self, waiting: Waiting) {
+        self.bytes += waiting.len_bytes();
+        self.waiting.push_front(waiting);
+    }
+}
+
+impl Source for Flow {
+    type Packet = Waiting;
+
+    fn pop(&mut self) -> Option<Waiting> {
+        let waiting = self.waiting.pop_front()?;
+        self.bytes -= waiting.len_bytes();
+        Some(waiting)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Packet for Waiting {
+    fn arrived(&self) -> Instant {
+        self.arrived
+    }
+
+    fn len_bytes(&self) -> u64 {
+        self.packet.len() as u64
+    }
+
+    fn mark(&mut self) -> bool {
+        ip::mark(&mut self.packet)
+    }
+}
+
+/// Flows that take turns.
+struct Flows<'a>(&'a mut [Flow]);
+
+impl Members for Flows<'_> {
+    fn is_eligible(&self, _: u32) -> bool {
+        true
+    }
+
+    fn deficit(&mut self, member: u32) -> &mut i64 {
+        &mut self.0[member as usize].deficit_bytes
+    }
+
+    fn is_busy(&self, member: u32) -> bool {
+        !self.0[member as usize].waiting.is_empty()
+    }
+
+    fn unlist(&mut self, member: u32) {
+        self.0[member as usize].listed = false;
     }
 }

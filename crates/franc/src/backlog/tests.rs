@@ -1,0 +1,201 @@
+//! The backlog: order, bounds, marks; packets are built by hand after the RFCs.
+
+use super::*;
+use alloc::vec;
+use proptest::prelude::*;
+
+/// An IPv4 packet of `bytes` bytes with a right header checksum.
+fn ipv4(protocol: u8, ports: [u8; 4], tos: u8, bytes: usize) -> Vec<u8> {
+    let mut packet = vec![0x45, tos, 0, 0, 0, 1, 0, 0, 64, protocol, 0, 0];
+    packet.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    packet.extend(ports);
+    packet.resize(bytes.max(28), 0);
+    let length = (packet.len() as u16).to_be_bytes();
+    packet[2..4].copy_from_slice(&length);
+    let checksum = !sum(&packet[..20]);
+    packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+    packet
+}
+
+fn udp(port: u8, bytes: usize) -> Vec<u8> {
+    ipv4(17, [0, port, 0, 53], 0, bytes)
+}
+
+fn ipv6(next: u8, rest: &[u8]) -> Vec<u8> {
+    let mut packet = vec![0x60, 0, 0, 0, 0, rest.len() as u8, next, 64];
+    packet.extend([0xfd; 15]);
+    packet.push(1);
+    packet.extend([0xfd; 15]);
+    packet.push(2);
+    packet.extend(rest);
+    packet
+}
+
+/// The one's complement sum of RFC 1071.
+fn sum(header: &[u8]) -> u16 {
+    let words = header.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+    let sum: u32 = words.sum();
+    ((sum & 0xffff) + (sum >> 16)) as u16
+}
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+#[test]
+fn flows_are_told_apart() {
+    let tcp = |ports| ip::flow_hash(&ipv4(6, ports, 0, 60));
+    assert_eq!(tcp([1, 2, 3, 4]), tcp([1, 2, 3, 4]));
+    assert_ne!(tcp([1, 2, 3, 4]), tcp([1, 2, 3, 5]));
+    assert_ne!(tcp([1, 2, 3, 4]), ip::flow_hash(&ipv4(17, [1, 2, 3, 4], 0, 60)));
+    // What is in it and how long it is does not matter, nor how it is marked.
+    assert_eq!(tcp([1, 2, 3, 4]), ip::flow_hash(&ipv4(6, [1, 2, 3, 4], 3, 900)));
+    // Echo requests by their identifier, not by checksum and sequence number.
+    let echo = |identifier, sequence| {
+        let mut packet = ipv4(1, [8, 0, sequence, sequence], 0, 60);
+        (packet[25], packet[27]) = (identifier, sequence);
+        ip::flow_hash(&packet)
+    };
+    assert_eq!(echo(1, 1), echo(1, 2));
+    assert_ne!(echo(1, 1), echo(2, 1));
+    // Fragments by addresses: the first has ports, the others bytes of the payload.
+    let fragment = |offset: u16, ports| {
+        let mut packet = ipv4(17, ports, 0, 60);
+        packet[6..8].copy_from_slice(&offset.to_be_bytes());
+        ip::flow_hash(&packet)
+    };
+    assert_eq!(fragment(0x2000, [1, 2, 3, 4]), fragment(185, [9, 9, 9, 9]));
+    assert_ne!(fragment(0x4000, [1, 2, 3, 4]), fragment(0x4000, [9, 9, 9, 9]), "DF is none");
+    // IPv6, with a header for destination options before UDP.
+    let plain = ipv6(17, &[1, 2, 3, 4, 0, 8, 0, 0]);
+    let options = ipv6(60, &[17, 0, 1, 4, 0, 0, 0, 0, 1, 2, 3, 4, 0, 8, 0, 0]);
+    assert_eq!(ip::flow_hash(&plain), ip::flow_hash(&options));
+    assert_ne!(ip::flow_hash(&plain), ip::flow_hash(&ipv6(17, &[1, 2, 3, 5, 0, 8, 0, 0])));
+}
+
+#[test]
+fn marks_keep_the_checksum_right() {
+    for tos in 0..=u8::MAX {
+        let mut packet = ipv4(6, [1, 2, 3, 4], tos, 60);
+        let before = packet.clone();
+        let capable = tos & 3 != 0;
+        assert_eq!(ip::mark(&mut packet), capable);
+        assert_eq!(packet[1], if capable { tos | 3 } else { tos });
+        assert_eq!(sum(&packet[..20]), 0xffff);
+        assert_eq!(packet == before, !capable || tos & 3 == 3);
+        // The traffic class of IPv6 lies across two bytes.
+        let mut packet = ipv6(6, &[0; 20]);
+        packet[0] |= tos >> 4;
+        packet[1] |= tos << 4;
+        let before = packet.clone();
+        assert_eq!(ip::mark(&mut packet), capable);
+        let class = packet[0] << 4 | packet[1] >> 4;
+        assert_eq!(class, if capable { tos | 3 } else { tos });
+        assert_eq!((packet[0], &packet[2..]), (before[0], &before[2..]));
+    }
+}
+
+/// A flow that does not slow down is dropped from or marked, and the packets of a sparse
+/// one pass it at once.
+#[test]
+fn a_standing_queue_is_kept_short() {
+    for ecn in [false, true] {
+        let mut backlog = Backlog::new(BacklogConfig { ecn, ..BacklogConfig::default() });
+        let (mut marked, mut worst_sparse) = (0, Duration::ZERO);
+        for ms in 0..4_000 {
+            // Two in and one out, a ping every 50 ms.
+            (0..2).for_each(|_| backlog.push(at(ms), ipv4(6, [1, 1, 1, 1], 2, 1_000)));
+            if ms % 50 == 0 {
+                backlog.push(at(ms), udp(7, 64));
+            }
+            let waiting = backlog.pop(at(ms), 1_500).unwrap();
+            let sojourn = at(ms).saturating_since(waiting.arrived);
+            if waiting.packet.len() == 64 {
+                assert!(waiting.sparse);
+                worst_sparse = worst_sparse.max(sojourn);
+            }
+            marked += u32::from(waiting.packet[1] & 3 == 3);
+        }
+        assert!(worst_sparse <= Duration::from_millis(1), "{worst_sparse:?}");
+        // Drops interval / sqrt(count) apart (RFC 8289, 5.3) are (t / 2 / interval)^2 by t:
+        // 380 here. Half of that, as not all of the time is spent dropping.
+        let acted = if ecn { u64::from(marked) } else { backlog.drops() };
+        assert!(acted > 190, "ecn {ecn}: {acted}");
+        assert_eq!(marked > 0, ecn);
+    }
+}
+
+#[test]
+fn the_papers_queue_drops_what_arrives() {
+    let config = BacklogConfig { packets_max: 2, target: None, ..BacklogConfig::default() };
+    let mut backlog = Backlog::new(config);
+    (1..=3).for_each(|port| backlog.push(at(0), udp(port, 100)));
+    assert_eq!((backlog.packets(), backlog.drops()), (2, 1));
+    assert_eq!(backlog.pop(at(9_000), 99), None, "too long for the room");
+    assert_eq!(backlog.pop(at(9_000), 100).unwrap().packet, udp(1, 100));
+    assert_eq!(backlog.pop(at(9_000), 100).unwrap().packet, udp(2, 100));
+    assert!(backlog.is_empty());
+}
+
+proptest! {
+    /// Bounds are kept, each packet comes out once and unchanged or is counted as
+    /// dropped, and those of a flow come out in order.
+    #[test]
+    fn nothing_is_invented(
+        (packets_max, bytes_max) in (1..40u32, 100..20_000u32),
+        target in prop::option::of(0..50u64),
+        // Flow, length, room for it; time passes by up to 60 ms.
+        work in prop::collection::vec((0..5u8, 0..1_600usize, 0..3_000usize, 0..60u64, 0..3u8), 1..300),
+    ) {
+        let target = target.map(Duration::from_millis);
+        let config = BacklogConfig { packets_max, bytes_max, target, ..BacklogConfig::default() };
+        let mut backlog = Backlog::new(config);
+        let (mut pushed, mut popped) = (0u64, 0u64);
+        let mut last = [0u64; 5];
+        let mut now = at(0);
+        for (port, length, room, pause_ms, pops) in work {
+            now += Duration::from_millis(pause_ms);
+            pushed += 1;
+            let mut packet = udp(port, length.max(36));
+            packet[28..36].copy_from_slice(&pushed.to_be_bytes());
+            backlog.push(now, packet);
+            for _ in 0..pops {
+                let Some(waiting) = backlog.pop(now, room) else { break };
+                let mut packet = waiting.packet;
+                prop_assert!(packet.len() <= room);
+                let number = u64::from_be_bytes(packet[28..36].try_into().unwrap());
+                let port = packet[21];
+                prop_assert!(number > last[usize::from(port)], "in order, and once");
+                prop_assert!(number <= pushed);
+                last[usize::from(port)] = number;
+                packet[28..36].fill(0);
+                let sent = udp(port, packet.len());
+                prop_assert_eq!(packet, sent);
+                popped += 1;
+            }
+            prop_assert!(backlog.packets() <= packets_max as usize);
+            prop_assert_eq!(pushed, popped + backlog.drops() + backlog.packets() as u64);
+            prop_assert_eq!(backlog.is_empty(), backlog.packets() == 0);
+        }
+        while backlog.pop(now, 1_600).is_some() {
+            popped += 1;
+        }
+        prop_assert!(backlog.is_empty());
+        prop_assert_eq!(pushed, popped + backlog.drops());
+    }
+
+    /// Whatever bytes they are: packets are hashed and marked without a panic, and a mark
+    /// changes at most the mark and the checksum.
+    #[test]
+    fn any_bytes_are_a_packet(mut packet in prop::collection::vec(any::<u8>(), 0..120), first: u8) {
+        if let Some(byte) = packet.first_mut() {
+            *byte = [0x45, 0x60, 0x4f, first][usize::from(first % 4)];
+        }
+        ip::flow_hash(&packet);
+        let before = packet.clone();
+        ip::mark(&mut packet);
+        prop_assert_eq!(packet.len(), before.len());
+        let changed = (0..packet.len()).filter(|&i| packet[i] != before[i]);
+        prop_assert!(changed.into_iter().all(|i| [1, 10, 11].contains(&i)));
+    }
+}
