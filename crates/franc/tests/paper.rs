@@ -330,3 +330,55 @@ fn a_margin_does_away_with_timeouts() {
         assert!(more < 1.06, "{e1} {e2} {e3}: at {more} of the packets");
     }
 }
+
+/// A long run in which links change without notice, helpers vanish and come anew in the
+/// middle of a block, and acknowledgements are lost in bursts.
+#[test]
+fn a_long_run_loses_nothing() {
+    const BYTES: usize = 12;
+    let code = Code::new(Field::Gf16, 24, BYTES).unwrap();
+    let seed = Seed::new(3, 0);
+    let mut chance = seed.stream("changes");
+    let way = Way { slots_late_max: 3, twice: 0.02, ack_loss: 0.1 };
+    let parameters = parameters(losses(0.1, 0.1, 0.3), 2);
+    let mut hop = Hop::new(code, &parameters, way, 3);
+    let mut symbols = Vec::new();
+    for slot in 0..200_000u32 {
+        if slot % 500 == 0 {
+            let mut loss = |max| chance.uniform() * max;
+            hop.losses = losses(loss(0.8), loss(0.8), loss(0.8));
+            hop.way.ack_loss = loss(1.0);
+            // What the source believes is nearly right, and the helpers believe what they did.
+            let Losses { e1, e2, e3 } = hop.losses;
+            hop.source.set_losses(losses(e1.as_f64(), e2.as_f64(), e3.as_f64() * 0.8));
+        }
+        if chance.up_to(3_000) == 0 {
+            let parameters =
+                HelperParameters { losses: hop.losses, helpers: 2, margin: None, blocks_max: 1 };
+            let helper = |index| Helper::new(code, &parameters, seed.indexed("anew", index));
+            hop.helpers = (0..u64::from(chance.up_to(2))).map(helper).collect();
+            hop.under_way.retain(|(_, item)| !matches!(item, Item::ToHelper(..)));
+        }
+        if let (Some((block, index)), 0..=6) = (hop.source.room(), chance.up_to(9)) {
+            let mut symbol = symbol(block, index, BYTES);
+            hop.source.push(hop.now, &symbol).unwrap();
+            symbol.resize(BYTES, 0);
+            symbols.push((block, index, symbol));
+        }
+        hop.slot();
+    }
+    hop.way.ack_loss = 0.0;
+    while hop.source.poll_timeout().is_some() || hop.source.clone().poll_transmit(hop.now).is_some()
+    {
+        hop.slot();
+    }
+    hop.destination.delivered.sort();
+    assert_eq!(hop.destination.delivered, symbols);
+    assert!(symbols.len() > 20_000, "{}", symbols.len());
+    let counters = hop.source.counters();
+    assert_eq!(counters.blocks_done, hop.done.len() as u64);
+    let done: u64 = hop.done.iter().map(|(sent, _)| u64::from(*sent)).sum();
+    let timeouts: u64 = hop.done.iter().map(|(_, timeouts)| u64::from(*timeouts)).sum();
+    assert!(counters.coded_sent >= done && counters.timeouts >= timeouts);
+    assert_eq!(counters.source_sent, 0);
+}

@@ -3,7 +3,9 @@
 //!
 //! `cargo bench -p lasthop-rlnc --bench peers`; ours is in the bench `table`. One
 //! core, processor time, the fastest tenth and the median of 51 runs. Only `rlnc`
-//! can recode. ISA-L is left out: it is a C library with no binding to build on.
+//! can recode. ISA-L is left out: it is a C library, and the one binding that is well
+//! kept (`isal-sys`) binds its compression only and needs autoconf and nasm wherever
+//! the tests of this crate are built.
 
 #![allow(clippy::print_stdout, reason = "this program prints a table")]
 
