@@ -325,6 +325,18 @@ impl Sender {
         self.mend(now, outlook, is_due)
     }
 
+    /// When helpers will have had their time with something that was lost; never without
+    /// helpers.
+    pub fn patience_ends(&self, now: Instant, outlook: &Outlook) -> Instant {
+        if outlook.unhelped >= 1.0 {
+            return Instant::MAX;
+        }
+        let is_lost = |s: &&Symbol| s.is_sent && !s.is_known && s.under_way == 0;
+        let lost = self.blocks.iter().flat_map(|block| block.symbols.iter().filter(is_lost));
+        let ends = lost.map(|symbol| symbol.landed + outlook.patience);
+        ends.filter(|&end| end > now).min().unwrap_or(Instant::MAX)
+    }
+
     /// The receiver has everything that was sent.
     pub fn is_idle(&self) -> bool {
         self.fresh.is_empty()

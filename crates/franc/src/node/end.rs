@@ -73,6 +73,8 @@ struct Session {
     heard_at: Instant,
     /// The other end uses this session too.
     is_confirmed: bool,
+    /// There was nothing to send; it may be otherwise then, or when something happens.
+    idle_until: Option<Instant>,
 }
 
 /// A helper on our side of the hop.
@@ -125,6 +127,9 @@ impl End {
         shared.stats.packets_in += 1;
         shared.stats.bytes_in += packet.len() as u64;
         self.backlog.push(now, packet.to_vec());
+        if let Some(session) = &mut self.session {
+            session.idle_until = None;
+        }
     }
 
     pub fn poll_packet(&mut self) -> Option<Vec<u8>> {
@@ -231,6 +236,7 @@ impl End {
             state: shared.stream.next_u64() as u16,
             heard_at: now,
             is_confirmed: false,
+            idle_until: None,
         });
         shared.stats.sessions += 1;
         shared.tell(Event::Connected { peer: self.peer });
@@ -292,6 +298,7 @@ impl End {
             shared.stats.unauthentic += 1;
             return false;
         };
+        session.idle_until = None;
         let tagger = session.tagger;
         let Some(body) = shared.open(now, header, datagram, &tagger) else { return false };
         if header.to != shared.config.id {
@@ -329,9 +336,13 @@ impl End {
         if session.hop.may_send(now).is_err() {
             return None;
         }
-        let (coded, cargo) = match &mut session.outgoing {
-            Outgoing::Stream(_) => session.next_of_stream(shared, now, &mut self.backlog)?,
-            Outgoing::Paper(_) => session.next_of_paper(shared, now, &mut self.backlog)?,
+        let next = match &mut session.outgoing {
+            Outgoing::Stream(_) => session.next_of_stream(shared, now, &mut self.backlog),
+            Outgoing::Paper(_) => session.next_of_paper(shared, now, &mut self.backlog),
+        };
+        let Some((coded, cargo)) = next else {
+            session.idle_until = Some(session.patience_ends(shared, now));
+            return None;
         };
         let header = session.header(shared, via);
         let transmit = shared.emit(&header, &Body::Enc(coded.as_enc()), &session.tagger);
@@ -599,8 +610,19 @@ impl Session {
         }
     }
 
+    /// When helpers will have had their time with what was lost.
+    fn patience_ends(&self, shared: &Shared, now: Instant) -> Instant {
+        match &self.outgoing {
+            Outgoing::Stream(sender) => sender.patience_ends(now, &self.outlook(shared, now)),
+            Outgoing::Paper(_) => Instant::MAX,
+        }
+    }
+
     /// When the rate lets the next datagram go, if there may be one.
     fn pace_at(&self, backlog: &Backlog) -> Option<Instant> {
+        if let Some(until) = self.idle_until {
+            return (until < Instant::MAX).then_some(until);
+        }
         match &self.outgoing {
             Outgoing::Stream(sender) if !sender.is_idle() || !backlog.is_empty() => {
                 self.hop.pace_at()
@@ -610,11 +632,15 @@ impl Session {
     }
 
     fn handle_timeout(&mut self, shared: &mut Shared, now: Instant) {
-        let Self { hop, outgoing, .. } = self;
+        if self.idle_until.is_some_and(|until| until <= now) {
+            self.idle_until = None;
+        }
+        let Self { hop, outgoing, idle_until, .. } = self;
         match outgoing {
             Outgoing::Stream(_) => {
                 if hop.handle_timeout(now, &mut |cargo| outgoing.landed(now, cargo)) {
                     shared.stats.timeouts += 1;
+                    *idle_until = None;
                 }
             }
             Outgoing::Paper(encoder) => encoder.handle_timeout(now),

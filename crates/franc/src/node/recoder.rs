@@ -44,6 +44,8 @@ struct Side {
     ack_due: Option<Instant>,
     ack_last: Instant,
     state: u16,
+    /// There was nothing to send, until something happens.
+    is_drained: bool,
 }
 
 impl Recoder {
@@ -87,6 +89,7 @@ impl Recoder {
             ack_due: None,
             ack_last: Instant::ZERO,
             state: shared.stream.next_u64() as u16,
+            is_drained: false,
         };
         self.sides = Some(self.between.map(&mut side));
         self.current = Some(session);
@@ -113,6 +116,7 @@ impl Recoder {
         let Some(body) = shared.open(now, header, datagram, &session.tagger) else { return false };
         let Some([a, b]) = &mut self.sides else { return false };
         let (side, other) = if from == 0 { (a, b) } else { (b, a) };
+        (side.is_drained, other.is_drained) = (false, false);
         if !side.hop.hear(now, header.number) {
             shared.stats.replayed += 1;
             return false;
@@ -168,7 +172,10 @@ impl Recoder {
             let sender = &mut side.sender;
             let next = sender.repair(now, &outlook).or_else(|| sender.fresh());
             let next = next.or_else(|| sender.spare_repair(now, &outlook));
-            let Some((coded, cargo)) = next else { continue };
+            let Some((coded, cargo)) = next else {
+                side.is_drained = true;
+                continue;
+            };
             let header = header(side);
             let transmit = shared.emit(&header, &Body::Enc(coded.as_enc()), &session.tagger);
             side.hop.depart(now, transmit.datagram.len(), Some(cargo));
@@ -180,7 +187,7 @@ impl Recoder {
     pub fn poll_timeout(&self) -> Option<(Instant, Reason)> {
         let sides = self.sides.as_ref()?;
         earliest(sides.iter().flat_map(|side| {
-            let wants = !side.sender.is_idle();
+            let wants = !side.is_drained && !side.sender.is_idle();
             [
                 side.ack_due.map(|at| (at, Reason::Acknowledge)),
                 side.hop.timeout_at().map(|at| (at, Reason::EncoderTimeout)),
@@ -194,6 +201,7 @@ impl Recoder {
             let Side { hop, sender, .. } = side;
             if hop.handle_timeout(now, &mut |cargo| sender.landed(now, cargo)) {
                 shared.stats.timeouts += 1;
+                side.is_drained = false;
             }
         }
     }

@@ -2,10 +2,12 @@
 //! delay and losses. What comes out is held against what went in.
 
 use super::*;
-use crate::config::Keys;
+use crate::config::{Keys, Losses, Mode, PaceConfig, SyntheticLoss};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
-use lasthop_units::Seed;
+use lasthop_rlnc::Field;
+use lasthop_units::{Probability, Seed};
+use proptest::prelude::*;
 
 const KEY: [u8; 32] = [9; 32];
 
@@ -148,6 +150,7 @@ impl Net {
     /// Runs until `end`; `feed` says when and where the next packet goes in.
     fn run(&mut self, end: Instant, mut feed: impl FnMut(&mut Self) -> Option<Instant>) {
         let mut feed_at = feed(self);
+        let mut standstill = 0;
         loop {
             self.drain();
             let timers = self.nodes.values().filter_map(|node| node.poll_timeout());
@@ -158,6 +161,9 @@ impl Net {
                 self.now = end;
                 return;
             }
+            standstill = if next == self.now { standstill + 1 } else { 0 };
+            let wishes = || self.nodes.values().map(|node| node.poll_timeout()).collect::<Vec<_>>();
+            assert!(standstill < 10_000, "{} goes on and on: {:?}", self.now, wishes());
             self.now = next;
             if air <= next {
                 let (_, (to, datagram)) = self.air.pop_first().expect("it is there");
@@ -263,4 +269,103 @@ fn a_saturated_lossy_link_carries_what_the_losses_leave() {
         let redundant = net.stats(2).redundant as f64 / net.stats(1).source_sent as f64;
         assert!(redundant < 0.025, "{loss}: {redundant} of what was sent said nothing new");
     }
+}
+
+fn probability(p: f64) -> Probability {
+    Probability::new(p).expect("it is a probability")
+}
+
+/// Every so often a packet each way; how long each took.
+fn sparse(net: &mut Net, interval: Duration, count: u32) -> Vec<Duration> {
+    let mut sent = BTreeMap::new();
+    let mut at = BTreeMap::new();
+    let mut next = 0;
+    let begin = Instant::ZERO + Duration::from_secs(1);
+    net.run(begin + interval * u64::from(count + 20), |net| {
+        if net.now >= begin && next < count {
+            let packet = packet(3, next, 84);
+            net.send(1, &packet);
+            sent.insert((3, next), packet);
+            at.insert(next, net.now);
+            next += 1;
+        }
+        Some(net.now.max(begin - interval) + interval)
+    });
+    check(net.out(2), &sent);
+    assert_eq!(net.out(2).len(), count as usize, "nothing is lost");
+    let mut delays: Vec<_> = net.out(2).iter().map(|(t, p)| *t - at[&number(p)]).collect();
+    delays.sort_unstable();
+    delays
+}
+
+#[test]
+fn sparse_packets_wait_a_round_trip_and_a_timeout_at_most() {
+    let mut net = Net::pair(|_| {}, &Way::new(12.0, 10, 0.2), 2);
+    let delays = sparse(&mut net, Duration::from_millis(50), 2_000);
+    let p99 = delays[delays.len() * 99 / 100];
+    // The bare link takes 10 ms; a round trip 20, the encoder timeout 20.
+    assert!(p99 <= Duration::from_millis(10 + 20 + 20), "{p99}");
+    assert!(delays[delays.len() / 2] < Duration::from_millis(11));
+}
+
+fn three_hops(between: impl Fn(u8) -> Role, via: [u8; 2], loss: f64) -> Net {
+    let field = Field::Gf256;
+    let mut configs = vec![end(1, 4, via[0]), end(4, 1, via[1])];
+    for config in &mut configs {
+        config.symbol_bytes = 1_300;
+    }
+    for id in [2, 3] {
+        let mut config = super::tests::between(id, between(id), field);
+        config.symbol_bytes = 1_300;
+        configs.push(config);
+    }
+    let hop = || Way::new(12.0, 3, loss);
+    // What a forwarder passes on is from the end, but goes its own way.
+    let ways = [(1, 2), (2, 3), (3, 4), (4, 3), (3, 2), (2, 1)];
+    let mut ways: Vec<_> = ways.into_iter().map(|(a, b)| (a, b, hop())).collect();
+    ways.extend([(1, 4, hop()), (4, 1, hop())]);
+    Net::new(configs, ways, 3)
+}
+
+fn between(id: u8, role: Role, field: Field) -> Config {
+    let mut config = Config::new(NodeId(id), role, Keys::Hop(crate::hop_key(&KEY)), 1472);
+    config.field = field;
+    config
+}
+
+fn saturate_to(net: &mut Net, from: u8, to: u8, seconds: u64) -> f64 {
+    let mut sent = BTreeMap::new();
+    let mut count = 0;
+    let begin = Instant::ZERO + Duration::from_secs(1);
+    net.run(begin + Duration::from_secs(seconds), |net| {
+        if net.now < begin {
+            return Some(begin);
+        }
+        while net.stats(from).backlog_packets < 8 {
+            let packet = packet(1, count, 1_279);
+            net.send(from, &packet);
+            sent.insert((1, count), packet);
+            count += 1;
+        }
+        Some(net.now + Duration::from_micros(500))
+    });
+    check(net.out(to), &sent);
+    let late = begin + Duration::from_secs(1);
+    let bytes: usize = net.out(to).iter().filter(|(at, _)| *at > late).map(|(_, p)| p.len()).sum();
+    bytes as f64 * 8.0 / 1e6 / (seconds - 1) as f64
+}
+
+#[test]
+fn recoders_make_three_lossy_hops_as_good_as_one() {
+    let recoder = |id: u8| Role::Recoder { between: [NodeId(id - 1), NodeId(id + 1)] };
+    let mut net = three_hops(recoder, [2, 3], 0.2);
+    let recoded = saturate_to(&mut net, 1, 4, 6);
+    // End to end: what three ways leave, over one way as fast with their losses together.
+    let lost = 1.0 - 0.8f64.powi(3);
+    let mut way = Way::new(12.0, 9, lost);
+    way.queue_max = Duration::from_millis(100);
+    let mut net = Net::pair(|config| config.symbol_bytes = 1_300, &way, 3);
+    let plain = saturate_to(&mut net, 1, 2, 6);
+    assert!(recoded > 0.95 * 12.0 * 0.8 * 1_279.0 / 1_400.0, "{recoded} Mb/s");
+    assert!(recoded > 1.5 * plain, "{recoded} and {plain} Mb/s");
 }
