@@ -3,6 +3,7 @@
 mod airtime;
 mod contention;
 mod kernel;
+pub mod links;
 mod lossy;
 mod per;
 mod queueing;
@@ -28,7 +29,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All of them, in order.
-pub const ALL: [Chapter; 14] = [
+pub const ALL: [Chapter; 16] = [
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),
@@ -42,6 +43,8 @@ pub const ALL: [Chapter; 14] = [
     ("apq, capacities", queues::capacities),
     ("apq, kinds", queues::kinds),
     ("apq, oddities", queues::oddities),
+    ("franc, lossy link", links::loaded),
+    ("franc, sparse traffic", links::sparse),
     ("speed", speed::table),
 ];
 

@@ -14,6 +14,8 @@ pub const CONTENTION: &str = include_str!("../data/contention.csv");
 pub const DSSS_QUEUE: &str = include_str!("../data/dsss_queue.csv");
 /// `lossy.csv`.
 pub const LOSSY: &str = include_str!("../data/lossy.csv");
+/// `lossy_link.csv`.
+pub const LOSSY_LINK: &str = include_str!("../data/lossy_link.csv");
 /// `scale.csv`.
 pub const SCALE: &str = include_str!("../data/scale.csv");
 /// `tcp.csv`.

@@ -8,6 +8,7 @@ pub mod chapters;
 pub mod closed_forms;
 pub mod data;
 pub mod kernel;
+pub mod links;
 pub mod queues;
 pub mod setting;
 pub mod table;

@@ -10,7 +10,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use validate::chapters::links::{loaded_of, sparse_of};
 use validate::chapters::{ALL, Chapter, SEED};
+use validate::links::{Case, LOSSES};
 use validate::table::{Table, Verdict};
 
 /// Compare the 802.11 model with what others measured and derived.
@@ -33,6 +35,12 @@ enum Against {
     #[command(after_help = "Needs the program: cargo build --release
 Example: cargo run --release -p validate -- apq kind")]
     Apq(ApqOptions),
+    /// A coded link, the kernel's TCP over it, and what else there is: measures what has no
+    /// result yet, then shows all
+    #[command(after_help = "Needs the program, iperf3 and ping: cargo build --release
+Examples: cargo run --release -p validate -- franc --losses 0,20
+          cargo run --release -p validate -- franc --ways udp --daemon='--queue-target 8ms'")]
+    Franc(FrancOptions),
     /// Measures one queue and adds what was found; what `apq` runs
     #[command(hide = true)]
     Queue {
@@ -76,6 +84,31 @@ struct ApqOptions {
 }
 
 #[derive(Args)]
+struct FrancOptions {
+    /// Losses in percent, of 0, 1, 5, 10, 20 and 30
+    #[arg(long, value_delimiter = ',', default_values_t = LOSSES)]
+    losses: Vec<u32>,
+    /// Ways: plain, udp, ethernet, kcptun, kcptun-tuned [default: all but kcptun's]
+    #[arg(long, value_delimiter = ',')]
+    ways: Vec<String>,
+    /// With kcptun
+    #[arg(long)]
+    peers: bool,
+    /// Runs of each case
+    #[arg(long, default_value = "1")]
+    runs: u64,
+    /// Measure again what has been measured
+    #[arg(long)]
+    again: bool,
+    /// More flags for both daemons; what comes out is shown and not kept
+    #[arg(long, default_value = "", allow_hyphen_values = true)]
+    daemon: String,
+    /// Write docs/validation.md, with all chapters
+    #[arg(long)]
+    write: bool,
+}
+
+#[derive(Args)]
 struct Options {
     /// Write docs/validation.md
     #[arg(long, conflicts_with = "chapters")]
@@ -110,6 +143,26 @@ fn main() -> ExitCode {
                 return ExitCode::FAILURE;
             }
             show("kernel", options.write)
+        }
+        Against::Franc(options) => {
+            let wanted = measure::Links {
+                losses: &options.losses,
+                ways: &options.ways,
+                peers: options.peers,
+                runs: options.runs,
+                again: options.again,
+                flags: &options.daemon,
+            };
+            let (is_complete, store) = measure::links(&wanted);
+            if !options.daemon.is_empty() {
+                let runs = |case: &Case| store.runs(case).into_iter().map(|(_, run)| run).collect();
+                print!("{}\n{}", loaded_of(&runs).markdown(), sparse_of(&runs).markdown());
+                return ExitCode::SUCCESS;
+            }
+            if !is_complete {
+                return ExitCode::FAILURE;
+            }
+            show("franc", options.write)
         }
         Against::Queue { index } => return measure::queue(index),
         Against::Apq(options) => {

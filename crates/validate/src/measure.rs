@@ -8,6 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use validate::kernel::{self, Cell};
+use validate::links::{self, Way};
 use validate::queues::{self, Case, Found};
 
 /// Exit status of a process whose run was late.
@@ -122,6 +123,124 @@ fn measure(case: &Case) -> Result<Option<Vec<Found>>, String> {
     let document = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let lateness_us = emulation.lateness_us.map_or(0.0, |lateness| lateness.p99_9);
     Ok(Some(Found::all(&document, lateness_us)))
+}
+
+/// Which links to measure.
+pub struct Links<'a> {
+    /// Losses in percent.
+    pub losses: &'a [u32],
+    /// Ways by name; all but the peers' if there are none.
+    pub ways: &'a [String],
+    /// The peers' as well.
+    pub peers: bool,
+    /// Runs of each case.
+    pub runs: u64,
+    /// Also what has been measured.
+    pub again: bool,
+    /// What the daemons are told besides; what comes out is then not kept.
+    pub flags: &'a str,
+}
+
+/// Measures coded links and what else there is, one after another. Returns whether all
+/// could be measured, and what is known now.
+pub fn links(wanted: &Links<'_>) -> (bool, links::Store) {
+    // So that the emulator is not held up by what else runs in this session.
+    let _ = fs::write("/proc/self/autogroup", "-18");
+    let is_kept = wanted.flags.is_empty();
+    let mut store = if is_kept { links::Store::read() } else { links::Store::default() };
+    let is_wanted = |case: &links::Case| {
+        let is_named = match wanted.ways {
+            [] => wanted.peers || !case.way.is_peer(),
+            ways => ways.iter().any(|way| way == case.way.name()),
+        };
+        is_named && wanted.losses.contains(&case.loss_percent)
+    };
+    let mut tasks = Vec::new();
+    for case in links::Case::all().into_iter().filter(is_wanted) {
+        if case.way.is_peer() && !is_installed("kcptun-client") {
+            eprintln!(
+                "skipped: {}: kcptun is not here (Debian: apt-get install kcptun)",
+                case.name()
+            );
+            continue;
+        }
+        let there = store.runs(&case);
+        tasks.extend((0..wanted.runs).filter_map(|run| {
+            (wanted.again || !there.iter().any(|(other, _)| *other == run)).then_some((case, run))
+        }));
+    }
+    let progress = ProgressBar::new(tasks.len() as u64);
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}");
+    progress.set_style(style.expect("a template that was tried"));
+    let mut is_complete = true;
+    for (case, run) in tasks {
+        progress.set_message(case.name());
+        // A late one is made once again; if that is late too, it is marked.
+        let first = link(&case, run, wanted.flags);
+        let outcome = match first {
+            Ok(outcome) if outcome.is_late => link(&case, run, wanted.flags),
+            other => other,
+        };
+        progress.inc(1);
+        match outcome {
+            Ok(outcome) => store.put(&case, run, &outcome),
+            Err(why) => {
+                progress.println(format!("no result: {}: {why}", case.name()));
+                is_complete = false;
+            }
+        }
+        if is_kept && let Err(error) = store.write() {
+            eprintln!("error: franc.csv: {error}");
+            return (false, store);
+        }
+    }
+    progress.finish_and_clear();
+    (is_complete, store)
+}
+
+/// One run over a link.
+fn link(case: &links::Case, run: u64, flags: &str) -> Result<links::Outcome, String> {
+    let lasthop = lasthop()?;
+    let directory = Scratch::new()?;
+    let path = directory.0.as_path();
+    let say = |error: std::io::Error| error.to_string();
+    let (scenario, script) = (path.join("scenario.toml"), path.join("script.sh"));
+    fs::write(&scenario, case.toml(run, &lasthop, path, flags)).map_err(say)?;
+    fs::write(&script, case.script(&lasthop, path)).map_err(say)?;
+    if matches!(case.way, Way::Udp | Way::Ethernet) {
+        let key = path.join("key");
+        let made = Command::new(&lasthop).args(["franc", "key", "--out"]).arg(&key).status();
+        if !made.map_err(say)?.success() {
+            return Err("no key could be made".into());
+        }
+    }
+    let output = Command::new(&lasthop)
+        .arg("emulate")
+        .arg(&scenario)
+        .args(["--json", "--in", "a", "--", "sh"])
+        .arg(&script)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{}: {error}", lasthop.display()))?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{}: {}", output.status, words.trim()));
+    }
+    let run: lasthop_trace::RunDocument =
+        serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
+    let outcome = case.outcome(&run, path)?;
+    if outcome.ping_ms.is_none() && case.way.is_ours() {
+        let logs =
+            ["a.log", "b.log"].map(|log| fs::read_to_string(path.join(log)).unwrap_or_default());
+        return Err(format!("nothing came through: {}", logs.concat().trim()));
+    }
+    Ok(outcome)
+}
+
+fn is_installed(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok()
 }
 
 /// The program beside this one.

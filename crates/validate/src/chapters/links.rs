@@ -1,0 +1,146 @@
+//! A coded link against what else there is.
+
+use crate::links::{Case, IDEAL_MBPS, LOSSES, Load, Outcome, Store, Way, earlier_mbps};
+use crate::table::{Row, Table, Verdict};
+
+/// Share of the ideal that a coded link must reach.
+const GOODPUT_TARGET: f64 = 0.93;
+/// Round trips in milliseconds inside the tunnel under load, median and 95 %.
+const PING_TARGET_MS: [f64; 2] = [35.0, 60.0];
+/// Beyond the bare link's, a sparse packet may take a round trip and the encoder timeout.
+const SPARSE_TARGET_MS: f64 = 20.0 + 20.0;
+
+pub(super) fn loaded() -> Table {
+    let store = Store::read();
+    loaded_of(&|case| store.runs(case).into_iter().map(|(_, outcome)| outcome).collect())
+}
+
+/// The table of what `runs` says of each case.
+pub fn loaded_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
+    let mut rows = Vec::new();
+    for loss_percent in LOSSES {
+        let cases = Case::all().into_iter().filter(|case| case.loss_percent == loss_percent);
+        let measured: Vec<Row> = cases.filter_map(|case| row(&case, &runs(&case))).collect();
+        if !measured.is_empty() {
+            rows.extend(measured);
+            rows.extend(NOT_HERE.into_iter().filter_map(|way| earlier_row(way, loss_percent)));
+        }
+    }
+    Table {
+        title: "FRANC, a lossy link, the kernel's TCP",
+        text: "iperf3 for 20 s from one host to another, a ping ten times a second beside it, over an \
+               emulated link of 12 Mb/s (IP packets of 1 500 bytes) and 10 ms each way, 150 kB of drop-tail \
+               queue, independent losses after the queue in both directions: `plain`, through `lasthop franc \
+               run` over UDP and in Ethernet frames, and through kcptun. Goodput is what iperf3's receiver \
+               got in all of the 20 s, slow start included; *ideal* is 11.58 Mb/s times the share that is not lost. \
+               `earlier` is an older comparison on such a link that was not made with lasthop. Targets for \
+               `udp` and `ethernet`: 93 % of the ideal, median ping at most 35 ms, 95 % of them at most 60 ms, \
+               none lost. kcptun carries TCP only, so its pings are beside the tunnel, in the queue alone."
+            .into(),
+        columns: vec![
+            "loss, %", "way", "TCP", "Mb/s", "of ideal", "earlier", "ping p50, ms", "p95, ms", "pings lost",
+            "runs", "late",
+        ],
+        rows,
+        notes: vec![
+            "`cargo run --release -p validate -- franc` measures what `crates/validate/data/franc.csv` lacks. \
+             A run is late if more than one delivery in a thousand of the emulation was later than 2 ms."
+                .into(),
+        ],
+    }
+}
+
+/// Tunnels of the older comparison that Debian does not have, with TCP's congestion control.
+const NOT_HERE: [(&str, &str); 3] =
+    [("tinyfecVPN", "cubic"), ("tinyfecVPN-tuned", "cubic"), ("tinyfecVPN-tuned", "bbr")];
+
+/// What is known of them.
+fn earlier_row((way, congestion_control): (&str, &str), loss_percent: u32) -> Option<Row> {
+    let mut cells = vec!["-".to_owned(); 11];
+    cells[0] = loss_percent.to_string();
+    cells[1] = way.into();
+    cells[2] = congestion_control.into();
+    cells[5] = number(Some(earlier_mbps(way, congestion_control, loss_percent)?), 2);
+    Some((cells, Verdict::Listed))
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn number(value: Option<f64>, decimals: usize) -> String {
+    value.map_or("-".into(), |value| format!("{value:.decimals$}"))
+}
+
+fn row(case: &Case, runs: &[Outcome]) -> Option<Row> {
+    let Load::Tcp(congestion_control) = case.load else { return None };
+    if runs.is_empty() {
+        return None;
+    }
+    let ideal = IDEAL_MBPS * (1.0 - f64::from(case.loss_percent) / 100.0);
+    let goodput = mean(runs.iter().filter_map(|run| run.goodput_mbps));
+    let ping = |index: usize| mean(runs.iter().filter_map(|run| run.ping_ms.map(|ms| ms[index])));
+    let lost: u32 = runs.iter().map(|run| run.pings_lost).sum();
+    let pings: u32 = runs.iter().map(|run| run.pings).sum();
+    let cells = vec![
+        case.loss_percent.to_string(),
+        case.way.name().into(),
+        if case.way.is_peer() { "-".into() } else { congestion_control.to_owned() },
+        goodput.map_or("failed".into(), |mbps| format!("{mbps:.2}")),
+        number(goodput.map(|mbps| 100.0 * mbps / ideal), 0) + " %",
+        number(earlier_mbps(case.way.name(), congestion_control, case.loss_percent), 2),
+        number(ping(0), 1),
+        number(ping(1), 1),
+        format!("{lost} of {pings}"),
+        runs.len().to_string(),
+        runs.iter().filter(|run| run.is_late).count().to_string(),
+    ];
+    let is_right = goodput.is_some_and(|mbps| mbps >= GOODPUT_TARGET * ideal)
+        && ping(0).is_some_and(|ms| ms <= PING_TARGET_MS[0])
+        && ping(1).is_some_and(|ms| ms <= PING_TARGET_MS[1])
+        && lost == 0;
+    Some((cells, if case.way.is_ours() { Verdict::of(is_right) } else { Verdict::Listed }))
+}
+
+pub(super) fn sparse() -> Table {
+    let store = Store::read();
+    sparse_of(&|case| store.runs(case).into_iter().map(|(_, outcome)| outcome).collect())
+}
+
+/// The table of what `runs` says of sparse traffic.
+pub fn sparse_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
+    let p99 = |runs: &[Outcome]| mean(runs.iter().filter_map(|run| run.ping_ms.map(|ms| ms[2])));
+    let cases: Vec<Case> = Case::all().into_iter().filter(|c| c.load == Load::Sparse).collect();
+    let bare = cases.iter().find(|case| case.way == Way::Plain).and_then(|case| p99(&runs(case)));
+    let rows = cases.iter().filter_map(|case| {
+        let mine = runs(case);
+        let ping =
+            |index: usize| mean(mine.iter().filter_map(|run| run.ping_ms.map(|ms| ms[index])));
+        let lost: u32 = mine.iter().map(|run| run.pings_lost).sum();
+        let pings: u32 = mine.iter().map(|run| run.pings).sum();
+        let above = p99(&mine).zip(bare).map(|(own, bare)| own - bare);
+        let cells = vec![
+            case.loss_percent.to_string(),
+            case.way.name().into(),
+            number(ping(0), 1),
+            number(ping(1), 1),
+            number(ping(2), 1),
+            number(above, 1),
+            format!("{lost} of {pings}"),
+        ];
+        let is_right = above.is_some_and(|ms| ms <= SPARSE_TARGET_MS);
+        let verdict = if case.way.is_ours() { Verdict::of(is_right) } else { Verdict::Listed };
+        (!mine.is_empty()).then_some((cells, verdict))
+    });
+    Table {
+        title: "FRANC, sparse traffic on a lossy link",
+        text: "A ping every 50 ms over the same link and nothing else. Target: 99 % take at most one round \
+               trip and the encoder timeout, together 40 ms, longer than on the bare link, where those \
+               that are lost do not count."
+            .into(),
+        columns: vec!["loss, %", "way", "p50, ms", "p95, ms", "p99, ms", "above bare", "lost"],
+        rows: rows.collect(),
+        notes: Vec::new(),
+    }
+}

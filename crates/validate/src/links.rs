@@ -1,0 +1,526 @@
+//! A coded link against what else there is: the kernel's TCP over an emulated link of
+//! 12 Mb/s, 10 ms, 150 kB of drop-tail queue and independent losses after the queue, in
+//! both directions; plain, through `lasthop franc`, and through kcptun. Real programs in
+//! real time: iperf3 for 20 s, and ping beside it. What came out is kept in
+//! `data/franc.csv`; what others measured on such a link is in `data/lossy_link.csv`.
+//!
+//! Left out: other tunnels than kcptun, which are not in Debian.
+
+use crate::data::{self, Record};
+use lasthop_trace::RunDocument;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What TCP over Ethernet gets out of 12 Mb/s of IP packets: 1 448 of 1 500 bytes.
+pub const IDEAL_MBPS: f64 = 11.584;
+/// The columns of `data/franc.csv`.
+const HEADER: &str = "way,congestion_control,loss_percent,run,goodput_mbps,retransmissions,pings,\
+                      pings_lost,ping_p50_ms,ping_p95_ms,ping_p99_ms,lateness_p99_9_us,late,lasthop,\
+                      kernel";
+/// Losses of the comparison, in percent.
+pub const LOSSES: [u32; 6] = [0, 1, 5, 10, 20, 30];
+/// The loss at which sparse traffic is looked at.
+pub const SPARSE_LOSS: u32 = 20;
+
+/// How packets get across.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As they are.
+    Plain,
+    /// Through the daemon over UDP.
+    Udp,
+    /// Through the daemon in Ethernet frames.
+    Ethernet,
+    /// Through kcptun as it comes: 10 data and 3 parity shards.
+    Kcptun,
+    /// Through kcptun tuned by hand for this link.
+    KcptunTuned,
+}
+
+impl Way {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Plain, Self::Udp, Self::Ethernet, Self::Kcptun, Self::KcptunTuned];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Udp => "udp",
+            Self::Ethernet => "ethernet",
+            Self::Kcptun => "kcptun",
+            Self::KcptunTuned => "kcptun-tuned",
+        }
+    }
+
+    /// Somebody else's.
+    pub const fn is_peer(self) -> bool {
+        matches!(self, Self::Kcptun | Self::KcptunTuned)
+    }
+
+    /// Our daemon's.
+    pub const fn is_ours(self) -> bool {
+        matches!(self, Self::Udp | Self::Ethernet)
+    }
+
+    /// The address at which programs find the other side.
+    const fn target(self) -> &'static str {
+        if self.is_ours() { "10.9.0.2" } else { "b" }
+    }
+}
+
+/// What is sent meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// iperf3 for 20 s under this congestion control, and a ping ten times a second.
+    Tcp(&'static str),
+    /// A ping every 50 ms, and nothing else.
+    Sparse,
+}
+
+/// One measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// How.
+    pub way: Way,
+    /// With what.
+    pub load: Load,
+    /// Losses in each direction.
+    pub loss_percent: u32,
+}
+
+/// What came out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// What iperf3's receiver got over its 20 s; `None` if it failed.
+    pub goodput_mbps: Option<f64>,
+    /// Of TCP.
+    pub retransmissions: Option<f64>,
+    /// Sent.
+    pub pings: u32,
+    /// Not answered within 2 s.
+    pub pings_lost: u32,
+    /// Quantiles of the answered ones; `None` if there is none.
+    pub ping_ms: Option<[f64; 3]>,
+    /// Of the emulation.
+    pub lateness_us: f64,
+    /// Too late to be trusted.
+    pub is_late: bool,
+}
+
+impl Case {
+    /// All of them.
+    pub fn all() -> Vec<Self> {
+        let mut all = Vec::new();
+        for loss_percent in LOSSES {
+            for way in Way::ALL {
+                for congestion_control in ["cubic", "bbr"] {
+                    // kcptun ends TCP on both sides.
+                    if !way.is_peer() || congestion_control == "cubic" {
+                        all.push(Self { way, load: Load::Tcp(congestion_control), loss_percent });
+                    }
+                }
+            }
+        }
+        for way in [Way::Plain, Way::Udp, Way::Ethernet] {
+            all.push(Self { way, load: Load::Sparse, loss_percent: SPARSE_LOSS });
+        }
+        all
+    }
+
+    /// What it is called in `franc.csv`.
+    pub const fn load_name(&self) -> &'static str {
+        match self.load {
+            Load::Tcp(name) => name,
+            Load::Sparse => "none",
+        }
+    }
+
+    /// What it is called for a person.
+    pub fn name(&self) -> String {
+        format!("{} {} {} %", self.way.name(), self.load_name(), self.loss_percent)
+    }
+
+    /// The scenario file. `lasthop` is the program to start, `directory` where its sockets
+    /// go, `flags` what its ends are told besides.
+    pub fn toml(&self, run: u64, lasthop: &Path, directory: &Path, flags: &str) -> String {
+        let mut text = format!(
+            r#"name = "lossy-link"
+duration = "1h"
+seed = {seed}
+
+[[node]]
+name = "a"
+role = "host"
+
+[[node]]
+name = "b"
+role = "host"
+
+# 12 Mb/s of IP packets of 1 500 bytes: a wire counts their Ethernet headers.
+[[wire]]
+between = ["a", "b"]
+rate = "12112kb/s"
+delay = "10ms"
+loss = "{loss}%"
+queue = {{ kind = "drop-tail", bytes = 150000 }}
+
+[emulation]
+lateness_max = "2ms"
+
+[[run]]
+node = "b"
+command = ["iperf3", "-s", "-1"]
+"#,
+            loss = self.loss_percent,
+            seed = run + 1,
+        );
+        let mut run = |node: &str, command: String| {
+            text.push_str(&format!(
+                "\n[[run]]\nnode = \"{node}\"\ncommand = \"\"\"{command}\"\"\"\n"
+            ));
+        };
+        match self.way {
+            Way::Plain => {}
+            Way::Udp | Way::Ethernet => {
+                for (node, other, id, peer) in [("a", "b", 1, 2), ("b", "a", 2, 1)] {
+                    let transport = match self.way {
+                        Way::Udp => format!("--neighbours {peer}={other}"),
+                        _ => "--transport ethernet --interface eth0".to_owned(),
+                    };
+                    let socket = directory.join(format!("{node}.sock"));
+                    let (key, log) = (directory.join("key"), directory.join(format!("{node}.log")));
+                    run(
+                        node,
+                        format!(
+                            "exec '{}' franc run --id {id} --peer {peer} {transport} --key-file '{}' \
+                             --address 10.9.0.{id}/24 --socket '{}' {flags} > '{}' 2>&1",
+                            lasthop.display(),
+                            key.display(),
+                            socket.display(),
+                            log.display()
+                        ),
+                    );
+                }
+            }
+            Way::Kcptun | Way::KcptunTuned => {
+                let tuning = self.kcptun_tuning();
+                run(
+                    "b",
+                    format!(
+                        "exec kcptun-server -t 127.0.0.1:5201 -l :29900 {tuning} >/dev/null 2>&1"
+                    ),
+                );
+                run(
+                    "a",
+                    format!(
+                        "exec kcptun-client -r b:29900 -l 127.0.0.1:5201 {tuning} >/dev/null 2>&1"
+                    ),
+                );
+            }
+        }
+        text
+    }
+
+    /// As in the older comparison, so that it can be checked.
+    fn kcptun_tuning(&self) -> String {
+        let parity = match self.loss_percent {
+            0 => 0,
+            1 => 1,
+            2..=5 => 3,
+            6..=10 => 5,
+            11..=20 => 10,
+            _ => 16,
+        };
+        match self.way {
+            Way::KcptunTuned => {
+                format!("-crypt none -nocomp -mode fast3 -mtu 1400 -sndwnd 64 -ds 20 -ps {parity}")
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// What runs behind the hop; its results go to `directory`.
+    pub fn script(&self, lasthop: &Path, directory: &Path) -> String {
+        let (target, out) = (self.way.target(), directory.display());
+        let wait = format!(
+            "for i in 1 2 3 4 5 6 7 8 9 10; do ping -c 1 -W 1 {target} >/dev/null && break; done; sleep 1\n"
+        );
+        match self.load {
+            Load::Sparse => format!("{wait}ping -c 400 -i 0.05 -W 2 {target} > '{out}/ping.txt'\n"),
+            Load::Tcp(congestion_control) => {
+                let server = if self.way.is_peer() { "127.0.0.1" } else { target };
+                let stats = match self.way.is_ours() {
+                    true => format!(
+                        "'{}' franc stats --json --socket '{out}/a.sock' > '{out}/stats.json'\n",
+                        lasthop.display()
+                    ),
+                    false => String::new(),
+                };
+                format!(
+                    "{wait}ping -c 190 -i 0.1 -W 2 {target} > '{out}/ping.txt' &\n\
+                     timeout 60 iperf3 -c {server} -t 20 -C {congestion_control} -J > '{out}/iperf.json'\n\
+                     wait\n{stats}true\n"
+                )
+            }
+        }
+    }
+
+    /// What the programs wrote into `directory`, of an emulation that says `run` of itself.
+    ///
+    /// # Errors
+    /// If something is missing.
+    pub fn outcome(&self, run: &RunDocument, directory: &Path) -> Result<Outcome, String> {
+        let read = |name: &str| {
+            let path = directory.join(name);
+            fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        let emulation = run.emulation.as_ref().ok_or("the emulation says nothing of itself")?;
+        let (pings, mut times) = round_trips(&read("ping.txt")?);
+        times.sort_by(f64::total_cmp);
+        let (mut goodput_mbps, mut retransmissions) = (None, None);
+        if matches!(self.load, Load::Tcp(_)) {
+            let report: serde_json::Value =
+                serde_json::from_str(&read("iperf.json")?).unwrap_or_default();
+            let number = |path| report.pointer(path).and_then(serde_json::Value::as_f64);
+            goodput_mbps = number("/end/sum_received/bits_per_second").map(|bps| bps / 1e6);
+            retransmissions = number("/end/sum_sent/retransmits");
+        }
+        Ok(Outcome {
+            goodput_mbps,
+            retransmissions,
+            pings,
+            pings_lost: pings.saturating_sub(times.len() as u32),
+            ping_ms: (!times.is_empty()).then(|| [0.5, 0.95, 0.99].map(|q| quantile(&times, q))),
+            lateness_us: emulation.lateness_us.as_ref().map_or(0.0, |lateness| lateness.p99_9),
+            is_late: emulation.late,
+        })
+    }
+}
+
+/// How many requests ping(8) sent, and the round trips of those that were answered.
+fn round_trips(text: &str) -> (u32, Vec<f64>) {
+    let time = |line: &str| {
+        let (_, rest) = line.split_once("time=")?;
+        // An answer that comes twice is one.
+        if line.contains("DUP") { None } else { rest.split(' ').next()?.parse().ok() }
+    };
+    let sent = text.lines().find_map(|line| {
+        let (sent, _) = line.split_once(" packets transmitted")?;
+        sent.trim().parse().ok()
+    });
+    (sent.unwrap_or(0), text.lines().filter_map(time).collect())
+}
+
+/// Of sorted values, at least one of them.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let index = (share * (sorted.len() - 1) as f64).round() as usize;
+    sorted[index]
+}
+
+impl Outcome {
+    fn row(&self, case: &Case, run: u64) -> String {
+        let number =
+            |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
+        let ping = |index: usize| number(self.ping_ms.map(|ms| ms[index]));
+        [
+            case.way.name().to_owned(),
+            case.load_name().to_owned(),
+            case.loss_percent.to_string(),
+            run.to_string(),
+            number(self.goodput_mbps),
+            self.retransmissions.map_or(String::new(), |count| format!("{count:.0}")),
+            self.pings.to_string(),
+            self.pings_lost.to_string(),
+            ping(0),
+            ping(1),
+            ping(2),
+            format!("{:.1}", self.lateness_us),
+            u32::from(self.is_late).to_string(),
+            env!("CARGO_PKG_VERSION").to_owned(),
+            kernel(),
+        ]
+        .join(",")
+    }
+
+    fn of_record(record: &Record) -> Self {
+        let number =
+            |name| Some(record.text(name)).filter(|t| !t.is_empty()).map(|_| record.number(name));
+        let ping_ms =
+            || Some([number("ping_p50_ms")?, number("ping_p95_ms")?, number("ping_p99_ms")?]);
+        Self {
+            goodput_mbps: number("goodput_mbps"),
+            retransmissions: number("retransmissions"),
+            pings: record.whole("pings"),
+            pings_lost: record.whole("pings_lost"),
+            ping_ms: ping_ms(),
+            lateness_us: record.number("lateness_p99_9_us"),
+            is_late: record.flag("late"),
+        }
+    }
+}
+
+fn kernel() -> String {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    release.trim().replace(',', " ")
+}
+
+/// `data/franc.csv`.
+#[derive(Clone, Debug, Default)]
+pub struct Store {
+    rows: Vec<(Key, Outcome)>,
+    lines: Vec<(Key, String)>,
+}
+
+/// Way, load, loss and run.
+type Key = (String, String, u32, u64);
+
+impl Store {
+    /// What is there now.
+    ///
+    /// # Panics
+    /// If the file is there and wrong.
+    pub fn read() -> Self {
+        match fs::read_to_string(Self::path()) {
+            Ok(text) => Self::parse(text),
+            Err(_) => Self::default(),
+        }
+    }
+
+    fn parse(text: String) -> Self {
+        // It lives as long as the program, as the files that are part of it do.
+        let text: &'static str = text.leak();
+        let key = |record: &Record| {
+            let run = u64::from(record.whole("run"));
+            let (way, load) = (record.text("way"), record.text("congestion_control"));
+            (way.to_owned(), load.to_owned(), record.whole("loss_percent"), run)
+        };
+        let records = data::records(text);
+        let lines = records.iter().map(key).zip(text.lines().skip(1).map(str::to_owned)).collect();
+        let rows = records.iter().map(|record| (key(record), Outcome::of_record(record))).collect();
+        Self { rows, lines }
+    }
+
+    /// Runs of a case, and their numbers.
+    pub fn runs(&self, case: &Case) -> Vec<(u64, Outcome)> {
+        let mine = |(way, load, loss, _): &Key| {
+            way == case.way.name() && load == case.load_name() && *loss == case.loss_percent
+        };
+        self.rows
+            .iter()
+            .filter(|(key, _)| mine(key))
+            .map(|(key, outcome)| (key.3, outcome.clone()))
+            .collect()
+    }
+
+    /// Puts a run in place of the one of that number.
+    pub fn put(&mut self, case: &Case, run: u64, outcome: &Outcome) {
+        let key = (case.way.name().to_owned(), case.load_name().to_owned(), case.loss_percent, run);
+        self.rows.retain(|(other, _)| *other != key);
+        self.lines.retain(|(other, _)| *other != key);
+        self.lines.push((key.clone(), outcome.row(case, run)));
+        self.rows.push((key, outcome.clone()));
+    }
+
+    /// Writes the file, in the order of the cases.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self) -> io::Result<()> {
+        let mut text = format!("{HEADER}\n");
+        for case in Case::all() {
+            let mut mine: Vec<&(Key, String)> = self
+                .lines
+                .iter()
+                .filter(|((way, load, loss, _), _)| {
+                    way == case.way.name() && load == case.load_name() && *loss == case.loss_percent
+                })
+                .collect();
+            mine.sort_by_key(|(key, _)| key.3);
+            for (_, line) in mine {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+        let aside = Self::path().with_extension("new");
+        fs::write(&aside, text)?;
+        fs::rename(aside, Self::path())
+    }
+
+    fn path() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("data/franc.csv")
+    }
+}
+
+/// Goodput of the older comparison on such a link, the mean over its seeds.
+pub fn earlier_mbps(way: &str, congestion_control: &str, loss_percent: u32) -> Option<f64> {
+    let mine: Vec<f64> = data::records(data::LOSSY_LINK)
+        .iter()
+        .filter(|record| {
+            record.text("way") == way
+                && record.text("congestion_control") == congestion_control
+                && record.whole("loss_percent") == loss_percent
+                && !record.text("goodput_mbps").is_empty()
+        })
+        .map(|record| record.number("goodput_mbps"))
+        .collect();
+    (!mine.is_empty()).then(|| mine.iter().sum::<f64>() / mine.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_has_a_scenario() {
+        let (lasthop, directory) = (Path::new("/usr/bin/lasthop"), Path::new("/tmp/x"));
+        for case in Case::all() {
+            let text = case.toml(0, lasthop, directory, "--field gf2");
+            let scenario = lasthop_scenario::parse("link.toml", &text, &[])
+                .unwrap_or_else(|error| panic!("{}: {error}\n{text}", case.name()));
+            let programs = if case.way == Way::Plain { 1 } else { 3 };
+            assert_eq!(scenario.programs.len(), programs);
+        }
+    }
+
+    #[test]
+    fn ping_is_understood() {
+        let text = "PING b (10.77.0.2) 56(84) bytes of data.\n\
+                    64 bytes from b: icmp_seq=1 ttl=64 time=20.5 ms\n\
+                    64 bytes from b: icmp_seq=3 ttl=64 time=1021 ms\n\
+                    64 bytes from b: icmp_seq=3 ttl=64 time=1022 ms (DUP!)\n\n\
+                    --- b ping statistics ---\n\
+                    4 packets transmitted, 2 received, +1 duplicates, 50% packet loss, time 301ms\n";
+        assert_eq!(round_trips(text), (4, vec![20.5, 1021.0]));
+        assert_eq!(quantile(&[1.0, 2.0, 3.0], 0.5), 2.0);
+        assert_eq!(quantile(&[1.0], 0.99), 1.0);
+    }
+
+    #[test]
+    fn what_is_kept_is_read_again() {
+        let case = Case { way: Way::Udp, load: Load::Tcp("bbr"), loss_percent: 5 };
+        let outcome = Outcome {
+            goodput_mbps: Some(10.5),
+            retransmissions: Some(3.0),
+            pings: 190,
+            pings_lost: 2,
+            ping_ms: Some([20.5, 30.25, 40.125]),
+            lateness_us: 80.0,
+            is_late: true,
+        };
+        let failed = Outcome { goodput_mbps: None, retransmissions: None, ..outcome.clone() };
+        let text = format!("{HEADER}\n{}\n{}\n", outcome.row(&case, 0), failed.row(&case, 1));
+        let mut store = Store::parse(text);
+        assert_eq!(store.runs(&case), [(0, outcome.clone()), (1, failed)]);
+        store.put(&case, 1, &outcome);
+        assert_eq!(store.runs(&case), [(0, outcome.clone()), (1, outcome)]);
+    }
+
+    /// The figures that the target of 93 % was set against.
+    #[test]
+    fn the_best_peer_reached_62_percent() {
+        let best = earlier_mbps("tinyfecVPN-tuned", "bbr", 20).unwrap();
+        assert!((best / (0.8 * IDEAL_MBPS) - 0.62).abs() < 0.005, "{best}");
+    }
+}
