@@ -1,9 +1,13 @@
 //! The helper (figure 5). It collects what it overhears of a block; above the threshold,
-//! each packet raises what it owes by a credit until its budget is spent. What it sends
-//! are new combinations of what it heard, without decoding.
+//! each packet raises what it owes by a credit. What it sends are new combinations of what
+//! it heard, without decoding.
 //!
-//! Packets that are not independent count too: the helper sends one for each that the
-//! source sends, and if it hears well it has the whole block before it has sent its share.
+//! When its budget is spent it is idle. The text has nothing against its being called
+//! back by the next packet, since what it heard still exceeds the threshold, and the
+//! authors' program answers each packet above the threshold at least once. So does this
+//! one: what the source sends beyond its budget, at timeouts, is helped as what came
+//! before. Nor need packets be independent to count: a helper that hears well has the
+//! whole block before it has sent its share.
 //!
 //! One helper serves one direction of a hop. Of the blocks that it hears it keeps the
 //! last few, so its memory is bounded whatever it hears. Hand it packets of the source
@@ -64,11 +68,11 @@ struct Block {
     number: u32,
     recoder: Recoder,
     state: HelperState,
-    /// Packets to be sent, and granted so far.
+    /// Packets to be sent, and granted so far of the budget or beyond.
     owed: f64,
     granted: f64,
-    /// No more are granted.
-    spent: bool,
+    /// The destination has it.
+    done: bool,
 }
 
 /// How far behind a packet's block its sender's oldest may be, on the air.
@@ -124,6 +128,7 @@ impl Helper {
 
     /// The next packet to be sent, if one is owed.
     pub fn poll_transmit(&mut self, _now: Instant) -> Option<Coded> {
+        let budget = self.budget?;
         let block = self.blocks.iter_mut().find(|block| block.owed >= 1.0)?;
         let seed = self.stream.next_u64();
         let recoded = block.recoder.recode(seed, Density::DENSE);
@@ -132,7 +137,7 @@ impl Helper {
         let coded = Coded::new(block.number, oldest, vector, payload);
         self.sent += 1;
         block.owed -= 1.0;
-        if block.owed < 1.0 && block.spent {
+        if block.owed < 1.0 && block.granted >= budget.packets {
             block.state = HelperState::Idle;
         }
         Some(coded)
@@ -188,7 +193,7 @@ impl Helper {
             state: HelperState::Idle,
             owed: 0.0,
             granted: 0.0,
-            spent: false,
+            done: false,
         });
         self.blocks.len() - 1
     }
@@ -197,22 +202,18 @@ impl Helper {
 impl Block {
     /// A packet more was heard.
     fn take_credit(&mut self, budget: &HelperBudget) {
-        if self.spent || self.recoder.rank() as f64 <= budget.threshold {
+        if self.done || self.recoder.rank() as f64 <= budget.threshold {
             return;
         }
         self.state = HelperState::Enc;
-        self.owed += budget.credit.min(budget.packets - self.granted);
+        self.owed += budget.credit;
         self.granted += budget.credit;
-        self.spent = self.granted >= budget.packets;
-        if self.spent {
-            self.owed = libm::ceil(self.owed);
-        }
     }
 
     /// Nothing more is owed, now and later.
     fn stop(&mut self) {
         self.state = HelperState::Idle;
         self.owed = 0.0;
-        self.spent = true;
+        self.done = true;
     }
 }
