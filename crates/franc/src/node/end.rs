@@ -597,17 +597,18 @@ impl Session {
         backlog: &mut Backlog,
     ) -> Option<(crate::coded::Coded, Cargo)> {
         let Outgoing::Paper(encoder) = &mut self.outgoing else { return None };
-        loop {
-            if let Some(coded) = encoder.poll_transmit(now) {
-                let block = coded.block;
-                return Some((coded, Cargo::Coded { block }));
-            }
-            let place = encoder.room()?;
-            let packed = pack(shared, now, backlog, place, &mut self.seal, &mut self.numbers)?;
+        // All that waits is read at once, as far as the block has room (the paper's section
+        // V.C): packets over a few symbols would be redundant as often as not.
+        while let Some(place) = encoder.room() {
+            let packed = pack(shared, now, backlog, place, &mut self.seal, &mut self.numbers);
+            let Some(packed) = packed else { break };
             if encoder.push(now, &packed.symbol).is_err() {
-                return None;
+                break;
             }
         }
+        let coded = encoder.poll_transmit(now)?;
+        let block = coded.block;
+        Some((coded, Cargo::Coded { block }))
     }
 
     /// When helpers will have had their time with what was lost.
