@@ -15,6 +15,8 @@ const ROUND_TRIP_FIRST: Duration = Duration::from_millis(100);
 const TIMEOUT_MAX: Duration = Duration::from_secs(1);
 /// Silent timeouts before the wait grows and the rate falls: losses alone do as much.
 const TIMEOUTS_PATIENT: u32 = 3;
+/// The rate falls if nothing at all is heard for so long.
+const SILENCE: Duration = Duration::from_millis(200);
 /// The least wait beyond a round trip: what an acknowledgement is held back.
 const BEYOND_MIN: Duration = Duration::from_millis(8);
 
@@ -151,6 +153,8 @@ impl Hop {
         landed: &mut dyn FnMut(Cargo),
     ) {
         if report.highest >= self.next_number {
+            // We began anew, and the neighbour remembers: go on where we were.
+            self.next_number = report.highest.saturating_add(1);
             return;
         }
         let mut newest = None;
@@ -212,7 +216,9 @@ impl Hop {
         }
         self.last_timeout = now;
         self.timeouts += 1;
+        let is_silent = now >= self.heard.highest_at + SILENCE;
         if self.timeouts.is_multiple_of(TIMEOUTS_PATIENT)
+            && is_silent
             && let Some(pace) = &mut self.pace
         {
             pace.silence();

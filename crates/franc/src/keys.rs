@@ -11,6 +11,7 @@
 
 use crate::config::{KEY_BYTES, Key, Keys};
 use crate::wire::{Hello, NONCE_BYTES, NodeId, PROOF_BYTES, TAG_BYTES};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use chacha20poly1305::aead::{AeadInOut, KeyInit, Tag};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce};
@@ -141,14 +142,13 @@ impl Secrets {
 }
 
 /// Seals or opens the symbols of one direction, block after block; its key moves on every
-/// so many blocks and the old ones are forgotten.
+/// so many blocks, and those of blocks that are done are forgotten.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Seal {
     rekey_blocks: u32,
+    /// Of the first of `keys`.
     epoch: u32,
-    /// Of this epoch, and of the one before for blocks that are late.
-    key: Key,
-    before: Key,
+    keys: VecDeque<Key>,
 }
 
 impl core::fmt::Debug for Seal {
@@ -159,7 +159,7 @@ impl core::fmt::Debug for Seal {
 
 impl Seal {
     pub fn new(key: Key, rekey_blocks: u32) -> Self {
-        Self { rekey_blocks, epoch: 0, key, before: key }
+        Self { rekey_blocks, epoch: 0, keys: VecDeque::from([key]) }
     }
 
     /// Seals in place: `symbol` grows by [`SEAL_BYTES`].
@@ -182,20 +182,25 @@ impl Seal {
         Some(length)
     }
 
-    /// The cipher of a block: of this epoch, the next ones or the one before.
-    fn cipher(&mut self, block: u32) -> Option<ChaCha20Poly1305> {
-        let epoch = block / self.rekey_blocks;
-        while self.epoch < epoch {
-            self.before = self.key;
-            self.key = derive(&self.key, &[b"next"]);
+    /// Forgets the keys of blocks below `block`.
+    pub fn forget_below(&mut self, block: u32) {
+        while self.epoch < block / self.rekey_blocks {
+            if self.keys.len() == 1 {
+                self.keys.push_back(derive(&self.keys[0], &[b"next"]));
+            }
+            self.keys.pop_front();
             self.epoch += 1;
         }
-        let key = match self.epoch - epoch {
-            0 => &self.key,
-            1 => &self.before,
-            _ => return None,
-        };
-        Some(ChaCha20Poly1305::new(key.into()))
+    }
+
+    /// The cipher of a block that was not forgotten.
+    fn cipher(&mut self, block: u32) -> Option<ChaCha20Poly1305> {
+        let ahead = (block / self.rekey_blocks).checked_sub(self.epoch)? as usize;
+        while self.keys.len() <= ahead {
+            let last = self.keys.back().expect("there is always one");
+            self.keys.push_back(derive(last, &[b"next"]));
+        }
+        Some(ChaCha20Poly1305::new((&self.keys[ahead]).into()))
     }
 }
 
@@ -305,19 +310,25 @@ mod tests {
     }
 
     #[test]
-    fn an_old_key_is_good_for_one_more_epoch() {
+    fn keys_of_blocks_that_are_done_are_forgotten() {
         let mut sender = Seal::new([1; KEY_BYTES], 4);
         let mut sealed: Vec<_> = (0..12)
             .map(|block| {
                 let mut symbol = b"x".to_vec();
+                sender.forget_below(block);
                 sender.seal(block, 0, &mut symbol);
                 symbol
             })
             .collect();
         let mut receiver = Seal::new([1; KEY_BYTES], 4);
         assert!(receiver.open(8, 0, &mut sealed[8]).is_some());
+        assert!(receiver.open(3, 0, &mut sealed[3]).is_some());
+        receiver.forget_below(7);
+        assert!(receiver.open(2, 0, &mut sealed[2]).is_none());
         assert!(receiver.open(7, 0, &mut sealed[7]).is_some());
-        assert!(receiver.open(3, 0, &mut sealed[3]).is_none());
+        receiver.forget_below(11);
+        assert_eq!(receiver.keys.len(), 1);
+        assert!(receiver.open(11, 0, &mut sealed[11]).is_some());
     }
 
     #[test]

@@ -98,6 +98,8 @@ struct Shared {
     events: VecDeque<Event>,
     /// No complaint before.
     complain_at: Instant,
+    /// The last wake-up.
+    told: Instant,
     /// Datagrams that go before all others.
     urgent: VecDeque<Transmit>,
 }
@@ -185,6 +187,7 @@ impl Node {
             stats: Stats::default(),
             events: VecDeque::new(),
             complain_at: now,
+            told: Instant::ZERO,
             urgent: VecDeque::new(),
             config,
         };
@@ -308,27 +311,36 @@ impl Machine for Node {
     type Reason = Reason;
 
     fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+        let told = self.shared.told;
         match &self.part {
-            Part::End(end) => end.poll_timeout(),
-            Part::Helper(helper) => helper.poll_timeout(),
-            Part::Recoder(recoder) => recoder.poll_timeout(),
+            Part::End(end) => end.poll_timeout(told),
+            Part::Helper(helper) => helper.poll_timeout(told),
+            Part::Recoder(recoder) => recoder.poll_timeout(told),
             Part::Forwarder(_) => None,
         }
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        if self.poll_timeout().is_none_or(|(at, _)| at > now) {
+            return;
+        }
+        self.shared.told = now;
         match &mut self.part {
             Part::End(end) => end.handle_timeout(&mut self.shared, now),
-            Part::Helper(helper) => helper.handle_timeout(now),
+            Part::Helper(_) | Part::Forwarder(_) => {}
             Part::Recoder(recoder) => recoder.handle_timeout(&mut self.shared, now),
-            Part::Forwarder(_) => {}
         }
     }
 }
 
-/// The earliest of several wishes to be woken.
+/// The earliest of several wishes to be woken. What lets a datagram go is told once: whether
+/// and when it is polled then, is the driver's business.
 fn earliest(
+    told: Instant,
     wishes: impl IntoIterator<Item = Option<(Instant, Reason)>>,
 ) -> Option<(Instant, Reason)> {
-    wishes.into_iter().flatten().min_by_key(|&(at, _)| at)
+    let is_new = |&(at, reason): &(Instant, Reason)| {
+        at > told || !matches!(reason, Reason::Pace | Reason::Acknowledge)
+    };
+    wishes.into_iter().flatten().filter(is_new).min_by_key(|&(at, _)| at)
 }

@@ -21,6 +21,8 @@ const RELATIVE_RATE: (f64, f64) = (0.5, 1.25);
 const STARTUP_RATE: f64 = 2.0;
 /// The rate before anything is known, in bytes per second.
 const RATE_FIRST: f64 = 125_000.0;
+/// Silence alone makes it no slower than this, so that it is soon as fast again.
+const RATE_SILENT: f64 = 62_500.0;
 /// Never slower, in bytes per second: a sign of life every few seconds gets through.
 const RATE_MIN: f64 = 4_000.0;
 /// The shortest time over which a rate is measured, in microseconds.
@@ -126,9 +128,10 @@ impl Pace {
         self.next_at = from + Duration::from_secs_f64(bytes as f64 / self.rate(now));
     }
 
-    /// Nothing was heard for long: the way may have become much slower.
+    /// Nothing was heard for long: the way may have become much slower, or be broken.
     pub fn silence(&mut self) {
-        self.capacity = (self.capacity * 0.5).max(RATE_MIN);
+        self.capacity = (self.capacity * 0.5).max(RATE_SILENT.min(self.capacity));
+        self.is_starting = true;
         self.sample = None;
     }
 

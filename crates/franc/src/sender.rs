@@ -93,6 +93,8 @@ struct Block {
     known: u16,
     /// Symbols in `fresh`.
     fresh: u16,
+    /// When its last symbol went out; helpers begin late in a block.
+    filled: Option<Instant>,
 }
 
 /// What the receiver of a block will lack.
@@ -179,7 +181,15 @@ impl Sender {
             }
         };
         let (coded_under_way, rank, known, fresh) = (0, 0, 0, 0);
-        self.blocks.push_back(Block { pool, symbols, coded_under_way, rank, known, fresh });
+        self.blocks.push_back(Block {
+            pool,
+            symbols,
+            coded_under_way,
+            rank,
+            known,
+            fresh,
+            filled: None,
+        });
         self.counts.blocks_begun += 1;
     }
 
@@ -301,14 +311,18 @@ impl Sender {
         let is_due = |deficit: Deficit| {
             deficit.mean - Self::CAUTION * libm::sqrt(deficit.variance) >= Self::REPAIR_AT
         };
-        self.mend(now, outlook, is_due)
+        self.mend(now, outlook, true, is_due)
     }
 
     /// The next new symbol.
-    pub fn fresh(&mut self) -> Option<(Coded, Cargo)> {
+    pub fn fresh(&mut self, now: Instant) -> Option<(Coded, Cargo)> {
         let (block, index) = self.fresh.pop_front()?;
+        let symbols = self.code.symbols();
         if let Some(block) = self.block_mut(block) {
             block.fresh = block.fresh.saturating_sub(1);
+            if usize::from(index) + 1 == symbols {
+                block.filled = Some(now);
+            }
         }
         self.source(block, index)
     }
@@ -322,7 +336,7 @@ impl Sender {
     pub fn spare_repair(&mut self, now: Instant, outlook: &Outlook) -> Option<(Coded, Cargo)> {
         let is_due =
             |deficit: Deficit| deficit.mean + libm::sqrt(deficit.variance) > Self::IDLE_REPAIR_AT;
-        self.mend(now, outlook, is_due)
+        self.mend(now, outlook, false, is_due)
     }
 
     /// When helpers will have had their time with something that was lost; never without
@@ -332,8 +346,10 @@ impl Sender {
             return Instant::MAX;
         }
         let is_lost = |s: &&Symbol| s.is_sent && !s.is_known && s.under_way == 0;
-        let lost = self.blocks.iter().flat_map(|block| block.symbols.iter().filter(is_lost));
-        let ends = lost.map(|symbol| symbol.landed + outlook.patience);
+        let ends = self.blocks.iter().flat_map(|block| {
+            let lost = block.symbols.iter().filter(is_lost);
+            lost.map(|symbol| block.helped_until(symbol, outlook, false))
+        });
         ends.filter(|&end| end > now).min().unwrap_or(Instant::MAX)
     }
 
@@ -347,9 +363,10 @@ impl Sender {
         &mut self,
         now: Instant,
         outlook: &Outlook,
+        goes_on: bool,
         is_due: impl Fn(Deficit) -> bool,
     ) -> Option<(Coded, Cargo)> {
-        let at = self.blocks.iter().position(|b| is_due(b.deficit(now, outlook)))?;
+        let at = self.blocks.iter().position(|b| is_due(b.deficit(now, outlook, goes_on)))?;
         let number = self.first + at as u32;
         let block = &self.blocks[at];
         // Lost for certain, and not mended by combinations that are there or under way.
@@ -418,7 +435,17 @@ impl Block {
         }
     }
 
-    fn deficit(&self, now: Instant, outlook: &Outlook) -> Deficit {
+    /// When helpers have had their time with a symbol that was lost. `goes_on`: the block
+    /// does, if it is not full.
+    fn helped_until(&self, symbol: &Symbol, outlook: &Outlook, goes_on: bool) -> Instant {
+        match self.filled {
+            Some(filled) => symbol.landed.max(filled) + outlook.patience,
+            None if goes_on => Instant::MAX,
+            None => symbol.landed + outlook.patience,
+        }
+    }
+
+    fn deficit(&self, now: Instant, outlook: &Outlook, goes_on: bool) -> Deficit {
         let loss = outlook.loss;
         let sent = self.sent();
         let rank = usize::from(self.rank);
@@ -433,7 +460,7 @@ impl Block {
                 let lost = libm::pow(loss, f64::from(symbol.under_way)) * outlook.unhelped;
                 mean -= 1.0 - lost;
                 variance += lost * (1.0 - lost);
-            } else if outlook.unhelped < 1.0 && now < symbol.landed + outlook.patience {
+            } else if outlook.unhelped < 1.0 && now < self.helped_until(symbol, outlook, goes_on) {
                 mean -= 1.0 - outlook.unhelped;
             }
         }

@@ -20,10 +20,14 @@ use lasthop_units::{Duration, Instant, Machine, Probability};
 
 /// HELLOs while there is no session, and while there is one.
 const HELLO_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(500)];
+/// A HELLO of a session that the other end may not have yet is answered, not more often.
+const ANSWER_INTERVAL: Duration = Duration::from_millis(50);
 /// A peer that is silent for so long is gone.
 const SILENCE_MAX: Duration = Duration::from_millis(2_500);
 /// Acknowledgements of a stream are at least so far apart.
 const ACK_INTERVAL: Duration = Duration::from_millis(5);
+/// Beside the paper's, where losses are to be learned.
+const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 /// Blocks that a receiver follows at once: as many as an ENC can tell apart.
 const BLOCKS_MAX: usize = 256;
 /// A sparse flow's symbol of at most so many bytes is sent more than once at once, so that
@@ -101,7 +105,7 @@ enum Acknowledge {
     /// Soon, and not too often.
     Stream { due: Option<Instant>, last: Instant },
     /// By the paper's rule.
-    Paper { rule: AckRule, due: bool },
+    Paper { rule: AckRule, due: bool, next: Instant },
 }
 
 impl End {
@@ -182,7 +186,8 @@ impl End {
             Step::Alive => {
                 let Some(session) = &mut self.session else { return false };
                 session.heard_at = now;
-                if !session.is_confirmed {
+                let was_said = self.hello_at.saturating_sub(HELLO_INTERVAL[1]);
+                if !session.is_confirmed && now >= was_said + ANSWER_INTERVAL {
                     self.say_hello(shared, now);
                 }
             }
@@ -216,7 +221,8 @@ impl End {
                     systematic,
                 };
                 let encoder = Encoder::new(self.code, &parameters, shared.fork());
-                let acknowledge = Acknowledge::Paper { rule: AckRule::default(), due: false };
+                let acknowledge =
+                    Acknowledge::Paper { rule: AckRule::default(), due: false, next: now };
                 (Outgoing::Paper(Box::new(encoder)), None, acknowledge)
             }
         };
@@ -313,6 +319,8 @@ impl End {
         };
         if !is_new {
             shared.stats.replayed += 1;
+            // A neighbour that began anew learns from this where its numbers were.
+            session.acknowledge_soon(now);
             return false;
         }
         match body {
@@ -350,7 +358,7 @@ impl End {
         Some(transmit)
     }
 
-    pub fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+    pub fn poll_timeout(&self, told: Instant) -> Option<(Instant, Reason)> {
         let hello = Some((self.hello_at, Reason::Hello));
         let Some(session) = &self.session else { return hello };
         let silence = Some((session.heard_at + SILENCE_MAX, Reason::Expiry));
@@ -365,7 +373,7 @@ impl End {
             Acknowledge::Paper { .. } => None,
         };
         let pace = session.pace_at(&self.backlog).map(|at| (at, Reason::Pace));
-        earliest([hello, silence, encoder, ack, pace])
+        earliest(told, [hello, silence, encoder, ack, pace])
     }
 
     pub fn handle_timeout(&mut self, shared: &mut Shared, now: Instant) {
@@ -458,6 +466,7 @@ impl Session {
         if gave_up {
             self.order.give_up();
         }
+        self.opener.forget_below(self.receiver.done());
         match verdict {
             Verdict::Innovative => stats.innovative += 1,
             Verdict::Redundant => stats.redundant += 1,
@@ -465,10 +474,13 @@ impl Session {
             Verdict::Refused => stats.malformed += 1,
         }
         match &mut self.acknowledge {
-            Acknowledge::Stream { due, last } => {
-                due.get_or_insert(now.max(*last + ACK_INTERVAL));
-            }
-            Acknowledge::Paper { rule, due } => {
+            Acknowledge::Stream { .. } => self.acknowledge_soon(now),
+            Acknowledge::Paper { rule, due, next } => {
+                // Where losses are not given, they are learned from acknowledgements.
+                if shared.config.losses.is_none() && now >= *next {
+                    *next = now + REPORT_INTERVAL;
+                    *due = true;
+                }
                 let (rank, known) = self.receiver.progress(enc.block);
                 let arrival = match verdict {
                     Verdict::Innovative => paper::Arrival::Innovative,
@@ -527,6 +539,13 @@ impl Session {
         }
     }
 
+    /// Of a stream; the paper's rule is its own.
+    fn acknowledge_soon(&mut self, now: Instant) {
+        if let Acknowledge::Stream { due, last } = &mut self.acknowledge {
+            due.get_or_insert(now.max(*last + ACK_INTERVAL));
+        }
+    }
+
     fn is_ack_due(&self, now: Instant) -> bool {
         match self.acknowledge {
             Acknowledge::Stream { due, .. } => due.is_some_and(|due| due <= now),
@@ -555,8 +574,8 @@ impl Session {
         let given = shared.config.losses;
         let alive = self.helpers.iter().filter(|h| now < h.heard_at + HELPER_SILENCE_MAX);
         let unhelped = match given {
-            Some(losses) if !self.helpers.is_empty() => losses.e1.as_f64(),
-            _ => alive.map(|helper| helper.loss.unwrap_or(1.0)).product(),
+            Some(losses) => libm::pow(losses.e1.as_f64(), alive.count() as f64),
+            None => alive.map(|helper| helper.loss.unwrap_or(1.0)).product(),
         };
         Outlook {
             loss: given.map_or(self.hop.loss.probability(), |losses| losses.e3.as_f64()),
@@ -584,7 +603,7 @@ impl Session {
             let copies = if packed.is_sparse { copies(outlook.loss) } else { 1 };
             sender.push(&packed.symbol, copies);
         }
-        if let Some(fresh) = sender.fresh() {
+        if let Some(fresh) = sender.fresh(now) {
             return Some(fresh);
         }
         sender.spare_repair(now, &outlook)
@@ -710,6 +729,7 @@ fn pack(
         return None;
     }
     is_sparse &= records.len() <= SPARSE_BYTES;
+    seal.forget_below(block);
     seal.seal(block, index, &mut records);
     Some(Packed { symbol: symbol::frame(&records), is_sparse })
 }

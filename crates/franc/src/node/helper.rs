@@ -92,8 +92,12 @@ impl Helper {
         }
         match body {
             Body::Enc(enc) => {
-                if shared.config.losses.is_none() {
+                // The paper's helper says nothing; budgets that are given know of it.
+                let is_paper = matches!(shared.config.mode, Mode::Paper { .. });
+                if !is_paper || shared.config.losses.is_none() {
                     self.ways[way].ack_at.get_or_insert(now + ACK_INTERVAL);
+                }
+                if shared.config.losses.is_none() {
                     let losses = self.estimate(way);
                     if let Some(machine) = &mut self.ways[way].machine {
                         machine.set_losses(losses);
@@ -147,6 +151,10 @@ impl Helper {
                 continue;
             };
             way.losses_there[at].update(report.highest, report.received);
+            if at == 0 {
+                // If we began anew: go on where we were.
+                way.next_number = way.next_number.max(report.highest.saturating_add(1));
+            }
         }
         if let Some(machine) = &mut way.machine {
             machine.handle_ack(now, ack);
@@ -198,13 +206,10 @@ impl Helper {
         shared.emit(&header, body, &session.tagger)
     }
 
-    pub fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+    pub fn poll_timeout(&self, told: Instant) -> Option<(Instant, Reason)> {
         let ack = |way: &Way| way.ack_at.map(|at| (at, Reason::Acknowledge));
-        earliest(self.ways.iter().map(ack))
+        earliest(told, self.ways.iter().map(ack))
     }
-
-    /// Acknowledgements that are due are polled.
-    pub fn handle_timeout(&mut self, _now: Instant) {}
 
     pub fn fill(&self, stats: &mut Stats) {
         stats.connected = self.current.is_some();

@@ -119,6 +119,7 @@ impl Recoder {
         (side.is_drained, other.is_drained) = (false, false);
         if !side.hop.hear(now, header.number) {
             shared.stats.replayed += 1;
+            side.ack_due.get_or_insert(now.max(side.ack_last + ACK_INTERVAL));
             return false;
         }
         match body {
@@ -170,7 +171,7 @@ impl Recoder {
             let loss = side.hop.loss.probability();
             let outlook = Outlook { loss, unhelped: 1.0, patience: Duration::ZERO };
             let sender = &mut side.sender;
-            let next = sender.repair(now, &outlook).or_else(|| sender.fresh());
+            let next = sender.repair(now, &outlook).or_else(|| sender.fresh(now));
             let next = next.or_else(|| sender.spare_repair(now, &outlook));
             let Some((coded, cargo)) = next else {
                 side.is_drained = true;
@@ -184,16 +185,19 @@ impl Recoder {
         None
     }
 
-    pub fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+    pub fn poll_timeout(&self, told: Instant) -> Option<(Instant, Reason)> {
         let sides = self.sides.as_ref()?;
-        earliest(sides.iter().flat_map(|side| {
-            let wants = !side.is_drained && !side.sender.is_idle();
-            [
-                side.ack_due.map(|at| (at, Reason::Acknowledge)),
-                side.hop.timeout_at().map(|at| (at, Reason::EncoderTimeout)),
-                side.hop.pace_at().filter(|_| wants).map(|at| (at, Reason::Pace)),
-            ]
-        }))
+        earliest(
+            told,
+            sides.iter().flat_map(|side| {
+                let wants = !side.is_drained && !side.sender.is_idle();
+                [
+                    side.ack_due.map(|at| (at, Reason::Acknowledge)),
+                    side.hop.timeout_at().map(|at| (at, Reason::EncoderTimeout)),
+                    side.hop.pace_at().filter(|_| wants).map(|at| (at, Reason::Pace)),
+                ]
+            }),
+        )
     }
 
     pub fn handle_timeout(&mut self, shared: &mut Shared, now: Instant) {

@@ -96,8 +96,9 @@ impl Net {
         let ids: Vec<NodeId> = self.nodes.keys().copied().collect();
         for id in ids {
             loop {
+                let is_full = self.is_full(id);
                 let node = self.nodes.get_mut(&id).expect("it is there");
-                if let Some(transmit) = node.poll_transmit(self.now) {
+                if !is_full && let Some(transmit) = node.poll_transmit(self.now) {
                     assert!(transmit.datagram.len() <= 1472, "{}", transmit.datagram.len());
                     self.carry(id, transmit);
                     continue;
@@ -110,6 +111,13 @@ impl Net {
                 self.events.push((id, event));
             }
         }
+    }
+
+    /// The interface takes no more: the driver's part where nothing is paced.
+    fn is_full(&self, id: NodeId) -> bool {
+        let limit = self.now + Duration::from_millis(4);
+        matches!(self.nodes[&id].config().mode, Mode::Paper { .. })
+            && self.ways.iter().any(|(&(from, _), way)| from == id && way.free_at > limit)
     }
 
     fn carry(&mut self, from: NodeId, transmit: Transmit) {
@@ -156,6 +164,12 @@ impl Net {
             let timers = self.nodes.values().filter_map(|node| node.poll_timeout());
             let timer = timers.map(|(at, _)| at).min().unwrap_or(Instant::MAX);
             let air = self.air.keys().next().map_or(Instant::MAX, |&(at, _)| at);
+            let room = self
+                .nodes
+                .keys()
+                .filter(|&&id| self.is_full(id))
+                .map(|_| self.now + Duration::from_millis(1));
+            let timer = timer.min(room.min().unwrap_or(Instant::MAX));
             let next = timer.min(air).min(feed_at.unwrap_or(Instant::MAX)).max(self.now);
             if next >= end {
                 self.now = end;
@@ -368,4 +382,300 @@ fn recoders_make_three_lossy_hops_as_good_as_one() {
     let plain = saturate_to(&mut net, 1, 2, 6);
     assert!(recoded > 0.95 * 12.0 * 0.8 * 1_279.0 / 1_400.0, "{recoded} Mb/s");
     assert!(recoded > 1.5 * plain, "{recoded} and {plain} Mb/s");
+}
+
+/// Two ends and helpers that overhear them; all ways at 12 Mb/s, each its own air.
+fn helped(mode: Mode, losses: Option<Losses>, e: [f64; 3], helpers: u8, seed: u64) -> Net {
+    let [e1, e2, e3] = e;
+    let adjust = |config: &mut Config| {
+        config.mode = mode;
+        config.losses = losses;
+        if let Role::End { helpers: beside, .. } = &mut config.role {
+            *beside = helpers;
+        }
+        config.field = Field::Gf2;
+        config.block_symbols = 150;
+        config.symbol_bytes = 1_400;
+    };
+    let mut configs = vec![end(1, 2, 2), end(2, 1, 1)];
+    let mut ways = vec![(1, 2, Way::new(12.0, 1, e3)), (2, 1, Way::new(12.0, 1, e3))];
+    for id in 3..3 + helpers {
+        configs.push(between(
+            id,
+            Role::Helper { between: [NodeId(1), NodeId(2)], helpers },
+            Field::Gf2,
+        ));
+        ways.extend([(1, id, Way::new(12.0, 1, e1)), (id, 2, Way::new(12.0, 1, e2))]);
+        ways.extend([(2, id, Way::new(12.0, 1, e1)), (id, 1, Way::new(12.0, 1, e2))]);
+    }
+    configs.iter_mut().for_each(adjust);
+    let mut net = Net::new(configs, ways, seed);
+    net.helpers = (3..3 + helpers).map(|id| (NodeId(id), [NodeId(1), NodeId(2)])).collect();
+    net
+}
+
+/// Bytes that source and helpers sent for each that came out.
+fn cost(net: &Net, helpers: u8) -> f64 {
+    let sent = |id: u8| net.stats(id).datagram_bytes_sent as f64;
+    let all: f64 = sent(1) + (3..3 + helpers).map(sent).sum::<f64>();
+    all / net.stats(2).bytes_out as f64
+}
+
+const STREAM: Mode = Mode::Stream {
+    blocks_max: 16,
+    pace: Some(PaceConfig { queue_target: Duration::from_millis(5), rate_max: None }),
+};
+
+const PAPER: Mode = Mode::Paper { overshoot: 1.05, systematic: false };
+
+/// Goodput in Mb/s and cost with so many helpers, over a bad link with good ways around.
+fn with_helpers(mode: Mode, losses: Option<Losses>, helpers: u8) -> (f64, f64) {
+    let mut net = helped(mode, losses, [0.3, 0.3, 0.6], helpers, 5);
+    let goodput = saturate(&mut net, 5, 1_300);
+    (goodput, cost(&net, helpers))
+}
+
+#[test]
+fn helpers_spare_the_source_and_the_air() {
+    let given = Losses { e1: probability(0.3), e2: probability(0.3), e3: probability(0.6) };
+    for losses in [None, Some(given)] {
+        // Helpers have air of their own here: goodput rises by what they add to it.
+        let [alone, one, two] = [0, 1, 2].map(|helpers| with_helpers(STREAM, losses, helpers));
+        assert!(one.0 > 1.3 * alone.0 && two.0 > 1.3 * one.0, "{alone:?} {one:?} {two:?}");
+        assert!(one.1 < alone.1 && two.1 < one.1, "{alone:?} {one:?} {two:?}");
+        let [alone, one] = [0, 1].map(|helpers| with_helpers(PAPER, losses, helpers));
+        assert!(one.1 < 0.9 * alone.1, "{alone:?} {one:?}");
+    }
+}
+
+/// Packets both ways between ends 1 and 2, a flow each, so many a second.
+fn chat(net: &mut Net, from: Instant, until: Instant, sent: &mut BTreeMap<(u8, u32), Vec<u8>>) {
+    let mut next = sent.len() as u32;
+    net.run(until, |net| {
+        if net.now >= from {
+            for (end, flow) in [(1, 1), (2, 2)] {
+                let packet = packet(flow, next, 40 + (next as usize * 97) % 1_200);
+                if net.nodes.contains_key(&NodeId(end)) {
+                    net.send(end, &packet);
+                    sent.insert((flow, next), packet);
+                }
+            }
+            next += 1;
+        }
+        Some(net.now.max(from) + Duration::from_millis(5))
+    });
+}
+
+fn seconds(s: f64) -> Instant {
+    Instant::ZERO + Duration::from_secs_f64(s)
+}
+
+/// When something came out of `end` for the first time after `since`.
+fn next_out(net: &Net, end: u8, since: Instant) -> Option<Duration> {
+    net.out(end).iter().find(|(at, _)| *at >= since).map(|(at, _)| *at - since)
+}
+
+#[test]
+fn an_end_that_restarts_is_back_within_a_second() {
+    for seed in 0..8 {
+        let mut net = Net::pair(|_| {}, &Way::new(12.0, 10, 0.2), seed);
+        let mut sent = BTreeMap::new();
+        chat(&mut net, seconds(0.5), seconds(3.0), &mut sent);
+        check(net.out(1), &sent);
+        check(net.out(2), &sent);
+        let restarted = Node::new(end(2, 1, 1), Seed::new(seed, 9).stream("new"), net.now);
+        net.nodes.insert(NodeId(2), restarted.expect("it is sound"));
+        chat(&mut net, Instant::ZERO, seconds(6.0), &mut sent);
+        for end in [1, 2] {
+            check(net.out(end), &sent);
+            let back = next_out(&net, end, seconds(3.03)).expect("it is back");
+            assert!(back < Duration::from_secs(1), "{end}: {back}");
+        }
+    }
+}
+
+#[test]
+fn a_recoder_that_restarts_loses_nothing() {
+    for seed in 0..4 {
+        let recoder = |id: u8| Role::Recoder { between: [NodeId(id - 1), NodeId(id + 1)] };
+        let mut net = three_hops(recoder, [2, 3], 0.1);
+        net.stream = Seed::new(seed, 1).stream("net");
+        let mut sent = BTreeMap::new();
+        let mut next = 0;
+        let mut restarted = false;
+        net.run(seconds(8.0), |net| {
+            if net.now >= seconds(3.0) && !restarted {
+                restarted = true;
+                let role = Role::Recoder { between: [NodeId(1), NodeId(3)] };
+                let mut config = between(2, role, Field::Gf256);
+                config.symbol_bytes = 1_300;
+                let node = Node::new(config, Seed::new(seed, 9).stream("new"), net.now);
+                net.nodes.insert(NodeId(2), node.expect("it is sound"));
+            }
+            if net.now >= seconds(1.0) && net.now < seconds(6.0) {
+                let packet = packet(1, next, 700);
+                net.send(1, &packet);
+                sent.insert((1, next), packet);
+                next += 1;
+            }
+            Some(net.now.max(seconds(0.99)) + Duration::from_millis(4))
+        });
+        check(net.out(4), &sent);
+        let back = next_out(&net, 4, seconds(3.02)).expect("it is back");
+        assert!(back < Duration::from_secs(1), "{back}");
+        assert_eq!(net.out(4).len() as u64 + net.stats(1).backlog_drops, sent.len() as u64);
+    }
+}
+
+#[test]
+fn a_helper_that_vanishes_is_not_waited_for() {
+    let mut net = helped(STREAM, None, [0.1, 0.1, 0.3], 1, 7);
+    let mut sent = BTreeMap::new();
+    chat(&mut net, seconds(0.5), seconds(2.0), &mut sent);
+    net.nodes.remove(&NodeId(3));
+    chat(&mut net, Instant::ZERO, seconds(4.0), &mut sent);
+    check(net.out(2), &sent);
+    let late = net.out(2).iter().filter(|(at, _)| *at >= seconds(3.0)).count();
+    assert!(late >= 195, "{late} of 200 packets in the last second");
+}
+
+#[test]
+fn ends_with_other_keys_or_codes_say_so_and_carry_nothing() {
+    let mut net = Net::pair(
+        |config| {
+            if config.id == NodeId(2) {
+                config.keys = Keys::Shared([8; 32]);
+            }
+        },
+        &Way::new(12.0, 10, 0.0),
+        1,
+    );
+    chat(&mut net, seconds(0.0), seconds(3.0), &mut BTreeMap::new());
+    assert!(net.out.is_empty());
+    for (id, other) in [(NodeId(1), NodeId(2)), (NodeId(2), NodeId(1))] {
+        let told = net.events.iter().filter(|event| event.0 == id).collect::<Vec<_>>();
+        assert!((2..=3).contains(&told.len()), "{told:?}");
+        assert_eq!(told[0].1, Event::KeyMismatch { sender: other });
+    }
+    let adjust = |config: &mut Config| config.block_symbols = 50 + u16::from(config.id.0);
+    let mut net = Net::pair(adjust, &Way::new(12.0, 10, 0.0), 1);
+    chat(&mut net, seconds(0.0), seconds(1.0), &mut BTreeMap::new());
+    assert!(net.out.is_empty());
+    for (id, other) in [(NodeId(1), NodeId(2)), (NodeId(2), NodeId(1))] {
+        assert!(net.events.contains(&(id, Event::CodeMismatch { peer: other })));
+    }
+}
+
+#[test]
+fn what_was_recorded_in_one_session_is_nothing_in_another() {
+    let mut net = Net::pair(|_| {}, &Way::new(12.0, 10, 0.0), 1);
+    let mut recorded = Vec::new();
+    let mut sent = BTreeMap::new();
+    for step in 0..100 {
+        chat(&mut net, seconds(0.3), seconds(0.02 * f64::from(step)), &mut sent);
+        recorded
+            .extend(net.air.values().filter(|(to, _)| *to == NodeId(2)).map(|(_, d)| d.clone()));
+    }
+    assert!(recorded.len() > 100);
+    let restarted = Node::new(end(2, 1, 1), Seed::new(1, 9).stream("new"), net.now);
+    net.nodes.insert(NodeId(2), restarted.expect("it is sound"));
+    chat(&mut net, Instant::ZERO, seconds(3.0), &mut sent);
+    let (out, corrupt) = (net.out(2).len(), net.stats(2).corrupt);
+    let now = net.now;
+    let node = net.nodes.get_mut(&NodeId(2)).expect("it is there");
+    for datagram in &recorded {
+        node.handle_datagram(now, datagram);
+        assert_eq!(node.poll_packet(), None);
+    }
+    assert_eq!((net.out(2).len(), net.stats(2).corrupt), (out, corrupt));
+    // The session goes on.
+    chat(&mut net, Instant::ZERO, seconds(4.0), &mut sent);
+    check(net.out(2), &sent);
+    assert!(net.out(2).len() > out + 150);
+}
+
+#[test]
+fn losses_on_purpose_are_of_their_neighbour() {
+    let lossy = |config: &mut Config| {
+        config.synthetic = vec![
+            SyntheticLoss { from: NodeId(1), loss: probability(0.25) },
+            SyntheticLoss { from: NodeId(9), loss: probability(1.0) },
+        ];
+    };
+    let mut net = Net::pair(lossy, &Way::new(12.0, 5, 0.0), 4);
+    chat(&mut net, seconds(0.5), seconds(6.0), &mut BTreeMap::new());
+    let loss = net.stats(2).neighbours[0].loss_in.expect("it heard something");
+    assert!((loss - 0.25).abs() < 0.1, "{loss}");
+    assert_eq!(net.stats(1).synthetic_lost, 0);
+    assert_eq!(net.stats(1).neighbours[0].loss_in, Some(0.0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 100, ..ProptestConfig::default() })]
+
+    /// Whatever the way does to datagrams, packets come out unchanged, once, in order, and
+    /// all of them if no session broke.
+    #[test]
+    fn nothing_comes_twice_or_changed(
+        seed: u64,
+        loss in 0.0..0.5f64,
+        reorder in 0.0..0.3f64,
+        duplicate in 0.0..0.3f64,
+        corrupt in 0.0..0.1f64,
+        delay_ms in 0u64..40,
+        field in prop::sample::select(&[Field::Gf2, Field::Gf16, Field::Gf256][..]),
+        block in 4u16..150,
+        paper: bool,
+        alone: bool,
+    ) {
+        let mut way = Way::new(12.0, delay_ms, loss);
+        (way.reorder, way.duplicate, way.corrupt) = (reorder, duplicate, corrupt);
+        let adjust = |config: &mut Config| {
+            (config.field, config.block_symbols) = (field, block);
+            // No drops in the backlog, so that everything must come out.
+            config.backlog.target = None;
+            if paper {
+                config.mode = PAPER;
+            }
+            if alone {
+                config.small = crate::config::Small::Alone;
+            }
+            config.rekey_blocks = 3;
+        };
+        let mut net = Net::pair(adjust, &way, seed);
+        let mut sent = BTreeMap::new();
+        chat(&mut net, seconds(0.5), seconds(2.0), &mut sent);
+        let until = net.now + Duration::from_secs(60);
+        net.run(until, |_| None);
+        check(net.out(1), &sent);
+        check(net.out(2), &sent);
+        let idle = 120 * 200;
+        prop_assert!(net.stats(1).datagram_bytes_sent < 20_000_000 + idle, "quiet when idle");
+        prop_assert_eq!(net.stats(1).corrupt + net.stats(2).corrupt, 0);
+        if net.stats(1).sessions == 1 && net.stats(2).sessions == 1 {
+            let dropped = net.stats(1).backlog_drops + net.stats(2).backlog_drops;
+            let out = net.out(1).len() + net.out(2).len();
+            prop_assert_eq!(out as u64 + dropped, sent.len() as u64);
+        }
+    }
+
+    /// Any bytes at all: nothing comes out and memory does not grow with them.
+    #[test]
+    fn strangers_say_nothing(
+        datagrams in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..200),
+        kind in 0x11..0x16u8,
+    ) {
+        let mut net = Net::pair(|_| {}, &Way::new(12.0, 5, 0.0), 1);
+        net.run(seconds(0.5), |_| None);
+        let now = net.now;
+        let node = net.nodes.get_mut(&NodeId(2)).expect("it is there");
+        for mut datagram in datagrams {
+            prop_assert_eq!(node.handle_datagram(now, &datagram), None);
+            if datagram.len() > 3 {
+                datagram[..3].copy_from_slice(&[kind, 1, 2]);
+            }
+            prop_assert_eq!(node.handle_datagram(now, &datagram), None);
+            prop_assert!(node.poll_packet().is_none());
+        }
+    }
 }
