@@ -544,12 +544,9 @@ impl Build<'_> {
             let listen = raw.listen.as_ref().map(|at| at.value.0);
             return Some(Transport::Udp { listen, neighbours: neighbours.collect() });
         }
-        for at in
-            [raw.listen.as_ref().map(|at| &at.place), raw.copies_to.as_ref().map(|at| &at.place)]
-        {
-            if let Some(at) = at {
-                self.problems.push(at, "only udp has this");
-            }
+        let copies = raw.copies_to.as_ref().map(|at| &at.place);
+        for at in raw.listen.as_ref().map(|at| &at.place).into_iter().chain(copies) {
+            self.problems.push(at, "only udp has this");
         }
         let mut known = Vec::new();
         for Neighbour(id, text) in neighbours {
