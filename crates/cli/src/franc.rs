@@ -26,16 +26,19 @@ pub fn franc(verb: &Franc) -> Result<u8, Failure> {
     }
 }
 
-/// Where the daemon of the link `name` answers: the directories to look in, in order.
+/// Where the daemon of the link `name` may answer, in order; a new one takes the first.
 fn sockets(name: &str) -> Vec<PathBuf> {
     let file = format!("franc-{name}.sock");
     let from = |variable: &str, below: &str| {
         let value = env::var_os(variable).filter(|value| !value.is_empty())?;
         Some(Path::new(&value).join(below).join(&file))
     };
-    let shared = Some(Path::new("/run/lasthop").join(&file));
+    let shared = Path::new("/run/lasthop");
+    // A unit of systemd has a directory of its own there.
+    let unit = Some(shared.join(name).join(&file));
+    let shared = Some(shared.join(&file));
     // systemd names several directories with colons between them; ours has one.
-    [from("RUNTIME_DIRECTORY", ""), from("XDG_RUNTIME_DIR", "lasthop"), shared]
+    [from("RUNTIME_DIRECTORY", ""), from("XDG_RUNTIME_DIR", "lasthop"), shared, unit]
         .into_iter()
         .flatten()
         .collect()

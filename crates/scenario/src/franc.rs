@@ -7,7 +7,7 @@
 
 use crate::error::{Place, Problems, ScenarioError};
 use crate::quantity::parse_probability;
-use crate::scalar::{At, FilePath, OrOff, Scalar, Whole, choices};
+use crate::scalar::{At, OrOff, Scalar, Whole, choices};
 use crate::table::{Keys as TableKeys, Table, read, tables};
 use crate::tree::{Node as Tree, Origin, Value};
 use crate::{TEXT_BYTES_MAX, set};
@@ -38,8 +38,9 @@ tables! {
         option between: [Number; 2] = "none; every node but an end needs it";
         /// Ends: helpers beside the hop. Helpers: how many share the work.
         option helpers: Whole<0, 2> = "0 at an end, 1 at a helper";
-        /// File with the key that the nodes share; made by `lasthop franc key`.
-        option key_file: FilePath = "none; it takes one or `insecure`";
+        /// File with the key that the nodes share; made by `lasthop franc key`. In a file its
+        /// path is relative to the file's folder.
+        option key_file: FilePlace = "none; it takes one or `insecure`";
         /// Without a key: everybody may read, send and disturb.
         value insecure: bool = false;
         /// Addresses of an end's tunnel interface, each with the length of its prefix.
@@ -106,7 +107,7 @@ tables! {
         /// Datagrams lost on purpose, as ID=P of those that a neighbour sends.
         option synthetic_loss: Vec<Lossy> = "none";
         /// The control socket.
-        option socket: FilePath = "franc-NAME.sock in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR/lasthop or /run/lasthop";
+        option socket: FilePlace = "franc-NAME.sock in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR/lasthop or /run/lasthop";
         /// Where Prometheus may ask, as ADDR:PORT.
         option metrics: Socket = "nowhere";
     }
@@ -179,6 +180,9 @@ macro_rules! texts {
 /// The name of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Interface(String);
+/// The path of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FilePlace(String);
 /// An address and the length of its prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cidr(IpAddr, u8);
@@ -200,6 +204,9 @@ texts! {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let is_name = (1..=15).contains(&text.len()) && text.chars().all(plain);
         (is_name && !text.starts_with('.')).then(|| Self(text.into()))
+    };
+    FilePlace, "the path of a file", "link.key", |text| {
+        (!text.is_empty() && !text.contains('\0')).then(|| Self(text.into()))
     };
     Cidr, "an address and the length of its prefix", "10.9.0.1/24", |text| {
         let (ip, prefix) = text.split_once('/')?;

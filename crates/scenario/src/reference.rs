@@ -1,14 +1,16 @@
-//! The reference page of all keys, `docs/scenario.md`: what is above its marker
-//! is written by hand, what is below it is made here from the declarations in
-//! `raw`. With `UPDATE_DOCS=1` the test writes the page anew.
+//! The reference pages of all keys, `docs/scenario.md` and, for `franc.toml`,
+//! `docs/franc.md`: what is above the marker is written by hand, what is below it is
+//! made here from the declarations in `raw` and `franc`. With `UPDATE_DOCS=1` the test writes the pages anew.
 
 use crate::raw;
 use crate::table::{Key, Keys};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
 
 const MARKER: &str = "<!-- Below this line the page is made from crates/scenario/src/raw.rs. -->\n";
+
+const FRANC_MARKER: &str =
+    "<!-- Below this line the page is made from crates/scenario/src/franc.rs. -->\n";
 
 /// The tables by name, and where each of them may stand.
 struct Tables {
@@ -60,20 +62,34 @@ fn page() -> String {
         };
         let depth = if places[0].contains(' ') { "###" } else { "##" };
         let _ = writeln!(page, "\n{depth} {title}\n\n{docs}\n");
-        let _ = writeln!(page, "| key | value | default | meaning |\n|---|---|---|---|");
-        for key in &keys.0 {
-            let default = match (&key.default, key.required, &key.table) {
-                (Some(default), ..) => default.as_str(),
-                (None, true, _) => "**required**",
-                (None, false, Some(_)) if key.allowed == "tables" => "none",
-                (None, false, _) => "its defaults",
-            };
-            let cells =
-                [&format!("`{}`", key.name), &without_units(&key.allowed), default, &key.docs];
-            let cells = cells.map(|cell| cell.replace('|', "\\|"));
-            let _ = writeln!(page, "| {} |", cells.join(" | "));
-        }
+        rows(&mut page, keys);
     }
+    page
+}
+
+/// A row a key.
+fn rows(page: &mut String, keys: &Keys) {
+    let _ = writeln!(page, "| key | value | default | meaning |\n|---|---|---|---|");
+    for key in &keys.0 {
+        let default = match (&key.default, key.required, &key.table) {
+            (Some(default), ..) => default.as_str(),
+            (None, true, _) => "**required**",
+            (None, false, Some(_)) if key.allowed == "tables" => "none",
+            (None, false, _) => "its defaults",
+        };
+        let cells = [&format!("`{}`", key.name), &without_units(&key.allowed), default, &key.docs];
+        let cells = cells.map(|cell| cell.replace('|', "\\|"));
+        let _ = writeln!(page, "| {} |", cells.join(" | "));
+    }
+}
+
+fn franc_page() -> String {
+    let (_, docs, keys) = crate::franc::all().remove(0);
+    let mut page = format!(
+        "\n## All keys\n\n{docs} Each is a flag too: `block_symbols` is `--block-symbols`, lists are \
+         separated by commas.\n\n"
+    );
+    rows(&mut page, &keys);
     page
 }
 
@@ -89,15 +105,19 @@ fn without_units(allowed: &str) -> String {
 }
 
 #[test]
-fn the_reference_page_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
-    let old = std::fs::read_to_string(&path).expect("docs/scenario.md is there");
-    let (by_hand, _) = old.split_once(MARKER).expect("it has the marker");
-    let new = format!("{by_hand}{MARKER}{}", page());
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, new).expect("docs/scenario.md can be written");
-    } else {
-        assert!(old == new, "docs/scenario.md is out of date: run this test with UPDATE_DOCS=1");
+fn the_reference_pages_are_up_to_date() {
+    for (name, marker, made) in
+        [("scenario", MARKER, page()), ("franc", FRANC_MARKER, franc_page())]
+    {
+        let path = format!("{}/../../docs/{name}.md", env!("CARGO_MANIFEST_DIR"));
+        let old = std::fs::read_to_string(&path).expect("the page is there");
+        let (by_hand, _) = old.split_once(marker).expect("it has the marker");
+        let new = format!("{by_hand}{marker}{made}");
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(&path, new).expect("the page can be written");
+        } else {
+            assert!(old == new, "docs/{name}.md is out of date: run this test with UPDATE_DOCS=1");
+        }
     }
 }
 

@@ -79,6 +79,10 @@ impl Transport {
     }
 }
 
+/// An MTU that is found out is taken for no more than this: what is longer is a loopback
+/// interface, and symbols of 64 KiB would only take memory.
+const MTU_FOUND_MAX: u32 = 9_000;
+
 /// The longest datagram that the link carries, in bytes. `mtu` is that of the path, if it
 /// is not to be found out.
 ///
@@ -100,6 +104,7 @@ pub fn room(transport: &Transport, mtu: Option<u32>) -> Result<u16, FrancError> 
             ethernet_room(interface, mtu).map_err(|error| interface_error(interface, error))?
         }
     };
+    let least = if mtu.is_some() { least } else { least.min(MTU_FOUND_MAX) };
     Ok(u16::try_from(least).unwrap_or(u16::MAX))
 }
 

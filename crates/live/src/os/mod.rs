@@ -142,6 +142,10 @@ fn hint(call: &str, errno: i32) -> &'static str {
     if errno == Errno::EMFILE {
         return "; allow this process more with `ulimit -n`";
     }
+    if call.starts_with("open(/dev/net/tun)") && errno == Errno::EACCES {
+        return "; let all users open it, as most systems do, with `chmod 666 /dev/net/tun`: \
+                what counts is the capability CAP_NET_ADMIN";
+    }
     if call.starts_with("open(/dev/net/tun)") {
         return "; load it with `modprobe tun`, or leave the choice of devices to lasthop";
     }
