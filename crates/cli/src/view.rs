@@ -195,6 +195,7 @@ mod tests {
     #[test]
     fn a_board_fits_a_small_terminal() {
         let names = Names {
+            francs: Vec::new(),
             nodes: ["ap", "laptop"]
                 .map(|name| NodeName { name: name.into(), ..NodeName::default() })
                 .into(),

@@ -196,6 +196,9 @@ fn flow_plans(
     seed: Seed,
     end: Instant,
 ) -> Result<Vec<FlowPlan>, EmulateError> {
+    if let Some(link) = scenario.francs.first() {
+        return Err(EmulateError::Franc { link: link.name.clone() });
+    }
     let flows = scenario.flows.len();
     if flows > FLOWS_MAX {
         return Err(EmulateError::TooManyFlows { flows, max: FLOWS_MAX });

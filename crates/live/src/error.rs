@@ -76,6 +76,15 @@ pub enum EmulateError {
         /// The flow.
         flow: String,
     },
+    /// A coded link is run by the real program.
+    #[error(
+        "coded link {link:?}: an emulated link is coded by the real program: leave [[franc]] out, \
+         and start `lasthop franc run` at its nodes with [[run]]; `simulate` runs [[franc]]"
+    )]
+    Franc {
+        /// The link.
+        link: String,
+    },
     /// More flows than there are ports for them.
     #[error("an emulation has at most {max} flows, this scenario has {flows}")]
     TooManyFlows {

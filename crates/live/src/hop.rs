@@ -210,6 +210,9 @@ impl<'a, S: Sink> Hop<'a, S> {
                     }
                 }
                 Output::Released { tag } => self.done.push(tag),
+                Output::Diverted { .. } | Output::Overheard { .. } => {
+                    unreachable!("an emulation carries packets to their end itself")
+                }
             }
         }
         while self.network.poll_room().is_some() {

@@ -26,6 +26,6 @@ pub mod wire;
 
 pub use loss::Loss;
 pub use network::{Network, NetworkConfig};
-pub use sink::{ApqEnding, FrameDirection, NodeId, Sink, TcpSample};
+pub use sink::{ApqEnding, FrameDirection, FrancNodeReport, FrancReport, NodeId, Sink, TcpSample};
 pub use traffic::{Source, SourceConfig};
 pub use wire::{Jitter, Wire, WireConfig};

@@ -3,6 +3,7 @@
 //! empty default, so a sink takes what it needs.
 
 use lasthop_apq::{ClientError, PhaseRecord, Report};
+use lasthop_franc::Stats;
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::{DropReason, Event};
 use lasthop_wifi::{FlowId, Packet};
@@ -55,6 +56,26 @@ pub enum ApqEnding {
     Failed(ClientError),
 }
 
+/// What a coded link counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrancReport {
+    /// Its nodes: from one end over the relays to the other, then helpers.
+    pub nodes: alloc::vec::Vec<FrancNodeReport>,
+    /// How many of them are on the path.
+    pub path: usize,
+    /// Packets that came out of it and were not, or not again, what went in.
+    pub corrupt: u64,
+}
+
+/// What a node of a coded link counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrancNodeReport {
+    /// Which.
+    pub node: NodeId,
+    /// Its counters, from the end of the warm-up on.
+    pub stats: Stats,
+}
+
 /// Whom a driver tells what happened.
 pub trait Sink {
     /// `true` if [`Sink::event`] should be called; machines then record events.
@@ -86,6 +107,12 @@ pub trait Sink {
 
     /// An APQ flow is over, and what it found out.
     fn apq_ended(&mut self, _now: Instant, _flow: FlowId, _ending: &ApqEnding, _report: &Report) {}
+
+    /// The coded link with this index carried a packet that went in at `end`, in so long.
+    fn carried(&mut self, _now: Instant, _link: usize, _end: NodeId, _delay: Duration) {}
+
+    /// The run is over, and this is what the coded link with this index counted.
+    fn franc(&mut self, _now: Instant, _link: usize, _report: &FrancReport) {}
 
     /// Nothing is left to do: the run is over before its time.
     fn ended(&mut self, _now: Instant) {}

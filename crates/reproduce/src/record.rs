@@ -3,7 +3,7 @@
 //! a scenario's indices are called.
 
 use lasthop_apq::{PhaseRecord, Report};
-use lasthop_net::{ApqEnding, FrameDirection, NodeId, Sink, TcpSample};
+use lasthop_net::{ApqEnding, FrameDirection, FrancReport, NodeId, Sink, TcpSample};
 use lasthop_scenario::{FlowKind, Scenario};
 use lasthop_trace::{FlowKind as Kind, FlowName, Names, NodeName, Recorder};
 use lasthop_units::{Duration, Instant, MacAddr, SeqNo12};
@@ -161,6 +161,14 @@ impl Sink for Recording {
         });
     }
 
+    fn carried(&mut self, now: Instant, link: usize, end: NodeId, delay: Duration) {
+        self.recorder.carried(now, link, end, delay);
+    }
+
+    fn franc(&mut self, now: Instant, link: usize, report: &FrancReport) {
+        self.recorder.franc(now, link, report);
+    }
+
     fn ended(&mut self, now: Instant) {
         self.recorder.ended(now);
     }
@@ -226,5 +234,6 @@ pub fn names(scenario: &Scenario) -> Names {
         stations: (0..stations.len()).map(at_node).collect(),
         access_point: access_point.map(|index| StationId(index as u16)),
         flows: scenario.flows.iter().map(flow_name).collect(),
+        francs: scenario.francs.iter().map(|link| link.name.clone()).collect(),
     }
 }

@@ -2,10 +2,12 @@
 //! to indices, defaults that depend on other keys.
 //!
 //! `radio` is the channel and the stations, `topology` wires and who reaches
-//! whom, `traffic` flows and programs, `apq` and `tcp` those kinds of flow. Everything here may assume that each
+//! whom, `traffic` flows and programs, `apq` and `tcp` those kinds of flow, `franc` coded
+//! links. Everything here may assume that each
 //! single value is valid, and notes every combination that is not.
 
 mod apq;
+mod franc;
 mod mtu;
 mod nodes;
 mod queue;
@@ -47,12 +49,14 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
     let wires = topology::wires(&nodes, &raw.wire, &names, problems);
     let mtus = mtu::mtus(raw, &nodes, &wires, problems);
     let flows = traffic::flows(raw, &nodes, &mtus, &names, problems);
+    let francs = franc::links(raw, &nodes, &mtus, &flows, &names, problems);
     let programs = traffic::programs(&raw.run, raw.duration.value, &nodes, &names, problems);
     if !problems.is_empty() {
         return None;
     }
-    let (cell, shadowed) =
-        cell.map_or((None, Vec::new()), |(cell, shadowed)| (Some(cell), shadowed));
+    let (cell, shadowed) = cell.map_or((None, Vec::new()), |(cell, shadowed)| {
+        (Some(franc::listening(cell, &francs, &nodes)), shadowed)
+    });
     let mut network = NetworkConfig { nodes: node_configs(&nodes, &mtus), cell, wires };
     adapt_mtus(&mut network, &mtus);
     Some(Scenario {
@@ -67,6 +71,7 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
         network,
         shadowed,
         shadowing: raw.channel.path_loss.shadowing.value,
+        francs,
         flows,
         programs,
         series_interval: raw.series_interval.value,

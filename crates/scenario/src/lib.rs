@@ -35,7 +35,7 @@ use crate::error::{Place, Problems};
 use crate::tree::{Node as Tree, Origin};
 use lasthop_apq::{HostClock, SurveyConfig};
 use lasthop_net::{NetworkConfig, NodeId, SourceConfig};
-use lasthop_units::{Bitrate, Bytes, Db, Duration, Instant, Seed};
+use lasthop_units::{Bitrate, Bytes, Db, Duration, Instant, Probability, Seed};
 use lasthop_wifi::AccessCategory;
 use std::path::Path;
 
@@ -62,6 +62,8 @@ pub struct Scenario {
     shadowed: Vec<Shadowed>,
     /// Standard deviation of that shadowing.
     shadowing: Db,
+    /// Links that are coded.
+    pub francs: Vec<FrancLink>,
     /// Traffic that lasthop makes; the index is the [`FlowId`](lasthop_wifi::FlowId).
     pub flows: Vec<Flow>,
     /// Programs to start in the nodes (emulation only).
@@ -161,6 +163,58 @@ pub struct ApqFlow {
     pub measured_by_sender: bool,
     /// The clock of the end that answers. The other one's is that of the run.
     pub far_clock: HostClock,
+}
+
+/// A coded link: nodes of the network, and the machine in each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrancLink {
+    /// Its name.
+    pub name: String,
+    /// Its nodes: from one end over the relays to the other, then helpers.
+    pub nodes: Vec<FrancNode>,
+    /// How many of them are on the path; at least 2.
+    pub path: usize,
+    /// Longest packet that it carries.
+    pub mtu: u16,
+    /// Frames of it that a node's interface holds; `None`: as many as the nodes send,
+    /// which pace themselves.
+    pub interface_packets: Option<u32>,
+    /// Times at which nodes are dead, by index in `nodes`.
+    pub outages: Vec<FrancOutage>,
+}
+
+/// A node of a coded link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrancNode {
+    /// Where.
+    pub node: NodeId,
+    /// The number by which the link's nodes know it is its index plus one.
+    pub machine: FrancMachine,
+}
+
+/// What a node of a coded link runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FrancMachine {
+    /// FRANC.
+    Coded(Box<lasthop_franc::Config>),
+    /// A program that passes packets on one by one, and loses some.
+    Plain {
+        /// Packets that wait at most.
+        packets_max: u32,
+        /// By index in [`FrancLink::nodes`]: what is lost of the frames from there.
+        loss_from: Vec<Probability>,
+    },
+}
+
+/// A node of a coded link is dead for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrancOutage {
+    /// Its index in [`FrancLink::nodes`].
+    pub index: usize,
+    /// From here on.
+    pub from: Instant,
+    /// Until it begins anew.
+    pub until: Option<Instant>,
 }
 
 /// An application over TCP.

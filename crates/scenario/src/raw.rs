@@ -9,6 +9,8 @@
 use crate::quantity::Hertz;
 use crate::scalar::{Command, Factor, FilePath, Name, OrOff, Whole, choices};
 use crate::table::tables;
+use lasthop_franc::config::Small;
+use lasthop_rlnc::Field;
 use lasthop_tcp::{HyStart, WindowValidation};
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, MacAddr, Meters, Probability};
 use lasthop_wifi::AccessCategory;
@@ -145,6 +147,28 @@ pub(crate) enum ApqMethod {
 pub(crate) enum FlowEnd {
     From,
     To,
+}
+
+/// How a coded link works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FrancMode {
+    Stream,
+    Paper,
+    Plain,
+}
+
+/// What the nodes between the ends of a coded link do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Relaying {
+    Recode,
+    Forward,
+}
+
+/// Where a coded link has its error probabilities from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FrancLosses {
+    Given,
+    Estimated,
 }
 
 /// How packets of a UDP flow follow each other.
@@ -296,6 +320,9 @@ choices! {
         "apq" => Self::Apq,
     }
     ApqMethod { "exact" => Self::Exact, "fast" => Self::Fast }
+    FrancMode { "stream" => Self::Stream, "paper" => Self::Paper, "plain" => Self::Plain }
+    Relaying { "recode" => Self::Recode, "forward" => Self::Forward }
+    FrancLosses { "given" => Self::Given, "estimated" => Self::Estimated }
     FlowEnd { "from" => Self::From, "to" => Self::To }
     Pattern {
         "constant" => Self::Constant,
@@ -332,6 +359,8 @@ tables! {
         list link: RawLink;
         /// Cables between two nodes.
         list wire: RawWire;
+        /// Links that are coded over the network, and reliable (FRANC).
+        list franc: RawFranc;
         /// Traffic that lasthop makes.
         list flow: RawFlow;
         /// Programs to start in the nodes (emulation only).
@@ -381,6 +410,11 @@ tables! {
         /// it comes during the first preamble. 5 dB is the margin of ns-3's
         /// frame capture; "off" stays with the first one.
         value capture_margin: OrOff<Db> = "5dB";
+        /// An independent cell (IBSS), as ad-hoc and mesh networks use: stations send
+        /// to each other without the access point, which is then no more than the node
+        /// that sends the beacons, and slots at 2.4 GHz last 20 us. Without scans and
+        /// power save.
+        value independent: bool = false;
         /// How the signal fades with distance.
         table path_loss: RawPathLoss;
         /// How the signal varies with time.
@@ -972,6 +1006,97 @@ tables! {
         /// By how much it is fast, in parts per million. Crystals have up to
         /// 100; 200 is two of them that differ as much as they can.
         value clock_drift: Whole<-1_000, 1_000> = 0;
+    }
+
+    /// A network-coded, reliable link (FRANC: Hundeboll et al., "Throughput vs. Delay
+    /// in Lossy Wireless Mesh Networks with Random Linear Network Coding"). Its ends
+    /// take the packets of flows that go from one to the other, or through both, and
+    /// carry them in raw Ethernet frames of their own. `simulate` runs the same
+    /// machines as the daemon; under emulation run the daemon itself, as a program.
+    RawFranc {
+        /// Its name, in results.
+        required name: Name;
+        /// The two nodes that encode and decode. A node takes part in one link.
+        required ends: [String; 2];
+        /// One or two nodes beside a link on the air that hear both ends and send
+        /// combinations of what they heard. Without an independent cell, one of the
+        /// ends must be the access point for them to be of use.
+        option helpers: Vec<String> = "none";
+        /// Nodes between the ends, from the first to the second; not with helpers.
+        option relays: Vec<String> = "none";
+        /// Relays are reliable on both sides and code anew, or pass datagrams on as
+        /// they are.
+        value relaying: Relaying = "recode";
+        /// "stream" is lasthop's way: several blocks under way, symbols first as they
+        /// are, repair as loss and rank ask for. "paper" is the paper's: one block at
+        /// a time, budgets. "plain" is what the paper compares with: every packet is
+        /// passed on in a frame of its own, and lost where [[franc.loss]] says so.
+        value mode: FrancMode = "stream";
+        /// The field of the code.
+        option field: Field = "\"gf2\" in the paper's mode, as there; else \"gf256\"";
+        /// Symbols of a block.
+        option block_symbols: Whole<1, 1024> = "150 in the paper's mode, as there; else 64";
+        /// Bytes of a symbol; a packet may be 21 shorter.
+        option symbol_bytes: Whole<89, 9_000> = "1450 in the paper's mode, as there; else what fits into the MTU of all of its nodes";
+        /// How long an end waits for an acknowledgement: beyond a round trip, and
+        /// altogether in the paper's mode. 20 ms is the paper's.
+        value encoder_timeout: Duration = "20ms";
+        /// Paper: redundancy beyond what the losses ask for.
+        option overshoot: Probability = "5%, as in the paper";
+        /// Paper: send each symbol as it is before combinations of all.
+        option systematic: bool = "false, as in the paper";
+        /// Stream: blocks under way at most.
+        option blocks: Whole<1, 255> = "16";
+        /// Stream: send so that the queues of the way are no longer than this; "off"
+        /// where the slowest part of the way is the nodes' own interface.
+        option pace: OrOff<Duration> = "\"off\"";
+        /// Stream, with pace: never send faster.
+        option rate_max: Bitrate = "no such bound";
+        /// Short packets that wait together share a symbol, or each has its own.
+        value small: Small = "share";
+        /// The nodes are told the losses of [[franc.loss]], or find them out.
+        option losses: FrancLosses = "\"given\" in the paper's mode, as there; else \"estimated\"";
+        /// Frames that are lost on purpose, beside those that the air loses.
+        list loss: RawFrancLoss;
+        /// Packets that wait at an end.
+        table backlog: RawFrancBacklog;
+        /// Frames of the link that a node's interface holds, unless they are paced: what
+        /// the buffer of a socket has room for. Two keep it busy, and the queue
+        /// where it is managed.
+        value interface_packets: Whole<1, 10_000> = 2;
+        /// Times at which a node of it is dead.
+        list outage: RawFrancOutage;
+    }
+
+    /// Frames of a coded link to lose on purpose.
+    RawFrancLoss {
+        /// Between these two of its nodes, both directions.
+        option between: [String; 2] = "none; a loss needs between, or from and to";
+        /// One direction, from this node.
+        option from: String = "none";
+        /// One direction, to this node.
+        option to: String = "none";
+        /// So many are lost on arrival, whomever they are for.
+        required loss: Probability;
+    }
+
+    /// Packets that wait at an end of a coded link.
+    RawFrancBacklog {
+        /// Standing delay that is accepted: flow queueing with controlled delay. "off"
+        /// is one queue that drops what arrives when it is full.
+        option target: OrOff<Duration> = "\"5ms\" in stream mode; \"off\" in the others, as in the paper";
+        /// Most packets. 1000 is Linux' txqueuelen.
+        value packets: Positive = 1000;
+    }
+
+    /// A time at which a node of a coded link is dead.
+    RawFrancOutage {
+        /// The node.
+        required node: String;
+        /// It dies.
+        required from: Duration;
+        /// It begins anew, knowing nothing.
+        option until: Duration = "the end of the run";
     }
 
     /// A program to run in a node. Virtual time has no programs: `simulate`

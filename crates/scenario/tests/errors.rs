@@ -71,6 +71,7 @@ const SETS: &[&str] = &[
     "flow.up.apq.packet_bytes=[99]",
     "flow.up.apq.clock_drift=1001",
     "flow.up.start=2026-11-20",
+    "franc=[{ name = \"f\", ends = [\"ap\"], mode = \"papr\", field = \"gf4\", helpers = [], relaying = \"guess\", loss = [{ loss = 2 }], outage = [{}] }]",
     "node=5",
     // Combinations.
     "warmup=10s",
@@ -284,6 +285,77 @@ count = 2
     (
         "a count's name that is taken",
         "[[node]]\nname = \"h\"\nrole = \"host\"\ncount = 2\n[[node]]\nname = \"h2\"\nrole = \"host\"\n",
+    ),
+    (
+        "coded links",
+        r#"
+[channel]
+independent = true
+[[node]]
+name = "ap"
+role = "access-point"
+[[node]]
+name = "sta"
+role = "station"
+count = 6
+[[node]]
+name = "far"
+role = "station"
+scan = {}
+[[node]]
+name = "h"
+role = "host"
+count = 4
+[[wire]]
+between = ["h1", "ap"]
+[[wire]]
+between = ["h1", "h2"]
+[[wire]]
+between = ["h2", "h3"]
+[[wire]]
+between = ["h3", "h4"]
+[[franc]]
+name = "paper"
+ends = ["ap", "sta1"]
+helpers = ["sta2"]
+mode = "paper"
+blocks = 4
+pace = "0s"
+rate_max = "1Mb/s"
+encoder_timeout = "0s"
+loss = [{ between = ["ap", "sta1"], to = "sta2", loss = 0.1 }, { from = "ap", to = "sta3", loss = 0.1 }]
+[[franc]]
+name = "paper"
+ends = ["sta1", "nowhere"]
+[[franc]]
+name = "plain"
+ends = ["sta3", "sta4"]
+helpers = ["h2"]
+mode = "plain"
+field = "gf2"
+backlog = { target = "0s" }
+outage = [{ node = "sta4", from = "20s" }, { node = "sta4", from = "2s", until = "1s" }, { node = "ap", from = "1s" }]
+[[franc]]
+name = "long"
+ends = ["sta5", "sta6"]
+symbol_bytes = 1490
+helpers = ["far"]
+overshoot = "5%"
+[[franc]]
+name = "taken"
+ends = ["h1", "h3"]
+relays = ["h2", "h1"]
+[[franc]]
+name = "wired"
+ends = ["h3", "sta1"]
+helpers = ["h4"]
+relays = ["h2"]
+[[flow]]
+name = "full"
+from = "sta3"
+to = "sta4"
+kind = "udp"
+"#,
     ),
 ];
 

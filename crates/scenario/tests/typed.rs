@@ -592,3 +592,74 @@ fn what_a_measurement_may_say() {
     let config = FastConfig { duration_max: Duration::from_secs(20), precision: 0.02 };
     assert_eq!(fast.survey.method, Method::Fast(config));
 }
+
+/// The paper's parameters are the default of its mode, and losses are what both ends
+/// and the helper see of them.
+#[test]
+fn a_coded_link_is_the_papers_if_it_says_so() {
+    let tables = r#"
+[channel]
+independent = true
+[[node]]
+name = "decoder"
+role = "access-point"
+[[node]]
+name = "encoder"
+role = "station"
+[[node]]
+name = "helper"
+role = "station"
+[[franc]]
+name = "link"
+ends = ["encoder", "decoder"]
+helpers = ["helper"]
+mode = "paper"
+[[franc.loss]]
+between = ["encoder", "decoder"]
+loss = "30%"
+[[franc.loss]]
+from = "encoder"
+to = "helper"
+loss = "10%"
+[[franc.loss]]
+from = "helper"
+to = "decoder"
+loss = "20%"
+"#;
+    use lasthop_franc::NodeId as LinkNode;
+    use lasthop_franc::config::{Losses, Mode, Role, SyntheticLoss};
+    use lasthop_scenario::FrancMachine;
+    let scenario = scenario(tables);
+    let link = &scenario.francs[0];
+    assert_eq!((link.path, link.interface_packets), (2, Some(2)));
+    let nodes: Vec<NodeId> = link.nodes.iter().map(|node| node.node).collect();
+    assert_eq!(nodes, [NodeId(1), NodeId(0), NodeId(2)]);
+    let configs: Vec<_> = link
+        .nodes
+        .iter()
+        .map(|node| match &node.machine {
+            FrancMachine::Coded(config) => config,
+            FrancMachine::Plain { .. } => panic!("it is coded"),
+        })
+        .collect();
+    let [encoder, decoder, helper] = configs[..] else { panic!("there are three") };
+    assert_eq!((encoder.block_symbols, encoder.symbol_bytes), (150, 1_450));
+    assert_eq!(encoder.mode, Mode::Paper { overshoot: 1.05, systematic: false });
+    assert_eq!(encoder.encoder_timeout, Duration::from_millis(20));
+    assert_eq!(encoder.backlog.target, None);
+    let [one, two] = [LinkNode(1), LinkNode(2)];
+    assert_eq!(encoder.role, Role::End { peer: two, via: two, helpers: 1 });
+    assert_eq!(helper.role, Role::Helper { between: [one, two], helpers: 1 });
+    let p = |value| Probability::new(value).expect("a probability");
+    let there = Losses { e1: p(0.1), e2: p(0.2), e3: p(0.3) };
+    assert_eq!((encoder.losses, helper.losses), (Some(there), Some(there)));
+    let back = Losses { e1: p(0.0), e2: p(0.0), e3: p(0.3) };
+    assert_eq!(decoder.losses, Some(back));
+    let heard = |from: u8, loss| SyntheticLoss { from: LinkNode(from), loss: p(loss) };
+    assert_eq!(decoder.synthetic, [heard(1, 0.3), heard(3, 0.2)]);
+    assert_eq!(helper.synthetic, [heard(1, 0.1)]);
+    let cell = scenario.network.cell.expect("there is one");
+    let listens: Vec<bool> = cell.stations.iter().map(|station| station.promiscuous).collect();
+    assert_eq!(listens, [false, false, true]);
+    assert!(cell.independent);
+}

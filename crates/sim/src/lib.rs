@@ -35,16 +35,19 @@
 mod apq;
 mod datagrams;
 mod flows;
+mod franc;
 mod port;
 mod queue;
 mod tcp;
 mod underway;
 
 use flows::Flows;
+use franc::{Francs, Outside};
 use lasthop_net::network::{Network, NetworkError, NetworkStats, Output};
 use lasthop_net::{NodeId, Sink};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Instant, Machine, Seed};
+use lasthop_wifi::FlowId;
 use queue::{Event, EventQueue};
 
 /// Why a scenario cannot be simulated.
@@ -53,6 +56,14 @@ pub enum SimError {
     /// The network is unsound.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// A coded link is unsound.
+    #[error("coded link {link:?}: {why}")]
+    Franc {
+        /// The link.
+        link: String,
+        /// Why.
+        why: lasthop_franc::ConfigError,
+    },
     /// A congestion control that only a kernel has.
     #[error(
         "flow {flow:?}: virtual time has the congestion controls \"cubic\" and \"reno\", \
@@ -86,6 +97,7 @@ pub fn run<S: Sink>(
     }
     let mut network = Network::new(&config, seed)?;
     let end = Instant::ZERO + scenario.duration;
+    let mut francs = Francs::new(scenario, &mut network, seed)?;
     let mut flows = Flows::new(scenario, &config, &network, seed)?;
     let mut events = EventQueue::default();
     for flow in 0..scenario.flows.len() {
@@ -99,7 +111,11 @@ pub fn run<S: Sink>(
         .filter(|index| config.nodes[*index].station.is_some())
         .map(|index| NodeId(index as u16))
         .collect();
+    francs.start(Instant::ZERO, Outside { network: &mut network, sink });
     loop {
+        while let Some(wake) = francs.poll_wake() {
+            events.push(wake.at, Event::Franc(wake));
+        }
         let by_network = network.poll_timeout().map_or(Instant::MAX, |(at, _)| at);
         let by_events = events.next().unwrap_or(Instant::MAX);
         let now = by_network.min(by_events);
@@ -118,6 +134,9 @@ pub fn run<S: Sink>(
                     }
                 }
                 Event::Wake(wake) => flows.wake(wake, &mut network, sink),
+                Event::Franc(wake) => {
+                    francs.wake(wake, Outside { network: &mut network, sink });
+                }
                 Event::Sample => {
                     for &node in &wifi {
                         sink.queue(now, node, network.wifi_packets(node));
@@ -126,24 +145,29 @@ pub fn run<S: Sink>(
                     events.push(now + scenario.series_interval, Event::Sample);
                     progress(now);
                 }
-                Event::Warm => network.clear_stats(now),
+                Event::Warm => {
+                    network.clear_stats(now);
+                    francs.clear_stats(now);
+                }
             }
         }
-        drain(&mut network, &mut flows, sink);
+        drain(&mut network, &mut flows, &mut francs, sink);
         while let Some(wake) = flows.poll_wake() {
             events.push(wake.at, Event::Wake(wake));
         }
         if flows.is_done() {
+            francs.stop(now, sink);
             sink.ended(now);
             return Ok(network.stats(now));
         }
     }
     flows.stop(end, sink);
+    francs.stop(end, sink);
     Ok(network.stats(end))
 }
 
 /// Takes everything out of the network until only a timeout is left.
-fn drain<S: Sink>(network: &mut Network, flows: &mut Flows, sink: &mut S) {
+fn drain<S: Sink>(network: &mut Network, flows: &mut Flows, francs: &mut Francs, sink: &mut S) {
     loop {
         while let Some(event) = network.poll_event() {
             sink.event(&event, &|_| None);
@@ -152,16 +176,35 @@ fn drain<S: Sink>(network: &mut Network, flows: &mut Flows, sink: &mut S) {
             match output {
                 Output::Arrived { at, node, packet } => {
                     sink.arrived(at, node, &packet);
-                    flows.arrived(at, &packet, network, sink);
+                    match packet.flow {
+                        FlowId::NONE => {
+                            francs.arrived(at, node, &packet, Outside { network, sink });
+                        }
+                        _ => flows.arrived(at, &packet, network, sink),
+                    }
                 }
                 Output::Dropped { at, node, packet, reason } => {
                     sink.dropped(at, node, &packet, reason);
-                    flows.dropped(&packet);
+                    match packet.flow {
+                        FlowId::NONE => francs.dropped(at, &packet, Outside { network, sink }),
+                        _ => flows.dropped(&packet),
+                    }
+                }
+                Output::Diverted { at, node, packet } => {
+                    francs.diverted(at, node, packet, Outside { network, sink });
+                }
+                Output::Overheard { at, node, packet } => {
+                    if packet.flow == FlowId::NONE {
+                        francs.overheard(at, node, &packet, Outside { network, sink });
+                    }
                 }
                 Output::Released { .. } => {}
             }
         } else if let Some(released) = network.poll_released() {
-            flows.released(released, network, sink);
+            match released.flow {
+                FlowId::NONE => francs.released(released, Outside { network, sink }),
+                _ => flows.released(released, network, sink),
+            }
         } else if let Some(node) = network.poll_room() {
             flows.refill(node, network, sink);
         } else {

@@ -1,6 +1,7 @@
 //! The driver's own events in the order of their instants; ties in the order
 //! in which they were pushed.
 
+use crate::franc::FrancWake;
 use crate::port::Wake;
 use lasthop_units::Instant;
 use std::cmp::Reverse;
@@ -15,6 +16,8 @@ pub(crate) enum Event {
     Departure(usize),
     /// A timer at an end of a flow.
     Wake(Wake),
+    /// Something in a coded link.
+    Franc(FrancWake),
     /// Queues and windows are read for the series.
     Sample,
     /// The warm-up is over.

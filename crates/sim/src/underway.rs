@@ -5,7 +5,7 @@
 /// What packets carry.
 #[derive(Debug)]
 pub(crate) struct Underway<T> {
-    slots: Vec<Option<T>>,
+    slots: Vec<Option<(u64, T)>>,
     free: Vec<u32>,
     count: u64,
 }
@@ -19,24 +19,27 @@ impl<T> Default for Underway<T> {
 impl<T> Underway<T> {
     /// Keeps `load`; returns the tag of its packet.
     pub fn put(&mut self, load: T) -> u64 {
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = Some(load);
-                slot
-            }
-            None => {
-                self.slots.push(Some(load));
-                (self.slots.len() - 1) as u32
-            }
-        };
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            (self.slots.len() - 1) as u32
+        });
         self.count += 1;
-        self.count << 32 | u64::from(slot)
+        let tag = self.count << 32 | u64::from(slot);
+        self.slots[slot as usize] = Some((tag, load));
+        tag
+    }
+
+    /// What the packet with this tag carries, unless it has ended.
+    pub fn get(&self, tag: u64) -> Option<&T> {
+        let (known, load) = self.slots.get(tag as u32 as usize)?.as_ref()?;
+        (*known == tag).then_some(load)
     }
 
     /// What the packet with this tag carried.
     pub fn take(&mut self, tag: u64) -> T {
         let slot = tag as u32;
         self.free.push(slot);
-        self.slots[slot as usize].take().expect("a packet ends once")
+        let (_, load) = self.slots[slot as usize].take().expect("a packet ends once");
+        load
     }
 }

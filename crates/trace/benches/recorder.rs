@@ -23,6 +23,7 @@ fn names() -> Names {
         stop: None,
     };
     Names {
+        francs: Vec::new(),
         nodes: vec![node(0, "ap"), node(1, "sta")],
         stations: vec![NodeId(0), NodeId(1)],
         access_point: None,

@@ -6,6 +6,7 @@
 //! The doc comments here are the descriptions in the published JSON Schema.
 
 use crate::apq::ApqFlowSummary;
+use crate::coded::CodedLinkSummary;
 use crate::names::FlowKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,9 @@ pub struct RunDocument {
     /// The directions of the wires, as `from->to`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub wires: BTreeMap<String, WireSummary>,
+    /// The coded links by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub franc: BTreeMap<String, CodedLinkSummary>,
     /// How well real time was kept; only of an emulated run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub emulation: Option<EmulationSummary>,
@@ -151,6 +155,8 @@ pub enum LossReason {
     PowerSaveBuffer,
     /// Arrived after its receiver had given it up (pseudo retry-out).
     PseudoRetryOut,
+    /// A coded link dropped it, or lost it on purpose.
+    CodedLink,
 }
 
 /// The parts of the mean one-way delay.
@@ -168,7 +174,7 @@ pub struct DelayPartsSummary {
     pub air: f64,
     /// On wires: queue, serialisation, propagation, jitter.
     pub wire: f64,
-    /// In no other part (the processing time of hosts); absent when zero.
+    /// In no other part (the processing time of hosts, coded links); absent when zero.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub other: Option<f64>,
 }

@@ -19,6 +19,7 @@
 
 mod air;
 mod apq;
+mod coded;
 mod comparison;
 mod document;
 mod ethernet;
@@ -43,6 +44,7 @@ pub use apq::{
     ApqFlowEnding, ApqFlowSummary, ApqLoad, ApqMethod, ApqSession, ApqSize, ApqUnit,
     ApqUnitJudgement, ApqWay, SamplesWriter, apq_schema,
 };
+pub use coded::{CodedDirectionSummary, CodedLinkSummary, CodedNodeSummary, CodedRole};
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
 pub use document::{
     AbsenceSummary, CountSummary, DelayPartsSummary, EmulationSummary, FlowSummary,

@@ -16,6 +16,8 @@ pub struct Names {
     pub access_point: Option<StationId>,
     /// The flows; the index is the [`FlowId`](lasthop_wifi::FlowId).
     pub flows: Vec<FlowName>,
+    /// The coded links.
+    pub francs: Vec<String>,
 }
 
 /// One node.

@@ -8,6 +8,7 @@
 //! and in the round-trip times.
 
 use crate::apq::ApqFlowSummary;
+use crate::coded::CodedTally;
 use crate::document::LossReason;
 use crate::files::{Files, Writers};
 use crate::histogram::Histogram;
@@ -16,7 +17,7 @@ use crate::output::{OutputDir, OutputError};
 use crate::snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 use crate::tally::{FlowTally, LinkTally, NodeTally};
 use lasthop_apq::Report;
-use lasthop_net::{ApqEnding, FrameDirection, NodeId, Sink, TcpSample};
+use lasthop_net::{ApqEnding, FrameDirection, FrancReport, NodeId, Sink, TcpSample};
 use lasthop_units::{Bytes, Duration, Instant};
 use lasthop_wifi::event::{DropReason, Event, FrameKind, Ppdu};
 use lasthop_wifi::{Address, FlowId, Packet, StationId};
@@ -42,6 +43,7 @@ pub struct Recorder {
     pub(crate) names: Names,
     pub(crate) recording: Recording,
     pub(crate) flows: Vec<FlowTally>,
+    pub(crate) francs: Vec<CodedTally>,
     pub(crate) lateness: Histogram,
     nodes: Vec<NodeTally>,
     links: BTreeMap<(StationId, StationId), LinkTally>,
@@ -78,6 +80,7 @@ impl Recorder {
         let end = Instant::ZERO + recording.duration;
         Self {
             flows: names.flows.iter().map(|flow| FlowTally::new(flow, warmup, end)).collect(),
+            francs: names.francs.iter().map(|_| CodedTally::new(warmup)).collect(),
             lateness: Histogram::default(),
             nodes: vec![NodeTally::default(); names.nodes.len()],
             links: BTreeMap::new(),
@@ -290,6 +293,20 @@ impl Sink for Recorder {
         self.advance(now);
         if let Some(flow) = self.flows.get_mut(usize::from(id.0)) {
             flow.apq = Some(Box::new(ApqFlowSummary::new(ending, report)));
+        }
+    }
+
+    fn carried(&mut self, now: Instant, link: usize, end: NodeId, delay: Duration) {
+        self.advance(now);
+        if let Some(link) = self.francs.get_mut(link) {
+            link.carried(now, end, delay);
+        }
+    }
+
+    fn franc(&mut self, now: Instant, link: usize, report: &FrancReport) {
+        self.advance(now);
+        if let Some(link) = self.francs.get_mut(link) {
+            link.ended(report);
         }
     }
 

@@ -91,6 +91,13 @@ impl Recorder {
                 .iter()
                 .map(|(from, to, stats)| (direction(*from, *to), wire(stats)))
                 .collect(),
+            franc: self
+                .names
+                .francs
+                .iter()
+                .zip(&self.francs)
+                .filter_map(|(name, tally)| Some((name.clone(), tally.summary(&self.names)?)))
+                .collect(),
             emulation: info.lateness_max.map(|limit| emulation(&self.lateness, limit)),
         };
         Ok((document, intervals))
@@ -216,7 +223,7 @@ fn emulation(lateness: &Histogram, limit: Duration) -> EmulationSummary {
     }
 }
 
-fn time_ms(histogram: &Histogram) -> Option<TimeSummary> {
+pub(crate) fn time_ms(histogram: &Histogram) -> Option<TimeSummary> {
     let ms = |nanos: u64| rounded(nanos as f64 / 1e6, 6);
     Some(TimeSummary {
         mean: rounded(histogram.mean()? / 1e6, 6),

@@ -184,7 +184,7 @@ impl LinkTally {
 
 impl LossReason {
     /// Every reason, in the order of [`LossReason::index`].
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::QueueFull,
         Self::ActiveQueue,
         Self::RetryLimit,
@@ -196,6 +196,7 @@ impl LossReason {
         Self::OffChannel,
         Self::PowerSaveBuffer,
         Self::PseudoRetryOut,
+        Self::CodedLink,
     ];
 
     /// Position in [`LossReason::ALL`].
@@ -217,6 +218,7 @@ impl LossReason {
             Self::OffChannel => "off_channel",
             Self::PowerSaveBuffer => "power_save_buffer",
             Self::PseudoRetryOut => "pseudo_retry_out",
+            Self::CodedLink => "coded_link",
         }
     }
 }
@@ -235,6 +237,7 @@ impl From<DropReason> for LossReason {
             DropReason::OffChannel => Self::OffChannel,
             DropReason::PowerSaveBuffer => Self::PowerSaveBuffer,
             DropReason::PseudoRetryOut => Self::PseudoRetryOut,
+            DropReason::CodedLink => Self::CodedLink,
         }
     }
 }

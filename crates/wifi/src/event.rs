@@ -131,6 +131,8 @@ pub enum DropReason {
     PowerSaveBuffer,
     /// Arrived after its receiver had given it up (pseudo retry-out).
     PseudoRetryOut,
+    /// Dropped by a coded link that carried it, or lost there on purpose.
+    CodedLink,
 }
 
 /// One PPDU as it was on the air.

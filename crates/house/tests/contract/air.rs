@@ -133,6 +133,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
                 power_save: absence.1.filter(|_| absence.0.is_none()),
                 power_save_buffer: absence.2,
                 adaptive_mtu: None,
+                promiscuous: false,
             }
         },
     )
@@ -191,6 +192,7 @@ pub fn config() -> impl Strategy<Value = Shown> {
             error_model: ErrorModel::nist(),
             carrier_sense: Dbm(-82.0),
             capture_margin: capture.then_some(Db(10.0)),
+            independent: false,
             stations,
             links: pairs,
             record_events: record,
@@ -216,7 +218,9 @@ proptest! {
                 let (at, packet) = match output {
                     Output::Delivered { at, packet, .. } => (at, packet),
                     Output::Dropped { at, packet, .. } => (at, packet),
-                    Output::GroupSent { packet, .. } => panic!("not for a group: {packet:?}"),
+                    Output::GroupSent { packet, .. } | Output::Overheard { packet, .. } => {
+                        panic!("not for a group: {packet:?}")
+                    }
                 };
                 assert!(at <= now, "it came before its time: {output:?}");
                 assert!(ended.insert(packet.tag), "it ended before: {output:?}");

@@ -88,6 +88,9 @@ fn drain(now: Instant, network: &mut Network, ended: &mut BTreeSet<u64>) {
                 packet.tag
             }
             Output::Released { tag } => tag,
+            Output::Diverted { packet, .. } | Output::Overheard { packet, .. } => {
+                panic!("nobody diverts {packet:?}")
+            }
         };
         assert!(ended.insert(tag), "it ended before: {output:?}");
     }

@@ -8,11 +8,12 @@ use alloc::collections::VecDeque;
 use lasthop_units::Instant;
 use lasthop_wifi::Packet;
 
-/// Whether a packet comes from the network or goes to it.
+/// Whether a packet comes from the network, goes to it, or is for somebody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     In,
     Out,
+    Heard,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -7,6 +7,8 @@
 //! sends or receives itself; forwarding costs nothing. A packet longer than
 //! [`NodeConfig::mtu`] of the node that sends it on is cut as IPv4 does, and put
 //! together at its destination; it still ends once, when its last part has.
+//! Something else may take the packets of a link ([`Network::divert`]) and carry
+//! them to its other end in packets of its own.
 //! Left out: routing, and more than one cell.
 
 mod backlog;
@@ -27,7 +29,7 @@ use lasthop_units::{Duration, Instant, Machine, Seed};
 use lasthop_wifi::cell::{Cell, CellConfig, CellError, Output as CellOutput};
 use lasthop_wifi::event::{DropReason, Event};
 use lasthop_wifi::stats::{LinkStats, StationStats};
-use lasthop_wifi::{Address, Packet, Released, StationId, Transport};
+use lasthop_wifi::{Address, FlowId, Packet, Released, StationId, Transport};
 use route::{Hop, Routes};
 
 /// Everything that [`Network::new`] needs.
@@ -127,6 +129,25 @@ pub enum Output {
         /// Why.
         reason: DropReason,
     },
+    /// A packet that somebody else carries from here ([`Network::divert`]); it goes on
+    /// by [`Network::resume`] or ends by [`Network::give_up`].
+    Diverted {
+        /// The instant.
+        at: Instant,
+        /// Where it is.
+        node: NodeId,
+        /// The packet.
+        packet: Packet,
+    },
+    /// A promiscuous station heard a whole packet on its way to another one.
+    Overheard {
+        /// The instant.
+        at: Instant,
+        /// Who heard it.
+        node: NodeId,
+        /// The packet, which ends elsewhere.
+        packet: Packet,
+    },
     /// The last copy of a packet for [`Packet::EVERYWHERE`] is gone: its tag is
     /// free. For other packets, `Arrived` and `Dropped` say so.
     Released {
@@ -177,6 +198,8 @@ pub struct Network {
     routes: Routes,
     /// By node.
     mtus: Vec<Mtu>,
+    /// By node; empty if nobody diverts anything.
+    taps: Vec<Option<Tap>>,
     /// Packets that were cut.
     datagrams: Datagrams,
     /// By node.
@@ -213,6 +236,15 @@ impl Mtu {
     fn adapts(self) -> bool {
         self.least < self.most
     }
+}
+
+/// What somebody else carries from a node.
+#[derive(Clone, Debug, PartialEq)]
+struct Tap {
+    /// By destination.
+    beyond: Vec<bool>,
+    /// Longest packet.
+    mtu: u16,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -260,6 +292,7 @@ impl Network {
             next: None,
             routes,
             mtus: config.nodes.iter().map(|node| Mtu::of(node, config)).collect(),
+            taps: Vec::new(),
             datagrams: Datagrams::default(),
             hosts,
             with_host,
@@ -294,6 +327,38 @@ impl Network {
         self.next = self.earliest();
     }
 
+    /// From now on packets of flows that `node` would send to or through `far_end`
+    /// come out ([`Output::Diverted`]), cut so that none is longer than `mtu`; a node
+    /// does so towards one far end. Packets of no flow
+    /// ([`FlowId::NONE`](lasthop_wifi::FlowId::NONE)) pass: they carry the others.
+    pub fn divert(&mut self, node: NodeId, far_end: NodeId, mtu: u16) {
+        let nodes = self.mtus.len();
+        self.taps.resize(nodes, None);
+        let is_beyond = |destination: usize| {
+            let destination = NodeId(destination as u16);
+            destination != node
+                && (destination == far_end || self.path(node, destination).any(|n| n == far_end))
+        };
+        let beyond = (0..nodes).map(is_beyond).collect();
+        self.taps[node.index()] = Some(Tap { beyond, mtu });
+    }
+
+    /// A diverted packet goes on from `node`, the far end.
+    pub fn resume(&mut self, now: Instant, node: NodeId, packet: Packet) {
+        self.handle_timeout(now);
+        self.now = now;
+        self.receive(node, node, Packet { arrived: now, ..packet });
+        self.collect();
+        self.next = self.earliest();
+    }
+
+    /// A diverted packet is lost at `node`.
+    pub fn give_up(&mut self, now: Instant, node: NodeId, packet: Packet, reason: DropReason) {
+        self.handle_timeout(now);
+        self.now = now;
+        self.drop_packet(node, packet, reason);
+    }
+
     /// As [`Network::handle_packet`] if the first queue on the way has room;
     /// otherwise the packet is refused and nothing happened: `false`. A node
     /// with a [`HostCost`] takes every packet.
@@ -302,7 +367,8 @@ impl Network {
         let source = NodeId(packet.source);
         let is_direct = self.hosts[source.index()].is_none()
             && packet.destination != Packet::EVERYWHERE
-            && packet.destination != source.0;
+            && packet.destination != source.0
+            && !self.is_diverted(source, &packet);
         let has_room = !is_direct
             || match self.routes.next(source, NodeId(packet.destination)) {
                 Hop::Wire(index) => {
@@ -403,14 +469,21 @@ impl Network {
     /// The same for a packet: TCP does not allow cuts (DF), and what was made
     /// when an adaptive MTU was longer passes.
     fn mtu_for(&self, node: NodeId, packet: &Packet) -> u16 {
-        match packet.transport {
+        let on_link = match packet.transport {
             Transport::Tcp => self.mtus[node.index()].most,
-            Transport::Other => self.mtu(node, NodeId(packet.destination)),
-        }
+            Transport::Other => self.link_mtu(node, NodeId(packet.destination)),
+        };
+        self.tap_for(node, packet).map_or(on_link, |tap| tap.mtu.min(on_link))
+    }
+
+    /// Longest packet of a flow that leaves `node` towards `to` now.
+    fn mtu(&self, node: NodeId, to: NodeId) -> u16 {
+        let on_link = self.link_mtu(node, to);
+        self.tap(node, to.0).map_or(on_link, |tap| tap.mtu.min(on_link))
     }
 
     /// Longest packet that `node` puts on its link towards `to` now.
-    fn mtu(&self, node: NodeId, to: NodeId) -> u16 {
+    fn link_mtu(&self, node: NodeId, to: NodeId) -> u16 {
         let mtu = self.mtus[node.index()];
         match (mtu.adapts(), self.routes.station(node), &self.cell) {
             (true, Some(station), Some(cell)) => match self.routes.next(node, to) {
@@ -465,8 +538,22 @@ impl Network {
         }
     }
 
+    /// Who takes what `node` sends to `destination`.
+    fn tap(&self, node: NodeId, destination: u16) -> Option<&Tap> {
+        let tap = self.taps.get(node.index())?.as_ref()?;
+        tap.beyond.get(usize::from(destination)).copied().unwrap_or(false).then_some(tap)
+    }
+
+    fn tap_for(&self, node: NodeId, packet: &Packet) -> Option<&Tap> {
+        self.tap(node, packet.destination).filter(|_| packet.flow != FlowId::NONE)
+    }
+
+    fn is_diverted(&self, node: NodeId, packet: &Packet) -> bool {
+        self.tap_for(node, packet).is_some()
+    }
+
     fn is_too_long(&self, node: NodeId, packet: &Packet) -> bool {
-        packet.bytes > self.mtus[node.index()].least
+        (packet.bytes > self.mtus[node.index()].least || self.is_diverted(node, packet))
             && packet.destination != node.0
             && packet.destination != Packet::EVERYWHERE
             && packet.bytes > self.mtu_for(node, packet)
@@ -485,6 +572,8 @@ impl Network {
             self.flood(node, None, packet);
         } else if packet.destination == node.0 {
             self.arrive(node, packet);
+        } else if self.is_diverted(node, &packet) {
+            self.outputs.push_back(Output::Diverted { at: self.now, node, packet });
         } else {
             let hop = self.routes.next(node, NodeId(packet.destination));
             self.forward(node, hop, packet);
@@ -638,9 +727,22 @@ impl Network {
                         self.drop_packet(node, packet, reason);
                     }
                 }
+                CellOutput::Overheard { station, packet, .. } => {
+                    let node = self.node_of[station.index()];
+                    // Parts are put together at the destination only.
+                    match &mut self.hosts[node.index()] {
+                        _ if !packet.fragment.is_whole() => {}
+                        Some(host) => host.take_in(self.now, packet, host::Direction::Heard),
+                        None => self.overhear(node, packet),
+                    }
+                }
                 CellOutput::GroupSent { packet, .. } => self.remove_copy(packet),
             }
         }
+    }
+
+    fn overhear(&mut self, node: NodeId, packet: Packet) {
+        self.outputs.push_back(Output::Overheard { at: self.now, node, packet });
     }
 
     fn collect_wires(&mut self) -> bool {
@@ -695,6 +797,7 @@ impl Network {
                         self.send(node, packet);
                     }
                     host::Direction::In => self.hand_over(node, packet),
+                    host::Direction::Heard => self.overhear(node, packet),
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Paths: wires, and the air between the access point and each station, make a
-//! tree; the next hop from everywhere to everywhere is found once.
+//! tree; the next hop from everywhere to everywhere is found once. In an independent
+//! cell stations are neighbours of each other, too; group packets still keep to the tree.
 
 use super::{NetworkConfig, NetworkError};
 use crate::sink::NodeId;
@@ -62,7 +63,27 @@ impl Routes {
         if edges + 1 != nodes.max(1) {
             return Err(NetworkError::Loop(routes.on_loop()));
         }
+        if config.cell.as_ref().is_some_and(|cell| cell.independent) {
+            routes.connect_stations()?;
+        }
         Ok(routes)
+    }
+
+    /// Stations reach each other without the access point.
+    fn connect_stations(&mut self) -> Result<(), NetworkError> {
+        let clients: Vec<(NodeId, StationId)> = (0..self.stations.len())
+            .map(|index| NodeId(index as u16))
+            .filter(|node| !self.is_access_point(*node))
+            .filter_map(|node| Some((node, self.station(node)?)))
+            .collect();
+        for &(from, _) in &clients {
+            for &(to, station) in clients.iter().filter(|(to, _)| *to != from) {
+                let direct = Hop::Air(Address::Station(station));
+                self.neighbours[from.index()].push((to, direct));
+            }
+        }
+        self.next.clear();
+        (0..self.stations.len()).try_for_each(|source| self.explore(source))
     }
 
     fn check_stations(
@@ -162,6 +183,7 @@ impl Routes {
                 // The air of the access point reaches every station, the one
                 // the packet came from as well: it knows its own.
                 Hop::Air(_) if self.is_access_point(node) => on_air = true,
+                Hop::Air(_) if !self.is_access_point(neighbour) => {}
                 _ if Some(neighbour) != from => hops.push(hop),
                 _ => {}
             }

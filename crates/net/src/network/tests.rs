@@ -152,6 +152,7 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
         power_save: None,
         power_save_buffer: None,
         adaptive_mtu: None,
+        promiscuous: false,
     };
     let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
     let link = propagation.link_with_loss(Probability::new(loss).expect("a probability"));
@@ -176,6 +177,7 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
             error_model: ErrorModel::nist(),
             carrier_sense: Dbm(-82.0),
             capture_margin: Some(Db(5.0)),
+            independent: false,
             stations: (0..4).map(radio).collect(),
             links,
             record_events: false,
@@ -268,6 +270,7 @@ proptest! {
                 Output::Dropped { packet, .. } => {
                     gone += u32::from(packet.destination != Packet::EVERYWHERE);
                 }
+                other => panic!("{other:?}"),
             }
         }
         prop_assert_eq!((gone, released), (unicast, group));
@@ -359,7 +362,7 @@ proptest! {
                     packet
                 }
                 Output::Dropped { packet, .. } => packet,
-                Output::Released { .. } => panic!("there is no group packet"),
+                other => panic!("{other:?}"),
             })
             .map(|packet| (packet.tag, packet.bytes, packet.destination))
             .collect();
@@ -369,4 +372,65 @@ proptest! {
         prop_assert_eq!(held, [0; 5], "something is stuck");
         prop_assert!(network.datagrams.is_empty(), "something is remembered");
     }
+}
+
+/// Packets of flows come out where their link is carried by somebody else, and go on
+/// at its other end; packets of no flow pass.
+#[test]
+fn what_is_diverted_goes_on_at_the_far_end() {
+    // 0 - 1 ~ 2 - 3: the link in the middle is carried.
+    let mut network = Network::new(&hosts(4, &[(0, 1), (1, 2), (2, 3)]), Seed::new(1, 0))
+        .expect("a sound network");
+    let (near, far) = (NodeId(1), NodeId(2));
+    network.divert(near, far, 600);
+    network.divert(far, near, 600);
+    assert_eq!(network.path_mtu(NodeId(0), NodeId(3)), 600);
+    assert_eq!(network.path_mtu(NodeId(0), NodeId(1)), 1_500);
+    let of_a_flow = |tag, source, destination| Packet {
+        flow: FlowId(0),
+        bytes: 600,
+        ..packet(tag, source, destination)
+    };
+    network.handle_packet(Instant::ZERO, of_a_flow(1, 0, 3));
+    network.handle_packet(Instant::ZERO, of_a_flow(2, 3, 0));
+    network.handle_packet(Instant::ZERO, packet(3, 1, 2));
+    let mut diverted = Vec::new();
+    for output in drain(&mut network) {
+        match output {
+            Output::Diverted { node, packet, .. } => diverted.push((node, packet)),
+            Output::Arrived { packet, .. } => assert_eq!(packet.tag, 3),
+            other => panic!("{other:?}"),
+        }
+    }
+    diverted.sort_by_key(|(_, packet)| packet.tag);
+    let [(first, there), (second, back)] = diverted[..] else { panic!("{diverted:?}") };
+    assert_eq!((first, second), (near, far));
+    let now = network.now() + Duration::from_millis(5);
+    network.resume(now, far, there);
+    network.give_up(now, near, back, DropReason::ActiveQueue);
+    match drain(&mut network)[..] {
+        [
+            Output::Dropped { node: NodeId(1), packet: lost, .. },
+            Output::Arrived { node: NodeId(3), packet, .. },
+        ] => assert_eq!((lost.tag, packet.tag, packet.bytes), (2, 1, 600)),
+        ref other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn in_an_independent_cell_stations_need_no_access_point() {
+    let mut config = cell_and_host(0.0);
+    config.cell.as_mut().expect("there is one").independent = true;
+    let mut network = Network::new(&config, Seed::new(1, 0)).expect("sound");
+    network.handle_packet(Instant::ZERO, packet(1, 1, 2));
+    network.handle_packet(Instant::ZERO, packet(2, 3, Packet::EVERYWHERE));
+    let outputs = drain(&mut network);
+    let arrived = |tag| {
+        let of_tag = |o: &&Output| matches!(o, Output::Arrived { packet, .. } if packet.tag == tag);
+        outputs.iter().filter(of_tag).count()
+    };
+    assert_eq!((arrived(1), arrived(2)), (1, 4));
+    let stats = network.stats(network.now());
+    let hops: Vec<_> = stats.links.iter().map(|(from, to, _)| (from.0, to.0)).collect();
+    assert_eq!(hops, [(1, 2), (3, 0)]);
 }

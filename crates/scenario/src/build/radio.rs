@@ -71,6 +71,7 @@ pub(crate) fn cell(
     station::check_addresses(&wifi, &stations, problems);
     station::check_streams(&wifi, problems);
     absence::check_beacons(&wifi, channel, problems);
+    absence::check_independent(&wifi, channel, problems);
     let basic_rates = basic_rates(channel, &common, problems);
     let group_rate = channel.group_rate.as_ref().and_then(|rate| {
         legacy_rate(rate.value, &common).ok_or_else(|| not_a_rate(rate, &common, problems)).ok()
@@ -92,6 +93,7 @@ pub(crate) fn cell(
         error_model: error_model(&channel.error_model, problems),
         carrier_sense: channel.carrier_sense.value,
         capture_margin: channel.capture_margin.value.0,
+        independent: channel.independent.value,
         stations,
         links,
         record_events: false,

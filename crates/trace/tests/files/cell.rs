@@ -51,6 +51,7 @@ fn station(role: Role) -> StationConfig {
         power_save: None,
         power_save_buffer: None,
         adaptive_mtu: None,
+        promiscuous: false,
     }
 }
 
@@ -74,6 +75,7 @@ pub fn config() -> CellConfig {
         error_model: ErrorModel::nist(),
         carrier_sense: Dbm(-82.0),
         capture_margin: Some(Db(5.0)),
+        independent: false,
         stations: vec![station(Role::AccessPoint), station(Role::Station), station(Role::Station)],
         links: pairs.into_iter().map(pair).collect(),
         record_events: true,

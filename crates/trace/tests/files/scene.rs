@@ -39,6 +39,7 @@ pub fn names() -> Names {
         stop: None,
     };
     Names {
+        francs: Vec::new(),
         nodes: vec![node(0, "ap"), node(1, "laptop"), node(2, "phone"), node(3, "server")],
         stations: vec![NodeId(AP), NodeId(LAPTOP), NodeId(PHONE)],
         access_point: Some(StationId(0)),

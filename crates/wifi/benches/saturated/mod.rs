@@ -134,6 +134,7 @@ fn config(case: Case) -> CellConfig {
         error_model: ErrorModel::nist(),
         carrier_sense: Dbm(-82.0),
         capture_margin: Some(Db(5.0)),
+        independent: false,
         stations,
         links: links.collect(),
         record_events: false,
@@ -175,5 +176,6 @@ fn station(case: Case, role: Role) -> StationConfig {
         power_save: None,
         power_save_buffer: None,
         adaptive_mtu: None,
+        promiscuous: false,
     }
 }

@@ -40,6 +40,10 @@ pub struct CellConfig {
     /// A receiver locked to one PPDU turns to a later one that is stronger by
     /// this much if it arrives during the first preamble.
     pub capture_margin: Option<Db>,
+    /// An independent cell (IBSS): stations send to each other directly too, and
+    /// slots at 2.4 GHz are long (IEEE 802.11-2020, 9.4.1.4: the Short Slot Time bit
+    /// is 0). What is called the access point is then the station that sends beacons.
+    pub independent: bool,
     /// The stations; the index is the [`StationId`]. Exactly one is the access point.
     pub stations: Vec<StationConfig>,
     /// What each ordered pair hears of each other.
@@ -116,6 +120,9 @@ pub struct StationConfig {
     pub power_save_buffer: Option<u32>,
     /// Let [`Cell::mtu`](super::Cell::mtu) follow the link.
     pub adaptive_mtu: Option<AdaptiveMtuConfig>,
+    /// It also hands up packets that it hears and that are for other stations
+    /// ([`Output::Overheard`](super::Output::Overheard)).
+    pub promiscuous: bool,
 }
 
 /// Channel access parameters of one category (IEEE 802.11-2020, table 9-155).

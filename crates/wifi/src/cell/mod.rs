@@ -53,6 +53,16 @@ pub enum Output {
         /// The packet, its delay parts up to date.
         packet: Packet,
     },
+    /// `station`, which is promiscuous, heard it on its way to another station:
+    /// each time that it is sent, whether or not that one received it.
+    Overheard {
+        /// When.
+        at: Instant,
+        /// Who heard it.
+        station: StationId,
+        /// The packet as it was sent.
+        packet: Packet,
+    },
     /// `station` gave it up.
     Dropped {
         /// When.
@@ -117,6 +127,8 @@ pub struct Cell {
     flushing: Vec<StationId>,
     /// Stations that the access point knows to be unreachable.
     dozing: Vec<StationId>,
+    /// Stations that hand up what is for others.
+    promiscuous: Vec<StationId>,
     /// Of the last beacon.
     tim: Tim,
     /// Facts of the rates in use.
@@ -252,7 +264,10 @@ impl Cell {
                 return Err(CellError::NoCommonRate(access_point.0, index as u16));
             }
         }
-        let timing = Timing::of(config.standard, config.band);
+        let timing = match (Timing::of(config.standard, config.band), config.band) {
+            (timing, Band::Ghz2_4) if config.independent => timing.with_long_slot(),
+            (timing, _) => timing,
+        };
         let control_rates = ControlRates { basic: config.basic_rates.clone() };
         let lowest = control_rates.lowest();
         let air = Air::new(config, seed)?;
@@ -303,6 +318,13 @@ impl Cell {
             next_absence: Instant::MAX,
             flushing: Vec::new(),
             dozing: Vec::new(),
+            promiscuous: config
+                .stations
+                .iter()
+                .enumerate()
+                .filter(|(_, station)| station.promiscuous)
+                .map(|(index, _)| StationId(index as u16))
+                .collect(),
             tim: Tim::default(),
             stations,
             contention,
@@ -326,8 +348,8 @@ impl Cell {
     }
 
     /// A packet enters the queue of `from`, to be sent to `to` on the air. A
-    /// client's only peer is the access point; [`Address::Group`] is the
-    /// access point's to use.
+    /// client's only peer is the access point, unless the cell is independent;
+    /// [`Address::Group`] is the access point's to use.
     pub fn handle_packet(&mut self, now: Instant, from: StationId, to: Address, packet: Packet) {
         debug_assert!(now >= self.now, "time does not run backwards");
         debug_assert!(to != Address::Station(from), "nobody sends to himself");

@@ -168,6 +168,9 @@ impl Cell {
         if self.settings.record {
             self.record_payload(flight, &exchange, &pending);
         }
+        if !self.promiscuous.is_empty() {
+            self.overhear_packets(flight, receiver, &exchange, &pending);
+        }
         let mut acked = exchange.decoded;
         if exchange.decoded != 0 {
             match exchange.content {
@@ -230,6 +233,36 @@ impl Cell {
         self.stations[sender.index()].exchange = Some(exchange);
         if !answered {
             self.await_in_vain(sender);
+        }
+    }
+
+    /// Promiscuous stations hand up what they decode of it, as the receiver would.
+    fn overhear_packets(
+        &mut self,
+        flight: &Flight,
+        receiver: StationId,
+        exchange: &Exchange,
+        pending: &VecDeque<Mpdu>,
+    ) {
+        let Content::Data { mpdus, .. } = exchange.content else { return };
+        for index in 0..self.promiscuous.len() {
+            let listener = self.promiscuous[index];
+            if listener == flight.transmitter
+                || listener == receiver
+                || !self.contention.senses(listener, flight.transmitter)
+            {
+                continue;
+            }
+            let decoded = self.decode(flight, listener, exchange, pending).unwrap_or(0);
+            for (bit, mpdu) in pending.iter().take(mpdus).enumerate() {
+                if decoded >> bit & 1 == 0 {
+                    continue;
+                }
+                for &packet in mpdu.msdus.packets() {
+                    let (at, station) = (self.now, listener);
+                    self.outputs.push_back(Output::Overheard { at, station, packet });
+                }
+            }
         }
     }
 

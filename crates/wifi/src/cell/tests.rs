@@ -52,6 +52,7 @@ fn station(role: Role, rate: Rate, ampdu: u32) -> StationConfig {
         power_save: None,
         power_save_buffer: None,
         adaptive_mtu: None,
+        promiscuous: false,
     }
 }
 
@@ -92,6 +93,7 @@ fn cell(stations: usize, rate: Rate, width: ChannelWidth, ampdu: u32) -> CellCon
         error_model: ErrorModel::nist(),
         carrier_sense: Dbm(-82.0),
         capture_margin: Some(Db(5.0)),
+        independent: false,
         stations: all,
         links,
         record_events: false,
@@ -327,4 +329,55 @@ fn what_is_built_ahead_of_an_empty_queue_is_sent() {
         assert_eq!(cell.held_packets(AP), 0, "5 ms are enough for packet {step}");
         cell.handle_packet(now, AP, peer, Packet::new(step, 1000, now));
     }
+}
+
+/// In an independent cell stations send to each other, and one that is promiscuous
+/// hears what the link to it lets through; nobody else notices that it listens.
+#[test]
+fn a_third_station_overhears() {
+    const PACKETS: u64 = 2_000;
+    let width = ChannelWidth::Mhz20;
+    let [sender, receiver, listener] = [1, 2, 3].map(StationId);
+    let run = |promiscuous: bool| {
+        let mut config = cell(3, mcs(1, width, GuardInterval::Long), width, 65_535);
+        config.independent = true;
+        config.stations[listener.index()].promiscuous = promiscuous;
+        for pair in &mut config.links {
+            let lossy = (pair.from, pair.to) == (sender, listener);
+            pair.link.loss = Probability::new(if lossy { 0.3 } else { 0.0 });
+        }
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        let (mut delivered, mut overheard) = (Vec::new(), 0);
+        for step in 0..PACKETS {
+            let now = Instant::ZERO + Duration::from_millis(2) * step;
+            cell.handle_timeout(now);
+            while let Some(output) = cell.poll_output() {
+                match output {
+                    Output::Delivered { at, station, packet } => {
+                        assert_eq!(station, receiver);
+                        delivered.push((at, packet));
+                    }
+                    Output::Overheard { at, station, packet } => {
+                        assert_eq!(station, listener);
+                        assert_eq!(packet.tag, delivered.len() as u64, "before it is delivered");
+                        assert!(at <= now);
+                        overheard += 1;
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+            cell.handle_packet(
+                now,
+                sender,
+                Address::Station(receiver),
+                Packet::new(step, 1400, now),
+            );
+        }
+        (delivered, overheard)
+    };
+    let (delivered, overheard) = run(true);
+    assert_eq!(delivered.len() as u64, PACKETS - 1);
+    let share = f64::from(overheard) / PACKETS as f64;
+    assert!((share - 0.7).abs() < 0.03, "{share}");
+    assert_eq!(run(false), (delivered, 0));
 }

@@ -111,6 +111,26 @@ pub(super) fn check_beacons(wifi: &[WifiNode<'_>], channel: &RawChannel, problem
     }
 }
 
+/// In an independent cell nobody holds packets for who is away.
+pub(super) fn check_independent(
+    wifi: &[WifiNode<'_>],
+    channel: &RawChannel,
+    problems: &mut Problems,
+) {
+    if !channel.independent.value {
+        return;
+    }
+    for (_, node) in wifi {
+        let settings = &node.raw.settings;
+        let scan = settings.scan.as_ref().map(|scan| &scan.at);
+        let power_save = settings.power_save.as_ref().map(|power_save| &power_save.at);
+        for place in scan.into_iter().chain(power_save) {
+            let message = "scans and power save are not modelled in an independent cell";
+            problems.push(place, message);
+        }
+    }
+}
+
 /// The bound of what an access point holds for each station that is away.
 pub(super) fn power_save_buffer(raw: &RawNodeSettings) -> Option<u32> {
     let kind = raw.queue.kind.as_ref().map_or(QueueKind::FqCodel, |at| at.value);

@@ -75,6 +75,7 @@ pub(super) fn config(
         power_save_buffer: absence::power_save_buffer(raw),
         // `mtu` decides that once all buffers are known.
         adaptive_mtu: None,
+        promiscuous: false,
     }
 }
 

@@ -93,7 +93,7 @@ impl Run {
                         run.dropped.push((packet.tag, reason));
                         assert!(ended.insert(packet.tag));
                     }
-                    Output::GroupSent { .. } => {}
+                    Output::GroupSent { .. } | Output::Overheard { .. } => {}
                 }
             }
             while let Some(event) = cell.poll_event() {

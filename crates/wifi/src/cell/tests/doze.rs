@@ -149,6 +149,7 @@ fn group_frames_wait_for_a_dtim() {
                 Output::Delivered { station, .. } => heard[station.index()] += 1,
                 Output::Dropped { .. } => panic!("{output:?}"),
                 Output::GroupSent { .. } => heard[0] += 1,
+                Output::Overheard { .. } => unreachable!("nobody is promiscuous"),
             }
         }
         while let Some(event) = cell.poll_event() {

@@ -31,6 +31,7 @@ impl Hash {
                 (1 + *reason as u64, at, station, packet)
             }
             Output::GroupSent { at, station, packet } => (100, at, station, packet),
+            Output::Overheard { .. } => unreachable!("nobody is promiscuous"),
         };
         let parts = packet.parts;
         self.eat(kind << 32 | u64::from(station.0));

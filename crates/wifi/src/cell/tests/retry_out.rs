@@ -52,7 +52,9 @@ fn run(config: &CellConfig, millis: u64) -> Outcome {
             match output {
                 Output::Delivered { packet, .. } => outcome.delivered.push(packet.tag),
                 Output::Dropped { reason, .. } => *outcome.dropped.entry(reason).or_default() += 1,
-                Output::GroupSent { .. } => unreachable!("nothing is for all"),
+                Output::GroupSent { .. } | Output::Overheard { .. } => {
+                    unreachable!("nothing is for all")
+                }
             }
         }
         while let Some(event) = cell.poll_event() {

@@ -1,0 +1,441 @@
+//! Coded links: who takes part, with which configuration, and what is lost on purpose.
+
+use super::mtu::NodeMtu;
+use super::nodes::Expanded;
+use super::{Names, node_id, positive};
+use crate::error::{Place, Problems};
+use crate::raw::{FrancLosses, FrancMode, RawFranc, RawScenario, Relaying};
+use crate::scalar::{At, Whole};
+use crate::{Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage};
+use lasthop_franc::backlog::BacklogConfig;
+use lasthop_franc::config::{Keys, Losses, Mode, PaceConfig, Role, SyntheticLoss};
+use lasthop_franc::{Config, NodeId as LinkNode};
+use lasthop_net::SourceConfig;
+use lasthop_rlnc::Field;
+use lasthop_units::{Instant, Probability};
+use lasthop_wifi::cell::CellConfig;
+use std::collections::BTreeSet;
+
+/// Most nodes of a link: a helper's share of the work is tuned for two, and relays
+/// beyond a few make no link.
+const RELAYS_MAX: usize = 16;
+const HELPERS_MAX: usize = 2;
+
+/// The paper's code: section IV-A.
+const PAPER_BLOCK: u16 = 150;
+const PAPER_SYMBOL: u16 = 1_450;
+const PAPER_OVERSHOOT: f64 = 0.05;
+/// Blocks under way of the other mode.
+const STREAM_BLOCKS: u8 = 16;
+
+/// The links.
+pub(super) fn links(
+    raw: &RawScenario,
+    nodes: &[Expanded<'_>],
+    mtus: &[NodeMtu],
+    flows: &[Flow],
+    names: &Names,
+    problems: &mut Problems,
+) -> Vec<FrancLink> {
+    let mut links: Vec<FrancLink> = Vec::new();
+    let (mut known, mut taken) = (BTreeSet::new(), BTreeSet::new());
+    for franc in &raw.franc {
+        if !known.insert(&franc.name.value.0) {
+            let message = format!("there are two coded links called {:?}", franc.name.value.0);
+            problems.push(&franc.name.place, message);
+        }
+        let Some(members) = Members::of(franc, names, problems) else { continue };
+        for (&node, place) in members.nodes.iter().zip(&members.places) {
+            if !taken.insert(node) {
+                let message = format!(
+                    "{:?} has a part in a coded link already, and a node has one",
+                    nodes[node].name
+                );
+                problems.push(place, message);
+            }
+            saturated_at(node, flows, place, problems);
+        }
+        if let Some(at) = &franc.helpers
+            && !members.on_hop().all(|node| nodes[node].is_wifi())
+        {
+            let message = "a helper overhears, so it and both ends need a radio";
+            problems.push(&at.place, message);
+        }
+        if let Some(link) = link(franc, &members, nodes, mtus, problems) {
+            let outages = outages(franc, &members, raw, names, problems);
+            links.push(FrancLink { outages, ..link });
+        }
+    }
+    links
+}
+
+/// The cell with helpers that hear what is not for them.
+pub(super) fn listening(
+    mut cell: CellConfig,
+    links: &[FrancLink],
+    nodes: &[Expanded<'_>],
+) -> CellConfig {
+    let helpers = links.iter().flat_map(|link| &link.nodes[link.path..]);
+    for helper in helpers {
+        let before = &nodes[..helper.node.index()];
+        if nodes[helper.node.index()].is_wifi() {
+            let station = before.iter().filter(|node| node.is_wifi()).count();
+            cell.stations[station].promiscuous = true;
+        }
+    }
+    cell
+}
+
+/// The nodes of a link, the path first, and where they are named.
+struct Members<'a> {
+    nodes: Vec<usize>,
+    places: Vec<&'a Place>,
+    path: usize,
+}
+
+impl<'a> Members<'a> {
+    fn of(raw: &'a RawFranc, names: &Names, problems: &mut Problems) -> Option<Self> {
+        let [first, last] = &raw.ends.value;
+        let none = Vec::new();
+        let relays = raw.relays.as_ref().map_or(&none, |at| &at.value);
+        let helpers = raw.helpers.as_ref().map_or(&none, |at| &at.value);
+        let place_of =
+            |at: &'a Option<At<Vec<String>>>| at.as_ref().map_or(&raw.at, |at| &at.place);
+        let (at_relays, at_helpers) = (place_of(&raw.relays), place_of(&raw.helpers));
+        let mut all = vec![(first, &raw.ends.place)];
+        all.extend(relays.iter().map(|name| (name, at_relays)));
+        all.push((last, &raw.ends.place));
+        all.extend(helpers.iter().map(|name| (name, at_helpers)));
+        if relays.len() > RELAYS_MAX {
+            problems.push(at_relays, format!("expected at most {RELAYS_MAX} relays"));
+        }
+        if helpers.len() > HELPERS_MAX {
+            problems.push(at_helpers, format!("expected at most {HELPERS_MAX} helpers"));
+        }
+        if !relays.is_empty() && !helpers.is_empty() {
+            problems.push(at_helpers, "helpers stand beside a link without relays");
+        }
+        if raw.mode.value == FrancMode::Plain && !helpers.is_empty() {
+            problems.push(at_helpers, "nobody can help where nothing is coded");
+        }
+        let found: Vec<Option<usize>> =
+            all.iter().map(|(name, place)| names.find(name, place, problems)).collect();
+        let nodes = found.into_iter().collect::<Option<Vec<usize>>>()?;
+        let (mut seen, before) = (BTreeSet::new(), problems.len());
+        for (node, (name, place)) in nodes.iter().zip(&all) {
+            if !seen.insert(node) {
+                problems.push(place, format!("{name:?} has two parts in this link"));
+            }
+        }
+        let places = all.iter().map(|(_, place)| *place).collect();
+        (before == problems.len()).then_some(Self { nodes, places, path: relays.len() + 2 })
+    }
+
+    fn index(&self, node: usize) -> Option<usize> {
+        self.nodes.iter().position(|&other| other == node)
+    }
+
+    /// The ends and the helpers.
+    fn on_hop(&self) -> impl Iterator<Item = usize> {
+        let ends = [self.nodes[0], self.nodes[self.path - 1]];
+        ends.into_iter().chain(self.nodes[self.path..].iter().copied())
+    }
+
+    fn helpers(&self) -> usize {
+        self.nodes.len() - self.path
+    }
+}
+
+/// The number of the node with this index.
+fn number(index: usize) -> LinkNode {
+    LinkNode(u8::try_from(index + 1).expect("a link has few nodes"))
+}
+
+fn link(
+    raw: &RawFranc,
+    members: &Members<'_>,
+    nodes: &[Expanded<'_>],
+    mtus: &[NodeMtu],
+    problems: &mut Problems,
+) -> Option<FrancLink> {
+    keys_of_modes(raw, problems);
+    positive(&raw.encoder_timeout, problems);
+    let loss = losses(raw, members, nodes, problems)?;
+    let narrowest = members.nodes.iter().map(|&node| mtus[node].bytes).min()?;
+    let name = raw.name.value.0.clone();
+    let path = members.path;
+    let place = |node: usize, machine| FrancNode { node: node_id(node), machine };
+    if raw.mode.value == FrancMode::Plain {
+        let packets_max = raw.backlog.packets.value.get();
+        let plain = |(index, &node): (usize, &usize)| {
+            let loss_from = loss.iter().map(|row| row[index]).collect();
+            place(node, FrancMachine::Plain { packets_max, loss_from })
+        };
+        return Some(FrancLink {
+            name,
+            nodes: members.nodes.iter().enumerate().map(plain).collect(),
+            path,
+            mtu: narrowest,
+            interface_packets: Some(raw.interface_packets.value.get()),
+            outages: Vec::new(),
+        });
+    }
+    let machines: Vec<Config> = (0..members.nodes.len())
+        .map(|index| config(raw, members, index, &loss, narrowest))
+        .collect();
+    for config in &machines {
+        if let Err(why) = config.check() {
+            let place = raw.symbol_bytes.as_ref().map_or(&raw.at, |at| &at.place);
+            problems.push(place, why.to_string());
+            return None;
+        }
+    }
+    let paced = matches!(machines[0].mode, Mode::Stream { pace: Some(_), .. });
+    let inner = machines[0].inner_mtu().min(usize::from(narrowest));
+    let mtu = u16::try_from(inner).expect("an MTU has 16 bits");
+    let both = members.nodes.iter().zip(machines);
+    Some(FrancLink {
+        name,
+        nodes: both
+            .map(|(&node, config)| place(node, FrancMachine::Coded(Box::new(config))))
+            .collect(),
+        path,
+        mtu,
+        interface_packets: (!paced).then(|| raw.interface_packets.value.get()),
+        outages: Vec::new(),
+    })
+}
+
+/// Keys that belong to another mode.
+fn keys_of_modes(raw: &RawFranc, problems: &mut Problems) {
+    use FrancMode::{Paper, Stream};
+    fn place<T>(value: &Option<At<T>>) -> Option<&Place> {
+        value.as_ref().map(|value| &value.place)
+    }
+    let only: [(Option<&Place>, &[FrancMode], &str); 9] = [
+        (place(&raw.field), &[Stream, Paper], "\"stream\" and \"paper\""),
+        (place(&raw.block_symbols), &[Stream, Paper], "\"stream\" and \"paper\""),
+        (place(&raw.symbol_bytes), &[Stream, Paper], "\"stream\" and \"paper\""),
+        (place(&raw.losses), &[Stream, Paper], "\"stream\" and \"paper\""),
+        (place(&raw.overshoot), &[Paper], "\"paper\""),
+        (place(&raw.systematic), &[Paper], "\"paper\""),
+        (place(&raw.blocks), &[Stream], "\"stream\""),
+        (place(&raw.pace), &[Stream], "\"stream\""),
+        (place(&raw.backlog.target), &[Stream, Paper], "\"stream\" and \"paper\""),
+    ];
+    for (place, modes, text) in only {
+        if let Some(place) = place
+            && !modes.contains(&raw.mode.value)
+        {
+            problems.push(place, format!("this key is for mode = {text} only"));
+        }
+    }
+    if let Some(rate) = &raw.rate_max
+        && raw.pace.as_ref().is_none_or(|pace| pace.value.0.is_none())
+    {
+        problems.push(&rate.place, "this bounds the rate of a pace; give pace a delay");
+    }
+    if let Some(At { value, place }) = &raw.pace
+        && value.0.is_some_and(|target| target.is_zero())
+    {
+        problems.push(place, "expected more than zero, or \"off\"");
+    }
+    if let Some(At { value, place }) = &raw.backlog.target
+        && value.0.is_some_and(|target| target.is_zero())
+    {
+        problems.push(place, "expected more than zero, or \"off\"");
+    }
+}
+
+/// What is lost on purpose, by index of the sender and of the receiver.
+fn losses(
+    raw: &RawFranc,
+    members: &Members<'_>,
+    nodes: &[Expanded<'_>],
+    problems: &mut Problems,
+) -> Option<Vec<Vec<Probability>>> {
+    let count = members.nodes.len();
+    let mut losses = vec![vec![Probability::ZERO; count]; count];
+    let mut sound = true;
+    for loss in &raw.loss {
+        let (from, to) = match (&loss.between, &loss.from, &loss.to) {
+            (Some(between), None, None) => {
+                let [one, other] = &between.value;
+                ((one, &between.place), (other, &between.place))
+            }
+            (None, Some(from), Some(to)) => ((&from.value, &from.place), (&to.value, &to.place)),
+            _ => {
+                problems.push(&loss.at, "a loss needs between = [.., ..], or from and to");
+                sound = false;
+                continue;
+            }
+        };
+        let mut member = |(name, place): (&String, &Place)| {
+            let index = (0..count).find(|&index| nodes[members.nodes[index]].name == *name);
+            if index.is_none() {
+                problems.push(place, format!("{name:?} has no part in this link"));
+            }
+            index
+        };
+        let (Some(from), Some(to)) = (member(from), member(to)) else {
+            sound = false;
+            continue;
+        };
+        losses[from][to] = loss.loss.value;
+        if loss.between.is_some() {
+            losses[to][from] = loss.loss.value;
+        }
+    }
+    sound.then_some(losses)
+}
+
+/// The machine of the node with this index.
+fn config(
+    raw: &RawFranc,
+    members: &Members<'_>,
+    index: usize,
+    loss: &[Vec<Probability>],
+    mtu: u16,
+) -> Config {
+    let (path, last) = (members.path, members.path - 1);
+    let helpers = members.helpers() as u8;
+    let recodes = raw.relaying.value == Relaying::Recode;
+    let role = match index {
+        _ if index >= path => Role::Helper { between: [number(0), number(last)], helpers },
+        0 => Role::End { peer: number(last), via: number(if recodes { 1 } else { last }), helpers },
+        _ if index == last => {
+            Role::End { peer: number(0), via: number(if recodes { last - 1 } else { 0 }), helpers }
+        }
+        _ if recodes => Role::Recoder { between: [number(index - 1), number(index + 1)] },
+        _ => Role::Forwarder { between: [number(0), number(last)] },
+    };
+    let is_paper = raw.mode.value == FrancMode::Paper;
+    let mut config = Config::new(number(index), role, Keys::Insecure, mtu);
+    let or =
+        |at: &Option<At<Whole<1, 1024>>>, usual| at.as_ref().map_or(usual, |at| at.value.get());
+    let usual =
+        if is_paper { (Field::Gf2, PAPER_BLOCK) } else { (Field::Gf256, config.block_symbols) };
+    config.field = raw.field.as_ref().map_or(usual.0, |at| at.value);
+    config.block_symbols = or(&raw.block_symbols, usual.1);
+    // Where somebody codes anew, all symbols leave room for it.
+    let role = match helpers > 0 || path > 2 {
+        true => Role::Helper { between: [number(0), number(last)], helpers: 1 },
+        false => config.role.clone(),
+    };
+    let fits = Config { role, ..config.clone() }.symbol_bytes_max();
+    let usual = if is_paper { PAPER_SYMBOL } else { fits };
+    config.symbol_bytes = raw.symbol_bytes.as_ref().map_or(usual, |at| at.value.get());
+    config.mode = if is_paper {
+        let overshoot = raw.overshoot.as_ref().map_or(PAPER_OVERSHOOT, |at| at.value.as_f64());
+        let systematic = raw.systematic.as_ref().is_some_and(|at| at.value);
+        Mode::Paper { overshoot: 1.0 + overshoot, systematic }
+    } else {
+        let rate_max = raw.rate_max.as_ref().map(|at| at.value);
+        let pace = raw.pace.as_ref().and_then(|at| at.value.0);
+        Mode::Stream {
+            blocks_max: raw.blocks.as_ref().map_or(STREAM_BLOCKS, |at| at.value.get()),
+            pace: pace.map(|queue_target| PaceConfig { queue_target, rate_max }),
+        }
+    };
+    config.encoder_timeout = raw.encoder_timeout.value;
+    let usual = if is_paper { FrancLosses::Given } else { FrancLosses::Estimated };
+    let is_given = raw.losses.as_ref().map_or(usual, |at| at.value) == FrancLosses::Given;
+    config.losses = is_given.then(|| given(members, index, loss));
+    config.small = raw.small.value;
+    let usual = BacklogConfig::default();
+    let target = raw
+        .backlog
+        .target
+        .as_ref()
+        .map_or_else(|| usual.target.filter(|_| !is_paper), |at| at.value.0);
+    config.backlog =
+        BacklogConfig { packets_max: raw.backlog.packets.value.get(), target, ..usual };
+    // A datagram names its author, not who passed it on.
+    let author = |from: usize| match recodes || from >= path {
+        true => from,
+        false if from < index => 0,
+        false => last,
+    };
+    let heard = (0..members.nodes.len()).filter(|&from| loss[from][index] > Probability::ZERO);
+    config.synthetic = heard
+        .map(|from| SyntheticLoss { from: number(author(from)), loss: loss[from][index] })
+        .collect();
+    config
+}
+
+/// The losses as seen from a node: an end sends to the other one; a helper helps the
+/// first. Two helpers are told of the mean of both.
+fn given(members: &Members<'_>, index: usize, loss: &[Vec<Probability>]) -> Losses {
+    let (path, last) = (members.path, members.path - 1);
+    let (source, sink) = if index == last { (last, 0) } else { (0, last) };
+    let mean = |values: Vec<Probability>| {
+        let sum: f64 = values.iter().map(|p| p.as_f64()).sum();
+        Probability::new(sum / values.len().max(1) as f64).unwrap_or(Probability::ZERO)
+    };
+    let helpers = || path..members.nodes.len();
+    Losses {
+        e1: mean(helpers().map(|helper| loss[source][helper]).collect()),
+        e2: mean(helpers().map(|helper| loss[helper][sink]).collect()),
+        // Along relays, what the neighbour on the way hears.
+        e3: match index {
+            _ if path == 2 => loss[source][sink],
+            0 => loss[0][1],
+            _ if index == last => loss[last][last - 1],
+            _ => loss[index][index + 1],
+        },
+    }
+}
+
+fn outages(
+    raw: &RawFranc,
+    members: &Members<'_>,
+    scenario: &RawScenario,
+    names: &Names,
+    problems: &mut Problems,
+) -> Vec<FrancOutage> {
+    let duration = scenario.duration.value;
+    let mut outages = Vec::new();
+    for outage in &raw.outage {
+        let Some(node) = names.find(&outage.node.value, &outage.node.place, problems) else {
+            continue;
+        };
+        let Some(index) = members.index(node) else {
+            let message = format!("{:?} has no part in this link", outage.node.value);
+            problems.push(&outage.node.place, message);
+            continue;
+        };
+        let from = outage.from.value;
+        if from >= duration {
+            let message = format!("expected less than the duration of {duration}, got {from}");
+            problems.push(&outage.from.place, message);
+        }
+        if let Some(until) = &outage.until
+            && until.value <= from
+        {
+            let message = format!("expected more than {from}, got {}", until.value);
+            problems.push(&until.place, message);
+        }
+        outages.push(FrancOutage {
+            index,
+            from: Instant::ZERO + from,
+            until: outage.until.as_ref().map(|at| Instant::ZERO + at.value),
+        });
+    }
+    outages
+}
+
+/// What keeps an interface's queue filled fills no backlog that has no queue there.
+fn saturated_at(node: usize, flows: &[Flow], place: &Place, problems: &mut Problems) {
+    let is_saturated = |flow: &&Flow| {
+        flow.from == node_id(node)
+            && matches!(flow.kind, FlowKind::Udp(SourceConfig::Saturated { .. }))
+    };
+    if let Some(flow) = flows.iter().find(is_saturated) {
+        let message = format!(
+            "the saturated flow {:?} begins at this node, and a coded link has no queue of an \
+             interface to fill; give the flow a rate",
+            flow.name
+        );
+        problems.push(place, message);
+    }
+}

@@ -1,0 +1,553 @@
+//! Coded links in virtual time: the machines of the daemon in nodes of the network.
+//! Packets of flows that come to an end of a link go in as real bytes, and what comes
+//! out at the other end must be the same bytes, each once. Datagrams are packets of
+//! no flow between neighbours; what they say stays here under the packet's tag.
+//!
+//! A machine drops packets without a word. Since it keeps a flow in order, the first
+//! packet behind a gap tells what is missing; parts of packets that were cut are not
+//! missed until the run is over.
+
+mod bytes;
+mod plain;
+
+use crate::SimError;
+use crate::underway::Underway;
+use lasthop_franc::{Node, Stats};
+use lasthop_net::network::Network;
+use lasthop_net::{FrancNodeReport, FrancReport, NodeId, Sink};
+use lasthop_scenario::{FrancLink, FrancMachine, Scenario};
+use lasthop_units::{Instant, Machine as _, Seed, Stream};
+use lasthop_wifi::event::DropReason;
+use lasthop_wifi::{FlowId, Packet, Released};
+use plain::Plain;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Something that a link does of its own accord.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FrancWake {
+    pub at: Instant,
+    link: usize,
+    index: usize,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    Timer,
+    Dies,
+    Begins,
+}
+
+/// All coded links of a run.
+pub(crate) struct Francs {
+    links: Vec<Link>,
+    /// By node of the network: link and index.
+    members: Vec<Option<(usize, usize)>>,
+    underway: Underway<Datagram>,
+    wakes: Vec<FrancWake>,
+}
+
+/// What a packet between two nodes of a link carries.
+#[derive(Debug)]
+struct Datagram {
+    link: usize,
+    from: usize,
+    bytes: Vec<u8>,
+}
+
+struct Link {
+    config: FrancLink,
+    number: usize,
+    members: Vec<Member>,
+    seed: Seed,
+    /// Packets that are in it, by number.
+    inside: BTreeMap<u32, Inside>,
+    /// Those of each flow, direction and pair of sockets, in their order.
+    order: BTreeMap<(FlowId, u16, u32), VecDeque<u32>>,
+    next_number: u32,
+    corrupt: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Inside {
+    packet: Packet,
+    /// Index of the end where it went in.
+    end: usize,
+    since: Instant,
+}
+
+struct Member {
+    node: NodeId,
+    /// None while it is dead.
+    machine: Option<Machine>,
+    /// Lives it had before.
+    lives: u64,
+    /// What was counted in them; less what was counted before the warm-up was over.
+    counted: Counters,
+    /// Frames in the node's interface.
+    held: u32,
+    /// The earliest wake-up asked for.
+    asked: Instant,
+}
+
+enum Machine {
+    Coded(Box<Node>),
+    Plain(Plain),
+}
+
+/// What the members of a link are acted on with.
+pub(crate) struct Outside<'a, S> {
+    pub network: &'a mut Network,
+    pub sink: &'a mut S,
+}
+
+impl Francs {
+    /// The links of `scenario`, not begun.
+    pub fn new(scenario: &Scenario, network: &mut Network, seed: Seed) -> Result<Self, SimError> {
+        let mut members = vec![None; scenario.nodes.len()];
+        let mut links = Vec::new();
+        let mut wakes = Vec::new();
+        for (index, config) in scenario.francs.iter().enumerate() {
+            for (member, node) in config.nodes.iter().enumerate() {
+                members[node.node.index()] = Some((index, member));
+            }
+            let ends = [config.nodes[0].node, config.nodes[config.path - 1].node];
+            network.divert(ends[0], ends[1], config.mtu);
+            network.divert(ends[1], ends[0], config.mtu);
+            for outage in &config.outages {
+                let wake = |at, what| FrancWake { at, link: index, index: outage.index, what };
+                wakes.push(wake(outage.from, What::Dies));
+                wakes.extend(outage.until.map(|at| wake(at, What::Begins)));
+            }
+            links.push(Link::new(config, index, seed)?);
+        }
+        Ok(Self { links, members, underway: Underway::default(), wakes })
+    }
+
+    /// Everything begins.
+    pub fn start<S: Sink>(&mut self, now: Instant, mut outside: Outside<'_, S>) {
+        for link in 0..self.links.len() {
+            for index in 0..self.links[link].members.len() {
+                self.act(link, index, now, &mut outside);
+            }
+        }
+    }
+
+    /// The next wake-up that was asked for.
+    pub fn poll_wake(&mut self) -> Option<FrancWake> {
+        self.wakes.pop()
+    }
+
+    /// A wake-up that was asked for.
+    pub fn wake<S: Sink>(&mut self, wake: FrancWake, mut outside: Outside<'_, S>) {
+        let FrancWake { at: now, link: number, index, what } = wake;
+        let link = &mut self.links[number];
+        match what {
+            // An earlier one was asked for later, and did what was to do.
+            What::Timer if now != link.members[index].asked => return,
+            What::Timer => {
+                link.members[index].asked = Instant::MAX;
+                if let Some(Machine::Coded(node)) = &mut link.members[index].machine {
+                    node.handle_timeout(now);
+                }
+            }
+            What::Dies => link.members[index].die(now),
+            What::Begins => {
+                let machine = link.machine(index, now).expect("it was made before");
+                link.members[index].machine = Some(machine);
+            }
+        }
+        self.act(number, index, now, &mut outside);
+    }
+
+    /// A packet of a flow is to be carried from `node`.
+    pub fn diverted<S: Sink>(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        packet: Packet,
+        mut outside: Outside<'_, S>,
+    ) {
+        let (number, index) = self.members[node.index()].expect("ends divert");
+        let link = &mut self.links[number];
+        let Some(bytes) = link.take_in(index, packet, now) else {
+            return outside.network.give_up(now, node, packet, DropReason::CodedLink);
+        };
+        let next = link.towards(index, link.other_end(index));
+        match &mut link.members[index].machine {
+            Some(Machine::Coded(node)) => node.handle_packet(now, &bytes),
+            Some(Machine::Plain(plain)) => plain.handle_packet(next, bytes),
+            None => unreachable!("nothing is taken in at a dead end"),
+        }
+        self.act(number, index, now, &mut outside);
+    }
+
+    /// A datagram is where it was to go.
+    pub fn arrived<S: Sink>(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        packet: &Packet,
+        mut outside: Outside<'_, S>,
+    ) {
+        let Datagram { link: number, from, bytes } = self.underway.take(packet.tag);
+        let (_, index) = self.members[node.index()].expect("a datagram is for a node of its link");
+        let link = &mut self.links[number];
+        let next = link.onwards(from, index);
+        match &mut link.members[index].machine {
+            Some(Machine::Coded(node)) => {
+                node.handle_datagram(now, &bytes);
+            }
+            Some(Machine::Plain(plain)) => plain.handle_frame(from, next, bytes),
+            None => {}
+        }
+        self.act(number, index, now, &mut outside);
+    }
+
+    /// A datagram was heard on its way.
+    pub fn overheard<S: Sink>(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        packet: &Packet,
+        mut outside: Outside<'_, S>,
+    ) {
+        // One that is sent again after it has arrived is gone here: such a copy is
+        // not heard, and would tell nothing new to whom heard the first.
+        let Some(datagram) = self.underway.get(packet.tag) else { return };
+        let Some((number, index)) = self.members[node.index()] else { return };
+        if datagram.link != number {
+            return;
+        }
+        if let Some(Machine::Coded(node)) = &mut self.links[number].members[index].machine {
+            node.handle_datagram(now, &datagram.bytes);
+            self.act(number, index, now, &mut outside);
+        }
+    }
+
+    /// A datagram was given up.
+    pub fn dropped<S: Sink>(&mut self, now: Instant, packet: &Packet, outside: Outside<'_, S>) {
+        let Datagram { link, bytes, .. } = self.underway.take(packet.tag);
+        let (_, index) = self.members[usize::from(packet.source)].expect("it was sent by one");
+        let link = &mut self.links[link];
+        if let Some(Machine::Plain(_)) = link.members[index].machine {
+            let node = link.members[index].node;
+            link.lost(now, node, &bytes, outside.network);
+        }
+    }
+
+    /// A node let go of datagrams: its interface has room.
+    pub fn released<S: Sink>(&mut self, released: Released, mut outside: Outside<'_, S>) {
+        let now = outside.network.now();
+        let Some((link, index)) = self.members[usize::from(released.source)] else { return };
+        self.links[link].members[index].held -= released.packets;
+        self.act(link, index, now, &mut outside);
+    }
+
+    /// The warm-up is over: nothing is counted so far.
+    pub fn clear_stats(&mut self, now: Instant) {
+        for link in &mut self.links {
+            link.corrupt = 0;
+            for member in &mut link.members {
+                let so_far = member.machine.as_ref().map(|machine| machine.stats(now));
+                member.counted = Counters::default();
+                if let Some(stats) = so_far {
+                    member.counted.subtract(&stats);
+                }
+            }
+        }
+    }
+
+    /// The run is over.
+    pub fn stop<S: Sink>(&self, now: Instant, sink: &mut S) {
+        for (number, link) in self.links.iter().enumerate() {
+            let report = |member: &Member| {
+                let machine = member.machine.as_ref();
+                let stats = machine.map_or_else(Stats::default, |machine| machine.stats(now));
+                FrancNodeReport { node: member.node, stats: member.counted.added_to(stats) }
+            };
+            let nodes = link.members.iter().map(report).collect();
+            let report = FrancReport { nodes, path: link.config.path, corrupt: link.corrupt };
+            sink.franc(now, number, &report);
+        }
+    }
+
+    /// Hands on what came out of a machine, lets it send, and asks for its next wake-up.
+    fn act<S: Sink>(
+        &mut self,
+        number: usize,
+        index: usize,
+        now: Instant,
+        outside: &mut Outside<'_, S>,
+    ) {
+        let Self { links, underway, wakes, .. } = self;
+        let link = &mut links[number];
+        link.hand_out(number, index, now, outside);
+        let node = link.members[index].node;
+        let held_max = link.config.interface_packets;
+        while held_max.is_none_or(|most| link.members[index].held < most) {
+            let next = match &mut link.members[index].machine {
+                Some(Machine::Coded(node)) => node.poll_transmit(now).map(|transmit| {
+                    // A node's number is its index plus one.
+                    let to = usize::from(transmit.to.0) - 1;
+                    (to, transmit.datagram)
+                }),
+                Some(Machine::Plain(plain)) => plain.poll_transmit(),
+                None => None,
+            };
+            let Some((to, bytes)) = next else { break };
+            let to = link.config.nodes[link.towards(index, to)].node;
+            let length = u16::try_from(bytes.len()).expect("a datagram fits into an MTU");
+            let datagram = Datagram { link: number, from: index, bytes };
+            let packet = Packet {
+                source: node.0,
+                destination: to.0,
+                flow_hash: number as u32 + 1,
+                notify: held_max.is_some(),
+                ..Packet::new(underway.put(datagram), length, now)
+            };
+            link.members[index].held += u32::from(packet.notify);
+            outside.sink.sent(now, &packet);
+            outside.network.handle_packet(now, packet);
+        }
+        let member = &mut link.members[index];
+        let Some(Machine::Coded(machine)) = &mut member.machine else { return };
+        if machine.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            machine.handle_timeout(now);
+        }
+        // What is due already waits for room, which will be told.
+        if let Some((at, _)) = machine.poll_timeout()
+            && at > now
+            && at < member.asked
+        {
+            member.asked = at;
+            wakes.push(FrancWake { at, link: number, index, what: What::Timer });
+        }
+    }
+}
+
+impl Link {
+    fn new(config: &FrancLink, number: usize, seed: Seed) -> Result<Self, SimError> {
+        let mut link = Self {
+            config: config.clone(),
+            number,
+            members: Vec::new(),
+            seed,
+            inside: BTreeMap::new(),
+            order: BTreeMap::new(),
+            next_number: 0,
+            corrupt: 0,
+        };
+        for (index, node) in config.nodes.iter().enumerate() {
+            link.members.push(Member {
+                node: node.node,
+                machine: None,
+                lives: 0,
+                counted: Counters::default(),
+                held: 0,
+                asked: Instant::MAX,
+            });
+            link.members[index].machine = Some(link.machine(index, Instant::ZERO)?);
+        }
+        Ok(link)
+    }
+
+    /// A new machine for the node with this index.
+    fn machine(&self, index: usize, now: Instant) -> Result<Machine, SimError> {
+        // No two machines of a run draw from one stream.
+        let path = (self.number as u64) << 32 | self.members[index].lives << 8 | index as u64;
+        let stream: Stream = self.seed.indexed("franc/node", path);
+        Ok(match &self.config.nodes[index].machine {
+            FrancMachine::Coded(config) => {
+                let node = Node::new((**config).clone(), stream, now);
+                Machine::Coded(Box::new(
+                    node.map_err(|why| SimError::Franc { link: self.config.name.clone(), why })?,
+                ))
+            }
+            FrancMachine::Plain { packets_max, loss_from } => {
+                Machine::Plain(Plain::new(*packets_max, loss_from.clone(), stream))
+            }
+        })
+    }
+
+    fn other_end(&self, index: usize) -> usize {
+        if index == 0 { self.config.path - 1 } else { 0 }
+    }
+
+    /// The neighbour on the way from one node of the link to another; off the path
+    /// all are neighbours.
+    fn towards(&self, from: usize, to: usize) -> usize {
+        let path = self.config.path;
+        match (from < path && to < path, from < to) {
+            (false, _) => to,
+            (true, true) => from + 1,
+            (true, false) => from - 1,
+        }
+    }
+
+    /// Where what came from one neighbour goes on from `index`; nowhere from an end.
+    fn onwards(&self, from: usize, index: usize) -> Option<usize> {
+        let is_end = index == 0 || index + 1 >= self.config.path;
+        (!is_end).then(|| if from < index { index + 1 } else { index - 1 })
+    }
+
+    /// A packet goes in at an end; `None` if that is dead.
+    fn take_in(&mut self, end: usize, packet: Packet, since: Instant) -> Option<Vec<u8>> {
+        self.members[end].machine.as_ref()?;
+        let number = self.next_number;
+        self.next_number = self.next_number.wrapping_add(1);
+        self.inside.insert(number, Inside { packet, end, since });
+        if let Some(key) = order_key(&packet) {
+            self.order.entry(key).or_default().push_back(number);
+        }
+        Some(bytes::of(&packet, number))
+    }
+
+    /// Packets that came out at `index` go on, and those that never will are given up.
+    fn hand_out<S: Sink>(
+        &mut self,
+        number: usize,
+        index: usize,
+        now: Instant,
+        outside: &mut Outside<'_, S>,
+    ) {
+        loop {
+            let (out, lost) = match &mut self.members[index].machine {
+                Some(Machine::Coded(node)) => {
+                    while node.poll_event().is_some() {}
+                    (node.poll_packet(), None)
+                }
+                Some(Machine::Plain(plain)) => (plain.arrived.pop_front(), plain.lost.pop_front()),
+                None => return,
+            };
+            let node = self.members[index].node;
+            let is_idle = out.is_none() && lost.is_none();
+            if let Some(lost) = lost {
+                self.lost(now, node, &lost, outside.network);
+            }
+            if let Some(out) = out {
+                self.came_out(number, index, &out, now, outside);
+            }
+            if is_idle {
+                return;
+            }
+        }
+    }
+
+    fn came_out<S: Sink>(
+        &mut self,
+        number: usize,
+        index: usize,
+        out: &[u8],
+        now: Instant,
+        outside: &mut Outside<'_, S>,
+    ) {
+        let known = bytes::number(out).and_then(|id| Some((id, *self.inside.get(&id)?)));
+        let sound = known.filter(|(id, inside)| {
+            let marked = inside.packet.ecn_marked || bytes::is_marked(out);
+            let packet = Packet { ecn_marked: marked, ..inside.packet };
+            inside.end != index && bytes::of(&packet, *id) == out
+        });
+        let Some((id, Inside { mut packet, end, since })) = sound else {
+            // It came before, or is not what went in.
+            self.corrupt += 1;
+            return;
+        };
+        self.forget(id);
+        if let Some(key) = order_key(&packet)
+            && matches!(self.members[index].machine, Some(Machine::Coded(_)))
+        {
+            let entered = self.members[end].node;
+            while let Some(&first) = self.order.get(&key).and_then(VecDeque::front)
+                && is_before(first, id)
+            {
+                if let Some(missing) = self.forget(first) {
+                    outside.network.give_up(now, entered, missing.packet, DropReason::CodedLink);
+                }
+            }
+        }
+        packet.ecn_marked |= bytes::is_marked(out);
+        outside.sink.carried(now, number, self.members[end].node, now - since);
+        outside.network.resume(now, self.members[index].node, packet);
+    }
+
+    /// A packet of a plain link is lost at `node`.
+    fn lost(&mut self, now: Instant, node: NodeId, packet: &[u8], network: &mut Network) {
+        let number = bytes::number(packet).expect("it was made here");
+        let inside = self.forget(number).expect("a packet ends once");
+        network.give_up(now, node, inside.packet, DropReason::CodedLink);
+    }
+
+    /// A packet is no longer inside.
+    fn forget(&mut self, number: u32) -> Option<Inside> {
+        let inside = self.inside.remove(&number)?;
+        if let Some(key) = order_key(&inside.packet)
+            && let Some(order) = self.order.get_mut(&key)
+            && let Some(at) = order.iter().position(|&other| other == number)
+        {
+            order.remove(at);
+        }
+        Some(inside)
+    }
+}
+
+/// What keeps its order: packets of the same sockets in one direction. Parts of packets
+/// have no ports, so they are on their own.
+fn order_key(packet: &Packet) -> Option<(FlowId, u16, u32)> {
+    packet.fragment.is_whole().then_some((packet.flow, packet.source, packet.flow_hash))
+}
+
+/// In the order of numbers, which wrap around.
+fn is_before(number: u32, other: u32) -> bool {
+    number != other && other.wrapping_sub(number) < 1 << 31
+}
+
+impl Member {
+    fn die(&mut self, now: Instant) {
+        let Some(machine) = self.machine.take() else { return };
+        self.counted.add(&machine.stats(now));
+        self.lives += 1;
+        self.asked = Instant::MAX;
+    }
+}
+
+impl Machine {
+    fn stats(&self, now: Instant) -> Stats {
+        match self {
+            Self::Coded(node) => node.stats(now),
+            Self::Plain(plain) => plain.stats(),
+        }
+    }
+}
+
+macro_rules! counters {
+    ($($name:ident)*) => {
+        /// What only grows in [`Stats`], to be added up over lives and counted from a
+        /// warm-up on.
+        #[derive(Clone, Copy, Debug, Default)]
+        struct Counters {
+            $($name: u64,)*
+        }
+
+        impl Counters {
+            fn add(&mut self, stats: &Stats) {
+                $(self.$name = self.$name.wrapping_add(stats.$name);)*
+            }
+
+            fn subtract(&mut self, stats: &Stats) {
+                $(self.$name = self.$name.wrapping_sub(stats.$name);)*
+            }
+
+            fn added_to(self, mut stats: Stats) -> Stats {
+                $(stats.$name = stats.$name.wrapping_add(self.$name);)*
+                stats
+            }
+        }
+    };
+}
+counters! {
+    packets_in bytes_in packets_out bytes_out backlog_drops refused blocks_begun blocks_done
+    source_sent coded_sent timeouts acks_sent innovative redundant late acks_received
+    datagram_bytes_sent datagram_bytes_received malformed unauthentic replayed synthetic_lost
+    corrupt symbols_lost sessions
+}

@@ -1,0 +1,210 @@
+//! Coded links in virtual time: what goes in comes out, through the cell and its losses.
+
+use lasthop_net::{FrancReport, NodeId, Sink};
+use lasthop_scenario::{Scenario, parse};
+use lasthop_sim::run;
+use lasthop_units::{Duration, Instant, Seed};
+use lasthop_wifi::event::DropReason;
+use lasthop_wifi::{FlowId, Packet};
+
+/// What the flows of a run saw, and what its coded link counted.
+#[derive(Debug, Default)]
+struct Seen {
+    sent: u64,
+    arrived: u64,
+    dropped: u64,
+    carried: u64,
+    report: Option<FrancReport>,
+}
+
+impl Sink for Seen {
+    fn sent(&mut self, _now: Instant, packet: &Packet) {
+        self.sent += u64::from(packet.flow != FlowId::NONE);
+    }
+
+    fn arrived(&mut self, _now: Instant, _node: NodeId, packet: &Packet) {
+        self.arrived += u64::from(packet.flow != FlowId::NONE);
+    }
+
+    fn dropped(&mut self, _now: Instant, _node: NodeId, packet: &Packet, reason: DropReason) {
+        if packet.flow != FlowId::NONE {
+            assert_eq!(reason, DropReason::CodedLink);
+            self.dropped += 1;
+        }
+    }
+
+    fn carried(&mut self, _now: Instant, link: usize, _end: NodeId, _delay: Duration) {
+        assert_eq!(link, 0);
+        self.carried += 1;
+    }
+
+    fn franc(&mut self, _now: Instant, _link: usize, report: &FrancReport) {
+        assert!(self.report.is_none(), "a run ends once");
+        self.report = Some(report.clone());
+    }
+}
+
+/// Two hosts behind two stations that hear each other and a third.
+const CELL: &str = r#"
+duration = "4s"
+[channel]
+standard = "802.11g"
+independent = true
+beacon_interval = "off"
+[node_defaults]
+rate_control = { kind = "fixed", rate = "12Mb/s" }
+[[node]]
+name = "a"
+role = "station"
+[[node]]
+name = "b"
+role = "access-point"
+[[node]]
+name = "h"
+role = "station"
+[[node]]
+name = "source"
+role = "host"
+[[node]]
+name = "sink"
+role = "host"
+[[wire]]
+between = ["source", "a"]
+[[wire]]
+between = ["b", "sink"]
+"#;
+
+const UDP: &str = r#"
+[[flow]]
+name = "udp"
+from = "source"
+to = "sink"
+kind = "udp"
+rate = "4Mb/s"
+packet_bytes = 1400
+"#;
+
+fn scenario(tables: &str) -> Scenario {
+    parse("test.toml", &format!("{CELL}{tables}"), &[]).unwrap_or_else(|why| panic!("{why}"))
+}
+
+fn simulate(tables: &str) -> Seen {
+    let mut seen = Seen::default();
+    run(&scenario(tables), Seed::new(1, 0), &mut seen, |_| {}).expect("it is sound");
+    seen
+}
+
+#[test]
+fn a_plain_link_loses_what_it_is_told_to() {
+    let link = r#"
+[[franc]]
+name = "link"
+ends = ["a", "b"]
+mode = "plain"
+loss = [{ between = ["a", "b"], loss = 0.3 }]
+"#;
+    let seen = simulate(&format!("{UDP}{link}"));
+    let share = seen.dropped as f64 / seen.sent as f64;
+    assert!(seen.sent > 1_400 && (share - 0.3).abs() < 0.03, "{share} of {}", seen.sent);
+    assert_eq!(seen.carried, seen.arrived);
+    assert!(seen.sent - seen.arrived - seen.dropped < 10, "{seen:?}");
+    let report = seen.report.expect("there is one");
+    let [a, b] = &report.nodes[..] else { panic!("{report:?}") };
+    assert_eq!((a.stats.packets_in, report.corrupt), (a.stats.source_sent, 0));
+    assert_eq!(b.stats.synthetic_lost, seen.dropped);
+    assert_eq!(b.stats.packets_out, seen.arrived);
+}
+
+/// More than the air carries: the backlog is bounded, and the queue on the air short.
+#[test]
+fn an_interface_that_is_full_pushes_back() {
+    let link = r#"
+[[franc]]
+name = "link"
+ends = ["a", "b"]
+mode = "plain"
+interface_packets = 3
+backlog = { packets = 50 }
+"#;
+    let flow = UDP.replace("4Mb/s", "30Mb/s");
+    let mut seen = Seen::default();
+    let stats = run(&scenario(&format!("{flow}{link}")), Seed::new(1, 0), &mut seen, |_| {});
+    let stats = stats.expect("it is sound");
+    let held = stats.stations.iter().map(|(_, stats)| stats.queue_packets.max().unwrap_or(0));
+    assert_eq!(held.max(), Some(3));
+    let report = seen.report.expect("there is one");
+    assert_eq!(report.nodes[0].stats.backlog_drops, seen.dropped);
+    assert!(seen.dropped > seen.arrived, "three in four are too many");
+    assert!(seen.sent - seen.arrived - seen.dropped <= 55);
+}
+
+#[test]
+fn packets_pass_relays_and_cuts() {
+    let link = r#"
+[[node]]
+name = "x"
+role = "host"
+[[node]]
+name = "y"
+role = "host"
+[[wire]]
+between = ["sink", "x"]
+[[wire]]
+between = ["x", "y"]
+[[franc]]
+name = "link"
+ends = ["sink", "y"]
+relays = ["x"]
+mode = "plain"
+[[flow]]
+name = "ping"
+from = "source"
+to = "y"
+kind = "ping"
+packet_bytes = 4000
+"#;
+    let seen = simulate(link);
+    // Requests and answers, in three parts each.
+    assert!(seen.sent >= 78, "{seen:?}");
+    assert_eq!((seen.arrived, seen.carried), (seen.sent, 3 * seen.sent));
+    let report = seen.report.expect("there is one");
+    assert_eq!(report.nodes[1].stats.source_sent, seen.carried, "all pass the relay");
+}
+
+/// TCP takes the length of its segments from the link.
+#[test]
+fn segments_fit_into_symbols() {
+    let link = r#"
+[[franc]]
+name = "link"
+ends = ["a", "b"]
+mode = "plain"
+[[flow]]
+name = "tcp"
+from = "source"
+to = "sink"
+kind = "tcp"
+"#;
+    let seen = simulate(
+        &link.replace("\"plain\"", "\"plain\"\nloss = [{ from = \"a\", to = \"b\", loss = 0.02 }]"),
+    );
+    let report = seen.report.expect("there is one");
+    assert!(report.nodes[0].stats.packets_in > 500 && report.nodes[1].stats.packets_in > 200);
+    assert_eq!(report.corrupt, 0);
+}
+
+#[test]
+fn a_dead_end_takes_nothing() {
+    let link = r#"
+[[franc]]
+name = "link"
+ends = ["a", "b"]
+mode = "plain"
+outage = [{ node = "a", from = "1s", until = "3s" }]
+"#;
+    let seen = simulate(&format!("{UDP}{link}"));
+    let share = seen.dropped as f64 / seen.sent as f64;
+    assert!((share - 0.5).abs() < 0.01, "dead for two seconds of four: {share}");
+    let report = seen.report.expect("there is one");
+    assert_eq!(report.nodes[0].stats.packets_in, seen.sent - seen.dropped);
+}

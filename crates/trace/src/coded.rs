@@ -1,0 +1,181 @@
+//! What coded links did, for the summary of a run. The doc comments here are the
+//! descriptions in the JSON Schema.
+
+use crate::document::{TimeSummary, rounded};
+use crate::histogram::Histogram;
+use crate::names::Names;
+use crate::summary::time_ms;
+use lasthop_franc::Stats;
+use lasthop_net::{FrancReport, NodeId};
+use lasthop_units::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A coded link, after the warm-up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CodedLinkSummary {
+    /// Packets that came out and were not, or not again, what went in: zero, or a bug.
+    pub corrupt: u64,
+    /// From each end to the other, as `from->to`; absent where nothing was carried.
+    pub directions: BTreeMap<String, CodedDirectionSummary>,
+    /// Its nodes by name.
+    pub nodes: BTreeMap<String, CodedNodeSummary>,
+}
+
+/// One direction of a coded link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CodedDirectionSummary {
+    /// Packets that came out.
+    pub packets: u64,
+    /// From going in to coming out, in ms.
+    pub delay_ms: TimeSummary,
+}
+
+/// A node of a coded link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CodedNodeSummary {
+    /// What it is.
+    pub role: CodedRole,
+    /// Packets that went in here.
+    pub packets_in: u64,
+    /// Packets that came out here.
+    pub packets_out: u64,
+    /// Packets that the backlog dropped.
+    pub backlog_drops: u64,
+    /// Blocks that the other end has.
+    pub blocks: u64,
+    /// Datagrams sent with a symbol as it is; of a plain link, frames.
+    pub source_sent: u64,
+    /// Datagrams sent with combinations of symbols.
+    pub coded_sent: u64,
+    /// Both in the mean for a block of this end.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub transmissions_per_block: Option<f64>,
+    /// Encoder timeouts.
+    pub timeouts: u64,
+    /// The same in the mean for a block of this end.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub timeouts_per_block: Option<f64>,
+    /// Acknowledgements sent.
+    pub acks_sent: u64,
+    /// Datagrams received that told something new.
+    pub innovative: u64,
+    /// Datagrams received that told nothing new.
+    pub redundant: u64,
+    /// Datagrams received of blocks that were done.
+    pub late: u64,
+    /// Datagrams lost here on purpose.
+    pub lost_on_purpose: u64,
+    /// Bytes of the datagrams that it sent.
+    pub datagram_bytes_sent: u64,
+    /// Symbols given up because their sender restarted or vanished.
+    pub symbols_lost: u64,
+    /// Sessions that began.
+    pub sessions: u64,
+    /// Share of the datagrams to it that were lost, by neighbour, as it finds at the end.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub loss_in: BTreeMap<String, f64>,
+}
+
+/// What a node of a coded link is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CodedRole {
+    /// Encoder and decoder.
+    End,
+    /// Between the ends.
+    Relay,
+    /// Beside them.
+    Helper,
+}
+
+/// A coded link while it is counted.
+#[derive(Debug)]
+pub(crate) struct CodedTally {
+    /// Statistics are of what happens from here on.
+    from: Instant,
+    delays: BTreeMap<NodeId, Histogram>,
+    report: Option<FrancReport>,
+}
+
+impl CodedTally {
+    pub fn new(from: Instant) -> Self {
+        Self { from, delays: BTreeMap::new(), report: None }
+    }
+
+    pub fn carried(&mut self, now: Instant, end: NodeId, delay: Duration) {
+        if now >= self.from {
+            self.delays.entry(end).or_default().add(delay.as_nanos());
+        }
+    }
+
+    pub fn ended(&mut self, report: &FrancReport) {
+        self.report = Some(report.clone());
+    }
+
+    /// The summary, once the run is over.
+    pub fn summary(&self, names: &Names) -> Option<CodedLinkSummary> {
+        let report = self.report.as_ref()?;
+        let ends = [report.nodes.first()?.node, report.nodes.get(report.path - 1)?.node];
+        let mut directions = BTreeMap::new();
+        for (from, to) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+            let Some(delays) = self.delays.get(&from) else { continue };
+            let Some(delay_ms) = time_ms(delays) else { continue };
+            let direction = format!("{}->{}", names.node(from), names.node(to));
+            let summary = CodedDirectionSummary { packets: delays.count(), delay_ms };
+            directions.insert(direction, summary);
+        }
+        let role = |index: usize| match index {
+            _ if index >= report.path => CodedRole::Helper,
+            0 => CodedRole::End,
+            _ if index + 1 == report.path => CodedRole::End,
+            _ => CodedRole::Relay,
+        };
+        let name_of = |number: usize| {
+            let node = report.nodes.get(number.wrapping_sub(1));
+            node.map_or_else(|| number.to_string(), |node| names.node(node.node).to_owned())
+        };
+        let nodes = report.nodes.iter().enumerate();
+        Some(CodedLinkSummary {
+            corrupt: report.corrupt,
+            directions,
+            nodes: nodes
+                .map(|(index, node)| {
+                    (names.node(node.node).to_owned(), of(&node.stats, role(index), &name_of))
+                })
+                .collect(),
+        })
+    }
+}
+
+fn of(stats: &Stats, role: CodedRole, name_of: &dyn Fn(usize) -> String) -> CodedNodeSummary {
+    let per_block = |count: u64| {
+        let is_end = role == CodedRole::End && stats.blocks_done > 0;
+        is_end.then(|| rounded(count as f64 / stats.blocks_done as f64, 6))
+    };
+    let losses = stats.neighbours.iter().filter_map(|neighbour| {
+        Some((name_of(usize::from(neighbour.id.0)), rounded(neighbour.loss_in?, 6)))
+    });
+    CodedNodeSummary {
+        role,
+        packets_in: stats.packets_in,
+        packets_out: stats.packets_out,
+        backlog_drops: stats.backlog_drops,
+        blocks: stats.blocks_done,
+        source_sent: stats.source_sent,
+        coded_sent: stats.coded_sent,
+        transmissions_per_block: per_block(stats.source_sent + stats.coded_sent),
+        timeouts: stats.timeouts,
+        timeouts_per_block: per_block(stats.timeouts),
+        acks_sent: stats.acks_sent,
+        innovative: stats.innovative,
+        redundant: stats.redundant,
+        late: stats.late,
+        lost_on_purpose: stats.synthetic_lost,
+        datagram_bytes_sent: stats.datagram_bytes_sent,
+        symbols_lost: stats.symbols_lost,
+        sessions: stats.sessions,
+        loss_in: losses.collect(),
+    }
+}
