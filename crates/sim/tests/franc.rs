@@ -208,3 +208,60 @@ outage = [{ node = "a", from = "1s", until = "3s" }]
     let report = seen.report.expect("there is one");
     assert_eq!(report.nodes[0].stats.packets_in, seen.sent - seen.dropped);
 }
+
+/// Every packet comes out once, as it went in, in spite of losses on all links.
+#[test]
+fn a_coded_link_loses_nothing() {
+    for mode in ["stream", "paper"] {
+        let link = format!(
+            r#"
+[[franc]]
+name = "link"
+ends = ["a", "b"]
+helpers = ["h"]
+mode = "{mode}"
+loss = [
+    {{ between = ["a", "b"], loss = 0.3 }},
+    {{ between = ["a", "h"], loss = 0.15 }},
+    {{ between = ["h", "b"], loss = 0.15 }},
+]
+"#
+        );
+        let flow = UDP.replace("4Mb/s", "2Mb/s");
+        let seen = simulate(&format!("{flow}{link}"));
+        let report = seen.report.as_ref().expect("there is one");
+        assert_eq!((seen.dropped, report.corrupt), (0, 0), "{mode}");
+        let inside = seen.sent - seen.arrived;
+        assert!(seen.sent > 700 && inside < 200, "{mode}: {inside} of {} missing", seen.sent);
+        let [a, b, h] = &report.nodes[..] else { panic!("{report:?}") };
+        assert!(a.stats.blocks_done > 3 && b.stats.synthetic_lost > 100, "{mode}: {report:?}");
+        assert!(h.stats.coded_sent > 50, "{mode}: the helper overhears and helps");
+    }
+}
+
+/// Both directions at once, and a helper that vanishes and comes back.
+#[test]
+fn tcp_is_carried_in_spite_of_losses() {
+    let goodput = |link: &str| {
+        let tcp = r#"
+[[flow]]
+name = "tcp"
+from = "source"
+to = "sink"
+kind = "tcp"
+"#;
+        let seen = simulate(&format!("{tcp}{link}"));
+        let report = seen.report.expect("there is one");
+        assert_eq!(report.corrupt, 0);
+        report.nodes[1].stats.bytes_out
+    };
+    let loss = "loss = [{ between = [\"a\", \"b\"], loss = 0.2 }]";
+    let plain =
+        format!("[[franc]]\nname = \"link\"\nends = [\"a\", \"b\"]\nmode = \"plain\"\n{loss}\n");
+    let coded = format!(
+        "[[franc]]\nname = \"link\"\nends = [\"a\", \"b\"]\nhelpers = [\"h\"]\n{loss}\n\
+         outage = [{{ node = \"h\", from = \"1s\", until = \"2s\" }}]\n"
+    );
+    let (plain, coded) = (goodput(&plain), goodput(&coded));
+    assert!(coded > 3 * plain && coded > 1_500_000, "{coded} against {plain}");
+}
