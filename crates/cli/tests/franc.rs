@@ -368,6 +368,55 @@ fn a_path_that_becomes_too_narrow_is_told_and_recovers() {
     assert!(ms <= RECOVERY_MS + SLACK_MS, "{ms}");
 }
 
+/// TCP both ways at what the link carries, with losses and new keys every few blocks: what
+/// went in came out or was dropped before it was coded. Longer with LASTHOP_SOAK_S=600.
+#[test]
+fn in_a_soak_every_packet_is_accounted_for() {
+    let seconds = std::env::var("LASTHOP_SOAK_S").ok().and_then(|n| n.parse().ok());
+    let seconds: u32 = seconds.unwrap_or(8);
+    let stage = Stage::new("soak");
+    stage.key("key");
+    let mut programs = ends("--key-file key --rekey-blocks 16", "--key-file key --rekey-blocks 16");
+    programs.push(("b", "exec iperf3 -s -1 >/dev/null".to_owned()));
+    let memory = |at: &str| {
+        format!("for n in a b; do grep VmRSS /proc/$(cat $n.pid)/status > $n.{at}.txt; done\n")
+    };
+    let script = format!(
+        "command -v iperf3 >/dev/null || exit 0\nuntil_passes 10.9.0.2\nsleep 1\n{}\
+         iperf3 -c 10.9.0.2 -t {seconds} --bidir > iperf.txt || fail \"$(cat iperf.txt)\"\nsleep 2\n{}\
+         for n in a b; do {} franc stats --json --socket $n.sock > $n.json; done\n",
+        memory("before"),
+        memory("after"),
+        env!("CARGO_BIN_EXE_lasthop")
+    );
+    let Some(()) = stage.emulate(&["a", "b"], "5%", &programs, &script) else { return };
+    let stats = ["a.json", "b.json"].map(|name| stage.text(name));
+    if stats[0].is_empty() {
+        eprintln!("skipped, because iperf3 is not installed");
+        return;
+    }
+    let stats = stats.map(|text| serde_json::from_str::<Value>(&text).expect("a document"));
+    let count = |end: usize, name: &str| stats[end]["counters"][name].as_u64().expect("a number");
+    for (from, to) in [(0, 1), (1, 0)] {
+        let entered = count(from, "packets_in")
+            - count(from, "backlog_drops")
+            - count(from, "refused")
+            - stats[from]["backlog_packets"].as_u64().expect("a number");
+        assert!(entered > 1_000, "{stats:#?}");
+        assert_eq!(entered, count(to, "packets_out") + count(to, "undelivered"), "{stats:#?}");
+        assert_eq!((count(to, "corrupt"), count(to, "symbols_lost")), (0, 0), "{stats:#?}");
+        assert_eq!(count(to, "sessions"), 1);
+    }
+    for end in ["a", "b"] {
+        let kib = |at: &str| -> u64 {
+            let text = stage.text(&format!("{end}.{at}.txt"));
+            text.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("a number of KiB")
+        };
+        let grown = kib("after").saturating_sub(kib("before"));
+        assert!(grown < 32 * 1_024, "{end}: {grown} KiB more");
+    }
+}
+
 /// Rubbish that looks like datagrams of the protocol, from a neighbour's address.
 #[test]
 fn strangers_change_nothing() {
