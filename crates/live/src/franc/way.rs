@@ -5,7 +5,7 @@ use super::{Counts, FrancError};
 use crate::os::batch::{BATCH, Inbox, Name};
 use crate::os::link::{Address, Link, ethernet_room, udp_room};
 use lasthop_franc::{Node, NodeId, Transmit};
-use lasthop_units::{Instant, MacAddr};
+use lasthop_units::{Duration, Instant, MacAddr};
 use nix::errno::Errno;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -115,6 +115,17 @@ fn interface_error(name: &str, error: crate::os::OsError) -> FrancError {
     }
 }
 
+/// A neighbour that was heard this lately is there. Otherwise the kernel asks for its MAC
+/// address again and again, and drops datagrams when a lossy link swallows the answers.
+const HEARD_LATELY: Duration = Duration::from_secs(3);
+
+/// Where a neighbour is.
+struct Place {
+    address: Address,
+    name: Name,
+    heard_at: Option<Instant>,
+}
+
 /// A datagram that leaves.
 struct Leaving {
     to: NodeId,
@@ -125,7 +136,7 @@ struct Leaving {
 pub(super) struct Way {
     link: Link,
     inbox: Inbox,
-    places: BTreeMap<NodeId, (Address, Name)>,
+    places: BTreeMap<NodeId, Place>,
     copies_to: Vec<NodeId>,
     waiting: VecDeque<Leaving>,
     broadcast: Option<Name>,
@@ -159,7 +170,9 @@ impl Way {
             }
         };
         let places = transport.known().into_iter();
-        let places = places.map(|(id, address)| (id, (address, link.name(address)))).collect();
+        let place =
+            |(id, address)| (id, Place { address, name: link.name(address), heard_at: None });
+        let places = places.map(place).collect();
         // A frame has its length before the datagram, and its padding after it.
         let inbox = Inbox::new(usize::from(datagram_bytes_max) + 64);
         Ok(Self {
@@ -175,7 +188,7 @@ impl Way {
 
     /// Where neighbours are, as far as that is known.
     pub fn reached(&self) -> Vec<Reach> {
-        self.places.iter().map(|(&id, &(address, _))| Reach { id, address }).collect()
+        self.places.iter().map(|(&id, place)| Reach { id, address: place.address }).collect()
     }
 
     /// Takes what came and gives it to `node`, but no more than leaves others their turn.
@@ -184,8 +197,12 @@ impl Way {
             let (places, link) = (&mut self.places, &self.link);
             let mut take = |from: Address, datagram: &[u8]| {
                 let Some(sender) = node.handle_datagram(now, datagram) else { return };
-                if places.get(&sender).is_none_or(|&(known, _)| known != from) {
-                    places.insert(sender, (from, link.name(from)));
+                match places.get_mut(&sender) {
+                    Some(place) if place.address == from => place.heard_at = Some(now),
+                    _ => {
+                        let (name, heard_at) = (link.name(from), Some(now));
+                        places.insert(sender, Place { address: from, name, heard_at });
+                    }
                 }
             };
             match link.receive(&mut self.inbox, &mut take) {
@@ -212,7 +229,7 @@ impl Way {
             if self.waiting.is_empty() {
                 return Flow::Free;
             }
-            if self.send(too_long) == Flow::Full {
+            if self.send(now, too_long) == Flow::Full {
                 self.counts.full += 1;
                 return Flow::Full;
             }
@@ -232,19 +249,21 @@ impl Way {
         }
     }
 
-    fn send(&mut self, too_long: &mut dyn FnMut(usize)) -> Flow {
+    fn send(&mut self, now: Instant, too_long: &mut dyn FnMut(usize)) -> Flow {
+        let lately = |place: &Place| place.heard_at.is_some_and(|at| now < at + HEARD_LATELY);
+        let is_heard = self.places.values().all(lately);
         while !self.waiting.is_empty() {
             let batch: Vec<(&Name, &[u8])> = self
                 .waiting
                 .iter()
                 .take(BATCH)
                 .map(|leaving| {
-                    let place = self.places.get(&leaving.to).map(|(_, name)| name);
+                    let place = self.places.get(&leaving.to).map(|place| &place.name);
                     let name = place.or(self.broadcast.as_ref());
                     (name.expect("only those with a place wait"), &*leaving.datagram)
                 })
                 .collect();
-            let (sent, refused) = self.link.send(&batch);
+            let (sent, refused) = self.link.send(&batch, is_heard);
             self.waiting.drain(..sent);
             match refused {
                 None => {}

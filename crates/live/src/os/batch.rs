@@ -93,8 +93,15 @@ impl std::fmt::Debug for Inbox {
 
 /// Sends `datagrams`, each in two pieces, in order, up to [`BATCH`] of them. Gives how
 /// many are on their way, and why the next one is not, if there is a next one.
+/// `is_heard`: all of them go to hosts that answer, so that the kernel need not ask whether
+/// they are there (`MSG_CONFIRM`, send(2)).
 #[expect(unsafe_code, reason = "sendmmsg")]
-pub fn send(socket: BorrowedFd<'_>, datagrams: &[(&Name, [&[u8]; 2])]) -> (usize, Option<Errno>) {
+pub fn send(
+    socket: BorrowedFd<'_>,
+    datagrams: &[(&Name, [&[u8]; 2])],
+    is_heard: bool,
+) -> (usize, Option<Errno>) {
+    let flags = libc::MSG_DONTWAIT | if is_heard { libc::MSG_CONFIRM } else { 0 };
     let datagrams = &datagrams[..datagrams.len().min(BATCH)];
     let mut pieces = [[libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; 2]; BATCH];
     // SAFETY: zeros are headers without anything.
@@ -115,7 +122,7 @@ pub fn send(socket: BorrowedFd<'_>, datagrams: &[(&Name, [&[u8]; 2])]) -> (usize
         // SAFETY: every header points to buffers that live, and the kernel only reads them.
         let sent = unsafe {
             let (first, number) = (headers.as_mut_ptr(), datagrams.len() as libc::c_uint);
-            libc::sendmmsg(socket.as_raw_fd(), first, number, libc::MSG_DONTWAIT as _)
+            libc::sendmmsg(socket.as_raw_fd(), first, number, flags as _)
         };
         match Errno::result(sent) {
             // Fewer than asked for: the next call says why.

@@ -133,9 +133,9 @@ impl Link {
         Ok(count == batch::BATCH)
     }
 
-    /// Sends datagrams in order. Gives how many are on their way, and why the next is
-    /// not, if that is known.
-    pub fn send(&self, datagrams: &[(&Name, &[u8])]) -> (usize, Option<Errno>) {
+    /// Sends datagrams in order, to hosts that all answer if `is_heard`. Gives how many are
+    /// on their way, and why the next is not, if that is known.
+    pub fn send(&self, datagrams: &[(&Name, &[u8])], is_heard: bool) -> (usize, Option<Errno>) {
         let datagrams = &datagrams[..datagrams.len().min(batch::BATCH)];
         let mut lengths = [[0; LENGTH_BYTES]; batch::BATCH];
         for (length, (_, bytes)) in lengths.iter_mut().zip(datagrams) {
@@ -149,7 +149,7 @@ impl Link {
                 Self::Ethernet { .. } => (name, [length, bytes]),
             })
             .collect();
-        batch::send(self.as_fd(), &pieces)
+        batch::send(self.as_fd(), &pieces, is_heard)
     }
 }
 
@@ -248,7 +248,7 @@ mod tests {
         let Link::Udp(socket) = &other else { unreachable!() };
         let to = other.name(Address::Udp(socket.address().unwrap()));
         let long = vec![7; 1_400];
-        assert_eq!(one.send(&[(&to, &long), (&to, b"x"), (&to, &[])]), (3, None));
+        assert_eq!(one.send(&[(&to, &long), (&to, b"x"), (&to, &[])], true), (3, None));
         let mut inbox = Inbox::new(1_000);
         let mut heard = Vec::new();
         other.receive(&mut inbox, &mut |_, bytes| heard.push(bytes.to_vec())).unwrap();
