@@ -197,7 +197,7 @@ impl Daemon {
                         }
                     }
                     TUN => self.take_packets()?,
-                    LINK => self.way.receive(&mut self.node, self.clock.now()),
+                    LINK => self.way.receive(&mut self.node, self.clock),
                     ROOM => self.unblock(),
                     CONTROL => self.answer(host),
                     METRICS => {
@@ -216,7 +216,8 @@ impl Daemon {
         self.deliver();
         let mut too_long = None;
         if self.flow == Flow::Free {
-            self.flow = self.way.transmit(&mut self.node, now, &mut |bytes| too_long = Some(bytes));
+            self.flow =
+                self.way.transmit(&mut self.node, self.clock, &mut |bytes| too_long = Some(bytes));
             if self.flow == Flow::Full {
                 self.waiter.add_writable(self.room.as_fd(), ROOM)?;
             }

@@ -3,6 +3,7 @@
 
 use super::{Counts, FrancError};
 use crate::os::batch::{BATCH, Inbox, Name};
+use crate::os::clock::Clock;
 use crate::os::link::{Address, Link, ethernet_room, udp_room};
 use lasthop_franc::{Node, NodeId, Transmit};
 use lasthop_units::{Duration, Instant, MacAddr};
@@ -192,10 +193,16 @@ impl Way {
     }
 
     /// Takes what came and gives it to `node`, but no more than leaves others their turn.
-    pub fn receive(&mut self, node: &mut Node, now: Instant) {
+    ///
+    /// The clock is read behind each batch: a datagram that was said to have come before it
+    /// did would make the way look shorter than it is, and its queue longer ever after.
+    pub fn receive(&mut self, node: &mut Node, clock: Clock) {
         for _ in 0..BATCHES_MAX {
+            // What the network reports of an earlier datagram is no news to the machine.
+            let is_more = self.link.receive(&mut self.inbox).unwrap_or(false);
+            let now = clock.now();
             let (places, link) = (&mut self.places, &self.link);
-            let mut take = |from: Address, datagram: &[u8]| {
+            link.each(&self.inbox, &mut |from, datagram| {
                 let Some(sender) = node.handle_datagram(now, datagram) else { return };
                 match places.get_mut(&sender) {
                     Some(place) if place.address == from => place.heard_at = Some(now),
@@ -204,11 +211,9 @@ impl Way {
                         places.insert(sender, Place { address: from, name, heard_at });
                     }
                 }
-            };
-            match link.receive(&mut self.inbox, &mut take) {
-                // What the network reports of an earlier datagram is no news to the machine.
-                Ok(false) | Err(_) => return,
-                Ok(true) => {}
+            });
+            if !is_more {
+                return;
             }
         }
     }
@@ -218,10 +223,11 @@ impl Way {
     pub fn transmit(
         &mut self,
         node: &mut Node,
-        now: Instant,
+        clock: Clock,
         too_long: &mut dyn FnMut(usize),
     ) -> Flow {
         loop {
+            let now = clock.now();
             while self.waiting.len() < BATCH {
                 let Some(Transmit { to, datagram }) = node.poll_transmit(now) else { break };
                 self.enqueue(to, datagram);

@@ -106,17 +106,17 @@ impl Link {
         }
     }
 
-    /// Takes what waits and gives each datagram with its sender to `take`. Returns
-    /// whether more may wait.
+    /// Takes what waits into `inbox`, up to [`batch::BATCH`] datagrams. Returns whether
+    /// more may wait.
     ///
     /// # Errors
     /// What the network reports.
-    pub fn receive(
-        &self,
-        inbox: &mut Inbox,
-        take: &mut dyn FnMut(Address, &[u8]),
-    ) -> nix::Result<bool> {
-        let count = inbox.receive(self.as_fd())?;
+    pub fn receive(&self, inbox: &mut Inbox) -> nix::Result<bool> {
+        inbox.receive(self.as_fd()).map(|count| count == batch::BATCH)
+    }
+
+    /// Gives each datagram that was taken into `inbox`, with its sender, to `take`.
+    pub fn each(&self, inbox: &Inbox, take: &mut dyn FnMut(Address, &[u8])) {
         for (name, bytes) in inbox.datagrams() {
             match self {
                 Self::Udp(_) => {
@@ -125,12 +125,12 @@ impl Link {
                     }
                 }
                 Self::Ethernet { .. } => {
-                    let Some((from, datagram)) = framed(name, bytes) else { continue };
-                    take(Address::Mac(from), datagram);
+                    if let Some((from, datagram)) = framed(name, bytes) {
+                        take(Address::Mac(from), datagram);
+                    }
                 }
             }
         }
-        Ok(count == batch::BATCH)
     }
 
     /// Sends datagrams in order, to hosts that all answer if `is_heard`. Gives how many are
@@ -251,7 +251,8 @@ mod tests {
         assert_eq!(one.send(&[(&to, &long), (&to, b"x"), (&to, &[])], true), (3, None));
         let mut inbox = Inbox::new(1_000);
         let mut heard = Vec::new();
-        other.receive(&mut inbox, &mut |_, bytes| heard.push(bytes.to_vec())).unwrap();
+        assert_eq!(other.receive(&mut inbox), Ok(false));
+        other.each(&inbox, &mut |_, bytes| heard.push(bytes.to_vec()));
         // The long one had no room in the inbox, and nothing of it is given out.
         assert_eq!(heard, [b"x".to_vec(), Vec::new()]);
     }
