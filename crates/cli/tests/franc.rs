@@ -236,6 +236,10 @@ fn a_file_passes_a_link_that_loses_every_fifth() {
         let Some(()) = stage.emulate(&["a", "b"], "20%", &programs, &script) else { return };
         assert!(stage.text("ping.txt").contains("60 received"), "{}", stage.text("ping.txt"));
         let stats: Value = serde_json::from_str(&stage.text("a.json")).expect("a document");
+        let schema = stage.run(&["schema", "franc"]).stdout;
+        let schema = serde_json::from_slice(&schema).expect("a JSON Schema");
+        let schema = jsonschema::validator_for(&schema).expect("a JSON Schema");
+        assert!(schema.is_valid(&stats), "{stats:#}");
         assert_eq!(stats["connected"], true);
         assert_eq!(stats["counters"]["corrupt"], 0);
         let loss = stats["neighbours"][0]["loss_in"].as_f64().expect("there was traffic");

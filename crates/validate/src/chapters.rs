@@ -29,7 +29,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All of them, in order.
-pub const ALL: [Chapter; 16] = [
+pub const ALL: [Chapter; 18] = [
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),
@@ -45,6 +45,8 @@ pub const ALL: [Chapter; 16] = [
     ("apq, oddities", queues::oddities),
     ("franc, lossy link", links::loaded),
     ("franc, sparse traffic", links::sparse),
+    ("franc, three hops", links::hops),
+    ("franc, fast link", links::flood),
     ("speed", speed::table),
 ];
 

@@ -7,7 +7,7 @@
 //! Left out: other tunnels than kcptun, which are not in Debian.
 
 use crate::data::{self, Record};
-use lasthop_trace::RunDocument;
+use lasthop_trace::{FrancDocument, RunDocument};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,15 @@ use std::path::{Path, PathBuf};
 pub const IDEAL_MBPS: f64 = 11.584;
 /// The columns of `data/franc.csv`.
 const HEADER: &str = "way,congestion_control,loss_percent,run,goodput_mbps,retransmissions,pings,\
-                      pings_lost,ping_p50_ms,ping_p95_ms,ping_p99_ms,lateness_p99_9_us,late,lasthop,\
-                      kernel";
+                      pings_lost,ping_p50_ms,ping_p95_ms,ping_p99_ms,lateness_p99_9_us,late,packets,\
+                      packets_lost,cpu_percent,memory_mib,lasthop,kernel";
 /// Losses of the comparison, in percent.
 pub const LOSSES: [u32; 6] = [0, 1, 5, 10, 20, 30];
 /// The loss at which sparse traffic is looked at.
 pub const SPARSE_LOSS: u32 = 20;
+
+/// The loss of each of three hops.
+pub const HOPS_LOSS: u32 = 20;
 
 /// How packets get across.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +35,10 @@ pub enum Way {
     Udp,
     /// Through the daemon in Ethernet frames.
     Ethernet,
+    /// Over three such links, through recoders.
+    Recoders,
+    /// Over three such links, coded from end to end only.
+    Forwarders,
     /// Through kcptun as it comes: 10 data and 3 parity shards.
     Kcptun,
     /// Through kcptun tuned by hand for this link.
@@ -39,8 +46,8 @@ pub enum Way {
 }
 
 impl Way {
-    /// All of them.
-    pub const ALL: [Self; 5] =
+    /// Those over one link.
+    pub const ONE_HOP: [Self; 5] =
         [Self::Plain, Self::Udp, Self::Ethernet, Self::Kcptun, Self::KcptunTuned];
 
     /// What it is called.
@@ -49,6 +56,8 @@ impl Way {
             Self::Plain => "plain",
             Self::Udp => "udp",
             Self::Ethernet => "ethernet",
+            Self::Recoders => "recoders",
+            Self::Forwarders => "forwarders",
             Self::Kcptun => "kcptun",
             Self::KcptunTuned => "kcptun-tuned",
         }
@@ -61,7 +70,42 @@ impl Way {
 
     /// Our daemon's.
     pub const fn is_ours(self) -> bool {
-        matches!(self, Self::Udp | Self::Ethernet)
+        !self.is_peer() && !matches!(self, Self::Plain)
+    }
+
+    /// The nodes in a row.
+    const fn nodes(self) -> &'static [&'static str] {
+        match self {
+            Self::Recoders | Self::Forwarders => &["a", "r", "s", "b"],
+            _ => &["a", "b"],
+        }
+    }
+
+    /// What the daemons are told, by node; the ends' keys and addresses besides.
+    const fn daemons(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Udp => &[
+                ("a", "--id 1 --peer 4 --neighbours 4=b"),
+                ("b", "--id 4 --peer 1 --neighbours 1=a"),
+            ],
+            Self::Ethernet => &[
+                ("a", "--id 1 --peer 4 --transport ethernet --interface eth0"),
+                ("b", "--id 4 --peer 1 --transport ethernet --interface eth0"),
+            ],
+            Self::Recoders => &[
+                ("a", "--id 1 --peer 4 --via 2 --neighbours 2=r"),
+                ("r", "--id 2 --role recoder --between 1,3 --neighbours 1=a,3=s"),
+                ("s", "--id 3 --role recoder --between 2,4 --neighbours 2=r,4=b"),
+                ("b", "--id 4 --peer 1 --via 3 --neighbours 3=s"),
+            ],
+            Self::Forwarders => &[
+                ("a", "--id 1 --peer 4 --neighbours 4=r"),
+                ("r", "--id 2 --role forwarder --between 1,4 --neighbours 1=a,4=s"),
+                ("s", "--id 3 --role forwarder --between 1,4 --neighbours 1=r,4=b"),
+                ("b", "--id 4 --peer 1 --neighbours 1=s"),
+            ],
+            Self::Plain | Self::Kcptun | Self::KcptunTuned => &[],
+        }
     }
 
     /// The address at which programs find the other side.
@@ -77,6 +121,8 @@ pub enum Load {
     Tcp(&'static str),
     /// A ping every 50 ms, and nothing else.
     Sparse,
+    /// UDP at 200 Mb/s for 10 s over a wire of 1 Gb/s and 1 ms, each daemon on a core.
+    Flood,
 }
 
 /// One measurement.
@@ -107,6 +153,21 @@ pub struct Outcome {
     pub lateness_us: f64,
     /// Too late to be trusted.
     pub is_late: bool,
+    /// Of a flood.
+    pub flood: Option<Flood>,
+}
+
+/// What came out of a flood of UDP.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Flood {
+    /// Packets that entered the tunnel.
+    pub packets: f64,
+    /// Packets that did not leave it.
+    pub packets_lost: f64,
+    /// Of one core, by the busier daemon.
+    pub cpu_percent: f64,
+    /// By the larger daemon.
+    pub memory_mib: f64,
 }
 
 impl Case {
@@ -114,7 +175,7 @@ impl Case {
     pub fn all() -> Vec<Self> {
         let mut all = Vec::new();
         for loss_percent in LOSSES {
-            for way in Way::ALL {
+            for way in Way::ONE_HOP {
                 for congestion_control in ["cubic", "bbr"] {
                     // kcptun ends TCP on both sides.
                     if !way.is_peer() || congestion_control == "cubic" {
@@ -126,6 +187,15 @@ impl Case {
         for way in [Way::Plain, Way::Udp, Way::Ethernet] {
             all.push(Self { way, load: Load::Sparse, loss_percent: SPARSE_LOSS });
         }
+        for way in [Way::Recoders, Way::Forwarders] {
+            for congestion_control in ["cubic", "bbr"] {
+                let load = Load::Tcp(congestion_control);
+                all.push(Self { way, load, loss_percent: HOPS_LOSS });
+            }
+        }
+        for way in [Way::Udp, Way::Ethernet] {
+            all.push(Self { way, load: Load::Flood, loss_percent: 0 });
+        }
         all
     }
 
@@ -134,6 +204,7 @@ impl Case {
         match self.load {
             Load::Tcp(name) => name,
             Load::Sparse => "none",
+            Load::Flood => "udp",
         }
     }
 
@@ -145,80 +216,74 @@ impl Case {
     /// The scenario file. `lasthop` is the program to start, `directory` where its sockets
     /// go, `flags` what its ends are told besides.
     pub fn toml(&self, run: u64, lasthop: &Path, directory: &Path, flags: &str) -> String {
+        let nodes = self.way.nodes();
         let mut text = format!(
             r#"name = "lossy-link"
 duration = "1h"
 seed = {seed}
 
-[[node]]
-name = "a"
-role = "host"
-
-[[node]]
-name = "b"
-role = "host"
-
-# 12 Mb/s of IP packets of 1 500 bytes: a wire counts their Ethernet headers.
-[[wire]]
-between = ["a", "b"]
-rate = "12112kb/s"
-delay = "10ms"
-loss = "{loss}%"
-queue = {{ kind = "drop-tail", bytes = 150000 }}
-
 [emulation]
 lateness_max = "2ms"
-
-[[run]]
-node = "b"
-command = ["iperf3", "-s", "-1"]
 "#,
-            loss = self.loss_percent,
             seed = run + 1,
         );
+        for node in nodes {
+            text.push_str(&format!("\n[[node]]\nname = \"{node}\"\nrole = \"host\"\n"));
+        }
+        // 12 Mb/s of IP packets of 1 500 bytes: a wire counts their Ethernet headers.
+        let wire = match self.load {
+            Load::Flood => "rate = \"1Gb/s\"\ndelay = \"1ms\"".to_owned(),
+            Load::Tcp(_) | Load::Sparse => format!(
+                "rate = \"12112kb/s\"\ndelay = \"10ms\"\nloss = \"{}%\"\n\
+                 queue = {{ kind = \"drop-tail\", bytes = 150000 }}",
+                self.loss_percent
+            ),
+        };
+        for pair in nodes.windows(2) {
+            let (one, other) = (pair[0], pair[1]);
+            text.push_str(&format!("\n[[wire]]\nbetween = [\"{one}\", \"{other}\"]\n{wire}\n"));
+        }
         let mut run = |node: &str, command: String| {
             text.push_str(&format!(
                 "\n[[run]]\nnode = \"{node}\"\ncommand = \"\"\"{command}\"\"\"\n"
             ));
         };
-        match self.way {
-            Way::Plain => {}
-            Way::Udp | Way::Ethernet => {
-                for (node, other, id, peer) in [("a", "b", 1, 2), ("b", "a", 2, 1)] {
-                    let transport = match self.way {
-                        Way::Udp => format!("--neighbours {peer}={other}"),
-                        _ => "--transport ethernet --interface eth0".to_owned(),
-                    };
-                    let socket = directory.join(format!("{node}.sock"));
-                    let (key, log) = (directory.join("key"), directory.join(format!("{node}.log")));
-                    run(
-                        node,
-                        format!(
-                            "exec '{}' franc run --id {id} --peer {peer} {transport} --key-file '{}' \
-                             --address 10.9.0.{id}/24 --socket '{}' {flags} > '{}' 2>&1",
-                            lasthop.display(),
-                            key.display(),
-                            socket.display(),
-                            log.display()
-                        ),
-                    );
-                }
-            }
-            Way::Kcptun | Way::KcptunTuned => {
-                let tuning = self.kcptun_tuning();
-                run(
-                    "b",
-                    format!(
-                        "exec kcptun-server -t 127.0.0.1:5201 -l :29900 {tuning} >/dev/null 2>&1"
-                    ),
-                );
-                run(
-                    "a",
-                    format!(
-                        "exec kcptun-client -r b:29900 -l 127.0.0.1:5201 {tuning} >/dev/null 2>&1"
-                    ),
-                );
-            }
+        run("b", "exec iperf3 -s".to_owned());
+        let place = |name: String| format!("'{}'", directory.join(name).display());
+        for (core, (node, what)) in self.way.daemons().iter().enumerate() {
+            let address = match *node {
+                "a" => "--address 10.9.0.1/24",
+                "b" => "--address 10.9.0.2/24",
+                _ => "",
+            };
+            let pin = if self.load == Load::Flood {
+                format!("taskset -c {core} ")
+            } else {
+                String::new()
+            };
+            run(
+                node,
+                format!(
+                    "echo $$ > {}; exec {pin}'{}' franc run {what} {address} --key-file {} --socket {} \
+                     {flags} > {} 2>&1",
+                    place(format!("{node}.pid")),
+                    lasthop.display(),
+                    place("key".into()),
+                    place(format!("{node}.sock")),
+                    place(format!("{node}.log")),
+                ),
+            );
+        }
+        if self.way.is_peer() {
+            let tuning = self.kcptun_tuning();
+            run(
+                "b",
+                format!("exec kcptun-server -t 127.0.0.1:5201 -l :29900 {tuning} >/dev/null 2>&1"),
+            );
+            run(
+                "a",
+                format!("exec kcptun-client -r b:29900 -l 127.0.0.1:5201 {tuning} >/dev/null 2>&1"),
+            );
         }
         text
     }
@@ -249,19 +314,33 @@ command = ["iperf3", "-s", "-1"]
         );
         match self.load {
             Load::Sparse => format!("{wait}ping -c 400 -i 0.05 -W 2 {target} > '{out}/ping.txt'\n"),
+            Load::Flood => {
+                let stats = |when: &str| {
+                    format!(
+                        "for n in a b; do '{}' franc stats --json --socket $n.sock > $n.{when}.json; done\n\
+                         for n in a b; do awk '{{print $14 + $15}}' /proc/$(cat $n.pid)/stat; done \
+                         > {when}.txt\n",
+                        lasthop.display()
+                    )
+                };
+                let flood = |seconds: u32| {
+                    format!("iperf3 -c {target} -u -b 200M -l 1350 -t {seconds} -J > iperf.json\n")
+                };
+                format!(
+                    "{wait}cd '{out}'\n{}{}{}sleep 1\n{}\
+                     for n in a b; do awk '/VmRSS/ {{print $2}}' /proc/$(cat $n.pid)/status; done > memory.txt\n",
+                    flood(2),
+                    stats("before"),
+                    flood(10),
+                    stats("after"),
+                )
+            }
             Load::Tcp(congestion_control) => {
                 let server = if self.way.is_peer() { "127.0.0.1" } else { target };
-                let stats = match self.way.is_ours() {
-                    true => format!(
-                        "'{}' franc stats --json --socket '{out}/a.sock' > '{out}/stats.json'\n",
-                        lasthop.display()
-                    ),
-                    false => String::new(),
-                };
                 format!(
                     "{wait}ping -c 190 -i 0.1 -W 2 {target} > '{out}/ping.txt' &\n\
                      timeout 60 iperf3 -c {server} -t 20 -C {congestion_control} -J > '{out}/iperf.json'\n\
-                     wait\n{stats}true\n"
+                     wait\ntrue\n"
                 )
             }
         }
@@ -277,16 +356,37 @@ command = ["iperf3", "-s", "-1"]
             fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
         };
         let emulation = run.emulation.as_ref().ok_or("the emulation says nothing of itself")?;
-        let (pings, mut times) = round_trips(&read("ping.txt")?);
+        let ping = if self.load == Load::Flood { String::new() } else { read("ping.txt")? };
+        let (pings, mut times) = round_trips(&ping);
         times.sort_by(f64::total_cmp);
-        let (mut goodput_mbps, mut retransmissions) = (None, None);
-        if matches!(self.load, Load::Tcp(_)) {
-            let report: serde_json::Value =
-                serde_json::from_str(&read("iperf.json")?).unwrap_or_default();
-            let number = |path| report.pointer(path).and_then(serde_json::Value::as_f64);
-            goodput_mbps = number("/end/sum_received/bits_per_second").map(|bps| bps / 1e6);
-            retransmissions = number("/end/sum_sent/retransmits");
+        let mut report = serde_json::Value::Null;
+        if self.load != Load::Sparse {
+            report = serde_json::from_str(&read("iperf.json")?).unwrap_or_default();
         }
+        let number = |path| report.pointer(path).and_then(serde_json::Value::as_f64);
+        let mut flood = None;
+        if self.load == Load::Flood {
+            let most = |values: Vec<f64>| values.into_iter().fold(0.0, f64::max);
+            let (before, after) = (numbers(&read("before.txt")?), numbers(&read("after.txt")?));
+            let ticks = after.iter().zip(&before).map(|(after, before)| after - before);
+            let count = |name: &str, counter: &str| -> Result<f64, String> {
+                let stats: FrancDocument =
+                    serde_json::from_str(&read(name)?).map_err(|why| format!("{name}: {why}"))?;
+                let counters = stats.counters;
+                Ok(if counter == "in" { counters.packets_in } else { counters.packets_out } as f64)
+            };
+            let entered = count("a.after.json", "in")? - count("a.before.json", "in")?;
+            let left = count("b.after.json", "out")? - count("b.before.json", "out")?;
+            flood = Some(Flood {
+                packets: entered,
+                packets_lost: entered - left,
+                // A tick is 10 ms (proc(5)), and 10 s have a thousand of them.
+                cpu_percent: most(ticks.map(|ticks| ticks / 10.0).collect()),
+                memory_mib: most(numbers(&read("memory.txt")?)) / 1_024.0,
+            });
+        }
+        let goodput_mbps = number("/end/sum_received/bits_per_second").map(|bps| bps / 1e6);
+        let retransmissions = number("/end/sum_sent/retransmits");
         Ok(Outcome {
             goodput_mbps,
             retransmissions,
@@ -295,8 +395,14 @@ command = ["iperf3", "-s", "-1"]
             ping_ms: (!times.is_empty()).then(|| [0.5, 0.95, 0.99].map(|q| quantile(&times, q))),
             lateness_us: emulation.lateness_us.as_ref().map_or(0.0, |lateness| lateness.p99_9),
             is_late: emulation.late,
+            flood,
         })
     }
+}
+
+/// The numbers in a text, one a line.
+fn numbers(text: &str) -> Vec<f64> {
+    text.lines().filter_map(|line| line.trim().parse().ok()).collect()
 }
 
 /// How many requests ping(8) sent, and the round trips of those that were answered.
@@ -338,6 +444,10 @@ impl Outcome {
             ping(2),
             format!("{:.1}", self.lateness_us),
             u32::from(self.is_late).to_string(),
+            number(self.flood.map(|flood| flood.packets)),
+            number(self.flood.map(|flood| flood.packets_lost)),
+            number(self.flood.map(|flood| flood.cpu_percent)),
+            number(self.flood.map(|flood| flood.memory_mib)),
             env!("CARGO_PKG_VERSION").to_owned(),
             kernel(),
         ]
@@ -349,6 +459,14 @@ impl Outcome {
             |name| Some(record.text(name)).filter(|t| !t.is_empty()).map(|_| record.number(name));
         let ping_ms =
             || Some([number("ping_p50_ms")?, number("ping_p95_ms")?, number("ping_p99_ms")?]);
+        let flood = || {
+            Some(Flood {
+                packets: number("packets")?,
+                packets_lost: number("packets_lost")?,
+                cpu_percent: number("cpu_percent")?,
+                memory_mib: number("memory_mib")?,
+            })
+        };
         Self {
             goodput_mbps: number("goodput_mbps"),
             retransmissions: number("retransmissions"),
@@ -357,6 +475,7 @@ impl Outcome {
             ping_ms: ping_ms(),
             lateness_us: record.number("lateness_p99_9_us"),
             is_late: record.flag("late"),
+            flood: flood(),
         }
     }
 }
@@ -479,7 +598,11 @@ mod tests {
             let text = case.toml(0, lasthop, directory, "--field gf2");
             let scenario = lasthop_scenario::parse("link.toml", &text, &[])
                 .unwrap_or_else(|error| panic!("{}: {error}\n{text}", case.name()));
-            let programs = if case.way == Way::Plain { 1 } else { 3 };
+            let programs = match case.way {
+                Way::Plain => 1,
+                Way::Recoders | Way::Forwarders => 5,
+                _ => 3,
+            };
             assert_eq!(scenario.programs.len(), programs);
         }
     }
@@ -508,8 +631,15 @@ mod tests {
             ping_ms: Some([20.5, 30.25, 40.125]),
             lateness_us: 80.0,
             is_late: true,
+            flood: None,
         };
-        let failed = Outcome { goodput_mbps: None, retransmissions: None, ..outcome.clone() };
+        let flood = Flood { packets: 1e5, packets_lost: 3.0, cpu_percent: 20.5, memory_mib: 8.25 };
+        let failed = Outcome {
+            goodput_mbps: None,
+            retransmissions: None,
+            flood: Some(flood),
+            ..outcome.clone()
+        };
         let text = format!("{HEADER}\n{}\n{}\n", outcome.row(&case, 0), failed.row(&case, 1));
         let mut store = Store::parse(text);
         assert_eq!(store.runs(&case), [(0, outcome.clone()), (1, failed)]);

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use validate::chapters::links::{loaded_of, sparse_of};
+use validate::chapters::links::{flood_of, hops_of, loaded_of, sparse_of};
 use validate::chapters::{ALL, Chapter, SEED};
 use validate::links::{Case, LOSSES};
 use validate::table::{Table, Verdict};
@@ -88,7 +88,7 @@ struct FrancOptions {
     /// Losses in percent, of 0, 1, 5, 10, 20 and 30
     #[arg(long, value_delimiter = ',', default_values_t = LOSSES)]
     losses: Vec<u32>,
-    /// Ways: plain, udp, ethernet, kcptun, kcptun-tuned [default: all but kcptun's]
+    /// Ways: plain, udp, ethernet, recoders, forwarders, kcptun, kcptun-tuned [default: all but kcptun's]
     #[arg(long, value_delimiter = ',')]
     ways: Vec<String>,
     /// With kcptun
@@ -156,7 +156,11 @@ fn main() -> ExitCode {
             let (is_complete, store) = measure::links(&wanted);
             if !options.daemon.is_empty() {
                 let runs = |case: &Case| store.runs(case).into_iter().map(|(_, run)| run).collect();
-                print!("{}\n{}", loaded_of(&runs).markdown(), sparse_of(&runs).markdown());
+                for table in [loaded_of(&runs), sparse_of(&runs), hops_of(&runs), flood_of(&runs)] {
+                    if !table.rows.is_empty() {
+                        println!("{}", table.markdown());
+                    }
+                }
                 return ExitCode::SUCCESS;
             }
             if !is_complete {
