@@ -165,8 +165,7 @@ fn line(name: &str, told: Told<'_>) -> String {
         ),
         Told::Event(Event::CodeMismatch { peer }) => format!(
             "{name}: node {peer} codes in another way: field, block and symbol must be the same at both \
-             ends{}\n",
-            "; with different MTUs, set symbol_bytes at both"
+             ends; with different MTUs, set symbol_bytes at both\n"
         ),
         Told::TooLong { bytes } => format!(
             "{name}: the path no longer takes datagrams of {bytes} bytes: its MTU has shrunk; use \
@@ -176,10 +175,9 @@ fn line(name: &str, told: Told<'_>) -> String {
 }
 
 fn what(config: &Config) -> String {
-    let code = format!(
-        "{:?}, blocks of {} symbols of {} bytes",
-        config.field, config.block_symbols, config.symbol_bytes
-    );
+    let field = format!("{:?}", config.field).to_lowercase();
+    let (block, symbol) = (config.block_symbols, config.symbol_bytes);
+    let code = format!("{field}, blocks of {block} symbols of {symbol} bytes");
     let pair = |[one, other]: [NodeId; 2]| format!("between {one} and {other}");
     match config.role {
         Role::End { peer, .. } => {

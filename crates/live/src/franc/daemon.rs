@@ -10,7 +10,7 @@ use crate::os::listener::{ControlSocket, Port};
 use crate::os::signal::Signals;
 use crate::os::{Call, OsError, datagram};
 use lasthop_franc::config::INNER_MTU_MIN;
-use lasthop_franc::{Event, Node, Reason, Role, Stats};
+use lasthop_franc::{Event, Node, Role, Stats};
 use lasthop_units::{Duration, Instant, Machine, Seed};
 use nix::errno::Errno;
 use nix::unistd::{read, write};
@@ -31,7 +31,7 @@ const METRICS: u64 = 6;
 const PACKETS_MAX: usize = 64;
 /// The longest packet of a TUN device.
 const PACKET_BYTES_MAX: usize = 1 << 16;
-/// While the link is full, the machine's wish to send is looked at so often.
+/// While the link is full, what the machine is late with is looked at so often.
 const FULL_RETRY: Duration = Duration::from_millis(1);
 /// What goes wrong over and over is told a few times, then once in a while.
 const TOLD_OFTEN: u32 = 5;
@@ -216,8 +216,9 @@ impl Daemon {
         self.deliver();
         let mut too_long = None;
         if self.flow == Flow::Free {
-            self.flow =
-                self.way.transmit(&mut self.node, self.clock, &mut |bytes| too_long = Some(bytes));
+            self.flow = self
+                .way
+                .transmit(&mut self.node, self.clock, &mut |bytes| too_long = Some(bytes))?;
             if self.flow == Flow::Full {
                 self.waiter.add_writable(self.room.as_fd(), ROOM)?;
             }
@@ -250,10 +251,10 @@ impl Daemon {
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
-        let machine = self.node.poll_timeout().map(|(at, reason)| match (self.flow, reason) {
-            // It may send; the link says when it can.
-            (Flow::Full, Reason::Pace) => at.max(self.clock.now() + FULL_RETRY),
-            _ => at,
+        let machine = self.node.poll_timeout().map(|(at, _)| match self.flow {
+            // What it is late with may be to send something; the link says when it can.
+            Flow::Full => at.max(self.clock.now() + FULL_RETRY),
+            Flow::Free => at,
         });
         let guests = self.metrics.as_ref().and_then(Metrics::next_expiry);
         machine.into_iter().chain(guests).min()

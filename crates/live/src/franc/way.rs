@@ -141,6 +141,8 @@ pub(super) struct Way {
     copies_to: Vec<NodeId>,
     waiting: VecDeque<Leaving>,
     broadcast: Option<Name>,
+    /// Of Ethernet.
+    interface: Option<String>,
     pub counts: Counts,
 }
 
@@ -183,6 +185,10 @@ impl Way {
             copies_to: copies_to.to_vec(),
             waiting: VecDeque::new(),
             broadcast,
+            interface: match transport {
+                Transport::Udp { .. } => None,
+                Transport::Ethernet { interface, .. } => Some(interface.clone()),
+            },
             counts: Counts::default(),
         })
     }
@@ -220,12 +226,15 @@ impl Way {
 
     /// Sends what `node` has until it has nothing, or the link is full. `too_long` is told
     /// the length of what the path does not take.
+    ///
+    /// # Errors
+    /// If the interface is gone: one of that name that comes later is another one.
     pub fn transmit(
         &mut self,
         node: &mut Node,
         clock: Clock,
         too_long: &mut dyn FnMut(usize),
-    ) -> Flow {
+    ) -> Result<Flow, FrancError> {
         loop {
             let now = clock.now();
             while self.waiting.len() < BATCH {
@@ -233,11 +242,11 @@ impl Way {
                 self.enqueue(to, datagram);
             }
             if self.waiting.is_empty() {
-                return Flow::Free;
+                return Ok(Flow::Free);
             }
-            if self.send(now, too_long) == Flow::Full {
+            if self.send(now, too_long)? == Flow::Full {
                 self.counts.full += 1;
-                return Flow::Full;
+                return Ok(Flow::Full);
             }
         }
     }
@@ -255,7 +264,7 @@ impl Way {
         }
     }
 
-    fn send(&mut self, now: Instant, too_long: &mut dyn FnMut(usize)) -> Flow {
+    fn send(&mut self, now: Instant, too_long: &mut dyn FnMut(usize)) -> Result<Flow, FrancError> {
         let lately = |place: &Place| place.heard_at.is_some_and(|at| now < at + HEARD_LATELY);
         let is_heard = self.places.values().all(lately);
         while !self.waiting.is_empty() {
@@ -273,7 +282,11 @@ impl Way {
             self.waiting.drain(..sent);
             match refused {
                 None => {}
-                Some(Errno::EAGAIN) => return Flow::Full,
+                Some(Errno::EAGAIN) => return Ok(Flow::Full),
+                Some(Errno::ENXIO | Errno::ENODEV) if self.interface.is_some() => {
+                    let name = self.interface.clone().unwrap_or_default();
+                    return Err(FrancError::InterfaceGone { name });
+                }
                 Some(error) => {
                     let refused = self.waiting.pop_front().expect("it was sent from there");
                     self.counts.unsent += 1;
@@ -284,7 +297,7 @@ impl Way {
                 }
             }
         }
-        Flow::Free
+        Ok(Flow::Free)
     }
 }
 
