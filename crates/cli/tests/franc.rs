@@ -336,6 +336,29 @@ fn a_helper_that_vanishes_is_not_missed() {
     assert!(stats["neighbours"].as_array().is_some_and(|all| all.len() == 2), "{stats:#}");
 }
 
+/// Its address is known to nobody; then it has another one.
+#[test]
+fn a_neighbour_that_moves_is_followed() {
+    let stage = Stage::new("move");
+    stage.key("key");
+    fs::write(stage.path.join("port"), "5000").expect("it can be written");
+    let a = "--id 1 --peer 2 --address 10.9.0.1/24 --key-file key";
+    let b = "--id 2 --peer 1 --address 10.9.0.2/24 --key-file key --neighbours 1=a \
+             --listen 0.0.0.0:$(cat port)";
+    let programs = vec![("a", daemon("a", a)), ("b", daemon("b", b))];
+    let lasthop = env!("CARGO_BIN_EXE_lasthop");
+    let script = format!(
+        "until_passes 10.9.0.2\n{lasthop} franc stats --socket a.sock > before.txt\n\
+         echo 5001 > port; kill -9 $(cat b.pid); until_passes 10.9.0.2 > passes.txt\n\
+         {lasthop} franc stats --socket a.sock > after.txt\n"
+    );
+    let Some(()) = stage.emulate(&["a", "b"], "5%", &programs, &script) else { return };
+    assert!(stage.text("before.txt").contains("10.77.0.2:5000"), "{}", stage.text("before.txt"));
+    assert!(stage.text("after.txt").contains("10.77.0.2:5001"), "{}", stage.text("after.txt"));
+    let ms: u64 = stage.text("passes.txt").trim().parse().expect("a number");
+    assert!(ms <= RECOVERY_MS + SLACK_MS, "{ms}");
+}
+
 #[test]
 fn another_key_opens_nothing_and_both_sides_say_so() {
     let stage = Stage::new("keys");

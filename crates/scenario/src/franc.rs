@@ -48,7 +48,7 @@ tables! {
         /// What carries the datagrams.
         value transport: TransportName = "udp";
         /// UDP: where datagrams are expected.
-        option listen: Socket = "port 4797 of all addresses";
+        option listen: Socket = "port 4797 of all addresses: of IPv6 if the first neighbour's is one, else of IPv4";
         /// Ethernet: the interface.
         option interface: Interface = "none; ethernet needs it";
         /// Where neighbours are, as ID=HOST:PORT or ID=MAC. One that is left out has to come
