@@ -106,6 +106,20 @@ impl Backlog {
         Self { config, order, packets: 0, bytes: 0, drops: 0 }
     }
 
+    /// What leaves is delivered and answered so much later, from now on. A sender whose
+    /// window is cut to 0.7 (CUBIC, RFC 9438) keeps a link busy if 3/7 of that waits here.
+    /// Over losses answers come in bursts, now and then twice as late as on average, and it
+    /// takes about one and a half of it. Target and interval are at least that and twice
+    /// the latency; other flows do not wait for it.
+    pub fn set_latency(&mut self, latency: Duration) {
+        if let (Order::Turns { parameters, .. }, Some(target)) =
+            (&mut self.order, self.config.target)
+        {
+            parameters.target = target.max(latency * 3 / 2);
+            parameters.interval = self.config.interval.max(latency * 2);
+        }
+    }
+
     /// Takes a packet, or drops one.
     pub fn push(&mut self, now: Instant, packet: Vec<u8>) {
         let hash = ip::flow_hash(&packet);

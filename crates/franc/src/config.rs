@@ -263,8 +263,12 @@ impl Config {
             Role::End { peer, via, helpers } => helpers > 0 || peer != via,
             _ => true,
         };
+        let own = match self.mode {
+            Mode::Stream { .. } => wire::NUMBERED_BYTES,
+            Mode::Paper { .. } => wire::SEEDED_BYTES,
+        };
         let packed = self.field.packed_bytes(usize::from(self.block_symbols));
-        wire::enc_bytes(if recoded { packed } else { 0 })
+        wire::enc_bytes(if recoded { own.max(wire::full_bytes(packed)) } else { own })
     }
 
     /// The longest inner packet.

@@ -328,7 +328,7 @@ pub(crate) struct LossEstimate {
 
 impl LossEstimate {
     /// Weights halve over so many datagrams.
-    const HALF_LIFE: f64 = 128.0;
+    const HALF_LIFE: f64 = 256.0;
     /// Before anything is known: as if so many had been sent and this share lost.
     const PRIOR: (f64, f64) = (4.0, 0.05);
     /// A way that loses more is no way.

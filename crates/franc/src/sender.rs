@@ -21,14 +21,13 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 use lasthop_rlnc::{Code, Density, Encoder, PacketError, Received, Recoder, Symbols};
-use lasthop_units::{Duration, Instant, Stream};
+use lasthop_units::{Duration, Instant};
 
 /// Sends blocks to one neighbour.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sender {
     code: Code,
     blocks_max: usize,
-    stream: Stream,
     /// Of the oldest block that is here.
     first: u32,
     blocks: VecDeque<Block>,
@@ -40,6 +39,10 @@ pub(crate) struct Sender {
     recodes: bool,
     /// The receiver's memory.
     state: Option<u16>,
+    /// The first symbol that the receiver does not know, and what knowing all before took
+    /// on average, from their sending to the acknowledgement.
+    frontier: (u32, usize),
+    latency: Option<Duration>,
     /// Counters.
     pub counts: Counts,
 }
@@ -56,6 +59,8 @@ pub(crate) struct Counts {
 /// The losses that a sender reckons with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Outlook {
+    /// The next datagram's number: the seed of its combination.
+    pub number: u32,
     /// Of a datagram to the receiver.
     pub loss: f64,
     /// The share of what the receiver did not hear that no helper heard either; 1 without.
@@ -77,6 +82,10 @@ struct Symbol {
     is_sent: bool,
     is_known: bool,
     under_way: u8,
+    /// How often it was sent as it is.
+    times: u8,
+    /// When it was first sent.
+    sent_at: Instant,
     /// When the last one under way came or was lost.
     landed: Instant,
 }
@@ -110,17 +119,19 @@ impl Sender {
     /// A repair goes before new symbols when the deficit is at least this, also if chance
     /// makes it so many standard deviations less than expected: a repair is then seldom
     /// for nothing. What chance makes of it beyond that is mended a round trip later.
-    const REPAIR_AT: f64 = 0.9;
-    const CAUTION: f64 = 1.5;
-    /// When the air is free: expected deficit, and a standard deviation, together.
+    const REPAIR_AT: f64 = 0.5;
+    const CAUTION: f64 = 1.25;
+    /// When the air is free: so many standard deviations more than expected.
     const IDLE_REPAIR_AT: f64 = 0.5;
+    const IDLE_CAUTION: f64 = 2.0;
+    /// As many symbols, or fewer, are lost as often as an unlucky one.
+    const UNLUCKY: f64 = 0.01;
 
     /// The source of a link's symbols, or a recoder's sender.
-    pub fn new(code: Code, blocks_max: u8, recodes: bool, stream: Stream) -> Self {
+    pub fn new(code: Code, blocks_max: u8, recodes: bool) -> Self {
         Self {
             code,
             blocks_max: usize::from(blocks_max),
-            stream,
             first: 0,
             blocks: VecDeque::new(),
             fresh: VecDeque::new(),
@@ -128,6 +139,8 @@ impl Sender {
             spare: Vec::new(),
             recodes,
             state: None,
+            frontier: (0, 0),
+            latency: None,
             counts: Counts::default(),
         }
     }
@@ -251,7 +264,7 @@ impl Sender {
     }
 
     /// Takes what the receiver has. Returns whether anything is new.
-    pub fn handle_ack(&mut self, ack: &Ack) {
+    pub fn handle_ack(&mut self, now: Instant, ack: &Ack) {
         if self.state.is_some_and(|state| state != ack.state) {
             for block in &mut self.blocks {
                 (block.rank, block.known) = (0, 0);
@@ -259,6 +272,10 @@ impl Sender {
             }
         }
         self.state = Some(ack.state);
+        for block in self.blocks.iter_mut().take(ack.done.saturating_sub(self.first) as usize) {
+            block.symbols.iter_mut().for_each(|symbol| symbol.is_known |= symbol.is_sent);
+        }
+        self.follow_frontier(now);
         self.forget_below(ack.done);
         for report in &ack.blocks {
             let at = report.block.checked_sub(self.first);
@@ -274,6 +291,36 @@ impl Sender {
             }
             block.known = block.symbols.iter().filter(|symbol| symbol.is_known).count() as u16;
         }
+        self.follow_frontier(now);
+    }
+
+    /// Measures how long symbols took until all before them were known too.
+    fn follow_frontier(&mut self, now: Instant) {
+        let symbols = self.code.symbols();
+        loop {
+            let (block, index) = self.frontier;
+            let at = block.checked_sub(self.first).map(|at| at as usize);
+            let symbol = at.and_then(|at| self.blocks.get(at)?.symbols.get(index));
+            match symbol {
+                Some(symbol) if symbol.is_known => {
+                    let took = now.saturating_since(symbol.sent_at);
+                    let latency = self.latency.unwrap_or(took);
+                    self.latency = Some((latency * 63 + took) / 64);
+                }
+                None if block < self.first => {}
+                _ => return,
+            }
+            self.frontier = match (index + 1 < symbols, block < self.first) {
+                (_, true) => (self.first, 0),
+                (true, _) => (block, index + 1),
+                (false, _) => (block + 1, 0),
+            };
+        }
+    }
+
+    /// What it takes on average until a symbol and all before it are acknowledged.
+    pub fn latency(&self) -> Option<Duration> {
+        self.latency
     }
 
     /// A datagram is under way no longer.
@@ -318,6 +365,9 @@ impl Sender {
     pub fn fresh(&mut self, now: Instant) -> Option<(Coded, Cargo)> {
         let (block, index) = self.fresh.pop_front()?;
         let symbols = self.code.symbols();
+        if let Some(symbol) = self.symbol_mut(block, index) {
+            symbol.sent_at = now;
+        }
         if let Some(block) = self.block_mut(block) {
             block.fresh = block.fresh.saturating_sub(1);
             if usize::from(index) + 1 == symbols {
@@ -334,8 +384,9 @@ impl Sender {
 
     /// A repair when there is nothing else to send.
     pub fn spare_repair(&mut self, now: Instant, outlook: &Outlook) -> Option<(Coded, Cargo)> {
-        let is_due =
-            |deficit: Deficit| deficit.mean + libm::sqrt(deficit.variance) > Self::IDLE_REPAIR_AT;
+        let is_due = |deficit: Deficit| {
+            deficit.mean + Self::IDLE_CAUTION * libm::sqrt(deficit.variance) > Self::IDLE_REPAIR_AT
+        };
         self.mend(now, outlook, false, is_due)
     }
 
@@ -370,15 +421,25 @@ impl Sender {
         let number = self.first + at as u32;
         let block = &self.blocks[at];
         // Lost for certain, and not mended by combinations that are there or under way.
+        // Those reach up to what was sent when they were made: they mend the older ones.
         let is_lost = |s: &Symbol| s.is_sent && !s.is_known && s.under_way == 0;
-        let mut lost = (0..).zip(&block.symbols).filter(|(_, s)| is_lost(s)).map(|(i, _)| i);
-        let oldest_lost = lost.next();
-        let lost = oldest_lost.map_or(0, |_| 1 + lost.count());
+        let lost = (0..).zip(&block.symbols).filter(|(_, s)| is_lost(s)).map(|(i, _)| i);
         let mending = block.rank.saturating_sub(block.known) + block.coded_under_way;
-        match oldest_lost {
-            Some(index) if lost > usize::from(mending) => self.source(number, index),
-            _ => self.combination(number),
+        match lost.clone().nth(usize::from(mending)) {
+            Some(lost) if mending == 0 => self.again(number, lost, outlook),
+            Some(last) => self.again(number, lost.max().unwrap_or(last), outlook),
+            None => self.combination(number, outlook),
         }
+    }
+
+    /// A symbol that was lost, as it is. What waits behind one that was lost so often that
+    /// few are, waits for long already: it is sent twice.
+    fn again(&mut self, block: u32, index: u16, outlook: &Outlook) -> Option<(Coded, Cargo)> {
+        let times = self.symbol_mut(block, index)?.times;
+        if times >= 2 && libm::pow(outlook.loss, f64::from(times)) <= Self::UNLUCKY {
+            self.copies.push_back((block, index));
+        }
+        self.source(block, index)
     }
 
     /// A symbol as it is.
@@ -397,14 +458,15 @@ impl Sender {
         let symbol = block.symbols.get_mut(usize::from(index))?;
         symbol.is_sent = true;
         symbol.under_way = symbol.under_way.saturating_add(1);
+        symbol.times = symbol.times.saturating_add(1);
         self.counts.source_sent += 1;
         Some((coded, Cargo::Source { block: number, index }))
     }
 
     /// A combination of what the receiver may lack.
-    fn combination(&mut self, number: u32) -> Option<(Coded, Cargo)> {
+    fn combination(&mut self, number: u32, outlook: &Outlook) -> Option<(Coded, Cargo)> {
         let oldest = self.first;
-        let seed = self.stream.next_u64() >> 32;
+        let seed = u64::from(outlook.number);
         let block = self.block_mut(number)?;
         let (vector, payload) = match &mut block.pool {
             Pool::Own(encoder) => {

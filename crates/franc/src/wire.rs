@@ -9,8 +9,9 @@
 //!
 //! ```text
 //! ENC    block (4) | blocks down to the sender's oldest (1) | vector | payload
-//!        vector: index (2), or seed (4) first (2) count (2), or first (2) count (2)
-//!        and the coefficients
+//!        vector: index (2), or first (2) count (2) of a combination whose seed is the
+//!        datagram's number, or seed (4) first (2) count (2), or first (2) count (2) and
+//!        the coefficients
 //! ACK    all blocks below are done (4) | state of the receiver (2)
 //!        | link reports (1), each node (1) highest number (4) received (4)
 //!          heard at (4) delay (2) | block reports (1), each block (4) rank (2)
@@ -59,11 +60,20 @@ const ENC_SEEDED: u8 = 2;
 const ENC_FULL: u8 = 3;
 const ACK: u8 = 4;
 const HELLO: u8 = 5;
+const ENC_NUMBERED: u8 = 6;
 
-/// Bytes of an ENC around its payload at most, if vectors that are written out take
-/// `packed` bytes (0 if there are none).
-pub const fn enc_bytes(packed: usize) -> usize {
-    let vector = if packed + 4 > 8 { packed + 4 } else { 8 };
+/// Bytes of the vector of a combination whose seed is the datagram's number.
+pub const NUMBERED_BYTES: usize = 4;
+/// Bytes of the vector of a combination with a seed of its own.
+pub const SEEDED_BYTES: usize = 8;
+
+/// Bytes of a vector that is written out in `packed` bytes.
+pub const fn full_bytes(packed: usize) -> usize {
+    4 + packed
+}
+
+/// Bytes of an ENC around its payload, if its vector takes `vector` bytes.
+pub const fn enc_bytes(vector: usize) -> usize {
     HEADER_BYTES + 4 + 1 + vector + TAG_BYTES
 }
 
@@ -259,7 +269,7 @@ impl Header {
     pub fn parse(datagram: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader { bytes: datagram, at: 0 };
         let kind = reader.u8("kind")?;
-        if kind & 0xf0 != VERSION || !(ENC_SOURCE..=HELLO).contains(&(kind & 0x0f)) {
+        if kind & 0xf0 != VERSION || !(ENC_SOURCE..=ENC_NUMBERED).contains(&(kind & 0x0f)) {
             return Err(WireError::Kind(kind));
         }
         let header = Self {
@@ -288,9 +298,12 @@ pub fn parse(datagram: &[u8], field: Field) -> Result<Body<'_>, WireError> {
     let end = datagram.len().saturating_sub(TAG_BYTES).max(HEADER_BYTES.min(datagram.len()));
     let mut reader = Reader { bytes: &datagram[..end], at: 0 };
     let kind = reader.u8("kind")? & 0x0f;
-    reader.take(HEADER_BYTES - 1, "header")?;
+    reader.take(HEADER_BYTES - 5, "header")?;
+    let number = reader.u32("number")?;
     let body = match kind {
-        ENC_SOURCE | ENC_SEEDED | ENC_FULL => Body::Enc(parse_enc(&mut reader, kind, field)?),
+        ENC_SOURCE | ENC_SEEDED | ENC_FULL | ENC_NUMBERED => {
+            Body::Enc(parse_enc(&mut reader, kind, number, field)?)
+        }
         ACK => Body::Ack(parse_ack(&mut reader)?),
         HELLO => Body::Hello(Hello {
             origin: NodeId(reader.u8("origin")?),
@@ -308,14 +321,19 @@ pub fn parse(datagram: &[u8], field: Field) -> Result<Body<'_>, WireError> {
     }
 }
 
-fn parse_enc<'a>(reader: &mut Reader<'a>, kind: u8, field: Field) -> Result<Enc<'a>, WireError> {
+fn parse_enc<'a>(
+    reader: &mut Reader<'a>,
+    kind: u8,
+    number: u32,
+    field: Field,
+) -> Result<Enc<'a>, WireError> {
     let block = reader.u32("block")?;
     let below = u32::from(reader.u8("oldest")?);
     reader.check(below <= block, 1, "oldest")?;
     let vector = match kind {
         ENC_SOURCE => Vector::Source(u64::from(reader.u16("index")?)),
-        ENC_SEEDED => Vector::Seeded {
-            seed: u64::from(reader.u32("seed")?),
+        ENC_NUMBERED | ENC_SEEDED => Vector::Seeded {
+            seed: u64::from(if kind == ENC_SEEDED { reader.u32("seed")? } else { number }),
             first: u64::from(reader.u16("first")?),
             count: reader.u16("count")?,
             density: Density::DENSE,
@@ -367,6 +385,7 @@ pub fn emit(header: &Header, body: &Body<'_>, out: &mut Vec<u8>) {
     let kind = match body {
         Body::Enc(enc) => match enc.vector {
             Vector::Source(_) => ENC_SOURCE,
+            Vector::Seeded { seed, .. } if seed == u64::from(header.number) => ENC_NUMBERED,
             Vector::Seeded { .. } => ENC_SEEDED,
             Vector::Full { .. } => ENC_FULL,
         },
@@ -377,7 +396,7 @@ pub fn emit(header: &Header, body: &Body<'_>, out: &mut Vec<u8>) {
     out.extend(header.session.to_be_bytes());
     out.extend(header.number.to_be_bytes());
     match body {
-        Body::Enc(enc) => emit_enc(enc, out),
+        Body::Enc(enc) => emit_enc(enc, kind == ENC_NUMBERED, out),
         Body::Ack(ack) => emit_ack(ack, out),
         Body::Hello(hello) => {
             out.extend([hello.origin.0, hello.destination.0]);
@@ -394,14 +413,16 @@ fn symbol(number: u64) -> [u8; 2] {
     u16::try_from(number).expect("a block has fewer symbols").to_be_bytes()
 }
 
-fn emit_enc(enc: &Enc<'_>, out: &mut Vec<u8>) {
+fn emit_enc(enc: &Enc<'_>, is_numbered: bool, out: &mut Vec<u8>) {
     out.extend(enc.block.to_be_bytes());
     let below = enc.block.saturating_sub(enc.oldest);
     out.push(u8::try_from(below).expect("blocks under way are fewer than 256"));
     match enc.vector {
         Vector::Source(index) => out.extend(symbol(index)),
         Vector::Seeded { seed, first, count, .. } => {
-            out.extend((seed as u32).to_be_bytes());
+            if !is_numbered {
+                out.extend((seed as u32).to_be_bytes());
+            }
             out.extend(symbol(first));
             out.extend(count.to_be_bytes());
         }

@@ -26,6 +26,8 @@ const ANSWER_INTERVAL: Duration = Duration::from_millis(50);
 const SILENCE_MAX: Duration = Duration::from_millis(2_500);
 /// Acknowledgements of a stream are at least so far apart.
 const ACK_INTERVAL: Duration = Duration::from_millis(5);
+/// And while packets wait for the air that they take.
+const ACK_INTERVAL_SATURATED: Duration = Duration::from_millis(10);
 /// Beside the paper's, where losses are to be learned.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 /// Blocks that a receiver follows at once: as many as an ENC can tell apart.
@@ -77,6 +79,8 @@ struct Session {
     heard_at: Instant,
     /// The other end uses this session too.
     is_confirmed: bool,
+    /// Packets waited when the last one was sent.
+    is_saturated: bool,
     /// There was nothing to send; it may be otherwise then, or when something happens.
     idle_until: Option<Instant>,
 }
@@ -207,7 +211,7 @@ impl End {
         let me = config.id;
         let (outgoing, pace, acknowledge) = match config.mode {
             Mode::Stream { blocks_max, pace } => {
-                let sender = Sender::new(self.code, blocks_max, false, shared.fork());
+                let sender = Sender::new(self.code, blocks_max, false);
                 let acknowledge = Acknowledge::Stream { due: None, last: Instant::ZERO };
                 (Outgoing::Stream(Box::new(sender)), pace, acknowledge)
             }
@@ -242,6 +246,7 @@ impl End {
             state: shared.stream.next_u64() as u16,
             heard_at: now,
             is_confirmed: false,
+            is_saturated: false,
             idle_until: None,
         });
         shared.stats.sessions += 1;
@@ -348,6 +353,7 @@ impl End {
             Outgoing::Stream(_) => session.next_of_stream(shared, now, &mut self.backlog),
             Outgoing::Paper(_) => session.next_of_paper(shared, now, &mut self.backlog),
         };
+        session.is_saturated = !self.backlog.is_empty();
         let Some((coded, cargo)) = next else {
             session.idle_until = Some(session.patience_ends(shared, now));
             return None;
@@ -521,15 +527,15 @@ impl Session {
             }
         }
         match outgoing {
-            Outgoing::Stream(sender) => sender.handle_ack(ack),
+            Outgoing::Stream(sender) => sender.handle_ack(now, ack),
             Outgoing::Paper(encoder) => {
                 if shared.config.losses.is_none() {
                     let loss = |p: f64| Probability::new(p).expect("estimates are between 0 and 1");
-                    // Two helpers hear what either hears; the better one speaks for both.
-                    let e1 = self.helpers.iter().map(|h| h.loss.unwrap_or(1.0)).product();
+                    // Budgets take helpers for alike: the better one speaks for both.
+                    let e1 = self.helpers.iter().map(|h| h.loss.unwrap_or(1.0));
                     let e2 = self.helpers.iter().map(|h| h.loss_there.probability());
                     encoder.set_losses(Losses {
-                        e1: loss(e1),
+                        e1: loss(e1.fold(1.0, f64::min)),
                         e2: loss(e2.fold(1.0, f64::min)),
                         e3: loss(hop.loss.probability()),
                     });
@@ -541,8 +547,9 @@ impl Session {
 
     /// Of a stream; the paper's rule is its own.
     fn acknowledge_soon(&mut self, now: Instant) {
+        let interval = if self.is_saturated { ACK_INTERVAL_SATURATED } else { ACK_INTERVAL };
         if let Acknowledge::Stream { due, last } = &mut self.acknowledge {
-            due.get_or_insert(now.max(*last + ACK_INTERVAL));
+            due.get_or_insert(now.max(*last + interval));
         }
     }
 
@@ -578,6 +585,7 @@ impl Session {
             None => alive.map(|helper| helper.loss.unwrap_or(1.0)).product(),
         };
         Outlook {
+            number: self.hop.number(),
             loss: given.map_or(self.hop.loss.probability(), |losses| losses.e3.as_f64()),
             unhelped,
             patience: shared.config.encoder_timeout,
@@ -594,6 +602,9 @@ impl Session {
         let Outgoing::Stream(sender) = &mut self.outgoing else { return None };
         if let Some(repair) = sender.repair(now, &outlook) {
             return Some(repair);
+        }
+        if let Some(latency) = sender.latency() {
+            backlog.set_latency(latency);
         }
         if !sender.has_fresh()
             && let Some(place) = sender.room()

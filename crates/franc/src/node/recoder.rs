@@ -85,7 +85,7 @@ impl Recoder {
             neighbour,
             hop: Hop::new(pace, timeout, now),
             receiver: Receiver::new(code, usize::from(blocks_max)),
-            sender: Sender::new(code, blocks_max, true, shared.fork()),
+            sender: Sender::new(code, blocks_max, true),
             ack_due: None,
             ack_last: Instant::ZERO,
             state: shared.stream.next_u64() as u16,
@@ -132,7 +132,7 @@ impl Recoder {
                     hop.handle_report(now, report, &mut |cargo| sender.landed(now, cargo));
                 }
                 let oldest = sender.oldest();
-                sender.handle_ack(&ack);
+                sender.handle_ack(now, &ack);
                 if sender.oldest() != oldest {
                     // The other side may let go of blocks as well.
                     other.ack_due.get_or_insert(now.max(other.ack_last + ACK_INTERVAL));
@@ -169,7 +169,8 @@ impl Recoder {
                 continue;
             }
             let loss = side.hop.loss.probability();
-            let outlook = Outlook { loss, unhelped: 1.0, patience: Duration::ZERO };
+            let number = side.hop.number();
+            let outlook = Outlook { number, loss, unhelped: 1.0, patience: Duration::ZERO };
             let sender = &mut side.sender;
             let next = sender.repair(now, &outlook).or_else(|| sender.fresh(now));
             let next = next.or_else(|| sender.spare_repair(now, &outlook));

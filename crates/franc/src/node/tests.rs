@@ -641,6 +641,7 @@ proptest! {
                 config.small = crate::config::Small::Alone;
             }
             config.rekey_blocks = 3;
+            config.symbol_bytes = config.symbol_bytes_max();
         };
         let mut net = Net::pair(adjust, &way, seed);
         let mut sent = BTreeMap::new();
