@@ -24,6 +24,9 @@ const HELLO_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::fro
 const ANSWER_INTERVAL: Duration = Duration::from_millis(50);
 /// A peer that is silent for so long is gone.
 const SILENCE_MAX: Duration = Duration::from_millis(2_500);
+/// In the paper's mode, which knows no sessions and has seldom something to acknowledge:
+/// at a loss of 90 % a sign of life arrives every few seconds.
+const SILENCE_MAX_OF_PAPER: Duration = Duration::from_secs(30);
 /// Acknowledgements of a stream are at least so far apart.
 const ACK_INTERVAL: Duration = Duration::from_millis(5);
 /// And while packets wait for the air that they take.
@@ -367,7 +370,7 @@ impl End {
     pub fn poll_timeout(&self, told: Instant) -> Option<(Instant, Reason)> {
         let hello = Some((self.hello_at, Reason::Hello));
         let Some(session) = &self.session else { return hello };
-        let silence = Some((session.heard_at + SILENCE_MAX, Reason::Expiry));
+        let silence = Some((session.heard_at + session.silence_max(), Reason::Expiry));
         let encoder = match &session.outgoing {
             Outgoing::Stream(_) => session.hop.timeout_at().map(|at| (at, Reason::EncoderTimeout)),
             Outgoing::Paper(encoder) => {
@@ -384,7 +387,7 @@ impl End {
 
     pub fn handle_timeout(&mut self, shared: &mut Shared, now: Instant) {
         if let Some(session) = &mut self.session {
-            if now >= session.heard_at + SILENCE_MAX {
+            if now >= session.heard_at + session.silence_max() {
                 self.end_session(shared);
                 self.handshake.restart(&mut shared.stream);
                 self.hello_at = now;
@@ -620,6 +623,14 @@ impl Session {
         sender.spare_repair(now, &outlook)
     }
 
+    /// How long the other end may be silent.
+    fn silence_max(&self) -> Duration {
+        match self.outgoing {
+            Outgoing::Stream(_) => SILENCE_MAX,
+            Outgoing::Paper(_) => SILENCE_MAX_OF_PAPER,
+        }
+    }
+
     fn next_of_paper(
         &mut self,
         shared: &mut Shared,
@@ -636,7 +647,9 @@ impl Session {
                 break;
             }
         }
-        let coded = encoder.poll_transmit(now)?;
+        let mut coded = encoder.poll_transmit(now)?;
+        // The paper's packets carry whole symbols, however little is in them.
+        coded.payload.resize(usize::from(shared.config.symbol_bytes), 0);
         let block = coded.block;
         Some((coded, Cargo::Coded { block }))
     }

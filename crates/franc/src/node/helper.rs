@@ -183,7 +183,10 @@ impl Helper {
                 shared.stats.acks_sent += 1;
                 return Some(self.emit(shared, &session, source, &Body::Ack(ack)));
             }
-            if let Some(coded) = way.machine.as_mut().and_then(|m| m.poll_transmit(now)) {
+            if let Some(mut coded) = way.machine.as_mut().and_then(|m| m.poll_transmit(now)) {
+                if let Mode::Paper { .. } = shared.config.mode {
+                    coded.payload.resize(usize::from(shared.config.symbol_bytes), 0);
+                }
                 shared.stats.coded_sent += 1;
                 return Some(self.emit(shared, &session, destination, &Body::Enc(coded.as_enc())));
             }
