@@ -99,6 +99,10 @@ pub trait Sink {
     /// A request of `flow` (ping, or a TCP segment) was answered after `rtt`.
     fn round_trip(&mut self, _now: Instant, _flow: FlowId, _rtt: Duration) {}
 
+    /// What an application wrote to a TCP flow in one go was read at its other end after
+    /// `delay`; of applications that do not always have more to write.
+    fn application_delay(&mut self, _now: Instant, _flow: FlowId, _delay: Duration) {}
+
     /// A TCP sender was read.
     fn tcp(&mut self, _now: Instant, _flow: FlowId, _sample: &TcpSample) {}
 

@@ -136,6 +136,10 @@ impl Sink for Recording {
         }
     }
 
+    fn application_delay(&mut self, now: Instant, id: FlowId, delay: Duration) {
+        self.recorder.application_delay(now, id, delay);
+    }
+
     fn tcp(&mut self, now: Instant, id: FlowId, sample: &TcpSample) {
         self.recorder.tcp(now, id, sample);
     }

@@ -16,6 +16,7 @@ use lasthop_tcp::application::{Application, ApplicationKind, Side};
 use lasthop_tcp::{Config, Endpoint, HEADER_BYTES, Segment, SmallQueues};
 use lasthop_units::{Bytes, Instant, Machine};
 use lasthop_wifi::{AccessCategory, FlowId, Packet, Released, Transport};
+use std::collections::VecDeque;
 
 /// A limited application writes so much at once: a frame of video, a line of a log.
 const CHUNK: Bytes = Bytes::new(10_000);
@@ -39,6 +40,10 @@ pub(crate) struct Tcp {
     applications: [Application; 2],
     /// Bytes that the applications have read.
     read: [u64; 2],
+    /// What the sending application wrote and the other one has not read: up to which
+    /// byte, and when. Nothing of a bulk transfer, which never ends writing.
+    unread: VecDeque<(u64, Instant)>,
+    written: u64,
     segments: Underway<Segment>,
     /// The earliest wake-up asked for, by end.
     asked: [Instant; 2],
@@ -78,6 +83,8 @@ impl Tcp {
             applications: [Side::Client, Side::Server]
                 .map(|side| Application::new(application(tcp), side, flow.start)),
             read: [0; 2],
+            unread: VecDeque::new(),
+            written: 0,
             segments: Underway::default(),
             asked: [Instant::MAX; 2],
             adapts: network.adaptive_mtu(flow.from, flow.to).is_some(),
@@ -153,6 +160,13 @@ impl Tcp {
         if received > self.read[end] {
             application.handle_received(now, received - self.read[end]);
             self.read[end] = received;
+            while end == RECEIVER
+                && let Some(&(until, at)) = self.unread.front()
+                && until <= received
+            {
+                self.unread.pop_front();
+                net.sink.application_delay(now, self.id, now - at);
+            }
         }
         if now < self.stop {
             application.handle_timeout(now);
@@ -163,6 +177,10 @@ impl Tcp {
             };
             let bytes = application.write(room);
             if bytes > 0 {
+                if end == SENDER && bytes != Endpoint::BULK {
+                    self.written += bytes;
+                    self.unread.push_back((self.written, now));
+                }
                 endpoint.write(now, bytes);
             }
             if application.is_finished() {

@@ -64,6 +64,11 @@ pub struct FlowSummary {
     /// after the warm-up, in ms.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub one_way_delay_ms: Option<TimeSummary>,
+    /// From an application's write to the read of its last byte at the other end of a
+    /// TCP connection, of what was read after the warm-up, in ms. A bulk transfer,
+    /// which always has more to write, has none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub application_delay_ms: Option<TimeSummary>,
     /// Congestion window after the warm-up in segments, over regular readings.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cwnd_packets: Option<WindowSummary>,

@@ -279,6 +279,13 @@ impl Sink for Recorder {
         }
     }
 
+    fn application_delay(&mut self, now: Instant, id: FlowId, delay: Duration) {
+        self.advance(now);
+        if let Some(flow) = self.flows.get_mut(usize::from(id.0)) {
+            flow.application_delay(now, delay);
+        }
+    }
+
     fn tcp(&mut self, now: Instant, id: FlowId, sample: &TcpSample) {
         self.advance(now);
         if let Some(flow) = self.flows.get_mut(usize::from(id.0)) {

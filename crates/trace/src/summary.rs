@@ -117,6 +117,7 @@ fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
         rtt_ms: time_ms(&tally.round_trips)
             .or_else(|| tcp.and_then(|tcp| time_ms(&tcp.round_trips))),
         one_way_delay_ms: time_ms(&tally.delays),
+        application_delay_ms: time_ms(&tally.application_delays),
         cwnd_packets: tcp.and_then(|tcp| window(&tcp.cwnd_packets)),
         packets_sent: tally.sent,
         packets_received: tally.received,

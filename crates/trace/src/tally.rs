@@ -37,6 +37,8 @@ pub(crate) struct FlowTally {
     pub(crate) round_trips: Histogram,
     pub(crate) round_trips_all: u64,
     pub(crate) round_trip_nanos: u64,
+    /// From write to read, of TCP.
+    pub(crate) application_delays: Histogram,
     pub(crate) tcp: Option<TcpTally>,
     /// What a measurement found, once it has ended.
     pub(crate) apq: Option<Box<ApqFlowSummary>>,
@@ -100,6 +102,7 @@ impl FlowTally {
             round_trips: Histogram::default(),
             round_trips_all: 0,
             round_trip_nanos: 0,
+            application_delays: Histogram::default(),
             tcp: None,
             apq: None,
         }
@@ -121,6 +124,12 @@ impl FlowTally {
 
     pub(crate) fn lost(&self) -> u64 {
         self.losses.iter().sum()
+    }
+
+    pub(crate) fn application_delay(&mut self, now: Instant, delay: Duration) {
+        if now >= self.from && now <= self.until {
+            self.application_delays.add(delay.as_nanos());
+        }
     }
 
     pub(crate) fn round_trip(&mut self, now: Instant, rtt: Duration) {
