@@ -6,7 +6,8 @@ use crate::figure::Run;
 use crate::record::{BareFrame, Measurement};
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
-    FlowReading, FlowSummary, LinkReading, LinkSummary, Names, NodeSummary, RunDocument, Snapshot,
+    CodedLinkSummary, FlowReading, FlowSummary, LinkReading, LinkSummary, Names, NodeSummary,
+    RunDocument, Snapshot,
 };
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::{FlowId, StationId};
@@ -72,6 +73,11 @@ impl RunData {
     /// The summary of a direction of a link, `sender->receiver`.
     pub fn link(&self, name: &str) -> &LinkSummary {
         self.document.links.get(name).unwrap_or_else(|| self.lacks("link", name))
+    }
+
+    /// The summary of a coded link.
+    pub fn coded(&self, name: &str) -> &CodedLinkSummary {
+        self.document.franc.get(name).unwrap_or_else(|| self.lacks("coded link", name))
     }
 
     /// Payload of a flow that arrived in each interval, in Mb/s.

@@ -82,7 +82,8 @@ impl Story {
 impl Sink for Story {
     fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet) {
         self.mix(now.as_nanos() ^ packet.tag << 20 ^ u64::from(node.0) << 50);
-        let flow = &mut self.flows[usize::from(packet.flow.0)];
+        // Datagrams of coded links belong to no flow.
+        let Some(flow) = self.flows.get_mut(usize::from(packet.flow.0)) else { return };
         flow.packets += 1;
         flow.bytes += u64::from(packet.bytes);
         flow.delays.push(now - packet.created);
@@ -90,7 +91,9 @@ impl Sink for Story {
 
     fn dropped(&mut self, now: Instant, _node: NodeId, packet: &Packet, reason: DropReason) {
         self.mix(now.as_nanos() ^ packet.tag << 24 ^ reason as u64);
-        self.flows[usize::from(packet.flow.0)].lost += 1;
+        if let Some(flow) = self.flows.get_mut(usize::from(packet.flow.0)) {
+            flow.lost += 1;
+        }
     }
 
     fn round_trip(&mut self, _now: Instant, flow: lasthop_wifi::FlowId, rtt: Duration) {

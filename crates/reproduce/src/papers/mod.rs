@@ -53,6 +53,7 @@
 //! A test makes sure that scenarios parse and that calibrated keys are there.
 
 pub mod apq;
+pub mod franc;
 pub mod jumbo;
 pub mod retryout;
 pub mod scan;
@@ -60,7 +61,8 @@ pub mod scan;
 use crate::figure::{Figure, Paper};
 
 /// All papers.
-pub const PAPERS: [&Paper; 4] = [&scan::PAPER, &retryout::PAPER, &jumbo::PAPER, &apq::PAPER];
+pub const PAPERS: [&Paper; 5] =
+    [&scan::PAPER, &retryout::PAPER, &jumbo::PAPER, &apq::PAPER, &franc::PAPER];
 
 /// There is no such paper or figure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,0 +1,242 @@
+//! Figures 13 to 16: a TCP connection whose application writes at a rate.
+//!
+//! Delay is that of the application: from a write to the read of its last byte at the other
+//! end. It is what a user sees, and it counts what waits for retransmissions.
+
+use super::{Link, Losses, goodput, link, ys};
+use crate::data::{Point, RunData, Runs, greatest, mean, values};
+use crate::figure::{Figure, Findings, Quantity, Run, ScenarioFile, Statement};
+use crate::plot::{Axis, Panel, Series};
+use crate::scenario_file;
+
+const TCP: ScenarioFile = scenario_file!("franc/tcp.toml");
+
+/// Loads in Mb/s.
+pub const LOADS: [f64; 10] = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0];
+/// TCP over the unreliable link is measured where it is offered more than it carries.
+const CONGESTED: f64 = 2.0;
+/// A load is carried if so much of it arrives.
+const CARRIED: f64 = 0.98;
+
+fn name(link: Link, e3: f64, load: f64) -> String {
+    format!("{} {e3} {load}", link.name())
+}
+
+fn run(link: Link, e3: f64, load: f64) -> Run {
+    let helpers: &[&str] = if link == Link::Helped { &["helper"] } else { &[] };
+    let run = Run::of(name(link, e3, load), TCP).set(format!("flow.tcp.rate={load}Mb/s"));
+    let run = Losses::halves(e3).sets(helpers, true).into_iter().fold(run, Run::set);
+    if link == Link::Plain { run.set("franc.link.mode=plain") } else { run }
+}
+
+fn runs_at(e3: f64) -> Vec<Run> {
+    let of = |link| LOADS.map(|load| run(link, e3, load));
+    Link::ALL.into_iter().flat_map(of).collect()
+}
+
+fn curve(runs: &Runs<'_>, link: Link, e3: f64, read: impl Fn(&RunData) -> f64) -> Vec<Point> {
+    LOADS.map(|load| (load, read(runs.get(&name(link, e3, load))))).to_vec()
+}
+
+fn throughput(run: &RunData) -> f64 {
+    goodput(run, "tcp")
+}
+
+fn delay_ms(run: &RunData) -> f64 {
+    run.flow("tcp").application_delay_ms.map_or(f64::NAN, |delay| delay.mean)
+}
+
+fn at(points: &[Point], load: f64) -> f64 {
+    mean(&values(points, |x| x == load))
+}
+
+/// Throughput where the load is more than it.
+fn congested(points: &[Point]) -> f64 {
+    mean(&values(points, |load| load >= CONGESTED))
+}
+
+/// The greatest load that is carried, and all below.
+fn carried(points: &[Point]) -> f64 {
+    let all = points.iter().take_while(|(load, mbps)| *mbps >= CARRIED * load);
+    all.last().map_or(0.0, |(load, _)| *load)
+}
+
+fn panels(runs: &Runs<'_>, e3: f64) -> Vec<Panel> {
+    let x = || Axis::new("offered load, Mb/s");
+    let mut delay = Panel::new("", x(), Axis::new("delay of the application, ms"));
+    let mut through = Panel::new("", x(), Axis::new("throughput, Mb/s"));
+    for link in Link::ALL {
+        delay = delay.with(Series::dotted_line(link.name(), curve(runs, link, e3, delay_ms)));
+        through = through.with(Series::dotted_line(link.name(), curve(runs, link, e3, throughput)));
+    }
+    vec![delay, through]
+}
+
+/// Nothing is corrupted, and a helper does not help TCP.
+fn of_all(runs: &Runs<'_>, e3: f64) -> Vec<Quantity> {
+    let [coded, helped] =
+        [Link::Coded, Link::Helped].map(|link| greatest(&ys(&curve(runs, link, e3, throughput))));
+    let corrupt = runs.all().map(|(_, run)| link(run).corrupt).sum::<u64>();
+    vec![
+        Quantity::value(
+            "most with helper, against most without",
+            "",
+            Statement::Text("no gain when enabling the helper"),
+            helped / coded,
+            (0.0, 1.05),
+        ),
+        Quantity::shown(
+            "what comes out of the coded link is what went in",
+            "reliable",
+            corrupt == 0,
+        ),
+    ]
+}
+
+pub const FIG13: Figure = Figure {
+    id: "fig13",
+    title: "Delay and throughput of TCP, no loss",
+    shows: "Below 5 Mb/s the coded link is like the unreliable one, but for the time to fill and \
+            decode blocks. Above, the block that is under way holds everything back, and buffers \
+            before the encoder fill up: bufferbloat. Acknowledgements of TCP take whole symbols.",
+    runs: || runs_at(0.0),
+    read: |runs| {
+        let [plain, coded, _] = Link::ALL.map(|link| curve(runs, link, 0.0, throughput));
+        let delays = curve(runs, Link::Coded, 0.0, delay_ms);
+        let quantities = vec![
+            Quantity::value(
+                "greatest load that FRANC carries",
+                "Mb/s",
+                Statement::Value(5.0),
+                carried(&coded),
+                (4.0, 6.0),
+            ),
+            Quantity::value(
+                "most over the unreliable link",
+                "Mb/s",
+                Statement::Value(7.0),
+                greatest(&ys(&plain)),
+                (6.3, 7.7),
+            )
+            .because(
+                "The modelled hop has no processors and no neighbours: TCP gets what the air has.",
+            ),
+            Quantity::shown(
+                "FRANC's delay at 8 Mb/s is ten times that at 3 Mb/s, and more",
+                "a severe case of bufferbloat when the offered load exceeds 5 Mb/s",
+                at(&delays, 8.0) > 10.0 * at(&delays, 3.0),
+            ),
+        ];
+        Findings { quantities, panels: panels(runs, 0.0) }
+    },
+};
+
+pub const FIG14: Figure = Figure {
+    id: "fig14",
+    title: "Delay and throughput of TCP, 10 % loss",
+    shows: "TCP takes loss for congestion and keeps its window small. Over the coded link it sees \
+            none.",
+    runs: || runs_at(10.0),
+    read: |runs| {
+        let [plain, coded, _] = Link::ALL.map(|link| curve(runs, link, 10.0, throughput));
+        let mut quantities = vec![
+            Quantity::value(
+                "unreliable, from a load of 2 Mb/s on",
+                "Mb/s",
+                Statement::Value(1.0),
+                congested(&plain),
+                (0.8, 1.2),
+            ),
+            Quantity::value(
+                "most over FRANC",
+                "Mb/s",
+                Statement::Text("over 2.5"),
+                greatest(&ys(&coded)),
+                (2.5, f64::INFINITY),
+            ),
+        ];
+        quantities.extend(of_all(runs, 10.0));
+        Findings { quantities, panels: panels(runs, 10.0) }
+    },
+};
+
+pub const FIG15: Figure = Figure {
+    id: "fig15",
+    title: "Delay and throughput of TCP, 20 % loss",
+    shows: "The unreliable link is of no use to TCP any more: data wait for timeouts. The coded \
+            link still carries megabits, without delay as long as they are not too many.",
+    runs: || runs_at(20.0),
+    read: |runs| {
+        let [plain, coded, _] = Link::ALL.map(|link| curve(runs, link, 20.0, throughput));
+        let [waits, coded_waits, _] = Link::ALL.map(|link| curve(runs, link, 20.0, delay_ms));
+        let mut quantities = vec![
+            Quantity::value(
+                "unreliable, from a load of 2 Mb/s on",
+                "Mb/s",
+                Statement::Text("less than 0.2"),
+                congested(&plain),
+                (0.0, 0.2),
+            )
+            .because(
+                "Nearly every window ends with a timeout. The modelled sender's least timeout is \
+                 200 ms as Linux' is, but its timers do not wait for ticks, and an application \
+                 that writes slowly has a few segments more in each window than a full one: \
+                 kernels get 0.13 to 0.18 Mb/s here.",
+            ),
+            Quantity::value(
+                "greatest load that FRANC carries",
+                "Mb/s",
+                Statement::Value(2.0),
+                carried(&coded),
+                (1.5, 2.5),
+            )
+            .because(
+                "The modelled boxes are never short of time, and the coded link loses nothing \
+                 between blocks.",
+            ),
+            Quantity::value(
+                "delay over the unreliable link at 1.5 Mb/s, against FRANC",
+                "",
+                Statement::Text("lower by an order of magnitude"),
+                at(&waits, 1.5) / at(&coded_waits, 1.5),
+                (10.0, f64::INFINITY),
+            ),
+        ];
+        quantities.extend(of_all(runs, 20.0));
+        Findings { quantities, panels: panels(runs, 20.0) }
+    },
+};
+
+pub const FIG16: Figure = Figure {
+    id: "fig16",
+    title: "Delay over throughput of TCP, 10 % loss",
+    shows: "Delay for what is got: best just below the load at which the coded link is congested.",
+    runs: || runs_at(10.0),
+    read: |runs| {
+        let mut panel = Panel::new(
+            "",
+            Axis::new("offered load, Mb/s"),
+            Axis::new("delay over throughput, ms per Mb/s"),
+        );
+        let mut best = f64::NAN;
+        for link in Link::ALL {
+            let points = curve(runs, link, 10.0, |run| delay_ms(run) / throughput(run));
+            if link == Link::Coded {
+                let least = points.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+                best = least.map_or(f64::NAN, |(load, _)| *load);
+            }
+            panel = panel.with(Series::dotted_line(link.name(), points));
+        }
+        let most = carried(&curve(runs, Link::Coded, 10.0, throughput));
+        Findings {
+            quantities: vec![Quantity::value(
+                "load at which FRANC is best, against the greatest that it carries",
+                "",
+                Statement::Text("best in the range just below the congested state"),
+                best / most,
+                (0.5, 1.0),
+            )],
+            panels: vec![panel],
+        }
+    },
+};
