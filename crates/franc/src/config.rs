@@ -156,7 +156,7 @@ pub struct Config {
     pub small: Small,
     /// Packets that wait to be coded.
     pub backlog: BacklogConfig,
-    /// Blocks after which both ends derive their next key; at least 1.
+    /// Blocks after which both ends derive their next key; at least 16.
     pub rekey_blocks: u32,
     /// Losses on purpose.
     pub synthetic: Vec<SyntheticLoss>,
@@ -322,7 +322,7 @@ impl Config {
             true => Ok(()),
             false => Err(ConfigError::Range { what, allowed }),
         };
-        range(self.rekey_blocks > 0, "blocks between keys", "at least 1")?;
+        range(self.rekey_blocks >= 16, "blocks between keys", "at least 16")?;
         range(!self.encoder_timeout.is_zero(), "the encoder timeout", "above zero")?;
         match (&self.role, self.mode) {
             (Role::End { helpers, .. }, _) => range(*helpers <= 2, "helpers", "0 to 2")?,

@@ -9,6 +9,9 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_rlnc::{Code, Decoder, Received};
 
+/// Blocks that a sender may give up at once.
+const LEAP_MAX: u32 = 1 << 16;
+
 /// Decodes blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Receiver {
@@ -57,6 +60,9 @@ impl Receiver {
         enc: &Enc<'_>,
         known: &mut dyn FnMut(u32, u16, &[u8]),
     ) -> (Verdict, bool) {
+        if !self.is_plausible(enc) {
+            return (Verdict::Refused, false);
+        }
         let gave_up = self.give_up_below(enc.oldest);
         let Some(at) = enc.block.checked_sub(self.done) else { return (Verdict::Late, gave_up) };
         let at = at as usize;
@@ -92,6 +98,13 @@ impl Receiver {
             self.drop_oldest();
         }
         (verdict, gave_up)
+    }
+
+    /// Whether a sender can be where it says it is: the first that is heard may be anywhere,
+    /// later it does not leap.
+    fn is_plausible(&self, enc: &Enc<'_>) -> bool {
+        let is_first = self.done == 0 && self.blocks.is_empty();
+        is_first || enc.oldest.saturating_sub(self.done) <= LEAP_MAX
     }
 
     /// What a combination says once its zeros are back.

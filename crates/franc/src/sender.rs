@@ -107,12 +107,14 @@ struct Block {
 }
 
 /// What the receiver of a block will lack.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
 struct Deficit {
-    /// The mean.
+    /// The mean, and its variance.
     mean: f64,
-    /// Its variance.
     variance: f64,
+    /// Both without the combinations under way.
+    mean_uncoded: f64,
+    variance_uncoded: f64,
 }
 
 impl Sender {
@@ -384,8 +386,12 @@ impl Sender {
 
     /// A repair when there is nothing else to send.
     pub fn spare_repair(&mut self, now: Instant, outlook: &Outlook) -> Option<(Coded, Cargo)> {
+        // Combinations are as uncertain as they are many; once nothing is likely to lack
+        // without them, that matters no more.
+        let may_be = |mean: f64, variance: f64| mean + Self::IDLE_CAUTION * libm::sqrt(variance);
         let is_due = |deficit: Deficit| {
-            deficit.mean + Self::IDLE_CAUTION * libm::sqrt(deficit.variance) > Self::IDLE_REPAIR_AT
+            may_be(deficit.mean, deficit.variance) > Self::IDLE_REPAIR_AT
+                && may_be(deficit.mean_uncoded, deficit.variance_uncoded) > Self::IDLE_REPAIR_AT
         };
         self.mend(now, outlook, false, is_due)
     }
@@ -512,11 +518,11 @@ impl Block {
         let sent = self.sent();
         let rank = usize::from(self.rank);
         if sent <= rank {
-            return Deficit { mean: 0.0, variance: 0.0 };
+            return Deficit::default();
         }
         let coded = f64::from(self.coded_under_way);
-        let mut mean = (sent - rank) as f64 - coded * (1.0 - loss);
-        let mut variance = coded * loss * (1.0 - loss);
+        let mut mean = (sent - rank) as f64;
+        let mut variance = 0.0;
         for symbol in self.symbols.iter().filter(|symbol| !symbol.is_known && symbol.is_sent) {
             if symbol.under_way > 0 {
                 let lost = libm::pow(loss, f64::from(symbol.under_way)) * outlook.unhelped;
@@ -526,6 +532,11 @@ impl Block {
                 mean -= 1.0 - outlook.unhelped;
             }
         }
-        Deficit { mean, variance }
+        Deficit {
+            mean: mean - coded * (1.0 - loss),
+            variance: variance + coded * loss * (1.0 - loss),
+            mean_uncoded: mean,
+            variance_uncoded: variance,
+        }
     }
 }

@@ -640,7 +640,7 @@ proptest! {
             if alone {
                 config.small = crate::config::Small::Alone;
             }
-            config.rekey_blocks = 3;
+            config.rekey_blocks = 16;
             config.symbol_bytes = config.symbol_bytes_max();
         };
         let mut net = Net::pair(adjust, &way, seed);
@@ -679,4 +679,145 @@ proptest! {
             prop_assert!(node.poll_packet().is_none());
         }
     }
+}
+
+/// The tagger of the session that ends 1 and 2 have, as somebody with the hop key knows it.
+fn tagger_of(net: &mut Net) -> (u16, Tagger) {
+    let secrets = crate::keys::Secrets::new(&Keys::Hop(crate::hop_key(&KEY)));
+    let mut heard = sessions::Sessions::default();
+    let until = net.now + Duration::from_secs(1);
+    let mut found = None;
+    net.run(until, |net| {
+        for (_, datagram) in net.air.values() {
+            if let (true, Ok(Body::Hello(hello))) =
+                (Header::is_hello(datagram), wire::parse(datagram, Field::Gf256))
+            {
+                heard.hear(&secrets, &hello);
+                if hello.echo != [0; 16] {
+                    found = Some(secrets.session(&crate::keys::Nonces::of(&hello)));
+                }
+            }
+        }
+        Some(net.now + Duration::from_millis(3))
+    });
+    found.expect("a session is kept by HELLOs")
+}
+
+/// What somebody with the hop key may say.
+#[derive(Clone, Debug)]
+enum Forged {
+    Enc { block: u32, below: u8, vector: crate::coded::CodedVector, payload: Vec<u8> },
+    Ack(wire::Ack),
+}
+
+fn forged() -> impl Strategy<Value = Forged> {
+    use crate::coded::CodedVector;
+    let block = || prop_oneof![0..4u32, 0..400u32, any::<u32>()];
+    let symbol = || prop_oneof![0..70u16, any::<u16>()];
+    let vector =
+        prop_oneof![
+            symbol().prop_map(CodedVector::Source),
+            (any::<u32>(), symbol(), symbol())
+                .prop_map(|(seed, first, count)| CodedVector::Seeded { seed, first, count }),
+            (symbol(), 0..80u16, any::<u8>()).prop_map(|(first, count, byte)| CodedVector::Full {
+                first,
+                count,
+                packed: vec![byte; usize::from(count)],
+            }),
+        ];
+    let payload = prop::collection::vec(any::<u8>(), 0..1_500);
+    let enc =
+        (block(), any::<u8>(), vector, payload).prop_map(|(block, below, vector, payload)| {
+            let below = below.min(u8::try_from(block).unwrap_or(u8::MAX));
+            Forged::Enc { block, below, vector, payload }
+        });
+    let link = (0..5u8, any::<[u32; 3]>(), any::<u16>()).prop_map(|(node, n, delay_4us)| {
+        let [highest, received, heard_at_us] = n;
+        wire::LinkReport {
+            node: NodeId(node),
+            highest: highest >> (highest % 32),
+            received,
+            heard_at_us,
+            delay_4us,
+        }
+    });
+    let report =
+        (block(), symbol(), 0..200u16, any::<u8>()).prop_map(|(block, rank, bits, byte)| {
+            wire::BlockReport {
+                block,
+                rank,
+                bits,
+                bitmap: vec![byte; usize::from(bits).div_ceil(8)],
+            }
+        });
+    let ack = (
+        block(),
+        any::<u16>(),
+        prop::collection::vec(link, 0..4),
+        prop::collection::vec(report, 0..6),
+    );
+    let ack = ack.prop_map(|(done, state, links, blocks)| {
+        Forged::Ack(wire::Ack { done, state: state & 1, links, blocks })
+    });
+    prop_oneof![enc, ack]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    /// A helper or recoder with the hop key that keeps no rule: nothing that was not sealed
+    /// comes out, nothing panics, and what is kept is bounded.
+    #[test]
+    fn forgers_with_the_hop_key_deliver_nothing(
+        lies in prop::collection::vec((forged(), 1..5u8, 1..5u8, 0..30u64), 1..120),
+    ) {
+        let mut configs = vec![end(1, 2, 2), end(2, 1, 1)];
+        configs.push(between(3, Role::Helper { between: [NodeId(1), NodeId(2)], helpers: 1 }, Field::Gf256));
+        configs.push(between(4, Role::Recoder { between: [NodeId(1), NodeId(2)] }, Field::Gf256));
+        for config in &mut configs {
+            config.symbol_bytes = 1_300;
+        }
+        let way = || Way::new(12.0, 2, 0.0);
+        let mut net = Net::new(configs, vec![(1, 2, way()), (2, 1, way())], 1);
+        net.helpers = vec![(NodeId(3), [NodeId(1), NodeId(2)])];
+        let (session, tagger) = tagger_of(&mut net);
+        let mut sent = BTreeMap::new();
+        let mut number = 1_000;
+        for (lie, sender, to, pause) in lies {
+            let header = Header { sender: NodeId(sender), to: NodeId(to), session, number };
+            number += 1;
+            let mut datagram = Vec::new();
+            match &lie {
+                Forged::Enc { block, below, vector, payload } => {
+                    let (block, oldest) = (*block, block - u32::from(*below));
+                    let enc = wire::Enc { block, oldest, vector: vector.as_vector(), payload };
+                    wire::emit(&header, &Body::Enc(enc), &mut datagram);
+                }
+                Forged::Ack(ack) => wire::emit(&header, &Body::Ack(ack.clone()), &mut datagram),
+            }
+            tagger.seal(&mut datagram);
+            let now = net.now;
+            for node in net.nodes.values_mut() {
+                node.handle_datagram(now, &datagram);
+            }
+            let packet = packet(1, number, 600);
+            net.send(1, &packet);
+            sent.insert((1, number), packet);
+            let until = net.now + Duration::from_millis(pause);
+            net.run(until, |_| None);
+        }
+        let until = net.now + Duration::from_secs(2);
+        net.run(until, |_| None);
+        let mut seen = BTreeSet::new();
+        for (_, packet) in net.out(2) {
+            let key = (packet[20], number_of(packet));
+            prop_assert_eq!(sent.get(&key), Some(packet));
+            prop_assert!(seen.insert(key));
+        }
+        prop_assert!(net.out(1).is_empty());
+    }
+}
+
+fn number_of(packet: &[u8]) -> u32 {
+    number(packet)
 }

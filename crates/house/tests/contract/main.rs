@@ -6,6 +6,7 @@
 
 mod air;
 mod apq;
+mod franc_node;
 mod franc_paper;
 mod network;
 mod reorder;

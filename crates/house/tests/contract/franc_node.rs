@@ -1,0 +1,105 @@
+//! [`Node`]: ends whose datagrams come, are lost, come twice or changed, and whose driver
+//! polls when it likes.
+
+use crate::pause;
+use lasthop_franc::config::{Config, Keys, Mode, Role};
+use lasthop_franc::{Node, NodeId};
+use lasthop_house::contract::Driver;
+use lasthop_units::{Duration, Instant, Seed};
+use proptest::prelude::*;
+
+#[derive(Clone, Debug)]
+enum Work {
+    Packet(u16),
+    /// What the other end said this many datagrams ago, perhaps with a bit flipped.
+    Datagram {
+        back: usize,
+        flip: Option<u16>,
+    },
+    /// The other end hears the last few.
+    Answer,
+    Nothing,
+}
+
+fn work() -> impl Strategy<Value = Work> {
+    prop_oneof![
+        3 => (20..1_400u16).prop_map(Work::Packet),
+        4 => (0..4usize, prop::option::weighted(0.1, any::<u16>()))
+            .prop_map(|(back, flip)| Work::Datagram { back, flip }),
+        4 => Just(Work::Answer),
+        2 => Just(Work::Nothing),
+    ]
+}
+
+fn node(id: u8, peer: u8, mode: Mode) -> Node {
+    let role = Role::End { peer: NodeId(peer), via: NodeId(peer), helpers: 0 };
+    let mut config = Config::new(NodeId(id), role, Keys::Shared([3; 32]), 1_472);
+    (config.mode, config.block_symbols) = (mode, 8);
+    config.symbol_bytes = config.symbol_bytes_max();
+    let stream = Seed::new(1, 0).indexed("node", u64::from(id));
+    Node::new(config, stream, Instant::ZERO).expect("it is sound")
+}
+
+fn packet(length: u16) -> Vec<u8> {
+    let mut packet = vec![0; usize::from(length)];
+    packet[0] = 0x45;
+    packet[2..4].copy_from_slice(&length.to_be_bytes());
+    packet
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn keeps_the_contract(
+        paper: bool,
+        work in prop::collection::vec(
+            (pause(Duration::from_millis(400)), work(), prop::bool::weighted(0.8)), 1..150),
+    ) {
+        let mode = match paper {
+            true => Mode::Paper { overshoot: 1.05, systematic: false },
+            false => node(1, 2, Mode::Stream { blocks_max: 4, pace: None }).config().mode,
+        };
+        let mut other = node(2, 1, mode);
+        let mut driver = Driver::new(node(1, 2, mode));
+        let (mut said, mut heard) = (Vec::new(), Vec::new());
+        for (pause, work, polls) in work {
+            pause.pass(&mut driver, |now, node| {
+                // A driver whose interface is full takes nothing.
+                while polls && let Some(transmit) = node.poll_transmit(now) {
+                    assert!(transmit.datagram.len() <= 1_472);
+                    said.push(transmit.datagram);
+                    assert!(said.len() < 20_000, "it goes on and on: {:?}", node.stats(now));
+                }
+                while node.poll_packet().is_some() {}
+                while node.poll_event().is_some() {}
+            });
+            let now = driver.now();
+            match work {
+                Work::Packet(length) => driver.machine.handle_packet(now, &packet(length)),
+                Work::Datagram { back, flip } => {
+                    let datagram: Option<&Vec<u8>> = heard.iter().rev().nth(back);
+                    if let Some(mut datagram) = datagram.cloned() {
+                        if let Some(flip) = flip {
+                            let at = usize::from(flip) % datagram.len();
+                            datagram[at] ^= 1;
+                        }
+                        driver.machine.handle_datagram(now, &datagram);
+                    }
+                }
+                Work::Answer => {
+                    for datagram in said.drain(..) {
+                        other.handle_datagram(now, &datagram);
+                    }
+                    other.handle_packet(now, &packet(100));
+                    lasthop_units::Machine::handle_timeout(&mut other, now);
+                    while let Some(transmit) = other.poll_transmit(now) {
+                        heard.push(transmit.datagram);
+                    }
+                    while other.poll_packet().is_some() {}
+                }
+                Work::Nothing => {}
+            }
+        }
+    }
+}
