@@ -41,6 +41,7 @@ pub fn run(run: &RunDocument, stream: Stream) -> String {
     section("Nodes", nodes(run, stream));
     section("Links", links(run, stream));
     section("Wires", wires(run, stream));
+    section("Coded links", coded_links(run, stream));
     if let Some(emulation) = &run.emulation {
         out.push('\n');
         out.push_str(&lateness(emulation, stream));
@@ -269,6 +270,40 @@ fn links(run: &RunDocument, stream: Stream) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = run.links.iter().map(row).collect();
+    table::render(&columns, &rows, stream)
+}
+
+/// What the nodes of coded links took in, sent and gave out.
+fn coded_links(run: &RunDocument, stream: Stream) -> String {
+    let columns = [
+        text("link"),
+        text("node"),
+        number("packets", "in"),
+        number("packets", "out"),
+        number("packets", "dropped"),
+        number("sent", "as it is"),
+        number("sent", "coded"),
+        number("sent", "ACKs"),
+        number("", "timeouts"),
+        number("lost on", "purpose"),
+    ];
+    let mut rows = Vec::new();
+    for (link, summary) in &run.franc {
+        for (node, coded) in &summary.nodes {
+            let counts = [
+                coded.packets_in,
+                coded.packets_out,
+                coded.backlog_drops,
+                coded.source_sent,
+                coded.coded_sent,
+                coded.acks_sent,
+                coded.timeouts,
+                coded.lost_on_purpose,
+            ];
+            let names = [link.clone(), node.clone()];
+            rows.push(names.into_iter().chain(counts.map(count)).collect());
+        }
+    }
     table::render(&columns, &rows, stream)
 }
 

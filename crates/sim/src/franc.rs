@@ -92,7 +92,7 @@ struct Member {
 
 enum Machine {
     Coded(Box<Node>),
-    Plain(Plain),
+    Plain(Box<Plain>),
 }
 
 /// What the members of a link are acted on with.
@@ -365,7 +365,7 @@ impl Link {
                 ))
             }
             FrancMachine::Plain { packets_max, loss_from } => {
-                Machine::Plain(Plain::new(*packets_max, loss_from.clone(), stream))
+                Machine::Plain(Box::new(Plain::new(*packets_max, loss_from.clone(), stream)))
             }
         })
     }

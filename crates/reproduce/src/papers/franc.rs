@@ -37,8 +37,8 @@ pub const PAPER: Paper = Paper {
             key: "franc.link.interface_packets",
             value: "2",
             reason: "The interface is never idle, and the encoder's timer starts when its \
-                     packets are sent. A socket's whole buffer (73 frames) makes it run out \
-                     while they wait: 12 % more transmissions, a throughput of 87 %.",
+                     packets are sent. Behind a socket's whole buffer (73 frames) it runs out \
+                     while they wait.",
         },
         Calibrated {
             key: "wire.source-encoder.delay",
