@@ -337,11 +337,16 @@ impl LossEstimate {
     /// The highest number that came, and how many came.
     pub fn update(&mut self, highest: u32, received: u32) {
         let Some(sent) = highest.checked_sub(self.highest).filter(|&sent| sent > 0) else { return };
-        let came = received.wrapping_sub(self.received).min(sent + ReplayWindow::WIDTH);
+        let before = (self.highest, self.received);
+        (self.highest, self.received) = (highest, received);
+        if received < before.1 {
+            // Whoever counts began anew.
+            return;
+        }
+        let came = (received - before.1).min(sent + ReplayWindow::WIDTH);
         let decay = libm::exp2(-f64::from(sent) / Self::HALF_LIFE);
         self.sent = self.sent * decay + f64::from(sent);
         self.came = self.came * decay + f64::from(came);
-        (self.highest, self.received) = (highest, received);
     }
 
     /// The share, if anything is known.

@@ -12,7 +12,7 @@ use crate::receiver::{Receiver, Verdict};
 use crate::sender::{Outlook, Sender};
 use crate::stats::{NeighbourStats, Stats};
 use crate::symbol;
-use crate::wire::{self, Ack, Body, Header, Hello, LinkReport, NONCE_BYTES, NodeId};
+use crate::wire::{self, Ack, Body, Header, Hello, NONCE_BYTES, NodeId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_rlnc::Code;
@@ -94,7 +94,7 @@ struct HeardHelper {
     id: NodeId,
     ear: Ear,
     /// Losses from us to it, as it says, and from it to the neighbour, as that says.
-    loss: Option<f64>,
+    loss: LossEstimate,
     loss_there: LossEstimate,
     heard_at: Instant,
 }
@@ -425,7 +425,7 @@ impl End {
             id: helper.id,
             heard: u64::from(helper.ear.received()),
             loss_in: helper.ear.loss(),
-            loss_out: helper.loss,
+            loss_out: helper.loss.known(),
         }));
     }
 }
@@ -439,9 +439,9 @@ impl Session {
     fn hear_helper(&mut self, now: Instant, header: &Header) -> bool {
         let at = self.helpers.iter().position(|helper| helper.id == header.sender);
         let at = at.unwrap_or_else(|| {
-            let (ear, loss_there) = (Ear::default(), LossEstimate::default());
-            let (id, heard_at) = (header.sender, now);
-            self.helpers.push(HeardHelper { id, ear, loss: None, loss_there, heard_at });
+            let (id, ear, heard_at) = (header.sender, Ear::default(), now);
+            let (loss, loss_there) = (LossEstimate::default(), LossEstimate::default());
+            self.helpers.push(HeardHelper { id, ear, loss, loss_there, heard_at });
             self.helpers.len() - 1
         });
         if at >= HELPERS_MAX {
@@ -516,7 +516,7 @@ impl Session {
         if !is_peer {
             let helper = self.helpers.iter_mut().find(|helper| helper.id == header.sender);
             if let (Some(helper), Some(report)) = (helper, of_us) {
-                helper.loss = Some(share_lost(report));
+                helper.loss.update(report.highest, report.received);
             }
             return;
         }
@@ -535,7 +535,7 @@ impl Session {
                 if shared.config.losses.is_none() {
                     let loss = |p: f64| Probability::new(p).expect("estimates are between 0 and 1");
                     // Budgets take helpers for alike: the better one speaks for both.
-                    let e1 = self.helpers.iter().map(|h| h.loss.unwrap_or(1.0));
+                    let e1 = self.helpers.iter().map(|h| h.loss.known().unwrap_or(1.0));
                     let e2 = self.helpers.iter().map(|h| h.loss_there.probability());
                     encoder.set_losses(Losses {
                         e1: loss(e1.fold(1.0, f64::min)),
@@ -585,7 +585,7 @@ impl Session {
         let alive = self.helpers.iter().filter(|h| now < h.heard_at + HELPER_SILENCE_MAX);
         let unhelped = match given {
             Some(losses) => libm::pow(losses.e1.as_f64(), alive.count() as f64),
-            None => alive.map(|helper| helper.loss.unwrap_or(1.0)).product(),
+            None => alive.map(|helper| helper.loss.known().unwrap_or(1.0)).product(),
         };
         Outlook {
             number: self.hop.number(),
@@ -767,12 +767,4 @@ fn copies(loss: f64) -> u8 {
         copies += 1;
     }
     copies
-}
-
-/// The share that a helper reports as lost, over all its life.
-fn share_lost(report: &LinkReport) -> f64 {
-    match report.highest {
-        0 => 1.0,
-        highest => 1.0 - (f64::from(report.received) / f64::from(highest)).min(1.0),
-    }
 }
