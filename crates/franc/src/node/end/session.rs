@@ -1,0 +1,435 @@
+//! A session of two ends: what one of them sends, has received and knows of the hop.
+
+use super::super::{Shared, Transmit};
+use crate::backlog::Backlog;
+use crate::config::{Losses, Small};
+use crate::hop::{Cargo, Ear, Hop, LossEstimate};
+use crate::keys::{Nonces, Seal, Tagger};
+use crate::order::{Numbers, Order};
+use crate::paper::{self, AckRule, Encoder};
+use crate::receiver::{Receiver, Verdict};
+use crate::sender::{Outlook, Sender};
+use crate::stats::Stats;
+use crate::symbol;
+use crate::wire::{self, Ack, Body, Header, NodeId};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use lasthop_units::{Duration, Instant, Machine, Probability};
+
+/// A peer that is silent for so long is gone.
+const SILENCE_MAX: Duration = Duration::from_millis(2_500);
+/// In the paper's mode, which knows no sessions and has seldom something to acknowledge:
+/// at a loss of 90 % a sign of life arrives every few seconds.
+const SILENCE_MAX_OF_PAPER: Duration = Duration::from_secs(30);
+/// Acknowledgements of a stream are at least so far apart.
+const ACK_INTERVAL: Duration = Duration::from_millis(5);
+/// And while packets wait for the air that they take.
+const ACK_INTERVAL_SATURATED: Duration = Duration::from_millis(10);
+/// Beside the paper's, where losses are to be learned.
+const REPORT_INTERVAL: Duration = Duration::from_millis(50);
+/// A sparse flow's symbol of at most so many bytes is sent more than once at once, so that
+/// no more than [`SPARSE_LOSS`] of them wait for a timeout, at most [`COPIES_MAX`] times.
+const SPARSE_BYTES: usize = 256;
+const SPARSE_LOSS: f64 = 0.01;
+const COPIES_MAX: u8 = 4;
+/// A helper that was silent for so long is gone.
+const HELPER_SILENCE_MAX: Duration = Duration::from_millis(500);
+/// Helpers beside a hop at most.
+const HELPERS_MAX: usize = 2;
+
+/// What a session has.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Session {
+    pub(super) id: u16,
+    pub(super) tagger: Tagger,
+    pub(super) nonces: Nonces,
+    pub(super) outgoing: Outgoing,
+    pub(super) seal: Seal,
+    pub(super) numbers: Numbers,
+    pub(super) receiver: Receiver,
+    pub(super) opener: Seal,
+    pub(super) order: Order,
+    pub(super) hop: Hop,
+    pub(super) helpers: Vec<HeardHelper>,
+    pub(super) acknowledge: Acknowledge,
+    /// Of this end's memory.
+    pub(super) state: u16,
+    pub(super) heard_at: Instant,
+    /// The other end uses this session too.
+    pub(super) is_confirmed: bool,
+    /// Packets waited when the last one was sent.
+    pub(super) is_saturated: bool,
+    /// There was nothing to send; it may be otherwise then, or when something happens.
+    pub(super) idle_until: Option<Instant>,
+}
+
+/// A helper on our side of the hop.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct HeardHelper {
+    pub(super) id: NodeId,
+    pub(super) ear: Ear,
+    /// Losses from us to it, as it says, and from it to the neighbour, as that says.
+    pub(super) loss: LossEstimate,
+    pub(super) loss_there: LossEstimate,
+    pub(super) heard_at: Instant,
+}
+
+/// What sends.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Outgoing {
+    Stream(Box<Sender>),
+    Paper(Box<Encoder>),
+}
+
+/// When acknowledgements go out.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Acknowledge {
+    /// Soon, and not too often.
+    Stream { due: Option<Instant>, last: Instant },
+    /// By the paper's rule.
+    Paper { rule: AckRule, due: bool, next: Instant },
+}
+
+impl Session {
+    pub(super) fn header(&self, shared: &Shared, to: NodeId) -> Header {
+        Header { sender: shared.config.id, to, session: self.id, number: self.hop.number() }
+    }
+
+    /// Takes a number of a helper's; false if it came before, or if there are too many.
+    pub(super) fn hear_helper(&mut self, now: Instant, header: &Header) -> bool {
+        let at = self.helpers.iter().position(|helper| helper.id == header.sender);
+        let at = at.unwrap_or_else(|| {
+            let (id, ear, heard_at) = (header.sender, Ear::default(), now);
+            let (loss, loss_there) = (LossEstimate::default(), LossEstimate::default());
+            self.helpers.push(HeardHelper { id, ear, loss, loss_there, heard_at });
+            self.helpers.len() - 1
+        });
+        if at >= HELPERS_MAX {
+            self.helpers.truncate(HELPERS_MAX);
+            return false;
+        }
+        let helper = &mut self.helpers[at];
+        helper.heard_at = now;
+        helper.ear.take(now, header.number)
+    }
+
+    pub(super) fn handle_enc(&mut self, shared: &mut Shared, now: Instant, enc: &wire::Enc<'_>) {
+        let (opener, order, stats) = (&mut self.opener, &mut self.order, &mut shared.stats);
+        let mut open = Vec::new();
+        let mut known = |block: u32, index: u16, symbol: &[u8]| {
+            let sealed = symbol::unframe(symbol);
+            open.clear();
+            open.extend(sealed.unwrap_or_default());
+            let Some(length) = opener.open(block, index, &mut open) else {
+                stats.corrupt += 1;
+                return;
+            };
+            for record in symbol::records(&open[..length]) {
+                match record {
+                    Some((bucket, number, packet)) => order.push(bucket, number, packet),
+                    None => stats.corrupt += 1,
+                }
+            }
+        };
+        let (verdict, gave_up) = self.receiver.handle_enc(enc, &mut known);
+        if gave_up {
+            self.order.give_up();
+        }
+        self.opener.forget_below(self.receiver.done());
+        match verdict {
+            Verdict::Innovative => stats.innovative += 1,
+            Verdict::Redundant => stats.redundant += 1,
+            Verdict::Late => stats.late += 1,
+            Verdict::Refused => stats.malformed += 1,
+        }
+        match &mut self.acknowledge {
+            Acknowledge::Stream { .. } => self.acknowledge_soon(now),
+            Acknowledge::Paper { rule, due, next } => {
+                // Where losses are not given, they are learned from acknowledgements.
+                if shared.config.losses.is_none() && now >= *next {
+                    *next = now + REPORT_INTERVAL;
+                    *due = true;
+                }
+                let (rank, known) = self.receiver.progress(enc.block);
+                let arrival = match verdict {
+                    Verdict::Innovative => paper::Arrival::Innovative,
+                    Verdict::Redundant => paper::Arrival::Redundant,
+                    Verdict::Late => paper::Arrival::Late,
+                    Verdict::Refused => return,
+                };
+                *due |= rule.handle_enc(arrival, rank, known);
+            }
+        }
+    }
+
+    pub(super) fn handle_ack(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        is_peer: bool,
+        header: &Header,
+        ack: &Ack,
+    ) {
+        shared.stats.acks_received += 1;
+        let me = shared.config.id;
+        let of_us = ack.links.iter().find(|report| report.node == me);
+        if !is_peer {
+            let helper = self.helpers.iter_mut().find(|helper| helper.id == header.sender);
+            if let (Some(helper), Some(report)) = (helper, of_us) {
+                helper.loss.update(report.highest, report.received);
+            }
+            return;
+        }
+        let Self { hop, outgoing, .. } = self;
+        if let Some(report) = of_us {
+            hop.handle_report(now, report, &mut |cargo| outgoing.landed(now, cargo));
+        }
+        for helper in &mut self.helpers {
+            if let Some(report) = ack.links.iter().find(|report| report.node == helper.id) {
+                helper.loss_there.update(report.highest, report.received);
+            }
+        }
+        match outgoing {
+            Outgoing::Stream(sender) => sender.handle_ack(now, ack),
+            Outgoing::Paper(encoder) => {
+                if shared.config.losses.is_none() {
+                    let loss = |p: f64| Probability::new(p).expect("estimates are between 0 and 1");
+                    // Budgets take helpers for alike: the better one speaks for both.
+                    let e1 = self.helpers.iter().map(|h| h.loss.known().unwrap_or(1.0));
+                    let e2 = self.helpers.iter().map(|h| h.loss_there.probability());
+                    encoder.set_losses(Losses {
+                        e1: loss(e1.fold(1.0, f64::min)),
+                        e2: loss(e2.fold(1.0, f64::min)),
+                        e3: loss(hop.loss.probability()),
+                    });
+                }
+                encoder.handle_ack(now, ack);
+            }
+        }
+    }
+
+    /// Of a stream; the paper's rule is its own.
+    pub(super) fn acknowledge_soon(&mut self, now: Instant) {
+        let interval = if self.is_saturated { ACK_INTERVAL_SATURATED } else { ACK_INTERVAL };
+        if let Acknowledge::Stream { due, last } = &mut self.acknowledge {
+            due.get_or_insert(now.max(*last + interval));
+        }
+    }
+
+    pub(super) fn is_ack_due(&self, now: Instant) -> bool {
+        match self.acknowledge {
+            Acknowledge::Stream { due, .. } => due.is_some_and(|due| due <= now),
+            Acknowledge::Paper { due, .. } => due,
+        }
+    }
+
+    pub(super) fn acknowledge(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        via: NodeId,
+    ) -> Transmit {
+        match &mut self.acknowledge {
+            Acknowledge::Stream { due, last } => (*due, *last) = (None, now),
+            Acknowledge::Paper { due, .. } => *due = false,
+        }
+        let mut links = alloc::vec![self.hop.report(via, now)];
+        links.extend(self.helpers.iter().map(|helper| helper.ear.report(helper.id, now)));
+        let (done, state) = (self.receiver.done(), self.state);
+        let ack = Ack { done, state, links, blocks: self.receiver.reports() };
+        let header = self.header(shared, via);
+        let transmit = shared.emit(&header, &Body::Ack(ack), &self.tagger);
+        self.hop.depart(now, transmit.datagram.len(), None);
+        shared.stats.acks_sent += 1;
+        transmit
+    }
+
+    /// What to reckon with.
+    pub(super) fn outlook(&self, shared: &Shared, now: Instant) -> Outlook {
+        let given = shared.config.losses;
+        let alive = self.helpers.iter().filter(|h| now < h.heard_at + HELPER_SILENCE_MAX);
+        let unhelped = match given {
+            Some(losses) => libm::pow(losses.e1.as_f64(), alive.count() as f64),
+            None => alive.map(|helper| helper.loss.known().unwrap_or(1.0)).product(),
+        };
+        Outlook {
+            number: self.hop.number(),
+            loss: given.map_or(self.hop.loss.probability(), |losses| losses.e3.as_f64()),
+            unhelped,
+            patience: shared.config.encoder_timeout,
+        }
+    }
+
+    pub(super) fn next_of_stream(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        backlog: &mut Backlog,
+    ) -> Option<(crate::coded::Coded, Cargo)> {
+        let outlook = self.outlook(shared, now);
+        let Outgoing::Stream(sender) = &mut self.outgoing else { return None };
+        if let Some(repair) = sender.repair(now, &outlook) {
+            return Some(repair);
+        }
+        if let Some(latency) = sender.latency() {
+            backlog.set_latency(latency);
+        }
+        if !sender.has_fresh()
+            && let Some(place) = sender.room()
+            && let Some(packed) =
+                pack(shared, now, backlog, place, &mut self.seal, &mut self.numbers)
+        {
+            let copies = if packed.is_sparse { copies(outlook.loss) } else { 1 };
+            sender.push(&packed.symbol, copies);
+        }
+        if let Some(fresh) = sender.fresh(now) {
+            return Some(fresh);
+        }
+        sender.spare_repair(now, &outlook)
+    }
+
+    /// How long the other end may be silent.
+    pub(super) fn silence_max(&self) -> Duration {
+        match self.outgoing {
+            Outgoing::Stream(_) => SILENCE_MAX,
+            Outgoing::Paper(_) => SILENCE_MAX_OF_PAPER,
+        }
+    }
+
+    pub(super) fn next_of_paper(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        backlog: &mut Backlog,
+    ) -> Option<(crate::coded::Coded, Cargo)> {
+        let Outgoing::Paper(encoder) = &mut self.outgoing else { return None };
+        // All that waits is read at once, as far as the block has room (the paper's section
+        // V.C): packets over a few symbols would be redundant as often as not.
+        while let Some(place) = encoder.room() {
+            let packed = pack(shared, now, backlog, place, &mut self.seal, &mut self.numbers);
+            let Some(packed) = packed else { break };
+            if encoder.push(now, &packed.symbol).is_err() {
+                break;
+            }
+        }
+        let mut coded = encoder.poll_transmit(now)?;
+        // The paper's packets carry whole symbols, however little is in them.
+        coded.payload.resize(usize::from(shared.config.symbol_bytes), 0);
+        let block = coded.block;
+        Some((coded, Cargo::Coded { block }))
+    }
+
+    /// When helpers will have had their time with what was lost.
+    pub(super) fn patience_ends(&self, shared: &Shared, now: Instant) -> Instant {
+        match &self.outgoing {
+            Outgoing::Stream(sender) => sender.patience_ends(now, &self.outlook(shared, now)),
+            Outgoing::Paper(_) => Instant::MAX,
+        }
+    }
+
+    /// When the rate lets the next datagram go, if there may be one.
+    pub(super) fn pace_at(&self, backlog: &Backlog) -> Option<Instant> {
+        if let Some(until) = self.idle_until {
+            return (until < Instant::MAX).then_some(until);
+        }
+        match &self.outgoing {
+            Outgoing::Stream(sender) if !sender.is_idle() || !backlog.is_empty() => {
+                self.hop.pace_at()
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, shared: &mut Shared, now: Instant) {
+        if self.idle_until.is_some_and(|until| until <= now) {
+            self.idle_until = None;
+        }
+        let Self { hop, outgoing, idle_until, .. } = self;
+        match outgoing {
+            Outgoing::Stream(_) => {
+                if hop.handle_timeout(now, &mut |cargo| outgoing.landed(now, cargo)) {
+                    shared.stats.timeouts += 1;
+                    *idle_until = None;
+                }
+            }
+            Outgoing::Paper(encoder) => encoder.handle_timeout(now),
+        }
+    }
+
+    pub(super) fn fill(&self, stats: &mut Stats) {
+        match &self.outgoing {
+            Outgoing::Stream(sender) => {
+                stats.blocks_begun += sender.counts.blocks_begun;
+                stats.blocks_done += sender.counts.blocks_done;
+                stats.source_sent += sender.counts.source_sent;
+                stats.coded_sent += sender.counts.coded_sent;
+            }
+            Outgoing::Paper(encoder) => {
+                let counters = encoder.counters();
+                stats.blocks_begun +=
+                    counters.blocks_done + u64::from(encoder.state() != paper::State::Idle);
+                stats.blocks_done += counters.blocks_done;
+                stats.source_sent += counters.source_sent;
+                stats.coded_sent += counters.coded_sent;
+                stats.timeouts += counters.timeouts;
+            }
+        }
+        stats.symbols_lost += self.receiver.symbols_lost;
+    }
+}
+
+impl Outgoing {
+    pub(super) fn landed(&mut self, now: Instant, cargo: Cargo) {
+        if let Self::Stream(sender) = self {
+            sender.landed(now, cargo);
+        }
+    }
+}
+
+/// A sealed symbol.
+struct Packed {
+    symbol: Vec<u8>,
+    /// Short, and of flows that seldom send.
+    is_sparse: bool,
+}
+
+/// The next symbol of what waits.
+fn pack(
+    shared: &Shared,
+    now: Instant,
+    backlog: &mut Backlog,
+    (block, index): (u32, u16),
+    seal: &mut Seal,
+    numbers: &mut Numbers,
+) -> Option<Packed> {
+    let room = shared.config.inner_mtu() + symbol::RECORD_BYTES;
+    let mut records = Vec::with_capacity(usize::from(shared.config.symbol_bytes));
+    let mut is_sparse = true;
+    while let Some(left) = (room - records.len()).checked_sub(symbol::RECORD_BYTES + 20) {
+        let Some(waiting) = backlog.pop(now, left + 20) else { break };
+        let number = numbers.next(waiting.bucket);
+        symbol::push(&mut records, waiting.bucket, number, &waiting.packet);
+        is_sparse &= waiting.sparse;
+        if shared.config.small == Small::Alone {
+            break;
+        }
+    }
+    if records.is_empty() {
+        return None;
+    }
+    is_sparse &= records.len() <= SPARSE_BYTES;
+    seal.forget_below(block);
+    seal.seal(block, index, &mut records);
+    Some(Packed { symbol: symbol::frame(&records), is_sparse })
+}
+
+/// How often a sparse symbol is sent at once.
+fn copies(loss: f64) -> u8 {
+    let mut copies = 1;
+    let mut lost = loss;
+    while lost > SPARSE_LOSS && copies < COPIES_MAX {
+        lost *= loss;
+        copies += 1;
+    }
+    copies
+}
