@@ -52,7 +52,7 @@ pub enum Role {
 pub enum Keys {
     /// The ends' key: seals packets end to end, and the hop key follows from it.
     Shared(Key),
-    /// The hop key alone, for nodes that must not read ([`crate::node::hop_key`]).
+    /// The hop key alone, for nodes that must not read ([`crate::hop_key`]).
     Hop(Key),
     /// A key that everybody knows: finds accidents, stops nobody.
     Insecure,

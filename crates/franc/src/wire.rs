@@ -4,7 +4,7 @@
 //! version and kind (1) | sender (1) | to (1) | session (2) | number (4)
 //! ```
 //!
-//! and ends with a tag of 8 bytes over all that is before it ([`crate::keys`]). Between
+//! and ends with a tag of 8 bytes over all that is before it (`keys`). Between
 //! them stands one of
 //!
 //! ```text
