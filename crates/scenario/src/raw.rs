@@ -4,7 +4,7 @@
 //! default in a `value` line is in force exactly as it stands there; what
 //! depends on other keys is decided in [`crate::build`].
 //! Ranges: the type of a key says what a single value may be, `build` what may
-//! stand together.
+//! stand together. Long because no key is declared anywhere else, and each has its words.
 
 use crate::quantity::Hertz;
 use crate::scalar::{Command, Factor, FilePath, Name, OrOff, Whole, choices};

@@ -327,7 +327,7 @@ lateness_max = "2ms"
                     format!("iperf3 -c {target} -u -b 200M -l 1350 -t {seconds} -J > iperf.json\n")
                 };
                 format!(
-                    "{wait}cd '{out}'\n{}{}{}sleep 1\n{}\
+                    "{wait}cd '{out}'\n{}sleep 1\n{}{}sleep 1\n{}\
                      for n in a b; do awk '/VmRSS/ {{print $2}}' /proc/$(cat $n.pid)/status; done > memory.txt\n",
                     flood(2),
                     stats("before"),
