@@ -95,15 +95,16 @@ tables! {
         value backlog_packets: Whole<1, 1000000> = 1000;
         /// Bytes that wait to be coded at most.
         value backlog_bytes: Bytes = "4MiB";
-        /// Delay that packets may have while they wait (RFC 8289); off: one queue that drops what
-        /// comes when it is full.
+        /// Delay that packets may have while they wait (RFC 8289); one and a half times the
+        /// link's latency if that is more, for losses make answers late. Off: one queue that
+        /// drops what comes when it is full.
         value backlog_target: OrOff<Duration> = "5ms";
         /// Time in which a burst may drain (RFC 8289).
         value backlog_interval: Duration = "100ms";
         /// Mark packets that can be marked (RFC 3168) rather than drop them.
         value ecn: bool = true;
         /// Blocks after which the ends derive the next key.
-        value rekey_blocks: Whole<1, 4294967295> = 16384;
+        value rekey_blocks: Whole<16, 4294967295> = 16384;
         /// Datagrams lost on purpose, as ID=P of those that a neighbour sends.
         option synthetic_loss: Vec<Lossy> = "none";
         /// The control socket.
