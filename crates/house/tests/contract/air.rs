@@ -244,7 +244,8 @@ proptest! {
                 sent += 1;
             }
         }
-        driver.pause(Duration::from_secs(20), &mut drain);
+        // A station that scans twice a second and loses most of its Nulls is seldom there.
+        driver.pause(Duration::from_secs(60), &mut drain);
         prop_assert_eq!(ended.len() as u64, sent, "every packet comes to an end");
     }
 }
