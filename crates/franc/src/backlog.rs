@@ -29,7 +29,8 @@ pub struct BacklogConfig {
     pub packets_max: u32,
     /// Bytes over all flows at most.
     pub bytes_max: u32,
-    /// Acceptable standing delay; `None`: one queue, first in, first out, dropping what
+    /// Acceptable standing delay, more where answers are late ([`Backlog::set_latency`]);
+    /// `None`: one queue, first in, first out, dropping what
     /// arrives when it is full, as the paper's.
     pub target: Option<Duration>,
     /// Time in which a burst may drain.

@@ -196,7 +196,7 @@ impl Node {
                 Part::End(Box::new(End::new(&mut shared, code, peer, via, helpers, now)))
             }
             Role::Helper { between, helpers } => {
-                Part::Helper(Box::new(Helper::new(&mut shared, code, between, helpers)))
+                Part::Helper(Box::new(Helper::new(code, between, helpers)))
             }
             Role::Recoder { between } => Part::Recoder(Box::new(Recoder::new(code, between))),
             Role::Forwarder { between } => Part::Forwarder(Box::new(Forwarder::new(between))),

@@ -54,7 +54,7 @@ impl Way {
 }
 
 impl Helper {
-    pub fn new(_shared: &mut Shared, code: Code, between: [NodeId; 2], helpers: u8) -> Self {
+    pub fn new(code: Code, between: [NodeId; 2], helpers: u8) -> Self {
         let ways = [Way::new(), Way::new()];
         Self { code, between, helpers, sessions: Sessions::default(), current: None, ways }
     }
