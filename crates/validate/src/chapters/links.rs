@@ -9,8 +9,8 @@ const GOODPUT_TARGET: f64 = 0.93;
 const PING_TARGET_MS: [f64; 2] = [35.0, 60.0];
 /// With recoders over without.
 const RECODERS_TARGET: f64 = 1.5;
-/// Of 200 Mb/s, which iperf3 itself does not always send on a machine of two cores.
-const FLOOD_TARGET_MBPS: f64 = 195.0;
+/// Of 200 Mb/s; on a busy machine iperf3 may send less, which is then a miss to look at.
+const FLOOD_TARGET_MBPS: f64 = 199.0;
 /// Beyond the bare link's, a sparse packet may take a round trip and the encoder timeout.
 const SPARSE_TARGET_MS: f64 = 20.0 + 20.0;
 
