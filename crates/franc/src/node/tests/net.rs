@@ -1,0 +1,200 @@
+//! Nodes and the ways between them in virtual time.
+
+use super::*;
+
+/// A way from one node to another.
+#[derive(Clone, Debug)]
+pub(super) struct Way {
+    pub(super) bytes_per_s: f64,
+    pub(super) delay: Duration,
+    pub(super) loss: f64,
+    pub(super) queue_max: Duration,
+    pub(super) free_at: Instant,
+    pub(super) reorder: f64,
+    pub(super) duplicate: f64,
+    pub(super) corrupt: f64,
+}
+
+impl Way {
+    pub(super) fn new(mbps: f64, delay_ms: u64, loss: f64) -> Self {
+        Self {
+            bytes_per_s: mbps * 1e6 / 8.0,
+            delay: Duration::from_millis(delay_ms),
+            loss,
+            queue_max: Duration::from_millis(100),
+            free_at: Instant::ZERO,
+            reorder: 0.0,
+            duplicate: 0.0,
+            corrupt: 0.0,
+        }
+    }
+}
+
+/// Bytes that a datagram has around it on the way (UDP over IPv4).
+pub(super) const AROUND: usize = 28;
+
+/// Nodes and ways in virtual time.
+pub(super) struct Net {
+    pub(super) now: Instant,
+    pub(super) nodes: BTreeMap<NodeId, Node>,
+    pub(super) ways: BTreeMap<(NodeId, NodeId), Way>,
+    /// Nodes that overhear all that these two say to each other.
+    pub(super) helpers: Vec<(NodeId, [NodeId; 2])>,
+    pub(super) air: BTreeMap<(Instant, u64), (NodeId, Vec<u8>)>,
+    pub(super) count: u64,
+    pub(super) stream: Stream,
+    /// What came out where, and when.
+    pub(super) out: BTreeMap<NodeId, Vec<(Instant, Vec<u8>)>>,
+    pub(super) events: Vec<(NodeId, Event)>,
+}
+
+impl Net {
+    pub(super) fn new(configs: Vec<Config>, ways: Vec<(u8, u8, Way)>, seed: u64) -> Self {
+        let seed = Seed::new(seed, 0);
+        let nodes = configs.into_iter().map(|config| {
+            let id = config.id;
+            let stream = seed.indexed("node", u64::from(id.0));
+            (id, Node::new(config, stream, Instant::ZERO).expect("the configuration is sound"))
+        });
+        Self {
+            now: Instant::ZERO,
+            nodes: nodes.collect(),
+            ways: ways.into_iter().map(|(a, b, way)| ((NodeId(a), NodeId(b)), way)).collect(),
+            helpers: Vec::new(),
+            air: BTreeMap::new(),
+            count: 0,
+            stream: seed.stream("net"),
+            out: BTreeMap::new(),
+            events: Vec::new(),
+        }
+    }
+
+    /// Two ends and a way both ways.
+    pub(super) fn pair(adjust: impl Fn(&mut Config), way: &Way, seed: u64) -> Self {
+        let configs = [(1, 2), (2, 1)].map(|(id, peer)| {
+            let mut config = end(id, peer, peer);
+            adjust(&mut config);
+            config
+        });
+        Self::new(configs.into(), vec![(1, 2, way.clone()), (2, 1, way.clone())], seed)
+    }
+
+    pub(super) fn chance(&mut self, p: f64) -> bool {
+        self.stream.uniform() < p
+    }
+
+    pub(super) fn drain(&mut self) {
+        let ids: Vec<NodeId> = self.nodes.keys().copied().collect();
+        for id in ids {
+            loop {
+                let is_full = self.is_full(id);
+                let node = self.nodes.get_mut(&id).expect("it is there");
+                if !is_full && let Some(transmit) = node.poll_transmit(self.now) {
+                    assert!(transmit.datagram.len() <= 1472, "{}", transmit.datagram.len());
+                    self.carry(id, transmit);
+                    continue;
+                }
+                if let Some(packet) = node.poll_packet() {
+                    self.out.entry(id).or_default().push((self.now, packet));
+                    continue;
+                }
+                let Some(event) = node.poll_event() else { break };
+                self.events.push((id, event));
+            }
+        }
+    }
+
+    /// The interface takes no more: the driver's part where nothing is paced.
+    pub(super) fn is_full(&self, id: NodeId) -> bool {
+        let limit = self.now + Duration::from_millis(4);
+        matches!(self.nodes[&id].config().mode, Mode::Paper { .. })
+            && self.ways.iter().any(|(&(from, _), way)| from == id && way.free_at > limit)
+    }
+
+    pub(super) fn carry(&mut self, from: NodeId, transmit: Transmit) {
+        let Some(way) = self.ways.get(&(from, transmit.to)).cloned() else { return };
+        let start = way.free_at.max(self.now);
+        if start.saturating_since(self.now) > way.queue_max {
+            return;
+        }
+        let time = (transmit.datagram.len() + AROUND) as f64 / way.bytes_per_s;
+        let sent = start + Duration::from_secs_f64(time);
+        self.ways.get_mut(&(from, transmit.to)).expect("it is there").free_at = sent;
+        let mut listeners = vec![transmit.to];
+        listeners.extend(self.helpers.iter().filter_map(|&(helper, ends)| {
+            (ends.contains(&from) && ends.contains(&transmit.to)).then_some(helper)
+        }));
+        for to in listeners {
+            // A listener's losses are its own way's, or made at the listener.
+            let loss = self.ways.get(&(from, to)).map_or(0.0, |way| way.loss);
+            for _ in 0..1 + usize::from(self.chance(way.duplicate)) {
+                if self.chance(loss) {
+                    continue;
+                }
+                let mut datagram = transmit.datagram.clone();
+                if self.chance(way.corrupt) {
+                    let at = self.stream.up_to(datagram.len() as u32 - 1) as usize;
+                    datagram[at] ^= 1 << self.stream.up_to(7);
+                }
+                let extra = match self.chance(way.reorder) {
+                    true => Duration::from_micros(u64::from(self.stream.up_to(8_000))),
+                    false => Duration::ZERO,
+                };
+                self.count += 1;
+                self.air.insert((sent + way.delay + extra, self.count), (to, datagram));
+            }
+        }
+    }
+
+    /// Runs until `end`; `feed` says when and where the next packet goes in.
+    pub(super) fn run(&mut self, end: Instant, mut feed: impl FnMut(&mut Self) -> Option<Instant>) {
+        let mut feed_at = feed(self);
+        let mut standstill = 0;
+        loop {
+            self.drain();
+            let timers = self.nodes.values().filter_map(|node| node.poll_timeout());
+            let timer = timers.map(|(at, _)| at).min().unwrap_or(Instant::MAX);
+            let air = self.air.keys().next().map_or(Instant::MAX, |&(at, _)| at);
+            let room = self
+                .nodes
+                .keys()
+                .filter(|&&id| self.is_full(id))
+                .map(|_| self.now + Duration::from_millis(1));
+            let timer = timer.min(room.min().unwrap_or(Instant::MAX));
+            let next = timer.min(air).min(feed_at.unwrap_or(Instant::MAX)).max(self.now);
+            if next >= end {
+                self.now = end;
+                return;
+            }
+            standstill = if next == self.now { standstill + 1 } else { 0 };
+            let wishes = || self.nodes.values().map(|node| node.poll_timeout()).collect::<Vec<_>>();
+            assert!(standstill < 10_000, "{} goes on and on: {:?}", self.now, wishes());
+            self.now = next;
+            if air <= next {
+                let (_, (to, datagram)) = self.air.pop_first().expect("it is there");
+                if let Some(node) = self.nodes.get_mut(&to) {
+                    node.handle_datagram(self.now, &datagram);
+                }
+            } else if feed_at.is_some_and(|at| at <= next) {
+                feed_at = feed(self);
+            } else {
+                for node in self.nodes.values_mut() {
+                    node.handle_timeout(self.now);
+                }
+            }
+        }
+    }
+
+    pub(super) fn send(&mut self, to: u8, packet: &[u8]) {
+        let now = self.now;
+        self.nodes.get_mut(&NodeId(to)).expect("it is there").handle_packet(now, packet);
+    }
+
+    pub(super) fn stats(&self, id: u8) -> Stats {
+        self.nodes[&NodeId(id)].stats(self.now)
+    }
+
+    pub(super) fn out(&self, id: u8) -> &[(Instant, Vec<u8>)] {
+        self.out.get(&NodeId(id)).map_or(&[], Vec::as_slice)
+    }
+}

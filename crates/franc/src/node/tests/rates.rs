@@ -1,0 +1,98 @@
+//! How much a link carries and how long packets take: what losses leave, and what recoders
+//! and helpers add.
+
+use super::*;
+
+#[test]
+fn a_saturated_lossy_link_carries_what_the_losses_leave() {
+    for loss in [0.0, 0.01, 0.05, 0.1, 0.2, 0.3] {
+        let mut net = Net::pair(|_| {}, &Way::new(12.0, 10, loss), 1);
+        let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
+        let goodput = saturate(&mut net, [1, 2], 10, mtu);
+        let ideal = 12.0 * (1.0 - loss) * mtu as f64 / 1500.0;
+        // A second of ten is not in steady state; chance moves the losses by a percent.
+        assert!(goodput > 0.96 * ideal, "{loss}: {goodput} of {ideal} Mb/s");
+        let redundant = net.stats(2).redundant as f64 / net.stats(1).source_sent as f64;
+        assert!(redundant < 0.025, "{loss}: {redundant} of what was sent said nothing new");
+    }
+}
+
+/// Every so often a packet each way; how long each took.
+fn sparse(net: &mut Net, interval: Duration, count: u32) -> Vec<Duration> {
+    let mut sent = BTreeMap::new();
+    let mut at = BTreeMap::new();
+    let mut next = 0;
+    let begin = Instant::ZERO + Duration::from_secs(1);
+    net.run(begin + interval * u64::from(count + 20), |net| {
+        if net.now >= begin && next < count {
+            let packet = packet(3, next, 84);
+            net.send(1, &packet);
+            sent.insert((3, next), packet);
+            at.insert(next, net.now);
+            next += 1;
+        }
+        Some(net.now.max(begin - interval) + interval)
+    });
+    check(net.out(2), &sent);
+    assert_eq!(net.out(2).len(), count as usize, "nothing is lost");
+    let mut delays: Vec<_> = net.out(2).iter().map(|(t, p)| *t - at[&number(p)]).collect();
+    delays.sort_unstable();
+    delays
+}
+
+#[test]
+fn sparse_packets_wait_a_round_trip_and_a_timeout_at_most() {
+    let mut net = Net::pair(|_| {}, &Way::new(12.0, 10, 0.2), 2);
+    let delays = sparse(&mut net, Duration::from_millis(50), 2_000);
+    let p99 = delays[delays.len() * 99 / 100];
+    // The bare link takes 10 ms; a round trip 20, the encoder timeout 20.
+    assert!(p99 <= Duration::from_millis(10 + 20 + 20), "{p99}");
+    assert!(delays[delays.len() / 2] < Duration::from_millis(11));
+}
+
+#[test]
+fn recoders_make_three_lossy_hops_as_good_as_one() {
+    let recoder = |id: u8| Role::Recoder { between: [NodeId(id - 1), NodeId(id + 1)] };
+    let mut net = three_hops(recoder, [2, 3], 0.2);
+    let recoded = saturate(&mut net, [1, 4], 6, 1_279);
+    // End to end: what three ways leave, over one way as fast with their losses together.
+    let lost = 1.0 - 0.8f64.powi(3);
+    let mut way = Way::new(12.0, 9, lost);
+    way.queue_max = Duration::from_millis(100);
+    let mut net = Net::pair(|config| config.symbol_bytes = 1_300, &way, 3);
+    let plain = saturate(&mut net, [1, 2], 6, 1_279);
+    assert!(recoded > 0.95 * 12.0 * 0.8 * 1_279.0 / 1_400.0, "{recoded} Mb/s");
+    assert!(recoded > 1.5 * plain, "{recoded} and {plain} Mb/s");
+}
+
+/// Bytes that source and helpers sent for each that came out.
+fn cost(net: &Net, helpers: u8) -> f64 {
+    let sent = |id: u8| net.stats(id).datagram_bytes_sent as f64;
+    let all: f64 = sent(1) + (3..3 + helpers).map(sent).sum::<f64>();
+    all / net.stats(2).bytes_out as f64
+}
+
+/// Goodput in Mb/s and cost with so many helpers, over a bad link with good ways around.
+fn with_helpers(mode: Mode, losses: Option<Losses>, helpers: u8) -> (f64, f64) {
+    let mut net = helped(mode, losses, [0.3, 0.3, 0.6], helpers, 5);
+    let goodput = saturate(&mut net, [1, 2], 5, 1_300);
+    (goodput, cost(&net, helpers))
+}
+
+#[test]
+fn helpers_spare_the_source_and_the_air() {
+    let given = Losses { e1: probability(0.3), e2: probability(0.3), e3: probability(0.6) };
+    for losses in [None, Some(given)] {
+        let [alone, one, two] = [0, 1, 2].map(|helpers| with_helpers(STREAM, losses, helpers));
+        // Helpers have air of their own here: the bound is what the destination or any helper
+        // hears of the source.
+        for (helpers, (goodput, _)) in [(0, alone), (1, one), (2, two)] {
+            let heard = 1.0 - 0.6 * 0.3f64.powi(helpers);
+            let share = goodput / (12.0 * heard * 1_300.0 / 1_450.0);
+            assert!((0.7..=1.0).contains(&share), "{helpers} helpers: {share} of the bound");
+        }
+        assert!(one.1 < alone.1 && two.1 < one.1, "{alone:?} {one:?} {two:?}");
+        let [alone, one] = [0, 1].map(|helpers| with_helpers(PAPER, losses, helpers));
+        assert!(one.1 < 0.9 * alone.1, "{alone:?} {one:?}");
+    }
+}

@@ -1,0 +1,220 @@
+//! Other keys, recorded datagrams, rubbish, and liars with the hop key: nothing comes out
+//! that was not sealed.
+
+use super::*;
+
+#[test]
+fn ends_with_other_keys_or_codes_say_so_and_carry_nothing() {
+    let mut net = Net::pair(
+        |config| {
+            if config.id == NodeId(2) {
+                config.keys = Keys::Shared([8; 32]);
+            }
+        },
+        &Way::new(12.0, 10, 0.0),
+        1,
+    );
+    chat(&mut net, seconds(0.0), seconds(3.0), &mut BTreeMap::new());
+    assert!(net.out.is_empty());
+    for (id, other) in [(NodeId(1), NodeId(2)), (NodeId(2), NodeId(1))] {
+        let told = net.events.iter().filter(|event| event.0 == id).collect::<Vec<_>>();
+        assert!((2..=3).contains(&told.len()), "{told:?}");
+        assert_eq!(told[0].1, Event::KeyMismatch { sender: other });
+    }
+    let adjust = |config: &mut Config| config.block_symbols = 50 + u16::from(config.id.0);
+    let mut net = Net::pair(adjust, &Way::new(12.0, 10, 0.0), 1);
+    chat(&mut net, seconds(0.0), seconds(1.0), &mut BTreeMap::new());
+    assert!(net.out.is_empty());
+    for (id, other) in [(NodeId(1), NodeId(2)), (NodeId(2), NodeId(1))] {
+        assert!(net.events.contains(&(id, Event::CodeMismatch { peer: other })));
+    }
+}
+
+#[test]
+fn what_was_recorded_in_one_session_is_nothing_in_another() {
+    let mut net = Net::pair(|_| {}, &Way::new(12.0, 10, 0.0), 1);
+    let mut recorded = Vec::new();
+    let mut sent = BTreeMap::new();
+    for step in 0..100 {
+        chat(&mut net, seconds(0.3), seconds(0.02 * f64::from(step)), &mut sent);
+        recorded
+            .extend(net.air.values().filter(|(to, _)| *to == NodeId(2)).map(|(_, d)| d.clone()));
+    }
+    assert!(recorded.len() > 100);
+    let restarted = Node::new(end(2, 1, 1), Seed::new(1, 9).stream("new"), net.now);
+    net.nodes.insert(NodeId(2), restarted.expect("it is sound"));
+    chat(&mut net, Instant::ZERO, seconds(3.0), &mut sent);
+    let (out, corrupt) = (net.out(2).len(), net.stats(2).corrupt);
+    let now = net.now;
+    let node = net.nodes.get_mut(&NodeId(2)).expect("it is there");
+    for datagram in &recorded {
+        node.handle_datagram(now, datagram);
+        assert_eq!(node.poll_packet(), None);
+    }
+    assert_eq!((net.out(2).len(), net.stats(2).corrupt), (out, corrupt));
+    // The session goes on.
+    chat(&mut net, Instant::ZERO, seconds(4.0), &mut sent);
+    check(net.out(2), &sent);
+    assert!(net.out(2).len() > out + 150);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 100, ..ProptestConfig::default() })]
+
+    /// Any bytes at all: nothing comes out and memory does not grow with them.
+    #[test]
+    fn strangers_say_nothing(
+        datagrams in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..200),
+        kind in 0x11..0x16u8,
+    ) {
+        let mut net = Net::pair(|_| {}, &Way::new(12.0, 5, 0.0), 1);
+        net.run(seconds(0.5), |_| None);
+        let now = net.now;
+        let node = net.nodes.get_mut(&NodeId(2)).expect("it is there");
+        for mut datagram in datagrams {
+            prop_assert_eq!(node.handle_datagram(now, &datagram), None);
+            if datagram.len() > 3 {
+                datagram[..3].copy_from_slice(&[kind, 1, 2]);
+            }
+            prop_assert_eq!(node.handle_datagram(now, &datagram), None);
+            prop_assert!(node.poll_packet().is_none());
+        }
+    }
+}
+
+/// The tagger of the session that ends 1 and 2 have, as somebody with the hop key knows it.
+fn tagger_of(net: &mut Net) -> (u16, Tagger) {
+    let secrets = crate::keys::Secrets::new(&Keys::Hop(crate::hop_key(&KEY)));
+    let mut heard = sessions::Sessions::default();
+    let until = net.now + Duration::from_secs(1);
+    let mut found = None;
+    net.run(until, |net| {
+        for (_, datagram) in net.air.values() {
+            if let (true, Ok(Body::Hello(hello))) =
+                (Header::is_hello(datagram), wire::parse(datagram, Field::Gf256))
+            {
+                heard.hear(&secrets, &hello);
+                if hello.echo != [0; 16] {
+                    found = Some(secrets.session(&crate::keys::Nonces::of(&hello)));
+                }
+            }
+        }
+        Some(net.now + Duration::from_millis(3))
+    });
+    found.expect("a session is kept by HELLOs")
+}
+
+/// What somebody with the hop key may say.
+#[derive(Clone, Debug)]
+enum Forged {
+    Enc { block: u32, below: u8, vector: crate::coded::CodedVector, payload: Vec<u8> },
+    Ack(wire::Ack),
+}
+
+fn forged() -> impl Strategy<Value = Forged> {
+    use crate::coded::CodedVector;
+    let block = || prop_oneof![0..4u32, 0..400u32, any::<u32>()];
+    let symbol = || prop_oneof![0..70u16, any::<u16>()];
+    let vector =
+        prop_oneof![
+            symbol().prop_map(CodedVector::Source),
+            (any::<u32>(), symbol(), symbol())
+                .prop_map(|(seed, first, count)| CodedVector::Seeded { seed, first, count }),
+            (symbol(), 0..80u16, any::<u8>()).prop_map(|(first, count, byte)| CodedVector::Full {
+                first,
+                count,
+                packed: vec![byte; usize::from(count)],
+            }),
+        ];
+    let payload = prop::collection::vec(any::<u8>(), 0..1_500);
+    let enc =
+        (block(), any::<u8>(), vector, payload).prop_map(|(block, below, vector, payload)| {
+            let below = below.min(u8::try_from(block).unwrap_or(u8::MAX));
+            Forged::Enc { block, below, vector, payload }
+        });
+    let link = (0..5u8, any::<[u32; 3]>(), any::<u16>()).prop_map(|(node, n, delay_4us)| {
+        let [highest, received, heard_at_us] = n;
+        wire::LinkReport {
+            node: NodeId(node),
+            highest: highest >> (highest % 32),
+            received,
+            heard_at_us,
+            delay_4us,
+        }
+    });
+    let report =
+        (block(), symbol(), 0..200u16, any::<u8>()).prop_map(|(block, rank, bits, byte)| {
+            wire::BlockReport {
+                block,
+                rank,
+                bits,
+                bitmap: vec![byte; usize::from(bits).div_ceil(8)],
+            }
+        });
+    let ack = (
+        block(),
+        any::<u16>(),
+        prop::collection::vec(link, 0..4),
+        prop::collection::vec(report, 0..6),
+    );
+    let ack = ack.prop_map(|(done, state, links, blocks)| {
+        Forged::Ack(wire::Ack { done, state: state & 1, links, blocks })
+    });
+    prop_oneof![enc, ack]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    /// A helper or recoder with the hop key that keeps no rule: nothing that was not sealed
+    /// comes out, nothing panics, and what is kept is bounded.
+    #[test]
+    fn forgers_with_the_hop_key_deliver_nothing(
+        lies in prop::collection::vec((forged(), 1..5u8, 1..5u8, 0..30u64), 1..120),
+    ) {
+        let mut configs = vec![end(1, 2, 2), end(2, 1, 1)];
+        configs.push(between(3, Role::Helper { between: [NodeId(1), NodeId(2)], helpers: 1 }, Field::Gf256));
+        configs.push(between(4, Role::Recoder { between: [NodeId(1), NodeId(2)] }, Field::Gf256));
+        for config in &mut configs {
+            config.symbol_bytes = 1_300;
+        }
+        let way = || Way::new(12.0, 2, 0.0);
+        let mut net = Net::new(configs, vec![(1, 2, way()), (2, 1, way())], 1);
+        net.helpers = vec![(NodeId(3), [NodeId(1), NodeId(2)])];
+        let (session, tagger) = tagger_of(&mut net);
+        let mut sent = BTreeMap::new();
+        let mut next = 1_000;
+        for (lie, sender, to, pause) in lies {
+            let header = Header { sender: NodeId(sender), to: NodeId(to), session, number: next };
+            next += 1;
+            let mut datagram = Vec::new();
+            match &lie {
+                Forged::Enc { block, below, vector, payload } => {
+                    let (block, oldest) = (*block, block - u32::from(*below));
+                    let enc = wire::Enc { block, oldest, vector: vector.as_vector(), payload };
+                    wire::emit(&header, &Body::Enc(enc), &mut datagram);
+                }
+                Forged::Ack(ack) => wire::emit(&header, &Body::Ack(ack.clone()), &mut datagram),
+            }
+            tagger.seal(&mut datagram);
+            let now = net.now;
+            for node in net.nodes.values_mut() {
+                node.handle_datagram(now, &datagram);
+            }
+            let packet = packet(1, next, 600);
+            net.send(1, &packet);
+            sent.insert((1, next), packet);
+            let until = net.now + Duration::from_millis(pause);
+            net.run(until, |_| None);
+        }
+        let until = net.now + Duration::from_secs(2);
+        net.run(until, |_| None);
+        let mut seen = BTreeSet::new();
+        for (_, packet) in net.out(2) {
+            let key = (packet[20], number(packet));
+            prop_assert_eq!(sent.get(&key), Some(packet));
+            prop_assert!(seen.insert(key));
+        }
+        prop_assert!(net.out(1).is_empty());
+    }
+}
