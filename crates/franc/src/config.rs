@@ -193,7 +193,9 @@ pub enum ConfigError {
     },
     /// A symbol has no room for a packet of [`INNER_MTU_MIN`] bytes.
     #[error(
-        "a symbol of {symbol} bytes leaves {mtu} for a packet; at least {INNER_MTU_MIN} are needed"
+        "a symbol of {symbol} bytes leaves {mtu} for a packet; at least {INNER_MTU_MIN} are needed: \
+         use symbols of {} bytes or more, for which the path may need a larger MTU",
+        usize::from(*.symbol) + INNER_MTU_MIN - .mtu
     )]
     Small {
         /// Bytes of a symbol.

@@ -95,7 +95,8 @@ impl Hop {
     /// The datagram with [`Hop::number`] leaves.
     pub fn depart(&mut self, now: Instant, length: usize, cargo: Option<Cargo>) {
         let (number, bytes) = (self.next_number, length as u64);
-        self.next_number += 1;
+        // At the end of all numbers only a new session helps, which begins soon.
+        self.next_number = self.next_number.saturating_add(1);
         self.bytes += bytes;
         if cargo.is_some() {
             self.laden += 1;
@@ -343,7 +344,7 @@ impl LossEstimate {
             // Whoever counts began anew.
             return;
         }
-        let came = (received - before.1).min(sent + ReplayWindow::WIDTH);
+        let came = (received - before.1).min(sent.saturating_add(ReplayWindow::WIDTH));
         let decay = libm::exp2(-f64::from(sent) / Self::HALF_LIFE);
         self.sent = self.sent * decay + f64::from(sent);
         self.came = self.came * decay + f64::from(came);

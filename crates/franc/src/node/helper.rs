@@ -204,7 +204,7 @@ impl Helper {
         // Numbers are of a sender and a receiver: of the way that ends at the receiver.
         let way = &mut self.ways[usize::from(self.between[0] == to)];
         let (sender, number) = (shared.config.id, way.next_number);
-        way.next_number += 1;
+        way.next_number = way.next_number.saturating_add(1);
         let header = Header { sender, to, session: session.id, number };
         shared.emit(&header, body, &session.tagger)
     }

@@ -5,6 +5,7 @@ mod integrity;
 mod net;
 mod rates;
 mod restarts;
+mod soak;
 mod strangers;
 
 use super::*;

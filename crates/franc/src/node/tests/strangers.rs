@@ -83,7 +83,7 @@ proptest! {
 }
 
 /// The tagger of the session that ends 1 and 2 have, as somebody with the hop key knows it.
-fn tagger_of(net: &mut Net) -> (u16, Tagger) {
+pub(super) fn tagger_of(net: &mut Net) -> (u16, Tagger) {
     let secrets = crate::keys::Secrets::new(&Keys::Hop(crate::hop_key(&KEY)));
     let mut heard = sessions::Sessions::default();
     let until = net.now + Duration::from_secs(1);
