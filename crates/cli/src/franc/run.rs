@@ -167,6 +167,10 @@ fn line(name: &str, told: Told<'_>) -> String {
             "{name}: node {peer} codes in another way: field, block and symbol must be the same at both \
              ends; with different MTUs, set symbol_bytes at both\n"
         ),
+        Told::SameMac { neighbour, mac } => format!(
+            "{name}: node {neighbour} has the MAC address of our own interface, {mac}: give one of \
+             the two another (`ip link set IFACE address ..`)\n"
+        ),
         Told::TooLong { bytes } => format!(
             "{name}: the path no longer takes datagrams of {bytes} bytes: its MTU has shrunk; use \
              shorter symbols or restart the nodes\n"

@@ -10,8 +10,8 @@ use crate::os::listener::{ControlSocket, Port};
 use crate::os::signal::Signals;
 use crate::os::{Call, OsError, datagram};
 use lasthop_franc::config::INNER_MTU_MIN;
-use lasthop_franc::{Event, Node, Role, Stats};
-use lasthop_units::{Duration, Instant, Machine, Seed};
+use lasthop_franc::{Event, Node, NodeId, Role, Stats};
+use lasthop_units::{Duration, Instant, MacAddr, Machine, Seed};
 use nix::errno::Errno;
 use nix::unistd::{read, write};
 use std::net::SocketAddr;
@@ -50,6 +50,14 @@ pub enum Told<'a> {
     },
     /// Something happened to the link.
     Event(Event),
+    /// A neighbour has the MAC address of this node's own interface: it is reached by
+    /// broadcast.
+    SameMac {
+        /// Which.
+        neighbour: NodeId,
+        /// Both have this one.
+        mac: MacAddr,
+    },
     /// The path does not take datagrams of this length.
     TooLong {
         /// In bytes.
@@ -101,6 +109,7 @@ pub struct Daemon {
     key_mismatch: Throttle,
     code_mismatch: Throttle,
     too_long: Throttle,
+    same_mac: Throttle,
 }
 
 impl Daemon {
@@ -164,6 +173,7 @@ impl Daemon {
             key_mismatch: Throttle::default(),
             code_mismatch: Throttle::default(),
             too_long: Throttle::default(),
+            same_mac: Throttle::default(),
         })
     }
 
@@ -226,6 +236,12 @@ impl Daemon {
         if let Some(bytes) = too_long
             && self.too_long.is_due(now)
             && host.tell(Told::TooLong { bytes }).is_break()
+        {
+            return Ok(ControlFlow::Break(()));
+        }
+        if let Some((neighbour, mac)) = self.way.take_twin()
+            && self.same_mac.is_due(now)
+            && host.tell(Told::SameMac { neighbour, mac }).is_break()
         {
             return Ok(ControlFlow::Break(()));
         }

@@ -116,6 +116,9 @@ fn interface_error(name: &str, error: crate::os::OsError) -> FrancError {
     }
 }
 
+/// The MAC address that all take for theirs.
+const EVERYBODY: MacAddr = MacAddr([0xff; 6]);
+
 /// A neighbour that was heard this lately is there. Otherwise the kernel asks for its MAC
 /// address again and again, and drops datagrams when a lossy link swallows the answers.
 const HEARD_LATELY: Duration = Duration::from_secs(3);
@@ -143,6 +146,8 @@ pub(super) struct Way {
     broadcast: Option<Name>,
     /// Of Ethernet.
     interface: Option<String>,
+    /// A neighbour that was heard from the address of our own interface.
+    twin: Option<(NodeId, MacAddr)>,
     pub counts: Counts,
 }
 
@@ -168,7 +173,7 @@ impl Way {
             Transport::Ethernet { interface, promiscuous, .. } => {
                 let link = Link::ethernet(interface, *promiscuous, SEND_BYTES)
                     .map_err(|error| interface_error(interface, error))?;
-                let all = link.name(Address::Mac(MacAddr([0xff; 6])));
+                let all = link.name(Address::Mac(EVERYBODY));
                 (link, Some(all))
             }
         };
@@ -189,6 +194,7 @@ impl Way {
                 Transport::Udp { .. } => None,
                 Transport::Ethernet { interface, .. } => Some(interface.clone()),
             },
+            twin: None,
             counts: Counts::default(),
         })
     }
@@ -196,6 +202,11 @@ impl Way {
     /// Where neighbours are, as far as that is known.
     pub fn reached(&self) -> Vec<Reach> {
         self.places.iter().map(|(&id, place)| Reach { id, address: place.address }).collect()
+    }
+
+    /// A neighbour that was heard lately from the MAC address of our own interface.
+    pub fn take_twin(&mut self) -> Option<(NodeId, MacAddr)> {
+        self.twin.take()
     }
 
     /// Takes what came and gives it to `node`, but no more than leaves others their turn.
@@ -207,14 +218,22 @@ impl Way {
             // What the network reports of an earlier datagram is no news to the machine.
             let is_more = self.link.receive(&mut self.inbox).unwrap_or(false);
             let now = clock.now();
-            let (places, link) = (&mut self.places, &self.link);
+            let (places, link, twin) = (&mut self.places, &self.link, &mut self.twin);
             link.each(&self.inbox, &mut |from, datagram| {
                 let Some(sender) = node.handle_datagram(now, datagram) else { return };
                 match places.get_mut(&sender) {
                     Some(place) if place.address == from => place.heard_at = Some(now),
                     _ => {
-                        let (name, heard_at) = (link.name(from), Some(now));
-                        places.insert(sender, Place { address: from, name, heard_at });
+                        let mut address = from;
+                        if let Address::Mac(mac) = from
+                            && link.own_mac() == Some(mac)
+                        {
+                            // A bridge would take frames to it for ours.
+                            *twin = Some((sender, mac));
+                            address = Address::Mac(EVERYBODY);
+                        }
+                        let (name, heard_at) = (link.name(address), Some(now));
+                        places.insert(sender, Place { address, name, heard_at });
                     }
                 }
             });

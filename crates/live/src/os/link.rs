@@ -106,6 +106,22 @@ impl Link {
         }
     }
 
+    /// The MAC address of the interface as it is now; `None` over UDP, or if it is gone.
+    #[expect(unsafe_code, reason = "addresses as bytes")]
+    pub fn own_mac(&self) -> Option<MacAddr> {
+        let Self::Ethernet { socket, .. } = self else { return None };
+        // SAFETY: zeros are an address of no family; the kernel writes up to `length` bytes, and
+        // a struct sockaddr_ll fits.
+        unsafe {
+            let mut storage: libc::sockaddr_storage = zeroed();
+            let mut length = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+            let name = (&raw mut storage).cast();
+            Errno::result(libc::getsockname(socket.as_raw_fd(), name, &raw mut length)).ok()?;
+            let own = &*(&raw const storage).cast::<libc::sockaddr_ll>();
+            (own.sll_halen == 6).then(|| own.sll_addr[..6].try_into().ok().map(MacAddr))?
+        }
+    }
+
     /// Takes what waits into `inbox`, up to [`batch::BATCH`] datagrams. Returns whether
     /// more may wait.
     ///
