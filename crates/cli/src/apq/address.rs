@@ -51,7 +51,15 @@ impl Host {
     /// # Errors
     /// If nobody knows it.
     pub fn resolve(&self) -> Result<SocketAddr, Failure> {
-        let unknown = |why: String| Failure::Message(format!("cannot find {}: {why}", self.name));
+        self.find().map_err(Failure::Message)
+    }
+
+    /// The same, with the reason as text.
+    ///
+    /// # Errors
+    /// If nobody knows it.
+    pub fn find(&self) -> Result<SocketAddr, String> {
+        let unknown = |why: String| format!("cannot find {}: {why}", self.name);
         let mut found = (self.name.as_str(), self.port)
             .to_socket_addrs()
             .map_err(|why| unknown(why.to_string()))?;

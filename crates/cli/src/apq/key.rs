@@ -20,7 +20,8 @@ const OTHERS: u32 = 0o077;
 /// # Errors
 /// As [`read_secret`].
 pub fn read(path: &Path) -> Result<[u8; 32], Failure> {
-    read_secret(path).map(|secret| digest(&secret))
+    let advice = format!("head -c 32 /dev/urandom | base64 > {}", path.display());
+    read_secret(path, &advice).map(|secret| digest(&secret))
 }
 
 /// The key that a secret stands for.
@@ -28,11 +29,11 @@ pub fn digest(secret: &[u8]) -> [u8; 32] {
     Sha256::digest(secret).into()
 }
 
-/// The secret in the file at `path`, without the line end after it.
+/// The secret in the file at `path`, without the line end after it; `advice` makes one.
 ///
 /// # Errors
 /// If it cannot be read, others may read it, or it is too short or too long.
-pub fn read_secret(path: &Path) -> Result<Vec<u8>, Failure> {
+pub fn read_secret(path: &Path, advice: &str) -> Result<Vec<u8>, Failure> {
     let name = path.display();
     let failed = |why: &dyn std::fmt::Display| Failure::Message(format!("key file {name}: {why}"));
     let file = File::open(path).map_err(|why| failed(&why))?;
@@ -51,7 +52,7 @@ pub fn read_secret(path: &Path) -> Result<Vec<u8>, Failure> {
     let end = content.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |i| i + 1);
     if end < BYTES_MIN {
         return Err(failed(&format!(
-            "it has {end} bytes, and a key has {BYTES_MIN} or more: head -c 32 /dev/urandom | base64 > {name}"
+            "it has {end} bytes, and a key has {BYTES_MIN} or more: {advice}"
         )));
     }
     content.truncate(end);

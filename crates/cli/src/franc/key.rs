@@ -42,7 +42,7 @@ pub fn key(args: &FrancKey) -> Result<(), Failure> {
 /// # Errors
 /// If it cannot be read, others may read it, or it holds no key.
 pub fn read(path: &Path) -> Result<Keys, Failure> {
-    let content = secret::read_secret(path)?;
+    let content = secret::read_secret(path, "make one with `lasthop franc key`")?;
     let Some(digits) = content.strip_prefix(HOP) else {
         return Ok(Keys::Shared(secret::digest(&content)));
     };

@@ -59,9 +59,10 @@ fn transport(link: &Link) -> Result<Transport, Failure> {
         file::Transport::Udp { listen, neighbours } => {
             let mut found = Vec::new();
             for (id, place) in neighbours {
+                let wrong = |why: String| Failure::Message(format!("neighbour {id}: {why}"));
                 let named = Named::parse_with(place, PORT)
-                    .map_err(|why| Failure::Message(format!("neighbour {id}: {place:?}: {why}")))?;
-                found.push((*id, named.resolve()?));
+                    .map_err(|why| wrong(format!("{place:?}: {why}")))?;
+                found.push((*id, named.find().map_err(wrong)?));
             }
             let v6 = |address: &std::net::SocketAddr| address.is_ipv6();
             let first = listen.as_ref().or(found.first().map(|(_, address)| address)).map(v6);

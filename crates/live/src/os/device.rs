@@ -98,7 +98,8 @@ pub fn create_tun(name: &str) -> Result<OwnedFd, OsError> {
     let tun = open_tun().call("open(/dev/net/tun)")?;
     let mut request = InterfaceRequest::new(name);
     request.value.flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
-    ioctls::tun_set_interface(tun.as_fd(), &mut request).call("ioctl(TUNSETIFF)")?;
+    let call = format!("ioctl(TUNSETIFF) of {name:?}");
+    ioctls::tun_set_interface(tun.as_fd(), &mut request).call(&call)?;
     Ok(tun)
 }
 

@@ -10,6 +10,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -28,12 +29,21 @@ impl ControlSocket {
     /// replaced.
     ///
     /// # Errors
-    /// `EADDRINUSE` if a daemon listens there; what else the system says.
+    /// `EADDRINUSE` if a daemon listens there, `EEXIST` if there is a file that is no socket;
+    /// what else the system says.
     pub fn bind(path: &Path) -> Result<Self, OsError> {
         let name = format!("bind({})", path.display());
         match UnixStream::connect(path) {
             Ok(_) => return Err(OsError::new(name, Errno::EADDRINUSE)),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                return Err(OsError::new(name, Errno::ENAMETOOLONG));
+            }
+            // So it is, too, where the path leads to a file that is no socket.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                let about = fs::symlink_metadata(path).call(&name)?;
+                if !about.file_type().is_socket() {
+                    return Err(OsError::new(name, Errno::EEXIST));
+                }
                 fs::remove_file(path).call(&format!("unlink({})", path.display()))?;
             }
             Err(_) => {}

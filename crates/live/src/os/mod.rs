@@ -127,14 +127,30 @@ fn hint(call: &str, errno: i32) -> &'static str {
                 "; this takes the capability CAP_NET_ADMIN: `setcap \
                  cap_net_admin,cap_net_raw+ep lasthop`, or AmbientCapabilities= in a systemd unit"
             }
-            Errno::EBUSY => "; another program has an interface of that name",
-            Errno::EINVAL => "; there is an interface of that name that is no TUN device",
+            Errno::EBUSY => "; another program has an interface of that name: choose another",
+            Errno::EINVAL => {
+                "; there is an interface of that name that is no TUN device: choose another"
+            }
             _ => "",
         };
     }
     if call.starts_with("socket(AF_PACKET)") && errno == Errno::EPERM {
         return "; this takes the capability CAP_NET_RAW: `setcap \
                 cap_net_admin,cap_net_raw+ep lasthop`, or AmbientCapabilities= in a systemd unit";
+    }
+    if call.starts_with("bind(") {
+        return match errno {
+            Errno::EADDRNOTAVAIL => "; this host has no such address: `ip address` shows them",
+            Errno::EADDRINUSE => "; another program has that port: choose another",
+            Errno::EACCES => {
+                "; a port below 1024 takes the capability CAP_NET_BIND_SERVICE, a file a folder \
+                 where this user may write"
+            }
+            Errno::ENOENT | Errno::ENOTDIR => "; there is no such folder",
+            Errno::EEXIST => "; that is a file and no socket: choose another place",
+            Errno::ENAMETOOLONG => "; the path of a socket has up to 107 bytes",
+            _ => "",
+        };
     }
     if call.starts_with("rtnetlink") && errno == Errno::EPERM {
         return "; this takes the capability CAP_NET_ADMIN";
