@@ -1,0 +1,139 @@
+//! A daemon by itself: a helper needs no interface and no privilege. Rubbish, and its control
+//! socket.
+
+use crate::stage::Stage;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use std::fs;
+use std::net::UdpSocket;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+/// A daemon without an interface, which needs no privilege.
+struct Helper {
+    child: Child,
+    port: u16,
+}
+
+impl Helper {
+    fn new(stage: &Stage, more: &[&str]) -> Self {
+        let free = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        let port = free.local_addr().expect("it has one").port();
+        drop(free);
+        let listen = format!("127.0.0.1:{port}");
+        let flags = ["franc", "run", "--id", "3", "--role", "helper", "--between", "1,2"];
+        let flags = [&flags[..], &["--insecure", "--listen", &listen], more].concat();
+        let child = stage.lasthop(&flags).spawn().expect("the binary can be run");
+        let helper = Self { child, port };
+        helper.wait_for_stats(stage);
+        helper
+    }
+
+    fn wait_for_stats(&self, stage: &Stage) -> Value {
+        let begin = Instant::now();
+        loop {
+            let output = stage.run(&["franc", "stats", "--json"]);
+            if output.status.success() {
+                return serde_json::from_slice(&output.stdout).expect("a document");
+            }
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(begin.elapsed() < Duration::from_secs(10), "{errors}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn resident_kib(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = fs::read_to_string(path).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it says so");
+        line.split_whitespace().next().and_then(|n| n.parse().ok()).expect("a number of KiB")
+    }
+
+    fn end(mut self, signal: Signal) -> Option<i32> {
+        kill(Pid::from_raw(self.child.id() as i32), signal).expect("it runs");
+        self.child.wait().expect("it ends").code()
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A generator of numbers without any order (xorshift64).
+struct Rubbish(u64);
+
+impl Rubbish {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}
+
+/// A million takes LASTHOP_FUZZ_DATAGRAMS=1000000.
+#[test]
+fn fuzzed_datagrams_do_nothing() {
+    let datagrams = std::env::var("LASTHOP_FUZZ_DATAGRAMS").ok().and_then(|n| n.parse().ok());
+    let datagrams: u64 = datagrams.unwrap_or(100_000);
+    let stage = Stage::new("fuzz");
+    let helper = Helper::new(&stage, &[]);
+    let before = helper.resident_kib();
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let mut rubbish = Rubbish(7);
+    let mut bytes = [0; 1_600];
+    for number in 0..datagrams {
+        let length = (rubbish.next() % 1_500) as usize;
+        for part in bytes[..length].chunks_mut(8) {
+            let word = rubbish.next().to_le_bytes();
+            part.copy_from_slice(&word[..part.len()]);
+        }
+        if length > 9 && number % 8 != 0 {
+            bytes[0] = 0x10 | (bytes[0] % 6);
+            (bytes[1], bytes[2]) = (1 + bytes[1] % 2, 1 + bytes[2] % 3);
+        }
+        let _ = socket.send_to(&bytes[..length], ("127.0.0.1", helper.port));
+        if number % 256 == 0 {
+            // So that they are read rather than dropped by the kernel.
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let stats = helper.wait_for_stats(&stage);
+    let counters = &stats["counters"];
+    let count = |name: &str| counters[name].as_u64().expect("a number");
+    let taken = count("malformed") + count("unauthentic") + count("replayed");
+    assert!(taken >= datagrams / 2, "{counters:#}");
+    assert_eq!((count("innovative"), count("sessions")), (0, 0), "{counters:#}");
+    let grown = helper.resident_kib().saturating_sub(before);
+    assert!(grown < 16 * 1_024, "{grown} KiB more");
+    assert_eq!(helper.end(Signal::SIGTERM), Some(143));
+}
+
+#[test]
+fn a_control_socket_is_for_one_daemon_and_its_user() {
+    let stage = Stage::new("control");
+    let helper = Helper::new(&stage, &["--metrics", "127.0.0.1:0"]);
+    let path = stage.path.join("franc-franc0.sock");
+    assert_eq!(fs::metadata(&path).expect("it is there").permissions().mode() & 0o777, 0o600);
+    let second = ["franc", "run", "--id", "3", "--role", "helper", "--between", "1,2"];
+    let second = [&second[..], &["--insecure", "--listen", "127.0.0.1:0"]].concat();
+    assert!(stage.complaint(&second).contains("a daemon answers at"));
+    let port = helper.port.to_string();
+    let third = ["franc", "run", "--id", "3", "--role", "helper", "--between", "1,2", "--insecure"];
+    let third = [&third[..], &["--socket", "other", "--listen", &format!("127.0.0.1:{port}")]];
+    assert!(stage.complaint(&third.concat()).contains("another program has that port"));
+    // One that was killed leaves its socket, which the next one replaces.
+    kill(Pid::from_raw(helper.child.id() as i32), Signal::SIGKILL).expect("it runs");
+    drop(helper);
+    assert!(path.exists());
+    assert!(stage.complaint(&["franc", "stats"]).contains("the daemon is gone"));
+    let next = Helper::new(&stage, &[]);
+    assert_eq!(next.end(Signal::SIGINT), Some(130));
+    assert!(!path.exists());
+    assert!(stage.complaint(&["franc", "stats"]).contains("there is none"));
+}

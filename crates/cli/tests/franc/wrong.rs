@@ -1,0 +1,147 @@
+//! What cannot be: every message says what is wrong and what is allowed, the exit status is
+//! 2, and nothing is left behind.
+
+use crate::stage::Stage;
+use nix::unistd::Uid;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn keys_are_made_and_derived() {
+    let stage = Stage::new("key");
+    stage.key("link.key");
+    let file = stage.path.join("link.key");
+    assert_eq!(fs::metadata(&file).expect("it is there").permissions().mode() & 0o777, 0o600);
+    let shared = stage.text("link.key");
+    assert_eq!(shared.trim().len(), 64);
+    let hop = stage.run(&["franc", "key", "--hop", "link.key"]);
+    let hop = String::from_utf8(hop.stdout).expect("text");
+    assert!(hop.starts_with("hop:") && !hop.contains(shared.trim()), "{hop}");
+    assert!(stage.complaint(&["franc", "key", "--out", "link.key"]).contains("File exists"));
+    fs::write(stage.path.join("hop.key"), hop).expect("it can be written");
+    let permit =
+        |mode| fs::set_permissions(stage.path.join("hop.key"), fs::Permissions::from_mode(mode));
+    permit(0o644).expect("it is ours");
+    assert!(stage.complaint(&["franc", "key", "--hop", "hop.key"]).contains("chmod 600"));
+    permit(0o600).expect("it is ours");
+    assert!(stage.complaint(&["franc", "key", "--hop", "hop.key"]).contains("a hop key already"));
+    let end = ["franc", "run", "--id", "1", "--peer", "2", "--key-file"];
+    let end = |key: &str| stage.complaint(&[&end[..], &[key]].concat());
+    assert!(end("hop.key").contains("an end needs the shared key"));
+    for (name, content, told) in [
+        (
+            "short",
+            "secret",
+            "it has 6 bytes, and a key has 16 or more: make one with `lasthop franc key`",
+        ),
+        ("long", &*"x".repeat(5_000), "it has more than 4096 bytes"),
+        ("half", "hop:0123456789abcdef", "expected 64 hexadecimal digits after hop:"),
+    ] {
+        fs::write(stage.path.join(name), content).expect("it can be written");
+        let permit = fs::Permissions::from_mode(0o600);
+        fs::set_permissions(stage.path.join(name), permit).expect("it is ours");
+        let said = end(name);
+        assert!(said.contains(told) && !said.contains(content), "{said}");
+    }
+    assert!(end("none").contains("key file none: No such file"));
+}
+
+#[test]
+fn what_cannot_be_is_told_and_leaves_nothing() {
+    let stage = Stage::new("wrong");
+    let end = |more: &[&str]| {
+        let base = ["franc", "run", "--id", "1", "--peer", "2", "--insecure", "--name", "lhwrong0"];
+        stage.complaint(&[&base[..], more].concat())
+    };
+    // What is given, what is wrong with it, and what is allowed.
+    let wrong: [(&[&str], &str, &str); 14] = [
+        (
+            &["--transport", "ethernet", "--interface", "nosuch0"],
+            "there is no interface \"nosuch0\"",
+            "`ip link` shows them",
+        ),
+        (&["--transport", "ethernet"], "ethernet needs", "`interface`"),
+        (
+            &["--symbol-bytes", "1400", "--mtu", "600"],
+            "a symbol of 1400 bytes needs a datagram of",
+            "use symbols of at most 546",
+        ),
+        (&["--mtu", "128"], "a symbol of 74 bytes leaves 53", "use symbols of 89 bytes or more"),
+        (&["--mtu", "100"], "--mtu 100: mtu: ", "expected a whole number from 128 to 65535"),
+        (&["--mtu", "600", "--address", "fd09::1/64"], "carries no IPv6", "which needs 1280"),
+        (&["--neighbours", "2=nobody.invalid"], "neighbour 2: ", "cannot find nobody.invalid"),
+        (&["--neighbours", "2=127.0.0.1:0"], "neighbour 2: ", "expected a port, 1 to 65535"),
+        (&["--block-symbols", "0"], "--block-symbols 0: block_symbols: ", "from 1 to 1024"),
+        (&["--address", "10.9.0.300/24"], "10.9.0.300/24", "expected an array"),
+        (&["--listen", "192.0.2.9:5000"], "bind(192.0.2.9:5000)", "`ip address` shows them"),
+        (&["--via", "1"], "node 1 is named twice", "a number of its own"),
+        (&["--socket", "nowhere/here.sock"], "bind(nowhere/here.sock)", "there is no such folder"),
+        (&["--metrics", "192.0.2.9:80"], "bind(192.0.2.9:80)", "`ip address` shows them"),
+    ];
+    for (flags, what, allowed) in wrong {
+        let told = end(flags);
+        assert!(told.contains(what) && told.contains(allowed), "{flags:?}: {told}");
+    }
+    let named = |name| {
+        let named = ["franc", "run", "--id", "1", "--peer", "2", "--insecure", "--name", name];
+        stage.complaint(&[&named[..], &["--listen", "127.0.0.1:0"]].concat())
+    };
+    assert!(named("much-too-long-a-name").contains("up to 15 letters"));
+    if Uid::effective().is_root() {
+        let told = named("lo");
+        assert!(told.contains("of \"lo\"") && told.contains("choose another"), "{told}");
+    }
+    // A file that is no socket is left alone.
+    fs::write(stage.path.join("precious"), "mine").expect("it can be written");
+    assert!(end(&["--socket", "precious"]).contains("that is a file and no socket"));
+    assert_eq!(stage.text("precious"), "mine");
+    let long = "x".repeat(120);
+    assert!(end(&["--socket", &long]).contains("up to 107 bytes"));
+    let files = [
+        ("feild = \"gf2\"", "4: feild: unknown key; did you mean \"field\"?"),
+        ("field = 2", "4: field: expected \"gf2\", \"gf16\" or \"gf256\", got 2"),
+        (
+            "field = gf2",
+            "4: this is not TOML: string values must be quoted, expected literal string",
+        ),
+        ("peer = 3", "4: this is not TOML: duplicate key"),
+    ];
+    for (line, expected) in files {
+        let text = format!("id = 1\npeer = 2\ninsecure = true\n{line}\n");
+        fs::write(stage.path.join("franc.toml"), text).expect("it can be written");
+        let told = stage.complaint(&["franc", "run", "franc.toml"]);
+        assert_eq!(told, format!("franc.toml:{expected}\n"));
+    }
+    assert!(
+        stage.complaint(&["franc", "run", "none.toml"]).contains("cannot be read: No such file")
+    );
+    assert!(!Path::new("/sys/class/net/lhwrong0").exists());
+}
+
+/// As a user without any capability.
+#[test]
+fn a_missing_capability_is_named() {
+    let is_there = Command::new("setpriv").arg("--version").output().is_ok();
+    if !Uid::effective().is_root() || !is_there {
+        eprintln!("skipped, because only root with setpriv(1) can take capabilities away");
+        return;
+    }
+    let stage = Stage::new("capability");
+    let told = |flags: &[&str]| {
+        let output = Command::new("setpriv")
+            .args(["--bounding-set=-all", "--inh-caps=-all", "--", env!("CARGO_BIN_EXE_lasthop")])
+            .args(["franc", "run", "--id", "1", "--peer", "2", "--insecure"])
+            .args(flags)
+            .env("RUNTIME_DIRECTORY", &stage.path)
+            .output()
+            .expect("setpriv is there");
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).expect("text")
+    };
+    let udp = told(&["--listen", "127.0.0.1:0"]);
+    assert!(udp.contains("CAP_NET_ADMIN") && udp.contains("setcap"), "{udp}");
+    let ethernet = told(&["--transport", "ethernet", "--interface", "lo"]);
+    assert!(ethernet.contains("CAP_NET_RAW") && ethernet.contains("setcap"), "{ethernet}");
+}
