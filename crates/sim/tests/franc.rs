@@ -84,6 +84,19 @@ rate = "4Mb/s"
 packet_bytes = 1400
 "#;
 
+const TCP: &str = r#"
+[[flow]]
+name = "tcp"
+from = "source"
+to = "sink"
+kind = "tcp"
+"#;
+
+/// A coded link between two nodes, with more keys.
+fn link(ends: [&str; 2], keys: &str) -> String {
+    format!("[[franc]]\nname = \"link\"\nends = {ends:?}\n{keys}\n")
+}
+
 fn scenario(tables: &str) -> Scenario {
     parse("test.toml", &format!("{CELL}{tables}"), &[]).unwrap_or_else(|why| panic!("{why}"))
 }
@@ -96,13 +109,8 @@ fn simulate(tables: &str) -> Seen {
 
 #[test]
 fn a_plain_link_loses_what_it_is_told_to() {
-    let link = r#"
-[[franc]]
-name = "link"
-ends = ["a", "b"]
-mode = "plain"
-loss = [{ between = ["a", "b"], loss = 0.3 }]
-"#;
+    let keys = "mode = \"plain\"\nloss = [{ between = [\"a\", \"b\"], loss = 0.3 }]";
+    let link = link(["a", "b"], keys);
     let seen = simulate(&format!("{UDP}{link}"));
     let share = seen.dropped as f64 / seen.sent as f64;
     assert!(seen.sent > 1_400 && (share - 0.3).abs() < 0.03, "{share} of {}", seen.sent);
@@ -118,14 +126,8 @@ loss = [{ between = ["a", "b"], loss = 0.3 }]
 /// More than the air carries: the backlog is bounded, and the queue on the air short.
 #[test]
 fn an_interface_that_is_full_pushes_back() {
-    let link = r#"
-[[franc]]
-name = "link"
-ends = ["a", "b"]
-mode = "plain"
-interface_packets = 3
-backlog = { packets = 50 }
-"#;
+    let keys = "mode = \"plain\"\ninterface_packets = 3\nbacklog = { packets = 50 }";
+    let link = link(["a", "b"], keys);
     let flow = UDP.replace("4Mb/s", "30Mb/s");
     let mut seen = Seen::default();
     let stats = run(&scenario(&format!("{flow}{link}")), Seed::new(1, 0), &mut seen, |_| {});
@@ -140,7 +142,7 @@ backlog = { packets = 50 }
 
 #[test]
 fn packets_pass_relays_and_cuts() {
-    let link = r#"
+    let hosts = r#"
 [[node]]
 name = "x"
 role = "host"
@@ -151,11 +153,6 @@ role = "host"
 between = ["sink", "x"]
 [[wire]]
 between = ["x", "y"]
-[[franc]]
-name = "link"
-ends = ["sink", "y"]
-relays = ["x"]
-mode = "plain"
 [[flow]]
 name = "ping"
 from = "source"
@@ -163,7 +160,8 @@ to = "y"
 kind = "ping"
 packet_bytes = 4000
 "#;
-    let seen = simulate(link);
+    let link = link(["sink", "y"], "relays = [\"x\"]\nmode = \"plain\"");
+    let seen = simulate(&format!("{hosts}{link}"));
     // Requests and answers, in three parts each.
     assert!(seen.sent >= 78, "{seen:?}");
     assert_eq!((seen.arrived, seen.carried), (seen.sent, 3 * seen.sent));
@@ -174,20 +172,8 @@ packet_bytes = 4000
 /// TCP takes the length of its segments from the link.
 #[test]
 fn segments_fit_into_symbols() {
-    let link = r#"
-[[franc]]
-name = "link"
-ends = ["a", "b"]
-mode = "plain"
-[[flow]]
-name = "tcp"
-from = "source"
-to = "sink"
-kind = "tcp"
-"#;
-    let seen = simulate(
-        &link.replace("\"plain\"", "\"plain\"\nloss = [{ from = \"a\", to = \"b\", loss = 0.02 }]"),
-    );
+    let keys = "mode = \"plain\"\nloss = [{ from = \"a\", to = \"b\", loss = 0.02 }]";
+    let seen = simulate(&format!("{TCP}{}", link(["a", "b"], keys)));
     let report = seen.report.expect("there is one");
     assert!(report.nodes[0].stats.packets_in > 500 && report.nodes[1].stats.packets_in > 200);
     assert_eq!(report.corrupt, 0);
@@ -195,13 +181,8 @@ kind = "tcp"
 
 #[test]
 fn a_dead_end_takes_nothing() {
-    let link = r#"
-[[franc]]
-name = "link"
-ends = ["a", "b"]
-mode = "plain"
-outage = [{ node = "a", from = "1s", until = "3s" }]
-"#;
+    let keys = "mode = \"plain\"\noutage = [{ node = \"a\", from = \"1s\", until = \"3s\" }]";
+    let link = link(["a", "b"], keys);
     let seen = simulate(&format!("{UDP}{link}"));
     let share = seen.dropped as f64 / seen.sent as f64;
     assert!((share - 0.5).abs() < 0.01, "dead for two seconds of four: {share}");
@@ -213,11 +194,8 @@ outage = [{ node = "a", from = "1s", until = "3s" }]
 #[test]
 fn a_coded_link_loses_nothing() {
     for mode in ["stream", "paper"] {
-        let link = format!(
+        let keys = format!(
             r#"
-[[franc]]
-name = "link"
-ends = ["a", "b"]
 helpers = ["h"]
 mode = "{mode}"
 loss = [
@@ -228,7 +206,7 @@ loss = [
 "#
         );
         let flow = UDP.replace("4Mb/s", "2Mb/s");
-        let seen = simulate(&format!("{flow}{link}"));
+        let seen = simulate(&format!("{flow}{}", link(["a", "b"], &keys)));
         let report = seen.report.as_ref().expect("there is one");
         assert_eq!((seen.dropped, report.corrupt), (0, 0), "{mode}");
         let inside = seen.sent - seen.arrived;
@@ -242,25 +220,16 @@ loss = [
 /// Both directions at once, and a helper that vanishes and comes back.
 #[test]
 fn tcp_is_carried_in_spite_of_losses() {
-    let goodput = |link: &str| {
-        let tcp = r#"
-[[flow]]
-name = "tcp"
-from = "source"
-to = "sink"
-kind = "tcp"
-"#;
-        let seen = simulate(&format!("{tcp}{link}"));
+    let goodput = |keys: &str| {
+        let seen = simulate(&format!("{TCP}{}", link(["a", "b"], keys)));
         let report = seen.report.expect("there is one");
         assert_eq!(report.corrupt, 0);
         report.nodes[1].stats.bytes_out
     };
     let loss = "loss = [{ between = [\"a\", \"b\"], loss = 0.2 }]";
-    let plain =
-        format!("[[franc]]\nname = \"link\"\nends = [\"a\", \"b\"]\nmode = \"plain\"\n{loss}\n");
+    let plain = format!("mode = \"plain\"\n{loss}");
     let coded = format!(
-        "[[franc]]\nname = \"link\"\nends = [\"a\", \"b\"]\nhelpers = [\"h\"]\n{loss}\n\
-         outage = [{{ node = \"h\", from = \"1s\", until = \"2s\" }}]\n"
+        "helpers = [\"h\"]\n{loss}\noutage = [{{ node = \"h\", from = \"1s\", until = \"2s\" }}]"
     );
     let (plain, coded) = (goodput(&plain), goodput(&coded));
     assert!(coded > 3 * plain && coded > 1_500_000, "{coded} against {plain}");
