@@ -21,8 +21,7 @@ fn ends(more: [&str; 2]) -> Vec<(&'static str, String)> {
 #[test]
 fn a_helper_at_a_hub_overhears_and_helps() {
     let stage = Stage::new("hub");
-    stage.key("key");
-    assert!(stage.run(&["franc", "key", "--hop", "key", "--out", "hop"]).status.success());
+    stage.keys();
     let mut programs = ends([
         "--helpers 1 --neighbours 2=02:00:00:00:00:02 --synthetic-loss 2=40%",
         "--helpers 1 --neighbours 1=02:00:00:00:00:01 --synthetic-loss 1=40%",

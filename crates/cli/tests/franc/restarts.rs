@@ -46,6 +46,7 @@ recovers() {
 /// The best of what was measured for each node, none of which is above a second.
 fn check(stage: &Stage, nodes: &[&str]) {
     let times = stage.text("times.txt");
+    eprintln!("milliseconds until it was back:\n{times}");
     let mut best = BTreeMap::new();
     for line in times.lines() {
         let (who, ms) = line.split_once(' ').expect("who and how long");
@@ -68,8 +69,7 @@ fn script(lines: &str) -> String {
 #[test]
 fn ends_and_recoders_that_are_killed_are_back_within_a_second() {
     let stage = Stage::new("kill");
-    stage.key("key");
-    assert!(stage.run(&["franc", "key", "--hop", "key", "--out", "hop"]).status.success());
+    stage.keys();
     let recoder = "--id 2 --role recoder --between 1,3 --neighbours 1=a,3=b --key-file hop";
     let programs = vec![
         ("a", end("a", "--id 1 --peer 3 --via 2 --neighbours 2=r --address 10.9.0.1/24")),
@@ -85,8 +85,7 @@ fn ends_and_recoders_that_are_killed_are_back_within_a_second() {
 #[test]
 fn a_forwarder_that_is_killed_is_back_within_a_second() {
     let stage = Stage::new("forwarder");
-    stage.key("key");
-    assert!(stage.run(&["franc", "key", "--hop", "key", "--out", "hop"]).status.success());
+    stage.keys();
     let forwarder = "--id 2 --role forwarder --between 1,3 --neighbours 1=a,3=b --key-file hop";
     let programs = vec![
         ("a", end("a", "--id 1 --peer 3 --neighbours 3=f --address 10.9.0.1/24")),
@@ -102,8 +101,7 @@ fn a_forwarder_that_is_killed_is_back_within_a_second() {
 #[test]
 fn a_helper_that_vanishes_is_not_missed_and_back_within_a_second() {
     let stage = Stage::new("helper");
-    stage.key("key");
-    assert!(stage.run(&["franc", "key", "--hop", "key", "--out", "hop"]).status.success());
+    stage.keys();
     // The helper stands between, so that all three hear each other; copies are for it.
     let programs = vec![
         (

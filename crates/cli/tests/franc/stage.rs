@@ -168,6 +168,12 @@ cd {here}
         .collect()
     }
 
+    /// The ends' `key`, and `hop` for those between.
+    pub fn keys(&self) {
+        self.key("key");
+        assert!(self.run(&["franc", "key", "--hop", "key", "--out", "hop"]).status.success());
+    }
+
     pub fn key(&self, name: &str) {
         assert!(self.run(&["franc", "key", "--out", name]).status.success());
     }
