@@ -139,6 +139,19 @@ impl Receiver {
         is_marked: bool,
         sender: &RoundTripTime,
     ) {
+        let end = segment.end();
+        if end < self.acknowledged {
+            // All of it is acknowledged: it is answered and means nothing else, nor is its
+            // timestamp echoed (RFC 7323, 5.3, R2 before R3; tcp_sequence).
+            if end == segment.sequence {
+                // A probe, or a keep-alive.
+                self.answer_out_of_window(now);
+            } else {
+                self.set_duplicate(segment.sequence, end);
+                self.answer_duplicate();
+            }
+            return;
+        }
         // RFC 7323, 4.3: the oldest segment that this acknowledgement will cover.
         if segment.sequence <= self.acknowledged && self.timestamp.is_none_or(|t| segment.sent >= t)
         {
@@ -150,12 +163,7 @@ impl Receiver {
             }
             return;
         }
-        let end = segment.end();
         if end == segment.sequence {
-            // Below the window: a probe, or a keep-alive. It wants an answer.
-            if segment.sequence < self.acknowledged {
-                self.answer_out_of_window(now);
-            }
             return;
         }
         // The peer's segments may grow with the path (Linux: tcp_measure_rcv_mss).

@@ -72,6 +72,30 @@ fn a_duplicate_of_what_is_in_order() {
     assert_eq!(take(&mut receiver, 4_000, 4_500), (4_500, vec![]), "it is reported once");
 }
 
+/// RFC 7323, 5.3: what lies outside of the window is rejected (R2) before its timestamp
+/// is taken (R3), so what is sent in vain is answered with the echo of what was not. In a
+/// capture of Linux 6.18 (20 % lost both ways) the answers to 13 segments that ended below
+/// the acknowledgement echoed something older, those to 8 that ended at it echoed them.
+#[test]
+fn a_segment_below_the_acknowledgement_is_not_echoed() {
+    let echo = |receiver: &mut Receiver, start, end, ms| {
+        let sent = Instant::ZERO + MS(ms);
+        let payload_bytes = (end - start) as u32;
+        let segment = Segment { sequence: start, payload_bytes, sent, ..Segment::default() };
+        receiver.handle_segment(sent + MS(10), &segment, false, &unknown());
+        assert!(receiver.is_due());
+        let mut answer = Segment::default();
+        receiver.fill_in(&mut answer);
+        answer.echoed
+    };
+    let mut receiver = receiver(3_000);
+    let at = |ms| Some(Instant::ZERO + MS(ms));
+    assert_eq!(echo(&mut receiver, 3_500, 4_000, 1), at(0), "out of order");
+    assert_eq!(echo(&mut receiver, 3_000, 3_500, 220), at(220));
+    assert_eq!(echo(&mut receiver, 3_000, 3_500, 660), at(220));
+    assert_eq!(echo(&mut receiver, 3_500, 4_000, 1_540), at(1_540));
+}
+
 /// RFC 2883, 4.1, example 2: the same with something out of order.
 #[test]
 fn a_duplicate_comes_before_other_blocks() {
