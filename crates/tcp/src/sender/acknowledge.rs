@@ -351,9 +351,10 @@ impl Sender {
         if let Some((first, last)) = said.out_of_order {
             sample = sample.or(Some(now - first));
             latest = Some(now - last);
-            // What was sent after the head arrived: the timeout may start again.
-            let is_newer = |head: &crate::scoreboard::Sent| first > head.at;
-            said.must_restart_timer |= self.board.head().is_some_and(is_newer);
+            // Not for what was sent after the head last was, or the timeout would never come
+            // while anything arrives (tcp_clean_rtx_queue).
+            let is_older = |head: &crate::scoreboard::Sent| first < head.at;
+            said.must_restart_timer |= self.board.head().is_some_and(is_older);
         }
         if sample.is_none() && said.acknowledged > 0 {
             let echoed = said.echoed.map(|echoed| now.saturating_since(echoed));

@@ -3,14 +3,15 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine};
 
 use super::path::{Fate, Path, Way};
-use crate::{Config, CongestionControlKind, Segment, SmallQueues, State};
+use crate::{Config, CongestionControlKind, Reason, Segment, SmallQueues, State};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 /// Payload of a full segment.
 const FULL: u64 = 1448;
+const RATE: Bitrate = Bitrate::from_mbps(12);
 
 fn at(ms: u64) -> Instant {
     Instant::ZERO + MS(ms)
@@ -96,6 +97,37 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
     assert!(again.contains(&1), "{again:?}");
     assert!(path.run_until_done(Duration::from_secs(5)));
     assert_eq!(path.ends[0].timeouts(), 0);
+}
+
+/// A transfer of `segments` over 12 Mb/s whose first segment is lost twice, after 80 ms,
+/// and when the first segment was sent.
+fn losing_head_twice(segments: u64) -> (Path, [Instant; 2]) {
+    let ways = || Way::limited(MS(10), RATE, 100);
+    let mut path = Path::new(config(), [ways(), ways()]);
+    path.rule = Box::new(move |end, number, segment: &Segment| {
+        let is_lost =
+            end == 0 && segment.payload_bytes > 0 && (number == 0 || segments == number as u64);
+        if is_lost { Fate::Lose } else { Fate::Pass }
+    });
+    path.start(segments * FULL);
+    path.run(MS(80));
+    let copies: Vec<Instant> =
+        path.data().filter(|(_, s)| s.sequence == 1).map(|(t, _)| *t).collect();
+    (path, copies.try_into().expect("it was sent twice"))
+}
+
+/// Linux' tcp_clean_rtx_queue: the timeout starts again when something is sacked that was
+/// sent before the head was sent again; for what was sent later it does not, lest it be put
+/// off for ever.
+#[test]
+fn the_timeout_runs_from_the_last_original_that_arrives() {
+    let (path, copies) = losing_head_twice(10);
+    let (answered, answer) = *path.sent[1].last().expect("all nine were answered");
+    assert_eq!(answer.sack()[0].end, 1 + 10 * FULL + 1, "FIN, too");
+    let answered = answered + Bytes::new(u64::from(answer.packet_bytes())) / RATE + MS(10);
+    assert!(answered > copies[1] + MS(5), "six more arrive after the retransmission");
+    let timeout = path.ends[0].retransmission_timeout();
+    assert_eq!(path.ends[0].poll_timeout(), Some((answered + timeout, Reason::Retransmission)));
 }
 
 #[test]
