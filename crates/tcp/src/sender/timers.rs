@@ -7,9 +7,12 @@ use lasthop_units::{Duration, Instant};
 use super::transmit::Turn;
 use super::{Sender, State};
 use crate::rtt::{TIMEOUT_INITIAL, TIMEOUT_MAX};
+use crate::scoreboard::Sent;
 
 /// Added to the timeouts of probes and reordering (Linux' TCP_TIMEOUT_MIN).
 const SLACK: Duration = Duration::from_millis(2);
+/// A timeout that should have been is at once, but not in the same instant.
+const SOON: Duration = Duration::from_nanos(1);
 /// What a lone segment's probe waits for a delayed acknowledgement (tcp_rto_min).
 const DELAYED_ACK_MAX: Duration = Duration::from_millis(200);
 /// The shortest interval of window probes (TCP_RTO_MIN).
@@ -60,8 +63,10 @@ impl Sender {
             Timer::LossProbe => {
                 if self.probe.is_none() {
                     self.turn = Turn::Probe;
+                    self.set_retransmission_timer(now);
+                } else {
+                    self.resume_retransmission_timer(now);
                 }
-                self.set_retransmission_timer(now);
             }
             Timer::Reordering => self.handle_reordering_timeout(now),
             Timer::Persist => {
@@ -93,7 +98,7 @@ impl Sender {
             self.enter_recovery(now, false);
             self.reduce(1, newly_lost, false);
         }
-        self.rearm(now);
+        self.resume_retransmission_timer(now);
     }
 
     /// Retransmission timeout from now.
@@ -104,15 +109,20 @@ impl Sender {
     /// Starts the retransmission timer, or stops it if nothing is out. Time that
     /// passed under another timer counts.
     pub(super) fn rearm(&mut self, now: Instant) {
-        let Some(head) = self.board.head() else {
-            self.timer = None;
-            return;
-        };
-        let mut timeout = self.round_trip.timeout();
         if matches!(self.timer, Some((_, Timer::LossProbe | Timer::Reordering))) {
-            timeout = (head.at + timeout).saturating_since(now).max(Duration::from_nanos(1));
+            self.resume_retransmission_timer(now);
+        } else if self.board.is_empty() {
+            self.timer = None;
+        } else {
+            self.set_retransmission_timer(now);
         }
-        self.timer = Some((now + timeout, Timer::Retransmission));
+    }
+
+    /// The retransmission timer in place of another one that ran or runs: from when the
+    /// head was last sent (tcp_rearm_rto).
+    fn resume_retransmission_timer(&mut self, now: Instant) {
+        let due = |head: &Sent| (head.at + self.round_trip.timeout()).max(now + SOON);
+        self.timer = self.board.head().map(due).map(|due| (due, Timer::Retransmission));
     }
 
     /// The acknowledgement advanced: loss probe or timeout start again.

@@ -130,6 +130,15 @@ fn the_timeout_runs_from_the_last_original_that_arrives() {
     assert_eq!(path.ends[0].poll_timeout(), Some((answered + timeout, Reason::Retransmission)));
 }
 
+/// Linux' tcp_rearm_rto: the timer of the first acknowledgement's reordering runs on in
+/// recovery; what passed since the head was sent again counts when it gives way.
+#[test]
+fn the_timeout_after_the_reordering_timer_runs_from_the_retransmission() {
+    let (path, copies) = losing_head_twice(4);
+    let timeout = path.ends[0].retransmission_timeout();
+    assert_eq!(path.ends[0].poll_timeout(), Some((copies[1] + timeout, Reason::Retransmission)));
+}
+
 #[test]
 fn everything_lost_is_sent_again_after_timeouts_that_double() {
     // No acknowledgement comes back from 30 ms to 2 s.
