@@ -4,6 +4,7 @@ mod airtime;
 mod contention;
 mod kernel;
 pub mod links;
+mod losses;
 mod lossy;
 mod per;
 mod queueing;
@@ -29,7 +30,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All of them, in order.
-pub const ALL: [Chapter; 18] = [
+pub const ALL: [Chapter; 19] = [
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),
@@ -40,6 +41,7 @@ pub const ALL: [Chapter; 18] = [
     ("losses", lossy::table),
     ("tcp, ns-3", tcp::table),
     ("tcp, kernel", kernel::table),
+    ("tcp, lossy wire", losses::table),
     ("apq, capacities", queues::capacities),
     ("apq, kinds", queues::kinds),
     ("apq, oddities", queues::oddities),

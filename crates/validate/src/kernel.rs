@@ -341,7 +341,7 @@ fn measured(record: &Record) -> Measured {
 }
 
 /// Version of the running kernel without what its builder adds: `6.18.44`.
-fn kernel_release() -> String {
+pub(crate) fn kernel_release() -> String {
     let release = nix::sys::utsname::uname()
         .map(|name| name.release().to_string_lossy().into_owned())
         .unwrap_or_default();
@@ -350,7 +350,7 @@ fn kernel_release() -> String {
 
 /// The readings of the one TCP sender.
 #[derive(Clone, Debug, Default)]
-struct Readings {
+pub(crate) struct Readings {
     round_trips: Vec<Duration>,
     windows: Vec<u32>,
     last: Option<(Instant, TcpSample)>,
@@ -367,7 +367,7 @@ impl Sink for Readings {
 }
 
 impl Readings {
-    fn measured(mut self, stats: &NetworkStats, sender: NodeId) -> Measured {
+    pub(crate) fn measured(mut self, stats: &NetworkStats, sender: NodeId) -> Measured {
         self.round_trips.sort_unstable();
         let median = self.round_trips.get(self.round_trips.len() / 2);
         let (end, last) = self.last.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Runs lasthop's models against what others measured (ns-3, the kernel) and derived
 //! (closed forms), and tells which figures lie in their bands.
 //!
-//! [`kernel`] is the cross-check with the kernel's TCP. [`setting`] is one experiment, [`closed_forms`] the theory, [`chapters`] the
+//! [`kernel`] and [`losses`] are the cross-checks with the kernel's TCP. [`setting`] is one experiment, [`closed_forms`] the theory, [`chapters`] the
 //! comparisons, [`table`] their presentation.
 
 pub mod chapters;
@@ -9,6 +9,7 @@ pub mod closed_forms;
 pub mod data;
 pub mod kernel;
 pub mod links;
+pub mod losses;
 pub mod queues;
 pub mod setting;
 pub mod table;

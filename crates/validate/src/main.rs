@@ -30,6 +30,10 @@ enum Against {
     /// The kernel's TCP: emulates the cells that have no result yet, then shows all
     #[command(after_help = "Example: cargo run --release -p validate -- kernel")]
     Kernel(KernelOptions),
+    /// The kernel's TCP over a wire that loses packets: emulates what has no result yet,
+    /// then shows all
+    #[command(after_help = "Example: cargo run --release -p validate -- losses")]
+    Losses(LossesOptions),
     /// Queues that are known, measured from outside over real sockets: measures
     /// those that have no result yet, then shows all
     #[command(after_help = "Needs the program: cargo build --release
@@ -47,6 +51,14 @@ Examples: cargo run --release -p validate -- franc --losses 0,20
         /// Its number among the cases.
         index: usize,
     },
+    /// Emulates one lossy wire and adds its result; what `losses` runs
+    #[command(hide = true)]
+    Wire {
+        /// Its number among the wires.
+        index: usize,
+        /// Number of the run.
+        run: u64,
+    },
     /// Emulates one cell of the grid and adds its result; what `kernel` runs
     #[command(hide = true)]
     Cell {
@@ -62,6 +74,16 @@ struct KernelOptions {
     /// Emulated runs of each cell; four times as many where chance matters much
     #[arg(long, default_value = "1")]
     runs: u64,
+    /// Share of this machine to use, 1 for all of it
+    #[arg(long, default_value = "1")]
+    load: f64,
+    /// Write docs/validation.md, with all chapters
+    #[arg(long)]
+    write: bool,
+}
+
+#[derive(Args)]
+struct LossesOptions {
     /// Share of this machine to use, 1 for all of it
     #[arg(long, default_value = "1")]
     load: f64,
@@ -143,6 +165,13 @@ fn main() -> ExitCode {
                 return ExitCode::FAILURE;
             }
             show("kernel", options.write)
+        }
+        Against::Wire { index, run } => return measure::wire(index, run),
+        Against::Losses(options) => {
+            if !measure::losses(options.load) {
+                return ExitCode::FAILURE;
+            }
+            show("lossy wire", options.write)
         }
         Against::Franc(options) => {
             let wanted = measure::Links {

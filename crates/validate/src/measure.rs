@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use validate::kernel::{self, Cell};
 use validate::links::{self, Load};
+use validate::losses;
 use validate::queues::{self, Case, Found};
 
 /// Exit status of a process whose run was late.
@@ -45,6 +46,24 @@ pub fn kernel(runs: u64, share: f64) -> bool {
     make(tasks, share)
 }
 
+/// Emulates the lossy wires whose runs are not there, with `share` of the machine. Returns
+/// whether all are there now.
+pub fn losses(share: f64) -> bool {
+    let store = losses::Store::read();
+    let mut tasks = Vec::new();
+    for (index, cell) in losses::Cell::all().into_iter().enumerate() {
+        let there = store.runs(&cell);
+        let missing = (0..cell.emulated_runs()).filter(|run| !there.contains(run));
+        tasks.extend(missing.map(|run| Task {
+            arguments: vec!["wire".into(), index.to_string(), run.to_string()],
+            name: format!("{} ms, {} %, run {run}", cell.delay_ms, cell.loss_percent),
+            load: cell.load(),
+            attempt: 1,
+        }));
+    }
+    make(tasks, share)
+}
+
 /// Measures the queues that have not been measured and have `word` in their
 /// names, with `share` of the machine. Returns whether all are there now.
 pub fn queues(word: &str, share: f64) -> bool {
@@ -71,6 +90,22 @@ pub fn cell(index: usize, run: u64) -> ExitCode {
         Ok(emulated) => match kernel::Store::append(cell, run, &emulated) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => refuse(&format!("kernel.csv: {error}")),
+        },
+        Err(error) => refuse(&error.to_string()),
+    }
+}
+
+/// Emulates lossy wire `index` once and adds its result.
+pub fn wire(index: usize, run: u64) -> ExitCode {
+    let all = losses::Cell::all();
+    let Some(cell) = all.get(index) else {
+        return refuse(&format!("there are {} wires", all.len()));
+    };
+    match cell.emulate(run) {
+        Ok(emulated) if emulated.is_late => ExitCode::from(LATE),
+        Ok(emulated) => match losses::Store::append(cell, run, &emulated) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => refuse(&format!("tcp_losses.csv: {error}")),
         },
         Err(error) => refuse(&error.to_string()),
     }

@@ -1,0 +1,274 @@
+//! The kernel's TCP over a wire that loses packets both ways, and ours: one bulk flow of
+//! CUBIC between two hosts, 12 Mb/s of IP packets of 1 500 bytes, 150 kB of drop-tail queue,
+//! independent losses; the same scenario under `emulate` and under `simulate`. The emulated
+//! results are kept in `data/tcp_losses.csv`; ours are computed whenever they are asked for.
+//!
+//! ARP crosses the emulated wire, too: a lost request costs the kernel a second at the start.
+//! As in [`crate::kernel`] our small queues are switched off.
+
+use crate::data::{self, Record};
+use crate::kernel::{self, Readings, SEED};
+use lasthop_live::{EmulateError, EmulateOptions};
+use lasthop_net::NodeId;
+use lasthop_scenario::Scenario;
+use lasthop_units::Seed;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Length of a run in seconds.
+pub const DURATION_S: u32 = 60;
+/// Simulated runs of a cell.
+pub const RUNS: u64 = 40;
+/// The columns of `data/tcp_losses.csv`.
+const HEADER: &str = "delay_ms,loss_percent,run,duration_s,goodput_mbps,retransmissions,\
+                      lateness_p99_9_us,kernel";
+
+/// A wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// One way.
+    pub delay_ms: u32,
+    /// In each direction.
+    pub loss_percent: u32,
+}
+
+/// An emulated run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Emulated {
+    /// Bytes acknowledged over the time until the last reading.
+    pub goodput_mbps: f64,
+    /// Segments.
+    pub retransmissions: f64,
+    /// 99.9 % of the frames were handed over at most this late.
+    pub lateness_us: f64,
+    /// That was too late.
+    pub is_late: bool,
+}
+
+/// Mean of runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// Of the runs.
+    pub mean: f64,
+    /// Standard error of the mean.
+    pub error: f64,
+}
+
+impl Mean {
+    /// Of two or more.
+    pub fn of(values: &[f64]) -> Self {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        Self { mean, error: (squares / (n - 1.0) / n).sqrt() }
+    }
+}
+
+impl Cell {
+    /// Long and short round trips, at each loss.
+    pub fn all() -> Vec<Self> {
+        let of = |delay_ms| {
+            [1, 5, 10, 20].map(|loss_percent| Self { delay_ms, loss_percent }).into_iter()
+        };
+        [10, 2].into_iter().flat_map(of).collect()
+    }
+
+    /// Share of this machine that an emulation takes, 0 to 1.
+    pub fn load(&self) -> f64 {
+        if self.loss_percent <= 5 { 0.12 } else { 0.09 }
+    }
+
+    /// Emulated runs that it needs: the fewer packets, the more chance.
+    pub fn emulated_runs(&self) -> u64 {
+        match self.loss_percent {
+            0..=5 => 8,
+            6..=10 => 16,
+            _ => 30,
+        }
+    }
+
+    /// What ours may be off by, as a share of the kernel's; its standard error comes on top.
+    pub fn band(&self) -> f64 {
+        if self.loss_percent <= 5 { 0.1 } else { 0.25 }
+    }
+
+    /// The scenario.
+    ///
+    /// # Panics
+    /// If a cell makes none.
+    pub fn scenario(&self) -> Scenario {
+        let Self { delay_ms, loss_percent } = self;
+        let text = format!(
+            r#"name = "tcp-losses"
+duration = "{DURATION_S}s"
+series_interval = "50ms"
+seed = {SEED}
+
+[emulation]
+lateness_max = "2ms"
+
+[[node]]
+name = "a"
+role = "host"
+
+[[node]]
+name = "b"
+role = "host"
+
+[[wire]]
+between = ["a", "b"]
+rate = "12112kb/s"
+delay = "{delay_ms}ms"
+loss = "{loss_percent}%"
+queue = {{ kind = "drop-tail", bytes = 150000 }}
+
+[[flow]]
+name = "data"
+from = "a"
+to = "b"
+kind = "tcp"
+congestion_control = "cubic"
+"#
+        );
+        lasthop_scenario::parse("tcp-losses.toml", &text, &[])
+            .unwrap_or_else(|error| panic!("cells make sound scenarios: {error:?}\n{text}"))
+    }
+
+    /// Our goodput in Mb/s.
+    ///
+    /// # Panics
+    /// If the scenario cannot be simulated.
+    pub fn simulate(&self, run: u64) -> f64 {
+        let scenario = self.scenario().without_small_queues();
+        let mut readings = Readings::default();
+        let stats = lasthop_sim::run(&scenario, Seed::new(SEED, run), &mut readings, |_| {});
+        let stats = stats.expect("one TCP flow over one wire can be simulated");
+        readings.measured(&stats, sender(&scenario)).goodput_mbps
+    }
+
+    /// The kernel's. It takes as long as it lasts.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn emulate(&self, run: u64) -> Result<Emulated, EmulateError> {
+        let scenario = self.scenario();
+        let mut readings = Readings::default();
+        let options = EmulateOptions { run, ..EmulateOptions::default() };
+        let outcome = lasthop_live::emulate(&scenario, &options, &mut readings, &mut |_, _| {})?;
+        let measured = readings.measured(&outcome.stats, sender(&scenario));
+        let lateness_ns = outcome.lateness_ns.quantile(0.999).unwrap_or(0);
+        Ok(Emulated {
+            goodput_mbps: measured.goodput_mbps,
+            retransmissions: measured.retransmissions,
+            lateness_us: f64::from(lateness_ns) / 1e3,
+            is_late: outcome.late || outcome.frames_lost_outside > 0,
+        })
+    }
+
+    /// The cell's line of the file.
+    fn line(&self, run: u64, emulated: &Emulated, kernel: &str) -> String {
+        format!(
+            "{},{},{run},{DURATION_S},{:.4},{},{:.1},{kernel}",
+            self.delay_ms,
+            self.loss_percent,
+            emulated.goodput_mbps,
+            emulated.retransmissions,
+            emulated.lateness_us,
+        )
+    }
+
+    fn is_of(&self, record: &Record) -> bool {
+        record.whole("delay_ms") == self.delay_ms
+            && record.whole("loss_percent") == self.loss_percent
+    }
+}
+
+fn sender(scenario: &Scenario) -> NodeId {
+    scenario.node("a").expect("the file names it")
+}
+
+/// The emulated runs so far.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Store {
+    records: Vec<Record>,
+}
+
+impl Store {
+    /// What `data/tcp_losses.csv` holds; nothing if it is not there.
+    pub fn read() -> Self {
+        let records = match fs::read_to_string(path()) {
+            // It lives as long as the program, as the files that are part of it do.
+            Ok(text) => data::records(text.leak()),
+            Err(_) => Vec::new(),
+        };
+        Self { records }
+    }
+
+    /// The numbers of a cell's runs.
+    pub fn runs(&self, cell: &Cell) -> Vec<u64> {
+        self.of(cell).map(|record| u64::from(record.whole("run"))).collect()
+    }
+
+    /// Goodput of a cell's runs in Mb/s.
+    pub fn goodputs(&self, cell: &Cell) -> Vec<f64> {
+        self.of(cell).map(|record| record.number("goodput_mbps")).collect()
+    }
+
+    /// The kernels that took part, once each.
+    pub fn kernels(&self) -> Vec<&'static str> {
+        let mut kernels: Vec<_> = self.records.iter().map(|record| record.text("kernel")).collect();
+        kernels.sort_unstable();
+        kernels.dedup();
+        kernels
+    }
+
+    fn of(&self, cell: &Cell) -> impl Iterator<Item = &Record> {
+        self.records.iter().filter(move |record| cell.is_of(record))
+    }
+
+    /// Adds a run at the end of the file. Several processes may do so at a time.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn append(cell: &Cell, run: u64, emulated: &Emulated) -> io::Result<()> {
+        let path = path();
+        if !path.exists() {
+            fs::write(&path, format!("{HEADER}\n"))?;
+        }
+        let line = cell.line(run, emulated, &kernel::kernel_release());
+        let mut file = fs::OpenOptions::new().append(true).open(path)?;
+        file.write_all(format!("{line}\n").as_bytes())
+    }
+}
+
+fn path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tcp_losses.csv")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_as_it_was_written() {
+        let [cell, other] = [Cell::all()[3], Cell::all()[0]];
+        let emulated = Emulated {
+            goodput_mbps: 0.125,
+            retransmissions: 7.0,
+            lateness_us: 180.0,
+            is_late: false,
+        };
+        let text = format!("{HEADER}\n{}\n", cell.line(5, &emulated, "6.18"));
+        let store = Store { records: data::records(text.leak()) };
+        assert_eq!((store.runs(&cell), store.goodputs(&cell)), (vec![5], vec![0.125]));
+        assert!(store.runs(&other).is_empty());
+        assert_eq!(store.kernels(), ["6.18"]);
+    }
+
+    #[test]
+    fn the_standard_error_is_that_of_the_mean() {
+        // Deviations 1 and -1: variance 2, that of the mean 1.
+        assert_eq!(Mean::of(&[2.0, 4.0]), Mean { mean: 3.0, error: 1.0 });
+    }
+}
