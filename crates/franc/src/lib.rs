@@ -12,6 +12,7 @@
 //! | [`node`] | a node of any role: a machine with packets on one side, datagrams on the other |
 //! | `sender`, `receiver` | ours: several blocks under way, repairs as losses and ranks ask for |
 //! | `hop`, `pace` | the way to a neighbour: what is under way, losses, round trip, rate |
+//! | `symbol`, `headers` | what is in a symbol: packets, without what their flow's last one said |
 //! | `order` | packets in order within their flow |
 //! | `keys` | who may speak, who may read |
 //! | [`stats`] | what a node counted |
@@ -30,6 +31,7 @@ pub mod backlog;
 pub mod budget;
 pub mod coded;
 pub mod config;
+mod headers;
 mod hop;
 mod keys;
 pub mod node;

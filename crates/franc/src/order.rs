@@ -1,7 +1,8 @@
 //! Gives packets out in the order in which they came in, flow by flow: a lost symbol holds
 //! up only the flows that had a packet in it. Flows are told by buckets, packets numbered
-//! within their bucket.
+//! within their bucket. What is in order can have its headers back ([`crate::headers`]).
 
+use crate::headers::Headers;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
@@ -32,30 +33,45 @@ pub(crate) struct Order {
     next: Vec<u16>,
     /// By bucket and how far ahead of the bucket's first number they are.
     held: BTreeMap<(u8, u16), Vec<u8>>,
+    headers: Headers,
     ready: VecDeque<Vec<u8>>,
+    /// Packets without the headers of the one before, or forged.
+    pub corrupt: u64,
 }
 
 impl Order {
     pub fn new() -> Self {
-        Self { next: alloc::vec![0; BUCKETS], held: BTreeMap::new(), ready: VecDeque::new() }
+        Self {
+            next: alloc::vec![0; BUCKETS],
+            held: BTreeMap::new(),
+            headers: Headers::new(),
+            ready: VecDeque::new(),
+            corrupt: 0,
+        }
     }
 
-    /// Takes a packet; one that came before is dropped.
-    pub fn push(&mut self, bucket: u8, number: u16, packet: &[u8]) {
-        let next = &mut self.next[usize::from(bucket)];
-        let ahead = number.wrapping_sub(*next);
+    /// Takes a packet, whole or short; one that came before is dropped.
+    pub fn push(&mut self, bucket: u8, number: u16, record: &[u8]) {
+        let next = self.next[usize::from(bucket)];
+        let ahead = number.wrapping_sub(next);
         if ahead >= 1 << 15 {
             return;
         }
         if ahead > 0 {
-            self.held.entry((bucket, number)).or_insert_with(|| packet.to_vec());
+            self.held.entry((bucket, number)).or_insert_with(|| record.to_vec());
             return;
         }
-        self.ready.push_back(packet.to_vec());
-        *next = next.wrapping_add(1);
-        while let Some(packet) = self.held.remove(&(bucket, *next)) {
-            self.ready.push_back(packet);
-            *next = next.wrapping_add(1);
+        self.give_out(bucket, number, record);
+        while let Some(record) = self.held.remove(&(bucket, self.next[usize::from(bucket)])) {
+            self.give_out(bucket, self.next[usize::from(bucket)], &record);
+        }
+    }
+
+    fn give_out(&mut self, bucket: u8, number: u16, record: &[u8]) {
+        self.next[usize::from(bucket)] = number.wrapping_add(1);
+        match self.headers.restore(bucket, number, record) {
+            Some(packet) => self.ready.push_back(packet),
+            None => self.corrupt += 1,
         }
     }
 
@@ -68,8 +84,9 @@ impl Order {
             let next = self.next[bucket];
             numbers.sort_unstable_by_key(|number| number.wrapping_sub(next));
             for number in numbers {
-                self.ready.extend(self.held.remove(&(bucket_id, number)));
-                self.next[bucket] = number.wrapping_add(1);
+                if let Some(record) = self.held.remove(&(bucket_id, number)) {
+                    self.give_out(bucket_id, number, &record);
+                }
             }
         }
     }

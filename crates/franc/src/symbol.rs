@@ -1,10 +1,12 @@
-//! What a symbol holds: its length (2 bytes), and sealed from end to end one packet after
-//! another, each behind its flow's bucket (1) and its number there (2). A packet's length
-//! is in its own header (IPv4, RFC 791; IPv6, RFC 8200).
+//! What a symbol holds: its length (2 bytes), and sealed from end to end one record after
+//! another: a flow's bucket (1), a packet's number there (2), and the packet, whole or as
+//! [`crate::headers`] shortens it. The length of a whole one is in its own header (IPv4,
+//! RFC 791; IPv6, RFC 8200).
 
+use crate::headers;
 use alloc::vec::Vec;
 
-/// Bytes before each packet.
+/// Bytes of a record before its packet.
 pub(crate) const RECORD_BYTES: usize = 3;
 
 /// The length that an IP packet at the beginning of `bytes` says it has, if it has a
@@ -29,14 +31,13 @@ pub(crate) fn is_ip(packet: &[u8]) -> bool {
     packet.len() >= header && ip_length(packet) == Some(packet.len())
 }
 
-/// Appends a packet.
-pub(crate) fn push(symbol: &mut Vec<u8>, bucket: u8, number: u16, packet: &[u8]) {
+/// Begins a record; its packet follows.
+pub(crate) fn begin(symbol: &mut Vec<u8>, bucket: u8, number: u16) {
     symbol.push(bucket);
     symbol.extend(number.to_be_bytes());
-    symbol.extend(packet);
 }
 
-/// The packets of an open symbol: bucket, number, bytes. `None` at one that is not whole.
+/// The records of an open symbol: bucket, number, packet. `None` at one that is cut off.
 pub(crate) fn records(mut bytes: &[u8]) -> impl Iterator<Item = Option<(u8, u16, &[u8])>> {
     core::iter::from_fn(move || {
         if bytes.is_empty() {
@@ -50,8 +51,11 @@ pub(crate) fn records(mut bytes: &[u8]) -> impl Iterator<Item = Option<(u8, u16,
 
 fn record(bytes: &[u8]) -> Option<(u8, u16, &[u8])> {
     let (head, rest) = bytes.split_at_checked(RECORD_BYTES)?;
-    let packet = rest.get(..ip_length(rest)?)?;
-    Some((head[0], u16::from_be_bytes([head[1], head[2]]), packet))
+    let length = match headers::is_short(rest) {
+        true => headers::short_length(rest)?,
+        false => ip_length(rest)?,
+    };
+    Some((head[0], u16::from_be_bytes([head[1], head[2]]), rest.get(..length)?))
 }
 
 /// Puts the length before a sealed symbol.

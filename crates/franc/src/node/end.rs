@@ -1,5 +1,6 @@
 //! An end: takes packets, codes them, and decodes what the other end sends.
 
+mod packer;
 mod session;
 
 use super::handshake::{Handshake, Step};
@@ -8,7 +9,7 @@ use crate::backlog::Backlog;
 use crate::config::{Losses, Mode};
 use crate::hop::Hop;
 use crate::keys::{Nonces, Seal};
-use crate::order::{Numbers, Order};
+use crate::order::Order;
 use crate::paper::{AckRule, Encoder, PaperParameters};
 use crate::receiver::Receiver;
 use crate::sender::Sender;
@@ -19,9 +20,10 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_rlnc::Code;
 use lasthop_units::{Duration, Instant, Machine, Probability};
+use packer::Packer;
 use session::{Acknowledge, Outgoing, Session};
 
-/// HELLOs while there is no session, and while there is one.
+/// HELLOs while there is no session that both ends use, and while there is one.
 const HELLO_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(500)];
 /// A HELLO of a session that the other end may not have yet is answered, not more often.
 const ANSWER_INTERVAL: Duration = Duration::from_millis(50);
@@ -168,8 +170,10 @@ impl End {
             tagger,
             nonces,
             outgoing,
-            seal: Seal::new(shared.secrets.sealing_key(&nonces, me), config.rekey_blocks),
-            numbers: Numbers::new(),
+            packer: Packer::new(
+                Seal::new(shared.secrets.sealing_key(&nonces, me), config.rekey_blocks),
+                matches!(config.mode, Mode::Stream { .. }),
+            ),
             receiver: Receiver::new(self.code, BLOCKS_MAX),
             opener: Seal::new(shared.secrets.sealing_key(&nonces, self.peer), config.rekey_blocks),
             order: Order::new(),

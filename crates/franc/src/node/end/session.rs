@@ -1,11 +1,12 @@
 //! A session of two ends: what one of them sends, has received and knows of the hop.
 
 use super::super::{Shared, Transmit};
+use super::packer::Packer;
 use crate::backlog::Backlog;
-use crate::config::{Losses, Small};
+use crate::config::Losses;
 use crate::hop::{Cargo, Ear, Hop, LossEstimate};
 use crate::keys::{Nonces, Seal, Tagger};
-use crate::order::{Numbers, Order};
+use crate::order::Order;
 use crate::paper::{self, AckRule, Encoder};
 use crate::receiver::{Receiver, Verdict};
 use crate::sender::{Outlook, Sender};
@@ -27,9 +28,8 @@ const ACK_INTERVAL: Duration = Duration::from_millis(5);
 const ACK_INTERVAL_SATURATED: Duration = Duration::from_millis(10);
 /// Beside the paper's, where losses are to be learned.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
-/// A sparse flow's symbol of at most so many bytes is sent more than once at once, so that
-/// no more than [`SPARSE_LOSS`] of them wait for a timeout, at most [`COPIES_MAX`] times.
-const SPARSE_BYTES: usize = 256;
+/// A sparse flow's symbol is sent more than once at once, so that no more than this share
+/// of them waits for a timeout, at most [`COPIES_MAX`] times.
 const SPARSE_LOSS: f64 = 0.01;
 const COPIES_MAX: u8 = 4;
 /// A helper that was silent for so long is gone.
@@ -44,8 +44,7 @@ pub(super) struct Session {
     pub(super) tagger: Tagger,
     pub(super) nonces: Nonces,
     pub(super) outgoing: Outgoing,
-    pub(super) seal: Seal,
-    pub(super) numbers: Numbers,
+    pub(super) packer: Packer,
     pub(super) receiver: Receiver,
     pub(super) opener: Seal,
     pub(super) order: Order,
@@ -133,8 +132,9 @@ impl Session {
         };
         let (verdict, gave_up) = self.receiver.handle_enc(enc, &mut known);
         if gave_up {
-            self.order.give_up();
+            order.give_up();
         }
+        stats.corrupt += core::mem::take(&mut order.corrupt);
         self.opener.forget_below(self.receiver.done());
         match verdict {
             Verdict::Innovative => stats.innovative += 1,
@@ -276,8 +276,7 @@ impl Session {
         }
         if !sender.has_fresh()
             && let Some(place) = sender.room()
-            && let Some(packed) =
-                pack(shared, now, backlog, place, &mut self.seal, &mut self.numbers)
+            && let Some(packed) = self.packer.pack(shared, now, backlog, place)
         {
             let copies = if packed.is_sparse { copies(outlook.loss) } else { 1 };
             sender.push(&packed.symbol, copies);
@@ -306,7 +305,7 @@ impl Session {
         // All that waits is read at once, as far as the block has room (the paper's section
         // V.C): packets over a few symbols would be redundant as often as not.
         while let Some(place) = encoder.room() {
-            let packed = pack(shared, now, backlog, place, &mut self.seal, &mut self.numbers);
+            let packed = self.packer.pack(shared, now, backlog, place);
             let Some(packed) = packed else { break };
             if encoder.push(now, &packed.symbol).is_err() {
                 break;
@@ -384,43 +383,6 @@ impl Outgoing {
             sender.landed(now, cargo);
         }
     }
-}
-
-/// A sealed symbol.
-struct Packed {
-    symbol: Vec<u8>,
-    /// Short, and of flows that seldom send.
-    is_sparse: bool,
-}
-
-/// The next symbol of what waits.
-fn pack(
-    shared: &Shared,
-    now: Instant,
-    backlog: &mut Backlog,
-    (block, index): (u32, u16),
-    seal: &mut Seal,
-    numbers: &mut Numbers,
-) -> Option<Packed> {
-    let room = shared.config.inner_mtu() + symbol::RECORD_BYTES;
-    let mut records = Vec::with_capacity(usize::from(shared.config.symbol_bytes));
-    let mut is_sparse = true;
-    while let Some(left) = (room - records.len()).checked_sub(symbol::RECORD_BYTES + 20) {
-        let Some(waiting) = backlog.pop(now, left + 20) else { break };
-        let number = numbers.next(waiting.bucket);
-        symbol::push(&mut records, waiting.bucket, number, &waiting.packet);
-        is_sparse &= waiting.sparse;
-        if shared.config.small == Small::Alone {
-            break;
-        }
-    }
-    if records.is_empty() {
-        return None;
-    }
-    is_sparse &= records.len() <= SPARSE_BYTES;
-    seal.forget_below(block);
-    seal.seal(block, index, &mut records);
-    Some(Packed { symbol: symbol::frame(&records), is_sparse })
 }
 
 /// How often a sparse symbol is sent at once.
