@@ -171,9 +171,9 @@ impl Hop {
         self.round_trip.measure(now.saturating_since(newest.sent_at).saturating_sub(held));
         let round_trip = self.round_trip.smoothed();
         if let Some(pace) = &mut self.pace {
-            let (sent_at, heard_at_us, bytes) =
-                (newest.sent_at, report.heard_at_us, newest.bytes_up_to);
-            pace.heard(now, Heard { sent_at, heard_at_us, bytes, round_trip });
+            let Flight { sent_at, bytes, bytes_up_to, .. } = newest;
+            let heard_at_us = report.heard_at_us;
+            pace.heard(now, Heard { sent_at, heard_at_us, bytes, bytes_up_to, round_trip });
         }
     }
 

@@ -44,13 +44,29 @@ pub(crate) struct Pace {
     /// Delay in queues, in microseconds.
     queue_us: f64,
     /// The least delay of this period and the one before.
-    base_us: [f64; 2],
+    base: [Base; 2],
     period_ends: Instant,
     /// Reference of delays, so that differences of clocks fit in 32 bits.
     reference_us: Option<u32>,
     sample: Option<Sample>,
     drain_until: Instant,
     next_at: Instant,
+}
+
+/// A delay without a queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Base {
+    delay_us: f64,
+    /// Of the datagram that it was measured with: longer ones take longer.
+    bytes: u64,
+}
+
+impl Base {
+    const UNKNOWN: Self = Self { delay_us: f64::INFINITY, bytes: 0 };
+
+    fn min(self, other: Self) -> Self {
+        if other.delay_us < self.delay_us { other } else { self }
+    }
 }
 
 /// The beginning of a measurement of the rate.
@@ -68,8 +84,10 @@ pub(crate) struct Heard {
     pub sent_at: Instant,
     /// When it came, on the receiver's clock.
     pub heard_at_us: u32,
-    /// Bytes sent up to it, it included.
+    /// Its bytes.
     pub bytes: u64,
+    /// Bytes sent up to it, it included.
+    pub bytes_up_to: u64,
     /// The smoothed round trip.
     pub round_trip: Duration,
 }
@@ -81,7 +99,7 @@ impl Pace {
             capacity: RATE_FIRST,
             is_starting: true,
             queue_us: 0.0,
-            base_us: [f64::INFINITY; 2],
+            base: [Base::UNKNOWN; 2],
             period_ends: now + BASE_PERIOD,
             reference_us: None,
             sample: None,
@@ -141,8 +159,9 @@ impl Pace {
         let delay = heard.heard_at_us.wrapping_sub(sent_at_us);
         let reference = *self.reference_us.get_or_insert(delay);
         let delay_us = f64::from(delay.wrapping_sub(reference) as i32);
-        self.follow_base(now, delay_us, heard.round_trip);
-        self.queue_us = delay_us - self.base_us[0].min(self.base_us[1]);
+        self.follow_base(now, Base { delay_us, bytes: heard.bytes }, heard.round_trip);
+        let base = self.base[0].min(self.base[1]);
+        self.queue_us = self.queue_us(&base, &Base { delay_us, bytes: heard.bytes });
         let Some(sample) = &mut self.sample else {
             self.begin_sample(&heard);
             return;
@@ -152,7 +171,7 @@ impl Pace {
         if time_us < SAMPLE_US {
             return;
         }
-        let rate = (heard.bytes - sample.bytes_before) as f64 / (time_us * 1e-6);
+        let rate = (heard.bytes_up_to - sample.bytes_before) as f64 / (time_us * 1e-6);
         let is_busy = sample.queue_min_us > BUSY_US;
         if is_busy {
             let weight = if self.is_starting { 1.0 } else { 0.25 };
@@ -167,25 +186,31 @@ impl Pace {
         self.begin_sample(&heard);
     }
 
+    /// The queue's part of a delay; without any, more bytes would also take longer.
+    fn queue_us(&self, base: &Base, measured: &Base) -> f64 {
+        let longer_us = measured.bytes.saturating_sub(base.bytes) as f64 / self.capacity * 1e6;
+        (measured.delay_us - base.delay_us - longer_us).max(0.0)
+    }
+
     fn begin_sample(&mut self, heard: &Heard) {
         self.sample = Some(Sample {
             heard_at_us: heard.heard_at_us,
-            bytes_before: heard.bytes,
+            bytes_before: heard.bytes_up_to,
             queue_min_us: self.queue_us,
         });
     }
 
     /// Keeps the least delay; where a queue never emptied for a period, lets it.
-    fn follow_base(&mut self, now: Instant, delay_us: f64, round_trip: Duration) {
+    fn follow_base(&mut self, now: Instant, measured: Base, round_trip: Duration) {
         if now >= self.period_ends {
-            self.base_us = [f64::INFINITY, self.base_us[0]];
+            self.base = [Base::UNKNOWN, self.base[0]];
             self.period_ends = now + BASE_PERIOD;
         }
-        self.base_us[0] = self.base_us[0].min(delay_us);
+        self.base[0] = self.base[0].min(measured);
         let is_late = now + BASE_PERIOD / 5 >= self.period_ends;
-        let never_empty = self.base_us[0] > self.base_us[1] + BUSY_US;
+        let never_empty = self.queue_us(&self.base[1], &self.base[0]) > BUSY_US;
         if is_late && never_empty && now >= self.drain_until {
-            let queue = Duration::from_nanos((self.queue_us.max(0.0) * 1e3) as u64);
+            let queue = self.queue_delay();
             self.drain_until = now + queue * 2 + round_trip / 2;
         }
     }
