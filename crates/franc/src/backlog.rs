@@ -169,6 +169,11 @@ impl Backlog {
         self.packets
     }
 
+    /// Their bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Packets dropped so far.
     pub fn drops(&self) -> u64 {
         self.drops

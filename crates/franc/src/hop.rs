@@ -23,6 +23,9 @@ const BEYOND_MIN: Duration = Duration::from_millis(8);
 /// More datagrams under way than this are acknowledged again and again.
 const FLOWING: usize = 8;
 
+/// A way that was never free for so many round trips is not going to be.
+const BUSY_ROUND_TRIPS: u64 = 8;
+
 /// How long datagrams without cargo are remembered.
 const UNLADEN_KEPT: Duration = Duration::from_secs(3);
 
@@ -64,6 +67,8 @@ pub(crate) struct Hop {
     last_timeout: Instant,
     /// When something was last heard of our datagrams.
     progress_at: Instant,
+    /// When nothing new waited last.
+    free_at: Instant,
     /// What came back.
     heard: Ear,
 }
@@ -83,6 +88,7 @@ impl Hop {
             timeouts: 0,
             last_timeout: now,
             progress_at: Instant::ZERO,
+            free_at: now,
             heard: Ear::default(),
         }
     }
@@ -225,6 +231,19 @@ impl Hop {
             pace.silence();
         }
         true
+    }
+
+    /// Nothing new waits to be sent.
+    pub fn is_free(&mut self, now: Instant) {
+        self.free_at = now;
+    }
+
+    /// Whether what is sent now is missing later: because `waiting` bytes are more than
+    /// half of what is under way, so that the air will not be free before a loss is known,
+    /// or because it was not free for long.
+    pub fn is_scarce(&self, now: Instant, waiting: u64) -> bool {
+        2 * waiting > self.laden_bytes
+            || now > self.free_at + self.round_trip.smoothed() * BUSY_ROUND_TRIPS
     }
 
     pub fn round_trip(&self) -> Option<Duration> {

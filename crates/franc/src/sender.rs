@@ -1,14 +1,14 @@
 //! Which combination goes next, to a neighbour that reports what it has (ours; the paper's
 //! encoder is [`crate::paper`]).
 //!
-//! Symbols go out as they are, in order, each once. For every block the sender reckons
-//! what the receiver will lack: the symbols it was sent, less the rank it reports, less
-//! what is expected of the datagrams under way, of which a share `p` is lost. When that
-//! deficit reaches [`Sender::REPAIR_AT`], a repair goes before anything new: a symbol that
-//! is known to be lost as it is, otherwise a combination of what may be missing. So
-//! repairs keep pace with the losses, and what chance makes of them is mended a round trip
-//! later; the link is reliable without ever waiting for a block to end. When there is
-//! nothing new to send, the air is free and repairs go out earlier.
+//! Symbols go out as they are, in order, each once. What is known to be lost goes again
+//! before anything new. For every block the sender also reckons what the receiver will
+//! lack: the symbols it was sent, less the rank it reports, less what is expected of the
+//! datagrams under way, of which a share `p` is lost; a combination of what may be missing
+//! makes up for that before anybody can know which symbols they are. That saves a round
+//! trip, and now and then it is for nothing. So it is done while the air suffices for it:
+//! before new symbols if few wait, more freely if none does, and not at all while so many
+//! wait that each combination for nothing is a symbol less.
 //!
 //! At a recoder the symbols are those it knows so far, in whatever order, and its
 //! combinations are of everything that it received.
@@ -67,6 +67,8 @@ pub(crate) struct Outlook {
     pub unhelped: f64,
     /// How long helpers are waited for.
     pub patience: Duration,
+    /// What goes now is missing later ([`crate::hop::Hop::is_scarce`]).
+    pub is_scarce: bool,
 }
 
 /// What combinations are made of.
@@ -106,6 +108,13 @@ struct Block {
     filled: Option<Instant>,
 }
 
+impl Symbol {
+    /// Lost for certain, whatever combinations make of it.
+    fn is_gone(&self) -> bool {
+        self.is_sent && !self.is_known && self.under_way == 0
+    }
+}
+
 /// What the receiver of a block will lack.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 struct Deficit {
@@ -118,11 +127,10 @@ struct Deficit {
 }
 
 impl Sender {
-    /// A repair goes before new symbols when the deficit is at least this, also if chance
-    /// makes it so many standard deviations less than expected: a repair is then seldom
-    /// for nothing. What chance makes of it beyond that is mended a round trip later.
+    /// A combination goes before new symbols when so much will be lacking, if chance makes
+    /// it so many standard deviations more than expected.
     const REPAIR_AT: f64 = 0.5;
-    const CAUTION: f64 = 1.25;
+    const CAUTION: f64 = 1.0;
     /// When the air is free: so many standard deviations more than expected.
     const IDLE_REPAIR_AT: f64 = 0.5;
     const IDLE_CAUTION: f64 = 2.0;
@@ -357,8 +365,17 @@ impl Sender {
                 return self.source(block, index);
             }
         }
+        let lost = (self.first..).zip(&self.blocks).find_map(|(number, block)| {
+            Some((number, block.unmended(&|symbol| block.is_lost(symbol, now, outlook))?))
+        });
+        if let Some((number, index)) = lost {
+            return self.again(number, index, outlook);
+        }
+        if outlook.is_scarce {
+            return None;
+        }
         let is_due = |deficit: Deficit| {
-            deficit.mean - Self::CAUTION * libm::sqrt(deficit.variance) >= Self::REPAIR_AT
+            deficit.mean + Self::CAUTION * libm::sqrt(deficit.variance) > Self::REPAIR_AT
         };
         self.mend(now, outlook, true, is_due)
     }
@@ -384,6 +401,11 @@ impl Sender {
         !self.fresh.is_empty()
     }
 
+    /// What waits to be sent for the first time.
+    pub fn fresh_bytes(&self) -> u64 {
+        (self.fresh.len() * self.code.symbol_bytes()) as u64
+    }
+
     /// A repair when there is nothing else to send.
     pub fn spare_repair(&mut self, now: Instant, outlook: &Outlook) -> Option<(Coded, Cargo)> {
         // Combinations are as uncertain as they are many; once nothing is likely to lack
@@ -402,9 +424,8 @@ impl Sender {
         if outlook.unhelped >= 1.0 {
             return Instant::MAX;
         }
-        let is_lost = |s: &&Symbol| s.is_sent && !s.is_known && s.under_way == 0;
         let ends = self.blocks.iter().flat_map(|block| {
-            let lost = block.symbols.iter().filter(is_lost);
+            let lost = block.symbols.iter().filter(|symbol| symbol.is_gone());
             lost.map(|symbol| block.helped_until(symbol, outlook, false))
         });
         ends.filter(|&end| end > now).min().unwrap_or(Instant::MAX)
@@ -426,14 +447,8 @@ impl Sender {
         let at = self.blocks.iter().position(|b| is_due(b.deficit(now, outlook, goes_on)))?;
         let number = self.first + at as u32;
         let block = &self.blocks[at];
-        // Lost for certain, and not mended by combinations that are there or under way.
-        // Those reach up to what was sent when they were made: they mend the older ones.
-        let is_lost = |s: &Symbol| s.is_sent && !s.is_known && s.under_way == 0;
-        let lost = (0..).zip(&block.symbols).filter(|(_, s)| is_lost(s)).map(|(i, _)| i);
-        let mending = block.rank.saturating_sub(block.known) + block.coded_under_way;
-        match lost.clone().nth(usize::from(mending)) {
-            Some(lost) if mending == 0 => self.again(number, lost, outlook),
-            Some(last) => self.again(number, lost.max().unwrap_or(last), outlook),
+        match block.unmended(&Symbol::is_gone) {
+            Some(lost) => self.again(number, lost, outlook),
             None => self.combination(number, outlook),
         }
     }
@@ -511,6 +526,22 @@ impl Block {
             None if goes_on => Instant::MAX,
             None => symbol.landed + outlook.patience,
         }
+    }
+
+    /// A symbol that is lost for certain, and that helpers had their time with.
+    fn is_lost(&self, symbol: &Symbol, now: Instant, outlook: &Outlook) -> bool {
+        symbol.is_gone()
+            && (outlook.unhelped >= 1.0 || now >= self.helped_until(symbol, outlook, true))
+    }
+
+    /// Of the symbols that are lost the one to send, if combinations that are there or under
+    /// way do not mend them all. Those reach up to what was sent when they were made: they
+    /// mend the older ones.
+    fn unmended(&self, is_lost: &dyn Fn(&Symbol) -> bool) -> Option<u16> {
+        let mut lost = (0..).zip(&self.symbols).filter(|(_, s)| is_lost(s)).map(|(i, _)| i);
+        let mending = self.rank.saturating_sub(self.known) + self.coded_under_way;
+        let first = lost.nth(usize::from(mending))?;
+        Some(if mending == 0 { first } else { lost.last().unwrap_or(first) })
     }
 
     fn deficit(&self, now: Instant, outlook: &Outlook, goes_on: bool) -> Deficit {

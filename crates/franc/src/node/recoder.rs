@@ -170,10 +170,19 @@ impl Recoder {
             }
             let loss = side.hop.loss.probability();
             let number = side.hop.number();
-            let outlook = Outlook { number, loss, unhelped: 1.0, patience: Duration::ZERO };
             let sender = &mut side.sender;
+            let outlook = Outlook {
+                number,
+                loss,
+                unhelped: 1.0,
+                patience: Duration::ZERO,
+                is_scarce: side.hop.is_scarce(now, sender.fresh_bytes()),
+            };
             let next = sender.repair(now, &outlook).or_else(|| sender.fresh(now));
-            let next = next.or_else(|| sender.spare_repair(now, &outlook));
+            let next = next.or_else(|| {
+                side.hop.is_free(now);
+                sender.spare_repair(now, &outlook)
+            });
             let Some((coded, cargo)) = next else {
                 side.is_drained = true;
                 continue;

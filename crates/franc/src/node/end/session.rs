@@ -257,6 +257,7 @@ impl Session {
             loss: given.map_or(self.hop.loss.probability(), |losses| losses.e3.as_f64()),
             unhelped,
             patience: shared.config.encoder_timeout,
+            is_scarce: false,
         }
     }
 
@@ -266,7 +267,8 @@ impl Session {
         now: Instant,
         backlog: &mut Backlog,
     ) -> Option<(crate::coded::Coded, Cargo)> {
-        let outlook = self.outlook(shared, now);
+        let mut outlook = self.outlook(shared, now);
+        outlook.is_scarce = self.hop.is_scarce(now, backlog.bytes() as u64);
         let Outgoing::Stream(sender) = &mut self.outgoing else { return None };
         if let Some(repair) = sender.repair(now, &outlook) {
             return Some(repair);
@@ -284,7 +286,13 @@ impl Session {
         if let Some(fresh) = sender.fresh(now) {
             return Some(fresh);
         }
+        self.hop.is_free(now);
         sender.spare_repair(now, &outlook)
+    }
+
+    /// The other end is known to use it too; in the paper's mode it need not say so.
+    pub(super) fn is_settled(&self) -> bool {
+        self.is_confirmed || matches!(self.outgoing, Outgoing::Paper(_))
     }
 
     /// How long the other end may be silent.
