@@ -125,6 +125,9 @@ impl End {
             Step::Alive => {
                 let Some(session) = &mut self.session else { return false };
                 session.heard_at = now;
+                if !session.is_confirmed {
+                    session.acknowledge_soon(now);
+                }
                 let was_said = self.hello_at.saturating_sub(HELLO_INTERVAL[1]);
                 if !session.is_confirmed && now >= was_said + ANSWER_INTERVAL {
                     self.say_hello(shared, now);
@@ -186,6 +189,10 @@ impl End {
             is_saturated: false,
             idle_until: None,
         });
+        if let Some(session) = &mut self.session {
+            // The first that the other end hears of it.
+            session.acknowledge_soon(now);
+        }
         shared.stats.sessions += 1;
         shared.tell(Event::Connected { peer: self.peer });
     }
@@ -200,7 +207,8 @@ impl End {
 
     /// What keeps the session, or asks for one.
     fn say_hello(&mut self, shared: &mut Shared, now: Instant) {
-        self.hello_at = now + HELLO_INTERVAL[usize::from(self.session.is_some())];
+        let is_settled = self.session.as_ref().is_some_and(Session::is_settled);
+        self.hello_at = now + HELLO_INTERVAL[usize::from(is_settled)];
         match &self.session {
             Some(session) if session.hop.is_worn_out() => {
                 self.handshake.renew(&mut shared.stream);
