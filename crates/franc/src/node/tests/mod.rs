@@ -14,7 +14,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use lasthop_rlnc::Field;
 use lasthop_units::{Probability, Seed};
-use net::{Net, Way};
+use net::{Net, Way, share_of_packets};
 use proptest::prelude::*;
 
 const KEY: [u8; 32] = [9; 32];

@@ -30,6 +30,14 @@ impl Way {
     }
 }
 
+/// What packets of so many bytes are of the bytes on the way, if their headers are as
+/// expected: of a record its own bytes and two travel.
+pub(super) fn share_of_packets(length: usize) -> f64 {
+    let headers = 28;
+    let datagram = crate::wire::enc_bytes(2) + crate::wire::SYMBOL_OVERHEAD_BYTES + 2;
+    length as f64 / (AROUND + datagram + length - headers) as f64
+}
+
 /// Bytes that a datagram has around it on the way (UDP over IPv4).
 pub(super) const AROUND: usize = 28;
 
