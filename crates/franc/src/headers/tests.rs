@@ -1,3 +1,5 @@
+//! Segments as Linux sends them, and packets of all kinds, held against what comes back.
+
 use super::*;
 use alloc::vec;
 use proptest::prelude::*;
