@@ -203,7 +203,9 @@ impl Pace {
     /// Keeps the least delay; where a queue never emptied for a period, lets it.
     fn follow_base(&mut self, now: Instant, measured: Base, round_trip: Duration) {
         if now >= self.period_ends {
-            self.base = [Base::UNKNOWN, self.base[0]];
+            // What was measured before a long silence says nothing: clocks drift.
+            let is_recent = now < self.period_ends + BASE_PERIOD;
+            self.base = [Base::UNKNOWN, if is_recent { self.base[0] } else { Base::UNKNOWN }];
             self.period_ends = now + BASE_PERIOD;
         }
         self.base[0] = self.base[0].min(measured);
