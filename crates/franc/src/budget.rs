@@ -85,7 +85,7 @@ impl Budget {
             let source_credit = (plan.overshoot / (1.0 - bounded(e3))).max(1.0);
             return Self { source: symbols * source_credit, source_credit, helper: None };
         }
-        let together = together(plan);
+        let together = together(plan.losses, plan.helpers);
         let play = PlayNCool::new(symbols, together);
         let (e1, each) = (bounded(plan.losses.e1), 1.0 / f64::from(plan.helpers));
         Self {
@@ -104,7 +104,8 @@ impl Budget {
         let of_loss = |loss: f64| loss * (1.0 - loss);
         let (e2, e3) = (bounded(plan.losses.e2), bounded(plan.losses.e3));
         let Some(helper) = self.helper else { return self.source * of_loss(e3) };
-        let heard = self.source * of_loss(bounded(together(plan).e1) * e3);
+        let together = together(plan.losses, plan.helpers);
+        let heard = self.source * of_loss(bounded(together.e1) * e3);
         let helped = helper.packets * f64::from(plan.helpers);
         heard.max(self.source * of_loss(e3) + helped * of_loss(e2))
     }
@@ -115,6 +116,18 @@ impl Budget {
 /// better than the source does. The published programs do not ask.
 pub fn is_worth(losses: Losses) -> bool {
     bounded(losses.e2) < bounded(losses.e3)
+}
+
+/// The share of the air for blocks of `symbols` that helpers save by the closed form,
+/// 1 - (Bs + Bh) (1 - e3) / g; 0 if they save none. What they need beside their packets,
+/// access to the air and reports, is not in it.
+pub fn saving(symbols: u16, losses: Losses, helpers: u8) -> f64 {
+    if helpers == 0 || !is_worth(losses) {
+        return 0.0;
+    }
+    let symbols = f64::from(symbols);
+    let play = PlayNCool::new(symbols, together(losses, helpers));
+    (1.0 - (play.source + play.helper) * (1.0 - bounded(losses.e3)) / symbols).max(0.0)
 }
 
 /// Packets beyond a block's symbols that a destination needs because some are
@@ -166,10 +179,9 @@ impl PlayNCool {
 }
 
 /// The losses of all helpers as of one that hears what any of them hears.
-fn together(plan: &Plan) -> Losses {
-    let e1 = bounded(plan.losses.e1);
-    let all = libm::pow(e1, f64::from(plan.helpers));
-    Losses { e1: Probability::new(all).expect("a power of a probability"), ..plan.losses }
+fn together(losses: Losses, helpers: u8) -> Losses {
+    let all = libm::pow(bounded(losses.e1), f64::from(helpers));
+    Losses { e1: Probability::new(all).expect("a power of a probability"), ..losses }
 }
 
 fn bounded(loss: Probability) -> f64 {
@@ -214,6 +226,19 @@ mod tests {
             }
         };
         data.lines().skip(1).map(row).collect()
+    }
+
+    /// Source and helper with the source alone, both from the published programs' output.
+    #[test]
+    fn savings_are_those_of_the_published_budgets() {
+        for Row { losses, values, .. } in rows() {
+            let saved = match losses.e2 < losses.e3 {
+                true => (1.0 - values[4] / values[7]).max(0.0),
+                false => 0.0,
+            };
+            assert!((saving(150, losses, 1) - saved).abs() < 1e-3, "{losses:?}: {saved}");
+            assert_eq!(saving(150, losses, 0), 0.0);
+        }
     }
 
     #[test]

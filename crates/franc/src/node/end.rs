@@ -170,6 +170,7 @@ impl End {
         };
         self.session = Some(Session {
             id,
+            code: self.code,
             tagger,
             nonces,
             outgoing,

@@ -3,6 +3,7 @@
 
 use super::sessions::{Heard, Sessions};
 use super::{Reason, Shared, Transmit, earliest};
+use crate::budget;
 use crate::config::{Losses, Mode};
 use crate::hop::{Ear, LossEstimate};
 use crate::paper;
@@ -16,6 +17,15 @@ const SILENT: Losses = Losses { e1: Probability::ONE, e2: Probability::ONE, e3: 
 
 /// A helper says how well it hears this often.
 const ACK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// A helper of a stream is silent unless it saves so much of the air: it has to win the air
+/// as the source does, and what it sends may be known already.
+const SAVING_MIN: f64 = 0.1;
+
+/// Whether helpers of a stream help; its source waits for them only if they do.
+pub(super) fn is_worth(code: Code, losses: Losses, helpers: u8) -> bool {
+    budget::saving(code.symbols() as u16, losses, helpers) >= SAVING_MIN
+}
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Helper {
@@ -98,7 +108,11 @@ impl Helper {
                     self.ways[way].ack_at.get_or_insert(now + ACK_INTERVAL);
                 }
                 if shared.config.losses.is_none() {
-                    let losses = self.estimate(way);
+                    let estimate = self.estimate(way);
+                    let losses = match is_paper || is_worth(self.code, estimate, self.helpers) {
+                        true => estimate,
+                        false => SILENT,
+                    };
                     if let Some(machine) = &mut self.ways[way].machine {
                         machine.set_losses(losses);
                     }
@@ -123,8 +137,10 @@ impl Helper {
     fn begin(&mut self, shared: &mut Shared, session: Heard) {
         self.current = Some(session);
         shared.stats.sessions += 1;
+        let is_paper = matches!(shared.config.mode, Mode::Paper { .. });
+        let helps = |&losses: &Losses| is_paper || is_worth(self.code, losses, self.helpers);
         let parameters = paper::HelperParameters {
-            losses: shared.config.losses.unwrap_or(SILENT),
+            losses: shared.config.losses.filter(helps).unwrap_or(SILENT),
             helpers: self.helpers,
             margin: None,
             blocks_max: match shared.config.mode {

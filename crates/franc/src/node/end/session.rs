@@ -1,5 +1,6 @@
 //! A session of two ends: what one of them sends, has received and knows of the hop.
 
+use super::super::helper::is_worth;
 use super::super::{Shared, Transmit};
 use super::packer::Packer;
 use crate::backlog::Backlog;
@@ -15,6 +16,7 @@ use crate::symbol;
 use crate::wire::{self, Ack, Body, Header, NodeId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use lasthop_rlnc::Code;
 use lasthop_units::{Duration, Instant, Machine, Probability};
 
 /// A peer that is silent for so long is gone.
@@ -41,6 +43,7 @@ const HELPERS_MAX: usize = 2;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Session {
     pub(super) id: u16,
+    pub(super) code: Code,
     pub(super) tagger: Tagger,
     pub(super) nonces: Nonces,
     pub(super) outgoing: Outgoing,
@@ -71,6 +74,18 @@ pub(super) struct HeardHelper {
     pub(super) loss: LossEstimate,
     pub(super) loss_there: LossEstimate,
     pub(super) heard_at: Instant,
+}
+
+impl HeardHelper {
+    /// Of the three links, if the hop's own loses `e3`.
+    fn losses(&self, e3: f64) -> Losses {
+        let loss = |p| Probability::new(p).expect("estimates are between 0 and 1");
+        Losses {
+            e1: loss(self.loss.known().unwrap_or(1.0)),
+            e2: loss(self.loss_there.probability()),
+            e3: loss(e3),
+        }
+    }
 }
 
 /// What sends.
@@ -247,14 +262,22 @@ impl Session {
     /// What to reckon with.
     pub(super) fn outlook(&self, shared: &Shared, now: Instant) -> Outlook {
         let given = shared.config.losses;
-        let alive = self.helpers.iter().filter(|h| now < h.heard_at + HELPER_SILENCE_MAX);
+        let loss = given.map_or(self.hop.loss.probability(), |losses| losses.e3.as_f64());
+        let alive = || self.helpers.iter().filter(|h| now < h.heard_at + HELPER_SILENCE_MAX);
+        let count = alive().count() as u8;
         let unhelped = match given {
-            Some(losses) => libm::pow(losses.e1.as_f64(), alive.count() as f64),
-            None => alive.map(|helper| helper.loss.known().unwrap_or(1.0)).product(),
+            Some(losses) if is_worth(self.code, losses, count) => {
+                libm::pow(losses.e1.as_f64(), f64::from(count))
+            }
+            Some(_) => 1.0,
+            None => {
+                let helps = |helper: &&HeardHelper| is_worth(self.code, helper.losses(loss), count);
+                alive().filter(helps).map(|h| h.loss.known().unwrap_or(1.0)).product()
+            }
         };
         Outlook {
             number: self.hop.number(),
-            loss: given.map_or(self.hop.loss.probability(), |losses| losses.e3.as_f64()),
+            loss,
             unhelped,
             patience: shared.config.encoder_timeout,
             is_scarce: false,

@@ -401,10 +401,6 @@ pub const HELPERS: Figure = Figure {
                     open(),
                     worst,
                     (0.97, f64::INFINITY),
-                )
-                .because(
-                    "A helper contends for the air as much as the encoder, and some of what it \
-                     sends is known already when the direct link is good.",
                 ),
             ],
             panels: vec![panel],
