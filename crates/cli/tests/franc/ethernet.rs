@@ -100,8 +100,14 @@ fn an_interface_that_becomes_too_narrow_is_told_and_recovers() {
             narrow(node, 1_500)
         )
     };
+    let lasthop = env!("CARGO_BIN_EXE_lasthop");
+    let wide = format!(
+        "nsenter --net=/run/netns/a {lasthop} franc run --id 9 --peer 8 --insecure --name wide0 \
+         --socket wide.sock --transport ethernet --interface eth0 --mtu 1501 2> wide.txt\n\
+         echo $? > wide.code\n"
+    );
     let script = format!(
-        "until_passes 10.9.0.2\nhead -c 12000000 /dev/urandom > big\n\
+        "{wide}until_passes 10.9.0.2\nhead -c 12000000 /dev/urandom > big\n\
          curl --retry 9 --retry-delay 1 --retry-connrefused --silent --show-error --max-time 60 http://10.9.0.2:8000/big -o came & load=$!\n\
          {}{}wait $load || fail \"the transfer ended early\"\n\
          cmp big came || fail \"the file came out as another one\"\n{}{}",
@@ -111,6 +117,9 @@ fn an_interface_that_becomes_too_narrow_is_told_and_recovers() {
         stats("b")
     );
     let Some(()) = stage.bridge(false, &ends(["", ""]), &script) else { return };
+    let wide = stage.text("wide.txt");
+    assert!(wide.contains("mtu 1501 is more than eth0 takes: give 1500 or less"), "{wide}");
+    assert_eq!(stage.text("wide.code").trim(), "2");
     // b sends long ones, and its own interface says so; a does for its pings.
     assert!(stage.text("b.log").contains("its MTU has shrunk"), "{}", stage.logs());
     assert!(stage.stats("b.json")["counters"]["too_long"].as_u64() > Some(0));

@@ -84,6 +84,16 @@ pub enum FrancError {
         /// What the system says.
         error: OsError,
     },
+    /// The path cannot take longer packets than the own interface.
+    #[error("mtu {mtu} is more than {name} takes: give {own} or less")]
+    TooWide {
+        /// What was asked for.
+        mtu: u32,
+        /// What the interface takes.
+        own: u32,
+        /// Which interface.
+        name: String,
+    },
     /// A daemon runs already.
     #[error("a daemon answers at {} already: give this one another name", .path.display())]
     Running {

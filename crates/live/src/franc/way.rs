@@ -4,7 +4,7 @@
 use super::{Counts, FrancError};
 use crate::os::batch::{BATCH, Inbox, Name};
 use crate::os::clock::Clock;
-use crate::os::link::{Address, Link, ethernet_room, udp_room};
+use crate::os::link::{Address, Link, ethernet_room, interface_mtu, udp_mtu, udp_room};
 use lasthop_franc::{Node, NodeId, Transmit};
 use lasthop_units::{Duration, Instant, MacAddr};
 use nix::errno::Errno;
@@ -84,29 +84,41 @@ impl Transport {
 /// interface, and symbols of 64 KiB would only take memory.
 const MTU_FOUND_MAX: u32 = 9_000;
 
+/// The MTU of a way that nobody knows.
+const ETHERNET_MTU: u32 = 1_500;
+
 /// The longest datagram that the link carries, in bytes. `mtu` is that of the path, if it
 /// is not to be found out.
 ///
 /// # Errors
-/// If there is no such interface, or no way to a neighbour.
+/// If there is no such interface, or no way to a neighbour, or if `mtu` is more than the
+/// own interface takes.
 pub fn room(transport: &Transport, mtu: Option<u32>) -> Result<u16, FrancError> {
-    let least = match transport {
+    let least = |own: u32, name: &dyn Fn() -> String| match mtu {
+        Some(mtu) if mtu > own => Err(FrancError::TooWide { mtu, own, name: name() }),
+        Some(mtu) => Ok(mtu),
+        None => Ok(own.min(MTU_FOUND_MAX)),
+    };
+    let room = match transport {
         Transport::Udp { neighbours, .. } => {
-            let is_v6 = transport.is_v6();
-            let mut least = udp_room(None, is_v6, mtu)?;
+            let mut narrowest = mtu.unwrap_or(ETHERNET_MTU);
             for &(id, address) in neighbours {
-                let room = udp_room(Some(address), is_v6, mtu)
-                    .map_err(|error| FrancError::NoRoute { id, address, error })?;
-                least = least.min(room);
+                let own =
+                    udp_mtu(address).map_err(|error| FrancError::NoRoute { id, address, error })?;
+                if let Some(own) = own {
+                    let towards = || format!("the interface towards neighbour {id}");
+                    narrowest = narrowest.min(least(own, &towards)?);
+                }
             }
-            least
+            udp_room(narrowest, transport.is_v6())
         }
         Transport::Ethernet { interface, .. } => {
-            ethernet_room(interface, mtu).map_err(|error| interface_error(interface, error))?
+            let own =
+                interface_mtu(interface).map_err(|error| interface_error(interface, error))?;
+            ethernet_room(least(own, &|| interface.clone())?)
         }
     };
-    let least = if mtu.is_some() { least } else { least.min(MTU_FOUND_MAX) };
-    Ok(u16::try_from(least).unwrap_or(u16::MAX))
+    Ok(u16::try_from(room).unwrap_or(u16::MAX))
 }
 
 fn interface_error(name: &str, error: crate::os::OsError) -> FrancError {

@@ -6,7 +6,8 @@
 
 use super::batch::{self, Inbox, Name};
 use super::datagram::{DatagramSocket, decode, encode};
-use super::device::{interface_index, interface_mtu};
+use super::device::interface_index;
+pub use super::device::interface_mtu;
 use super::socket::set;
 use super::{Call, OsError};
 use lasthop_units::MacAddr;
@@ -178,32 +179,25 @@ impl AsFd for Link {
     }
 }
 
-/// The longest datagram that the way to `peer` takes over UDP, in bytes; without a peer
-/// that of Ethernet.
+/// The MTU of the interface towards `peer`, in bytes, if the system knows it.
 ///
 /// # Errors
 /// If the system knows no way to the peer.
-pub fn udp_room(peer: Option<SocketAddr>, is_v6: bool, mtu: Option<u32>) -> Result<u32, OsError> {
+pub fn udp_mtu(peer: SocketAddr) -> Result<Option<u32>, OsError> {
+    Ok(DatagramSocket::connect(peer)?.mtu())
+}
+
+/// The longest datagram in a packet of `mtu` bytes over UDP, in bytes.
+pub const fn udp_room(mtu: u32, is_v6: bool) -> u32 {
     /// Headers of IP and UDP.
     const V4_BYTES: u32 = 28;
     const V6_BYTES: u32 = 48;
-    const ETHERNET_MTU: u32 = 1_500;
-    let known = match (mtu, peer) {
-        (Some(mtu), _) => Some(mtu),
-        (None, Some(peer)) => DatagramSocket::connect(peer)?.mtu(),
-        (None, None) => None,
-    };
-    let headers = if is_v6 { V6_BYTES } else { V4_BYTES };
-    Ok(known.unwrap_or(ETHERNET_MTU).saturating_sub(headers))
+    mtu.saturating_sub(if is_v6 { V6_BYTES } else { V4_BYTES })
 }
 
-/// The longest datagram in a frame of the interface called `name`, in bytes.
-///
-/// # Errors
-/// If there is no such interface.
-pub fn ethernet_room(name: &str, mtu: Option<u32>) -> Result<u32, OsError> {
-    let own = interface_mtu(name)?;
-    Ok(mtu.unwrap_or(own).saturating_sub(LENGTH_BYTES as u32))
+/// The longest datagram in a frame that carries `mtu` bytes.
+pub const fn ethernet_room(mtu: u32) -> u32 {
+    mtu.saturating_sub(LENGTH_BYTES as u32)
 }
 
 fn set_send_buffer(socket: &impl AsFd, bytes: i32) -> Result<(), OsError> {
