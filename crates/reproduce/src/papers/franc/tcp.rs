@@ -143,9 +143,6 @@ pub const FIG13: Figure = Figure {
                 Statement::Value(7.0),
                 greatest(&ys(&plain)),
                 (6.3, 7.7),
-            )
-            .because(
-                "The modelled hop has no processors and no neighbours: TCP gets what the air has.",
             ),
             Quantity::shown(
                 "FRANC's delay at 8 Mb/s is ten times that at 3 Mb/s, and more",
