@@ -48,6 +48,17 @@ struct Flight {
     bytes_up_to: u64,
 }
 
+/// What the number of a datagram says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hearing {
+    /// It came before.
+    Before,
+    /// It is new.
+    New,
+    /// It is new, and those before it did not come, or not yet.
+    AfterGap,
+}
+
 /// The way to a neighbour and back.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Hop {
@@ -258,9 +269,14 @@ impl Hop {
         self.pace.as_ref().map_or(0, |pace| (pace.rate(now) * 8.0) as u64)
     }
 
-    /// Takes a number of the neighbour's; false if it came before.
-    pub fn hear(&mut self, now: Instant, number: u32) -> bool {
-        self.heard.take(now, number)
+    /// Takes a number of the neighbour's.
+    pub fn hear(&mut self, now: Instant, number: u32) -> Hearing {
+        let expected = self.heard.window.highest().saturating_add(1);
+        match self.heard.take(now, number) {
+            false => Hearing::Before,
+            true if number > expected => Hearing::AfterGap,
+            true => Hearing::New,
+        }
     }
 
     /// What to report of the neighbour.

@@ -7,7 +7,7 @@ use super::handshake::{Handshake, Step};
 use super::{Event, Reason, Shared, Transmit, earliest};
 use crate::backlog::Backlog;
 use crate::config::{Losses, Mode};
-use crate::hop::Hop;
+use crate::hop::{Hearing, Hop};
 use crate::keys::{Nonces, Seal};
 use crate::order::Order;
 use crate::paper::{AckRule, Encoder, PaperParameters};
@@ -261,18 +261,22 @@ impl End {
         if header.to != shared.config.id {
             return false;
         }
-        let is_new = if header.sender == self.via {
+        let hearing = if header.sender == self.via {
             session.heard_at = now;
             session.is_confirmed = true;
             session.hop.hear(now, header.number)
         } else {
             session.hear_helper(now, header)
         };
-        if !is_new {
-            shared.stats.replayed += 1;
-            // A neighbour that began anew learns from this where its numbers were.
-            session.acknowledge_soon(now);
-            return false;
+        match hearing {
+            Hearing::Before => {
+                shared.stats.replayed += 1;
+                // A neighbour that began anew learns from this where its numbers were.
+                session.acknowledge_soon(now);
+                return false;
+            }
+            Hearing::New => {}
+            Hearing::AfterGap => session.acknowledge_gap(now),
         }
         match body {
             Body::Enc(enc) => session.handle_enc(shared, now, &enc),

@@ -7,7 +7,7 @@
 use super::sessions::{Heard, Sessions};
 use super::{Event, Reason, Shared, Transmit, earliest};
 use crate::config::Mode;
-use crate::hop::Hop;
+use crate::hop::{Hearing, Hop};
 use crate::receiver::{Receiver, Verdict};
 use crate::sender::{Outlook, Sender};
 use crate::stats::{NeighbourStats, Stats};
@@ -117,10 +117,17 @@ impl Recoder {
         let Some([a, b]) = &mut self.sides else { return false };
         let (side, other) = if from == 0 { (a, b) } else { (b, a) };
         (side.is_drained, other.is_drained) = (false, false);
-        if !side.hop.hear(now, header.number) {
-            shared.stats.replayed += 1;
-            side.ack_due.get_or_insert(now.max(side.ack_last + ACK_INTERVAL));
-            return false;
+        match side.hop.hear(now, header.number) {
+            Hearing::Before => {
+                shared.stats.replayed += 1;
+                side.ack_due.get_or_insert(now.max(side.ack_last + ACK_INTERVAL));
+                return false;
+            }
+            Hearing::New => {}
+            Hearing::AfterGap => {
+                let at = now.max(side.ack_last + ACK_INTERVAL / 2);
+                side.ack_due = Some(side.ack_due.map_or(at, |due| due.min(at)));
+            }
         }
         match body {
             Body::Enc(enc) => handle_enc(shared, side, other, now, &enc),

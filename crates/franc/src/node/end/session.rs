@@ -5,7 +5,7 @@ use super::super::{Shared, Transmit};
 use super::packer::Packer;
 use crate::backlog::Backlog;
 use crate::config::Losses;
-use crate::hop::{Cargo, Ear, Hop, LossEstimate};
+use crate::hop::{Cargo, Ear, Hearing, Hop, LossEstimate};
 use crate::keys::{Nonces, Seal, Tagger};
 use crate::order::Order;
 use crate::paper::{self, AckRule, Encoder};
@@ -24,7 +24,8 @@ const SILENCE_MAX: Duration = Duration::from_millis(2_500);
 /// In the paper's mode, which knows no sessions and has seldom something to acknowledge:
 /// at a loss of 90 % a sign of life arrives every few seconds.
 const SILENCE_MAX_OF_PAPER: Duration = Duration::from_secs(30);
-/// Acknowledgements of a stream are at least so far apart.
+/// Acknowledgements of a stream are at least so far apart, half as far if they tell of a
+/// loss.
 const ACK_INTERVAL: Duration = Duration::from_millis(5);
 /// And while packets wait for the air that they take.
 const ACK_INTERVAL_SATURATED: Duration = Duration::from_millis(10);
@@ -110,7 +111,7 @@ impl Session {
     }
 
     /// Takes a number of a helper's; false if it came before, or if there are too many.
-    pub(super) fn hear_helper(&mut self, now: Instant, header: &Header) -> bool {
+    pub(super) fn hear_helper(&mut self, now: Instant, header: &Header) -> Hearing {
         let at = self.helpers.iter().position(|helper| helper.id == header.sender);
         let at = at.unwrap_or_else(|| {
             let (id, ear, heard_at) = (header.sender, Ear::default(), now);
@@ -120,11 +121,12 @@ impl Session {
         });
         if at >= HELPERS_MAX {
             self.helpers.truncate(HELPERS_MAX);
-            return false;
+            return Hearing::Before;
         }
         let helper = &mut self.helpers[at];
         helper.heard_at = now;
-        helper.ear.take(now, header.number)
+        // What is lost between a helper and us, nobody sends again.
+        if helper.ear.take(now, header.number) { Hearing::New } else { Hearing::Before }
     }
 
     pub(super) fn handle_enc(&mut self, shared: &mut Shared, now: Instant, enc: &wire::Enc<'_>) {
@@ -225,10 +227,24 @@ impl Session {
 
     /// Of a stream; the paper's rule is its own.
     pub(super) fn acknowledge_soon(&mut self, now: Instant) {
-        let interval = if self.is_saturated { ACK_INTERVAL_SATURATED } else { ACK_INTERVAL };
+        let interval = self.ack_interval();
         if let Acknowledge::Stream { due, last } = &mut self.acknowledge {
             due.get_or_insert(now.max(*last + interval));
         }
+    }
+
+    /// What was lost is told sooner than what came.
+    pub(super) fn acknowledge_gap(&mut self, now: Instant) {
+        let at = |last: Instant| now.max(last + self.ack_interval() / 2);
+        if let Acknowledge::Stream { due, last } = self.acknowledge {
+            let due = Some(due.map_or(at(last), |due| due.min(at(last))));
+            self.acknowledge = Acknowledge::Stream { due, last };
+        }
+    }
+
+    /// Between acknowledgements of a stream.
+    fn ack_interval(&self) -> Duration {
+        if self.is_saturated { ACK_INTERVAL_SATURATED } else { ACK_INTERVAL }
     }
 
     pub(super) fn is_ack_due(&self, now: Instant) -> bool {
