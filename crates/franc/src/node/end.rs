@@ -41,6 +41,8 @@ pub(super) struct End {
     helpers: u8,
     handshake: Handshake,
     hello_at: Instant,
+    /// When the last one was said.
+    hello_said: Instant,
     backlog: Backlog,
     session: Option<Session>,
     /// Of sessions that are over.
@@ -59,7 +61,8 @@ impl End {
         let handshake = Handshake::new(&mut shared.stream);
         let backlog = Backlog::new(shared.config.backlog);
         let (session, past) = (None, Stats::default());
-        Self { code, peer, via, helpers, handshake, hello_at: now, backlog, session, past }
+        let (hello_at, hello_said) = (now, Instant::ZERO);
+        Self { code, peer, via, helpers, handshake, hello_at, hello_said, backlog, session, past }
     }
 
     pub fn handle_packet(&mut self, shared: &mut Shared, now: Instant, packet: &[u8]) {
@@ -127,10 +130,9 @@ impl End {
                 session.heard_at = now;
                 if !session.is_confirmed {
                     session.acknowledge_soon(now);
-                }
-                let was_said = self.hello_at.saturating_sub(HELLO_INTERVAL[1]);
-                if !session.is_confirmed && now >= was_said + ANSWER_INTERVAL {
-                    self.say_hello(shared, now);
+                    if now >= self.hello_said + ANSWER_INTERVAL {
+                        self.say_hello(shared, now);
+                    }
                 }
             }
             Step::Answer => self.answer(shared),
@@ -210,6 +212,7 @@ impl End {
     fn say_hello(&mut self, shared: &mut Shared, now: Instant) {
         let is_settled = self.session.as_ref().is_some_and(Session::is_settled);
         self.hello_at = now + HELLO_INTERVAL[usize::from(is_settled)];
+        self.hello_said = now;
         match &self.session {
             Some(session) if session.hop.is_worn_out() => {
                 self.handshake.renew(&mut shared.stream);
