@@ -4,6 +4,7 @@
 //! runs from there too. In both kinds of file empty lines and what follows a
 //! `#` mean nothing; an error names file and line.
 
+use crate::file::{self, Accepts, FileError};
 use crate::quantity::Quantity;
 use crate::set;
 use crate::tree::{Node, Value};
@@ -12,8 +13,6 @@ use lasthop_wifi::phy::{
     ChannelWidth, DsssRate, GuardInterval, OfdmRate, PerRow, PerTable, PerTableError, Preamble,
     Rate,
 };
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use toml_edit::DocumentMut;
@@ -86,19 +85,9 @@ pub(crate) fn frame_sizes(path: &str) -> Result<Arc<[u32]>, String> {
 }
 
 fn read(path: &str) -> Result<String, String> {
-    let unreadable = |why| format!("{path}: cannot be read: {why}");
-    let size = std::fs::metadata(path).map_err(unreadable)?;
-    // A pipe or a device might never end.
-    if !size.is_file() {
-        return Err(format!("{path}: this is not a file"));
-    }
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(format!("{path}: expected at most {FILE_BYTES_MAX} bytes, got more"));
-    }
-    String::from_utf8(bytes).map_err(|_| format!("{path}: this is not UTF-8 text"))
+    let unreadable = |why: FileError| format!("{path}: {why}");
+    let bytes = file::read(Path::new(path), Accepts::Files, FILE_BYTES_MAX).map_err(unreadable)?;
+    file::text(&bytes).map(str::to_owned).map_err(unreadable)
 }
 
 /// What the lines hold, with their numbers.

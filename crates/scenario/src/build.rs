@@ -159,7 +159,7 @@ impl Names {
     fn find(&self, name: &str, place: &Place, problems: &mut Problems) -> Option<usize> {
         let found = self.0.get(name).copied();
         if found.is_none() {
-            problems.push(place, self.missing(name));
+            problems.push_made(place, &|| self.missing(name));
         }
         found
     }
@@ -167,11 +167,13 @@ impl Names {
     /// Every node whose name is what `pattern` says, in the order of the file.
     fn find_all(&self, pattern: &str, place: &Place, problems: &mut Problems) -> Vec<usize> {
         let fits = |name: &str| crate::set::matches(pattern, name);
-        let mut found: Vec<usize> =
-            self.0.iter().filter(|(name, _)| fits(name)).map(|(_, &index)| index).collect();
+        let mut found: Vec<usize> = match pattern.contains('*') {
+            true => self.0.iter().filter(|(name, _)| fits(name)).map(|(_, &index)| index).collect(),
+            false => self.0.get(pattern).copied().into_iter().collect(),
+        };
         found.sort_unstable();
         if found.is_empty() {
-            problems.push(place, self.missing(pattern));
+            problems.push_made(place, &|| self.missing(pattern));
         }
         found
     }

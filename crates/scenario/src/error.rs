@@ -59,6 +59,13 @@ impl Problems {
         }
     }
 
+    /// The same with a message that takes time to make: it is not made once nobody reads it.
+    pub fn push_made(&mut self, place: &Place, message: &dyn Fn() -> String) {
+        if self.found.len() < Self::MAX {
+            self.push(place, message());
+        }
+    }
+
     /// From here on, problems with `key` or what is in it are told as those of
     /// `written`.
     pub fn rename(&mut self, key: String, written: String) {

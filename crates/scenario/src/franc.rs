@@ -6,11 +6,12 @@
 //! the contents of the key file, names of hosts (both are looked up by whoever runs it).
 
 use crate::error::{Place, Problems, ScenarioError};
+use crate::file::{Accepts, FileError};
 use crate::quantity::parse_probability;
 use crate::scalar::{At, OrOff, Scalar, Whole, choices};
 use crate::table::{Keys as TableKeys, Table, read, tables};
 use crate::tree::{Node as Tree, Origin, Value};
-use crate::{TEXT_BYTES_MAX, set};
+use crate::{TEXT_BYTES_MAX, file, set};
 use lasthop_franc::backlog::BacklogConfig;
 use lasthop_franc::config::{Config, Keys, Losses, Mode, PaceConfig, Small, SyntheticLoss};
 use lasthop_franc::{NodeId, Role};
@@ -348,15 +349,10 @@ pub fn keys() -> Vec<Key> {
 pub fn load(path: Option<&Path>, flags: &[(Key, Vec<String>)]) -> Result<Link, ScenarioError> {
     let Some(path) = path else { return parse("lasthop franc run", "", flags) };
     let file = path.display().to_string();
-    let failed = |why: &dyn std::fmt::Display| {
-        ScenarioError::unreadable(&file, format!("cannot be read: {why}"))
-    };
-    let size = std::fs::metadata(path).map_err(|why| failed(&why))?.len();
-    if size > TEXT_BYTES_MAX as u64 {
-        return Err(failed(&"it is too long"));
-    }
-    let text = std::fs::read_to_string(path).map_err(|why| failed(&why))?;
-    let mut link = parse(&file, &text, flags)?;
+    let failed = |why: FileError| ScenarioError::unreadable(&file, why.to_string());
+    let bytes = file::read(path, Accepts::FilesAndPipes, TEXT_BYTES_MAX as u64).map_err(failed)?;
+    let text = file::text(&bytes).map_err(failed)?;
+    let mut link = parse(&file, text, flags)?;
     // A key beside the file is found from everywhere; one that a flag names is where it says.
     let is_flag = flags.iter().any(|(key, _)| key.name == "key_file");
     if let (Some(key), Some(folder), false) = (&mut link.key_file, path.parent(), is_flag) {

@@ -7,6 +7,7 @@
 //! | `raw` | every key: documentation, type, default (`table`: how they are declared) |
 //! | `scalar`, [`quantity`] | single values and their units |
 //! | `attached` | other files that a scenario names |
+//! | [`file`](mod@file) | files, read with a bound |
 //! | `build` | what may stand together; names to indices; the machines' configuration |
 //! | [`franc`] | `franc.toml`, a file of its own: one node of a coded link |
 //! | `error` | what is wrong, with file, line and key |
@@ -19,6 +20,7 @@
 mod attached;
 mod build;
 mod error;
+pub mod file;
 pub mod franc;
 pub mod quantity;
 mod raw;
@@ -32,6 +34,7 @@ mod tree;
 pub use error::{Problem, ScenarioError};
 
 use crate::error::{Place, Problems};
+use crate::file::Accepts;
 use crate::tree::{Node as Tree, Origin};
 use lasthop_apq::{HostClock, SurveyConfig};
 use lasthop_net::{NetworkConfig, NodeId, SourceConfig};
@@ -308,13 +311,8 @@ impl Scenario {
 /// values, impossible combinations.
 pub fn load(path: &Path, sets: &[String]) -> Result<Scenario, ScenarioError> {
     let file = path.display().to_string();
-    let size = std::fs::metadata(path)
-        .map_err(|why| ScenarioError::unreadable(&file, format!("cannot be read: {why}")))?;
-    if size.len() > TEXT_BYTES_MAX as u64 {
-        return Err(ScenarioError::unreadable(&file, too_long(size.len())));
-    }
-    let bytes = std::fs::read(path)
-        .map_err(|why| ScenarioError::unreadable(&file, format!("cannot be read: {why}")))?;
+    let bytes = file::read(path, Accepts::FilesAndPipes, TEXT_BYTES_MAX as u64)
+        .map_err(|why| ScenarioError::unreadable(&file, why.to_string()))?;
     parse_bytes(&file, &bytes, sets)
 }
 
@@ -323,14 +321,9 @@ pub fn load(path: &Path, sets: &[String]) -> Result<Scenario, ScenarioError> {
 /// # Errors
 /// As [`load`].
 pub fn parse_bytes(file: &str, bytes: &[u8], sets: &[String]) -> Result<Scenario, ScenarioError> {
-    match core::str::from_utf8(bytes) {
+    match file::text(bytes) {
         Ok(text) => parse(file, text, sets),
-        Err(why) => {
-            let valid = String::from_utf8_lossy(&bytes[..why.valid_up_to()]);
-            let line = 1 + valid.matches('\n').count();
-            let message = format!("expected UTF-8 text, got other bytes in line {line}");
-            Err(ScenarioError::unreadable(file, message))
-        }
+        Err(why) => Err(ScenarioError::unreadable(file, why.to_string())),
     }
 }
 

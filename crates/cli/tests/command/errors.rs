@@ -167,3 +167,86 @@ fn no_standard_error_is_no_reason_to_fail() {
     let status = command.stdout(Stdio::null()).stderr(full).status().expect("it can be run");
     assert_eq!(status.code(), Some(2));
 }
+
+/// What `arguments` do with so much memory and time that reading without end would show.
+fn bounded(arguments: &[&str], stdin: Stdio) -> std::process::Output {
+    Command::new("timeout")
+        .args(["10", "sh", "-c", "ulimit -v 1000000; exec \"$0\" \"$@\""])
+        .arg(env!("CARGO_BIN_EXE_lasthop"))
+        .args(arguments)
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .stdin(stdin)
+        .output()
+        .expect("there is a shell")
+}
+
+#[test]
+fn a_file_that_never_ends_is_refused() {
+    let scratch = Scratch::new("endless");
+    fs::create_dir_all(scratch.path()).expect("it can be made");
+    let path = |name: &str| scratch.path().join(name).to_str().expect("ASCII").to_owned();
+    let long = path("long.toml");
+    fs::write(&long, "# long\n".repeat(1 << 20)).expect("it can be written");
+    let key = path("key.fifo");
+    let made = Command::new("mkfifo").args(["-m", "600", &key]).status().expect("mkfifo is there");
+    assert!(made.success());
+    let naming = path("naming.toml");
+    let text = "id = 1\npeer = 2\nkey_file = \"/dev/zero\"\n";
+    fs::write(&naming, text).expect("it can be written");
+    let table = path("table.toml");
+    let channel = "[channel]\nerror_model = { kind = \"table\", table = \"/dev/zero\" }\n";
+    fs::write(&table, format!("{channel}{SOUND}")).expect("it can be written");
+    let node = ["franc", "run", "--id", "1", "--peer", "2", "--key-file"];
+    let serve = ["apq", "serve", "--bind", "127.0.0.1:0", "--key-file", &key];
+    // What is given, what is named, and what is allowed.
+    let cases: [(&[&str], &str, &str); 12] = [
+        (&["simulate", "/dev/zero"], "/dev/zero: ", "expected a file or a pipe, got a device"),
+        (&["emulate", "/dev/zero"], "/dev/zero: ", "expected a file or a pipe, got a device"),
+        (&["simulate", "scenarios"], "scenarios: ", "expected a file or a pipe, got a directory"),
+        (&["simulate", &long], &long, "at most 4194304 bytes of text, got 7340032"),
+        (&["franc", "run", "/dev/zero"], "/dev/zero: ", "expected a file or a pipe, got a device"),
+        (&["franc", "run", &long], &long, "at most 4194304 bytes of text, got 7340032"),
+        (&["franc", "run", &naming], "/dev/zero: ", "expected a file, got a device"),
+        (&[&node[..], &["/dev/zero"]].concat(), "/dev/zero: ", "expected a file, got a device"),
+        (&[&node[..], &[&*key]].concat(), &key, "expected a file, got a pipe"),
+        (&["franc", "key", "--hop", &key], &key, "expected a file, got a pipe"),
+        (&serve, &key, "expected a file, got a pipe"),
+        (&["simulate", &table], "/dev/zero: ", "expected a file, got a device"),
+    ];
+    for (arguments, what, allowed) in cases {
+        let output = bounded(arguments, Stdio::null());
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+        assert!(errors.contains(what) && errors.contains(allowed), "{arguments:?}: {errors}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{arguments:?}");
+    }
+    // A pipe has no length that could be asked for.
+    let mut yes = Command::new("yes").stdout(Stdio::piped()).spawn().expect("yes is there");
+    let output = bounded(&["simulate", "/dev/stdin"], yes.stdout.take().expect("piped").into());
+    let _ = yes.kill();
+    let _ = yes.wait();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("/dev/stdin: expected at most 4194304 bytes of text"), "{errors}");
+}
+
+/// As a file behind standard input, as a pipe, and by process substitution.
+#[test]
+fn scenarios_come_by_pipes_too() {
+    let scratch = Scratch::new("piped");
+    fs::create_dir_all(scratch.path()).expect("it can be made");
+    let file = scratch.path().join("sound.toml");
+    fs::write(&file, SOUND.replace("\"ap\"\nkind", "\"ap\"\nrate = \"1Mb/s\"\nkind"))
+        .expect("it can be written");
+    let lasthop = env!("CARGO_BIN_EXE_lasthop");
+    let file = file.to_str().expect("a path of ASCII");
+    for line in [
+        format!("{lasthop} simulate /dev/stdin --set duration=1s < {file}"),
+        format!("cat {file} | {lasthop} simulate /dev/stdin --set duration=1s"),
+        format!("{lasthop} simulate <(cat {file}) --set duration=1s"),
+    ] {
+        let output = Command::new("bash").args(["-c", &line]).output().expect("bash is there");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{line}: {errors}");
+    }
+}

@@ -1,6 +1,7 @@
 //! The command as a person or a script meets it.
 
 mod apq;
+mod apq_rogue;
 mod apq_strangers;
 mod demo;
 mod documents;
@@ -11,3 +12,4 @@ mod interrupts;
 mod lasthop;
 mod reproduce;
 mod simulate;
+mod units;

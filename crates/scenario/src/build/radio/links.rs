@@ -12,6 +12,10 @@ use std::collections::BTreeMap;
 /// Where a station stands if nobody says: in the same room, a strong link.
 const STATION_POSITION: [Meters; 2] = [Meters(5.0), Meters(0.0)];
 
+/// Most pairs that all links together may name: each of the 512 nodes with a radio with each
+/// other, sixteen times over.
+const PAIRS_MAX: usize = 1 << 22;
+
 /// What a `[[link]]` says about one direction.
 #[derive(Clone, Copy)]
 enum Given {
@@ -89,6 +93,7 @@ fn given(
     problems: &mut Problems,
 ) -> GivenPairs {
     let mut given = GivenPairs::new();
+    let mut named = 0;
     for link in links {
         let what = match (&link.snr, &link.path_loss, &link.loss) {
             (Some(snr), None, None) => Given::Snr(snr.value),
@@ -128,6 +133,13 @@ fn given(
         let from = stations(from.0, from.1, wifi, names, problems);
         let to_place = to.1;
         let to = stations(to.0, to.1, wifi, names, problems);
+        named += from.len() * to.len();
+        if named > PAIRS_MAX {
+            let message =
+                format!("expected at most {PAIRS_MAX} pairs of nodes in all links, got more");
+            problems.push(&link.at, message);
+            return given;
+        }
         let mut any = from.is_empty() || to.is_empty();
         for &from in &from {
             for &to in to.iter().filter(|&&to| to != from) {
