@@ -1,6 +1,6 @@
 //! The values every other room speaks in: instants and durations in integer
 //! nanoseconds, bit rates, byte counts, powers, probabilities, addresses,
-//! sequence numbers, and independent random streams.
+//! sequence numbers, token buckets, and independent random streams.
 //!
 //! Each quantity is a type with only the arithmetic that means something:
 //! a [`Bytes`] divided by a [`Bitrate`] is a [`Duration`], two [`Dbm`] cannot
@@ -16,6 +16,7 @@ mod quantity;
 mod random;
 mod sequence;
 mod time;
+mod token_bucket;
 
 pub use address::MacAddr;
 pub use machine::Machine;
@@ -24,3 +25,4 @@ pub use quantity::{Bitrate, Bytes, Probability};
 pub use random::{Seed, Stream};
 pub use sequence::SeqNo12;
 pub use time::{Duration, Instant};
+pub use token_bucket::TokenBucket;
