@@ -178,6 +178,7 @@ mod tests {
     /// The polynomials are irreducible exactly if every element but zero has an
     /// inverse and no product of two others is zero.
     #[test]
+    #[cfg_attr(miri, ignore = "half an hour of table lookups, all of them safe")]
     fn they_are_fields() {
         for field in Field::ALL {
             let elements = || (0..field.order()).map(|a| a as u8);
@@ -193,6 +194,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "half an hour of table lookups, all of them safe")]
     fn both_tables_are_the_definition() {
         for field in Field::ALL {
             let tables = field.tables();

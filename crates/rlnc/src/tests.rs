@@ -305,6 +305,7 @@ fn a_block_of_150_comes_out_as_it_went_in() {
 /// The expected number of packets beyond a block's size is the sum of
 /// 1 / (q^i - 1) over i from 1 to the size, for random matrices over GF(q).
 #[test]
+#[cfg_attr(miri, ignore = "thousands of blocks")]
 fn overheads_are_those_of_random_matrices() {
     for (field, blocks, symbols) in
         [(Field::Gf2, 1_500, 100), (Field::Gf16, 3_000, 40), (Field::Gf256, 6_000, 20)]
