@@ -96,10 +96,11 @@ impl PacketRing {
             let length = (head.tp_snaplen as usize)
                 .min(buffer.len())
                 .min(self.frame_bytes - usize::from(head.tp_mac));
-            // SAFETY: the frame lies at tp_mac and ends within the slot, see above.
+            // SAFETY: the frame lies at tp_mac and ends within the slot, see above; the pointer
+            // to the buffer is one to all of it.
             unsafe {
                 let from = slot.add(usize::from(head.tp_mac));
-                from.copy_to_nonoverlapping(NonNull::from(&mut buffer[0]), length);
+                from.as_ptr().copy_to_nonoverlapping(buffer.as_mut_ptr(), length);
             }
             status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
             self.next = (self.next + 1) % self.frames;
@@ -244,4 +245,51 @@ fn set_option<T>(socket: BorrowedFd<'_>, option: i32, value: &T) -> nix::Result<
         )
     };
     Errno::result(result).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::ManuallyDrop;
+
+    /// A slot's bytes, aligned as the kernel aligns them.
+    #[repr(C, align(16))]
+    struct Slots([u8; 2 * SLOT_BYTES]);
+    const SLOT_BYTES: usize = 256;
+
+    /// The ring over memory of our own, filled as the kernel fills it: also for miri, to which
+    /// a pointer to the first byte of a buffer is one to no other.
+    #[test]
+    #[expect(unsafe_code, reason = "plays the kernel's part")]
+    fn a_frame_is_copied_whole_and_its_slot_given_back() {
+        let frame: Vec<u8> = (1..=90).collect();
+        let mac = 100;
+        let mut slots = Box::new(Slots([0; 2 * SLOT_BYTES]));
+        slots.0[mac..][..frame.len()].copy_from_slice(&frame);
+        let memory = NonNull::from(&mut *slots).cast::<u8>();
+        let header = memory.cast::<libc::tpacket2_hdr>();
+        // SAFETY: both structures lie in the first slot, which is aligned for them.
+        unsafe {
+            (*header.as_ptr()).tp_snaplen = frame.len() as u32;
+            (*header.as_ptr()).tp_mac = mac as u16;
+            (*header.as_ptr()).tp_status = libc::TP_STATUS_USER;
+            let address = memory.add(ADDRESS_OFFSET).cast::<libc::sockaddr_ll>();
+            address.write(libc::sockaddr_ll { sll_ifindex: 7, ..EMPTY_ADDRESS });
+        }
+        let socket = std::fs::File::open("/dev/null").unwrap().into();
+        // It is not dropped, for the memory is no mapping.
+        let mut ring = ManuallyDrop::new(PacketRing {
+            socket,
+            ring: memory,
+            frame_bytes: SLOT_BYTES,
+            frames: 2,
+            next: 0,
+        });
+        let mut buffer = [0; 100];
+        assert_eq!(ring.next(&mut buffer), Some((7, frame.len())));
+        assert_eq!(buffer[..frame.len()], frame);
+        assert_eq!(ring.next(&mut buffer), None);
+        // SAFETY: as above.
+        assert_eq!(unsafe { (*header.as_ptr()).tp_status }, libc::TP_STATUS_KERNEL);
+    }
 }
