@@ -182,6 +182,53 @@ fn a_signal_goes_to_the_command() {
     assert_gone(&mark);
 }
 
+/// Processes whose program has this name, also those that are dying and have no environment
+/// any more.
+fn called(name: &str) -> usize {
+    let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let names = entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("comm")).ok());
+    names.filter(|found| found.trim_end() == name).count()
+}
+
+/// The next emulation, or whoever looks, meets nothing of the one before: not even a process
+/// that takes a while to die, since it has much memory to give back.
+#[test]
+fn when_it_returns_its_processes_are_dead() {
+    let mark = format!("dead-{}", std::process::id());
+    // A program name of our own, of up to 15 bytes.
+    let name = format!("lhdead{}", std::process::id());
+    let program = std::env::temp_dir().join(&name);
+    let tail = ["/usr/bin/tail", "/bin/tail"].into_iter().find(|path| Path::new(path).exists());
+    std::fs::copy(tail.unwrap(), &program).unwrap();
+    let script = format!(
+        "(head -c 400000000 /dev/zero; sleep 1000) | {} -n 1 & sleep 1.5; exit 7",
+        program.display()
+    );
+    let result = std::panic::catch_unwind(|| {
+        for round in 0..3 {
+            let mut child = start_with(&format!("{mark}-{round}"), Some(&script));
+            let begin = Instant::now();
+            let mut seen = 0;
+            let status = loop {
+                seen = seen.max(called(&name));
+                if let Some(status) = child.try_wait().unwrap() {
+                    break status;
+                }
+                assert!(begin.elapsed() < Duration::from_secs(20));
+            };
+            let left = called(&name);
+            if status.code() == Some(77) {
+                eprintln!("skipped, because user namespaces are refused");
+                return;
+            }
+            assert_eq!((status.code(), seen, left), (Some(7), 1, 0), "round {round}");
+            assert!(marked(&format!("{mark}-{round}")).is_empty(), "round {round}");
+        }
+    });
+    std::fs::remove_file(&program).unwrap();
+    result.unwrap();
+}
+
 #[test]
 fn it_needs_no_privilege() {
     if !is_root() {

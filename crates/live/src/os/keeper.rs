@@ -6,6 +6,8 @@
 //! child. Each dies with its parent (`PR_SET_PDEATHSIG`), and the death of a
 //! PID namespace's first process takes along all others, so whichever process
 //! is killed, however abruptly, no process, namespace, device or file is left.
+//! That takes a moment, for which an end in good order waits: the guard kills the
+//! keeper, which the kernel lets end after all others, and then ends itself.
 
 use super::device::{self, DeviceChoice, Interface};
 use super::namespace::{self, NetNamespace};
@@ -27,6 +29,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdout, execvpe, fork, pipe2, setpgid};
 use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 pub use super::report::Report as KeeperReport;
 
@@ -192,7 +195,8 @@ pub use super::report::Order as KeeperOrder;
 impl Drop for Keeper {
     fn drop(&mut self) {
         self.control = None;
-        let _ = kill(self.guard, Signal::SIGKILL);
+        // The guard ends when all others are dead.
+        let _ = kill(self.guard, Signal::SIGTERM);
         while waitpid(self.guard, None) == Err(Errno::EINTR) {}
     }
 }
@@ -206,11 +210,18 @@ fn guard_and_never_return(control: &OwnedFd, plan: &Plan) -> ! {
         close_others(control, plan);
         namespace::enter()?;
         die_with_parent();
+        // From here on SIGTERM ends the keeper first; not before its number is known.
+        let ending = SigSet::from(Signal::SIGTERM);
+        ending.thread_block().call("sigprocmask")?;
         #[expect(unsafe_code, reason = "fork")]
         // SAFETY: this process has a single thread.
         match unsafe { fork() }.call("fork")? {
-            ForkResult::Child => keep_and_never_return(control, plan),
+            ForkResult::Child => {
+                let _ = SigSet::empty().thread_set_mask();
+                keep_and_never_return(control, plan)
+            }
             ForkResult::Parent { child } => {
+                end_before(child).and_then(|()| ending.thread_unblock()).call("sigaction")?;
                 // The emulator is told of the keeper's end by its socket, so ours must not hold it.
                 close(control.as_raw_fd());
                 while waitpid(child, None) == Err(Errno::EINTR) {}
@@ -223,6 +234,28 @@ fn guard_and_never_return(control: &OwnedFd, plan: &Plan) -> ! {
             let _ = send_report(control, &Report::Failed(error), None);
         }
     })))
+}
+
+/// The keeper as the guard knows it.
+static KEEPER: AtomicI32 = AtomicI32::new(0);
+
+/// SIGTERM kills `keeper` from now on. Its end is reaped when all of its namespace are dead.
+#[expect(unsafe_code, reason = "installs a signal handler")]
+fn end_before(keeper: Pid) -> nix::Result<()> {
+    KEEPER.store(keeper.as_raw(), Ordering::Relaxed);
+    let handler = SigHandler::Handler(kill_keeper);
+    let action = SigAction::new(handler, SaFlags::empty(), SigSet::empty());
+    // SAFETY: the handler does only what signal-safety(7) allows.
+    unsafe { sigaction(Signal::SIGTERM, &action) }.map(drop)
+}
+
+#[expect(unsafe_code, reason = "kill(2) in a signal handler")]
+extern "C" fn kill_keeper(_: libc::c_int) {
+    let errno = Errno::last_raw();
+    // SAFETY: takes numbers only; the keeper is not reaped yet, or its number not used again,
+    // since the guard ends as soon as it has reaped it.
+    unsafe { libc::kill(KEEPER.load(Ordering::Relaxed), libc::SIGKILL) };
+    Errno::set_raw(errno);
 }
 
 /// The keeper's life.
