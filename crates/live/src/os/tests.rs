@@ -92,6 +92,7 @@ fn devices() -> Vec<DeviceChoice> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "namespaces")]
 fn programs_see_two_hosts_on_a_wire() {
     for device in devices() {
         assert_eq!(run(device, "ping -q -c 2 -i 0.2 right"), 0, "{device:?}");
@@ -101,6 +102,7 @@ fn programs_see_two_hosts_on_a_wire() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "namespaces")]
 fn a_status_is_the_one_a_shell_gives() {
     let device = DeviceChoice::Automatic;
     assert_eq!(run(device, "exit 3"), 3);
