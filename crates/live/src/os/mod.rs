@@ -13,14 +13,18 @@
 //! | [`terminal`] | the foreground process group |
 //! | [`socket`] | socket options that the standard library lacks |
 //! | [`datagram`] | UDP, many datagrams a call, stamped by the kernel |
+//! | [`entropy`] | bytes that nobody can guess |
 //! | [`batch`] | whole datagrams of any socket, many a call |
 //! | [`link`] | frames with an EtherType of our own |
 //! | [`listener`] | who may ask the daemon: a Unix socket, a TCP port |
+//! | [`confine`] | what a daemon gives up once it is set up |
 
 pub mod batch;
 pub mod clock;
+pub mod confine;
 pub mod datagram;
 pub mod device;
+pub mod entropy;
 pub mod keeper;
 pub mod link;
 pub mod listener;

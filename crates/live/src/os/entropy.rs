@@ -1,0 +1,38 @@
+//! Bytes that nobody can guess, from the kernel's generator (getrandom(2)) and nowhere else:
+//! keys, nonces and the seeds of what must not be predicted. Early at boot the call waits
+//! until the generator is ready.
+
+use super::{Call, OsError};
+use nix::errno::Errno;
+
+/// Bytes of a secret. Up to 256 come at once (getrandom(2)), whatever signal comes.
+const SECRET_BYTES: usize = 32;
+
+/// 32 bytes that nobody can guess.
+///
+/// # Errors
+/// If the system has none, or fewer; nothing takes their place.
+#[expect(unsafe_code, reason = "getrandom")]
+pub fn secret() -> Result<[u8; SECRET_BYTES], OsError> {
+    const CALL: &str = "getrandom";
+    let mut bytes = [0; SECRET_BYTES];
+    // SAFETY: the kernel writes at most so many bytes.
+    let result = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    match Errno::result(result).call(CALL)? as usize {
+        SECRET_BYTES => Ok(bytes),
+        _ => Err(OsError::new(CALL, Errno::EIO)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_differ() {
+        let (one, other) = (secret().unwrap(), secret().unwrap());
+        assert_ne!(one, other);
+        // A half that was never written would be zeros.
+        assert!(one.chunks(8).chain(other.chunks(8)).all(|part| part != [0; 8]));
+    }
+}
