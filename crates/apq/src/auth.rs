@@ -8,6 +8,9 @@
 //! under a key of their session and a number that is used once; without a
 //! shared key the code keeps out accidents and strangers who cannot read the
 //! traffic.
+//!
+//! Codes are compared in constant time. Keys are wiped where they are kept, not
+//! on the stack.
 
 use core::net::{IpAddr, SocketAddr};
 use hmac::{Hmac, KeyInit, Mac};
@@ -87,9 +90,11 @@ pub fn session_key(handshake: &Key, session: u64, side: Side) -> Key {
     key_from(handshake, &[b"lasthop apq session", &session.to_be_bytes(), side])
 }
 
-/// The `index`-th value of a sequence that only the holder of `secret` can continue.
-pub fn unguessable(secret: &Key, purpose: &[u8], index: u64) -> Key {
-    key_from(secret, &[b"lasthop apq ", purpose, &index.to_be_bytes()])
+/// The value at `index` of those that only the holder of `secret` can tell.
+pub fn unguessable(secret: &Key, purpose: &[u8], index: &[u64]) -> Key {
+    let mut mac = hmac(secret, &[b"lasthop apq ", purpose]);
+    index.iter().for_each(|number| mac.update(&number.to_be_bytes()));
+    mac.finalize().into_bytes().into()
 }
 
 /// The token for `address` and `nonce` at `now`.
@@ -133,6 +138,8 @@ fn token_mac(secret: &Key, address: &SocketAddr, nonce: &Nonce, period: u64) -> 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ReplayWindow {
     highest: u32,
+    /// How many were taken.
+    taken: u32,
     /// Bit `i`: `highest - i` was used.
     used: u64,
 }
@@ -144,6 +151,7 @@ impl ReplayWindow {
             let ahead = number - self.highest;
             self.used = if ahead < 64 { self.used << ahead } else { 0 } | 1;
             self.highest = number;
+            self.taken += 1;
             return true;
         }
         let behind = self.highest - number;
@@ -151,7 +159,13 @@ impl ReplayWindow {
             return false;
         }
         self.used |= 1 << behind;
+        self.taken += 1;
         true
+    }
+
+    /// Numbers that were left out: messages that were lost, or are on their way.
+    pub fn missing(&self) -> u32 {
+        self.highest - self.taken
     }
 }
 
@@ -218,6 +232,8 @@ mod tests {
                 if is_new {
                     used.insert(number);
                 }
+                let highest = used.last().copied().unwrap_or(0);
+                prop_assert_eq!(window.missing(), highest - used.len() as u32);
             }
         }
     }

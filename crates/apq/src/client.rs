@@ -7,6 +7,7 @@
 
 use crate::auth::{self, NONCE_BYTES, Nonce, Side, Token, handshake_key, unguessable};
 use crate::link::Link;
+use crate::proof::{Proof, Proofs};
 use crate::receiver::Receiver;
 use crate::record::{PhaseRecord, Sample, StreamCount};
 use crate::sender::{Due, Sender};
@@ -21,6 +22,7 @@ use alloc::vec::Vec;
 use core::mem;
 use core::net::SocketAddr;
 use lasthop_units::{Bitrate, Duration, Instant, Machine};
+use zeroize::{Zeroize, Zeroizing};
 
 /// What was not answered is sent again after this, then after twice as long.
 const RETRY_FIRST: Duration = Duration::from_millis(200);
@@ -30,13 +32,13 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 const STARTING: Duration = Duration::from_secs(3);
 /// How often the last word to the server is said if it does not answer.
 const STOP_TRIES: u32 = 4;
-/// From one sign of life to the next: many fit into what a server waits for one,
-/// also over a link that loses most of them.
-const ALIVE_INTERVAL: Duration = Duration::from_millis(500);
+/// From one sign of life to the next, which says what was received: four fit into
+/// the second for which a server sends without one.
+const ALIVE_INTERVAL: Duration = Duration::from_millis(250);
 /// Chunks that are asked for at a time.
 const WINDOW: u32 = 16;
 
-/// What a client needs to know.
+/// What a client needs to know. Key and secret are wiped when it goes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientConfig {
     /// The far host.
@@ -49,6 +51,13 @@ pub struct ClientConfig {
     pub clock: HostClock,
     /// Gives up if the server says nothing for so long.
     pub patience: Duration,
+}
+
+impl Drop for ClientConfig {
+    fn drop(&mut self) {
+        self.key.zeroize();
+        self.secret.zeroize();
+    }
 }
 
 /// What happened.
@@ -133,6 +142,8 @@ pub struct Client {
     /// Both ends of the session, once there is one.
     link: Option<Link>,
     limits: Option<Limits>,
+    /// The newest that each socket received.
+    proofs: Proofs,
     /// Phases that were begun.
     phases: u32,
     /// Handshakes that were begun: no nonce is used twice.
@@ -234,6 +245,7 @@ impl Client {
             state: State::Ended,
             link: None,
             limits: None,
+            proofs: Proofs::default(),
             phases: 0,
             nonces: 0,
             heard: now,
@@ -264,6 +276,8 @@ impl Client {
             Ok(Datagram::Sealed(sealed)) => {
                 if let Some(message) = self.link.as_mut().and_then(|link| link.open(&sealed)) {
                     self.heard = now;
+                    let socket = received.socket;
+                    self.note(socket, sealed.proofs[socket.index()]);
                     self.handle_message(now, message);
                 }
             }
@@ -314,7 +328,8 @@ impl Client {
             Outgoing::Probe(due, phase) => {
                 let session = self.link.as_ref().map_or(0, Link::session);
                 let sent_ns = self.config.clock.read_ns(now);
-                Some(due.transmit(to, due.kind.socket(), session, phase, sent_ns))
+                let (socket, proof) = (due.kind.socket(), Proof::default());
+                Some(due.transmit(to, socket, session, phase, sent_ns, proof))
             }
         }
     }
@@ -327,7 +342,7 @@ impl Client {
     // Handshakes.
 
     fn begin_handshake(&mut self, now: Instant, socket: SocketId) {
-        let whole = unguessable(&self.config.secret, b"nonce", self.nonces);
+        let whole = unguessable(&self.config.secret, b"nonce", &[self.nonces]);
         self.nonces += 1;
         let mut nonce = [0; NONCE_BYTES];
         nonce.copy_from_slice(&whole[..NONCE_BYTES]);
@@ -343,13 +358,13 @@ impl Client {
         let payload = match (step, socket) {
             (Step::Hello, _) => wire::emit(&Datagram::Hello(nonce)),
             (Step::Proving(token), SocketId::Control) => {
-                let key = handshake_key(self.config.key.as_ref(), &nonce, &token);
+                let key = Zeroizing::new(handshake_key(self.config.key.as_ref(), &nonce, &token));
                 let code = auth::code(&key, &wire::open_covered(&nonce, &token));
                 wire::emit(&Datagram::Open { nonce, token, code })
             }
             (Step::Proving(token), SocketId::Bulk) => {
                 let Some(link) = &mut self.link else { return };
-                link.seal(&Message::Attach { nonce, token })
+                link.seal(&Message::Attach { nonce, token }, &self.proofs)
             }
         };
         self.outbox.push_back(Outgoing::Control(socket, payload));
@@ -382,7 +397,7 @@ impl Client {
             (Datagram::Accepted { accepted, code }, Step::Proving(token))
                 if accepted.nonce == ours && socket == SocketId::Control =>
             {
-                let key = handshake_key(self.config.key.as_ref(), &ours, &token);
+                let key = Zeroizing::new(handshake_key(self.config.key.as_ref(), &ours, &token));
                 if !auth::is_code(&key, &accepted.covered(), &code) {
                     return;
                 }
@@ -424,7 +439,11 @@ impl Client {
 
     fn handle_probe(&mut self, now: Instant, received: &Received<'_>, probe: &Probe) {
         let is_ours = self.link.as_ref().is_some_and(|link| link.session() == probe.session);
-        if !is_ours || probe.phase != self.phases || received.socket != probe.kind.socket() {
+        if !is_ours || received.socket != probe.kind.socket() {
+            return;
+        }
+        self.note(received.socket, probe.proof);
+        if probe.phase != self.phases {
             return;
         }
         // The first packets may overtake the word that they come, or it is lost.
@@ -436,6 +455,14 @@ impl Client {
         let State::Receiving { receiver, .. } = &mut self.state else { return };
         self.heard = now;
         receiver.handle(now, probe.sample(self.config.clock.read_ns(received.at)));
+    }
+
+    /// What `socket` received is shown to the server if it is the newest.
+    fn note(&mut self, socket: SocketId, proof: Proof) {
+        let newest = &mut self.proofs[socket.index()];
+        if proof.at_ms > newest.at_ms {
+            *newest = proof;
+        }
     }
 
     /// The server is ready for the phase that was asked for.
@@ -494,7 +521,10 @@ impl Client {
                     self.fetch(now);
                 }
             }
-            (Message::Refused { reason }, State::Preparing { .. }) => self.refused(reason),
+            (
+                Message::Refused { reason },
+                State::Preparing { .. } | State::Handshake { socket: SocketId::Bulk, .. },
+            ) => self.refused(reason),
             (Message::Stopped, State::Stopping { done, .. }) => {
                 let done = *done;
                 self.end(Self::farewell(done));
@@ -571,7 +601,7 @@ impl Client {
 
     fn say(&mut self, message: &Message) {
         if let Some(link) = &mut self.link {
-            let payload = link.seal(message);
+            let payload = link.seal(message, &self.proofs);
             self.outbox.push_back(Outgoing::Control(SocketId::Control, payload));
         }
     }
@@ -587,6 +617,9 @@ impl Client {
 fn words(reason: Refusal, limits: Option<Limits>) -> String {
     match (reason, limits) {
         (Refusal::Busy, _) => "it has as many sessions as it allows; try again later".into(),
+        (Refusal::Full, _) => {
+            "it holds as many packets for other measurements as it allows; try again later".into()
+        }
         (Refusal::TooFast, Some(limits)) => {
             format!("it allows at most {}", Bitrate::from_bps(limits.rate_max_bps))
         }

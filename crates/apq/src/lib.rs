@@ -13,6 +13,8 @@
 //! | [`wire`] | the datagrams as bytes |
 //! | [`auth`] | tokens and message authentication |
 //! | `link` | an authenticated session |
+//! | `proof` | whether a client receives what it is sent |
+//! | `budget` | how much may leave a server, and to whom |
 //! | `sender`, `receiver` | the two sides of a phase |
 //! | [`client`] | the host that measures: a machine |
 //! | [`server`] | the host that answers: a machine |
@@ -26,10 +28,12 @@
 extern crate alloc;
 
 pub mod auth;
+mod budget;
 pub mod client;
 pub mod estimate;
 mod link;
 pub mod plan;
+mod proof;
 mod receiver;
 pub mod record;
 pub mod report;
@@ -42,6 +46,7 @@ pub mod wire;
 
 pub use client::{Client, ClientConfig, ClientError, ClientEvent};
 pub use plan::{Direction, PhasePlan, StreamKind, StreamPlan};
+pub use proof::{Proof, Proofs};
 pub use record::{PhaseRecord, Sample, StreamCount};
 pub use report::Report;
 pub use server::{Server, ServerConfig, ServerEvent};

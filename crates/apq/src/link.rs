@@ -2,10 +2,12 @@
 //! numbers of what was sent, and which of the other side's were used.
 
 use crate::auth::{Key, ReplayWindow, Side, session_key};
+use crate::proof::Proofs;
 use crate::wire::{self, Message, Sealed};
 use alloc::vec::Vec;
+use zeroize::Zeroize;
 
-/// One side of a session.
+/// One side of a session. Its keys are wiped when it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     session: u64,
@@ -36,11 +38,16 @@ impl Link {
         self.session
     }
 
-    /// Writes a message for the other side.
-    pub fn seal(&mut self, message: &Message) -> Vec<u8> {
+    /// Messages of the other side that were lost, or are on their way.
+    pub fn missing(&self) -> u32 {
+        self.used.missing()
+    }
+
+    /// Writes a message for the other side, with proofs of reception.
+    pub fn seal(&mut self, message: &Message, proofs: &Proofs) -> Vec<u8> {
         // After 2^32 messages numbers would come twice: the other side hears no more.
         self.number = self.number.saturating_add(1);
-        wire::seal(message, self.session, self.number, &self.ours)
+        wire::seal(message, self.session, self.number, proofs, &self.ours)
     }
 
     /// Reads a message of the other side; `None` if it is of somebody else, came
@@ -54,6 +61,13 @@ impl Link {
     }
 }
 
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.ours.zeroize();
+        self.theirs.zeroize();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,7 +78,7 @@ mod tests {
         let handshake = [9; 32];
         let mut client = Link::new(&handshake, 5, Side::Client);
         let mut server = Link::new(&handshake, 5, Side::Server);
-        let bytes = client.seal(&Message::Alive);
+        let bytes = client.seal(&Message::Alive, &Proofs::default());
         let Ok(Datagram::Sealed(sealed)) = parse(&bytes) else { panic!("{bytes:?}") };
         assert_eq!(client.open(&sealed), None, "sent back");
         assert_eq!(server.open(&sealed), Some(Message::Alive));
@@ -73,7 +87,7 @@ mod tests {
         let Ok(Datagram::Sealed(sealed)) = parse(&bytes) else { panic!("{bytes:?}") };
         assert_eq!(stranger.open(&sealed), None, "another key");
         for byte in 0..bytes.len() {
-            let mut bad = client.seal(&Message::Ready { phase: 3 });
+            let mut bad = client.seal(&Message::Ready { phase: 3 }, &Proofs::default());
             if byte < bad.len() {
                 bad[byte] ^= 1;
                 if let Ok(Datagram::Sealed(sealed)) = parse(&bad) {

@@ -1,8 +1,9 @@
 //! The sender of a phase: which packet is due when. Packets that are late are
-//! sent at once, so that the number sent is always that of the plan; how late
-//! they were is counted.
+//! sent at once, so that the number sent is that of the plan; how late they
+//! were is counted, and so is what could not or may not be sent.
 
-use crate::plan::{PhasePlan, StreamKind};
+use crate::plan::{PhasePlan, StreamKind, StreamPlan};
+use crate::proof::Proof;
 use crate::record::StreamCount;
 use crate::wire::{self, Datagram, Probe};
 use crate::{SocketId, Transmit, TransmitKind, header_bytes};
@@ -30,10 +31,11 @@ impl Due {
         session: u64,
         phase: u32,
         sent_ns: u64,
+        proof: Proof,
     ) -> Transmit {
         let Self { kind, sequence, packet_bytes } = self;
-        let payload =
-            wire::emit(&Datagram::Probe(Probe { kind, session, phase, sequence, sent_ns }));
+        let probe = Probe { kind, session, phase, sequence, sent_ns, proof };
+        let payload = wire::emit(&Datagram::Probe(probe));
         // A packet is never shorter than what it says.
         let length = packet_bytes.saturating_sub(header_bytes(&to)).max(payload.len() as u16);
         Transmit { socket, to, payload, length, kind: TransmitKind::Probe(kind) }
@@ -92,24 +94,49 @@ impl Sender {
         self.start.saturating_add(self.plan.duration())
     }
 
+    /// The next packet if it is due at `now`, and since when it is.
+    pub fn peek(&self, now: Instant) -> Option<(Due, Instant)> {
+        let cursor = self.due(now)?;
+        let StreamPlan { kind, packet_bytes, .. } = self.plan.streams[cursor.stream];
+        Some((Due { kind, sequence: cursor.sequence, packet_bytes }, cursor.at))
+    }
+
+    /// Leaves out the next packet if it is due at `now`: it may not be sent.
+    pub fn skip(&mut self, now: Instant) {
+        let Some(cursor) = self.due(now) else { return };
+        self.counts[cursor.stream].unsent += 1;
+        self.advance(cursor.stream);
+    }
+
     /// Takes the next packet if it is due at `now`.
     pub fn take(&mut self, now: Instant) -> Option<Due> {
-        let due = |cursor: &&Cursor| cursor.stream < self.plan.streams.len() && cursor.at <= now;
-        let cursor = *self.cursors.iter().filter(due).min_by_key(|cursor| cursor.at)?;
+        let cursor = self.due(now)?;
         let stream = self.plan.streams[cursor.stream];
         let count = &mut self.counts[cursor.stream];
         count.sent += 1;
         count.late_max = count.late_max.max(now.saturating_since(cursor.at));
         self.last[stream.kind.index()] = cursor.stream;
-        let next = &mut self.cursors[stream.kind.index()];
-        next.index += 1;
-        next.sequence += 1;
-        self.settle(stream.kind);
+        self.advance(cursor.stream);
         Some(Due {
             kind: stream.kind,
             sequence: cursor.sequence,
             packet_bytes: stream.packet_bytes,
         })
+    }
+
+    /// Where the next packet is if it is due at `now`.
+    fn due(&self, now: Instant) -> Option<Cursor> {
+        let due = |cursor: &&Cursor| cursor.stream < self.plan.streams.len() && cursor.at <= now;
+        self.cursors.iter().filter(due).min_by_key(|cursor| cursor.at).copied()
+    }
+
+    /// The next packet of the stream at that place is done with.
+    fn advance(&mut self, stream: usize) {
+        let kind = self.plan.streams[stream].kind;
+        let next = &mut self.cursors[kind.index()];
+        next.index += 1;
+        next.sequence += 1;
+        self.settle(kind);
     }
 
     /// The last packet of `kind` that was taken was not sent after all.
@@ -143,7 +170,6 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::StreamPlan;
     use alloc::vec;
     use lasthop_units::Duration;
 

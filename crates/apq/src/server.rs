@@ -1,42 +1,62 @@
 //! The host that answers.
 //!
 //! To an address that has not proven itself it sends nothing but challenges,
-//! each in answer to a longer `Hello` from there, and at most
-//! [`CHALLENGES_MAX`] a second. Nothing is kept for such an address. Whoever
-//! proves an address, and knows the key if there is one, gets one of
-//! [`ServerConfig::sessions_max`] sessions, in which everything is bounded:
-//! rate, length, packets of a phase. It sends only while it hears the client.
+//! each in answer to a longer `Hello` from there. Nothing is kept for such an
+//! address. Whoever proves an address, and knows the key if there is one, gets
+//! one of [`ServerConfig::sessions_max`] sessions with the first message, in
+//! which everything is bounded: rate, length, packets. What may leave is in
+//! `budget`. It
+//! sends packets of a flow and samples only to sockets that prove that they
+//! receive them (`proof`); other messages are answers to longer ones.
 
 use crate::auth::{self, Key, Nonce, handshake_key, is_token, token, unguessable};
+use crate::budget::{AddressClass, Budget, Strangers, packet_bytes_max};
 use crate::link::Link;
 use crate::plan::{PhasePlan, StreamPlan};
+use crate::proof::{Ledger, Proof, Proofs};
 use crate::receiver::Receiver;
 use crate::sender::{Due, Sender};
 use crate::wire::{
     self, Accepted, CHUNK_SAMPLES, Datagram, Limits, Message, Probe, Refusal, Sealed,
 };
-use crate::{Direction, HostClock, Received, SocketId, StreamKind, Transmit, TransmitKind};
+use crate::{
+    Direction, HostClock, Received, SocketId, StreamKind, Transmit, TransmitKind, header_bytes,
+};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
-use lasthop_units::{Duration, Instant, Machine};
+use lasthop_units::{Duration, Instant, Machine, TokenBucket};
+use zeroize::{Zeroize, Zeroizing};
 
-/// Challenges a second, to all addresses together.
-pub const CHALLENGES_MAX: u32 = 1_000;
 /// A client that has not used its session for so long has not got the answer.
 const CONFIRM: Duration = Duration::from_secs(5);
-/// A client that is sent to and not heard for so long has gone.
-const SILENCE_WHILE_SENDING: Duration = Duration::from_secs(6);
+/// A client that is sent to and not heard for so long, or proves for so long that
+/// it receives nothing, has gone: 48 signs of life, of which one arrives if four
+/// of five are lost.
+const SILENCE_WHILE_SENDING: Duration = Duration::from_secs(12);
 /// A client that is not sent to and not heard for so long has gone.
 const SILENCE: Duration = Duration::from_secs(30);
 /// From one sign of life to the next.
 const ALIVE_INTERVAL: Duration = Duration::from_secs(1);
 /// From one time that a phase is said to be finished to the next.
 const RETRY: Duration = Duration::from_millis(200);
-/// Messages that wait to leave in all sessions; a client asks again for what was left out.
+/// Sessions that have not been used: the oldest is forgotten for a new one. They
+/// are not among [`ServerConfig::sessions_max`].
+const UNCONFIRMED_MAX: usize = 64;
+/// Events that wait for a driver; what happens meanwhile is not told.
+const EVENTS_MAX: usize = 1_024;
+/// Clients that were refused are told of so often in a second, and at once.
+const REFUSED_TOLD: (u64, u64) = (1, 10);
+/// Peers of another version are told of once in so many seconds.
+const VERSIONS_INTERVAL_S: u64 = 10;
+/// Datagrams that wait to leave. A client asks again for a message that was left
+/// out; packets of flows wait.
 const OUTBOX_MAX: usize = 4_096;
+/// A packet of a flow for which nothing is left in the [`Budget`] waits so long,
+/// and is then not sent: longer than a packet of 1500 bytes takes at 300 kb/s.
+const DEFERRAL_MAX: Duration = Duration::from_millis(50);
 
-/// What a server allows.
+/// What a server allows. Key and secret are wiped when it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
     /// The key that clients must know, if any.
@@ -45,20 +65,34 @@ pub struct ServerConfig {
     pub secret: [u8; 32],
     /// How it stamps packets.
     pub clock: HostClock,
-    /// Most sessions at a time.
+    /// Most sessions at a time, half of them (rounded up) of one address: one of
+    /// IPv4 or 64 bits of IPv6.
     pub sessions_max: usize,
-    /// Most bits a second that a session may have sent, IP headers included.
+    /// Most bits that are sent in any second to a session or to an address, IP
+    /// headers included. It may be passed by 1 %, or by a packet of 1500 bytes.
     pub rate_max_bps: u64,
+    /// As [`Self::rate_max_bps`], to all clients together.
+    pub rate_total_max_bps: u64,
     /// Longest session.
     pub duration_max: Duration,
-    /// Most packets of a phase: what a session may hold in memory.
+    /// Most packets of a phase.
     pub phase_packets_max: u32,
+    /// Most packets of the uplink phases of all sessions together: what is held
+    /// in memory, 24 bytes each.
+    pub samples_max: u64,
+}
+
+impl Drop for ServerConfig {
+    fn drop(&mut self) {
+        self.key.zeroize();
+        self.secret.zeroize();
+    }
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerEvent {
-    /// A client proved its address and was let in.
+    /// A client proved its address, was let in, and uses its session.
     Opened(SocketAddr),
     /// A phase began.
     PhaseBegan(SocketAddr, Direction, PhasePlan),
@@ -66,6 +100,9 @@ pub enum ServerEvent {
     Closed(SocketAddr, Ending),
     /// A client that proved its address was refused, and why.
     Refused(SocketAddr, &'static str),
+    /// Somebody speaks that version of the protocol and not [`wire::VERSION`]:
+    /// the address is not proven.
+    OtherVersion(SocketAddr, u8),
 }
 
 /// Why a session ended.
@@ -86,6 +123,8 @@ pub enum Ending {
 pub enum Reason {
     /// A packet of a flow is due.
     Departure,
+    /// What waits for the allowed rate may leave.
+    Allowance,
     /// Something was not answered.
     Retry,
     /// A client must know that we are there.
@@ -103,10 +142,25 @@ pub struct Server {
     sessions: Vec<Session>,
     /// Sessions that there were.
     opened: u64,
-    /// The second of the last challenge, and how many there were in it.
-    challenged: (u64, u32),
+    /// The session that is served first at the next wake-up: each in turn.
+    turn: usize,
+    strangers: Strangers,
+    budget: Budget,
+    /// How often clients that were refused are told of, and other versions.
+    refusals: TokenBucket,
+    versions: TokenBucket,
     outbox: VecDeque<Outgoing>,
     events: VecDeque<ServerEvent>,
+}
+
+/// Numbers of what a server holds.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub sessions: usize,
+    pub samples: usize,
+    pub outbox: usize,
+    pub events: usize,
 }
 
 /// What is to leave.
@@ -119,6 +173,7 @@ enum Outgoing {
         due: Due,
         session: u64,
         phase: u32,
+        proof: Proof,
     },
 }
 
@@ -129,14 +184,23 @@ struct Session {
     bulk: Option<SocketAddr>,
     nonce: Nonce,
     link: Link,
+    /// Under which its proofs of reception are made.
+    proof_key: Zeroizing<Key>,
+    /// What each of its sockets has proven.
+    ledgers: [Ledger; 2],
     /// What it was let in with, for a client that did not get it.
     accepted: Vec<u8>,
     opened: Instant,
     heard: Instant,
     /// It has used the session's key.
     confirmed: bool,
+    budget: TokenBucket,
+    /// Until then nothing more may leave.
+    blocked: Instant,
     /// The last phase that was begun; none is begun twice.
     phase: Option<u32>,
+    /// Packets of an uplink phase for which there is memory.
+    reserved: u64,
     state: State,
 }
 
@@ -151,18 +215,24 @@ enum State {
     Sent { sender: Sender, retry: Instant },
     /// Receives a phase, from `finished` on only what is still under way.
     Receiving { receiver: Receiver, finished: Option<Instant>, alive: Instant },
-    /// Has what arrived, to be fetched.
-    Received { receiver: Receiver },
+    /// Has what arrived, to be fetched; of chunk `first` and those after it, the
+    /// ones that were asked for and have not left.
+    Received { receiver: Receiver, first: u32, wanted: u16 },
 }
 
 impl Server {
     /// One without sessions.
     pub fn new(config: ServerConfig) -> Self {
+        let budget = Budget::new(config.rate_max_bps, config.rate_total_max_bps);
         Self {
             config,
             sessions: Vec::new(),
             opened: 0,
-            challenged: (0, 0),
+            turn: 0,
+            strangers: Strangers::new(),
+            budget,
+            refusals: TokenBucket::new(REFUSED_TOLD.0, REFUSED_TOLD.1, Instant::ZERO),
+            versions: TokenBucket::new(1, VERSIONS_INTERVAL_S, Instant::ZERO),
             outbox: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -181,15 +251,18 @@ impl Server {
                     Datagram::Challenge { nonce, token, keyed }
                 });
             }
-            Ok(Datagram::HelloOfVersion(_, nonce)) => {
+            Ok(Datagram::HelloOfVersion(theirs, nonce)) => {
                 let version = wire::VERSION;
                 self.answer_stranger(now, from, |_| Datagram::OtherVersion { version, nonce });
+                if self.versions.take(now, VERSIONS_INTERVAL_S) {
+                    self.happened(ServerEvent::OtherVersion(from, theirs));
+                }
             }
             // Nothing is said to an address that has not proven itself.
             Ok(Datagram::Open { nonce, token, code })
                 if is_token(&self.config.secret, &from, &nonce, &token, now) =>
             {
-                let key = handshake_key(self.config.key.as_ref(), &nonce, &token);
+                let key = Zeroizing::new(handshake_key(self.config.key.as_ref(), &nonce, &token));
                 let is_known = auth::is_code(&key, &wire::open_covered(&nonce, &token), &code);
                 self.open(now, from, nonce, is_known.then_some(key));
             }
@@ -208,12 +281,13 @@ impl Server {
     }
 
     /// Sends nothing more, and tells all clients so.
-    pub fn stop(&mut self, _now: Instant) {
+    pub fn stop(&mut self, now: Instant) {
         self.outbox.clear();
-        for mut session in core::mem::take(&mut self.sessions) {
-            let bytes = session.link.seal(&Message::Stopped);
-            self.tell(session.control, bytes);
-            self.events.push_back(ServerEvent::Closed(session.control, Ending::Stopped));
+        for index in 0..self.sessions.len() {
+            self.say(now, index, &Message::Stopped);
+        }
+        while !self.sessions.is_empty() {
+            self.close(self.sessions.len() - 1, Ending::Stopped);
         }
     }
 
@@ -225,9 +299,9 @@ impl Server {
                 let length = payload.len() as u16;
                 Some(Transmit { socket, to, payload, length, kind: TransmitKind::Control })
             }
-            Outgoing::Probe { to, due, session, phase } => {
+            Outgoing::Probe { to, due, session, phase, proof } => {
                 let sent_ns = self.config.clock.read_ns(now);
-                Some(due.transmit(to, socket, session, phase, sent_ns))
+                Some(due.transmit(to, socket, session, phase, sent_ns, proof))
             }
         }
     }
@@ -237,13 +311,37 @@ impl Server {
         self.events.pop_front()
     }
 
-    /// How many sessions there are.
+    /// How many sessions there are that their clients use.
     pub fn sessions(&self) -> usize {
-        self.sessions.len()
+        self.sessions.iter().filter(|session| session.confirmed).count()
+    }
+
+    /// What it holds.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> Held {
+        let samples = |session: &Session| match &session.state {
+            State::Receiving { receiver, .. } | State::Received { receiver, .. } => {
+                receiver.samples().len()
+            }
+            _ => 0,
+        };
+        Held {
+            sessions: self.sessions.len(),
+            samples: self.sessions.iter().map(samples).sum(),
+            outbox: self.outbox.len(),
+            events: self.events.len(),
+        }
+    }
+
+    fn happened(&mut self, event: ServerEvent) {
+        if self.events.len() < EVENTS_MAX {
+            self.events.push_back(event);
+        }
     }
 
     fn limits(&self) -> Limits {
         let &ServerConfig { rate_max_bps, duration_max, phase_packets_max, .. } = &self.config;
+        let rate_max_bps = rate_max_bps.min(self.config.rate_total_max_bps);
         Limits { rate_max_bps, duration_max, phase_packets_max }
     }
 
@@ -254,37 +352,50 @@ impl Server {
         to: SocketAddr,
         answer: impl FnOnce(&Key) -> Datagram<'static>,
     ) {
-        let second = now.as_nanos() / 1_000_000_000;
-        if self.challenged.0 != second {
-            self.challenged = (second, 0);
-        }
-        if self.challenged.1 < CHALLENGES_MAX {
-            self.challenged.1 += 1;
+        if self.outbox.len() < OUTBOX_MAX && self.strangers.take(now, &self.config.secret, &to) {
             let bytes = wire::emit(&answer(&self.config.secret));
-            self.tell(to, bytes);
-        }
-    }
-
-    fn tell(&mut self, to: SocketAddr, bytes: Vec<u8>) {
-        if self.outbox.len() < OUTBOX_MAX {
             self.outbox.push_back(Outgoing::Control(to, bytes));
         }
     }
 
+    /// Sends a datagram of a session, unless the rate that is allowed is used
+    /// up: who misses it asks again.
+    ///
+    /// # Errors
+    /// When it may be sent.
+    fn tell(
+        &mut self,
+        now: Instant,
+        index: usize,
+        to: SocketAddr,
+        bytes: Vec<u8>,
+    ) -> Result<(), Instant> {
+        if self.outbox.len() >= OUTBOX_MAX {
+            return Err(now);
+        }
+        let session = &mut self.sessions[index];
+        let length = bytes.len() as u16 + header_bytes(&to);
+        self.budget.spend(now, &mut session.budget, &to, length)?;
+        self.outbox.push_back(Outgoing::Control(to, bytes));
+        Ok(())
+    }
+
     /// A client at a proven address asks to be let in; without `key` its code is wrong.
-    fn open(&mut self, now: Instant, from: SocketAddr, nonce: Nonce, key: Option<Key>) {
+    fn open(&mut self, now: Instant, from: SocketAddr, nonce: Nonce, key: Option<Zeroizing<Key>>) {
         let Some(key) = key else {
-            return self.turn_away(from, nonce, Refusal::WrongKey, "it has another key");
+            return self.turn_away(now, from, nonce, Refusal::WrongKey, "it has another key");
         };
-        let is_it = |session: &&Session| session.control == from && session.nonce == nonce;
-        if let Some(session) = self.sessions.iter().find(is_it) {
-            let bytes = session.accepted.clone();
-            return self.tell(from, bytes);
+        let is_it = |session: &Session| session.control == from && session.nonce == nonce;
+        if let Some(index) = self.sessions.iter().position(is_it) {
+            let bytes = self.sessions[index].accepted.clone();
+            let _ = self.tell(now, index, from, bytes);
+            return;
         }
-        if self.sessions.len() >= self.config.sessions_max {
-            return self.turn_away(from, nonce, Refusal::Busy, "there is no session left");
+        if let Err(why) = self.place(&from) {
+            return self.turn_away(now, from, nonce, Refusal::Busy, why);
         }
-        let whole = unguessable(&self.config.secret, b"session", self.opened);
+        self.forget(&from);
+        let whole = unguessable(&self.config.secret, b"session", &[self.opened]);
         self.opened += 1;
         let session = u64::from_be_bytes(*whole.first_chunk().expect("a key has 32 bytes"));
         let accepted = Accepted { nonce, session, limits: self.limits() };
@@ -295,20 +406,86 @@ impl Server {
             bulk: None,
             nonce,
             link: Link::new(&key, session, auth::Side::Server),
+            proof_key: Zeroizing::new(unguessable(&self.config.secret, b"proof", &[session])),
+            // Only at its control socket can it learn the session's number.
+            ledgers: [Ledger::new(true, now, 0), Ledger::new(false, now, 0)],
             accepted: bytes.clone(),
             opened: now,
             heard: now,
             confirmed: false,
+            budget: self.budget.session(now),
+            blocked: now,
             phase: None,
+            reserved: 0,
             state: State::Idle,
         });
-        self.tell(from, bytes);
-        self.events.push_back(ServerEvent::Opened(from));
+        let _ = self.tell(now, self.sessions.len() - 1, from, bytes);
     }
 
-    fn turn_away(&mut self, from: SocketAddr, nonce: Nonce, reason: Refusal, why: &'static str) {
-        self.tell(from, wire::emit(&Datagram::Turned { nonce, reason }));
-        self.events.push_back(ServerEvent::Refused(from, why));
+    /// Whether one more session of `from` may be used.
+    fn place(&self, from: &SocketAddr) -> Result<(), &'static str> {
+        let class = AddressClass::of(from);
+        let used = self.sessions.iter().filter(|session| session.confirmed);
+        let of_class = used.clone().filter(|session| AddressClass::of(&session.control) == class);
+        if used.count() >= self.config.sessions_max {
+            return Err("there is no session left");
+        }
+        if of_class.count() >= self.config.sessions_max.div_ceil(2) {
+            return Err("its address has half of the sessions");
+        }
+        Ok(())
+    }
+
+    /// Makes place for one more session that is not used yet: first among those
+    /// of the same address.
+    fn forget(&mut self, from: &SocketAddr) {
+        let class = AddressClass::of(from);
+        let oldest = |is_it: &dyn Fn(&Session) -> bool| {
+            let found = self.sessions.iter().enumerate().filter(|(_, s)| !s.confirmed && is_it(s));
+            let number = found.clone().count();
+            found.min_by_key(|(_, session)| session.opened).map(|(index, _)| (index, number))
+        };
+        let own = oldest(&|session| AddressClass::of(&session.control) == class)
+            .filter(|(_, number)| *number >= self.config.sessions_max.div_ceil(2));
+        let any = oldest(&|_| true).filter(|(_, number)| *number >= UNCONFIRMED_MAX);
+        if let Some((index, _)) = own.or(any) {
+            self.close(index, Ending::Vanished);
+        }
+    }
+
+    /// A client uses its session; `false` if there is no place left for it.
+    fn confirm(&mut self, now: Instant, index: usize) -> bool {
+        if self.sessions[index].confirmed {
+            return true;
+        }
+        let control = self.sessions[index].control;
+        if let Err(why) = self.place(&control) {
+            self.say(now, index, &Message::Refused { reason: Refusal::Busy });
+            self.close(index, Ending::Vanished);
+            self.refused(now, control, why);
+            return false;
+        }
+        self.sessions[index].confirmed = true;
+        self.happened(ServerEvent::Opened(control));
+        true
+    }
+
+    fn turn_away(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        nonce: Nonce,
+        reason: Refusal,
+        why: &'static str,
+    ) {
+        self.answer_stranger(now, from, |_| Datagram::Turned { nonce, reason });
+        self.refused(now, from, why);
+    }
+
+    fn refused(&mut self, now: Instant, from: SocketAddr, why: &'static str) {
+        if self.refusals.take(now, 1) {
+            self.happened(ServerEvent::Refused(from, why));
+        }
     }
 
     fn handle_probe(&mut self, now: Instant, received: &Received<'_>, probe: &Probe) {
@@ -328,30 +505,38 @@ impl Server {
         let is_it = |session: &Session| session.link.session() == sealed.session;
         let Some(index) = self.sessions.iter().position(is_it) else { return };
         let Some(message) = self.sessions[index].link.open(sealed) else { return };
+        if !self.confirm(now, index) {
+            return;
+        }
         let session = &mut self.sessions[index];
+        session.accept(now, &sealed.proofs);
         if let Message::Attach { nonce, token } = message {
             if is_token(&self.config.secret, &from, &nonce, &token, now) {
-                (session.bulk, session.heard, session.confirmed) = (Some(from), now, true);
-                let bytes = session.link.seal(&Message::Attached);
-                self.tell(from, bytes);
+                if session.bulk != Some(from) {
+                    let floor_ms = session.time_ms(now) - 1;
+                    session.ledgers[1] = Ledger::new(false, now, floor_ms);
+                }
+                (session.bulk, session.heard) = (Some(from), now);
+                let bytes = session.seal(now, SocketId::Bulk, &Message::Attached);
+                let _ = self.tell(now, index, from, bytes);
             }
             return;
         }
         if from != session.control {
             return;
         }
-        (session.heard, session.confirmed) = (now, true);
+        session.heard = now;
         match message {
             Message::Prepare { phase, direction, plan } => {
                 let answer = self.prepare(now, index, phase, direction, plan);
-                self.say(index, &answer);
+                self.say(now, index, &answer);
             }
             Message::Finished { phase, .. } if Some(phase) == session.phase => {
                 match &mut session.state {
                     State::Receiving { finished, .. } => {
                         finished.get_or_insert(now);
                     }
-                    State::Received { .. } => self.say_summary(index),
+                    State::Received { .. } => self.say_summary(now, index),
                     _ => {}
                 }
             }
@@ -361,10 +546,13 @@ impl Server {
                 }
             }
             Message::Fetch { phase, first, wanted } if Some(phase) == session.phase => {
-                self.send_chunks(index, first, wanted);
+                if let State::Received { first: from, wanted: places, .. } = &mut session.state {
+                    (*from, *places, session.blocked) = (first, wanted, now);
+                    self.send_chunks(now, index);
+                }
             }
             Message::Stop { done } => {
-                self.say(index, &Message::Stopped);
+                self.say(now, index, &Message::Stopped);
                 self.close(index, if done { Ending::Done } else { Ending::Stopped });
             }
             _ => {}
@@ -380,6 +568,8 @@ impl Server {
         direction: Direction,
         plan: PhasePlan,
     ) -> Message {
+        let others = self.sessions.iter().enumerate().filter(|(other, _)| *other != index);
+        let reserved: u64 = others.map(|(_, session)| session.reserved).sum();
         let session = &mut self.sessions[index];
         if session.phase.is_some_and(|begun| phase <= begun) {
             return Message::Ready { phase };
@@ -391,7 +581,15 @@ impl Server {
         if needs_bulk {
             return Message::Refused { reason: Refusal::Senseless };
         }
-        session.phase = Some(phase);
+        let samples = match direction {
+            Direction::Down => 0,
+            Direction::Up => plan.packets(),
+        };
+        if reserved.saturating_add(samples) > self.config.samples_max {
+            return Message::Refused { reason: Refusal::Full };
+        }
+        (session.phase, session.blocked, session.reserved) = (Some(phase), now, samples);
+        session.ledgers.iter_mut().for_each(|ledger| ledger.restart(now));
         session.state = match direction {
             Direction::Down => State::Sending { sender: Sender::new(plan.clone(), now) },
             Direction::Up => State::Receiving {
@@ -400,42 +598,65 @@ impl Server {
                 alive: now + ALIVE_INTERVAL,
             },
         };
-        self.events.push_back(ServerEvent::PhaseBegan(session.control, direction, plan));
+        let control = session.control;
+        self.happened(ServerEvent::PhaseBegan(control, direction, plan));
         Message::Ready { phase }
     }
 
-    fn send_chunks(&mut self, index: usize, first: u32, wanted: u16) {
-        let session = &mut self.sessions[index];
-        let (State::Received { receiver }, Some(phase)) = (&session.state, session.phase) else {
-            return;
-        };
-        for place in (0..u16::BITS).filter(|place| wanted >> place & 1 == 1) {
+    /// Sends chunks that were asked for, as far as the rate allows it.
+    fn send_chunks(&mut self, now: Instant, index: usize) {
+        loop {
+            let session = &mut self.sessions[index];
+            let may_send = session.may_send(now, SocketId::Control);
+            let State::Received { receiver, first, wanted } = &mut session.state else { return };
+            let Some(phase) = session.phase.filter(|_| *wanted != 0) else { return };
+            let place = wanted.trailing_zeros();
             let chunk = first.saturating_add(place);
             let from = chunk as usize * CHUNK_SAMPLES;
-            let Some(rest) = receiver.samples().get(from..) else { return };
+            let Some(rest) = receiver.samples().get(from..) else {
+                *wanted = 0;
+                return;
+            };
+            if !may_send {
+                *wanted = 0;
+                return;
+            }
             let samples = rest[..rest.len().min(CHUNK_SAMPLES)].to_vec();
             let message = Message::Chunk { phase, index: chunk, samples };
-            let bytes = session.link.seal(&message);
-            if self.outbox.len() < OUTBOX_MAX {
-                self.outbox.push_back(Outgoing::Control(session.control, bytes));
+            let bytes = session.seal(now, SocketId::Control, &message);
+            let to = session.control;
+            let told = self.tell(now, index, to, bytes);
+            let session = &mut self.sessions[index];
+            match told {
+                Err(at) => {
+                    session.blocked = at;
+                    return;
+                }
+                Ok(()) => {
+                    session.ledgers[0].sent(now);
+                    if let State::Received { wanted, .. } = &mut session.state {
+                        *wanted &= *wanted - 1;
+                    }
+                }
             }
         }
     }
 
-    fn say_summary(&mut self, index: usize) {
+    fn say_summary(&mut self, now: Instant, index: usize) {
         let session = &self.sessions[index];
-        let (State::Received { receiver }, Some(phase)) = (&session.state, session.phase) else {
+        let (State::Received { receiver, .. }, Some(phase)) = (&session.state, session.phase)
+        else {
             return;
         };
         let (samples, duplicates) = (receiver.samples().len() as u32, receiver.duplicates());
-        self.say(index, &Message::Summary { phase, samples, duplicates });
+        self.say(now, index, &Message::Summary { phase, samples, duplicates });
     }
 
-    fn say(&mut self, index: usize, message: &Message) {
+    fn say(&mut self, now: Instant, index: usize, message: &Message) {
         let session = &mut self.sessions[index];
-        let bytes = session.link.seal(message);
+        let bytes = session.seal(now, SocketId::Control, message);
         let to = session.control;
-        self.tell(to, bytes);
+        let _ = self.tell(now, index, to, bytes);
     }
 
     fn close(&mut self, index: usize, ending: Ending) {
@@ -445,7 +666,9 @@ impl Server {
             Outgoing::Control(..) => true,
         };
         self.outbox.retain(left);
-        self.events.push_back(ServerEvent::Closed(session.control, ending));
+        if session.confirmed {
+            self.happened(ServerEvent::Closed(session.control, ending));
+        }
     }
 }
 
@@ -479,7 +702,9 @@ fn check(
         of_kind.map(StreamPlan::rate_bps).max().unwrap_or(0)
     };
     let total = rate_bps(StreamKind::Sparse).saturating_add(rate_bps(StreamKind::Bulk));
-    if total > config.rate_max_bps {
+    let longest = plan.streams.iter().map(|stream| u64::from(stream.packet_bytes)).max();
+    let rate_max_bps = config.rate_max_bps.min(config.rate_total_max_bps);
+    if total > rate_max_bps || longest.is_some_and(|bytes| bytes > packet_bytes_max(rate_max_bps)) {
         return Err(Refusal::TooFast);
     }
     let mut ends = [Duration::ZERO; 2];
@@ -502,6 +727,44 @@ impl Session {
         }
     }
 
+    /// Milliseconds of the session; the first is 1.
+    fn time_ms(&self, now: Instant) -> u32 {
+        let ms = now.saturating_since(self.opened).as_micros() / 1_000;
+        u32::try_from(ms + 1).unwrap_or(u32::MAX)
+    }
+
+    /// The client shows what its sockets received.
+    fn accept(&mut self, now: Instant, proofs: &Proofs) {
+        let now_ms = self.time_ms(now);
+        let sockets = [Some(self.control), self.bulk];
+        for ((ledger, to), proof) in self.ledgers.iter_mut().zip(sockets).zip(proofs) {
+            if let Some(to) = to {
+                ledger.accept(&self.proof_key, &to, *proof, (now, now_ms));
+            }
+        }
+    }
+
+    /// What a datagram to `socket` carries.
+    fn offer(&mut self, now: Instant, socket: SocketId) -> Proof {
+        let now_ms = self.time_ms(now);
+        let to = match socket {
+            SocketId::Control => self.control,
+            SocketId::Bulk => self.bulk.unwrap_or(self.control),
+        };
+        self.ledgers[socket.index()].offer(&self.proof_key, &to, now_ms)
+    }
+
+    fn may_send(&self, now: Instant, socket: SocketId) -> bool {
+        let other = self.ledgers[1 - socket.index()].accepted();
+        self.ledgers[socket.index()].may_send(now, self.link.missing(), other)
+    }
+
+    fn seal(&mut self, now: Instant, socket: SocketId, message: &Message) -> Vec<u8> {
+        let mut proofs = Proofs::default();
+        proofs[socket.index()] = self.offer(now, socket);
+        self.link.seal(message, &proofs)
+    }
+
     /// When it ends if nothing is heard, and why.
     fn expiry(&self, config: &ServerConfig) -> (Instant, Ending) {
         let silence = match self.state {
@@ -509,16 +772,30 @@ impl Session {
             State::Sending { .. } => SILENCE_WHILE_SENDING,
             _ => SILENCE,
         };
-        let vanished = (self.heard.saturating_add(silence), Ending::Vanished);
+        let stalled = match &self.state {
+            State::Sending { sender } => {
+                // While one socket receives, the other one may for long lose all in the queue.
+                let stalled = |at: usize| {
+                    let other = self.ledgers[1 - at].accepted();
+                    self.ledgers[at].stalled(sender.start()).map(|since| since.max(other))
+                };
+                stalled(0).into_iter().chain(stalled(1)).min()
+            }
+            _ => None,
+        };
+        let silent_since = stalled.map_or(self.heard, |since| since.min(self.heard));
+        let vanished = (silent_since.saturating_add(silence), Ending::Vanished);
         let too_long = (self.opened.saturating_add(config.duration_max), Ending::TooLong);
         if too_long.0 < vanished.0 { too_long } else { vanished }
     }
 
     fn next_wakeup(&self) -> Option<(Instant, Reason)> {
         match &self.state {
+            State::Received { wanted: 1.., .. } => Some((self.blocked, Reason::Allowance)),
             State::Idle | State::Received { .. } => None,
             State::Sending { sender } => {
-                Some((sender.next().unwrap_or(sender.end()), Reason::Departure))
+                let due = (sender.next().unwrap_or(sender.end()), Reason::Departure);
+                Some(if due.0 < self.blocked { (self.blocked, Reason::Allowance) } else { due })
             }
             State::Sent { retry, .. } => Some((*retry, Reason::Retry)),
             State::Receiving { receiver, finished: Some(finished), .. } => {
@@ -544,11 +821,17 @@ impl Machine for Server {
         for index in (0..self.sessions.len()).rev() {
             let (at, ending) = self.sessions[index].expiry(&self.config);
             if at <= now {
-                self.say(index, &Message::Stopped);
+                self.say(now, index, &Message::Stopped);
                 self.close(index, ending);
-                continue;
             }
-            self.handle_session(now, index);
+        }
+        let sessions = self.sessions.len();
+        let is_due = |session: &Session| session.next_wakeup().is_some_and(|(at, _)| at <= now);
+        if self.sessions.iter().any(is_due) {
+            self.turn = (self.turn + 1) % sessions;
+            for place in 0..sessions {
+                self.handle_session(now, (self.turn + place) % sessions);
+            }
         }
     }
 }
@@ -562,38 +845,74 @@ impl Server {
         }
         let Some(phase) = session.phase else { return };
         match &mut session.state {
-            State::Idle | State::Received { .. } => {}
-            State::Sending { sender } => {
-                while let Some(due) = sender.take(now) {
-                    let to = match due.kind {
-                        StreamKind::Sparse => Some(session.control),
-                        StreamKind::Bulk => session.bulk,
-                    };
-                    let Some(to) = to else { continue };
-                    let session = session.link.session();
-                    self.outbox.push_back(Outgoing::Probe { to, due, session, phase });
-                }
-                if sender.next().is_none() && sender.end() <= now {
-                    // Said at the next wake-up: what of the last packets could not be
-                    // sent is known only then.
-                    session.state = State::Sent { sender: sender.clone(), retry: now };
-                }
-            }
+            State::Idle => {}
+            State::Received { .. } => self.send_chunks(now, index),
+            State::Sending { .. } => self.send_probes(now, index, phase),
             State::Sent { sender, retry } => {
                 *retry = now + RETRY;
                 let started_ns = self.config.clock.read_ns(sender.start());
                 let counts = sender.counts().to_vec();
-                self.say(index, &Message::Finished { phase, started_ns, counts });
+                if session.may_send(now, SocketId::Control) {
+                    session.ledgers[0].sent(now);
+                    self.say(now, index, &Message::Finished { phase, started_ns, counts });
+                }
             }
             State::Receiving { receiver, finished, alive } => {
                 if finished.is_some() {
-                    session.state = State::Received { receiver: receiver.take() };
-                    self.say_summary(index);
+                    let receiver = receiver.take();
+                    session.state = State::Received { receiver, first: 0, wanted: 0 };
+                    self.say_summary(now, index);
                 } else {
                     *alive = now + ALIVE_INTERVAL;
-                    self.say(index, &Message::Alive);
+                    self.say(now, index, &Message::Alive);
                 }
             }
+        }
+    }
+
+    /// Sends what is due of a phase and may be sent.
+    fn send_probes(&mut self, now: Instant, index: usize, phase: u32) {
+        let session = &mut self.sessions[index];
+        let offered = StreamKind::ALL.map(|kind| session.offer(now, kind.socket()));
+        let lost = session.link.missing();
+        let (control, bulk) = (session.control, session.bulk);
+        let State::Sending { sender } = &mut session.state else { return };
+        while let Some((due, since)) = sender.peek(now) {
+            let to = match due.kind {
+                StreamKind::Sparse => control,
+                StreamKind::Bulk => bulk.unwrap_or(control),
+            };
+            let other = session.ledgers[1 - due.kind.index()].accepted();
+            let ledger = &mut session.ledgers[due.kind.index()];
+            if !ledger.may_send(now, lost, other) {
+                sender.skip(now);
+                continue;
+            }
+            if self.outbox.len() >= OUTBOX_MAX {
+                session.blocked = now;
+                return;
+            }
+            match self.budget.spend(now, &mut session.budget, &to, due.packet_bytes) {
+                Ok(()) => {
+                    sender.take(now);
+                    ledger.sent(now);
+                    let (session, proof) = (session.link.session(), offered[due.kind.index()]);
+                    self.outbox.push_back(Outgoing::Probe { to, due, session, phase, proof });
+                }
+                Err(at) => {
+                    let until = since.saturating_add(DEFERRAL_MAX);
+                    if until > now {
+                        session.blocked = at.min(until);
+                        return;
+                    }
+                    sender.skip(now);
+                }
+            }
+        }
+        if sender.next().is_none() && sender.end() <= now {
+            // Said at the next wake-up: what of the last packets could not be
+            // sent is known only then.
+            session.state = State::Sent { sender: sender.clone(), retry: now };
         }
     }
 }

@@ -5,20 +5,25 @@
 //! Hello            nonce (16), zeros up to HELLO_BYTES
 //! Challenge        nonce (16)  token (24)  a key is needed (1)
 //! OtherVersion     nonce (16)
-//! Open             nonce (16)  token (24)  code (16)
+//! Open             nonce (16)  token (24)  code (16), zeros up to HELLO_BYTES
 //! Accepted         nonce (16)  session (8)  rate_max_bps (8)  duration_max_ns (8)
 //!                  phase_packets_max (4)  code (16)
 //! Turned           nonce (16)  reason (1)
-//! in a session     session (8)  number (4)  body  code (16)
-//! Probe            session (8)  phase (4)  sequence (4)  stamp (8), zeros
+//! in a session     session (8)  number (4)  proofs (2 x 12)  body  code (16)
+//! Probe            session (8)  phase (4)  sequence (4)  stamp (8)  proof (12), zeros
+//! proof            time (4)  value (8): what the server sends to one of the
+//!                  client's sockets, and what the client last received there;
+//!                  in messages the control socket's comes first
 //! ```
 //!
 //! The version and the type of `Hello`, and the place of its nonce, stay as they
 //! are in every version, so that versions can tell each other apart. What comes
-//! from a server before an address is proven is shorter than what it answers.
+//! from a server before an address is proven is shorter than what it answers,
+//! and so is the answer to an `Open`.
 
 use crate::auth::{self, CODE_BYTES, Code, Key, NONCE_BYTES, Nonce, TOKEN_BYTES, Token};
 use crate::plan::{Direction, PhasePlan, STREAMS_MAX, StreamKind, StreamPlan};
+use crate::proof::{Proof, Proofs};
 use crate::record::{Sample, StreamCount};
 use alloc::vec::Vec;
 use lasthop_units::Duration;
@@ -26,13 +31,13 @@ use lasthop_units::Duration;
 /// How every datagram begins.
 pub const MAGIC: [u8; 4] = *b"lapq";
 /// The version that this program speaks.
-pub const VERSION: u8 = 1;
-/// Length of a `Hello`: more than any answer to it.
+pub const VERSION: u8 = 2;
+/// Length of a `Hello` and of an `Open`: more than any answer to them.
 pub const HELLO_BYTES: usize = 200;
 /// Most samples of a chunk.
 pub const CHUNK_SAMPLES: usize = 55;
 /// Bytes of a probe that mean something.
-pub const PROBE_BYTES: usize = 6 + 8 + 4 + 4 + 8;
+pub const PROBE_BYTES: usize = 6 + 8 + 4 + 4 + 8 + 12;
 /// Shortest and longest IP packets of a stream.
 pub const PACKET_BYTES: core::ops::RangeInclusive<u16> = 100..=9_000;
 
@@ -177,6 +182,8 @@ pub struct Probe {
     pub sequence: u32,
     /// The sender's clock when it left, in ns.
     pub sent_ns: u64,
+    /// Of a server, for the socket it goes to.
+    pub proof: Proof,
 }
 
 impl Probe {
@@ -204,10 +211,12 @@ pub enum Refusal {
     Senseless,
     /// The server ends.
     Ending,
+    /// The server holds as many packets of uplink phases as it allows.
+    Full,
 }
 
 impl Refusal {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::WrongKey,
         Self::Busy,
         Self::TooFast,
@@ -215,6 +224,7 @@ impl Refusal {
         Self::TooLong,
         Self::Senseless,
         Self::Ending,
+        Self::Full,
     ];
 
     fn from_byte(byte: u8, offset: usize) -> Result<Self, WireError> {
@@ -233,6 +243,8 @@ pub struct Sealed<'a> {
     pub session: u64,
     /// Used once in a session and direction.
     pub number: u32,
+    /// Of the client's sockets.
+    pub proofs: Proofs,
     kind: u8,
     /// All that the code covers.
     covered: &'a [u8],
@@ -357,7 +369,11 @@ pub fn parse(bytes: &[u8]) -> Result<Datagram<'_>, WireError> {
         },
         OTHER_VERSION => Datagram::OtherVersion { version, nonce: reader.array()? },
         OPEN => {
-            Datagram::Open { nonce: reader.array()?, token: reader.array()?, code: reader.array()? }
+            let (nonce, token, code) = (reader.array()?, reader.array()?, reader.array()?);
+            if bytes.len() < HELLO_BYTES {
+                return Err(WireError::Short(bytes.len()));
+            }
+            return Ok(Datagram::Open { nonce, token, code });
         }
         ACCEPTED => Datagram::Accepted {
             accepted: Accepted {
@@ -380,14 +396,16 @@ pub fn parse(bytes: &[u8]) -> Result<Datagram<'_>, WireError> {
                 phase: reader.u32()?,
                 sequence: reader.u32()?,
                 sent_ns: reader.u64()?,
+                proof: reader.proof()?,
             }));
         }
         SESSION.. => {
             let (session, number) = (reader.u64()?, reader.u32()?);
+            let proofs = [reader.proof()?, reader.proof()?];
             let covered = bytes.len().checked_sub(CODE_BYTES).filter(|end| *end >= reader.at);
             let end = covered.ok_or(WireError::Short(bytes.len()))?;
             let (covered, code) = bytes.split_at(end);
-            return Ok(Datagram::Sealed(Sealed { session, number, kind, covered, code }));
+            return Ok(Datagram::Sealed(Sealed { session, number, proofs, kind, covered, code }));
         }
         other => return Err(WireError::Type(other)),
     };
@@ -450,8 +468,8 @@ impl Sealed<'_> {
     }
 }
 
-/// Magic, version, type, session, number.
-const SEALED_HEAD_BYTES: usize = 6 + 8 + 4;
+/// Magic, version, type, session, number, proofs.
+const SEALED_HEAD_BYTES: usize = 6 + 8 + 4 + 2 * 12;
 
 /// Writes a datagram; a `Hello` with its zeros.
 pub fn emit(datagram: &Datagram<'_>) -> Vec<u8> {
@@ -486,6 +504,7 @@ pub fn emit(datagram: &Datagram<'_>) -> Vec<u8> {
             out.extend(nonce);
             out.extend(token);
             out.extend(code);
+            out.resize(HELLO_BYTES, 0);
         }
         Datagram::Accepted { accepted, code } => {
             out = accepted.covered();
@@ -505,6 +524,7 @@ pub fn emit(datagram: &Datagram<'_>) -> Vec<u8> {
             out.extend(probe.phase.to_be_bytes());
             out.extend(probe.sequence.to_be_bytes());
             out.extend(probe.sent_ns.to_be_bytes());
+            emit_proof(&mut out, probe.proof);
         }
         Datagram::Sealed(sealed) => {
             out.clear();
@@ -539,13 +559,19 @@ pub fn open_covered(nonce: &Nonce, token: &Token) -> [u8; NONCE_BYTES + TOKEN_BY
     out
 }
 
+fn emit_proof(out: &mut Vec<u8>, proof: Proof) {
+    out.extend(proof.at_ms.to_be_bytes());
+    out.extend(proof.value.to_be_bytes());
+}
+
 /// Writes a message of a session.
-pub fn seal(message: &Message, session: u64, number: u32, key: &Key) -> Vec<u8> {
+pub fn seal(message: &Message, session: u64, number: u32, proofs: &Proofs, key: &Key) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     out.extend(MAGIC);
     out.extend([VERSION, message.kind()]);
     out.extend(session.to_be_bytes());
     out.extend(number.to_be_bytes());
+    proofs.iter().for_each(|proof| emit_proof(&mut out, *proof));
     match message {
         Message::Attach { nonce, token } => {
             out.extend(nonce);
@@ -655,6 +681,10 @@ impl Reader<'_> {
 
     fn u64(&mut self) -> Result<u64, WireError> {
         self.array().map(u64::from_be_bytes)
+    }
+
+    fn proof(&mut self) -> Result<Proof, WireError> {
+        Ok(Proof { at_ms: self.u32()?, value: self.u64()? })
     }
 
     fn flag(&mut self, field: &'static str) -> Result<bool, WireError> {

@@ -172,8 +172,9 @@ pub enum Apq {
 /// `lasthop apq serve`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Serves until it is interrupted. It sends only to clients that have proven their address, and
-no more than is allowed here.
+    after_help = "Serves until it is interrupted. It sends only to clients that have proven their address and
+go on proving that they receive. In no second is a rate passed by more than 1 %, or by one
+packet. Without a key file anybody may measure.
 
 Examples:
   lasthop apq serve
@@ -186,12 +187,15 @@ pub struct ApqServe {
     /// Serve only clients that have the same file: 16 bytes or more that nobody else may read
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
-    /// Measurements at a time
+    /// Measurements at a time; one IP address (of IPv6: 64 bits of it) gets half of them at most
     #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub sessions: u32,
-    /// Most that is sent to a client, IP headers included
+    /// Most that is sent to a client or to an IP address in any second, IP headers included
     #[arg(long, value_name = "RATE", default_value = "200Mb/s", value_parser = ValueParser::new(positive_rate))]
     pub max_rate: Bitrate,
+    /// Most that is sent to all clients together in any second [default: that of --max-rate]
+    #[arg(long, value_name = "RATE", value_parser = ValueParser::new(positive_rate))]
+    pub max_total_rate: Option<Bitrate>,
     /// Longest measurement
     #[arg(long, value_name = "T", default_value = "6h", value_parser = ValueParser::new(positive_duration))]
     pub max_duration: Duration,

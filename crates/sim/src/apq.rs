@@ -80,8 +80,10 @@ impl Apq {
             clock: apq.far_clock,
             sessions_max: 1,
             rate_max_bps: u64::MAX,
+            rate_total_max_bps: u64::MAX,
             duration_max: Duration::MAX,
             phase_packets_max: u32::MAX,
+            samples_max: u64::MAX,
         };
         Self {
             id,

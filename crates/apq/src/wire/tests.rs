@@ -37,6 +37,10 @@ fn samples() -> impl Strategy<Value = Sample> {
     })
 }
 
+fn proofs() -> impl Strategy<Value = Proof> {
+    any::<(u32, u64)>().prop_map(|(at_ms, value)| Proof { at_ms, value })
+}
+
 fn messages() -> impl Strategy<Value = Message> {
     use proptest::collection::vec as list;
     let direction = prop_oneof![Just(Direction::Down), Just(Direction::Up)];
@@ -82,7 +86,8 @@ fn datagrams() -> impl Strategy<Value = Datagram<'static>> {
     let reason = (0..Refusal::ALL.len()).prop_map(|index| Refusal::ALL[index]);
     prop_oneof![
         nonce.prop_map(Datagram::Hello),
-        (2u8.., nonce).prop_map(|(version, nonce)| Datagram::HelloOfVersion(version, nonce)),
+        (VERSION + 1.., nonce)
+            .prop_map(|(version, nonce)| Datagram::HelloOfVersion(version, nonce)),
         (nonce, token, any::<bool>()).prop_map(|(nonce, token, keyed)| Datagram::Challenge {
             nonce,
             token,
@@ -103,13 +108,14 @@ fn datagrams() -> impl Strategy<Value = Datagram<'static>> {
             }
         ),
         (nonce, reason).prop_map(|(nonce, reason)| Datagram::Turned { nonce, reason }),
-        (kinds(), any::<(u64, u32, u32, u64)>()).prop_map(
-            |(kind, (session, phase, sequence, sent_ns))| Datagram::Probe(Probe {
+        (kinds(), any::<(u64, u32, u32, u64)>(), proofs()).prop_map(
+            |(kind, (session, phase, sequence, sent_ns), proof)| Datagram::Probe(Probe {
                 kind,
                 session,
                 phase,
                 sequence,
-                sent_ns
+                sent_ns,
+                proof,
             })
         ),
     ]
@@ -123,15 +129,21 @@ proptest! {
     }
 
     #[test]
-    fn messages_are_sealed_and_opened(message in messages(), session: u64) {
+    fn messages_are_sealed_and_opened(
+        message in messages(),
+        session: u64,
+        control in proofs(),
+        bulk in proofs(),
+    ) {
         let mut client = Link::new(&KEY, session, auth::Side::Client);
         let mut server = Link::new(&KEY, session, auth::Side::Server);
-        let bytes = client.seal(&message);
+        let bytes = client.seal(&message, &[control, bulk]);
         prop_assert!(bytes.len() <= crate::HEAD_BYTES_MAX, "{} bytes", bytes.len());
         let parsed = parse(&bytes);
         let Ok(Datagram::Sealed(sealed)) = parsed else { panic!("{parsed:?}") };
         prop_assert_eq!(emit(&Datagram::Sealed(sealed)), bytes.clone());
         prop_assert_eq!(server.open(&sealed), Some(message));
+        prop_assert_eq!(sealed.proofs, [control, bulk]);
     }
 
     /// Whatever comes, it is read, or refused at an offset that is inside.
@@ -180,14 +192,16 @@ fn the_layout_stays() {
         phase: 9,
         sequence: 10,
         sent_ns: 11,
+        proof: Proof { at_ms: 12, value: 13 },
     };
-    let mut expected = vec![b'l', b'a', b'p', b'q', 1, 8, 1, 2, 3, 4, 5, 6, 7, 8];
+    let mut expected = vec![b'l', b'a', b'p', b'q', 2, 8, 1, 2, 3, 4, 5, 6, 7, 8];
     expected.extend([0, 0, 0, 9, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 11]);
+    expected.extend([0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 13]);
     assert_eq!(emit(&Datagram::Probe(probe)), expected);
     assert_eq!(expected.len(), PROBE_BYTES);
     let hello = emit(&Datagram::Hello([5; 16]));
     assert_eq!(hello.len(), HELLO_BYTES);
-    assert_eq!(hello[..22], [[b'l', b'a', b'p', b'q', 1, 1].as_slice(), &[5; 16]].concat());
+    assert_eq!(hello[..22], [[b'l', b'a', b'p', b'q', 2, 1].as_slice(), &[5; 16]].concat());
 }
 
 #[test]
@@ -208,7 +222,7 @@ fn nothing_said_to_strangers_is_longer_than_what_they_said() {
 fn errors_say_what_and_where() {
     assert_eq!(parse(b"GET "), Err(WireError::Magic));
     assert_eq!(
-        parse(b"lapq\x01\x0b").map_err(|e| alloc::format!("{e}")),
+        parse(b"lapq\x02\x0b").map_err(|e| alloc::format!("{e}")),
         Err("byte 5: there is no type 11".into())
     );
     let mut challenge = emit(&Datagram::Challenge { nonce: [0; 16], token: [0; 24], keyed: true });

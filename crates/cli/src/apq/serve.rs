@@ -7,15 +7,18 @@ use crate::console;
 use crate::failure::Failure;
 use lasthop_apq::ServerEvent;
 use lasthop_apq::server::Ending;
+use lasthop_apq::wire::VERSION;
 use lasthop_live::apq::{Bind, PORT, ServeOptions, Told, serve as run};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 
-/// Packets of a phase: what a session holds in memory. At 200 Mb/s a saturation
-/// flow of 1500 bytes has as many in a minute.
+/// Packets of a phase. At 200 Mb/s a saturation flow of 1500 bytes has as many in
+/// a minute.
 const PHASE_PACKETS_MAX: u32 = 1 << 20;
+/// Packets of the uplink phases of all sessions together: 25 MB.
+const SAMPLES_MAX: u64 = 1 << 20;
 
 /// Runs the command; ends with a signal.
 pub fn serve(args: &ApqServe) -> Result<u8, Failure> {
@@ -24,8 +27,10 @@ pub fn serve(args: &ApqServe) -> Result<u8, Failure> {
         key: args.key_file.as_deref().map(key::read).transpose()?,
         sessions_max: args.sessions as usize,
         rate_max_bps: args.max_rate.as_bps(),
+        rate_total_max_bps: args.max_total_rate.unwrap_or(args.max_rate).as_bps(),
         duration_max: args.max_duration,
         phase_packets_max: PHASE_PACKETS_MAX,
+        samples_max: SAMPLES_MAX,
     };
     let mut clients = BTreeMap::new();
     let mut failure = None;
@@ -56,6 +61,10 @@ fn line(told: Told<'_>, clients: &mut BTreeMap<SocketAddr, Tally>) -> String {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
             writeln!(out, "serving at {}", addresses.join(" and "))
         }
+        Told::Unconfined(refused) => {
+            let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
+            writeln!(out, "this system confines the server less: {}", refused.join("; "))
+        }
         Told::Event(ServerEvent::Opened(client)) => {
             clients.insert(*client, Tally::default());
             writeln!(out, "{client}: measures")
@@ -75,6 +84,11 @@ fn line(told: Told<'_>, clients: &mut BTreeMap<SocketAddr, Tally>) -> String {
         Told::Event(ServerEvent::Refused(client, why)) => {
             writeln!(out, "{client}: refused: {why}")
         }
+        Told::Event(ServerEvent::OtherVersion(from, theirs)) => writeln!(
+            out,
+            "{} speaks version {theirs} of the protocol, this program version {VERSION}",
+            from.ip()
+        ),
         Told::Overflowed(datagrams) => writeln!(
             out,
             "this host was too busy to read {datagrams} datagrams: do not trust what was sent to it"

@@ -106,6 +106,30 @@ impl Drop for Serving {
     }
 }
 
+/// A server that was root keeps nothing but the right to pace its packets ahead of others.
+#[test]
+fn a_server_is_confined() {
+    let serving = Serving::new(&[]);
+    let status = format!("/proc/{}/status", serving.child.id());
+    let status = fs::read_to_string(status).expect("it runs");
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(":\t"));
+        line.unwrap_or_else(|| panic!("no {name} in {status}"))
+    };
+    /// `CAP_SYS_NICE` (capabilities(7)).
+    const NICE: u64 = 1 << 23;
+    for set in ["CapPrm", "CapEff"] {
+        let left = u64::from_str_radix(field(set), 16).expect("hexadecimal digits");
+        assert_eq!(left & !NICE, 0, "{set}: {status}");
+    }
+    assert_eq!((field("NoNewPrivs"), field("Seccomp")), ("1", "2"), "{status}");
+    if Uid::effective().is_root() {
+        assert_eq!(u64::from_str_radix(field("CapBnd"), 16), Ok(0), "{status}");
+    }
+    assert!(serving.measure(&SHORT).status.success());
+    assert_eq!(serving.end(Signal::SIGINT).0, Some(130));
+}
+
 /// What a measurement that cannot be made says.
 fn complaint(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -305,6 +329,17 @@ fn another_version_is_told_of() {
     answering.join().expect("it was asked");
     let expected = format!("version {} of the protocol", wire::VERSION + 1);
     assert!(errors.contains(&expected), "{errors}");
+}
+
+#[test]
+fn a_client_of_another_version_is_told_of() {
+    let mut serving = Serving::new(&[]);
+    let other = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let hello = wire::emit(&Datagram::HelloOfVersion(1, [7; 16]));
+    other.send_to(&hello, &serving.address).expect("it is there");
+    let expected = format!("this program version {}", wire::VERSION);
+    let line = serving.line();
+    assert_eq!(line, format!("127.0.0.1 speaks version 1 of the protocol, {expected}"));
 }
 
 #[test]

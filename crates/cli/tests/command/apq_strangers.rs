@@ -18,6 +18,8 @@ const BURST: usize = 100;
 const BURSTS_PER_SECOND: u64 = 100;
 /// What the server's memory may grow by, in KiB: a part of one session's.
 const GROWTH_MAX_KIB: u64 = 16 * 1_024;
+/// What it has at all, in KiB.
+const RESIDENT_MAX_KIB: u64 = 32 * 1_024;
 
 fn socket() -> UdpSocket {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
@@ -103,6 +105,7 @@ fn a_flood_changes_nothing() {
     assert_silence(&stranger, &serving.address);
     let after_kib = resident_kib(&serving);
     assert!(after_kib < before_kib + GROWTH_MAX_KIB, "{before_kib} KiB, then {after_kib}");
+    assert!(after_kib < RESIDENT_MAX_KIB, "{after_kib} KiB");
 }
 
 #[test]
@@ -126,4 +129,33 @@ fn nobody_answers_for_another_address() {
     // It was right, but for the address.
     asker.send_to(&open, &serving.address).expect("it is there");
     assert!(matches!(wire::parse(&answer(&asker)), Ok(Datagram::Accepted { .. })));
+}
+
+/// Questions from many addresses: all of 127.0.0.0/8 are this host's.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a flood takes real time")]
+fn a_flood_of_questions_shuts_nobody_out() {
+    let serving = Serving::new(&[]);
+    let is_over = AtomicBool::new(false);
+    let strangers: Vec<UdpSocket> = (1..=200)
+        .map(|low| UdpSocket::bind(format!("127.0.77.{low}:0")).expect("a free port"))
+        .collect();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let hello = wire::emit(&Datagram::Hello([7; 16]));
+            for stranger in strangers.iter().cycle() {
+                if is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+                for _ in 0..BURST {
+                    let _ = stranger.send_to(&hello, &serving.address);
+                }
+                std::thread::sleep(Duration::from_millis(1_000 / BURSTS_PER_SECOND));
+            }
+        });
+        let output = serving.measure(&SHORT);
+        is_over.store(true, Ordering::Relaxed);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    });
+    assert!(resident_kib(&serving) < RESIDENT_MAX_KIB, "{} KiB", resident_kib(&serving));
 }

@@ -2,13 +2,14 @@
 //! has the session's keys and keeps no rule.
 
 use crate::pause;
+use core::cell::Cell;
 use lasthop_apq::auth::{self, Key, Nonce, Side, Token};
 use lasthop_apq::record::StreamCount;
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::wire::{self, Accepted, Datagram, Limits, Message, Probe, Refusal};
 use lasthop_apq::{
-    Client, ClientConfig, Direction, HostClock, PhasePlan, Received, Sample, Server, ServerConfig,
-    SocketId, StreamKind, StreamPlan, Survey, SurveyConfig, Transmit, TransmitKind,
+    Client, ClientConfig, Direction, HostClock, PhasePlan, Proof, Proofs, Received, Sample, Server,
+    ServerConfig, SocketId, StreamKind, StreamPlan, Survey, SurveyConfig, Transmit, TransmitKind,
 };
 use lasthop_house::contract::Driver;
 use lasthop_units::{Duration, Instant, Machine};
@@ -143,18 +144,36 @@ fn drained<M>(
     let mut said = Vec::new();
     for _ in 0..BURST_MAX {
         let Some(transmit) = poll(machine, now) else { return said };
-        if transmit.kind == TransmitKind::Control {
+        // Of the packets of a flow at one instant, the first stands for all.
+        if transmit.kind == TransmitKind::Control || said.len() < 2 {
             said.push(transmit);
         }
     }
     panic!("it sends without end");
 }
 
-/// A client that has been let in, as the server sees it.
+/// A client that has been let in, as the server sees it. It proves what it
+/// receives, so that the server goes on sending.
 struct RogueClient {
     handshake: Key,
     session: u64,
     number: u32,
+    proofs: Proofs,
+}
+
+/// Takes note of the proof that a datagram of the server carries.
+fn note(proofs: &mut Proofs, transmit: &Transmit) {
+    let shown = match wire::parse(&transmit.payload) {
+        Ok(Datagram::Sealed(sealed)) => sealed.proofs,
+        Ok(Datagram::Probe(probe)) if transmit.to == BULK.into() => [Proof::default(), probe.proof],
+        Ok(Datagram::Probe(probe)) => [probe.proof, Proof::default()],
+        _ => return,
+    };
+    for (newest, proof) in proofs.iter_mut().zip(shown) {
+        if proof.at_ms > newest.at_ms {
+            *newest = proof;
+        }
+    }
 }
 
 impl RogueClient {
@@ -169,10 +188,13 @@ impl RogueClient {
         let Ok(Datagram::Accepted { accepted, .. }) = wire::parse(&answer) else {
             panic!("{answer:?}")
         };
-        let mut rogue = Self { handshake, session: accepted.session, number: 0 };
+        let (session, proofs) = (accepted.session, Proofs::default());
+        let mut rogue = Self { handshake, session, number: 0, proofs };
         let token = Self::prove(server, now, [2; 16], BULK.into());
         let attach = rogue.seal(&Message::Attach { nonce: [2; 16], token });
         server.handle_datagram(now, received(SocketId::Control, BULK.into(), now, &attach));
+        let attached = server.poll_transmit(now).expect("it knows the bulk socket");
+        note(&mut rogue.proofs, &attached);
         rogue
     }
 
@@ -189,7 +211,7 @@ impl RogueClient {
     fn seal(&mut self, message: &Message) -> Vec<u8> {
         self.number += 1;
         let key = auth::session_key(&self.handshake, self.session, Side::Client);
-        wire::seal(message, self.session, self.number, &key)
+        wire::seal(message, self.session, self.number, &self.proofs, &key)
     }
 }
 
@@ -200,8 +222,10 @@ fn server() -> Server {
         clock: HostClock { offset_ns: u64::MAX - 5, drift_ppm: -200 },
         sessions_max: 2,
         rate_max_bps: 1_000_000_000,
+        rate_total_max_bps: 1_000_000_000,
         duration_max: Duration::from_secs(600),
         phase_packets_max: 20_000,
+        samples_max: 40_000,
     })
 }
 
@@ -283,7 +307,7 @@ impl RogueServer {
     fn seal(&mut self, message: &Message) -> Vec<u8> {
         self.number += 1;
         let key = auth::session_key(&self.handshake, SESSION, Side::Server);
-        wire::seal(message, SESSION, self.number, &key)
+        wire::seal(message, SESSION, self.number, &Proofs::default(), &key)
     }
 }
 
@@ -298,21 +322,28 @@ proptest! {
         let mut server = server();
         let mut rogue = RogueClient::enter(&mut server, Instant::ZERO);
         let mut driver = Driver::new(server);
+        let proofs = Cell::new(rogue.proofs);
         let mut drain = |now, server: &mut Server| {
             for transmit in drained(server, now, Server::poll_transmit) {
                 assert!([CONTROL.into(), BULK.into()].contains(&transmit.to), "{transmit:?}");
+                let mut newest = proofs.get();
+                note(&mut newest, &transmit);
+                proofs.set(newest);
             }
             while server.poll_event().is_some() {}
         };
         for (pause, work) in work {
             pause.pass(&mut driver, &mut drain);
             let (now, server) = (driver.now(), &mut driver.machine);
+            rogue.proofs = proofs.get();
             let (mut from, mut bytes) = (SocketAddr::from(CONTROL), Vec::new());
             match work {
                 Work::Say(message) => bytes = rogue.seal(&message),
                 Work::Probe(kind, phase, sequence, sent_ns) => {
                     let session = rogue.session;
-                    bytes = wire::emit(&Datagram::Probe(Probe { kind, session, phase, sequence, sent_ns }));
+                    let proof = Proof::default();
+                    let probe = Probe { kind, session, phase, sequence, sent_ns, proof };
+                    bytes = wire::emit(&Datagram::Probe(probe));
                     if kind == StreamKind::Bulk {
                         from = BULK.into();
                     }
@@ -352,7 +383,9 @@ proptest! {
                 Work::Say(message) => bytes = rogue.seal(&message),
                 Work::Probe(kind, phase, sequence, sent_ns) => {
                     let session = SESSION;
-                    bytes = wire::emit(&Datagram::Probe(Probe { kind, session, phase, sequence, sent_ns }));
+                    let proof = Proof::default();
+                    let probe = Probe { kind, session, phase, sequence, sent_ns, proof };
+                    bytes = wire::emit(&Datagram::Probe(probe));
                     if kind == StreamKind::Bulk {
                         socket = SocketId::Bulk;
                     }

@@ -5,7 +5,8 @@
 use super::desk::Desk;
 use super::{ApqError, FAREWELL_MAX};
 use crate::os::clock::Priority;
-use crate::os::datagram::{self, DatagramSocket};
+use crate::os::datagram::DatagramSocket;
+use crate::os::entropy;
 use lasthop_apq::{
     Client, ClientConfig, ClientEvent, Received, SocketId, Survey, SurveyConfig, Transmit,
 };
@@ -13,6 +14,7 @@ use lasthop_units::{Duration, Machine};
 use nix::errno::Errno;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
+use zeroize::Zeroize;
 
 /// A server is given up if it says nothing for so long.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -30,6 +32,12 @@ pub struct MeasureOptions {
     pub key: Option<[u8; 32]>,
     /// What is to be found out.
     pub survey: SurveyConfig,
+}
+
+impl Drop for MeasureOptions {
+    fn drop(&mut self) {
+        self.key.zeroize();
+    }
 }
 
 /// What a caller is told meanwhile.
@@ -92,7 +100,7 @@ pub fn measure(
     let config = ClientConfig {
         server,
         key: options.key,
-        secret: datagram::secret()?,
+        secret: entropy::secret()?,
         clock: desk.host_clock(),
         patience: PATIENCE,
     };

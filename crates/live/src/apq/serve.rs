@@ -5,13 +5,17 @@
 
 use super::desk::Desk;
 use super::{ApqError, FAREWELL_MAX};
+use crate::os::OsError;
 use crate::os::clock::Priority;
-use crate::os::datagram::{self, DatagramSocket};
+use crate::os::confine::{Needs, confine};
+use crate::os::datagram::DatagramSocket;
+use crate::os::entropy;
 use lasthop_apq::{Received, Server, ServerConfig, ServerEvent, SocketId, Transmit};
 use lasthop_units::{Duration, Machine};
 use nix::errno::Errno;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::ControlFlow;
+use zeroize::Zeroize;
 
 /// What is lost in this host is told at most so often.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
@@ -23,14 +27,26 @@ pub struct ServeOptions {
     pub bind: Bind,
     /// The key that clients must know, if any.
     pub key: Option<[u8; 32]>,
-    /// Most sessions at a time.
+    /// Most sessions at a time, half of them (rounded up) of one address.
     pub sessions_max: usize,
-    /// Most bits a second that a session may have sent, IP headers included.
+    /// Most bits that are sent in any second to a session or to an address, IP
+    /// headers included.
     pub rate_max_bps: u64,
+    /// Most bits that are sent in any second to all clients together.
+    pub rate_total_max_bps: u64,
     /// Longest session.
     pub duration_max: Duration,
-    /// Most packets of a phase: what a session may hold in memory.
+    /// Most packets of a phase.
     pub phase_packets_max: u32,
+    /// Most packets of the uplink phases of all sessions together: what is held
+    /// in memory, 24 bytes each.
+    pub samples_max: u64,
+}
+
+impl Drop for ServeOptions {
+    fn drop(&mut self) {
+        self.key.zeroize();
+    }
 }
 
 /// Where to serve.
@@ -47,6 +63,8 @@ pub enum Bind {
 pub enum Told<'a> {
     /// Clients are heard at these addresses.
     Listening(&'a [SocketAddr]),
+    /// The kernel refuses to take this from the server, which serves all the same.
+    Unconfined(&'a [OsError]),
     /// Something happened.
     Event(&'a ServerEvent),
     /// So many more datagrams arrived and were never read, because this host was
@@ -56,7 +74,8 @@ pub enum Told<'a> {
 }
 
 /// Serves until a signal comes, and gives its number; 0 if `tell` wants it to
-/// end. Clients are told that it ends.
+/// end. Clients are told that it ends. The calling thread can do little else from
+/// here on (see [`confine`]), also afterwards.
 ///
 /// # Errors
 /// If the address cannot be served at, or the system refuses something else.
@@ -69,18 +88,24 @@ pub fn serve(
     let addresses = addresses?;
     let mut server = Server::new(ServerConfig {
         key: options.key,
-        secret: datagram::secret()?,
+        secret: entropy::secret()?,
         clock: desk.host_clock(),
         sessions_max: options.sessions_max,
         rate_max_bps: options.rate_max_bps,
+        rate_total_max_bps: options.rate_total_max_bps,
         duration_max: options.duration_max,
         phase_packets_max: options.phase_packets_max,
+        samples_max: options.samples_max,
     });
     // The socket of the family.
     let place = |transmit: &Transmit| {
         addresses.iter().position(|address| address.is_ipv6() == transmit.to.is_ipv6())
     };
+    let refused = confine(Needs { raises_priority: true, ..Needs::default() });
     let mut ended = tell(Told::Listening(&addresses)).is_break().then_some(0);
+    if !refused.is_empty() && tell(Told::Unconfined(&refused)).is_break() {
+        ended = Some(0);
+    }
     let (mut overflowed, mut complain) = (0, desk.clock.now());
     let mut priority = None;
     let mut give_up = None;

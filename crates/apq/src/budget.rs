@@ -1,0 +1,175 @@
+//! What may leave a server: a token bucket for a session, one for an address
+//! and one for the server, in bits of IP packets, header included; and how many
+//! answers addresses get that have not proven themselves. An address is one of
+//! IPv4 or a prefix of 64 bits of IPv6: whoever has one of these has all of it.
+//!
+//! A bucket holds what passes in [`BURST`], or one packet: over any second the
+//! bound is passed by 1 %, or by that packet. Addresses that have not proven
+//! themselves share [`CLASSES`] buckets by a keyed hash, so that nothing is kept
+//! for one of them and nobody can tell whose bucket he empties.
+
+use crate::auth::{Key, unguessable};
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
+use lasthop_units::{Duration, Instant, TokenBucket};
+
+/// What a bucket holds: 1 % of what passes in a second.
+const BURST: Duration = Duration::from_millis(10);
+/// It holds one packet of Ethernet's longest payload at least.
+const BURST_BITS_MIN: u64 = 8 * 1_500;
+/// Addresses that were sent to and whose bucket is not full. A bucket is full
+/// after [`BURST`], and is then as good as a new one.
+const ADDRESSES_MAX: usize = 1_024;
+/// Classes of addresses that have not proven themselves.
+const CLASSES: u64 = 4_096;
+/// Answers a second to one class, and at once: more than a client asks for that
+/// asks again. All classes together get less than 20 Mb/s.
+const CLASS_ANSWERS: u64 = 8;
+
+/// The part of an address that its user cannot choose at will.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct AddressClass(u128);
+
+impl AddressClass {
+    /// That of `address`.
+    pub fn of(address: &SocketAddr) -> Self {
+        Self(match address.ip().to_canonical() {
+            IpAddr::V4(ip) => ip.to_ipv6_mapped().to_bits(),
+            IpAddr::V6(ip) => ip.to_bits() >> 64 << 64,
+        })
+    }
+}
+
+/// A bucket for `rate_bps`.
+pub(crate) fn bucket(rate_bps: u64, now: Instant) -> TokenBucket {
+    let bits = u128::from(rate_bps) * u128::from(BURST.as_nanos()) / 1_000_000_000;
+    TokenBucket::new(rate_bps, (bits as u64).max(BURST_BITS_MIN), now)
+}
+
+/// The longest IP packet that passes `rate_bps`, in bytes.
+pub(crate) fn packet_bytes_max(rate_bps: u64) -> u64 {
+    bucket(rate_bps, Instant::ZERO).burst() / 8
+}
+
+/// What may leave to clients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Budget {
+    rate_max_bps: u64,
+    total: TokenBucket,
+    addresses: BTreeMap<AddressClass, TokenBucket>,
+}
+
+impl Budget {
+    /// For an address and a session `rate_max_bps`, `rate_total_max_bps` for all.
+    pub fn new(rate_max_bps: u64, rate_total_max_bps: u64) -> Self {
+        let total = bucket(rate_total_max_bps, Instant::ZERO);
+        Self { rate_max_bps, total, addresses: BTreeMap::new() }
+    }
+
+    /// The bucket of a session that begins.
+    pub fn session(&self, now: Instant) -> TokenBucket {
+        bucket(self.rate_max_bps, now)
+    }
+
+    /// Takes `bytes` of an IP packet to `to` out of all three buckets.
+    ///
+    /// # Errors
+    /// When they may all hold so much; later than `now`. Nothing is taken.
+    pub fn spend(
+        &mut self,
+        now: Instant,
+        session: &mut TokenBucket,
+        to: &SocketAddr,
+        bytes: u16,
+    ) -> Result<(), Instant> {
+        let (class, bits) = (AddressClass::of(to), 8 * u64::from(bytes));
+        if self.addresses.len() >= ADDRESSES_MAX && !self.addresses.contains_key(&class) {
+            self.addresses.retain(|_, bucket| !bucket.is_full(now));
+            if self.addresses.len() >= ADDRESSES_MAX {
+                return Err(now.saturating_add(BURST));
+            }
+        }
+        let fresh = bucket(self.rate_max_bps, now);
+        let address = self.addresses.entry(class).or_insert(fresh);
+        let buckets = [session, address, &mut self.total];
+        if buckets.iter().all(|bucket| bucket.level(now) >= bits) {
+            for bucket in buckets {
+                bucket.take(now, bits);
+            }
+            return Ok(());
+        }
+        let at = |bucket: &&mut TokenBucket| bucket.next_at(bits).unwrap_or(Instant::MAX);
+        Err(buckets.iter().map(at).max().unwrap_or(Instant::MAX))
+    }
+}
+
+/// Answers to addresses that have not proven themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Strangers {
+    classes: Vec<TokenBucket>,
+}
+
+impl Strangers {
+    /// One that has answered nobody.
+    pub fn new() -> Self {
+        let bucket = TokenBucket::new(CLASS_ANSWERS, CLASS_ANSWERS, Instant::ZERO);
+        Self { classes: vec![bucket; CLASSES as usize] }
+    }
+
+    /// Whether `to` may be answered; `secret` says which class it is in.
+    pub fn take(&mut self, now: Instant, secret: &Key, to: &SocketAddr) -> bool {
+        let AddressClass(address) = AddressClass::of(to);
+        let (high, low) = ((address >> 64) as u64, address as u64);
+        let hash = unguessable(secret, b"class", &[high, low]);
+        let hash = u64::from_be_bytes(*hash.first_chunk().expect("a key has 32 bytes"));
+        self.classes[(hash % CLASSES) as usize].take(now, 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(address: &str) -> AddressClass {
+        AddressClass::of(&address.parse().expect("it is an address"))
+    }
+
+    #[test]
+    fn a_class_is_what_one_host_may_have() {
+        assert_eq!(class("192.0.2.1:1"), class("192.0.2.1:2"));
+        assert_eq!(class("192.0.2.1:1"), class("[::ffff:192.0.2.1]:1"));
+        assert_ne!(class("192.0.2.1:1"), class("192.0.2.2:1"));
+        assert_eq!(class("[2001:db8::1]:1"), class("[2001:db8::ffff:0:0:1]:1"));
+        assert_ne!(class("[2001:db8::1]:1"), class("[2001:db8:0:1::1]:1"));
+    }
+
+    #[test]
+    fn a_bucket_holds_a_hundredth_or_a_packet() {
+        assert_eq!(bucket(200_000_000, Instant::ZERO).burst(), 2_000_000);
+        assert_eq!(bucket(64_000, Instant::ZERO).burst(), 12_000);
+        assert_eq!(bucket(u64::MAX, Instant::ZERO).burst(), u64::MAX / 100);
+    }
+
+    /// However many addresses there are, few have a bucket, and that of one that
+    /// is sent to is not forgotten.
+    #[test]
+    fn addresses_are_forgotten_when_they_may_be() {
+        let mut budget = Budget::new(1_000_000, u64::MAX);
+        let mut now = Instant::ZERO;
+        let mut passed = 0;
+        let busy = SocketAddr::from(([192, 0, 2, 1], 1));
+        for index in 0..20_000u32 {
+            let other = SocketAddr::from((index.to_be_bytes(), 1));
+            let mut session = budget.session(now);
+            let _ = budget.spend(now, &mut session, &other, 100);
+            let mut session = budget.session(now);
+            passed += u64::from(budget.spend(now, &mut session, &busy, 125).is_ok());
+            assert!(budget.addresses.len() <= ADDRESSES_MAX);
+            now += Duration::from_micros(50);
+        }
+        // A second, and what the bucket held.
+        assert!((1_000..=1_012).contains(&passed), "{passed} packets of 1000 bits");
+    }
+}
