@@ -1,12 +1,20 @@
 //! The key that two hosts share: the content of a file, hashed (SHA-256). A line
-//! end after it does not count, so that the file can be copied by hand.
+//! end after it does not count, so that the file can be copied by hand. The reader is that of
+//! every key file: what it has read is overwritten once it is used, and the process has no
+//! core dump from then on.
+//!
+//! Left out: access control lists, whose mask is what the group's permissions show.
 
 use crate::failure::Failure;
+use lasthop_live::os::confine::keep_memory_private;
+use lasthop_scenario::file::{self, Accepts, FileError};
+use nix::unistd::Uid;
 use sha2::{Digest, Sha256};
-use std::fs::File;
+use std::fs::Metadata;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use zeroize::Zeroizing;
 
 /// A shorter secret could be guessed from what passes the network.
 const BYTES_MIN: usize = 16;
@@ -14,6 +22,9 @@ const BYTES_MIN: usize = 16;
 const BYTES_MAX: u64 = 4_096;
 /// Permissions of the group and of others.
 const OTHERS: u32 = 0o077;
+const GROUP_READS: u32 = 0o040;
+/// The number of the user root.
+const ROOT: u32 = 0;
 
 /// The key in the file at `path`.
 ///
@@ -32,29 +43,54 @@ pub fn digest(secret: &[u8]) -> [u8; 32] {
 /// The secret in the file at `path`, without the line end after it; `advice` makes one.
 ///
 /// # Errors
-/// If it cannot be read, others may read it, or it is too short or too long.
-pub fn read_secret(path: &Path, advice: &str) -> Result<Vec<u8>, Failure> {
+/// If it cannot be read, is no regular file, belongs to another user than this one, root and
+/// who called sudo, others may use it, or it is too short or too long.
+pub fn read_secret(path: &Path, advice: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    keep_memory_private();
     let name = path.display();
-    let failed = |why: &dyn std::fmt::Display| Failure::Message(format!("key file {name}: {why}"));
-    let file = File::open(path).map_err(|why| failed(&why))?;
-    let about = file.metadata().map_err(|why| failed(&why))?;
-    if about.mode() & OTHERS != 0 {
-        return Err(failed(&format!(
+    let failed = |why: String| Failure::Message(format!("key file {name}: {why}"));
+    let file = file::open(path, Accepts::Files).map_err(|why| match why {
+        FileError::Io(why) => failed(why.to_string()),
+        why => failed(why.to_string()),
+    })?;
+    let about = file.metadata().map_err(|why| failed(why.to_string()))?;
+    let own = Uid::effective().as_raw();
+    // Who calls sudo may be root anyway.
+    let caller = std::env::var("SUDO_UID").ok().filter(|_| own == ROOT);
+    let is_callers = caller.is_some_and(|uid| uid.parse() == Ok(about.uid()));
+    if about.uid() != own && about.uid() != ROOT && !is_callers {
+        return Err(failed(format!(
+            "it belongs to user {}; allowed are user {own}, who runs this, and root: chown {own} {name}",
+            about.uid()
+        )));
+    }
+    if about.mode() & OTHERS != 0 && !is_credential(path, &about) {
+        return Err(failed(format!(
             "others may use it (mode {:03o}); allowed is 600 or less: chmod 600 {name}",
             about.mode() & 0o777
         )));
     }
-    let mut content = Vec::new();
-    file.take(BYTES_MAX + 1).read_to_end(&mut content).map_err(|why| failed(&why))?;
+    // As long as it may get, so that it is never copied elsewhere to grow.
+    let mut content = Zeroizing::new(Vec::with_capacity(2 * BYTES_MAX as usize));
+    file.take(BYTES_MAX + 1).read_to_end(&mut content).map_err(|why| failed(why.to_string()))?;
     if content.len() as u64 > BYTES_MAX {
-        return Err(failed(&format!("it has more than {BYTES_MAX} bytes")));
+        return Err(failed(format!("it has more than {BYTES_MAX} bytes")));
     }
     let end = content.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |i| i + 1);
     if end < BYTES_MIN {
-        return Err(failed(&format!(
+        return Err(failed(format!(
             "it has {end} bytes, and a key has {BYTES_MIN} or more: {advice}"
         )));
     }
     content.truncate(end);
     Ok(content)
+}
+
+/// Whether it is a credential that systemd hands over (`LoadCredential=`): root's, in the folder
+/// that the service is told of. Since version 254 this user reads it by an access control list,
+/// which shows as a permission of the group.
+fn is_credential(path: &Path, about: &Metadata) -> bool {
+    let folder = std::env::var_os("CREDENTIALS_DIRECTORY");
+    let is_there = folder.is_some_and(|folder| path.parent() == Some(Path::new(&folder)));
+    is_there && about.uid() == ROOT && about.mode() & OTHERS == GROUP_READS
 }

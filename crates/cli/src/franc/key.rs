@@ -8,20 +8,23 @@ use crate::console;
 use crate::failure::Failure;
 use lasthop_franc::config::{KEY_BYTES, Key, Keys};
 use lasthop_franc::hop_key;
-use lasthop_live::os::datagram;
+use lasthop_live::os::confine::keep_memory_private;
+use lasthop_live::os::entropy;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use zeroize::Zeroizing;
 
 /// What the file of a hop key begins with.
 const HOP: &[u8] = b"hop:";
 
 /// Makes a key, or derives one.
 pub fn key(args: &FrancKey) -> Result<(), Failure> {
+    keep_memory_private();
     let line = match &args.hop {
         Some(shared) => match read(shared)? {
-            Keys::Shared(shared) => format!("hop:{}\n", hex(&hop_key(&shared))),
+            Keys::Shared(shared) => line("hop:", &hop_key(&shared)),
             _ => {
                 let name = shared.display();
                 return Err(Failure::Message(format!(
@@ -29,7 +32,7 @@ pub fn key(args: &FrancKey) -> Result<(), Failure> {
                 )));
             }
         },
-        None => format!("{}\n", hex(&datagram::secret().map_err(Failure::message)?)),
+        None => line("", &Zeroizing::new(entropy::secret().map_err(Failure::message)?)),
     };
     match &args.out {
         Some(path) => write(path, &line),
@@ -62,8 +65,18 @@ fn write(path: &Path, line: &str) -> Result<(), Failure> {
     file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// A line of the file: what it begins with, and a key in hexadecimal digits.
+fn line(begin: &str, key: &Key) -> Zeroizing<String> {
+    // As long as it gets, so that it is never copied elsewhere to grow.
+    let mut line = Zeroizing::new(String::with_capacity(begin.len() + 2 * KEY_BYTES + 1));
+    line.push_str(begin);
+    for byte in key {
+        for digit in [byte >> 4, byte & 0xf] {
+            line.push(char::from_digit(digit.into(), 16).expect("four bits are a digit"));
+        }
+    }
+    line.push('\n');
+    line
 }
 
 fn unhex(digits: &[u8]) -> Option<Key> {
@@ -85,8 +98,10 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let key: Key = core::array::from_fn(|index| (index * 9) as u8);
-        assert_eq!(unhex(hex(&key).as_bytes()), Some(key));
-        assert_eq!(unhex(format!("{}\n", hex(&key)).as_bytes()), Some(key));
+        let written = line("", &key);
+        assert_eq!(unhex(written.as_bytes()), Some(key));
+        assert_eq!(unhex(written.trim_end().as_bytes()), Some(key));
+        assert_eq!(line("hop:", &key), Zeroizing::new(format!("hop:{}", *written)));
         for wrong in ["", "00", &"g".repeat(64), &"0".repeat(65), &"+1".repeat(32)] {
             assert_eq!(unhex(wrong.as_bytes()), None, "{wrong}");
         }

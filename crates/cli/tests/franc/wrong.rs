@@ -48,6 +48,54 @@ fn keys_are_made_and_derived() {
     assert!(end("none").contains("key file none: No such file"));
 }
 
+/// What is in the file of another user, that user can change.
+#[test]
+fn a_key_file_belongs_to_who_runs_this_or_root() {
+    if !Uid::effective().is_root() {
+        eprintln!("skipped, because only root can make a file of another user");
+        return;
+    }
+    let stage = Stage::new("owner");
+    stage.key("link.key");
+    let file = stage.path.join("link.key");
+    std::os::unix::fs::chown(&file, Some(65_534), None).expect("root may");
+    let told = stage.complaint(&["franc", "key", "--hop", "link.key"]);
+    assert!(told.contains("it belongs to user 65534; allowed are user 0"), "{told}");
+    // A link to a file is judged by the file.
+    std::os::unix::fs::symlink(&file, stage.path.join("linked.key")).expect("it can be made");
+    let told = stage.complaint(&["franc", "key", "--hop", "linked.key"]);
+    assert!(told.contains("it belongs to user 65534"), "{told}");
+    std::os::unix::fs::chown(&file, Some(0), None).expect("root may");
+    assert!(stage.run(&["franc", "key", "--hop", "linked.key"]).status.success());
+}
+
+/// systemd lets the user of a unit read root's file by an access control list, which shows as
+/// mode 440.
+#[test]
+fn a_credential_of_systemd_is_taken() {
+    if !Uid::effective().is_root() {
+        eprintln!("skipped, because only root can make a file of root");
+        return;
+    }
+    let stage = Stage::new("credential");
+    stage.key("key");
+    let file = stage.path.join("key");
+    let hop = |folder: &Path| {
+        let asked = ["franc", "key", "--hop", file.to_str().expect("a path of ASCII")];
+        let output = stage.lasthop(&asked).env("CREDENTIALS_DIRECTORY", folder).output();
+        output.expect("the binary can be run").status.code()
+    };
+    for (mode, folder, status) in [
+        (0o440, &*stage.path, Some(0)),
+        (0o440, Path::new("/nowhere"), Some(2)),
+        (0o460, &*stage.path, Some(2)),
+        (0o444, &*stage.path, Some(2)),
+    ] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("it is ours");
+        assert_eq!(hop(folder), status, "{mode:o} in {}", folder.display());
+    }
+}
+
 #[test]
 fn what_cannot_be_is_told_and_leaves_nothing() {
     let stage = Stage::new("wrong");
