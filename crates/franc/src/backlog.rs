@@ -3,7 +3,7 @@
 //!
 //! Flows are hashed into 256 buckets, each a queue under CoDel, served by deficit round
 //! robin with precedence for new flows. Over the bound, packets at the head of the longest
-//! queue go. Left out: what the RFC leaves to others, classes and shaping.
+//! queue go. The hash has keys, which the caller draws. Left out: what the RFC leaves to others, classes and shaping.
 
 mod ip;
 
@@ -12,6 +12,7 @@ mod tests;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::fmt;
 use lasthop_aqm::{Control, Members, Packet, Parameters, RoundRobin, Source, bucket_of};
 use lasthop_units::{Duration, Instant};
 
@@ -66,9 +67,10 @@ pub struct Waiting {
 }
 
 /// Packets that wait.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Backlog {
     config: BacklogConfig,
+    flow_keys: [u64; 2],
     order: Order,
     packets: usize,
     bytes: usize,
@@ -93,9 +95,23 @@ struct Flow {
     control: Control,
 }
 
+impl fmt::Debug for Backlog {
+    /// Without the keys, and without what is in packets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { config, packets, bytes, drops, .. } = self;
+        f.debug_struct("Backlog")
+            .field("config", config)
+            .field("packets", packets)
+            .field("bytes", bytes)
+            .field("drops", drops)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Backlog {
-    /// An empty one.
-    pub fn new(config: BacklogConfig) -> Self {
+    /// An empty one. `flow_keys` are of the hash of flows (SipHash): nobody else ought to know
+    /// them, or flows can be chosen that share the bucket of another.
+    pub fn new(config: BacklogConfig, flow_keys: [u64; 2]) -> Self {
         let order = match config.target {
             None => Order::Arrival(VecDeque::new()),
             Some(target) => Order::Turns {
@@ -104,7 +120,7 @@ impl Backlog {
                 turns: RoundRobin::default(),
             },
         };
-        Self { config, order, packets: 0, bytes: 0, drops: 0 }
+        Self { config, flow_keys, order, packets: 0, bytes: 0, drops: 0 }
     }
 
     /// What leaves is delivered and answered so much later, from now on. A sender whose
@@ -123,7 +139,7 @@ impl Backlog {
 
     /// Takes a packet, or drops one.
     pub fn push(&mut self, now: Instant, packet: Vec<u8>) {
-        let hash = ip::flow_hash(&packet);
+        let hash = ip::flow_hash(self.flow_keys, &packet);
         let bucket = bucket_of(hash as u32, (hash >> 32) as u32, BUCKETS) as u8;
         self.packets += 1;
         self.bytes += packet.len();

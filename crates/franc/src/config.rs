@@ -9,6 +9,7 @@ use crate::wire::{self, NodeId};
 use alloc::vec::Vec;
 use lasthop_rlnc::{Code, CodeError, Field};
 use lasthop_units::{Bitrate, Duration, Probability};
+use zeroize::Zeroize;
 
 /// Bytes of a shared key.
 pub const KEY_BYTES: usize = 32;
@@ -56,6 +57,15 @@ pub enum Keys {
     Hop(Key),
     /// A key that everybody knows: finds accidents, stops nobody.
     Insecure,
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        match self {
+            Self::Shared(key) | Self::Hop(key) => key.zeroize(),
+            Self::Insecure => {}
+        }
+    }
 }
 
 impl core::fmt::Debug for Keys {
@@ -191,6 +201,15 @@ pub enum ConfigError {
         /// The longest symbol that fits.
         fits: usize,
     },
+    /// A HELLO does not fit in a datagram.
+    #[error(
+        "the path carries datagrams of {is} bytes, and a HELLO has {}: it needs a larger MTU",
+        wire::CONTROL_BYTES
+    )]
+    Datagram {
+        /// The bound.
+        is: u16,
+    },
     /// A symbol has no room for a packet of [`INNER_MTU_MIN`] bytes.
     #[error(
         "a symbol of {symbol} bytes leaves {mtu} for a packet; at least {INNER_MTU_MIN} are needed: \
@@ -301,6 +320,9 @@ impl Config {
             return Err(ConfigError::Small { symbol, mtu: self.inner_mtu() });
         }
         let needed = usize::from(symbol) + self.around_symbol();
+        if usize::from(allowed) < wire::CONTROL_BYTES {
+            return Err(ConfigError::Datagram { is: allowed });
+        }
         if needed > usize::from(allowed) {
             let fits = usize::from(self.symbol_bytes_max());
             return Err(ConfigError::Symbol { symbol, needed, allowed, fits });

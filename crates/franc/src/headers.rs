@@ -1,102 +1,149 @@
-//! Headers of a flow are much alike: what travels of one is how it differs from what the
-//! packet before it in its bucket lets expect. After Van Jacobson (RFC 1144), but for any
-//! protocol: the expectation may be wrong in every byte, and nothing is lost but room.
+//! The headers of a TCP segment that follows from the packet before it in its bucket are
+//! left out. After Van Jacobson (RFC 1144), but all or nothing: a segment travels short if
+//! each field that somebody outside the flow would have to guess is as expected, or whole.
 //!
 //! ```text
-//! 1 (1 bit) | the length follows (1 bit) | 0 (4 bits) | groups (10 bits)
-//!   | length of all this (2), if it follows | for each group its bytes (1)
-//!   | each byte that differs, xor what was expected | the packet behind its headers
+//! 1 (1 bit) | the length follows (1) | the identification is the last one (1)
+//!   | acknowledgement number: unchanged, on by one step, two, half of one (2)
+//!   | what follows of TOS or traffic class, flags, window (1 each), TSval, TSecr (2 each)
+//!   | behind the data offset: reserved bits and AE (4)
+//!   | length of all this (2), if it follows | TOS or traffic class (1) | flags (1)
+//!   | window (2) | the last 1, 2 or 4 bytes of TSval | of TSecr | data
 //! ```
 //!
-//! A group is 8 bytes; bits count from the lowest. The first bit tells it from a packet,
-//! which begins with its version, 4 or 6. What is expected: the bytes of the packet
-//! before, lengths that are this packet's, the next identification (IPv4), the next
-//! sequence number (TCP), and checksums that are right.
+//! The first bit tells it from a packet, which begins with its version, 4 or 6. Expected
+//! are: IPv4 without options and not a fragment, or IPv6 without extension headers; no TCP
+//! options, or NOP, NOP, timestamps (as RFC 7323, appendix A, lays them out); the last
+//! packet's addresses, ports, TTL or hop limit, flow label and flags of IP; the next
+//! identification, or the last one (Linux counts within a connection, others send 0: RFC
+//! 6864); the sequence number behind the last one's data; one of four acknowledgement
+//! numbers, a step being how far it moved when it moved last; no urgent pointer; lengths
+//! and checksums that are right. Left out: all other protocols, which travel whole, as do
+//! segments with other options.
 //!
-//! A bucket's packets are restored in their order. Every [`WHOLE_EVERY`]th is sent whole,
-//! so that an end that misses one goes on there.
+//! Why not byte by byte: an observer of lengths outside, for whom somebody forges segments
+//! into the tunnel, would see which bytes of a guess are right (as CRIME did with TLS). Here
+//! all wrong guesses have the same length. A right one takes both numbers at once, 62 bits;
+//! ports and identification come on top. The same holds in reverse, where the forged segment
+//! becomes the last one of its bucket and the flow's own next one is compared with it: that
+//! is short only if the forged one leads to its sequence *and* its acknowledgement number.
+//! UDP and ICMP have too little that cannot be guessed. TOS, flags, window and
+//! timestamps may be anything; of these what is as in the last packet is left out, in a
+//! segment that is short: who sees that has guessed both numbers. What does show: a packet of another flow in the
+//! bucket, or a forged one of this flow, makes the next segment travel whole, and brings the
+//! next whole one forward. That tells that two flows share a bucket, 8 bits under a secret
+//! key ([`crate::backlog`]), as their common queue does.
+//!
+//! A bucket's packets are restored in their order. Every [`WHOLE_EVERY`]th is sent whole
+//! and depends on nothing before it, so that an end that misses one goes on there.
 
 use crate::order::BUCKETS;
 use crate::symbol;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Of a bucket's packets, so many bytes at most are taken for headers: those of IPv6 and
-/// TCP with timestamps, and 8 more.
-const HEADERS_MAX: usize = 80;
-const GROUP: usize = 8;
-const GROUPS: u16 = (1 << (HEADERS_MAX / GROUP)) - 1;
-/// Packets of a bucket from one that is whole to the next.
+/// Packets of a bucket from one that depends on nothing to the next.
 const WHOLE_EVERY: u16 = 32;
 
+/// The first word of a short record.
 const IS_SHORT: u16 = 1 << 15;
 const HAS_LENGTH: u16 = 1 << 14;
+const SAME_IDENTIFICATION: u16 = 1 << 13;
+const ACKNOWLEDGEMENT_SHIFT: u16 = 11;
+const ACKNOWLEDGEMENTS: usize = 4;
+/// Whether TOS, flags and window follow, and how much of each timestamp ([`TAILS`]).
+const HAS_TOS: u16 = 1 << 10;
+const HAS_FLAGS: u16 = 1 << 9;
+const HAS_WINDOW: u16 = 1 << 8;
+const TIMESTAMP_SHIFTS: [u16; 2] = [6, 4];
+/// Last bytes of a timestamp that follow.
+const TAILS: [usize; 4] = [0, 1, 2, 4];
+/// Reserved bits and AE, which share their byte with the data offset (RFC 9768).
+const BEHIND_OFFSET: u16 = 0x000f;
 
 const IPV4_BYTES: usize = 20;
 const IPV6_BYTES: usize = 40;
+const TCP_BYTES: usize = 20;
 const TCP: u8 = 6;
-const UDP: u8 = 17;
+/// NOP, NOP, and the kind and length of timestamps (RFC 7323, 3.2 and appendix A).
+const TIMESTAMPS: [u8; 4] = [1, 1, 8, 10];
+const TIMESTAMPS_BYTES: usize = 12;
+/// "Don't fragment": the only bit of IPv4's flags and offset that may be set.
+const DONT_FRAGMENT: u16 = 0x4000;
 
-/// Each bucket's last packet.
+const HEADERS_MAX: usize = IPV6_BYTES + TCP_BYTES + TIMESTAMPS_BYTES;
+/// TOS or traffic class, flags, window; timestamps.
+const SENT_BYTES: usize = 4;
+const SENT_MAX: usize = SENT_BYTES + 8;
+
+/// What is known of each bucket's last packet.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Headers(Vec<Option<Box<Last>>>);
+pub(crate) struct Headers(Vec<Bucket>);
 
-/// A bucket's last packet, its checksums as [`Layout::fold_checksums`] leaves them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Last {
-    number: u16,
-    length: usize,
-    layout: Layout,
-    headers: [u8; HEADERS_MAX],
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Bucket {
+    /// The number behind the last packet's, if all since a whole one are known that
+    /// depended on nothing.
+    next: Option<u16>,
+    /// The last packet, if the one behind it may be short.
+    last: Option<Box<Last>>,
 }
 
-/// Where things are in a packet.
+/// A segment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Last {
+    layout: Layout,
+    headers: [u8; HEADERS_MAX],
+    data_bytes: usize,
+    /// How far the acknowledgement number moved when it moved last; 0 if that is not known.
+    step: u32,
+}
+
+/// Where things are in a segment that can be short.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Layout {
     is_ipv4: bool,
-    /// What is behind the IP header, if it is the beginning of a TCP or UDP packet.
-    transport: Option<(u8, usize)>,
-    /// Up to here there are headers.
-    headers: usize,
+    has_timestamps: bool,
 }
 
 impl Headers {
     pub fn new() -> Self {
-        Self(alloc::vec![None; BUCKETS])
+        Self(alloc::vec![Bucket::default(); BUCKETS])
     }
 
     /// Writes a packet behind `out`, whole or short.
     pub fn shorten(&mut self, bucket: u8, number: u16, packet: &[u8], out: &mut Vec<u8>) {
-        let last = &mut self.0[usize::from(bucket)];
-        let start = out.len();
-        if let Some(last) = last
-            && !number.is_multiple_of(WHOLE_EVERY)
-            && last.layout.headers <= packet.len()
-        {
-            last.difference(packet, out);
-        }
-        if !(1..packet.len()).contains(&(out.len() - start)) {
-            out.truncate(start);
+        let bucket = &mut self.0[usize::from(bucket)];
+        let last = bucket.last.as_ref().filter(|_| !is_independent(number));
+        if last.and_then(|last| last.shorten(packet, out)).is_none() {
             out.extend(packet);
         }
-        *last = Some(Box::new(Last::new(number, packet)));
+        bucket.keep(number, packet);
     }
 
     /// The packet of which [`Headers::shorten`] wrote `record`; `None` if the one before
     /// it is not known, or if nobody wrote it.
     pub fn restore(&mut self, bucket: u8, number: u16, record: &[u8]) -> Option<Vec<u8>> {
-        let last = &mut self.0[usize::from(bucket)];
-        let before = last.take();
+        let bucket = &mut self.0[usize::from(bucket)];
+        let follows = bucket.next.take() == Some(number);
         let packet = match is_short(record) {
             false => record.to_vec(),
-            true => before.filter(|b| b.number == number.wrapping_sub(1))?.apply(record)?,
+            true => bucket.last.as_ref().filter(|_| follows)?.restore(record)?,
         };
         if !symbol::is_ip(&packet) {
             return None;
         }
-        *last = Some(Box::new(Last::new(number, &packet)));
+        // The step of others is not known, though the packet is.
+        if follows || is_independent(number) {
+            bucket.keep(number, &packet);
+        }
         Some(packet)
     }
+}
+
+/// Whether the packet with this number is whole, and nothing before it is remembered.
+fn is_independent(number: u16) -> bool {
+    number.is_multiple_of(WHOLE_EVERY)
 }
 
 /// Whether `record` begins with one that is short.
@@ -120,140 +167,264 @@ pub(crate) fn drop_length(records: &mut Vec<u8>, start: usize) {
     }
 }
 
-impl Last {
-    fn new(number: u16, packet: &[u8]) -> Self {
-        let layout = Layout::of(packet);
-        let mut headers = [0; HEADERS_MAX];
-        let kept = packet.len().min(HEADERS_MAX);
-        headers[..kept].copy_from_slice(&packet[..kept]);
-        layout.fold_checksums(packet, &mut headers[..kept]);
-        Self { number, length: packet.len(), layout, headers }
-    }
-
-    /// What the headers of the next packet are likely to be, if it is `length` bytes long.
-    fn expected(&self, length: usize) -> [u8; HEADERS_MAX] {
-        let mut headers = self.headers;
-        if self.layout.is_ipv4 {
-            put(&mut headers, 2, length as u16);
-            let identification = u16::from_be_bytes([headers[4], headers[5]]);
-            put(&mut headers, 4, identification.wrapping_add(1));
-        } else {
-            put(&mut headers, 4, length.wrapping_sub(IPV6_BYTES) as u16);
-        }
-        match self.layout.transport {
-            Some((TCP, at)) => {
-                let sequence = at + 4..at + 8;
-                let before = headers[sequence.clone()].try_into().expect("four bytes");
-                let said = (self.length - self.layout.headers) as u32;
-                let next = u32::from_be_bytes(before).wrapping_add(said);
-                headers[sequence].copy_from_slice(&next.to_be_bytes());
-            }
-            Some((_, at)) => put(&mut headers, at + 4, length.wrapping_sub(at) as u16),
-            None => {}
-        }
-        headers
-    }
-
-    /// Writes how a packet, at least as long as these headers, differs.
-    fn difference(&self, packet: &[u8], out: &mut Vec<u8>) {
-        let (covered, rest) = packet.split_at(self.layout.headers);
-        let mut differing = self.expected(packet.len());
-        let mut headers = [0; HEADERS_MAX];
-        headers[..covered.len()].copy_from_slice(covered);
-        Layout::of(packet).fold_checksums(packet, &mut headers[..covered.len()]);
-        for (expected, is) in differing.iter_mut().zip(headers).take(covered.len()) {
-            *expected ^= is;
-        }
-        let differing = &differing[..covered.len()];
-        let mask = |group: &[u8]| {
-            (0..).zip(group).fold(0u8, |mask, (bit, &byte)| mask | u8::from(byte != 0) << bit)
+impl Bucket {
+    /// Takes a packet for the last one.
+    fn keep(&mut self, number: u16, packet: &[u8]) {
+        self.next = Some(number.wrapping_add(1));
+        let Some(layout) = Layout::of(packet) else {
+            self.last = None;
+            return;
         };
-        let masks = differing.chunks(GROUP).map(mask);
-        let groups = (0..).zip(masks.clone()).filter(|&(_, mask)| mask != 0);
-        let top = groups.fold(IS_SHORT | HAS_LENGTH, |top, (group, _)| top | 1 << group);
+        let (headers, data) = packet.split_at(layout.bytes());
+        let step = match &self.last {
+            Some(last) if !is_independent(number) => last.step_to(layout, headers),
+            _ => 0,
+        };
+        let last = self.last.get_or_insert_with(|| Box::new(Last::EMPTY));
+        last.layout = layout;
+        last.headers[..headers.len()].copy_from_slice(headers);
+        last.data_bytes = data.len();
+        last.step = step;
+    }
+}
+
+impl Last {
+    const EMPTY: Self = Self {
+        layout: Layout { is_ipv4: true, has_timestamps: false },
+        headers: [0; HEADERS_MAX],
+        data_bytes: 0,
+        step: 0,
+    };
+
+    /// The acknowledgement numbers that the next segment may have.
+    fn acknowledgements(&self) -> [u32; ACKNOWLEDGEMENTS] {
+        let last = long(&self.headers, self.layout.tcp() + 8);
+        let step = self.step;
+        [0, step, step.wrapping_mul(2), step / 2].map(|steps| last.wrapping_add(steps))
+    }
+
+    /// The step behind a segment with these headers. Only one whose sequence number is as
+    /// expected shows it: or else a forged segment with the right acknowledgement number
+    /// alone would make a step with the flow's next one, and a later one short.
+    fn step_to(&self, layout: Layout, headers: &[u8]) -> u32 {
+        let addresses_and_ports = layout.addresses().start..layout.tcp() + 4;
+        if self.layout != layout
+            || self.headers[addresses_and_ports.clone()] != headers[addresses_and_ports]
+            || long(headers, layout.tcp() + 4) != self.next_sequence()
+        {
+            return 0;
+        }
+        let at = layout.tcp() + 8;
+        match long(headers, at).wrapping_sub(long(&self.headers, at)) {
+            0 => self.step,
+            moved => moved,
+        }
+    }
+
+    /// The sequence number behind the last segment's data.
+    fn next_sequence(&self) -> u32 {
+        long(&self.headers, self.layout.tcp() + 4).wrapping_add(self.data_bytes as u32)
+    }
+
+    /// Writes a packet behind `out` if it is as expected.
+    fn shorten(&self, packet: &[u8], out: &mut Vec<u8>) -> Option<()> {
+        let layout = Layout::of(packet).filter(|&layout| layout == self.layout)?;
+        let (headers, data) = packet.split_at(layout.bytes());
+        let tcp = layout.tcp();
+        let mut top = IS_SHORT | HAS_LENGTH | u16::from(headers[tcp + 12]) & BEHIND_OFFSET;
+        if layout.is_ipv4 && headers[4..6] == self.headers[4..6] {
+            top |= SAME_IDENTIFICATION;
+        }
+        let number = long(headers, tcp + 8);
+        let choice = self.acknowledgements().iter().position(|&expected| expected == number)?;
+        top |= (choice as u16) << ACKNOWLEDGEMENT_SHIFT;
+        let sent = layout.sent(headers);
+        let sent = &sent[..layout.sent_bytes()];
+        let mut expected = self.next(top, sent, data.len());
+        let expected = &mut expected[..headers.len()];
+        // Without the checksums first: to see whether they are right takes all the data.
+        layout.set_checksums(expected, layout.checksums(headers));
+        if expected != headers || layout.checksums(headers) != layout.right(expected, data) {
+            return None;
+        }
         let start = out.len();
-        out.extend(top.to_be_bytes());
-        out.extend([0, 0]);
-        out.extend(masks.filter(|&mask| mask != 0));
-        out.extend(differing.iter().filter(|&&byte| byte != 0));
-        out.extend(rest);
+        out.extend([0; 4]);
+        let top = top | self.difference(sent, out);
+        out.extend(data);
         let length = (out.len() - start) as u16;
-        put(out, start + 2, length);
+        put(out, start, &top.to_be_bytes());
+        put(out, start + 2, &length.to_be_bytes());
+        Some(())
+    }
+
+    /// Writes what of `sent` is not as in the last packet, and says what that is.
+    fn difference(&self, sent: &[u8], out: &mut Vec<u8>) -> u16 {
+        let last = self.layout.sent(&self.headers);
+        let mut top = 0;
+        for (bit, at) in [(HAS_TOS, 0..1), (HAS_FLAGS, 1..2), (HAS_WINDOW, 2..SENT_BYTES)] {
+            if sent[at.clone()] != last[at.clone()] {
+                top |= bit;
+                out.extend(&sent[at]);
+            }
+        }
+        let timestamps = sent[SENT_BYTES..].chunks_exact(4).zip(last[SENT_BYTES..].chunks_exact(4));
+        for ((is, was), shift) in timestamps.zip(TIMESTAMP_SHIFTS) {
+            let differs = is.iter().zip(was).position(|(is, was)| is != was).unwrap_or(4);
+            let choice = TAILS.iter().position(|&tail| tail >= 4 - differs).unwrap_or(3);
+            top |= (choice as u16) << shift;
+            out.extend(&is[4 - TAILS[choice]..]);
+        }
+        top
+    }
+
+    /// What is sent if it differs from the last packet as `top` and the bytes behind it say;
+    /// and what follows.
+    fn apply<'a>(&self, top: u16, mut rest: &'a [u8]) -> Option<([u8; SENT_MAX], &'a [u8])> {
+        let mut sent = self.layout.sent(&self.headers);
+        let mut take = |at: core::ops::Range<usize>, is_there: bool| {
+            if is_there {
+                let (bytes, behind) = rest.split_at_checked(at.len())?;
+                sent[at].copy_from_slice(bytes);
+                rest = behind;
+            }
+            Some(())
+        };
+        for (bit, at) in [(HAS_TOS, 0..1), (HAS_FLAGS, 1..2), (HAS_WINDOW, 2..SENT_BYTES)] {
+            take(at, top & bit != 0)?;
+        }
+        for (index, shift) in TIMESTAMP_SHIFTS.into_iter().enumerate() {
+            let end = SENT_BYTES + 4 * (index + 1);
+            let tail = TAILS[usize::from(top >> shift) % TAILS.len()];
+            take(end - tail..end, tail > 0)?;
+        }
+        Some((sent, rest))
     }
 
     /// The packet that `record` stands for.
-    fn apply(&self, record: &[u8]) -> Option<Vec<u8>> {
+    fn restore(&self, record: &[u8]) -> Option<Vec<u8>> {
         let top = word(record, 0)?;
-        let groups = top & !(IS_SHORT | HAS_LENGTH);
-        if groups & !GROUPS != 0 {
-            return None;
-        }
         let begin = if top & HAS_LENGTH == 0 { 2 } else { 4 };
-        let (masks, rest) = record.get(begin..)?.split_at_checked(groups.count_ones() as usize)?;
-        let count = masks.iter().map(|mask| mask.count_ones() as usize).sum();
-        let (differing, rest) = rest.split_at_checked(count)?;
-        let covered = self.layout.headers;
-        let mut headers = self.expected(covered + rest.len());
-        let marked = (0..HEADERS_MAX / GROUP).filter(|group| groups >> group & 1 == 1);
-        let places = marked.zip(masks).flat_map(|(group, mask)| {
-            (0..GROUP).filter(move |bit| mask >> bit & 1 == 1).map(move |bit| group * GROUP + bit)
-        });
-        for (at, byte) in places.zip(differing) {
-            headers[at] ^= byte;
-        }
-        let mut packet = Vec::with_capacity(covered + rest.len());
-        packet.extend(&headers[..covered]);
-        packet.extend(rest);
-        let layout = Layout::of(&packet);
-        layout.fold_checksums(&packet, &mut headers[..covered]);
-        packet[..covered].copy_from_slice(&headers[..covered]);
+        let layout = self.layout;
+        let (sent, data) = self.apply(top, record.get(begin..)?)?;
+        let sent = &sent[..layout.sent_bytes()];
+        let mut headers = self.next(top, sent, data.len());
+        let headers = &mut headers[..layout.bytes()];
+        layout.set_checksums(headers, layout.right(headers, data));
+        let mut packet = Vec::with_capacity(headers.len() + data.len());
+        packet.extend_from_slice(headers);
+        packet.extend(data);
         Some(packet)
+    }
+
+    /// The next segment's headers but for the checksums, if its record begins with `top`
+    /// and these bytes are its own.
+    fn next(&self, top: u16, sent: &[u8], data_bytes: usize) -> [u8; HEADERS_MAX] {
+        let layout = self.layout;
+        let (tcp, bytes) = (layout.tcp(), layout.bytes() + data_bytes);
+        let mut headers = self.headers;
+        if layout.is_ipv4 {
+            headers[1] = sent[0];
+            put(&mut headers, 2, &(bytes as u16).to_be_bytes());
+            let next = u16::from(top & SAME_IDENTIFICATION == 0);
+            let last = u16::from_be_bytes([headers[4], headers[5]]);
+            put(&mut headers, 4, &last.wrapping_add(next).to_be_bytes());
+        } else {
+            headers[0] = headers[0] & 0xf0 | sent[0] >> 4;
+            headers[1] = headers[1] & 0x0f | sent[0] << 4;
+            put(&mut headers, 4, &((bytes - IPV6_BYTES) as u16).to_be_bytes());
+        }
+        put(&mut headers, tcp + 4, &self.next_sequence().to_be_bytes());
+        let choice = usize::from(top >> ACKNOWLEDGEMENT_SHIFT) % ACKNOWLEDGEMENTS;
+        put(&mut headers, tcp + 8, &self.acknowledgements()[choice].to_be_bytes());
+        headers[tcp + 12] = headers[tcp + 12] & 0xf0 | (top & BEHIND_OFFSET) as u8;
+        put(&mut headers, tcp + 13, &sent[1..SENT_BYTES]);
+        if layout.has_timestamps {
+            put(&mut headers, tcp + TCP_BYTES + TIMESTAMPS.len(), &sent[SENT_BYTES..]);
+        }
+        headers
     }
 }
 
 impl Layout {
-    fn of(packet: &[u8]) -> Self {
-        let (is_ipv4, ip, protocol) = match packet.first().map_or(0, |first| first >> 4) {
-            4 if packet.len() >= IPV4_BYTES => {
-                let ip = (usize::from(packet[0] & 0xf) * 4).max(IPV4_BYTES);
-                let is_fragment = packet[6] & 0x3f != 0 || packet[7] != 0;
-                (true, ip, (!is_fragment).then_some(packet[9]))
-            }
-            6 if packet.len() >= IPV6_BYTES => (false, IPV6_BYTES, Some(packet[6])),
-            _ => (false, 0, None),
+    /// Of a whole packet, if it is a segment that can be short or can be followed by one
+    /// that is.
+    fn of(packet: &[u8]) -> Option<Self> {
+        if !symbol::is_ip(packet) {
+            return None;
+        }
+        let is_ipv4 = packet[0] == 0x45;
+        let is_plain = match is_ipv4 {
+            true => packet[9] == TCP && word(packet, 6)? & !DONT_FRAGMENT == 0,
+            false => packet[0] >> 4 == 6 && packet[6] == TCP,
         };
-        let (transport, behind) = match protocol {
-            Some(TCP) if packet.len() >= ip + 20 => {
-                let length = (usize::from(packet[ip + 12] >> 4) * 4).max(20);
-                (Some((TCP, ip)), length)
-            }
-            Some(UDP) if packet.len() >= ip + 8 => (Some((UDP, ip)), 8),
-            // What ICMP has before its data.
-            _ => (None, 8),
+        let tcp = packet.get(if is_ipv4 { IPV4_BYTES } else { IPV6_BYTES }..)?;
+        let (header, rest) = tcp.split_at_checked(TCP_BYTES)?;
+        let header_bytes = usize::from(header[12] >> 4) * 4;
+        let has_timestamps = header_bytes == TCP_BYTES + TIMESTAMPS_BYTES;
+        let has_options_known = match has_timestamps {
+            true => rest.len() >= TIMESTAMPS_BYTES && rest.starts_with(&TIMESTAMPS),
+            false => header_bytes == TCP_BYTES,
         };
-        let headers = (ip + behind).min(packet.len()).min(HEADERS_MAX);
-        Self { is_ipv4, transport, headers }
+        let is_urgent = header[18..] != [0, 0];
+        (is_plain && has_options_known && !is_urgent).then_some(Self { is_ipv4, has_timestamps })
     }
 
-    /// Combines each checksum of a packet that lies wholly within `headers`, its first
-    /// bytes, with what it ought to be (RFC 1071): zero is right. Doing it again undoes it.
-    /// The packet's own checksums do not matter.
-    fn fold_checksums(&self, packet: &[u8], headers: &mut [u8]) {
-        let mut fold = |at: usize, right: u16| {
-            if let Some(field) = headers.get_mut(at..at + 2) {
-                field[0] ^= right.to_be_bytes()[0];
-                field[1] ^= right.to_be_bytes()[1];
-            }
-        };
-        let ip = usize::from(packet.first().map_or(0, |first| first & 0xf)) * 4;
-        if self.is_ipv4 && (IPV4_BYTES..=packet.len()).contains(&ip) {
-            fold(10, checksum(sum(&packet[..10]) + sum(&packet[12..ip])));
+    /// Where TCP begins.
+    fn tcp(self) -> usize {
+        if self.is_ipv4 { IPV4_BYTES } else { IPV6_BYTES }
+    }
+
+    fn addresses(self) -> core::ops::Range<usize> {
+        if self.is_ipv4 { 12..IPV4_BYTES } else { 8..IPV6_BYTES }
+    }
+
+    /// Bytes of all headers.
+    fn bytes(self) -> usize {
+        self.tcp() + TCP_BYTES + if self.has_timestamps { TIMESTAMPS_BYTES } else { 0 }
+    }
+
+    /// Bytes of what may be anything.
+    fn sent_bytes(self) -> usize {
+        if self.has_timestamps { SENT_MAX } else { SENT_BYTES }
+    }
+
+    /// What may be anything of these headers, in as many bytes as it has.
+    fn sent(self, headers: &[u8]) -> [u8; SENT_MAX] {
+        let tcp = self.tcp();
+        let mut sent = [0; SENT_MAX];
+        sent[0] = if self.is_ipv4 { headers[1] } else { headers[0] << 4 | headers[1] >> 4 };
+        put(&mut sent, 1, &headers[tcp + 13..tcp + 16]);
+        if self.has_timestamps {
+            let at = tcp + TCP_BYTES + TIMESTAMPS.len();
+            put(&mut sent, SENT_BYTES, &headers[at..at + SENT_MAX - SENT_BYTES]);
         }
-        let Some((protocol, at)) = self.transport else { return };
-        let field = at + if protocol == TCP { 16 } else { 6 };
-        let addresses = if self.is_ipv4 { 12..IPV4_BYTES } else { 8..IPV6_BYTES };
-        let pseudo = sum(&packet[addresses]) + u64::from(protocol) + (packet.len() - at) as u64;
-        fold(field, checksum(pseudo + sum(&packet[at..field]) + sum(&packet[field + 2..])));
+        sent
+    }
+
+    /// The checksums of IP, 0 if it has none, and of TCP.
+    fn checksums(self, headers: &[u8]) -> [u16; 2] {
+        let at = |at: usize| u16::from_be_bytes([headers[at], headers[at + 1]]);
+        [if self.is_ipv4 { at(10) } else { 0 }, at(self.tcp() + 16)]
+    }
+
+    fn set_checksums(self, headers: &mut [u8], [ip, tcp]: [u16; 2]) {
+        if self.is_ipv4 {
+            put(headers, 10, &ip.to_be_bytes());
+        }
+        put(headers, self.tcp() + 16, &tcp.to_be_bytes());
+    }
+
+    /// What they ought to be (RFC 1071), whatever they are.
+    fn right(self, headers: &[u8], data: &[u8]) -> [u16; 2] {
+        let tcp = self.tcp();
+        let ip = match self.is_ipv4 {
+            true => checksum(sum(&headers[..10]) + sum(&headers[12..IPV4_BYTES])),
+            false => 0,
+        };
+        let length = headers.len() - tcp + data.len();
+        let pseudo = sum(&headers[self.addresses()]) + u64::from(TCP) + length as u64;
+        let header = sum(&headers[tcp..tcp + 16]) + sum(&headers[tcp + 18..]);
+        [ip, checksum(pseudo + header + sum(data))]
     }
 }
 
@@ -261,15 +432,23 @@ fn word(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
 }
 
-fn put(bytes: &mut [u8], at: usize, value: u16) {
-    bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
+/// A number of four bytes of headers, which have it.
+fn long(headers: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([headers[at], headers[at + 1], headers[at + 2], headers[at + 3]])
 }
 
-/// The sum of 16-bit words; a last byte stands alone.
+fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+    bytes[at..at + value.len()].copy_from_slice(value);
+}
+
+/// A sum that is that of the 16-bit words modulo 2^16 - 1, which is all that the checksum
+/// takes of it; a last byte stands alone.
 fn sum(bytes: &[u8]) -> u64 {
-    let words = bytes.chunks_exact(2);
-    let last = words.remainder().first().map_or(0, |&byte| u64::from(byte) << 8);
-    words.map(|word| u64::from(u16::from_be_bytes([word[0], word[1]]))).sum::<u64>() + last
+    let (longs, rest) = bytes.as_chunks::<4>();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    let long = |&long: &[u8; 4]| u64::from(u32::from_be_bytes(long));
+    longs.iter().map(long).sum::<u64>() + long(&last)
 }
 
 /// The Internet checksum of what adds up to `sum` (RFC 1071).

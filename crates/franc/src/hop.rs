@@ -17,6 +17,11 @@ const TIMEOUT_MAX: Duration = Duration::from_secs(1);
 const TIMEOUTS_PATIENT: u32 = 3;
 /// The rate falls if nothing at all is heard for so long.
 const SILENCE: Duration = Duration::from_millis(200);
+/// A neighbour of which nothing new was heard for so long, while old numbers come, is told
+/// which numbers were heard: it began anew, or somebody with the hop key counted in its name.
+const STARVED: Duration = Duration::from_millis(600);
+/// What is said in a node's name is heard of for so long.
+const JUMP_OVER: Duration = Duration::from_millis(300);
 /// The least wait beyond a round trip: what an acknowledgement is held back.
 const BEYOND_MIN: Duration = Duration::from_millis(8);
 
@@ -82,6 +87,11 @@ pub(crate) struct Hop {
     free_at: Instant,
     /// What came back.
     heard: Ear,
+    began: Instant,
+    /// When numbers were heard that this node had not said, until it measured anew.
+    jumped_at: Option<Instant>,
+    /// When the neighbour was told last that only old numbers come.
+    starved_at: Instant,
 }
 
 impl Hop {
@@ -101,6 +111,9 @@ impl Hop {
             progress_at: Instant::ZERO,
             free_at: now,
             heard: Ear::default(),
+            began: now,
+            jumped_at: None,
+            starved_at: now,
         }
     }
 
@@ -172,9 +185,10 @@ impl Hop {
     ) {
         if report.highest >= self.next_number {
             // We began anew, and the neighbour remembers: go on where we were.
-            self.next_number = report.highest.saturating_add(1);
+            self.go_on_behind(now, report.highest);
             return;
         }
+        self.measure_anew(now);
         let mut newest = None;
         while let Some(flight) = self.flights.front().filter(|f| f.number <= report.highest) {
             newest = Some(*flight);
@@ -289,6 +303,51 @@ impl Hop {
         self.heard.loss.known()
     }
 
+    /// Whether only old numbers come for long, and nobody was told since then.
+    pub fn is_starved(&mut self, now: Instant) -> bool {
+        let is_starved = now >= self.heard.highest_at.max(self.starved_at) + STARVED;
+        if is_starved {
+            self.starved_at = now;
+        }
+        is_starved
+    }
+
+    /// Whether nothing new came for longer than it takes to tell a neighbour which numbers
+    /// came.
+    pub fn is_silent(&self, now: Instant) -> bool {
+        now >= self.heard.highest_at.max(self.began) + STARVED * 2
+    }
+
+    /// The neighbour's next number is this one.
+    pub fn skip_to(&mut self, next: u32) {
+        self.heard.skip_to(next);
+    }
+
+    /// The highest number that came from it.
+    pub fn highest(&self) -> u32 {
+        self.heard.highest()
+    }
+
+    /// The neighbour heard numbers up to `highest`: go on behind them. If they are not ours,
+    /// this node began anew, or somebody counted in its name.
+    pub fn go_on_behind(&mut self, now: Instant, highest: u32) {
+        if highest >= self.next_number {
+            self.next_number = highest.saturating_add(1);
+            self.jumped_at = Some(now);
+        }
+    }
+
+    /// What the neighbour said while numbers were not ours is of somebody else's datagrams:
+    /// once that is over, rate, losses and round trip are measured anew.
+    fn measure_anew(&mut self, now: Instant) {
+        if self.jumped_at.is_none_or(|at| now < at + JUMP_OVER) {
+            return;
+        }
+        self.jumped_at = None;
+        self.pace = self.pace.as_ref().map(|pace| Pace::new(pace.config(), now));
+        (self.loss, self.round_trip) = (LossEstimate::default(), RoundTrip::default());
+    }
+
     /// Datagrams that came from it.
     pub fn heard_count(&self) -> u32 {
         self.heard.received
@@ -328,6 +387,17 @@ impl Ear {
             self.loss.update(number, self.received);
         }
         true
+    }
+
+    /// The highest number that came.
+    pub fn highest(&self) -> u32 {
+        self.window.highest()
+    }
+
+    /// The sender's next number is this one: those before are not to be taken.
+    pub fn skip_to(&mut self, next: u32) {
+        self.window.skip_to(next);
+        self.loss.highest = self.loss.highest.max(next.saturating_sub(1));
     }
 
     /// The share that was lost, if anything came.
@@ -375,8 +445,9 @@ impl LossEstimate {
         let Some(sent) = highest.checked_sub(self.highest).filter(|&sent| sent > 0) else { return };
         let before = (self.highest, self.received);
         (self.highest, self.received) = (highest, received);
-        if received < before.1 {
-            // Whoever counts began anew.
+        if received < before.1 || sent > ReplayWindow::WIDTH {
+            // Whoever counts began anew, or somebody counted in its name; so many in a row are
+            // not lost by chance.
             return;
         }
         let came = (received - before.1).min(sent.saturating_add(ReplayWindow::WIDTH));

@@ -1,56 +1,67 @@
 //! Who may speak, and who may read. HMAC-SHA-256 (RFC 2104) derives keys, SipHash-2-4
 //! (Aumasson, Bernstein: "SipHash: a fast short-input PRF") tags each datagram from hop
-//! to hop with 8 bytes, ChaCha20-Poly1305 (RFC 8439) seals symbols from end to end.
+//! to hop with 8 bytes, ChaCha20-Poly1305 (RFC 8439) seals symbols and pulses from end to
+//! end.
 //!
-//! A session's keys follow from the shared key and one fresh nonce of each end, so what
-//! was recorded in one session means nothing in another. A symbol's place (block and
-//! index) is its AEAD nonce and is used once. Helpers and recoders have the hop key,
-//! which follows from the shared key and not the other way round. Not protected: lengths
-//! and times of datagrams, and a link whose own hop-key holders forge ENC datagrams (what
-//! comes out of the decoder then fails its seal and is not delivered).
+//! A session's keys follow from the shared key, one fresh public key of each end and what
+//! only the holders of their private keys know (X25519), so what was recorded in one session
+//! means nothing in another, and who gets the shared key later reads nothing of it. A
+//! symbol's place (block and index) is its AEAD nonce and is used once. Helpers and recoders
+//! have the hop key, which follows from the shared key and not the other way round. Not
+//! protected: lengths and times of datagrams, and a link whose own hop-key holders forge ENC
+//! datagrams (what comes out of the decoder then fails its seal and is not delivered).
 
-use crate::config::{KEY_BYTES, Key, Keys};
-use crate::wire::{Hello, NONCE_BYTES, NodeId, PROOF_BYTES, TAG_BYTES};
+use crate::config::{Key, Keys};
+use crate::secret::{Ephemeral, PublicKey, SECRET_BYTES, Secret, is_same};
+use crate::wire::{Hello, NodeId, PROOF_BYTES, Pulse, SEALED_PULSE_BYTES, TAG_BYTES};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use chacha20poly1305::aead::{AeadInOut, KeyInit, Tag};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce};
 use core::hash::Hasher;
-use hmac::{Hmac, Mac};
-use sha2::Sha256;
 use siphasher::sip::SipHasher24;
+use zeroize::Zeroize;
 
 /// Bytes of a seal.
 pub(crate) const SEAL_BYTES: usize = 16;
 
-/// Fresh for each session.
-pub(crate) type SessionNonce = [u8; NONCE_BYTES];
+/// Keys are derived ahead at most so often: a window of 255 blocks with new keys every 16.
+const EPOCHS_AHEAD_MAX: usize = 17;
 
 /// Stands for a shared key where there is none.
-const KNOWN_KEY: Key = [0; KEY_BYTES];
-
-fn derive(key: &Key, pieces: &[&[u8]]) -> Key {
-    let mut mac = <Hmac<Sha256> as hmac::KeyInit>::new_from_slice(key)
-        .expect("HMAC takes keys of any length");
-    for piece in pieces {
-        mac.update(piece);
-    }
-    mac.finalize().into_bytes().into()
-}
+const KNOWN_KEY: Key = [0; SECRET_BYTES];
 
 /// The key for nodes that code anew but must not read: of helpers, recoders, forwarders.
 pub fn hop_key(shared: &Key) -> Key {
-    derive(shared, &[b"lasthop franc hop"])
+    *hop_secret(&Secret::new(*shared)).as_bytes()
+}
+
+fn hop_secret(shared: &Secret) -> Secret {
+    shared.derive(&[b"lasthop franc hop"])
 }
 
 /// Tags datagrams of one session, or HELLOs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Tagger(u64, u64);
 
+impl Drop for Tagger {
+    fn drop(&mut self) {
+        self.0.zeroize();
+        self.1.zeroize();
+    }
+}
+
+impl core::fmt::Debug for Tagger {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Tagger(..)")
+    }
+}
+
 impl Tagger {
-    fn from_key(key: &Key) -> Self {
+    fn from_key(key: &Secret) -> Self {
         let half = |at: usize| {
-            u64::from_le_bytes(key[at..at + 8].try_into().expect("eight bytes were taken"))
+            let half = key.as_bytes()[at..at + 8].try_into();
+            u64::from_le_bytes(half.expect("eight bytes were taken"))
         };
         Self(half(0), half(8))
     }
@@ -65,8 +76,7 @@ impl Tagger {
     pub fn is_authentic(&self, datagram: &[u8]) -> bool {
         let Some(at) = datagram.len().checked_sub(TAG_BYTES) else { return false };
         let (message, tag) = datagram.split_at(at);
-        let difference = self.tag(message).iter().zip(tag).fold(0, |sum, (a, b)| sum | (a ^ b));
-        core::hint::black_box(difference) == 0
+        is_same(&self.tag(message), tag)
     }
 
     fn tag(&self, message: &[u8]) -> [u8; TAG_BYTES] {
@@ -77,68 +87,203 @@ impl Tagger {
 }
 
 /// What a node has of the link's secrets.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Secrets {
-    shared: Option<Key>,
-    hop: Key,
+    shared: Option<Secret>,
+    hop: Secret,
 }
 
-impl core::fmt::Debug for Secrets {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Secrets(..)")
+/// What names a session: a public key of the end with the lower and of the one with the
+/// higher number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pair {
+    ends: [NodeId; 2],
+    keys: [PublicKey; 2],
+}
+
+impl Pair {
+    /// Of an end with its key, and of the other.
+    pub fn new((a, key_a): (NodeId, PublicKey), (b, key_b): (NodeId, PublicKey)) -> Self {
+        match a < b {
+            true => Self { ends: [a, b], keys: [key_a, key_b] },
+            false => Self { ends: [b, a], keys: [key_b, key_a] },
+        }
+    }
+
+    /// Of a HELLO that names both; `None` of one that does not.
+    pub fn of(hello: &Hello) -> Option<Self> {
+        let is_both = hello.echo != [0; SECRET_BYTES];
+        let pair = Self::new((hello.origin, hello.key), (hello.destination, hello.echo));
+        is_both.then_some(pair)
+    }
+
+    /// The ends, the lower number first.
+    pub fn ends(&self) -> [NodeId; 2] {
+        self.ends
+    }
+
+    /// The key of an end.
+    pub fn key_of(&self, end: NodeId) -> PublicKey {
+        self.keys[usize::from(end == self.ends[1])]
+    }
+
+    fn pieces<'a>(&'a self, purpose: &'static [u8], ids: &'a [u8; 2]) -> [&'a [u8]; 4] {
+        [purpose, ids, &self.keys[0], &self.keys[1]]
     }
 }
 
-/// What the keys of a session follow from: the nonces of the end with the lower and of
-/// the one with the higher number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Nonces(pub [SessionNonce; 2]);
+/// The keys of a session, from end to end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SessionKeys(Secret);
 
-impl Nonces {
-    /// Of a HELLO that names both.
-    pub fn of(hello: &Hello) -> Self {
-        match hello.origin < hello.destination {
-            true => Self([hello.nonce, hello.echo]),
-            false => Self([hello.echo, hello.nonce]),
-        }
+impl SessionKeys {
+    /// The key under which `origin` seals symbols at first.
+    pub fn symbols(&self, origin: NodeId) -> Secret {
+        self.0.derive(&[b"symbols", &[origin.0]])
+    }
+
+    /// The key under which `origin` seals pulses.
+    pub fn pulses(&self, origin: NodeId) -> Secret {
+        self.0.derive(&[b"pulses", &[origin.0]])
     }
 }
 
 impl Secrets {
     pub fn new(keys: &Keys) -> Self {
         let (shared, hop) = match keys {
-            Keys::Shared(shared) => (Some(*shared), hop_key(shared)),
-            Keys::Insecure => (Some(KNOWN_KEY), hop_key(&KNOWN_KEY)),
-            Keys::Hop(hop) => (None, *hop),
+            Keys::Shared(shared) => {
+                let shared = Secret::new(*shared);
+                let hop = hop_secret(&shared);
+                (Some(shared), hop)
+            }
+            Keys::Insecure => {
+                let shared = Secret::new(KNOWN_KEY);
+                let hop = hop_secret(&shared);
+                (Some(shared), hop)
+            }
+            Keys::Hop(hop) => (None, Secret::new(*hop)),
         };
         Self { shared, hop }
     }
 
-    /// For HELLOs, which come before any session.
+    /// For HELLOs and CALLs, which are of no session.
     pub fn hello_tagger(&self) -> Tagger {
-        Tagger::from_key(&derive(&self.hop, &[b"hello"]))
+        Tagger::from_key(&self.hop.derive(&[b"hello"]))
     }
 
     /// Number and tagger of a session.
-    pub fn session(&self, nonces: &Nonces) -> (u16, Tagger) {
-        let key = derive(&self.hop, &[b"session", &nonces.0[0], &nonces.0[1]]);
-        (u16::from_be_bytes([key[16], key[17]]), Tagger::from_key(&key))
+    pub fn session(&self, pair: &Pair) -> (u16, Tagger) {
+        let ids = pair.ends.map(|end| end.0);
+        let key = self.hop.derive(&pair.pieces(b"session", &ids));
+        let id = [key.as_bytes()[16], key.as_bytes()[17]];
+        (u16::from_be_bytes(id), Tagger::from_key(&key))
     }
 
-    /// The key under which `origin` seals symbols at first.
-    pub fn sealing_key(&self, nonces: &Nonces, origin: NodeId) -> Key {
-        let shared = self.shared.as_ref().unwrap_or(&KNOWN_KEY);
-        derive(shared, &[b"seal", &nonces.0[0], &nonces.0[1], &[origin.0]])
-    }
-
-    /// What only a holder of the shared key can say of a HELLO.
-    pub fn proof(&self, hello: &Hello) -> [u8; PROOF_BYTES] {
-        let shared = self.shared.as_ref().unwrap_or(&KNOWN_KEY);
-        let ids = [hello.origin.0, hello.destination.0];
+    /// The keys of a session that this end begins with its key pair `ours`, which is in
+    /// `pair`, by what `hello` of the other end says, this end having `blocks_max` blocks
+    /// under way; `None` if the other end's key is none, or without the shared key. Ends that
+    /// take each other's parameters for others agree on other keys.
+    pub fn agree(
+        &self,
+        pair: &Pair,
+        ours: &Ephemeral,
+        hello: &Hello,
+        blocks_max: u8,
+    ) -> Option<SessionKeys> {
+        let agreed = ours.agree(&hello.key)?;
+        let ids = pair.ends.map(|end| end.0);
+        let [purpose, ends, low, high] = pair.pieces(b"ends", &ids);
+        let is_low = pair.ends[0] == hello.origin;
+        let blocks =
+            if is_low { [hello.blocks_max, blocks_max] } else { [blocks_max, hello.blocks_max] };
         let digest = hello.digest.to_be_bytes();
-        let whole = derive(shared, &[b"hello", &ids, &hello.nonce, &hello.echo, &digest]);
-        whole[..PROOF_BYTES].try_into().expect("the proof is its first half")
+        let pieces = [purpose, ends, low, high, &blocks, &digest, agreed.as_bytes()];
+        Some(SessionKeys(self.shared.as_ref()?.derive(&pieces)))
     }
+
+    /// What only a holder of the shared key can say of a HELLO; zeros without it.
+    pub fn proof(&self, hello: &Hello) -> [u8; PROOF_BYTES] {
+        match &self.shared {
+            Some(shared) => shared.code(&[b"hello", &hello.proven()]),
+            None => [0; PROOF_BYTES],
+        }
+    }
+
+    /// Whether a holder of the shared key said a HELLO.
+    pub fn is_proven(&self, hello: &Hello) -> bool {
+        self.shared.is_some() && is_same(&self.proof(hello), &hello.proof)
+    }
+}
+
+/// Seals what an end says to the other, each under a counter of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PulseSeal {
+    key: Secret,
+    /// Of the last one.
+    counter: u64,
+}
+
+/// What a [`Pulse`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Vital {
+    /// Symbols of the other end, from the first on, of which nothing is missing any more:
+    /// that arrived, or were given up.
+    pub received: u64,
+    /// Symbols that arrived.
+    pub arrived: u64,
+    /// Nothing of blocks below this one comes any more.
+    pub oldest: u32,
+}
+
+impl PulseSeal {
+    pub fn new(key: Secret) -> Self {
+        Self { key, counter: 0 }
+    }
+
+    /// Seals the next one: its counter and its bytes.
+    pub fn seal(&mut self, vital: Vital) -> (u64, Vec<u8>) {
+        self.counter += 1;
+        let mut sealed = Vec::with_capacity(SEALED_PULSE_BYTES);
+        sealed.extend(vital.received.to_be_bytes());
+        sealed.extend(vital.arrived.to_be_bytes());
+        sealed.extend(vital.oldest.to_be_bytes());
+        sealed.resize(SEALED_PULSE_BYTES - SEAL_BYTES, 0);
+        let cipher = ChaCha20Poly1305::new(self.key.as_bytes().into());
+        let tag = cipher
+            .encrypt_inout_detached(&of_counter(self.counter), &[], sealed.as_mut_slice().into())
+            .expect("a pulse is far shorter than the cipher's bound");
+        sealed.extend_from_slice(&tag);
+        (self.counter, sealed)
+    }
+
+    /// Whether it is newer than all before.
+    pub fn is_new(&self, pulse: &Pulse<'_>) -> bool {
+        pulse.counter > self.counter
+    }
+
+    /// Opens one that is newer than all before.
+    pub fn open(&mut self, pulse: &Pulse<'_>) -> Option<Vital> {
+        if !self.is_new(pulse) {
+            return None;
+        }
+        let mut open = pulse.sealed.to_vec();
+        let (vital, tag) = open.split_last_chunk_mut::<SEAL_BYTES>()?;
+        let tag = Tag::<ChaCha20Poly1305>::try_from(&tag[..]).ok()?;
+        let cipher = ChaCha20Poly1305::new(self.key.as_bytes().into());
+        let nonce = of_counter(pulse.counter);
+        cipher.decrypt_inout_detached(&nonce, &[], (&mut *vital).into(), &tag).ok()?;
+        self.counter = pulse.counter;
+        let (received, rest) = vital.split_first_chunk()?;
+        let (arrived, rest) = rest.split_first_chunk()?;
+        let [received, arrived] = [received, arrived].map(|bytes| u64::from_be_bytes(*bytes));
+        Some(Vital { received, arrived, oldest: u32::from_be_bytes(*rest.first_chunk()?) })
+    }
+}
+
+fn of_counter(counter: u64) -> Nonce {
+    let mut nonce = [0; 12];
+    nonce[4..].copy_from_slice(&counter.to_be_bytes());
+    nonce.into()
 }
 
 /// Seals or opens the symbols of one direction, block after block; its key moves on every
@@ -148,7 +293,7 @@ pub(crate) struct Seal {
     rekey_blocks: u32,
     /// Of the first of `keys`.
     epoch: u32,
-    keys: VecDeque<Key>,
+    keys: VecDeque<Secret>,
 }
 
 impl core::fmt::Debug for Seal {
@@ -158,7 +303,7 @@ impl core::fmt::Debug for Seal {
 }
 
 impl Seal {
-    pub fn new(key: Key, rekey_blocks: u32) -> Self {
+    pub fn new(key: Secret, rekey_blocks: u32) -> Self {
         Self { rekey_blocks, epoch: 0, keys: VecDeque::from([key]) }
     }
 
@@ -186,21 +331,25 @@ impl Seal {
     pub fn forget_below(&mut self, block: u32) {
         while self.epoch < block / self.rekey_blocks {
             if self.keys.len() == 1 {
-                self.keys.push_back(derive(&self.keys[0], &[b"next"]));
+                self.keys.push_back(self.keys[0].derive(&[b"next"]));
             }
             self.keys.pop_front();
             self.epoch += 1;
         }
     }
 
-    /// The cipher of a block that was not forgotten.
+    /// The cipher of a block that was not forgotten, and not further ahead than blocks are.
     fn cipher(&mut self, block: u32) -> Option<ChaCha20Poly1305> {
         let ahead = (block / self.rekey_blocks).checked_sub(self.epoch)? as usize;
+        if ahead > EPOCHS_AHEAD_MAX {
+            return None;
+        }
         while self.keys.len() <= ahead {
             let last = self.keys.back().expect("there is always one");
-            self.keys.push_back(derive(last, &[b"next"]));
+            let next = last.derive(&[b"next"]);
+            self.keys.push_back(next);
         }
-        Some(ChaCha20Poly1305::new((&self.keys[ahead]).into()))
+        Some(ChaCha20Poly1305::new(self.keys[ahead].as_bytes().into()))
     }
 }
 
@@ -234,6 +383,14 @@ impl ReplayWindow {
         self.highest
     }
 
+    /// All numbers below `next` are taken for such as came.
+    pub fn skip_to(&mut self, next: u32) {
+        if next.saturating_sub(1) > self.highest {
+            self.highest = next - 1;
+            self.came = [u64::MAX; Self::WORDS];
+        }
+    }
+
     /// Takes `number` if it is new; numbers begin at 1.
     pub fn take(&mut self, number: u32) -> bool {
         if number > self.highest {
@@ -261,12 +418,14 @@ fn bit(number: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secret::Entropy;
+    use crate::wire::Hop;
     use alloc::collections::BTreeSet;
     use proptest::prelude::*;
 
     #[test]
     fn a_tag_needs_every_bit_of_message_and_key() {
-        let tagger = Tagger::from_key(&[7; KEY_BYTES]);
+        let tagger = Tagger::from_key(&Secret::new([7; SECRET_BYTES]));
         let mut good = b"a datagram".to_vec();
         tagger.seal(&mut good);
         assert!(tagger.is_authentic(&good));
@@ -275,30 +434,31 @@ mod tests {
             bad[bit / 8] ^= 1 << (bit % 8);
             assert!(!tagger.is_authentic(&bad), "bit {bit}");
         }
-        assert!(!Tagger::from_key(&[8; KEY_BYTES]).is_authentic(&good));
+        assert!(!Tagger::from_key(&Secret::new([8; SECRET_BYTES])).is_authentic(&good));
         assert!(!tagger.is_authentic(&good[..7]));
     }
 
     /// The first vector of the SipHash-2-4 paper's appendix: key 00..0f, message 00..0e.
     #[test]
     fn tags_are_sip_hash_2_4() {
-        let mut key = [0; KEY_BYTES];
+        let mut key = [0; SECRET_BYTES];
         (0..16).for_each(|i| key[i] = i as u8);
         let message: Vec<u8> = (0..15).collect();
-        let tag = Tagger::from_key(&key).tag(&message);
+        let tag = Tagger::from_key(&Secret::new(key)).tag(&message);
         assert_eq!(u64::from_le_bytes(tag), 0xa129_ca61_49be_45e5);
     }
 
     #[test]
     fn a_seal_is_of_its_place_and_key() {
-        let mut sender = Seal::new([1; KEY_BYTES], 4);
+        let mut sender = Seal::new(Secret::new([1; SECRET_BYTES]), 4);
         for block in 0..20 {
             let mut sealed = b"some packets".to_vec();
             sender.seal(block, 3, &mut sealed);
             assert_eq!(sealed.len(), 12 + SEAL_BYTES);
             let open = |block, index, key: u8, sealed: &[u8]| {
                 let mut bytes = sealed.to_vec();
-                let length = Seal::new([key; KEY_BYTES], 4).open(block, index, &mut bytes)?;
+                let length = Seal::new(Secret::new([key; SECRET_BYTES]), 4)
+                    .open(block, index, &mut bytes)?;
                 bytes.truncate(length);
                 Some(bytes)
             };
@@ -311,7 +471,7 @@ mod tests {
 
     #[test]
     fn keys_of_blocks_that_are_done_are_forgotten() {
-        let mut sender = Seal::new([1; KEY_BYTES], 4);
+        let mut sender = Seal::new(Secret::new([1; SECRET_BYTES]), 4);
         let mut sealed: Vec<_> = (0..12)
             .map(|block| {
                 let mut symbol = b"x".to_vec();
@@ -320,7 +480,7 @@ mod tests {
                 symbol
             })
             .collect();
-        let mut receiver = Seal::new([1; KEY_BYTES], 4);
+        let mut receiver = Seal::new(Secret::new([1; SECRET_BYTES]), 4);
         assert!(receiver.open(8, 0, &mut sealed[8]).is_some());
         assert!(receiver.open(3, 0, &mut sealed[3]).is_some());
         receiver.forget_below(7);
@@ -331,15 +491,69 @@ mod tests {
         assert!(receiver.open(11, 0, &mut sealed[11]).is_some());
     }
 
+    /// A block far ahead, as a holder of the hop key may name it, costs no work.
     #[test]
-    fn the_hop_key_does_not_open() {
-        let shared = Secrets::new(&Keys::Shared([5; KEY_BYTES]));
-        let hop = Secrets::new(&Keys::Hop(hop_key(&[5; KEY_BYTES])));
-        let nonces = Nonces([[1; NONCE_BYTES], [2; NONCE_BYTES]]);
-        assert_eq!(shared.session(&nonces), hop.session(&nonces));
+    fn keys_are_not_derived_without_end() {
+        let mut seal = Seal::new(Secret::new([1; SECRET_BYTES]), 16);
+        assert_eq!(seal.open(u32::MAX, 0, &mut [0; 40]), None);
+        assert_eq!(seal.keys.len(), 1);
+        seal.open(255, 0, &mut [0; 40]);
+        assert_eq!(seal.keys.len(), 16);
+    }
+
+    #[test]
+    fn the_hop_key_tags_and_does_not_open() {
+        let shared = Secrets::new(&Keys::Shared([5; SECRET_BYTES]));
+        let hop = Secrets::new(&Keys::Hop(hop_key(&[5; SECRET_BYTES])));
+        let mut entropy = Entropy::new([1; SECRET_BYTES]);
+        let (a, b) = (Ephemeral::new(&mut entropy), Ephemeral::new(&mut entropy));
+        let pair = Pair::new((NodeId(1), *a.public()), (NodeId(2), *b.public()));
+        assert_eq!(pair, Pair::new((NodeId(2), *b.public()), (NodeId(1), *a.public())));
+        assert_eq!(shared.session(&pair), hop.session(&pair));
         assert_eq!(shared.hello_tagger(), hop.hello_tagger());
-        let end = NodeId(1);
-        assert_ne!(shared.sealing_key(&nonces, end), hop.sealing_key(&nonces, end));
+        let hello = |origin: u8, key: &Ephemeral, blocks_max| Hello {
+            origin: NodeId(origin),
+            destination: NodeId(3 - origin),
+            key: *key.public(),
+            echo: [0; SECRET_BYTES],
+            count: 1,
+            blocks_max,
+            digest: 7,
+            proof: [0; PROOF_BYTES],
+            hop: Hop::default(),
+        };
+        let keys = shared.agree(&pair, &a, &hello(2, &b, 16), 9).expect("it has the shared key");
+        assert_eq!(Some(&keys), shared.agree(&pair, &b, &hello(1, &a, 9), 16).as_ref());
+        assert_ne!(Some(&keys), shared.agree(&pair, &b, &hello(1, &a, 8), 16).as_ref());
+        assert_eq!(hop.agree(&pair, &a, &hello(2, &b, 16), 9), None);
+        assert_ne!(keys.symbols(NodeId(1)), keys.symbols(NodeId(2)));
+        assert_ne!(keys.symbols(NodeId(1)), keys.pulses(NodeId(1)));
+        // Nor does the shared key without a private key of the session.
+        let other = Ephemeral::new(&mut entropy);
+        assert_ne!(Some(keys), shared.agree(&pair, &other, &hello(1, &a, 9), 16));
+    }
+
+    #[test]
+    fn a_pulse_is_taken_once_and_in_order() {
+        let key = || Secret::new([1; SECRET_BYTES]);
+        let (mut sender, mut receiver) = (PulseSeal::new(key()), PulseSeal::new(key()));
+        let vital = |n: u64| Vital { received: n << 33, arrived: n << 34, oldest: n as u32 };
+        let pulses: Vec<_> = (1..4).map(|n| sender.seal(vital(n))).collect();
+        let mut open = |at: usize| {
+            let (counter, sealed) = &pulses[at];
+            receiver.open(&Pulse { counter: *counter, sealed })
+        };
+        assert_eq!(open(1), Some(vital(2)));
+        assert_eq!((open(0), open(1)), (None, None));
+        assert_eq!(open(2), Some(vital(3)));
+        let (counter, sealed) = sender.seal(vital(9));
+        for byte in 0..sealed.len() {
+            let mut bad = sealed.clone();
+            bad[byte] ^= 1;
+            assert_eq!(receiver.open(&Pulse { counter, sealed: &bad }), None);
+        }
+        assert_eq!(receiver.open(&Pulse { counter: counter + 1, sealed: &sealed }), None);
+        assert!(receiver.open(&Pulse { counter, sealed: &sealed }).is_some());
     }
 
     proptest! {

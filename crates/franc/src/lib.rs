@@ -14,7 +14,8 @@
 //! | `hop`, `pace` | the way to a neighbour: what is under way, losses, round trip, rate |
 //! | `symbol`, `headers` | what is in a symbol: packets, without what their flow's last one said |
 //! | `order` | packets in order within their flow |
-//! | `keys` | who may speak, who may read |
+//! | `keys`, [`secret`] | who may speak, who may read; keys and where they come from |
+//! | [`address`] | where a datagram came from |
 //! | [`stats`] | what a node counted |
 //!
 //! A link has two ends. Both take IP packets in and give them out, each once, unchanged
@@ -27,6 +28,7 @@
 
 extern crate alloc;
 
+pub mod address;
 pub mod backlog;
 pub mod budget;
 pub mod coded;
@@ -39,14 +41,17 @@ mod order;
 mod pace;
 pub mod paper;
 mod receiver;
+pub mod secret;
 mod sender;
 pub mod stats;
 mod symbol;
 pub mod wire;
 
+pub use address::Address;
 pub use coded::{Coded, CodedVector};
 pub use config::{Config, ConfigError, Role};
 pub use keys::hop_key;
-pub use node::{Event, Node, Reason, Transmit};
+pub use node::{Event, Heard, Node, Reason, Transmit};
+pub use secret::{Entropy, Secret};
 pub use stats::Stats;
 pub use wire::NodeId;

@@ -2,7 +2,9 @@
 //!
 //! `end` is encoder and decoder, `helper`, `recoder` and `forwarder` stand between ends.
 //! All know a session by the HELLOs that begin it, and take nothing without its tag.
+//! `addresses` says what proves where a neighbour is, and whom to answer.
 
+mod addresses;
 mod end;
 mod forwarder;
 mod handshake;
@@ -12,10 +14,13 @@ mod sessions;
 #[cfg(test)]
 mod tests;
 
+use crate::address::Address;
 use crate::config::{Config, ConfigError, Role};
 use crate::keys::{Secrets, Tagger};
+use crate::secret::Entropy;
 use crate::stats::Stats;
-use crate::wire::{self, Body, Header, NodeId};
+use crate::wire::{self, Body, CONTROL_BYTES, Header, Hop, NodeId, WireError};
+use addresses::{Addresses, Proof, Reply};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -30,8 +35,20 @@ use recoder::Recoder;
 pub struct Transmit {
     /// The neighbour it is for.
     pub to: NodeId,
+    /// Where it goes, if that is not where the neighbour is known to be: it answers what
+    /// came from there. No copies of it go elsewhere.
+    pub reply: Option<Address>,
     /// The datagram.
     pub datagram: Vec<u8>,
+}
+
+/// A datagram of a neighbour that nobody recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// Which neighbour.
+    pub sender: NodeId,
+    /// It proved that it is where this came from, and was not known to be there.
+    pub is_moved: bool,
 }
 
 /// What a driver or a user wants to know.
@@ -57,6 +74,18 @@ pub enum Event {
         /// Which end.
         peer: NodeId,
     },
+    /// Datagrams come of another version of the protocol (told at most once a second).
+    VersionMismatch {
+        /// Who says to be their sender.
+        sender: NodeId,
+        /// Their version.
+        theirs: u8,
+    },
+    /// What was sent in the session does not arrive: another one is asked for.
+    Stalled {
+        /// With this end.
+        peer: NodeId,
+    },
 }
 
 /// Why a node wants to be woken.
@@ -68,8 +97,10 @@ pub enum Reason {
     Acknowledge,
     /// An acknowledgement did not come.
     EncoderTimeout,
-    /// A session is to be begun or kept.
+    /// A session is to be begun, announced or asked for.
     Hello,
+    /// The other end is to know what arrived.
+    Pulse,
     /// Something is too old.
     Expiry,
 }
@@ -79,6 +110,10 @@ const COMPLAINT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Complaints and events that wait to be told at most.
 const EVENTS_MAX: usize = 64;
+
+/// Datagrams that go before all others and wait for the interface, at most. Each is said
+/// again if it is not answered.
+const URGENT_MAX: usize = 32;
 
 /// A node.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,6 +129,8 @@ struct Shared {
     secrets: Secrets,
     hello_tagger: Tagger,
     stream: Stream,
+    entropy: Entropy,
+    addresses: Addresses,
     stats: Stats,
     events: VecDeque<Event>,
     /// No complaint before.
@@ -134,7 +171,28 @@ impl Shared {
         wire::emit(header, body, &mut datagram);
         tagger.seal(&mut datagram);
         self.stats.datagram_bytes_sent += datagram.len() as u64;
-        Transmit { to: header.to, datagram }
+        Transmit { to: header.to, reply: None, datagram }
+    }
+
+    /// Sends a datagram before all others, unless many of them wait.
+    fn hasten(&mut self, transmit: Transmit) {
+        if self.urgent.len() < URGENT_MAX {
+            self.urgent.push_back(transmit);
+        }
+    }
+
+    /// A datagram of neighbour `header.sender` came from `from`. If it is not known to be
+    /// there, it may have moved: whether to ask, by no more bytes.
+    fn may_have_moved(
+        &mut self,
+        now: Instant,
+        header: &Header,
+        from: &Address,
+        datagram: &[u8],
+    ) -> bool {
+        datagram.len() >= CONTROL_BYTES
+            && !self.addresses.is_at(header.sender, from)
+            && self.addresses.may_answer(now, from, false)
     }
 
     /// The contents of a datagram under `tagger`, or why not.
@@ -171,12 +229,17 @@ impl Shared {
 }
 
 impl Node {
-    /// A node that begins at `now`. Nonces and coefficients are drawn from `stream`,
-    /// which must never be the same twice on real networks.
+    /// A node that begins at `now`. Keys and cookies are drawn from `entropy`, coefficients
+    /// and losses from `stream`, in which nothing is secret.
     ///
     /// # Errors
     /// If the configuration is unsound.
-    pub fn new(config: Config, stream: Stream, now: Instant) -> Result<Self, ConfigError> {
+    pub fn new(
+        config: Config,
+        mut entropy: Entropy,
+        stream: Stream,
+        now: Instant,
+    ) -> Result<Self, ConfigError> {
         config.check()?;
         let code = config.code()?;
         let secrets = Secrets::new(&config.keys);
@@ -184,6 +247,8 @@ impl Node {
             hello_tagger: secrets.hello_tagger(),
             secrets,
             stream,
+            addresses: Addresses::new(&mut entropy, now),
+            entropy,
             stats: Stats::default(),
             events: VecDeque::new(),
             complain_at: now,
@@ -196,10 +261,10 @@ impl Node {
                 Part::End(Box::new(End::new(&mut shared, code, peer, via, helpers, now)))
             }
             Role::Helper { between, helpers } => {
-                Part::Helper(Box::new(Helper::new(code, between, helpers)))
+                Part::Helper(Box::new(Helper::new(code, between, helpers, now)))
             }
-            Role::Recoder { between } => Part::Recoder(Box::new(Recoder::new(code, between))),
-            Role::Forwarder { between } => Part::Forwarder(Box::new(Forwarder::new(between))),
+            Role::Recoder { between } => Part::Recoder(Box::new(Recoder::new(code, between, now))),
+            Role::Forwarder { between } => Part::Forwarder(Box::new(Forwarder::new(between, now))),
         };
         Ok(Self { shared, part })
     }
@@ -213,13 +278,24 @@ impl Node {
         }
     }
 
-    /// Takes a datagram, wherever it came from and whomever it is for. Returns the
-    /// neighbour that sent it if that is proven: its address may have changed.
-    pub fn handle_datagram(&mut self, now: Instant, datagram: &[u8]) -> Option<NodeId> {
+    /// Takes a datagram that came from `from`, whomever it is for. Returns the neighbour
+    /// that sent it, if it is authentic and did not come before.
+    pub fn handle_datagram(
+        &mut self,
+        now: Instant,
+        from: Address,
+        datagram: &[u8],
+    ) -> Option<Heard> {
         let shared = &mut self.shared;
-        let Ok(header) = Header::parse(datagram) else {
-            shared.stats.malformed += 1;
-            return None;
+        let header = match Header::parse(datagram) {
+            Ok(header) => header,
+            Err(error) => {
+                shared.stats.malformed += 1;
+                if let WireError::Version { theirs, sender } = error {
+                    shared.complain(now, Event::VersionMismatch { sender, theirs });
+                }
+                return None;
+            }
         };
         if header.sender == shared.config.id {
             // Our own, heard back from a shared medium.
@@ -232,33 +308,93 @@ impl Node {
             shared.stats.synthetic_lost += 1;
             return None;
         }
-        let taken = if Header::is_hello(datagram) {
-            let tagger = shared.hello_tagger;
-            let Some(Body::Hello(hello)) = shared.open(now, &header, datagram, &tagger) else {
-                return None;
-            };
-            match &mut self.part {
-                Part::End(end) => end.handle_hello(shared, now, &header, &hello),
-                Part::Helper(helper) => helper.handle_hello(shared, &hello),
-                Part::Recoder(recoder) => recoder.handle_hello(shared, now, &header, &hello),
-                Part::Forwarder(forwarder) => {
-                    forwarder.handle_hello(shared, &header, &hello, datagram)
-                }
-            }
+        let heard = if Header::is_sessionless(datagram) {
+            let tagger = shared.hello_tagger.clone();
+            let body = shared.open(now, &header, datagram, &tagger)?;
+            self.handle_sessionless(now, from, &header, &body)
         } else {
+            let came = Came { from, header, datagram };
             match &mut self.part {
-                Part::End(end) => end.handle_datagram(shared, now, &header, datagram),
-                Part::Helper(helper) => helper.handle_datagram(shared, now, &header, datagram),
-                Part::Recoder(recoder) => recoder.handle_datagram(shared, now, &header, datagram),
-                Part::Forwarder(forwarder) => {
-                    forwarder.handle_datagram(shared, now, &header, datagram)
-                }
+                Part::End(end) => end.handle_datagram(shared, now, &came),
+                Part::Helper(helper) => helper.handle_datagram(shared, now, &came),
+                Part::Recoder(recoder) => recoder.handle_datagram(shared, now, &came),
+                Part::Forwarder(forwarder) => forwarder.handle_datagram(shared, now, &came),
             }
         };
-        if taken {
-            shared.accept(datagram);
+        if heard.is_some() {
+            self.shared.accept(datagram);
         }
-        taken.then_some(header.sender)
+        heard
+    }
+
+    /// Takes a HELLO or a CALL.
+    fn handle_sessionless(
+        &mut self,
+        now: Instant,
+        from: Address,
+        header: &Header,
+        body: &Body<'_>,
+    ) -> Option<Heard> {
+        let shared = &mut self.shared;
+        let hop: &Hop = match body {
+            Body::Hello(hello) => &hello.hop,
+            Body::Call(hop) => hop,
+            _ => return None,
+        };
+        let is_neighbour = match &self.part {
+            Part::End(end) => end.is_neighbour(shared, header),
+            Part::Helper(helper) => helper.is_neighbour(shared, header),
+            Part::Recoder(recoder) => recoder.is_neighbour(shared, header),
+            Part::Forwarder(forwarder) => forwarder.is_neighbour(header),
+        };
+        let proof = match is_neighbour {
+            true => shared.addresses.prove(now, header.sender, from, hop),
+            false => Proof::Nothing,
+        };
+        let is_new = shared.addresses.is_new(hop.life, hop.count);
+        // While all is well a neighbour is where it proved to be. Who sends its calls from
+        // elsewhere could have them answered there, and would be taken for it. An end that
+        // asks for a session may have moved; the answer is no use to who asks in its name.
+        let is_well = match &self.part {
+            Part::End(end) => end.is_well(now),
+            Part::Helper(helper) => helper.is_well(now),
+            Part::Recoder(recoder) => recoder.is_well(now),
+            Part::Forwarder(forwarder) => forwarder.is_well(now),
+        };
+        let is_end_asked = matches!((&self.part, body), (Part::End(_), Body::Hello(_)));
+        let place = shared.addresses.place(header.sender).filter(|_| is_well && !is_end_asked);
+        let reply = Reply { to: place.unwrap_or(from), echo: hop.cookie };
+        let question = Question { header: *header, proof, reply, is_new };
+        match (&mut self.part, body) {
+            (Part::End(end), Body::Hello(hello)) => end.handle_hello(shared, now, &question, hello),
+            (Part::End(end), _) => end.handle_call(shared, now, &question),
+            (Part::Helper(helper), Body::Hello(hello)) if is_neighbour => {
+                helper.handle_hello(shared, now, &question, hello);
+            }
+            (Part::Recoder(recoder), Body::Hello(hello)) if is_neighbour => {
+                recoder.handle_hello(shared, now, &question, hello);
+            }
+            (Part::Forwarder(forwarder), Body::Hello(hello)) if is_neighbour => {
+                forwarder.handle_hello(shared, now, &question, hello);
+            }
+            (Part::Recoder(recoder), Body::Call(_)) => recoder.handle_call(shared, now, &question),
+            (Part::Forwarder(forwarder), Body::Call(_)) => {
+                forwarder.handle_call(shared, now, &question);
+            }
+            _ => {}
+        }
+        if proof == Proof::Nothing {
+            self.shared.stats.unproven += 1;
+            return None;
+        }
+        // What this node said before it began anew, or what somebody said in its name.
+        match &mut self.part {
+            Part::End(end) => end.go_on_behind(now, header.sender, hop.highest),
+            Part::Helper(helper) => helper.go_on_behind(header.sender, hop.highest),
+            Part::Recoder(recoder) => recoder.go_on_behind(now, header.sender, hop.highest),
+            Part::Forwarder(_) => {}
+        }
+        Some(Heard { sender: header.sender, is_moved: proof == Proof::Moved })
     }
 
     /// The next datagram that may be sent now. A driver whose interface is full asks
@@ -313,10 +449,10 @@ impl Machine for Node {
     fn poll_timeout(&self) -> Option<(Instant, Reason)> {
         let told = self.shared.told;
         match &self.part {
-            Part::End(end) => end.poll_timeout(told),
+            Part::End(end) => end.poll_timeout(&self.shared),
             Part::Helper(helper) => helper.poll_timeout(told),
             Part::Recoder(recoder) => recoder.poll_timeout(told),
-            Part::Forwarder(_) => None,
+            Part::Forwarder(forwarder) => forwarder.poll_timeout(),
         }
     }
 
@@ -327,10 +463,29 @@ impl Machine for Node {
         self.shared.told = now;
         match &mut self.part {
             Part::End(end) => end.handle_timeout(&mut self.shared, now),
-            Part::Helper(_) | Part::Forwarder(_) => {}
+            Part::Helper(helper) => helper.handle_timeout(&mut self.shared, now),
+            Part::Forwarder(forwarder) => forwarder.handle_timeout(&mut self.shared, now),
             Part::Recoder(recoder) => recoder.handle_timeout(&mut self.shared, now),
         }
     }
+}
+
+/// A datagram of a session as it came.
+#[derive(Clone, Copy, Debug)]
+struct Came<'a> {
+    from: Address,
+    header: Header,
+    datagram: &'a [u8],
+}
+
+/// A HELLO or a CALL, and where an answer to it goes.
+#[derive(Clone, Copy, Debug)]
+struct Question {
+    header: Header,
+    proof: Proof,
+    reply: Reply,
+    /// It did not come before in this node's life, as far as that is known.
+    is_new: bool,
 }
 
 /// The earliest of several wishes to be woken. What lets a datagram go is told once: whether

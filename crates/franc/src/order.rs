@@ -1,13 +1,21 @@
 //! Gives packets out in the order in which they came in, flow by flow: a lost symbol holds
 //! up only the flows that had a packet in it. Flows are told by buckets, packets numbered
 //! within their bucket. What is in order can have its headers back ([`crate::headers`]).
+//!
+//! What is held is bounded: over the bound, the bucket that holds most gives up what it
+//! misses. What is ready is not: the driver takes it after each datagram, and it is at most
+//! what was held, with its headers.
 
 use crate::headers::Headers;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
+use alloc::collections::btree_map::{BTreeMap, Entry};
 use alloc::vec::Vec;
 
 /// Buckets of flows.
 pub(crate) const BUCKETS: usize = 256;
+
+/// What a packet that is held takes beside its own bytes, about.
+const HELD_BYTES: usize = 64;
 
 /// Numbers packets of each bucket.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +41,10 @@ pub(crate) struct Order {
     next: Vec<u16>,
     /// By bucket and how far ahead of the bucket's first number they are.
     held: BTreeMap<(u8, u16), Vec<u8>>,
+    /// Their bytes in each bucket, with [`HELD_BYTES`] each, and in all.
+    held_bytes: Vec<usize>,
+    held_bytes_sum: usize,
+    held_bytes_max: usize,
     headers: Headers,
     ready: VecDeque<Vec<u8>>,
     /// Packets without the headers of the one before, or forged.
@@ -40,10 +52,16 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    pub fn new() -> Self {
+    /// For packets of which so many bytes are under way at most. Twice that is held: so
+    /// nothing is given up that is still under way, unless records are shorter than
+    /// [`HELD_BYTES`] on average and more than half of all is used.
+    pub fn new(bytes_max: usize) -> Self {
         Self {
             next: alloc::vec![0; BUCKETS],
             held: BTreeMap::new(),
+            held_bytes: alloc::vec![0; BUCKETS],
+            held_bytes_sum: 0,
+            held_bytes_max: bytes_max.saturating_mul(2),
             headers: Headers::new(),
             ready: VecDeque::new(),
             corrupt: 0,
@@ -58,13 +76,32 @@ impl Order {
             return;
         }
         if ahead > 0 {
-            self.held.entry((bucket, number)).or_insert_with(|| record.to_vec());
+            self.hold(bucket, number, record);
             return;
         }
         self.give_out(bucket, number, record);
-        while let Some(record) = self.held.remove(&(bucket, self.next[usize::from(bucket)])) {
+        while let Some(record) = self.release(bucket, self.next[usize::from(bucket)]) {
             self.give_out(bucket, self.next[usize::from(bucket)], &record);
         }
+    }
+
+    fn hold(&mut self, bucket: u8, number: u16, record: &[u8]) {
+        if let Entry::Vacant(entry) = self.held.entry((bucket, number)) {
+            entry.insert(record.to_vec());
+            self.held_bytes[usize::from(bucket)] += HELD_BYTES + record.len();
+            self.held_bytes_sum += HELD_BYTES + record.len();
+        }
+        while self.held_bytes_sum > self.held_bytes_max {
+            let most = (0..=u8::MAX).max_by_key(|&bucket| self.held_bytes[usize::from(bucket)]);
+            self.give_up_in(most.expect("there are buckets"));
+        }
+    }
+
+    fn release(&mut self, bucket: u8, number: u16) -> Option<Vec<u8>> {
+        let record = self.held.remove(&(bucket, number))?;
+        self.held_bytes[usize::from(bucket)] -= HELD_BYTES + record.len();
+        self.held_bytes_sum -= HELD_BYTES + record.len();
+        Some(record)
     }
 
     fn give_out(&mut self, bucket: u8, number: u16, record: &[u8]) {
@@ -77,16 +114,17 @@ impl Order {
 
     /// What is missing will not come: gives out what waits for it, in order.
     pub fn give_up(&mut self) {
-        for bucket in 0..BUCKETS {
-            let bucket_id = bucket as u8;
-            let held = self.held.range((bucket_id, 0)..=(bucket_id, u16::MAX));
-            let mut numbers: Vec<u16> = held.map(|(&(_, number), _)| number).collect();
-            let next = self.next[bucket];
-            numbers.sort_unstable_by_key(|number| number.wrapping_sub(next));
-            for number in numbers {
-                if let Some(record) = self.held.remove(&(bucket_id, number)) {
-                    self.give_out(bucket_id, number, &record);
-                }
+        (0..=u8::MAX).for_each(|bucket| self.give_up_in(bucket));
+    }
+
+    fn give_up_in(&mut self, bucket: u8) {
+        let held = self.held.range((bucket, 0)..=(bucket, u16::MAX));
+        let mut numbers: Vec<u16> = held.map(|(&(_, number), _)| number).collect();
+        let next = self.next[usize::from(bucket)];
+        numbers.sort_unstable_by_key(|number| number.wrapping_sub(next));
+        for number in numbers {
+            if let Some(record) = self.release(bucket, number) {
+                self.give_out(bucket, number, &record);
             }
         }
     }
@@ -94,5 +132,79 @@ impl Order {
     /// The next packet.
     pub fn pop(&mut self) -> Option<Vec<u8>> {
         self.ready.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// An IPv4 packet that names bucket and number.
+    fn packet(bucket: u8, number: u16, length: usize) -> Vec<u8> {
+        let mut packet = alloc::vec![0; length];
+        packet[0] = 0x45;
+        packet[2..4].copy_from_slice(&(length as u16).to_be_bytes());
+        packet[17] = bucket;
+        packet[18..20].copy_from_slice(&number.to_be_bytes());
+        packet
+    }
+
+    fn drain(order: &mut Order) -> Vec<(u8, u16)> {
+        let name = |packet: Vec<u8>| (packet[17], u16::from_be_bytes([packet[18], packet[19]]));
+        core::iter::from_fn(|| order.pop()).map(name).collect()
+    }
+
+    /// The attack: the first packets of all buckets never come, all others do.
+    #[test]
+    fn what_is_held_is_bounded() {
+        let mut order = Order::new(50_000);
+        let mut out = Vec::new();
+        for number in 1..3_000 {
+            for bucket in [1, 2, 200] {
+                let length = if bucket == 2 { 1_000 } else { 28 };
+                order.push(bucket, number, &packet(bucket, number, length));
+                let held: usize = order.held.values().map(|record| 64 + record.len()).sum();
+                assert!(held <= 100_000, "{held} bytes are held");
+                assert_eq!(held, order.held_bytes_sum);
+                out.extend(drain(&mut order));
+            }
+        }
+        // The bucket that holds most gave up first, and has waited for nothing since.
+        assert_eq!(out[0], (2, 1));
+        order.give_up();
+        out.extend(drain(&mut order));
+        assert_eq!((order.held.len(), order.held_bytes_sum), (0, 0));
+        for bucket in [1, 2, 200] {
+            let of_bucket = out.iter().filter(|(of, _)| *of == bucket).map(|(_, number)| *number);
+            assert!(of_bucket.eq(1..3_000), "each once and in order, but for the first");
+        }
+    }
+
+    proptest! {
+        /// What is under way at once, in whatever order it comes, loses nothing.
+        #[test]
+        fn within_the_bound_nothing_is_given_up(
+            keys in prop::collection::vec((0..4u8, 64..200usize, any::<u32>()), 1..300),
+        ) {
+            let mut numbers = Numbers::new();
+            let number = |(bucket, length, key)| (key, bucket, numbers.next(bucket), length);
+            let mut packets: Vec<_> = keys.into_iter().map(number).collect();
+            let mut order = Order::new(packets.iter().map(|(.., length)| length).sum());
+            let mut sent: Vec<_> = packets.iter().map(|&(_, bucket, number, _)| (bucket, number)).collect();
+            packets.sort_unstable();
+            for (_, bucket, number, length) in packets {
+                order.push(bucket, number, &packet(bucket, number, length));
+            }
+            let mut came = drain(&mut order);
+            prop_assert!(came.iter().all(|&(_, number)| number < 300));
+            for bucket in 0..4 {
+                let of_bucket: Vec<_> = came.iter().filter(|(of, _)| *of == bucket).collect();
+                prop_assert!(of_bucket.is_sorted());
+            }
+            sent.sort_unstable();
+            came.sort_unstable();
+            prop_assert_eq!(came, sent);
+        }
     }
 }

@@ -108,6 +108,11 @@ impl Pace {
         }
     }
 
+    /// What it was made with.
+    pub fn config(&self) -> PaceConfig {
+        self.config
+    }
+
     /// Bytes per second now.
     pub fn rate(&self, now: Instant) -> f64 {
         let target = self.config.queue_target.as_micros_f64();

@@ -9,9 +9,6 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_rlnc::{Code, Decoder, Received};
 
-/// Blocks that a sender may give up at once.
-const LEAP_MAX: u32 = 1 << 16;
-
 /// Decodes blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Receiver {
@@ -22,6 +19,10 @@ pub(crate) struct Receiver {
     spare: Vec<Decoder>,
     payload: Vec<u8>,
     blocks_max: usize,
+    /// Believes an ENC, which is not sealed, what its sender gave up.
+    trusts: bool,
+    /// Symbols that became known.
+    pub arrived: u64,
     /// Symbols of blocks that their sender gave up.
     pub symbols_lost: u64,
 }
@@ -37,11 +38,15 @@ pub(crate) enum Verdict {
     Late,
     /// No sender of this link sends it.
     Refused,
+    /// What it made known was not sealed by the other end: the block begins anew.
+    Polluted,
 }
 
 impl Receiver {
-    /// A receiver of at most `blocks_max` blocks at once.
-    pub fn new(code: Code, blocks_max: usize) -> Self {
+    /// A receiver of at most `blocks_max` blocks at once. One that `trusts` follows its
+    /// sender wherever that says to be; an end is told of blocks given up in what is sealed
+    /// ([`Receiver::give_up_below`]).
+    pub fn new(code: Code, blocks_max: usize, trusts: bool) -> Self {
         Self {
             code,
             done: 0,
@@ -49,25 +54,26 @@ impl Receiver {
             spare: Vec::new(),
             payload: Vec::new(),
             blocks_max,
+            trusts,
+            arrived: 0,
             symbols_lost: 0,
         }
     }
 
     /// Takes an ENC; `known` is told block, index and bytes of each symbol that it made
-    /// known. `Err` of blocks given up means that what waits for them waits in vain.
+    /// known, and says whether that is what the other end sealed.
     pub fn handle_enc(
         &mut self,
         enc: &Enc<'_>,
-        known: &mut dyn FnMut(u32, u16, &[u8]),
-    ) -> (Verdict, bool) {
-        if !self.is_plausible(enc) {
-            return (Verdict::Refused, false);
+        known: &mut dyn FnMut(u32, u16, &[u8]) -> bool,
+    ) -> Verdict {
+        if self.trusts {
+            self.give_up_below(enc.oldest);
         }
-        let gave_up = self.give_up_below(enc.oldest);
-        let Some(at) = enc.block.checked_sub(self.done) else { return (Verdict::Late, gave_up) };
+        let Some(at) = enc.block.checked_sub(self.done) else { return Verdict::Late };
         let at = at as usize;
         if at >= self.blocks_max || enc.payload.len() > self.code.symbol_bytes() {
-            return (Verdict::Refused, gave_up);
+            return Verdict::Refused;
         }
         while self.blocks.len() <= at {
             self.blocks.push_back(None);
@@ -78,7 +84,7 @@ impl Receiver {
             decoder
         });
         if decoder.is_complete() {
-            return (Verdict::Late, gave_up);
+            return Verdict::Late;
         }
         self.payload.clear();
         self.payload.extend(enc.payload);
@@ -90,21 +96,19 @@ impl Receiver {
         };
         while let Some(index) = decoder.next_known() {
             let symbol = decoder.symbol(index).expect("it is known");
-            known(enc.block, index, symbol);
+            if !known(enc.block, index, symbol) {
+                // Some combination in this block was forged, and there is no telling which.
+                decoder.clear();
+                return Verdict::Polluted;
+            }
+            self.arrived += 1;
         }
         while let Some(Some(_)) =
             self.blocks.front().filter(|block| block.as_ref().is_some_and(Decoder::is_complete))
         {
             self.drop_oldest();
         }
-        (verdict, gave_up)
-    }
-
-    /// Whether a sender can be where it says it is: the first that is heard may be anywhere,
-    /// later it does not leap.
-    fn is_plausible(&self, enc: &Enc<'_>) -> bool {
-        let is_first = self.done == 0 && self.blocks.is_empty();
-        is_first || enc.oldest.saturating_sub(self.done) <= LEAP_MAX
+        verdict
     }
 
     /// What a combination says once its zeros are back.
@@ -113,7 +117,7 @@ impl Receiver {
     }
 
     /// Nothing comes of blocks below `block` any more. Returns whether something was missing.
-    fn give_up_below(&mut self, block: u32) -> bool {
+    pub fn give_up_below(&mut self, block: u32) -> bool {
         let mut missing = false;
         while self.done < block {
             let Some(oldest) = self.blocks.front() else {
@@ -142,6 +146,12 @@ impl Receiver {
         let at = block.checked_sub(self.done).map(|at| at as usize);
         let decoder = at.and_then(|at| self.blocks.get(at)).and_then(Option::as_ref);
         decoder.map_or((0, 0), |decoder| (decoder.rank() as u16, decoder.known() as u16))
+    }
+
+    /// Symbols that are known or given up, from the first on.
+    pub fn received(&self) -> u64 {
+        let known: usize = self.blocks.iter().flatten().map(Decoder::known).sum();
+        u64::from(self.done) * self.code.symbols() as u64 + known as u64
     }
 
     /// All blocks below are complete or given up.

@@ -255,6 +255,14 @@ impl Sender {
         self.first
     }
 
+    /// Symbols taken so far, from the first on.
+    pub fn taken(&self) -> u64 {
+        let full = self.code.symbols() as u64;
+        let before = u64::from(self.first) * full;
+        let here = self.blocks.iter().map(|block| block.symbols.len() as u64);
+        before + here.sum::<u64>()
+    }
+
     /// Forgets blocks below `block`: the receiver has them, or will never get them.
     pub fn forget_below(&mut self, block: u32) {
         while self.first < block {

@@ -51,6 +51,8 @@ pub struct Stats {
     pub unauthentic: u64,
     /// Datagrams that came before.
     pub replayed: u64,
+    /// HELLOs and CALLs that do not prove where they come from: questions, and recordings.
+    pub unproven: u64,
     /// Datagrams lost on purpose.
     pub synthetic_lost: u64,
     /// Symbols that were not what their sender sealed: nothing of them was delivered.
@@ -59,6 +61,8 @@ pub struct Stats {
     pub symbols_lost: u64,
     /// Sessions that began.
     pub sessions: u64,
+    /// Times that another session was asked for because nothing arrived in the one there is.
+    pub stalls: u64,
     /// Whether there is one now.
     pub connected: bool,
     /// The smoothed round trip, zero if not known.

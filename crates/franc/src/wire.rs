@@ -16,12 +16,21 @@
 //!        | link reports (1), each node (1) highest number (4) received (4)
 //!          heard at (4) delay (2) | block reports (1), each block (4) rank (2)
 //!          bits (2) bitmap
-//! HELLO  origin (1) | destination (1) | nonce (16) | nonce of the other (16)
-//!        | digest of the code (4) | proof (16)
+//! HELLO  origin (1) | destination (1) | key (32) | the other end's key (32)
+//!        | count (4) | blocks (1) | digest of the code (4) | proof (16) | hop fields (52)
+//! CALL   hop fields (52) | zeros (91)
+//! PULSE  counter (8) | received (8), arrived (8), oldest block (4) and zeros (99), sealed
+//!        | seal (16)
+//! hop fields: cookie (16) | the neighbour's cookie (16) | life of the node (8) | count (4)
+//!        | highest number heard (4) | next number (4)
 //! ```
 //!
-//! ENC and ACK are the paper's two types; HELLO begins a session. Zeros at the end of a
-//! payload are left out.
+//! ENC and ACK are the paper's two types. HELLO begins a session and announces it to the
+//! nodes between the ends; CALL asks for one, from the address that its sender claims; PULSE
+//! says from end to end what arrived. These three have the same length, so that no answer is
+//! longer than what it answers. Zeros at the end of a payload are left out.
+//!
+//! The first two bytes mean the same in every version of the protocol.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -41,8 +50,10 @@ impl fmt::Display for NodeId {
 pub const HEADER_BYTES: usize = 9;
 /// Bytes of the tag.
 pub const TAG_BYTES: usize = 8;
-/// Bytes of a nonce.
-pub const NONCE_BYTES: usize = 16;
+/// Bytes of a public key.
+pub const KEY_BYTES: usize = 32;
+/// Bytes of a cookie.
+pub const COOKIE_BYTES: usize = 16;
 /// Bytes of the proof in a HELLO.
 pub const PROOF_BYTES: usize = 16;
 /// Bytes that a symbol has around the packets in it: their length together, and the
@@ -54,13 +65,28 @@ pub const BLOCK_REPORTS_MAX: usize = 32;
 /// Link reports in an ACK at most.
 pub const LINK_REPORTS_MAX: usize = 8;
 
-const VERSION: u8 = 1 << 4;
+/// The version of the protocol.
+pub const VERSION: u8 = 2;
 const ENC_SOURCE: u8 = 1;
 const ENC_SEEDED: u8 = 2;
 const ENC_FULL: u8 = 3;
 const ACK: u8 = 4;
 const HELLO: u8 = 5;
 const ENC_NUMBERED: u8 = 6;
+const CALL: u8 = 7;
+const PULSE: u8 = 8;
+
+/// Bytes of a HELLO before its hop fields.
+const END_BYTES: usize = 2 + 2 * KEY_BYTES + 4 + 1 + 4 + PROOF_BYTES;
+/// Bytes of hop fields.
+const HOP_BYTES: usize = 2 * COOKIE_BYTES + 8 + 4 + 2 * 4;
+/// Bytes of a HELLO, a CALL or a PULSE.
+pub const CONTROL_BYTES: usize = HEADER_BYTES + END_BYTES + HOP_BYTES + TAG_BYTES;
+/// Bytes of what is sealed in a PULSE, its seal included.
+pub const SEALED_PULSE_BYTES: usize = END_BYTES + HOP_BYTES - 8;
+
+/// The highest number of a block: a session ends before, for want of numbers of datagrams.
+pub const BLOCK_MAX: u32 = u32::MAX - 1_024;
 
 /// Bytes of the vector of a combination whose seed is the datagram's number.
 pub const NUMBERED_BYTES: usize = 4;
@@ -97,8 +123,12 @@ pub enum Body<'a> {
     Enc(Enc<'a>),
     /// What the receiver has.
     Ack(Ack),
-    /// The beginning of a session, or a sign of life.
+    /// The beginning of a session, or an announcement of it.
     Hello(Hello),
+    /// A node asks for a HELLO.
+    Call(Hop),
+    /// What an end says to the other.
+    Pulse(Pulse<'a>),
 }
 
 /// A combination of symbols.
@@ -166,21 +196,53 @@ impl BlockReport {
     }
 }
 
-/// The beginning of a session.
+/// The beginning of a session, or an announcement of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
     /// The end that says it.
     pub origin: NodeId,
     /// The end it is for.
     pub destination: NodeId,
-    /// The origin's nonce.
-    pub nonce: [u8; NONCE_BYTES],
-    /// The destination's nonce, zeros if not known.
-    pub echo: [u8; NONCE_BYTES],
+    /// A public key of the origin, for one session.
+    pub key: [u8; KEY_BYTES],
+    /// The destination's key that the origin heard, zeros if none.
+    pub echo: [u8; KEY_BYTES],
+    /// Goes up with each HELLO of the origin with this key.
+    pub count: u32,
+    /// Blocks that the origin has under way at most.
+    pub blocks_max: u8,
     /// Both ends must code alike.
     pub digest: u32,
     /// That the origin has the shared key.
     pub proof: [u8; PROOF_BYTES],
+    /// Between neighbours; not covered by the proof.
+    pub hop: Hop,
+}
+
+/// What proves to a neighbour where a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Hop {
+    /// The receiver says it back, from the address that it was sent to.
+    pub cookie: [u8; COOKIE_BYTES],
+    /// The receiver's last one, zeros if none.
+    pub echo: [u8; COOKIE_BYTES],
+    /// Chosen by the sender when it began.
+    pub life: u64,
+    /// Goes up with each HELLO and CALL in this life.
+    pub count: u32,
+    /// The highest number heard from the receiver in the session that is announced.
+    pub highest: u32,
+    /// The next number that the sender says to the receiver in it; those before are old.
+    pub next: u32,
+}
+
+/// What an end says to the other, sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pulse<'a> {
+    /// Goes up with each, from 1 on.
+    pub counter: u64,
+    /// The rest, [`SEALED_PULSE_BYTES`] long.
+    pub sealed: &'a [u8],
 }
 
 /// A datagram that is none.
@@ -194,9 +256,17 @@ pub enum WireError {
         /// Where.
         offset: usize,
     },
-    /// A version or kind that is not known.
-    #[error("at byte 0: version and kind {0:#04x} are not known")]
+    /// A kind that is not known.
+    #[error("at byte 0: there is no kind {0:#03x}")]
     Kind(u8),
+    /// A version that is not known.
+    #[error("at byte 0: version {theirs}; this program speaks version {VERSION}")]
+    Version {
+        /// The sender's.
+        theirs: u8,
+        /// Who says to be the sender.
+        sender: NodeId,
+    },
     /// A field with a value that it cannot have.
     #[error("at byte {offset}: {field} is out of range")]
     Range {
@@ -246,6 +316,12 @@ impl<'a> Reader<'a> {
         Ok(u32::from_be_bytes(self.array(field)?))
     }
 
+    fn block(&mut self, field: &'static str) -> Result<u32, WireError> {
+        let block = self.u32(field)?;
+        self.check(block <= BLOCK_MAX, 4, field)?;
+        Ok(block)
+    }
+
     fn rest(&mut self) -> &'a [u8] {
         let rest = &self.bytes[self.at..];
         self.at = self.bytes.len();
@@ -269,11 +345,15 @@ impl Header {
     pub fn parse(datagram: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader { bytes: datagram, at: 0 };
         let kind = reader.u8("kind")?;
-        if kind & 0xf0 != VERSION || !(ENC_SOURCE..=ENC_NUMBERED).contains(&(kind & 0x0f)) {
-            return Err(WireError::Kind(kind));
+        let sender = NodeId(reader.u8("sender")?);
+        if kind >> 4 != VERSION {
+            return Err(WireError::Version { theirs: kind >> 4, sender });
+        }
+        if !(ENC_SOURCE..=PULSE).contains(&(kind & 0x0f)) {
+            return Err(WireError::Kind(kind & 0x0f));
         }
         let header = Self {
-            sender: NodeId(reader.u8("sender")?),
+            sender,
             to: NodeId(reader.u8("to")?),
             session: reader.u16("session")?,
             number: reader.u32("number")?,
@@ -284,9 +364,9 @@ impl Header {
         }
     }
 
-    /// Whether a datagram that [`Header::parse`] took begins or keeps a session.
-    pub fn is_hello(datagram: &[u8]) -> bool {
-        datagram[0] & 0x0f == HELLO
+    /// Whether a datagram that [`Header::parse`] took is of no session: a HELLO or a CALL.
+    pub fn is_sessionless(datagram: &[u8]) -> bool {
+        matches!(datagram[0] & 0x0f, HELLO | CALL)
     }
 }
 
@@ -308,10 +388,22 @@ pub fn parse(datagram: &[u8], field: Field) -> Result<Body<'_>, WireError> {
         HELLO => Body::Hello(Hello {
             origin: NodeId(reader.u8("origin")?),
             destination: NodeId(reader.u8("destination")?),
-            nonce: reader.array("nonce")?,
+            key: reader.array("key")?,
             echo: reader.array("echo")?,
+            count: reader.u32("count")?,
+            blocks_max: reader.u8("blocks")?,
             digest: reader.u32("digest")?,
             proof: reader.array("proof")?,
+            hop: parse_hop(&mut reader)?,
+        }),
+        CALL => {
+            let hop = parse_hop(&mut reader)?;
+            reader.take(END_BYTES, "padding")?;
+            Body::Call(hop)
+        }
+        PULSE => Body::Pulse(Pulse {
+            counter: u64::from_be_bytes(reader.array("counter")?),
+            sealed: reader.take(SEALED_PULSE_BYTES, "pulse")?,
         }),
         kind => return Err(WireError::Kind(kind)),
     };
@@ -321,13 +413,24 @@ pub fn parse(datagram: &[u8], field: Field) -> Result<Body<'_>, WireError> {
     }
 }
 
+fn parse_hop(reader: &mut Reader<'_>) -> Result<Hop, WireError> {
+    Ok(Hop {
+        cookie: reader.array("cookie")?,
+        echo: reader.array("neighbour's cookie")?,
+        life: u64::from_be_bytes(reader.array("life")?),
+        count: reader.u32("count")?,
+        highest: reader.u32("highest number")?,
+        next: reader.u32("next number")?,
+    })
+}
+
 fn parse_enc<'a>(
     reader: &mut Reader<'a>,
     kind: u8,
     number: u32,
     field: Field,
 ) -> Result<Enc<'a>, WireError> {
-    let block = reader.u32("block")?;
+    let block = reader.block("block")?;
     let below = u32::from(reader.u8("oldest")?);
     reader.check(below <= block, 1, "oldest")?;
     let vector = match kind {
@@ -349,7 +452,7 @@ fn parse_enc<'a>(
 }
 
 fn parse_ack(reader: &mut Reader<'_>) -> Result<Ack, WireError> {
-    let done = reader.u32("done")?;
+    let done = reader.block("done")?;
     let state = reader.u16("state")?;
     let links = usize::from(reader.u8("link reports")?);
     reader.check(links <= LINK_REPORTS_MAX, 1, "link reports")?;
@@ -368,7 +471,7 @@ fn parse_ack(reader: &mut Reader<'_>) -> Result<Ack, WireError> {
     reader.check(blocks <= BLOCK_REPORTS_MAX, 1, "block reports")?;
     let blocks = (0..blocks)
         .map(|_| {
-            let (block, rank) = (reader.u32("block")?, reader.u16("rank")?);
+            let (block, rank) = (reader.block("block")?, reader.u16("rank")?);
             let bits = reader.u16("bits")?;
             let bitmap = reader.take(usize::from(bits).div_ceil(8), "bitmap")?.to_vec();
             Ok(BlockReport { block, rank, bits, bitmap })
@@ -391,21 +494,58 @@ pub fn emit(header: &Header, body: &Body<'_>, out: &mut Vec<u8>) {
         },
         Body::Ack(_) => ACK,
         Body::Hello(_) => HELLO,
+        Body::Call(_) => CALL,
+        Body::Pulse(_) => PULSE,
     };
-    out.extend([VERSION | kind, header.sender.0, header.to.0]);
+    out.extend([VERSION << 4 | kind, header.sender.0, header.to.0]);
     out.extend(header.session.to_be_bytes());
     out.extend(header.number.to_be_bytes());
     match body {
         Body::Enc(enc) => emit_enc(enc, kind == ENC_NUMBERED, out),
         Body::Ack(ack) => emit_ack(ack, out),
         Body::Hello(hello) => {
-            out.extend([hello.origin.0, hello.destination.0]);
-            out.extend(hello.nonce);
-            out.extend(hello.echo);
-            out.extend(hello.digest.to_be_bytes());
+            out.extend(hello.proven());
             out.extend(hello.proof);
+            emit_hop(&hello.hop, out);
+        }
+        Body::Call(hop) => {
+            emit_hop(hop, out);
+            out.extend([0; END_BYTES]);
+        }
+        Body::Pulse(pulse) => {
+            assert_eq!(pulse.sealed.len(), SEALED_PULSE_BYTES, "a pulse has one length");
+            out.extend(pulse.counter.to_be_bytes());
+            out.extend(pulse.sealed);
         }
     }
+}
+
+impl Hello {
+    /// What the proof covers.
+    pub fn proven(&self) -> [u8; END_BYTES - PROOF_BYTES] {
+        let mut bytes = [0; END_BYTES - PROOF_BYTES];
+        let (ids, rest) = bytes.split_at_mut(2);
+        let (key, rest) = rest.split_at_mut(KEY_BYTES);
+        let (echo, rest) = rest.split_at_mut(KEY_BYTES);
+        let (count, rest) = rest.split_at_mut(4);
+        let (blocks_max, digest) = rest.split_at_mut(1);
+        count.copy_from_slice(&self.count.to_be_bytes());
+        ids.copy_from_slice(&[self.origin.0, self.destination.0]);
+        key.copy_from_slice(&self.key);
+        echo.copy_from_slice(&self.echo);
+        blocks_max.copy_from_slice(&[self.blocks_max]);
+        digest.copy_from_slice(&self.digest.to_be_bytes());
+        bytes
+    }
+}
+
+fn emit_hop(hop: &Hop, out: &mut Vec<u8>) {
+    out.extend(hop.cookie);
+    out.extend(hop.echo);
+    out.extend(hop.life.to_be_bytes());
+    out.extend(hop.count.to_be_bytes());
+    out.extend(hop.highest.to_be_bytes());
+    out.extend(hop.next.to_be_bytes());
 }
 
 /// A number of a symbol as it travels.

@@ -12,7 +12,7 @@ mod plain;
 
 use crate::SimError;
 use crate::underway::Underway;
-use lasthop_franc::{Node, Stats};
+use lasthop_franc::{Address, Entropy, Node, Stats};
 use lasthop_net::network::Network;
 use lasthop_net::{FrancNodeReport, FrancReport, NodeId, Sink};
 use lasthop_scenario::{FrancLink, FrancMachine, Scenario};
@@ -196,7 +196,7 @@ impl Francs {
         let next = link.onwards(from, index);
         match &mut link.members[index].machine {
             Some(Machine::Coded(node)) => {
-                node.handle_datagram(now, &bytes);
+                node.handle_datagram(now, address(from), &bytes);
             }
             Some(Machine::Plain(plain)) => plain.handle_frame(from, next, bytes),
             None => {}
@@ -220,7 +220,7 @@ impl Francs {
             return;
         }
         if let Some(Machine::Coded(node)) = &mut self.links[number].members[index].machine {
-            node.handle_datagram(now, &datagram.bytes);
+            node.handle_datagram(now, address(datagram.from), &datagram.bytes);
             self.act(number, index, now, &mut outside);
         }
     }
@@ -326,6 +326,11 @@ impl Francs {
     }
 }
 
+/// Where datagrams of the node with this index come from.
+fn address(index: usize) -> Address {
+    Address::Node(lasthop_franc::NodeId(u8::try_from(index + 1).expect("a link has few nodes")))
+}
+
 impl Link {
     fn new(config: &FrancLink, number: usize, seed: Seed) -> Result<Self, SimError> {
         let mut link = Self {
@@ -356,10 +361,11 @@ impl Link {
     fn machine(&self, index: usize, now: Instant) -> Result<Machine, SimError> {
         // No two machines of a run draw from one stream.
         let path = (self.number as u64) << 32 | self.members[index].lives << 8 | index as u64;
-        let stream: Stream = self.seed.indexed("franc/node", path);
+        let mut stream: Stream = self.seed.indexed("franc/node", path);
         Ok(match &self.config.nodes[index].machine {
             FrancMachine::Coded(config) => {
-                let node = Node::new((**config).clone(), stream, now);
+                let entropy = Entropy::from_stream(&mut stream);
+                let node = Node::new((**config).clone(), entropy, stream, now);
                 Machine::Coded(Box::new(
                     node.map_err(|why| SimError::Franc { link: self.config.name.clone(), why })?,
                 ))
@@ -548,6 +554,6 @@ macro_rules! counters {
 counters! {
     packets_in bytes_in packets_out bytes_out backlog_drops refused blocks_begun blocks_done
     source_sent coded_sent timeouts acks_sent innovative redundant late acks_received
-    datagram_bytes_sent datagram_bytes_received malformed unauthentic replayed synthetic_lost
-    corrupt symbols_lost sessions
+    datagram_bytes_sent datagram_bytes_received malformed unauthentic replayed unproven
+    synthetic_lost corrupt symbols_lost sessions stalls
 }

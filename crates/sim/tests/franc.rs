@@ -102,8 +102,12 @@ fn scenario(tables: &str) -> Scenario {
 }
 
 fn simulate(tables: &str) -> Seen {
+    simulate_scenario(&scenario(tables))
+}
+
+fn simulate_scenario(scenario: &Scenario) -> Seen {
     let mut seen = Seen::default();
-    run(&scenario(tables), Seed::new(1, 0), &mut seen, |_| {}).expect("it is sound");
+    run(scenario, Seed::new(1, 0), &mut seen, |_| {}).expect("it is sound");
     seen
 }
 
@@ -232,7 +236,10 @@ loss = [
 "#
     );
     let flow = UDP.replace("4Mb/s", "2Mb/s");
-    simulate(&format!("{flow}{}", link(["a", "b"], &keys)))
+    // Long enough for more than three of the paper's blocks, whatever chance does.
+    let cell = CELL.replace("4s", "6s");
+    let text = format!("{cell}{flow}{}", link(["a", "b"], &keys));
+    simulate_scenario(&parse("test.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}")))
 }
 
 /// Both directions at once, and a helper that vanishes and comes back.

@@ -173,6 +173,8 @@ counters! {
     unauthentic = machine.unauthentic;
     /// Datagrams received that came before.
     replayed = machine.replayed;
+    /// HELLOs and CALLs that do not prove where they come from: questions, and recordings.
+    unproven = machine.unproven;
     /// Datagrams lost on purpose.
     synthetic_lost = machine.synthetic_lost;
     /// Symbols that were not what their sender sealed; nothing of them was delivered.
@@ -181,6 +183,8 @@ counters! {
     symbols_lost = machine.symbols_lost;
     /// Sessions that began.
     sessions = machine.sessions;
+    /// Times that another session was asked for because nothing arrived in the one there was.
+    stalls = machine.stalls;
     /// Datagrams not sent because the neighbour's address was not known.
     unplaced = daemon.unplaced;
     /// Datagrams that the system did not take.

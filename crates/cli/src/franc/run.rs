@@ -7,10 +7,12 @@ use crate::args::FrancRun;
 use crate::console;
 use crate::failure::Failure;
 use lasthop_franc::config::{Config, Keys};
+use lasthop_franc::wire::VERSION;
 use lasthop_franc::{Event, NodeId, Role};
 use lasthop_live::franc::{
     Daemon, FrancError, Host, Options, PORT, Snapshot, Told, Transport, room,
 };
+use lasthop_live::os::confine;
 use lasthop_live::os::link::Address;
 use lasthop_scenario::franc::{self as file, Link};
 use lasthop_trace::{FrancDaemonCounts, FrancDocument};
@@ -21,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 /// Runs the daemon; ends with a signal.
 pub fn run(args: &FrancRun) -> Result<u8, Failure> {
+    confine::keep_memory_private();
     let link = file::load(args.config.as_deref(), &args.keys.0)?;
     let keys = match &link.key_file {
         Some(path) => key::read(path)?,
@@ -156,6 +159,10 @@ fn line(name: &str, told: Told<'_>) -> String {
                 metrics.map_or(String::new(), |at| format!(", metrics at http://{at}/metrics"));
             format!("{name}: node {}: {}{metrics}\n", config.id, what(config))
         }
+        Told::Unconfined(refused) => {
+            let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
+            format!("{name}: this system confines the daemon less: {}\n", refused.join("; "))
+        }
         Told::Event(Event::Connected { peer }) => format!("{name}: connected to node {peer}\n"),
         Told::Event(Event::Disconnected { peer }) => {
             format!("{name}: node {peer} is silent, or began anew\n")
@@ -167,6 +174,14 @@ fn line(name: &str, told: Told<'_>) -> String {
         Told::Event(Event::CodeMismatch { peer }) => format!(
             "{name}: node {peer} codes in another way: field, block and symbol must be the same at both \
              ends; with different MTUs, set symbol_bytes at both\n"
+        ),
+        Told::Event(Event::VersionMismatch { sender, theirs }) => format!(
+            "{name}: node {sender} speaks version {theirs} of the protocol, this program version \
+             {VERSION}: both ends and all nodes between them need the same\n"
+        ),
+        Told::Event(Event::Stalled { peer }) => format!(
+            "{name}: what is sent to node {peer} does not arrive, although it is heard: a new session \
+             is asked for\n"
         ),
         Told::SameMac { neighbour, mac } => format!(
             "{name}: node {neighbour} has the MAC address of our own interface, {mac}: give one of \

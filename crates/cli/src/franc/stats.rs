@@ -126,8 +126,12 @@ fn table(document: &FrancDocument) -> String {
     );
     let _ = writeln!(
         out,
-        "not taken   {} malformed, {} unauthentic, {} replayed, {} lost on purpose",
-        counters.malformed, counters.unauthentic, counters.replayed, counters.synthetic_lost
+        "not taken   {} malformed, {} unauthentic, {} replayed, {} unproven, {} lost on purpose",
+        counters.malformed,
+        counters.unauthentic,
+        counters.replayed,
+        counters.unproven,
+        counters.synthetic_lost
     );
     let _ = writeln!(
         out,

@@ -12,13 +12,15 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 /// A daemon without an interface, which needs no privilege.
-struct Helper {
+pub struct Helper {
     child: Child,
     port: u16,
+    /// Where it answers, if not at the usual place.
+    socket: Option<String>,
 }
 
 impl Helper {
-    fn new(stage: &Stage, more: &[&str]) -> Self {
+    pub fn new(stage: &Stage, more: &[&str]) -> Self {
         let free = UdpSocket::bind("127.0.0.1:0").expect("a free port");
         let port = free.local_addr().expect("it has one").port();
         drop(free);
@@ -26,15 +28,23 @@ impl Helper {
         let flags = ["franc", "run", "--id", "3", "--role", "helper", "--between", "1,2"];
         let flags = [&flags[..], &["--insecure", "--listen", &listen], more].concat();
         let child = stage.lasthop(&flags).spawn().expect("the binary can be run");
-        let helper = Self { child, port };
+        let socket = more.iter().skip_while(|&&flag| flag != "--socket").nth(1);
+        let helper = Self { child, port, socket: socket.map(|&at| at.to_owned()) };
         helper.wait_for_stats(stage);
         helper
     }
 
-    fn wait_for_stats(&self, stage: &Stage) -> Value {
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn wait_for_stats(&self, stage: &Stage) -> Value {
         let begin = Instant::now();
+        let ask = ["franc", "stats", "--json"].into_iter();
+        let ask: Vec<&str> =
+            ask.chain(self.socket.iter().flat_map(|at| ["--socket", at])).collect();
         loop {
-            let output = stage.run(&["franc", "stats", "--json"]);
+            let output = stage.run(&ask);
             if output.status.success() {
                 return serde_json::from_slice(&output.stdout).expect("a document");
             }
@@ -51,7 +61,7 @@ impl Helper {
         line.split_whitespace().next().and_then(|n| n.parse().ok()).expect("a number of KiB")
     }
 
-    fn end(mut self, signal: Signal) -> Option<i32> {
+    pub fn end(mut self, signal: Signal) -> Option<i32> {
         kill(Pid::from_raw(self.child.id() as i32), signal).expect("it runs");
         self.child.wait().expect("it ends").code()
     }
@@ -94,7 +104,7 @@ fn fuzzed_datagrams_do_nothing() {
             part.copy_from_slice(&word[..part.len()]);
         }
         if length > 9 && number % 8 != 0 {
-            bytes[0] = 0x10 | (bytes[0] % 6);
+            bytes[0] = 0x20 | (bytes[0] % 9);
             (bytes[1], bytes[2]) = (1 + bytes[1] % 2, 1 + bytes[2] % 3);
         }
         let _ = socket.send_to(&bytes[..length], ("127.0.0.1", helper.port));

@@ -8,6 +8,7 @@
 #![expect(clippy::disallowed_types, reason = "sockets that stand for strangers")]
 
 mod alone;
+mod confined;
 mod ethernet;
 mod restarts;
 mod stage;
@@ -189,7 +190,7 @@ out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for n in range(5000):
     body = bytearray(os.urandom(random.randrange(0, 1400)))
     if body and n % 4:
-        body[0] = 0x10 | random.randrange(0, 7)
+        body[0] = 0x20 | random.randrange(0, 9)
         body[1:3] = bytes([random.choice([1, 2, 3]), random.choice([1, 2])])[: len(body[1:3])]
     out.sendto(body, ("a", 4797))
     time.sleep(0.001)
@@ -213,4 +214,83 @@ for n in range(5000):
     assert!(malformed > 1_000 && unauthentic > 1_000, "{counters:#}");
     assert_eq!(counters["sessions"], 1);
     assert_eq!(counters["corrupt"], 0);
+}
+
+/// What daemons say, recorded in several sessions and said again from elsewhere, a thousand
+/// datagrams a second: nobody is taken to be there, no session ends, and no more comes back
+/// than went in.
+#[test]
+fn recordings_from_elsewhere_change_nothing() {
+    let stage = Stage::new("recordings");
+    stage.key("key");
+    let record = r#"
+import socket
+heard = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
+seen, out = set(), open("recorded", "w")
+while True:
+    packet = heard.recv(65535)
+    if packet[0] == 0x45 and packet[9] == 17 and 4797 in (packet[20] * 256 + packet[21], packet[22] * 256 + packet[23]):
+        datagram = packet[28:]
+        if len(seen) < 3000 and datagram not in seen:
+            seen.add(datagram)
+            out.write(datagram.hex() + "\n")
+            out.flush()
+"#;
+    let replay = r#"
+import random, socket, time
+random.seed(1)
+recorded = [bytes.fromhex(line) for line in open("recorded").read().split()]
+out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+out.setblocking(False)
+sent = received = 0
+def hear():
+    global received
+    try:
+        while True:
+            received += len(out.recv(65535)) + 28
+    except BlockingIOError:
+        pass
+for n in range(5000):
+    datagram = random.choice(recorded)
+    out.sendto(datagram, (random.choice(["a", "b"]), 4797))
+    sent += len(datagram) + 28
+    hear()
+    time.sleep(0.001)
+time.sleep(1)
+hear()
+open("replayed", "w").write(f"{sent} {received} {len(recorded)}\n")
+"#;
+    fs::write(stage.path.join("record.py"), record).expect("it can be written");
+    fs::write(stage.path.join("replay.py"), replay).expect("it can be written");
+    let mut programs = ends("--key-file key", "--key-file key");
+    let wait = "until [ -e recorded.all ]; do sleep 0.1; done; python3 replay.py";
+    programs.push(("c", wait.to_owned()));
+    let script = format!(
+        "python3 record.py & recorder=$!\nuntil_passes 10.9.0.2\n\
+         for n in 1 2 3 4; do ping -c 5 -i 0.05 -W 1 10.9.0.2 >/dev/null\n\
+         kill -9 $(cat b.pid); until_passes 10.9.0.2; done\nkill $recorder\n{}\
+         mv a.json before.json\ntouch recorded.all\n\
+         until [ -e replayed ]; do ping -c 5 -i 0.1 -W 2 10.9.0.2 >> ping.txt; done\n{}\
+         cat /proc/$(cat a.pid)/status > status.txt\n",
+        stats("a"),
+        stats("a")
+    );
+    let names = ["c", "a", "b"];
+    let Some(()) = stage.emulate_in("a", &names, "0%", &programs, &script) else { return };
+    let text = stage.text("replayed");
+    let numbers: Vec<u64> = text.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+    let [sent, received, recorded] = numbers[..] else { panic!("{text}") };
+    assert!(recorded > 100, "{text}");
+    assert!(received > 0 && received <= sent, "{text}");
+    let [before, after] = ["before.json", "a.json"].map(|name| stage.stats(name));
+    assert_eq!(before["neighbours"][0]["address"], after["neighbours"][0]["address"]);
+    assert_eq!(before["counters"]["sessions"], after["counters"]["sessions"], "{after:#}");
+    assert!(after["counters"]["unproven"].as_u64() > Some(100), "{after:#}");
+    assert!(!stage.text("ping.txt").contains("100% packet loss"), "{}", stage.text("ping.txt"));
+    let status = stage.text("status.txt");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib: u64 = peak
+        .and_then(|line| line.split_whitespace().next()?.parse().ok())
+        .expect("the peak of memory is told");
+    assert!(kib < 32 * 1_024, "{kib} KiB");
 }

@@ -31,12 +31,10 @@ const IPV6_BYTES: usize = 40;
 /// Congestion Experienced, and the mask of the field (RFC 3168, 5).
 const CE: u8 = 3;
 
-/// Keys of the hash. Whoever knows them can make flows collide: these share a queue then.
-const HASH_KEYS: (u64, u64) = (0x6c61_7374_686f_7021, 0x6672_616e_6321_6261);
-
-/// A hash of the flow that `packet` belongs to.
-pub(super) fn flow_hash(packet: &[u8]) -> u64 {
-    let mut hasher = SipHasher13::new_with_keys(HASH_KEYS.0, HASH_KEYS.1);
+/// A hash of the flow that `packet` belongs to. Whoever knows its keys can choose flows that
+/// collide.
+pub(super) fn flow_hash(keys: [u64; 2], packet: &[u8]) -> u64 {
+    let mut hasher = SipHasher13::new_with_keys(keys[0], keys[1]);
     match flow(packet) {
         Some(Flow { addresses, protocol, ports }) => {
             hasher.write(addresses);

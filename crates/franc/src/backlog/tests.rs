@@ -4,6 +4,9 @@ use super::*;
 use alloc::vec;
 use proptest::prelude::*;
 
+/// Of the hash of flows.
+const KEYS: [u64; 2] = [0x6c61_7374_686f_7021, 0x6672_616e_6321_6261];
+
 /// An IPv4 packet of `bytes` bytes with a right header checksum.
 fn ipv4(protocol: u8, ports: [u8; 4], tos: u8, bytes: usize) -> Vec<u8> {
     let mut packet = vec![0x45, tos, 0, 0, 0, 1, 0, 0, 64, protocol, 0, 0];
@@ -44,17 +47,17 @@ fn at(ms: u64) -> Instant {
 
 #[test]
 fn flows_are_told_apart() {
-    let tcp = |ports| ip::flow_hash(&ipv4(6, ports, 0, 60));
+    let tcp = |ports| ip::flow_hash(KEYS, &ipv4(6, ports, 0, 60));
     assert_eq!(tcp([1, 2, 3, 4]), tcp([1, 2, 3, 4]));
     assert_ne!(tcp([1, 2, 3, 4]), tcp([1, 2, 3, 5]));
-    assert_ne!(tcp([1, 2, 3, 4]), ip::flow_hash(&ipv4(17, [1, 2, 3, 4], 0, 60)));
+    assert_ne!(tcp([1, 2, 3, 4]), ip::flow_hash(KEYS, &ipv4(17, [1, 2, 3, 4], 0, 60)));
     // What is in it and how long it is does not matter, nor how it is marked.
-    assert_eq!(tcp([1, 2, 3, 4]), ip::flow_hash(&ipv4(6, [1, 2, 3, 4], 3, 900)));
+    assert_eq!(tcp([1, 2, 3, 4]), ip::flow_hash(KEYS, &ipv4(6, [1, 2, 3, 4], 3, 900)));
     // Echo requests by their identifier, not by checksum and sequence number.
     let echo = |identifier, sequence| {
         let mut packet = ipv4(1, [8, 0, sequence, sequence], 0, 60);
         (packet[25], packet[27]) = (identifier, sequence);
-        ip::flow_hash(&packet)
+        ip::flow_hash(KEYS, &packet)
     };
     assert_eq!(echo(1, 1), echo(1, 2));
     assert_ne!(echo(1, 1), echo(2, 1));
@@ -62,15 +65,47 @@ fn flows_are_told_apart() {
     let fragment = |offset: u16, ports| {
         let mut packet = ipv4(17, ports, 0, 60);
         packet[6..8].copy_from_slice(&offset.to_be_bytes());
-        ip::flow_hash(&packet)
+        ip::flow_hash(KEYS, &packet)
     };
     assert_eq!(fragment(0x2000, [1, 2, 3, 4]), fragment(185, [9, 9, 9, 9]));
     assert_ne!(fragment(0x4000, [1, 2, 3, 4]), fragment(0x4000, [9, 9, 9, 9]), "DF is none");
     // IPv6, with a header for destination options before UDP.
     let plain = ipv6(17, &[1, 2, 3, 4, 0, 8, 0, 0]);
     let options = ipv6(60, &[17, 0, 1, 4, 0, 0, 0, 0, 1, 2, 3, 4, 0, 8, 0, 0]);
-    assert_eq!(ip::flow_hash(&plain), ip::flow_hash(&options));
-    assert_ne!(ip::flow_hash(&plain), ip::flow_hash(&ipv6(17, &[1, 2, 3, 5, 0, 8, 0, 0])));
+    assert_eq!(ip::flow_hash(KEYS, &plain), ip::flow_hash(KEYS, &options));
+    assert_ne!(
+        ip::flow_hash(KEYS, &plain),
+        ip::flow_hash(KEYS, &ipv6(17, &[1, 2, 3, 5, 0, 8, 0, 0]))
+    );
+}
+
+/// Which flows share a bucket at one machine says nothing of another.
+#[test]
+fn other_keys_put_flows_into_other_buckets() {
+    let buckets = |keys| {
+        let mut backlog = Backlog::new(BacklogConfig::default(), keys);
+        let mut bucket = |port| {
+            backlog.push(at(0), udp(port, 100));
+            backlog.pop(at(0), 1_500).unwrap().bucket
+        };
+        (0..200).map(&mut bucket).collect::<Vec<_>>()
+    };
+    let here = buckets(KEYS);
+    assert_eq!(here, buckets(KEYS));
+    let collide = |buckets: &[u8]| {
+        let pairs = (0..200usize).flat_map(|a| (0..a).map(move |b| (a, b)));
+        pairs.filter(|&(a, b)| buckets[a] == buckets[b]).collect::<Vec<_>>()
+    };
+    let pairs = collide(&here);
+    // 200 * 199 / 2 pairs, of which one in 256 shares a bucket: 78 with a deviation of 9.
+    assert!((42..114).contains(&pairs.len()), "{}", pairs.len());
+    for keys in [[KEYS[0], !KEYS[1]], [KEYS[0] + 1, KEYS[1]]] {
+        let there = buckets(keys);
+        let same = here.iter().zip(&there).filter(|(a, b)| a == b).count();
+        assert!(same < 10, "{same} of 200 flows are in the same bucket");
+        let still = collide(&there).iter().filter(|pair| pairs.contains(pair)).count();
+        assert!(still < 5, "{still} of {} pairs still collide", pairs.len());
+    }
 }
 
 #[test]
@@ -100,7 +135,7 @@ fn marks_keep_the_checksum_right() {
 #[test]
 fn a_standing_queue_is_kept_short() {
     for ecn in [false, true] {
-        let mut backlog = Backlog::new(BacklogConfig { ecn, ..BacklogConfig::default() });
+        let mut backlog = Backlog::new(BacklogConfig { ecn, ..BacklogConfig::default() }, KEYS);
         let (mut marked, mut worst_sparse) = (0, Duration::ZERO);
         for ms in 0..4_000 {
             // Two in and one out, a ping every 50 ms.
@@ -128,7 +163,7 @@ fn a_standing_queue_is_kept_short() {
 #[test]
 fn the_papers_queue_drops_what_arrives() {
     let config = BacklogConfig { packets_max: 2, target: None, ..BacklogConfig::default() };
-    let mut backlog = Backlog::new(config);
+    let mut backlog = Backlog::new(config, KEYS);
     (1..=3).for_each(|port| backlog.push(at(0), udp(port, 100)));
     assert_eq!((backlog.packets(), backlog.drops()), (2, 1));
     assert_eq!(backlog.pop(at(9_000), 99), None, "too long for the room");
@@ -149,7 +184,7 @@ proptest! {
     ) {
         let target = target.map(Duration::from_millis);
         let config = BacklogConfig { packets_max, bytes_max, target, ..BacklogConfig::default() };
-        let mut backlog = Backlog::new(config);
+        let mut backlog = Backlog::new(config, KEYS);
         let (mut pushed, mut popped) = (0u64, 0u64);
         let mut last = [0u64; 5];
         let mut now = at(0);
@@ -191,7 +226,7 @@ proptest! {
         if let Some(byte) = packet.first_mut() {
             *byte = [0x45, 0x60, 0x4f, first][usize::from(first % 4)];
         }
-        ip::flow_hash(&packet);
+        ip::flow_hash(KEYS, &packet);
         let before = packet.clone();
         ip::mark(&mut packet);
         prop_assert_eq!(packet.len(), before.len());

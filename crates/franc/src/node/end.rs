@@ -3,35 +3,32 @@
 mod packer;
 mod session;
 
-use super::handshake::{Handshake, Step};
-use super::{Event, Reason, Shared, Transmit, earliest};
+use super::addresses::Reply;
+use super::handshake::Handshake;
+use super::{Came, Event, Heard, Question, Reason, Shared, Transmit, earliest};
 use crate::backlog::Backlog;
-use crate::config::{Losses, Mode};
-use crate::hop::{Hearing, Hop};
-use crate::keys::{Nonces, Seal};
-use crate::order::Order;
-use crate::paper::{AckRule, Encoder, PaperParameters};
-use crate::receiver::Receiver;
-use crate::sender::Sender;
+use crate::config::Mode;
+use crate::hop::Hearing;
+use crate::keys::Pair;
+use crate::secret::PublicKey;
 use crate::stats::{NeighbourStats, Stats};
 use crate::symbol;
-use crate::wire::{Body, Header, Hello, NONCE_BYTES, NodeId};
+use crate::wire::{Body, Header, Hello, NodeId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_rlnc::Code;
-use lasthop_units::{Duration, Instant, Machine, Probability};
-use packer::Packer;
+use lasthop_units::{Duration, Instant, Machine};
 use session::{Acknowledge, Outgoing, Session};
 
-/// HELLOs while there is no session that both ends use, and while there is one.
-const HELLO_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(500)];
+/// HELLOs while a session is asked for or not confirmed.
+const HELLO_INTERVAL: Duration = Duration::from_millis(100);
 /// A HELLO of a session that the other end may not have yet is answered, not more often.
 const ANSWER_INTERVAL: Duration = Duration::from_millis(50);
-/// Blocks that a receiver follows at once: as many as an ENC can tell apart.
-const BLOCKS_MAX: usize = 256;
-/// The paper's budgets need losses before any are known.
-const LOSSES_FIRST: Losses =
-    Losses { e1: Probability::ZERO, e2: Probability::ZERO, e3: Probability::ZERO };
+/// All is well if the other end was heard so lately: five pulses in a row may be lost.
+const HEARD_LATELY: Duration = Duration::from_millis(1_500);
+/// A session that is not confirmed by then is dropped, and in the paper's mode, which is for
+/// ways that lose nearly everything.
+const CANDIDATE_MAX: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct End {
@@ -40,11 +37,19 @@ pub(super) struct End {
     via: NodeId,
     helpers: u8,
     handshake: Handshake,
+    /// HELLOs said.
+    count: u32,
+    /// When the next HELLO is said, if one is.
     hello_at: Instant,
-    /// When the last one was said.
-    hello_said: Instant,
+    /// When a HELLO of the candidate was said last.
+    answered: Instant,
     backlog: Backlog,
-    session: Option<Session>,
+    /// The session that packets go through: both ends have said something in it.
+    current: Option<Box<Session>>,
+    /// One that may become the current one, until then.
+    candidate: Option<(Box<Session>, Instant)>,
+    /// Another session is asked for beside the current one.
+    is_renewing: bool,
     /// Of sessions that are over.
     past: Stats,
 }
@@ -58,11 +63,22 @@ impl End {
         helpers: u8,
         now: Instant,
     ) -> Self {
-        let handshake = Handshake::new(&mut shared.stream);
-        let backlog = Backlog::new(shared.config.backlog);
-        let (session, past) = (None, Stats::default());
-        let (hello_at, hello_said) = (now, Instant::ZERO);
-        Self { code, peer, via, helpers, handshake, hello_at, hello_said, backlog, session, past }
+        let flow_keys = [shared.entropy.word(), shared.entropy.word()];
+        Self {
+            code,
+            peer,
+            via,
+            helpers,
+            handshake: Handshake::new(&mut shared.entropy),
+            count: 0,
+            hello_at: now,
+            answered: Instant::ZERO,
+            backlog: Backlog::new(shared.config.backlog, flow_keys),
+            current: None,
+            candidate: None,
+            is_renewing: false,
+            past: Stats::default(),
+        }
     }
 
     pub fn handle_packet(&mut self, shared: &mut Shared, now: Instant, packet: &[u8]) {
@@ -73,13 +89,13 @@ impl End {
         shared.stats.packets_in += 1;
         shared.stats.bytes_in += packet.len() as u64;
         self.backlog.push(now, packet.to_vec());
-        if let Some(session) = &mut self.session {
+        if let Some(session) = &mut self.current {
             session.idle_until = None;
         }
     }
 
     pub fn poll_packet(&mut self) -> Option<Vec<u8>> {
-        self.session.as_mut()?.order.pop()
+        self.current.as_mut()?.order.pop()
     }
 
     // ---- sessions ----
@@ -100,148 +116,149 @@ impl End {
             .fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
     }
 
+    /// Whether a HELLO or a CALL is of a neighbour: the one on the way, or a helper.
+    pub fn is_neighbour(&self, shared: &Shared, header: &Header) -> bool {
+        header.to == shared.config.id
+    }
+
+    /// Whether the other end was heard in the session lately.
+    pub fn is_well(&self, now: Instant) -> bool {
+        self.current.as_ref().is_some_and(|session| now < session.heard_at + HEARD_LATELY)
+    }
+
     pub fn handle_hello(
         &mut self,
         shared: &mut Shared,
         now: Instant,
-        header: &Header,
+        question: &Question,
         hello: &Hello,
-    ) -> bool {
+    ) {
         if hello.origin != self.peer
             || hello.destination != shared.config.id
-            || header.sender != self.via
+            || question.header.sender != self.via
+            || !self.is_neighbour(shared, &question.header)
         {
-            return false;
+            return;
         }
-        if shared.secrets.proof(hello) != hello.proof {
+        if !shared.secrets.is_proven(hello) {
             shared.stats.unauthentic += 1;
             shared.complain(now, Event::KeyMismatch { sender: hello.origin });
-            return false;
+            return;
         }
         if hello.digest != self.digest(shared) {
             shared.complain(now, Event::CodeMismatch { peer: self.peer });
-            return false;
+            return;
         }
-        let current = self.session.as_ref().map(|session| session.nonces);
-        match self.handshake.handle(hello, current, &mut shared.stream) {
-            Step::Ignore => return false,
-            Step::Alive => {
-                let Some(session) = &mut self.session else { return false };
-                session.heard_at = now;
-                if !session.is_confirmed {
-                    session.acknowledge_soon(now);
-                    if now >= self.hello_said + ANSWER_INTERVAL {
-                        self.say_hello(shared, now);
-                    }
-                }
+        let pair = Pair::of(hello);
+        let is_known = |session: &Session| pair == Some(session.pair);
+        if self.current.as_deref().is_some_and(is_known) {
+            return;
+        }
+        if self.candidate.as_ref().is_some_and(|(session, _)| is_known(session)) {
+            if now >= self.answered + ANSWER_INTERVAL {
+                self.answered = now;
+                self.announce(shared, now, self.via, Some(question.reply));
             }
-            Step::Answer => self.answer(shared),
-            Step::Begin(nonces) => {
-                self.begin(shared, nonces, now);
-                self.say_hello(shared, now);
+            return;
+        }
+        if let Some(pair) = self.handshake.begun_by(hello) {
+            self.begin(shared, now, pair, hello);
+            self.answered = now;
+            self.announce(shared, now, self.via, Some(question.reply));
+        } else if pair.is_none() || self.current.is_none() {
+            // Who has a session answers questions only: a recorded answer to somebody else's
+            // would have both ends begin anew otherwise.
+            self.handshake.hear(hello.key);
+            // The count is of the key and proven, so that no holder of the hop key can count on.
+            let key = u64::from_be_bytes(*hello.key.first_chunk().expect("a key has 32 bytes"));
+            let is_new = shared.addresses.is_new(key, hello.count);
+            if shared.addresses.may_answer(now, &question.reply.to, is_new) {
+                let ours = *self.handshake.ours().public();
+                self.say_hello(shared, now, (ours, hello.key), self.via, Some(question.reply));
             }
         }
-        true
     }
 
-    fn begin(&mut self, shared: &mut Shared, nonces: Nonces, now: Instant) {
-        self.end_session(shared);
-        let (id, tagger) = shared.secrets.session(&nonces);
-        let config = shared.config.clone();
-        let me = config.id;
-        let (outgoing, pace, acknowledge) = match config.mode {
-            Mode::Stream { blocks_max, pace } => {
-                let sender = Sender::new(self.code, blocks_max, false);
-                let acknowledge = Acknowledge::Stream { due: None, last: Instant::ZERO };
-                (Outgoing::Stream(Box::new(sender)), pace, acknowledge)
-            }
-            Mode::Paper { overshoot, systematic } => {
-                let parameters = PaperParameters {
-                    losses: config.losses.unwrap_or(LOSSES_FIRST),
-                    helpers: self.helpers,
-                    overshoot,
-                    margin: None,
-                    timeout: config.encoder_timeout,
-                    systematic,
-                };
-                let encoder = Encoder::new(self.code, &parameters, shared.fork());
-                let acknowledge =
-                    Acknowledge::Paper { rule: AckRule::default(), due: false, next: now };
-                (Outgoing::Paper(Box::new(encoder)), None, acknowledge)
-            }
-        };
-        self.session = Some(Session {
-            id,
-            code: self.code,
-            tagger,
-            nonces,
-            outgoing,
-            packer: Packer::new(
-                Seal::new(shared.secrets.sealing_key(&nonces, me), config.rekey_blocks),
-                matches!(config.mode, Mode::Stream { .. }),
-            ),
-            receiver: Receiver::new(self.code, BLOCKS_MAX),
-            opener: Seal::new(shared.secrets.sealing_key(&nonces, self.peer), config.rekey_blocks),
-            order: Order::new(),
-            hop: Hop::new(pace, config.encoder_timeout, now),
-            helpers: Vec::new(),
-            acknowledge,
-            state: shared.stream.next_u64() as u16,
-            heard_at: now,
-            is_confirmed: false,
-            is_saturated: false,
-            idle_until: None,
-        });
-        if let Some(session) = &mut self.session {
-            // The first that the other end hears of it.
-            session.acknowledge_soon(now);
+    /// A node between the ends, or a helper, asks what session there is.
+    pub fn handle_call(&mut self, shared: &mut Shared, now: Instant, question: &Question) {
+        if self.is_neighbour(shared, &question.header)
+            && shared.addresses.may_answer(now, &question.reply.to, question.is_new)
+        {
+            self.announce(shared, now, question.header.sender, Some(question.reply));
         }
+    }
+
+    /// A session that the other end may have too.
+    fn begin(&mut self, shared: &mut Shared, now: Instant, pair: Pair, hello: &Hello) {
+        let ours = self.handshake.ours();
+        let keys = shared.secrets.agree(&pair, ours, hello, blocks_max(&shared.config.mode));
+        // Whatever came of it, this key pair was used.
+        self.handshake.renew(&mut shared.entropy);
+        let Some(keys) = keys else { return };
+        let other = (self.peer, self.helpers, hello.blocks_max);
+        let session = Session::new(shared, self.code, other, (pair, &keys), now);
+        self.candidate = Some((Box::new(session), now));
+        self.hello_at = now + HELLO_INTERVAL;
+    }
+
+    /// Both ends have said something in the candidate: it is the current session now.
+    fn promote(&mut self, shared: &mut Shared) {
+        let Some((mut session, _)) = self.candidate.take() else { return };
+        self.end_session(shared);
+        // The other end may wait for it.
+        session.hasten_pulse(session.heard_at);
+        self.current = Some(session);
+        self.is_renewing = false;
         shared.stats.sessions += 1;
         shared.tell(Event::Connected { peer: self.peer });
     }
 
     /// Books what the session counted, and forgets it.
     fn end_session(&mut self, shared: &mut Shared) {
-        if let Some(session) = self.session.take() {
+        if let Some(session) = self.current.take() {
             session.fill(&mut self.past);
             shared.tell(Event::Disconnected { peer: self.peer });
         }
     }
 
-    /// What keeps the session, or asks for one.
-    fn say_hello(&mut self, shared: &mut Shared, now: Instant) {
-        let is_settled = self.session.as_ref().is_some_and(Session::is_settled);
-        self.hello_at = now + HELLO_INTERVAL[usize::from(is_settled)];
-        self.hello_said = now;
-        match &self.session {
-            Some(session) if session.hop.is_worn_out() => {
-                self.handshake.renew(&mut shared.stream);
-                self.answer(shared);
-            }
-            None => self.answer(shared),
+    /// Says what session there is, or asks for one.
+    fn announce(&mut self, shared: &mut Shared, now: Instant, to: NodeId, reply: Option<Reply>) {
+        let newest = self.candidate.as_ref().map(|(session, _)| session).or(self.current.as_ref());
+        let keys = match newest {
             Some(session) => {
-                let Nonces([low, high]) = session.nonces;
-                let (nonce, echo) =
-                    if shared.config.id < self.peer { (low, high) } else { (high, low) };
-                self.hello(shared, nonce, echo);
+                (session.pair.key_of(shared.config.id), session.pair.key_of(self.peer))
             }
-        }
+            None => self.handshake.ask(),
+        };
+        self.say_hello(shared, now, keys, to, reply);
     }
 
-    fn answer(&self, shared: &mut Shared) {
-        let (nonce, echo) = self.handshake.say();
-        self.hello(shared, nonce, echo);
-    }
-
-    fn hello(&self, shared: &mut Shared, nonce: [u8; NONCE_BYTES], echo: [u8; NONCE_BYTES]) {
-        let (origin, destination) = (shared.config.id, self.peer);
-        let digest = self.digest(shared);
-        let mut hello = Hello { origin, destination, nonce, echo, digest, proof: [0; 16] };
+    fn say_hello(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        (key, echo): (PublicKey, PublicKey),
+        to: NodeId,
+        reply: Option<Reply>,
+    ) {
+        let session = self.candidate.as_ref().map(|(session, _)| session).or(self.current.as_ref());
+        let numbers = session
+            .map_or((0, 0), |session| (session.highest_of(to, self.via), session.hop.number()));
+        self.count = self.count.saturating_add(1);
+        let config = &shared.config;
+        let mut hello = Hello {
+            origin: config.id,
+            destination: self.peer,
+            key,
+            echo,
+            count: self.count,
+            blocks_max: blocks_max(&config.mode),
+            digest: self.digest(shared),
+            proof: [0; _],
+            hop: shared.addresses.hop(now, to, reply.as_ref(), numbers),
+        };
         hello.proof = shared.secrets.proof(&hello);
-        let header = Header { sender: origin, to: self.via, session: 0, number: 0 };
-        let tagger = shared.hello_tagger;
-        let hello = shared.emit(&header, &Body::Hello(hello), &tagger);
-        shared.urgent.push_back(hello);
+        shared.say(shared.config.id, to, &Body::Hello(hello), reply);
     }
 
     // ---- what comes ----
@@ -250,23 +267,21 @@ impl End {
         &mut self,
         shared: &mut Shared,
         now: Instant,
-        header: &Header,
-        datagram: &[u8],
-    ) -> bool {
-        let Some(session) = self.session.as_mut().filter(|session| session.id == header.session)
-        else {
+        came: &Came<'_>,
+    ) -> Option<Heard> {
+        let Came { from, header, datagram } = came;
+        let is_via = header.sender == self.via;
+        let Some(session) = self.session_of(header, datagram) else {
             shared.stats.unauthentic += 1;
-            return false;
+            return None;
         };
         session.idle_until = None;
-        let tagger = session.tagger;
-        let Some(body) = shared.open(now, header, datagram, &tagger) else { return false };
+        let tagger = session.tagger.clone();
+        let body = shared.open(now, header, datagram, &tagger)?;
         if header.to != shared.config.id {
-            return false;
+            return None;
         }
-        let hearing = if header.sender == self.via {
-            session.heard_at = now;
-            session.is_confirmed = true;
+        let hearing = if is_via {
             session.hop.hear(now, header.number)
         } else {
             session.hear_helper(now, header)
@@ -274,28 +289,94 @@ impl End {
         match hearing {
             Hearing::Before => {
                 shared.stats.replayed += 1;
-                // A neighbour that began anew learns from this where its numbers were.
-                session.acknowledge_soon(now);
-                return false;
+                if is_via {
+                    self.handle_old_number(shared, now);
+                }
+                return None;
             }
             Hearing::New => {}
             Hearing::AfterGap => session.acknowledge_gap(now),
         }
-        match body {
+        let is_of_other_end = match body {
             Body::Enc(enc) => session.handle_enc(shared, now, &enc),
             Body::Ack(ack) => {
-                session.handle_ack(shared, now, header.sender == self.via, header, &ack)
+                session.handle_ack(shared, now, is_via, header, &ack);
+                false
             }
-            Body::Hello(_) => {}
+            Body::Pulse(pulse) => session.handle_pulse(shared, now, &pulse),
+            Body::Hello(_) | Body::Call(_) => false,
+        };
+        let pair = session.pair;
+        if is_of_other_end {
+            if self.candidate.as_ref().is_some_and(|(session, _)| session.pair == pair) {
+                self.promote(shared);
+            }
+            self.watch(shared, now);
         }
-        true
+        if is_via && shared.may_have_moved(now, header, from, datagram) {
+            let (me, reply) = (shared.config.id, Reply { to: *from, echo: [0; _] });
+            shared.call(now, me, self.via, (0, 0), Some(reply));
+        }
+        Some(Heard { sender: header.sender, is_moved: false })
+    }
+
+    /// A number of the neighbour came that came before, or was too old. If nothing else comes
+    /// it is told, and if that does not help, another session is asked for.
+    fn handle_old_number(&mut self, shared: &mut Shared, now: Instant) {
+        let Some(session) = &mut self.current else { return };
+        if session.hop.is_starved(now) {
+            let numbers = (session.hop.highest(), session.hop.number());
+            shared.call(now, shared.config.id, self.via, numbers, None);
+        }
+        if session.hop.is_silent(now) && !self.is_renewing {
+            (self.is_renewing, self.hello_at) = (true, now);
+        }
+    }
+
+    /// A neighbour heard numbers of this node up to `highest`.
+    pub fn go_on_behind(&mut self, now: Instant, neighbour: NodeId, highest: u32) {
+        if let Some(session) = self.current.as_mut().filter(|_| neighbour == self.via) {
+            session.hop.go_on_behind(now, highest);
+        }
+    }
+
+    /// The session that a datagram says to be of.
+    fn session_of(&mut self, header: &Header, datagram: &[u8]) -> Option<&mut Session> {
+        let candidate = self.candidate.as_mut().map(|(session, _)| session);
+        let sessions = [self.current.as_deref_mut(), candidate.map(|session| &mut **session)];
+        let mut named = sessions.into_iter().flatten().filter(|s| s.id == header.session);
+        let (first, second) = (named.next()?, named.next());
+        // By chance both have the same number.
+        match second {
+            Some(second) if !first.tagger.is_authentic(datagram) => Some(second),
+            _ => Some(first),
+        }
+    }
+
+    /// Asks for another session if this one is of no use any more.
+    fn watch(&mut self, shared: &mut Shared, now: Instant) {
+        let Some(session) = &self.current else { return };
+        let is_stalled = session.is_stalled(now);
+        let is_useless = is_stalled || session.hop.is_worn_out();
+        if is_useless && !self.is_renewing {
+            self.hello_at = now;
+            if is_stalled {
+                shared.stats.stalls += 1;
+                shared.tell(Event::Stalled { peer: self.peer });
+            }
+        }
+        if self.is_renewing && !is_useless {
+            // Who recorded the questions cannot have them answered now.
+            self.handshake.renew(&mut shared.entropy);
+        }
+        self.is_renewing = is_useless;
     }
 
     // ---- what goes ----
 
     pub fn poll_transmit(&mut self, shared: &mut Shared, now: Instant) -> Option<Transmit> {
         let via = self.via;
-        let session = self.session.as_mut()?;
+        let session = self.current.as_mut()?;
         if session.is_ack_due(now) {
             return Some(session.acknowledge(shared, now, via));
         }
@@ -317,9 +398,28 @@ impl End {
         Some(transmit)
     }
 
-    pub fn poll_timeout(&self, told: Instant) -> Option<(Instant, Reason)> {
-        let hello = Some((self.hello_at, Reason::Hello));
-        let Some(session) = &self.session else { return hello };
+    /// When the next HELLO is said: to ask for a session, or until the other end has it too.
+    fn hello_due(&self) -> Option<Instant> {
+        let is_asked_for = self.current.is_none() || self.is_renewing || self.candidate.is_some();
+        is_asked_for.then_some(self.hello_at)
+    }
+
+    /// When a candidate is dropped.
+    fn candidate_ends(&self, shared_mode: &Mode) -> Option<Instant> {
+        let is_paper = matches!(shared_mode, Mode::Paper { .. });
+        let (_, began) = self.candidate.as_ref()?;
+        Some(*began + CANDIDATE_MAX[usize::from(is_paper)])
+    }
+
+    pub fn poll_timeout(&self, shared: &Shared) -> Option<(Instant, Reason)> {
+        let hello = self.hello_due().map(|at| (at, Reason::Hello));
+        let ends = self.candidate_ends(&shared.config.mode).map(|at| (at, Reason::Expiry));
+        let of_candidate = self.candidate.as_ref().map(|(session, _)| session.pulse_at());
+        let of_candidate = of_candidate.map(|at| (at, Reason::Pulse));
+        let Some(session) = &self.current else {
+            return earliest(shared.told, [hello, ends, of_candidate]);
+        };
+        let pulse = Some((session.pulse_at(), Reason::Pulse));
         let silence = Some((session.heard_at + session.silence_max(), Reason::Expiry));
         let encoder = match &session.outgoing {
             Outgoing::Stream(_) => session.hop.timeout_at().map(|at| (at, Reason::EncoderTimeout)),
@@ -332,21 +432,35 @@ impl End {
             Acknowledge::Paper { .. } => None,
         };
         let pace = session.pace_at(&self.backlog).map(|at| (at, Reason::Pace));
-        earliest(told, [hello, silence, encoder, ack, pace])
+        earliest(shared.told, [hello, ends, of_candidate, pulse, silence, encoder, ack, pace])
     }
 
     pub fn handle_timeout(&mut self, shared: &mut Shared, now: Instant) {
-        if let Some(session) = &mut self.session {
+        if self.candidate_ends(&shared.config.mode).is_some_and(|at| at <= now) {
+            self.candidate = None;
+        }
+        if let Some(session) = &mut self.current {
             if now >= session.heard_at + session.silence_max() {
                 self.end_session(shared);
-                self.handshake.restart(&mut shared.stream);
+                self.is_renewing = false;
                 self.hello_at = now;
             } else {
                 session.handle_timeout(shared, now);
+                session.pulse(shared, now, self.via);
             }
         }
-        if now >= self.hello_at {
-            self.say_hello(shared, now);
+        if let Some((session, _)) = &mut self.candidate {
+            session.pulse(shared, now, self.via);
+        }
+        if self.hello_due().is_some_and(|at| at <= now) {
+            self.hello_at = now + HELLO_INTERVAL;
+            match self.candidate {
+                Some(_) => self.announce(shared, now, self.via, None),
+                None => {
+                    let keys = self.handshake.ask();
+                    self.say_hello(shared, now, keys, self.via, None);
+                }
+            }
         }
     }
 
@@ -359,7 +473,7 @@ impl End {
         stats.symbols_lost += sent_before.symbols_lost;
         stats.backlog_packets = self.backlog.packets() as u64;
         stats.backlog_drops = self.backlog.drops();
-        let Some(session) = &self.session else { return };
+        let Some(session) = &self.current else { return };
         stats.connected = true;
         session.fill(stats);
         stats.round_trip = session.hop.round_trip().unwrap_or(Duration::ZERO);
@@ -377,5 +491,13 @@ impl End {
             loss_in: helper.ear.loss(),
             loss_out: helper.loss.known(),
         }));
+    }
+}
+
+/// Blocks under way at most.
+fn blocks_max(mode: &Mode) -> u8 {
+    match mode {
+        Mode::Stream { blocks_max, .. } => *blocks_max,
+        Mode::Paper { .. } => 1,
     }
 }

@@ -1,9 +1,12 @@
-//! A plain forwarder: passes on what is authentic, as it is.
+//! A plain forwarder: passes on what is authentic and did not come before, as it is. To each
+//! neighbour it stands for the other one.
 
+use super::addresses::{Proof, Reply};
 use super::sessions::Sessions;
-use super::{Shared, Transmit};
+use super::{Came, Heard, Question, Reason, Shared, Transmit};
+use crate::keys::ReplayWindow;
 use crate::stats::Stats;
-use crate::wire::{Header, Hello, NodeId};
+use crate::wire::{Body, Header, Hello, NodeId};
 use lasthop_units::Instant;
 
 /// Datagrams that wait for the interface at most; more are dropped.
@@ -11,52 +14,128 @@ const QUEUE_MAX: usize = 256;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Forwarder {
-    between: [NodeId; 2],
     sessions: Sessions,
+    /// The numbers of each neighbour in the session.
+    came: [ReplayWindow; 2],
 }
 
 impl Forwarder {
-    pub fn new(between: [NodeId; 2]) -> Self {
-        Self { between, sessions: Sessions::default() }
+    pub fn new(between: [NodeId; 2], now: Instant) -> Self {
+        let came = [ReplayWindow::new(), ReplayWindow::new()];
+        Self { sessions: Sessions::new(between, now), came }
+    }
+
+    /// Whether something is of one neighbour for the other.
+    pub fn is_neighbour(&self, header: &Header) -> bool {
+        let sides = [header.sender, header.to].map(|node| self.sessions.side(node));
+        matches!(sides, [Some(from), Some(to)] if from != to)
+    }
+
+    /// Whether the neighbours announce the session that is followed.
+    pub fn is_well(&self, now: Instant) -> bool {
+        self.sessions.is_settled(now)
     }
 
     pub fn handle_hello(
         &mut self,
         shared: &mut Shared,
-        header: &Header,
+        now: Instant,
+        question: &Question,
         hello: &Hello,
-        datagram: &[u8],
-    ) -> bool {
-        self.sessions.hear(&shared.secrets, hello);
-        self.pass(shared, header, datagram)
+    ) {
+        let Question { header, proof, reply, is_new } = question;
+        let Some(from) = self.sessions.side(header.sender) else { return };
+        if *proof == Proof::Nothing {
+            return self.sessions.call_back(shared, now, header, header.to, *reply, *is_new);
+        }
+        let news = self.sessions.hear(shared, now, from, hello);
+        if news.begins.is_some() {
+            self.came = [0, 1].map(|side| {
+                let mut came = ReplayWindow::new();
+                came.skip_to(self.sessions.next_of(side));
+                came
+            });
+            shared.stats.sessions += 1;
+        }
+        if news.is_passed {
+            self.pass_on(shared, now, hello, header.sender, header.to, None);
+        }
+    }
+
+    /// A neighbour wants to know what session there is: what the other one says.
+    pub fn handle_call(&mut self, shared: &mut Shared, now: Instant, question: &Question) {
+        let Question { header, proof, reply, is_new } = question;
+        if !self.is_neighbour(header) {
+            return;
+        }
+        match self.sessions.announcement(now, self.sessions.side(header.to)) {
+            Some(hello) if shared.addresses.may_answer(now, &reply.to, *is_new) => {
+                self.pass_on(shared, now, &hello, header.to, header.sender, Some(*reply));
+            }
+            None if *proof == Proof::Nothing => {
+                self.sessions.call_back(shared, now, header, header.to, *reply, *is_new);
+            }
+            _ => {}
+        }
     }
 
     pub fn handle_datagram(
         &mut self,
         shared: &mut Shared,
-        _now: Instant,
-        header: &Header,
-        datagram: &[u8],
-    ) -> bool {
-        if self.sessions.find(header.session, datagram).is_none() {
-            shared.stats.unauthentic += 1;
-            return false;
+        now: Instant,
+        came: &Came<'_>,
+    ) -> Option<Heard> {
+        let Came { from, header, datagram } = came;
+        let side = self.sessions.side(header.sender).filter(|_| self.is_neighbour(header))?;
+        if shared.may_have_moved(now, header, from, datagram) {
+            let reply = Reply { to: *from, echo: [0; _] };
+            shared.call(now, header.to, header.sender, (0, 0), Some(reply));
         }
-        self.pass(shared, header, datagram)
+        let current = self.sessions.current();
+        if !current.is_some_and(|session| session.is_of(header.session, datagram)) {
+            shared.stats.unauthentic += 1;
+            return None;
+        }
+        if !self.came[side].take(header.number) {
+            shared.stats.replayed += 1;
+            return None;
+        }
+        if shared.urgent.len() < QUEUE_MAX {
+            shared.stats.datagram_bytes_sent += datagram.len() as u64;
+            let datagram = datagram.to_vec();
+            shared.urgent.push_back(Transmit { to: header.to, reply: None, datagram });
+        }
+        Some(Heard { sender: header.sender, is_moved: false })
     }
 
-    fn pass(&self, shared: &mut Shared, header: &Header, datagram: &[u8]) -> bool {
-        let passes = self.between.contains(&header.to)
-            && self.between.contains(&header.sender)
-            && header.to != header.sender;
-        if passes && shared.urgent.len() < QUEUE_MAX {
-            shared.stats.datagram_bytes_sent += datagram.len() as u64;
-            shared.urgent.push_back(Transmit { to: header.to, datagram: datagram.to_vec() });
-        }
-        passes
+    pub fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+        Some((self.sessions.call_at(), Reason::Hello))
+    }
+
+    pub fn handle_timeout(&mut self, shared: &mut Shared, now: Instant) {
+        let [a, b] = self.sessions.between();
+        self.sessions.call(shared, now, |side| (if side == 0 { b } else { a }, (0, 0)));
     }
 
     pub fn fill(&self, stats: &mut Stats) {
-        stats.connected = !self.sessions.is_empty();
+        stats.connected = self.sessions.current().is_some();
+    }
+
+    /// A HELLO of `sender` goes on to `to`, with what proves to it where this node is.
+    fn pass_on(
+        &self,
+        shared: &mut Shared,
+        now: Instant,
+        hello: &Hello,
+        sender: NodeId,
+        to: NodeId,
+        reply: Option<Reply>,
+    ) {
+        // Numbers are of the neighbours, from one to the other. Those that only this node
+        // heard would be old here if they came again.
+        let came = self.sessions.side(to).map_or(0, |side| self.came[side].highest());
+        let highest = hello.hop.highest.max(came);
+        let hop = shared.addresses.hop(now, to, reply.as_ref(), (highest, hello.hop.next));
+        shared.say(sender, to, &Body::Hello(Hello { hop, ..*hello }), reply);
     }
 }

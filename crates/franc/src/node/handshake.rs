@@ -1,90 +1,62 @@
-//! How a session begins: each end says its nonce until the other repeats it.
+//! How a session begins: each end says a public key until the other one says it back.
 //!
 //! ```text
-//! a: HELLO nonce A, echo -      b: HELLO nonce B, echo A     b has no proof yet
-//! a: has one (A came back)      a: HELLO nonce A, echo B     b: has one
+//! a: HELLO key A, echo -         b: HELLO key B, echo A     an answer; b keeps nothing
+//! a: has the session (A, B), because A, which nobody used before, came back
+//! a: HELLO key A, echo B         b: has it too
 //! ```
 //!
-//! A nonce is used for one session; an answer to what was not asked is ignored, so a
-//! recorded HELLO makes an end answer and nothing else. A restarted end asks with an empty
-//! echo, and is answered with a fresh nonce.
+//! A key pair is used for one session and erased. A HELLO that says back no key of ours
+//! proves nothing, whoever made it: it is answered, and neither state nor work is spent on
+//! it. A session that began is a candidate until a pulse or a symbol of it came, which
+//! nobody could make before both ends had it; only then it takes the place of the one there
+//! is, and that one's keys are erased.
 
-use crate::keys::{Nonces, SessionNonce};
-use crate::wire::{Hello, NONCE_BYTES};
-use lasthop_units::Stream;
+use crate::keys::Pair;
+use crate::secret::{Entropy, Ephemeral, PublicKey};
+use crate::wire::{Hello, KEY_BYTES};
 
 /// An end's side of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Handshake {
-    /// What this end says.
-    nonce: SessionNonce,
-    /// What the other end said last, for the echo.
-    heard: Option<SessionNonce>,
-    /// Whether `nonce` made a session already.
-    is_used: bool,
-}
-
-/// What a HELLO asks for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Step {
-    /// Nothing.
-    Ignore,
-    /// The session of this pair of nonces, and an answer.
-    Begin(Nonces),
-    /// An answer.
-    Answer,
-    /// Nothing but a sign of life of the session.
-    Alive,
-}
-
-fn fresh(stream: &mut Stream) -> SessionNonce {
-    let mut nonce = [0; NONCE_BYTES];
-    nonce[..8].copy_from_slice(&stream.next_u64().to_be_bytes());
-    nonce[8..].copy_from_slice(&stream.next_u64().to_be_bytes());
-    nonce
+    /// Of no session yet.
+    ours: Ephemeral,
+    /// What the other end said last: an echo that saves it a question, and may be wrong.
+    heard: Option<PublicKey>,
+    /// Whether the next question has that echo.
+    is_echoed: bool,
 }
 
 impl Handshake {
-    pub fn new(stream: &mut Stream) -> Self {
-        Self { nonce: fresh(stream), heard: None, is_used: false }
+    pub fn new(entropy: &mut Entropy) -> Self {
+        Self { ours: Ephemeral::new(entropy), heard: None, is_echoed: false }
     }
 
-    /// Forgets the other end.
-    pub fn restart(&mut self, stream: &mut Stream) {
-        *self = Self::new(stream);
+    /// Our key pair, of no session yet.
+    pub fn ours(&self) -> &Ephemeral {
+        &self.ours
     }
 
-    /// Asks for another session beside the one there is.
-    pub fn renew(&mut self, stream: &mut Stream) {
-        if self.is_used {
-            self.restart(stream);
-        }
+    /// The other end said a key that may be of a session to come.
+    pub fn hear(&mut self, theirs: PublicKey) {
+        self.heard = Some(theirs);
     }
 
-    /// Nonce and echo to say where there is no session, or to who asks for a new one.
-    pub fn say(&self) -> (SessionNonce, SessionNonce) {
-        (self.nonce, self.heard.unwrap_or([0; NONCE_BYTES]))
+    /// Key and echo to say while there is no session. Every second question has the echo
+    /// of what was heard, which may answer the other end, or be of a recording.
+    pub fn ask(&mut self) -> (PublicKey, PublicKey) {
+        let echo = self.heard.filter(|_| self.is_echoed);
+        self.is_echoed = !self.is_echoed;
+        (*self.ours.public(), echo.unwrap_or([0; KEY_BYTES]))
     }
 
-    /// Takes what the other end says; `current` is the session that there is.
-    pub fn handle(&mut self, hello: &Hello, current: Option<Nonces>, stream: &mut Stream) -> Step {
-        let nonces = Nonces::of(hello);
-        if hello.echo != [0; NONCE_BYTES] && current == Some(nonces) {
-            return Step::Alive;
-        }
-        if hello.echo == self.nonce && !self.is_used {
-            self.heard = Some(hello.nonce);
-            self.is_used = true;
-            return Step::Begin(nonces);
-        }
-        if hello.echo != [0; NONCE_BYTES] {
-            return Step::Ignore;
-        }
-        if self.is_used {
-            self.nonce = fresh(stream);
-            self.is_used = false;
-        }
-        self.heard = Some(hello.nonce);
-        Step::Answer
+    /// The session that `hello` begins, if it says back our key.
+    pub fn begun_by(&self, hello: &Hello) -> Option<Pair> {
+        Pair::of(hello).filter(|_| hello.echo == *self.ours.public())
+    }
+
+    /// Our key pair was used.
+    pub fn renew(&mut self, entropy: &mut Entropy) {
+        *self = Self::new(entropy);
     }
 }

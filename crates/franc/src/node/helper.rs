@@ -1,8 +1,9 @@
 //! A helper: overhears both ends of a hop and sends combinations of what it heard, in the
 //! amounts that PlayNCool's budgets say ([`crate::paper::Helper`]), each way by itself.
 
-use super::sessions::{Heard, Sessions};
-use super::{Reason, Shared, Transmit, earliest};
+use super::addresses::{Proof, Reply};
+use super::sessions::{Heard as Followed, Sessions};
+use super::{Came, Heard, Question, Reason, Shared, Transmit, earliest};
 use crate::budget;
 use crate::config::{Losses, Mode};
 use crate::hop::{Ear, LossEstimate};
@@ -17,6 +18,10 @@ const SILENT: Losses = Losses { e1: Probability::ONE, e2: Probability::ONE, e3: 
 
 /// A helper says how well it hears this often.
 const ACK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// So many combinations in a row that are of no use: the source is not where somebody with
+/// the hop key said it was.
+const USELESS_MAX: u32 = 128;
 
 /// A helper of a stream is silent unless it saves so much of the air: it has to win the air
 /// as the source does, and what it sends may be known already.
@@ -33,7 +38,6 @@ pub(super) struct Helper {
     between: [NodeId; 2],
     helpers: u8,
     sessions: Sessions,
-    current: Option<Heard>,
     /// From each end towards the other.
     ways: [Way; 2],
 }
@@ -42,6 +46,8 @@ pub(super) struct Helper {
 #[derive(Clone, Debug, PartialEq)]
 struct Way {
     machine: Option<paper::Helper>,
+    /// Combinations in a row that were of no use to it.
+    useless: u32,
     /// What comes from the source.
     ear: Ear,
     /// Losses from here to the destination, and from the source to it.
@@ -55,6 +61,7 @@ impl Way {
     fn new() -> Self {
         Self {
             machine: None,
+            useless: 0,
             ear: Ear::default(),
             losses_there: [LossEstimate::default(); 2],
             next_number: 1,
@@ -64,41 +71,72 @@ impl Way {
 }
 
 impl Helper {
-    pub fn new(code: Code, between: [NodeId; 2], helpers: u8) -> Self {
+    pub fn new(code: Code, between: [NodeId; 2], helpers: u8, now: Instant) -> Self {
         let ways = [Way::new(), Way::new()];
-        Self { code, between, helpers, sessions: Sessions::default(), current: None, ways }
+        Self { code, between, helpers, sessions: Sessions::new(between, now), ways }
     }
 
-    pub fn handle_hello(&mut self, shared: &mut Shared, hello: &Hello) -> bool {
-        self.sessions.hear(&shared.secrets, hello);
-        true
+    /// Whether a HELLO or a CALL is of an end of the hop, for this node.
+    pub fn is_neighbour(&self, shared: &Shared, header: &Header) -> bool {
+        self.sessions.side(header.sender).is_some() && header.to == shared.config.id
+    }
+
+    /// Whether the neighbours announce the session that is followed.
+    pub fn is_well(&self, now: Instant) -> bool {
+        self.sessions.is_settled(now)
+    }
+
+    pub fn handle_hello(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        question: &Question,
+        hello: &Hello,
+    ) {
+        let Question { header, proof, reply, is_new } = question;
+        let Some(from) = self.sessions.side(header.sender) else { return };
+        if *proof == Proof::Nothing {
+            let me = shared.config.id;
+            return self.sessions.call_back(shared, now, header, me, *reply, *is_new);
+        }
+        if self.sessions.hear(shared, now, from, hello).begins.is_some() {
+            self.begin(shared);
+        }
+    }
+
+    /// An end heard numbers of this node up to `highest`.
+    pub fn go_on_behind(&mut self, end: NodeId, highest: u32) {
+        // Numbers are of a sender and a receiver: of the way that ends at the receiver.
+        let way = &mut self.ways[usize::from(self.between[0] == end)];
+        way.next_number = way.next_number.max(highest.saturating_add(1));
     }
 
     pub fn handle_datagram(
         &mut self,
         shared: &mut Shared,
         now: Instant,
-        header: &Header,
-        datagram: &[u8],
-    ) -> bool {
-        let Some(way) = self.between.iter().position(|&end| end == header.sender) else {
-            return false;
-        };
+        came: &Came<'_>,
+    ) -> Option<Heard> {
+        let Came { from, header, datagram } = came;
+        let way = self.sessions.side(header.sender)?;
+        if shared.may_have_moved(now, header, from, datagram) {
+            let (me, reply) = (shared.config.id, Reply { to: *from, echo: [0; _] });
+            shared.call(now, me, header.sender, (0, 0), Some(reply));
+        }
         if self.between[1 - way] != header.to {
             // Another helper's, or a report to one.
-            return false;
+            return None;
         }
-        let Some(session) = self.sessions.find(header.session, datagram) else {
+        let followed =
+            self.sessions.current().filter(|session| session.id == header.session).cloned();
+        let Some(session) = followed else {
             shared.stats.unauthentic += 1;
-            return false;
+            return None;
         };
-        if self.current != Some(session) {
-            self.begin(shared, session);
-        }
-        let Some(body) = shared.open(now, header, datagram, &session.tagger) else { return false };
+        let body = shared.open(now, header, datagram, &session.tagger)?;
         if !self.ways[way].ear.take(now, header.number) {
             shared.stats.replayed += 1;
-            return false;
+            return None;
         }
         match body {
             Body::Enc(enc) => {
@@ -117,40 +155,37 @@ impl Helper {
                         machine.set_losses(losses);
                     }
                 }
-                if let Some(machine) = &mut self.ways[way].machine {
-                    match machine.handle_enc(now, &enc) {
+                let way = &mut self.ways[way];
+                if let Some(machine) = &mut way.machine {
+                    let received = machine.handle_enc(now, &enc);
+                    match received {
                         Some(Received::Innovative) => shared.stats.innovative += 1,
                         Some(Received::Redundant) => shared.stats.redundant += 1,
                         None => shared.stats.late += 1,
                     }
+                    way.useless = if received.is_some() { 0 } else { way.useless + 1 };
+                }
+                if way.useless >= USELESS_MAX {
+                    (way.useless, way.machine) =
+                        (0, Some(new_machine(self.code, self.helpers, shared)));
                 }
             }
             Body::Ack(ack) => {
                 shared.stats.acks_received += 1;
                 self.handle_ack(shared.config.id, now, 1 - way, &ack);
             }
-            Body::Hello(_) => {}
+            Body::Hello(_) | Body::Call(_) | Body::Pulse(_) => {}
         }
-        true
+        Some(Heard { sender: header.sender, is_moved: false })
     }
 
-    fn begin(&mut self, shared: &mut Shared, session: Heard) {
-        self.current = Some(session);
+    fn begin(&mut self, shared: &mut Shared) {
         shared.stats.sessions += 1;
-        let is_paper = matches!(shared.config.mode, Mode::Paper { .. });
-        let helps = |&losses: &Losses| is_paper || is_worth(self.code, losses, self.helpers);
-        let parameters = paper::HelperParameters {
-            losses: shared.config.losses.filter(helps).unwrap_or(SILENT),
-            helpers: self.helpers,
-            margin: None,
-            blocks_max: match shared.config.mode {
-                Mode::Paper { .. } => 1,
-                Mode::Stream { blocks_max, .. } => blocks_max,
-            },
-        };
         self.ways = [Way::new(), Way::new()];
-        for way in &mut self.ways {
-            way.machine = Some(paper::Helper::new(self.code, &parameters, shared.fork()));
+        for (side, way) in self.ways.iter_mut().enumerate() {
+            way.machine = Some(new_machine(self.code, self.helpers, shared));
+            // What was recorded before this node began is old.
+            way.ear.skip_to(self.sessions.next_of(side));
         }
     }
 
@@ -188,7 +223,7 @@ impl Helper {
     }
 
     pub fn poll_transmit(&mut self, shared: &mut Shared, now: Instant) -> Option<Transmit> {
-        let session = self.current?;
+        let session = self.sessions.current()?.clone();
         for at in 0..2 {
             let (source, destination) = (self.between[at], self.between[1 - at]);
             let way = &mut self.ways[at];
@@ -213,7 +248,7 @@ impl Helper {
     fn emit(
         &mut self,
         shared: &mut Shared,
-        session: &Heard,
+        session: &Followed,
         to: NodeId,
         body: &Body<'_>,
     ) -> Transmit {
@@ -226,12 +261,18 @@ impl Helper {
     }
 
     pub fn poll_timeout(&self, told: Instant) -> Option<(Instant, Reason)> {
+        let call = [Some((self.sessions.call_at(), Reason::Hello))];
         let ack = |way: &Way| way.ack_at.map(|at| (at, Reason::Acknowledge));
-        earliest(told, self.ways.iter().map(ack))
+        earliest(told, call.into_iter().chain(self.ways.iter().map(ack)))
+    }
+
+    pub fn handle_timeout(&mut self, shared: &mut Shared, now: Instant) {
+        let me = shared.config.id;
+        self.sessions.call(shared, now, |_| (me, (0, 0)));
     }
 
     pub fn fill(&self, stats: &mut Stats) {
-        stats.connected = self.current.is_some();
+        stats.connected = self.sessions.current().is_some();
         for (way, &id) in self.ways.iter().zip(&self.between) {
             let heard = u64::from(way.ear.received());
             stats.neighbours.push(NeighbourStats {
@@ -248,4 +289,20 @@ impl Helper {
             }
         }
     }
+}
+
+/// What helps in one direction, and knows nothing yet.
+fn new_machine(code: Code, helpers: u8, shared: &mut Shared) -> paper::Helper {
+    let is_paper = matches!(shared.config.mode, Mode::Paper { .. });
+    let helps = |&losses: &Losses| is_paper || is_worth(code, losses, helpers);
+    let parameters = paper::HelperParameters {
+        losses: shared.config.losses.filter(helps).unwrap_or(SILENT),
+        helpers,
+        margin: None,
+        blocks_max: match shared.config.mode {
+            Mode::Paper { .. } => 1,
+            Mode::Stream { blocks_max, .. } => blocks_max,
+        },
+    };
+    paper::Helper::new(code, &parameters, shared.fork())
 }

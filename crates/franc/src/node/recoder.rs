@@ -4,29 +4,26 @@
 //! It says a block is done when the next node said so: the source keeps what is not at the
 //! other end, so a recoder may vanish and come back.
 
-use super::sessions::{Heard, Sessions};
-use super::{Event, Reason, Shared, Transmit, earliest};
+use super::addresses::{Proof, Reply};
+use super::sessions::{Heard as Followed, Sessions};
+use super::{Came, Event, Heard, Question, Reason, Shared, Transmit, earliest};
 use crate::config::Mode;
 use crate::hop::{Hearing, Hop};
 use crate::receiver::{Receiver, Verdict};
 use crate::sender::{Outlook, Sender};
 use crate::stats::{NeighbourStats, Stats};
-use crate::wire::{Ack, BLOCK_REPORTS_MAX, BlockReport, Body, Enc, Header, Hello, NodeId};
+use crate::wire::{Ack, BLOCK_REPORTS_MAX, BlockReport, Body, Enc, Header, Hello, NodeId, Pulse};
 use alloc::vec::Vec;
 use lasthop_rlnc::Code;
 use lasthop_units::{Duration, Instant};
 
 /// Acknowledgements are at least so far apart.
 const ACK_INTERVAL: Duration = Duration::from_millis(5);
-/// HELLOs that wait to be passed on at most.
-const HELLOS_MAX: usize = 16;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Recoder {
     code: Code,
-    between: [NodeId; 2],
     sessions: Sessions,
-    current: Option<Heard>,
     sides: Option<[Side; 2]>,
     /// Whose turn it is.
     turn: usize,
@@ -49,32 +46,84 @@ struct Side {
 }
 
 impl Recoder {
-    pub fn new(code: Code, between: [NodeId; 2]) -> Self {
-        let sessions = Sessions::default();
-        Self { code, between, sessions, current: None, sides: None, turn: 0 }
+    pub fn new(code: Code, between: [NodeId; 2], now: Instant) -> Self {
+        Self { code, sessions: Sessions::new(between, now), sides: None, turn: 0 }
+    }
+
+    /// Whether a HELLO or a CALL is of a neighbour.
+    pub fn is_neighbour(&self, shared: &Shared, header: &Header) -> bool {
+        self.sessions.side(header.sender).is_some() && header.to == shared.config.id
+    }
+
+    /// Whether the neighbours announce the session that is followed.
+    pub fn is_well(&self, now: Instant) -> bool {
+        self.sessions.is_settled(now)
     }
 
     pub fn handle_hello(
         &mut self,
         shared: &mut Shared,
-        _now: Instant,
-        header: &Header,
+        now: Instant,
+        question: &Question,
         hello: &Hello,
-    ) -> bool {
-        let me = shared.config.id;
-        let from = self.between.iter().position(|&neighbour| neighbour == header.sender);
-        let (Some(from), true) = (from, header.to == me) else { return false };
-        self.sessions.hear(&shared.secrets, hello);
-        if shared.urgent.len() < HELLOS_MAX {
-            let header = Header { sender: me, to: self.between[1 - from], ..*header };
-            let tagger = shared.hello_tagger;
-            let hello = shared.emit(&header, &Body::Hello(*hello), &tagger);
-            shared.urgent.push_back(hello);
+    ) {
+        let Question { header, proof, reply, is_new } = question;
+        let (me, between) = (shared.config.id, self.sessions.between());
+        let Some(from) = self.sessions.side(header.sender) else { return };
+        if *proof == Proof::Nothing {
+            return self.sessions.call_back(shared, now, header, me, *reply, *is_new);
         }
-        true
+        let news = self.sessions.hear(shared, now, from, hello);
+        if let Some(session) = news.begins {
+            self.begin(shared, session, now);
+        }
+        if news.is_passed {
+            self.pass_on(shared, now, hello, between[1 - from], None);
+        }
     }
 
-    fn begin(&mut self, shared: &mut Shared, session: Heard, now: Instant) {
+    /// A neighbour heard numbers of this node up to `highest`.
+    pub fn go_on_behind(&mut self, now: Instant, neighbour: NodeId, highest: u32) {
+        for side in self.sides.iter_mut().flatten().filter(|side| side.neighbour == neighbour) {
+            side.hop.go_on_behind(now, highest);
+        }
+    }
+
+    /// A node wants to know what session there is: a neighbour what the other one says, a
+    /// helper what either says.
+    pub fn handle_call(&mut self, shared: &mut Shared, now: Instant, question: &Question) {
+        let Question { header, proof, reply, is_new } = question;
+        let me = shared.config.id;
+        if header.to != me {
+            return;
+        }
+        let other = self.sessions.side(header.sender).map(|side| 1 - side);
+        match self.sessions.announcement(now, other) {
+            Some(hello) if shared.addresses.may_answer(now, &reply.to, *is_new) => {
+                self.pass_on(shared, now, &hello, header.sender, Some(*reply));
+            }
+            None if *proof == Proof::Nothing && other.is_some() => {
+                self.sessions.call_back(shared, now, header, me, *reply, *is_new);
+            }
+            _ => {}
+        }
+    }
+
+    fn pass_on(
+        &self,
+        shared: &mut Shared,
+        now: Instant,
+        hello: &Hello,
+        to: NodeId,
+        reply: Option<Reply>,
+    ) {
+        let side = self.sides.iter().flatten().find(|side| side.neighbour == to);
+        let numbers = side.map_or((0, 0), |side| (side.hop.highest(), side.hop.number()));
+        let hop = shared.addresses.hop(now, to, reply.as_ref(), numbers);
+        shared.say(shared.config.id, to, &Body::Hello(Hello { hop, ..*hello }), reply);
+    }
+
+    fn begin(&mut self, shared: &mut Shared, session: Followed, now: Instant) {
         let (blocks_max, pace) = match shared.config.mode {
             Mode::Stream { blocks_max, pace } => (blocks_max, pace),
             Mode::Paper { .. } => (1, None),
@@ -84,44 +133,53 @@ impl Recoder {
         let mut side = |neighbour| Side {
             neighbour,
             hop: Hop::new(pace, timeout, now),
-            receiver: Receiver::new(code, usize::from(blocks_max)),
+            receiver: Receiver::new(code, usize::from(blocks_max), true),
             sender: Sender::new(code, blocks_max, true),
             ack_due: None,
             ack_last: Instant::ZERO,
             state: shared.stream.next_u64() as u16,
             is_drained: false,
         };
-        self.sides = Some(self.between.map(&mut side));
-        self.current = Some(session);
+        let mut sides = self.sessions.between().map(&mut side);
+        for (at, side) in sides.iter_mut().enumerate() {
+            // What was recorded before this node began is old.
+            side.hop.skip_to(self.sessions.next_of(at));
+        }
+        self.sides = Some(sides);
         shared.stats.sessions += 1;
-        shared.tell(Event::Connected { peer: session.ends[0] });
+        shared.tell(Event::Connected { peer: session.ends()[0] });
     }
 
     pub fn handle_datagram(
         &mut self,
         shared: &mut Shared,
         now: Instant,
-        header: &Header,
-        datagram: &[u8],
-    ) -> bool {
-        let from = self.between.iter().position(|&neighbour| neighbour == header.sender);
-        let (Some(from), true) = (from, header.to == shared.config.id) else { return false };
-        let Some(session) = self.sessions.find(header.session, datagram) else {
-            shared.stats.unauthentic += 1;
-            return false;
-        };
-        if self.current != Some(session) {
-            self.begin(shared, session, now);
+        came: &Came<'_>,
+    ) -> Option<Heard> {
+        let Came { from: address, header, datagram } = came;
+        let from = self.sessions.side(header.sender).filter(|_| header.to == shared.config.id)?;
+        if shared.may_have_moved(now, header, address, datagram) {
+            let (me, reply) = (shared.config.id, Reply { to: *address, echo: [0; _] });
+            shared.call(now, me, header.sender, (0, 0), Some(reply));
         }
-        let Some(body) = shared.open(now, header, datagram, &session.tagger) else { return false };
-        let Some([a, b]) = &mut self.sides else { return false };
+        let followed =
+            self.sessions.current().filter(|session| session.id == header.session).cloned();
+        let Some(session) = followed else {
+            shared.stats.unauthentic += 1;
+            return None;
+        };
+        let body = shared.open(now, header, datagram, &session.tagger)?;
+        let [a, b] = self.sides.as_mut()?;
         let (side, other) = if from == 0 { (a, b) } else { (b, a) };
         (side.is_drained, other.is_drained) = (false, false);
         match side.hop.hear(now, header.number) {
             Hearing::Before => {
                 shared.stats.replayed += 1;
-                side.ack_due.get_or_insert(now.max(side.ack_last + ACK_INTERVAL));
-                return false;
+                if side.hop.is_starved(now) {
+                    let numbers = (side.hop.highest(), side.hop.number());
+                    shared.call(now, shared.config.id, header.sender, numbers, None);
+                }
+                return None;
             }
             Hearing::New => {}
             Hearing::AfterGap => {
@@ -145,13 +203,15 @@ impl Recoder {
                     other.ack_due.get_or_insert(now.max(other.ack_last + ACK_INTERVAL));
                 }
             }
-            Body::Hello(_) => {}
+            // It is of the other end, and for that beyond.
+            Body::Pulse(pulse) => other.pass(shared, now, &session, pulse),
+            Body::Hello(_) | Body::Call(_) => {}
         }
-        true
+        Some(Heard { sender: header.sender, is_moved: false })
     }
 
     pub fn poll_transmit(&mut self, shared: &mut Shared, now: Instant) -> Option<Transmit> {
-        let session = self.current?;
+        let session = self.sessions.current()?.clone();
         let sides = self.sides.as_mut()?;
         for _ in 0..2 {
             self.turn = 1 - self.turn;
@@ -203,21 +263,28 @@ impl Recoder {
     }
 
     pub fn poll_timeout(&self, told: Instant) -> Option<(Instant, Reason)> {
-        let sides = self.sides.as_ref()?;
+        let call = [Some((self.sessions.call_at(), Reason::Hello))];
+        let sides = self.sides.iter().flatten();
         earliest(
             told,
-            sides.iter().flat_map(|side| {
+            call.into_iter().chain(sides.flat_map(|side| {
                 let wants = !side.is_drained && !side.sender.is_idle();
                 [
                     side.ack_due.map(|at| (at, Reason::Acknowledge)),
                     side.hop.timeout_at().map(|at| (at, Reason::EncoderTimeout)),
                     side.hop.pace_at().filter(|_| wants).map(|at| (at, Reason::Pace)),
                 ]
-            }),
+            })),
         )
     }
 
     pub fn handle_timeout(&mut self, shared: &mut Shared, now: Instant) {
+        let (me, sides) = (shared.config.id, &self.sides);
+        let numbers = |at: usize| {
+            let side = sides.as_ref().map(|sides| &sides[at].hop);
+            side.map_or((0, 0), |hop| (hop.highest(), hop.number()))
+        };
+        self.sessions.call(shared, now, |side| (me, numbers(side)));
         for side in self.sides.iter_mut().flatten() {
             let Side { hop, sender, .. } = side;
             if hop.handle_timeout(now, &mut |cargo| sender.landed(now, cargo)) {
@@ -228,7 +295,7 @@ impl Recoder {
     }
 
     pub fn fill(&self, stats: &mut Stats, now: Instant) {
-        stats.connected = self.current.is_some();
+        stats.connected = self.sessions.current().is_some();
         for side in self.sides.iter().flatten() {
             stats.blocks_begun += side.sender.counts.blocks_begun;
             stats.blocks_done += side.sender.counts.blocks_done;
@@ -257,8 +324,9 @@ fn handle_enc(shared: &mut Shared, side: &mut Side, other: &mut Side, now: Insta
         return;
     }
     let mut known = Vec::new();
-    let (verdict, _) = receiver.handle_enc(enc, &mut |block, index, symbol: &[u8]| {
+    let verdict = receiver.handle_enc(enc, &mut |block, index, symbol: &[u8]| {
         known.push((block, index, symbol.to_vec()));
+        true
     });
     match verdict {
         Verdict::Innovative => {
@@ -268,7 +336,7 @@ fn handle_enc(shared: &mut Shared, side: &mut Side, other: &mut Side, now: Insta
         }
         Verdict::Redundant => shared.stats.redundant += 1,
         Verdict::Late => shared.stats.late += 1,
-        Verdict::Refused => shared.stats.malformed += 1,
+        Verdict::Refused | Verdict::Polluted => shared.stats.malformed += 1,
     }
     for (block, index, symbol) in known {
         sender.relay(block, index, &symbol);
@@ -277,6 +345,15 @@ fn handle_enc(shared: &mut Shared, side: &mut Side, other: &mut Side, now: Insta
 }
 
 impl Side {
+    /// Sends on what one end says to the other.
+    fn pass(&mut self, shared: &mut Shared, now: Instant, session: &Followed, pulse: Pulse<'_>) {
+        let (sender, to) = (shared.config.id, self.neighbour);
+        let header = Header { sender, to, session: session.id, number: self.hop.number() };
+        let transmit = shared.emit(&header, &Body::Pulse(pulse), &session.tagger);
+        self.hop.depart(now, transmit.datagram.len(), None);
+        shared.hasten(transmit);
+    }
+
     /// What is here of the neighbour's blocks. Those that are complete are not done until
     /// `onward` says that the next node has them.
     fn ack(&self, now: Instant, onward: &Sender, code: Code) -> Ack {

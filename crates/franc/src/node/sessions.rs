@@ -1,52 +1,221 @@
-//! Sessions that nodes between the ends have heard begin. An end confirms a session by a
-//! HELLO that names both nonces; which of the last few is in use, the tags of what follows
-//! say.
+//! Sessions as nodes between the ends know them. Such a node asks both neighbours for HELLOs
+//! (CALL) and follows the session that both announced last, in HELLOs that prove where they
+//! come from ([`super::addresses`]). So a session begins that both ends have now, whatever
+//! was recorded of others; and one that only a holder of the hop key announced is left again
+//! as soon as the ends are heard.
 
-use crate::keys::{Nonces, Secrets, Tagger};
-use crate::wire::{Hello, NONCE_BYTES, NodeId};
-use alloc::collections::VecDeque;
+use super::Shared;
+use super::addresses::Reply;
+use crate::keys::{Pair, Tagger};
+use crate::wire::{Body, Header, Hello, Hop, NodeId};
+use lasthop_units::{Duration, Instant, TokenBucket};
 
-/// Sessions remembered: the current one, its successor, and a stranger's replays.
-const SESSIONS_MAX: usize = 4;
+/// CALLs while the neighbours do not both announce the session that is followed, and while
+/// they do.
+const CALL_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(500)];
+/// An announcement that is older says nothing of now.
+const ANNOUNCED_MAX: Duration = Duration::from_secs(2);
+/// The same HELLO is passed on at least so far apart.
+const PASS_INTERVAL: Duration = Duration::from_millis(90);
+/// HELLOs passed on a second, whatever they are: two ends say no more.
+const PASSES_PER_S: u64 = 50;
 
 /// A session as the hop key shows it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Heard {
     pub id: u16,
     pub tagger: Tagger,
-    nonces: Nonces,
-    /// The ends, the lower number first.
-    pub ends: [NodeId; 2],
+    pair: Pair,
 }
 
-/// The last few sessions.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub(super) struct Sessions(VecDeque<Heard>);
+impl Heard {
+    /// The ends, the lower number first.
+    pub fn ends(&self) -> [NodeId; 2] {
+        self.pair.ends()
+    }
+
+    /// Whether a datagram that names session `id` is of this one.
+    pub fn is_of(&self, id: u16, datagram: &[u8]) -> bool {
+        self.id == id && self.tagger.is_authentic(datagram)
+    }
+}
+
+/// What one neighbour announced last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Announced {
+    hello: Hello,
+    at: Instant,
+    /// When it was passed on.
+    passed: Instant,
+}
+
+/// What both neighbours announced.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sessions {
+    between: [NodeId; 2],
+    announced: [Option<Announced>; 2],
+    current: Option<Heard>,
+    call_at: Instant,
+    passes: TokenBucket,
+}
+
+/// What became of an announcement.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct News {
+    /// Both neighbours announced a session that was not followed before: it is now.
+    pub begins: Option<Heard>,
+    /// The other neighbour has not got this HELLO lately.
+    pub is_passed: bool,
+}
 
 impl Sessions {
-    /// Takes note of a HELLO.
-    pub fn hear(&mut self, secrets: &Secrets, hello: &Hello) {
-        if hello.echo == [0; NONCE_BYTES] {
-            return;
-        }
-        let nonces = Nonces::of(hello);
-        if self.0.iter().any(|known| known.nonces == nonces) {
-            return;
-        }
-        let (id, tagger) = secrets.session(&nonces);
-        let (a, b) = (hello.origin, hello.destination);
-        self.0.push_front(Heard { id, tagger, nonces, ends: [a.min(b), a.max(b)] });
-        self.0.truncate(SESSIONS_MAX);
+    pub fn new(between: [NodeId; 2], now: Instant) -> Self {
+        let passes = TokenBucket::new(PASSES_PER_S, PASSES_PER_S / 2, now);
+        Self { between, announced: [None; 2], current: None, call_at: now, passes }
     }
 
-    /// The session that `datagram` with abbreviation `id` belongs to.
-    pub fn find(&self, id: u16, datagram: &[u8]) -> Option<Heard> {
-        let mut found = self.0.iter().filter(|known| known.id == id);
-        found.find(|known| known.tagger.is_authentic(datagram)).copied()
+    /// The next number of a neighbour, as it announced it last.
+    pub fn next_of(&self, side: usize) -> u32 {
+        self.announced[side].map_or(0, |announced| announced.hello.hop.next)
     }
 
-    /// Whether any session is known.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// The one that is followed.
+    pub fn current(&self) -> Option<&Heard> {
+        self.current.as_ref()
+    }
+
+    /// The position of a neighbour.
+    pub fn side(&self, neighbour: NodeId) -> Option<usize> {
+        self.between.iter().position(|&between| between == neighbour)
+    }
+
+    /// The neighbours.
+    pub fn between(&self) -> [NodeId; 2] {
+        self.between
+    }
+
+    /// Takes a HELLO of the neighbour at `side` that proved where it came from.
+    pub fn hear(&mut self, shared: &mut Shared, now: Instant, side: usize, hello: &Hello) -> News {
+        let before = self.announced[side];
+        let is_same = |before: &Announced| {
+            let without_hop = |hello: &Hello| Hello { hop: Hop::default(), ..*hello };
+            without_hop(&before.hello) == without_hop(hello)
+        };
+        let is_due =
+            before.is_none_or(|before| !is_same(&before) || now >= before.passed + PASS_INTERVAL);
+        let is_passed = is_due && self.passes.take(now, 1);
+        let passed = before.filter(|_| !is_passed).map_or(now, |before| before.passed);
+        self.announced[side] = Some(Announced { hello: *hello, at: now, passed });
+        let pair = |announced: Announced| Pair::of(&announced.hello);
+        let [ours, other] = self.announced.map(|announced| {
+            announced.filter(|announced| now < announced.at + ANNOUNCED_MAX).and_then(pair)
+        });
+        let agreed = ours.filter(|_| ours == other);
+        let followed = self.current.as_ref().map(|current| current.pair);
+        let is_new = |pair: &Pair| followed != Some(*pair);
+        let begins = agreed.filter(is_new).map(|pair| {
+            let (id, tagger) = shared.secrets.session(&pair);
+            Heard { id, tagger, pair }
+        });
+        if begins.is_some() {
+            // Announcements of the session before do not bring it back.
+            self.between.iter().for_each(|&neighbour| shared.addresses.renew(neighbour));
+        }
+        self.current = begins.clone().or(self.current.take());
+        News { begins, is_passed }
+    }
+
+    /// Both neighbours announce what is followed.
+    pub fn is_settled(&self, now: Instant) -> bool {
+        let followed = self.current.as_ref().map(|current| current.pair);
+        let is_of_current = |announced: &Option<Announced>| {
+            announced.is_some_and(|announced| {
+                now < announced.at + ANNOUNCED_MAX
+                    && followed.is_some()
+                    && Pair::of(&announced.hello) == followed
+            })
+        };
+        self.announced.iter().all(is_of_current)
+    }
+
+    /// What to announce to a node: the HELLO of the neighbour at `side`, or of any, if it is
+    /// not too old.
+    pub fn announcement(&self, now: Instant, side: Option<usize>) -> Option<Hello> {
+        let is_asked = |at: usize| side.is_none_or(|side| side == at);
+        let of = |at: usize| self.announced[at].filter(|_| is_asked(at));
+        let all = (0..2).filter_map(of).filter(|announced| now < announced.at + ANNOUNCED_MAX);
+        all.max_by_key(|announced| announced.at).map(|announced| announced.hello)
+    }
+
+    /// When the neighbours are called.
+    pub fn call_at(&self) -> Instant {
+        self.call_at
+    }
+
+    /// Calls the neighbours if it is time. `from` says in whose name each is called, the
+    /// highest number that was heard from it and the next that it hears.
+    pub fn call(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        from: impl Fn(usize) -> (NodeId, (u32, u32)),
+    ) {
+        if now < self.call_at {
+            return;
+        }
+        self.call_at = now + CALL_INTERVAL[usize::from(self.is_settled(now))];
+        for (side, neighbour) in self.between.into_iter().enumerate() {
+            let (sender, numbers) = from(side);
+            shared.call(now, sender, neighbour, numbers, None);
+        }
+    }
+
+    /// Whether a neighbour that proves nothing is to be called to where it says it is, and
+    /// has not been there before.
+    pub fn call_back(
+        &self,
+        shared: &mut Shared,
+        now: Instant,
+        header: &Header,
+        as_sender: NodeId,
+        reply: Reply,
+        is_new: bool,
+    ) {
+        if !shared.addresses.is_at_lately(now, header.sender, &reply.to)
+            && shared.addresses.may_answer(now, &reply.to, is_new)
+        {
+            shared.call(now, as_sender, header.sender, (0, 0), Some(reply));
+        }
+    }
+}
+
+impl Shared {
+    /// Asks `to` for a HELLO in the name of `sender`, where `to` is or at `reply`. `numbers`
+    /// are the highest that was heard from it, and the next that it hears.
+    pub(super) fn call(
+        &mut self,
+        now: Instant,
+        sender: NodeId,
+        to: NodeId,
+        numbers: (u32, u32),
+        reply: Option<Reply>,
+    ) {
+        let hop = self.addresses.hop(now, to, reply.as_ref(), numbers);
+        self.say(sender, to, &Body::Call(hop), reply);
+    }
+
+    /// Says a HELLO or a CALL, which are of no session.
+    pub(super) fn say(
+        &mut self,
+        sender: NodeId,
+        to: NodeId,
+        body: &Body<'_>,
+        reply: Option<Reply>,
+    ) {
+        let header = Header { sender, to, session: 0, number: 0 };
+        let tagger = self.hello_tagger.clone();
+        let mut transmit = self.emit(&header, body, &tagger);
+        transmit.reply = reply.map(|reply| reply.to);
+        self.hasten(transmit);
     }
 }

@@ -10,7 +10,7 @@ use super::PaperParameters;
 use crate::budget::Budget;
 use crate::coded::Coded;
 use crate::config::Losses;
-use crate::wire::Ack;
+use crate::wire::{Ack, BLOCK_MAX};
 use alloc::collections::VecDeque;
 use lasthop_rlnc::{Code, Density, SymbolError, Vector};
 use lasthop_units::{Instant, Machine, Stream};
@@ -107,10 +107,15 @@ impl Encoder {
     }
 
     /// Block and number of the next symbol; `None` if there is no room until an
-    /// acknowledgement comes, or ever, after block 2^32 - 2.
+    /// acknowledgement comes, or ever, after block [`BLOCK_MAX`].
     pub fn room(&self) -> Option<(u32, u16)> {
-        let room = !self.code.is_full() && self.block < u32::MAX;
+        let room = !self.code.is_full() && self.block < BLOCK_MAX;
         room.then(|| (self.block, self.code.len()))
+    }
+
+    /// The block that is sent now; the destination has all before it.
+    pub fn block(&self) -> u32 {
+        self.block
     }
 
     /// Takes the next symbol.

@@ -3,7 +3,7 @@
 
 use crate::pause;
 use lasthop_franc::config::{Config, Keys, Mode, Role};
-use lasthop_franc::{Node, NodeId};
+use lasthop_franc::{Address, Entropy, Node, NodeId};
 use lasthop_house::contract::Driver;
 use lasthop_units::{Duration, Instant, Seed};
 use proptest::prelude::*;
@@ -36,8 +36,9 @@ fn node(id: u8, peer: u8, mode: Mode) -> Node {
     let mut config = Config::new(NodeId(id), role, Keys::Shared([3; 32]), 1_472);
     (config.mode, config.block_symbols) = (mode, 8);
     config.symbol_bytes = config.symbol_bytes_max();
-    let stream = Seed::new(1, 0).indexed("node", u64::from(id));
-    Node::new(config, stream, Instant::ZERO).expect("it is sound")
+    let mut stream = Seed::new(1, 0).indexed("node", u64::from(id));
+    let entropy = Entropy::from_stream(&mut stream);
+    Node::new(config, entropy, stream, Instant::ZERO).expect("it is sound")
 }
 
 fn packet(length: u16) -> Vec<u8> {
@@ -84,12 +85,12 @@ proptest! {
                             let at = usize::from(flip) % datagram.len();
                             datagram[at] ^= 1;
                         }
-                        driver.machine.handle_datagram(now, &datagram);
+                        driver.machine.handle_datagram(now, Address::Node(NodeId(2)), &datagram);
                     }
                 }
                 Work::Answer => {
                     for datagram in said.drain(..) {
-                        other.handle_datagram(now, &datagram);
+                        other.handle_datagram(now, Address::Node(NodeId(1)), &datagram);
                     }
                     other.handle_packet(now, &packet(100));
                     lasthop_units::Machine::handle_timeout(&mut other, now);

@@ -5,12 +5,13 @@ use super::metrics::Metrics;
 use super::way::{Flow, Reach, Way};
 use super::{Counts, FrancError, Options};
 use crate::os::clock::{Clock, Timer, Waiter};
+use crate::os::confine::{Needs, confine};
 use crate::os::device::{configure_tun, create_tun};
 use crate::os::listener::{ControlSocket, Port};
 use crate::os::signal::Signals;
-use crate::os::{Call, OsError, datagram};
+use crate::os::{Call, OsError, entropy};
 use lasthop_franc::config::INNER_MTU_MIN;
-use lasthop_franc::{Event, Node, NodeId, Role, Stats};
+use lasthop_franc::{Entropy, Event, Node, NodeId, Role, Stats};
 use lasthop_units::{Duration, Instant, MacAddr, Machine, Seed};
 use nix::errno::Errno;
 use nix::unistd::{read, write};
@@ -48,6 +49,8 @@ pub enum Told<'a> {
         /// Where Prometheus may ask.
         metrics: Option<SocketAddr>,
     },
+    /// The kernel refuses to take this from the daemon, which runs all the same.
+    Unconfined(&'a [OsError]),
     /// Something happened to the link.
     Event(Event),
     /// A neighbour has the MAC address of this node's own interface: it is reached by
@@ -108,6 +111,8 @@ pub struct Daemon {
     buffer: Vec<u8>,
     key_mismatch: Throttle,
     code_mismatch: Throttle,
+    version_mismatch: Throttle,
+    stalled: Throttle,
     too_long: Throttle,
     same_mac: Throttle,
 }
@@ -120,9 +125,10 @@ impl Daemon {
     pub fn new(options: Options) -> Result<Self, FrancError> {
         let clock = Clock::start();
         let (timer, waiter, signals) = (Timer::new()?, Waiter::new()?, Signals::catch()?);
-        let [one, two, ..] = words(datagram::secret()?);
+        let [one, two, ..] = words(entropy::secret()?);
         let stream = Seed::new(one, two).stream("franc/node");
-        let node = Node::new(options.config.clone(), stream, clock.now())?;
+        let entropy = Entropy::new(entropy::secret()?);
+        let node = Node::new(options.config.clone(), entropy, stream, clock.now())?;
         let inner_mtu = options.config.inner_mtu();
         if inner_mtu < IPV6_MTU_MIN && options.addresses.iter().any(|(ip, _)| ip.is_ipv6()) {
             return Err(FrancError::NoIpv6 { mtu: inner_mtu });
@@ -172,19 +178,24 @@ impl Daemon {
             buffer: vec![0; PACKET_BYTES_MAX],
             key_mismatch: Throttle::default(),
             code_mismatch: Throttle::default(),
+            version_mismatch: Throttle::default(),
+            stalled: Throttle::default(),
             too_long: Throttle::default(),
             same_mac: Throttle::default(),
         })
     }
 
-    /// Runs until a signal comes, whose number it returns; `None` if `host` ended it.
+    /// Runs until a signal comes, whose number it returns; `None` if `host` ended it. The
+    /// calling thread can do little else from here on (see [`confine`]), also afterwards.
     ///
     /// # Errors
     /// If the system takes away what it needs.
     pub fn run(mut self, host: &mut dyn Host) -> Result<Option<i32>, FrancError> {
         let metrics = self.metrics.as_ref().map(|metrics| metrics.port().address()).transpose()?;
         let ready = Told::Ready { config: self.node.config(), metrics };
-        if host.tell(ready).is_break() {
+        let refused = confine(Needs { removes: Some(&self.options.control), ..Needs::default() });
+        let unconfined = (!refused.is_empty()).then_some(Told::Unconfined(&refused));
+        if [Some(ready), unconfined].into_iter().flatten().any(|told| host.tell(told).is_break()) {
             return Ok(None);
         }
         let mut ready = Vec::new();
@@ -249,6 +260,8 @@ impl Daemon {
             let is_told = match event {
                 Event::KeyMismatch { .. } => self.key_mismatch.is_due(now),
                 Event::CodeMismatch { .. } => self.code_mismatch.is_due(now),
+                Event::VersionMismatch { .. } => self.version_mismatch.is_due(now),
+                Event::Stalled { .. } => self.stalled.is_due(now),
                 Event::Connected { .. } => {
                     self.key_mismatch = Throttle::default();
                     self.code_mismatch = Throttle::default();

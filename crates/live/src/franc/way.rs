@@ -5,7 +5,7 @@ use super::{Counts, FrancError};
 use crate::os::batch::{BATCH, Inbox, Name};
 use crate::os::clock::Clock;
 use crate::os::link::{Address, Link, ethernet_room, interface_mtu, udp_mtu, udp_room};
-use lasthop_franc::{Node, NodeId, Transmit};
+use lasthop_franc::{self as franc, Heard, Node, NodeId, Transmit};
 use lasthop_units::{Duration, Instant, MacAddr};
 use nix::errno::Errno;
 use std::collections::{BTreeMap, VecDeque};
@@ -144,8 +144,16 @@ struct Place {
 
 /// A datagram that leaves.
 struct Leaving {
-    to: NodeId,
+    to: Target,
     datagram: std::rc::Rc<[u8]>,
+}
+
+/// Where a datagram goes.
+enum Target {
+    /// To where a neighbour is, or to everybody.
+    Neighbour(NodeId),
+    /// Back to where a question came from.
+    Asker(Name),
 }
 
 /// The link of a node.
@@ -232,21 +240,25 @@ impl Way {
             let now = clock.now();
             let (places, link, twin) = (&mut self.places, &self.link, &mut self.twin);
             link.each(&self.inbox, &mut |from, datagram| {
-                let Some(sender) = node.handle_datagram(now, datagram) else { return };
+                let heard = node.handle_datagram(now, of_link(from), datagram);
+                let Some(Heard { sender, is_moved }) = heard else { return };
                 match places.get_mut(&sender) {
                     Some(place) if place.address == from => place.heard_at = Some(now),
-                    _ => {
-                        let mut address = from;
-                        if let Address::Mac(mac) = from
-                            && link.own_mac() == Some(mac)
-                        {
-                            // A bridge would take frames to it for ours.
+                    _ if is_moved => {
+                        let (address, is_twin) = reachable(link, from);
+                        if let (Address::Mac(mac), true) = (from, is_twin) {
                             *twin = Some((sender, mac));
-                            address = Address::Mac(EVERYBODY);
                         }
                         let (name, heard_at) = (link.name(address), Some(now));
                         places.insert(sender, Place { address, name, heard_at });
                     }
+                    Some(place) if place.address == Address::Mac(EVERYBODY) => {
+                        place.heard_at = Some(now);
+                        if let (Address::Mac(mac), (_, true)) = (from, reachable(link, from)) {
+                            *twin = Some((sender, mac));
+                        }
+                    }
+                    _ => {}
                 }
             });
             if !is_more {
@@ -269,8 +281,8 @@ impl Way {
         loop {
             let now = clock.now();
             while self.waiting.len() < BATCH {
-                let Some(Transmit { to, datagram }) = node.poll_transmit(now) else { break };
-                self.enqueue(to, datagram);
+                let Some(transmit) = node.poll_transmit(now) else { break };
+                self.enqueue(transmit);
             }
             if self.waiting.is_empty() {
                 return Ok(Flow::Free);
@@ -282,15 +294,23 @@ impl Way {
         }
     }
 
-    fn enqueue(&mut self, to: NodeId, datagram: Vec<u8>) {
+    fn enqueue(&mut self, transmit: Transmit) {
+        let Transmit { to, reply, datagram } = transmit;
         let datagram: std::rc::Rc<[u8]> = datagram.into();
+        if let Some(asker) = reply.and_then(to_link) {
+            // Nobody else is to have a copy: a stranger may have asked.
+            let (address, _) = reachable(&self.link, asker);
+            let to = Target::Asker(self.link.name(address));
+            return self.waiting.push_back(Leaving { to, datagram });
+        }
         for &copy in self.copies_to.iter().filter(|&&copy| copy != to) {
             if self.places.contains_key(&copy) {
-                self.waiting.push_back(Leaving { to: copy, datagram: datagram.clone() });
+                let (to, datagram) = (Target::Neighbour(copy), datagram.clone());
+                self.waiting.push_back(Leaving { to, datagram });
             }
         }
         match self.places.contains_key(&to) || self.broadcast.is_some() {
-            true => self.waiting.push_back(Leaving { to, datagram }),
+            true => self.waiting.push_back(Leaving { to: Target::Neighbour(to), datagram }),
             false => self.counts.unplaced += 1,
         }
     }
@@ -304,8 +324,13 @@ impl Way {
                 .iter()
                 .take(BATCH)
                 .map(|leaving| {
-                    let place = self.places.get(&leaving.to).map(|place| &place.name);
-                    let name = place.or(self.broadcast.as_ref());
+                    let name = match &leaving.to {
+                        Target::Neighbour(to) => {
+                            let place = self.places.get(to).map(|place| &place.name);
+                            place.or(self.broadcast.as_ref())
+                        }
+                        Target::Asker(name) => Some(name),
+                    };
                     (name.expect("only those with a place wait"), &*leaving.datagram)
                 })
                 .collect();
@@ -329,6 +354,32 @@ impl Way {
             }
         }
         Ok(Flow::Free)
+    }
+}
+
+/// An address of the link as the machine knows it.
+fn of_link(address: Address) -> franc::Address {
+    match address {
+        Address::Udp(address) => franc::Address::Udp(address),
+        Address::Mac(mac) => franc::Address::Mac(mac),
+    }
+}
+
+/// An address of the machine on the link.
+fn to_link(address: franc::Address) -> Option<Address> {
+    match address {
+        franc::Address::Udp(address) => Some(Address::Udp(address)),
+        franc::Address::Mac(mac) => Some(Address::Mac(mac)),
+        franc::Address::Node(_) => None,
+    }
+}
+
+/// How what came from `from` is answered, and whether it has the own interface's address:
+/// a bridge would take frames to that for ours, so they go to everybody.
+fn reachable(link: &Link, from: Address) -> (Address, bool) {
+    match from {
+        Address::Mac(mac) if link.own_mac() == Some(mac) => (Address::Mac(EVERYBODY), true),
+        _ => (from, false),
     }
 }
 

@@ -4,20 +4,38 @@ use super::super::helper::is_worth;
 use super::super::{Shared, Transmit};
 use super::packer::Packer;
 use crate::backlog::Backlog;
-use crate::config::Losses;
+use crate::config::{Config, Losses, Mode};
 use crate::hop::{Cargo, Ear, Hearing, Hop, LossEstimate};
-use crate::keys::{Nonces, Seal, Tagger};
+use crate::keys::{Pair, PulseSeal, Seal, SessionKeys, Tagger, Vital};
 use crate::order::Order;
-use crate::paper::{self, AckRule, Encoder};
+use crate::paper::{self, AckRule, Encoder, PaperParameters};
 use crate::receiver::{Receiver, Verdict};
 use crate::sender::{Outlook, Sender};
 use crate::stats::Stats;
 use crate::symbol;
-use crate::wire::{self, Ack, Body, Header, NodeId};
+use crate::wire::{self, Ack, Body, Header, NodeId, Pulse};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_rlnc::Code;
 use lasthop_units::{Duration, Instant, Machine, Probability};
+
+/// The paper's budgets need losses before any are known.
+const LOSSES_FIRST: Losses =
+    Losses { e1: Probability::ZERO, e2: Probability::ZERO, e3: Probability::ZERO };
+
+/// Pulses while a session is young, so that both ends know soon that both have it, and then.
+const PULSE_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(250)];
+/// A session is young for so long.
+const YOUNG: Duration = Duration::from_secs(1);
+/// What was sent and does not arrive for so long, while the other end is heard, never will:
+/// on a way that loses less than half, and on worse ones.
+const STALLED: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
+/// The other end said as often that nothing more arrived.
+const STALLED_PULSES: u32 = 3;
+
+/// Packets wait for their order within so many blocks at least: many short ones of a few
+/// blocks take more memory than bytes.
+const ORDERED_MIN: u8 = 32;
 
 /// A peer that is silent for so long is gone.
 const SILENCE_MAX: Duration = Duration::from_millis(2_500);
@@ -46,7 +64,8 @@ pub(super) struct Session {
     pub(super) id: u16,
     pub(super) code: Code,
     pub(super) tagger: Tagger,
-    pub(super) nonces: Nonces,
+    pub(super) pair: Pair,
+    pulses: Pulses,
     pub(super) outgoing: Outgoing,
     pub(super) packer: Packer,
     pub(super) receiver: Receiver,
@@ -57,13 +76,29 @@ pub(super) struct Session {
     pub(super) acknowledge: Acknowledge,
     /// Of this end's memory.
     pub(super) state: u16,
+    /// When something came that only the other end could say; when it began, before.
     pub(super) heard_at: Instant,
-    /// The other end uses this session too.
-    pub(super) is_confirmed: bool,
     /// Packets waited when the last one was sent.
     pub(super) is_saturated: bool,
     /// There was nothing to send; it may be otherwise then, or when something happens.
     pub(super) idle_until: Option<Instant>,
+}
+
+/// What the ends tell each other in seals.
+#[derive(Clone, Debug, PartialEq)]
+struct Pulses {
+    ours: PulseSeal,
+    theirs: PulseSeal,
+    next_at: Instant,
+    began: Instant,
+    /// Symbols of ours that were taken, as of the last pulse.
+    taken: u64,
+    /// What was said to have arrived, and to be received, at most.
+    arrived: u64,
+    received: u64,
+    /// When more arrived last, or nothing was to; pulses since that say otherwise.
+    progress_at: Instant,
+    since: u32,
 }
 
 /// A helper on our side of the hop.
@@ -106,14 +141,86 @@ pub(super) enum Acknowledge {
 }
 
 impl Session {
+    /// A session with `peer` that begins at `now`; `helpers` are beside our hop, `blocks_max`
+    /// blocks of the other end under way at most.
+    pub(super) fn new(
+        shared: &mut Shared,
+        code: Code,
+        (peer, helpers, blocks_max): (NodeId, u8, u8),
+        (pair, keys): (Pair, &SessionKeys),
+        now: Instant,
+    ) -> Self {
+        let (id, tagger) = shared.secrets.session(&pair);
+        let stream = shared.fork();
+        let config: &Config = &shared.config;
+        let (outgoing, pace, acknowledge) = match config.mode {
+            Mode::Stream { blocks_max, pace } => {
+                let sender = Sender::new(code, blocks_max, false);
+                let acknowledge = Acknowledge::Stream { due: None, last: Instant::ZERO };
+                (Outgoing::Stream(Box::new(sender)), pace, acknowledge)
+            }
+            Mode::Paper { overshoot, systematic } => {
+                let parameters = PaperParameters {
+                    losses: config.losses.unwrap_or(LOSSES_FIRST),
+                    helpers,
+                    overshoot,
+                    margin: None,
+                    timeout: config.encoder_timeout,
+                    systematic,
+                };
+                let encoder = Encoder::new(code, &parameters, stream);
+                let acknowledge =
+                    Acknowledge::Paper { rule: AckRule::default(), due: false, next: now };
+                (Outgoing::Paper(Box::new(encoder)), None, acknowledge)
+            }
+        };
+        let me = config.id;
+        let block_bytes = code.symbols() * code.symbol_bytes();
+        let ordered_bytes = block_bytes.saturating_mul(usize::from(blocks_max.max(ORDERED_MIN)));
+        Self {
+            id,
+            code,
+            tagger,
+            pair,
+            pulses: Pulses {
+                ours: PulseSeal::new(keys.pulses(me)),
+                theirs: PulseSeal::new(keys.pulses(peer)),
+                next_at: now,
+                began: now,
+                taken: 0,
+                arrived: 0,
+                received: 0,
+                progress_at: now,
+                since: 0,
+            },
+            outgoing,
+            packer: Packer::new(
+                Seal::new(keys.symbols(me), config.rekey_blocks),
+                matches!(config.mode, Mode::Stream { .. }),
+            ),
+            receiver: Receiver::new(code, usize::from(blocks_max.max(1)), false),
+            opener: Seal::new(keys.symbols(peer), config.rekey_blocks),
+            order: Order::new(ordered_bytes),
+            hop: Hop::new(pace, config.encoder_timeout, now),
+            helpers: Vec::new(),
+            acknowledge,
+            state: shared.stream.next_u64() as u16,
+            heard_at: now,
+            is_saturated: false,
+            idle_until: None,
+        }
+    }
+
     pub(super) fn header(&self, shared: &Shared, to: NodeId) -> Header {
         Header { sender: shared.config.id, to, session: self.id, number: self.hop.number() }
     }
 
-    /// Takes a number of a helper's; false if it came before, or if there are too many.
+    /// Takes a number of a helper's. A helper that is new takes the place of one that has
+    /// been silent, if there are as many as may be.
     pub(super) fn hear_helper(&mut self, now: Instant, header: &Header) -> Hearing {
         let at = self.helpers.iter().position(|helper| helper.id == header.sender);
         let at = at.unwrap_or_else(|| {
+            self.helpers.retain(|helper| now < helper.heard_at + HELPER_SILENCE_MAX);
             let (id, ear, heard_at) = (header.sender, Ear::default(), now);
             let (loss, loss_there) = (LossEstimate::default(), LossEstimate::default());
             self.helpers.push(HeardHelper { id, ear, loss, loss_there, heard_at });
@@ -129,28 +236,124 @@ impl Session {
         if helper.ear.take(now, header.number) { Hearing::New } else { Hearing::Before }
     }
 
-    pub(super) fn handle_enc(&mut self, shared: &mut Shared, now: Instant, enc: &wire::Enc<'_>) {
+    /// The highest number heard from a neighbour on our hop.
+    pub(super) fn highest_of(&self, neighbour: NodeId, via: NodeId) -> u32 {
+        let helper = self.helpers.iter().find(|helper| helper.id == neighbour);
+        match helper {
+            Some(helper) => helper.ear.highest(),
+            None if neighbour == via => self.hop.highest(),
+            None => 0,
+        }
+    }
+
+    // ---- what the ends tell each other ----
+
+    /// When the next pulse is due.
+    pub(super) fn pulse_at(&self) -> Instant {
+        self.pulses.next_at
+    }
+
+    /// The next pulse is due now.
+    pub(super) fn hasten_pulse(&mut self, now: Instant) {
+        self.pulses.next_at = self.pulses.next_at.min(now);
+    }
+
+    /// A pulse, if it is due.
+    pub(super) fn pulse(&mut self, shared: &mut Shared, now: Instant, via: NodeId) {
+        if now < self.pulses.next_at {
+            return;
+        }
+        let is_young = now < self.pulses.began + YOUNG;
+        self.pulses.next_at = now + PULSE_INTERVAL[usize::from(!is_young)];
+        let oldest = match &self.outgoing {
+            Outgoing::Stream(sender) => sender.oldest(),
+            Outgoing::Paper(encoder) => encoder.block(),
+        };
+        let (received, arrived) = (self.receiver.received(), self.receiver.arrived);
+        let vital = Vital { received, arrived, oldest };
+        let (counter, sealed) = self.pulses.ours.seal(vital);
+        let header = self.header(shared, via);
+        let body = Body::Pulse(Pulse { counter, sealed: &sealed });
+        let transmit = shared.emit(&header, &body, &self.tagger);
+        self.hop.depart(now, transmit.datagram.len(), None);
+        shared.hasten(transmit);
+    }
+
+    /// Takes a pulse of the other end; false if it is none of it, or not the newest.
+    pub(super) fn handle_pulse(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        pulse: &Pulse<'_>,
+    ) -> bool {
+        if !self.pulses.theirs.is_new(pulse) {
+            return false;
+        }
+        let Some(vital) = self.pulses.theirs.open(pulse) else {
+            shared.stats.corrupt += 1;
+            return false;
+        };
+        self.heard_at = now;
+        if self.receiver.give_up_below(vital.oldest) {
+            self.order.give_up();
+            self.opener.forget_below(self.receiver.done());
+        }
+        let taken = match &self.outgoing {
+            Outgoing::Stream(sender) => sender.taken(),
+            Outgoing::Paper(_) => 0,
+        };
+        let pulses = &mut self.pulses;
+        let is_idle = vital.received >= taken && taken == pulses.taken;
+        // What is given up is received without arriving; what arrives in a block that begins
+        // again and again is not received.
+        let is_progress = vital.arrived > pulses.arrived && vital.received > pulses.received;
+        if is_idle || is_progress {
+            (pulses.progress_at, pulses.since) = (now, 0);
+            (pulses.arrived, pulses.received) = (vital.arrived, vital.received);
+        } else {
+            pulses.since = pulses.since.saturating_add(1);
+        }
+        pulses.taken = taken;
+        true
+    }
+
+    /// Whether what was sent does not arrive, although the other end is heard: somebody with
+    /// the hop key said what is not so, to an end or to a node between them. A session begun
+    /// anew has nothing of it.
+    pub(super) fn is_stalled(&self, now: Instant) -> bool {
+        let Pulses { progress_at, since, .. } = self.pulses;
+        let is_bad = self.hop.loss.probability() > 0.5;
+        since >= STALLED_PULSES && now >= progress_at + STALLED[usize::from(is_bad)]
+    }
+
+    /// Takes a combination. Returns whether something came of it that the other end sealed.
+    pub(super) fn handle_enc(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        enc: &wire::Enc<'_>,
+    ) -> bool {
         let (opener, order, stats) = (&mut self.opener, &mut self.order, &mut shared.stats);
         let mut open = Vec::new();
+        let mut is_sealed = false;
         let mut known = |block: u32, index: u16, symbol: &[u8]| {
             let sealed = symbol::unframe(symbol);
             open.clear();
             open.extend(sealed.unwrap_or_default());
             let Some(length) = opener.open(block, index, &mut open) else {
                 stats.corrupt += 1;
-                return;
+                return false;
             };
+            is_sealed = true;
             for record in symbol::records(&open[..length]) {
                 match record {
                     Some((bucket, number, packet)) => order.push(bucket, number, packet),
                     None => stats.corrupt += 1,
                 }
             }
+            true
         };
-        let (verdict, gave_up) = self.receiver.handle_enc(enc, &mut known);
-        if gave_up {
-            order.give_up();
-        }
+        let verdict = self.receiver.handle_enc(enc, &mut known);
         stats.corrupt += core::mem::take(&mut order.corrupt);
         self.opener.forget_below(self.receiver.done());
         match verdict {
@@ -158,6 +361,11 @@ impl Session {
             Verdict::Redundant => stats.redundant += 1,
             Verdict::Late => stats.late += 1,
             Verdict::Refused => stats.malformed += 1,
+            // What was acknowledged of the block is not there any more.
+            Verdict::Polluted => self.state = self.state.wrapping_add(1),
+        }
+        if is_sealed {
+            self.heard_at = now;
         }
         match &mut self.acknowledge {
             Acknowledge::Stream { .. } => self.acknowledge_soon(now),
@@ -172,11 +380,12 @@ impl Session {
                     Verdict::Innovative => paper::Arrival::Innovative,
                     Verdict::Redundant => paper::Arrival::Redundant,
                     Verdict::Late => paper::Arrival::Late,
-                    Verdict::Refused => return,
+                    Verdict::Refused | Verdict::Polluted => return is_sealed,
                 };
                 *due |= rule.handle_enc(arrival, rank, known);
             }
         }
+        is_sealed
     }
 
     pub(super) fn handle_ack(
@@ -327,11 +536,6 @@ impl Session {
         }
         self.hop.is_free(now);
         sender.spare_repair(now, &outlook)
-    }
-
-    /// The other end is known to use it too; in the paper's mode it need not say so.
-    pub(super) fn is_settled(&self) -> bool {
-        self.is_confirmed || matches!(self.outgoing, Outgoing::Paper(_))
     }
 
     /// How long the other end may be silent.

@@ -1,6 +1,7 @@
 //! Whole links: ends, helpers, recoders and forwarders over ways with a rate, a queue, a
 //! delay and losses. What comes out is held against what went in.
 
+mod attacks;
 mod integrity;
 mod net;
 mod rates;
@@ -14,7 +15,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use lasthop_rlnc::Field;
 use lasthop_units::{Probability, Seed};
-use net::{Net, Way, share_of_packets};
+use net::{Flying, Net, Way, node, share_of_packets};
 use proptest::prelude::*;
 
 const KEY: [u8; 32] = [9; 32];

@@ -30,25 +30,50 @@ impl Way {
     }
 }
 
-/// What packets of so many bytes are of the bytes on the way, if their headers are as
-/// expected: of a record its own bytes and two travel.
+/// What packets of so many bytes are of the bytes on the way, one in a symbol: those of
+/// UDP, as all are here, travel whole.
 pub(super) fn share_of_packets(length: usize) -> f64 {
-    let headers = 28;
-    let datagram = crate::wire::enc_bytes(2) + crate::wire::SYMBOL_OVERHEAD_BYTES + 2;
-    length as f64 / (AROUND + datagram + length - headers) as f64
+    let datagram = crate::wire::enc_bytes(2) + crate::wire::SYMBOL_OVERHEAD_BYTES;
+    length as f64 / (AROUND + datagram + length) as f64
 }
 
 /// Bytes that a datagram has around it on the way (UDP over IPv4).
 pub(super) const AROUND: usize = 28;
 
+/// A datagram on its way.
+#[derive(Clone, Debug)]
+pub(super) struct Flying {
+    pub(super) from: NodeId,
+    pub(super) to: NodeId,
+    pub(super) datagram: Vec<u8>,
+}
+
+/// A node whose keys nobody can guess, with a stream of its own.
+pub(super) fn node(config: Config, mut stream: Stream, now: Instant) -> Node {
+    let entropy = Entropy::from_stream(&mut stream);
+    Node::new(config, entropy, stream, now).expect("the configuration is sound")
+}
+
 /// Nodes and ways in virtual time.
+#[derive(Clone)]
 pub(super) struct Net {
     pub(super) now: Instant,
     pub(super) nodes: BTreeMap<NodeId, Node>,
     pub(super) ways: BTreeMap<(NodeId, NodeId), Way>,
     /// Nodes that overhear all that these two say to each other.
     pub(super) helpers: Vec<(NodeId, [NodeId; 2])>,
-    pub(super) air: BTreeMap<(Instant, u64), (NodeId, Vec<u8>)>,
+    pub(super) air: BTreeMap<(Instant, u64), Flying>,
+    /// Where nodes take others to be, if not where they are.
+    pub(super) places: BTreeMap<(NodeId, NodeId), Address>,
+    /// What went to where nobody is, or nobody of this network: bytes by address.
+    pub(super) strays: BTreeMap<NodeId, usize>,
+    /// Everything that was transmitted, if it is recorded.
+    pub(super) recorded: Option<Vec<Flying>>,
+    /// A node that is where another would be: its datagrams come from there, and those for
+    /// there are for it.
+    pub(super) moved: Option<(NodeId, NodeId)>,
+    /// Times that a node took a neighbour to be elsewhere.
+    pub(super) moves: usize,
     pub(super) count: u64,
     pub(super) stream: Stream,
     /// What came out where, and when.
@@ -62,7 +87,7 @@ impl Net {
         let nodes = configs.into_iter().map(|config| {
             let id = config.id;
             let stream = seed.indexed("node", u64::from(id.0));
-            (id, Node::new(config, stream, Instant::ZERO).expect("the configuration is sound"))
+            (id, node(config, stream, Instant::ZERO))
         });
         Self {
             now: Instant::ZERO,
@@ -70,6 +95,11 @@ impl Net {
             ways: ways.into_iter().map(|(a, b, way)| ((NodeId(a), NodeId(b)), way)).collect(),
             helpers: Vec::new(),
             air: BTreeMap::new(),
+            places: BTreeMap::new(),
+            strays: BTreeMap::new(),
+            recorded: None,
+            moved: None,
+            moves: 0,
             count: 0,
             stream: seed.stream("net"),
             out: BTreeMap::new(),
@@ -120,17 +150,28 @@ impl Net {
     }
 
     pub(super) fn carry(&mut self, from: NodeId, transmit: Transmit) {
-        let Some(way) = self.ways.get(&(from, transmit.to)).cloned() else { return };
+        let place = self.places.get(&(from, transmit.to)).copied();
+        let to = match transmit.reply.or(place) {
+            Some(Address::Node(node)) => node,
+            _ => transmit.to,
+        };
+        let Some(way) = self.ways.get(&(from, to)).cloned() else {
+            *self.strays.entry(to).or_default() += transmit.datagram.len();
+            return;
+        };
+        if let Some(recorded) = &mut self.recorded {
+            recorded.push(Flying { from, to, datagram: transmit.datagram.clone() });
+        }
         let start = way.free_at.max(self.now);
         if start.saturating_since(self.now) > way.queue_max {
             return;
         }
         let time = (transmit.datagram.len() + AROUND) as f64 / way.bytes_per_s;
         let sent = start + Duration::from_secs_f64(time);
-        self.ways.get_mut(&(from, transmit.to)).expect("it is there").free_at = sent;
-        let mut listeners = vec![transmit.to];
+        self.ways.get_mut(&(from, to)).expect("it is there").free_at = sent;
+        let mut listeners = vec![to];
         listeners.extend(self.helpers.iter().filter_map(|&(helper, ends)| {
-            (ends.contains(&from) && ends.contains(&transmit.to)).then_some(helper)
+            (ends.contains(&from) && ends.contains(&to)).then_some(helper)
         }));
         for to in listeners {
             // A listener's losses are its own way's, or made at the listener.
@@ -149,7 +190,8 @@ impl Net {
                     false => Duration::ZERO,
                 };
                 self.count += 1;
-                self.air.insert((sent + way.delay + extra, self.count), (to, datagram));
+                let flying = Flying { from, to, datagram };
+                self.air.insert((sent + way.delay + extra, self.count), flying);
             }
         }
     }
@@ -179,10 +221,8 @@ impl Net {
             assert!(standstill < 10_000, "{} goes on and on: {:?}", self.now, wishes());
             self.now = next;
             if air <= next {
-                let (_, (to, datagram)) = self.air.pop_first().expect("it is there");
-                if let Some(node) = self.nodes.get_mut(&to) {
-                    node.handle_datagram(self.now, &datagram);
-                }
+                let (_, flying) = self.air.pop_first().expect("it is there");
+                self.arrive(&flying);
             } else if feed_at.is_some_and(|at| at <= next) {
                 feed_at = feed(self);
             } else {
@@ -190,6 +230,27 @@ impl Net {
                     node.handle_timeout(self.now);
                 }
             }
+        }
+    }
+
+    /// A datagram arrives at a node, if that is there, from wherever it says.
+    pub(super) fn arrive(&mut self, flying: &Flying) {
+        let place = |node: NodeId| match self.moved {
+            Some((moved, to)) if moved == node => to,
+            _ => node,
+        };
+        let (now, from) = (self.now, Address::Node(place(flying.from)));
+        let to = match self.moved {
+            Some((moved, to)) if to == flying.to => moved,
+            _ => flying.to,
+        };
+        let Some(node) = self.nodes.get_mut(&to) else { return };
+        if let Some(heard) = node.handle_datagram(now, from, &flying.datagram)
+            && heard.is_moved
+        {
+            let before = self.places.insert((to, heard.sender), from);
+            let before = before.unwrap_or(Address::Node(heard.sender));
+            self.moves += usize::from(before != from);
         }
     }
 

@@ -15,8 +15,7 @@ fn an_end_that_restarts_is_back_within_a_second() {
         chat(&mut net, seconds(0.5), seconds(3.0), &mut sent);
         check(net.out(1), &sent);
         check(net.out(2), &sent);
-        let restarted = Node::new(end(2, 1, 1), Seed::new(seed, 9).stream("new"), net.now);
-        net.nodes.insert(NodeId(2), restarted.expect("it is sound"));
+        net.nodes.insert(NodeId(2), node(end(2, 1, 1), Seed::new(seed, 9).stream("new"), net.now));
         chat(&mut net, Instant::ZERO, seconds(6.0), &mut sent);
         for end in [1, 2] {
             check(net.out(end), &sent);
@@ -41,8 +40,8 @@ fn a_recoder_that_restarts_loses_nothing() {
                 let role = Role::Recoder { between: [NodeId(1), NodeId(3)] };
                 let mut config = between(2, role, Field::Gf256);
                 config.symbol_bytes = 1_300;
-                let node = Node::new(config, Seed::new(seed, 9).stream("new"), net.now);
-                net.nodes.insert(NodeId(2), node.expect("it is sound"));
+                let node = node(config, Seed::new(seed, 9).stream("new"), net.now);
+                net.nodes.insert(NodeId(2), node);
             }
             if net.now >= seconds(1.0) && net.now < seconds(6.0) {
                 let packet = packet(1, next, 700);

@@ -139,7 +139,7 @@ fn numbers_that_run_out_begin_anew() {
             tagger.seal(&mut datagram);
             let now = net.now;
             for node in net.nodes.values_mut() {
-                node.handle_datagram(now, &datagram);
+                node.handle_datagram(now, Address::Node(header.sender), &datagram);
             }
         }
         let forged_at = net.now;

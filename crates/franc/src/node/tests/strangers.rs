@@ -3,6 +3,9 @@
 
 use super::*;
 
+/// Where no node of a network is.
+const ELSEWHERE: Address = Address::Node(NodeId(99));
+
 #[test]
 fn ends_with_other_keys_or_codes_say_so_and_carry_nothing() {
     let mut net = Net::pair(
@@ -37,18 +40,17 @@ fn what_was_recorded_in_one_session_is_nothing_in_another() {
     let mut sent = BTreeMap::new();
     for step in 0..100 {
         chat(&mut net, seconds(0.3), seconds(0.02 * f64::from(step)), &mut sent);
-        recorded
-            .extend(net.air.values().filter(|(to, _)| *to == NodeId(2)).map(|(_, d)| d.clone()));
+        let air = net.air.values().filter(|flying| flying.to == NodeId(2));
+        recorded.extend(air.map(|flying| flying.datagram.clone()));
     }
     assert!(recorded.len() > 100);
-    let restarted = Node::new(end(2, 1, 1), Seed::new(1, 9).stream("new"), net.now);
-    net.nodes.insert(NodeId(2), restarted.expect("it is sound"));
+    net.nodes.insert(NodeId(2), node(end(2, 1, 1), Seed::new(1, 9).stream("new"), net.now));
     chat(&mut net, Instant::ZERO, seconds(3.0), &mut sent);
     let (out, corrupt) = (net.out(2).len(), net.stats(2).corrupt);
     let now = net.now;
     let node = net.nodes.get_mut(&NodeId(2)).expect("it is there");
     for datagram in &recorded {
-        node.handle_datagram(now, datagram);
+        node.handle_datagram(now, ELSEWHERE, datagram);
         assert_eq!(node.poll_packet(), None);
     }
     assert_eq!((net.out(2).len(), net.stats(2).corrupt), (out, corrupt));
@@ -65,43 +67,45 @@ proptest! {
     #[test]
     fn strangers_say_nothing(
         datagrams in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..200),
-        kind in 0x11..0x16u8,
+        kind in 0x21..0x29u8,
     ) {
         let mut net = Net::pair(|_| {}, &Way::new(12.0, 5, 0.0), 1);
         net.run(seconds(0.5), |_| None);
         let now = net.now;
         let node = net.nodes.get_mut(&NodeId(2)).expect("it is there");
         for mut datagram in datagrams {
-            prop_assert_eq!(node.handle_datagram(now, &datagram), None);
+            prop_assert_eq!(node.handle_datagram(now, ELSEWHERE, &datagram), None);
             if datagram.len() > 3 {
                 datagram[..3].copy_from_slice(&[kind, 1, 2]);
             }
-            prop_assert_eq!(node.handle_datagram(now, &datagram), None);
+            prop_assert_eq!(node.handle_datagram(now, ELSEWHERE, &datagram), None);
             prop_assert!(node.poll_packet().is_none());
         }
     }
 }
 
-/// The tagger of the session that ends 1 and 2 have, as somebody with the hop key knows it.
+/// The tagger of the session that ends 1 and 2 have, as somebody with the hop key knows it
+/// who calls one of them.
 pub(super) fn tagger_of(net: &mut Net) -> (u16, Tagger) {
-    let secrets = crate::keys::Secrets::new(&Keys::Hop(crate::hop_key(&KEY)));
-    let mut heard = sessions::Sessions::default();
     let until = net.now + Duration::from_secs(1);
-    let mut found = None;
-    net.run(until, |net| {
-        for (_, datagram) in net.air.values() {
-            if let (true, Ok(Body::Hello(hello))) =
-                (Header::is_hello(datagram), wire::parse(datagram, Field::Gf256))
-            {
-                heard.hear(&secrets, &hello);
-                if hello.echo != [0; 16] {
-                    found = Some(secrets.session(&crate::keys::Nonces::of(&hello)));
-                }
-            }
+    net.run(until, |_| None);
+    let secrets = crate::keys::Secrets::new(&Keys::Hop(crate::hop_key(&KEY)));
+    let mut call = Vec::new();
+    let header = Header { sender: NodeId(98), to: NodeId(1), session: 0, number: 0 };
+    wire::emit(&header, &Body::Call(Hop::default()), &mut call);
+    secrets.hello_tagger().seal(&mut call);
+    let now = net.now;
+    let end = net.nodes.get_mut(&NodeId(1)).expect("it is there");
+    end.handle_datagram(now, ELSEWHERE, &call);
+    while let Some(transmit) = end.poll_transmit(now) {
+        if transmit.reply == Some(ELSEWHERE)
+            && let Ok(Body::Hello(hello)) = wire::parse(&transmit.datagram, Field::Gf256)
+        {
+            let pair = crate::keys::Pair::of(&hello).expect("there is a session");
+            return secrets.session(&pair);
         }
-        Some(net.now + Duration::from_millis(3))
-    });
-    found.expect("a session is kept by HELLOs")
+    }
+    panic!("a call is answered");
 }
 
 /// What somebody with the hop key may say.
@@ -199,7 +203,7 @@ proptest! {
             tagger.seal(&mut datagram);
             let now = net.now;
             for node in net.nodes.values_mut() {
-                node.handle_datagram(now, &datagram);
+                node.handle_datagram(now, ELSEWHERE, &datagram);
             }
             let packet = packet(1, next, 600);
             net.send(1, &packet);
