@@ -3,8 +3,15 @@
 use std::path::{Path, PathBuf};
 
 /// Folders, from the root, that hold no sources; see `.gitignore`.
-const NOT_SOURCES: [&str; 6] =
-    [".git", "target", "out", "fuzz/target", "fuzz/corpus", "fuzz/artifacts"];
+const NOT_SOURCES: [&str; 7] = [
+    ".git",
+    "target",
+    "out",
+    "fuzz/target",
+    "fuzz/corpus",
+    "fuzz/artifacts",
+    "models/handshake/target",
+];
 
 /// A text file of the tree.
 #[derive(Clone, Debug)]
