@@ -6,7 +6,9 @@
 
 use lasthop_apq::auth::{self, Side};
 use lasthop_apq::wire::{self, Datagram, Message};
-use lasthop_apq::{HostClock, Received, Server, ServerConfig, SocketId, TransmitKind};
+use lasthop_apq::{
+    HostClock, Proof, Proofs, Received, Server, ServerConfig, SocketId, TransmitKind,
+};
 use lasthop_units::{Duration, Instant, Machine};
 use libfuzzer_sys::fuzz_target;
 use std::net::SocketAddr;
@@ -33,22 +35,37 @@ fn prove(server: &mut Server, from: SocketAddr, nonce: [u8; 16]) -> [u8; auth::T
     }
 }
 
+/// Takes note of the proof of reception that a datagram carries.
+fn note(proofs: &mut Proofs, payload: &[u8], to_bulk: bool) {
+    let shown = match wire::parse(payload) {
+        Ok(Datagram::Sealed(sealed)) => sealed.proofs,
+        Ok(Datagram::Probe(probe)) if to_bulk => [Proof::default(), probe.proof],
+        Ok(Datagram::Probe(probe)) => [probe.proof, Proof::default()],
+        _ => return,
+    };
+    for (newest, proof) in proofs.iter_mut().zip(shown) {
+        if proof.at_ms > newest.at_ms {
+            *newest = proof;
+        }
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(Datagram::Sealed(sealed)) = wire::parse(bytes) {
         let _ = sealed.message();
     }
-    let (control, bulk) = (
-        SocketAddr::from(([192, 0, 2, 1], 5_000)),
-        SocketAddr::from(([192, 0, 2, 1], 5_001)),
-    );
+    let (control, bulk) =
+        (SocketAddr::from(([192, 0, 2, 1], 5_000)), SocketAddr::from(([192, 0, 2, 1], 5_001)));
     let mut server = Server::new(ServerConfig {
         key: None,
         secret: [2; 32],
         clock: HostClock::default(),
         sessions_max: 2,
         rate_max_bps: 1_000_000_000,
+        rate_total_max_bps: 1_000_000_000,
         duration_max: Duration::from_secs(600),
         phase_packets_max: 10_000,
+        samples_max: 20_000,
     });
     let nonce = [1; 16];
     let token = prove(&mut server, control, nonce);
@@ -62,9 +79,12 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let key = auth::session_key(&handshake, session, Side::Client);
     let token = prove(&mut server, bulk, nonce);
-    let attach = wire::seal(&Message::Attach { nonce, token }, session, 1, &key);
+    let attach =
+        wire::seal(&Message::Attach { nonce, token }, session, 1, &Proofs::default(), &key);
     handle(&mut server, bulk, Instant::ZERO, &attach);
 
+    let mut proofs = Proofs::default();
+    note(&mut proofs, &answer(&mut server, Instant::ZERO), true);
     let (mut now, mut number) = (Instant::ZERO, 1);
     let mut rest = bytes;
     while let [pause, how, length, tail @ ..] = rest {
@@ -90,6 +110,10 @@ fuzz_target!(|bytes: &[u8]| {
                 message.extend([wire::VERSION, 16 + (how >> 4)]);
                 message.extend(session.to_be_bytes());
                 message.extend(u32::to_be_bytes(number));
+                for proof in proofs {
+                    message.extend(proof.at_ms.to_be_bytes());
+                    message.extend(proof.value.to_be_bytes());
+                }
                 message.extend(body);
                 let code = auth::code(&key, &message);
                 message.extend(code);
@@ -99,6 +123,7 @@ fuzz_target!(|bytes: &[u8]| {
         let mut sent = 0;
         while let Some(transmit) = server.poll_transmit(now) {
             assert!(transmit.to == control || transmit.to == bulk);
+            note(&mut proofs, &transmit.payload, transmit.to == bulk);
             if let TransmitKind::Probe(kind) = transmit.kind
                 && sent == usize::from(*pause)
             {

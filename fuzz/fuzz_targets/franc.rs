@@ -4,7 +4,7 @@
 #![no_main]
 
 use lasthop_franc::config::{Config, Keys, Role};
-use lasthop_franc::{Node, NodeId, hop_key};
+use lasthop_franc::{Address, Entropy, Node, NodeId, hop_key};
 use lasthop_rlnc::Field;
 use lasthop_units::{Duration, Instant, Machine, Seed};
 use libfuzzer_sys::fuzz_target;
@@ -21,7 +21,9 @@ fn node(id: u8, role: Role) -> Node {
     let mut config = Config::new(NodeId(id), role, keys, 400);
     (config.field, config.block_symbols) = (Field::Gf16, 8);
     config.symbol_bytes = 200;
-    Node::new(config, Seed::new(1, 0).indexed("node", id.into()), Instant::ZERO).expect("sound")
+    let mut stream = Seed::new(1, 0).indexed("node", id.into());
+    let entropy = Entropy::from_stream(&mut stream);
+    Node::new(config, entropy, stream, Instant::ZERO).expect("sound")
 }
 
 fn packet(number: u16, length: u8) -> Vec<u8> {
@@ -43,7 +45,8 @@ fuzz_target!(|bytes: &[u8]| {
         node(4, Role::Helper { between: [NodeId(1), NodeId(3)], helpers: 1 }),
     ];
     let mut now = Instant::ZERO;
-    let mut air: Vec<(usize, Vec<u8>)> = Vec::new();
+    let mut air: Vec<(usize, usize, Vec<u8>)> = Vec::new();
+    let address = |index: usize| Address::Node(NodeId(index as u8 + 1));
     let (mut sent, mut came) = (0u16, Vec::new());
     let mut rest = bytes;
     while let [op, argument, tail @ ..] = rest {
@@ -56,18 +59,20 @@ fuzz_target!(|bytes: &[u8]| {
             }
             // The oldest datagram arrives; another is lost, comes twice or damaged.
             2 | 3 if !air.is_empty() => {
-                let (to, datagram) = air.remove(0);
-                nodes[to].handle_datagram(now, &datagram);
+                let (from, to, datagram) = air.remove(0);
+                nodes[to].handle_datagram(now, address(from), &datagram);
             }
             4 if !air.is_empty() => drop(air.remove(at)),
             5 if !air.is_empty() => {
-                let (to, datagram) = air[at].clone();
-                nodes[to].handle_datagram(now, &datagram);
+                let (from, to, datagram) = air[at].clone();
+                // It comes again, perhaps from elsewhere.
+                let from = if argument & 0x80 == 0 { from } else { 9 };
+                nodes[to].handle_datagram(now, address(from), &datagram);
             }
             6 => {
                 let length = usize::from(*argument).min(rest.len());
                 for node in &mut nodes {
-                    node.handle_datagram(now, &rest[..length]);
+                    node.handle_datagram(now, address(8), &rest[..length]);
                 }
                 rest = &rest[length..];
             }
@@ -86,7 +91,7 @@ fuzz_target!(|bytes: &[u8]| {
                 let to = usize::from(transmit.to.0) - 1;
                 for to in [to, 3] {
                     if to != from && air.len() < AIR_MAX {
-                        air.push((to, transmit.datagram.clone()));
+                        air.push((from, to, transmit.datagram.clone()));
                     }
                 }
             }
