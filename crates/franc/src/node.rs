@@ -19,7 +19,7 @@ use crate::config::{Config, ConfigError, Role};
 use crate::keys::{Secrets, Tagger};
 use crate::secret::Entropy;
 use crate::stats::Stats;
-use crate::wire::{self, Body, CONTROL_BYTES, Header, Hop, NodeId, WireError};
+use crate::wire::{self, Body, Header, Hop, NodeId, WireError};
 use addresses::{Addresses, Proof, Reply};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -181,20 +181,6 @@ impl Shared {
         }
     }
 
-    /// A datagram of neighbour `header.sender` came from `from`. If it is not known to be
-    /// there, it may have moved: whether to ask, by no more bytes.
-    fn may_have_moved(
-        &mut self,
-        now: Instant,
-        header: &Header,
-        from: &Address,
-        datagram: &[u8],
-    ) -> bool {
-        datagram.len() >= CONTROL_BYTES
-            && !self.addresses.is_at(header.sender, from)
-            && self.addresses.may_answer(now, from, false)
-    }
-
     /// The contents of a datagram under `tagger`, or why not.
     fn open<'a>(
         &mut self,
@@ -341,10 +327,11 @@ impl Node {
             Body::Call(hop) => hop,
             _ => return None,
         };
+        let me = shared.config.id;
         let is_neighbour = match &self.part {
             Part::End(end) => end.is_neighbour(shared, header),
-            Part::Helper(helper) => helper.is_neighbour(shared, header),
-            Part::Recoder(recoder) => recoder.is_neighbour(shared, header),
+            Part::Helper(helper) => helper.sessions().is_of_neighbour(header, me),
+            Part::Recoder(recoder) => recoder.sessions().is_of_neighbour(header, me),
             Part::Forwarder(forwarder) => forwarder.is_neighbour(header),
         };
         let proof = match is_neighbour {
@@ -357,9 +344,9 @@ impl Node {
         // asks for a session may have moved; the answer is no use to who asks in its name.
         let is_well = match &self.part {
             Part::End(end) => end.is_well(now),
-            Part::Helper(helper) => helper.is_well(now),
-            Part::Recoder(recoder) => recoder.is_well(now),
-            Part::Forwarder(forwarder) => forwarder.is_well(now),
+            Part::Helper(helper) => helper.sessions().is_settled(now),
+            Part::Recoder(recoder) => recoder.sessions().is_settled(now),
+            Part::Forwarder(forwarder) => forwarder.sessions().is_settled(now),
         };
         let is_end_asked = matches!((&self.part, body), (Part::End(_), Body::Hello(_)));
         let place = shared.addresses.place(header.sender).filter(|_| is_well && !is_end_asked);

@@ -313,9 +313,8 @@ impl End {
             }
             self.watch(shared, now);
         }
-        if is_via && shared.may_have_moved(now, header, from, datagram) {
-            let (me, reply) = (shared.config.id, Reply { to: *from, echo: [0; _] });
-            shared.call(now, me, self.via, (0, 0), Some(reply));
+        if is_via {
+            shared.ask_if_moved(now, shared.config.id, header, from, datagram);
         }
         Some(Heard { sender: header.sender, is_moved: false })
     }

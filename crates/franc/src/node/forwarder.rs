@@ -31,9 +31,8 @@ impl Forwarder {
         matches!(sides, [Some(from), Some(to)] if from != to)
     }
 
-    /// Whether the neighbours announce the session that is followed.
-    pub fn is_well(&self, now: Instant) -> bool {
-        self.sessions.is_settled(now)
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
     }
 
     pub fn handle_hello(
@@ -43,12 +42,9 @@ impl Forwarder {
         question: &Question,
         hello: &Hello,
     ) {
-        let Question { header, proof, reply, is_new } = question;
-        let Some(from) = self.sessions.side(header.sender) else { return };
-        if *proof == Proof::Nothing {
-            return self.sessions.call_back(shared, now, header, header.to, *reply, *is_new);
-        }
-        let news = self.sessions.hear(shared, now, from, hello);
+        let header = &question.header;
+        let news = self.sessions.handle_hello(shared, now, header.to, question, hello);
+        let Some(news) = news else { return };
         if news.begins.is_some() {
             self.came = [0, 1].map(|side| {
                 let mut came = ReplayWindow::new();
@@ -73,7 +69,7 @@ impl Forwarder {
                 self.pass_on(shared, now, &hello, header.to, header.sender, Some(*reply));
             }
             None if *proof == Proof::Nothing => {
-                self.sessions.call_back(shared, now, header, header.to, *reply, *is_new);
+                self.sessions.call_back(shared, now, header.to, question);
             }
             _ => {}
         }
@@ -87,10 +83,7 @@ impl Forwarder {
     ) -> Option<Heard> {
         let Came { from, header, datagram } = came;
         let side = self.sessions.side(header.sender).filter(|_| self.is_neighbour(header))?;
-        if shared.may_have_moved(now, header, from, datagram) {
-            let reply = Reply { to: *from, echo: [0; _] };
-            shared.call(now, header.to, header.sender, (0, 0), Some(reply));
-        }
+        shared.ask_if_moved(now, header.to, header, from, datagram);
         let current = self.sessions.current();
         if !current.is_some_and(|session| session.is_of(header.session, datagram)) {
             shared.stats.unauthentic += 1;

@@ -1,7 +1,6 @@
 //! A helper: overhears both ends of a hop and sends combinations of what it heard, in the
 //! amounts that PlayNCool's budgets say ([`crate::paper::Helper`]), each way by itself.
 
-use super::addresses::{Proof, Reply};
 use super::sessions::{Heard as Followed, Sessions};
 use super::{Came, Heard, Question, Reason, Shared, Transmit, earliest};
 use crate::budget;
@@ -76,14 +75,8 @@ impl Helper {
         Self { code, between, helpers, sessions: Sessions::new(between, now), ways }
     }
 
-    /// Whether a HELLO or a CALL is of an end of the hop, for this node.
-    pub fn is_neighbour(&self, shared: &Shared, header: &Header) -> bool {
-        self.sessions.side(header.sender).is_some() && header.to == shared.config.id
-    }
-
-    /// Whether the neighbours announce the session that is followed.
-    pub fn is_well(&self, now: Instant) -> bool {
-        self.sessions.is_settled(now)
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
     }
 
     pub fn handle_hello(
@@ -93,13 +86,9 @@ impl Helper {
         question: &Question,
         hello: &Hello,
     ) {
-        let Question { header, proof, reply, is_new } = question;
-        let Some(from) = self.sessions.side(header.sender) else { return };
-        if *proof == Proof::Nothing {
-            let me = shared.config.id;
-            return self.sessions.call_back(shared, now, header, me, *reply, *is_new);
-        }
-        if self.sessions.hear(shared, now, from, hello).begins.is_some() {
+        let me = shared.config.id;
+        let news = self.sessions.handle_hello(shared, now, me, question, hello);
+        if news.is_some_and(|news| news.begins.is_some()) {
             self.begin(shared);
         }
     }
@@ -119,20 +108,12 @@ impl Helper {
     ) -> Option<Heard> {
         let Came { from, header, datagram } = came;
         let way = self.sessions.side(header.sender)?;
-        if shared.may_have_moved(now, header, from, datagram) {
-            let (me, reply) = (shared.config.id, Reply { to: *from, echo: [0; _] });
-            shared.call(now, me, header.sender, (0, 0), Some(reply));
-        }
+        shared.ask_if_moved(now, shared.config.id, header, from, datagram);
         if self.between[1 - way] != header.to {
             // Another helper's, or a report to one.
             return None;
         }
-        let followed =
-            self.sessions.current().filter(|session| session.id == header.session).cloned();
-        let Some(session) = followed else {
-            shared.stats.unauthentic += 1;
-            return None;
-        };
+        let session = self.sessions.of(shared, header)?;
         let body = shared.open(now, header, datagram, &session.tagger)?;
         if !self.ways[way].ear.take(now, header.number) {
             shared.stats.replayed += 1;

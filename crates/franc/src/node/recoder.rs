@@ -5,7 +5,7 @@
 //! other end, so a recoder may vanish and come back.
 
 use super::addresses::{Proof, Reply};
-use super::sessions::{Heard as Followed, Sessions};
+use super::sessions::{Heard as Followed, News, Sessions};
 use super::{Came, Event, Heard, Question, Reason, Shared, Transmit, earliest};
 use crate::config::Mode;
 use crate::hop::{Hearing, Hop};
@@ -50,14 +50,8 @@ impl Recoder {
         Self { code, sessions: Sessions::new(between, now), sides: None, turn: 0 }
     }
 
-    /// Whether a HELLO or a CALL is of a neighbour.
-    pub fn is_neighbour(&self, shared: &Shared, header: &Header) -> bool {
-        self.sessions.side(header.sender).is_some() && header.to == shared.config.id
-    }
-
-    /// Whether the neighbours announce the session that is followed.
-    pub fn is_well(&self, now: Instant) -> bool {
-        self.sessions.is_settled(now)
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
     }
 
     pub fn handle_hello(
@@ -67,18 +61,14 @@ impl Recoder {
         question: &Question,
         hello: &Hello,
     ) {
-        let Question { header, proof, reply, is_new } = question;
-        let (me, between) = (shared.config.id, self.sessions.between());
-        let Some(from) = self.sessions.side(header.sender) else { return };
-        if *proof == Proof::Nothing {
-            return self.sessions.call_back(shared, now, header, me, *reply, *is_new);
-        }
-        let news = self.sessions.hear(shared, now, from, hello);
-        if let Some(session) = news.begins {
+        let me = shared.config.id;
+        let news = self.sessions.handle_hello(shared, now, me, question, hello);
+        let Some(News { side, begins, is_passed }) = news else { return };
+        if let Some(session) = begins {
             self.begin(shared, session, now);
         }
-        if news.is_passed {
-            self.pass_on(shared, now, hello, between[1 - from], None);
+        if is_passed {
+            self.pass_on(shared, now, hello, self.sessions.between()[1 - side], None);
         }
     }
 
@@ -103,7 +93,7 @@ impl Recoder {
                 self.pass_on(shared, now, &hello, header.sender, Some(*reply));
             }
             None if *proof == Proof::Nothing && other.is_some() => {
-                self.sessions.call_back(shared, now, header, me, *reply, *is_new);
+                self.sessions.call_back(shared, now, me, question);
             }
             _ => {}
         }
@@ -158,16 +148,8 @@ impl Recoder {
     ) -> Option<Heard> {
         let Came { from: address, header, datagram } = came;
         let from = self.sessions.side(header.sender).filter(|_| header.to == shared.config.id)?;
-        if shared.may_have_moved(now, header, address, datagram) {
-            let (me, reply) = (shared.config.id, Reply { to: *address, echo: [0; _] });
-            shared.call(now, me, header.sender, (0, 0), Some(reply));
-        }
-        let followed =
-            self.sessions.current().filter(|session| session.id == header.session).cloned();
-        let Some(session) = followed else {
-            shared.stats.unauthentic += 1;
-            return None;
-        };
+        shared.ask_if_moved(now, shared.config.id, header, address, datagram);
+        let session = self.sessions.of(shared, header)?;
         let body = shared.open(now, header, datagram, &session.tagger)?;
         let [a, b] = self.sides.as_mut()?;
         let (side, other) = if from == 0 { (a, b) } else { (b, a) };

@@ -4,10 +4,10 @@
 //! was recorded of others; and one that only a holder of the hop key announced is left again
 //! as soon as the ends are heard.
 
-use super::Shared;
-use super::addresses::Reply;
+use super::addresses::{Proof, Reply};
+use super::{Address, Question, Shared};
 use crate::keys::{Pair, Tagger};
-use crate::wire::{Body, Header, Hello, Hop, NodeId};
+use crate::wire::{Body, CONTROL_BYTES, Header, Hello, Hop, NodeId};
 use lasthop_units::{Duration, Instant, TokenBucket};
 
 /// CALLs while the neighbours do not both announce the session that is followed, and while
@@ -62,6 +62,8 @@ pub(super) struct Sessions {
 /// What became of an announcement.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct News {
+    /// The position of the neighbour that it came from.
+    pub side: usize,
     /// Both neighbours announced a session that was not followed before: it is now.
     pub begins: Option<Heard>,
     /// The other neighbour has not got this HELLO lately.
@@ -94,8 +96,40 @@ impl Sessions {
         self.between
     }
 
+    /// Whether a datagram is of a neighbour for `node`.
+    pub fn is_of_neighbour(&self, header: &Header, node: NodeId) -> bool {
+        self.side(header.sender).is_some() && header.to == node
+    }
+
+    /// The session of a datagram, if it is the one that is followed.
+    pub fn of(&self, shared: &mut Shared, header: &Header) -> Option<Heard> {
+        let followed = self.current.as_ref().filter(|session| session.id == header.session);
+        if followed.is_none() {
+            shared.stats.unauthentic += 1;
+        }
+        followed.cloned()
+    }
+
+    /// Takes a HELLO. A neighbour that proves nothing is called instead, in the name of
+    /// `as_sender`.
+    pub fn handle_hello(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        as_sender: NodeId,
+        question: &Question,
+        hello: &Hello,
+    ) -> Option<News> {
+        let side = self.side(question.header.sender)?;
+        if question.proof == Proof::Nothing {
+            self.call_back(shared, now, as_sender, question);
+            return None;
+        }
+        Some(self.hear(shared, now, side, hello))
+    }
+
     /// Takes a HELLO of the neighbour at `side` that proved where it came from.
-    pub fn hear(&mut self, shared: &mut Shared, now: Instant, side: usize, hello: &Hello) -> News {
+    fn hear(&mut self, shared: &mut Shared, now: Instant, side: usize, hello: &Hello) -> News {
         let before = self.announced[side];
         let is_same = |before: &Announced| {
             let without_hop = |hello: &Hello| Hello { hop: Hop::default(), ..*hello };
@@ -122,7 +156,7 @@ impl Sessions {
             self.between.iter().for_each(|&neighbour| shared.addresses.renew(neighbour));
         }
         self.current = begins.clone().or(self.current.take());
-        News { begins, is_passed }
+        News { side, begins, is_passed }
     }
 
     /// Both neighbours announce what is followed.
@@ -176,15 +210,14 @@ impl Sessions {
         &self,
         shared: &mut Shared,
         now: Instant,
-        header: &Header,
         as_sender: NodeId,
-        reply: Reply,
-        is_new: bool,
+        question: &Question,
     ) {
+        let Question { header, reply, is_new, .. } = question;
         if !shared.addresses.is_at_lately(now, header.sender, &reply.to)
-            && shared.addresses.may_answer(now, &reply.to, is_new)
+            && shared.addresses.may_answer(now, &reply.to, *is_new)
         {
-            shared.call(now, as_sender, header.sender, (0, 0), Some(reply));
+            shared.call(now, as_sender, header.sender, (0, 0), Some(*reply));
         }
     }
 }
@@ -202,6 +235,25 @@ impl Shared {
     ) {
         let hop = self.addresses.hop(now, to, reply.as_ref(), numbers);
         self.say(sender, to, &Body::Call(hop), reply);
+    }
+
+    /// A datagram of the neighbour that `header` names came from `from`. If it is not known
+    /// to be there it may have moved: asks it in the name of `me`, by no more bytes.
+    pub(super) fn ask_if_moved(
+        &mut self,
+        now: Instant,
+        me: NodeId,
+        header: &Header,
+        from: &Address,
+        datagram: &[u8],
+    ) {
+        let has_moved = datagram.len() >= CONTROL_BYTES
+            && !self.addresses.is_at(header.sender, from)
+            && self.addresses.may_answer(now, from, false);
+        if has_moved {
+            let reply = Reply { to: *from, echo: [0; _] };
+            self.call(now, me, header.sender, (0, 0), Some(reply));
+        }
     }
 
     /// Says a HELLO or a CALL, which are of no session.

@@ -172,7 +172,7 @@ fn recordings_move_no_address_end_no_session_and_cost_nothing() {
         assert!(with > 0.95 * without, "{name}: {with} of {without} Mb/s");
         // What is said to an attacker's address is a handful of answers.
         let said = attacked.net.strays.values().sum::<usize>();
-        assert!(said < 5 * 3 * 20 * CONTROL_BYTES, "{name}: {said} bytes");
+        assert!(said < 5 * 3 * 20 * wire::CONTROL_BYTES, "{name}: {said} bytes");
     }
 }
 
