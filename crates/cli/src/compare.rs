@@ -72,6 +72,7 @@ fn emulate_one(
         // Without it the scenario's programs would decide when it ends.
         duration: Some(scenario.duration),
         run,
+        signal_noted: interrupt.noted(),
         ..EmulateOptions::default()
     };
     let (document, outcome) = emulate::run(scenario, &options, recorder, &mut Show::new(None))?;

@@ -71,7 +71,8 @@ fn emulated(interrupt: &Interrupt) -> Result<(RunDocument, RunDocument), Failure
         show.begin_phase(caption);
         let recording = emulate::recording(scenario, scenario.duration, is_watched);
         let recorder = Recorder::new(setup::names(scenario), recording);
-        let options = EmulateOptions::default();
+        let options =
+            EmulateOptions { signal_noted: interrupt.noted(), ..EmulateOptions::default() };
         let (document, outcome) = emulate::run(scenario, &options, recorder, &mut show)?;
         match outcome.interrupted {
             Some(signal) => Err(Failure::Interrupted { signal: signal as u8 }),

@@ -30,6 +30,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
         duration: args.duration,
         command: has_command.then(|| args.command.clone()),
         in_node: args.in_node.clone(),
+        signal_noted: interrupt.noted(),
         ..EmulateOptions::default()
     };
     let length = match (args.duration, has_command) {

@@ -25,6 +25,11 @@ impl Interrupt {
         Ok(Self(came))
     }
 
+    /// Where the number of the signal is noted.
+    pub fn noted(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.0)
+    }
+
     /// A signal came.
     pub fn came(&self) -> bool {
         self.0.load(Ordering::Relaxed) != 0

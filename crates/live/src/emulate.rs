@@ -21,8 +21,10 @@ use lasthop_scenario::{FlowKind, Scenario, TcpApplication};
 use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::FlowId;
 use lasthop_wifi::stats::Levels;
+use nix::sys::signal::Signal;
 use std::ffi::OsString;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Ethernet header.
 const FRAME_OVERHEAD_BYTES: usize = crate::frame::HEADER_BYTES;
@@ -41,6 +43,9 @@ pub struct EmulateOptions {
     pub run: u64,
     /// The kind of devices to use.
     pub device: DeviceChoice,
+    /// Where a handler of the caller's notes the number of a signal, 0 for none: one that came
+    /// before the emulation catches its own ends it as well.
+    pub signal_noted: Arc<AtomicUsize>,
 }
 
 /// What came of it.
@@ -123,6 +128,9 @@ pub fn emulate<S: Sink>(
     };
     let flows = flow_plans(scenario, seed, end)?;
     let signals = Signals::catch()?;
+    // Since then `signals` has them; before, the caller's handler had.
+    let noted_before = options.signal_noted.load(Ordering::Relaxed) as i32;
+    let noted_before = Signal::try_from(noted_before).ok();
     let terminal = options.command.as_ref().and_then(|_| Terminal::foreground());
     let plan = plan(&layout, &flows, &mut jobs, options.device, terminal.is_some());
     let (keeper, devices, sockets) =
@@ -160,6 +168,9 @@ pub fn emulate<S: Sink>(
         deadline: None,
         interrupted: None,
     };
+    if let Some(signal) = noted_before {
+        session.interrupt(signal)?;
+    }
     session.run(clock, on_tick)?;
     let duration = clock.now() - Instant::ZERO;
     let interrupted = session.interrupted.map(|signal| signal as i32);

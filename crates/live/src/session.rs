@@ -183,23 +183,25 @@ impl<S: Sink> Session<'_, S> {
         Ok(())
     }
 
-    /// The first signal ends the run, or goes to the command if there is one; the second ends all.
     fn hear_signals(&mut self) -> Result<(), EmulateError> {
-        for signal in self.signals.take() {
-            let now = self.hop.now();
-            if self.interrupted.is_some() {
-                self.deadline = Some(now);
-                continue;
-            }
-            self.interrupted = Some(signal);
-            if self.jobs.has_command && self.jobs.list[0].life == Life::Running {
-                self.keeper.order(KeeperOrder::Signal { job: 0, signal: signal as i32 })?;
-                self.deadline = Some(now + COMMAND_GRACE);
-            } else {
-                self.wind_up(now)?;
-            }
+        self.signals.take().into_iter().try_for_each(|signal| self.interrupt(signal))
+    }
+
+    /// The first signal ends the run, or goes to the command if there is one; the second ends all.
+    pub fn interrupt(&mut self, signal: Signal) -> Result<(), EmulateError> {
+        let now = self.hop.now();
+        if self.interrupted.is_some() {
+            self.deadline = Some(now);
+            return Ok(());
         }
-        Ok(())
+        self.interrupted = Some(signal);
+        if self.jobs.has_command && self.jobs.list[0].life == Life::Running {
+            self.keeper.order(KeeperOrder::Signal { job: 0, signal: signal as i32 })?;
+            self.deadline = Some(now + COMMAND_GRACE);
+            Ok(())
+        } else {
+            self.wind_up(now)
+        }
     }
 
     /// Asks the programs to end, and waits for them a while; the network goes on meanwhile.

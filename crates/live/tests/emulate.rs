@@ -11,6 +11,8 @@ use lasthop_units::{Duration, Instant};
 use lasthop_wifi::{FlowId, Packet};
 use std::ffi::OsString;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// Two hosts on a wire of 10 ms and 100 Mb/s.
 const HOSTS: &str = r#"
@@ -325,6 +327,17 @@ start = "300ms"
     let at = words.iter().position(|word| *word == "Mbits/sec").unwrap();
     let mbps: f64 = words[at - 1].parse().unwrap();
     assert!((30.0..95.7).contains(&mbps), "{receiver}");
+}
+
+/// A caller that catches signals itself hands over one that came before: it was lost, and the
+/// command ran on.
+#[test]
+fn a_signal_from_before_ends_it() {
+    let signal_noted = Arc::new(AtomicUsize::new(15));
+    let options = EmulateOptions { signal_noted, ..options(&["sleep", "100"]) };
+    let Some(outcome) = run(HOSTS, &options, &mut Tally::default()) else { return };
+    assert_eq!((outcome.exit_status, outcome.interrupted), (None, Some(15)));
+    assert!(outcome.duration < Duration::from_secs(2), "{}", outcome.duration);
 }
 
 #[test]
