@@ -86,8 +86,8 @@ fuzz_target!(|bytes: &[u8]| {
             }
             _ => {}
         }
-        for from in 0..nodes.len() {
-            while let Some(transmit) = nodes[from].poll_transmit(now) {
+        for (from, node) in nodes.iter_mut().enumerate() {
+            while let Some(transmit) = node.poll_transmit(now) {
                 let to = usize::from(transmit.to.0) - 1;
                 for to in [to, 3] {
                     if to != from && air.len() < AIR_MAX {
@@ -95,8 +95,8 @@ fuzz_target!(|bytes: &[u8]| {
                     }
                 }
             }
-            while nodes[from].poll_event().is_some() {}
-            while let Some(packet) = nodes[from].poll_packet() {
+            while node.poll_event().is_some() {}
+            while let Some(packet) = node.poll_packet() {
                 assert_eq!(from, 1, "only one end sends");
                 let number = u16::from_be_bytes([packet[20], packet[21]]);
                 assert!(number < sent && packet[22..].iter().all(|&byte| byte == 0));

@@ -106,7 +106,7 @@ fn strange(
     length: u8,
     bytes: usize,
 ) {
-    let payload = vec![0x5A; if length % 8 > 0 { bytes } else { usize::from(length) }];
+    let payload = vec![0x5A; if length.is_multiple_of(8) { usize::from(length) } else { bytes }];
     let _ = block.push(vector, &payload);
     let _ = window.push(vector, &payload);
     let _ = (block.next_known(), window.next_known());

@@ -48,7 +48,8 @@ fuzz_target!(|bytes: &[u8]| {
                     payload_bytes: u32::from(step[3] % 3) * 724,
                     syn: step[4] & 7 == 7,
                     fin: step[4] >> 3 & 31 == 31,
-                    acknowledgement: (step[5] != 255).then(|| position(5) - u64::from(step[5] == 0)),
+                    acknowledgement: (step[5] != 255)
+                        .then(|| position(5) - u64::from(step[5] == 0)),
                     window_bytes: u32::from(step[6]) << 12,
                     sent: now.saturating_sub(Duration::from_millis(u64::from(step[7]))),
                     echoed: (step[8] != 0)
