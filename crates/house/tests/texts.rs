@@ -38,6 +38,20 @@ fn long_files_say_why() {
     }
 }
 
+/// A stream that is keyed by a number that was counted changes with what was counted before.
+#[test]
+fn streams_are_keyed_by_identity() {
+    let is_of_tests = |path: &str| {
+        ["/tests", "/benches/", "fuzz/", "units/src/random.rs"]
+            .iter()
+            .any(|part| path.contains(part))
+    };
+    for Text { path, text } in with_extension("rs") {
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        assert!(is_of_tests(&path) || !code.contains(".indexed("), "{path} counts its streams");
+    }
+}
+
 #[test]
 fn nothing_names_a_folder_of_one_machine() {
     // In two parts, for this file is part of the tree.

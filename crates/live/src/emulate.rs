@@ -238,7 +238,7 @@ fn flow_plans(
             start: flow.start,
             stop: flow.stop.map_or(end, |stop| stop.min(end)),
             access_category: flow.access_category,
-            stream: seed.indexed("flow/source", index as u64),
+            stream: seed.stream_of("flow/source", flow.identity()),
         })
     };
     scenario.flows.iter().enumerate().map(plan).collect()

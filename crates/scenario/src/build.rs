@@ -25,7 +25,7 @@ use crate::tree::Origin;
 use crate::{Emulation, Node, Scenario};
 use lasthop_net::NodeId;
 use lasthop_net::network::{HostCost, NetworkConfig, NodeConfig};
-use lasthop_units::Duration;
+use lasthop_units::{Duration, Identity};
 use lasthop_wifi::StationId;
 use lasthop_wifi::mac::adaptive_mtu::AdaptiveMtuConfig;
 use mtu::NodeMtu;
@@ -87,6 +87,7 @@ fn node_configs(nodes: &[nodes::Expanded<'_>], mtus: &[NodeMtu]) -> Vec<NodeConf
         .iter()
         .zip(mtus)
         .map(|(node, &mtu)| NodeConfig {
+            identity: Identity::of(&node.name),
             station: if node.is_wifi() { stations.next() } else { None },
             mtu: mtu.bytes,
             host_cost: node.raw.settings.host_cost.as_ref().map(|cost| HostCost {

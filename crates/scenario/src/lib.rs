@@ -38,7 +38,7 @@ use crate::file::Accepts;
 use crate::tree::{Node as Tree, Origin};
 use lasthop_apq::{HostClock, SurveyConfig};
 use lasthop_net::{NetworkConfig, NodeId, SourceConfig};
-use lasthop_units::{Bitrate, Bytes, Db, Duration, Instant, Probability, Seed};
+use lasthop_units::{Bitrate, Bytes, Db, Duration, Identity, Instant, Probability, Seed};
 use lasthop_wifi::AccessCategory;
 use std::path::Path;
 
@@ -85,8 +85,8 @@ pub struct Scenario {
 struct Shadowed {
     /// Index in [`CellConfig::links`](lasthop_wifi::cell::CellConfig::links).
     link: usize,
-    /// The pair of stations; both directions share the shadowing.
-    stations: [usize; 2],
+    /// The pair of nodes; both directions share the shadowing.
+    pair: Identity,
 }
 
 /// A node.
@@ -270,6 +270,27 @@ pub struct Emulation {
     pub lateness_max: Duration,
 }
 
+impl Flow {
+    /// Whose random streams it draws from, and what tells it from others in a queue.
+    pub fn identity(&self) -> Identity {
+        Identity::of(&self.name)
+    }
+}
+
+impl FrancLink {
+    /// Whose random streams its nodes draw from, each together with its own identity.
+    pub fn identity(&self) -> Identity {
+        Identity::of(&self.name)
+    }
+}
+
+impl Node {
+    /// Whose random streams it draws from.
+    pub fn identity(&self) -> Identity {
+        Identity::of(&self.name)
+    }
+}
+
 impl Scenario {
     /// The node called `name`.
     pub fn node(&self, name: &str) -> Option<NodeId> {
@@ -282,9 +303,8 @@ impl Scenario {
     pub fn network_for(&self, seed: Seed) -> NetworkConfig {
         let mut network = self.network.clone();
         let Some(cell) = &mut network.cell else { return network };
-        for Shadowed { link, stations: [one, other] } in self.shadowed.iter().copied() {
-            let pair = (one as u64) << 32 | other as u64;
-            let loss = self.shadowing.0 * seed.indexed("scenario/shadowing", pair).normal();
+        for &Shadowed { link, pair } in &self.shadowed {
+            let loss = self.shadowing.0 * seed.stream_of("scenario/shadowing", pair).normal();
             cell.links[link].link.snr = cell.links[link].link.snr - Db(loss);
         }
         network

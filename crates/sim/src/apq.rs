@@ -15,7 +15,7 @@ use lasthop_apq::{
 };
 use lasthop_net::{ApqEnding, NodeId, Sink};
 use lasthop_scenario::{ApqFlow, Flow};
-use lasthop_units::{Duration, Instant, Machine, Seed};
+use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
 use lasthop_wifi::{AccessCategory, FlowId, Packet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -66,17 +66,17 @@ impl Apq {
             true => [flow.from, flow.to],
             false => [flow.to, flow.from],
         };
-        let index = u64::from(id.0);
+        let identity = flow.identity();
         let client = ClientConfig {
             server: SocketAddr::new(address(nodes[SERVER]), SERVER_PORT),
             key: None,
-            secret: secret(seed, "flow/apq/client", index),
+            secret: secret(seed, "flow/apq/client", identity),
             clock: HostClock::default(),
             patience: PATIENCE,
         };
         let server = ServerConfig {
             key: None,
-            secret: secret(seed, "flow/apq/server", index),
+            secret: secret(seed, "flow/apq/server", identity),
             clock: apq.far_clock,
             sessions_max: 1,
             rate_max_bps: u64::MAX,
@@ -236,8 +236,8 @@ fn address(node: NodeId) -> IpAddr {
 }
 
 /// Nobody guesses at anything in virtual time, but runs of one seed are equal.
-fn secret(seed: Seed, path: &str, index: u64) -> [u8; 32] {
-    let mut stream = seed.indexed(path, index);
+fn secret(seed: Seed, path: &str, identity: Identity) -> [u8; 32] {
+    let mut stream = seed.stream_of(path, identity);
     let mut secret = [0; 32];
     secret.fill_with(|| stream.next_u64() as u8);
     secret

@@ -13,9 +13,6 @@ use lasthop_units::{Instant, Seed};
 use lasthop_wifi::{FlowId, Packet, Released};
 use std::collections::BTreeMap;
 
-/// Odd, so that flows differ in every bit of the hash (Knuth's multiplicative hash).
-const HASH_FACTOR: u32 = 2_654_435_761;
-
 /// All flows of a run.
 pub(crate) struct Flows {
     flows: Vec<Flow>,
@@ -43,6 +40,14 @@ struct Saturated {
     backlog: u32,
 }
 
+/// The flows of a scenario: those that do something at one instant do it in this order.
+pub(crate) fn by_name(scenario: &Scenario) -> Vec<usize> {
+    let flows = &scenario.flows;
+    let mut order: Vec<usize> = (0..flows.len()).collect();
+    order.sort_by(|&one, &other| flows[one].name.cmp(&flows[other].name));
+    order
+}
+
 impl Flows {
     pub fn new(
         scenario: &Scenario,
@@ -55,7 +60,7 @@ impl Flows {
         let mut saturated = vec![Saturated::default(); config.nodes.len()];
         for (index, flow) in scenario.flows.iter().enumerate() {
             let id = FlowId(index as u16);
-            let hash = (index as u32 + 1).wrapping_mul(HASH_FACTOR);
+            let hash = flow.identity().hash();
             let stop = flow.stop.unwrap_or(end).min(end);
             let ping;
             let source = match &flow.kind {
@@ -78,7 +83,7 @@ impl Flows {
                 node.flows.push(index);
                 node.backlog = config.saturated_backlog(flow.from, bytes);
             }
-            let stream = seed.indexed("flow/source", index as u64);
+            let stream = seed.stream_of("flow/source", flow.identity());
             flows.push(Flow::Datagrams(Datagrams {
                 id,
                 from: flow.from,

@@ -16,11 +16,12 @@ use lasthop_franc::{Address, Entropy, Node, Stats};
 use lasthop_net::network::Network;
 use lasthop_net::{FrancNodeReport, FrancReport, NodeId, Sink};
 use lasthop_scenario::{FrancLink, FrancMachine, Scenario};
-use lasthop_units::{Instant, Machine as _, Seed, Stream};
+use lasthop_units::{Identity, Instant, Machine as _, Seed, Stream};
 use lasthop_wifi::event::DropReason;
 use lasthop_wifi::{FlowId, Packet, Released};
 use plain::Plain;
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 
 /// Something that a link does of its own accord.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,6 +42,8 @@ enum What {
 /// All coded links of a run.
 pub(crate) struct Francs {
     links: Vec<Link>,
+    /// `links` by name: those that do something at one instant do it in this order.
+    order: Vec<usize>,
     /// By node of the network: link and index.
     members: Vec<Option<(usize, usize)>>,
     underway: Underway<Datagram>,
@@ -57,7 +60,8 @@ struct Datagram {
 
 struct Link {
     config: FrancLink,
-    number: usize,
+    /// Of all nodes of the network.
+    identities: Rc<[Identity]>,
     members: Vec<Member>,
     seed: Seed,
     /// Packets that are in it, by number.
@@ -107,6 +111,8 @@ impl Francs {
         let mut members = vec![None; scenario.nodes.len()];
         let mut links = Vec::new();
         let mut wakes = Vec::new();
+        let identities: Rc<[Identity]> =
+            scenario.nodes.iter().map(|node| node.identity()).collect();
         for (index, config) in scenario.francs.iter().enumerate() {
             for (member, node) in config.nodes.iter().enumerate() {
                 members[node.node.index()] = Some((index, member));
@@ -114,19 +120,24 @@ impl Francs {
             let ends = [config.nodes[0].node, config.nodes[config.path - 1].node];
             network.divert(ends[0], ends[1], config.mtu);
             network.divert(ends[1], ends[0], config.mtu);
-            for outage in &config.outages {
-                let wake = |at, what| FrancWake { at, link: index, index: outage.index, what };
+            links.push(Link::new(config, Rc::clone(&identities), seed)?);
+        }
+        let mut order: Vec<usize> = (0..links.len()).collect();
+        order.sort_by(|&one, &other| links[one].config.name.cmp(&links[other].config.name));
+        for &link in &order {
+            for outage in &links[link].config.outages {
+                let wake = |at, what| FrancWake { at, link, index: outage.index, what };
                 wakes.push(wake(outage.from, What::Dies));
                 wakes.extend(outage.until.map(|at| wake(at, What::Begins)));
             }
-            links.push(Link::new(config, index, seed)?);
         }
-        Ok(Self { links, members, underway: Underway::default(), wakes })
+        Ok(Self { links, order, members, underway: Underway::default(), wakes })
     }
 
     /// Everything begins.
     pub fn start<S: Sink>(&mut self, now: Instant, mut outside: Outside<'_, S>) {
-        for link in 0..self.links.len() {
+        for turn in 0..self.order.len() {
+            let link = self.order[turn];
             for index in 0..self.links[link].members.len() {
                 self.act(link, index, now, &mut outside);
             }
@@ -302,7 +313,7 @@ impl Francs {
             let packet = Packet {
                 source: node.0,
                 destination: to.0,
-                flow_hash: number as u32 + 1,
+                flow_hash: link.config.identity().hash(),
                 notify: held_max.is_some(),
                 ..Packet::new(underway.put(datagram), length, now)
             };
@@ -332,10 +343,10 @@ fn address(index: usize) -> Address {
 }
 
 impl Link {
-    fn new(config: &FrancLink, number: usize, seed: Seed) -> Result<Self, SimError> {
+    fn new(config: &FrancLink, identities: Rc<[Identity]>, seed: Seed) -> Result<Self, SimError> {
         let mut link = Self {
             config: config.clone(),
-            number,
+            identities,
             members: Vec::new(),
             seed,
             inside: BTreeMap::new(),
@@ -360,8 +371,9 @@ impl Link {
     /// A new machine for the node with this index.
     fn machine(&self, index: usize, now: Instant) -> Result<Machine, SimError> {
         // No two machines of a run draw from one stream.
-        let path = (self.number as u64) << 32 | self.members[index].lives << 8 | index as u64;
-        let mut stream: Stream = self.seed.indexed("franc/node", path);
+        let life = Identity::numbered(self.members[index].lives);
+        let identity = self.identity_at(index).to(life);
+        let mut stream: Stream = self.seed.stream_of("franc/node", identity);
         Ok(match &self.config.nodes[index].machine {
             FrancMachine::Coded(config) => {
                 let entropy = Entropy::from_stream(&mut stream);
@@ -371,9 +383,19 @@ impl Link {
                 ))
             }
             FrancMachine::Plain { packets_max, loss_from } => {
-                Machine::Plain(Box::new(Plain::new(*packets_max, loss_from.clone(), stream)))
+                let loss_from = loss_from.iter().enumerate().map(|(from, &loss)| {
+                    let identity = identity.to(self.identity_at(from));
+                    (loss, self.seed.stream_of("franc/plain", identity))
+                });
+                Machine::Plain(Box::new(Plain::new(*packets_max, loss_from.collect())))
             }
         })
+    }
+
+    /// The node with this index, in this link.
+    fn identity_at(&self, index: usize) -> Identity {
+        let node = self.config.nodes[index].node;
+        self.config.identity().to(self.identities[node.index()])
     }
 
     fn other_end(&self, index: usize) -> usize {
@@ -406,7 +428,7 @@ impl Link {
         if let Some(key) = order_key(&packet) {
             self.order.entry(key).or_default().push_back(number);
         }
-        Some(bytes::of(&packet, number))
+        Some(bytes::of(&packet, number, &self.identities))
     }
 
     /// Packets that came out at `index` go on, and those that never will are given up.
@@ -452,7 +474,7 @@ impl Link {
         let sound = known.filter(|(id, inside)| {
             let marked = inside.packet.ecn_marked || bytes::is_marked(out);
             let packet = Packet { ecn_marked: marked, ..inside.packet };
-            inside.end != index && bytes::of(&packet, *id) == out
+            inside.end != index && bytes::of(&packet, *id, &self.identities) == out
         });
         let Some((id, Inside { mut packet, end, since })) = sound else {
             // It came before, or is not what went in.

@@ -100,7 +100,7 @@ pub fn run<S: Sink>(
     let mut francs = Francs::new(scenario, &mut network, seed)?;
     let mut flows = Flows::new(scenario, &config, &network, seed)?;
     let mut events = EventQueue::default();
-    for flow in 0..scenario.flows.len() {
+    for flow in flows::by_name(scenario) {
         events.push(scenario.flows[flow].start, Event::Start(flow));
     }
     events.push(Instant::ZERO, Event::Sample);

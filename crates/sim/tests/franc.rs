@@ -106,8 +106,12 @@ fn simulate(tables: &str) -> Seen {
 }
 
 fn simulate_scenario(scenario: &Scenario) -> Seen {
+    simulate_run(scenario, Seed::new(1, 0))
+}
+
+fn simulate_run(scenario: &Scenario, seed: Seed) -> Seen {
     let mut seen = Seen::default();
-    run(scenario, Seed::new(1, 0), &mut seen, |_| {}).expect("it is sound");
+    run(scenario, seed, &mut seen, |_| {}).expect("it is sound");
     seen
 }
 
@@ -209,20 +213,27 @@ fn a_coded_link_loses_nothing() {
     }
 }
 
-/// By the closed form the helper saves 5 % of the air here; ours wants a tenth.
+/// By the closed form the helper saves 5 % of the air here; ours wants a tenth. In one
+/// run of four or five the losses that it estimates say so for a moment.
 #[test]
 fn a_helper_of_little_use_is_silent_in_a_stream() {
-    let sent = |mode| {
-        let seen = helped_upload(mode, 0.3);
+    let sent = |mode, seed| {
+        let seen = helped_upload_of(mode, 0.3, seed);
         seen.report.expect("there is one").nodes[2].stats.coded_sent
     };
-    assert_eq!(sent("stream"), 0);
-    assert!(sent("paper") > 50, "the published programs do not ask");
+    let mut sent_in_streams: Vec<u64> = (1..=11).map(|seed| sent("stream", seed)).collect();
+    sent_in_streams.sort_unstable();
+    assert_eq!(sent_in_streams[5], 0, "the median of {sent_in_streams:?}");
+    assert!(sent("paper", 1) > 50, "the published programs do not ask");
 }
 
 /// UDP at 2 Mb/s over a link that loses `e3`, beside which a helper loses half as much on
 /// either side.
 fn helped_upload(mode: &str, e3: f64) -> Seen {
+    helped_upload_of(mode, e3, 1)
+}
+
+fn helped_upload_of(mode: &str, e3: f64, seed: u64) -> Seen {
     let around = e3 / 2.0;
     let keys = format!(
         r#"
@@ -239,7 +250,8 @@ loss = [
     // Long enough for more than three of the paper's blocks, whatever chance does.
     let cell = CELL.replace("4s", "6s");
     let text = format!("{cell}{flow}{}", link(["a", "b"], &keys));
-    simulate_scenario(&parse("test.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}")))
+    let scenario = parse("test.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"));
+    simulate_run(&scenario, Seed::new(seed, 0))
 }
 
 /// Both directions at once, and a helper that vanishes and comes back.

@@ -115,8 +115,10 @@ fn every_one_runs() {
     names.sort();
     assert!(names.len() >= 9, "{names:?}");
     for name in names {
-        // A coded link with a helper needs two calls, 100 ms apart, until it carries something.
-        let story = Story::of(&name, &[], Duration::from_millis(500));
+        // Calls of a coded link are lost like all else on it: one in six begins after half a
+        // second.
+        let duration = if name == "franc" { SECOND * 3 } else { SECOND / 2 };
+        let story = Story::of(&name, &[], duration);
         let (packets, ..) = story.fingerprint();
         assert!(packets > 0, "{name}");
     }
@@ -125,12 +127,12 @@ fn every_one_runs() {
 /// Packets that arrived, packets that were lost, and a hash of when. Whoever
 /// changes one says why in the commit message.
 const FINGERPRINTS: [(&str, (u64, u64, u64)); 6] = [
-    ("hello", (5_040, 0, 0x1527_98ee_042d_5486)),
-    ("hidden", (968, 553, 0x1102_f8ac_d404_030e)),
-    ("edca", (3_035, 195, 0x3307_f637_3a52_91e4)),
-    ("fading", (4_343, 54, 0x96dc_b03c_4ec9_3c81)),
-    ("scan", (11_453, 2, 0x5e81_d3a0_63d7_9729)),
-    ("doze", (52, 0, 0x379f_c4b6_5646_db52)),
+    ("hello", (5_040, 0, 0x1fc7_8bf6_dfbd_b81e)),
+    ("hidden", (858, 645, 0xc929_3a0e_d62a_4983)),
+    ("edca", (3_031, 194, 0x79ae_5fc0_1cee_4225)),
+    ("fading", (5_423, 97, 0x6609_147f_0e97_a247)),
+    ("scan", (11_447, 1, 0x1be4_e6f9_8bdc_158c)),
+    ("doze", (52, 0, 0xaaba_c619_454a_619e)),
 ];
 
 #[test]

@@ -22,7 +22,7 @@ pub use address::MacAddr;
 pub use machine::Machine;
 pub use power::{Db, Dbm, Meters};
 pub use quantity::{Bitrate, Bytes, Probability};
-pub use random::{Seed, Stream};
+pub use random::{Identity, Seed, Stream};
 pub use sequence::SeqNo12;
 pub use time::{Duration, Instant};
 pub use token_bucket::TokenBucket;

@@ -1,9 +1,10 @@
 //! Seeds and independent random streams.
 //!
 //! A stream belongs to a component and is made from (seed, run, component
-//! path): adding a station or drawing more numbers in one place changes no
-//! other stream. The generator is xoshiro256++, its state filled by SplitMix64
-//! from an FNV-1a hash of the path, so results are the same on every machine.
+//! path, [`Identity`]): adding a station, another order of the stations, or
+//! drawing more numbers in one place changes no other stream. The generator is
+//! xoshiro256++, its state filled by SplitMix64 from an FNV-1a hash of these, so
+//! results are the same on every machine.
 
 use crate::{Duration, Probability};
 use rand_core::{Rng, SeedableRng};
@@ -22,30 +23,72 @@ pub struct Seed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream(Xoshiro256PlusPlus);
 
+/// Which of the components at one path a stream belongs to: a hash of what the
+/// component is called. A number counted while a configuration is read is not an
+/// identity, because whatever is added before it changes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Identity(u64);
+
+impl Identity {
+    /// The component called `name`.
+    pub fn of(name: &str) -> Self {
+        Self(fnv_1a(name.bytes()))
+    }
+
+    /// The component that carries this number in the protocol or in the standard
+    /// (an access category, say); for tests, any number.
+    pub const fn numbered(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// What lies from this component to `other`.
+    #[must_use]
+    pub fn to(self, other: Self) -> Self {
+        let ends = [self.0.to_le_bytes(), other.0.to_le_bytes()];
+        Self(fnv_1a(ends.into_iter().flatten()))
+    }
+
+    /// What lies between this component and `other`, in whichever order they are named.
+    #[must_use]
+    pub fn beside(self, other: Self) -> Self {
+        self.min(other).to(self.max(other))
+    }
+
+    /// A number that spreads components over all of its values, for a flow hash.
+    pub const fn hash(self) -> u32 {
+        (self.0 ^ self.0 >> 32) as u32
+    }
+}
+
 impl Seed {
     /// Run `run` of seed `seed`.
     pub const fn new(seed: u64, run: u64) -> Self {
         Self { seed, run }
     }
 
-    /// The stream of the component at `path`, for example `"cell/station/3/backoff"`.
+    /// The stream of the only component at `path`, for example `"testbed"`.
     pub fn stream(self, path: &str) -> Stream {
-        self.indexed(path, 0)
+        self.stream_of(path, Identity::default())
     }
 
-    /// The stream of the `index`-th component at `path`.
+    /// The stream of the `index`-th component at `path`, for tests: an index that was
+    /// counted depends on what else was counted.
     pub fn indexed(self, path: &str, index: u64) -> Stream {
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        let mut eat = |byte: u8| {
-            hash ^= u64::from(byte);
-            hash = hash.wrapping_mul(0x0000_0100_0000_01b3);
-        };
-        for word in [self.seed, self.run, index] {
-            word.to_le_bytes().into_iter().for_each(&mut eat);
-        }
-        path.bytes().for_each(&mut eat);
-        Stream(Xoshiro256PlusPlus::seed_from_u64(hash))
+        self.stream_of(path, Identity::numbered(index))
     }
+
+    /// The stream of the component `identity` at `path`, for example `"cell/link"`.
+    pub fn stream_of(self, path: &str, identity: Identity) -> Stream {
+        let words = [self.seed, self.run, identity.0].into_iter().flat_map(u64::to_le_bytes);
+        Stream(Xoshiro256PlusPlus::seed_from_u64(fnv_1a(words.chain(path.bytes()))))
+    }
+}
+
+/// FNV-1a, 64 bits.
+fn fnv_1a(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 impl Stream {
@@ -96,9 +139,32 @@ mod tests {
         let seed = Seed::new(1, 0);
         assert_eq!(seed.stream("a").next_u64(), seed.stream("a").next_u64());
         assert_ne!(seed.stream("a").next_u64(), seed.stream("b").next_u64());
-        assert_ne!(seed.indexed("a", 1).next_u64(), seed.indexed("a", 2).next_u64());
+        let of = |name| seed.stream_of("a", Identity::of(name)).next_u64();
+        assert_ne!(of("ap"), of("phone"));
         assert_ne!(Seed::new(1, 1).stream("a").next_u64(), seed.stream("a").next_u64());
         assert_ne!(Seed::new(2, 0).stream("a").next_u64(), Seed::new(0, 2).stream("a").next_u64());
+    }
+
+    extern crate alloc;
+
+    #[test]
+    fn identities_differ_where_components_do() {
+        let [ap, phone, phone1] = ["ap", "phone", "phone1"].map(Identity::of);
+        let all = [
+            ap,
+            phone,
+            phone1,
+            ap.to(phone),
+            phone.to(ap),
+            ap.beside(phone),
+            ap.to(phone).to(phone1),
+            ap.to(phone.to(phone1)),
+            Identity::numbered(1),
+        ];
+        // Pairs in one order are also the pair in any order.
+        let distinct: alloc::collections::BTreeSet<_> = all.into_iter().collect();
+        assert_eq!(distinct.len(), all.len() - 1);
+        assert_eq!(ap.beside(phone), phone.beside(ap));
     }
 
     #[test]

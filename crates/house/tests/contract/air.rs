@@ -4,7 +4,7 @@
 use crate::pause;
 use core::fmt::{self, Debug, Formatter};
 use lasthop_house::contract::Driver;
-use lasthop_units::{Db, Dbm, Duration, Instant, MacAddr, Meters, Probability, Seed};
+use lasthop_units::{Db, Dbm, Duration, Identity, Instant, MacAddr, Meters, Probability, Seed};
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
     PairConfig, Role, StationConfig,
@@ -96,6 +96,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
                 limits;
             let table = RateTable::PAPER;
             StationConfig {
+                identity: Identity::default(),
                 address: MacAddr::local(0),
                 role: Role::Station,
                 access: [access, access, video, access],
@@ -159,6 +160,9 @@ pub fn config() -> impl Strategy<Value = Shown> {
         let mut propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
         if fading {
             propagation.fading = Fading::Rayleigh { doppler_hz: 20.0 };
+        }
+        for (index, station) in (0..).zip(&mut stations) {
+            station.identity = Identity::numbered(index);
         }
         stations[0].role = Role::AccessPoint;
         (stations[0].scan, stations[0].power_save) = (None, None);

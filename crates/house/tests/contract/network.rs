@@ -7,7 +7,7 @@ use lasthop_house::contract::Driver;
 use lasthop_net::NodeId;
 use lasthop_net::fragment::MTU_BYTES_MIN;
 use lasthop_net::network::{HostCost, Network, NetworkConfig, NodeConfig, Output, WiredLink};
-use lasthop_units::{Duration, Instant, Seed};
+use lasthop_units::{Duration, Identity, Instant, Seed};
 use lasthop_wifi::{Packet, StationId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -18,10 +18,12 @@ fn config() -> impl Strategy<Value = NetworkConfig> {
     let mtus = prop::collection::vec(MTU_BYTES_MIN..=1_500, 1..4);
     (air::config(), directions, cost, mtus).prop_map(|(Shown(cell), wires, cost, mtus)| {
         let stations = cell.stations.len() as u16;
-        let station =
-            |index| NodeConfig { station: Some(StationId(index)), ..NodeConfig::default() };
-        let mut nodes: Vec<NodeConfig> = (0..stations).map(station).collect();
-        nodes.resize(nodes.len() + 2, NodeConfig::default());
+        let node = |index: u16| NodeConfig {
+            identity: Identity::numbered(index.into()),
+            station: (index < stations).then_some(StationId(index)),
+            ..NodeConfig::default()
+        };
+        let mut nodes: Vec<NodeConfig> = (0..stations + 2).map(node).collect();
         nodes[1].host_cost = cost.map(|(per_packet, per_byte)| HostCost {
             per_packet: Duration::from_micros(per_packet),
             per_byte: Duration::from_nanos(per_byte),

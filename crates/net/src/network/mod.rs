@@ -25,7 +25,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use datagrams::Datagrams;
 use host::Host;
-use lasthop_units::{Duration, Instant, Machine, Seed};
+use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
 use lasthop_wifi::cell::{Cell, CellConfig, CellError, Output as CellOutput};
 use lasthop_wifi::event::{DropReason, Event};
 use lasthop_wifi::stats::{LinkStats, StationStats};
@@ -46,6 +46,9 @@ pub struct NetworkConfig {
 /// One node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeConfig {
+    /// Whose random streams the wires that begin and end here draw from; no two
+    /// nodes of a network share one.
+    pub identity: Identity,
     /// Its station in the cell, if it has Wi-Fi.
     pub station: Option<StationId>,
     /// Longest packet that it puts on a link, at least
@@ -58,9 +61,10 @@ pub struct NodeConfig {
 }
 
 impl Default for NodeConfig {
-    /// A host with Ethernet's MTU that is never the bottleneck.
+    /// A host with Ethernet's MTU that is never the bottleneck. Its identity is
+    /// number 0: a network of several gives each its own.
     fn default() -> Self {
-        Self { station: None, mtu: 1_500, host_cost: None }
+        Self { identity: Identity::default(), station: None, mtu: 1_500, host_cost: None }
     }
 }
 
@@ -101,6 +105,9 @@ pub enum NetworkError {
     /// A node names a station that is not in the cell, or another node has it.
     #[error("node {0} has no station of its own in the cell")]
     Station(u16),
+    /// Two nodes would draw the same random numbers.
+    #[error("nodes {0} and {1} have the same identity")]
+    SameIdentity(u16, u16),
     /// An MTU that leaves no room beside a header.
     #[error("node {0} has an MTU of {1} bytes, and IPv4 needs 68")]
     Mtu(u16, u16),
@@ -204,13 +211,15 @@ pub struct Network {
     datagrams: Datagrams,
     /// By node.
     hosts: Vec<Option<Host>>,
-    /// The nodes with a host, usually few or none.
+    /// The nodes with a host, usually few or none, in an order of identities.
     with_host: Vec<NodeId>,
     /// By station: its node.
     node_of: Vec<NodeId>,
     cell: Option<Cell>,
     /// Two directions for each link: 2n and 2n + 1.
     wires: Vec<DirectedWire>,
+    /// `wires` in an order of identities: what arrives at one instant is taken in it.
+    wire_order: Vec<usize>,
     /// Packets for everywhere: their copies.
     copies: Vec<(u64, u32)>,
     /// A wire may have something to give out.
@@ -267,6 +276,7 @@ impl Network {
         if let Some(index) = config.nodes.iter().position(short) {
             return Err(NetworkError::Mtu(index as u16, config.nodes[index].mtu));
         }
+        let order = in_order(&config.nodes)?;
         let routes = Routes::new(config)?;
         let cell = config.cell.as_ref().map(|cell| Cell::new(cell, seed)).transpose()?;
         let mut node_of = alloc::vec![NodeId(0); cell.as_ref().map_or(0, Cell::stations)];
@@ -276,17 +286,23 @@ impl Network {
             }
         }
         let mut wires = Vec::new();
-        for (index, link) in config.wires.iter().enumerate() {
+        for link in &config.wires {
             let ends = [(link.ends[0], link.ends[1]), (link.ends[1], link.ends[0])];
             for (direction, (from, to)) in ends.into_iter().enumerate() {
-                let stream = seed.indexed("wire", (2 * index + direction) as u64);
+                let [here, there] = [from, to].map(|end| config.nodes[end.index()].identity);
+                let stream = seed.stream_of("wire", here.to(there));
                 let wire = Wire::new(&link.directions[direction], stream);
                 wires.push(DirectedWire { from, to, wire, due: None, stats: WireStats::default() });
             }
         }
         let hosts: Vec<_> = config.nodes.iter().map(|node| node.host_cost.map(Host::new)).collect();
-        let nodes = hosts.iter().enumerate().filter(|(_, host)| host.is_some());
-        let with_host = nodes.map(|(index, _)| NodeId(index as u16)).collect();
+        let with_host = order.iter().copied().filter(|node| hosts[node.index()].is_some());
+        let with_host = with_host.collect();
+        let mut wire_order: Vec<usize> = (0..wires.len()).collect();
+        wire_order.sort_by_key(|&index| {
+            let DirectedWire { from, to, .. } = &wires[index];
+            [from, to].map(|end| config.nodes[end.index()].identity)
+        });
         let mut network = Self {
             now: Instant::ZERO,
             next: None,
@@ -299,6 +315,7 @@ impl Network {
             node_of,
             cell,
             wires,
+            wire_order,
             copies: Vec::new(),
             wires_moved: false,
             outputs: VecDeque::new(),
@@ -404,7 +421,8 @@ impl Network {
         if let Some(released) = self.cell.as_mut().and_then(Cell::poll_released) {
             return Some(released);
         }
-        self.wires.iter_mut().find_map(|wire| wire.wire.poll_released())
+        let Self { wires, wire_order, .. } = self;
+        wire_order.iter().find_map(|&index| wires[index].wire.poll_released())
     }
 
     /// A node whose queues got shorter: a saturated source can refill them.
@@ -750,7 +768,8 @@ impl Network {
             return false;
         }
         let mut moved = false;
-        for index in 0..self.wires.len() {
+        for turn in 0..self.wire_order.len() {
+            let index = self.wire_order[turn];
             let (from, to) = (self.wires[index].from, self.wires[index].to);
             while let Some(packet) = self.wires[index].wire.poll_transmit() {
                 moved = true;
@@ -775,7 +794,8 @@ impl Network {
         if let Some(cell) = &mut self.cell {
             cell.handle_timeout(at);
         }
-        for wire in &mut self.wires {
+        for &index in &self.wire_order {
+            let wire = &mut self.wires[index];
             if wire.due.is_some_and(|(due, _)| due <= at) {
                 let before = wire.wire.queue_packets(at);
                 wire.wire.handle_timeout(at);
@@ -828,6 +848,18 @@ impl Network {
         }
         next
     }
+}
+
+/// The nodes in an order of their identities, which does not depend on the configuration's.
+fn in_order(nodes: &[NodeConfig]) -> Result<Vec<NodeId>, NetworkError> {
+    let mut order: Vec<NodeId> = (0..nodes.len() as u16).map(NodeId).collect();
+    let identity = |node: NodeId| nodes[node.index()].identity;
+    order.sort_by_key(|&node| identity(node));
+    if let Some(pair) = order.windows(2).find(|pair| identity(pair[0]) == identity(pair[1])) {
+        let [one, other] = [pair[0].0.min(pair[1].0), pair[0].0.max(pair[1].0)];
+        return Err(NetworkError::SameIdentity(one, other));
+    }
+    Ok(order)
 }
 
 impl Machine for Network {

@@ -13,8 +13,13 @@ fn wires(ends: &[(u16, u16)], delay_ms: u64) -> Vec<WiredLink> {
     ends.iter().map(link).collect()
 }
 
+fn host(number: u64) -> NodeConfig {
+    NodeConfig { identity: Identity::numbered(number), ..NodeConfig::default() }
+}
+
 fn hosts(nodes: usize, ends: &[(u16, u16)]) -> NetworkConfig {
-    NetworkConfig { nodes: vec![NodeConfig::default(); nodes], cell: None, wires: wires(ends, 10) }
+    let nodes = (0..nodes as u64).map(host).collect();
+    NetworkConfig { nodes, cell: None, wires: wires(ends, 10) }
 }
 
 fn packet(tag: u64, source: u16, destination: u16) -> Packet {
@@ -122,6 +127,7 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
     let rate = Rate::Ofdm(OfdmRate::Mbps24);
     let access = EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1023, txop_limit: Duration::ZERO };
     let radio = |index: u16| StationConfig {
+        identity: Identity::numbered(u64::from(index)),
         address: MacAddr::local(u32::from(index)),
         role: if index == 0 { Role::AccessPoint } else { Role::Station },
         access: [access; 4],
@@ -161,9 +167,9 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
         .filter(|(from, to)| from != to)
         .map(|(from, to)| PairConfig { from: StationId(from), to: StationId(to), link })
         .collect();
-    let station = |n| NodeConfig { station: Some(StationId(n)), ..NodeConfig::default() };
+    let station = |n| NodeConfig { station: Some(StationId(n)), ..host(u64::from(n)) };
     let mut nodes: Vec<_> = (0..4).map(station).collect();
-    nodes.push(NodeConfig::default());
+    nodes.push(host(4));
     NetworkConfig {
         nodes,
         cell: Some(CellConfig {

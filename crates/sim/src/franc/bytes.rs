@@ -2,6 +2,7 @@
 //! and ports, a number that tells packets apart, and a filling that depends on it, so
 //! that a byte out of place shows. ECN bits are the packet's (RFC 3168).
 
+use lasthop_units::Identity;
 use lasthop_wifi::{Packet, Transport};
 
 /// Header, ports and number.
@@ -13,11 +14,11 @@ const UDP: u8 = 17;
 const ECN_CAPABLE: u8 = 0b10;
 const ECN_MARKED: u8 = 0b11;
 
-/// The packet as bytes.
+/// The packet as bytes; `nodes` are those of the network.
 ///
 /// # Panics
 /// If it is shorter than the number needs; sources and fragments make none.
-pub fn of(packet: &Packet, number: u32) -> Vec<u8> {
+pub fn of(packet: &Packet, number: u32, nodes: &[Identity]) -> Vec<u8> {
     let length = usize::from(packet.bytes);
     assert!(length >= BYTES_MIN, "a packet of {length} bytes has no room for its number");
     let mut bytes = vec![0; length];
@@ -34,12 +35,11 @@ pub fn of(packet: &Packet, number: u32) -> Vec<u8> {
     bytes[4..6].copy_from_slice(&(number as u16).to_be_bytes());
     bytes[6..8].copy_from_slice(&packet.fragment.header_bits().to_be_bytes());
     (bytes[8], bytes[9]) = (64, protocol);
-    bytes[12..16].copy_from_slice(&address(packet.source));
-    bytes[16..20].copy_from_slice(&address(packet.destination));
+    bytes[12..16].copy_from_slice(&address(nodes, packet.source));
+    bytes[16..20].copy_from_slice(&address(nodes, packet.destination));
     let checksum = checksum(&bytes[..HEADER_BYTES]);
     bytes[10..12].copy_from_slice(&checksum.to_be_bytes());
-    let sockets = packet.flow_hash ^ u32::from(packet.flow.0);
-    bytes[20..24].copy_from_slice(&sockets.to_be_bytes());
+    bytes[20..24].copy_from_slice(&packet.flow_hash.to_be_bytes());
     bytes[NUMBER_AT..BYTES_MIN].copy_from_slice(&number.to_be_bytes());
     let mut state = u64::from(number) << 32 | 1;
     for chunk in bytes[BYTES_MIN..].chunks_mut(8) {
@@ -60,9 +60,11 @@ pub fn is_marked(bytes: &[u8]) -> bool {
     bytes.get(1).is_some_and(|tos| tos & 0b11 == ECN_MARKED)
 }
 
-fn address(node: u16) -> [u8; 4] {
-    let [high, low] = node.to_be_bytes();
-    [10, 0, high, low]
+/// An address by which a queue tells flows apart. Nothing is routed by it, so two
+/// nodes may have the same.
+fn address(nodes: &[Identity], node: u16) -> [u8; 4] {
+    let [_, high, middle, low] = nodes[usize::from(node)].hash().to_be_bytes();
+    [10, high, middle, low]
 }
 
 /// The header's checksum, its own field being zero.
@@ -100,12 +102,13 @@ mod tests {
     #[test]
     fn packets_differ_in_every_part() {
         let packet = Packet { source: 1, destination: 2, ..Packet::new(0, 600, Instant::ZERO) };
-        let (one, other) = (of(&packet, 1), of(&packet, 2));
+        let nodes = ["a", "b", "c"].map(Identity::of);
+        let (one, other) = (of(&packet, 1, &nodes), of(&packet, 2, &nodes));
         assert_eq!((one.len(), number(&one), number(&other)), (600, Some(1), Some(2)));
         let differ = |range: core::ops::Range<usize>| one[range.clone()] != other[range];
         assert!((28..600).step_by(8).all(|at| differ(at..(at + 8).min(600))));
         assert!(!is_marked(&one));
-        assert!(is_marked(&of(&Packet { ecn_marked: true, ..packet }, 1)));
+        assert!(is_marked(&of(&Packet { ecn_marked: true, ..packet }, 1, &nodes)));
         assert_eq!(number(&one[..27]), None);
     }
 }

@@ -9,8 +9,7 @@ use std::collections::VecDeque;
 pub(super) struct Plain {
     packets_max: usize,
     /// By index of the node that a frame comes from.
-    loss_from: Vec<Probability>,
-    stream: Stream,
+    loss_from: Vec<(Probability, Stream)>,
     /// Packets to send, and to which index.
     leaving: VecDeque<(usize, Vec<u8>)>,
     /// Packets for this node's end of the link.
@@ -21,11 +20,10 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    pub fn new(packets_max: u32, loss_from: Vec<Probability>, stream: Stream) -> Self {
+    pub fn new(packets_max: u32, loss_from: Vec<(Probability, Stream)>) -> Self {
         Self {
             packets_max: packets_max as usize,
             loss_from,
-            stream,
             leaving: VecDeque::new(),
             arrived: VecDeque::new(),
             lost: VecDeque::new(),
@@ -43,7 +41,8 @@ impl Plain {
     /// A frame came from the node with index `from`; `next` is where it goes on,
     /// nowhere if the link ends here.
     pub fn handle_frame(&mut self, from: usize, next: Option<usize>, packet: Vec<u8>) {
-        if self.stream.chance(self.loss_from[from]) {
+        let (loss, stream) = &mut self.loss_from[from];
+        if stream.chance(*loss) {
             self.stats.synthetic_lost += 1;
             return self.lost.push_back(packet);
         }

@@ -6,7 +6,7 @@ use crate::scene;
 use lasthop_net::network::NetworkStats;
 use lasthop_net::{NodeId, Sink};
 use lasthop_trace::{AirInfo, Files, OutputDir, Recorder};
-use lasthop_units::{Db, Dbm, Duration, Instant, MacAddr, Machine, Meters, Seed};
+use lasthop_units::{Db, Dbm, Duration, Identity, Instant, MacAddr, Machine, Meters, Seed};
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
     PairConfig, Role, StationConfig,
@@ -18,9 +18,10 @@ use lasthop_wifi::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_wifi::{Address, FlowId, Packet, StationId};
 use std::fs;
 
-fn station(role: Role) -> StationConfig {
+fn station(role: Role, number: u64) -> StationConfig {
     let access = EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1023, txop_limit: Duration::ZERO };
     StationConfig {
+        identity: Identity::numbered(number),
         address: MacAddr::local(0),
         role,
         access: [access; 4],
@@ -76,7 +77,11 @@ pub fn config() -> CellConfig {
         carrier_sense: Dbm(-82.0),
         capture_margin: Some(Db(5.0)),
         independent: false,
-        stations: vec![station(Role::AccessPoint), station(Role::Station), station(Role::Station)],
+        stations: vec![
+            station(Role::AccessPoint, 0),
+            station(Role::Station, 1),
+            station(Role::Station, 2),
+        ],
         links: pairs.into_iter().map(pair).collect(),
         record_events: true,
     }

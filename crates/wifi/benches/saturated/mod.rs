@@ -4,7 +4,7 @@
 //! No event is recorded. A bench counts what it takes to deliver so many more
 //! packets, refilling queues and draining outputs included.
 
-use lasthop_units::{Db, Dbm, Duration, Instant, MacAddr, Machine, Meters, Seed};
+use lasthop_units::{Db, Dbm, Duration, Identity, Instant, MacAddr, Machine, Meters, Seed};
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
     PairConfig, Role, StationConfig,
@@ -123,6 +123,9 @@ fn config(case: Case) -> CellConfig {
     let links = links.filter(|(from, to)| from != to).map(|(from, to)| pair(from, to));
     let mut stations = vec![station(case, Role::Station); case.stations + 1];
     stations[0].role = Role::AccessPoint;
+    for (number, station) in (0..).zip(&mut stations) {
+        station.identity = Identity::numbered(number);
+    }
     CellConfig {
         standard: Standard::Dot11n,
         band: Band::Ghz5,
@@ -146,6 +149,7 @@ fn station(case: Case, role: Role) -> StationConfig {
     let rate = Rate::Ht { mcs, width, guard_interval };
     let access = EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1023, txop_limit: Duration::ZERO };
     StationConfig {
+        identity: Identity::default(),
         address: MacAddr::local(0),
         role,
         access: [access; 4],

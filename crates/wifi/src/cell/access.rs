@@ -16,7 +16,7 @@ use crate::packet::{Address, Packet, Released, StationId};
 use crate::phy::Rate;
 use crate::queue::DriverLimit;
 use alloc::vec::Vec;
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{Duration, Identity, Instant};
 
 /// What a function would send next.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,15 +92,18 @@ impl Cell {
         let now = self.now;
         let access = self.function(station, function);
         access.contends_since = now;
-        let (contender, window) = (access.contender, access.contention_window);
+        let contender = access.contender;
         if !self.contention.arm(contender, now) {
-            self.draw_backoff(station, contender, window);
+            self.draw_backoff(station, function);
         }
         true
     }
 
-    pub(super) fn draw_backoff(&mut self, station: StationId, contender: ContenderId, window: u16) {
-        let slots = self.stations[station.index()].backoff.up_to(u32::from(window));
+    /// Draws a backoff from the contention window of `function`.
+    pub(super) fn draw_backoff(&mut self, station: StationId, function: usize) {
+        let access = self.function(station, function);
+        let slots = access.backoff.up_to(u32::from(access.contention_window));
+        let contender = access.contender;
         self.contention.set_backoff(contender, slots);
     }
 
@@ -134,8 +137,7 @@ impl Cell {
                     // Internal collision: the lower category backs off as after
                     // a collision on the air (10.23.2.4).
                     self.widen(station, function);
-                    let window = self.function(station, function).contention_window;
-                    self.draw_backoff(station, contender, window);
+                    self.draw_backoff(station, function);
                 } else {
                     let limit = self.txop_limit(station, function);
                     self.start_exchange(station, function, self.now + limit);
@@ -609,8 +611,9 @@ impl Cell {
             Address::Station(to) => {
                 let [here, there] = [station, to].map(|s| &self.stations[s.index()].config);
                 let set = |config: &StationConfig| RateSet::new(config.rates.iter().copied());
-                let path = (station.index() * self.stations.len() + to.index()) * 4 + function;
-                let stream = self.settings.seed.indexed("cell/rate-control", path as u64);
+                let pair = here.identity.to(there.identity);
+                let identity = pair.to(Identity::numbered(function as u64));
+                let stream = self.settings.seed.stream_of("cell/rate-control", identity);
                 Some(RateControl::new(
                     &here.rate_control,
                     &set(here).intersection(&set(there)),

@@ -11,7 +11,7 @@ use super::config::{CellConfig, PairConfig};
 use super::{Address, CellError, StationId};
 use crate::phy::{Band, ChannelWidth, ErrorModel, Link, Rate};
 use alloc::vec::Vec;
-use lasthop_units::{Db, Dbm, Instant, Probability, Seed};
+use lasthop_units::{Db, Dbm, Instant, Probability, Seed, Stream};
 
 /// What a PPDU of 20 MHz gains in a channel of 40 MHz: its power is in half the
 /// noise.
@@ -136,6 +136,8 @@ pub(super) struct Threshold {
 #[derive(Clone, Debug, PartialEq)]
 struct Pair {
     link: Link,
+    /// Decides what the receiver decodes.
+    reception: Stream,
     /// SNR of the last PPDU.
     last_snr: Db,
     /// The last answers of the error model.
@@ -172,11 +174,13 @@ impl Air {
         let mut powers_mw = alloc::vec![0.0; stations * stations];
         for PairConfig { from, to, link } in &config.links {
             // Both directions of a pair fade together.
-            let (low, high) = (from.min(to), from.max(to));
-            let index = (low.index() * stations + high.index()) as u64;
+            let [sender, receiver] =
+                [from, to].map(|station| config.stations[station.index()].identity);
+            let fading = seed.stream_of("cell/link", sender.beside(receiver));
             let forgotten = Memo { rate: None, snr: Db(0.0), bytes: 0, success: Probability::ZERO };
             pairs[from.index() * stations + to.index()] = Some(Pair {
-                link: Link::new(*link, seed.indexed("cell/link", index)),
+                link: Link::new(*link, fading),
+                reception: seed.stream_of("cell/reception", sender.to(receiver)),
                 last_snr: link.snr,
                 header: forgotten,
                 body: forgotten,
@@ -306,6 +310,11 @@ impl Air {
         self.pairs[from.index() * self.stations + to.index()]
             .as_ref()
             .map_or(Db(0.0), |pair| pair.last_snr)
+    }
+
+    /// Decides what `to` decodes of what `from` sends.
+    pub fn reception(&mut self, from: StationId, to: StationId) -> &mut Stream {
+        &mut self.pair_mut(from, to).reception
     }
 
     /// Mean power that arrives from one station at another.

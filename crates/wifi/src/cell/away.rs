@@ -171,7 +171,7 @@ impl Cell {
     ) -> bool {
         let null = self.away(sender).null;
         let loss = if power_management { null.leave_loss } else { null.return_loss };
-        happens(&mut self.stations[receiver.index()].reception, loss)
+        happens(self.air.reception(sender, receiver), loss)
     }
 
     /// The access point learns that `station` cannot be reached.

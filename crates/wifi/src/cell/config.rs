@@ -11,7 +11,7 @@ use crate::packet::StationId;
 use crate::phy::{Band, ErrorModel, LinkConfig, Preamble, Rate, Standard};
 use crate::queue::{DriverLimit, QueueConfig};
 use alloc::vec::Vec;
-use lasthop_units::{Db, Dbm, Duration, MacAddr};
+use lasthop_units::{Db, Dbm, Duration, Identity, MacAddr};
 
 /// Everything that [`Cell::new`](crate::cell::Cell::new) needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +76,8 @@ pub enum Role {
 /// One station.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StationConfig {
+    /// Whose random streams it draws from; no two stations of a cell share one.
+    pub identity: Identity,
     /// MAC address.
     pub address: MacAddr,
     /// Access point or client.

@@ -384,10 +384,10 @@ impl Cell {
         let now = self.now;
         self.contention.hold(station, now);
         let access = self.function(station, function);
-        let (contender, window) = (access.contender, access.contention_window);
+        let contender = access.contender;
         access.contends_since = now;
         if function != BEACON_FUNCTION {
-            self.draw_backoff(station, contender, window);
+            self.draw_backoff(station, function);
             if self.next_work(station, function).is_some() {
                 self.contention.arm(contender, now);
             }

@@ -38,7 +38,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use away::Away;
 use doze::Tim;
-use lasthop_units::{Duration, Instant, Machine, Seed};
+use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
 use station::{BEACON_FUNCTION, Function, Station};
 
 /// A packet that left the cell.
@@ -213,6 +213,9 @@ pub enum CellError {
     /// Two stations share no rate.
     #[error("stations {0} and {1} share no rate")]
     NoCommonRate(u16, u16),
+    /// Two stations would draw the same random numbers.
+    #[error("stations {0} and {1} have the same identity")]
+    SameIdentity(u16, u16),
     /// Without basic rates nothing can be acknowledged.
     #[error("a cell needs at least one basic rate")]
     NoBasicRate,
@@ -264,6 +267,7 @@ impl Cell {
                 return Err(CellError::NoCommonRate(access_point.0, index as u16));
             }
         }
+        let ranks = ranks(&config.stations)?;
         let timing = match (Timing::of(config.standard, config.band), config.band) {
             (timing, Band::Ghz2_4) if config.independent => timing.with_long_slot(),
             (timing, _) => timing,
@@ -297,8 +301,7 @@ impl Cell {
                 functions: [const { None }; 5],
                 exchange: None,
                 inboxes: Vec::new(),
-                backoff: seed.indexed("cell/station/backoff", index as u64),
-                reception: seed.indexed("cell/station/reception", index as u64),
+                rank: ranks[index],
                 stats: StationStats::default(),
                 links: Vec::new(),
                 mtus: Vec::new(),
@@ -446,6 +449,13 @@ impl Cell {
         let mut winners = core::mem::take(&mut self.winners);
         winners.clear();
         self.contention.winners(at, &mut winners);
+        if winners.len() > 1 {
+            let Self { owners, stations, .. } = self;
+            winners.sort_unstable_by_key(|winner| {
+                let (station, function) = owners[usize::from(winner.0)];
+                (stations[station.index()].rank, function)
+            });
+        }
         self.start_sequels();
         self.start_exchanges(&winners);
         self.winners = winners;
@@ -573,10 +583,10 @@ impl Cell {
         };
         let contender = self.contention.add(station, self.settings.timing.aifs(aifsn), config.qos);
         self.owners.push((station, function as u8));
-        let index = u64::from(contender.0);
-        let perturbation =
-            self.settings.seed.indexed("cell/queue/perturbation", index).next_u64() as u32;
-        let mut new = Function::new(contender, config, perturbation, cw);
+        let identity = config.identity.to(Identity::numbered(function as u64));
+        let perturbation = self.settings.seed.stream_of("cell/queue/perturbation", identity);
+        let backoff = self.settings.seed.stream_of("cell/station/backoff", identity);
+        let mut new = Function::new(contender, config, perturbation, backoff, cw);
         if station == self.settings.access_point {
             new.absent.dozing.clone_from(&self.dozing);
         }
@@ -604,6 +614,22 @@ impl Machine for Cell {
             self.schedule();
         }
     }
+}
+
+/// Where each station stands among all in an order that does not depend on the
+/// configuration's: whoever transmits at the same instant is served in it.
+fn ranks(stations: &[StationConfig]) -> Result<Vec<u16>, CellError> {
+    let mut order: Vec<u16> = (0..stations.len() as u16).collect();
+    let identity = |station: u16| stations[usize::from(station)].identity;
+    order.sort_by_key(|&station| identity(station));
+    if let Some(pair) = order.windows(2).find(|pair| identity(pair[0]) == identity(pair[1])) {
+        return Err(CellError::SameIdentity(pair[0].min(pair[1]), pair[0].max(pair[1])));
+    }
+    let mut ranks = alloc::vec![0; stations.len()];
+    for (rank, station) in (0..).zip(order) {
+        ranks[usize::from(station)] = rank;
+    }
+    Ok(ranks)
 }
 
 fn earliest(instants: impl Iterator<Item = Instant>) -> Instant {

@@ -101,7 +101,7 @@ impl Cell {
         let header = self.air.header_success(flight, receiver, snr);
         let span = (flight.start, flight.end);
         let body = self.air.mpdu_success(flight, receiver, snr, flight.psdu_bytes, span);
-        let stream = &mut self.stations[receiver.index()].reception;
+        let stream = self.air.reception(flight.transmitter, receiver);
         happens(stream, header) && happens(stream, body)
     }
 
@@ -119,13 +119,13 @@ impl Cell {
         }
         let snr = self.air.snr(flight, receiver);
         let header = self.air.header_success(flight, receiver, snr);
-        if !happens(&mut self.stations[receiver.index()].reception, header) {
+        if !happens(self.air.reception(flight.transmitter, receiver), header) {
             return None;
         }
         let whole = (flight.start, flight.end);
         let Content::Data { mpdus: count, aggregated: true } = exchange.content else {
             let success = self.air.mpdu_success(flight, receiver, snr, flight.psdu_bytes, whole);
-            let stream = &mut self.stations[receiver.index()].reception;
+            let stream = self.air.reception(flight.transmitter, receiver);
             return Some(u64::from(happens(stream, success)));
         };
         let data_start = flight.start + flight.rate.preamble_and_header(self.settings.band);
@@ -145,7 +145,7 @@ impl Cell {
                 offset = until;
             }
             let success = self.air.mpdu_success(flight, receiver, snr, bytes, span);
-            let stream = &mut self.stations[receiver.index()].reception;
+            let stream = self.air.reception(flight.transmitter, receiver);
             decoded |= u64::from(happens(stream, success)) << bit;
         }
         Some(decoded)

@@ -31,8 +31,8 @@ pub(super) struct Station {
     pub exchange: Option<Exchange>,
     /// By transmitter * 4 + access category.
     pub inboxes: Vec<Option<Box<Inbox>>>,
-    pub backoff: Stream,
-    pub reception: Stream,
+    /// Its place among all in an order of their identities.
+    pub rank: u16,
     pub stats: StationStats,
     /// By [`slot_of`] the peer.
     pub links: Vec<LinkStats>,
@@ -63,6 +63,7 @@ pub(super) struct Function {
     pub index: Vec<Option<u16>>,
     pub management: VecDeque<Management>,
     pub contention_window: u16,
+    pub backoff: Stream,
     /// Exchanges in a row that failed (QSRC).
     pub failures: u8,
     /// Since when it contends for the next exchange.
@@ -339,15 +340,22 @@ impl Inbox {
 }
 
 impl Function {
-    pub fn new(contender: ContenderId, config: &StationConfig, perturbation: u32, cw: u16) -> Self {
+    pub fn new(
+        contender: ContenderId,
+        config: &StationConfig,
+        mut perturbation: Stream,
+        backoff: Stream,
+        cw: u16,
+    ) -> Self {
         Self {
             contender,
-            queue: Queue::new(&config.queue, perturbation),
+            queue: Queue::new(&config.queue, perturbation.next_u64() as u32),
             driver: DriverQueue::new(config.driver_queue),
             originators: Vec::new(),
             index: Vec::new(),
             management: VecDeque::new(),
             contention_window: cw,
+            backoff,
             failures: 0,
             contends_since: Instant::ZERO,
             last_served: None,

@@ -10,7 +10,7 @@ use crate::mac::rate::RateControlConfig;
 use crate::phy::{Band, ChannelWidth, ErrorModel, GuardInterval, Propagation, Standard};
 use crate::queue::{DriverLimit, Limit, QueueConfig};
 use alloc::vec;
-use lasthop_units::{Db, Dbm, MacAddr, Meters, Probability};
+use lasthop_units::{Db, Dbm, Identity, MacAddr, Meters, Probability};
 
 const AP: StationId = StationId(0);
 
@@ -22,6 +22,7 @@ fn mcs(mcs: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Rate {
 fn station(role: Role, rate: Rate, ampdu: u32) -> StationConfig {
     let access = EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1023, txop_limit: Duration::ZERO };
     StationConfig {
+        identity: Identity::default(),
         address: MacAddr::local(0),
         role,
         access: [access; 4],
@@ -82,6 +83,9 @@ fn cell(stations: usize, rate: Rate, width: ChannelWidth, ampdu: u32) -> CellCon
     }
     let mut all = vec![station(Role::AccessPoint, rate, ampdu)];
     all.resize(stations + 1, station(Role::Station, rate, ampdu));
+    for (number, station) in (0..).zip(&mut all) {
+        station.identity = Identity::numbered(number);
+    }
     CellConfig {
         standard: Standard::Dot11n,
         band: Band::Ghz5,

@@ -3,7 +3,7 @@
 
 use super::{Common, Expanded, Names, Place, Problems, Role, Shadowed, WifiNode, fading};
 use crate::raw::RawLink;
-use lasthop_units::{Db, Dbm, Meters, Probability};
+use lasthop_units::{Db, Dbm, Identity, Meters, Probability};
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::PairConfig;
 use lasthop_wifi::phy::{Fading, Propagation};
@@ -38,6 +38,7 @@ pub(super) fn pairs(
     let places: Vec<[f64; 2]> = wifi.iter().map(|(_, node)| position(node)).collect();
     let mut pairs = Vec::new();
     let mut shadowed = Vec::new();
+    let identities: Vec<_> = wifi.iter().map(|(_, node)| Identity::of(&node.name)).collect();
     for (from, (_, sender)) in wifi.iter().enumerate() {
         for to in (0..wifi.len()).filter(|&to| to != from) {
             let power: Dbm = sender.raw.settings.tx_power.value;
@@ -56,8 +57,8 @@ pub(super) fn pairs(
                     let distance =
                         (places[from][0] - places[to][0]).hypot(places[from][1] - places[to][1]);
                     if propagation.shadowing != Db(0.0) {
-                        let stations = [from.min(to), from.max(to)];
-                        shadowed.push(Shadowed { link: pairs.len(), stations });
+                        let pair = identities[from].beside(identities[to]);
+                        shadowed.push(Shadowed { link: pairs.len(), pair });
                     }
                     propagation.link(power, Meters(distance), Db(0.0))
                 }

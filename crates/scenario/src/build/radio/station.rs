@@ -4,7 +4,7 @@ use super::{Common, WifiNode, absence, legacy_rate, not_a_rate, rates, retry};
 use super::{Expanded, Place, Problems, Role, is_written, positive, queue};
 use crate::raw::{RateControlKind, RawEdcaParameters, RawNodeSettings, RequestKind};
 use crate::scalar::{At, Whole};
-use lasthop_units::{Duration, MacAddr};
+use lasthop_units::{Duration, Identity, MacAddr};
 use lasthop_wifi::AccessCategory;
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, StationConfig,
@@ -46,6 +46,7 @@ pub(super) fn config(
     };
     positive(&raw.block_ack.reorder_timeout, problems);
     StationConfig {
+        identity: Identity::of(&node.name),
         address: node.raw.address.as_ref().map_or_else(
             || MacAddr::local(u32::try_from(index).expect("there are at most NODES_MAX nodes")),
             |at| at.value,

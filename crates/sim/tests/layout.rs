@@ -1,0 +1,551 @@
+//! What a scenario holds besides, and the order in which it is written down, changes
+//! nothing: neither an idle station, host, wire or flow, nor another order of nodes,
+//! wires, links and flows. What the others did is the same to the nanosecond.
+
+use lasthop_apq::{PhaseRecord, Report};
+use lasthop_net::network::NetworkStats;
+use lasthop_net::{ApqEnding, FrancReport, NodeId, Sink, TcpSample};
+use lasthop_scenario::{Scenario, parse};
+use lasthop_sim::run;
+use lasthop_units::{Duration, Instant, Seed};
+use lasthop_wifi::event::DropReason;
+use lasthop_wifi::{FlowId, Packet};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+/// The tables of a scenario; each is a string of its own, so that they can change places.
+#[derive(Clone, Debug)]
+struct Layout {
+    head: &'static str,
+    nodes: Vec<String>,
+    wires: Vec<String>,
+    links: Vec<String>,
+    flows: Vec<String>,
+    francs: Vec<String>,
+}
+
+impl Layout {
+    fn new(head: &'static str, body: &str) -> Self {
+        let of = |kind: &str| {
+            let tables = body.split("\n\n").map(str::trim);
+            let tables = tables.filter(|table| table.starts_with(&format!("[[{kind}]]")));
+            tables.map(str::to_owned).collect()
+        };
+        let [nodes, wires, links, flows, francs] =
+            ["node", "wire", "link", "flow", "franc"].map(of);
+        Self { head, nodes, wires, links, flows, francs }
+    }
+
+    fn scenario(&self) -> Scenario {
+        let Self { head, nodes, wires, links, flows, francs } = self;
+        let tables = [nodes, wires, links, flows, francs].into_iter().flatten();
+        let tables: Vec<&str> = tables.map(String::as_str).collect();
+        let text = format!("{head}\n{}", tables.join("\n"));
+        parse("layout.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}\n{text}"))
+    }
+
+    /// What each node, wire, link and flow of it did in a run.
+    fn run(&self, seed: u64) -> Records {
+        let scenario = self.scenario();
+        let mut records = Records { scenario: scenario.clone(), lines: BTreeMap::new() };
+        let stats = run(&scenario, Seed::new(seed, 0), &mut records, |_| {}).expect("it runs");
+        records.count(&stats);
+        records
+    }
+}
+
+/// What happened, by the name of the thing that it happened to.
+struct Records {
+    scenario: Scenario,
+    lines: BTreeMap<String, Vec<String>>,
+}
+
+impl Records {
+    fn node(&self, node: NodeId) -> String {
+        self.scenario.nodes[node.index()].name.clone()
+    }
+
+    fn note(&mut self, whose: String, line: impl Debug) {
+        self.lines.entry(whose).or_default().push(format!("{line:?}"));
+    }
+
+    fn note_flow(&mut self, flow: FlowId, line: impl Debug) {
+        let name = &self.scenario.flows[usize::from(flow.0)].name;
+        self.note(format!("flow {name}"), line);
+    }
+
+    fn note_packet(&mut self, what: &str, now: Instant, node: NodeId, packet: &Packet) {
+        let node = self.node(node);
+        if packet.flow == FlowId::NONE {
+            // The tag of a datagram is a place in a store that all links share.
+            return self.note(format!("datagrams {node}"), (what, now, packet.bytes, packet.parts));
+        }
+        self.note_flow(packet.flow, (what, now, node, packet.tag, packet.bytes, packet.parts));
+    }
+
+    fn count(&mut self, stats: &NetworkStats) {
+        for (node, stats) in &stats.stations {
+            self.note(format!("station {}", self.node(*node)), stats);
+        }
+        for (from, to, stats) in &stats.links {
+            self.note(format!("link {}-{}", self.node(*from), self.node(*to)), stats);
+        }
+        for (from, to, stats) in &stats.wires {
+            self.note(format!("wire {}-{}", self.node(*from), self.node(*to)), stats);
+        }
+    }
+
+    /// Everything here happened there, too, in the same way.
+    fn are_among(&self, all: &Self) {
+        for (whose, lines) in &self.lines {
+            let others = all.lines.get(whose).map_or(&[][..], Vec::as_slice);
+            if lines != others {
+                let mut both = lines.iter().zip(others).enumerate();
+                let (at, differ) = both
+                    .find(|(_, (one, other))| one != other)
+                    .map_or((lines.len().min(others.len()), None), |(at, pair)| (at, Some(pair)));
+                panic!(
+                    "{whose}: {} and {} lines; line {at} differs: {differ:#?}",
+                    lines.len(),
+                    others.len()
+                );
+            }
+        }
+    }
+}
+
+impl Sink for Records {
+    fn sent(&mut self, now: Instant, packet: &Packet) {
+        self.note_packet("sent", now, NodeId(packet.source), packet);
+    }
+
+    fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet) {
+        self.note_packet("arrived", now, node, packet);
+    }
+
+    fn dropped(&mut self, now: Instant, node: NodeId, packet: &Packet, reason: DropReason) {
+        self.note_packet(&format!("{reason:?}"), now, node, packet);
+    }
+
+    fn round_trip(&mut self, now: Instant, flow: FlowId, rtt: Duration) {
+        self.note_flow(flow, (now, rtt));
+    }
+
+    fn tcp(&mut self, now: Instant, flow: FlowId, sample: &TcpSample) {
+        self.note_flow(flow, (now, sample));
+    }
+
+    fn apq_phase(&mut self, now: Instant, flow: FlowId, record: &PhaseRecord) {
+        self.note_flow(flow, (now, record));
+    }
+
+    fn apq_ended(&mut self, now: Instant, flow: FlowId, ending: &ApqEnding, report: &Report) {
+        self.note_flow(flow, (now, ending, report));
+    }
+
+    fn carried(&mut self, now: Instant, link: usize, end: NodeId, delay: Duration) {
+        let line = (now, self.node(end), delay);
+        self.note(format!("coded link {}", self.scenario.francs[link].name), line);
+    }
+
+    fn franc(&mut self, now: Instant, link: usize, report: &FrancReport) {
+        let nodes: Vec<_> =
+            report.nodes.iter().map(|one| (self.node(one.node), &one.stats)).collect();
+        let line = format!("{:?}", (now, nodes, report.path, report.corrupt));
+        self.note(format!("coded link {}", self.scenario.francs[link].name), line);
+    }
+
+    fn queue(&mut self, now: Instant, node: NodeId, packets: u32) {
+        self.note(format!("queue {}", self.node(node)), (now, packets));
+    }
+}
+
+/// Fading, shadowing, rate control, wires that lose and delay, and traffic of every kind.
+fn fading() -> Layout {
+    let head = r#"
+        duration = "400ms"
+        series_interval = "20ms"
+        [channel]
+        fading = { kind = "rayleigh", doppler = "20Hz" }
+        path_loss = { shadowing = "4dB" }
+        [node_defaults]
+        rate_control = { kind = "minstrel-ht" }
+        streams = 2
+    "#;
+    let body = r#"
+[[node]]
+name = "ap"
+role = "access-point"
+
+[[node]]
+name = "near"
+role = "station"
+position = ["8m", "0m"]
+
+[[node]]
+name = "far"
+role = "station"
+position = ["0m", "25m"]
+
+[[node]]
+name = "server"
+role = "host"
+host_cost = { per_packet = "3us" }
+
+[[node]]
+name = "mirror"
+role = "host"
+host_cost = { per_packet = "3us" }
+
+[[wire]]
+between = ["server", "ap"]
+rate = "100Mb/s"
+delay = "2ms"
+jitter = "1ms"
+loss = { probability = "1%" }
+
+[[wire]]
+between = ["mirror", "ap"]
+rate = "100Mb/s"
+delay = "2ms"
+loss = { probability = "2%" }
+
+[[flow]]
+name = "download"
+from = "server"
+to = "near"
+kind = "tcp"
+
+[[flow]]
+name = "upload"
+from = "far"
+to = "server"
+kind = "tcp"
+
+[[flow]]
+name = "poisson"
+from = "mirror"
+to = "far"
+kind = "udp"
+rate = "3Mb/s"
+pattern = "poisson"
+
+[[flow]]
+name = "film"
+from = "mirror"
+to = "near"
+kind = "video"
+rate = "4Mb/s"
+
+[[flow]]
+name = "ping-one"
+from = "server"
+to = "near"
+kind = "ping"
+interval = "10ms"
+
+[[flow]]
+name = "ping-two"
+from = "mirror"
+to = "near"
+kind = "ping"
+interval = "10ms"
+    "#;
+    Layout::new(head, body)
+}
+
+/// Stations that do not hear each other, all four categories, collisions of three and four.
+fn hidden() -> Layout {
+    let head = r#"
+        duration = "300ms"
+        series_interval = "20ms"
+        [channel]
+        capture_margin = "10dB"
+        [node_defaults]
+        rate_control = { kind = "ideal" }
+        edca = { voice = { aifsn = 2, cw_min = 3, cw_max = 7 } }
+    "#;
+    let mut body = String::from("[[node]]\nname = \"ap\"\nrole = \"access-point\"\n\n");
+    for (name, x, y) in
+        [("north", 0, 12), ("south", 0, -14), ("east", 16, 0), ("west", -13, 0), ("mid", 3, 2)]
+    {
+        body += &format!(
+            "[[node]]\nname = \"{name}\"\nrole = \"station\"\nposition = [\"{x}m\", \"{y}m\"]\n\n"
+        );
+        for (category, rate) in [("background", 4), ("best-effort", 6), ("video", 3), ("voice", 1)]
+        {
+            body += &format!(
+                "[[flow]]\nname = \"{category}-{name}\"\nfrom = \"{name}\"\nto = \"ap\"\n\
+                 kind = \"udp\"\nrate = \"{rate}Mb/s\"\naccess_category = \"{category}\"\n\n"
+            );
+        }
+    }
+    for (one, other) in [("north", "south"), ("east", "west")] {
+        body += &format!("[[link]]\nbetween = [\"{one}\", \"{other}\"]\nsnr = \"-30dB\"\n\n");
+    }
+    body += "[[flow]]\nname = \"full\"\nfrom = \"ap\"\nto = \"mid\"\nkind = \"udp\"\nrate = \"saturated\"\n\n";
+    Layout::new(head, &body)
+}
+
+/// A station that scans, and two that doze.
+fn absences() -> Layout {
+    let head = r#"
+        duration = "1500ms"
+        series_interval = "20ms"
+        [node_defaults]
+        rate_control = { kind = "minstrel-ht" }
+    "#;
+    let body = r#"
+[[node]]
+name = "ap"
+role = "access-point"
+
+[[node]]
+name = "laptop"
+role = "station"
+scan = { start = "200ms", period = "600ms", channels = 2 }
+
+[[node]]
+name = "phone"
+role = "station"
+position = ["20m", "0m"]
+power_save = { idle = "50ms", retrieval = "wake" }
+
+[[node]]
+name = "watch"
+role = "station"
+position = ["0m", "20m"]
+power_save = { idle = "50ms", retrieval = "ps-poll" }
+
+[[link]]
+between = ["ap", "watch"]
+loss = "20%"
+
+[[flow]]
+name = "stream"
+from = "ap"
+to = "laptop"
+kind = "udp"
+rate = "8Mb/s"
+
+[[flow]]
+name = "ping-phone"
+from = "ap"
+to = "phone"
+kind = "ping"
+interval = "130ms"
+
+[[flow]]
+name = "ping-watch"
+from = "ap"
+to = "watch"
+kind = "ping"
+interval = "130ms"
+
+[[flow]]
+name = "ping-laptop"
+from = "laptop"
+to = "ap"
+kind = "ping"
+interval = "130ms"
+    "#;
+    Layout::new(head, body)
+}
+
+/// A coded link with a helper, one that does not code, and a queue that is measured.
+fn coded() -> Layout {
+    let head = r#"
+        duration = "1500ms"
+        series_interval = "50ms"
+        [channel]
+        standard = "802.11g"
+        independent = true
+        [node_defaults]
+        rate_control = { kind = "fixed", rate = "12Mb/s" }
+    "#;
+    let body = r#"
+[[node]]
+name = "gateway"
+role = "access-point"
+position = ["0m", "0m"]
+
+[[node]]
+name = "neighbour"
+role = "station"
+position = ["10m", "5m"]
+
+[[node]]
+name = "roof"
+role = "station"
+position = ["20m", "0m"]
+
+[[node]]
+name = "shed"
+role = "station"
+position = ["5m", "15m"]
+
+[[node]]
+name = "barn"
+role = "station"
+position = ["15m", "15m"]
+
+[[node]]
+name = "server"
+role = "host"
+
+[[node]]
+name = "laptop"
+role = "host"
+
+[[wire]]
+between = ["server", "gateway"]
+delay = "5ms"
+
+[[wire]]
+between = ["roof", "laptop"]
+
+[[franc]]
+name = "hop"
+ends = ["gateway", "roof"]
+helpers = ["neighbour"]
+loss = [
+    { between = ["gateway", "roof"], loss = "40%" },
+    { between = ["gateway", "neighbour"], loss = "20%" },
+    { between = ["neighbour", "roof"], loss = "20%" },
+]
+
+[[franc]]
+name = "bare"
+ends = ["shed", "barn"]
+mode = "plain"
+loss = [{ between = ["shed", "barn"], loss = "20%" }]
+
+[[flow]]
+name = "download"
+from = "server"
+to = "laptop"
+kind = "tcp"
+
+[[flow]]
+name = "ping"
+from = "laptop"
+to = "server"
+kind = "ping"
+interval = "20ms"
+
+[[flow]]
+name = "datagrams"
+from = "shed"
+to = "barn"
+kind = "udp"
+rate = "500kb/s"
+
+[[flow]]
+name = "answers"
+from = "barn"
+to = "shed"
+kind = "udp"
+rate = "300kb/s"
+    "#;
+    Layout::new(head, body)
+}
+
+fn all() -> [Layout; 4] {
+    [fading(), hidden(), absences(), coded()]
+}
+
+/// Puts what does nothing into a layout: `at` says where in each list.
+fn with_idle(layout: &Layout, at: usize) -> Layout {
+    let mut layout = layout.clone();
+    let put = |list: &mut Vec<String>, what: &str| {
+        let place = at.min(list.len());
+        list.insert(place, what.to_owned());
+    };
+    // Near all others, or where nobody hears it or decodes anything.
+    let meters = 6 + 25 * at.min(4);
+    let station = format!("role = \"station\"\nposition = [\"{meters}m\", \"-3m\"]");
+    let end = layout.scenario().duration.as_nanos();
+    put(&mut layout.nodes, &format!("[[node]]\nname = \"idle\"\n{station}"));
+    put(&mut layout.nodes, "[[node]]\nname = \"spare\"\nrole = \"host\"");
+    let peer = if layout.head.contains("independent") { "gateway" } else { "ap" };
+    put(
+        &mut layout.wires,
+        &format!(
+            "[[wire]]\nbetween = [\"spare\", \"{peer}\"]\ndelay = \"2ms\"\nloss = {{ probability = \"5%\" }}"
+        ),
+    );
+    let never = "rate = \"1b/s\"\npattern = \"poisson\"".to_owned();
+    let too_late = format!("rate = \"saturated\"\nstart = \"{}ns\"", end - 1);
+    for (name, from, to, when) in [
+        ("idle-down", peer, "idle", &never),
+        ("idle-up", "idle", peer, &too_late),
+        ("idle-far", "spare", "idle", &too_late),
+    ] {
+        let ends = format!("from = \"{from}\"\nto = \"{to}\"");
+        put(
+            &mut layout.flows,
+            &format!(
+                "[[flow]]\nname = \"{name}\"\n{ends}\nkind = \"udp\"\n{when}\n\
+                 access_category = \"video\""
+            ),
+        );
+    }
+    layout
+}
+
+#[test]
+fn what_does_nothing_changes_nothing() {
+    for layout in all() {
+        let alone = layout.run(1);
+        for at in [0, 1, usize::MAX] {
+            alone.are_among(&with_idle(&layout, at).run(1));
+        }
+    }
+}
+
+#[test]
+fn a_run_backwards_is_the_same_run() {
+    for layout in all() {
+        let mut reversed = layout.clone();
+        let Layout { nodes, wires, links, flows, francs, .. } = &mut reversed;
+        [nodes, wires, links, flows, francs].into_iter().for_each(|list| list.reverse());
+        layout.run(2).are_among(&reversed.run(2));
+        reversed.run(2).are_among(&layout.run(2));
+    }
+}
+
+/// The layouts say something: their flows deliver, collide and lose.
+#[test]
+fn the_runs_have_what_can_differ() {
+    for (layout, wanted) in all().iter().zip(["WireLoss", "collisions", "ps_polls", "CodedLink"]) {
+        let records = layout.run(1);
+        let text = format!("{:?}", records.lines);
+        assert!(text.contains(wanted), "{wanted}");
+        assert!(text.matches("arrived").count() > 100, "{wanted}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
+    #[test]
+    fn no_order_changes_anything(
+        which in 0..4usize,
+        keys in prop::collection::vec(any::<u64>(), 40),
+        idle in prop::option::of(0..5usize),
+        seed in any::<u64>(),
+    ) {
+        let layout = &all()[which];
+        let mut other = match idle {
+            Some(at) => with_idle(layout, at),
+            None => layout.clone(),
+        };
+        let Layout { nodes, wires, links, flows, francs, .. } = &mut other;
+        for list in [nodes, wires, links, flows, francs] {
+            let mut keyed: Vec<_> = list.drain(..).zip(keys.iter().cycle()).collect();
+            keyed.sort_by_key(|(_, key)| **key);
+            list.extend(keyed.into_iter().map(|(table, _)| table));
+        }
+        layout.run(seed).are_among(&other.run(seed));
+    }
+}
