@@ -16,7 +16,7 @@ use crate::saturation::Saturation;
 use crate::session::Session;
 use crate::traffic::{FLOWS_MAX, FlowPlan, Kind, Traffic};
 use lasthop_net::network::{Network, NetworkStats};
-use lasthop_net::{NodeId, Sink};
+use lasthop_net::{NodeId, Sink, SourceConfig};
 use lasthop_scenario::{FlowKind, Scenario, TcpApplication};
 use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::FlowId;
@@ -148,11 +148,16 @@ pub fn emulate<S: Sink>(
         let source = sockets.next().expect("the keeper made all that were asked for");
         with_sockets.push((flow, source, second.then(|| sockets.next()).flatten()));
     }
-    let ends = scenario.flows.iter().map(|f| Ends { from: f.from, to: f.to }).collect();
+    let ends = |flow: &lasthop_scenario::Flow| {
+        let is_saturated = matches!(flow.kind, FlowKind::Udp(SourceConfig::Saturated { .. }));
+        Ends { from: flow.from, to: flow.to, is_saturated }
+    };
+    let ends = scenario.flows.iter().map(ends).collect();
 
     let clock = Clock::start();
     let traffic = Traffic::start(with_sockets, clock, scenario.series_interval)?;
     let priority = Priority::raise();
+    let saturation = Saturation::new(scenario, &config, &network, end);
     let hop = Hop::new(network, ports, layout.doors.clone(), ends, frame_bytes_max, clock, sink);
     let cpu_before = thread_cpu_nanos();
     let mut session = Session {
@@ -163,7 +168,7 @@ pub fn emulate<S: Sink>(
         terminal: terminal.as_ref(),
         traffic: &traffic,
         jobs: &mut jobs,
-        saturation: Saturation::new(scenario, &config, end),
+        saturation,
         end,
         deadline: None,
         interrupted: None,

@@ -39,6 +39,8 @@ pub struct Ends {
     pub from: NodeId,
     /// Where it ends.
     pub to: NodeId,
+    /// It keeps a queue filled, so what its node lets go of is counted.
+    pub is_saturated: bool,
 }
 
 /// What was counted of frames.
@@ -77,6 +79,8 @@ pub struct Hop<'a, S: Sink> {
     room: bool,
     /// Packets of each flow that have entered at its source.
     entered: Vec<u64>,
+    /// Those of saturated flows that their source holds no more.
+    left: Vec<u64>,
 }
 
 /// A frame for a node.
@@ -107,6 +111,7 @@ impl<'a, S: Sink> Hop<'a, S> {
             ports,
             doors,
             entered: vec![0; flows.len()],
+            left: vec![0; flows.len()],
             flows,
             frames: Frames::new(frame_bytes_max),
             outbox: Vec::with_capacity(WRITE_BATCH),
@@ -123,6 +128,11 @@ impl<'a, S: Sink> Hop<'a, S> {
     /// Packets of the flow that have entered the network at its source.
     pub fn entered(&self, flow: FlowId) -> u64 {
         self.entered.get(usize::from(flow.0)).copied().unwrap_or(0)
+    }
+
+    /// Packets of a saturated flow that its source holds.
+    pub fn held(&self, flow: FlowId) -> u64 {
+        self.entered(flow) - self.left.get(usize::from(flow.0)).copied().unwrap_or(0)
     }
 
     /// When the machines want to be woken.
@@ -186,6 +196,7 @@ impl<'a, S: Sink> Hop<'a, S> {
             && ends.from == node
         {
             self.entered[usize::from(packet.flow.0)] += 1;
+            packet.notify = ends.is_saturated;
         }
         self.counts.entered += 1;
         self.sink.sent(now, &packet);
@@ -213,6 +224,11 @@ impl<'a, S: Sink> Hop<'a, S> {
                 Output::Diverted { .. } | Output::Overheard { .. } => {
                     unreachable!("an emulation carries packets to their end itself")
                 }
+            }
+        }
+        while let Some(released) = self.network.poll_released() {
+            if let Some(left) = self.left.get_mut(usize::from(released.flow.0)) {
+                *left += u64::from(released.packets);
             }
         }
         while self.network.poll_room().is_some() {
@@ -277,8 +293,8 @@ impl<'a, S: Sink> Hop<'a, S> {
     fn flow_of(&self, header: &Header, from: NodeId, to: NodeId) -> FlowId {
         let numbers = header.ports.into_iter().flatten();
         for index in numbers.filter_map(|port| port.checked_sub(FIRST_PORT)) {
-            let ends = self.flows.get(usize::from(index)).copied();
-            if ends == Some(Ends { from, to }) || ends == Some(Ends { from: to, to: from }) {
+            let ends = self.flows.get(usize::from(index)).map(|flow| (flow.from, flow.to));
+            if ends == Some((from, to)) || ends == Some((to, from)) {
                 return FlowId(index);
             }
         }

@@ -4,11 +4,10 @@
 //! A socket gives no hint of that queue: the kernel counts a datagram as sent
 //! once its interface has taken it. So the loop lets the traffic thread send as
 //! many datagrams as would fill the queue, and then as many as have left it; no
-//! one waits busily, and no packet is sent only to be dropped. Flows that begin
-//! at the same node share its room evenly.
+//! one waits busily, and no packet is sent only to be dropped.
 
-use lasthop_net::network::NetworkConfig;
-use lasthop_net::{NodeId, SourceConfig};
+use lasthop_net::SourceConfig;
+use lasthop_net::network::{Backlogs, Network, NetworkConfig, SaturatedFlow};
 use lasthop_scenario::{FlowKind, Scenario};
 use lasthop_units::Instant;
 use lasthop_wifi::FlowId;
@@ -20,17 +19,11 @@ const GRANT_SHARE: u32 = 8;
 /// for the destination's address (`unres_qlen_bytes`, 208 KiB).
 const FIRST_PACKETS: u32 = 32;
 
-/// All saturated flows, by the node where they begin.
+/// All saturated flows.
 #[derive(Debug)]
 pub struct Saturation {
-    nodes: Vec<Node>,
-}
-
-#[derive(Debug)]
-struct Node {
-    node: NodeId,
-    /// Packets that it should hold.
-    backlog: u32,
+    backlogs: Backlogs,
+    /// In the order of `backlogs`.
     flows: Vec<Flow>,
 }
 
@@ -38,7 +31,6 @@ struct Node {
 struct Flow {
     id: FlowId,
     start: Instant,
-    stop: Instant,
     /// Packets that it was allowed to send so far.
     granted: u64,
     /// The least that was on its way at any moment since the last check.
@@ -47,64 +39,55 @@ struct Flow {
 
 impl Saturation {
     /// The saturated flows of a scenario, until `end`.
-    pub fn new(scenario: &Scenario, config: &NetworkConfig, end: Instant) -> Self {
-        let mut nodes: Vec<Node> = Vec::new();
+    pub fn new(
+        scenario: &Scenario,
+        config: &NetworkConfig,
+        network: &Network,
+        end: Instant,
+    ) -> Self {
+        let mut flows = Vec::new();
+        let mut saturated = Vec::new();
         for (index, flow) in scenario.flows.iter().enumerate() {
             let FlowKind::Udp(SourceConfig::Saturated { bytes }) = flow.kind else { continue };
-            let entry = Flow {
-                id: FlowId(index as u16),
-                start: flow.start,
-                stop: flow.stop.map_or(end, |stop| stop.min(end)),
-                granted: 0,
-                coming_min: u64::MAX,
-            };
-            match nodes.iter_mut().find(|node| node.node == flow.from) {
-                Some(node) => node.flows.push(entry),
-                None => {
-                    let backlog = config.saturated_backlog(flow.from, bytes);
-                    nodes.push(Node { node: flow.from, backlog, flows: vec![entry] });
-                }
-            }
+            let &lasthop_scenario::Flow { from, to, access_category, start, .. } = flow;
+            let stop = flow.stop.map_or(end, |stop| stop.min(end));
+            saturated.push(SaturatedFlow { from, to, access_category, bytes, start, stop });
+            let id = FlowId(index as u16);
+            flows.push(Flow { id, start, granted: 0, coming_min: u64::MAX });
         }
-        Self { nodes }
+        Self { backlogs: Backlogs::new(config, network, saturated), flows }
     }
 
     /// When the next flow begins, after `now`.
     pub fn next_start(&self, now: Instant) -> Option<Instant> {
-        let flows = self.nodes.iter().flat_map(|node| &node.flows);
-        flows.map(|flow| flow.start).filter(|start| *start > now).min()
+        self.flows.iter().map(|flow| flow.start).filter(|start| *start > now).min()
     }
 
-    /// Grants what there is room for. `held` gives the packets that a node holds,
-    /// `entered` those of a flow that have entered the network so far.
+    /// Grants what there is room for. `held` gives the packets of a flow that its
+    /// source holds, `entered` those that have entered the network so far.
     pub fn grant(
         &mut self,
         now: Instant,
-        held: impl Fn(NodeId) -> u32,
+        held: impl Fn(FlowId) -> u64,
         entered: impl Fn(FlowId) -> u64,
         mut allow: impl FnMut(FlowId, u32),
     ) {
-        for node in &mut self.nodes {
-            let flows = &mut node.flows;
+        for (place, flow) in self.flows.iter_mut().enumerate() {
+            let target = self.backlogs.target(now, place);
+            let entered = entered(flow.id);
             // What was granted and has not entered yet is on its way.
-            let coming: u64 = flows.iter_mut().map(|flow| flow.coming(entered(flow.id))).sum();
-            let taken = held(node.node).saturating_add(coming.try_into().unwrap_or(u32::MAX));
-            let room = node.backlog.saturating_sub(taken);
-            let active = |flow: &&mut Flow| flow.start <= now && now < flow.stop;
-            let count = flows.iter_mut().filter(active).count() as u32;
-            if count == 0 || room <= node.backlog / GRANT_SHARE {
+            let taken = held(flow.id).saturating_add(flow.coming(entered));
+            let mut room = target.saturating_sub(taken.try_into().unwrap_or(u32::MAX));
+            if room <= target / GRANT_SHARE {
                 continue;
             }
-            for flow in flows.iter_mut().filter(active) {
-                let mut share = room.div_ceil(count);
-                if entered(flow.id) == 0 {
-                    let first = u64::from(FIRST_PACKETS).saturating_sub(flow.granted);
-                    share = share.min(first as u32);
-                }
-                if share > 0 {
-                    flow.granted += u64::from(share);
-                    allow(flow.id, share);
-                }
+            if entered == 0 {
+                let first = u64::from(FIRST_PACKETS).saturating_sub(flow.granted);
+                room = room.min(first as u32);
+            }
+            if room > 0 {
+                flow.granted += u64::from(room);
+                allow(flow.id, room);
             }
         }
     }
@@ -113,7 +96,7 @@ impl Saturation {
     /// enter: what was on its way all the time since the last call is lost (nobody
     /// answered ARP, say), and may be granted again.
     pub fn forget_lost(&mut self, entered: impl Fn(FlowId) -> u64) {
-        for flow in self.nodes.iter_mut().flat_map(|node| &mut node.flows) {
+        for flow in &mut self.flows {
             flow.coming(entered(flow.id));
             flow.granted -= flow.coming_min;
             flow.coming_min = u64::MAX;
@@ -161,37 +144,43 @@ rate = "saturated"
 start = "1s"
 "#;
 
-    /// What each of the two flows is granted at `seconds` while the node holds
-    /// `held` and all that was granted has entered.
-    fn granted(saturation: &mut Saturation, seconds: u64, held: u32) -> [u32; 2] {
+    fn saturation() -> Saturation {
+        let scenario = lasthop_scenario::parse("test.toml", TWO_FLOWS, &[]).unwrap();
+        let seed = lasthop_units::Seed::new(1, 0);
+        let network = Network::new(&scenario.network, seed).unwrap();
+        let end = Instant::ZERO + scenario.duration;
+        Saturation::new(&scenario, &scenario.network, &network, end)
+    }
+
+    /// What each of the two flows is granted at `seconds` while its node holds
+    /// `held` of each and all that was granted has entered.
+    fn granted(saturation: &mut Saturation, seconds: u64, held: [u64; 2]) -> [u32; 2] {
         let granted = RefCell::new([0; 2]);
         let now = Instant::from_nanos(seconds * 1_000_000_000);
         saturation.grant(
             now,
-            |_| held,
+            |flow| held[usize::from(flow.0)],
             |_| u64::MAX,
             |flow, packets| granted.borrow_mut()[usize::from(flow.0)] += packets,
         );
         granted.into_inner()
     }
 
+    /// The queue of a wire has 1 000 packets.
     #[test]
     fn room_is_shared_by_the_flows_that_have_begun() {
-        let scenario = lasthop_scenario::parse("test.toml", TWO_FLOWS, &[]).unwrap();
-        let end = Instant::ZERO + scenario.duration;
-        let mut saturation = Saturation::new(&scenario, &scenario.network, end);
-        let backlog = saturation.nodes[0].backlog;
-        assert_eq!(granted(&mut saturation, 0, 0), [backlog, 0]);
-        assert_eq!(granted(&mut saturation, 2, 0), [backlog / 2, backlog / 2]);
-        assert_eq!(granted(&mut saturation, 2, backlog - 1), [0, 0]);
-        assert_eq!(granted(&mut saturation, 10, 0), [0, 0]);
+        let mut saturation = saturation();
+        assert_eq!(granted(&mut saturation, 0, [0, 0]), [1_000, 0]);
+        assert_eq!(granted(&mut saturation, 2, [0, 0]), [500, 500]);
+        // One that is served faster than the other gets no more of the queue.
+        assert_eq!(granted(&mut saturation, 2, [500, 100]), [0, 400]);
+        assert_eq!(granted(&mut saturation, 2, [499, 500]), [0, 0]);
+        assert_eq!(granted(&mut saturation, 10, [0, 0]), [0, 0]);
     }
 
     #[test]
     fn what_is_on_its_way_is_not_granted_twice() {
-        let scenario = lasthop_scenario::parse("test.toml", TWO_FLOWS, &[]).unwrap();
-        let end = Instant::ZERO + scenario.duration;
-        let mut saturation = Saturation::new(&scenario, &scenario.network, end);
+        let mut saturation = saturation();
         let grant = |saturation: &mut Saturation| {
             let granted = RefCell::new(0);
             saturation.grant(Instant::ZERO, |_| 0, |_| 0, |_, n| *granted.borrow_mut() += n);

@@ -236,7 +236,7 @@ impl<S: Sink> Session<'_, S> {
         let (hop, traffic) = (&self.hop, self.traffic);
         self.saturation.grant(
             now,
-            |node| hop.network.queue_packets(node),
+            |flow| hop.held(flow),
             |flow| hop.entered(flow),
             |flow, packets| traffic.grant(flow, packets),
         );

@@ -875,9 +875,9 @@ tables! {
         table apq: RawApq;
         /// UDP and video: the rate at the network layer. TCP: that at which
         /// the application writes. "saturated" (UDP)
-        /// keeps the queue filled, whatever is lost: before CoDel and FQ-CoDel,
-        /// which drop more and more of such a flow, take drop-tail to measure
-        /// what a link carries.
+        /// keeps its own packets in its queue, as many as its share of the limit is,
+        /// whatever is lost: before CoDel and FQ-CoDel, which drop more and more of
+        /// such a flow, take drop-tail to measure what a link carries.
         option rate: Offered = "\"saturated\" for udp, as fast as it goes for tcp, 5 Mb/s for video (1080p streaming)";
         /// UDP, video and ping: length of a packet, IP header included. What is
         /// longer than an MTU on the way is cut and put together again.

@@ -15,8 +15,22 @@ pub(crate) struct Datagrams {
     pub access_category: AccessCategory,
     pub source: Source,
     pub next_tag: u64,
+    /// Of a saturated flow.
+    pub saturation: Option<Saturation>,
     /// Pings under way by tag; none for other kinds.
     pub requests: Option<BTreeMap<u64, Instant>>,
+}
+
+/// What a saturated flow keeps at its source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Saturation {
+    /// Its place among the saturated flows.
+    pub place: usize,
+    /// Packets of it that the source holds; those that all its queues hold, when they
+    /// were last filled up, if its packets are diverted.
+    pub held: u32,
+    /// Something else carries its packets from the source.
+    pub is_diverted: bool,
 }
 
 impl Datagrams {
@@ -37,17 +51,20 @@ impl Datagrams {
         is_request.then(|| Packet {
             source: self.to.0,
             destination: self.from.0,
+            notify: false,
             ..self.packet_with(request.tag, request.bytes, now)
         })
     }
 
-    fn packet_with(&self, tag: u64, bytes: u16, now: Instant) -> Packet {
+    /// A packet from where the flow begins to where it ends.
+    pub fn packet_with(&self, tag: u64, bytes: u16, now: Instant) -> Packet {
         Packet {
             flow: self.id,
             flow_hash: self.hash,
             source: self.from.0,
             destination: self.to.0,
             access_category: self.access_category,
+            notify: self.saturation.as_ref().is_some_and(|saturation| !saturation.is_diverted),
             ..Packet::new(tag, bytes, now)
         }
     }

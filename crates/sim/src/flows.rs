@@ -3,10 +3,10 @@
 
 use crate::SimError;
 use crate::apq::Apq;
-use crate::datagrams::Datagrams;
+use crate::datagrams::{Datagrams, Saturation};
 use crate::port::{Port, Wake};
 use crate::tcp::Tcp;
-use lasthop_net::network::{Network, NetworkConfig};
+use lasthop_net::network::{Backlogs, Network, NetworkConfig, SaturatedFlow};
 use lasthop_net::{NodeId, Sink, Source, SourceConfig};
 use lasthop_scenario::{FlowKind, Scenario};
 use lasthop_units::{Instant, Seed};
@@ -16,8 +16,9 @@ use std::collections::BTreeMap;
 /// All flows of a run.
 pub(crate) struct Flows {
     flows: Vec<Flow>,
-    /// By node.
-    saturated: Vec<Saturated>,
+    /// By node: the saturated flows that begin there, by name.
+    saturated: Vec<Vec<usize>>,
+    backlogs: Backlogs,
     /// Wake-ups that flows with machines at their ends ask for.
     wakes: Vec<Wake>,
     /// Flows that are not over before the run is: all but measurements, and
@@ -26,18 +27,9 @@ pub(crate) struct Flows {
 }
 
 enum Flow {
-    Datagrams(Datagrams),
+    Datagrams(Box<Datagrams>),
     Tcp(Box<Tcp>),
     Apq(Box<Apq>),
-}
-
-/// The saturated flows that begin at one node, served in turn.
-#[derive(Clone, Debug, Default)]
-struct Saturated {
-    flows: Vec<usize>,
-    turn: usize,
-    /// Packets that the node should hold.
-    backlog: u32,
 }
 
 /// The flows of a scenario: those that do something at one instant do it in this order.
@@ -57,7 +49,26 @@ impl Flows {
     ) -> Result<Self, SimError> {
         let end = Instant::ZERO + scenario.duration;
         let mut flows = Vec::with_capacity(scenario.flows.len());
-        let mut saturated = vec![Saturated::default(); config.nodes.len()];
+        let mut saturated = vec![Vec::new(); config.nodes.len()];
+        let mut places = vec![None; scenario.flows.len()];
+        let mut always_ready = Vec::new();
+        for index in by_name(scenario) {
+            let flow = &scenario.flows[index];
+            let FlowKind::Udp(SourceConfig::Saturated { bytes }) = flow.kind else { continue };
+            saturated[flow.from.index()].push(index);
+            let stop = flow.stop.unwrap_or(end).min(end);
+            let saturated = SaturatedFlow {
+                from: flow.from,
+                to: flow.to,
+                access_category: flow.access_category,
+                bytes,
+                start: flow.start,
+                stop,
+            };
+            places[index] = Some(always_ready.len());
+            always_ready.push(saturated);
+        }
+        let backlogs = Backlogs::new(config, network, always_ready);
         for (index, flow) in scenario.flows.iter().enumerate() {
             let id = FlowId(index as u16);
             let hash = flow.identity().hash();
@@ -78,13 +89,13 @@ impl Flows {
                     &ping
                 }
             };
-            if let SourceConfig::Saturated { bytes } = *source {
-                let node = &mut saturated[flow.from.index()];
-                node.flows.push(index);
-                node.backlog = config.saturated_backlog(flow.from, bytes);
-            }
+            let saturation = places[index].map(|place| Saturation {
+                place,
+                held: 0,
+                is_diverted: network.diverts(flow.from, flow.to),
+            });
             let stream = seed.stream_of("flow/source", flow.identity());
-            flows.push(Flow::Datagrams(Datagrams {
+            flows.push(Flow::Datagrams(Box::new(Datagrams {
                 id,
                 from: flow.from,
                 to: flow.to,
@@ -92,11 +103,12 @@ impl Flows {
                 access_category: flow.access_category,
                 source: Source::new(source, flow.start, stop, stream),
                 next_tag: 0,
+                saturation,
                 requests: matches!(flow.kind, FlowKind::Ping { .. }).then(BTreeMap::new),
-            }));
+            })));
         }
         let lasting = flows.len();
-        Ok(Self { flows, saturated, wakes: Vec::new(), lasting })
+        Ok(Self { flows, saturated, backlogs, wakes: Vec::new(), lasting })
     }
 
     /// Sends what the flow sends at `now`; returns when it sends again, if it
@@ -151,12 +163,14 @@ impl Flows {
         self.wakes.pop()
     }
 
-    /// `node` has room: its saturated flows fill it up in turn.
+    /// `node` has room: its saturated flows fill it up.
     pub fn refill<S: Sink>(&mut self, node: NodeId, network: &mut Network, sink: &mut S) {
         let now = network.now();
         self.refill_at(node, now, network, sink);
     }
 
+    /// Each saturated flow of `node` keeps as many packets there as its share of the
+    /// queue is; they take turns, packet by packet.
     fn refill_at<S: Sink>(
         &mut self,
         node: NodeId,
@@ -164,35 +178,47 @@ impl Flows {
         network: &mut Network,
         sink: &mut S,
     ) {
-        let saturated = &mut self.saturated[node.index()];
-        if saturated.flows.is_empty() {
-            return;
-        }
-        let mut held = network.queue_packets(node);
-        let mut idle = 0;
-        while held < saturated.backlog && idle < saturated.flows.len() {
-            let index = saturated.flows[saturated.turn];
-            let Flow::Datagrams(flow) = &mut self.flows[index] else {
-                unreachable!("only flows of datagrams are saturated");
-            };
-            let bytes = flow.source.refill(now).map(|bytes| {
-                network.adaptive_mtu(node, flow.to).map_or(bytes, |mtu| bytes.min(mtu))
-            });
-            let parts = bytes.map_or(0, |bytes| network.packets_for(node, flow.to, bytes));
-            if parts > 1 && held > 0 && held + parts > saturated.backlog {
-                return;
+        let mut is_full = self.saturated[node.index()].is_empty();
+        for &index in &self.saturated[node.index()] {
+            if let Flow::Datagrams(flow) = &mut self.flows[index]
+                && let Some(saturation) = &mut flow.saturation
+                && saturation.is_diverted
+            {
+                saturation.held = network.queue_packets(node);
             }
-            saturated.turn = (saturated.turn + 1) % saturated.flows.len();
-            let Some(bytes) = bytes else {
-                idle += 1;
-                continue;
-            };
-            idle = 0;
-            held += parts;
-            let packet = flow.packet(bytes, now);
-            sink.sent(now, &packet);
-            network.handle_packet(now, packet);
         }
+        while !is_full {
+            is_full = true;
+            for turn in 0..self.saturated[node.index()].len() {
+                let index = self.saturated[node.index()][turn];
+                is_full &= !self.add_packet(index, now, network, sink);
+            }
+        }
+    }
+
+    /// A saturated flow sends one packet, if it keeps too few and its queue takes it.
+    fn add_packet<S: Sink>(
+        &mut self,
+        index: usize,
+        now: Instant,
+        network: &mut Network,
+        sink: &mut S,
+    ) -> bool {
+        let Flow::Datagrams(flow) = &mut self.flows[index] else { return false };
+        let Some(Saturation { place, held, .. }) = flow.saturation else { return false };
+        let Some(bytes) = flow.source.refill(now) else { return false };
+        if held >= self.backlogs.target(now, place) {
+            return false;
+        }
+        let bytes = network.adaptive_mtu(flow.from, flow.to).map_or(bytes, |mtu| bytes.min(mtu));
+        let packet = flow.packet_with(flow.next_tag, bytes, now);
+        if !network.offer_packet(now, packet) {
+            return false;
+        }
+        flow.next_tag += 1;
+        flow.saturation = flow.saturation.map(|state| Saturation { held: held + 1, ..state });
+        sink.sent(now, &packet);
+        true
     }
 
     /// Hands a packet to its destination, which may answer.
@@ -241,8 +267,17 @@ impl Flows {
 
     /// The node at which they entered let go of packets.
     pub fn released<S: Sink>(&mut self, released: Released, network: &mut Network, sink: &mut S) {
-        if let Flow::Tcp(tcp) = &mut self.flows[usize::from(released.flow.0)] {
-            tcp.released(released, &mut Port { network, sink, wakes: &mut self.wakes });
+        match &mut self.flows[usize::from(released.flow.0)] {
+            Flow::Tcp(tcp) => {
+                tcp.released(released, &mut Port { network, sink, wakes: &mut self.wakes });
+            }
+            // It sends more when its node says that there is room.
+            Flow::Datagrams(flow) => {
+                if let Some(saturation) = &mut flow.saturation {
+                    saturation.held -= released.packets;
+                }
+            }
+            Flow::Apq(_) => {}
         }
     }
 

@@ -1,41 +1,157 @@
-//! How much a saturated source keeps before the first queue on its way. Both
-//! drivers ask here, so that a saturated flow is the same in either.
+//! How much saturated flows keep before the first queue on their way. Both drivers
+//! ask here, so that a saturated flow is the same in either.
+//!
+//! Each flow keeps its own packets there, however fast those of others leave: an
+//! access category, or a station in a queue that is fair, is served from what waits
+//! for it. Flows whose packets wait in one queue share its limit evenly. Packets
+//! longer than the MTU count as their parts.
 
-use super::NetworkConfig;
+use super::route::Hop;
+use super::{Network, NetworkConfig};
 use crate::sink::NodeId;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use lasthop_units::Instant;
+use lasthop_wifi::AccessCategory;
 use lasthop_wifi::queue::{Limit, QueueConfig};
 
-/// Most packets kept before a queue with active management: far more than an
-/// aggregate, and no burden to the queue.
+/// Most packets that a flow keeps before a queue with active management: far more
+/// than an aggregate, and no burden to the queue.
 const MANAGED_PACKETS_MAX: u32 = 1_000;
 
-impl NetworkConfig {
-    /// How many packets a saturated source of packets of `bytes` keeps at `node`:
-    /// as many as its queue takes, and never one that it would drop on arrival.
-    /// The parts of packets longer than the MTU count each for itself.
-    pub fn saturated_backlog(&self, node: NodeId, bytes: u16) -> u32 {
-        let station = self.nodes[node.index()].station.zip(self.cell.as_ref());
-        let queue = match station {
-            Some((station, cell)) => Some(cell.stations[station.index()].queue),
-            None => self.wires.iter().find_map(|wire| {
-                let end = wire.ends.iter().position(|end| *end == node)?;
-                Some(wire.directions[end].queue)
-            }),
+/// A flow that is always ready to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SaturatedFlow {
+    /// Where it begins.
+    pub from: NodeId,
+    /// Where it ends.
+    pub to: NodeId,
+    /// Priority on the air.
+    pub access_category: AccessCategory,
+    /// Length of a packet.
+    pub bytes: u16,
+    /// When it begins.
+    pub start: Instant,
+    /// When it ends.
+    pub stop: Instant,
+}
+
+/// The packets that saturated flows keep; a flow is known by its place among those
+/// that [`Backlogs::new`] was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backlogs {
+    flows: Vec<Entry>,
+    /// Flows that begin or end, in the order of their instants; the first `changed`
+    /// are past.
+    changes: Vec<Instant>,
+    changed: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    flow: SaturatedFlow,
+    queue: FirstQueue,
+    /// What the queue takes, in packets as they are put on the link.
+    limit: u32,
+    /// The same for one flow, whatever is left for the others.
+    flow_limit: u32,
+    /// Packets as they are put on the link that one of the flow's becomes.
+    parts: u32,
+    target: u32,
+}
+
+/// The queue in which packets wait that leave their source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum FirstQueue {
+    Wire(usize),
+    Air(NodeId, AccessCategory),
+}
+
+impl Backlogs {
+    /// Those of `flows` in a network that was made from `config`.
+    pub fn new(
+        config: &NetworkConfig,
+        network: &Network,
+        flows: impl IntoIterator<Item = SaturatedFlow>,
+    ) -> Self {
+        let entry = |flow: SaturatedFlow| {
+            let (queue, place) = match network.routes.next(flow.from, flow.to) {
+                Hop::Wire(index) => {
+                    let queue = config.wires[index / 2].directions[index % 2].queue;
+                    (queue, FirstQueue::Wire(index))
+                }
+                Hop::Air(_) => {
+                    let station = network.routes.station(flow.from).expect("it sends over the air");
+                    let cell = config.cell.as_ref().expect("stations are in a cell");
+                    let queue = cell.stations[station.index()].queue;
+                    (queue, FirstQueue::Air(flow.from, flow.access_category))
+                }
+            };
+            let SaturatedFlow { from, to, bytes, .. } = flow;
+            let limit = limit(&queue, bytes.min(config.nodes[from.index()].mtu));
+            let flow_limit = match queue {
+                QueueConfig::DropTail { .. } => limit,
+                QueueConfig::CoDel { .. } | QueueConfig::FqCodel { .. } => {
+                    limit.min(MANAGED_PACKETS_MAX)
+                }
+            };
+            let parts = match network.adaptive_mtu(from, to) {
+                // Its packets are as long as fits.
+                Some(_) => 1,
+                None => network.packets_for(from, to, bytes),
+            };
+            Entry { flow, queue: place, limit, flow_limit, parts, target: 0 }
         };
-        let bytes = bytes.min(self.nodes[node.index()].mtu);
-        let packets = |limit| match limit {
-            Limit::Packets(packets) => packets,
-            Limit::Bytes(limit) => {
-                (limit.as_u64() / u64::from(bytes).max(1)).try_into().unwrap_or(u32::MAX)
+        let flows: Vec<Entry> = flows.into_iter().map(entry).collect();
+        let mut changes: Vec<Instant> =
+            flows.iter().flat_map(|entry| [entry.flow.start, entry.flow.stop]).collect();
+        changes.sort_unstable();
+        Self { flows, changes, changed: 0 }
+    }
+
+    /// How many packets the flow should keep at its source at `now`, which never
+    /// decreases; none before it begins and after it ended.
+    pub fn target(&mut self, now: Instant, flow: usize) -> u32 {
+        if self.changes.get(self.changed).is_some_and(|change| *change <= now) {
+            self.changed = self.changes.partition_point(|change| *change <= now);
+            self.share_out(now);
+        }
+        self.flows[flow].target
+    }
+
+    fn share_out(&mut self, now: Instant) {
+        let is_active = |flow: &SaturatedFlow| flow.start <= now && now < flow.stop;
+        let mut sharing: BTreeMap<FirstQueue, u32> = BTreeMap::new();
+        for entry in self.flows.iter().filter(|entry| is_active(&entry.flow)) {
+            *sharing.entry(entry.queue).or_default() += 1;
+        }
+        let mut served: BTreeMap<FirstQueue, u32> = BTreeMap::new();
+        for Entry { flow, queue, limit, flow_limit, parts, target } in &mut self.flows {
+            if !is_active(flow) {
+                *target = 0;
+                continue;
             }
-        };
-        match queue {
-            Some(QueueConfig::DropTail { limit }) => packets(limit),
-            Some(QueueConfig::CoDel { limit, .. }) => packets(limit).min(MANAGED_PACKETS_MAX),
-            Some(QueueConfig::FqCodel { limit_packets, memory_limit, .. }) => {
-                packets(Limit::Bytes(memory_limit)).min(limit_packets).min(MANAGED_PACKETS_MAX)
-            }
-            None => MANAGED_PACKETS_MAX,
+            let (count, turn) = (sharing[queue], served.entry(*queue).or_default());
+            // What does not divide goes to the first ones.
+            let share = *limit / count + u32::from(*turn < *limit % count);
+            *target = (share.min(*flow_limit) / *parts).max(1);
+            *turn += 1;
+        }
+    }
+}
+
+/// How many packets of `bytes` a queue takes.
+fn limit(queue: &QueueConfig, bytes: u16) -> u32 {
+    let packets = |limit| match limit {
+        Limit::Packets(packets) => packets,
+        Limit::Bytes(limit) => {
+            (limit.as_u64() / u64::from(bytes).max(1)).try_into().unwrap_or(u32::MAX)
+        }
+    };
+    match *queue {
+        QueueConfig::DropTail { limit } | QueueConfig::CoDel { limit, .. } => packets(limit),
+        QueueConfig::FqCodel { limit_packets, memory_limit, .. } => {
+            packets(Limit::Bytes(memory_limit)).min(limit_packets)
         }
     }
 }

@@ -18,6 +18,8 @@ mod route;
 #[cfg(test)]
 mod tests;
 
+pub use backlog::{Backlogs, SaturatedFlow};
+
 use crate::fragment;
 use crate::sink::NodeId;
 use crate::wire::{Wire, WireConfig, WireReason};
@@ -404,6 +406,12 @@ impl Network {
             self.handle_packet(now, packet);
         }
         has_room
+    }
+
+    /// Somebody else carries what a flow sends from `node` to `destination`
+    /// ([`Network::divert`]).
+    pub fn diverts(&self, node: NodeId, destination: NodeId) -> bool {
+        self.tap(node, destination.0).is_some()
     }
 
     /// The next thing that came out.
