@@ -130,7 +130,7 @@ const FINGERPRINTS: [(&str, (u64, u64, u64)); 6] = [
     ("hello", (5_040, 0, 0x1fc7_8bf6_dfbd_b81e)),
     ("hidden", (858, 645, 0xc929_3a0e_d62a_4983)),
     ("edca", (3_031, 194, 0x79ae_5fc0_1cee_4225)),
-    ("fading", (5_423, 97, 0x6609_147f_0e97_a247)),
+    ("fading", (5_278, 97, 0x79dd_9b65_1c2b_c372)),
     ("scan", (11_447, 1, 0x1be4_e6f9_8bdc_158c)),
     ("doze", (52, 0, 0xaaba_c619_454a_619e)),
 ];

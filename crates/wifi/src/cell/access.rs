@@ -309,7 +309,7 @@ impl Cell {
         };
         let group_rate = self.settings.group_rate;
         let originator = &mut self.function(station, function).originators[index];
-        let (rate, probe) = originator.choose_rate(now, snr).unwrap_or((group_rate, false));
+        let (rate, single) = originator.choose_rate(now, snr).unwrap_or((group_rate, false));
         if self.settings.record {
             self.record_rate(station, function, index);
         }
@@ -322,7 +322,7 @@ impl Cell {
         let originator = &access.originators[index];
         let established = matches!(originator.agreement, Agreement::Established { .. });
         let (mut mpdus, mut psdu_bytes) = (1, u32::from(originator.pending[0].bytes));
-        if established && !asked_for && !probe && psdu_bytes <= sizes::AMPDU_MPDU_MAX {
+        if established && !asked_for && !single && psdu_bytes <= sizes::AMPDU_MPDU_MAX {
             let mut duration_max = aggregation.ampdu_duration_max;
             if !single_limit.is_zero() {
                 let response = self.facts(rate).block_ack + self.settings.timing.sifs;

@@ -176,7 +176,10 @@ impl Originator {
         self.next_sequence = self.next_sequence.next();
     }
 
-    /// The rate of the next PPDU, and whether it is a probe (to be sent unaggregated).
+    /// The rate of the next PPDU, and whether it is a single MPDU: a frame that tries a
+    /// rate out goes unaggregated, and so do its repetitions at the later stages of its
+    /// chain, which hardware makes of the same frame (ath9k: `ath_lookup_rate` allows
+    /// such a frame no aggregate; `ath_buf_set_rate` gives it the whole chain).
     pub fn choose_rate(&mut self, now: Instant, snr: Db) -> Option<(crate::phy::Rate, bool)> {
         let control = self.rate_control.as_mut()?;
         let bytes = self.pending.front().map_or(0, |mpdu| mpdu.bytes);
@@ -186,7 +189,7 @@ impl Originator {
             _ => control.chain(now, snr, bytes),
         };
         self.chain = Some(chain);
-        Some((chain.rate_for_attempt(self.failures), chain.is_probe() && self.failures == 0))
+        Some((chain.rate_for_attempt(self.failures), chain.is_probe()))
     }
 
     /// The first `count` MPDUs go out in a PPDU that starts at `start`.
@@ -320,8 +323,11 @@ impl Originator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mac::rate::{RateControlConfig, RateSet};
     use crate::packet::{Packet, StationId};
+    use crate::phy::{ChannelWidth, ErrorModel};
     use alloc::vec::Vec;
+    use lasthop_units::Seed;
     use proptest::prelude::*;
 
     fn originator(mpdus: u64) -> Originator {
@@ -346,6 +352,34 @@ mod tests {
         originator.settle(1, 1, AttemptsMax::all(7), &mut VecDeque::new(), |_| {});
         assert!(originator.has_window());
         assert_eq!(originator.window_start(), SeqNo12::new(64));
+    }
+
+    /// Hardware repeats the frame that tried a rate out: no aggregate takes its place.
+    #[test]
+    fn a_probe_is_repeated_alone() {
+        let rates = RateSet::ht(1, ChannelWidth::Mhz20, false);
+        let control = RateControl::new(
+            &RateControlConfig::minstrel_ht(),
+            &rates,
+            &ErrorModel::nist(),
+            Seed::new(1, 0).stream("rate"),
+        );
+        let peer = Address::Station(StationId(1));
+        let mut originator = Originator::new(peer, Some(control), None);
+        let mut choose = |failed: bool| {
+            if failed {
+                originator.failed()
+            } else {
+                originator.succeeded()
+            }
+            originator.choose_rate(Instant::ZERO, Db(0.0)).expect("there is rate control")
+        };
+        let (probed, is_single) = choose(false);
+        assert!(is_single && probed != rates.rates[0]);
+        for _ in 0..5 {
+            assert_eq!(choose(true), (rates.rates[0], true));
+        }
+        assert_eq!(choose(false), (rates.rates[0], false));
     }
 
     #[test]
