@@ -9,6 +9,7 @@ mod lossy;
 mod per;
 mod queueing;
 mod queues;
+pub mod rates;
 mod saturated;
 mod speed;
 mod tcp;
@@ -30,7 +31,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All of them, in order.
-pub const ALL: [Chapter; 19] = [
+pub const ALL: [Chapter; 20] = [
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),
@@ -39,6 +40,7 @@ pub const ALL: [Chapter; 19] = [
     ("contention with A-MPDU, ns-3", contention::ns3_ampdu),
     ("queues", queueing::table),
     ("losses", lossy::table),
+    ("rate control", rates::table),
     ("tcp, ns-3", tcp::table),
     ("tcp, kernel", kernel::table),
     ("tcp, lossy wire", losses::table),

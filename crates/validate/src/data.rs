@@ -16,6 +16,8 @@ pub const DSSS_QUEUE: &str = include_str!("../data/dsss_queue.csv");
 pub const LOSSY: &str = include_str!("../data/lossy.csv");
 /// `lossy_link.csv`.
 pub const LOSSY_LINK: &str = include_str!("../data/lossy_link.csv");
+/// `minstrel_ht.csv`.
+pub const MINSTREL_HT: &str = include_str!("../data/minstrel_ht.csv");
 /// `scale.csv`.
 pub const SCALE: &str = include_str!("../data/scale.csv");
 /// `tcp.csv`.

@@ -46,6 +46,8 @@ pub struct Setting {
     pub band: Band,
     /// Rate of data.
     pub rate: Rate,
+    /// Minstrel-HT over all rates of as many streams, in place of `rate`.
+    pub is_adaptive: bool,
     /// Number of stations beside the access point.
     pub stations: u16,
     /// Who sends.
@@ -107,6 +109,7 @@ impl Setting {
             standard,
             band,
             rate,
+            is_adaptive: false,
             stations: 1,
             direction: Direction::Downlink,
             place: Place::Circle,
@@ -161,6 +164,10 @@ impl Setting {
             }
             rate => format!("rate = \"{}b/s\"", rate.bitrate().as_bps()),
         };
+        let rate_control = match self.is_adaptive {
+            true => "kind = \"minstrel-ht\"".into(),
+            false => format!("kind = \"fixed\", {rate}"),
+        };
         let control_preamble = match self.control_preamble {
             None => "",
             Some(Preamble::Long) => "control_preamble = \"long\"\n",
@@ -193,7 +200,7 @@ tx_power = "16.02dBm"
 streams = {streams}
 mtu = {mtu}
 queue = {{ kind = "drop-tail", packets = {queue} }}
-rate_control = {{ kind = "fixed", {rate} }}
+rate_control = {{ {rate_control} }}
 rts_threshold = {rts}
 aggregation = {{ ampdu_bytes_max = {ampdu}, amsdu_bytes_max = {amsdu} }}
 block_ack = {{ request = "after-missing" }}
