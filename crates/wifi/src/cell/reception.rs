@@ -71,6 +71,9 @@ impl Cell {
     /// After SIFS, `station` goes on with `sequel`.
     pub(super) fn follow(&mut self, station: StationId, sequel: Sequel) {
         let at = self.now + self.settings.timing.sifs;
+        if let Sequel::Response { duration, .. } = sequel {
+            self.contention.respond(station, at + duration);
+        }
         self.pending.push(Pending { at, station, sequel });
     }
 

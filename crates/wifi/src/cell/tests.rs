@@ -3,6 +3,7 @@
 mod away;
 mod doze;
 mod fingerprint;
+mod response;
 mod retry_out;
 
 use super::*;

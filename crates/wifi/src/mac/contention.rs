@@ -69,6 +69,8 @@ struct Hold {
     network_allocation: Instant,
     extended_interframe_space: Instant,
     own: Instant,
+    /// End of the response that it owes.
+    response: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,8 +152,8 @@ impl Contention {
         self.contenders[usize::from(id.0)].station
     }
 
-    /// The medium is busy for `station` at `now`: physically, by its NAV, or
-    /// by its own exchange.
+    /// The medium is busy for `station` at `now`: physically, by its NAV, by
+    /// its own exchange, or because it owes a response.
     pub fn is_busy(&self, station: StationId, now: Instant) -> bool {
         let view = &self.views[usize::from(self.view_of[station.index()])];
         view.busy > 0 || self.hold[station.index()].until() > now
@@ -300,6 +302,14 @@ impl Contention {
         }
     }
 
+    /// `station` answers a frame that just ended; its response (Ack, Block Ack,
+    /// CTS) ends at `until`. The SIFS before it is no idle time for the station:
+    /// a frame queued there finds the medium busy (10.23.2.2), as it does during
+    /// the response.
+    pub fn respond(&mut self, station: StationId, until: Instant) {
+        self.hold[station.index()].response = until;
+    }
+
     /// `station` is on the channel again: what it heard before is over, NAV
     /// and EIFS too, and AIFS begins at `now`.
     pub fn return_to_channel(&mut self, station: StationId, now: Instant) {
@@ -387,7 +397,8 @@ impl View {
 
 impl Hold {
     fn until(&self) -> Instant {
-        self.network_allocation.max(self.extended_interframe_space).max(self.own)
+        let heard = self.network_allocation.max(self.extended_interframe_space);
+        heard.max(self.own).max(self.response)
     }
 }
 

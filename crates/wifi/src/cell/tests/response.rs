@@ -1,0 +1,100 @@
+//! Packets that a host makes of what it receives: they find the medium busy,
+//! because their station owes a response (IEEE 802.11-2020, 10.23.2.2), and
+//! draw a backoff. Judged by what a uniform backoff gives and by ns-3's number
+//! of acknowledgement PPDUs for a data PPDU in downlink TCP.
+
+use super::*;
+use crate::event::{Event, FrameKind};
+
+const STATION: StationId = StationId(1);
+
+/// What was on the air.
+#[derive(Default)]
+struct Heard {
+    /// PPDUs with data of the access point, and of the station.
+    data: u32,
+    answers: u32,
+    /// PPDUs of the station that came next after its own response, and those
+    /// of them that started in the first slot.
+    next: u32,
+    first_slot: u32,
+}
+
+/// The access point's queue is kept full; the station answers every second
+/// packet when it is delivered, as TCP's receiver does.
+fn answer(config: &CellConfig, kept: u32, time: Duration) -> Heard {
+    let mut cell = Cell::new(config, Seed::new(5, 0)).expect("a sound cell");
+    let aifs = Timing::of(config.standard, config.band).aifs(3);
+    let (mut heard, mut received, mut tag) = (Heard::default(), 0_u64, 0);
+    let mut response_end = None;
+    let mut now = Instant::ZERO;
+    while now < Instant::ZERO + time {
+        while cell.held_packets(AP) < kept {
+            cell.handle_packet(now, AP, Address::Station(STATION), Packet::new(tag, 1500, now));
+            tag += 1;
+        }
+        now = cell.poll_timeout().expect("it is never idle").0;
+        cell.handle_timeout(now);
+        while let Some(output) = cell.poll_output() {
+            if let Output::Delivered { station: STATION, .. } = output {
+                received += 1;
+                if received.is_multiple_of(2) {
+                    let answer = Packet::new(received, 52, now);
+                    cell.handle_packet(now, STATION, Address::Station(AP), answer);
+                }
+            }
+        }
+        while let Some(event) = cell.poll_event() {
+            let Event::Ppdu(ppdu) = event else { continue };
+            let kind = ppdu.frames[0].kind;
+            let is_data = matches!(kind, FrameKind::QosData { .. } | FrameKind::Data);
+            let is_response = matches!(kind, FrameKind::BlockAck { .. } | FrameKind::Ack);
+            if is_data && ppdu.transmitter == STATION {
+                heard.answers += 1;
+                if let Some(end) = response_end {
+                    heard.next += 1;
+                    heard.first_slot += u32::from(ppdu.start == end + aifs);
+                }
+            }
+            heard.data += u32::from(is_data && ppdu.transmitter == AP);
+            response_end = (is_response && ppdu.transmitter == STATION).then_some(ppdu.end);
+        }
+    }
+    heard
+}
+
+fn downlink(rate: Rate, ampdu: u32) -> CellConfig {
+    let mut config = cell(1, rate, rate.width(), ampdu);
+    config.beacon_interval = None;
+    config.record_events = true;
+    config
+}
+
+/// The station's first slot is one of 16, and the access point's draw decides
+/// who of the two comes next: of 256 pairs the station wins 120, 15 of them in
+/// the first slot.
+#[test]
+fn an_answer_made_on_reception_draws_a_backoff() {
+    let long = GuardInterval::Long;
+    for (rate, ampdu) in [
+        (mcs(15, ChannelWidth::Mhz40, GuardInterval::Short), 65_535),
+        (mcs(7, ChannelWidth::Mhz20, long), 65_535),
+        (mcs(7, ChannelWidth::Mhz20, long), 0),
+        (mcs(3, ChannelWidth::Mhz20, long), 8_000),
+    ] {
+        let heard = answer(&downlink(rate, ampdu), 500, Duration::from_secs(2));
+        let share = f64::from(heard.first_slot) / f64::from(heard.next);
+        assert!(heard.next > 100, "{} answers at {rate:?}", heard.next);
+        assert!(share < 0.2, "{share} of the answers in the first slot, {rate:?} {ampdu}");
+    }
+}
+
+/// ns-3: 6 239 to 6 309 PPDUs of acknowledgements to 9 610 of data (0.65), and
+/// 4 511 to 6 686 (0.675) with a queue of 100.
+#[test]
+fn acknowledgements_take_as_many_ppdus_as_in_ns3() {
+    let rate = mcs(15, ChannelWidth::Mhz40, GuardInterval::Short);
+    let heard = answer(&downlink(rate, 65_535), 350, Duration::from_secs(4));
+    let ratio = f64::from(heard.answers) / f64::from(heard.data);
+    assert!((0.63..0.69).contains(&ratio), "{ratio}");
+}
