@@ -310,7 +310,9 @@ impl Cell {
         state.last_data = now;
         let link = state.link_stats(exchange.peer);
         link.mpdus_acked += u64::from(number_acked);
-        link.mpdus_failed += mpdus as u64 - u64::from(number_acked);
+        if !exchange.requesting {
+            link.mpdus_failed += mpdus as u64 - u64::from(number_acked);
+        }
         if exchange.collided {
             link.collisions += 1;
         }

@@ -232,6 +232,29 @@ fn contention_costs_what_it_costs_in_ns3() {
     }
 }
 
+/// Where everybody hears everybody and nothing is lost, only RTS collide.
+#[test]
+fn what_was_never_sent_has_not_failed() {
+    let width = ChannelWidth::Mhz20;
+    for ampdu in [0, 65_535] {
+        let mut config = cell(8, mcs(7, width, GuardInterval::Long), width, ampdu);
+        config.capture_margin = None;
+        config.stations.iter_mut().for_each(|station| station.rts_threshold = Some(0));
+        config.links.iter_mut().for_each(|pair| pair.link.snr = Db(50.0));
+        let senders: Vec<_> = (1..=8).map(|s| (StationId(s), Address::Station(AP))).collect();
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        saturate(&mut cell, &senders, Duration::from_secs(1), 1500);
+        let mut vain = 0;
+        for (station, peer) in senders {
+            let link = cell.link_stats(station, peer).expect("it sent");
+            vain += link.rts - link.ppdus;
+            assert!(link.mpdus > 0);
+            assert_eq!(link.mpdus_failed, 0, "of {} MPDUs sent", link.mpdus);
+        }
+        assert!(vain > 20, "only {vain} RTS were in vain");
+    }
+}
+
 #[test]
 fn parts_of_the_delay_add_up() {
     let width = ChannelWidth::Mhz20;
