@@ -82,6 +82,13 @@ pub(crate) enum RequestKind {
     AfterDrop,
 }
 
+/// When a receiver hands up what comes in an A-MPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RxInterruptKind {
+    Mpdu,
+    Ppdu,
+}
+
 /// How a station looks for access points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScanKind {
@@ -302,6 +309,7 @@ choices! {
         "minstrel-ht" => Self::MinstrelHt,
     }
     RequestKind { "after-missing" => Self::AfterMissing, "after-drop" => Self::AfterDrop }
+    RxInterruptKind { "mpdu" => Self::Mpdu, "ppdu" => Self::Ppdu }
     ScanKind { "passive" => Self::Passive, "active" => Self::Active }
     RetrievalKind { "ps-poll" => Self::PsPoll, "wake" => Self::Wake }
     LeftoverKind {
@@ -507,6 +515,10 @@ tables! {
         table aggregation: RawAggregation;
         /// Block Ack.
         table block_ack: RawBlockAck;
+        /// When it hands up what comes in an A-MPDU: each MPDU when its last bit
+        /// is in, as mt76 does, or all of them at the end of the PPDU. ath9k and
+        /// iwlwifi hold interrupts back for up to 2 ms, which is not modelled.
+        value rx_interrupt: RxInterruptKind = "mpdu";
         /// Attempts for a frame, the first included. 7 is Linux' default and
         /// dot11ShortRetryLimit's.
         value retry_limit: Whole<1, 255> = 7;

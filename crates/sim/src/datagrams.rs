@@ -64,6 +64,7 @@ impl Datagrams {
             source: self.from.0,
             destination: self.to.0,
             access_category: self.access_category,
+            passive: self.requests.is_none(),
             notify: self.saturation.as_ref().is_some_and(|saturation| !saturation.is_diverted),
             ..Packet::new(tag, bytes, now)
         }

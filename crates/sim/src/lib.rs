@@ -138,6 +138,8 @@ pub fn run<S: Sink>(
                     francs.wake(wake, Outside { network: &mut network, sink });
                 }
                 Event::Sample => {
+                    network.take_arrived(now);
+                    drain(&mut network, &mut flows, &mut francs, sink);
                     for &node in &wifi {
                         sink.queue(now, node, network.wifi_packets(node));
                     }
@@ -146,6 +148,8 @@ pub fn run<S: Sink>(
                     progress(now);
                 }
                 Event::Warm => {
+                    network.take_arrived(now);
+                    drain(&mut network, &mut flows, &mut francs, sink);
                     network.clear_stats(now);
                     francs.clear_stats(now);
                 }
@@ -161,6 +165,8 @@ pub fn run<S: Sink>(
             return Ok(network.stats(now));
         }
     }
+    network.take_arrived(end);
+    drain(&mut network, &mut flows, &mut francs, sink);
     flows.stop(end, sink);
     francs.stop(end, sink);
     Ok(network.stats(end))

@@ -160,3 +160,43 @@ fn a_congestion_control_of_kernels_is_refused_by_name() {
     let Err(SimError::CongestionControl { flow, name }) = error else { panic!("{error:?}") };
     assert_eq!((&*flow, &*name), ("ping", "bbr"));
 }
+
+/// What arrived, and when; with events or without.
+#[derive(Default)]
+struct Arrivals {
+    wants_events: bool,
+    all: Vec<(Instant, u16, u64, Duration)>,
+    /// At every sample, how much had arrived.
+    sampled: Vec<usize>,
+}
+
+impl Sink for Arrivals {
+    fn wants_events(&self) -> bool {
+        self.wants_events
+    }
+
+    fn arrived(&mut self, now: Instant, _node: NodeId, packet: &Packet) {
+        self.all.push((now, packet.flow.0, packet.tag, packet.parts.air));
+    }
+
+    fn queue(&mut self, _now: Instant, node: NodeId, _packets: u32) {
+        if node == NodeId(0) {
+            self.sampled.push(self.all.len());
+        }
+    }
+}
+
+/// Without events nobody is woken for a packet on which nobody acts.
+#[test]
+fn packets_arrive_at_the_same_instants_with_events_and_without() {
+    let text = format!("series_interval = \"7ms\"\n{CONTENTION}");
+    let arrivals = [false, true].map(|wants_events| {
+        let mut sink = Arrivals { wants_events, ..Arrivals::default() };
+        run(&scenario(&text), Seed::new(1, 0), &mut sink, |_| {}).expect("it runs");
+        sink.all.sort_unstable();
+        sink
+    });
+    assert!(arrivals[0].all.len() > 500, "{} packets", arrivals[0].all.len());
+    assert!(arrivals[0].all == arrivals[1].all);
+    assert_eq!(arrivals[0].sampled, arrivals[1].sampled);
+}

@@ -196,6 +196,9 @@ pub struct Packet {
     pub ecn_marked: bool,
     /// What it carries.
     pub transport: Transport,
+    /// Nobody acts on its arrival: the cell may put it out late, with the right
+    /// instant ([`RxInterrupt::Mpdu`](crate::cell::RxInterrupt::Mpdu)).
+    pub passive: bool,
     /// Its source wants to know when the node at which it entered lets go of it
     /// ([`Released`]); cleared on the way out of that node.
     pub notify: bool,
@@ -225,6 +228,7 @@ impl Packet {
             ecn_capable: false,
             ecn_marked: false,
             transport: Transport::Other,
+            passive: false,
             notify: false,
             created: now,
             arrived: now,

@@ -7,7 +7,7 @@ use lasthop_house::contract::Driver;
 use lasthop_units::{Db, Dbm, Duration, Identity, Instant, MacAddr, Meters, Probability, Seed};
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
-    PairConfig, Role, StationConfig,
+    PairConfig, Role, RxInterrupt, StationConfig,
 };
 use lasthop_wifi::mac::originator::LowRateRetry;
 use lasthop_wifi::mac::power_save::{PowerSaveConfig, Retrieval};
@@ -79,7 +79,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
     ];
     let aggregation = (prop_oneof![Just(0), Just(65_535)], prop_oneof![Just(0), Just(3_839)]);
     let limits = (1..8u8, prop::option::of(1..200u64), prop::option::of(0..2_000u32));
-    let limits = (limits, any::<(bool, bool, bool)>());
+    let limits = (limits, any::<(bool, bool, bool)>(), any::<bool>());
     let absence = (
         prop::option::weighted(0.3, scan()),
         prop::option::weighted(0.4, power_save()),
@@ -92,8 +92,8 @@ fn station() -> impl Strategy<Value = StationConfig> {
             let access =
                 EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1_023, txop_limit: Duration::ZERO };
             let video = EdcaParameters { txop_limit: Duration::from_micros(3_008), ..access };
-            let ((retry_limit, lifetime_ms, rts_threshold), (retry_out, low_rate, built_ahead)) =
-                limits;
+            let (limits, (retry_out, low_rate, built_ahead), per_mpdu) = limits;
+            let (retry_limit, lifetime_ms, rts_threshold) = limits;
             let table = RateTable::PAPER;
             StationConfig {
                 identity: Identity::default(),
@@ -126,6 +126,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
                         false => BlockAckRequestPolicy::AfterMissing,
                     },
                 },
+                rx_interrupt: if per_mpdu { RxInterrupt::Mpdu } else { RxInterrupt::Ppdu },
                 retry_limit,
                 low_rate_retry: low_rate.then_some(LowRateRetry { table, all_traffic: false }),
                 pseudo_retry_out: retry_out.then_some(table),

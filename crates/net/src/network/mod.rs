@@ -414,6 +414,15 @@ impl Network {
         self.tap(node, destination.0).is_some()
     }
 
+    /// Puts out the [`passive`](Packet::passive) packets that have arrived by
+    /// `now`: before they are counted.
+    pub fn take_arrived(&mut self, now: Instant) {
+        if let Some(cell) = &mut self.cell {
+            cell.take_arrived(now);
+            self.collect();
+        }
+    }
+
     /// The next thing that came out.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
@@ -618,10 +627,21 @@ impl Network {
             }
             Hop::Air(to) => {
                 let station = self.routes.station(node).expect("a route over the air has one");
+                let packet =
+                    Packet { passive: packet.passive && self.ends_at(to, &packet), ..packet };
                 let cell = self.cell.as_mut().expect("stations are in a cell");
                 cell.handle_packet(self.now, station, to, packet);
             }
         }
+    }
+
+    /// The packet goes no further than to `to`, and nothing there depends on it.
+    fn ends_at(&self, to: Address, packet: &Packet) -> bool {
+        let destination = NodeId(packet.destination);
+        let is_last = |station: StationId| self.node_of[station.index()] == destination;
+        matches!(to, Address::Station(station) if is_last(station))
+            && packet.fragment.is_whole()
+            && self.hosts[destination.index()].is_none()
     }
 
     /// Copies go out everywhere but where the packet came from; `packet`'s own
@@ -728,8 +748,12 @@ impl Network {
     fn collect_cell(&mut self) {
         while let Some(output) = self.cell.as_mut().and_then(Cell::poll_output) {
             match output {
-                CellOutput::Delivered { station, packet, .. } => {
+                CellOutput::Delivered { at, station, packet } => {
                     let node = self.node_of[station.index()];
+                    if packet.passive {
+                        self.outputs.push_back(Output::Arrived { at, node, packet });
+                        continue;
+                    }
                     if packet.destination == node.0 {
                         self.arrive(node, packet);
                         continue;

@@ -150,6 +150,7 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
             reorder_timeout: Duration::from_millis(100),
             request: BlockAckRequestPolicy::AfterDrop,
         },
+        rx_interrupt: RxInterrupt::Mpdu,
         retry_limit: 7,
         low_rate_retry: None,
         pseudo_retry_out: None,

@@ -9,7 +9,7 @@ use lasthop_trace::{AirInfo, Files, OutputDir, Recorder};
 use lasthop_units::{Db, Dbm, Duration, Identity, Instant, MacAddr, Machine, Meters, Seed};
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
-    PairConfig, Role, StationConfig,
+    PairConfig, Role, RxInterrupt, StationConfig,
 };
 use lasthop_wifi::event::Event;
 use lasthop_wifi::mac::rate::RateControlConfig;
@@ -44,6 +44,7 @@ fn station(role: Role, number: u64) -> StationConfig {
             reorder_timeout: Duration::from_millis(100),
             request: BlockAckRequestPolicy::AfterMissing,
         },
+        rx_interrupt: RxInterrupt::Mpdu,
         retry_limit: 7,
         low_rate_retry: None,
         pseudo_retry_out: None,

@@ -1,13 +1,13 @@
 //! Saturated cells that both benches run: an access point in the middle,
 //! stations on a circle of 1 m around it, 1500-byte packets, best effort with
 //! AIFSN 3 and CW 15 to 1023, no TXOP limit, queues of 500 packets kept full.
-//! No event is recorded. A bench counts what it takes to deliver so many more
+//! Nobody acts on what arrives, and no event is recorded. A bench counts what it takes to deliver so many more
 //! packets, refilling queues and draining outputs included.
 
 use lasthop_units::{Db, Dbm, Duration, Identity, Instant, MacAddr, Machine, Meters, Seed};
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
-    PairConfig, Role, StationConfig,
+    PairConfig, Role, RxInterrupt, StationConfig,
 };
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::{
@@ -97,7 +97,7 @@ impl Saturated {
     fn refill(&mut self, station: StationId) {
         let Some(peer) = self.peers[station.index()] else { return };
         while self.cell.held_packets(station) < QUEUE_PACKETS {
-            let packet = Packet::new(self.tag, BYTES, self.now);
+            let packet = Packet { passive: true, ..Packet::new(self.tag, BYTES, self.now) };
             self.cell.handle_packet(self.now, station, peer, packet);
             self.tag += 1;
         }
@@ -172,6 +172,7 @@ fn station(case: Case, role: Role) -> StationConfig {
             reorder_timeout: Duration::from_millis(100),
             request: BlockAckRequestPolicy::AfterMissing,
         },
+        rx_interrupt: RxInterrupt::Mpdu,
         retry_limit: 7,
         low_rate_retry: None,
         pseudo_retry_out: None,

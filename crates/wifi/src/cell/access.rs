@@ -330,9 +330,7 @@ impl Cell {
                 duration_max = duration_max.min(left);
             }
             let bytes_max = self.psdu_within(rate, duration_max).min(aggregation.ampdu_bytes_max);
-            let spacing = aggregation.mpdu_start_spacing;
-            let spacing_bytes =
-                (rate.bitrate().as_bps() * spacing.as_nanos()).div_ceil(8_000_000_000) as u32;
+            let spacing_bytes = spacing_bytes(rate, aggregation.mpdu_start_spacing);
             let mut frames_max = usize::from(aggregation.ampdu_frames_max);
             if aggregation.built_ahead {
                 let originator = &mut self.function(station, function).originators[index];
@@ -768,6 +766,11 @@ impl Function {
 
 fn is_expired(config: &StationConfig, now: Instant, arrived: Instant) -> bool {
     config.msdu_lifetime.is_some_and(|lifetime| now.saturating_since(arrived) > lifetime)
+}
+
+/// Least length of an A-MPDU subframe at `rate`.
+pub(super) fn spacing_bytes(rate: Rate, spacing: Duration) -> u32 {
+    (rate.bitrate().as_bps() * spacing.as_nanos()).div_ceil(8_000_000_000) as u32
 }
 
 /// Inside an A-MPDU an MPDU has at most 4 095 bytes, so an A-MSDU in it less.

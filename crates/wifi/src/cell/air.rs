@@ -60,6 +60,11 @@ pub(super) struct Flight {
 }
 
 impl Flight {
+    /// Another PPDU was on the air at some time between two instants.
+    fn overlaps(&self, from: Instant, until: Instant) -> bool {
+        self.interference.iter().any(|other| other.start < until && other.end > from)
+    }
+
     fn header_end(&self, band: Band) -> Instant {
         self.start + self.rate.preamble_and_header(band)
     }
@@ -297,6 +302,19 @@ impl Air {
         Some(self.flights.remove(index))
     }
 
+    /// Takes the payload of `transmitter` off the air for [`Air::give_back`].
+    pub fn lend(&mut self, transmitter: StationId) -> Option<(usize, Flight)> {
+        let index = self.flights.iter().position(|flight| {
+            flight.transmitter == transmitter && flight.carried == Carried::Payload
+        })?;
+        Some((index, self.flights.remove(index)))
+    }
+
+    /// Undoes [`Air::lend`].
+    pub fn give_back(&mut self, (index, flight): (usize, Flight)) {
+        self.flights.insert(index, flight);
+    }
+
     /// A PPDU that was taken off the air is done with.
     pub fn forget(&mut self, mut flight: Flight) {
         if flight.interference.capacity() > 0 {
@@ -352,14 +370,13 @@ impl Air {
 
     /// Probability that the preamble and header are decoded.
     pub fn header_success(&mut self, flight: &Flight, receiver: StationId, snr: Db) -> Probability {
-        if self.pair_mut(flight.transmitter, receiver).link.loss().is_some()
-            && flight.interference.is_empty()
-        {
+        let header_end = flight.header_end(self.band);
+        let is_disturbed = flight.overlaps(flight.start, header_end);
+        if self.pair_mut(flight.transmitter, receiver).link.loss().is_some() && !is_disturbed {
             return Probability::ONE;
         }
-        let header_end = flight.header_end(self.band);
         let sinr = self.sinr(flight, receiver, snr, flight.start, header_end);
-        if sinr < PREAMBLE_DETECTION && !flight.interference.is_empty() {
+        if sinr < PREAMBLE_DETECTION && is_disturbed {
             return Probability::ZERO;
         }
         self.remembered(flight, receiver, sinr, u32::MAX)
@@ -377,7 +394,7 @@ impl Air {
         let sinr = self.sinr(flight, receiver, snr, from, until);
         let by_loss = self.pair_mut(flight.transmitter, receiver).link.loss();
         match by_loss {
-            Some(loss) if flight.interference.is_empty() => loss.complement(),
+            Some(loss) if !flight.overlaps(from, until) => loss.complement(),
             Some(loss) => loss.complement() * self.remembered(flight, receiver, sinr, bytes),
             None => self.remembered(flight, receiver, sinr, bytes),
         }

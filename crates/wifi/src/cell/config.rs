@@ -101,6 +101,8 @@ pub struct StationConfig {
     pub aggregation: Aggregation,
     /// Block Ack when receiving and sending.
     pub block_ack: BlockAck,
+    /// When it hands up what it receives in an A-MPDU.
+    pub rx_interrupt: RxInterrupt,
     /// Attempts for an MPDU before it is given up, the first included
     /// (dot11LongRetryLimit, dot11ShortRetryLimit).
     pub retry_limit: u8,
@@ -170,6 +172,18 @@ pub struct BlockAck {
     pub reorder_timeout: Duration,
     /// When the originator sends a Block Ack Request.
     pub request: BlockAckRequestPolicy,
+}
+
+/// When a receiver hands up the MPDUs of an A-MPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RxInterrupt {
+    /// Each when its last bit is in (mt76, which leaves its delayed interrupts
+    /// off; ns-3). Others hold interrupts back by a timer: ath9k until 500 us
+    /// after the last MPDU, 2 ms after the first at most (AR_RIMT), iwlwifi for
+    /// up to 2 ms (CSR_INT_COALESCING).
+    Mpdu,
+    /// All at the end of the PPDU.
+    Ppdu,
 }
 
 /// When an originator sends a Block Ack Request.

@@ -111,6 +111,11 @@ impl Cell {
             carried: Carried::Payload,
             interference: Vec::new(),
         });
+        if let (Content::Data { mpdus, aggregated: true }, Address::Station(receiver)) =
+            (content, peer)
+        {
+            self.begin_arrival((station, receiver), function, mpdus, (rate, psdu_bytes, end));
+        }
     }
 
     pub(super) fn transmit(&mut self, flight: Flight) {

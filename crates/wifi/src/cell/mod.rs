@@ -7,11 +7,12 @@
 //! frame exchange, never for a slot. Air propagation time is nil.
 //!
 //! Where to read: `access` (who sends what, when), `exchange` (a frame exchange
-//! from PPDU to response), `reception` (what receivers make of PPDUs), `air`
-//! (interference), `away` and `doze` (stations that leave the channel or sleep), `station` (state).
+//! from PPDU to response), `reception` (what receivers make of PPDUs), `arrival`
+//! (A-MPDUs that are taken in MPDU by MPDU), `air` (interference), `away` and `doze` (stations that leave the channel or sleep), `station` (state).
 
 mod access;
 mod air;
+mod arrival;
 mod away;
 mod config;
 mod doze;
@@ -24,7 +25,7 @@ mod tests;
 
 pub use config::{
     Aggregation, BlockAck, BlockAckRequestPolicy, CellConfig, EdcaParameters, PairConfig, Role,
-    StationConfig,
+    RxInterrupt, StationConfig,
 };
 
 use crate::event::{DropReason, Event};
@@ -36,6 +37,7 @@ use crate::stats::{LinkStats, StationStats};
 use air::{Air, Carried};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use arrival::Arrival;
 use away::Away;
 use doze::Tim;
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
@@ -92,6 +94,8 @@ pub enum Reason {
     Access,
     /// A PPDU ends.
     PpduEnd,
+    /// An MPDU within an A-MPDU ends, and somebody acts on what is in it.
+    MpduEnd,
     /// A response or the next frame of an exchange is due, SIFS after the last.
     Sequel,
     /// A response has not come.
@@ -111,11 +115,15 @@ pub struct Cell {
     /// The last instant handled.
     now: Instant,
     next: Option<(Instant, Reason)>,
+    /// The same but for what [`Cell::merge_arrivals`] adds.
+    next_step: (Instant, Reason),
     stations: Vec<Station>,
     contention: Contention,
     /// By contender: station and function.
     owners: Vec<(StationId, u8)>,
     air: Air,
+    /// A-MPDUs on the air whose receivers take them in MPDU by MPDU.
+    arrivals: Vec<Arrival>,
     pending: Vec<Pending>,
     timeouts: Vec<(Instant, StationId)>,
     /// Reorder buffers with a gap: when they give up, receiver, inbox.
@@ -318,6 +326,7 @@ impl Cell {
             settings,
             now: Instant::ZERO,
             next: None,
+            next_step: (Instant::MAX, Reason::PpduEnd),
             next_absence: Instant::MAX,
             flushing: Vec::new(),
             dozing: Vec::new(),
@@ -333,6 +342,7 @@ impl Cell {
             contention,
             owners: Vec::new(),
             air,
+            arrivals: Vec::new(),
             pending: Vec::new(),
             timeouts: Vec::new(),
             gaps: Vec::new(),
@@ -487,6 +497,23 @@ impl Cell {
                 next = (at, reason);
             }
         }
+        self.next_step = next;
+        self.merge_arrivals();
+    }
+
+    /// Finds what is next, given [`Self::next_step`] as of the last step; since
+    /// then MPDUs may have arrived.
+    fn merge_arrivals(&mut self) {
+        let mut next = self.next_step;
+        let gap = earliest(self.gaps.iter().map(|(at, ..)| *at));
+        if gap < next.0 {
+            next = (gap, Reason::ReorderTimeout);
+        }
+        let prompt = self.arrivals.iter().filter(|arrival| arrival.is_prompt);
+        let arrival = earliest(prompt.map(|arrival| arrival.due));
+        if arrival < next.0 {
+            next = (arrival, Reason::MpduEnd);
+        }
         self.next = (next.0 < Instant::MAX).then_some(next);
     }
 
@@ -607,11 +634,17 @@ impl Machine for Cell {
     /// Does everything due up to `now`, each thing at its own instant.
     fn handle_timeout(&mut self, now: Instant) {
         debug_assert!(now >= self.now, "time does not run backwards");
-        while let Some((at, _)) = self.next
+        while let Some((at, reason)) = self.next
             && at <= now
         {
-            self.step(at);
-            self.schedule();
+            if reason == Reason::MpduEnd {
+                self.now = at;
+                self.take_arrived(at);
+                self.merge_arrivals();
+            } else {
+                self.step(at);
+                self.schedule();
+            }
         }
     }
 }

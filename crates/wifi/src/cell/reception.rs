@@ -2,6 +2,7 @@
 //! order, NAV and EIFS (IEEE 802.11-2020, 10.3.2, 10.25.6).
 
 use super::air::{Carried, Flight, Overheard};
+use super::arrival::Subframes;
 use super::station::{Action, Content, Exchange, Management};
 use super::{Cell, Output, Pending, Sequel, category_of};
 use crate::event::{DropReason, Event};
@@ -12,7 +13,8 @@ use crate::mac::retry_out::Decision;
 use crate::mac::sizes;
 use crate::packet::{Address, StationId};
 use alloc::collections::VecDeque;
-use lasthop_units::{Duration, Instant, Probability, Stream};
+use core::ops::Range;
+use lasthop_units::{Db, Instant, Probability, Stream};
 
 impl Cell {
     pub(super) fn end_ppdus(&mut self) {
@@ -92,7 +94,7 @@ impl Cell {
     }
 
     /// `receiver` was away when the PPDU began.
-    fn is_missed(&self, flight: &Flight, receiver: StationId) -> bool {
+    pub(super) fn is_missed(&self, flight: &Flight, receiver: StationId) -> bool {
         flight.start < self.stations[receiver.index()].deaf_until
     }
 
@@ -117,41 +119,45 @@ impl Cell {
         exchange: &Exchange,
         mpdus: &VecDeque<Mpdu>,
     ) -> Option<u64> {
+        let snr = self.receive_header(flight, receiver)?;
+        let span = (flight.start, flight.end);
+        let Content::Data { mpdus: count, aggregated: true } = exchange.content else {
+            let bytes = flight.psdu_bytes;
+            return Some(u64::from(self.receive_mpdu(flight, receiver, snr, bytes, span)));
+        };
+        let air = (flight.rate, flight.psdu_bytes);
+        let mut subframes = self.subframes(flight.transmitter, count, span, air);
+        let mut decoded = 0;
+        for (bit, mpdu) in mpdus.iter().take(count).enumerate() {
+            let bytes = u32::from(mpdu.bytes);
+            let span = subframes.next(bytes);
+            let is_decoded = self.receive_mpdu(flight, receiver, snr, bytes, span);
+            decoded |= u64::from(is_decoded) << bit;
+        }
+        Some(decoded)
+    }
+
+    /// The SNR of a PPDU whose preamble and header `receiver` decodes.
+    pub(super) fn receive_header(&mut self, flight: &Flight, receiver: StationId) -> Option<Db> {
         if self.is_missed(flight, receiver) || !self.air.locks(flight, receiver) {
             return None;
         }
         let snr = self.air.snr(flight, receiver);
         let header = self.air.header_success(flight, receiver, snr);
-        if !happens(self.air.reception(flight.transmitter, receiver), header) {
-            return None;
-        }
-        let whole = (flight.start, flight.end);
-        let Content::Data { mpdus: count, aggregated: true } = exchange.content else {
-            let success = self.air.mpdu_success(flight, receiver, snr, flight.psdu_bytes, whole);
-            let stream = self.air.reception(flight.transmitter, receiver);
-            return Some(u64::from(happens(stream, success)));
-        };
-        let data_start = flight.start + flight.rate.preamble_and_header(self.settings.band);
-        let data = flight.end.saturating_since(data_start);
-        let (mut decoded, mut offset) = (0, 0);
-        for (bit, mpdu) in mpdus.iter().take(count).enumerate() {
-            let bytes = u32::from(mpdu.bytes);
-            let mut span = whole;
-            if !flight.interference.is_empty() {
-                let until = offset + sizes::ampdu_subframe(bytes, 0);
-                let at = |bytes: u32| {
-                    let share = u128::from(data.as_nanos()) * u128::from(bytes);
-                    let nanos = share / u128::from(flight.psdu_bytes.max(1));
-                    data_start + Duration::from_nanos(nanos as u64)
-                };
-                span = (at(offset), at(until));
-                offset = until;
-            }
-            let success = self.air.mpdu_success(flight, receiver, snr, bytes, span);
-            let stream = self.air.reception(flight.transmitter, receiver);
-            decoded |= u64::from(happens(stream, success)) << bit;
-        }
-        Some(decoded)
+        happens(self.air.reception(flight.transmitter, receiver), header).then_some(snr)
+    }
+
+    /// Whether `receiver` decodes an MPDU that was on the air during `span`.
+    pub(super) fn receive_mpdu(
+        &mut self,
+        flight: &Flight,
+        receiver: StationId,
+        snr: Db,
+        bytes: u32,
+        span: (Instant, Instant),
+    ) -> bool {
+        let success = self.air.mpdu_success(flight, receiver, snr, bytes, span);
+        happens(self.air.reception(flight.transmitter, receiver), success)
     }
 
     fn receive_payload(&mut self, flight: &Flight, receiver: StationId) {
@@ -159,7 +165,8 @@ impl Cell {
         let exchange = self.stations[sender.index()].exchange.take();
         let mut exchange = exchange.expect("a payload belongs to an exchange");
         let mut pending = self.take_pending(sender, &exchange);
-        let decoded = self.decode(flight, receiver, &exchange, &pending);
+        let arrived = self.end_arrival(flight, &mut exchange, &mut pending);
+        let decoded = arrived.unwrap_or_else(|| self.decode(flight, receiver, &exchange, &pending));
         exchange.decoded = decoded.unwrap_or(0);
         if let Content::Management(Management { action: Action::Null { power_management }, .. }) =
             exchange.content
@@ -178,7 +185,9 @@ impl Cell {
         if exchange.decoded != 0 {
             match exchange.content {
                 Content::Data { mpdus, .. } => {
-                    self.take_in(flight, receiver, &exchange, &mut pending);
+                    if arrived.is_none() {
+                        self.take_in(flight, receiver, &exchange, &mut pending, 0..mpdus, None);
+                    }
                     acked = self.acknowledges(receiver, &exchange, sender, mpdus, &pending);
                 }
                 Content::BlockAckRequest { start } => {
@@ -225,11 +234,12 @@ impl Cell {
                 let more = self.more_data(exchange.peer, pending.len() > mpdus);
                 self.frame_came(receiver, more);
             }
-        } else if decoded.is_some()
+        } else if let Content::Data { mpdus, .. } = exchange.content
+            && (decoded.is_some() && arrived.is_none())
             && self.stations[receiver.index()].config.pseudo_retry_out.is_some()
         {
             // The hardware reports the MPDUs of a wholly erroneous PPDU as well.
-            self.take_in(flight, receiver, &exchange, &mut pending);
+            self.take_in(flight, receiver, &exchange, &mut pending, 0..mpdus, None);
         }
         self.return_pending(sender, &exchange, pending);
         let answered = exchange.decoded != 0;
@@ -269,25 +279,31 @@ impl Cell {
         }
     }
 
-    /// Hands decoded MPDUs to the receiver's inbox, and reports the erroneous
-    /// ones where that matters.
-    fn take_in(
+    /// Hands the decoded ones of some MPDUs to the receiver's inbox, and reports
+    /// the erroneous ones where that matters: each at the end of its subframe,
+    /// or all now.
+    pub(super) fn take_in(
         &mut self,
         flight: &Flight,
         receiver: StationId,
         exchange: &Exchange,
         pending: &mut VecDeque<Mpdu>,
+        mpdus: Range<usize>,
+        mut subframes: Option<Subframes>,
     ) {
-        let Content::Data { mpdus, .. } = exchange.content else { return };
-        let now = self.now;
+        let mut now = self.now;
         let record = self.settings.record;
         let agreed = self.has_agreement(flight.transmitter, exchange);
-        self.stations[receiver.index()].last_data = now;
+        let first = mpdus.start;
         let Self { stations, outputs, events, .. } = self;
         let key = flight.transmitter.index() * 4 + exchange.function;
         let (mut given_up, mut ignored) = (0, 0);
         let inbox = stations[receiver.index()].inbox(flight.transmitter, exchange.function);
-        for (bit, mpdu) in pending.iter_mut().take(mpdus).enumerate() {
+        for (place, mpdu) in pending.range_mut(mpdus).enumerate() {
+            let bit = first + place;
+            if let Some(subframes) = &mut subframes {
+                (_, now) = subframes.next(u32::from(mpdu.bytes));
+            }
             let is_decoded = exchange.decoded >> bit & 1 == 1;
             let mut events = record.then_some(&mut *events);
             let decision = inbox.decide(mpdu, is_decoded, agreed, flight.rate);
@@ -356,6 +372,7 @@ impl Cell {
             }
             mpdu.taken = true;
         }
+        stations[receiver.index()].last_data = now;
         let stats = &mut stations[receiver.index()].stats;
         stats.pseudo_retry_outs += given_up;
         stats.pseudo_retry_outs_ignored += ignored;
@@ -472,7 +489,11 @@ impl Cell {
 
     /// Borrows the MPDUs of the exchange's originator; beacons and management
     /// frames have none.
-    fn take_pending(&mut self, sender: StationId, exchange: &Exchange) -> VecDeque<Mpdu> {
+    pub(super) fn take_pending(
+        &mut self,
+        sender: StationId,
+        exchange: &Exchange,
+    ) -> VecDeque<Mpdu> {
         let access = self.stations[sender.index()].functions[exchange.function].as_mut();
         access
             .and_then(|access| {
@@ -482,7 +503,12 @@ impl Cell {
             .unwrap_or_default()
     }
 
-    fn return_pending(&mut self, sender: StationId, exchange: &Exchange, mpdus: VecDeque<Mpdu>) {
+    pub(super) fn return_pending(
+        &mut self,
+        sender: StationId,
+        exchange: &Exchange,
+        mpdus: VecDeque<Mpdu>,
+    ) {
         let access = self.stations[sender.index()].functions[exchange.function].as_mut();
         if let Some(access) = access
             && let Some(index) = access.originator(exchange.peer)

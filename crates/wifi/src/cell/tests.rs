@@ -1,5 +1,6 @@
 //! A cell against figures that somebody else measured or derived.
 
+mod arrival;
 mod away;
 mod doze;
 mod fingerprint;
@@ -46,6 +47,7 @@ fn station(role: Role, rate: Rate, ampdu: u32) -> StationConfig {
             reorder_timeout: Duration::from_millis(100),
             request: BlockAckRequestPolicy::AfterMissing,
         },
+        rx_interrupt: RxInterrupt::Ppdu,
         retry_limit: 7,
         low_rate_retry: None,
         pseudo_retry_out: None,

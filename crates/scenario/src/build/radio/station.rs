@@ -2,12 +2,14 @@
 
 use super::{Common, WifiNode, absence, legacy_rate, not_a_rate, rates, retry};
 use super::{Expanded, Place, Problems, Role, is_written, positive, queue};
-use crate::raw::{RateControlKind, RawEdcaParameters, RawNodeSettings, RequestKind};
+use crate::raw::{
+    RateControlKind, RawEdcaParameters, RawNodeSettings, RequestKind, RxInterruptKind,
+};
 use crate::scalar::{At, Whole};
 use lasthop_units::{Duration, Identity, MacAddr};
 use lasthop_wifi::AccessCategory;
 use lasthop_wifi::cell::{
-    Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, StationConfig,
+    Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, RxInterrupt, StationConfig,
 };
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::{Rate, Standard, Timing};
@@ -64,6 +66,10 @@ pub(super) fn config(
         qos,
         aggregation: aggregation(raw, qos, common, problems),
         block_ack,
+        rx_interrupt: match raw.rx_interrupt.value {
+            RxInterruptKind::Mpdu => RxInterrupt::Mpdu,
+            RxInterruptKind::Ppdu => RxInterrupt::Ppdu,
+        },
         retry_limit: raw.retry_limit.value.get(),
         low_rate_retry: retry::low_rate(raw, problems),
         pseudo_retry_out: retry::pseudo(raw, qos, problems),

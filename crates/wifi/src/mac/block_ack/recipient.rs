@@ -7,6 +7,7 @@
 
 use super::Scoreboard;
 use crate::mac::mpdu::Msdus;
+use crate::packet::Packet;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant, SeqNo12};
 
@@ -128,6 +129,12 @@ impl Recipient {
         }
     }
 
+    /// Some packet that waits behind a gap is as `wanted`.
+    pub fn any_waiting(&self, mut wanted: impl FnMut(&Packet) -> bool) -> bool {
+        let waiting = self.buffer.iter().flatten();
+        self.buffered > 0 && waiting.flat_map(|w| w.msdus.packets()).any(&mut wanted)
+    }
+
     /// When the first gap is given up, if there is one.
     pub fn deadline(&self) -> Option<Instant> {
         let (_, waiting) = self.first_waiting()?;
@@ -199,7 +206,6 @@ impl Recipient {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Packet;
     use alloc::collections::BTreeMap;
     use proptest::prelude::*;
 

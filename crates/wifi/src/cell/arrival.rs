@@ -1,0 +1,232 @@
+//! A-MPDUs that their receiver takes in MPDU by MPDU while they are on the air
+//! ([`RxInterrupt::Mpdu`]). An MPDU is decided when its last bit is in, by the
+//! interference up to then, and handed up at that instant.
+//!
+//! Where nobody acts on what is inside ([`Packet::passive`](crate::Packet::passive))
+//! nobody is woken for it: such MPDUs are taken in, each with its own instant, at
+//! the end of the PPDU or when somebody asks ([`Cell::take_arrived`]).
+
+use super::air::Flight;
+use super::config::RxInterrupt;
+use super::station::{Content, Exchange};
+use super::{Address, Cell, StationId};
+use crate::mac::mpdu::Mpdu;
+use crate::mac::sizes;
+use crate::packet::Packet;
+use crate::phy::Rate;
+use alloc::collections::VecDeque;
+use lasthop_units::{Db, Duration, Instant};
+
+/// An A-MPDU on its way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Arrival {
+    sender: StationId,
+    receiver: StationId,
+    function: usize,
+    header: Header,
+    /// From the MPDU that is awaited on.
+    subframes: Subframes,
+    /// When that one is in.
+    pub due: Instant,
+    /// Somebody acts on a packet as soon as it is handed up.
+    pub is_prompt: bool,
+    /// Bit n: MPDU n was decoded.
+    decoded: u64,
+}
+
+/// Preamble and header of the PPDU.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Header {
+    Awaited,
+    /// With this SNR.
+    Received(Db),
+    Lost,
+}
+
+/// Where the subframes of an A-MPDU lie in time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Subframes {
+    data_start: Instant,
+    end: Instant,
+    psdu_bytes: u32,
+    spacing_bytes: u32,
+    /// The next subframe, and how many there are.
+    pub index: usize,
+    pub count: usize,
+    /// Where it begins in the PSDU.
+    offset: u32,
+}
+
+impl Subframes {
+    /// The next one, whose MPDU has `mpdu_bytes`: from its delimiter to the last
+    /// bit of the MPDU, or to the end of the PPDU if it is the last one.
+    pub fn next(&mut self, mpdu_bytes: u32) -> (Instant, Instant) {
+        let from = self.at(self.offset);
+        let until = self.end_of(mpdu_bytes);
+        self.offset += sizes::ampdu_subframe(mpdu_bytes, self.spacing_bytes);
+        self.index += 1;
+        (from, until)
+    }
+
+    fn end_of(&self, mpdu_bytes: u32) -> Instant {
+        match self.index + 1 < self.count {
+            true => self.at(self.offset + sizes::AMPDU_DELIMITER + mpdu_bytes),
+            false => self.end,
+        }
+    }
+
+    fn at(&self, bytes: u32) -> Instant {
+        let data = self.end.saturating_since(self.data_start).as_nanos();
+        // At most 65 539 bytes of less than an hour.
+        let nanos = data * u64::from(bytes) / u64::from(self.psdu_bytes.max(1));
+        self.data_start + Duration::from_nanos(nanos)
+    }
+}
+
+impl Cell {
+    /// The subframes of an A-MPDU of `count` MPDUs from `sender`.
+    pub(super) fn subframes(
+        &self,
+        sender: StationId,
+        count: usize,
+        (start, end): (Instant, Instant),
+        (rate, psdu_bytes): (Rate, u32),
+    ) -> Subframes {
+        let spacing = self.stations[sender.index()].config.aggregation.mpdu_start_spacing;
+        Subframes {
+            data_start: start + rate.preamble_and_header(self.settings.band),
+            end,
+            psdu_bytes,
+            spacing_bytes: super::access::spacing_bytes(rate, spacing),
+            index: 0,
+            count,
+            offset: 0,
+        }
+    }
+
+    /// `sender` begins an A-MPDU of its first `count` pending MPDUs.
+    pub(super) fn begin_arrival(
+        &mut self,
+        (sender, receiver): (StationId, StationId),
+        function: usize,
+        count: usize,
+        (rate, psdu_bytes, end): (Rate, u32, Instant),
+    ) {
+        if self.stations[receiver.index()].config.rx_interrupt == RxInterrupt::Ppdu {
+            return;
+        }
+        let subframes = self.subframes(sender, count, (self.now, end), (rate, psdu_bytes));
+        let held_back = self.stations[receiver.index()].inbox(sender, function).recipient.as_ref();
+        let is_prompt = |packet: &Packet| !packet.passive;
+        let is_prompt = self.settings.record
+            || held_back.is_some_and(|recipient| recipient.any_waiting(is_prompt))
+            || self.pending_mpdus(sender, function, receiver).is_some_and(|mpdus| {
+                mpdus.iter().take(count).any(|mpdu| mpdu.msdus.packets().iter().any(is_prompt))
+            });
+        let first = self.pending_mpdus(sender, function, receiver).and_then(VecDeque::front);
+        let due = first.map_or(end, |mpdu| subframes.end_of(u32::from(mpdu.bytes)));
+        self.arrivals.push(Arrival {
+            sender,
+            receiver,
+            function,
+            header: Header::Awaited,
+            subframes,
+            due,
+            is_prompt,
+            decoded: 0,
+        });
+    }
+
+    fn pending_mpdus(
+        &self,
+        sender: StationId,
+        function: usize,
+        receiver: StationId,
+    ) -> Option<&VecDeque<Mpdu>> {
+        let access = self.stations[sender.index()].functions[function].as_ref()?;
+        let index = access.originator(Address::Station(receiver))?;
+        Some(&access.originators[index].pending)
+    }
+
+    /// Takes in the MPDUs whose last bits are in at `now`. Only for packets that
+    /// are [`passive`](crate::Packet::passive) does it matter when this is called:
+    /// before their number is read.
+    pub fn take_arrived(&mut self, now: Instant) {
+        for index in 0..self.arrivals.len() {
+            let mut arrival = self.arrivals[index];
+            if arrival.due > now {
+                continue;
+            }
+            let sender = arrival.sender;
+            let Some((place, flight)) = self.air.lend(sender) else { continue };
+            let Some(mut exchange) = self.stations[sender.index()].exchange.take() else {
+                self.air.give_back((place, flight));
+                continue;
+            };
+            let mut pending = self.take_pending(sender, &exchange);
+            self.advance_arrival(&mut arrival, &flight, &mut exchange, &mut pending, now);
+            self.return_pending(sender, &exchange, pending);
+            self.stations[sender.index()].exchange = Some(exchange);
+            self.air.give_back((place, flight));
+            self.arrivals[index] = arrival;
+        }
+    }
+
+    /// The PPDU of `flight` ended: takes in what is left of it. Which MPDUs were
+    /// decoded; nothing inside if not even the header was. `None` if the
+    /// receiver does not take it in MPDU by MPDU.
+    pub(super) fn end_arrival(
+        &mut self,
+        flight: &Flight,
+        exchange: &mut Exchange,
+        pending: &mut VecDeque<Mpdu>,
+    ) -> Option<Option<u64>> {
+        let index = self.arrivals.iter().position(|a| a.sender == flight.transmitter)?;
+        let mut arrival = self.arrivals.swap_remove(index);
+        self.advance_arrival(&mut arrival, flight, exchange, pending, flight.end);
+        // It may have begun to send itself, or left, since the first MPDU was in.
+        let is_kept = flight.interference.is_empty() || self.air.locks(flight, arrival.receiver);
+        let is_received = matches!(arrival.header, Header::Received(_))
+            && is_kept
+            && !self.is_missed(flight, arrival.receiver);
+        Some(is_received.then_some(arrival.decoded))
+    }
+
+    /// Goes on to the first MPDU that is not in at `until`.
+    fn advance_arrival(
+        &mut self,
+        arrival: &mut Arrival,
+        flight: &Flight,
+        exchange: &mut Exchange,
+        pending: &mut VecDeque<Mpdu>,
+        until: Instant,
+    ) {
+        let receiver = arrival.receiver;
+        if arrival.header == Header::Awaited {
+            let snr = self.receive_header(flight, receiver);
+            arrival.header = snr.map_or(Header::Lost, Header::Received);
+        }
+        let Header::Received(snr) = arrival.header else {
+            arrival.due = Instant::MAX;
+            return;
+        };
+        let first = arrival.subframes;
+        while arrival.due <= until {
+            let bit = arrival.subframes.index;
+            let bytes = u32::from(pending[bit].bytes);
+            let span = arrival.subframes.next(bytes);
+            let is_decoded = self.receive_mpdu(flight, receiver, snr, bytes, span);
+            arrival.decoded |= u64::from(is_decoded) << bit;
+            arrival.due = match pending.get(bit + 1) {
+                Some(next) if bit + 1 < arrival.subframes.count => {
+                    arrival.subframes.end_of(u32::from(next.bytes))
+                }
+                _ => Instant::MAX,
+            };
+        }
+        exchange.decoded = arrival.decoded;
+        let taken = first.index..arrival.subframes.index;
+        self.take_in(flight, receiver, exchange, pending, taken, Some(first));
+        debug_assert!(matches!(exchange.content, Content::Data { .. }), "only data is aggregated");
+    }
+}
