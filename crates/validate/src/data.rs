@@ -22,6 +22,8 @@ pub const MINSTREL_HT: &str = include_str!("../data/minstrel_ht.csv");
 pub const SCALE: &str = include_str!("../data/scale.csv");
 /// `tcp.csv`.
 pub const TCP: &str = include_str!("../data/tcp.csv");
+/// `tcp_queue.csv`.
+pub const TCP_QUEUE: &str = include_str!("../data/tcp_queue.csv");
 /// PPDU durations.
 pub const PHY_TABLES: &str = include_str!("../../wifi/tests/data/phy_tables.csv");
 /// PER curves.

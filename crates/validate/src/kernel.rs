@@ -3,12 +3,11 @@
 //! results are kept in `data/kernel.csv`; ours are computed whenever they are asked for.
 //!
 //! A TAP device takes packets from the kernel's TCP at once, so the kernel's small
-//! queues hold nothing back there; ours are switched off for the comparison. A
-//! packet costs the emulating machine processor time, ours gets [`HOST_COST`].
+//! queues hold nothing back there; ours are switched off for the comparison.
 
 use crate::data::{self, Record};
 use lasthop_live::{EmulateError, EmulateOptions, EmulateOutcome};
-use lasthop_net::network::{HostCost, NetworkStats};
+use lasthop_net::network::NetworkStats;
 use lasthop_net::{NodeId, Sink, TcpSample};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Seed};
@@ -25,10 +24,6 @@ pub const RUNS: u64 = 10;
 /// round of slow start in which the first burst overflows the queue decides on the
 /// window of the rest of the run.
 const RUNS_SHORT_QUEUE: u64 = 4;
-/// Processor time for a packet at a node, of an emulation: the kernel's TCP and
-/// IP, and the TAP device. What the whole thread takes, the model included, is
-/// measured in `kernel.csv`; this is a guess at the part that delays packets.
-pub const HOST_COST: Duration = Duration::from_micros(5);
 /// The columns of `data/kernel.csv`.
 const HEADER: &str = "congestion_control,direction,mcs,queue_packets,wire_ms,run,duration_s,\
                       goodput_mbps,queue_mean_packets,rtt_median_ms,cwnd_mean_packets,\
@@ -151,6 +146,7 @@ width = "20MHz"
 
 [node_defaults]
 streams = 2
+rx_interrupt = "ppdu"
 rate_control = {{ kind = "fixed", mcs = {mcs} }}
 queue = {{ kind = "drop-tail", packets = {queue} }}
 
@@ -201,15 +197,12 @@ lateness_max = "{lateness_max}ms"
             .unwrap_or_else(|error| panic!("cells make sound scenarios: {error:?}\n{text}"))
     }
 
-    /// Ours; a packet takes `host_cost` at each node that sends or receives it.
+    /// Ours.
     ///
     /// # Panics
     /// If the scenario cannot be simulated.
-    pub fn simulate(&self, run: u64, host_cost: Duration) -> Measured {
-        let mut scenario = self.scenario().without_small_queues();
-        for node in &mut scenario.network.nodes {
-            node.host_cost = Some(HostCost { per_packet: host_cost, per_byte: Duration::ZERO });
-        }
+    pub fn simulate(&self, run: u64) -> Measured {
+        let scenario = self.scenario().without_small_queues();
         let mut readings = Readings::default();
         let stats = lasthop_sim::run(&scenario, Seed::new(SEED, run), &mut readings, |_| {});
         let stats = stats.expect("one TCP flow over one cell can be simulated");

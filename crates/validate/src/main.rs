@@ -147,7 +147,7 @@ const INTRODUCTION: &str = "\
 # Validation
 
 How lasthop's models of 802.11 and TCP compare with figures that somebody else measured (ns-3 3.37, \
-the kernel) or derived (closed forms), and how well queues that are known are measured from outside. Nothing is fitted but the host cost of the comparison with the kernel's TCP, which says so: every other parameter is the standard's, or the \
+the kernel) or derived (closed forms), and how well queues that are known are measured from outside. Nothing is fitted: every parameter is the standard's, or the \
 setting that ns-3 was run with. Where ns-3 leaves the standard, we follow the standard and say so.
 
 Written by `cargo run --release -p validate -- ns3 --write`; do not edit. `--check` exits with 1 if a \

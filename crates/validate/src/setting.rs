@@ -18,6 +18,9 @@ use std::fmt::Write as _;
 /// IP and UDP headers.
 pub const UDP_IP_BYTES: u16 = 28;
 
+/// The default of attempts for an MPDU.
+pub const RETRY_LIMIT: u8 = 7;
+
 /// Where the stations are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
@@ -72,6 +75,8 @@ pub struct Setting {
     pub control_preamble: Option<Preamble>,
     /// Smallest and largest contention window; those of the standard if `None`.
     pub contention_windows: Option<(u16, u16)>,
+    /// Attempts for an MPDU.
+    pub retry_limit: u8,
     /// Beacons every 102.4 ms.
     pub beacons: bool,
 }
@@ -122,6 +127,7 @@ impl Setting {
             rts: false,
             control_preamble: None,
             contention_windows: None,
+            retry_limit: RETRY_LIMIT,
             beacons: true,
         }
     }
@@ -202,6 +208,7 @@ mtu = {mtu}
 queue = {{ kind = "drop-tail", packets = {queue} }}
 rate_control = {{ {rate_control} }}
 rts_threshold = {rts}
+retry_limit = {retry_limit}
 aggregation = {{ ampdu_bytes_max = {ampdu}, amsdu_bytes_max = {amsdu} }}
 block_ack = {{ request = "after-missing" }}
 edca = {{ best_effort = {{ cw_min = {cw_min}, cw_max = {cw_max} }} }}
@@ -233,6 +240,7 @@ packet_bytes = {bytes}
             mtu = self.packet_bytes().max(1500),
             queue = self.queue_packets,
             rts = if self.rts { "0" } else { "\"off\"" },
+            retry_limit = self.retry_limit,
             ampdu = self.ampdu_bytes_max,
             amsdu = self.amsdu_bytes_max,
             stations = self.stations,

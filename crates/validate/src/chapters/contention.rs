@@ -3,7 +3,7 @@
 use super::Estimate;
 use crate::closed_forms::{Contenders, Counting};
 use crate::data::{self, CONTENTION, Record, SCALE};
-use crate::setting::{Direction, Place, Setting};
+use crate::setting::{Direction, Place, RETRY_LIMIT, Setting};
 use crate::table::{Row, Table, Verdict, is_within, ratio};
 use lasthop_units::Db;
 use lasthop_wifi::mac::sizes;
@@ -34,7 +34,7 @@ pub fn contenders(setting: &Setting) -> Contenders {
         stations: setting.stations,
         cw_min,
         cw_max,
-        retry_limit: 7,
+        retry_limit: RETRY_LIMIT,
         slot_us: timing.slot.as_micros_f64(),
         success_us: match setting.rts {
             true => rts + sifs + us(response, sizes::CTS) + sifs + exchange,
@@ -116,7 +116,13 @@ struct Theirs {
     runs: Vec<f64>,
     /// The run of 3.48.
     newest: Option<f64>,
+    /// It may judge.
+    is_newest_sound: bool,
 }
+
+/// With more stations than this, `scale.csv` was measured with A-MPDU before
+/// all of them were associated.
+const ASSOCIATED_AT_ONCE: u32 = 10;
 
 fn theirs(with_ampdu: bool) -> Vec<Theirs> {
     let wanted = |record: &Record| (record.whole("max_ampdu") > 0) == with_ampdu;
@@ -131,54 +137,60 @@ fn theirs(with_ampdu: bool) -> Vec<Theirs> {
     let goodput = |record: &Record| record.number("goodput_mbps");
     of_build("optimised")
         .map(|record| {
+            let is_sound = !with_ampdu || record.whole("n_sta") <= ASSOCIATED_AT_ONCE;
             let more = runs.iter().filter(|run| same(run, record)).map(goodput);
             Theirs {
                 record: record.clone(),
-                runs: more.chain([goodput(record)]).collect(),
+                runs: more.chain(is_sound.then(|| goodput(record))).collect(),
                 newest: of_build("optimised-3.48").find(|r| same(r, record)).map(goodput),
+                // Without A-MPDU the versions agree, and the newest is only shown.
+                is_newest_sound: with_ampdu && is_sound,
             }
         })
         .collect()
 }
 
-fn rows(with_ampdu: bool, target: f64) -> Vec<Row> {
-    let row = |theirs: Theirs| {
-        let Theirs { record, runs, newest } = theirs;
-        let setting = Setting {
-            stations: record.whole("n_sta") as u16,
-            direction: Direction::Uplink,
-            ampdu_bytes_max: record.whole("max_ampdu"),
-            ..Setting::new(record.rate(false, Preamble::Long))
-        };
-        let ours = Estimate::of(&setting, |run| run.goodput_mbps);
-        // The versions differ with A-MPDU; without it the newest is only shown.
-        let judges: Vec<f64> = runs.iter().copied().chain(newest.filter(|_| with_ampdu)).collect();
-        let mean = judges.iter().sum::<f64>() / judges.len() as f64;
-        let listed: Vec<_> = runs.iter().map(|run| format!("{run:.2}")).collect();
-        let mut cells = vec![
-            setting.stations.to_string(),
-            ours.cell(),
-            listed.join(", "),
-            ratio(ours.mean, mean),
-            newest.map_or("-".into(), |newest| format!("{newest:.2}")),
-        ];
-        if !with_ampdu {
-            let equal = Setting { place: EQUAL, ..setting };
-            cells.push(format!("{:.2}", predicted_mbps(&equal, Counting::BusySlotsToo)));
-        }
-        (cells, Verdict::of(is_within(ours.mean, mean, target)))
-    };
-    theirs(with_ampdu).into_iter().map(row).collect()
+fn row(theirs: &Theirs, ours: &Setting, target: f64) -> Row {
+    let Theirs { runs, newest, is_newest_sound, .. } = theirs;
+    let ours = Estimate::of(ours, |run| run.goodput_mbps);
+    let judges: Vec<f64> =
+        runs.iter().copied().chain(newest.filter(|_| *is_newest_sound)).collect();
+    let mean = judges.iter().sum::<f64>() / judges.len() as f64;
+    let listed: Vec<_> = runs.iter().map(|run| format!("{run:.2}")).collect();
+    let cells = vec![
+        ours.cell(),
+        listed.join(", "),
+        ratio(ours.mean, mean),
+        newest.map_or("-".into(), |newest| format!("{newest:.2}")),
+    ];
+    (cells, Verdict::of(is_within(ours.mean, mean, target)))
+}
+
+fn setting(theirs: &Theirs) -> Setting {
+    Setting {
+        stations: theirs.record.whole("n_sta") as u16,
+        direction: Direction::Uplink,
+        ampdu_bytes_max: theirs.record.whole("max_ampdu"),
+        ..Setting::new(theirs.record.rate(false, Preamble::Long))
+    }
 }
 
 pub(super) fn ns3() -> Table {
+    let rows = theirs(false).into_iter().map(|theirs| {
+        let setting = setting(&theirs);
+        let (mut cells, verdict) = row(&theirs, &setting, TARGET);
+        cells.insert(0, setting.stations.to_string());
+        let equal = Setting { place: EQUAL, ..setting };
+        cells.push(format!("{:.2}", predicted_mbps(&equal, Counting::BusySlotsToo)));
+        (cells, verdict)
+    });
     Table {
         title: "Contention against ns-3",
         text: "n saturated stations on a circle of 1 m around the access point, HT MCS 7, 20 MHz, EDCA, \
                no aggregation. Target: within 2 % of the mean of the runs of ns-3 3.37."
             .into(),
         columns: vec!["stations", "ours", "ns-3 3.37", "ratio", "ns-3 3.48", "closed form"],
-        rows: rows(false, TARGET),
+        rows: rows.collect(),
         notes: vec![
             "The closed form (Bianchi's with a retry limit) knows neither beacons nor capture: on the \
              circle a bystander next to a colliding sender decodes its header and waits for EIFS, one \
@@ -189,19 +201,41 @@ pub(super) fn ns3() -> Table {
 }
 
 pub(super) fn ns3_ampdu() -> Table {
+    let rows = theirs(true).into_iter().map(|theirs| {
+        let limited = setting(&theirs);
+        let (mut cells, verdict) =
+            row(&theirs, &Setting { retry_limit: u8::MAX, ..limited.clone() }, TARGET_AMPDU);
+        cells.insert(0, limited.stations.to_string());
+        cells.insert(1, Estimate::of(&limited, |run| run.goodput_mbps).cell());
+        (cells, verdict)
+    });
     Table {
         title: "Contention with A-MPDU against ns-3",
-        text: "The same with A-MPDUs of up to 65 535 bytes. Target: within 5 % of the mean of all \
-               runs of ns-3, 3.37 and 3.48: single runs of 10 s, which differ by up to 8.5 %."
+        text: "The same with A-MPDUs of up to 65 535 bytes. ns-3 hardly applies the retry limit inside \
+               A-MPDUs (at an error rate of 52 % it gave up 1 of 24 008 MPDUs, without aggregation 88 \
+               of 8 525), so ours is judged without one in effect (255 attempts); the default of 7 is \
+               shown. Target: within 5 % of the mean of the runs of ns-3 3.37, and of 3.48 where all \
+               stations were associated: single runs of 8 to 10 s, which differ by up to 4 %."
             .into(),
-        columns: vec!["stations", "ours", "ns-3 3.37", "ratio to mean", "ns-3 3.48"],
-        rows: rows(true, TARGET_AMPDU),
-        notes: vec![
-            "ns-3's run of 3.37 with 50 stations that gave 29.49 Mb/s had 24.95 MPDUs in a PPDU, ours \
-             have 28.0 as both have with up to 10 stations: some of its stations sent single MPDUs. \
-             The first cause that offers itself, a Block Ack agreement that was not answered in \
-             ns-3's time limit, was not proved."
-                .into(),
+        columns: vec![
+            "stations", "ours, 7 attempts", "ours, 255", "ns-3 3.37", "ratio to mean", "ns-3 3.48",
         ],
+        rows: rows.collect(),
+        notes: NOTES_AMPDU.map(String::from).to_vec(),
     }
 }
+
+const NOTES_AMPDU: [&str; 2] = [
+    "Earlier versions of this page found agreement at 20 and 50 stations by accident: ns-3's runs \
+     were measured while 17 of 20 and 27 to 29 of 50 stations were associated, and our retry limit \
+     of 7, which ns-3 hardly applies, cost as much as the missing stations. `scale.csv` still has \
+     two of those runs; the one of 3.48 is shown and judges nothing.",
+    "What is left at 50 stations (-2 to -4 %, by the seed) has no known cause. Tried, each with 20 to 40 runs of 10 s \
+     or more: 60 s instead of 10 (+0.1 Mb/s), no capture and no beacons (nothing), an EIFS 16 us \
+     shorter (+0.25 +- 0.3; all of it is worth about 0.9, but without A-MPDU, where collisions are \
+     more frequent, EIFS agrees), A-MPDUs of 20 MPDUs (-0.1) and 12 (-1.4). No Block Ack Request after \
+     a missing Block Ack gives 38.0: with so many collisions those requests decide, and how often \
+     ns-3 sends one is not in the figures. A fifth of ns-3's PPDUs at 50 stations are single MPDUs of \
+     stations whose agreement was not answered in time; ours with 5 or 10 such stations gives 0.6 \
+     to 1.0 less, so that is not it.",
+];

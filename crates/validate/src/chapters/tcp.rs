@@ -1,74 +1,120 @@
 //! TCP over the hop against ns-3's.
 
 use super::SEED;
-use crate::data::{self, Record, TCP};
-use crate::table::{Table, Verdict, is_within, ratio};
+use crate::data::{self, Record, TCP, TCP_QUEUE};
+use crate::table::{Row, Table, Verdict, is_within, ratio};
 use lasthop_net::{NodeId, Sink, TcpSample};
 use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::{FlowId, Packet};
 
-const GOODPUT_TARGET: f64 = 0.05;
-const DELAY_TARGET: f64 = 0.15;
+const GOODPUT_TARGET: f64 = 0.03;
+const DELAY_TARGET: f64 = 0.1;
 /// Where ns-3 is out of its transient.
 const JUDGED_WIRE_MS: u32 = 1;
-const RUNS: u64 = 5;
+/// One run in five of a queue of 1 000 packets loses its first burst and stays at three quarters of
+/// the others' delay for the rest of its 10 s.
+const RUNS: u64 = 20;
 
 pub(super) fn table() -> Table {
-    let rows = data::records(TCP).into_iter().map(|record| {
-        let runs: Vec<Measured> = (0..RUNS).map(|run| measure(&record, run)).collect();
-        let mean =
-            |quantity: fn(&Measured) -> f64| runs.iter().map(quantity).sum::<f64>() / RUNS as f64;
-        let number = |name: &str| record.number(name);
-        let goodput = mean(|run| run.goodput_mbps);
-        let hop = mean(|run| run.hop_mean_ms);
-        let is_inside = is_within(goodput, number("goodput_mbps"), GOODPUT_TARGET)
-            && is_within(hop, number("wifi_hop_mean_ms"), DELAY_TARGET);
-        let cells = vec![
-            record.text("cc").to_owned(),
-            if record.text("dir") == "ul" { "up" } else { "down" }.to_owned(),
-            record.text("wire_delay_ms").to_owned(),
-            format!("{goodput:.2}"),
-            format!("{:.2}", number("goodput_mbps")),
-            ratio(goodput, number("goodput_mbps")),
-            format!("{hop:.2}"),
-            format!("{:.2}", number("wifi_hop_mean_ms")),
-            ratio(hop, number("wifi_hop_mean_ms")),
-            format!("{:.1}", mean(|run| run.queue_mean_packets)),
-            format!("{:.1}", number("queue_mean_pkts")),
-            format!("{:.0}", mean(|run| run.window_mean_packets)),
-            format!("{:.0}", number("cwnd_mean_bytes") / number("mss")),
-            format!("{:.0}", mean(|run| run.retransmissions)),
-            record.text("retx_segments").to_owned(),
-        ];
-        let is_judged = record.whole("wire_delay_ms") == JUDGED_WIRE_MS;
-        (cells, if is_judged { Verdict::of(is_inside) } else { Verdict::Listed })
-    });
+    let records = data::records(TCP).into_iter().chain(data::records(TCP_QUEUE));
     Table {
         title: "TCP, ns-3's",
         text: format!(
-            "One bulk flow for 20 s over HT MCS 15, 40 MHz, short guard interval, two streams; server \
-             behind 1 Gb/s and the wire's delay; both device queues 500 packets, MSS 1 448 bytes, an \
-             acknowledgement for two segments. Ours: mean of {RUNS} runs. Target at a wire of \
-             {JUDGED_WIRE_MS} ms: goodput within 5 %, mean delay of the hop (queue and air) within 15 %."
+            "One bulk flow for 20 s (10 s with a bound other than 500) over HT MCS 15, 40 MHz, short \
+             guard interval, two streams; server behind 1 Gb/s and the wire's delay; both device queues \
+             bounded at so many packets, MSS 1 448 bytes, an acknowledgement for two segments. Ours: \
+             mean of {RUNS} runs. Target at a wire of {JUDGED_WIRE_MS} ms: goodput within 3 %, mean delay \
+             of the hop (queue and air) within 10 %."
         ),
         columns: vec![
-            "cc", "dir", "wire, ms", "Mb/s", "ns-3", "ratio", "hop, ms", "ns-3", "ratio", "queue",
-            "ns-3", "cwnd", "ns-3", "lost", "ns-3",
+            "cc",
+            "dir",
+            "bound",
+            "wire, ms",
+            "Mb/s",
+            "ns-3",
+            "ratio",
+            "hop, ms",
+            "ns-3",
+            "ratio",
+            "queue",
+            "ns-3",
+            "cwnd",
+            "ns-3",
+            "lost",
+            "ns-3",
+            "no HyStart: Mb/s",
+            "hop, ms",
         ],
-        rows: rows.collect(),
+        rows: records.map(|record| row(&record)).collect(),
         notes: NOTES.map(String::from).to_vec(),
     }
 }
 
-const NOTES: [&str; 2] = [
-    "At 20 ms ns-3 is in its transient for all of the 20 s and differs from run to run, so those rows \
-     are listed only. Its NewReno leaves slow start without a loss, at about 500 segments, and then \
+fn row(record: &Record) -> Row {
+    let number = |name: &str| record.number(name);
+    let ours = Runs::of(record, "linux");
+    let (goodput, hop) = (ours.mean(|run| run.goodput_mbps), ours.mean(|run| run.hop_mean_ms));
+    let is_inside = is_within(goodput, number("goodput_mbps"), GOODPUT_TARGET)
+        && is_within(hop, number("wifi_hop_mean_ms"), DELAY_TARGET);
+    let is_judged = record.whole("wire_delay_ms") == JUDGED_WIRE_MS;
+    let mut cells = vec![
+        record.text("cc").to_owned(),
+        if record.text("dir") == "ul" { "up" } else { "down" }.to_owned(),
+        record.text("queue_pkts").to_owned(),
+        record.text("wire_delay_ms").to_owned(),
+        format!("{goodput:.2}"),
+        format!("{:.2}", number("goodput_mbps")),
+        ratio(goodput, number("goodput_mbps")),
+        format!("{hop:.2}"),
+        format!("{:.2}", number("wifi_hop_mean_ms")),
+        ratio(hop, number("wifi_hop_mean_ms")),
+        format!("{:.1}", ours.mean(|run| run.queue_mean_packets)),
+        format!("{:.1}", number("queue_mean_pkts")),
+        format!("{:.0}", ours.mean(|run| run.window_mean_packets)),
+        format!("{:.0}", number("cwnd_mean_bytes") / number("mss")),
+        format!("{:.0}", ours.mean(|run| run.retransmissions)),
+        record.text("retx_segments").to_owned(),
+    ];
+    // Where slow start decides on the rest of the run.
+    if !is_judged && record.text("cc") == "TcpCubic" {
+        let without = Runs::of(record, "off");
+        cells.push(format!("{:.2}", without.mean(|run| run.goodput_mbps)));
+        cells.push(format!("{:.2}", without.mean(|run| run.hop_mean_ms)));
+    } else {
+        cells.extend(["-".to_owned(), "-".to_owned()]);
+    }
+    (cells, if is_judged { Verdict::of(is_inside) } else { Verdict::Listed })
+}
+
+const NOTES: [&str; 3] = [
+    "At 20 ms ns-3's runs are single ones, and what the first slow start leaves decides on the rest of \
+     their 20 s (ours differ by 4 to 7 % from run to run), so those rows are listed only. Downwards its \
+     CUBIC overshoots queue and pipe together there (its greatest window is 1 323 segments with a \
+     queue of 500) and then stays above the pipe; ours mostly leaves slow start before, as Linux' \
+     HyStart does, and grows into the pipe by the cubic law. *No HyStart* shows ours without that: \
+     the goodput downwards is within 6 % of ns-3's then; of the hop's delay about a third is still \
+     missing, for which no cause is known.",
+    "ns-3's NewReno leaves slow start without a loss at 20 ms, at about 500 segments, and then \
      counts acknowledgements: with one for two segments it grows by half a segment a round trip, so it \
      never fills the pipe. Ours doubles until the queue overflows (RFC 5681, 3.1) and counts \
      segments (RFC 3465), as Linux does. Ours is compared with Linux in the next table.",
     "*lost*: segments retransmitted. Most of ours are those of the first slow start, which ns-3 cuts \
      short and NewReno has nothing to end with but loss.",
 ];
+
+/// All runs of a record.
+struct Runs(Vec<Measured>);
+
+impl Runs {
+    fn of(record: &Record, hystart: &str) -> Self {
+        Self((0..RUNS).map(|run| measure(record, hystart, run)).collect())
+    }
+
+    fn mean(&self, quantity: fn(&Measured) -> f64) -> f64 {
+        self.0.iter().map(quantity).sum::<f64>() / self.0.len() as f64
+    }
+}
 
 /// What a run gives.
 struct Measured {
@@ -79,8 +125,8 @@ struct Measured {
     retransmissions: f64,
 }
 
-fn measure(record: &Record, run: u64) -> Measured {
-    let text = toml(record);
+fn measure(record: &Record, hystart: &str, run: u64) -> Measured {
+    let text = toml(record, hystart);
     let scenario = lasthop_scenario::parse("tcp.toml", &text, &[])
         .unwrap_or_else(|error| panic!("records make sound scenarios: {error:?}\n{text}"));
     let mut tally = Tally::default();
@@ -100,7 +146,7 @@ fn measure(record: &Record, run: u64) -> Measured {
     }
 }
 
-fn toml(record: &Record) -> String {
+fn toml(record: &Record, hystart: &str) -> String {
     let (from, to) = if record.text("dir") == "ul" { ("sta", "server") } else { ("server", "sta") };
     let mcs = record.text("mode").trim_start_matches("HtMcs");
     let control = if record.text("cc") == "TcpCubic" { "cubic" } else { "reno" };
@@ -147,7 +193,7 @@ from = "{from}"
 to = "{to}"
 kind = "tcp"
 congestion_control = "{control}"
-tcp = {{ small_queues = "off" }}
+tcp = {{ small_queues = "off", hystart = "{hystart}" }}
 "#,
         seconds = record.text("sim_s"),
         width = record.text("width_mhz"),
