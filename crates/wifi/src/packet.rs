@@ -83,11 +83,20 @@ impl AccessCategory {
 /// On a Wi-Fi hop the parts are cut at: arrival in the queue; the start of the
 /// contention for the exchange that first carried it; the start of that first
 /// PPDU; the start of the PPDU that got it across; the end of that PPDU;
-/// release by the recipient's reorder buffer.
+/// release by the recipient's reorder buffer. What falls into an absence of the
+/// sender or the receiver up to the start of the PPDU that got it across is
+/// [`away`](Self::away) or [`asleep`](Self::asleep), and in no other part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct DelayParts {
     /// Waiting behind other packets in the queues of the Wi-Fi hop.
     pub queue: Duration,
+    /// Waiting for a station that scans: its own uplink stopped from the flush
+    /// to the end of the scan's absence, or it could not be reached and the
+    /// access point held its packets or sent them in vain.
+    pub away: Duration,
+    /// The same for a station that dozes, up to the frame that wakes it or the
+    /// PS-Poll that asks for the packet; of group frames, up to the DTIM.
+    pub asleep: Duration,
     /// Waiting for the channel: AIFS, backoff, other stations, RTS/CTS.
     pub contention: Duration,
     /// From the first PPDU that carried it to the one that got it across.
@@ -103,7 +112,9 @@ pub struct DelayParts {
 impl DelayParts {
     /// The sum of the parts.
     pub fn total(&self) -> Duration {
-        self.queue + self.contention + self.retries + self.air + self.reorder + self.wire
+        let absent = self.away + self.asleep;
+        let channel = self.contention + self.retries + self.air;
+        self.queue + absent + channel + self.reorder + self.wire
     }
 }
 

@@ -454,6 +454,7 @@ impl Cell {
                 other => break other,
             }
         };
+        let dequeued = access.dequeued;
         let msdus = first.map(|first| {
             let amsdu_max = amsdu_bytes_max(config, &access.originators[index]);
             let mut subframes = sizes::amsdu_subframe(u32::from(first.bytes));
@@ -486,7 +487,7 @@ impl Cell {
             let count = msdus.packets().len() as u32;
             access.held.packets += count;
             access.held.bytes += msdus.bytes();
-            access.originators[index].push(msdus, bytes, contends_since);
+            access.originators[index].push(msdus, bytes, dequeued, contends_since);
         }
         if !dropped.is_empty() || !expired.is_empty() {
             state.hold(now, 0, (dropped.len() + expired.len()) as u32);
@@ -531,7 +532,7 @@ impl Cell {
                 DriverLimit::Airtime(_) => self.estimated_airtime(station, function, peer, &packet),
                 _ => Duration::ZERO,
             };
-            self.function(station, function).driver.push(peer, packet, airtime);
+            self.function(station, function).driver.push(now, peer, packet, airtime);
         }
         if !dropped.is_empty() {
             let state = &mut self.stations[station.index()];
@@ -741,6 +742,7 @@ impl Function {
     }
 
     fn take(&mut self, now: Instant, peer: Address, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.dequeued = self.driver.since(peer).unwrap_or(now);
         match self.driver.is_used() {
             true => self.driver.pop(peer),
             false if self.gate == Gate::Open => self.queue.dequeue_for(now, peer, dropped),

@@ -12,6 +12,7 @@
 use super::doze::Doze;
 use super::reception::happens;
 use super::station::{Action, Gate, Management};
+use super::waits::Log;
 use super::{Cell, Sequel, StationConfig};
 use crate::event::{DropReason, Event, PowerState};
 use crate::mac::scan::{self, Input, Leftover, NullConfig, Phase, Scan};
@@ -42,6 +43,8 @@ pub(super) struct Away {
     pub left: Option<Instant>,
     /// Of the last Null or Probe Request.
     sequence: SeqNo12,
+    /// When it was not there.
+    pub log: Log,
 }
 
 /// What makes it come and go.
@@ -74,6 +77,7 @@ impl Away {
             probes_at: None,
             left: None,
             sequence: SeqNo12::default(),
+            log: Log::default(),
         })
     }
 
@@ -180,6 +184,7 @@ impl Cell {
             return;
         }
         self.dozing.push(station);
+        self.log_held(station);
         let access_point = self.settings.access_point;
         for function in 0..FUNCTIONS {
             let access = &mut self.stations[access_point.index()].functions[function];
@@ -194,12 +199,13 @@ impl Cell {
     pub(super) fn wake_up(&mut self, station: StationId) {
         let Some(index) = self.dozing.iter().position(|dozing| *dozing == station) else { return };
         self.dozing.swap_remove(index);
+        self.log_held(station);
         let access_point = self.settings.access_point;
         for function in 0..FUNCTIONS {
             let access = &mut self.stations[access_point.index()].functions[function];
             if let Some(access) = access {
                 access.absent.dozing.retain(|dozing| *dozing != station);
-                access.absent.released.retain(|released| *released != station);
+                access.absent.released.retain(|(released, _)| *released != station);
                 self.fill_driver(access_point, function);
                 self.build_ahead(access_point, function, Address::Station(station));
                 self.arm(access_point, function);
@@ -259,7 +265,10 @@ impl Cell {
 
     /// The station's functions send what they may in its phase.
     pub(super) fn set_gate(&mut self, station: StationId) {
-        let gate = self.away(station).gate();
+        let now = self.now;
+        let away = self.away(station);
+        let gate = away.gate();
+        away.log_gate(now, gate);
         for function in self.stations[station.index()].functions.iter_mut().flatten() {
             function.gate = gate;
         }
@@ -304,6 +313,7 @@ impl Cell {
                 PowerState::OffChannel
             }
         };
+        self.away(station).log_gone(now, true);
         self.contention.hold(station, Instant::MAX);
         self.stations[station.index()].deaf_until = Instant::MAX;
         self.record_power(station, state);
@@ -319,7 +329,9 @@ impl Cell {
         }
         let state = &mut self.stations[station.index()];
         state.count_absence(now);
-        state.away.as_mut().expect("it was away").left = None;
+        let away = state.away.as_mut().expect("it was away");
+        away.left = None;
+        away.log_gone(now, false);
         if state.deaf_until == Instant::MAX {
             state.deaf_until = now;
             self.contention.return_to_channel(station, now);

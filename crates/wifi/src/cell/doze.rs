@@ -199,13 +199,14 @@ impl Cell {
 
     /// The access point lets one frame out for a station that polls.
     pub(super) fn release(&mut self, station: StationId) {
+        let now = self.now;
         let access_point = self.settings.access_point;
         let peer = Address::Station(station);
         let function = (0..FUNCTIONS).rev().find(|function| self.held(*function, peer) > 0);
         let Some(function) = function else { return };
         let absent = &mut self.function(access_point, function).absent;
-        if absent.dozing.contains(&station) && !absent.released.contains(&station) {
-            absent.released.push(station);
+        if absent.dozing.contains(&station) && !absent.is_released(station) {
+            absent.released.push((station, now));
             // The driver passed over packets for a station that dozed.
             self.fill_driver(access_point, function);
             self.arm(access_point, function);
@@ -236,7 +237,9 @@ impl Cell {
         for function in 0..FUNCTIONS {
             let held = self.held(function, Address::Group);
             if held > 0 {
-                self.function(access_point, function).absent.group_left = held;
+                let now = self.now;
+                let absent = &mut self.function(access_point, function).absent;
+                (absent.group_left, absent.group_opened) = (held, Some(now));
                 self.fill_driver(access_point, function);
                 self.arm(access_point, function);
             }

@@ -8,7 +8,9 @@
 //!
 //! Where to read: `access` (who sends what, when), `exchange` (a frame exchange
 //! from PPDU to response), `reception` (what receivers make of PPDUs), `arrival`
-//! (A-MPDUs that are taken in MPDU by MPDU), `air` (interference), `away` and `doze` (stations that leave the channel or sleep), `station` (state).
+//! (A-MPDUs that are taken in MPDU by MPDU), `air` (interference), `away` and
+//! `doze` (stations that leave the channel or sleep), `waits` (who waited for
+//! them), `station` (state).
 
 mod access;
 mod air;
@@ -22,6 +24,7 @@ mod record;
 mod station;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 pub use config::{
     Aggregation, BlockAck, BlockAckRequestPolicy, CellConfig, EdcaParameters, PairConfig, Role,
@@ -29,6 +32,7 @@ pub use config::{
 };
 
 use crate::event::{DropReason, Event};
+use crate::mac::absence::Absences;
 use crate::mac::contention::{ContenderId, Contention};
 use crate::mac::sizes;
 use crate::packet::{AccessCategory, Address, Packet, Released, StationId};
@@ -135,6 +139,8 @@ pub struct Cell {
     flushing: Vec<StationId>,
     /// Stations that the access point knows to be unreachable.
     dozing: Vec<StationId>,
+    /// When it held group frames for their sake.
+    group_held: Absences,
     /// Stations that hand up what is for others.
     promiscuous: Vec<StationId>,
     /// Of the last beacon.
@@ -330,6 +336,7 @@ impl Cell {
             next_absence: Instant::MAX,
             flushing: Vec::new(),
             dozing: Vec::new(),
+            group_held: Absences::default(),
             promiscuous: config
                 .stations
                 .iter()

@@ -6,6 +6,7 @@ use super::arrival::Subframes;
 use super::station::{Action, Content, Exchange, Management};
 use super::{Cell, Output, Pending, Sequel, category_of};
 use crate::event::{DropReason, Event};
+use crate::mac::absence::Waits;
 use crate::mac::block_ack::Reception;
 use crate::mac::mpdu::{Mpdu, Msdus};
 use crate::mac::originator::Agreement;
@@ -295,6 +296,7 @@ impl Cell {
         let record = self.settings.record;
         let agreed = self.has_agreement(flight.transmitter, exchange);
         let first = mpdus.start;
+        let waits = self.waits_of(flight, exchange, pending.range(mpdus.clone()));
         let Self { stations, outputs, events, .. } = self;
         let key = flight.transmitter.index() * 4 + exchange.function;
         let (mut given_up, mut ignored) = (0, 0);
@@ -329,7 +331,7 @@ impl Cell {
             if !is_decoded {
                 continue;
             }
-            let msdus = mpdu.received(flight.start, now);
+            let msdus = mpdu.received(flight.start, now, &waits);
             let is_ignored = decision == Some(Decision::Ignore);
             let reception = match &mut inbox.recipient {
                 Some(recipient) if agreed && is_ignored => {
@@ -379,6 +381,21 @@ impl Cell {
         self.watch_gap(receiver, key);
     }
 
+    /// The absences that `mpdus` of the exchange may have waited for.
+    fn waits_of<'a>(
+        &self,
+        flight: &Flight,
+        exchange: &Exchange,
+        mpdus: impl Iterator<Item = &'a Mpdu>,
+    ) -> Waits {
+        if !self.has_absences(flight.transmitter, exchange.peer) {
+            return Waits::default();
+        }
+        let packets = mpdus.flat_map(|mpdu| mpdu.msdus.packets());
+        let since = super::earliest(packets.map(|packet| packet.arrived));
+        self.waits(flight.transmitter, exchange.peer, exchange.function, since)
+    }
+
     fn take_request(
         &mut self,
         receiver: StationId,
@@ -426,6 +443,7 @@ impl Cell {
         let exchange = exchange.expect("a payload belongs to an exchange");
         let pending = self.take_pending(sender, &exchange);
         if let (Content::Data { .. }, Some(mpdu)) = (exchange.content, pending.front()) {
+            let waits = self.waits_of(flight, &exchange, [mpdu].into_iter());
             for index in 0..self.stations.len() {
                 let listener = StationId(index as u16);
                 if listener == sender || !self.contention.senses(listener, sender) {
@@ -433,7 +451,7 @@ impl Cell {
                 }
                 let decoded = self.decode(flight, listener, &exchange, &pending);
                 if decoded.is_some_and(|decoded| decoded != 0) {
-                    let msdus = mpdu.received(flight.start, self.now);
+                    let msdus = mpdu.received(flight.start, self.now, &waits);
                     let events = self.settings.record.then_some(&mut self.events);
                     hand_up(msdus, listener, self.now, &mut self.outputs, events);
                 } else {

@@ -71,6 +71,8 @@ pub(super) struct Function {
     pub last_served: Option<Address>,
     /// Packets in the originators' hands.
     pub held: Held,
+    /// When the packet that was taken last left the upper queue.
+    pub dequeued: Instant,
     /// What may be sent.
     pub gate: Gate,
     /// Whom it passes over.
@@ -81,10 +83,12 @@ pub(super) struct Function {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Absent {
     pub dozing: Vec<StationId>,
-    /// Those of them that asked for one frame.
-    pub released: Vec<StationId>,
+    /// Those of them that asked for one frame, and when it was let out.
+    pub released: Vec<(StationId, Instant)>,
     /// Group frames that may go out behind the last DTIM.
     pub group_left: u32,
+    /// When group frames were let out last.
+    pub group_opened: Option<Instant>,
 }
 
 impl Absent {
@@ -96,7 +100,7 @@ impl Absent {
             && match peer {
                 Address::Group => self.group_left == 0,
                 Address::Station(station) => {
-                    self.dozing.contains(&station) && !self.released.contains(&station)
+                    self.dozing.contains(&station) && !self.is_released(station)
                 }
             }
     }
@@ -105,8 +109,26 @@ impl Absent {
     pub fn exchanged(&mut self, peer: Address, done: bool) {
         match peer {
             Address::Group => self.group_left = self.group_left.saturating_sub(1),
-            Address::Station(station) if done => self.released.retain(|other| *other != station),
+            Address::Station(station) if done => {
+                self.released.retain(|(other, _)| *other != station)
+            }
             Address::Station(_) => {}
+        }
+    }
+
+    /// `station` asked for a frame and has not got it yet.
+    pub fn is_released(&self, station: StationId) -> bool {
+        self.released.iter().any(|(released, _)| *released == station)
+    }
+
+    /// When a frame for `peer` was let out although it, or somebody, dozes.
+    pub fn released_at(&self, peer: Address) -> Option<Instant> {
+        match peer {
+            Address::Group => self.group_opened,
+            Address::Station(station) => {
+                let released = self.released.iter().find(|(released, _)| *released == station);
+                released.map(|(_, at)| *at)
+            }
         }
     }
 
@@ -360,6 +382,7 @@ impl Function {
             contends_since: Instant::ZERO,
             last_served: None,
             held: Held::NONE,
+            dequeued: Instant::ZERO,
             gate: Gate::Open,
             absent: Absent::default(),
         }

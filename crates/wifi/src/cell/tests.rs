@@ -6,6 +6,7 @@ mod doze;
 mod fingerprint;
 mod response;
 mod retry_out;
+mod waits;
 
 use super::*;
 use crate::mac::rate::RateControlConfig;

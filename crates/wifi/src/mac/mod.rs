@@ -10,9 +10,11 @@
 //! | [`power_save`] | when a station dozes, and what a beacon tells it |
 //! | [`retry_out`] | giving MPDUs up at the receiver |
 //! | [`scan`] | when a station leaves its channel |
+//! | [`absence`] | when frames waited for a station that was not there |
 //! | [`adaptive_mtu`] | how long packets should be |
 //! | [`mpdu`], [`sizes`] | data frames, lengths |
 
+pub mod absence;
 pub mod adaptive_mtu;
 pub mod block_ack;
 pub mod contention;

@@ -2,6 +2,7 @@
 //! often it was sent, and the instants from which a packet's
 //! [`DelayParts`](crate::DelayParts) are made.
 
+use super::absence::Waits;
 use super::sizes;
 use crate::packet::{Packet, Transport};
 use alloc::boxed::Box;
@@ -66,6 +67,8 @@ pub struct Mpdu {
     pub transmissions: u8,
     /// Its recipient has it, whatever the originator knows.
     pub taken: bool,
+    /// When it left the upper queue.
+    pub dequeued: Instant,
     /// Start of the contention for the exchange that first carried it.
     pub contention_start: Instant,
     /// Start of the PPDU that first carried it.
@@ -81,15 +84,24 @@ impl Mpdu {
     }
 
     /// The packets as they come across in a PPDU from `start` to `end`: the
-    /// stay so far is split into its parts, and the reorder wait begins.
-    pub fn received(&self, start: Instant, end: Instant) -> Msdus {
+    /// stay so far is split into its parts, `waits` cut out of them, and the
+    /// reorder wait begins.
+    pub fn received(&self, start: Instant, end: Instant, waits: &Waits) -> Msdus {
         let mut msdus = self.msdus.clone();
         for packet in msdus.packets_mut() {
             let contention_start = self.contention_start.max(packet.arrived);
-            packet.parts.queue += contention_start - packet.arrived;
-            packet.parts.contention += self.first_start.saturating_since(contention_start);
-            packet.parts.retries += start - self.first_start;
-            packet.parts.air += end - start;
+            let parts = &mut packet.parts;
+            for (part, from, to) in [
+                (&mut parts.queue, packet.arrived, contention_start),
+                (&mut parts.contention, contention_start, self.first_start),
+                (&mut parts.retries, self.first_start, start),
+            ] {
+                let absent = waits.within(from, to, self.dequeued);
+                *part += to.saturating_since(from) - absent.total();
+                parts.away += absent.away;
+                parts.asleep += absent.asleep;
+            }
+            parts.air += end - start;
             packet.arrived = end;
             packet.notify = false;
         }

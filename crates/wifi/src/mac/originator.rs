@@ -157,8 +157,9 @@ impl Originator {
         }
     }
 
-    /// Takes packets over as the next MPDU; contention for it began at `contention_start`.
-    pub fn push(&mut self, msdus: Msdus, bytes: u32, contention_start: Instant) {
+    /// Takes packets over as the next MPDU; they left the upper queue at
+    /// `dequeued`, and contention for it began at `contention_start`.
+    pub fn push(&mut self, msdus: Msdus, bytes: u32, dequeued: Instant, contention_start: Instant) {
         for packet in msdus.packets() {
             self.held.packets += 1;
             self.held.bytes += Bytes::new(u64::from(packet.bytes));
@@ -169,6 +170,7 @@ impl Originator {
             attempts: 0,
             transmissions: 0,
             taken: false,
+            dequeued,
             contention_start,
             first_start: contention_start,
             msdus,
@@ -335,7 +337,7 @@ mod tests {
         originator.agreement = Agreement::Established { window: 64 };
         for tag in 0..mpdus {
             let packet = Packet::new(tag, 1500, Instant::ZERO);
-            originator.push(Msdus::One(packet), 1538, Instant::ZERO);
+            originator.push(Msdus::One(packet), 1538, Instant::ZERO, Instant::ZERO);
         }
         originator
     }

@@ -9,7 +9,7 @@ use super::fifo::{Element, Fifo};
 use super::slot_of;
 use crate::packet::{Address, Packet};
 use alloc::vec::Vec;
-use lasthop_units::Duration;
+use lasthop_units::{Duration, Instant};
 
 /// How much the driver takes from the upper queue ahead of transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -36,6 +36,7 @@ pub struct DriverQueue {
 #[derive(Clone, Debug, PartialEq)]
 struct Timed {
     packet: Packet,
+    since: Instant,
     airtime: Duration,
 }
 
@@ -72,20 +73,20 @@ impl DriverQueue {
         }
     }
 
-    /// Takes a packet whose transmission is estimated to last `airtime`. The
-    /// caller has asked [`DriverQueue::has_room`].
-    pub fn push(&mut self, peer: Address, packet: Packet, airtime: Duration) {
+    /// Takes a packet at `now` whose transmission is estimated to last `airtime`.
+    /// The caller has asked [`DriverQueue::has_room`].
+    pub fn push(&mut self, now: Instant, peer: Address, packet: Packet, airtime: Duration) {
         let slot = slot_of(peer);
         if slot >= self.airtime.len() {
             self.airtime.resize(slot + 1, Duration::ZERO);
         }
         self.airtime[slot] += airtime;
-        self.fifo.push(peer, Timed { packet, airtime });
+        self.fifo.push(peer, Timed { packet, since: now, airtime });
     }
 
     /// The next packet for `peer`.
     pub fn pop(&mut self, peer: Address) -> Option<Packet> {
-        let Timed { packet, airtime } = self.fifo.pop(peer)?;
+        let Timed { packet, airtime, .. } = self.fifo.pop(peer)?;
         self.airtime[slot_of(peer)] -= airtime;
         Some(packet)
     }
@@ -103,6 +104,11 @@ impl DriverQueue {
     /// Length in bytes of the next packet for `peer`.
     pub fn peek_len_for(&self, peer: Address) -> Option<u16> {
         self.fifo.front(peer).map(Element::len_bytes)
+    }
+
+    /// When the next packet for `peer` was pushed.
+    pub fn since(&self, peer: Address) -> Option<Instant> {
+        self.fifo.front(peer).map(|timed| timed.since)
     }
 
     /// Estimated air time of the packets for `peer`.
@@ -130,7 +136,6 @@ impl DriverQueue {
 mod tests {
     use super::*;
     use crate::packet::StationId;
-    use lasthop_units::Instant;
 
     const A: Address = Address::Station(StationId(0));
     const B: Address = Address::Station(StationId(7));
@@ -144,7 +149,7 @@ mod tests {
         let mut queue = DriverQueue::new(DriverLimit::Airtime(Duration::from_millis(5)));
         for tag in 0..5 {
             assert!(queue.has_room(A));
-            queue.push(A, packet(tag), Duration::from_micros(1200));
+            queue.push(Instant::ZERO, A, packet(tag), Duration::from_micros(1200));
         }
         assert!(!queue.has_room(A));
         assert!(queue.has_room(B));
@@ -158,7 +163,7 @@ mod tests {
         let mut queue = DriverQueue::new(DriverLimit::Packets(3));
         for (tag, peer) in [(0, B), (1, A), (2, B)] {
             assert!(queue.has_room(peer));
-            queue.push(peer, packet(tag), Duration::ZERO);
+            queue.push(Instant::ZERO, peer, packet(tag), Duration::ZERO);
         }
         assert!(!queue.has_room(A));
         assert_eq!(queue.next_peer(), Some(B));

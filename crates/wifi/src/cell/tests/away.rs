@@ -17,7 +17,7 @@ fn at(ms_: u64) -> Instant {
 }
 
 /// Three absences a second from 100 ms on.
-fn scan() -> ScanConfig {
+pub(super) fn scan() -> ScanConfig {
     ScanConfig {
         start: ms(100),
         period: Duration::from_secs(1),
@@ -33,7 +33,7 @@ fn scan() -> ScanConfig {
 }
 
 /// An access point and a station that scans, 130 Mb/s.
-fn scanning(scan: ScanConfig) -> CellConfig {
+pub(super) fn scanning(scan: ScanConfig) -> CellConfig {
     let rate = mcs(15, ChannelWidth::Mhz20, GuardInterval::Long);
     let mut config = cell(1, rate, ChannelWidth::Mhz20, 65_535);
     config.record_events = true;
@@ -55,6 +55,8 @@ pub(super) struct Run {
     pub dropped: Vec<(u64, DropReason)>,
     /// Time from the queue to the receiver.
     pub delays: Vec<Duration>,
+    /// When they came out, and the packets.
+    pub packets: Vec<(Instant, Packet)>,
     /// Of the station.
     pub stats: StationStats,
 }
@@ -87,6 +89,7 @@ impl Run {
                     Output::Delivered { at, packet, .. } => {
                         run.delivered += 1;
                         run.delays.push(at - packet.created);
+                        run.packets.push((at, packet));
                         assert!(ended.insert(packet.tag));
                     }
                     Output::Dropped { packet, reason, .. } => {

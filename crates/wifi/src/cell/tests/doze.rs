@@ -8,7 +8,7 @@ use crate::mac::power_save::{PowerSaveConfig, Retrieval};
 const SECOND: Duration = Duration::from_secs(1);
 
 /// An access point and one station that dozes, or `stations` of them.
-fn dozing(stations: usize, retrieval: Retrieval) -> CellConfig {
+pub(super) fn dozing(stations: usize, retrieval: Retrieval) -> CellConfig {
     let rate = mcs(15, ChannelWidth::Mhz20, GuardInterval::Long);
     let mut config = cell(stations, rate, ChannelWidth::Mhz20, 65_535);
     config.record_events = true;

@@ -1,0 +1,128 @@
+//! Which absences a packet waits for, as `away` and `doze` book them: at the
+//! sender that scans or dozes, its own; at the access point, those of the
+//! receiver, whether the access point knows (it holds the packet) or does not
+//! (it sends in vain); for group frames, those of any station, up to the DTIM.
+
+use super::Cell;
+use super::away::{Away, Rhythm};
+use super::station::Gate;
+use crate::mac::absence::{Absences, Cause, Span, Waits};
+use crate::packet::{Address, StationId};
+use alloc::vec::Vec;
+use lasthop_units::Instant;
+
+/// The absences of a station that scans or dozes.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(super) struct Log {
+    /// Its upper queue was stopped.
+    stopped: Absences,
+    /// It sent no data at all.
+    silent: Absences,
+    /// It heard nothing.
+    gone: Absences,
+    /// The access point held what there was for it.
+    held: Absences,
+}
+
+impl Away {
+    /// Why it is absent when it is.
+    pub fn cause(&self) -> Cause {
+        match self.rhythm {
+            Rhythm::Scan(_) => Cause::Away,
+            Rhythm::Doze(_) => Cause::Asleep,
+        }
+    }
+
+    /// From `now` on its functions send what `gate` lets through.
+    pub fn log_gate(&mut self, now: Instant, gate: Gate) {
+        let cause = Some(self.cause());
+        self.log.stopped.set(now, cause.filter(|_| gate != Gate::Open));
+        self.log.silent.set(now, cause.filter(|_| gate == Gate::Shut));
+    }
+
+    /// From `now` on it hears nothing, or does again.
+    pub fn log_gone(&mut self, now: Instant, gone: bool) {
+        let cause = Some(self.cause()).filter(|_| gone);
+        self.log.gone.set(now, cause);
+    }
+}
+
+impl Cell {
+    /// The access point begins or ceases to hold what there is for `station`,
+    /// and so, perhaps, for the group.
+    pub(super) fn log_held(&mut self, station: StationId) {
+        let now = self.now;
+        let is_held = self.dozing.contains(&station);
+        let away = self.away(station);
+        let cause = Some(away.cause()).filter(|_| is_held);
+        away.log.held.set(now, cause);
+        let causes = self.dozing.iter().filter_map(|dozing| {
+            self.stations[dozing.index()].away.as_ref().map(|away| away.cause())
+        });
+        // A DTIM is the rhythm of those that doze.
+        let group = causes.max_by_key(|cause| *cause == Cause::Asleep);
+        self.group_held.set(now, group);
+    }
+
+    /// Packets from `sender` to `peer` may ever have waited for an absence.
+    pub(super) fn has_absences(&self, sender: StationId, peer: Address) -> bool {
+        let comes_and_goes = |station: StationId| self.stations[station.index()].away.is_some();
+        comes_and_goes(sender)
+            || match peer {
+                Address::Station(receiver) => comes_and_goes(receiver),
+                Address::Group => self.group_held != Absences::default(),
+            }
+    }
+
+    /// The absences that held up a packet that `sender` sends to `peer` by
+    /// `function` and that arrived at `since` or later.
+    pub(super) fn waits(
+        &self,
+        sender: StationId,
+        peer: Address,
+        function: usize,
+        since: Instant,
+    ) -> Waits {
+        let log =
+            |station: StationId| self.stations[station.index()].away.as_ref().map(|away| &away.log);
+        let (mut above, mut below) = (Vec::new(), Vec::new());
+        if let Some(log) = log(sender) {
+            above.extend(log.stopped.since(since));
+            below.extend(log.silent.since(since));
+        }
+        let mut both = |spans: &mut dyn Iterator<Item = Span>| {
+            for span in spans {
+                above.push(span);
+                below.push(span);
+            }
+        };
+        let released = || {
+            let access = self.stations[sender.index()].functions[function].as_ref();
+            access.and_then(|access| access.absent.released_at(peer))
+        };
+        match peer {
+            Address::Station(receiver) => {
+                if let Some(log) = log(receiver) {
+                    both(&mut log.gone.since(since));
+                    if sender == self.settings.access_point {
+                        both(&mut cut(log.held.since(since), released()));
+                    }
+                }
+            }
+            Address::Group => {
+                // A frame that came later waited for the next opening.
+                let opened = released().filter(|opened| *opened >= since);
+                both(&mut cut(self.group_held.since(since), opened));
+            }
+        }
+        Waits::new(above, below)
+    }
+}
+
+/// The spans up to `released`.
+fn cut(spans: impl Iterator<Item = Span>, released: Option<Instant>) -> impl Iterator<Item = Span> {
+    let end = released.unwrap_or(Instant::MAX);
+    spans
+        .map(move |span| Span { until: span.until.min(end), ..span })
+        .filter(|span| span.from < span.until)
+}

@@ -1,0 +1,194 @@
+//! When frames had to wait because a station was not there: it was off its
+//! channel (background scan) or dozed (power save, IEEE 802.11-2020, 11.2.3). From
+//! such spans the parts `away` and `asleep` of [`DelayParts`](crate::DelayParts)
+//! are cut out of a packet's wait.
+//!
+//! A history keeps [`SPANS_MAX`] spans; of a packet that waited through more,
+//! the oldest count as what they would be without an absence.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use lasthop_units::{Duration, Instant};
+
+/// Spans that a history keeps. A station that wakes for every beacon makes ten
+/// a second, so a packet has to wait for 100 s to outlast it.
+pub const SPANS_MAX: usize = 1024;
+
+/// Why a station is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// It looks for access points.
+    Away,
+    /// It saves power.
+    Asleep,
+}
+
+/// A time in which frames had to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its beginning.
+    pub from: Instant,
+    /// Its end; [`Instant::MAX`] while it lasts.
+    pub until: Instant,
+    /// Its reason.
+    pub cause: Cause,
+}
+
+/// The latest spans of one reason to wait, in order and disjoint.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Absences {
+    spans: VecDeque<Span>,
+}
+
+impl Absences {
+    /// From `now` on frames must wait for `cause`, or need not. `now` never decreases.
+    pub fn set(&mut self, now: Instant, cause: Option<Cause>) {
+        if let Some(last) = self.spans.back_mut()
+            && last.until == Instant::MAX
+        {
+            if Some(last.cause) == cause {
+                return;
+            }
+            last.until = now;
+            if last.from == now {
+                self.spans.pop_back();
+            }
+        }
+        if let Some(cause) = cause {
+            if self.spans.len() == SPANS_MAX {
+                self.spans.pop_front();
+            }
+            self.spans.push_back(Span { from: now, until: Instant::MAX, cause });
+        }
+    }
+
+    /// The spans that end after `since`.
+    pub fn since(&self, since: Instant) -> impl Iterator<Item = Span> + Clone + '_ {
+        let first = self.spans.partition_point(|span| span.until <= since);
+        self.spans.range(first..).copied()
+    }
+}
+
+/// Time of absences within a wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Absent {
+    /// Off the channel.
+    pub away: Duration,
+    /// Dozing.
+    pub asleep: Duration,
+}
+
+impl Absent {
+    /// Both.
+    pub fn total(&self) -> Duration {
+        self.away + self.asleep
+    }
+}
+
+/// The absences that held up one MPDU, or several to the same peer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Waits {
+    /// For packets in the upper queue.
+    above: Vec<Span>,
+    /// For packets that the driver has taken.
+    below: Vec<Span>,
+}
+
+impl Waits {
+    /// From the spans that hold packets above and below the driver; they may
+    /// overlap and need not be in order.
+    pub fn new(above: Vec<Span>, below: Vec<Span>) -> Self {
+        Self { above: disjoint(above), below: disjoint(below) }
+    }
+
+    /// What absences took of the time between `from` and `to`, in a packet that
+    /// left the upper queue at `dequeued`.
+    pub fn within(&self, from: Instant, to: Instant, dequeued: Instant) -> Absent {
+        let mut absent = Absent::default();
+        add(&mut absent, &self.above, from, to.min(dequeued));
+        add(&mut absent, &self.below, from.max(dequeued), to);
+        absent
+    }
+}
+
+fn add(absent: &mut Absent, spans: &[Span], from: Instant, to: Instant) {
+    for span in spans {
+        let time = span.until.min(to).saturating_since(span.from.max(from));
+        match span.cause {
+            Cause::Away => absent.away += time,
+            Cause::Asleep => absent.asleep += time,
+        }
+    }
+}
+
+/// The union of `spans`; where two overlap, the one that began first counts.
+fn disjoint(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_by_key(|span| span.from);
+    let mut end = Instant::ZERO;
+    for span in &mut spans {
+        span.from = span.from.max(end).min(span.until);
+        end = end.max(span.until);
+    }
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(nanos: u64) -> Instant {
+        Instant::ZERO + Duration::from_nanos(nanos)
+    }
+
+    fn span((from, length, asleep): (u64, u64, bool)) -> Span {
+        let cause = if asleep { Cause::Asleep } else { Cause::Away };
+        Span { from: at(from), until: at(from + length), cause }
+    }
+
+    #[test]
+    fn a_history_keeps_the_latest_spans() {
+        let mut absences = Absences::default();
+        for n in 0..3 * SPANS_MAX as u64 {
+            absences.set(at(10 * n), Some(Cause::Away));
+            absences.set(at(10 * n), Some(Cause::Away));
+            absences.set(at(10 * n + 4), None);
+        }
+        assert_eq!(absences.since(at(0)).count(), SPANS_MAX);
+        let last = 10 * (3 * SPANS_MAX as u64 - 1);
+        let spans: Vec<_> = absences.since(at(last)).collect();
+        assert_eq!(spans, [span((last, 4, false))]);
+        assert_eq!(absences.since(at(last + 4)).count(), 0);
+    }
+
+    #[test]
+    fn another_cause_is_another_span() {
+        let mut absences = Absences::default();
+        absences.set(at(1), Some(Cause::Away));
+        absences.set(at(3), Some(Cause::Asleep));
+        absences.set(at(3), None);
+        absences.set(at(7), Some(Cause::Asleep));
+        let last = Span { from: at(7), until: Instant::MAX, cause: Cause::Asleep };
+        assert_eq!(absences.since(at(0)).collect::<Vec<_>>(), [span((1, 2, false)), last]);
+    }
+
+    proptest! {
+        /// Counted nanosecond by nanosecond.
+        #[test]
+        fn absences_count_once(
+            above in prop::collection::vec((0..60u64, 0..30u64, any::<bool>()), 0..6),
+            below in prop::collection::vec((0..60u64, 0..30u64, any::<bool>()), 0..6),
+            from in 0..100u64, length in 0..100u64, dequeued in 0..100u64,
+        ) {
+            let [above, below] = [above, below].map(|s| s.into_iter().map(span).collect::<Vec<_>>());
+            let waits = Waits::new(above.clone(), below.clone());
+            let absent = waits.within(at(from), at(from + length), at(dequeued));
+            let held = |n: &u64| {
+                let spans = if *n < dequeued { &above } else { &below };
+                spans.iter().any(|span| span.from <= at(*n) && at(*n) < span.until)
+            };
+            let expected = (from..from + length).filter(held).count() as u64;
+            prop_assert_eq!(absent.total(), Duration::from_nanos(expected));
+        }
+    }
+}
