@@ -123,6 +123,11 @@ impl Tcp {
         let end = usize::from(packet.destination == self.nodes[RECEIVER].0);
         let segment = self.segments.take(packet.tag);
         self.endpoints[end].handle_segment(at, &segment, packet.ecn_marked);
+        if end == SENDER {
+            for &round_trip in self.endpoints[SENDER].round_trips() {
+                net.sink.round_trip(at, self.id, round_trip);
+            }
+        }
         self.act(end, at, net);
     }
 

@@ -128,6 +128,7 @@ impl Endpoint {
     /// A segment of the peer. `is_marked`: its packet says that congestion was
     /// experienced (CE).
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment, is_marked: bool) {
+        self.sender.round_trips.clear();
         if segment.syn {
             self.handle_syn(now, segment);
         } else {
@@ -321,6 +322,16 @@ impl Endpoint {
     /// Smoothed round-trip time.
     pub fn smoothed_rtt(&self) -> Option<Duration> {
         self.sender.round_trip().smoothed()
+    }
+
+    /// Round-trip times of the data segments that the last segment handled
+    /// acknowledged: each that was sent once, from its transmission to this
+    /// acknowledgement; if it covers a retransmission and selects nothing, the
+    /// one time that its timestamp echo gives, if any ([RFC 7323], 4.1).
+    ///
+    /// [RFC 7323]: https://www.rfc-editor.org/rfc/rfc7323
+    pub fn round_trips(&self) -> &[Duration] {
+        &self.sender.round_trips
     }
 
     /// Round-trip time of the newest segment that was acknowledged.

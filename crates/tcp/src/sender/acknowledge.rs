@@ -106,6 +106,7 @@ impl Sender {
         let (mut first, mut last, mut count) = (None, None, 0);
         while let Some(segment) = self.board.acknowledge_head(acknowledged) {
             first = first.or(Some(segment.at));
+            self.round_trips.push(now - segment.at);
             last = Some(segment);
             count += 1;
         }
@@ -245,7 +246,7 @@ impl Sender {
     }
 
     fn take_sack(&mut self, now: Instant, start: u64, end: u64, said: &mut Said) {
-        let Self { board, rack, round_trip, high, .. } = self;
+        let Self { board, rack, round_trip, round_trips, high, .. } = self;
         let minimum = round_trip.minimum();
         let delivered = board.sack(start, end, |delivered| {
             let segment = &delivered.segment;
@@ -259,6 +260,7 @@ impl Sender {
             }
             said.has_original |= segment.end() <= *high;
             Said::note(&mut said.out_of_order, segment.at);
+            round_trips.push(now - segment.at);
         });
         said.delivered += delivered;
         said.has_sacked |= delivered > 0;
@@ -300,6 +302,7 @@ impl Sender {
         let highest_sacked = self.board.highest_sacked().unwrap_or(una_before);
         let minimum = self.round_trip.minimum();
         let mut times: Option<(Instant, Instant)> = None;
+        let before = self.round_trips.len();
         while let Some(segment) = self.board.acknowledge_head(acknowledged) {
             said.acknowledged += 1;
             if segment.is_sacked() {
@@ -310,6 +313,7 @@ impl Sender {
                 said.has_retransmission = true;
             } else {
                 times = Some((times.map_or(segment.at, |(first, _)| first), segment.at));
+                self.round_trips.push(now - segment.at);
                 if segment.start < highest_sacked {
                     let lowest = said.overtaken.unwrap_or(u64::MAX);
                     said.overtaken = Some(lowest.min(segment.start));
@@ -317,6 +321,10 @@ impl Sender {
                 said.has_original |= segment.end() <= self.high;
             }
             self.rack.advance(now, segment.at, segment.number, segment.is_repeated(), minimum);
+        }
+        if said.has_retransmission {
+            // They may have arrived long ago and waited for what was repeated.
+            self.round_trips.truncate(before);
         }
         said.in_order = times;
         said.must_restart_timer = said.acknowledged > 0;
@@ -359,6 +367,7 @@ impl Sender {
         if sample.is_none() && said.acknowledged > 0 {
             let echoed = said.echoed.map(|echoed| now.saturating_since(echoed));
             (sample, latest) = (echoed, echoed);
+            self.round_trips.extend(echoed);
         }
         if let Some(latest) = latest {
             self.round_trip.update_latest(now, latest);

@@ -18,6 +18,7 @@ mod timers;
 mod transmit;
 mod undo;
 
+use alloc::vec::Vec;
 use lasthop_units::{Bitrate, Duration, Instant};
 
 use crate::congestion::{CongestionControl, Window};
@@ -76,6 +77,8 @@ pub(crate) struct Sender {
     board: Scoreboard,
     rack: Rack,
     round_trip: RoundTripTime,
+    /// Of the segments that the peer's last segment acknowledged.
+    pub round_trips: Vec<Duration>,
     state: State,
     /// The state ends when this byte is acknowledged (high_seq).
     high: u64,
@@ -141,6 +144,7 @@ impl Sender {
             board: Scoreboard::new(),
             rack: Rack::new(),
             round_trip: RoundTripTime::new(config.timeout_min),
+            round_trips: Vec::new(),
             state: State::Open,
             high: 0,
             reduction: ProportionalRateReduction::new(Default::default(), 1, 1),
