@@ -48,8 +48,23 @@ pub fn reproduce(args: &Reproduce) -> Result<u8, Failure> {
         }
         console::print(&text)?;
     }
+    let faults = faults(&outcomes);
+    for fault in &faults {
+        console::error(&format!("wrong plot: {fault}\n"));
+    }
     let failed = report.figures.iter().any(|entry| entry.verdict == Verdict::Fail);
+    let failed = failed || !faults.is_empty();
     Ok(if args.check && failed { FAILED_STATUS } else { 0 })
+}
+
+/// What is wrong with the plots, whatever they show.
+fn faults(outcomes: &[Outcome]) -> Vec<String> {
+    let of = |outcome: &Outcome| {
+        let name = plot_name(outcome);
+        let faults = plot::faults(&outcome.findings.panels).into_iter();
+        faults.map(|fault| format!("{name}: {fault}")).collect::<Vec<_>>()
+    };
+    outcomes.iter().flat_map(of).collect()
 }
 
 /// Makes the figures, with a bar where there is a terminal.

@@ -3,7 +3,8 @@
 
 use super::style::{self, Ink};
 use super::ticks::Scale;
-use super::{Axis, Mark, Panel, Series, font};
+use super::{Axis, Mark, Panel, Point, Series, font};
+use std::ops::Range;
 
 /// Everything that is painted, in this order.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,16 +73,40 @@ const KEY_WIDTH: f64 = 22.0;
 const KEY_GAP: f64 = 18.0;
 /// Height of a legend's row.
 const LEGEND_ROW: f64 = 20.0;
+/// By how much a line is wider for each later one on the same points.
+const RIM: f64 = 3.0;
+/// The same of dots, for each later series of dots.
+const DOT_RIM: f64 = 1.5;
+/// Points closer than this are on the same spot.
+const SAME_SPOT: f64 = 0.5;
 /// Dashes of a band of no height.
 const DASH: [f64; 2] = [6.0, 4.0];
 
+/// Where the data of one panel are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// The coordinate system: left, top, right, bottom.
+    pub area: [f64; 4],
+    pub x: Scale,
+    pub left: Scale,
+    pub right: Option<Scale>,
+    /// Its shades, targets and series among the shapes.
+    pub data: Range<usize>,
+    /// Each series among the shapes.
+    pub series: Vec<Range<usize>>,
+}
+
 /// The shapes of panels, one below the other.
 pub fn layout(panels: &[Panel]) -> Drawing {
+    layout_with_frames(panels).0
+}
+
+/// The same, and where the data of each panel are.
+pub fn layout_with_frames(panels: &[Panel]) -> (Drawing, Vec<Frame>) {
     let mut drawing = Drawing { width: style::WIDTH, height: style::MARGIN, shapes: Vec::new() };
-    for panel in panels {
-        Plan::new(panel, drawing.height).draw(&mut drawing);
-    }
-    drawing
+    let draw = |panel| Plan::new(panel, drawing.height).draw(&mut drawing);
+    let frames = panels.iter().map(draw).collect();
+    (drawing, frames)
 }
 
 /// Where the parts of one panel are.
@@ -116,7 +141,13 @@ impl<'a> Plan<'a> {
         let left = y_scale(panel, false);
         let steps = left.ticks.len() - 1;
         let right = panel.right.as_ref().map(|axis| match axis.range {
-            Some((from, to)) => Scale::between(from, to, steps),
+            Some((from, to)) => {
+                let (least, greatest) = (least_y(panel, true), greatest_y(panel, true));
+                Scale::between(least.min(from), greatest.max(to), steps)
+            }
+            None if least_y(panel, true) < 0.0 => {
+                Scale::covering(least_y(panel, true), greatest_y(panel, true), steps)
+            }
             None => Scale::in_steps(greatest_y(panel, true), steps),
         });
         let label = style::LABEL_SIZE + style::GAP;
@@ -148,7 +179,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn draw(&self, drawing: &mut Drawing) {
+    fn draw(&self, drawing: &mut Drawing) -> Frame {
         let [left, _, _, bottom] = self.area;
         let out = &mut drawing.shapes;
         if !self.panel.title.is_empty() {
@@ -164,12 +195,16 @@ impl<'a> Plan<'a> {
             });
         }
         self.draw_legend(out);
+        let begin = out.len();
         self.draw_grid(out);
         self.draw_targets(out);
-        self.draw_series(out);
+        let series = self.draw_series(out);
+        let data = begin..out.len();
         self.draw_axes(out);
         drawing.height =
             bottom + style::TICK_SIZE + style::LABEL_SIZE + 3.0 * style::GAP + style::MARGIN;
+        let (x, left, right) = (self.x.clone(), self.left.clone(), self.right.clone());
+        Frame { area: self.area, x, left, right, data, series }
     }
 
     fn draw_legend(&self, out: &mut Vec<Shape>) {
@@ -192,7 +227,7 @@ impl<'a> Plan<'a> {
         for shade in &self.panel.shades {
             let (from, to) = (self.at_x(shade.x.0), self.at_x(shade.x.1));
             out.push(Shape::Box {
-                x: from,
+                x: from.min(right - 1.0),
                 y: top,
                 width: (to - from).max(1.0),
                 height: bottom - top,
@@ -236,33 +271,46 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn draw_series(&self, out: &mut Vec<Shape>) {
+    /// Returns which shapes are of which series.
+    fn draw_series(&self, out: &mut Vec<Shape>) -> Vec<Range<usize>> {
+        let mut ranges = Vec::new();
+        let bar_room = self.bar_room();
         let bars: Vec<usize> = (0..self.panel.series.len())
             .filter(|&index| self.panel.series[index].mark == Mark::Bars)
             .collect();
         for (index, series) in self.panel.series.iter().enumerate() {
             let ink = Ink::Series(index);
+            let begin = out.len();
+            // What later series would cover shows at both sides of them.
+            let wider = RIM * self.number_above(index) as f64;
             let place = |&(x, y): &(f64, f64)| (self.at_x(x), self.at_y(y, series.on_right));
             let points = || series.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
             match series.mark {
                 Mark::Line => {
-                    out.push(line(points().map(place).collect(), ink, style::LINE_WIDTH));
+                    out.push(line(points().map(place).collect(), ink, style::LINE_WIDTH + wider));
                 }
                 Mark::DottedLine => {
-                    out.push(line(points().map(place).collect(), ink, style::LINE_WIDTH));
-                    out.extend(points().map(place).map(|at| dot(at, ink)));
+                    out.push(line(points().map(place).collect(), ink, style::LINE_WIDTH + wider));
+                    out.extend(points().map(place).map(|at| wide_dot(at, ink, wider)));
                 }
-                Mark::Dots => out.extend(points().map(place).map(|at| dot(at, ink))),
+                Mark::Dots => {
+                    let wider = wider.max(DOT_RIM * self.dots_above(index) as f64);
+                    out.extend(points().map(place).map(|at| wide_dot(at, ink, wider)));
+                }
                 Mark::Bars => {
                     let place_in_group = bars.iter().position(|&bar| bar == index).unwrap_or(0);
-                    let room = self.at_x(1.0) - self.at_x(0.0);
-                    let width = (room * BARS_SHARE / bars.len() as f64).min(BAR_WIDTH_MAX);
-                    let shift = (place_in_group as f64 - bars.len() as f64 / 2.0) * width;
+                    let width = (bar_room * BARS_SHARE / bars.len() as f64).min(BAR_WIDTH_MAX);
+                    let group = width * bars.len() as f64;
+                    // At an end of the axis a group moves inside.
+                    let [left, _, right, _] = self.area;
+                    let begin = move |x: f64| (x - group / 2.0).min(right - group).max(left);
+                    let shift = place_in_group as f64 * width;
                     let zero = self.at_y(0.0, series.on_right);
+                    let gap = (width / 8.0).min(1.0);
                     out.extend(points().map(place).map(|(x, y)| Shape::Box {
-                        x: x + shift + 1.0,
-                        y: y.min(zero),
-                        width: width - 2.0,
+                        x: begin(x) + shift + gap,
+                        y: y.min(zero).min(self.area[3] - 0.5),
+                        width: width - 2.0 * gap,
                         height: (zero - y).abs().max(0.5),
                         ink,
                         opacity: 0.9,
@@ -274,7 +322,7 @@ impl<'a> Plan<'a> {
                         let (from, y) = place(&ends[0]);
                         let (to, _) = place(&ends[1]);
                         out.push(Shape::Box {
-                            x: from,
+                            x: from.min(self.area[2] - 1.2),
                             y: y - height / 2.0,
                             width: (to - from).max(1.2),
                             height,
@@ -284,7 +332,50 @@ impl<'a> Plan<'a> {
                     }
                 }
             }
+            ranges.push(begin..out.len());
         }
+        ranges
+    }
+
+    /// How many later series lie on the same points.
+    fn number_above(&self, index: usize) -> usize {
+        let series = &self.panel.series;
+        let own = &series[index];
+        let is_same = |other: &&Series| {
+            other.on_right == own.on_right
+                && (other.mark, own.mark) != (Mark::Bars, Mark::Bars)
+                && self.is_same_place(&own.points, &other.points, own.on_right)
+        };
+        series[index + 1..].iter().filter(is_same).count()
+    }
+
+    /// How many later series are dots, of which each may lie on some of these.
+    fn dots_above(&self, index: usize) -> usize {
+        let later = &self.panel.series[index + 1..];
+        later.iter().filter(|series| series.mark == Mark::Dots).count()
+    }
+
+    fn is_same_place(&self, one: &[Point], other: &[Point], on_right: bool) -> bool {
+        let finite = |points: &[Point]| -> Vec<Point> {
+            let finite = points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
+            finite.map(|&(x, y)| (self.at_x(x), self.at_y(y, on_right))).collect()
+        };
+        let (one, other) = (finite(one), finite(other));
+        one.len() == other.len()
+            && one
+                .iter()
+                .zip(&other)
+                .all(|(a, b)| (a.0 - b.0).abs() < SAME_SPOT && (a.1 - b.1).abs() < SAME_SPOT)
+    }
+
+    /// Pixels from one group of bars to the next.
+    fn bar_room(&self) -> f64 {
+        let mut xs = bar_xs(self.panel);
+        xs.sort_by(f64::total_cmp);
+        let places: Vec<f64> = xs.into_iter().map(|x| self.at_x(x)).collect();
+        let gaps = places.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 0.0);
+        let [left, _, right, _] = self.area;
+        gaps.fold(right - left, f64::min)
     }
 
     fn draw_axes(&self, out: &mut Vec<Shape>) {
@@ -350,17 +441,48 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// Where bars stand.
+fn bar_xs(panel: &Panel) -> Vec<f64> {
+    let bars = panel.series.iter().filter(|series| series.mark == Mark::Bars);
+    let points = bars.flat_map(|series| &series.points);
+    points.filter(|(x, y)| x.is_finite() && y.is_finite()).map(|&(x, _)| x).collect()
+}
+
+/// Half of the least distance between two groups of bars: they need it at the ends.
+fn half_group(panel: &Panel) -> f64 {
+    let mut xs = bar_xs(panel);
+    xs.sort_by(f64::total_cmp);
+    let gaps = xs.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 0.0);
+    let least = gaps.fold(f64::INFINITY, f64::min);
+    match (xs.is_empty(), least.is_finite()) {
+        (true, _) => 0.0,
+        (false, true) => least / 2.0,
+        (false, false) => 0.5,
+    }
+}
+
 fn x_scale(panel: &Panel) -> Scale {
     if !panel.x.names.is_empty() {
         return Scale::between(-0.5, panel.x.names.len() as f64 - 0.5, panel.x.names.len());
     }
-    let xs = || panel.series.iter().flat_map(|series| &series.points).map(|&(x, _)| x);
+    let finite = |&&(x, y): &&Point| x.is_finite() && y.is_finite();
+    let half = half_group(panel);
+    let xs = || {
+        panel.series.iter().flat_map(move |series| {
+            let half = if series.mark == Mark::Bars { half } else { 0.0 };
+            series.points.iter().filter(finite).flat_map(move |&(x, _)| [x - half, x + half])
+        })
+    };
     match panel.x.range {
-        Some((from, to)) => Scale::between(from, to, STEPS_X),
+        Some((from, to)) => {
+            let (from, to) = (xs().fold(from, f64::min), xs().fold(to, f64::max));
+            Scale::between(from, to, STEPS_X)
+        }
         None => {
             let (from, to) = (xs().fold(f64::INFINITY, f64::min), xs().fold(0.0, f64::max));
             // Where zero is near it is the begin.
-            let from = if from.is_finite() && from > to / 4.0 { from } else { 0.0 };
+            let is_far = from.is_finite() && (from > to / 4.0 || from < 0.0);
+            let from = if is_far { from } else { 0.0 };
             Scale::covering(from, to, STEPS_X)
         }
     }
@@ -375,17 +497,35 @@ fn y_scale(panel: &Panel, on_right: bool) -> Scale {
         scale.ticks.push(scale.from);
         return scale;
     }
+    let (least, greatest) = (least_y(panel, on_right), greatest_y(panel, on_right));
     match panel.left.range {
-        Some((from, to)) => Scale::between(from, to, STEPS_Y),
-        None => Scale::covering(0.0, greatest_y(panel, on_right), STEPS_Y),
+        Some((from, to)) => Scale::between(least.min(from), greatest.max(to), STEPS_Y),
+        None => Scale::covering(least.min(0.0), greatest, STEPS_Y),
     }
+}
+
+/// Of the data.
+fn least_y(panel: &Panel, on_right: bool) -> f64 {
+    let data = panel.series.iter().filter(|series| is_read_at(panel, series, on_right));
+    // Bars begin at zero.
+    let zero = data.clone().any(|series| series.mark == Mark::Bars).then_some(0.0);
+    let points = data.flat_map(|series| &series.points);
+    let finite = points.filter(|(x, y)| x.is_finite() && y.is_finite());
+    finite.map(|&(_, y)| y).chain(zero).fold(f64::INFINITY, f64::min)
+}
+
+/// Without a right axis everything is read at the left one.
+fn is_read_at(panel: &Panel, series: &Series, on_right: bool) -> bool {
+    (series.on_right && panel.right.is_some()) == on_right
 }
 
 /// Of the data and of what the paper says.
 fn greatest_y(panel: &Panel, on_right: bool) -> f64 {
-    let there = |index: usize| panel.series.get(index).is_some_and(|s| s.on_right == on_right);
-    let data = panel.series.iter().filter(|series| series.on_right == on_right);
-    let points = data.flat_map(|series| &series.points).map(|&(_, y)| y);
+    let there =
+        |index: usize| panel.series.get(index).is_some_and(|s| is_read_at(panel, s, on_right));
+    let data = panel.series.iter().filter(|series| is_read_at(panel, series, on_right));
+    let points = data.flat_map(|series| &series.points);
+    let points = points.filter(|(x, y)| x.is_finite() && y.is_finite()).map(|&(_, y)| y);
     let targets = panel.targets.iter().filter(|target| there(target.series)).map(|t| t.y.1);
     points.chain(targets).filter(|y| y.is_finite()).fold(0.0, f64::max)
 }
@@ -466,8 +606,12 @@ fn line(points: Vec<(f64, f64)>, ink: Ink, width: f64) -> Shape {
     Shape::Line { points, ink, width, dash: None }
 }
 
-fn dot((x, y): (f64, f64), ink: Ink) -> Shape {
-    Shape::Dot { x, y, radius: style::DOT_RADIUS, ink }
+fn dot(at: (f64, f64), ink: Ink) -> Shape {
+    wide_dot(at, ink, 0.0)
+}
+
+fn wide_dot((x, y): (f64, f64), ink: Ink, wider: f64) -> Shape {
+    Shape::Dot { x, y, radius: style::DOT_RADIUS + wider / 2.0, ink }
 }
 
 fn label(text: &str, x: f64, y: f64, anchor: Anchor, ink: Ink) -> Shape {

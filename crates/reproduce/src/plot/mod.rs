@@ -13,6 +13,7 @@
 //! assert!(lasthop_reproduce::plot::svg(&[panel]).starts_with("<svg"));
 //! ```
 
+mod check;
 mod font;
 mod layout;
 mod png;
@@ -20,6 +21,7 @@ pub mod style;
 mod svg;
 mod ticks;
 
+pub use check::faults;
 pub use png::png;
 pub use svg::{escaped, inline_svg, svg};
 
@@ -91,7 +93,7 @@ impl Axis {
         Self { label: label.into(), range: None, names: Vec::new() }
     }
 
-    /// With given ends.
+    /// With given ends; what is beyond them moves them.
     #[must_use]
     pub fn range(self, from: f64, to: f64) -> Self {
         Self { range: Some((from, to)), ..self }

@@ -35,7 +35,7 @@ impl Scale {
     /// From zero to at least `to` with exactly `count` steps, so that its
     /// numbers stand at the lines of another scale's grid.
     pub fn in_steps(to: f64, count: usize) -> Self {
-        let step = step_at_least(to.max(1e-9) / count as f64 * 0.999);
+        let step = step_at_least(to.max(1e-9) / count as f64 * (1.0 - 1e-9));
         let ticks = (0..=count).map(|n| n as f64 * step).collect();
         Self::new(0.0, step * count as f64, ticks, step)
     }
@@ -47,6 +47,13 @@ impl Scale {
         };
         let decimals = (0..6).find(|&decimals| has(decimals)).unwrap_or(6);
         Self { from, to, ticks, decimals }
+    }
+
+    /// `value` is not beyond an end.
+    pub fn reaches(&self, value: f64) -> bool {
+        let slack = 1e-9 * (self.to - self.from).abs();
+        let (low, high) = (self.from.min(self.to), self.from.max(self.to));
+        value >= low - slack && value <= high + slack
     }
 
     /// Where `value` is, 0 to 1; values beyond an end are at that end.
