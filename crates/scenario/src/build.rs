@@ -34,6 +34,10 @@ use std::collections::BTreeMap;
 /// Most nodes, so that a [`NodeId`] and a packet's addresses can hold them.
 pub(crate) const NODES_MAX: usize = 1_024;
 
+/// Shortest interval of the series: shorter than most frame exchanges, and a
+/// run of a second has a thousand rows for each subject.
+const SERIES_INTERVAL_MIN: Duration = Duration::from_millis(1);
+
 /// The index as a [`NodeId`].
 pub(crate) fn node_id(index: usize) -> NodeId {
     NodeId(u16::try_from(index).expect("there are at most NODES_MAX nodes"))
@@ -49,6 +53,7 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
     let wires = topology::wires(&nodes, &raw.wire, &names, problems);
     let mtus = mtu::mtus(raw, &nodes, &wires, problems);
     let flows = traffic::flows(raw, &nodes, &mtus, &names, problems);
+    radio::check_receivers(&nodes, &flows, problems);
     let francs = franc::links(raw, &nodes, &mtus, &flows, &names, problems);
     let programs = traffic::programs(&raw.run, raw.duration.value, &nodes, &names, problems);
     if !problems.is_empty() {
@@ -76,6 +81,7 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
         programs,
         series_interval: raw.series_interval.value,
         emulation: Emulation { lateness_max: raw.emulation.lateness_max.value },
+        set: Vec::new(),
         source_text: String::new(),
     })
 }
@@ -127,7 +133,11 @@ fn stem(file: &str) -> String {
 
 fn times(raw: &RawScenario, problems: &mut Problems) {
     positive(&raw.duration, problems);
-    positive(&raw.series_interval, problems);
+    if raw.series_interval.value < SERIES_INTERVAL_MIN {
+        let message =
+            format!("expected at least {SERIES_INTERVAL_MIN}, got {}", raw.series_interval.value);
+        problems.push(&raw.series_interval.place, message);
+    }
     positive(&raw.emulation.lateness_max, problems);
     let (warmup, duration) = (raw.warmup.value, raw.duration.value);
     if warmup >= duration && !duration.is_zero() {

@@ -30,6 +30,7 @@ mod scalar;
 mod set;
 mod table;
 mod tree;
+mod warnings;
 
 pub use error::{Problem, ScenarioError};
 
@@ -75,6 +76,8 @@ pub struct Scenario {
     pub series_interval: Duration,
     /// How it is emulated.
     pub emulation: Emulation,
+    /// What changed the file, as `key=value`, in order.
+    pub set: Vec<String>,
     /// The scenario as run: the file's text with every `--set` applied. It
     /// parses to the same scenario again, wherever it is: paths are absolute in it.
     pub source_text: String,
@@ -401,6 +404,7 @@ fn parse_into(
     // The text that is kept has another file's name.
     document.entry("name").or_insert_with(|| toml_edit::value(&scenario.name));
     scenario.source_text = document.to_string();
+    scenario.set = sets.to_vec();
     Some(scenario)
 }
 

@@ -524,7 +524,8 @@ tables! {
         value retry_limit: Whole<1, 255> = 7;
         /// Fewer retransmissions when sending at a low data rate.
         table low_rate_retry: RawLowRateRetry;
-        /// Giving MPDUs up as a receiver when they come at a low data rate.
+        /// Giving MPDUs up as a receiver when they come at a low data rate; not
+        /// at a station that only sends.
         table pseudo_retry_out: RawPseudoRetryOut;
         /// A packet older than this is given up by the MAC. Linux drivers have
         /// no such limit.
@@ -730,7 +731,7 @@ tables! {
         option rates: Vec<Bitrate> = "[\"25Mb/s\", \"50Mb/s\", \"100Mb/s\"]";
         /// Retransmissions in each step: attempts less the first. Above the
         /// last step retry_limit is in force.
-        option limits: Vec<Whole<0, 254>> = "[2, 5, 8]";
+        option limits: Vec<Whole<0, 254>> = "[2, 5, 8], as far as retry_limit allows";
         /// Weight of an MPDU's data rate in the smoothed one, in 256ths.
         option smoothing: Probability = "0.25";
         /// For all MPDUs, not only for those that carry TCP.

@@ -101,7 +101,7 @@ quantities! {
 
 fn pattern<T: Quantity>() -> String {
     let sign = if T::SIGNED { "[+-]?" } else { "\\+?" };
-    format!("^{sign}[0-9]+(\\.[0-9]+)? ?({})$", T::SPELLINGS.join("|"))
+    format!("^{sign}[0-9]+(\\.[0-9]+)? ?({})$", T::UNITS.join("|"))
 }
 
 impl Scalar for Bytes {
@@ -400,7 +400,8 @@ macro_rules! choices {
                 match value {
                     $($crate::tree::Value::String(text) if text == $word => Ok($value),)*
                     $crate::tree::Value::String(text) => {
-                        Err($crate::scalar::did_you_mean(text, [$($word),*]))
+                        Err($crate::scalar::not_modelled(text)
+                            .or_else(|| $crate::scalar::did_you_mean(text, [$($word),*])))
                     }
                     _ => Err(None),
                 }
@@ -423,6 +424,13 @@ pub(crate) fn one_of(words: &[&str]) -> String {
             format!("{} or {last:?}", rest.join(", "))
         }
     }
+}
+
+/// Of an amendment that exists and is near to others only by its letters.
+pub(crate) fn not_modelled(text: &str) -> Option<String> {
+    const AMENDMENTS: [&str; 10] = ["ac", "ad", "af", "ah", "ax", "ay", "be", "bn", "j", "p"];
+    let is_one = text.strip_prefix("802.11").is_some_and(|rest| AMENDMENTS.contains(&rest));
+    is_one.then(|| format!("lasthop does not model {text}"))
 }
 
 /// `did you mean "x"?`, if one of the words is near.

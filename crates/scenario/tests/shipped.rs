@@ -46,7 +46,9 @@ fn what_was_set_is_in_the_text_that_is_kept() {
         let scenario = load_or_panic(&path, &sets);
         assert_eq!(scenario.duration, lasthop_units::Duration::from_secs(40));
         assert_eq!(scenario.network.nodes[0].mtu, 1400);
-        let again = parse("again.toml", &scenario.source_text, &[]).expect("it was valid");
+        let mut again = parse("again.toml", &scenario.source_text, &[]).expect("it was valid");
+        assert_eq!(std::mem::replace(&mut again.set, scenario.set.clone()), [""; 0]);
+        assert_eq!(scenario.set, sets);
         assert_eq!(again, scenario, "{}", scenario.source_text);
     }
 }

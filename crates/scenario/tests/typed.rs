@@ -145,6 +145,7 @@ fn documented_defaults_are_in_force() {
     ] {
         let mut changed = with(&text, &[set]);
         changed.source_text.clone_from(&plain.source_text);
+        changed.set.clear();
         assert_eq!(changed, plain, "{set}");
     }
 }
@@ -463,6 +464,9 @@ fn giving_up_early_is_the_papers_unless_told_otherwise() {
     assert_eq!((stations[0].low_rate_retry, stations[1].pseudo_retry_out), (None, None));
     let low = LowRateRetry { table: RateTable::PAPER, all_traffic: false };
     assert_eq!(stations[1].low_rate_retry, Some(low));
+    // With the usual retry limit of 7 the last step lowers nothing.
+    let usual = cell(&with(CELL, &["node.laptop.low_rate_retry=true"])).stations[1].clone();
+    assert_eq!((usual.retry_limit, usual.low_rate_retry), (7, Some(low)));
     let set = "node.ap.pseudo_retry_out={ enabled = true, rates = [\"30Mb/s\"], indices = [3], smoothing = 0.5 }";
     let table = cell(&with(CELL, &[set])).stations[0].pseudo_retry_out.expect("it is on");
     let none = RateStep { below_kbps: 0, retransmissions: 0 };

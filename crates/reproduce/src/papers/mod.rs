@@ -166,6 +166,7 @@ mod tests {
                     let parse = |sets: &[String]| {
                         let mut scenario = lasthop_scenario::parse(path, text, sets)?;
                         scenario.source_text.clear();
+                        scenario.set.clear();
                         Ok::<_, lasthop_scenario::ScenarioError>(scenario)
                     };
                     // Not every file has every node, flow and key.

@@ -9,6 +9,8 @@ mod links;
 mod retry;
 mod station;
 
+pub(crate) use retry::check_receivers;
+
 use super::nodes::Expanded;
 use super::{Names, is_written, positive, queue};
 use crate::attached;

@@ -1,8 +1,9 @@
 //! Giving up early at low data rates, as a sender and as a receiver.
 
-use super::{Place, Problems};
+use super::{Expanded, Place, Problems, Role};
 use crate::raw::RawNodeSettings;
 use crate::scalar::{At, Whole};
+use crate::{Flow, FlowKind};
 use lasthop_units::{Bitrate, Probability};
 use lasthop_wifi::mac::originator::LowRateRetry;
 use lasthop_wifi::mac::retry_out::{RateStep, RateTable, STEPS_MAX};
@@ -20,7 +21,8 @@ pub(super) fn low_rate(raw: &RawNodeSettings, problems: &mut Problems) -> Option
     }
     let most = table.steps.iter().map(|step| step.retransmissions).max().unwrap_or(0);
     let retry_limit = raw.retry_limit.value.0;
-    if i64::from(most) + 1 > retry_limit {
+    // The usual ones go as far as the retry limit lets them.
+    if low.limits.is_some() && i64::from(most) + 1 > retry_limit {
         let message = format!(
             "{most} retransmissions are {} attempts, more than the retry_limit of {retry_limit} \
              that this is to lower",
@@ -46,6 +48,28 @@ pub(super) fn pseudo(
         problems.push(&pseudo.enabled.place, message);
     }
     pseudo.enabled.value.then_some(table)
+}
+
+/// A station that only sends TCP's data receives nothing that its pseudo
+/// retry-out could give up: the receiver has to.
+pub(crate) fn check_receivers(nodes: &[Expanded<'_>], flows: &[Flow], problems: &mut Problems) {
+    let access_point = nodes.iter().find(|node| node.role() == Role::AccessPoint);
+    let tcp = || flows.iter().filter(|flow| matches!(flow.kind, FlowKind::Tcp(_)));
+    for (index, node) in nodes.iter().enumerate() {
+        let enabled = &node.raw.settings.pseudo_retry_out.enabled;
+        let sends = tcp().any(|flow| flow.from.index() == index);
+        let only_sends = sends && tcp().all(|flow| flow.from.index() == index);
+        if node.role() == Role::Station && enabled.value && only_sends {
+            let belongs = access_point.map_or_else(String::new, |access_point| {
+                format!(": set it at {:?}, which receives them", access_point.name)
+            });
+            let message = format!(
+                "this is what a receiver of TCP segments does, and {:?} only sends them{belongs}",
+                node.name
+            );
+            problems.push(&enabled.place, message);
+        }
+    }
 }
 
 /// What a table is made of.

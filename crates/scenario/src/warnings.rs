@@ -1,0 +1,120 @@
+//! What is sound in a scenario and still likely not what was meant: links of the
+//! cell over which nothing comes. Shadowing and fading are left out: a link is
+//! judged at its mean, as [`Scenario::network`] has it. In an independent cell
+//! only nodes at the ends of a flow are looked at.
+
+use crate::Scenario;
+use lasthop_units::Db;
+use lasthop_wifi::StationId;
+use lasthop_wifi::cell::{CellConfig, PairConfig, Role, StationConfig};
+use lasthop_wifi::mac::rate::RateControlConfig;
+use lasthop_wifi::phy::Rate;
+
+/// The length that is tried, that of a short packet.
+const MPDU_BYTES: u32 = 100;
+/// A link that carries fewer of them is as good as none.
+const SUCCESS_MIN: f64 = 0.1;
+
+impl Scenario {
+    /// What may surprise in the results, a sentence each; no error.
+    pub fn warnings(&self) -> Vec<String> {
+        let Some(cell) = &self.network.cell else { return Vec::new() };
+        let is_used = |pair: &&PairConfig| self.is_used(cell, pair);
+        cell.links.iter().filter(is_used).filter_map(|pair| self.too_weak(cell, pair)).collect()
+    }
+
+    fn is_used(&self, cell: &CellConfig, pair: &PairConfig) -> bool {
+        let is_access_point =
+            |station: StationId| cell.stations[station.index()].role == Role::AccessPoint;
+        if !cell.independent {
+            return is_access_point(pair.from) || is_access_point(pair.to);
+        }
+        let ends = (self.node_of(pair.from), self.node_of(pair.to));
+        self.flows.iter().any(|flow| {
+            let flow = (Some(flow.from.index()), Some(flow.to.index()));
+            flow == ends || (flow.1, flow.0) == ends
+        })
+    }
+
+    fn node_of(&self, station: StationId) -> Option<usize> {
+        self.network.nodes.iter().position(|node| node.station == Some(station))
+    }
+
+    fn too_weak(&self, cell: &CellConfig, pair: &PairConfig) -> Option<String> {
+        if pair.link.loss.is_some() {
+            return None;
+        }
+        let (Db(snr), rate) = (pair.link.snr, lowest_rate(cell, pair)?);
+        let success = cell.error_model.success(rate, pair.link.snr, MPDU_BYTES).as_f64();
+        let name =
+            |station| self.node_of(station).map_or("?", |node| self.nodes[node].name.as_str());
+        let Db(needed) = cell.error_model.sensitivity_snr(rate, 0.1, MPDU_BYTES);
+        (success < SUCCESS_MIN).then(|| {
+            format!(
+                "{} -> {}: next to nothing gets across: the signal-to-noise ratio is {snr:.1} dB, \
+                 and the lowest rate in use, {} Mb/s, needs {needed:.1} dB",
+                name(pair.from),
+                name(pair.to),
+                rate.bitrate().as_mbps_f64()
+            )
+        })
+    }
+}
+
+/// The lowest rate at which the sender may send to the receiver.
+fn lowest_rate(cell: &CellConfig, pair: &PairConfig) -> Option<Rate> {
+    let config = |station: StationId| -> &StationConfig { &cell.stations[station.index()] };
+    let (from, to) = (config(pair.from), config(pair.to));
+    match from.rate_control {
+        RateControlConfig::Fixed { rate } => Some(rate),
+        _ => {
+            let common = from.rates.iter().filter(|rate| to.rates.contains(rate));
+            common.copied().min_by_key(|rate| rate.bitrate())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::parse;
+
+    const CELL: &str = r#"
+[[node]]
+name = "ap"
+role = "access-point"
+[[node]]
+name = "near"
+role = "station"
+[[node]]
+name = "far"
+role = "station"
+position = ["0m", "10m"]
+"#;
+
+    fn warnings(sets: &[&str]) -> Vec<String> {
+        let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
+        parse("cell.toml", CELL, &sets).unwrap_or_else(|why| panic!("{why}")).warnings()
+    }
+
+    #[test]
+    fn a_link_over_which_nothing_comes_is_named() {
+        assert_eq!(warnings(&[]), [""; 0]);
+        let far = warnings(&["node.far.position=[\"0m\", \"5km\"]"]);
+        assert_eq!(far.len(), 2, "{far:?}");
+        assert!(far[0].starts_with("ap -> far: next to nothing gets across"), "{far:?}");
+        assert!(far[1].starts_with("far -> ap: "), "{far:?}");
+        assert!(far[0].contains("the lowest rate in use, 6.5 Mb/s, needs"), "{far:?}");
+    }
+
+    #[test]
+    fn a_fixed_rate_is_judged_by_itself() {
+        let link = "link=[{ between = [\"ap\", \"far\"], snr = \"12dB\" }]";
+        assert_eq!(warnings(&[link]), [""; 0]);
+        let fixed = "node.far.rate_control={ kind = \"fixed\", mcs = 7 }";
+        let weak = warnings(&[link, fixed]);
+        assert!(weak.len() == 1 && weak[0].starts_with("far -> ap: "), "{weak:?}");
+        // A given loss asks for no ratio.
+        let lossy = "link=[{ between = [\"ap\", \"far\"], loss = 0.5 }]";
+        assert_eq!(warnings(&[lossy, fixed]), [""; 0]);
+    }
+}
