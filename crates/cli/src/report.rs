@@ -1,12 +1,14 @@
 //! A run as a person reads it: tables of its flows, round trips, delays, nodes
 //! and links. The numbers are those of the JSON document.
 
+mod cause;
+
 use crate::apq::words;
 use crate::console::Stream;
 use crate::table::{self, alone, count, number, percent, text, value};
 use lasthop_trace::{
     ApqFlowEnding, ApqFlowSummary, EmulationSummary, Estimate, FlowSummary, LinkSummary,
-    RunDocument, RunSet, TimeSummary, WireSummary,
+    ProgramSummary, RunDocument, RunSet, TimeSummary, WireSummary,
 };
 use std::fmt::Write;
 
@@ -24,6 +26,7 @@ pub fn run(run: &RunDocument, stream: Stream) -> String {
         Some(_) => String::new(),
     };
     let mut out = format!("{}{}\n", stream.bold(&heading), stream.dim(&wall));
+    out.push_str(&warnings(run, stream));
     let mut section = |title: &str, table: String| {
         if !table.is_empty() {
             let _ = write!(out, "\n{}\n{table}", stream.bold(title));
@@ -37,7 +40,9 @@ pub fn run(run: &RunDocument, stream: Stream) -> String {
     }
     section("Round trips", round_trips(run, stream));
     section("One-way delay", delays(run, stream));
-    section("Where it went, ms a packet", delay_parts(run, stream));
+    section("Flows of programs", programs(run, stream));
+    section("Where it went, ms a packet", cause::table(run, stream));
+    section("Greatest part of the slowest 1 %", cause::remedies(run));
     section("Nodes", nodes(run, stream));
     section("Links", links(run, stream));
     section("Wires", wires(run, stream));
@@ -47,6 +52,12 @@ pub fn run(run: &RunDocument, stream: Stream) -> String {
         out.push_str(&lateness(emulation, stream));
     }
     out
+}
+
+/// What makes the results other than one might expect.
+fn warnings(run: &RunDocument, stream: Stream) -> String {
+    let line = |warning: &String| format!("{} {warning}\n", stream.yellow("warning:"));
+    run.warnings.iter().map(line).collect()
 }
 
 /// Several runs.
@@ -103,9 +114,10 @@ pub fn run_set(set: &RunSet, stream: Stream) -> String {
     let table = table::render(&columns, &rows, stream);
     let note = "  +-: half the 95 % confidence interval of the mean";
     format!(
-        "{}{}\n\n{}\n{table}{}\n",
+        "{}{}\n{}\n{}\n{table}{}\n",
         stream.bold(&heading),
         stream.dim(&wall),
+        warnings(first, stream),
         stream.bold("Flows"),
         stream.dim(note)
     )
@@ -194,27 +206,36 @@ fn delays(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-fn delay_parts(run: &RunDocument, stream: Stream) -> String {
+/// The flows of real programs, the largest first.
+fn programs(run: &RunDocument, stream: Stream) -> String {
     let columns = [
         text("flow"),
-        number("", "queue"),
-        number("", "contention"),
-        number("", "retries"),
-        number("", "reorder"),
-        number("", "air"),
-        number("", "wire"),
-        number("", "other"),
+        number("packets", "sent"),
+        number("packets", "lost"),
+        number("", "MB"),
+        number("one-way delay, ms", "mean"),
+        number("one-way delay, ms", "p99"),
     ];
-    let row = |(name, flow): (&String, &FlowSummary)| {
-        let parts = flow.delay_parts_ms?;
-        let known =
-            [parts.queue, parts.contention, parts.retries, parts.reorder, parts.air, parts.wire];
-        let cells = known.into_iter().map(value);
-        let other = parts.other.map_or_else(String::new, value);
-        Some(std::iter::once(name.clone()).chain(cells).chain([other]).collect())
+    let mut programs: Vec<_> = run.programs.iter().collect();
+    programs.sort_by_key(|(_, program)| std::cmp::Reverse(program.bytes_received));
+    let row = |(name, program): (&String, &ProgramSummary)| {
+        let delay = program.one_way_delay_ms;
+        vec![
+            name.clone(),
+            count(program.packets_sent),
+            count(program.packets_lost),
+            value(program.bytes_received as f64 / 1e6),
+            delay.map_or_else(String::new, |delay| value(delay.mean)),
+            delay.map_or_else(String::new, |delay| value(delay.p99)),
+        ]
     };
-    let rows: Vec<Vec<String>> = run.flows.iter().filter_map(row).collect();
-    table::render(&columns, &rows, stream)
+    let rows: Vec<Vec<String>> = programs.into_iter().map(row).collect();
+    let mut out = table::render(&columns, &rows, stream);
+    if let Some(left_out) = run.programs_left_out {
+        let (flows, packets) = (count(left_out.flows), count(left_out.packets));
+        let _ = writeln!(out, "  not shown: {flows} more flows with {packets} packets");
+    }
+    out
 }
 
 fn nodes(run: &RunDocument, stream: Stream) -> String {

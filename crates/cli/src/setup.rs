@@ -43,5 +43,7 @@ pub fn run_info(scenario: &Scenario, run: u64, wall_s: f64) -> RunInfo {
         duration: scenario.duration,
         wall_s,
         lateness_max: None,
+        set: scenario.set.clone(),
+        warnings: scenario.warnings(),
     }
 }

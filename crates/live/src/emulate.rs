@@ -182,7 +182,9 @@ pub fn emulate<S: Sink>(
     let counts = session.hop.counts.clone();
     let unread = session.hop.unread_drops();
     let stats = session.hop.stats(Instant::ZERO + duration);
+    let left_out = session.hop.programs_left_out();
     drop(session);
+    sink.programs_left_out(left_out);
     let cpu = Duration::from_nanos(thread_cpu_nanos() - cpu_before);
     let scheduling = priority.scheduling();
     drop(priority);

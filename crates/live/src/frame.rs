@@ -8,6 +8,7 @@
 
 use lasthop_units::MacAddr;
 use lasthop_wifi::{AccessCategory, Transport};
+use std::net::IpAddr;
 
 /// Destination, source and type (IEEE 802.3, 3.1.1).
 pub const HEADER_BYTES: usize = 14;
@@ -36,6 +37,10 @@ pub struct Header {
     pub access_category: AccessCategory,
     /// Hash of addresses, protocol and ports.
     pub flow_hash: u32,
+    /// Source and destination address of IP.
+    pub addresses: Option<[IpAddr; 2]>,
+    /// Protocol above IP.
+    pub protocol: u8,
     /// Source and destination port, or the identifier of an ICMP echo twice.
     pub ports: Option<[u16; 2]>,
     /// The transport protocol, of later fragments too.
@@ -55,6 +60,8 @@ impl Header {
             packet_bytes: packet.len().try_into().ok()?,
             access_category: AccessCategory::BestEffort,
             flow_hash: hash(&[head]),
+            addresses: None,
+            protocol: 0,
             ports: None,
             transport: Transport::Other,
             ecn_capable: false,
@@ -93,6 +100,14 @@ impl Header {
         let word = |at: usize| {
             let bytes = transport?.get(at..at + 2)?;
             Some(u16::from_be_bytes([bytes[0], bytes[1]]))
+        };
+        self.protocol = protocol;
+        self.addresses = match *addresses {
+            [a, b, c, d, e, f, g, h] => Some([[a, b, c, d], [e, f, g, h]].map(IpAddr::from)),
+            _ => addresses.split_at_checked(16).and_then(|(source, destination)| {
+                let address = |bytes| <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from);
+                Some([address(source)?, address(destination)?])
+            }),
         };
         if protocol == TCP {
             self.transport = Transport::Tcp;
@@ -199,6 +214,9 @@ mod tests {
         assert_eq!(header.destination, MacAddr::local(1));
         assert_eq!(header.packet_bytes, 24);
         assert_eq!(header.ports, Some([20_000, 53]));
+        let addresses = header.addresses.map(|pair| pair.map(|address| address.to_string()));
+        assert_eq!(addresses, Some(["192.168.0.1".into(), "192.168.0.199".into()]));
+        assert_eq!(header.protocol, UDP);
         assert!(!header.ecn_capable);
     }
 

@@ -11,9 +11,10 @@ use crate::frame::{self, Header};
 use crate::frames::Frames;
 use crate::os::clock::Clock;
 use crate::os::port::Ports;
+use crate::programs::Programs;
 use crate::traffic::FIRST_PORT;
 use lasthop_net::network::{Network, NetworkStats, Output};
-use lasthop_net::{FrameDirection, NodeId, Sink};
+use lasthop_net::{FrameDirection, NodeId, ProgramsLeftOut, Sink};
 use lasthop_units::{Instant, MacAddr, Machine};
 use lasthop_wifi::stats::Levels;
 use lasthop_wifi::{FlowId, Packet};
@@ -81,6 +82,8 @@ pub struct Hop<'a, S: Sink> {
     entered: Vec<u64>,
     /// Those of saturated flows that their source holds no more.
     left: Vec<u64>,
+    /// The flows of programs.
+    programs: Programs,
 }
 
 /// A frame for a node.
@@ -112,6 +115,7 @@ impl<'a, S: Sink> Hop<'a, S> {
             doors,
             entered: vec![0; flows.len()],
             left: vec![0; flows.len()],
+            programs: Programs::new(flows.len()),
             flows,
             frames: Frames::new(frame_bytes_max),
             outbox: Vec::with_capacity(WRITE_BATCH),
@@ -188,6 +192,13 @@ impl<'a, S: Sink> Hop<'a, S> {
         packet.source = node.0;
         packet.destination = destination;
         packet.flow = self.flow_of(&header, node, NodeId(destination));
+        if packet.flow == FlowId::NONE && destination != Packet::EVERYWHERE {
+            let (id, new) = self.programs.number(&header, node, NodeId(destination));
+            packet.flow = id;
+            if let Some(flow) = new {
+                self.sink.program_flow(now, id, &flow);
+            }
+        }
         packet.flow_hash = header.flow_hash;
         packet.access_category = header.access_category;
         packet.ecn_capable = header.ecn_capable;
@@ -299,6 +310,11 @@ impl<'a, S: Sink> Hop<'a, S> {
             }
         }
         FlowId::NONE
+    }
+
+    /// Flows of programs that got no number.
+    pub fn programs_left_out(&self) -> ProgramsLeftOut {
+        self.programs.left_out()
     }
 
     /// Frames dropped by the ports because they were not read in time.

@@ -30,6 +30,7 @@ pub mod hop;
 mod jobs;
 mod layout;
 pub mod os;
+mod programs;
 mod saturation;
 mod session;
 mod traffic;

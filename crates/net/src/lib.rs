@@ -26,6 +26,9 @@ pub mod wire;
 
 pub use loss::Loss;
 pub use network::{Network, NetworkConfig};
-pub use sink::{ApqEnding, FrameDirection, FrancNodeReport, FrancReport, NodeId, Sink, TcpSample};
+pub use sink::{
+    ApqEnding, FrameDirection, FrancNodeReport, FrancReport, NodeId, ProgramFlow, ProgramsLeftOut,
+    Sink, TcpSample,
+};
 pub use traffic::{Source, SourceConfig};
 pub use wire::{Jitter, Wire, WireConfig};

@@ -2,6 +2,7 @@
 //! and files; drivers call it and write nothing themselves. Every method has an
 //! empty default, so a sink takes what it needs.
 
+use core::net::IpAddr;
 use lasthop_apq::{ClientError, PhaseRecord, Report};
 use lasthop_franc::Stats;
 use lasthop_units::{Duration, Instant};
@@ -26,6 +27,33 @@ pub enum FrameDirection {
     Sent,
     /// The node received it.
     Received,
+}
+
+/// One direction of a flow of real programs, as its packets' headers say (emulation).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProgramFlow {
+    /// Where its packets enter the network.
+    pub from: NodeId,
+    /// Where they leave it.
+    pub to: NodeId,
+    /// Protocol above IP, by its IANA number.
+    pub protocol: u8,
+    /// Source address.
+    pub source: IpAddr,
+    /// Destination address.
+    pub destination: IpAddr,
+    /// Source and destination port, or the identifier of an ICMP echo twice;
+    /// none in later fragments and with other protocols.
+    pub ports: Option<[u16; 2]>,
+}
+
+/// Flows of real programs that a driver saw and did not number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProgramsLeftOut {
+    /// How many, as far as they were told apart.
+    pub flows: u64,
+    /// Their packets.
+    pub packets: u64,
 }
 
 /// One reading of a TCP sender's state.
@@ -92,11 +120,19 @@ pub trait Sink {
     /// A packet was given up at `node`.
     fn dropped(&mut self, _now: Instant, _node: NodeId, _packet: &Packet, _reason: DropReason) {}
 
+    /// Packets with the number `id`, which is none of the scenario's, are of this
+    /// flow (emulation). Numbers follow those of the scenario without a gap.
+    fn program_flow(&mut self, _now: Instant, _id: FlowId, _flow: &ProgramFlow) {}
+
+    /// The run is over, and these flows were not numbered (emulation).
+    fn programs_left_out(&mut self, _left_out: ProgramsLeftOut) {}
+
     /// The cell did something. `payload` gives the Ethernet frame of a packet's
     /// tag where there is one (emulation, while the driver still has it).
     fn event(&mut self, _event: &Event, _payload: &dyn Fn(u64) -> Option<alloc::vec::Vec<u8>>) {}
 
-    /// A request of `flow` (ping, or a TCP segment) was answered after `rtt`.
+    /// A request of `flow` was answered after `rtt`: an echo request, or each
+    /// segment of a simulated TCP sender.
     fn round_trip(&mut self, _now: Instant, _flow: FlowId, _rtt: Duration) {}
 
     /// What an application wrote to a TCP flow in one go was read at its other end after

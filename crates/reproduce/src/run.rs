@@ -229,6 +229,8 @@ fn run_one(
         duration: scenario.duration,
         wall_s: 0.0,
         lateness_max: None,
+        set: Vec::new(),
+        warnings: Vec::new(),
     };
     let names = sink.recorder.names().clone();
     let (document, intervals) = sink

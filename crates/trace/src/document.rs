@@ -29,8 +29,22 @@ pub struct RunDocument {
     pub wall_s: f64,
     /// Version of lasthop that made the run.
     pub version: String,
+    /// What changed the scenario file, as `key=value`: `--set` and options that
+    /// stand for it, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub set: Vec<String>,
+    /// What makes the results other than one might expect.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub warnings: Vec<String>,
     /// The flows by name.
     pub flows: BTreeMap<String, FlowSummary>,
+    /// The flows of real programs, each direction for itself, as
+    /// `protocol source -> destination`; only of an emulated run.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub programs: BTreeMap<String, ProgramSummary>,
+    /// The flows of programs that are not among `programs`; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub programs_left_out: Option<LeftOutSummary>,
     /// The Wi-Fi nodes by name.
     pub nodes: BTreeMap<String, NodeSummary>,
     /// The directions of the Wi-Fi links that carried data, as `sender->receiver`.
@@ -56,8 +70,10 @@ pub struct FlowSummary {
     /// flow it is what the sender saw acknowledged, if the sender was read.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub goodput_mbps: Option<f64>,
-    /// Round-trip times after the warm-up in ms: of echo requests, or of TCP
-    /// segments as the sender measured them.
+    /// Round-trip times after the warm-up in ms: of echo requests, or of a TCP
+    /// sender. In simulation these are all segments that were sent once, from
+    /// transmission to acknowledgement; in emulation regular readings of what the
+    /// kernel has smoothed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rtt_ms: Option<TimeSummary>,
     /// From entering the network to leaving it, of the packets that arrived
@@ -88,9 +104,54 @@ pub struct FlowSummary {
     /// Where the one-way delay went, in ms a packet; the parts add up to its mean.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delay_parts_ms: Option<DelayPartsSummary>,
+    /// The same of the slowest 1 % of these packets, at least one; the parts add
+    /// up to their mean delay. Delays within 1.6 % of each other are not told apart.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delay_parts_slowest_ms: Option<DelayPartsSummary>,
+    /// The nodes whose absences packets waited for (`away`, `asleep`): those at
+    /// the flow's ends or, if none of these was absent, all that were.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub absent_nodes: Vec<String>,
     /// What an APQ flow found out.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub apq: Option<ApqFlowSummary>,
+}
+
+/// One direction of a flow of real programs, over the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramSummary {
+    /// Packets that entered the network.
+    pub packets_sent: u64,
+    /// Packets that arrived.
+    pub packets_received: u64,
+    /// Bytes of the packets that arrived, IP header included.
+    pub bytes_received: u64,
+    /// Packets that the network gave up.
+    pub packets_lost: u64,
+    /// The lost packets by reason; reasons that did not occur are absent.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub packets_lost_by_reason: BTreeMap<LossReason, u64>,
+    /// From entering the network to leaving it, in ms.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub one_way_delay_ms: Option<TimeSummary>,
+    /// Where the one-way delay went, in ms a packet; the parts add up to its mean.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delay_parts_ms: Option<DelayPartsSummary>,
+    /// The same of the slowest 1 % of these packets, at least one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delay_parts_slowest_ms: Option<DelayPartsSummary>,
+    /// The nodes whose absences packets waited for, as of a flow.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub absent_nodes: Vec<String>,
+}
+
+/// Flows of real programs beyond those that are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOutSummary {
+    /// How many flows; 65536 stands for that and more.
+    pub flows: u64,
+    /// Their packets.
+    pub packets: u64,
 }
 
 /// A distribution of times.
@@ -164,11 +225,19 @@ pub enum LossReason {
     CodedLink,
 }
 
-/// The parts of the mean one-way delay.
+/// The parts of a mean one-way delay.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DelayPartsSummary {
     /// Waiting behind other packets in the queues of the Wi-Fi hop.
     pub queue: f64,
+    /// Waiting for a station that was off its channel (background scan): the
+    /// sender itself, from the stop of its queue on, or the receiver.
+    #[serde(default)]
+    pub away: f64,
+    /// Waiting for a station that dozed (power save), up to its return, its
+    /// PS-Poll or, of group frames, the DTIM: the sender itself or the receiver.
+    #[serde(default)]
+    pub asleep: f64,
     /// Waiting for the channel: AIFS, backoff, other stations, RTS/CTS.
     pub contention: f64,
     /// From the first PPDU that carried the packet to the one that got it across.

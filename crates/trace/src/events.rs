@@ -38,6 +38,8 @@ columns! {
     CWND "cwnd_packets" Int32,
     DELAY "delay_ns" Int64,
     PART_QUEUE "queue_ns" Int64,
+    PART_AWAY "away_ns" Int64,
+    PART_ASLEEP "asleep_ns" Int64,
     PART_CONTENTION "contention_ns" Int64,
     PART_RETRIES "retries_ns" Int64,
     PART_REORDER "reorder_ns" Int64,
@@ -82,7 +84,7 @@ struct Words {
 impl EventsWriter {
     pub(crate) fn new(file: PartFile, names: &Names) -> Result<Self, OutputError> {
         Ok(Self {
-            table: Table::new(file, COLUMNS, &[("lasthop.schema", "events 1".into())])?,
+            table: Table::new(file, COLUMNS, &[("lasthop.schema", "events 2".into())])?,
             nodes: names.nodes.iter().map(|node| text(&node.name)).collect(),
             stations: names.stations.clone(),
             flows: names.flows.iter().map(|flow| text(&flow.name)).collect(),
@@ -93,6 +95,11 @@ impl EventsWriter {
 
     pub(crate) fn close(self) -> Result<(), OutputError> {
         self.table.close()
+    }
+
+    /// The next flow after those known is called `name`.
+    pub(crate) fn program_flow(&mut self, name: &str) {
+        self.flows.push(text(name));
     }
 
     pub(crate) fn sent(&mut self, now: Instant, packet: &Packet) -> Result<(), OutputError> {
@@ -343,6 +350,8 @@ fn flow_column(row: &mut Row<'_>, flow: FlowId, flows: &[ByteArray]) {
 fn delay_columns(row: &mut Row<'_>, now: Instant, packet: &Packet) {
     row.int64(DELAY, now.saturating_since(packet.created).as_nanos());
     row.int64(PART_QUEUE, packet.parts.queue.as_nanos());
+    row.int64(PART_AWAY, packet.parts.away.as_nanos());
+    row.int64(PART_ASLEEP, packet.parts.asleep.as_nanos());
     row.int64(PART_CONTENTION, packet.parts.contention.as_nanos());
     row.int64(PART_RETRIES, packet.parts.retries.as_nanos());
     row.int64(PART_REORDER, packet.parts.reorder.as_nanos());

@@ -141,6 +141,13 @@ impl Writers {
         });
     }
 
+    /// The next flow after those known is called `name`.
+    pub(crate) fn program_flow(&mut self, name: &str) {
+        if let Some(events) = &mut self.events {
+            events.program_flow(name);
+        }
+    }
+
     pub(crate) fn round_trip(&mut self, now: Instant, flow: FlowId, rtt: Duration) {
         self.attempt(|files| match &mut files.events {
             Some(events) => events.round_trip(now, flow, rtt),

@@ -29,7 +29,9 @@ mod franc;
 mod histogram;
 mod names;
 mod output;
+mod parts;
 mod pcapng;
+mod programs;
 mod recorder;
 mod run_set;
 mod series;
@@ -48,8 +50,9 @@ pub use coded::{CodedDirectionSummary, CodedLinkSummary, CodedNodeSummary, Coded
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
 pub use document::{
     AbsenceSummary, CountSummary, DelayPartsSummary, EmulationSummary, FlowSummary,
-    LatenessSummary, LinkSummary, LossReason, NodeSummary, PseudoRetryOutSummary, RateSummary,
-    RunDocument, TimeSummary, WindowSummary, WireSummary, run_schema,
+    LatenessSummary, LeftOutSummary, LinkSummary, LossReason, NodeSummary, ProgramSummary,
+    PseudoRetryOutSummary, RateSummary, RunDocument, TimeSummary, WindowSummary, WireSummary,
+    run_schema,
 };
 pub use files::{Files, NodeFrames};
 pub use franc::{

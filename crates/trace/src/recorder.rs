@@ -14,10 +14,13 @@ use crate::files::{Files, Writers};
 use crate::histogram::Histogram;
 use crate::names::Names;
 use crate::output::{OutputDir, OutputError};
+use crate::programs;
 use crate::snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 use crate::tally::{FlowTally, LinkTally, NodeTally};
 use lasthop_apq::Report;
-use lasthop_net::{ApqEnding, FrameDirection, FrancReport, NodeId, Sink, TcpSample};
+use lasthop_net::{
+    ApqEnding, FrameDirection, FrancReport, NodeId, ProgramFlow, ProgramsLeftOut, Sink, TcpSample,
+};
 use lasthop_units::{Bytes, Duration, Instant};
 use lasthop_wifi::event::{DropReason, Event, FrameKind, Ppdu};
 use lasthop_wifi::{Address, FlowId, Packet, StationId};
@@ -43,6 +46,9 @@ pub struct Recorder {
     pub(crate) names: Names,
     pub(crate) recording: Recording,
     pub(crate) flows: Vec<FlowTally>,
+    /// The flows of programs by their number, less that of the first.
+    pub(crate) programs: Vec<(ProgramFlow, FlowTally)>,
+    pub(crate) programs_left_out: ProgramsLeftOut,
     pub(crate) francs: Vec<CodedTally>,
     pub(crate) lateness: Histogram,
     nodes: Vec<NodeTally>,
@@ -81,6 +87,8 @@ impl Recorder {
         Self {
             flows: names.flows.iter().map(|flow| FlowTally::new(flow, warmup, end)).collect(),
             francs: names.francs.iter().map(|_| CodedTally::new(warmup)).collect(),
+            programs: Vec::new(),
+            programs_left_out: ProgramsLeftOut::default(),
             lateness: Histogram::default(),
             nodes: vec![NodeTally::default(); names.nodes.len()],
             links: BTreeMap::new(),
@@ -204,7 +212,12 @@ impl Recorder {
     /// The tally of the flow that `packet` is a forward packet of.
     #[inline]
     fn forward(&mut self, packet: &Packet) -> Option<&mut FlowTally> {
-        self.flows.get_mut(usize::from(packet.flow.0)).filter(|flow| flow.source == packet.source)
+        let index = usize::from(packet.flow.0);
+        let tally = match self.flows.len() {
+            flows if index < flows => &mut self.flows[index],
+            flows => &mut self.programs.get_mut(index - flows)?.1,
+        };
+        Some(tally).filter(|tally| tally.source == packet.source)
     }
 
     fn ppdu(&mut self, ppdu: &Ppdu) {
@@ -257,6 +270,18 @@ impl Sink for Recorder {
         if let Some(writers) = &mut self.writers {
             writers.lost(now, node, packet, reason);
         }
+    }
+
+    fn program_flow(&mut self, _now: Instant, id: FlowId, flow: &ProgramFlow) {
+        debug_assert_eq!(usize::from(id.0), self.flows.len() + self.programs.len());
+        if let Some(writers) = &mut self.writers {
+            writers.program_flow(&programs::name(flow));
+        }
+        self.programs.push((*flow, FlowTally::of_program(flow)));
+    }
+
+    fn programs_left_out(&mut self, left_out: ProgramsLeftOut) {
+        self.programs_left_out = left_out;
     }
 
     fn event(&mut self, event: &Event, payload: &dyn Fn(u64) -> Option<Vec<u8>>) {

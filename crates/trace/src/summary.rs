@@ -3,18 +3,19 @@
 //! six places (nanoseconds, bits a second).
 
 use crate::document::{
-    AbsenceSummary, CountSummary, DelayPartsSummary, EmulationSummary, FlowSummary,
-    LatenessSummary, LinkSummary, LossReason, NodeSummary, PseudoRetryOutSummary, RateSummary,
-    RunDocument, TimeSummary, WindowSummary, WireSummary, rounded,
+    AbsenceSummary, CountSummary, EmulationSummary, FlowSummary, LatenessSummary, LeftOutSummary,
+    LinkSummary, NodeSummary, ProgramSummary, PseudoRetryOutSummary, RateSummary, RunDocument,
+    TimeSummary, WindowSummary, WireSummary, rounded,
 };
 use crate::histogram::Histogram;
 use crate::names::FlowName;
 use crate::output::OutputError;
+use crate::programs;
 use crate::recorder::Recorder;
 use crate::snapshot::Snapshot;
 use crate::tally::FlowTally;
-use lasthop_net::NodeId;
 use lasthop_net::network::{NetworkStats, WireStats};
+use lasthop_net::{NodeId, ProgramsLeftOut};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::phy::Rate;
 use lasthop_wifi::stats::{Levels, LinkStats, StationStats};
@@ -33,6 +34,10 @@ pub struct RunInfo {
     pub duration: Duration,
     /// What a clock on the wall showed, in seconds.
     pub wall_s: f64,
+    /// What changed the scenario file, as `key=value`.
+    pub set: Vec<String>,
+    /// What makes the results other than one might expect.
+    pub warnings: Vec<String>,
     /// The run was emulated; deliveries later than this are late.
     pub lateness_max: Option<Duration>,
 }
@@ -72,9 +77,24 @@ impl Recorder {
             warmup_s: self.recording.warmup.as_secs_f64(),
             wall_s: rounded(info.wall_s, 6),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            set: info.set.clone(),
+            warnings: info.warnings.clone(),
             flows: flows
-                .map(|(name, tally)| (name.name.clone(), flow(name, tally, duration)))
+                .map(|(name, tally)| {
+                    let absent_nodes = self.absent_nodes([name.from, name.to], tally, stats);
+                    let flow = FlowSummary { absent_nodes, ..flow(name, tally, duration) };
+                    (name.name.clone(), flow)
+                })
                 .collect(),
+            programs: self
+                .programs
+                .iter()
+                .map(|(flow, tally)| {
+                    let absent_nodes = self.absent_nodes([flow.from, flow.to], tally, stats);
+                    (programs::name(flow), ProgramSummary { absent_nodes, ..program(tally) })
+                })
+                .collect(),
+            programs_left_out: left_out(self.programs_left_out),
             nodes: stats
                 .stations
                 .iter()
@@ -104,6 +124,45 @@ impl Recorder {
     }
 }
 
+fn program(tally: &FlowTally) -> ProgramSummary {
+    ProgramSummary {
+        packets_sent: tally.sent,
+        packets_received: tally.received,
+        bytes_received: tally.payload_bytes,
+        packets_lost: tally.lost(),
+        packets_lost_by_reason: tally.lost_by_reason(),
+        one_way_delay_ms: time_ms(&tally.delays),
+        delay_parts_ms: tally.parts.all(),
+        delay_parts_slowest_ms: tally.parts.slowest(),
+        absent_nodes: Vec::new(),
+    }
+}
+
+fn left_out(left_out: ProgramsLeftOut) -> Option<LeftOutSummary> {
+    let ProgramsLeftOut { flows, packets } = left_out;
+    (packets > 0).then_some(LeftOutSummary { flows, packets })
+}
+
+impl Recorder {
+    /// The nodes that packets of a flow waited for: of its ends those that were
+    /// absent; if none was, it passes through one that was.
+    fn absent_nodes(
+        &self,
+        ends: [NodeId; 2],
+        tally: &FlowTally,
+        stats: &NetworkStats,
+    ) -> Vec<String> {
+        if !tally.parts.all().is_some_and(|parts| parts.away + parts.asleep > 0.0) {
+            return Vec::new();
+        }
+        let absent = stats.stations.iter().filter(|(_, stats)| stats.absences > 0);
+        let absent: Vec<NodeId> = absent.map(|(node, _)| *node).collect();
+        let at_ends: Vec<&NodeId> = absent.iter().filter(|node| ends.contains(node)).collect();
+        let nodes = if at_ends.is_empty() { absent.iter().collect() } else { at_ends };
+        nodes.into_iter().map(|node| self.names.node(*node).to_owned()).collect()
+    }
+}
+
 fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
     let end = tally.until.min(Instant::ZERO + duration);
     let tcp = tally.tcp.as_ref();
@@ -122,32 +181,13 @@ fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
         packets_sent: tally.sent,
         packets_received: tally.received,
         packets_lost: tally.lost(),
-        packets_lost_by_reason: LossReason::ALL
-            .into_iter()
-            .map(|reason| (reason, tally.losses[reason.index()]))
-            .filter(|&(_, count)| count > 0)
-            .collect(),
+        packets_lost_by_reason: tally.lost_by_reason(),
         retransmissions: tcp.map(|tcp| tcp.latest.retransmissions),
-        delay_parts_ms: delay_parts(tally),
+        delay_parts_ms: tally.parts.all(),
+        delay_parts_slowest_ms: tally.parts.slowest(),
+        absent_nodes: Vec::new(),
         apq: tally.apq.as_deref().cloned(),
     }
-}
-
-fn delay_parts(tally: &FlowTally) -> Option<DelayPartsSummary> {
-    let count = tally.delays.count();
-    let ms = |nanos: u64| rounded(nanos as f64 / count as f64 / 1e6, 6);
-    let parts = &tally.parts;
-    // No part of a packet's way is counted twice, so this difference is not negative.
-    let other = tally.delays.sum().saturating_sub(u128::from(parts.total())) as u64;
-    (count > 0).then(|| DelayPartsSummary {
-        queue: ms(parts.queue),
-        contention: ms(parts.contention),
-        retries: ms(parts.retries),
-        reorder: ms(parts.reorder),
-        air: ms(parts.air),
-        wire: ms(parts.wire),
-        other: (other > 0).then(|| ms(other)),
-    })
 }
 
 fn node(stats: &StationStats, duration: Duration) -> NodeSummary {

@@ -5,12 +5,14 @@ use crate::apq::ApqFlowSummary;
 use crate::document::LossReason;
 use crate::histogram::Histogram;
 use crate::names::FlowName;
-use lasthop_net::TcpSample;
+use crate::parts::PartSums;
+use lasthop_net::{ProgramFlow, TcpSample};
 use lasthop_units::{Duration, Instant};
+use lasthop_wifi::Packet;
 use lasthop_wifi::event::{DropReason, Ppdu};
 use lasthop_wifi::phy::Rate;
 use lasthop_wifi::stats::Levels;
-use lasthop_wifi::{DelayParts, Packet};
+use std::collections::BTreeMap;
 
 /// One flow, in its forward direction.
 #[derive(Debug)]
@@ -44,17 +46,6 @@ pub(crate) struct FlowTally {
     pub(crate) apq: Option<Box<ApqFlowSummary>>,
 }
 
-/// The sums of [`DelayParts`] in nanoseconds.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PartSums {
-    pub(crate) queue: u64,
-    pub(crate) contention: u64,
-    pub(crate) retries: u64,
-    pub(crate) reorder: u64,
-    pub(crate) air: u64,
-    pub(crate) wire: u64,
-}
-
 /// A TCP sender's readings.
 #[derive(Debug)]
 pub(crate) struct TcpTally {
@@ -86,11 +77,23 @@ pub(crate) struct LinkTally {
 
 impl FlowTally {
     pub(crate) fn new(name: &FlowName, warmup: Instant, end: Instant) -> Self {
+        let from = warmup.max(name.start);
+        let until = name.stop.map_or(end, |stop| stop.min(end));
+        Self::empty(name.from.0, name.kind.header_bytes(), from, until)
+    }
+
+    /// Of a program, which begins when it likes: over the whole run, and of the
+    /// network layer, since its headers may be any.
+    pub(crate) fn of_program(flow: &ProgramFlow) -> Self {
+        Self::empty(flow.from.0, 0, Instant::ZERO, Instant::MAX)
+    }
+
+    fn empty(source: u16, header_bytes: u16, from: Instant, until: Instant) -> Self {
         Self {
-            source: name.from.0,
-            header_bytes: name.kind.header_bytes(),
-            from: warmup.max(name.start),
-            until: name.stop.map_or(end, |stop| stop.min(end)),
+            source,
+            header_bytes,
+            from,
+            until,
             sent: 0,
             received: 0,
             losses: [0; LossReason::ALL.len()],
@@ -118,12 +121,19 @@ impl FlowTally {
         if now >= self.from && now <= self.until {
             self.payload_bytes_measured += payload;
             self.delays.add(delay);
-            self.parts.add(&packet.parts);
+            self.parts.add(delay, &packet.parts);
         }
     }
 
     pub(crate) fn lost(&self) -> u64 {
         self.losses.iter().sum()
+    }
+
+    /// Reasons that did not occur are absent.
+    pub(crate) fn lost_by_reason(&self) -> BTreeMap<LossReason, u64> {
+        let counts =
+            LossReason::ALL.into_iter().map(|reason| (reason, self.losses[reason.index()]));
+        counts.filter(|&(_, count)| count > 0).collect()
     }
 
     pub(crate) fn application_delay(&mut self, now: Instant, delay: Duration) {
@@ -159,22 +169,6 @@ impl FlowTally {
                 tally.round_trips.add(sample.latest_rtt.as_nanos());
             }
         }
-    }
-}
-
-impl PartSums {
-    #[inline]
-    fn add(&mut self, parts: &DelayParts) {
-        self.queue += parts.queue.as_nanos();
-        self.contention += parts.contention.as_nanos();
-        self.retries += parts.retries.as_nanos();
-        self.reorder += parts.reorder.as_nanos();
-        self.air += parts.air.as_nanos();
-        self.wire += parts.wire.as_nanos();
-    }
-
-    pub(crate) fn total(&self) -> u64 {
-        self.queue + self.contention + self.retries + self.reorder + self.air + self.wire
     }
 }
 

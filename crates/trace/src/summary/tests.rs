@@ -48,6 +48,8 @@ fn info() -> RunInfo {
         duration: Duration::from_secs(3),
         wall_s: 0.25,
         lateness_max: None,
+        set: Vec::new(),
+        warnings: Vec::new(),
     }
 }
 
@@ -68,9 +70,11 @@ fn three_seconds(recorder: &mut Recorder) {
         let fifth = delay / 5;
         packet.parts = DelayParts {
             queue: fifth,
+            away: fifth / 2,
+            asleep: fifth - fifth / 2,
             contention: fifth,
-            retries: fifth,
-            air: fifth,
+            retries: fifth / 3,
+            air: fifth - fifth / 3,
             reorder: Duration::ZERO,
             wire: delay - fifth * 4,
         };
@@ -110,10 +114,16 @@ fn the_parts_add_up_to_the_mean_delay() {
     let document = recorder.finish(&info(), &NetworkStats::default()).expect("no files");
     let flow = &document.flows["udp"];
     let parts = flow.delay_parts_ms.expect("packets arrived");
-    let sum =
-        parts.queue + parts.contention + parts.retries + parts.reorder + parts.air + parts.wire;
-    assert!((sum - flow.one_way_delay_ms.expect("as above").mean).abs() < 6e-6);
+    let sum = |parts: &DelayPartsSummary| {
+        let absent = parts.away + parts.asleep;
+        let channel = parts.contention + parts.retries + parts.air;
+        parts.queue + absent + channel + parts.reorder + parts.wire
+    };
+    assert!((sum(&parts) - flow.one_way_delay_ms.expect("as above").mean).abs() < 6e-6);
     assert_eq!(parts.other, None);
+    // The slowest 18 of 1 800: up to 2.999 ms.
+    let slowest = flow.delay_parts_slowest_ms.expect("packets arrived");
+    assert!((sum(&slowest) - 2.9895).abs() < 0.01, "{slowest:?}");
 }
 
 #[test]

@@ -103,6 +103,8 @@ pub fn info() -> RunInfo {
         duration: Duration::from_millis(100),
         wall_s: 0.0,
         lateness_max: None,
+        set: Vec::new(),
+        warnings: Vec::new(),
     }
 }
 

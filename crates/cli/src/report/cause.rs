@@ -1,0 +1,192 @@
+//! Where the time of packets went, as a table, and what the greatest part of
+//! the slowest 1 % comes from, with what helps against it.
+
+use crate::console::Stream;
+use crate::table::{self, number, percent, text, value};
+use lasthop_trace::{DelayPartsSummary, RunDocument};
+use std::fmt::Write;
+
+/// Below this mean of the slowest 1 % nothing needs to be done, in ms.
+const WORTH_A_WORD_MS: f64 = 5.0;
+
+/// The parts of every flow's delay, in the mean and of the slowest 1 %.
+pub fn table(run: &RunDocument, stream: Stream) -> String {
+    let columns = [
+        text("flow"),
+        text("packets"),
+        number("", "queue"),
+        number("", "away"),
+        number("", "asleep"),
+        number("", "contention"),
+        number("", "retries"),
+        number("", "reorder"),
+        number("", "air"),
+        number("", "wire"),
+        number("", "other"),
+    ];
+    let row = |name: &str, which: &str, parts: &DelayPartsSummary| {
+        let nonzero = |part: f64| if part > 0.0 { value(part) } else { String::new() };
+        let mut row = vec![name.to_owned(), which.to_owned(), value(parts.queue)];
+        row.extend([parts.away, parts.asleep].map(nonzero));
+        row.extend([parts.contention, parts.retries, parts.reorder, parts.air].map(value));
+        row.extend([value(parts.wire), parts.other.map_or_else(String::new, value)]);
+        row
+    };
+    let mut rows = Vec::new();
+    for flow in flows(run) {
+        rows.push(row(flow.name, "all", flow.mean));
+        rows.extend(flow.slowest.map(|slowest| row("", "slowest 1 %", slowest)));
+    }
+    table::render(&columns, &rows, stream)
+}
+
+/// A line for each cause that is the greatest part of some flow's slowest 1 %.
+pub fn remedies(run: &RunDocument) -> String {
+    let mut out = String::new();
+    for cause in Cause::ALL {
+        let (mut found, mut nodes): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
+        for flow in flows(run) {
+            let Some(slowest) = flow.slowest else { continue };
+            let total: f64 = Cause::ALL.iter().map(|cause| cause.of(slowest)).sum();
+            if total < WORTH_A_WORD_MS || Cause::greatest(slowest) != cause {
+                continue;
+            }
+            found.push(format!("{} ({} %)", flow.name, percent(cause.of(slowest) / total)));
+            nodes.extend(flow.absent_nodes.iter().map(String::as_str));
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        if !found.is_empty() {
+            let _ = writeln!(out, "  {}: {}", found.join(", "), cause.remedy(&nodes.join(", ")));
+        }
+    }
+    out
+}
+
+/// A flow of the scenario or of a program.
+struct Flow<'a> {
+    name: &'a str,
+    mean: &'a DelayPartsSummary,
+    slowest: Option<&'a DelayPartsSummary>,
+    absent_nodes: &'a [String],
+}
+
+fn flows(run: &RunDocument) -> impl Iterator<Item = Flow<'_>> {
+    let scenario = run.flows.iter().filter_map(|(name, flow)| {
+        let (mean, slowest) = (flow.delay_parts_ms.as_ref()?, flow.delay_parts_slowest_ms.as_ref());
+        Some(Flow { name, mean, slowest, absent_nodes: &flow.absent_nodes })
+    });
+    let mut programs: Vec<_> = run.programs.iter().collect();
+    programs.sort_by_key(|(_, program)| std::cmp::Reverse(program.bytes_received));
+    let programs = programs.into_iter().filter_map(|(name, flow)| {
+        let (mean, slowest) = (flow.delay_parts_ms.as_ref()?, flow.delay_parts_slowest_ms.as_ref());
+        Some(Flow { name, mean, slowest, absent_nodes: &flow.absent_nodes })
+    });
+    scenario.chain(programs)
+}
+
+/// A part of the delay against which something helps, or nothing does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    Queue,
+    Away,
+    Asleep,
+    Contention,
+    Retries,
+    Reorder,
+    Air,
+    Wire,
+    Other,
+}
+
+impl Cause {
+    const ALL: [Self; 9] = [
+        Self::Queue,
+        Self::Away,
+        Self::Asleep,
+        Self::Contention,
+        Self::Retries,
+        Self::Reorder,
+        Self::Air,
+        Self::Wire,
+        Self::Other,
+    ];
+
+    fn of(self, parts: &DelayPartsSummary) -> f64 {
+        match self {
+            Self::Queue => parts.queue,
+            Self::Away => parts.away,
+            Self::Asleep => parts.asleep,
+            Self::Contention => parts.contention,
+            Self::Retries => parts.retries,
+            Self::Reorder => parts.reorder,
+            Self::Air => parts.air,
+            Self::Wire => parts.wire,
+            Self::Other => parts.other.unwrap_or(0.0),
+        }
+    }
+
+    fn greatest(parts: &DelayPartsSummary) -> Self {
+        let greater = |one: &Self, other: &Self| one.of(parts).total_cmp(&other.of(parts));
+        Self::ALL.into_iter().max_by(greater).unwrap_or(Self::Other)
+    }
+
+    /// What it is, and what helps. `nodes` are those that were absent.
+    fn remedy(self, nodes: &str) -> String {
+        match self {
+            Self::Queue => "queue: behind other packets; a queue whose delay is managed, as \
+                            queue.kind = \"fq-codel\", keeps it short"
+                .into(),
+            Self::Away => format!(
+                "away: {nodes} scans for access points; rarer scans of fewer channels help, \
+                 another queue does not"
+            ),
+            Self::Asleep => format!(
+                "asleep: {nodes} saves power; a longer power_save.idle or a shorter \
+                 listen_interval helps, another queue does not"
+            ),
+            Self::Contention => "contention: the channel is busy; fewer senders or longer \
+                                 aggregates help"
+                .into(),
+            Self::Retries => {
+                "retries: the link loses frames; a better signal or a lower rate helps".into()
+            }
+            Self::Reorder => {
+                "reorder: behind MPDUs that got lost; a better signal or a lower rate \
+                              helps"
+                    .into()
+            }
+            Self::Air => "air: the rate is low; a better signal helps".into(),
+            Self::Wire => "wire: on the wires behind the access point".into(),
+            Self::Other => "other: processing in hosts, or a coded link".into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_greatest_part_is_named() {
+        let none = DelayPartsSummary {
+            queue: 0.0,
+            away: 0.0,
+            asleep: 0.0,
+            contention: 0.0,
+            retries: 0.0,
+            reorder: 0.0,
+            air: 0.0,
+            wire: 0.0,
+            other: None,
+        };
+        let parts = DelayPartsSummary { queue: 9.0, away: 10.0, other: Some(1.0), ..none };
+        assert_eq!(Cause::greatest(&parts), Cause::Away);
+        assert_eq!(
+            Cause::greatest(&DelayPartsSummary { other: Some(11.0), ..parts }),
+            Cause::Other
+        );
+        let sum: f64 = Cause::ALL.iter().map(|cause| cause.of(&parts)).sum();
+        assert_eq!(sum, 20.0);
+    }
+}

@@ -1,0 +1,114 @@
+//! The flows of real programs, told apart by addresses, protocol and ports, each
+//! direction for itself. The first [`FLOWS_KEPT`] get a number after those of the
+//! scenario's flows; of others only how many there are is kept.
+
+use crate::frame::Header;
+use lasthop_net::{NodeId, ProgramFlow, ProgramsLeftOut};
+use lasthop_wifi::FlowId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Flows that get a number.
+pub const FLOWS_KEPT: usize = 256;
+/// Of other flows so many are told apart.
+const OTHERS_COUNTED: usize = 65_536;
+
+/// The flows seen so far.
+#[derive(Clone, Debug, Default)]
+pub struct Programs {
+    /// Number of the first.
+    first: u16,
+    known: BTreeMap<ProgramFlow, FlowId>,
+    others: BTreeSet<ProgramFlow>,
+    packets_left_out: u64,
+}
+
+impl Programs {
+    /// None yet; the scenario has so many flows.
+    pub fn new(flows: usize) -> Self {
+        let first = u16::try_from(flows).expect("a scenario has fewer flows than ports");
+        Self { first, ..Self::default() }
+    }
+
+    /// The number of the flow of a packet with this header, and the flow if it
+    /// is new. What is not IP has none.
+    pub fn number(
+        &mut self,
+        header: &Header,
+        from: NodeId,
+        to: NodeId,
+    ) -> (FlowId, Option<ProgramFlow>) {
+        let Some([source, destination]) = header.addresses else { return (FlowId::NONE, None) };
+        let (protocol, ports) = (header.protocol, header.ports);
+        let flow = ProgramFlow { from, to, protocol, source, destination, ports };
+        if let Some(&id) = self.known.get(&flow) {
+            return (id, None);
+        }
+        if self.known.len() < FLOWS_KEPT {
+            let id = FlowId(self.first + self.known.len() as u16);
+            self.known.insert(flow, id);
+            return (id, Some(flow));
+        }
+        self.packets_left_out += 1;
+        if self.others.len() < OTHERS_COUNTED {
+            self.others.insert(flow);
+        }
+        (FlowId::NONE, None)
+    }
+
+    /// What got no number.
+    pub fn left_out(&self) -> ProgramsLeftOut {
+        ProgramsLeftOut { flows: self.others.len() as u64, packets: self.packets_left_out }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_units::MacAddr;
+    use lasthop_wifi::{AccessCategory, Transport};
+    use std::net::{IpAddr, Ipv4Addr};
+
+    fn header(port: u16) -> Header {
+        Header {
+            destination: MacAddr::local(1),
+            source: MacAddr::local(0),
+            packet_bytes: 100,
+            access_category: AccessCategory::BestEffort,
+            flow_hash: 0,
+            addresses: Some([1, 2].map(|n| IpAddr::V4(Ipv4Addr::new(10, 0, 0, n)))),
+            protocol: 6,
+            ports: Some([port, 80]),
+            transport: Transport::Tcp,
+            ecn_capable: false,
+        }
+    }
+
+    #[test]
+    fn so_many_are_kept_and_the_others_counted() {
+        let mut programs = Programs::new(3);
+        let mut number = |port| programs.number(&header(port), NodeId(0), NodeId(1));
+        for _ in 0..2 {
+            for port in 0..FLOWS_KEPT as u16 {
+                assert_eq!(number(port).0, FlowId(3 + port));
+            }
+            for port in 0..7 {
+                assert_eq!(number(40_000 + port), (FlowId::NONE, None));
+            }
+        }
+        assert_eq!(number(5), (FlowId(8), None));
+        assert_eq!(programs.left_out(), ProgramsLeftOut { flows: 7, packets: 14 });
+    }
+
+    #[test]
+    fn each_direction_is_a_flow_and_what_is_not_ip_is_none() {
+        let mut programs = Programs::new(0);
+        let there = programs.number(&header(1), NodeId(0), NodeId(1));
+        assert!(there.0 == FlowId(0) && there.1.is_some_and(|flow| flow.from == NodeId(0)));
+        let mut back = header(1);
+        back.addresses = back.addresses.map(|[a, b]| [b, a]);
+        assert_eq!(programs.number(&back, NodeId(1), NodeId(0)).0, FlowId(1));
+        let arp = Header { addresses: None, ports: None, ..header(1) };
+        assert_eq!(programs.number(&arp, NodeId(0), NodeId(1)), (FlowId::NONE, None));
+        assert_eq!(programs.left_out(), ProgramsLeftOut::default());
+    }
+}

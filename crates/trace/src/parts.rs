@@ -1,0 +1,169 @@
+//! The parts of packets' delays, of all and of the slowest 1 %. Sums of
+//! nanoseconds are kept by classes of delay, [`CLASSES`] to the octave (1.6 %
+//! wide), so memory grows with the longest delay (about 5 KiB an octave), not
+//! with the number of packets. The sums are exact; of the class in which the slowest 1 %
+//! begins, a share in proportion to its packets counts.
+
+use crate::document::{DelayPartsSummary, rounded};
+use lasthop_wifi::DelayParts;
+
+/// Classes of delay to the octave, as a power of two.
+const CLASSES_LOG2: u32 = 6;
+/// Classes of delay to the octave.
+const CLASSES: u64 = 1 << CLASSES_LOG2;
+/// Share of the packets that are the slowest: one in so many.
+const SLOWEST: u64 = 100;
+
+/// Sums in nanoseconds over packets of about one delay.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    packets: u64,
+    delay: u128,
+    /// As [`parts`] orders them.
+    parts: [u64; PARTS],
+}
+
+const PARTS: usize = 8;
+
+/// Where the time of packets went, by their delay.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PartSums {
+    classes: Vec<Sums>,
+}
+
+fn parts(parts: &DelayParts) -> [u64; PARTS] {
+    let DelayParts { queue, away, asleep, contention, retries, air, reorder, wire } = *parts;
+    [queue, away, asleep, contention, retries, air, reorder, wire].map(|part| part.as_nanos())
+}
+
+impl PartSums {
+    /// Adds a packet that took `delay` nanoseconds.
+    #[inline]
+    pub(crate) fn add(&mut self, delay: u64, of: &DelayParts) {
+        let class = class_of(delay);
+        if class >= self.classes.len() {
+            self.grow(class);
+        }
+        let sums = &mut self.classes[class];
+        sums.packets += 1;
+        sums.delay += u128::from(delay);
+        for (sum, part) in sums.parts.iter_mut().zip(parts(of)) {
+            *sum += part;
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, class: usize) {
+        self.classes.resize(class + 1, Sums::default());
+    }
+
+    fn packets(&self) -> u64 {
+        self.classes.iter().map(|sums| sums.packets).sum()
+    }
+
+    /// The mean of all packets; `None` without any.
+    pub(crate) fn all(&self) -> Option<DelayPartsSummary> {
+        self.mean_of_slowest(self.packets())
+    }
+
+    /// The mean of the slowest 1 %, at least one packet; `None` without any.
+    pub(crate) fn slowest(&self) -> Option<DelayPartsSummary> {
+        self.mean_of_slowest(self.packets().div_ceil(SLOWEST))
+    }
+
+    fn mean_of_slowest(&self, packets: u64) -> Option<DelayPartsSummary> {
+        let (mut left, mut delay, mut sums) = (packets, 0.0, [0.0; PARTS]);
+        for class in self.classes.iter().rev().filter(|class| class.packets > 0) {
+            let taken = class.packets.min(left);
+            left -= taken;
+            let share = taken as f64 / class.packets as f64;
+            delay += class.delay as f64 * share;
+            for (sum, part) in sums.iter_mut().zip(class.parts) {
+                *sum += part as f64 * share;
+            }
+            if left == 0 {
+                break;
+            }
+        }
+        let ms = |nanos: f64| rounded(nanos / packets as f64 / 1e6, 6);
+        // No part of a packet's way is counted twice, so this is not negative
+        // but for the rounding of sums.
+        let other = delay - sums.iter().sum::<f64>();
+        let [queue, away, asleep, contention, retries, air, reorder, wire] = sums.map(ms);
+        let other = Some(ms(other)).filter(|other| *other > 0.0);
+        (packets > 0).then_some(DelayPartsSummary {
+            queue,
+            away,
+            asleep,
+            contention,
+            retries,
+            reorder,
+            air,
+            wire,
+            other,
+        })
+    }
+}
+
+fn class_of(nanos: u64) -> usize {
+    if nanos < 2 * CLASSES {
+        return nanos as usize;
+    }
+    let shift = nanos.ilog2() - CLASSES_LOG2;
+    ((u64::from(shift) << CLASSES_LOG2) + (nanos >> shift)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_units::Duration;
+    use proptest::prelude::*;
+
+    fn total(parts: &DelayPartsSummary) -> f64 {
+        let absent = parts.away + parts.asleep;
+        let channel = parts.contention + parts.retries + parts.air;
+        parts.queue + absent + channel + parts.reorder + parts.wire + parts.other.unwrap_or(0.0)
+    }
+
+    #[test]
+    fn the_slowest_have_their_own_parts() {
+        let mut sums = PartSums::default();
+        let ms = Duration::from_millis;
+        for n in 0..1_000 {
+            let parts = match n % 100 {
+                7 => DelayParts { away: ms(100), queue: ms(n / 100), ..DelayParts::default() },
+                _ => DelayParts { queue: ms(2), ..DelayParts::default() },
+            };
+            sums.add(parts.total().as_nanos(), &parts);
+        }
+        let (all, slowest) = (sums.all().expect("some"), sums.slowest().expect("some"));
+        assert_eq!((all.away, all.queue, all.other), (1.0, 2.025, None));
+        assert_eq!((slowest.away, slowest.queue), (100.0, 4.5));
+        assert_eq!(PartSums::default().slowest(), None);
+    }
+
+    proptest! {
+        /// Against sorting: the same delay to the width of a class, and parts that add up.
+        #[test]
+        fn the_slowest_are_the_slowest(
+            mut delays in prop::collection::vec((1u64..1 << 40, 0.0..1.0), 1..400),
+        ) {
+            let mut sums = PartSums::default();
+            for &(delay, share) in &delays {
+                let queue = Duration::from_nanos((delay as f64 * share) as u64);
+                let asleep = Duration::from_nanos(delay) - queue;
+                sums.add(delay, &DelayParts { queue, asleep, ..DelayParts::default() });
+            }
+            delays.sort_by_key(|(delay, _)| core::cmp::Reverse(*delay));
+            for (taken, parts) in
+                [(delays.len(), sums.all()), (delays.len().div_ceil(100), sums.slowest())]
+            {
+                let sum: u64 = delays[..taken].iter().map(|(delay, _)| delay).sum();
+                let mean = sum as f64 / taken as f64 / 1e6;
+                let parts = parts.expect("there are some");
+                let width = if taken == delays.len() { 1e-9 } else { 1.0 / CLASSES as f64 };
+                prop_assert!((total(&parts) - mean).abs() <= mean * width + 1e-5, "{parts:?} {mean}");
+            }
+        }
+    }
+}
