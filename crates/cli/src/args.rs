@@ -417,9 +417,9 @@ pub struct Schema {
 pub enum SchemaOf {
     /// A scenario file (TOML)
     Scenario,
-    /// What --json prints of one run, and run.json
+    /// run.json, a run in what `simulate --json` prints, and what `emulate --json` prints
     Run,
-    /// What --json prints of several runs, and runs.json
+    /// What `simulate --json` prints, and runs.json
     RunSet,
     /// What `reproduce --json` prints, and reproduce.json
     Reproduce,

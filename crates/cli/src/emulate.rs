@@ -12,7 +12,9 @@ use crate::{report, setup};
 use lasthop_live::os::clock::Clock;
 use lasthop_live::{EmulateOptions, EmulateOutcome};
 use lasthop_scenario::Scenario;
-use lasthop_trace::{NodeFrames, OutputDir, Recorder, Recording, RunDocument, RunInfo};
+use lasthop_trace::{
+    NodeFrames, OutputDir, Recorder, Recording, RunDocument, RunInfo, replace_earlier,
+};
 use lasthop_units::{Duration, Instant};
 use nix::unistd;
 use std::fmt::Write;
@@ -65,7 +67,9 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
         directory.write("run.json", document.to_json().as_bytes()).map_err(Failure::message)?;
         let text = scenario.source_text.as_bytes();
         directory.write("scenario.toml", text).map_err(Failure::message)?;
+        let (top, written) = (directory.path().to_owned(), directory.files());
         directory.commit().map_err(Failure::message)?;
+        replace_earlier(&top, &written).map_err(Failure::message)?;
     }
     if args.output.json {
         warn(&outcome, &document);

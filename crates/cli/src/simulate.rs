@@ -11,7 +11,9 @@ use crate::{report, setup};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_live::os::clock::Clock;
 use lasthop_scenario::Scenario;
-use lasthop_trace::{NodeFrames, OutputDir, Recorder, Recording, RunDocument, RunSet};
+use lasthop_trace::{
+    NodeFrames, OutputDir, Recorder, Recording, RunDocument, RunSet, replace_earlier,
+};
 use lasthop_units::{Duration, Instant, Seed};
 use std::ops::ControlFlow;
 use std::panic::{self, AssertUnwindSafe};
@@ -39,26 +41,22 @@ pub fn simulate(args: &Simulate) -> Result<(), Failure> {
     let finished = batch.run_all(&interrupt, &mut top)?;
 
     let (documents, directories): (Vec<_>, Vec<_>) = finished.into_iter().unzip();
-    let mut set = RunSet::new(documents);
-    let (json, name) = match (args.runs, set.runs.pop()) {
-        (1, Some(only)) => {
-            let json = only.to_json();
-            set.runs.push(only);
-            (json, "run.json")
-        }
-        (_, last) => {
-            set.runs.extend(last);
-            (set.to_json(), "runs.json")
-        }
-    };
+    let set = RunSet::new(documents);
+    let json = set.to_json();
     if let Some(mut top) = top {
-        top.write(name, json.as_bytes()).map_err(Failure::message)?;
+        if let ([only], 1) = (&set.runs[..], args.runs) {
+            top.write("run.json", only.to_json().as_bytes()).map_err(Failure::message)?;
+        }
+        top.write("runs.json", json.as_bytes()).map_err(Failure::message)?;
         top.write("scenario.toml", scenario.source_text.as_bytes()).map_err(Failure::message)?;
         interrupt.check()?;
+        let (path, mut written) = (top.path().to_owned(), top.files());
         for directory in directories.into_iter().flatten() {
+            written.extend(directory.files());
             directory.commit().map_err(Failure::message)?;
         }
         top.commit().map_err(Failure::message)?;
+        replace_earlier(&path, &written).map_err(Failure::message)?;
     }
     if args.output.json {
         return console::print(&json);

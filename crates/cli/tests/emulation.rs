@@ -113,7 +113,11 @@ impl Stage {
         let output = self.run(verb, &[&["--json"], arguments].concat());
         let errors = text(&output.stderr);
         assert!(output.status.success(), "{errors}");
-        (serde_json::from_slice(&output.stdout).expect("one JSON document"), errors)
+        let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+        match verb {
+            "simulate" => (document["runs"][0].clone(), errors),
+            _ => (document, errors),
+        }
     }
 }
 
@@ -222,6 +226,34 @@ fn the_kernel_measures_the_wait_that_the_queue_makes() {
     // An acknowledgement comes back over the wire, and waits for an aggregate of the laptop's.
     let back_ms = number(&run, "/flows/up/rtt_ms/mean") - delay_ms;
     assert!((ONE_WAY_WIRE_MS..ONE_WAY_WIRE_MS + 12.0).contains(&back_ms), "{back_ms}: {run}");
+}
+
+/// Without a flow in the scenario: who waited for what, by protocol and addresses.
+#[test]
+fn flows_of_programs_are_shown_with_their_parts() {
+    let laptop = "name = \"laptop\"\n";
+    let hop = HOP.replace(laptop, &format!("{laptop}power_save = {{ idle = \"50ms\" }}\n"));
+    assert!(hop.len() > HOP.len());
+    let Some(stage) = Stage::new("programs", &hop, &["ping"]) else { return };
+    let ping = ["--", "ping", "-q", "-c", "6", "-i", "0.3", "server"];
+    let (run, _) = stage.document("emulate", &ping);
+    let programs = run["programs"].as_object().expect("there was a program");
+    let echoes: Vec<_> = programs.iter().filter(|(name, _)| name.starts_with("icmp 1")).collect();
+    assert_eq!(echoes.len(), 2, "there and back: {run:#}");
+    let (mut asleep, mut sent) = (0.0, 0);
+    for (name, flow) in echoes {
+        assert_eq!(flow["packets_sent"], flow["packets_received"], "{name}");
+        sent += flow["packets_sent"].as_u64().expect("a number");
+        let parts = flow["delay_parts_ms"].as_object().expect("packets arrived");
+        let sum: f64 = parts.values().filter_map(Value::as_f64).sum();
+        let mean = flow["one_way_delay_ms"]["mean"].as_f64().expect("a number");
+        assert!((sum - mean).abs() < 1e-5, "{sum} of {mean}: {name}");
+        asleep += parts["asleep"].as_f64().expect("a number");
+    }
+    assert_eq!(sent, 12);
+    // The laptop dozes between two requests, and wakes up to send.
+    assert!(asleep > 0.05, "{run:#}");
+    assert_eq!(run.get("programs_left_out"), None);
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod events;
 mod files;
 mod franc;
 mod histogram;
+mod manifest;
 mod names;
 mod output;
 mod parts;
@@ -59,6 +60,7 @@ pub use franc::{
     FrancCounters, FrancDaemonCounts, FrancDocument, FrancNeighbour, FrancRole, franc_schema,
 };
 pub use histogram::Histogram;
+pub use manifest::replace_earlier;
 pub use names::{FlowKind, FlowName, Names, NodeName};
 pub use output::{OutputDir, OutputError, PartFile};
 pub use recorder::{Recorder, Recording};

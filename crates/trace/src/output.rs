@@ -112,6 +112,11 @@ impl OutputDir {
         &self.path
     }
 
+    /// The files begun so far, by their final paths.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.files.iter().map(|(path, _)| path.clone()).collect()
+    }
+
     /// Begins the file `name`, which must not contain a separator. It gets its
     /// name on [`commit`](Self::commit); whoever writes it has to be done by then.
     ///

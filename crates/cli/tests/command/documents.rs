@@ -17,12 +17,13 @@ fn assert_valid(schema: &Value, document: &Value) {
 
 #[test]
 fn a_run_is_as_its_schema_says() {
-    let schema = json(&["schema", "run"]);
+    let (schema, set_schema) = (json(&["schema", "run"]), json(&["schema", "run-set"]));
     let scenarios = ["hello", "contention", "hidden"];
     for name in scenarios {
         let file = format!("scenarios/{name}.toml");
         let document = json(&["simulate", &file, "--set", "duration=200ms", "--json"]);
-        assert_valid(&schema, &document);
+        assert_valid(&set_schema, &document);
+        assert_valid(&schema, &document["runs"][0]);
     }
     let validator = jsonschema::draft202012::new(&schema).expect("the schema is one");
     assert!(!validator.is_valid(&serde_json::json!({ "scenario": "x" })), "it refuses something");

@@ -67,8 +67,12 @@ fn recording_changes_nothing() {
     let plain = ["simulate", CONTENTION, "--set", SHORT, "--json"];
     let recorded = output(&[&plain[..], &["--pcap", "--out", scratch.text()]].concat());
     assert_eq!(without_wall(&output(&plain)), without_wall(&recorded));
-    let file = std::fs::read_to_string(scratch.path().join("run.json")).expect("it is there");
+    let file = std::fs::read_to_string(scratch.path().join("runs.json")).expect("it is there");
     assert_eq!(file, recorded, "the file is what is printed");
+    let only = std::fs::read_to_string(scratch.path().join("run.json")).expect("it is there");
+    let [set, only]: [serde_json::Value; 2] =
+        [&file, &only].map(|text| serde_json::from_str(text).expect("JSON"));
+    assert_eq!(set["runs"], serde_json::json!([only]));
 }
 
 #[test]
@@ -79,7 +83,14 @@ fn a_scenario_as_run_runs_again() {
     let first = output(&first.concat());
     let kept = scratch.path().join("scenario.toml");
     let second = output(&["simulate", kept.to_str().expect("a path of ASCII"), "--json"]);
-    assert_eq!(without_wall(&first), without_wall(&second));
+    let [first, second] = [&first, &second].map(|text| {
+        let mut set: serde_json::Value = serde_json::from_str(&without_wall(text)).expect("JSON");
+        let run = set["runs"][0].as_object_mut().expect("a run");
+        (run.remove("set"), set)
+    });
+    let sets = serde_json::json!([SHORT, "node.sta.count=3", "seed=9"]);
+    assert_eq!((first.0, second.0), (Some(sets), None), "what was changed is said");
+    assert_eq!(first.1, second.1);
 }
 
 #[test]
@@ -87,7 +98,8 @@ fn a_run_fills_a_directory() {
     let scratch = Scratch::new("fills");
     output(&["simulate", HELLO, "--set", SHORT, "--pcap", "--out", scratch.text()]);
     let captures = ["air.pcapng", "node-ap.pcapng", "node-laptop.pcapng"];
-    let tables = ["events.parquet", "run.json", "scenario.toml", "series.parquet"];
+    let tables = ["events.parquet", "files.json", "run.json", "runs.json"];
+    let captures = [&captures[..], &["scenario.toml", "series.parquet"]].concat();
     let mut expected = [&captures[..], &tables].concat();
     expected.sort_unstable();
     assert_eq!(scratch.names(), expected);
@@ -98,9 +110,64 @@ fn several_runs_have_a_directory_each() {
     let scratch = Scratch::new("several");
     let arguments = ["simulate", HELLO, "--set", SHORT, "--runs", "2", "--out", scratch.text()];
     output(&arguments);
-    assert_eq!(scratch.names(), ["run-0", "run-1", "runs.json", "scenario.toml"]);
+    assert_eq!(scratch.names(), ["files.json", "run-0", "run-1", "runs.json", "scenario.toml"]);
     assert_eq!(names(&scratch.path().join("run-1")), ["run.json", "series.parquet"]);
     output(&[&arguments[..], &["--events"]].concat());
     let with_events = ["events.parquet", "run.json", "series.parquet"];
     assert_eq!(names(&scratch.path().join("run-1")), with_events);
+}
+
+#[test]
+fn a_smaller_set_leaves_nothing_of_a_larger_one() {
+    let scratch = Scratch::new("smaller");
+    let arguments = ["simulate", HELLO, "--set", SHORT, "--out", scratch.text()];
+    output(&[&arguments[..], &["--runs", "3", "--pcap"]].concat());
+    std::fs::write(scratch.path().join("run-2/notes"), "mine").expect("it can be written");
+    output(&[&arguments[..], &["--runs", "2"]].concat());
+    let expected = ["files.json", "run-0", "run-1", "run-2", "runs.json", "scenario.toml"];
+    assert_eq!(scratch.names(), expected);
+    assert_eq!(names(&scratch.path().join("run-2")), ["notes"]);
+    assert_eq!(names(&scratch.path().join("run-1")), ["run.json", "series.parquet"]);
+    output(&arguments);
+    let expected = [
+        "events.parquet",
+        "files.json",
+        "run-2",
+        "run.json",
+        "runs.json",
+        "scenario.toml",
+        "series.parquet",
+    ];
+    assert_eq!(scratch.names(), expected);
+}
+
+/// What a scan or power save costs is not blamed on the queue.
+#[test]
+fn absences_are_named_as_such() {
+    for (name, node, cause) in [("scan", "laptop", "away"), ("doze", "phone", "asleep")] {
+        let file = format!("scenarios/{name}.toml");
+        let text = output(&["simulate", &file]);
+        let words = text.split("Greatest part").nth(1).expect("it says what it is");
+        let line = words.lines().find(|line| line.contains(&format!("ping-{node} (")));
+        let line = line.unwrap_or_else(|| panic!("{text}"));
+        assert!(line.contains(&format!("{cause}: {node} ")), "{line}");
+        assert!(!line.contains("fq-codel"), "{line}");
+        let set: serde_json::Value =
+            serde_json::from_str(&output(&["simulate", &file, "--json"])).expect("JSON");
+        let flow = &set["runs"][0]["flows"][format!("ping-{node}")];
+        assert_eq!(flow["absent_nodes"], serde_json::json!([node]));
+        for key in ["delay_parts_ms", "delay_parts_slowest_ms"] {
+            let part = |part: &str| flow[key][part].as_f64().expect("a number");
+            assert!(part(cause) > 5.0 * part("queue"), "{key}: {flow:#}");
+        }
+    }
+}
+
+#[test]
+fn a_link_over_which_nothing_comes_is_a_warning() {
+    let far = ["--set", "node.laptop.position=[\"5km\", \"0m\"]", "--set", SHORT];
+    let text = output(&[&["simulate", HELLO], &far[..]].concat());
+    assert!(text.contains("warning: laptop -> ap: next to nothing gets across"), "{text}");
+    let near = output(&["simulate", HELLO, "--set", SHORT]);
+    assert!(!near.contains("warning"), "{near}");
 }
