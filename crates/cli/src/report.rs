@@ -42,7 +42,7 @@ pub fn run(run: &RunDocument, stream: Stream) -> String {
     section("One-way delay", delays(run, stream));
     section("Flows of programs", programs(run, stream));
     section("Where it went, ms a packet", cause::table(run, stream));
-    section("Greatest part of the slowest 1 %", cause::remedies(run));
+    section("What the slowest 1 % wait for most", cause::remedies(run));
     section("Nodes", nodes(run, stream));
     section("Links", links(run, stream));
     section("Wires", wires(run, stream));

@@ -9,6 +9,9 @@ use std::fmt::Write;
 /// Below this mean of the slowest 1 % nothing needs to be done, in ms.
 const WORTH_A_WORD_MS: f64 = 5.0;
 
+/// A queue behind an absence of this share of it is the absence's.
+const ABSENCE_SHARE: f64 = 0.1;
+
 /// The parts of every flow's delay, in the mean and of the slowest 1 %.
 pub fn table(run: &RunDocument, stream: Stream) -> String {
     let columns = [
@@ -40,7 +43,7 @@ pub fn table(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-/// A line for each cause that is the greatest part of some flow's slowest 1 %.
+/// A line for each cause that is the greatest part of some flow's slowest 1 %, or made it.
 pub fn remedies(run: &RunDocument) -> String {
     let mut out = String::new();
     for cause in Cause::ALL {
@@ -48,10 +51,14 @@ pub fn remedies(run: &RunDocument) -> String {
         for flow in flows(run) {
             let Some(slowest) = flow.slowest else { continue };
             let total: f64 = Cause::ALL.iter().map(|cause| cause.of(slowest)).sum();
-            if total < WORTH_A_WORD_MS || Cause::greatest(slowest) != cause {
+            if total < WORTH_A_WORD_MS || Cause::to_blame(slowest) != cause {
                 continue;
             }
-            found.push(format!("{} ({} %)", flow.name, percent(cause.of(slowest) / total)));
+            let share = percent(cause.of(slowest) / total);
+            found.push(match Cause::greatest(slowest) {
+                greatest if greatest == cause => format!("{} ({share} %)", flow.name),
+                _ => format!("{} ({share} %, and the queue behind that)", flow.name),
+            });
             nodes.extend(flow.absent_nodes.iter().map(String::as_str));
         }
         nodes.sort_unstable();
@@ -131,6 +138,17 @@ impl Cause {
         Self::ALL.into_iter().max_by(greater).unwrap_or(Self::Other)
     }
 
+    /// The greatest part, or the absence that made it: what came during one
+    /// stands in the queue when it is over.
+    fn to_blame(parts: &DelayPartsSummary) -> Self {
+        let greatest = Self::greatest(parts);
+        let absent = if parts.away > parts.asleep { Self::Away } else { Self::Asleep };
+        match greatest {
+            Self::Queue if absent.of(parts) > ABSENCE_SHARE * parts.queue => absent,
+            other => other,
+        }
+    }
+
     /// What it is, and what helps. `nodes` are those that were absent.
     fn remedy(self, nodes: &str) -> String {
         match self {
@@ -186,6 +204,13 @@ mod tests {
             Cause::greatest(&DelayPartsSummary { other: Some(11.0), ..parts }),
             Cause::Other
         );
+        let behind = DelayPartsSummary { queue: 80.0, ..parts };
+        assert_eq!(
+            (Cause::greatest(&behind), Cause::to_blame(&behind)),
+            (Cause::Queue, Cause::Away)
+        );
+        let full = DelayPartsSummary { queue: 200.0, ..parts };
+        assert_eq!(Cause::to_blame(&full), Cause::Queue);
         let sum: f64 = Cause::ALL.iter().map(|cause| cause.of(&parts)).sum();
         assert_eq!(sum, 20.0);
     }
