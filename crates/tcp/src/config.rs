@@ -1,6 +1,7 @@
 //! What can be chosen of an endpoint. Defaults are those of Linux 6, unless the
 //! field says otherwise.
 
+use crate::Recovery;
 use lasthop_units::{Bitrate, Bytes, Duration};
 
 /// An endpoint.
@@ -9,6 +10,8 @@ pub struct Config {
     /// Largest payload of a segment in bytes: the MTU less 40 for the headers
     /// less 12 for timestamps. 1448 on Ethernet.
     pub segment_bytes: u16,
+    /// Which kernel's rules for losses, recovery and growth it follows.
+    pub recovery: Recovery,
     /// Congestion control of its sender.
     pub congestion_control: CongestionControlKind,
     /// Initial window in segments (RFC 6928).
@@ -28,7 +31,8 @@ pub struct Config {
     /// Most bytes in flight because of the sender's buffer (tcp_wmem: 4 MiB of
     /// memory, overhead included).
     pub send_window: Bytes,
-    /// Selective acknowledgements (RFC 2018), and with them RACK-TLP (RFC 8985).
+    /// Selective acknowledgements (RFC 2018), and with them RACK-TLP (RFC 8985), or
+    /// what came before it ([`Config::recovery`]).
     pub sack: bool,
     /// Shortest retransmission timeout. Linux: 200 ms.
     pub timeout_min: Duration,
@@ -45,6 +49,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             segment_bytes: 1448,
+            recovery: Recovery::Today,
             congestion_control: CongestionControlKind::Cubic { hystart: HyStart::Linux },
             initial_window: 10,
             window_validation: WindowValidation::Linux,

@@ -31,6 +31,8 @@ pub enum Reason {
     LossProbe,
     /// Something out of order is late enough to be lost (RFC 8985, 6.2).
     Reordering,
+    /// One duplicate came for a short flight, and no second (RFC 5827).
+    EarlyRetransmit,
     /// The peer's window is closed, or the own queue refused everything.
     Persist,
     /// A segment waits for pacing.
@@ -47,6 +49,8 @@ pub struct Endpoint {
     handshake: Handshake,
     /// A probe of the closed window is to be sent.
     must_probe_window: bool,
+    /// Timeouts of a SYN that do not make the next one longer.
+    syn_timeouts_linear: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +97,7 @@ impl Endpoint {
             receiver: Receiver::new(config),
             handshake: Handshake::Listening,
             must_probe_window: false,
+            syn_timeouts_linear: if config.recovery.counts() { 0 } else { SYN_LINEAR_TIMEOUTS },
         }
     }
 
@@ -389,6 +394,7 @@ impl Machine for Endpoint {
                 Timer::Retransmission => Reason::Retransmission,
                 Timer::LossProbe => Reason::LossProbe,
                 Timer::Reordering => Reason::Reordering,
+                Timer::EarlyRetransmit => Reason::EarlyRetransmit,
                 Timer::Persist => Reason::Persist,
             };
             (at, reason)
@@ -410,7 +416,7 @@ impl Machine for Endpoint {
             if opening.timer.is_some_and(|at| at <= now) {
                 opening.timer = None;
                 opening.timeouts += 1;
-                if self.receiver.is_open() || opening.timeouts > SYN_LINEAR_TIMEOUTS {
+                if self.receiver.is_open() || opening.timeouts > self.syn_timeouts_linear {
                     opening.timeout = (opening.timeout * 2).min(TIMEOUT_MAX);
                 }
                 opening.is_due = true;

@@ -18,6 +18,7 @@ mod pacing;
 pub mod prr;
 mod rack;
 mod receiver;
+mod recovery;
 mod rtt;
 mod scoreboard;
 mod segment;
@@ -31,5 +32,6 @@ pub use config::{
     Config, CongestionControlKind, DelayedAck, HyStart, Pacing, SmallQueues, WindowValidation,
 };
 pub use endpoint::{Endpoint, Reason};
+pub use recovery::Recovery;
 pub use segment::{HEADER_BYTES, SackBlock, Segment};
 pub use sender::State;

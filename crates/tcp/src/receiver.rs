@@ -63,6 +63,9 @@ pub(crate) struct Receiver {
     fin: Option<u64>,
 
     has_sack: bool,
+    /// Acknowledgements may wait while something is missing (since Linux 4.18, commit
+    /// 5d9f4262b7ea).
+    has_compression: bool,
     rules: DelayedAck,
     /// An acknowledgement is due at once, or when the timer has run out.
     is_due: bool,
@@ -99,6 +102,7 @@ impl Receiver {
             duplicate: None,
             fin: None,
             has_sack: config.sack,
+            has_compression: !config.recovery.counts(),
             rules: config.delayed_ack,
             is_due: false,
             timer: None,
@@ -291,6 +295,7 @@ impl Receiver {
             self.at_once = 0;
         }
         let can_wait = self.has_sack
+            && self.has_compression
             && self.quick == 0
             && self.compressed < COMPRESSED_MAX
             && !(is_news && self.compressed > 0)

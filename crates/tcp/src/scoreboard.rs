@@ -88,7 +88,17 @@ pub(crate) struct Scoreboard {
     /// Segments numbered lower are sacked, lost or retransmitted.
     rack_from: u64,
     /// Retransmissions in the order of time; some may be overtaken by events.
-    retransmissions: VecDeque<(u64, Instant)>,
+    retransmissions: VecDeque<Retransmission>,
+}
+
+/// That of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Retransmission {
+    /// Number of the segment in the connection.
+    number: u64,
+    at: Instant,
+    /// One beyond the last byte that had been sent by then.
+    next: u64,
 }
 
 /// What became known of one segment.
@@ -201,8 +211,17 @@ impl Scoreboard {
         segment.flags |= RETRANSMITTED | REPEATED;
         segment.at = at;
         segment.number = number;
-        self.retransmissions.push_back((self.base + index as u64, at));
-        *segment
+        let segment = *segment;
+        let next = self.segments.back().map_or(0, Sent::end);
+        let number = self.base + index as u64;
+        self.retransmissions.push_back(Retransmission { number, at, next });
+        segment
+    }
+
+    /// A segment goes out again, and is not counted as a retransmission.
+    pub(crate) fn resend(&mut self, index: usize, at: Instant, number: u32) {
+        let segment = &mut self.segments[index];
+        (segment.at, segment.number) = (at, number);
     }
 
     /// The retransmission of the segment at `start` was not sent after all; what was
@@ -251,7 +270,7 @@ impl Scoreboard {
         if self.highest_sacked == Some(head.start) || self.segments.is_empty() {
             self.highest_sacked = None;
         }
-        while self.retransmissions.front().is_some_and(|&(number, _)| number < self.base) {
+        while self.retransmissions.front().is_some_and(|sent| sent.number < self.base) {
             self.retransmissions.pop_front();
         }
     }
@@ -352,6 +371,140 @@ impl Scoreboard {
         }
     }
 
+    /// A timeout by the rules of Linux 3: everything is lost, and no retransmission is under
+    /// way. As above, a sacked head means that nothing is sacked.
+    pub(crate) fn lose_everything(&mut self) {
+        if self.head().is_some_and(Sent::is_sacked) {
+            self.clear_sacked();
+        }
+        for segment in &mut self.segments {
+            segment.flags &= !(RETRANSMITTED | LOST);
+        }
+        (self.lost, self.missing, self.retransmitted) = (0, 0, 0);
+        self.retransmissions.clear();
+        for index in 0..self.segments.len() {
+            self.mark_lost(index);
+        }
+        self.rack_from = self.base;
+    }
+
+    /// A timeout was no mistake, after F-RTO had marked nothing: all is lost, and no
+    /// retransmission is under way but the head's, if `keeps_head`.
+    pub(crate) fn lose_all_but_retransmissions(&mut self, keeps_head: bool) {
+        let head = self.segments.front().filter(|head| keeps_head && head.is(RETRANSMITTED));
+        let head = head.map(|_| RETRANSMITTED);
+        self.lose_everything();
+        if let (Some(flag), Some(segment)) = (head, self.segments.front_mut()) {
+            self.missing -= u32::from(segment.is_missing());
+            segment.flags |= flag;
+            self.retransmitted += 1;
+        }
+    }
+
+    /// Was anything from the segment at `from` on sent more than once?
+    pub(crate) fn has_repeated(&self, from: usize) -> bool {
+        self.segments.iter().skip(from).any(Sent::is_repeated)
+    }
+
+    /// No retransmission of the head is under way any more.
+    pub(crate) fn forget_head_retransmission(&mut self) {
+        if let Some(head) = self.segments.front_mut().filter(|head| head.is(RETRANSMITTED)) {
+            head.flags &= !RETRANSMITTED;
+            self.retransmitted -= 1;
+            if head.is_missing() {
+                self.missing += 1;
+                self.missing_from = self.base;
+            }
+        }
+    }
+
+    /// Segments from the first to the highest sacked one (fackets_out).
+    pub(crate) fn forward(&self) -> u32 {
+        self.highest_sacked.map_or(0, |highest| self.index_of(highest) as u32 + 1)
+    }
+
+    /// Takes the first `count` segments for lost, but for those that are sacked and those
+    /// that end beyond `high` (tcp_mark_head_lost with FACK).
+    pub(crate) fn lose_first(&mut self, count: u32, high: u64) {
+        self.rack_from = self.rack_from.max(self.base);
+        for index in (self.rack_from - self.base) as usize..count as usize {
+            if self.segments.get(index).is_none_or(|segment| segment.end() > high) {
+                break;
+            }
+            self.lose_once(index);
+            self.rack_from = self.base + index as u64 + 1;
+        }
+    }
+
+    /// Takes segments for lost above which `sacked` ones have arrived (tcp_mark_head_lost
+    /// without FACK).
+    pub(crate) fn lose_below(&mut self, sacked: u32, high: u64) {
+        let mut above = self.sacked;
+        for index in 0..self.segments.len() {
+            if above < sacked || self.segments[index].end() > high {
+                break;
+            }
+            if self.segments[index].is(SACKED) {
+                above -= 1;
+            } else {
+                self.lose_once(index);
+            }
+        }
+    }
+
+    /// Takes segments for lost, from the first, that were last sent before `instant`.
+    pub(crate) fn lose_sent_before(&mut self, instant: Instant) {
+        for index in 0..self.segments.len() {
+            if self.segments[index].at >= instant {
+                break;
+            }
+            self.lose_once(index);
+        }
+    }
+
+    /// A segment is lost; a retransmission of it that is under way is not.
+    fn lose_once(&mut self, index: usize) {
+        if !self.segments[index].is(SACKED | LOST) {
+            let segment = &mut self.segments[index];
+            segment.flags |= LOST;
+            self.lost += 1;
+            self.lost_ever += 1;
+            if segment.is_missing() {
+                self.missing += 1;
+                self.missing_from = self.missing_from.min(self.base + index as u64);
+            }
+        }
+    }
+
+    /// Takes retransmissions for lost after which something was first sent that has
+    /// arrived (tcp_mark_lost_retrans).
+    pub(crate) fn lose_retransmissions(&mut self) {
+        let highest = self.highest_sacked.map(|highest| self.index_of(highest));
+        let Some(received) = highest.map(|index| self.segments[index].end()) else { return };
+        while let Some(&sent) = self.retransmissions.front().filter(|sent| received > sent.next) {
+            self.retransmissions.pop_front();
+            let index = sent.number.wrapping_sub(self.base) as usize;
+            let segment = self.segments.get_mut(index).filter(|_| sent.number >= self.base);
+            let Some(segment) = segment.filter(|s| s.at == sent.at && s.is(RETRANSMITTED)) else {
+                continue;
+            };
+            if segment.is(LOST) {
+                self.mark_lost(index);
+            } else {
+                segment.flags &= !RETRANSMITTED;
+                self.retransmitted -= 1;
+                self.lose_once(index);
+            }
+        }
+    }
+
+    /// The first segment below the highest sacked one that is neither there, lost, nor
+    /// under way again.
+    pub(crate) fn hole(&self) -> Option<usize> {
+        let highest = self.index_of(self.highest_sacked?);
+        (0..highest).find(|&index| !self.segments[index].is(SACKED | LOST | RETRANSMITTED))
+    }
+
     fn clear_sacked(&mut self) {
         for segment in &mut self.segments {
             if segment.is(SACKED) {
@@ -404,7 +557,7 @@ impl Scoreboard {
             }
         }
         let mut position = 0;
-        while let Some(&(number, at)) = self.retransmissions.get(position) {
+        while let Some(&Retransmission { number, at, .. }) = self.retransmissions.get(position) {
             let index = number.wrapping_sub(self.base) as usize;
             let segment = self.segments.get(index).filter(|_| number >= self.base);
             let Some(segment) = segment.filter(|s| s.at == at && s.is_under_way()) else {

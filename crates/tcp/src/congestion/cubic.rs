@@ -13,19 +13,19 @@ use super::{Acknowledgement, Control, Window, hystart, hystart_plus_plus};
 use crate::HyStart;
 
 /// What is left of the window after a loss, in 1024ths: 0.7 (RFC 9438, 4.6).
-const BETA: u32 = 717;
-const BETA_SCALE: u32 = 1024;
+pub(super) const BETA: u32 = 717;
+pub(super) const BETA_SCALE: u32 = 1024;
 /// C = 0.4 segments per cubed second (RFC 9438, 5.1), as 410/1024.
-const C: u64 = 410;
+pub(super) const C: u64 = 410;
 /// log2 of the units of time in a second.
-const TIME_SHIFT: u32 = 10;
+pub(super) const TIME_SHIFT: u32 = 10;
 /// Units of C times cubed units of time in a segment: 2^this.
-const CURVE_SHIFT: u32 = 10 + 3 * TIME_SHIFT;
+pub(super) const CURVE_SHIFT: u32 = 10 + 3 * TIME_SHIFT;
 /// Acknowledged segments, in eighths of the window, in which Reno with CUBIC's
 /// beta grows by one: 8 (1 + beta) / (3 (1 - beta)), rounded down (4.3).
-const RENO_EIGHTHS: u32 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
+pub(super) const RENO_EIGHTHS: u32 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 /// Without a loss yet the window grows by at least 1/20 a round trip.
-const COUNT_MAX_UNTIL_LOSS: u32 = 20;
+pub(super) const COUNT_MAX_UNTIL_LOSS: u32 = 20;
 /// At most one segment for two acknowledged ones (4.4: 1.5 times a round trip).
 const COUNT_MIN: u32 = 2;
 /// The curve is looked up at most this often: Linux' tick at 250 Hz.
@@ -224,7 +224,7 @@ impl Control for Cubic {
 }
 
 /// The largest integer whose cube is at most `value`.
-fn cubic_root(value: u64) -> u64 {
+pub(super) fn cubic_root(value: u64) -> u64 {
     // The float is within one of it; the integers decide.
     let mut root = libm::cbrt(value as f64) as u64;
     while u128::from(root).pow(3) > u128::from(value) {

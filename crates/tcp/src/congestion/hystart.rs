@@ -12,18 +12,18 @@ use lasthop_units::{Duration, Instant};
 use super::Acknowledgement;
 
 /// Below this window in segments it does not look (hystart_low_window).
-const WINDOW_MIN: u32 = 16;
+pub(super) const WINDOW_MIN: u32 = 16;
 /// Acknowledgements this close are one train (hystart_ack_delta).
-const TRAIN_GAP_MAX: Duration = Duration::from_millis(2);
+pub(super) const TRAIN_GAP_MAX: Duration = Duration::from_millis(2);
 /// Allowed for aggregation by offloads: four times what the largest burst takes
 /// at the pacing rate, at most this (hystart_ack_delay).
 const TRAIN_CUSHION: Duration = Duration::from_millis(1);
 /// Round-trip times looked at before a rise is believed.
-const SAMPLES_MIN: u8 = 8;
+pub(super) const SAMPLES_MIN: u8 = 8;
 /// A rise by an eighth of the smallest round-trip time counts, within bounds.
 const RISE_DIVISOR: u64 = 8;
-const RISE_MIN: Duration = Duration::from_millis(4);
-const RISE_MAX: Duration = Duration::from_millis(16);
+pub(super) const RISE_MIN: Duration = Duration::from_millis(4);
+pub(super) const RISE_MAX: Duration = Duration::from_millis(16);
 
 /// What it remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,18 +3,22 @@
 //! has the shape of Linux' `tcp_congestion_ops`.
 
 mod cubic;
+mod cubic_linux3;
 mod hystart;
 mod hystart_plus_plus;
 mod new_reno;
+mod reno_linux3;
 #[cfg(test)]
 mod tests;
 
 use lasthop_units::{Duration, Instant};
 
 pub use cubic::Cubic;
+pub use cubic_linux3::CubicLinux3;
 pub use new_reno::NewReno;
+pub use reno_linux3::RenoLinux3;
 
-use crate::CongestionControlKind;
+use crate::{CongestionControlKind, Recovery};
 
 /// The window, in segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,12 +58,37 @@ impl Window {
         self.size = self.size.saturating_add(self.fraction / count);
         self.fraction %= count;
     }
+
+    /// In slow start by the rule of Linux 3, which includes the threshold.
+    fn may_start_slowly(&self) -> bool {
+        self.size <= self.threshold
+    }
+
+    /// Slow start of Linux 3: a segment for an acknowledgement of `segments`, or one for
+    /// each of them since 3.13 (commit 9f9843a751d0); one beyond the threshold at most.
+    fn start_slowly(&mut self, rules: Recovery, segments: u32) {
+        let segments = if rules == Recovery::Linux32 { 1 } else { segments };
+        let end = self.size.saturating_add(segments);
+        self.size = end.min(self.threshold.saturating_add(1));
+    }
+
+    /// Congestion avoidance of Linux 3: one segment for each `count` acknowledgements and
+    /// the one that finds them complete (tcp_cong_avoid_ai before 4.0).
+    fn count_acknowledgement(&mut self, count: u32) {
+        if self.fraction >= count {
+            self.size = self.size.saturating_add(1);
+            self.fraction = 0;
+        } else {
+            self.fraction += 1;
+        }
+    }
 }
 
 /// What an acknowledgement says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// Segments that it newly acknowledged or sacked.
+    /// Segments that it newly acknowledged or sacked; by the rules of Linux 3 those that
+    /// it acknowledged in order, sacked before or not.
     pub segments: u32,
     /// Its cumulative acknowledgement, a byte of the stream.
     pub acknowledged: u64,
@@ -74,6 +103,8 @@ pub struct Acknowledgement {
     pub round_trip_min: Duration,
     /// The window may grow: it is what limits the sender (window validation).
     pub is_limited: bool,
+    /// Nothing was lost or out of order before it.
+    pub is_open: bool,
 }
 
 /// A congestion control.
@@ -99,15 +130,25 @@ pub enum CongestionControl {
     NewReno(NewReno),
     /// RFC 9438.
     Cubic(Cubic),
+    /// Reno of Linux 3.
+    RenoLinux3(RenoLinux3),
+    /// CUBIC of Linux 3.
+    CubicLinux3(CubicLinux3),
 }
 
 impl CongestionControl {
     /// The control of a new connection. `is_paced`: the sender spaces its
     /// segments, so a burst of acknowledgements says more about the path.
-    pub fn new(kind: CongestionControlKind, is_paced: bool) -> Self {
-        match kind {
-            CongestionControlKind::NewReno => Self::NewReno(NewReno),
-            CongestionControlKind::Cubic { hystart } => Self::Cubic(Cubic::new(hystart, is_paced)),
+    pub fn new(kind: CongestionControlKind, rules: Recovery, is_paced: bool) -> Self {
+        match (kind, rules.counts()) {
+            (CongestionControlKind::NewReno, false) => Self::NewReno(NewReno),
+            (CongestionControlKind::NewReno, true) => Self::RenoLinux3(RenoLinux3(rules)),
+            (CongestionControlKind::Cubic { hystart }, false) => {
+                Self::Cubic(Cubic::new(hystart, is_paced))
+            }
+            (CongestionControlKind::Cubic { hystart }, true) => {
+                Self::CubicLinux3(CubicLinux3::new(rules, hystart))
+            }
         }
     }
 }
@@ -117,6 +158,8 @@ impl Control for CongestionControl {
         match self {
             Self::NewReno(control) => control.handle_acknowledgement(now, ack, window),
             Self::Cubic(control) => control.handle_acknowledgement(now, ack, window),
+            Self::RenoLinux3(control) => control.handle_acknowledgement(now, ack, window),
+            Self::CubicLinux3(control) => control.handle_acknowledgement(now, ack, window),
         }
     }
 
@@ -124,6 +167,8 @@ impl Control for CongestionControl {
         match self {
             Self::NewReno(control) => control.threshold_after_loss(now, window),
             Self::Cubic(control) => control.threshold_after_loss(now, window),
+            Self::RenoLinux3(control) => control.threshold_after_loss(now, window),
+            Self::CubicLinux3(control) => control.threshold_after_loss(now, window),
         }
     }
 
@@ -131,6 +176,8 @@ impl Control for CongestionControl {
         match self {
             Self::NewReno(control) => control.handle_timeout(now),
             Self::Cubic(control) => control.handle_timeout(now),
+            Self::RenoLinux3(control) => control.handle_timeout(now),
+            Self::CubicLinux3(control) => control.handle_timeout(now),
         }
     }
 
@@ -138,6 +185,8 @@ impl Control for CongestionControl {
         match self {
             Self::NewReno(control) => control.handle_restart(now, idle),
             Self::Cubic(control) => control.handle_restart(now, idle),
+            Self::RenoLinux3(control) => control.handle_restart(now, idle),
+            Self::CubicLinux3(control) => control.handle_restart(now, idle),
         }
     }
 }

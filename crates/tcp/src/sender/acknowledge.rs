@@ -6,7 +6,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::{Sender, State};
 use crate::congestion::{Acknowledgement, Control};
-use crate::{SackBlock, Segment};
+use crate::{Recovery, SackBlock, Segment};
 
 /// What an acknowledgement says.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,10 +27,16 @@ pub(super) struct Said {
     pub has_original: bool,
     /// A retransmission was acknowledged, or its original: who knows.
     pub has_retransmission: bool,
+    /// Such a one that was not the first to be acknowledged.
+    pub has_later_retransmission: bool,
+    /// All that it newly sacked was sent once, before F-RTO's timeout.
+    pub has_only_originals: bool,
     /// Congestion is echoed.
     pub has_echo: bool,
     /// Duplicate acknowledgements that it stands for.
     pub duplicates: u32,
+    /// It says nothing new in order, and no window, data or echo explains it.
+    pub is_duplicate: bool,
     /// A retransmission was found to be lost.
     pub has_lost_retransmission: bool,
     /// Loss probe or timeout start again.
@@ -89,7 +95,8 @@ impl Sender {
 
     /// Nothing is in question, and the acknowledgement only advances.
     fn is_plain(&self, segment: &Segment, acknowledged: u64) -> bool {
-        self.state == State::Open
+        self.rules == Recovery::Today
+            && self.state == State::Open
             && acknowledged > self.una
             && segment.sack_blocks == 0
             && !segment.ecn_echo
@@ -122,7 +129,7 @@ impl Sender {
         }
         self.validate(now, count);
         if count > 0 {
-            self.grow(now, count, in_flight, true);
+            self.grow(now, count, in_flight, self.round_trip.latest());
         }
         self.update_pacing_rate();
     }
@@ -132,6 +139,7 @@ impl Sender {
         let una_before = self.una;
         let in_flight_before = self.board.in_flight();
         let lost_before = self.board.lost_ever();
+        self.resume_after_probe(now);
         let mut said = Said {
             is_advance: acknowledged > una_before,
             has_echo: segment.ecn_echo && self.has_ecn,
@@ -149,12 +157,18 @@ impl Sender {
         self.take_acknowledged(now, acknowledged, una_before, &mut said);
         self.measure(now, &mut said);
         self.rack.update_steps(self.una, self.next);
-        self.settle_probe(now, segment, acknowledged, has_new_window, &said);
-
         let is_duplicate = acknowledged == una_before
             && !has_new_window
             && !said.has_duplicate
             && segment.payload_bytes == 0;
+        said.is_duplicate = is_duplicate;
+        if self.rules.counts() {
+            self.take_by_count(now, &mut said, in_flight_before);
+            self.settle_probe(now, segment, acknowledged, has_new_window, &said);
+            self.schedule_probe(now, said.is_advance);
+            return;
+        }
+        self.settle_probe(now, segment, acknowledged, has_new_window, &said);
         let is_dubious = is_duplicate
             || said.has_sacked
             || said.has_duplicate
@@ -169,6 +183,50 @@ impl Sender {
         }
         let newly_lost = (self.board.lost_ever() - lost_before) as u32;
         self.control_window(now, &said, in_flight_before, newly_lost);
+    }
+
+    /// The rest of [`Sender::take`] by the rules of Linux 3: the window grows before the
+    /// state is known, and the timer starts anew before.
+    fn take_by_count(&mut self, now: Instant, said: &mut Said, in_flight: u32) {
+        if said.must_restart_timer {
+            self.rearm(now);
+        }
+        let is_held = self.frto.is_on() && self.process_frto(now, said);
+        if !is_held && self.may_grow(said) {
+            let sent = said.in_order.filter(|_| !said.has_retransmission);
+            let round_trip = sent.map(|(_, last)| self.rules.delay(now, last));
+            self.grow(now, said.acknowledged, in_flight, round_trip);
+        }
+        let is_dubious = said.is_duplicate
+            || said.has_sacked
+            || said.has_duplicate
+            || said.has_echo
+            || self.state != State::Open;
+        if is_dubious {
+            said.duplicates = u32::from(said.is_duplicate);
+            self.process(now, said);
+            if self.state == State::Reduced && self.rules == Recovery::Linux32 {
+                self.halve(said);
+            } else if self.state.is_reducing() {
+                self.reduce(said.delivered, 0, said.is_advance);
+            }
+        }
+        self.update_pacing_rate();
+    }
+
+    /// tcp_may_raise_cwnd.
+    fn may_grow(&self, said: &Said) -> bool {
+        if self.state.is_reducing() {
+            return false;
+        }
+        let has_news = said.acknowledged > 0;
+        match self.rules {
+            Recovery::Linux32 => has_news && (!said.has_echo || self.window.is_slow_start()),
+            _ => {
+                let is_reordered = self.rack.reordering > crate::rack::REORDERING_INITIAL;
+                has_news || (said.has_sacked && is_reordered)
+            }
+        }
     }
 
     /// Newer windows replace older ones (RFC 9293, 3.10.7.4). Returns whether it
@@ -243,10 +301,11 @@ impl Sender {
         }
         self.known_sacks = [SackBlock::default(); 3];
         self.known_sacks[..count].copy_from_slice(blocks);
+        self.count_lost_retransmissions();
     }
 
     fn take_sack(&mut self, now: Instant, start: u64, end: u64, said: &mut Said) {
-        let Self { board, rack, round_trip, round_trips, high, .. } = self;
+        let Self { board, rack, round_trip, round_trips, high, frto, .. } = self;
         let minimum = round_trip.minimum();
         let delivered = board.sack(start, end, |delivered| {
             let segment = &delivered.segment;
@@ -259,11 +318,13 @@ impl Sender {
                 said.overtaken = Some(lowest.min(segment.start));
             }
             said.has_original |= segment.end() <= *high;
+            said.has_only_originals |= segment.end() <= frto.high;
             Said::note(&mut said.out_of_order, segment.at);
             round_trips.push(now - segment.at);
         });
         said.delivered += delivered;
         said.has_sacked |= delivered > 0;
+        said.has_only_originals &= end <= self.frto.high;
     }
 
     /// The receiver got something twice ([RFC 2883]).
@@ -305,6 +366,7 @@ impl Sender {
         let before = self.round_trips.len();
         while let Some(segment) = self.board.acknowledge_head(acknowledged) {
             said.acknowledged += 1;
+            said.has_later_retransmission |= segment.is_repeated() && said.acknowledged > 1;
             if segment.is_sacked() {
                 continue;
             }
@@ -340,7 +402,12 @@ impl Sender {
 
     fn note_reordering(&mut self, bytes: u64) {
         let segments = bytes.div_ceil(u64::from(self.segment_bytes));
-        self.rack.handle_reordering(u32::try_from(segments).unwrap_or(u32::MAX));
+        let segments = u32::try_from(segments).unwrap_or(u32::MAX);
+        if self.rules.counts() {
+            self.note_reordering_by_count(segments.saturating_add(1));
+        } else {
+            self.rack.handle_reordering(segments);
+        }
     }
 
     /// Round-trip times (RFC 6298, 3: never from what was sent twice, unless
@@ -354,18 +421,26 @@ impl Sender {
         let mut sample = None;
         let mut latest = None;
         if let Some((first, last)) = said.in_order.filter(|_| !said.has_retransmission) {
-            (sample, latest) = (Some(now - first), Some(now - last));
+            (sample, latest) =
+                (Some(self.rules.measure(now, first)), Some(self.rules.measure(now, last)));
         }
         if let Some((first, last)) = said.out_of_order {
-            sample = sample.or(Some(now - first));
-            latest = Some(now - last);
+            sample = sample.or(Some(self.rules.measure(now, first)));
+            latest = Some(self.rules.measure(now, last));
             // Not for what was sent after the head last was, or the timeout would never come
             // while anything arrives (tcp_clean_rtx_queue).
             let is_older = |head: &crate::scoreboard::Sent| first < head.at;
-            said.must_restart_timer |= self.board.head().is_some_and(is_older);
+            let has_rule = self.rules != Recovery::Linux32;
+            said.must_restart_timer |= has_rule && self.board.head().is_some_and(is_older);
         }
-        if sample.is_none() && said.acknowledged > 0 {
-            let echoed = said.echoed.map(|echoed| now.saturating_since(echoed));
+        let echoed = said.echoed.filter(|_| said.acknowledged > 0);
+        let echoed = echoed.map(|echoed| self.rules.measure(now, echoed));
+        if self.rules == Recovery::Linux32 {
+            // The timestamp, if there is one, and only in order (until 3.12, commit
+            // 5b08e47caf1f).
+            let in_order = said.in_order.filter(|_| !said.has_retransmission);
+            sample = echoed.or(in_order.map(|(first, _)| self.rules.measure(now, first)));
+        } else if sample.is_none() {
             (sample, latest) = (echoed, echoed);
             self.round_trips.extend(echoed);
         }
@@ -409,7 +484,8 @@ impl Sender {
             || (said.has_sacked && self.rack.reordering > crate::rack::REORDERING_INITIAL)
         {
             let is_measured = !said.has_retransmission || said.out_of_order.is_some();
-            self.grow(now, said.delivered, in_flight, is_measured);
+            let round_trip = self.round_trip.latest().filter(|_| is_measured);
+            self.grow(now, said.delivered, in_flight, round_trip);
         }
         self.update_pacing_rate();
     }
@@ -420,15 +496,16 @@ impl Sender {
     }
 
     /// `delivered` segments make the window grow.
-    fn grow(&mut self, now: Instant, delivered: u32, in_flight: u32, is_measured: bool) {
+    fn grow(&mut self, now: Instant, delivered: u32, in_flight: u32, round_trip: Option<Duration>) {
         let acknowledgement = Acknowledgement {
             segments: delivered,
             acknowledged: self.una,
             next: self.next,
             in_flight,
-            round_trip: self.round_trip.latest().filter(|_| is_measured),
+            round_trip,
             round_trip_min: self.round_trip.minimum().unwrap_or(Duration::ZERO),
             is_limited: self.validation.is_limited(in_flight, &self.window),
+            is_open: self.state == State::Open,
         };
         self.control.handle_acknowledgement(now, &acknowledgement, &mut self.window);
     }

@@ -1,9 +1,11 @@
 //! The sending half: what may leave and when, and what acknowledgements and
-//! timeouts make of the window. The states and rules are those of Linux 6; each
+//! timeouts make of the window. The states and rules are those of Linux 6, unless
+//! [`Recovery`](crate::Recovery) says otherwise; each
 //! file has one concern:
 //!
 //! - [`acknowledge`]: from a segment's acknowledgement to what it says;
 //! - [`state`]: open, disorder, reduction, recovery, loss (RFC 5681, 6675, 5682);
+//! - [`fack`] and [`frto`]: losses and timeouts by the rules of older kernels;
 //! - [`undo`]: taking back a reduction that was not needed (RFC 3522, 3708);
 //! - [`timers`]: timeout, loss probe, reordering, closed window;
 //! - [`transmit`]: the next segment.
@@ -13,6 +15,8 @@
 //! giving up on a dead peer.
 
 mod acknowledge;
+mod fack;
+mod frto;
 mod state;
 mod timers;
 mod transmit;
@@ -29,7 +33,7 @@ use crate::rtt::RoundTripTime;
 use crate::scoreboard::Scoreboard;
 use crate::small_queues::OwnQueue;
 use crate::validation::Validation;
-use crate::{Config, Pacing, SackBlock, SmallQueues};
+use crate::{Config, Pacing, Recovery, SackBlock, SmallQueues};
 
 pub use state::State;
 pub(crate) use timers::Timer;
@@ -60,6 +64,7 @@ pub(crate) struct Sender {
     // What is set.
     segment_bytes: u32,
     send_window: u64,
+    rules: Recovery,
     has_sack: bool,
     has_ecn: bool,
     /// Pacing or small queues look at the rate.
@@ -86,6 +91,8 @@ pub(crate) struct Sender {
     undo: undo::Undo,
     /// F-RTO: nothing tells yet whether the timeout was spurious (RFC 5682).
     is_timeout_doubtful: bool,
+    /// The same before 3.10.
+    frto: frto::Frto,
     /// What the loss probe waits for.
     probe: Option<timers::Probe>,
     /// Blocks of the last acknowledgement: all in them is sacked.
@@ -132,10 +139,11 @@ impl Sender {
             window_updated_by: 0,
             segment_bytes: u32::from(config.segment_bytes).max(1),
             send_window: config.send_window.as_u64(),
+            rules: config.recovery,
             has_sack: config.sack,
             has_ecn: config.ecn,
             needs_rate: is_paced || matches!(config.small_queues, SmallQueues::Pacing { .. }),
-            control: CongestionControl::new(config.congestion_control, is_paced),
+            control: CongestionControl::new(config.congestion_control, config.recovery, is_paced),
             window,
             validation: Validation::new(config.window_validation, config.initial_window),
             queue: OwnQueue::new(config.small_queues),
@@ -150,6 +158,7 @@ impl Sender {
             reduction: ProportionalRateReduction::new(Default::default(), 1, 1),
             undo: undo::Undo::default(),
             is_timeout_doubtful: false,
+            frto: frto::Frto::default(),
             probe: None,
             known_sacks: [SackBlock::default(); 3],
             timer: None,

@@ -13,8 +13,10 @@ use lasthop_units::Instant;
 use super::Sender;
 use super::acknowledge::Said;
 use super::transmit::Turn;
+use crate::Recovery;
 use crate::congestion::Control;
 use crate::prr::{Delivery, ProportionalRateReduction, ReductionBound};
+use crate::rack::REORDERING_INITIAL;
 
 /// How the connection fares (Linux' tcp_ca_state).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +59,14 @@ impl Sender {
             State::Recovery => self.process_recovery(now, said),
             State::Loss => {
                 self.process_loss(said);
+                if self.rules.counts() {
+                    if self.state == State::Open {
+                        self.process_usual(now, said);
+                    } else {
+                        self.moderate();
+                    }
+                    return;
+                }
                 self.identify_losses(now, said);
                 if self.state == State::Open || said.has_lost_retransmission {
                     self.process_usual(now, said);
@@ -95,7 +105,16 @@ impl Sender {
             if !self.has_sack {
                 said.delivered += self.board.add_anonymous(said.duplicates);
             }
-        } else if self.try_undo_partial(said.echoed) {
+        } else if self.try_undo_partial(said) {
+            return;
+        }
+        if self.rules.counts() && self.has_sack {
+            // In 3.2 duplicates take nothing back in recovery.
+            if self.rules != Recovery::Linux32 && self.try_undo_duplicates() {
+                self.keep_open();
+            } else {
+                self.count_in_recovery(now, said);
+            }
             return;
         }
         if self.try_undo_duplicates() {
@@ -116,6 +135,15 @@ impl Sender {
         }
         if matches!(self.state, State::Open | State::Disorder) {
             self.try_undo_duplicates();
+        }
+        if self.frto.is_on() {
+            return self.try_to_open(now, said);
+        }
+        if self.rules.counts() && self.has_sack {
+            if !self.count_and_recover(now, said) {
+                self.try_to_open(now, said);
+            }
+            return;
         }
         self.identify_losses(now, said);
         if self.board.lost() > 0 {
@@ -211,6 +239,7 @@ impl Sender {
         }
         if self.state != State::Reduced {
             self.keep_open();
+            self.moderate();
         }
     }
 
@@ -227,7 +256,9 @@ impl Sender {
     /// Congestion without loss. Only the first notice in a round trip counts.
     pub(super) fn enter_reduction(&mut self, now: Instant) {
         self.undo.forbid_threshold();
-        if matches!(self.state, State::Open | State::Disorder) {
+        if self.rules == Recovery::Linux32 {
+            self.begin_halving(now, true);
+        } else if matches!(self.state, State::Open | State::Disorder) {
             self.undo.forbid();
             self.begin_reduction(now);
             self.state = State::Reduced;
@@ -235,7 +266,9 @@ impl Sender {
     }
 
     pub(super) fn enter_recovery(&mut self, now: Instant, has_echo: bool) {
-        let probes = u32::from(self.probe.is_some_and(|probe| probe.is_retransmission));
+        let counts_probe = self.rules == Recovery::Today;
+        let is_probe = self.probe.is_some_and(|probe| probe.is_retransmission && counts_probe);
+        let probes = u32::from(is_probe);
         self.undo.begin(self.una, self.board.retransmitted() + probes);
         let (window, threshold) = (self.window.size, self.current_threshold());
         if !self.state.is_reducing() {
@@ -243,6 +276,10 @@ impl Sender {
             self.begin_reduction(now);
         } else {
             self.undo.forbid_threshold();
+            if self.rules == Recovery::Linux32 {
+                self.high = self.next;
+                self.begin_proportional_reduction();
+            }
         }
         self.state = State::Recovery;
     }
@@ -252,15 +289,20 @@ impl Sender {
         self.probe = None;
         self.window.fraction = 0;
         self.lower_threshold(now);
-        self.reduction = ProportionalRateReduction::new(
-            ReductionBound::Linux,
-            self.window.size,
-            self.window.threshold,
-        );
+        self.begin_proportional_reduction();
         self.must_tell_reduction = self.has_ecn;
     }
 
-    fn lower_threshold(&mut self, now: Instant) {
+    fn begin_proportional_reduction(&mut self) {
+        // Conservative in part since 4.3 (commit 3759824da87b).
+        let bound =
+            if self.rules.counts() { ReductionBound::SlowStart } else { ReductionBound::Linux };
+        self.window.fraction = 0;
+        self.reduction =
+            ProportionalRateReduction::new(bound, self.window.size, self.window.threshold);
+    }
+
+    pub(super) fn lower_threshold(&mut self, now: Instant) {
         let threshold = self.control.threshold_after_loss(now, &self.window);
         let in_flight = self.board.in_flight();
         self.window.threshold =
@@ -284,7 +326,8 @@ impl Sender {
 
     /// The window is what the reduction aimed at, unless it was taken back.
     fn end_reduction_of(&mut self, state: State) {
-        let stands = state == State::Reduced || self.undo.is_possible();
+        let is_reduced = state == State::Reduced && self.rules != Recovery::Linux32;
+        let stands = is_reduced || self.undo.is_possible();
         if stands && self.window.threshold < u32::MAX {
             self.window.size = self.window.threshold;
         }
@@ -292,7 +335,10 @@ impl Sender {
 
     /// A retransmission timeout.
     pub(super) fn enter_loss(&mut self, now: Instant) {
-        let is_new = !matches!(self.state, State::Recovery | State::Loss);
+        if self.rules == Recovery::Linux32 && self.has_sack {
+            return self.enter_frto(now);
+        }
+        let mut is_new = !matches!(self.state, State::Recovery | State::Loss);
         // Once in a flight.
         let must_lower = matches!(self.state, State::Open | State::Disorder)
             || self.high <= self.una
@@ -301,12 +347,27 @@ impl Sender {
             self.board.clear_anonymous();
         }
         self.known_sacks = Default::default();
-        self.board.mark_all_lost(now, self.has_sack.then_some(&self.rack));
+        let was_repeated = self.board.has_repeated(0);
+        if self.rules.counts() {
+            let is_disordered = matches!(self.state, State::Open | State::Disorder)
+                && self.board.sacked() >= REORDERING_INITIAL;
+            if is_disordered {
+                self.rack.reordering = REORDERING_INITIAL;
+            }
+            is_new = must_lower;
+            self.undo.begin(self.una, 0);
+            self.board.lose_everything();
+        } else {
+            self.board.mark_all_lost(now, self.has_sack.then_some(&self.rack));
+        }
         if must_lower {
             let retransmitted = self.board.retransmitted();
             self.undo.begin(self.una, retransmitted);
             self.undo.remember(self.window.size, Some(self.current_threshold()));
             self.lower_threshold(now);
+        }
+        if self.rules.counts() && was_repeated {
+            self.undo.forbid();
         }
         self.control.handle_timeout(now);
         self.window.size = self.board.in_flight() + 1;
@@ -315,7 +376,9 @@ impl Sender {
         self.high = self.next;
         self.probe = None;
         self.must_tell_reduction = self.has_ecn;
-        self.is_timeout_doubtful = is_new || self.timeouts_in_a_row > 0;
+        // Without selective acknowledgements the F-RTO of 3.2 is left out.
+        self.is_timeout_doubtful =
+            self.rules != Recovery::Linux32 && (is_new || self.timeouts_in_a_row > 0);
         self.turn = Turn::Usual;
     }
 
@@ -329,7 +392,7 @@ impl Sender {
     }
 
     /// What the threshold would be worth if this were undone (tcp_current_ssthresh).
-    fn current_threshold(&self) -> u32 {
+    pub(super) fn current_threshold(&self) -> u32 {
         if self.state.is_reducing() {
             self.window.threshold
         } else {

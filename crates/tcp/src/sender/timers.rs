@@ -1,11 +1,12 @@
 //! The sender's one timer, as in Linux: retransmission timeout (RFC 6298), loss
 //! probe (RFC 8985, 7), reordering (RFC 8985, 6.2), closed window (RFC 9293,
-//! 3.8.6.1), whichever comes next.
+//! 3.8.6.1), whichever comes next. Linux 3.13 has that of early retransmit, too.
 
 use lasthop_units::{Duration, Instant};
 
 use super::transmit::Turn;
 use super::{Sender, State};
+use crate::Recovery;
 use crate::rtt::{TIMEOUT_INITIAL, TIMEOUT_MAX};
 use crate::scoreboard::Sent;
 
@@ -15,6 +16,8 @@ const SLACK: Duration = Duration::from_millis(2);
 const SOON: Duration = Duration::from_nanos(1);
 /// What a lone segment's probe waits for a delayed acknowledgement (tcp_rto_min).
 const DELAYED_ACK_MAX: Duration = Duration::from_millis(200);
+/// The shortest wait for a loss probe in 3.13.
+const PROBE_WAIT_MIN: Duration = Duration::from_millis(10);
 /// The shortest interval of window probes (TCP_RTO_MIN).
 const PERSIST_MIN: Duration = Duration::from_millis(200);
 
@@ -24,6 +27,7 @@ pub(crate) enum Timer {
     Retransmission,
     LossProbe,
     Reordering,
+    EarlyRetransmit,
     Persist,
 }
 
@@ -61,7 +65,9 @@ impl Sender {
         match timer {
             Timer::Retransmission => self.handle_retransmission_timeout(now),
             Timer::LossProbe => {
-                if self.probe.is_none() {
+                // In 3.13 only a probe that brings nothing new waits for its answer.
+                let may_send = self.rules == Recovery::Linux313 && self.next < self.end();
+                if self.probe.is_none() || may_send {
                     self.turn = Turn::Probe;
                     self.set_retransmission_timer(now);
                 } else {
@@ -69,6 +75,7 @@ impl Sender {
                 }
             }
             Timer::Reordering => self.handle_reordering_timeout(now),
+            Timer::EarlyRetransmit => self.retransmit_early(now),
             Timer::Persist => {
                 self.persist_backoff = (self.persist_backoff + 1).min(16);
                 self.arm_persist(now);
@@ -109,7 +116,10 @@ impl Sender {
     /// Starts the retransmission timer, or stops it if nothing is out. Time that
     /// passed under another timer counts.
     pub(super) fn rearm(&mut self, now: Instant) {
-        if matches!(self.timer, Some((_, Timer::LossProbe | Timer::Reordering))) {
+        if matches!(
+            self.timer,
+            Some((_, Timer::LossProbe | Timer::Reordering | Timer::EarlyRetransmit))
+        ) {
             self.resume_retransmission_timer(now);
         } else if self.board.is_empty() {
             self.timer = None;
@@ -120,7 +130,7 @@ impl Sender {
 
     /// The retransmission timer in place of another one that ran or runs: from when the
     /// head was last sent (tcp_rearm_rto).
-    fn resume_retransmission_timer(&mut self, now: Instant) {
+    pub(super) fn resume_retransmission_timer(&mut self, now: Instant) {
         let due = |head: &Sent| (head.at + self.round_trip.timeout()).max(now + SOON);
         self.timer = self.board.head().map(due).map(|due| (due, Timer::Retransmission));
     }
@@ -134,6 +144,14 @@ impl Sender {
 
     /// Starts the timer of a loss probe if one may be sent (RFC 8985, 7.2).
     pub(super) fn schedule_probe(&mut self, now: Instant, is_advance: bool) -> bool {
+        match self.rules {
+            Recovery::Linux32 => return false,
+            Recovery::Linux313 => {
+                self.schedule_probe_or_timeout(now);
+                return true;
+            }
+            Recovery::Today => {}
+        }
         let may_probe = self.has_sack && matches!(self.state, State::Open | State::Reduced);
         let Some(head) = self.board.head().filter(|_| may_probe) else {
             return false;
@@ -151,6 +169,36 @@ impl Sender {
         }
         self.timer = Some((now + wait, Timer::LossProbe));
         true
+    }
+
+    /// An acknowledgement came, or new data left, while a loss probe or an early retransmit
+    /// was due: the timeout takes their place (tcp_rearm_rto of 3.13).
+    pub(super) fn resume_after_probe(&mut self, now: Instant) {
+        if self.rules == Recovery::Linux313
+            && matches!(self.timer, Some((_, Timer::LossProbe | Timer::EarlyRetransmit)))
+        {
+            self.resume_retransmission_timer(now);
+        }
+    }
+
+    /// tcp_schedule_loss_probe of 3.13: the probe takes the place of a timeout if the window
+    /// or the application is what stops the sender.
+    fn schedule_probe_or_timeout(&mut self, now: Instant) {
+        if matches!(self.timer, Some((_, Timer::LossProbe))) {
+            self.resume_after_probe(now);
+        }
+        let Some((timeout, Timer::Retransmission)) = self.timer else { return };
+        let Some(smoothed) = self.round_trip.smoothed() else { return };
+        let is_stopped = self.board.in_flight() >= self.window.size || self.next >= self.end();
+        if !self.has_sack || self.state != State::Open || self.board.is_empty() || !is_stopped {
+            return;
+        }
+        let mut wait = (smoothed * 2).max(PROBE_WAIT_MIN);
+        if self.board.len() == 1 {
+            wait = wait.max(smoothed * 3 / 2 + DELAYED_ACK_MAX);
+        }
+        let due = (now + wait).min(timeout.max(now + SOON));
+        self.timer = Some((due, Timer::LossProbe));
     }
 
     /// Losses are looked for again after `wait`.

@@ -6,6 +6,7 @@
 use lasthop_units::Instant;
 
 use super::{ENDLESS, Sender, timers::Probe};
+use crate::Recovery;
 use crate::congestion::Control;
 use crate::segment::HEADER_BYTES;
 use crate::validation::Usage;
@@ -27,6 +28,8 @@ pub(super) enum Turn {
     Usual,
     /// A loss probe: one new segment whatever the window, or the last one again.
     Probe,
+    /// F-RTO before Linux 3.10: the head again, lost or not.
+    Head,
     /// F-RTO: new data to see whether the timeout was spurious. `true`: some left,
     /// and no retransmission does until an acknowledgement comes.
     NewData(bool),
@@ -58,6 +61,14 @@ impl Sender {
                     self.is_timeout_doubtful = false;
                     self.turn = Turn::Usual;
                 }
+                Turn::Head => {
+                    self.turn = Turn::Usual;
+                    if !self.board.is_empty()
+                        && let Some(outgoing) = self.retransmit(now, 0)
+                    {
+                        return Some(outgoing);
+                    }
+                }
                 Turn::Usual => {}
             }
         }
@@ -70,7 +81,7 @@ impl Sender {
         {
             return Some(outgoing);
         }
-        let outgoing = self.poll_new(now, false);
+        let outgoing = self.poll_new(now, false).or_else(|| self.poll_hole(now));
         if outgoing.is_none() {
             let is_limited = self.board.in_flight() >= self.window.size;
             self.end_burst(now, is_limited);
@@ -94,12 +105,25 @@ impl Sender {
         Some(outgoing)
     }
 
+    /// A hole that is not known to be lost goes again, where older kernels do that.
+    fn poll_hole(&mut self, now: Instant) -> Option<Outgoing> {
+        let index = self.forward_hole()?;
+        if self.board.has_missing() || self.may_send_new() || self.pacer.must_wait(now) {
+            return None;
+        }
+        let outgoing = self.retransmit(now, index)?;
+        self.reduction.handle_sent(1);
+        Some(outgoing)
+    }
+
     /// A segment leaves again, unless the last copy waits in the own queues.
     fn retransmit(&mut self, now: Instant, index: usize) -> Option<Outgoing> {
         let segment = *self.board.get(index)?;
         let packet_bytes = u32::from(HEADER_BYTES) + segment.bytes;
-        let is_throttled = self.queue.holds(segment.number)
+        let is_queued = self.queue.holds(segment.number)
             || (self.board.len() > 1 && self.queue.is_full(packet_bytes, self.pacing_rate, true));
+        // Retransmissions do not look at the own queues before 3.15 (commit 1f3279ae0c13).
+        let is_throttled = is_queued && !self.rules.counts();
         if is_throttled {
             self.is_throttled = true;
             return None;
@@ -155,7 +179,7 @@ impl Sender {
 
     /// Where the next new segment ends, if there is one that the peer, the send
     /// buffer and Nagle's rule let go.
-    fn next_end(&self, is_probe: bool) -> Option<u64> {
+    pub(super) fn next_end(&self, is_probe: bool) -> Option<u64> {
         let left = self.written.saturating_sub(self.next);
         if left == 0 && (!self.is_finished || self.next > self.written) {
             return None;
@@ -189,9 +213,25 @@ impl Sender {
             self.poll_new(now, true)
         } else {
             let last = (self.board.len() as usize).checked_sub(1)?;
-            self.retransmit(now, last)
+            self.resend(now, last)
         }?;
-        self.probe = Some(Probe { high: self.next, is_retransmission: !has_new });
+        if !(has_new && self.rules == Recovery::Linux313) {
+            self.probe = Some(Probe { high: self.next, is_retransmission: !has_new });
+        }
+        Some(outgoing)
+    }
+
+    /// The last segment as a probe, which 3.13 does not count among the retransmissions
+    /// (__tcp_retransmit_skb).
+    fn resend(&mut self, now: Instant, last: usize) -> Option<Outgoing> {
+        if self.rules != Recovery::Linux313 {
+            return self.retransmit(now, last);
+        }
+        let segment = *self.board.get(last)?;
+        let outgoing = self.describe(segment.start, segment.end(), false);
+        let number = self.hand_over(now, outgoing.payload_bytes);
+        self.board.resend(last, now, number);
+        self.retransmissions += 1;
         Some(outgoing)
     }
 

@@ -7,6 +7,7 @@
 
 use lasthop_units::Instant;
 
+use super::acknowledge::Said;
 use super::{Sender, State};
 
 /// What is needed to take the present reduction back.
@@ -153,11 +154,15 @@ impl Sender {
 
     /// A partial acknowledgement that answers an original. Returns whether there
     /// is nothing else to do.
-    pub(super) fn try_undo_partial(&mut self, echoed: Option<Instant>) -> bool {
-        if !self.undo.is_possible() || !self.undo.is_delayed(echoed) {
+    pub(super) fn try_undo_partial(&mut self, said: &Said) -> bool {
+        if !self.undo.is_possible() || !self.undo.is_delayed(said.echoed) {
             return false;
         }
-        self.rack.has_reordering = true;
+        if self.rules.counts() {
+            self.note_reordering_by_count(self.board.forward() + said.acknowledged);
+        } else {
+            self.rack.has_reordering = true;
+        }
         if self.board.retransmitted() > 0 {
             return true;
         }

@@ -3,8 +3,10 @@
 
 extern crate std;
 
+mod kernels;
 mod path;
 mod properties;
 mod recovery;
+mod scripts;
 mod throughput;
 mod timing;

@@ -4,7 +4,9 @@ use lasthop_units::{Bitrate, Bytes, Duration};
 use proptest::prelude::*;
 
 use super::path::{Fate, Path, Way};
-use crate::{Config, CongestionControlKind, HyStart, Pacing, SmallQueues, WindowValidation};
+use crate::{
+    Config, CongestionControlKind, HyStart, Pacing, Recovery, SmallQueues, WindowValidation,
+};
 
 fn config() -> impl Strategy<Value = Config> {
     let kind = prop_oneof![
@@ -22,6 +24,7 @@ fn config() -> impl Strategy<Value = Config> {
         Just(WindowValidation::Rfc2861),
         Just(WindowValidation::Rfc7661),
         Just(WindowValidation::Linux),
+        Just(WindowValidation::Linux3),
     ];
     let pacing = prop_oneof![
         Just(Pacing::Off),
@@ -30,17 +33,22 @@ fn config() -> impl Strategy<Value = Config> {
     ];
     let flags = (any::<bool>(), any::<bool>(), any::<bool>());
     let window = 1_000u64..200_000;
-    (kind, small_queues, validation, pacing, flags, window).prop_map(
-        |(kind, small_queues, window_validation, pacing, (sack, ecn, local), window)| Config {
-            congestion_control: kind,
-            small_queues,
-            window_validation,
-            pacing,
-            sack,
-            ecn,
-            local_congestion: local,
-            receive_window: Bytes::new(window),
-            ..Config::default()
+    let recovery =
+        prop_oneof![Just(Recovery::Today), Just(Recovery::Linux313), Just(Recovery::Linux32)];
+    (kind, small_queues, validation, pacing, flags, window, recovery).prop_map(
+        |(kind, small_queues, window_validation, pacing, (sack, ecn, local), window, recovery)| {
+            Config {
+                recovery,
+                congestion_control: kind,
+                small_queues,
+                window_validation,
+                pacing,
+                sack,
+                ecn,
+                local_congestion: local,
+                receive_window: Bytes::new(window),
+                ..Config::default()
+            }
         },
     )
 }

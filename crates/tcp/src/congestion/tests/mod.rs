@@ -6,6 +6,7 @@
 mod cubic;
 mod hystart;
 mod hystart_plus_plus;
+mod linux3;
 mod new_reno;
 
 use lasthop_units::{Duration, Instant};
@@ -22,6 +23,7 @@ pub(super) fn ack(segments: u32, round_trip: Duration) -> Acknowledgement {
         round_trip: Some(round_trip),
         round_trip_min: round_trip,
         is_limited: true,
+        is_open: true,
     }
 }
 

@@ -1,0 +1,233 @@
+//! CUBIC as Linux 3.2 and 3.13 have it (`net/ipv4/tcp_cubic.c`). The curve is that of
+//! [`super::Cubic`]; what changed since:
+//!
+//! - the window grows with acknowledgements, not with acknowledged segments: the
+//!   interval is divided by a smoothed number of segments an acknowledgement, and
+//!   the window that Reno would have counts acknowledgements without that;
+//! - HyStart's train may last half the smallest round trip without a cushion, a rise of
+//!   the delay counts from a sixteenth of it, of the first eight samples of a round;
+//! - round-trip times are in ticks of 4 ms, so a short path has none or one;
+//! - the curve runs on while nothing is sent.
+//!
+//! Leaves out: the error of up to 0.2 % of the kernel's cubic root.
+
+use lasthop_units::{Duration, Instant};
+
+use super::cubic::{
+    BETA, BETA_SCALE, C, COUNT_MAX_UNTIL_LOSS, CURVE_SHIFT, RENO_EIGHTHS, TIME_SHIFT, cubic_root,
+};
+use super::hystart::{RISE_MAX, RISE_MIN, SAMPLES_MIN, TRAIN_GAP_MAX, WINDOW_MIN};
+use super::new_reno::THRESHOLD_MIN;
+use super::{Acknowledgement, Control, Window};
+use crate::{HyStart, Recovery};
+
+/// log2 of the units of the smoothed number of segments an acknowledgement
+/// (ACK_RATIO_SHIFT), and its upper bound (ACK_RATIO_LIMIT).
+const RATIO_SHIFT: u32 = 4;
+const RATIO_MAX: u32 = 32 << RATIO_SHIFT;
+/// At first an acknowledgement stands for two segments.
+const RATIO_INITIAL: u32 = 2 << RATIO_SHIFT;
+/// Ticks in a second.
+const HZ: u64 = 250;
+/// The smallest delay, 1 in the kernel's eighths of a millisecond.
+const DELAY_MIN: Duration = Duration::from_micros(125);
+
+/// CUBIC of Linux 3.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CubicLinux3 {
+    rules: Recovery,
+    has_hystart: bool,
+    /// Acknowledgements for one segment of growth.
+    count: u32,
+    /// Window before the last loss (W_max); 0 before the first.
+    window_max: u32,
+    epoch: Option<Epoch>,
+    /// Window and tick of the last look at the curve.
+    looked_up: Option<(u32, u64)>,
+    delay_min: Option<Duration>,
+    /// Acknowledged segments an acknowledgement, in sixteenths.
+    ratio: u32,
+    is_found: bool,
+    round: Round,
+}
+
+/// Growth since the last loss; times in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Epoch {
+    start: u64,
+    origin_after: u64,
+    origin: u32,
+    reno: u32,
+    reno_fraction: u32,
+}
+
+/// HyStart's round; times in milliseconds, as its clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Round {
+    start: u64,
+    end: u64,
+    train_last: u64,
+    delay: Option<Duration>,
+    samples: u8,
+}
+
+impl CubicLinux3 {
+    /// A new connection's. HyStart++ is not of that time: Linux' own takes its place.
+    pub fn new(rules: Recovery, hystart: HyStart) -> Self {
+        Self {
+            rules,
+            has_hystart: hystart != HyStart::Off,
+            count: 0,
+            window_max: 0,
+            epoch: None,
+            looked_up: None,
+            delay_min: None,
+            ratio: RATIO_INITIAL,
+            is_found: false,
+            round: Round::default(),
+        }
+    }
+
+    /// bictcp_acked.
+    fn measure(&mut self, now: Instant, ack: &Acknowledgement, window: &mut Window) {
+        if ack.is_open {
+            let ratio = self.ratio - (self.ratio >> RATIO_SHIFT) + ack.segments;
+            self.ratio = ratio.min(RATIO_MAX);
+        }
+        let is_recent = self.epoch.is_some_and(|epoch| ticks(now) - epoch.start < HZ);
+        let Some(delay) = ack.round_trip.filter(|_| !is_recent) else { return };
+        let delay = delay.max(DELAY_MIN);
+        let delay_min = self.delay_min.map_or(delay, |min| min.min(delay));
+        self.delay_min = Some(delay_min);
+        if self.has_hystart && window.may_start_slowly() && window.size >= WINDOW_MIN {
+            self.look_for_exit(now, delay, delay_min, window);
+        }
+    }
+
+    /// hystart_update.
+    fn look_for_exit(
+        &mut self,
+        now: Instant,
+        delay: Duration,
+        delay_min: Duration,
+        window: &mut Window,
+    ) {
+        if self.is_found {
+            return;
+        }
+        let (now, round) = (millis(now), &mut self.round);
+        if Duration::from_millis(now - round.train_last) <= TRAIN_GAP_MAX {
+            round.train_last = now;
+            self.is_found = now - round.start > (delay_min / 2).as_nanos() / 1_000_000;
+        }
+        if round.samples < SAMPLES_MIN {
+            round.delay = Some(round.delay.map_or(delay, |least| least.min(delay)));
+            round.samples += 1;
+        } else {
+            let rise = (delay_min / 16).clamp(RISE_MIN, RISE_MAX);
+            self.is_found |= round.delay.is_some_and(|least| least > delay_min + rise);
+        }
+        if self.is_found {
+            window.threshold = window.size;
+        }
+    }
+
+    /// bictcp_hystart_reset.
+    fn begin_round(&mut self, now: Instant, next: u64) {
+        let now = millis(now);
+        self.round = Round { start: now, end: next, train_last: now, ..Round::default() };
+    }
+
+    /// bictcp_update: sets `count`.
+    fn update(&mut self, now: Instant, size: u32) {
+        let now = ticks(now);
+        if let Some(epoch) = &mut self.epoch {
+            epoch.reno_fraction += 1;
+        }
+        let is_fresh = |(window, at)| window == size && now - at <= HZ / 32;
+        if self.looked_up.is_some_and(is_fresh) {
+            return;
+        }
+        self.looked_up = Some((size, now));
+        let window_max = self.window_max;
+        let epoch = self.epoch.get_or_insert_with(|| Epoch {
+            start: now,
+            origin_after: cubic_root(
+                (u64::from(window_max.saturating_sub(size)) << CURVE_SHIFT) / C,
+            ),
+            origin: window_max.max(size),
+            reno: size,
+            reno_fraction: 1,
+        });
+
+        let delay = self.delay_min.unwrap_or(Duration::ZERO).as_nanos() / 1_000_000;
+        let ahead = now - epoch.start + (delay * HZ).div_ceil(1_000);
+        let time = (ahead << TIME_SHIFT) / HZ;
+        let distance = u128::from(time.abs_diff(epoch.origin_after));
+        let delta = (u128::from(C) * distance * distance * distance) >> CURVE_SHIFT;
+        let delta = u32::try_from(delta).unwrap_or(u32::MAX);
+        let target = if time < epoch.origin_after {
+            epoch.origin.saturating_sub(delta)
+        } else {
+            epoch.origin.saturating_add(delta)
+        };
+        let mut count = if target > size { size / (target - size) } else { 100 * size };
+        if self.window_max == 0 {
+            count = count.min(COUNT_MAX_UNTIL_LOSS);
+        }
+
+        let interval = ((size * RENO_EIGHTHS) >> 3).max(1);
+        let increases = epoch.reno_fraction.saturating_sub(1) / interval;
+        epoch.reno += increases;
+        epoch.reno_fraction -= increases * interval;
+        if epoch.reno > size {
+            count = count.min(size / (epoch.reno - size));
+        }
+        self.count = ((count << RATIO_SHIFT) / self.ratio).max(1);
+    }
+}
+
+impl Control for CubicLinux3 {
+    fn handle_acknowledgement(&mut self, now: Instant, ack: &Acknowledgement, window: &mut Window) {
+        self.measure(now, ack, window);
+        if !ack.is_limited {
+            return;
+        }
+        if window.may_start_slowly() {
+            if self.has_hystart && ack.acknowledged > self.round.end {
+                self.begin_round(now, ack.next);
+            }
+            window.start_slowly(self.rules, ack.segments);
+        } else {
+            self.update(now, window.size);
+            window.count_acknowledgement(self.count);
+        }
+    }
+
+    fn threshold_after_loss(&mut self, _now: Instant, window: &Window) -> u32 {
+        self.epoch = None;
+        self.window_max = if window.size < self.window_max {
+            window.size * (BETA_SCALE + BETA) / (2 * BETA_SCALE)
+        } else {
+            window.size
+        };
+        (window.size * BETA / BETA_SCALE).max(THRESHOLD_MIN)
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        let Self { rules, has_hystart, round, .. } = *self;
+        let hystart = if has_hystart { HyStart::Linux } else { HyStart::Off };
+        *self = Self::new(rules, hystart);
+        // It goes on until what is out now is acknowledged, or so much of it as was out when
+        // it began; the window is below HyStart's smallest for longer than that.
+        self.begin_round(now, round.end);
+    }
+}
+
+fn ticks(at: Instant) -> u64 {
+    (at - Instant::ZERO).as_nanos() / (1_000_000_000 / HZ)
+}
+
+fn millis(at: Instant) -> u64 {
+    (at - Instant::ZERO).as_nanos() / 1_000_000
+}

@@ -1,0 +1,69 @@
+//! Which kernel's rules an endpoint follows, where Linux changed them: what
+//! counts as a loss, what probes for one, how the window shrinks and grows, when
+//! the receiver acknowledges. Read from `net/ipv4` of each version; the table in
+//! docs/scenario.md names functions and commits.
+
+use lasthop_units::{Duration, Instant};
+
+/// The clock of the kernels before 4.13 in what concerns round-trip times: a tick
+/// (HZ = 250, as distributions build it).
+const TICK: Duration = Duration::from_millis(4);
+
+/// Whose loss detection and recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Recovery {
+    /// Linux 3.2: forward acknowledgements (FACK), rate halving outside of
+    /// recovery, F-RTO by RFC 4138; no probe for lost tails, no early retransmit.
+    Linux32,
+    /// Linux 3.13: FACK, delayed early retransmit (RFC 5827), tail loss probes,
+    /// F-RTO by RFC 5682.
+    Linux313,
+    /// Linux 6: RACK and tail loss probes (RFC 8985).
+    #[default]
+    Today,
+}
+
+impl Recovery {
+    /// Losses are found by counting what is sacked, not by time.
+    pub(crate) fn counts(self) -> bool {
+        self != Self::Today
+    }
+
+    /// Round-trip time of what was sent at `sent`, as the kernel's clock has it: at
+    /// least a tick.
+    pub(crate) fn measure(self, now: Instant, sent: Instant) -> Duration {
+        match self {
+            Self::Today => now.saturating_since(sent),
+            Self::Linux32 | Self::Linux313 => self.delay(now, sent).max(TICK),
+        }
+    }
+
+    /// The same for the congestion control, which takes zero, too.
+    pub(crate) fn delay(self, now: Instant, sent: Instant) -> Duration {
+        match self {
+            Self::Today => now.saturating_since(sent),
+            Self::Linux32 | Self::Linux313 => TICK * ticks(now).saturating_sub(ticks(sent)),
+        }
+    }
+}
+
+fn ticks(at: Instant) -> u64 {
+    (at - Instant::ZERO).as_nanos() / TICK.as_nanos()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_clocks_count_ticks() {
+        let at = |micros| Instant::ZERO + Duration::from_micros(micros);
+        for (sent, now, ticks) in [(0, 3_999, 0), (3_999, 4_000, 1), (5_000, 21_000, 4)] {
+            let delay = Recovery::Linux32.delay(at(now), at(sent));
+            assert_eq!(delay, TICK * ticks);
+            assert_eq!(Recovery::Linux313.measure(at(now), at(sent)), delay.max(TICK));
+            let exact = Duration::from_micros(now - sent);
+            assert_eq!(Recovery::Today.measure(at(now), at(sent)), exact);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What Linux 3.2, 3.13 and today's do differently, by their sources: one exchange, three
+//! answers. 20 ms of round trip.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use lasthop_units::{Duration, Instant};
+
+use super::path::{Fate, Path, Way};
+use crate::{Config, CongestionControlKind, HyStart, Recovery, Segment, SmallQueues};
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+const FULL: u64 = 1448;
+const ALL: [Recovery; 3] = [Recovery::Linux32, Recovery::Linux313, Recovery::Today];
+
+fn config(recovery: Recovery) -> Config {
+    Config {
+        recovery,
+        congestion_control: CongestionControlKind::NewReno,
+        small_queues: SmallQueues::Off,
+        ..Config::default()
+    }
+}
+
+/// A transfer of `segments` where the data segments with these numbers get lost.
+fn losing(config: Config, segments: u64, lost: &'static [usize]) -> Path {
+    let mut path = Path::new(config, [Way::new(MS(10)), Way::new(MS(10))]);
+    path.rule = Box::new(move |end, number, segment: &Segment| {
+        let is_lost = end == 0 && segment.payload_bytes > 0 && lost.contains(&number);
+        if is_lost { Fate::Lose } else { Fate::Pass }
+    });
+    path.start(segments * FULL);
+    path
+}
+
+fn sent_at(path: &Path, ms: u64) -> Vec<u64> {
+    let at = Instant::ZERO + MS(ms);
+    path.data().filter(|(t, _)| *t == at).map(|(_, s)| (s.sequence - 1) / FULL).collect()
+}
+
+/// When the segment was sent for the second time, in ms.
+fn repeated_at(path: &Path, number: u64) -> u64 {
+    let sent: Vec<_> = path.data().filter(|(_, s)| s.sequence == 1 + number * FULL).collect();
+    (sent[1].0 - Instant::ZERO).as_nanos() / 1_000_000
+}
+
+#[test]
+fn a_lost_tail_waits_for_the_timeout_where_there_is_no_probe() {
+    // Ten at 20 ms, the last two lost: the acknowledgements come until 40 ms. 3.13 and
+    // today probe after two round trips; 3.2 waits 200 ms and a round trip.
+    let probes = ALL.map(|recovery| {
+        let mut path = losing(config(recovery), 10, &[8, 9]);
+        assert!(path.run_until_done(Duration::from_secs(5)), "{recovery:?}");
+        (repeated_at(&path, 8), repeated_at(&path, 9), path.ends[0].timeouts())
+    });
+    assert_eq!(probes[0], (260, 280, 1), "3.2");
+    // The acknowledgement of the probe starts an early retransmit.
+    assert_eq!(probes[1], (105, 80, 0), "3.13");
+    assert_eq!((probes[2].1, probes[2].2), (82, 0), "today");
+}
+
+#[test]
+fn a_short_flight_is_retransmitted_early_since_3_5() {
+    // Three at 20 ms, the first lost; two are sacked at 40 ms. 3.2 has no rule for it but the
+    // timeout, 220 ms from when they were sent.
+    let at = ALL.map(|recovery| {
+        let mut path = losing(config(recovery), 3, &[0]);
+        assert!(path.run_until_done(Duration::from_secs(5)), "{recovery:?}");
+        repeated_at(&path, 0)
+    });
+    assert_eq!(at, [240, 45, 47]);
+}
+
+#[test]
+fn a_lost_retransmission_is_found_by_what_was_sent_after_it() {
+    // 40 segments; the second is lost, and its retransmission.
+    for recovery in ALL {
+        let mut path = losing(config(recovery), 40, &[]);
+        let mut losses = 0;
+        path.rule = Box::new(move |end, _, segment: &Segment| {
+            let is_lost = end == 0 && segment.sequence == 1 + FULL && losses < 2;
+            losses += u32::from(is_lost);
+            if is_lost { Fate::Lose } else { Fate::Pass }
+        });
+        let done = path.run_until_done(Duration::from_secs(5));
+        assert!(done, "{recovery:?}");
+        let end = &path.ends[0];
+        assert_eq!((end.timeouts(), end.retransmissions()), (0, 2), "{recovery:?}");
+    }
+}
+
+#[test]
+fn a_timeout_of_3_2_sends_the_head_alone_and_then_two_new() {
+    // All of the first flight arrives, its acknowledgements do not: spurious.
+    let mut path = Path::new(config(Recovery::Linux32), [Way::new(MS(10)), Way::new(MS(10))]);
+    path.rule = Box::new(|end, _, segment: &Segment| {
+        let at = segment.sent;
+        let is_late = end == 1 && at > Instant::ZERO + MS(15) && at < Instant::ZERO + MS(35);
+        if is_late { Fate::Late(MS(300)) } else { Fate::Pass }
+    });
+    path.start(40 * FULL);
+    assert!(path.run_until_done(Duration::from_secs(5)));
+    assert_eq!(sent_at(&path, 240), [0], "the head");
+    assert_eq!(path.ends[0].timeouts(), 1);
+    // Not go-back-N: the late acknowledgements show that the first flight had arrived.
+    assert!(path.ends[0].retransmissions() < 3, "{}", path.ends[0].retransmissions());
+}
+
+#[test]
+fn reduced_by_the_own_queue_the_window_falls_step_by_step_in_3_2() {
+    // A queue of 5 at 12 Mb/s that refuses: PRR ends at the threshold, rate halving falls
+    // while acknowledgements come and stays above it.
+    for recovery in ALL {
+        let config = Config { local_congestion: true, ..config(recovery) };
+        let rate = lasthop_units::Bitrate::from_mbps(12);
+        let mut path = Path::new(config, [Way::limited(MS(10), rate, 5), Way::new(MS(10))]);
+        path.ways[0].refuses = true;
+        path.start(400 * FULL);
+        assert!(path.run_until_done(Duration::from_secs(20)), "{recovery:?}");
+        assert_eq!(path.ends[0].retransmissions(), 0, "{recovery:?}");
+    }
+}
+
+/// Windows after one flight of 10 and of 20, with an acknowledgement for two segments
+/// (no quick acknowledgements).
+#[test]
+fn slow_start_counted_acknowledgements_before_3_13() {
+    let windows = ALL.map(|recovery| {
+        let mut config = config(recovery);
+        config.delayed_ack.quick_segments = 0;
+        let mut path = losing(config, 400, &[]);
+        path.run(MS(45));
+        path.ends[0].cwnd_packets()
+    });
+    assert_eq!(windows, [15, 20, 20]);
+}
+
+/// On a path of one tick or less HyStart's train is too long at once.
+#[test]
+fn hystart_of_old_ends_slow_start_early_on_a_short_path() {
+    let thresholds = ALL.map(|recovery| {
+        let cubic = CongestionControlKind::Cubic { hystart: HyStart::Linux };
+        let config = Config { congestion_control: cubic, ..config(recovery) };
+        let rate = lasthop_units::Bitrate::from_mbps(50);
+        let delay = Duration::from_micros(500);
+        let mut path = Path::new(config, [Way::limited(delay, rate, 2_000), Way::new(delay)]);
+        path.start(2_000 * FULL);
+        assert!(path.run_until_done(Duration::from_secs(5)));
+        path.ends[0].ssthresh()
+    });
+    assert!(thresholds[0] < 40 && thresholds[1] < 40, "{thresholds:?}");
+    assert!(thresholds[2] >= thresholds[1], "{thresholds:?}");
+}
+
+#[test]
+fn every_segment_out_of_order_is_acknowledged_at_once_before_4_18() {
+    let acknowledgements = ALL.map(|recovery| {
+        let mut path = losing(config(recovery), 40, &[11]);
+        assert!(path.run_until_done(Duration::from_secs(5)));
+        path.sent[1].iter().filter(|(_, segment)| segment.sack_blocks > 0).count()
+    });
+    assert!(acknowledgements[0] > acknowledgements[2], "{acknowledgements:?}");
+    assert_eq!(acknowledgements[0], acknowledgements[1]);
+}
