@@ -706,6 +706,14 @@ tables! {
         /// gives up what driver and hardware hold, as ath9k did before;
         /// "drop-all" the queue above them, too.
         value leftover: LeftoverKind = "keep";
+        /// Packets of the queue above the driver that each return but a scan's last loses at
+        /// most. In Linux 3.2.7 (not in 3.2.0, nor in 3.13) mac80211 starts the
+        /// device's queue while it still drops data as off channel (scan.c,
+        /// ieee80211_scan_state_enter_oper_channel), so what the queue hands over meanwhile
+        /// is lost. That is source; how many that are is not: nothing, if nobody
+        /// runs the queue in these microseconds, and up to 640, if an interrupt does (ten rounds
+        /// of softirqs, 64 packets each).
+        value return_drain: OrOff<Positive> = "off";
         /// Attempts for a Null, the first included. Atheros cards make eight retries.
         value null_attempts: Whole<1, 255> = 9;
         /// Retries of a Null after which an RTS goes ahead of it. The

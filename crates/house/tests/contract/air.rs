@@ -50,6 +50,7 @@ fn scan() -> impl Strategy<Value = ScanConfig> {
                 own_channel,
                 flush,
                 leftover,
+                return_drain: (attempts % 3 == 0).then_some(10 * u32::from(attempts)),
                 null,
             }
         },

@@ -28,6 +28,7 @@ fn config() -> CellConfig {
         own_channel: Some(2),
         flush: ms(20),
         leftover: Leftover::Keep,
+        return_drain: None,
         null: NullConfig { leave_loss: ignored, return_loss: ignored, ..NullConfig::default() },
     });
     config.stations[usize::from(scene::PHONE)].power_save =

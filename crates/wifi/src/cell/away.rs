@@ -258,9 +258,46 @@ impl Cell {
                 self.come_back(station);
                 self.queue_about_absence(station, Action::Null { power_management: false });
             }
-            scan::Action::Resume => self.resume(station),
+            scan::Action::Resume => {
+                self.drain_early(station);
+                self.resume(station);
+            }
         }
         self.find_next_absence();
+    }
+
+    /// The device's queue is started before the MAC takes data again: what comes out of it
+    /// is lost, the oldest first.
+    fn drain_early(&mut self, station: StationId) {
+        let Rhythm::Scan(scan) = &self.away(station).rhythm else { return };
+        let most = scan.config().return_drain.filter(|_| scan.is_between_absences());
+        let Some(most) = most else { return };
+        for function in 0..FUNCTIONS {
+            let now = self.now;
+            let mut dropped = core::mem::take(&mut self.dropped);
+            let mut lost = Vec::new();
+            let state = &mut self.stations[station.index()];
+            let Some(access) = &mut state.functions[function] else {
+                self.dropped = dropped;
+                continue;
+            };
+            while (lost.len() as u32) < most
+                && let Some((_, packet)) = access.queue.dequeue(now, &mut dropped)
+            {
+                lost.push(packet);
+            }
+            lost.append(&mut dropped);
+            self.dropped = dropped;
+            state.hold(now, 0, lost.len() as u32);
+            state.stats.off_channel_drops += lost.len() as u64;
+            let has_room = !lost.is_empty();
+            for packet in lost {
+                self.lose(station, packet, DropReason::OffChannel);
+            }
+            if has_room {
+                self.announce_room(station);
+            }
+        }
     }
 
     /// The station's functions send what they may in its phase.

@@ -63,6 +63,12 @@ pub struct ScanConfig {
     pub flush: Duration,
     /// What becomes of the rest.
     pub leftover: Leftover,
+    /// Packets of the queue above driver and hardware that each return but a scan's last
+    /// loses at most. In Linux 3.2.7 `ieee80211_offchannel_return` starts the device's queue
+    /// while `SCAN_OFF_CHANNEL`, for which `ieee80211_tx_h_check_assoc` drops data, is still
+    /// set; at the end of a scan the flag goes first. `None`: the flag always goes first, as in
+    /// other kernels.
+    pub return_drain: Option<u32>,
     /// The Null frames around it.
     pub null: NullConfig,
 }
@@ -205,6 +211,11 @@ impl Scan {
         self.config.own_channel == Some(self.config.channels + 1 - self.absences_left)
     }
 
+    /// Back on the channel, with another absence of the same scan to come.
+    pub fn is_between_absences(&self) -> bool {
+        self.phase == Phase::Present && self.absences_left > 0
+    }
+
     /// Takes an input at `now`, never before that of the last one.
     pub fn handle(&mut self, now: Instant, input: Input) -> Action {
         let (phase, action) = self.phase.on(input);
@@ -258,6 +269,7 @@ mod tests {
             own_channel: None,
             flush: Duration::from_millis(200),
             leftover: Leftover::Keep,
+            return_drain: None,
             null: NullConfig::default(),
         }
     }

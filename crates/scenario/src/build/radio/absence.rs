@@ -46,6 +46,7 @@ pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanCo
             LeftoverKind::DropDriver => Leftover::DropDriver,
             LeftoverKind::DropAll => Leftover::DropAll,
         },
+        return_drain: raw.return_drain.value.0.map(Whole::get),
         null: NullConfig {
             attempts: raw.null_attempts.value.get(),
             rts_after: raw.null_rts_after.value.0.map(Whole::get),

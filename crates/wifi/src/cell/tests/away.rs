@@ -28,6 +28,7 @@ pub(super) fn scan() -> ScanConfig {
         own_channel: None,
         flush: ms(20),
         leftover: Leftover::Keep,
+        return_drain: None,
         null: NullConfig::default(),
     }
 }
@@ -267,6 +268,27 @@ fn what_is_not_sent_in_time_is_kept_or_given_up() {
         let run = Run::new(&config, STA, Duration::from_micros(50), ms(500));
         let given_up = run.dropped.iter().filter(|(_, r)| *r == DropReason::OffChannel).count();
         assert!((least..=most).contains(&given_up), "{leftover:?}, {driver:?}: {given_up}");
+    }
+}
+
+#[test]
+fn a_queue_that_is_started_too_early_drains_into_nothing() {
+    // Three absences, two of them followed by another: the last return loses nothing. 240
+    // Mb/s fill the queue of 300; of a packet every 200 ms one comes during an absence.
+    for (most, interval, lost) in [
+        (None, Duration::from_micros(50), 0),
+        (Some(64), Duration::from_micros(50), 2 * 64),
+        (Some(640), Duration::from_micros(50), 2 * 300),
+        (Some(640), ms(200), 1),
+    ] {
+        let scan = ScanConfig { return_drain: most, ..scan() };
+        let mut config = scanning(ScanConfig { period: Duration::from_secs(60), ..scan });
+        config.stations[STA.index()].queue = QueueConfig::DropTail { limit: Limit::Packets(300) };
+        config.stations[STA.index()].driver_queue = DriverLimit::Packets(100);
+        let run = Run::new(&config, STA, interval, ms(1_200));
+        assert_eq!(run.absences().len(), 3);
+        let given_up = run.dropped.iter().filter(|(_, r)| *r == DropReason::OffChannel).count();
+        assert_eq!(given_up, lost, "{most:?}, {interval}");
     }
 }
 

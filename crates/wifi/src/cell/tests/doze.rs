@@ -198,6 +198,7 @@ fn a_lost_null_is_made_good_by_the_next_beacon() {
         own_channel: None,
         flush: Duration::ZERO,
         leftover: Leftover::Keep,
+        return_drain: None,
         null,
     });
     let mut cell = Cell::new(&config, Seed::new(2, 0)).expect("a sound cell");
