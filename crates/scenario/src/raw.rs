@@ -11,7 +11,7 @@ use crate::scalar::{Command, Factor, FilePath, Name, OrOff, Whole, choices};
 use crate::table::tables;
 use lasthop_franc::config::Small;
 use lasthop_rlnc::Field;
-use lasthop_tcp::{HyStart, WindowValidation};
+use lasthop_tcp::{HyStart, Recovery, WindowValidation};
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, MacAddr, Meters, Probability};
 use lasthop_wifi::AccessCategory;
 use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Preamble, Standard};
@@ -276,6 +276,11 @@ choices! {
         "rfc2861" => Self::Rfc2861,
         "rfc7661" => Self::Rfc7661,
         "off" => Self::Off,
+    }
+    Recovery {
+        "linux-3.2" => Self::Linux32,
+        "linux-3.13" => Self::Linux313,
+        "today" => Self::Today,
     }
     LocalDrop { "lost" => Self::Lost, "refused" => Self::Refused }
     Standard {
@@ -940,6 +945,10 @@ tables! {
 
     /// A TCP endpoint in virtual time. The defaults are those of Linux 6.
     RawTcp {
+        /// Whose rules for losses, recovery and growth both ends follow: those of an
+        /// older kernel, or today's ([kernels.md](kernels.md) has the differences). Where
+        /// window_validation and small_queues are left out, they are that kernel's, too.
+        value recovery: Recovery = "today";
         /// Initial window in segments (RFC 6928).
         value initial_window: Whole<1, 1_000> = 10;
         /// How CUBIC's slow start ends before there is loss: as in Linux
@@ -948,12 +957,12 @@ tables! {
         /// What happens to a window that is not used: no growth and a restart
         /// after idle as in Linux, the stricter rule of Linux 3.2 to 3.13,
         /// RFC 2861, RFC 7661, or nothing.
-        value window_validation: WindowValidation = "linux";
+        option window_validation: WindowValidation = "\"linux\"; \"linux-3\" with an older kernel's recovery";
         /// TCP small queues: how much may wait in the own node's queues. A
         /// fixed limit was Linux' way from 3.6 to 3.13, with 128 KiB; "pacing"
         /// is today's: what the pacing rate sends in a millisecond, 8 ms above
         /// Wi-Fi.
-        value small_queues: SmallQueuesKind = "pacing";
+        option small_queues: SmallQueuesKind = "\"pacing\"; with recovery = \"linux-3.2\" \"off\", with \"linux-3.13\" \"128KiB\"";
         /// Memory that a queued packet takes beside its own bytes, counted by
         /// a fixed limit. Linux counts the whole buffer: 2304 bytes for an
         /// Ethernet-sized segment.
@@ -974,7 +983,8 @@ tables! {
         /// Most that a sender lets be under way: Linux' tcp_wmem of 4 MiB less
         /// the overhead of buffers.
         value send_window: Bytes = "2621440B";
-        /// Selective acknowledgements, and with them RACK and tail loss probes.
+        /// Selective acknowledgements, and with them what recovery says of losses: today
+        /// RACK and tail loss probes.
         value sack: bool = true;
         /// Shortest retransmission timeout.
         value timeout_min: Duration = "200ms";

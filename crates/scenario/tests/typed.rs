@@ -667,3 +667,31 @@ loss = "20%"
     assert_eq!(listens, [false, false, true]);
     assert!(cell.independent);
 }
+
+#[test]
+fn the_kernel_of_a_flow_brings_its_window_rule_and_small_queues() {
+    use lasthop_tcp::{Recovery, SmallQueues, WindowValidation};
+
+    let flow = "[[flow]]\nname = \"f\"\nfrom = \"laptop\"\nto = \"ap\"\nkind = \"tcp\"\n";
+    let endpoint = |tcp: &str| {
+        let scenario = scenario(&format!("{CELL}{flow}tcp = {{ {tcp} }}\n"));
+        let FlowKind::Tcp(flow) = &scenario.flows[0].kind else { panic!("it is TCP") };
+        flow.endpoints.expect("ours")[0]
+    };
+    let rules = |tcp| {
+        let config = endpoint(tcp);
+        (config.recovery, config.window_validation, config.small_queues)
+    };
+    let fixed = |limit| SmallQueues::Fixed { limit: Bytes::new(limit), overhead: Bytes::new(804) };
+    let old = WindowValidation::Linux3;
+    assert_eq!(rules("recovery = \"linux-3.2\""), (Recovery::Linux32, old, SmallQueues::Off));
+    assert_eq!(rules("recovery = \"linux-3.13\""), (Recovery::Linux313, old, fixed(128 << 10)));
+    let written = "recovery = \"linux-3.13\", small_queues = \"off\", window_validation = \"off\"";
+    assert_eq!(rules(written), (Recovery::Linux313, WindowValidation::Off, SmallQueues::Off));
+    let today = endpoint("");
+    assert_eq!(
+        (today.recovery, today.window_validation),
+        (Recovery::Today, WindowValidation::Linux)
+    );
+    assert!(matches!(today.small_queues, SmallQueues::Pacing { .. }));
+}

@@ -6,7 +6,10 @@ use super::positive;
 use crate::error::Problems;
 use crate::raw::{LocalDrop, Offered, PacingKind, RawFlow, RawTcp, SmallQueuesKind};
 use crate::{TcpApplication, TcpFlow};
-use lasthop_tcp::{Config, CongestionControlKind, DelayedAck, Pacing, SmallQueues};
+use lasthop_tcp::{
+    Config, CongestionControlKind, DelayedAck, HyStart, Pacing, Recovery, SmallQueues,
+    WindowValidation,
+};
 use lasthop_units::Bytes;
 
 /// Linux' sk_pacing_shift: 2^-10 s is about a millisecond.
@@ -15,8 +18,9 @@ const PACING_SHIFT: u8 = 10;
 /// That of mac80211, which wants 8 ms for its aggregates.
 const PACING_SHIFT_WIFI: u8 = 7;
 
-/// Linux' tcp_limit_output_bytes.
+/// Linux' tcp_limit_output_bytes, and that of 3.13.
 const LIMIT_OUTPUT: Bytes = Bytes::new(4 << 20);
+const LIMIT_OUTPUT_3_13: Bytes = Bytes::new(128 << 10);
 
 /// A flow before it is known where it begins and ends.
 pub(super) fn flow(flow: &RawFlow, problems: &mut Problems) -> Box<TcpFlow> {
@@ -95,11 +99,34 @@ fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Conf
         "cubic" => CongestionControlKind::Cubic { hystart: raw.hystart.value },
         _ => return None,
     };
+    let recovery = raw.recovery.value;
+    if recovery != Recovery::Today && raw.hystart.value == HyStart::PlusPlus {
+        problems.push(
+            &raw.hystart.place,
+            "expected \"linux\" or \"off\" with an older kernel's recovery: RFC 9406 came later",
+        );
+    }
+    let small_queues = raw.small_queues.as_ref().map_or_else(
+        || match recovery {
+            Recovery::Linux32 => SmallQueuesKind::Off,
+            Recovery::Linux313 => SmallQueuesKind::Fixed(LIMIT_OUTPUT_3_13),
+            Recovery::Today => SmallQueuesKind::Pacing,
+        },
+        |at| at.value,
+    );
+    let window_validation = raw.window_validation.as_ref().map_or_else(
+        || match recovery {
+            Recovery::Today => WindowValidation::Linux,
+            Recovery::Linux32 | Recovery::Linux313 => WindowValidation::Linux3,
+        },
+        |at| at.value,
+    );
     Some(Config {
+        recovery,
         congestion_control,
         initial_window: raw.initial_window.value.get(),
-        window_validation: raw.window_validation.value,
-        small_queues: match raw.small_queues.value {
+        window_validation,
+        small_queues: match small_queues {
             SmallQueuesKind::Off => SmallQueues::Off,
             SmallQueuesKind::Pacing => {
                 SmallQueues::Pacing { limit: LIMIT_OUTPUT, shift: PACING_SHIFT }
