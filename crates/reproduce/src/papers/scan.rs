@@ -87,8 +87,8 @@ const CALIBRATED: &[Calibrated] = &[
     },
     Calibrated {
         key: "node.sta1.scan.null_attempts",
-        value: "40",
-        reason: "The card repeated Nulls until one was answered.",
+        value: "9",
+        reason: "Atheros cards make eight retries; then the absence is not announced.",
     },
     Calibrated {
         key: "node.sta1.scan.null_loss",
@@ -120,9 +120,11 @@ const CALIBRATED: &[Calibrated] = &[
                  counts 4352 bytes for it.",
     },
     Calibrated {
-        key: "flow.upload.tcp.window_validation",
-        value: "linux-3",
-        reason: "The rule of the laptop's Linux 3.2 and 3.13.",
+        key: "node.sta1.scan.return_drain",
+        value: "640",
+        reason: "Linux 3.2 starts its queue on return before it takes data again; what the queue \
+                 hands over meanwhile is lost. The most that an interrupt can make it hand over; \
+                 how many it was does not follow from the source.",
     },
     Calibrated {
         key: "flow.upload.tcp.local_drop",
