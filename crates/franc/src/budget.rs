@@ -6,8 +6,9 @@
 //! helper nothing more to tell. Losses are `e1` from source to helper, `e2` from helper
 //! to destination, `e3` from source to destination; counts are packets and may be broken.
 //!
-//! Beyond the published: a helper is asked only if that saves air ([`is_worth`]), two
-//! helpers share the work, and budgets may have a [`Plan::margin`] for chance.
+//! Beyond the published: a helper is asked only if that saves air ([`is_worth`]) unless the
+//! plan is [`Plan::published`], two helpers share the work, and budgets may have a
+//! [`Plan::margin`] for chance.
 
 use crate::config::Losses;
 use lasthop_rlnc::Field;
@@ -29,6 +30,8 @@ pub struct Plan {
     pub helpers: u8,
     /// The source's budget is multiplied by this.
     pub overshoot: f64,
+    /// The helper is asked as published, also where it costs more air than it saves.
+    pub published: bool,
     /// `None`: what is sent is enough on average, as published, and so too little for
     /// about every other block. `Some(z)`: enough unless luck is worse than `z` standard
     /// deviations. Budgets are those of a block that is longer by the packets that
@@ -81,7 +84,7 @@ impl Budget {
     /// For `symbols` symbols.
     fn of(symbols: f64, plan: &Plan) -> Self {
         let Losses { e3, .. } = plan.losses;
-        if plan.helpers == 0 || !is_worth(plan.losses) {
+        if plan.helpers == 0 || !(plan.published || is_worth(plan.losses)) {
             let source_credit = (plan.overshoot / (1.0 - bounded(e3))).max(1.0);
             return Self { source: symbols * source_credit, source_credit, helper: None };
         }
@@ -201,7 +204,7 @@ mod tests {
 
     fn plan(losses: Losses) -> Plan {
         let (field, symbols) = (Field::Gf2, 150);
-        Plan { field, symbols, losses, helpers: 1, overshoot: 1.0, margin: None }
+        Plan { field, symbols, losses, helpers: 1, overshoot: 1.0, published: false, margin: None }
     }
 
     /// A row of the published programs' output, and of a simulation of it: source and
@@ -296,6 +299,20 @@ mod tests {
             }
         }
         assert_eq!(silent, 5);
+    }
+
+    /// As the authors' programs, which do not ask whether help saves air.
+    #[test]
+    fn a_published_plan_asks_every_helper() {
+        for Row { losses, values, .. } in rows() {
+            let budget = Budget::new(&Plan { published: true, ..plan(losses) });
+            let helper = budget.helper.expect("it is asked");
+            let theirs = [values[1], values[3]];
+            for (ours, theirs) in [helper.threshold, helper.packets].into_iter().zip(theirs) {
+                assert!((ours - theirs).abs() < 0.0501, "{losses:?}: {ours} {theirs}");
+            }
+            assert!((budget.source - values[2]).abs() < 0.0501, "{losses:?}");
+        }
     }
 
     #[test]

@@ -43,6 +43,6 @@ impl PaperParameters {
     fn plan(&self, code: Code) -> Plan {
         let Self { losses, helpers, overshoot, margin, .. } = *self;
         let symbols = code.symbols() as u16;
-        Plan { field: code.field(), symbols, losses, helpers, overshoot, margin }
+        Plan { field: code.field(), symbols, losses, helpers, overshoot, published: true, margin }
     }
 }

@@ -284,6 +284,7 @@ fn new_machine(code: Code, helpers: u8, shared: &mut Shared) -> paper::Helper {
             Mode::Paper { .. } => 1,
             Mode::Stream { blocks_max, .. } => blocks_max,
         },
+        published: is_paper,
     };
     paper::Helper::new(code, &parameters, shared.fork())
 }

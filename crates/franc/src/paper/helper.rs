@@ -2,12 +2,12 @@
 //! each packet raises what it owes by a credit. What it sends are new combinations of what
 //! it heard, without decoding.
 //!
-//! When its budget is spent it is idle. The text has nothing against its being called
-//! back by the next packet, since what it heard still exceeds the threshold, and the
-//! authors' program answers each packet above the threshold at least once. So does this
-//! one: what the source sends beyond its budget, at timeouts, is helped as what came
-//! before. Nor need packets be independent to count: a helper that hears well has the
-//! whole block before it has sent its share.
+//! As published ([`HelperParameters::published`]) it is idle for the rest of the block when
+//! its budget is spent, and it is asked whatever it costs: what the source sends beyond its
+//! budget, at timeouts, it does not help. Otherwise (the stream) the next packet calls it
+//! back, and it is silent where it saves no air. Packets need not be independent to count,
+//! as in the authors' program, which sends something for each that it hears above the
+//! threshold: a helper that hears well has the whole block before it has sent its share.
 //!
 //! One helper serves one direction of a hop. Of the blocks that it hears it keeps the
 //! last few, so its memory is bounded whatever it hears. Hand it packets of the source
@@ -34,6 +34,8 @@ pub struct HelperParameters {
     pub margin: Option<f64>,
     /// Blocks that it keeps at most, at least 1; the paper: 1.
     pub blocks_max: u8,
+    /// Budgets are asked for and end as the paper has it.
+    pub published: bool,
 }
 
 /// What the helper does for a block.
@@ -110,7 +112,7 @@ impl Helper {
         let block = &mut self.blocks[at];
         let received = block.recoder.push(enc.vector, &self.padded).ok()?;
         if let Some(budget) = self.budget {
-            block.take_credit(&budget);
+            block.take_credit(&budget, self.parameters.published);
         }
         Some(received)
     }
@@ -146,9 +148,9 @@ impl Helper {
     /// Budgets follow these losses from now on.
     pub fn set_losses(&mut self, losses: Losses) {
         self.parameters.losses = losses;
-        let HelperParameters { helpers, margin, .. } = self.parameters;
+        let HelperParameters { helpers, margin, published, .. } = self.parameters;
         let (field, symbols) = (self.code.field(), self.code.symbols() as u16);
-        let plan = Plan { field, symbols, losses, helpers, overshoot: 1.0, margin };
+        let plan = Plan { field, symbols, losses, helpers, overshoot: 1.0, published, margin };
         self.budget = Budget::new(&plan).helper;
     }
 
@@ -200,14 +202,23 @@ impl Helper {
 }
 
 impl Block {
-    /// A packet more was heard.
-    fn take_credit(&mut self, budget: &HelperBudget) {
+    /// A packet more was heard; what is granted may end with the budget, in whole packets.
+    fn take_credit(&mut self, budget: &HelperBudget, ends: bool) {
         if self.done || self.recoder.rank() as f64 <= budget.threshold {
+            return;
+        }
+        let most = libm::ceil(budget.packets);
+        if ends && self.granted >= most {
             return;
         }
         self.state = HelperState::Enc;
         self.owed += budget.credit;
         self.granted += budget.credit;
+        if ends && self.granted > most {
+            // Both are whole then, but for rounding.
+            self.owed = libm::round(self.owed - (self.granted - most)).max(0.0);
+            self.granted = most;
+        }
     }
 
     /// Nothing more is owed, now and later.

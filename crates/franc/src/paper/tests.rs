@@ -139,7 +139,8 @@ fn the_helper_as_a_table() {
     // It begins at the fifth of eight, owes one for each and 3.2 in all.
     let code = Code::new(Field::Gf256, 8, 4).unwrap();
     let losses = losses(0.0, 0.0, 0.4);
-    let parameters = HelperParameters { losses, helpers: 1, margin: None, blocks_max: 1 };
+    let parameters =
+        HelperParameters { losses, helpers: 1, margin: None, blocks_max: 1, published: true };
     let now = Instant::ZERO;
     let mut idle = Helper::new(code, &parameters, Seed::new(1, 0).stream("helper"));
     let mut states = vec![("IDLE, nothing heard", idle.clone())];
@@ -205,7 +206,8 @@ fn acknowledgements_as_a_table() {
 fn a_helper_is_bounded() {
     let code = Code::new(Field::Gf2, 4, 4).unwrap();
     let losses = losses(0.1, 0.1, 0.5);
-    let parameters = HelperParameters { losses, helpers: 1, margin: None, blocks_max: 3 };
+    let parameters =
+        HelperParameters { losses, helpers: 1, margin: None, blocks_max: 3, published: true };
     let mut helper = Helper::new(code, &parameters, Seed::new(1, 0).stream("helper"));
     let mut random = Seed::new(2, 0).stream("blocks");
     for _ in 0..1_000 {
