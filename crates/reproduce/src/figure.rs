@@ -143,8 +143,28 @@ pub enum Statement {
     Value(f64),
     /// From here to there.
     Range(f64, f64),
+    /// A number seen once, in the example that the paper shows; not a mean.
+    Example(f64),
     /// In words of our own.
     Text(&'static str),
+}
+
+/// What a paper leaves open.
+pub const LEFT_OPEN: Statement = Statement::Text("left open");
+
+/// Share of each of two ranges that lies in the other, at least, where they agree. Ranges
+/// that only touch, a point in a wide range and a wide range around a narrow one do not.
+pub const SHARED_MIN: f64 = 0.5;
+
+/// The band around a number that a paper states: a tenth to either side.
+pub fn stated(value: f64) -> (f64, f64) {
+    (0.9 * value, 1.1 * value)
+}
+
+/// The band around a number that a paper rounds (around, about, almost): a fifth to either
+/// side.
+pub fn about(value: f64) -> (f64, f64) {
+    (0.8 * value, 1.2 * value)
 }
 
 /// What we get.
@@ -169,8 +189,8 @@ pub struct Quantity {
     pub paper: Statement,
     /// What we get.
     pub ours: Ours,
-    /// Least and greatest value that agree with the paper. Of a range of ours
-    /// that has to overlap with it.
+    /// Least and greatest value that agree with the paper; the paper's range, or twice its
+    /// example, if ours is a range.
     pub band: (f64, f64),
     /// Why it fails, if it does.
     pub because: Option<&'static str>,
@@ -182,7 +202,7 @@ pub struct Quantity {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Ours is in the band, overlaps with it, or shows.
+    /// Ours is in the band, shares most of the range, has the example in it, or shows.
     Pass,
     /// It is not.
     Fail,
@@ -201,7 +221,7 @@ impl Quantity {
         Self { name: name.into(), unit, paper, ours: Ours::Value(ours), band, because: None }
     }
 
-    /// Ours is a range, and has to overlap with the paper's.
+    /// Ours is a range. Of each of the two, [`SHARED_MIN`] and more has to lie in the other.
     pub fn range(
         name: impl Into<String>,
         unit: &'static str,
@@ -214,6 +234,24 @@ impl Quantity {
             paper: Statement::Range(paper.0, paper.1),
             ours: Ours::Range(ours.0, ours.1),
             band: paper,
+            because: None,
+        }
+    }
+
+    /// The paper shows one case, and its number has to be among ours: `ours` is from the
+    /// least to the greatest of the same case.
+    pub fn example(
+        name: impl Into<String>,
+        unit: &'static str,
+        paper: f64,
+        ours: (f64, f64),
+    ) -> Self {
+        Self {
+            name: name.into(),
+            unit,
+            paper: Statement::Example(paper),
+            ours: Ours::Range(ours.0, ours.1),
+            band: (paper, paper),
             because: None,
         }
     }
@@ -242,11 +280,21 @@ impl Quantity {
         let (least, most) = self.band;
         let passes = match self.ours {
             Ours::Value(value) => least <= value && value <= most,
-            Ours::Range(from, to) => from <= to && from <= most && least <= to,
+            Ours::Range(from, to) => match self.paper {
+                Statement::Example(value) => from <= value && value <= to,
+                _ => shares_most((least, most), (from, to)),
+            },
             Ours::Shown(shows) => shows,
         };
         if passes { Verdict::Pass } else { Verdict::Fail }
     }
+}
+
+/// Whether of each range [`SHARED_MIN`] and more lies in the other.
+fn shares_most(one: (f64, f64), other: (f64, f64)) -> bool {
+    let shared = one.1.min(other.1) - one.0.max(other.0);
+    let is_most = |(from, to): (f64, f64)| from <= to && shared >= SHARED_MIN * (to - from);
+    shared >= 0.0 && is_most(one) && is_most(other)
 }
 
 impl Findings {
@@ -300,13 +348,26 @@ mod tests {
     }
 
     #[test]
-    fn ranges_overlap() {
+    fn ranges_share_most_of_each() {
         let verdict = |ours| Quantity::range("q", "packets", (350.0, 500.0), ours).verdict();
-        assert_eq!(verdict((300.0, 350.0)), Verdict::Pass);
-        assert_eq!(verdict((400.0, 410.0)), Verdict::Pass);
-        assert_eq!(verdict((0.0, 1e6)), Verdict::Pass);
-        assert_eq!(verdict((501.0, 600.0)), Verdict::Fail);
-        assert_eq!(verdict((10.0, 349.0)), Verdict::Fail);
+        for agrees in [(350.0, 500.0), (300.0, 450.0), (425.0, 500.0), (300.0, 580.0)] {
+            assert_eq!(verdict(agrees), Verdict::Pass, "{agrees:?}");
+        }
+        let touches = [(300.0, 350.0), (500.0, 600.0), (470.0, 640.0)];
+        let too_narrow = [(400.0, 410.0), (425.0, 425.0)];
+        let too_wide = [(0.0, 1e6), (300.0, 620.0)];
+        let beside = [(501.0, 600.0), (10.0, 349.0), (500.0, 350.0)];
+        for differs in touches.into_iter().chain(too_narrow).chain(too_wide).chain(beside) {
+            assert_eq!(verdict(differs), Verdict::Fail, "{differs:?}");
+        }
+    }
+
+    #[test]
+    fn an_example_is_among_ours() {
+        let verdict = |ours| Quantity::example("q", "ms", 1.8, ours).verdict();
+        assert_eq!([(1.0, 3.0), (1.8, 1.8)].map(verdict), [Verdict::Pass; 2]);
+        let others = [(1.9, 3.0), (1.0, 1.7), (f64::NAN, f64::NAN)];
+        assert_eq!(others.map(verdict), [Verdict::Fail; 3]);
     }
 
     #[test]

@@ -29,7 +29,10 @@ pub mod run;
 pub mod words;
 
 pub use data::RunData;
-pub use figure::{Calibrated, Figure, Findings, Ours, Paper, Quantity, Statement, Verdict};
+pub use figure::{
+    Calibrated, Figure, Findings, LEFT_OPEN, Ours, Paper, Quantity, Statement, Tested,
+    Verdict,
+};
 pub use papers::{PAPERS, UnknownFigure, select};
 pub use report::{Report, schema};
 pub use run::{Outcome, ReproduceError, reproduce};

@@ -25,14 +25,15 @@ pub struct Entry {
     pub quantity: String,
     /// Its unit; empty for what has none.
     pub unit: String,
-    /// What the paper says: a number, from and to, or words.
+    /// What the paper says: a number, from and to, the number of one example, or words.
     pub paper: Paper,
     /// What we get: a number, from and to, or whether it shows; absent if it
     /// could not be measured.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ours: Option<Measured>,
     /// Least and greatest value that agree with the paper; null at an open side.
-    /// A range of ours has to overlap with it. Absent of what shows or does not.
+    /// Of a range of ours and it, half and more of each has to lie in the other; an example has to
+    /// be in our range. Absent of what shows or does not.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub band: Option<(Option<f64>, Option<f64>)>,
     /// Whether ours agrees.
@@ -52,6 +53,11 @@ pub enum Paper {
     Value(f64),
     /// From and to.
     Range(f64, f64),
+    /// What was seen once.
+    Example {
+        /// The number.
+        example: f64,
+    },
     /// In words.
     Text(String),
 }
@@ -101,6 +107,7 @@ impl Entry {
             paper: match quantity.paper {
                 Statement::Value(value) => Paper::Value(value),
                 Statement::Range(from, to) => Paper::Range(from, to),
+                Statement::Example(example) => Paper::Example { example },
                 Statement::Text(text) => Paper::Text(text.to_owned()),
             },
             ours: match quantity.ours {
@@ -166,6 +173,7 @@ mod tests {
             entry(Paper::Range(1.0, 2.0), Some(Measured::Range(1.0, 2.0)), Some((None, Some(2.0)))),
             entry(Paper::Text("it falls".into()), Some(Measured::Shown(true)), None),
             entry(Paper::Value(1.0), None, Some((Some(1.0), None))),
+            entry(Paper::Example { example: 1.8 }, Some(Measured::Range(1.0, 2.0)), None),
         ];
         let report = Report { figures };
         let document: serde_json::Value =

@@ -8,6 +8,7 @@ impl Quantity {
         match self.paper {
             Statement::Value(value) => number(value),
             Statement::Range(from, to) => range(from, to),
+            Statement::Example(value) => format!("{}, once", number(value)),
             Statement::Text(text) => text.to_owned(),
         }
     }
@@ -25,6 +26,9 @@ impl Quantity {
     /// What agrees with the paper, without the unit; empty for what shows or does not.
     pub fn band_text(&self) -> String {
         let (least, most) = self.band;
+        if matches!(self.paper, Statement::Example(_)) {
+            return "among ours".to_owned();
+        }
         match (least.is_finite(), most.is_finite()) {
             (true, true) => range(least, most),
             (true, false) => format!("\u{2265} {}", number(least)),
