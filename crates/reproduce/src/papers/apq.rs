@@ -8,7 +8,9 @@ mod access_points;
 mod session;
 
 use crate::data::{Point, RunData, greatest, mean, values};
-use crate::figure::{Calibrated, Figure, Findings, Paper, Quantity, Run, ScenarioFile, Statement};
+use crate::figure::{
+    Calibrated, Figure, Findings, Paper, Quantity, Run, ScenarioFile, Statement, stated,
+};
 use crate::plot::{Axis, Panel, Series};
 use crate::scenario_file;
 use lasthop_apq::report::{SessionReport, SizeReport};
@@ -150,8 +152,9 @@ const FIG4: Figure = Figure {
     title: "Queues that are known",
     shows: "The queue of a computer as access point is set to 30 to 2000 packets, and measured \
             from outside: Algorithm 1, then 30 sessions. Equation 1 finds what was set and the \
-            driver's 40 frames; with a queue of one packet, it finds these. 95 % intervals are too \
-            narrow to be drawn.",
+            driver's 40 frames; with a queue of one packet, it finds these. The paper's numbers \
+            are in a report of their own; its text has how they are off, by size. 95 % intervals \
+            are too narrow to be drawn.",
     runs: || {
         let run = |queue: u32| {
             Run::of(queue.to_string(), VALIDATION).set(format!("node.ap.queue.packets={queue}"))
@@ -161,25 +164,15 @@ const FIG4: Figure = Figure {
     read: |runs| {
         let ours = |queue: u32| equation_1(runs.get(&queue.to_string()));
         let there = |queue: u32| f64::from(queue) + DRIVER_QUEUE;
-        let tolerance = |queue: u32| 2.0_f64.max(0.02 * there(queue));
-        let mut quantities: Vec<Quantity> = SET
-            .into_iter()
-            .map(|queue| {
-                let (there, within) = (there(queue), tolerance(queue));
-                Quantity::value(
-                    format!("queue of {queue} and the driver's 40"),
-                    "packets",
-                    Statement::Value(there),
-                    ours(queue).0,
-                    (there - within, there + within),
-                )
-            })
-            .collect();
+        let off = |queue: u32| ours(queue).0 - f64::from(queue);
+        let of_set = |queue: u32| 100.0 * ours(queue).0 / f64::from(queue);
+        let mut quantities: Vec<Quantity> =
+            SET.into_iter().map(|queue| found(queue, off(queue), of_set(queue))).collect();
         quantities.push(Quantity::value(
             "the driver's queue alone, above a queue of 1",
             "packets",
             Statement::Value(DRIVER_QUEUE),
-            ours(DRIVER_ALONE).0,
+            off(DRIVER_ALONE),
             (DRIVER_QUEUE - 2.0, DRIVER_QUEUE + 2.0),
         ));
         let widest: Vec<f64> =
@@ -199,7 +192,7 @@ const FIG4: Figure = Figure {
         let mut error = Panel::new("Equation 1 less what is there", x(), y)
             .with(Series::dots("mean of 30 sessions", points(&|set| ours(set).0 - there(set))));
         for (x, queue) in SET.into_iter().enumerate() {
-            let (x, within) = (x as f64, tolerance(queue));
+            let (x, within) = (x as f64, 2.0_f64.max(0.02 * there(queue)));
             let label = "2 packets or 2 %";
             error = error.target_at(0, (x - 0.4, x + 0.4), (-within, within), label);
         }
@@ -214,3 +207,32 @@ const FIG4: Figure = Figure {
         }
     },
 };
+
+/// Why more is found than the paper found, where it is.
+const ALWAYS_FULL: &str = "The paper blames that so long a queue is hard to keep full. Ours is full \
+                           from the tenth second of the saturation flow on (figure 3), so the \
+                           driver's 40 frames are found there as well.";
+
+/// What the paper says of a queue that was set, and what equation 1 makes of it: packets
+/// above it, and percent of it.
+fn found(queue: u32, packets_above: f64, percent: f64) -> Quantity {
+    let above = |text| (format!("queue of {queue}: packets above what was set"), text);
+    let of = |text| (format!("queue of {queue}: found, of what was set"), text);
+    match queue {
+        // By the driver's queue at most, to which the paper puts it down.
+        0..=250 => {
+            let (name, text) = above("slightly more");
+            let band = (1.0, DRIVER_QUEUE + 2.0);
+            Quantity::value(name, "packets", Statement::Text(text), packets_above, band)
+        }
+        251..=1000 => {
+            let (name, text) = of("accurate");
+            Quantity::value(name, "%", Statement::Text(text), percent, stated(100.0))
+        }
+        _ => {
+            let (name, text) = of("slightly less");
+            Quantity::value(name, "%", Statement::Text(text), percent, (90.0, 99.9))
+                .because(ALWAYS_FULL)
+        }
+    }
+}
