@@ -5,6 +5,7 @@
 //! measurements are made by `lasthop_apq`, as on a real network.
 
 mod access_points;
+mod capacity;
 mod session;
 
 use crate::data::{Point, RunData, greatest, mean, values};
@@ -49,6 +50,7 @@ pub const PAPER: Paper = Paper {
         access_points::FIG10,
         access_points::FIG11,
         access_points::TABLE2,
+        capacity::CAPACITY,
     ],
 };
 

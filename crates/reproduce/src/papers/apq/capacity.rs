@@ -1,0 +1,233 @@
+//! What the paper's discussion leaves open: which capacity serves TCP and a telephone call
+//! over rates, and an access point that adapts. Bands were set before the first run.
+
+use crate::data::{Point, RunData, Runs, greatest, least};
+use crate::figure::{Figure, Findings, LEFT_OPEN, Quantity, Run, ScenarioFile};
+use crate::plot::{Axis, Panel, Series};
+use crate::scenario_file;
+
+const FILE: ScenarioFile = scenario_file!("apq/capacity.toml");
+
+/// Rates of 802.11g in Mb/s.
+const RATES_MBPS: [u32; 3] = [6, 24, 54];
+/// TCP connections at a time.
+const FLOWS: [u32; 2] = [1, 16];
+/// Fixed capacities in packets; the paper measured 40 to 340, and discusses 30, 60, 300.
+const FIXED: [u32; 6] = [10, 30, 60, 120, 300, 1000];
+/// What a call stands one way (G.114, as in the paper), in ms.
+const CALL_MS: f64 = 150.0;
+/// Of the throughput with the best fixed capacity.
+const TCP_SHARE: f64 = 0.9;
+/// Round trip of TCP without queues, in s.
+const ROUND_TRIP_S: f64 = 0.2;
+/// A queue that leaves a call room: two thirds of what it stands, in s.
+const SHORT_S: f64 = 0.1;
+/// Bits of a full packet.
+const PACKET_BITS: f64 = 12_000.0;
+
+/// An access point that adapts.
+#[derive(Clone, Copy)]
+enum Adaptive {
+    /// Capacity for the rate, the round trip and the number of flows: RTT C / sqrt(n).
+    Guideline,
+    /// Capacity for the rate alone: a tenth of a second of it.
+    Short,
+    /// 300 packets, and a queue of its own for the call (802.11e).
+    Classes,
+    /// mac80211's.
+    FqCodel,
+}
+
+impl Adaptive {
+    const ALL: [Self; 4] = [Self::Guideline, Self::Short, Self::Classes, Self::FqCodel];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Guideline => "a round trip of the rate, over the root of the flows",
+            Self::Short => "100 ms of the rate",
+            Self::Classes => "300 packets and a class for calls",
+            Self::FqCodel => "FQ-CoDel",
+        }
+    }
+
+    fn sets(self, rate_mbps: u32, flows: u32) -> Vec<String> {
+        let packets = |seconds: f64| {
+            let packets = seconds * carried_mbps(rate_mbps) * 1e6 / PACKET_BITS;
+            vec![format!("node.ap.queue.packets={}", packets.max(1.0).round())]
+        };
+        match self {
+            Self::Guideline => packets(ROUND_TRIP_S / f64::from(flows).sqrt()),
+            Self::Short => packets(SHORT_S),
+            Self::Classes => vec![
+                "node.ap.queue.packets=300".to_owned(),
+                "flow.call.access_category=voice".to_owned(),
+            ],
+            Self::FqCodel => vec!["node.ap.queue=fq-codel".to_owned()],
+        }
+    }
+}
+
+/// What a link of 802.11g carries of full packets at a rate: DIFS, the mean backoff,
+/// preamble and symbols of 4 us, SIFS and the Ack (IEEE 802.11-2020, clause 18).
+fn carried_mbps(rate_mbps: u32) -> f64 {
+    let rate = f64::from(rate_mbps);
+    let airtime = |bytes: f64, rate: f64| 26.0 + 4.0 * ((22.0 + 8.0 * bytes) / (4.0 * rate)).ceil();
+    let access = 28.0 + 7.5 * 9.0 + 10.0;
+    let frame = airtime(1500.0 + 36.0, rate) + airtime(14.0, rate.min(24.0));
+    PACKET_BITS / (access + frame)
+}
+
+fn name(queue: &str, rate_mbps: u32, flows: u32) -> String {
+    format!("{queue}, {rate_mbps} Mb/s, {flows} flows")
+}
+
+fn run(queue: &str, rate_mbps: u32, flows: u32, sets: Vec<String>) -> Run {
+    let run = Run::of(name(queue, rate_mbps, flows), FILE)
+        .set(format!("node_defaults.rate_control.rate={rate_mbps}Mb/s"))
+        .set(format!("node.client.count={flows}"));
+    sets.into_iter().fold(run, Run::set)
+}
+
+/// Every rate with every number of flows.
+fn settings() -> impl Iterator<Item = (u32, u32)> {
+    FLOWS.into_iter().flat_map(|flows| RATES_MBPS.map(|rate| (rate, flows)))
+}
+
+fn tcp_mbps(run: &RunData) -> f64 {
+    let flows = run.document.flows.iter().filter(|(name, _)| name.starts_with("download"));
+    flows.filter_map(|(_, flow)| flow.goodput_mbps).sum()
+}
+
+fn call_ms(run: &RunData) -> f64 {
+    run.flow("call").one_way_delay_ms.map_or(f64::NAN, |delay| delay.p95)
+}
+
+/// A queue in all settings: the call's delay, and TCP's throughput of the best fixed one's.
+struct Served {
+    calls_ms: Vec<f64>,
+    shares: Vec<f64>,
+}
+
+impl Served {
+    fn of(runs: &Runs<'_>, queue: &str) -> Self {
+        let mut served = Self { calls_ms: Vec::new(), shares: Vec::new() };
+        for (rate, flows) in settings() {
+            let of = |queue: &str| runs.get(&name(queue, rate, flows));
+            let best = greatest(&FIXED.map(|fixed| tcp_mbps(of(&fixed.to_string()))));
+            served.calls_ms.push(call_ms(of(queue)));
+            served.shares.push(tcp_mbps(of(queue)) / best);
+        }
+        served
+    }
+
+    fn serves_both(&self) -> bool {
+        greatest(&self.calls_ms) <= CALL_MS && least(&self.shares) >= TCP_SHARE
+    }
+}
+
+pub const CAPACITY: Figure = Figure {
+    id: "capacity",
+    title: "Which capacity a queue should have",
+    shows: "Beyond the paper: TCP with round trips of 200 ms and a telephone call share the queue, \
+            at 6, 24 and 54 Mb/s, with one client that downloads and with 16. A call stands 150 ms one way, \
+            and TCP should have nine tenths of what the best capacity gives it. Fixed capacities \
+            are beside access points that adapt theirs, to the rate and what else they know.",
+    runs: || {
+        let mut runs = Vec::new();
+        for (rate, flows) in settings() {
+            for packets in FIXED {
+                let sets = vec![format!("node.ap.queue.packets={packets}")];
+                runs.push(run(&packets.to_string(), rate, flows, sets));
+            }
+            for adaptive in Adaptive::ALL {
+                runs.push(run(adaptive.name(), rate, flows, adaptive.sets(rate, flows)));
+            }
+        }
+        runs
+    },
+    read: |runs| {
+        let serve_both = FIXED.iter().any(|fixed| {
+            let served = Served::of(runs, &fixed.to_string());
+            served.serves_both()
+        });
+        let mut quantities = vec![Quantity::shown(
+            "no fixed capacity serves both at every rate and number of flows",
+            "left open",
+            !serve_both,
+        )
+        .because(
+            "One does: 60 packets take 135 to 147 ms at 6 Mb/s, and give one connection 94 % of \
+             the best at 54. Of 30 it is 88 %, and 120 are too long for a call.",
+        )];
+        for adaptive in Adaptive::ALL {
+            let served = Served::of(runs, adaptive.name());
+            let because = match adaptive {
+                Adaptive::Guideline => Some(
+                    "A queue of a round trip takes a round trip of 200 ms when it is full, \
+                     at any rate, and one connection fills it.",
+                ),
+                _ => None,
+            };
+            let call = Quantity::value(
+                format!("{}: delay of the call, 95th percentile, at most", adaptive.name()),
+                "ms",
+                LEFT_OPEN,
+                greatest(&served.calls_ms),
+                (0.0, CALL_MS),
+            );
+            quantities.push(match because {
+                Some(why) => call.because(why),
+                None => call,
+            });
+            quantities.push(
+                Quantity::value(
+                    format!("{}: TCP, of the best fixed capacity, at least", adaptive.name()),
+                    "",
+                    LEFT_OPEN,
+                    least(&served.shares),
+                    (TCP_SHARE, f64::INFINITY),
+                )
+                .because(
+                    "mac80211's target of 20 ms and interval of 100 ms are for shorter round \
+                     trips: with 60 ms and 300 ms one connection has all of the link, and the \
+                     call waits no longer.",
+                ),
+            );
+        }
+        let panels = [
+            panel(runs, "call: 95th percentile of delay, ms", call_ms),
+            panel(runs, "TCP: throughput, Mb/s", tcp_mbps),
+        ];
+        Findings { quantities, panels: panels.into() }
+    },
+};
+
+/// A reading over queues, one series a setting.
+fn panel(runs: &Runs<'_>, label: &str, read: fn(&RunData) -> f64) -> Panel {
+    let short = ["RTT", "100 ms", "class", "FQ-CoDel"];
+    let fixed = FIXED.map(|packets| packets.to_string());
+    let ticks = fixed.iter().cloned().chain(short.map(str::to_owned));
+    let panel = Panel::new("", Axis::new("queue, packets or kind").names(ticks), Axis::new(label));
+    let queues: Vec<&str> =
+        fixed.iter().map(String::as_str).chain(Adaptive::ALL.map(Adaptive::name)).collect();
+    settings().fold(panel, |panel, (rate, flows)| {
+        let point =
+            |(x, queue): (usize, &&str)| (x as f64, read(runs.get(&name(queue, rate, flows))));
+        let points: Vec<Point> = queues.iter().enumerate().map(point).collect();
+        panel.with(Series::dots(format!("{rate} Mb/s, {flows} flows"), points))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The paper: a third of 54 Mb/s is typical; 802.11's own overhead leaves more than half.
+    #[test]
+    fn a_link_carries_less_than_its_rate() {
+        for (rate, least, most) in [(6, 5.0, 5.6), (24, 16.0, 18.5), (54, 27.0, 31.5)] {
+            let carried = carried_mbps(rate);
+            assert!((least..most).contains(&carried), "{rate}: {carried}");
+        }
+    }
+}
