@@ -58,6 +58,7 @@ pub const PAPER: Paper = Paper {
         udp::FIG10,
         udp::FIG11,
         udp::FIG12,
+        udp::PARAMETERS_FIGURE,
         tcp::FIG13,
         tcp::FIG14,
         tcp::FIG15,

@@ -4,7 +4,7 @@
 use super::tcp::LOADS;
 use super::{Losses, goodput, node, ratios, ys};
 use crate::data::{Point, RunData, Runs, greatest, mean, seconds, values};
-use crate::figure::{Figure, Findings, Quantity, Run, ScenarioFile, Statement};
+use crate::figure::{Figure, Findings, LEFT_OPEN, Quantity, Run, ScenarioFile, Statement};
 use crate::plot::{Axis, Panel, Series};
 use crate::scenario_file;
 use lasthop_units::{Duration, Instant};
@@ -15,7 +15,7 @@ const QUEUED: ScenarioFile = scenario_file!("franc/backlog.toml");
 const HOPS_FILE: ScenarioFile = scenario_file!("franc/hops.toml");
 
 fn open() -> Statement {
-    Statement::Text("left open")
+    LEFT_OPEN
 }
 
 /// Ways to keep a queue: the paper's, its encoder with a managed backlog, and ours.
