@@ -68,6 +68,7 @@ pub const PAPER: Paper = Paper {
         beyond::REDUNDANCY,
         beyond::HOPS,
         beyond::HELPERS,
+        beyond::CORRIDOR,
         beyond::VANISH,
     ],
 };

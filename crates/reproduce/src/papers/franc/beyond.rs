@@ -3,7 +3,7 @@
 
 use super::tcp::LOADS;
 use super::{Losses, goodput, node, ratios, ys};
-use crate::data::{Point, RunData, Runs, greatest, mean, seconds, values};
+use crate::data::{Point, RunData, Runs, greatest, least, mean, seconds, values};
 use crate::figure::{Figure, Findings, LEFT_OPEN, Quantity, Run, ScenarioFile, Statement};
 use crate::plot::{Axis, Panel, Series};
 use crate::scenario_file;
@@ -404,6 +404,121 @@ pub const HELPERS: Figure = Figure {
                 ),
             ],
             panels: vec![panel],
+        }
+    },
+};
+
+const CORRIDOR_FILE: ScenarioFile = scenario_file!("franc/corridor.toml");
+const CORRIDOR_HOPS: [&str; 3] = ["first", "second", "third"];
+const CORRIDOR_E3: f64 = 50.0;
+
+fn corridor_run(hops: usize, is_helped: bool) -> Run {
+    let run = Run::of(corridor_name(hops, is_helped), CORRIDOR_FILE);
+    CORRIDOR_HOPS.into_iter().enumerate().fold(run, |run, (index, hop)| {
+        if index >= hops {
+            return run.set(format!("flow.{hop}.rate=1kb/s"));
+        }
+        if !is_helped {
+            return run;
+        }
+        let Losses { e1, e2, e3 } = Losses::halves(CORRIDOR_E3);
+        let number = index + 1;
+        let loss = |from: &str, to: &str, percent: f64| {
+            format!("{{ from = \"{from}{number}\", to = \"{to}{number}\", loss = \"{percent}%\" }}")
+        };
+        let losses = [
+            loss("encoder", "decoder", e3),
+            loss("encoder", "helper", e1),
+            loss("helper", "decoder", e2),
+        ];
+        run.set(format!("franc.{hop}.loss=[{}]", losses.join(", ")))
+            .set(format!("franc.{hop}.helpers=[\"helper{number}\"]"))
+    })
+}
+
+fn corridor_name(hops: usize, is_helped: bool) -> String {
+    format!("{hops} hops, {}", if is_helped { "helped" } else { "alone" })
+}
+
+pub const CORRIDOR: Figure = Figure {
+    id: "corridor",
+    title: "Helpers over several hops",
+    shows: "Beyond the paper, which expects what a helper saves to grow with the hops: one, two \
+            and three hops share a channel and carry the same load, each with a helper or none, \
+            at an e3 of 50 %. A path carries what the slowest hop does.",
+    runs: || {
+        let with = |is_helped| (1..=CORRIDOR_HOPS.len()).map(move |n| corridor_run(n, is_helped));
+        [false, true].into_iter().flat_map(with).collect()
+    },
+    read: |runs| {
+        let of_hops = |run: &RunData, hops: usize, read: &dyn Fn(&RunData, usize) -> f64| {
+            (0..hops).map(|hop| read(run, hop)).collect::<Vec<f64>>()
+        };
+        let carried = |is_helped: bool, hops: usize| {
+            let run = runs.get(&corridor_name(hops, is_helped));
+            least(&of_hops(run, hops, &|run, hop| goodput(run, CORRIDOR_HOPS[hop])))
+        };
+        // Packets of encoder and helper for a symbol that is decoded, over all hops.
+        let sent = |is_helped: bool, hops: usize| {
+            let run = runs.get(&corridor_name(hops, is_helped));
+            let of_hop = |run: &RunData, hop: usize| {
+                let nodes = &run.coded(CORRIDOR_HOPS[hop]).nodes;
+                let count = |name: &str| nodes.get(&format!("{name}{}", hop + 1));
+                let sent = |name: &str| count(name).map_or(0, |node| node.coded_sent);
+                let decoded = count("decoder").map_or(0, |node| node.innovative);
+                (sent("encoder") + sent("helper")) as f64 / decoded as f64
+            };
+            of_hops(run, hops, &of_hop).iter().sum::<f64>()
+        };
+        let curve = |read: &dyn Fn(usize) -> f64| -> Vec<Point> {
+            (1..=CORRIDOR_HOPS.len()).map(|hops| (hops as f64, read(hops))).collect()
+        };
+        let gain = |hops| carried(true, hops) / carried(false, hops);
+        let saved = |hops| sent(false, hops) - sent(true, hops);
+        let corrupt = |(_, run): (&str, &RunData)| {
+            CORRIDOR_HOPS.map(|hop| run.coded(hop).corrupt).iter().sum::<u64>()
+        };
+        let x = || Axis::new("hops").range(0.5, 3.5);
+        Findings {
+            quantities: vec![
+                Quantity::value(
+                    "three hops: throughput with helpers, against none",
+                    "",
+                    open(),
+                    gain(3),
+                    (1.0, f64::INFINITY),
+                ),
+                Quantity::value(
+                    "gain in throughput over three hops, against that over one",
+                    "",
+                    open(),
+                    gain(3) / gain(1),
+                    (1.0, f64::INFINITY),
+                ),
+                Quantity::value(
+                    "packets saved for a symbol over three hops, against one",
+                    "",
+                    open(),
+                    saved(3) / saved(1),
+                    (2.5, f64::INFINITY),
+                ),
+                Quantity::shown(
+                    "nothing is corrupted",
+                    "reliable",
+                    runs.all().map(corrupt).sum::<u64>() == 0,
+                ),
+            ],
+            panels: vec![
+                Panel::new("", x(), Axis::new("throughput of the path, Mb/s"))
+                    .with(Series::dotted_line("no helpers", curve(&|hops| carried(false, hops))))
+                    .with(Series::dotted_line(
+                        "a helper a hop",
+                        curve(&|hops| carried(true, hops)),
+                    )),
+                Panel::new("", x(), Axis::new("packets sent for a symbol"))
+                    .with(Series::dotted_line("no helpers", curve(&|hops| sent(false, hops))))
+                    .with(Series::dotted_line("a helper a hop", curve(&|hops| sent(true, hops)))),
+            ],
         }
     },
 };
