@@ -3,8 +3,8 @@
 //!
 //! Beyond the text: when a block is full, what is owed is raised to the block's budget
 //! and to whole packets (credits alone are too little where the helper begins at once).
-//! The authors' program sends five packets at a timeout; the text's one credit is sent
-//! here.
+//! At a timeout one credit is granted, as the text and the authors' program of January 2014
+//! have it (netmix 902fc60); since March 2014 that program sends five packets (94897df).
 
 use super::PaperParameters;
 use crate::budget::Budget;
