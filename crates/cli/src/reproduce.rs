@@ -11,7 +11,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_live::os::clock::Clock;
 use lasthop_reproduce::run::Progress;
 use lasthop_reproduce::words::figure_name;
-use lasthop_reproduce::{Outcome, Report, ReproduceError, Verdict, page, plot, plot_name, select};
+use lasthop_reproduce::{
+    Outcome, Report, ReproduceError, Verdict, markdown, page, plot, plot_name, select,
+};
 use lasthop_trace::{OutputDir, OutputError};
 use lasthop_units::Instant;
 use std::fmt::Write;
@@ -126,7 +128,7 @@ fn write(
         directory.write(&format!("{name}.svg"), plot::svg(panels).as_bytes())?;
         directory.write(&format!("{name}.png"), &plot::png(panels))?;
     }
-    for (name, text) in page::pages(outcomes) {
+    for (name, text) in page::pages(outcomes).into_iter().chain(markdown::pages(outcomes)) {
         directory.write(&name, text.as_bytes())?;
     }
     directory.write("reproduce.json", report.to_json().as_bytes())
@@ -163,7 +165,8 @@ fn tables(outcomes: &[Outcome], stream: Stream) -> String {
                     quantity.band_text(),
                     if is_pass { "pass".to_owned() } else { stream.red("FAIL") },
                 ]);
-                if let (Verdict::Fail, Some(why)) = (verdict, quantity.because) {
+                if verdict == Verdict::Fail {
+                    let why = quantity.because.unwrap_or("unknown");
                     let figure = figure_name(outcome.figure.id);
                     let key = outcome.paper.key;
                     let _ = writeln!(notes, "  {key}, {figure}, {}: {why}", quantity.name);

@@ -19,8 +19,46 @@ pub struct Paper {
     pub setting: &'static str,
     /// The parameters that the paper does not give. There is one set for all of its figures.
     pub calibrated: &'static [Calibrated],
+    /// What it states, sentence by sentence, and what tests that.
+    pub claims: &'static [Claim],
     /// Its figures and tables, in the paper's order.
     pub figures: &'static [Figure],
+}
+
+/// One statement of a paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Where the paper has it: `IV.A, Fig. 3`.
+    pub place: &'static str,
+    /// What it states, in words of our own.
+    pub says: &'static str,
+    /// What tests it.
+    pub tested: Tested,
+}
+
+/// What tests a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tested {
+    /// The quantities of a figure whose names begin so; of each pair, the figure first.
+    By(&'static [(&'static str, &'static str)]),
+    /// Nothing, for this reason.
+    No(&'static str),
+}
+
+impl Claim {
+    /// A statement that quantities test.
+    pub const fn tested(
+        place: &'static str,
+        says: &'static str,
+        by: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        Self { place, says, tested: Tested::By(by) }
+    }
+
+    /// A statement that nothing tests, and why.
+    pub const fn untested(place: &'static str, says: &'static str, why: &'static str) -> Self {
+        Self { place, says, tested: Tested::No(why) }
+    }
 }
 
 /// A parameter that the paper does not give, and that was chosen.

@@ -12,6 +12,7 @@
 //! | [`plot`] | panels, drawn as SVG and PNG |
 //! | [`report`] | the JSON document and its schema |
 //! | [`page`] | one HTML page a paper |
+//! | [`markdown`] | one Markdown page a paper |
 //! | [`words`] | quantities as a person reads them |
 //!
 //! Nothing here reads a clock or writes a file: a door does.
@@ -20,6 +21,7 @@
 
 pub mod data;
 pub mod figure;
+pub mod markdown;
 pub mod page;
 pub mod papers;
 pub mod plot;
@@ -30,7 +32,7 @@ pub mod words;
 
 pub use data::RunData;
 pub use figure::{
-    Calibrated, Figure, Findings, LEFT_OPEN, Ours, Paper, Quantity, Statement, Tested,
+    Calibrated, Claim, Figure, Findings, LEFT_OPEN, Ours, Paper, Quantity, Statement, Tested,
     Verdict,
 };
 pub use papers::{PAPERS, UnknownFigure, select};

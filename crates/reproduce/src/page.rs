@@ -139,7 +139,8 @@ fn table(quantities: &[Quantity]) -> String {
             quantity.band_text(),
             badge(verdict)
         );
-        if let (Verdict::Fail, Some(why)) = (verdict, quantity.because) {
+        if verdict == Verdict::Fail {
+            let why = quantity.because.unwrap_or("Why is unknown.");
             let _ = write!(out, "<tr class=\"note\"><td colspan=\"6\">{}</td></tr>", escaped(why));
         }
     }

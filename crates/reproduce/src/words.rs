@@ -23,6 +23,24 @@ impl Quantity {
         }
     }
 
+    /// How far ours is from the paper: of a number that it states, in percent of that; of what
+    /// else is outside of its band, from the nearer end of that. Empty where neither is.
+    pub fn off_text(&self) -> String {
+        let Ours::Value(ours) = self.ours else { return String::new() };
+        let (least, most) = self.band;
+        let from = match self.paper {
+            Statement::Value(value) => value,
+            _ if ours < least => least,
+            _ if ours > most => most,
+            _ => return String::new(),
+        };
+        let off = ours - from;
+        match from == 0.0 {
+            true => signed(off),
+            false => format!("{} %", signed(100.0 * off / from.abs())),
+        }
+    }
+
     /// What agrees with the paper, without the unit; empty for what shows or does not.
     pub fn band_text(&self) -> String {
         let (least, most) = self.band;
@@ -66,6 +84,13 @@ pub fn number(value: f64) -> String {
     format!("{value:.decimals$}").replacen('-', "\u{2212}", 1)
 }
 
+fn signed(value: f64) -> String {
+    // Zero has no sign.
+    let rounded = (10.0 * value).round() / 10.0 + 0.0;
+    let sign = if rounded > 0.0 { "+" } else { "" };
+    format!("{sign}{}", number(rounded))
+}
+
 fn range(from: f64, to: f64) -> String {
     format!("{}\u{2013}{}", number(from), number(to))
 }
@@ -90,6 +115,18 @@ mod tests {
         assert_eq!(text((850.0, f64::INFINITY)), "\u{2265} 850");
         assert_eq!(text((f64::NEG_INFINITY, 250.0)), "\u{2264} 250");
         assert_eq!(Quantity::shown("", "it falls", true).band_text(), "");
+    }
+
+    #[test]
+    fn how_far_ours_is() {
+        let of = |paper, ours, band| Quantity::value("", "", paper, ours, band).off_text();
+        let open = f64::INFINITY;
+        assert_eq!(of(Statement::Value(100.0), 98.0, (90.0, 110.0)), "\u{2212}2 %");
+        assert_eq!(of(Statement::Value(120.0), 119.999, (90.0, 130.0)), "0 %");
+        assert_eq!(of(Statement::Value(0.0), 3.0, (0.0, 0.0)), "+3");
+        assert_eq!(of(Statement::Text("more than 66"), 65.34, (66.0, open)), "\u{2212}1 %");
+        assert_eq!(of(Statement::Text("more than 66"), 70.0, (66.0, open)), "");
+        assert_eq!(Quantity::example("", "", 1.8, (1.0, 2.0)).off_text(), "");
     }
 
     #[test]

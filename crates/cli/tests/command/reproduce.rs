@@ -15,8 +15,14 @@ fn a_figure_fills_a_directory() {
     let text = output(&["reproduce", FIGURE, "--out", scratch.text()]);
     assert!(text.starts_with("jumbo: Implementing"), "{text}");
     assert!(text.contains("seed 1"), "{text}");
-    let expected =
-        ["index.html", "jumbo-fig7.png", "jumbo-fig7.svg", "jumbo.html", "reproduce.json"];
+    let expected = [
+        "index.html",
+        "jumbo-fig7.png",
+        "jumbo-fig7.svg",
+        "jumbo.html",
+        "jumbo.md",
+        "reproduce.json",
+    ];
     assert_eq!(scratch.names(), expected);
 
     let read = |name: &str| std::fs::read(scratch.path().join(name)).expect("it is there");

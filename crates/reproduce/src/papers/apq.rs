@@ -6,6 +6,7 @@
 
 mod access_points;
 mod capacity;
+mod claims;
 mod session;
 
 use crate::data::{Point, RunData, greatest, mean, values};
@@ -40,6 +41,7 @@ pub const PAPER: Paper = Paper {
         Calibrated { key: "node.linksys-old.queue.packets", value: "61", reason: QUEUE_REASON },
         Calibrated { key: "node.linksys.queue.packets", value: "122", reason: QUEUE_REASON },
     ],
+    claims: claims::CLAIMS,
     figures: &[
         FIG3,
         FIG4,

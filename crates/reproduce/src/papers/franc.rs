@@ -3,6 +3,7 @@
 //! `beyond` what the paper leaves open.
 
 mod beyond;
+mod claims;
 mod tcp;
 mod udp;
 
@@ -53,6 +54,7 @@ pub const PAPER: Paper = Paper {
                      too.",
         },
     ],
+    claims: claims::CLAIMS,
     figures: &[
         udp::FIG9,
         udp::FIG10,

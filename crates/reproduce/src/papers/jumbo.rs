@@ -5,6 +5,8 @@
 //! The paper's conclusion asks for a frame size that follows the link; what
 //! became of that is `ADAPTIVE`.
 
+mod claims;
+
 use crate::data::{Point, RunData, Runs, mean, values};
 use crate::figure::{Calibrated, Figure, Findings, Paper, Quantity, Run, ScenarioFile, Statement};
 use crate::plot::{Axis, Panel, Series};
@@ -69,6 +71,7 @@ pub const PAPER: Paper = Paper {
                      transport stream cells, 7 in 1 500 bytes and 21 in 4 000.",
         },
     ],
+    claims: claims::CLAIMS,
     figures: &[FIG4, FIG5, FIG6, FIG7, ADAPTIVE],
 };
 

@@ -50,7 +50,15 @@
 //! [`Run::watching_round_trips`](crate::figure::Run::watching_round_trips) each round trip; what
 //! measurements of queues found out, and after
 //! [`Run::watching_phases`](crate::figure::Run::watching_phases) each of their packets.
-//! A test makes sure that scenarios parse and that calibrated keys are there.
+//!
+//! Every sentence of a paper that states a result is a [`Claim`](crate::Claim) in the paper's
+//! `claims.rs`, with the quantities that test it, or why none does. Bands are of the paper's
+//! words: a bound as it is, [`stated`](crate::figure::stated) around a number and
+//! [`about`](crate::figure::about) around a rounded one. Then `docs/reproduce/<key>.md` is made
+//! anew: `lasthop reproduce <key> --out DIR` writes it as `DIR/<key>.md`.
+//!
+//! Tests make sure that scenarios parse, that calibrated keys are there, and that statements,
+//! quantities and pages belong together.
 
 pub mod apq;
 pub mod franc;

@@ -2,6 +2,7 @@
 //! retransmissions for it. The scenario is in `scenarios/retryout/`; figure 4
 //! and table I are of the decisions themselves, and need no radio.
 
+mod claims;
 mod method;
 
 use crate::data::{RunData, Runs, greatest, least, mean};
@@ -64,6 +65,7 @@ pub const PAPER: Paper = Paper {
             reason: "The paper counts the size of segments, and finds about 100 of them.",
         },
     ],
+    claims: claims::CLAIMS,
     figures: &[method::TABLE1, method::FIG4, FIG6, FIG7, FIG8],
 };
 

@@ -5,6 +5,7 @@
 //! `scenarios/scan/`, one for each direction and sender.
 
 mod absence;
+mod claims;
 mod growth;
 
 use crate::data::{Point, RunData, Runs, greatest, least, mean, quantile, seconds, values};
@@ -26,6 +27,7 @@ pub const PAPER: Paper = Paper {
               it look for other access points every two minutes. With Ubuntu 14.04 it has TCP \
               small queues, with 12.04 it has not.",
     calibrated: CALIBRATED,
+    claims: claims::CLAIMS,
     figures: &[FIG3, absence::FIG4, absence::FIG5, FIG6, FIG7, FIG8, FIG9, FIG10],
 };
 
