@@ -15,14 +15,18 @@ use crate::programs::Programs;
 use crate::traffic::FIRST_PORT;
 use lasthop_net::network::{Network, NetworkStats, Output};
 use lasthop_net::{FrameDirection, NodeId, ProgramsLeftOut, Sink};
-use lasthop_units::{Instant, MacAddr, Machine};
+use lasthop_units::{Duration, Instant, MacAddr, Machine};
 use lasthop_wifi::stats::Levels;
 use lasthop_wifi::{FlowId, Packet};
+use std::collections::VecDeque;
 
 /// Frames taken from one door before the others, and the machines, get their turn.
 const READ_BATCH: usize = 64;
 /// Deliveries that may wait while the machines catch up.
 const WRITE_BATCH: usize = 64;
+/// A packet may be delivered while the rest of its A-MPDU is on the air, whose event has its
+/// bytes: at most this long (aPPDUMaxTime; IEEE 802.11-2020, table 19-25).
+const PPDU_MAX: Duration = Duration::from_millis(10);
 
 /// The nodes that have an interface.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +80,8 @@ pub struct Hop<'a, S: Sink> {
     frames: Frames,
     outbox: Vec<Delivery>,
     done: Vec<u64>,
+    /// Frames that are done and may still be in an event, and until when.
+    kept: VecDeque<(Instant, u64)>,
     /// Some queue got shorter since this was last asked.
     room: bool,
     /// Packets of each flow that have entered at its source.
@@ -120,6 +126,7 @@ impl<'a, S: Sink> Hop<'a, S> {
             frames: Frames::new(frame_bytes_max),
             outbox: Vec::with_capacity(WRITE_BATCH),
             done: Vec::new(),
+            kept: VecDeque::new(),
             room: true,
         }
     }
@@ -215,8 +222,7 @@ impl<'a, S: Sink> Hop<'a, S> {
         self.drain();
     }
 
-    /// Takes out what the machines have to say. Events come first, for their
-    /// frames are gone once their packets are.
+    /// Takes out what the machines have to say.
     fn drain(&mut self) {
         while let Some(event) = self.network.poll_event() {
             let frames = &self.frames;
@@ -285,6 +291,13 @@ impl<'a, S: Sink> Hop<'a, S> {
             }
         }
         self.outbox.clear();
+        if self.sink.wants_events() {
+            let until = self.last + PPDU_MAX;
+            self.kept.extend(self.done.drain(..).map(|tag| (until, tag)));
+        }
+        while self.kept.front().is_some_and(|(until, _)| *until < self.last) {
+            self.done.extend(self.kept.pop_front().map(|(_, tag)| tag));
+        }
         for tag in self.done.drain(..) {
             self.frames.release(tag);
         }
