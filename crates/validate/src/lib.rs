@@ -10,6 +10,7 @@ pub mod data;
 pub mod kernel;
 pub mod links;
 pub mod losses;
+pub mod paths;
 pub mod queues;
 pub mod setting;
 pub mod table;

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use validate::chapters::links::{flood_of, hops_of, loaded_of, sparse_of};
 use validate::chapters::{ALL, Chapter, SEED};
 use validate::links::{Case, LOSSES};
+use validate::paths::{Case as PathCase, Half, Run, grid, outcome};
 use validate::table::{Table, Verdict};
 
 /// Compare the 802.11 model with what others measured and derived.
@@ -45,6 +46,10 @@ Example: cargo run --release -p validate -- apq kind")]
 Examples: cargo run --release -p validate -- franc --losses 0,20
           cargo run --release -p validate -- franc --ways udp --daemon='--queue-target 8ms'")]
     Franc(FrancOptions),
+    /// A coded link on paths of all kinds, in virtual time: a grid of wires and Wi-Fi cells
+    #[command(after_help = "Examples: cargo run --release -p validate -- paths --half tuned --threads 2
+          cargo run --release -p validate -- paths 'beside' 'two tunnels'")]
+    Paths(PathsOptions),
     /// Measures one queue and adds what was found; what `apq` runs
     #[command(hide = true)]
     Queue {
@@ -131,6 +136,27 @@ struct FrancOptions {
 }
 
 #[derive(Args)]
+struct PathsOptions {
+    /// One half of the grid: constants are chosen with the tuned one only
+    #[arg(long)]
+    half: Option<Half>,
+    /// Cases that are run at a time
+    #[arg(long, default_value = "1")]
+    threads: usize,
+    /// Print the names of the cases only
+    #[arg(long)]
+    list: bool,
+    /// Print the scenario file of a run of each case instead of running it
+    #[arg(long, value_name = "RUN")]
+    show: Option<Run>,
+    /// Exit with 1 if a target is missed
+    #[arg(long)]
+    check: bool,
+    /// Only cases with one of these words in their name
+    words: Vec<String>,
+}
+
+#[derive(Args)]
 struct Options {
     /// Write docs/validation.md
     #[arg(long, conflicts_with = "chapters")]
@@ -197,6 +223,7 @@ fn main() -> ExitCode {
             }
             show("franc", options.write)
         }
+        Against::Paths(options) => return paths(&options),
         Against::Queue { index } => return measure::queue(index),
         Against::Apq(options) => {
             if !measure::queues(&options.word, options.load) {
@@ -235,6 +262,37 @@ fn main() -> ExitCode {
         eprintln!("error: docs/validation.md: {error}");
         return ExitCode::from(2);
     }
+    if options.check && failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Runs cases of the grid of paths and prints what became of them.
+#[expect(clippy::print_stdout, reason = "the table is what the command is for")]
+fn paths(options: &PathsOptions) -> ExitCode {
+    let is_wanted = |case: &PathCase| {
+        options.half.is_none_or(|half| case.half() == half)
+            && (options.words.is_empty()
+                || options.words.iter().any(|word| case.name.contains(word.as_str())))
+    };
+    let cases: Vec<_> = grid::all().into_iter().filter(is_wanted).collect();
+    if options.list || options.show.is_some() {
+        for case in &cases {
+            match options.show {
+                None => println!("{}", case.name),
+                Some(run) => println!("# {}\n{}", case.name, case.write(run).toml),
+            }
+        }
+        return ExitCode::SUCCESS;
+    }
+    // Hidden when standard error is no terminal.
+    let progress = ProgressBar::new(cases.len() as u64);
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed}");
+    progress.set_style(style.expect("a template that was tried"));
+    let outcomes = outcome::outcomes(&cases, options.threads, &|| progress.inc(1));
+    progress.finish_and_clear();
+    let table = outcome::table(&cases, &outcomes, options.half);
+    let failed = table.count(Verdict::Fail);
+    println!("{}", table.markdown());
+    println!("{} cases pass, {failed} fail.", table.count(Verdict::Pass));
     if options.check && failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 

@@ -1,0 +1,492 @@
+//! Paths that are not a laboratory's: what FRANC, as its daemon sends, makes of them in
+//! virtual time. A [`Case`] is a path, what is beside the tunnel, and a scenario file for
+//! each [`Run`] of it; [`grid`] draws the cases, [`outcome`] runs them and judges.
+//!
+//! A [`Line`] is one bottleneck wire, alike in both directions, between hosts behind wires
+//! of 1 Gb/s. A [`Room`] is a Wi-Fi cell with the tunnel between a station and a host
+//! behind the access point. Left out: paths whose bandwidth-delay product is beyond the
+//! window of a TCP connection with Linux' defaults, and ends that are the bottleneck.
+
+pub mod grid;
+pub mod outcome;
+
+use lasthop_units::{Bitrate, Duration};
+use std::fmt::Write as _;
+
+/// The time between two pings.
+pub const PING_INTERVAL: Duration = Duration::from_millis(100);
+/// The delay that the tunnel's pace aims at: the daemon's default.
+const QUEUE_TARGET: &str = "5ms";
+/// UDP asks for so much more than there is.
+const ASKED: f64 = 1.1;
+/// From the start of one TCP flow beside the tunnel to that of the next.
+const STAGGER: Duration = Duration::from_millis(300);
+
+/// How packets are lost on a wire, in both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Losses {
+    /// None.
+    None,
+    /// Each alike, in percent.
+    Alone(u32),
+    /// In bursts (Gilbert's model).
+    Bursts {
+        /// Packets that are lost, in percent.
+        percent: u32,
+        /// Packets in a burst, in the mean.
+        packets: u32,
+    },
+}
+
+/// How the delay of a wire varies: normally, in each direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jitter {
+    /// Standard deviation.
+    pub sd: Duration,
+    /// Packets overtake each other.
+    pub reorders: bool,
+}
+
+/// One bottleneck wire, alike in both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Of Ethernet frames.
+    pub rate: Bitrate,
+    /// Of an empty path.
+    pub round_trip: Duration,
+    /// Of the drop-tail queue.
+    pub queue_packets: u32,
+    /// How it loses packets.
+    pub losses: Losses,
+    /// How its delay varies.
+    pub jitter: Option<Jitter>,
+}
+
+/// What the other stations of a cell send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// Nothing.
+    Idle,
+    /// UDP to the access point, together two fifths of the PHY rate.
+    Busy,
+    /// UDP to the access point, as much as they can.
+    SaturatedUp,
+    /// UDP to and from the access point, as much as both can.
+    SaturatedBoth,
+}
+
+/// A Wi-Fi cell (802.11n, 20 MHz, one stream).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Of all stations.
+    pub mcs: u8,
+    /// Frames are aggregated.
+    pub ampdu: bool,
+    /// Attempts for a frame.
+    pub attempts: u8,
+    /// Share of the frames that is lost, in percent, between the end and the access point.
+    pub loss_percent: u32,
+    /// Stations beside the end.
+    pub stations: u16,
+    /// What they send.
+    pub others: Others,
+    /// Of each node's drop-tail queue; FQ-CoDel, Linux' default, without.
+    pub queue_packets: Option<u32>,
+    /// The traffic goes to the station.
+    pub is_down: bool,
+}
+
+/// Where the packets go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Medium {
+    /// Over a wire.
+    Line(Line),
+    /// Over the air.
+    Room(Room),
+}
+
+/// What shares the bottleneck with the tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// Nothing.
+    Alone,
+    /// TCP flows.
+    Tcp(u32),
+    /// Another tunnel, with a TCP flow in it.
+    Tunnel,
+}
+
+/// A path, and what is on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// What it is called; it says all of it.
+    pub name: String,
+    /// The path.
+    pub medium: Medium,
+    /// Beside the tunnel.
+    pub beside: Beside,
+    /// It is a row of the reports that the work began with, so nobody can be kept from it.
+    pub is_known: bool,
+}
+
+/// The halves of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Half {
+    /// Constants may be chosen with it.
+    Tuned,
+    /// It is kept out of every choice.
+    Judged,
+}
+
+/// One run of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Run {
+    /// Pings on the path without a tunnel; nothing else of ours.
+    Empty,
+    /// UDP that asks for more than there is, without the tunnel, alone.
+    Udp,
+    /// One TCP flow without the tunnel, alone.
+    Plain,
+    /// One TCP flow and pings in the tunnel, with what is beside.
+    Tunnel,
+}
+
+/// What a flow of a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The load that is measured.
+    Load,
+    /// Pings.
+    Ping,
+    /// A load that shares the bottleneck.
+    Other,
+}
+
+/// A scenario file, and what its flows are, in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The file.
+    pub toml: String,
+    /// Its flows; those of other stations come after.
+    pub flows: Vec<Role>,
+    /// Node that sends the pings.
+    pub source: &'static str,
+}
+
+/// Times of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// Left out.
+    pub warmup: Duration,
+    /// Measured.
+    pub measured: Duration,
+}
+
+impl Line {
+    /// The PHY of the tests of the issue: 12 Mb/s of IP packets of 1 500 bytes, 20 ms.
+    pub fn times_of(&self, beside: Beside) -> Times {
+        let round_trips = |count: u64| self.round_trip * count;
+        if beside != Beside::Alone {
+            return Times {
+                warmup: Duration::from_secs(8) + round_trips(20),
+                measured: Duration::from_secs(20),
+            };
+        }
+        let seconds = match self.rate.as_bps() {
+            ..30_000_000 => 12,
+            30_000_000..90_000_000 => 8,
+            _ => 5,
+        };
+        Times {
+            warmup: Duration::from_secs(2) + round_trips(20),
+            measured: Duration::from_secs(seconds) + round_trips(10),
+        }
+    }
+
+    fn name(&self) -> String {
+        let mut name = format!(
+            "{} {} q{}",
+            self.rate.to_string().replace("b/s", ""),
+            self.round_trip,
+            self.queue_packets
+        );
+        let _ = match self.losses {
+            Losses::None => Ok(()),
+            Losses::Alone(percent) => write!(name, " {percent}%"),
+            Losses::Bursts { percent, packets } => write!(name, " {percent}%x{packets}"),
+        };
+        if let Some(jitter) = self.jitter {
+            let how = if jitter.reorders { "reordered" } else { "jitter" };
+            let _ = write!(name, " {how} {}", jitter.sd);
+        }
+        name
+    }
+
+    fn toml(&self) -> String {
+        let mut text = String::new();
+        for (name, role) in
+            [("a", "host"), ("b", "host"), ("c", "host"), ("d", "host"), ("l", "relay"), ("r", "relay")]
+        {
+            let _ = write!(text, "[[node]]\nname = \"{name}\"\nrole = \"{role}\"\n");
+        }
+        for ends in [["a", "l"], ["c", "l"], ["r", "b"], ["r", "d"]] {
+            let _ = write!(text, "[[wire]]\nbetween = {ends:?}\nrate = \"1Gb/s\"\n");
+        }
+        let _ = write!(
+            text,
+            "[[wire]]\nbetween = [\"l\", \"r\"]\nrate = \"{}b/s\"\ndelay = \"{}\"\n\
+             queue = {{ kind = \"drop-tail\", packets = {} }}\n",
+            self.rate.as_bps(),
+            self.round_trip / 2,
+            self.queue_packets
+        );
+        let _ = match self.losses {
+            Losses::None => Ok(()),
+            Losses::Alone(percent) => writeln!(text, "loss = \"{percent}%\""),
+            Losses::Bursts { percent, packets } => {
+                let (share, packets) = (f64::from(percent) / 100.0, f64::from(packets));
+                let good_to_bad = share / (1.0 - share) / packets;
+                writeln!(
+                    text,
+                    "loss = {{ kind = \"gilbert-elliott\", good_to_bad = {good_to_bad:.6}, \
+                     bad_to_good = {:.6} }}",
+                    1.0 / packets
+                )
+            }
+        };
+        if let Some(jitter) = self.jitter {
+            let _ = write!(
+                text,
+                "jitter = {{ kind = \"normal\", sd = \"{}\" }}\nreorder = {}\n",
+                jitter.sd, jitter.reorders
+            );
+        }
+        text
+    }
+}
+
+impl Room {
+    /// 802.11n, 20 MHz, one stream, 800 ns (IEEE 802.11-2020, table 19-27).
+    fn phy_rate(&self) -> Bitrate {
+        const MBPS_TENTHS: [u64; 8] = [65, 130, 195, 260, 390, 520, 585, 650];
+        Bitrate::from_bps(MBPS_TENTHS[usize::from(self.mcs)] * 100_000)
+    }
+
+    const fn times() -> Times {
+        Times { warmup: Duration::from_secs(3), measured: Duration::from_secs(12) }
+    }
+
+    fn name(&self) -> String {
+        let mut name = format!("wifi mcs{}", self.mcs);
+        if self.ampdu {
+            name.push_str(" ampdu");
+        }
+        let _ = write!(name, " {}x", self.attempts);
+        if self.loss_percent > 0 {
+            let _ = write!(name, " {}%", self.loss_percent);
+        }
+        if self.stations > 0 {
+            let what = match self.others {
+                Others::Idle => "idle",
+                Others::Busy => "busy",
+                Others::SaturatedUp => "up",
+                Others::SaturatedBoth => "both",
+            };
+            let _ = write!(name, " +{} {what}", self.stations);
+        }
+        match self.queue_packets {
+            None => name.push_str(" fq"),
+            Some(packets) => {
+                let _ = write!(name, " q{packets}");
+            }
+        }
+        name.push_str(if self.is_down { " down" } else { " up" });
+        name
+    }
+
+    fn toml(&self) -> String {
+        let queue = match self.queue_packets {
+            None => "kind = \"fq-codel\"".to_owned(),
+            Some(packets) => format!("kind = \"drop-tail\", packets = {packets}"),
+        };
+        let mut text = format!(
+            "[channel]\nstandard = \"802.11n\"\nband = \"5GHz\"\nwidth = \"20MHz\"\n\
+             guard_interval = \"800ns\"\n\
+             [node_defaults]\nstreams = 1\nretry_limit = {}\nqueue = {{ {queue} }}\n\
+             rate_control = {{ kind = \"fixed\", mcs = {} }}\naggregation = {{ ampdu_bytes_max = {} }}\n",
+            self.attempts,
+            self.mcs,
+            if self.ampdu { 65_535 } else { 0 },
+        );
+        for (name, role) in [("a", "station"), ("b", "host"), ("ap", "access-point")] {
+            let _ = write!(text, "[[node]]\nname = \"{name}\"\nrole = \"{role}\"\n");
+        }
+        text.push_str("[[wire]]\nbetween = [\"ap\", \"b\"]\nrate = \"1Gb/s\"\n");
+        if self.stations > 0 {
+            let _ = write!(
+                text,
+                "[[node]]\nname = \"sta\"\nrole = \"station\"\ncount = {}\n",
+                self.stations
+            );
+        }
+        if self.loss_percent > 0 {
+            let _ = write!(
+                text,
+                "[[link]]\nbetween = [\"a\", \"ap\"]\nloss = \"{}%\"\n",
+                self.loss_percent
+            );
+        }
+        text
+    }
+
+    /// What the other stations send.
+    fn others_toml(&self) -> String {
+        let mut text = String::new();
+        let mut flow = |name: &str, from: &str, to: &str, rate: &str| {
+            let _ = write!(
+                text,
+                "[[flow]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\nkind = \"udp\"\n\
+                 rate = \"{rate}\"\npacket_bytes = 1500\n"
+            );
+        };
+        let busy = self.phy_rate().as_bps() * 2 / 5 / u64::from(self.stations.max(1));
+        match self.others {
+            _ if self.stations == 0 => {}
+            Others::Idle => {}
+            Others::Busy => flow("others", "sta*", "ap", &format!("{busy}b/s")),
+            Others::SaturatedUp => flow("others", "sta*", "ap", "saturated"),
+            Others::SaturatedBoth => {
+                flow("others", "sta*", "ap", "saturated");
+                flow("down", "ap", "sta*", "saturated");
+            }
+        }
+        text
+    }
+}
+
+impl Case {
+    /// A case of the grid, by its name.
+    pub fn new(medium: Medium, beside: Beside) -> Self {
+        let mut name = match &medium {
+            Medium::Line(line) => line.name(),
+            Medium::Room(room) => room.name(),
+        };
+        let _ = match beside {
+            Beside::Alone => Ok(()),
+            Beside::Tcp(flows) => write!(name, " beside {flows}"),
+            Beside::Tunnel => write!(name, " two tunnels"),
+        };
+        Self { name, medium, beside, is_known: false }
+    }
+
+    /// In which half of the grid it is: by its name, so that no other case changes it.
+    pub fn half(&self) -> Half {
+        // FNV-1a, 64 bits.
+        let hash = self.name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        // Its low bit is the parity of the bytes' sum; higher ones mix better.
+        if self.is_known || (hash >> 32) & 1 == 0 { Half::Tuned } else { Half::Judged }
+    }
+
+    /// Times of its runs.
+    pub fn times(&self) -> Times {
+        match self.medium {
+            Medium::Line(line) => line.times_of(self.beside),
+            Medium::Room(_) => Room::times(),
+        }
+    }
+
+    /// Nothing is lost but by full queues.
+    pub fn is_lossless(&self) -> bool {
+        match self.medium {
+            Medium::Line(line) => line.losses == Losses::None,
+            Medium::Room(room) => room.loss_percent == 0 && room.attempts > 1,
+        }
+    }
+
+    /// Round trip of the empty path, as far as wires make it.
+    pub fn round_trip(&self) -> Duration {
+        match self.medium {
+            Medium::Line(line) => line.round_trip,
+            Medium::Room(_) => Duration::ZERO,
+        }
+    }
+
+    /// The runs that it is judged by.
+    pub fn runs(&self) -> &'static [Run] {
+        match self.beside {
+            Beside::Alone => &[Run::Empty, Run::Udp, Run::Plain, Run::Tunnel],
+            _ => &[Run::Empty, Run::Udp, Run::Tunnel],
+        }
+    }
+
+    /// The scenario file of `run`.
+    pub fn write(&self, run: Run) -> Written {
+        let Times { warmup, measured } = self.times();
+        // Answers to the last pings have time to come.
+        let ping_stop = warmup + measured - Duration::from_secs(2) - self.round_trip() * 4;
+        let (from, to) = match self.medium {
+            Medium::Room(Room { is_down: true, .. }) => ("b", "a"),
+            _ => ("a", "b"),
+        };
+        let (body, after, asked) = match &self.medium {
+            Medium::Line(line) => (line.toml(), String::new(), line.rate),
+            Medium::Room(room) => (room.toml(), room.others_toml(), room.phy_rate()),
+        };
+        let mut toml = format!(
+            "duration = \"{}\"\nwarmup = \"{warmup}\"\n{body}",
+            warmup + measured
+        );
+        let mut flows = Vec::new();
+        let mut flow = |role: Role, text: String| {
+            flows.push(role);
+            let _ = write!(toml, "[[flow]]\nname = \"flow{}\"\n{text}", flows.len());
+        };
+        let tcp = |from: &str, to: &str, start: Duration| {
+            format!("from = \"{from}\"\nto = \"{to}\"\nkind = \"tcp\"\nstart = \"{start}\"\n")
+        };
+        let ping = format!(
+            "from = \"{from}\"\nto = \"{to}\"\nkind = \"ping\"\ninterval = \"{PING_INTERVAL}\"\n\
+             start = \"{warmup}\"\nstop = \"{ping_stop}\"\n"
+        );
+        match run {
+            Run::Empty => flow(Role::Ping, ping),
+            Run::Udp => {
+                let rate = (asked.as_bps() as f64 * ASKED) as u64;
+                flow(
+                    Role::Load,
+                    format!(
+                        "from = \"{from}\"\nto = \"{to}\"\nkind = \"udp\"\nrate = \"{rate}b/s\"\n\
+                         packet_bytes = 1500\n"
+                    ),
+                );
+            }
+            Run::Plain => flow(Role::Load, tcp(from, to, Duration::ZERO)),
+            Run::Tunnel => {
+                flow(Role::Load, tcp(from, to, Duration::ZERO));
+                flow(Role::Ping, ping);
+                let others = match self.beside {
+                    Beside::Alone => 0,
+                    Beside::Tcp(flows) => flows,
+                    Beside::Tunnel => 1,
+                };
+                for index in 0..others {
+                    flow(Role::Other, tcp("c", "d", STAGGER * u64::from(index)));
+                }
+                let mut tunnel = |name: &str, ends: [&str; 2]| {
+                    let _ = write!(
+                        toml,
+                        "[[franc]]\nname = \"{name}\"\nends = {ends:?}\npace = \"{QUEUE_TARGET}\"\n"
+                    );
+                };
+                tunnel("tunnel", ["a", "b"]);
+                if self.beside == Beside::Tunnel {
+                    tunnel("other", ["c", "d"]);
+                }
+            }
+        }
+        toml.push_str(&after);
+        Written { toml, flows, source: from }
+    }
+}

@@ -1,0 +1,266 @@
+//! The cases: rows of reports by name, then families of paths, each a Latin hypercube:
+//! every level of every dimension comes up equally often, in an order that a stream of the
+//! family's own shuffles. The same on every machine; a longer family has other cases.
+
+use super::{Beside, Case, Jitter, Line, Losses, Medium, Others, Room};
+use lasthop_units::{Bitrate, Duration, Seed, Stream};
+use std::collections::BTreeSet;
+
+/// Of the shuffles.
+const SEED: u64 = 14;
+/// What TCP keeps in flight with Linux' default buffers; paths that need more are made slower.
+const WINDOW_BYTES: u64 = 2_621_440;
+
+const RATES_MBPS: [u64; 9] = [1, 2, 5, 12, 25, 50, 100, 200, 300];
+const ROUND_TRIPS_MS: [u64; 8] = [1, 3, 10, 20, 40, 80, 150, 300];
+const QUEUES_PACKETS: [u32; 5] = [10, 30, 100, 300, 1_000];
+const LOSSES_PERCENT: [u32; 7] = [1, 3, 5, 10, 20, 30, 40];
+
+/// Levels in the order of a shuffle, each as often as the others.
+struct Levels {
+    stream: Stream,
+    cases: usize,
+}
+
+impl Levels {
+    fn new(family: &str, cases: usize) -> Self {
+        Self { stream: Seed::new(SEED, 0).stream(family), cases }
+    }
+
+    fn of<T: Copy>(&mut self, levels: &[T]) -> Vec<T> {
+        let mut values: Vec<T> = levels.iter().copied().cycle().take(self.cases).collect();
+        for last in (1..values.len()).rev() {
+            values.swap(last, self.stream.up_to(last as u32) as usize);
+        }
+        values
+    }
+
+    /// Lines of all rates, round trips and queues, without losses.
+    fn lines(&mut self) -> Vec<Line> {
+        let (rates, round_trips) = (self.of(&RATES_MBPS), self.of(&ROUND_TRIPS_MS));
+        let queues = self.of(&QUEUES_PACKETS);
+        let line = |((mbps, milliseconds), queue)| line(mbps, milliseconds, queue);
+        rates.into_iter().zip(round_trips).zip(queues).map(line).collect()
+    }
+}
+
+/// A line without losses; slower where TCP's window would not fill it.
+fn line(mbps: u64, round_trip_ms: u64, queue_packets: u32) -> Line {
+    let most_bps = WINDOW_BYTES * 8 * 1_000 / round_trip_ms;
+    let slower = RATES_MBPS.into_iter().rev().find(|&mbps| mbps * 1_000_000 <= most_bps);
+    let mbps = mbps.min(slower.unwrap_or(RATES_MBPS[0]));
+    Line {
+        rate: Bitrate::from_bps(mbps * 1_000_000),
+        round_trip: Duration::from_millis(round_trip_ms),
+        queue_packets,
+        losses: Losses::None,
+        jitter: None,
+    }
+}
+
+/// All cases: those of the reports first, then by family.
+pub fn all() -> Vec<Case> {
+    let mut seen = BTreeSet::new();
+    let families = [clean(), lossy(), bursts(), varying(), cells(), beside(), tunnels()];
+    let drawn = families.into_iter().flatten();
+    known().into_iter().chain(drawn).filter(|case| seen.insert(case.name.clone())).collect()
+}
+
+fn alone(lines: impl IntoIterator<Item = Line>) -> Vec<Case> {
+    lines.into_iter().map(|line| Case::new(Medium::Line(line), Beside::Alone)).collect()
+}
+
+fn clean() -> Vec<Case> {
+    alone(Levels::new("clean", 18).lines())
+}
+
+fn lossy() -> Vec<Case> {
+    let mut levels = Levels::new("lossy", 28);
+    let (lines, losses) = (levels.lines(), levels.of(&LOSSES_PERCENT));
+    alone(
+        lines
+            .into_iter()
+            .zip(losses)
+            .map(|(line, percent)| Line { losses: Losses::Alone(percent), ..line }),
+    )
+}
+
+fn bursts() -> Vec<Case> {
+    let mut levels = Levels::new("bursts", 18);
+    let (lines, percents) = (levels.lines(), levels.of(&[2, 5, 10, 20, 30]));
+    let lengths = levels.of(&[3, 8, 20]);
+    alone(
+        lines
+            .into_iter()
+            .zip(percents)
+            .zip(lengths)
+            .map(|((line, percent), packets)| Line {
+                losses: Losses::Bursts { percent, packets },
+                ..line
+            }),
+    )
+}
+
+/// Delays that vary, in order and reordered, half of them with losses besides.
+fn varying() -> Vec<Case> {
+    let mut levels = Levels::new("varying", 36);
+    let (lines, sds) = (levels.lines(), levels.of(&[250, 500, 1_000, 2_000, 4_000, 8_000]));
+    let (reorders, losses) = (levels.of(&[false, true]), levels.of(&[0, 0, 3, 10]));
+    let each = lines.into_iter().zip(sds).zip(reorders.into_iter().zip(losses));
+    alone(each.map(|((line, sd_us), (reorders, percent))| {
+        // A delay is never below zero, so what is much shorter varies less.
+        let most = Duration::from_micros(line.round_trip.as_nanos() / 4_000);
+        let sd = Duration::from_micros(sd_us).min(most);
+        let losses = if percent == 0 { Losses::None } else { Losses::Alone(percent) };
+        Line { jitter: Some(Jitter { sd, reorders }), losses, ..line }
+    }))
+}
+
+fn cells() -> Vec<Case> {
+    let mut levels = Levels::new("cells", 36);
+    let (mcs, ampdu, attempts) =
+        (levels.of(&[2, 7]), levels.of(&[true, false]), levels.of(&[1, 7]));
+    let (losses, stations) = (levels.of(&[0, 10, 20, 30]), levels.of(&[0, 1, 2, 5, 10, 20]));
+    let others = levels.of(&[
+        Others::Idle,
+        Others::Busy,
+        Others::Busy,
+        Others::SaturatedUp,
+        Others::SaturatedBoth,
+    ]);
+    let queues = levels.of(&[None, None, Some(100), Some(1_000)]);
+    let is_down = levels.of(&[false, true]);
+    let case = |index: usize| {
+        let room = Room {
+            mcs: mcs[index],
+            ampdu: ampdu[index],
+            attempts: attempts[index],
+            loss_percent: losses[index],
+            stations: stations[index],
+            others: others[index],
+            queue_packets: queues[index],
+            is_down: is_down[index],
+        };
+        Case::new(Medium::Room(room), Beside::Alone)
+    };
+    (0..levels.cases).map(case).collect()
+}
+
+/// Beside TCP flows; where a queue is shorter than a few packets for each, all starve alike.
+fn beside() -> Vec<Case> {
+    let mut levels = Levels::new("beside", 18);
+    let rates = levels.of(&[2, 5, 12, 25, 50]);
+    let (round_trips, queues) =
+        (levels.of(&[3, 10, 20, 40, 80, 150]), levels.of(&[30, 100, 300, 1_000]));
+    let flows = levels.of(&[1, 2, 4, 8]);
+    let case = |index: usize| {
+        let line = line(rates[index], round_trips[index], queues[index]);
+        Case::new(Medium::Line(line), Beside::Tcp(flows[index]))
+    };
+    (0..levels.cases).map(case).collect()
+}
+
+fn tunnels() -> Vec<Case> {
+    let mut levels = Levels::new("tunnels", 10);
+    let rates = levels.of(&[2, 5, 12, 25, 50]);
+    let (round_trips, queues) =
+        (levels.of(&[3, 10, 20, 40, 80, 150]), levels.of(&[30, 100, 300, 1_000]));
+    let losses = levels.of(&[0, 0, 10]);
+    let case = |index: usize| {
+        let losses = match losses[index] {
+            0 => Losses::None,
+            percent => Losses::Alone(percent),
+        };
+        let line = Line { losses, ..line(rates[index], round_trips[index], queues[index]) };
+        Case::new(Medium::Line(line), Beside::Tunnel)
+    };
+    (0..levels.cases).map(case).collect()
+}
+
+/// 12 Mb/s of IP packets of 1 500 bytes, 10 ms each way, 150 kB.
+fn usual() -> Line {
+    Line { rate: Bitrate::from_bps(12_112_000), ..line(12, 20, 100) }
+}
+
+/// Rows of the reports, as they were measured in real time.
+fn known() -> Vec<Case> {
+    let jitter = |sd_us, reorders| Some(Jitter { sd: Duration::from_micros(sd_us), reorders });
+    let bursts = |percent| Losses::Bursts { percent, packets: 8 };
+    let fast = Line { queue_packets: 300, losses: Losses::Alone(20), ..line(50, 80, 300) };
+    let lines = [
+        ("delay varies", Line { jitter: jitter(3_000, false), ..usual() }, Beside::Alone),
+        (
+            "delay varies, 10 %",
+            Line { jitter: jitter(3_000, false), losses: Losses::Alone(10), ..usual() },
+            Beside::Alone,
+        ),
+        (
+            "reordered, 10 %",
+            Line { jitter: jitter(3_000, true), losses: Losses::Alone(10), ..usual() },
+            Beside::Alone,
+        ),
+        ("reordered a little", Line { jitter: jitter(750, true), ..usual() }, Beside::Alone),
+        ("bursts, 10 %", Line { losses: bursts(10), ..usual() }, Beside::Alone),
+        ("bursts, 20 %", Line { losses: bursts(20), ..usual() }, Beside::Alone),
+        ("50 Mb/s, 80 ms, 20 %", fast, Beside::Alone),
+        (
+            "2 Mb/s, 10 ms, 20 %",
+            Line { losses: Losses::Alone(20), ..line(2, 10, 100) },
+            Beside::Alone,
+        ),
+        ("beside one CUBIC flow", usual(), Beside::Tcp(1)),
+    ];
+    let cell = |mcs, ampdu, attempts, loss_percent, stations, others| Room {
+        mcs,
+        ampdu,
+        attempts,
+        loss_percent,
+        stations,
+        others,
+        queue_packets: None,
+        is_down: false,
+    };
+    let rooms = [
+        ("wifi, one attempt, 30 %", cell(2, false, 1, 30, 0, Others::Idle)),
+        ("wifi, the same, three others", cell(2, false, 1, 30, 3, Others::Busy)),
+        ("wifi, A-MPDU, 20 %, one other", cell(7, true, 1, 20, 1, Others::Busy)),
+        ("wifi, clean", cell(7, true, 7, 0, 0, Others::Idle)),
+        ("wifi, five others", cell(7, true, 7, 0, 5, Others::Busy)),
+        ("wifi, ten others ask for more", cell(7, true, 7, 0, 10, Others::SaturatedUp)),
+    ];
+    let lines = lines.into_iter().map(|(name, line, beside)| (name, Medium::Line(line), beside));
+    let rooms = rooms.into_iter().map(|(name, room)| (name, Medium::Room(room), Beside::Alone));
+    lines
+        .chain(rooms)
+        .map(|(name, medium, beside)| Case { name: name.into(), medium, beside, is_known: true })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Half;
+    use super::*;
+
+    #[test]
+    fn every_run_has_a_scenario() {
+        for case in all() {
+            for &run in case.runs() {
+                let written = case.write(run);
+                if let Err(why) = lasthop_scenario::parse("path.toml", &written.toml, &[]) {
+                    panic!("{}: {why}\n{}", case.name, written.toml);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn halves_are_alike_in_size_and_names_tell_cases_apart() {
+        let cases = all();
+        let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+        assert_eq!(names.len(), cases.len());
+        let drawn: Vec<_> = cases.iter().filter(|case| !case.is_known).collect();
+        let judged = drawn.iter().filter(|case| case.half() == Half::Judged).count();
+        assert!((0.4..0.6).contains(&(judged as f64 / drawn.len() as f64)), "{judged}");
+        assert!(cases.iter().all(|case| !case.is_known || case.half() == Half::Tuned));
+    }
+}
