@@ -271,3 +271,45 @@ fn tcp_is_carried_in_spite_of_losses() {
     let (plain, coded) = (goodput(&plain), goodput(&coded));
     assert!(coded > 3 * plain && coded > 1_500_000, "{coded} against {plain}");
 }
+
+/// A tunnel's interface lets go of what it takes, so TCP's small queues hold nothing back.
+#[test]
+fn tcp_that_begins_at_an_end_is_as_fast_as_from_behind_it() {
+    let arrived = |from: &str, to: &str| {
+        let text = format!(
+            r#"
+duration = "6s"
+[[node]]
+name = "source"
+role = "host"
+[[node]]
+name = "a"
+role = "host"
+[[node]]
+name = "b"
+role = "host"
+[[node]]
+name = "sink"
+role = "host"
+[[wire]]
+between = ["source", "a"]
+[[wire]]
+between = ["a", "b"]
+rate = "10Mb/s"
+delay = "10ms"
+[[wire]]
+between = ["b", "sink"]
+[[flow]]
+name = "tcp"
+from = "{from}"
+to = "{to}"
+kind = "tcp"
+{}"#,
+            link(["a", "b"], "pace = \"5ms\"")
+        );
+        let scenario = parse("test.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"));
+        simulate_scenario(&scenario).arrived
+    };
+    let (at_the_ends, behind) = (arrived("a", "b"), arrived("source", "sink"));
+    assert!(at_the_ends as f64 >= 0.9 * behind as f64, "{at_the_ends} of {behind}");
+}

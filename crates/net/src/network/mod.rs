@@ -81,7 +81,7 @@ pub struct HostCost {
 }
 
 /// A wired link, both directions.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WiredLink {
     /// Its ends.
     pub ends: [NodeId; 2],
@@ -228,6 +228,8 @@ pub struct Network {
     wires_moved: bool,
     outputs: VecDeque<Output>,
     room: VecDeque<NodeId>,
+    /// Packets that left their node by being diverted.
+    released: VecDeque<Released>,
 }
 
 /// The MTU of a node; what lies between the two depends on the link and changes.
@@ -322,6 +324,7 @@ impl Network {
             wires_moved: false,
             outputs: VecDeque::new(),
             room: VecDeque::new(),
+            released: VecDeque::new(),
         };
         network.next = network.earliest();
         Ok(network)
@@ -436,6 +439,9 @@ impl Network {
     /// Packets with [`Packet::notify`] that the node at which they entered let go of.
     pub fn poll_released(&mut self) -> Option<Released> {
         if let Some(released) = self.cell.as_mut().and_then(Cell::poll_released) {
+            return Some(released);
+        }
+        if let Some(released) = self.released.pop_front() {
             return Some(released);
         }
         let Self { wires, wire_order, .. } = self;
@@ -602,12 +608,15 @@ impl Network {
     }
 
     /// A packet leaves `node` towards its destination.
-    fn send(&mut self, node: NodeId, packet: Packet) {
+    fn send(&mut self, node: NodeId, mut packet: Packet) {
         if packet.destination == Packet::EVERYWHERE {
             self.flood(node, None, packet);
         } else if packet.destination == node.0 {
             self.arrive(node, packet);
         } else if self.is_diverted(node, &packet) {
+            // As a tunnel's interface lets go of what it takes: it may hold it for long.
+            Released::book(&packet, &mut self.released);
+            packet.notify = false;
             self.outputs.push_back(Output::Diverted { at: self.now, node, packet });
         } else {
             let hop = self.routes.next(node, NodeId(packet.destination));
