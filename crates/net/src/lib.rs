@@ -22,6 +22,7 @@ pub mod network;
 mod pace;
 pub mod sink;
 pub mod traffic;
+mod transmitter;
 pub mod wire;
 
 pub use loss::Loss;
@@ -31,4 +32,5 @@ pub use sink::{
     Sink, TcpSample,
 };
 pub use traffic::{Source, SourceConfig};
+pub use transmitter::RateChange;
 pub use wire::{Jitter, Wire, WireConfig};

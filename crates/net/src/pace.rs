@@ -30,11 +30,36 @@ impl Pace {
         self.carry = 0;
     }
 
+    /// What `bytes` are in units of 1e-9 bits, of which a nanosecond passes as many as the
+    /// rate has bits a second.
+    pub(crate) fn nanobits(bytes: u32) -> u64 {
+        u64::from(bytes) * 8 * 1_000_000_000
+    }
+
     /// Lets `bytes` pass. Packets are below 2^17 bytes, so 10^9 times their
     /// bits, plus a carry below the rate, stays far below 2^64.
     pub(crate) fn pass(&mut self, bytes: u32) {
-        let scaled = u64::from(bytes) * 8 * 1_000_000_000 + self.carry;
+        self.pass_nanobits(Self::nanobits(bytes));
+    }
+
+    /// Lets so many [`nanobits`](Self::nanobits) pass.
+    pub(crate) fn pass_nanobits(&mut self, nanobits: u64) {
+        let scaled = nanobits + self.carry;
         self.floor += Duration::from_nanos(scaled / self.rate_bps);
         self.carry = scaled % self.rate_bps;
+    }
+
+    /// Lets them pass if they do by `until`; otherwise says how many are left then, and
+    /// changes nothing.
+    pub(crate) fn pass_until(&mut self, nanobits: u64, until: Instant) -> u64 {
+        let mut after = *self;
+        after.pass_nanobits(nanobits);
+        if after.now() <= until {
+            *self = after;
+            return 0;
+        }
+        // Less than all of them, so it is below 2^64 as they are.
+        let room = until.saturating_since(self.floor).as_nanos() * self.rate_bps;
+        nanobits - room.saturating_sub(self.carry)
     }
 }

@@ -8,7 +8,7 @@
 //! out: corruption, duplication, and slotted releases.
 
 use crate::loss::{Loss, LossProcess};
-use crate::pace::Pace;
+use crate::transmitter::{RateChange, Transmitter};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine, Stream};
@@ -23,10 +23,12 @@ const ETHERNET_HEADER_BYTES: u32 = 14;
 const FAR_END: Address = Address::Station(StationId(0));
 
 /// What a wire is like.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WireConfig {
     /// Bits of Ethernet frame a second, above zero; `None` if it never limits.
     pub rate: Option<Bitrate>,
+    /// How the rate changes, one change after the other; without a rate nothing does.
+    pub rate_changes: Vec<RateChange>,
     /// Propagation, one way.
     pub delay: Duration,
     /// How the delay varies.
@@ -60,6 +62,7 @@ impl Default for WireConfig {
     fn default() -> Self {
         Self {
             rate: None,
+            rate_changes: Vec::new(),
             delay: Duration::ZERO,
             jitter: Jitter::None,
             reorder: false,
@@ -85,7 +88,7 @@ pub struct Wire {
     jitter: Jitter,
     reorder: bool,
     /// When the transmitter is free; `None` without a rate.
-    free: Option<Pace>,
+    free: Option<Transmitter>,
     queue: Queue,
     /// A packet that finds the wire free need not pass through the queue.
     bypass: bool,
@@ -107,14 +110,14 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// An empty wire. Panics if the rate is zero.
+    /// An empty wire. Panics if a rate is zero, or if changes do not follow each other.
     pub fn new(config: &WireConfig, mut stream: Stream) -> Self {
         let queue = Queue::new(&config.queue, stream.next_u64() as u32);
         Self {
             delay: config.delay,
             jitter: config.jitter,
             reorder: config.reorder,
-            free: config.rate.map(|rate| Pace::new(rate, Instant::ZERO)),
+            free: config.rate.map(|rate| Transmitter::new(rate, &config.rate_changes)),
             // CoDel's state is at rest whenever its queue is empty; that of
             // FQ-CoDel's scheduler is not.
             bypass: !matches!(queue, Queue::FqCodel(_)),
@@ -262,7 +265,7 @@ impl Wire {
     /// When the transmitter takes the next packet from the queue. Whoever finds
     /// it idle restarts it, so this is never before the packet came.
     fn next_start(&self) -> Option<Instant> {
-        if self.queue.is_empty() { None } else { self.free.map(|free| free.now()) }
+        if self.queue.is_empty() { None } else { self.free.as_ref().map(Transmitter::now) }
     }
 
     /// Puts a packet on the wire after what the transmitter has sent so far.

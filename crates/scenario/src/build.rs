@@ -50,7 +50,7 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
     nodes::check_roles(&nodes, raw, problems);
     let names = Names::of(&nodes);
     let cell = radio::cell(&raw.channel, &raw.link, &nodes, &names, problems);
-    let wires = topology::wires(&nodes, &raw.wire, &names, problems);
+    let wires = topology::wires(&nodes, &raw.wire, raw.duration.value, &names, problems);
     let mtus = mtu::mtus(raw, &nodes, &wires, problems);
     let flows = traffic::flows(raw, &nodes, &mtus, &names, problems);
     radio::check_receivers(&nodes, &flows, problems);

@@ -826,6 +826,8 @@ tables! {
         /// Bit rate of the Ethernet frames; "off" never limits.
         /// Gigabit Ethernet is what an access point usually has.
         value rate: OrOff<Bitrate> = "1Gb/s";
+        /// How the rate changes during the run, one change after the other; by default never.
+        list rate_changes: RawRateChange;
         /// Propagation delay, one way. Zero is a cable in the house; a server
         /// on the Internet is 5 to 50 ms away.
         value delay: Duration = "0s";
@@ -839,6 +841,14 @@ tables! {
         table loss: RawLoss;
         /// The queue before the transmitter.
         table queue: RawQueue;
+    }
+
+    /// A change of a wire's rate. What is being transmitted goes on at the new rate.
+    RawRateChange {
+        /// From when on.
+        required from: Duration;
+        /// The new rate.
+        required rate: Bitrate;
     }
 
     /// How the delay of a wire varies. In all it is never below zero.

@@ -3,7 +3,7 @@
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Direction, HostClock};
 use lasthop_net::traffic::Sizes;
-use lasthop_net::{Jitter, Loss, NodeId, SourceConfig};
+use lasthop_net::{Jitter, Loss, NodeId, RateChange, SourceConfig};
 use lasthop_scenario::{FlowKind, Role, Scenario, parse};
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, Instant, Probability, Seed};
 use lasthop_wifi::cell::{CellConfig, EdcaParameters, PairConfig};
@@ -252,7 +252,7 @@ fn node_defaults_fill_what_nodes_leave_out() {
 fn a_direction_of_a_wire_takes_the_rest_from_the_wire() {
     let scenario = scenario(include_str!("../../../scenarios/link.toml"));
     assert!(scenario.network.cell.is_none());
-    let [up, down] = scenario.network.wires[0].directions;
+    let [up, down] = scenario.network.wires[0].directions.clone();
     assert_eq!(up.rate, Some(Bitrate::from_mbps(10)));
     assert_eq!(down.rate, Some(Bitrate::from_mbps(30)));
     for direction in [up, down] {
@@ -277,7 +277,7 @@ between = ["a", "b"]
 #[test]
 fn wires_lose_in_bursts_and_vary() {
     let p = |p| Probability::new(p).expect("in range");
-    let wire = |sets: &[&str]| with(WIRE, sets).network.wires[0].directions;
+    let wire = |sets: &[&str]| with(WIRE, sets).network.wires[0].directions.clone();
     let bursts = Loss::GilbertElliott {
         p_good_to_bad: p(0.01),
         p_bad_to_good: p(0.25),
@@ -302,6 +302,24 @@ fn wires_lose_in_bursts_and_vary() {
     assert_eq!(up.jitter, Jitter::Uniform(Duration::from_millis(1)));
     assert_eq!(down.jitter, Jitter::Normal { sd: Duration::from_millis(2) });
     assert_eq!(wire(&[])[0].jitter, Jitter::None);
+}
+
+#[test]
+fn a_wires_rate_changes() {
+    let wire = |sets: &[&str]| with(WIRE, sets).network.wires[0].directions.clone();
+    let change = |seconds, mbps| RateChange {
+        at: Instant::ZERO + Duration::from_secs(seconds),
+        rate: Bitrate::from_mbps(mbps),
+    };
+    let both = "wire.0.rate_changes=[{ from = \"2s\", rate = \"6Mb/s\" }, { from = \"5s\", rate = \"12Mb/s\" }]";
+    let [up, down] = wire(&[both]);
+    assert_eq!(up.rate_changes, [change(2, 6), change(5, 12)]);
+    assert_eq!(down.rate_changes, up.rate_changes);
+    let one = "wire.0.down={ rate_changes = [{ from = \"3s\", rate = \"1Mb/s\" }] }";
+    let [up, down] = wire(&[both, one]);
+    assert_eq!(up.rate_changes.len(), 2);
+    assert_eq!(down.rate_changes, [change(3, 1)]);
+    assert_eq!(wire(&[])[0].rate_changes, []);
 }
 
 /// A folder that is gone after the test.

@@ -2,8 +2,8 @@
 
 use crate::pause;
 use lasthop_house::contract::Driver;
-use lasthop_net::{Jitter, Loss, Wire, WireConfig};
-use lasthop_units::{Bitrate, Bytes, Duration, Machine, Probability, Seed};
+use lasthop_net::{Jitter, Loss, RateChange, Wire, WireConfig};
+use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine, Probability, Seed};
 use lasthop_wifi::Packet;
 use lasthop_wifi::queue::{Limit, QueueConfig};
 use proptest::prelude::*;
@@ -17,11 +17,19 @@ pub fn config() -> impl Strategy<Value = WireConfig> {
     ];
     let rate = prop::option::of(1_000_000..1_000_000_000u64);
     let ns = 0..500_000u64;
-    (rate, ns.clone(), ns, any::<bool>(), any::<bool>(), queue, 0.0..0.5).prop_map(
-        |(rate, delay, jitter, normal, reorder, queue, loss)| {
+    let change = (1..5_000_000u64, 1_000_000..1_000_000_000u64);
+    let changes = prop::collection::vec(change, 0..3);
+    (rate, changes, ns.clone(), ns, any::<bool>(), any::<bool>(), queue, 0.0..0.5).prop_map(
+        |(rate, changes, delay, jitter, normal, reorder, queue, loss)| {
+            let mut at = Instant::ZERO;
+            let mut change = |(after, rate)| {
+                at += Duration::from_nanos(after);
+                RateChange { at, rate: Bitrate::from_bps(rate) }
+            };
             let jitter = Duration::from_nanos(jitter);
             WireConfig {
                 rate: rate.map(Bitrate::from_bps),
+                rate_changes: changes.into_iter().map(&mut change).collect(),
                 delay: Duration::from_nanos(delay),
                 jitter: match normal {
                     true => Jitter::Normal { sd: jitter },

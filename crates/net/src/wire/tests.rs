@@ -314,3 +314,43 @@ proptest! {
         prop_assert_eq!(watched, other);
     }
 }
+
+/// What is booked ahead in a drop-tail queue leaves as late as what waits in another one.
+#[test]
+fn a_queue_drains_at_the_rate_of_the_moment() {
+    let changes = [(20, 2), (60, 8)].map(|(ms, mbps)| RateChange {
+        at: Instant::ZERO + Duration::from_millis(ms),
+        rate: Bitrate::from_mbps(mbps),
+    });
+    let queues = [
+        QueueConfig::DropTail { limit: Limit::Packets(100) },
+        QueueConfig::CoDel {
+            limit: Limit::Packets(100),
+            target: Duration::from_secs(1),
+            interval: Duration::from_secs(1),
+            ecn: false,
+        },
+    ];
+    let arrivals = queues.map(|queue| {
+        let config = WireConfig {
+            rate: Some(Bitrate::from_mbps(4)),
+            rate_changes: changes.into(),
+            queue,
+            ..WireConfig::default()
+        };
+        let mut wire = wire(&config);
+        // Frames of 500 bytes, a millisecond each at 4 Mb/s.
+        for tag in 0..60 {
+            wire.handle_packet(Instant::ZERO, Packet::new(tag, 486, Instant::ZERO), false);
+        }
+        let millis = |(at, _): (Instant, Packet)| (at - Instant::ZERO).as_millis_f64();
+        drain(&mut wire).into_iter().map(millis).collect::<Vec<f64>>()
+    });
+    let expected = |index: usize| match index {
+        0..20 => index as f64 + 1.0,
+        20..40 => 20.0 + 2.0 * (index as f64 - 19.0),
+        _ => 60.0 + 0.5 * (index as f64 - 39.0),
+    };
+    let expected: Vec<f64> = (0..60).map(expected).collect();
+    assert_eq!(arrivals, [expected.clone(), expected]);
+}

@@ -7,8 +7,8 @@ use crate::error::Problems;
 use crate::raw::{JitterKind, LossKind, RawJitter, RawLoss, RawWire, RawWireDirection};
 use crate::scalar::At;
 use lasthop_net::network::WiredLink;
-use lasthop_net::{Jitter, Loss, WireConfig};
-use lasthop_units::{Bitrate, Probability};
+use lasthop_net::{Jitter, Loss, RateChange, WireConfig};
+use lasthop_units::{Bitrate, Duration, Instant, Probability};
 
 /// Sets of nodes that reach each other.
 struct Islands(Vec<usize>);
@@ -33,6 +33,7 @@ impl Islands {
 pub(crate) fn wires(
     nodes: &[Expanded<'_>],
     wires: &[RawWire],
+    duration: Duration,
     names: &Names,
     problems: &mut Problems,
 ) -> Vec<WiredLink> {
@@ -46,10 +47,10 @@ pub(crate) fn wires(
     }
     let mut complete = true;
     for wire in wires {
-        let both = direction(&wire.both, problems);
+        let both = direction(&wire.both, duration, problems);
         let mut other_than_both = |raw: &Option<RawWireDirection>| match raw {
-            Some(raw) => direction(raw, problems),
-            None => both,
+            Some(raw) => direction(raw, duration, problems),
+            None => both.clone(),
         };
         let directions = [other_than_both(&wire.up), other_than_both(&wire.down)];
         let [one, other] = &wire.between.value;
@@ -87,7 +88,7 @@ pub(crate) fn wires(
     links
 }
 
-fn direction(raw: &RawWireDirection, problems: &mut Problems) -> WireConfig {
+fn direction(raw: &RawWireDirection, duration: Duration, problems: &mut Problems) -> WireConfig {
     if raw.rate.value.0 == Some(Bitrate::default()) {
         problems.push(&raw.rate.place, "expected more than zero, or \"off\"");
     }
@@ -98,12 +99,41 @@ fn direction(raw: &RawWireDirection, problems: &mut Problems) -> WireConfig {
     let usual = WireConfig::default();
     WireConfig {
         rate: raw.rate.value.0,
+        rate_changes: rate_changes(raw, duration, problems),
         delay: raw.delay.value,
         jitter,
         reorder: raw.reorder.value,
         queue: queue::config(&raw.queue, usual.queue, problems),
         loss: loss(&raw.loss, problems),
     }
+}
+
+/// The changes of a rate; notes those that change nothing.
+fn rate_changes(
+    raw: &RawWireDirection,
+    duration: Duration,
+    problems: &mut Problems,
+) -> Vec<RateChange> {
+    let mut last = Duration::ZERO;
+    let mut changes = Vec::new();
+    for change in &raw.rate_changes {
+        let (at, rate) = (change.from.value, change.rate.value);
+        if raw.rate.value.0.is_none() {
+            problems.push(&change.rate.place, "rate = \"off\" has no rate to change");
+        }
+        if rate == Bitrate::default() {
+            problems.push(&change.rate.place, "expected more than zero");
+        }
+        if at <= last {
+            problems.push(&change.from.place, format!("expected more than {last}, got {at}"));
+        } else if at >= duration {
+            let message = format!("expected less than the duration of {duration}, got {at}");
+            problems.push(&change.from.place, message);
+        }
+        last = last.max(at);
+        changes.push(RateChange { at: Instant::ZERO + at, rate });
+    }
+    changes
 }
 
 fn jitter(raw: &RawJitter, problems: &mut Problems) -> Jitter {
