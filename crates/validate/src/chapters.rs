@@ -6,6 +6,7 @@ mod kernel;
 pub mod links;
 mod losses;
 mod lossy;
+mod paths;
 mod per;
 mod queueing;
 mod queues;
@@ -31,7 +32,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All of them, in order.
-pub const ALL: [Chapter; 20] = [
+pub const ALL: [Chapter; 22] = [
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),
@@ -51,6 +52,8 @@ pub const ALL: [Chapter; 20] = [
     ("franc, sparse traffic", links::sparse),
     ("franc, three hops", links::hops),
     ("franc, fast link", links::flood),
+    ("franc, paths", paths::reported),
+    ("franc, grid of paths", paths::judged),
     ("speed", speed::table),
 ];
 

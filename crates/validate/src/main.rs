@@ -47,8 +47,10 @@ Examples: cargo run --release -p validate -- franc --losses 0,20
           cargo run --release -p validate -- franc --ways udp --daemon='--queue-target 8ms'")]
     Franc(FrancOptions),
     /// A coded link on paths of all kinds, in virtual time: a grid of wires and Wi-Fi cells
-    #[command(after_help = "Examples: cargo run --release -p validate -- paths --half tuned --threads 2
-          cargo run --release -p validate -- paths 'beside' 'two tunnels'")]
+    #[command(
+        after_help = "Examples: cargo run --release -p validate -- paths --half tuned --threads 2
+          cargo run --release -p validate -- paths 'beside' 'two tunnels'"
+    )]
     Paths(PathsOptions),
     /// Measures one queue and adds what was found; what `apq` runs
     #[command(hide = true)]
@@ -143,6 +145,9 @@ struct PathsOptions {
     /// Cases that are run at a time
     #[arg(long, default_value = "1")]
     threads: usize,
+    /// Number of the run: other random numbers
+    #[arg(long, default_value = "0")]
+    run: u64,
     /// Print the names of the cases only
     #[arg(long)]
     list: bool,
@@ -287,11 +292,12 @@ fn paths(options: &PathsOptions) -> ExitCode {
     let progress = ProgressBar::new(cases.len() as u64);
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed}");
     progress.set_style(style.expect("a template that was tried"));
-    let outcomes = outcome::outcomes(&cases, options.threads, &|| progress.inc(1));
+    let outcomes = outcome::outcomes(&cases, options.run, options.threads, &|| progress.inc(1));
     progress.finish_and_clear();
-    let table = outcome::table(&cases, &outcomes, options.half);
+    let table = outcome::table(&cases, &outcomes);
     let failed = table.count(Verdict::Fail);
     println!("{}", table.markdown());
+    println!("{}", outcome::summary(&cases, &outcomes).markdown());
     println!("{} cases pass, {failed} fail.", table.count(Verdict::Pass));
     if options.check && failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

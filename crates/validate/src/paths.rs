@@ -14,9 +14,17 @@ use lasthop_units::{Bitrate, Duration};
 use std::fmt::Write as _;
 
 /// The time between two pings.
-pub const PING_INTERVAL: Duration = Duration::from_millis(100);
+const PING_INTERVAL: Duration = Duration::from_millis(100);
+/// The same on fast paths, which are measured for a shorter time.
+const FAST_PING_INTERVAL: Duration = Duration::from_millis(25);
+/// Paths from here on are fast.
+const FAST: Bitrate = Bitrate::from_mbps(30);
+/// Nobody waits longer than this and four round trips for the answer to a ping.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// The delay that the tunnel's pace aims at: the daemon's default.
 const QUEUE_TARGET: &str = "5ms";
+/// From the end of the warm-up to the change of a rate.
+const CHANGE_AFTER: Duration = Duration::from_secs(4);
 /// UDP asks for so much more than there is.
 const ASKED: f64 = 1.1;
 /// From the start of one TCP flow beside the tunnel to that of the next.
@@ -60,6 +68,8 @@ pub struct Line {
     pub losses: Losses,
     /// How its delay varies.
     pub jitter: Option<Jitter>,
+    /// Another rate from [`Case::change_at`] on.
+    pub changes_to: Option<Bitrate>,
 }
 
 /// What the other stations of a cell send.
@@ -116,6 +126,59 @@ pub enum Beside {
     Tunnel,
 }
 
+/// What a case is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// Rows of the reports that the work began with: nobody can be kept from them.
+    Reported,
+    /// Wires of all rates, round trips and queues.
+    Clean,
+    /// Each packet may be lost.
+    Lossy,
+    /// Packets are lost in bursts.
+    Bursts,
+    /// Delays that vary, packets that overtake each other.
+    Varying,
+    /// Wi-Fi cells.
+    Cells,
+    /// Other TCP flows in the same queue.
+    Beside,
+    /// Two tunnels in the same queue.
+    Tunnels,
+    /// Rates that halve or double.
+    Changes,
+}
+
+impl Family {
+    /// All of them, in their order.
+    pub const ALL: [Self; 9] = [
+        Self::Reported,
+        Self::Clean,
+        Self::Lossy,
+        Self::Bursts,
+        Self::Varying,
+        Self::Cells,
+        Self::Beside,
+        Self::Tunnels,
+        Self::Changes,
+    ];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reported => "reported",
+            Self::Clean => "no losses",
+            Self::Lossy => "losses",
+            Self::Bursts => "bursts of losses",
+            Self::Varying => "jitter, reordering",
+            Self::Cells => "Wi-Fi cells",
+            Self::Beside => "beside TCP",
+            Self::Tunnels => "two tunnels",
+            Self::Changes => "a rate that changes",
+        }
+    }
+}
+
 /// A path, and what is on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
@@ -125,8 +188,8 @@ pub struct Case {
     pub medium: Medium,
     /// Beside the tunnel.
     pub beside: Beside,
-    /// It is a row of the reports that the work began with, so nobody can be kept from it.
-    pub is_known: bool,
+    /// What it is about.
+    pub family: Family,
 }
 
 /// The halves of the grid.
@@ -149,6 +212,8 @@ pub enum Run {
     Plain,
     /// One TCP flow and pings in the tunnel, with what is beside.
     Tunnel,
+    /// UDP that asks for more than there is in the tunnel, while the rate changes.
+    Change,
 }
 
 /// What a flow of a run is.
@@ -169,8 +234,8 @@ pub struct Written {
     pub toml: String,
     /// Its flows; those of other stations come after.
     pub flows: Vec<Role>,
-    /// Node that sends the pings.
-    pub source: &'static str,
+    /// Nodes at which the load and the pings begin and end.
+    pub ends: [&'static str; 2],
 }
 
 /// Times of a run.
@@ -183,8 +248,8 @@ pub struct Times {
 }
 
 impl Line {
-    /// The PHY of the tests of the issue: 12 Mb/s of IP packets of 1 500 bytes, 20 ms.
-    pub fn times_of(&self, beside: Beside) -> Times {
+    /// Fast paths are measured for a shorter time: they carry as many packets in it.
+    fn times(&self, beside: Beside) -> Times {
         let round_trips = |count: u64| self.round_trip * count;
         if beside != Beside::Alone {
             return Times {
@@ -192,11 +257,7 @@ impl Line {
                 measured: Duration::from_secs(20),
             };
         }
-        let seconds = match self.rate.as_bps() {
-            ..30_000_000 => 12,
-            30_000_000..90_000_000 => 8,
-            _ => 5,
-        };
+        let seconds = if self.rate < FAST || self.changes_to.is_some() { 12 } else { 6 };
         Times {
             warmup: Duration::from_secs(2) + round_trips(20),
             measured: Duration::from_secs(seconds) + round_trips(10),
@@ -219,14 +280,22 @@ impl Line {
             let how = if jitter.reorders { "reordered" } else { "jitter" };
             let _ = write!(name, " {how} {}", jitter.sd);
         }
+        if let Some(rate) = self.changes_to {
+            let _ = write!(name, " to {}", rate.to_string().replace("b/s", ""));
+        }
         name
     }
 
-    fn toml(&self) -> String {
+    fn toml(&self, change_at: Duration) -> String {
         let mut text = String::new();
-        for (name, role) in
-            [("a", "host"), ("b", "host"), ("c", "host"), ("d", "host"), ("l", "relay"), ("r", "relay")]
-        {
+        for (name, role) in [
+            ("a", "host"),
+            ("b", "host"),
+            ("c", "host"),
+            ("d", "host"),
+            ("l", "relay"),
+            ("r", "relay"),
+        ] {
             let _ = write!(text, "[[node]]\nname = \"{name}\"\nrole = \"{role}\"\n");
         }
         for ends in [["a", "l"], ["c", "l"], ["r", "b"], ["r", "d"]] {
@@ -254,6 +323,13 @@ impl Line {
                 )
             }
         };
+        if let Some(rate) = self.changes_to {
+            let bps = rate.as_bps();
+            let _ = writeln!(
+                text,
+                "rate_changes = [{{ from = \"{change_at}\", rate = \"{bps}b/s\" }}]"
+            );
+        }
         if let Some(jitter) = self.jitter {
             let _ = write!(
                 text,
@@ -366,7 +442,7 @@ impl Room {
 
 impl Case {
     /// A case of the grid, by its name.
-    pub fn new(medium: Medium, beside: Beside) -> Self {
+    pub fn new(family: Family, medium: Medium, beside: Beside) -> Self {
         let mut name = match &medium {
             Medium::Line(line) => line.name(),
             Medium::Room(room) => room.name(),
@@ -376,7 +452,7 @@ impl Case {
             Beside::Tcp(flows) => write!(name, " beside {flows}"),
             Beside::Tunnel => write!(name, " two tunnels"),
         };
-        Self { name, medium, beside, is_known: false }
+        Self { name, medium, beside, family }
     }
 
     /// In which half of the grid it is: by its name, so that no other case changes it.
@@ -386,13 +462,17 @@ impl Case {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
         // Its low bit is the parity of the bytes' sum; higher ones mix better.
-        if self.is_known || (hash >> 32) & 1 == 0 { Half::Tuned } else { Half::Judged }
+        if self.family == Family::Reported || (hash >> 32) & 1 == 0 {
+            Half::Tuned
+        } else {
+            Half::Judged
+        }
     }
 
     /// Times of its runs.
     pub fn times(&self) -> Times {
         match self.medium {
-            Medium::Line(line) => line.times_of(self.beside),
+            Medium::Line(line) => line.times(self.beside),
             Medium::Room(_) => Room::times(),
         }
     }
@@ -413,9 +493,33 @@ impl Case {
         }
     }
 
+    /// When its rate changes.
+    pub fn change_at(&self) -> Duration {
+        self.times().warmup + CHANGE_AFTER
+    }
+
+    /// The rate that it changes to.
+    pub fn changes_to(&self) -> Option<Bitrate> {
+        match self.medium {
+            Medium::Line(line) => line.changes_to,
+            Medium::Room(_) => None,
+        }
+    }
+
+    /// The time between two pings.
+    pub fn ping_interval(&self) -> Duration {
+        match self.medium {
+            Medium::Line(line) if line.rate >= FAST => FAST_PING_INTERVAL,
+            _ => PING_INTERVAL,
+        }
+    }
+
     /// The runs that it is judged by.
     pub fn runs(&self) -> &'static [Run] {
         match self.beside {
+            Beside::Alone if self.changes_to().is_some() => {
+                &[Run::Empty, Run::Udp, Run::Plain, Run::Tunnel, Run::Change]
+            }
             Beside::Alone => &[Run::Empty, Run::Udp, Run::Plain, Run::Tunnel],
             _ => &[Run::Empty, Run::Udp, Run::Tunnel],
         }
@@ -424,20 +528,21 @@ impl Case {
     /// The scenario file of `run`.
     pub fn write(&self, run: Run) -> Written {
         let Times { warmup, measured } = self.times();
-        // Answers to the last pings have time to come.
-        let ping_stop = warmup + measured - Duration::from_secs(2) - self.round_trip() * 4;
+        let ping_stop = warmup + measured - PATIENCE - self.round_trip() * 4;
+        let interval = self.ping_interval();
         let (from, to) = match self.medium {
             Medium::Room(Room { is_down: true, .. }) => ("b", "a"),
             _ => ("a", "b"),
         };
         let (body, after, asked) = match &self.medium {
-            Medium::Line(line) => (line.toml(), String::new(), line.rate),
+            Medium::Line(line) => {
+                let most = line.changes_to.map_or(line.rate, |rate| rate.max(line.rate));
+                (line.toml(self.change_at()), String::new(), most)
+            }
             Medium::Room(room) => (room.toml(), room.others_toml(), room.phy_rate()),
         };
-        let mut toml = format!(
-            "duration = \"{}\"\nwarmup = \"{warmup}\"\n{body}",
-            warmup + measured
-        );
+        let mut toml =
+            format!("duration = \"{}\"\nwarmup = \"{warmup}\"\n{body}", warmup + measured);
         let mut flows = Vec::new();
         let mut flow = |role: Role, text: String| {
             flows.push(role);
@@ -447,12 +552,12 @@ impl Case {
             format!("from = \"{from}\"\nto = \"{to}\"\nkind = \"tcp\"\nstart = \"{start}\"\n")
         };
         let ping = format!(
-            "from = \"{from}\"\nto = \"{to}\"\nkind = \"ping\"\ninterval = \"{PING_INTERVAL}\"\n\
+            "from = \"{from}\"\nto = \"{to}\"\nkind = \"ping\"\ninterval = \"{interval}\"\n\
              start = \"{warmup}\"\nstop = \"{ping_stop}\"\n"
         );
         match run {
             Run::Empty => flow(Role::Ping, ping),
-            Run::Udp => {
+            Run::Udp | Run::Change => {
                 let rate = (asked.as_bps() as f64 * ASKED) as u64;
                 flow(
                     Role::Load,
@@ -474,19 +579,20 @@ impl Case {
                 for index in 0..others {
                     flow(Role::Other, tcp("c", "d", STAGGER * u64::from(index)));
                 }
-                let mut tunnel = |name: &str, ends: [&str; 2]| {
-                    let _ = write!(
-                        toml,
-                        "[[franc]]\nname = \"{name}\"\nends = {ends:?}\npace = \"{QUEUE_TARGET}\"\n"
-                    );
-                };
-                tunnel("tunnel", ["a", "b"]);
-                if self.beside == Beside::Tunnel {
-                    tunnel("other", ["c", "d"]);
-                }
             }
         }
+        let tunnels: &[(&str, [&str; 2])] = match (run, self.beside) {
+            (Run::Empty | Run::Udp | Run::Plain, _) => &[],
+            (Run::Tunnel, Beside::Tunnel) => &[("tunnel", ["a", "b"]), ("other", ["c", "d"])],
+            (Run::Tunnel | Run::Change, _) => &[("tunnel", ["a", "b"])],
+        };
+        for (name, ends) in tunnels {
+            let _ = write!(
+                toml,
+                "[[franc]]\nname = \"{name}\"\nends = {ends:?}\npace = \"{QUEUE_TARGET}\"\n"
+            );
+        }
         toml.push_str(&after);
-        Written { toml, flows, source: from }
+        Written { toml, flows, ends: [from, to] }
     }
 }

@@ -2,7 +2,7 @@
 //! every level of every dimension comes up equally often, in an order that a stream of the
 //! family's own shuffles. The same on every machine; a longer family has other cases.
 
-use super::{Beside, Case, Jitter, Line, Losses, Medium, Others, Room};
+use super::{Beside, Case, Family, Jitter, Line, Losses, Medium, Others, Room};
 use lasthop_units::{Bitrate, Duration, Seed, Stream};
 use std::collections::BTreeSet;
 
@@ -55,29 +55,32 @@ fn line(mbps: u64, round_trip_ms: u64, queue_packets: u32) -> Line {
         queue_packets,
         losses: Losses::None,
         jitter: None,
+        changes_to: None,
     }
 }
 
 /// All cases: those of the reports first, then by family.
 pub fn all() -> Vec<Case> {
     let mut seen = BTreeSet::new();
-    let families = [clean(), lossy(), bursts(), varying(), cells(), beside(), tunnels()];
+    let families = [clean(), lossy(), bursts(), varying(), cells(), beside(), tunnels(), changes()];
     let drawn = families.into_iter().flatten();
     known().into_iter().chain(drawn).filter(|case| seen.insert(case.name.clone())).collect()
 }
 
-fn alone(lines: impl IntoIterator<Item = Line>) -> Vec<Case> {
-    lines.into_iter().map(|line| Case::new(Medium::Line(line), Beside::Alone)).collect()
+fn alone(family: Family, lines: impl IntoIterator<Item = Line>) -> Vec<Case> {
+    let case = |line| Case::new(family, Medium::Line(line), Beside::Alone);
+    lines.into_iter().map(case).collect()
 }
 
 fn clean() -> Vec<Case> {
-    alone(Levels::new("clean", 18).lines())
+    alone(Family::Clean, Levels::new("clean", 18).lines())
 }
 
 fn lossy() -> Vec<Case> {
     let mut levels = Levels::new("lossy", 28);
     let (lines, losses) = (levels.lines(), levels.of(&LOSSES_PERCENT));
     alone(
+        Family::Lossy,
         lines
             .into_iter()
             .zip(losses)
@@ -90,14 +93,11 @@ fn bursts() -> Vec<Case> {
     let (lines, percents) = (levels.lines(), levels.of(&[2, 5, 10, 20, 30]));
     let lengths = levels.of(&[3, 8, 20]);
     alone(
-        lines
-            .into_iter()
-            .zip(percents)
-            .zip(lengths)
-            .map(|((line, percent), packets)| Line {
-                losses: Losses::Bursts { percent, packets },
-                ..line
-            }),
+        Family::Bursts,
+        lines.into_iter().zip(percents).zip(lengths).map(|((line, percent), packets)| Line {
+            losses: Losses::Bursts { percent, packets },
+            ..line
+        }),
     )
 }
 
@@ -107,13 +107,16 @@ fn varying() -> Vec<Case> {
     let (lines, sds) = (levels.lines(), levels.of(&[250, 500, 1_000, 2_000, 4_000, 8_000]));
     let (reorders, losses) = (levels.of(&[false, true]), levels.of(&[0, 0, 3, 10]));
     let each = lines.into_iter().zip(sds).zip(reorders.into_iter().zip(losses));
-    alone(each.map(|((line, sd_us), (reorders, percent))| {
-        // A delay is never below zero, so what is much shorter varies less.
-        let most = Duration::from_micros(line.round_trip.as_nanos() / 4_000);
-        let sd = Duration::from_micros(sd_us).min(most);
-        let losses = if percent == 0 { Losses::None } else { Losses::Alone(percent) };
-        Line { jitter: Some(Jitter { sd, reorders }), losses, ..line }
-    }))
+    alone(
+        Family::Varying,
+        each.map(|((line, sd_us), (reorders, percent))| {
+            // A delay is never below zero, so what is much shorter varies less.
+            let most = Duration::from_micros(line.round_trip.as_nanos() / 4_000);
+            let sd = Duration::from_micros(sd_us).min(most);
+            let losses = if percent == 0 { Losses::None } else { Losses::Alone(percent) };
+            Line { jitter: Some(Jitter { sd, reorders }), losses, ..line }
+        }),
+    )
 }
 
 fn cells() -> Vec<Case> {
@@ -131,6 +134,7 @@ fn cells() -> Vec<Case> {
     let queues = levels.of(&[None, None, Some(100), Some(1_000)]);
     let is_down = levels.of(&[false, true]);
     let case = |index: usize| {
+        // A drop-tail queue that others keep full has no room for us: then nothing comes through.
         let room = Room {
             mcs: mcs[index],
             ampdu: ampdu[index],
@@ -138,10 +142,10 @@ fn cells() -> Vec<Case> {
             loss_percent: losses[index],
             stations: stations[index],
             others: others[index],
-            queue_packets: queues[index],
+            queue_packets: queues[index].filter(|_| others[index] != Others::SaturatedBoth),
             is_down: is_down[index],
         };
-        Case::new(Medium::Room(room), Beside::Alone)
+        Case::new(Family::Cells, Medium::Room(room), Beside::Alone)
     };
     (0..levels.cases).map(case).collect()
 }
@@ -155,7 +159,7 @@ fn beside() -> Vec<Case> {
     let flows = levels.of(&[1, 2, 4, 8]);
     let case = |index: usize| {
         let line = line(rates[index], round_trips[index], queues[index]);
-        Case::new(Medium::Line(line), Beside::Tcp(flows[index]))
+        Case::new(Family::Beside, Medium::Line(line), Beside::Tcp(flows[index]))
     };
     (0..levels.cases).map(case).collect()
 }
@@ -172,9 +176,29 @@ fn tunnels() -> Vec<Case> {
             percent => Losses::Alone(percent),
         };
         let line = Line { losses, ..line(rates[index], round_trips[index], queues[index]) };
-        Case::new(Medium::Line(line), Beside::Tunnel)
+        Case::new(Family::Tunnels, Medium::Line(line), Beside::Tunnel)
     };
     (0..levels.cases).map(case).collect()
+}
+
+/// Rates that halve or double.
+fn changes() -> Vec<Case> {
+    let mut levels = Levels::new("changes", 14);
+    let (rates, halves) = (levels.of(&[4, 12, 24, 50, 100]), levels.of(&[true, false]));
+    let (round_trips, queues) =
+        (levels.of(&[3, 10, 20, 40, 80, 150]), levels.of(&[30, 100, 300, 1_000]));
+    let losses = levels.of(&[0, 0, 10]);
+    let line = |index: usize| {
+        let line = line(rates[index], round_trips[index], queues[index]);
+        let bps = line.rate.as_bps();
+        let losses = match losses[index] {
+            0 => Losses::None,
+            percent => Losses::Alone(percent),
+        };
+        let to = if halves[index] { bps / 2 } else { bps * 2 };
+        Line { changes_to: Some(Bitrate::from_bps(to)), losses, ..line }
+    };
+    alone(Family::Changes, (0..levels.cases).map(line))
 }
 
 /// 12 Mb/s of IP packets of 1 500 bytes, 10 ms each way, 150 kB.
@@ -221,8 +245,8 @@ fn known() -> Vec<Case> {
         is_down: false,
     };
     let rooms = [
-        ("wifi, one attempt, 30 %", cell(2, false, 1, 30, 0, Others::Idle)),
-        ("wifi, the same, three others", cell(2, false, 1, 30, 3, Others::Busy)),
+        ("wifi, one attempt, 30 %", cell(2, true, 1, 30, 0, Others::Idle)),
+        ("wifi, the same, three others", cell(2, true, 1, 30, 3, Others::Busy)),
         ("wifi, A-MPDU, 20 %, one other", cell(7, true, 1, 20, 1, Others::Busy)),
         ("wifi, clean", cell(7, true, 7, 0, 0, Others::Idle)),
         ("wifi, five others", cell(7, true, 7, 0, 5, Others::Busy)),
@@ -232,7 +256,12 @@ fn known() -> Vec<Case> {
     let rooms = rooms.into_iter().map(|(name, room)| (name, Medium::Room(room), Beside::Alone));
     lines
         .chain(rooms)
-        .map(|(name, medium, beside)| Case { name: name.into(), medium, beside, is_known: true })
+        .map(|(name, medium, beside)| Case {
+            name: name.into(),
+            medium,
+            beside,
+            family: Family::Reported,
+        })
         .collect()
 }
 
@@ -258,9 +287,10 @@ mod tests {
         let cases = all();
         let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
         assert_eq!(names.len(), cases.len());
-        let drawn: Vec<_> = cases.iter().filter(|case| !case.is_known).collect();
+        let drawn: Vec<_> = cases.iter().filter(|case| case.family != Family::Reported).collect();
         let judged = drawn.iter().filter(|case| case.half() == Half::Judged).count();
         assert!((0.4..0.6).contains(&(judged as f64 / drawn.len() as f64)), "{judged}");
-        assert!(cases.iter().all(|case| !case.is_known || case.half() == Half::Tuned));
+        let is_shown = |case: &Case| case.family != Family::Reported || case.half() == Half::Tuned;
+        assert!(cases.iter().all(is_shown));
     }
 }

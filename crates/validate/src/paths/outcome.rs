@@ -4,7 +4,7 @@
 //! of the same length. Delays are round trips of pings in milliseconds. What a share of a
 //! bottleneck is, its TCP flows say: two tunnels are compared by the flows in them.
 
-use super::{Beside, Case, Half, Losses, Medium, Role, Run, Written};
+use super::{Beside, Case, Family, Losses, Medium, Role, Run, Written};
 use crate::table::{Row, Table, Verdict};
 use lasthop_net::{FrancReport, NodeId, Sink, TcpSample};
 use lasthop_units::{Duration, Instant, Seed};
@@ -14,6 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Of every run.
 const SEED: u64 = 1;
+/// Destination, source and type: what counts of a frame on a wire beside the packet.
+const ETHERNET_HEADER_BYTES: u32 = 14;
 /// Payload of a TCP segment over that of its packet: IPv4, TCP and its timestamps.
 const TCP_PAYLOAD: f64 = 1_448.0 / 1_500.0;
 
@@ -31,6 +33,16 @@ const ADDED_TARGET_MS: f64 = 40.0;
 const FAIR_TARGET: [f64; 2] = [0.5, 1.5];
 /// The smaller of two tunnels' shares over the larger.
 const TUNNELS_TARGET: f64 = 0.8;
+
+/// A new rate is found within so many round trips or this time, whichever is longer.
+const FOUND_ROUND_TRIPS: u64 = 5;
+const FOUND_TIME: Duration = Duration::from_millis(500);
+/// It is found when so much of it arrives ..
+const FOUND_SHARE: f64 = 0.8;
+/// .. in this time ..
+const FOUND_WINDOW: Duration = Duration::from_millis(100);
+/// .. and no later datagram waits longer than this on its way.
+const FOUND_QUEUE: Duration = Duration::from_millis(40);
 
 /// What was measured of a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +65,8 @@ pub struct Outcome {
     pub pings_lost: usize,
     /// Packets that came out of the tunnel and had not gone in.
     pub corrupt: u64,
+    /// How long it took to find a new rate; none if there was none, or it was never found.
+    pub found: Option<Duration>,
 }
 
 /// A target that was missed.
@@ -68,11 +82,23 @@ pub enum Miss {
     Pings,
     /// Less or more than a fair share.
     Share,
+    /// A new rate was not found in time.
+    Change,
     /// Packets came out that had not gone in.
     Corrupt,
 }
 
 impl Miss {
+    const ALL: [Self; 7] = [
+        Self::Goodput,
+        Self::Plain,
+        Self::Delay,
+        Self::Pings,
+        Self::Share,
+        Self::Change,
+        Self::Corrupt,
+    ];
+
     const fn word(self) -> &'static str {
         match self {
             Self::Goodput => "goodput",
@@ -80,17 +106,18 @@ impl Miss {
             Self::Delay => "delay",
             Self::Pings => "pings",
             Self::Share => "share",
+            Self::Change => "change",
             Self::Corrupt => "corrupt",
         }
     }
 }
 
 impl Outcome {
-    /// Runs all that `case` is judged by.
+    /// Runs all that `case` is judged by, with the seed of this run number.
     ///
     /// # Panics
     /// If a case makes no sound scenario.
-    pub fn of(case: &Case) -> Self {
+    pub fn of(case: &Case, number: u64) -> Self {
         let mut outcome = Self {
             carries_mbps: 0.0,
             plain_mbps: None,
@@ -101,18 +128,26 @@ impl Outcome {
             pings: 0,
             pings_lost: 0,
             corrupt: 0,
+            found: None,
         };
         for &run in case.runs() {
             let written = case.write(run);
-            let tally = Tally::of(case, &written);
+            let tally = Tally::of(case, &written, Seed::new(SEED, number));
             match run {
+                Run::Change => {
+                    outcome.found = found(
+                        &tally.datagrams,
+                        Instant::ZERO + case.change_at(),
+                        arriving_bps(case),
+                    );
+                }
                 Run::Empty => outcome.empty_ms = tally.quantiles_ms(),
                 Run::Udp => outcome.carries_mbps = tally.udp_mbps(),
                 Run::Plain => outcome.plain_mbps = Some(tally.tcp_mbps(0)),
                 Run::Tunnel => {
                     outcome.tunnel_mbps = tally.tcp_mbps(0);
-                    let others = (0..written.flows.len())
-                        .filter(|&flow| written.flows[flow] == Role::Other);
+                    let others =
+                        (0..written.flows.len()).filter(|&flow| written.flows[flow] == Role::Other);
                     outcome.other_mbps = others.map(|flow| tally.tcp_mbps(flow)).collect();
                     outcome.ping_ms = tally.quantiles_ms();
                     outcome.pings = tally.pings;
@@ -144,6 +179,12 @@ impl Outcome {
             }
         };
         match case.beside {
+            // TCP in the tunnel takes its time, too, so that the new rate alone counts.
+            Beside::Alone if case.changes_to().is_some() => {
+                let most = FOUND_TIME.max(case.round_trip() * FOUND_ROUND_TRIPS);
+                must(self.found.is_some_and(|found| found <= most), Miss::Change);
+                must(self.added_ms() <= ADDED_TARGET_MS, Miss::Delay);
+            }
             Beside::Alone => {
                 must(self.share() >= goodput_target(case), Miss::Goodput);
                 if let Some(plain) = self.plain_mbps.filter(|_| case.is_lossless()) {
@@ -182,6 +223,7 @@ impl Outcome {
             format!("{:.1}", self.ping_ms[0]),
             format!("{:.1}", self.added_ms()),
             format!("{} of {}", self.pings_lost, self.pings),
+            self.found.map_or("-".into(), |found| format!("{:.0}", found.as_millis_f64())),
             words.join(", "),
         ];
         (cells, Verdict::of(misses.is_empty()))
@@ -200,11 +242,51 @@ fn goodput_target(case: &Case) -> f64 {
     }
 }
 
-/// The outcomes of `cases`, in their order, on so many threads; `done` after each.
+/// What arrives of a new rate that is used, in bits of Ethernet frames a second.
+fn arriving_bps(case: &Case) -> f64 {
+    let Medium::Line(line) = case.medium else { return f64::NAN };
+    let lost = match line.losses {
+        Losses::None => 0,
+        Losses::Alone(percent) | Losses::Bursts { percent, .. } => percent,
+    };
+    let rate = line.changes_to.unwrap_or(line.rate);
+    rate.as_bps() as f64 * f64::from(100 - lost) / 100.0
+}
+
+/// From `change` until a rate of which `bps` arrive is found, as `datagrams` tell, which are
+/// in the order of their arrival.
+fn found(datagrams: &[Datagram], change: Instant, bps: f64) -> Option<Duration> {
+    let least = datagrams.iter().map(|datagram| datagram.on_wires).min()?;
+    let waits =
+        |datagram: &&Datagram| datagram.at >= change && datagram.on_wires > least + FOUND_QUEUE;
+    let from = datagrams.iter().rfind(waits).map_or(change, |datagram| datagram.at);
+    let enough = FOUND_SHARE * bps / 8.0 * FOUND_WINDOW.as_secs_f64();
+    let after = &datagrams[datagrams.partition_point(|datagram| datagram.at < from)..];
+    let (mut bytes, mut next) = (0, 0);
+    for first in after {
+        while let Some(datagram) = after.get(next).filter(|d| d.at < first.at + FOUND_WINDOW) {
+            bytes += u64::from(datagram.frame_bytes);
+            next += 1;
+        }
+        if bytes as f64 >= enough {
+            return Some(first.at - change);
+        }
+        bytes -= u64::from(first.frame_bytes);
+    }
+    None
+}
+
+/// The outcomes of `cases` in the run of this number, in their order, on so many threads;
+/// `done` after each.
 ///
 /// # Panics
 /// If a case makes no sound scenario.
-pub fn outcomes(cases: &[Case], threads: usize, done: &(dyn Fn() + Sync)) -> Vec<Outcome> {
+pub fn outcomes(
+    cases: &[Case],
+    number: u64,
+    threads: usize,
+    done: &(dyn Fn() + Sync),
+) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(vec![None; cases.len()]);
     std::thread::scope(|scope| {
@@ -213,7 +295,7 @@ pub fn outcomes(cases: &[Case], threads: usize, done: &(dyn Fn() + Sync)) -> Vec
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(index) else { return };
-                    let outcome = Outcome::of(case);
+                    let outcome = Outcome::of(case, number);
                     results.lock().expect("no thread panics with it")[index] = Some(outcome);
                     done();
                 }
@@ -225,33 +307,82 @@ pub fn outcomes(cases: &[Case], threads: usize, done: &(dyn Fn() + Sync)) -> Vec
 }
 
 /// The table of what came out of `cases`.
-pub fn table(cases: &[Case], outcomes: &[Outcome], half: Option<Half>) -> Table {
-    let half = match half {
-        None => "both halves of the grid",
-        Some(Half::Tuned) => "the half of the grid that constants may be chosen with",
-        Some(Half::Judged) => "the half of the grid that is kept out of every choice",
-    };
+pub fn table(cases: &[Case], outcomes: &[Outcome]) -> Table {
     Table {
         title: "FRANC, paths of all kinds, virtual time",
         text: format!(
-            "One CUBIC flow and a ping every 100 ms in the tunnel; {half}. *Carries* is UDP that asks \
+            "One CUBIC flow and a ping every 100 ms (25 ms from 30 Mb/s on) in the tunnel. *Carries* is UDP that asks \
              for more than there is, *CUBIC* one flow, both without the tunnel; *others* is what the flows \
              beside it got together; *share* is of what the path carries, or of a fair share of it. \
              Delays are round trips in ms. Targets: {:.0} % of what the path carries ({:.0} % for round trips \
              above {LONG} and in bursts), {:.0} % of CUBIC where nothing is lost, 95 % of the pings at most \
              {ADDED_TARGET_MS} ms above those of the empty path, none lost; {} to {} fair shares beside TCP; two \
-             tunnels within 20 %.",
+             tunnels within 20 %; a new rate *found* within {FOUND_TIME} or {FOUND_ROUND_TRIPS} round trips, that \
+             is {:.0} % of it used and queues below {FOUND_QUEUE}.",
             100.0 * GOODPUT_TARGET,
             100.0 * HARD_GOODPUT_TARGET,
             100.0 * PLAIN_TARGET,
             FAIR_TARGET[0],
             FAIR_TARGET[1],
+            100.0 * FOUND_SHARE,
         ),
         columns: vec![
-            "path", "carries", "CUBIC", "others", "FRANC", "share", "path p95", "ping p50", "added p95",
-            "pings lost", "misses",
+            "path",
+            "carries",
+            "CUBIC",
+            "others",
+            "FRANC",
+            "share",
+            "path p95",
+            "ping p50",
+            "added p95",
+            "pings lost",
+            "found",
+            "misses",
         ],
         rows: cases.iter().zip(outcomes).map(|(case, outcome)| outcome.row(case)).collect(),
+        notes: Vec::new(),
+    }
+}
+
+/// How many cases of each family pass, and what they come to.
+pub fn summary(cases: &[Case], outcomes: &[Outcome]) -> Table {
+    let all: Vec<_> = cases.iter().zip(outcomes).collect();
+    let rows = Family::ALL.into_iter().filter_map(|family| {
+        let mine: Vec<_> = all.iter().filter(|(case, _)| case.family == family).collect();
+        let passed = mine.iter().filter(|(case, o)| o.misses(case).is_empty()).count();
+        let sorted = |value: fn(&Outcome) -> f64| {
+            let mut values: Vec<f64> = mine.iter().map(|(_, outcome)| value(outcome)).collect();
+            values.sort_by(f64::total_cmp);
+            values
+        };
+        let (shares, added) = (sorted(Outcome::share), sorted(Outcome::added_ms));
+        let missed = |miss: Miss| {
+            let count = mine.iter().filter(|(case, o)| o.misses(case).contains(&miss)).count();
+            (count > 0).then(|| format!("{count} {}", miss.word()))
+        };
+        let cells = vec![
+            family.name().to_owned(),
+            format!("{passed} of {}", mine.len()),
+            format!("{:.0} %", 100.0 * shares.first()?),
+            format!("{:.0} %", 100.0 * shares[shares.len() / 2]),
+            format!("{:.0} %", 100.0 * shares.last()?),
+            format!("{:.1}", added[added.len() / 2]),
+            format!("{:.1}", added.last()?),
+            Miss::ALL.into_iter().filter_map(missed).collect::<Vec<_>>().join(", "),
+        ];
+        Some((cells, Verdict::of(passed == mine.len())))
+    });
+    Table {
+        title: "FRANC, families of paths",
+        text: "Shares of what the path carries (alone), or of a fair share of it, and what 95 % of the \
+               pings in the tunnel take longer than those of the empty path, in ms; *misses* are cases \
+               that miss a target."
+            .into(),
+        columns: vec![
+            "family", "pass", "least share", "median", "most", "added p95, median", "most", "misses",
+        ],
+        rows: rows.collect(),
         notes: Vec::new(),
     }
 }
@@ -263,7 +394,7 @@ struct Tally {
     measured: Duration,
     /// Of the pings.
     flow: Option<FlowId>,
-    source: NodeId,
+    ends: [NodeId; 2],
     pings: usize,
     round_trips: Vec<Duration>,
     /// Network-layer bytes of the first flow that arrived at the other end.
@@ -271,27 +402,45 @@ struct Tally {
     /// By flow: the first and the last reading of what was acknowledged, and when.
     acked: Vec<Option<[(Instant, u64); 2]>>,
     corrupt: u64,
+    /// Of the tunnel, that arrived at the other end; only where a rate changes.
+    datagrams: Vec<Datagram>,
+    keeps_datagrams: bool,
+}
+
+/// One that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Datagram {
+    at: Instant,
+    /// Time on the way, queues included.
+    on_wires: Duration,
+    /// With its Ethernet header.
+    frame_bytes: u32,
 }
 
 impl Tally {
-    fn of(case: &Case, written: &Written) -> Self {
+    fn of(case: &Case, written: &Written, seed: Seed) -> Self {
         let times = case.times();
         let scenario = lasthop_scenario::parse("path.toml", &written.toml, &[])
             .unwrap_or_else(|why| panic!("{}: {why}\n{}", case.name, written.toml));
-        let source = scenario.nodes.iter().position(|node| node.name == written.source);
+        let ends = written.ends.map(|name| {
+            let index = scenario.nodes.iter().position(|node| node.name == name);
+            NodeId(index.expect("it is one of the nodes") as u16)
+        });
         let pings = written.flows.iter().position(|&role| role == Role::Ping);
         let mut tally = Self {
             from: Instant::ZERO + times.warmup,
             measured: times.measured,
             flow: pings.map(|flow| FlowId(flow as u16)),
-            source: NodeId(source.expect("it is one of the nodes") as u16),
+            ends,
             pings: 0,
             round_trips: Vec::new(),
             arrived_bytes: 0,
             acked: vec![None; written.flows.len()],
             corrupt: 0,
+            datagrams: Vec::new(),
+            keeps_datagrams: case.changes_to().is_some(),
         };
-        lasthop_sim::run(&scenario, Seed::new(SEED, 0), &mut tally, |_| {})
+        lasthop_sim::run(&scenario, seed, &mut tally, |_| {})
             .unwrap_or_else(|why| panic!("{}: {why}", case.name));
         tally.round_trips.sort_unstable();
         tally
@@ -318,13 +467,20 @@ impl Tally {
 
 impl Sink for Tally {
     fn sent(&mut self, _now: Instant, packet: &Packet) {
-        let is_ping = Some(packet.flow) == self.flow && packet.source == self.source.0;
+        let is_ping = Some(packet.flow) == self.flow && packet.source == self.ends[0].0;
         self.pings += usize::from(is_ping);
     }
 
-    fn arrived(&mut self, now: Instant, _node: NodeId, packet: &Packet) {
-        if packet.flow == FlowId(0) && packet.source == self.source.0 && now >= self.from {
+    fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet) {
+        if now < self.from || node != self.ends[1] || packet.source != self.ends[0].0 {
+            return;
+        }
+        if packet.flow == FlowId(0) {
             self.arrived_bytes += u64::from(packet.bytes);
+        }
+        if packet.flow == FlowId::NONE && self.keeps_datagrams {
+            let frame_bytes = u32::from(packet.bytes) + ETHERNET_HEADER_BYTES;
+            self.datagrams.push(Datagram { at: now, on_wires: packet.parts.wire, frame_bytes });
         }
     }
 
@@ -345,5 +501,42 @@ impl Sink for Tally {
 
     fn franc(&mut self, _now: Instant, _link: usize, report: &FrancReport) {
         self.corrupt += report.corrupt;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frames of 1 000 bytes, each so many milliseconds after the one before and this late.
+    fn datagrams(parts: &[(usize, f64, f64)]) -> Vec<Datagram> {
+        let mut at = Instant::ZERO;
+        let mut datagrams = Vec::new();
+        for &(count, gap_ms, wait_ms) in parts {
+            for _ in 0..count {
+                at += Duration::from_secs_f64(gap_ms / 1e3);
+                let on_wires = Duration::from_secs_f64((10.0 + wait_ms) / 1e3);
+                datagrams.push(Datagram { at, on_wires, frame_bytes: 1_000 });
+            }
+        }
+        datagrams
+    }
+
+    #[test]
+    fn a_rate_is_found_when_it_is_used_and_queues_are_short() {
+        // 8 Mb/s are a frame each millisecond; 4 Mb/s one in two.
+        let change = Instant::ZERO + Duration::from_secs(1);
+        let doubles = datagrams(&[(500, 2.0, 0.0), (150, 2.0, 0.0), (900, 1.0, 0.0)]);
+        let after = found(&doubles, change, 8e6).expect("it is found");
+        // A window is found as soon as four fifths of it are right: 60 ms of 100.
+        let expected = Duration::from_millis(300 - 42);
+        assert!(after >= expected && after < Duration::from_millis(300), "{after}");
+        let halves = datagrams(&[(1_000, 1.0, 0.0), (200, 2.0, 60.0), (500, 2.0, 5.0)]);
+        let after = found(&halves, change, 4e6).expect("it is found");
+        assert_eq!(after, Duration::from_millis(400));
+        // Quiet, because little is sent, is not found.
+        let starves = datagrams(&[(1_000, 1.0, 0.0), (20, 2.0, 60.0), (300, 4.0, 0.0)]);
+        assert_eq!(found(&starves, change, 4e6), None);
+        assert_eq!(found(&[], change, 4e6), None);
     }
 }
