@@ -212,18 +212,18 @@ fn known() -> Vec<Case> {
     let bursts = |percent| Losses::Bursts { percent, packets: 8 };
     let fast = Line { queue_packets: 300, losses: Losses::Alone(20), ..line(50, 80, 300) };
     let lines = [
-        ("delay varies", Line { jitter: jitter(3_000, false), ..usual() }, Beside::Alone),
+        ("delay varies", Line { jitter: jitter(5_000, false), ..usual() }, Beside::Alone),
         (
             "delay varies, 10 %",
-            Line { jitter: jitter(3_000, false), losses: Losses::Alone(10), ..usual() },
+            Line { jitter: jitter(5_000, false), losses: Losses::Alone(10), ..usual() },
             Beside::Alone,
         ),
         (
             "reordered, 10 %",
-            Line { jitter: jitter(3_000, true), losses: Losses::Alone(10), ..usual() },
+            Line { jitter: jitter(5_000, true), losses: Losses::Alone(10), ..usual() },
             Beside::Alone,
         ),
-        ("reordered a little", Line { jitter: jitter(750, true), ..usual() }, Beside::Alone),
+        ("reordered a little", Line { jitter: jitter(1_250, true), ..usual() }, Beside::Alone),
         ("bursts, 10 %", Line { losses: bursts(10), ..usual() }, Beside::Alone),
         ("bursts, 20 %", Line { losses: bursts(20), ..usual() }, Beside::Alone),
         ("50 Mb/s, 80 ms, 20 %", fast, Beside::Alone),
