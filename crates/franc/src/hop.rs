@@ -293,6 +293,11 @@ impl Hop {
         }
     }
 
+    /// When a report says all of the datagrams that came from the neighbour so far.
+    pub fn settles_at(&self) -> Instant {
+        self.heard.settles_at()
+    }
+
     /// What to report of the neighbour.
     pub fn report(&self, node: NodeId, now: Instant) -> LinkReport {
         self.heard.report(node, now)
@@ -361,6 +366,7 @@ pub(crate) struct Ear {
     received: u32,
     highest_at: Instant,
     loss: LossEstimate,
+    lateness: Lateness,
 }
 
 impl Default for Ear {
@@ -370,6 +376,7 @@ impl Default for Ear {
             received: 0,
             highest_at: Instant::ZERO,
             loss: LossEstimate::default(),
+            lateness: Lateness::default(),
         }
     }
 }
@@ -385,6 +392,9 @@ impl Ear {
         if number > before {
             self.highest_at = now;
             self.loss.update(number, self.received);
+            self.lateness.take(now, number);
+        } else {
+            self.lateness.take_late(now, number);
         }
         true
     }
@@ -396,8 +406,12 @@ impl Ear {
 
     /// The sender's next number is this one: those before are not to be taken.
     pub fn skip_to(&mut self, next: u32) {
+        let skipped = next.saturating_sub(1);
+        if skipped > self.window.highest() {
+            self.lateness.firsts = [(skipped, Instant::ZERO)].into();
+        }
         self.window.skip_to(next);
-        self.loss.highest = self.loss.highest.max(next.saturating_sub(1));
+        self.loss.highest = self.loss.highest.max(skipped);
     }
 
     /// The share that was lost, if anything came.
@@ -410,15 +424,80 @@ impl Ear {
         self.received
     }
 
+    /// When a report says of the highest number what came before it; the time is over if
+    /// datagrams do not overtake each other.
+    pub fn settles_at(&self) -> Instant {
+        self.highest_at + self.lateness.tolerance()
+    }
+
+    /// What is settled: what came of the numbers up to one that others could have overtaken.
     pub fn report(&self, node: NodeId, now: Instant) -> LinkReport {
-        let delay = now.saturating_since(self.highest_at).as_micros() / 4;
+        let (highest, highest_at) = self.lateness.settled(now);
+        let delay = now.saturating_since(highest_at).as_micros() / 4;
         LinkReport {
             node,
-            highest: self.window.highest(),
-            received: self.received,
-            heard_at_us: (self.highest_at.as_nanos() / 1_000) as u32,
+            highest,
+            received: self.received.saturating_sub(self.window.taken_above(highest)),
+            heard_at_us: (highest_at.as_nanos() / 1_000) as u32,
             delay_4us: u16::try_from(delay).unwrap_or(u16::MAX),
         }
+    }
+}
+
+/// By how much datagrams come later than others that were sent after them: so long nobody
+/// is told that they are lost (as RFC 8985 has it, with the receiver's knowledge).
+#[derive(Clone, Debug, PartialEq, Default)]
+struct Lateness {
+    /// Numbers that were the highest when they came, and when, the oldest first.
+    firsts: VecDeque<(u32, Instant)>,
+    /// The most of this period and of the one before.
+    most: [Duration; 2],
+    period_ends: Instant,
+}
+
+impl Lateness {
+    /// What is later than this is lost, and bounds what is remembered.
+    const MAX: Duration = Duration::from_millis(60);
+    /// The most is remembered for one to two of these.
+    const PERIOD: Duration = Duration::from_secs(5);
+
+    /// How long to wait for what was overtaken.
+    fn tolerance(&self) -> Duration {
+        let most = self.most[0].max(self.most[1]);
+        (most + most / 4).min(Self::MAX)
+    }
+
+    fn take(&mut self, now: Instant, number: u32) {
+        if now >= self.period_ends {
+            self.most = [Duration::ZERO, self.most[0]];
+            self.period_ends = now + Self::PERIOD;
+        }
+        self.firsts.push_back((number, now));
+        // Of what is settled only the last is told.
+        let is_over = |&(_, at): &(u32, Instant)| at + Self::MAX <= now;
+        while self.firsts.len() > ReplayWindow::WIDTH as usize
+            || self.firsts.get(1).is_some_and(is_over)
+        {
+            self.firsts.pop_front();
+        }
+    }
+
+    /// A number came behind others that are higher.
+    fn take_late(&mut self, now: Instant, number: u32) {
+        let at = self.firsts.partition_point(|&(first, _)| first < number);
+        // Before all that is remembered it is older, or a recording.
+        if at > 0
+            && let Some(&(_, overtaken_at)) = self.firsts.get(at)
+        {
+            self.most[0] = self.most[0].max(now.saturating_since(overtaken_at).min(Self::MAX));
+        }
+    }
+
+    /// The highest number that came long enough ago, and when.
+    fn settled(&self, now: Instant) -> (u32, Instant) {
+        let tolerance = self.tolerance();
+        let at = self.firsts.partition_point(|&(_, at)| at + tolerance <= now);
+        at.checked_sub(1).and_then(|at| self.firsts.get(at)).copied().unwrap_or_default()
     }
 }
 

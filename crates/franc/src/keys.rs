@@ -406,6 +406,14 @@ impl ReplayWindow {
         is_new
     }
 
+    /// How many above `number` were taken, of those that are remembered.
+    pub fn taken_above(&self, number: u32) -> u32 {
+        let behind = self.highest.saturating_sub(number).min(Self::WIDTH);
+        let above = (0..behind).map(|below| self.highest - below);
+        let is_taken = |n: &u32| self.came[(n / 64) as usize % Self::WORDS] & bit(*n) != 0;
+        above.filter(is_taken).count() as u32
+    }
+
     fn word(&mut self, number: u32) -> &mut u64 {
         &mut self.came[(number / 64) as usize % Self::WORDS]
     }

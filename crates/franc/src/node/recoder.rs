@@ -165,7 +165,7 @@ impl Recoder {
             }
             Hearing::New => {}
             Hearing::AfterGap => {
-                let at = now.max(side.ack_last + ACK_INTERVAL / 2);
+                let at = side.hop.settles_at().max(side.ack_last + ACK_INTERVAL / 2);
                 side.ack_due = Some(side.ack_due.map_or(at, |due| due.min(at)));
             }
         }
@@ -182,7 +182,7 @@ impl Recoder {
                 sender.handle_ack(now, &ack);
                 if sender.oldest() != oldest {
                     // The other side may let go of blocks as well.
-                    other.ack_due.get_or_insert(now.max(other.ack_last + ACK_INTERVAL));
+                    other.acknowledge_soon(now);
                 }
             }
             // It is of the other end, and for that beyond.
@@ -206,7 +206,9 @@ impl Recoder {
                 number: side.hop.number(),
             };
             if side.ack_due.is_some_and(|due| due <= now) {
-                (side.ack_due, side.ack_last) = (None, now);
+                let settles_at = Some(side.hop.settles_at()).filter(|&at| at > now);
+                side.ack_due = settles_at.map(|at| at.max(now + ACK_INTERVAL));
+                side.ack_last = now;
                 let ack = side.ack(now, &other.sender, self.code);
                 let header = header(side);
                 let transmit = shared.emit(&header, &Body::Ack(ack), &session.tagger);
@@ -323,10 +325,16 @@ fn handle_enc(shared: &mut Shared, side: &mut Side, other: &mut Side, now: Insta
     for (block, index, symbol) in known {
         sender.relay(block, index, &symbol);
     }
-    side.ack_due.get_or_insert(now.max(side.ack_last + ACK_INTERVAL));
+    side.acknowledge_soon(now);
 }
 
 impl Side {
+    /// Says what came, and not too often.
+    fn acknowledge_soon(&mut self, now: Instant) {
+        let at = now.max(self.ack_last + ACK_INTERVAL);
+        self.ack_due = Some(self.ack_due.map_or(at, |due| due.min(at)));
+    }
+
     /// Sends on what one end says to the other.
     fn pass(&mut self, shared: &mut Shared, now: Instant, session: &Followed, pulse: Pulse<'_>) {
         let (sender, to) = (shared.config.id, self.neighbour);

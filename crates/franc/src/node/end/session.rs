@@ -438,13 +438,14 @@ impl Session {
     pub(super) fn acknowledge_soon(&mut self, now: Instant) {
         let interval = self.ack_interval();
         if let Acknowledge::Stream { due, last } = &mut self.acknowledge {
-            due.get_or_insert(now.max(*last + interval));
+            let at = now.max(*last + interval);
+            *due = Some(due.map_or(at, |due| due.min(at)));
         }
     }
 
     /// What was lost is told sooner than what came.
     pub(super) fn acknowledge_gap(&mut self, now: Instant) {
-        let at = |last: Instant| now.max(last + self.ack_interval() / 2);
+        let at = |last: Instant| now.max(self.hop.settles_at()).max(last + self.ack_interval() / 2);
         if let Acknowledge::Stream { due, last } = self.acknowledge {
             let due = Some(due.map_or(at(last), |due| due.min(at(last))));
             self.acknowledge = Acknowledge::Stream { due, last };
@@ -469,8 +470,12 @@ impl Session {
         now: Instant,
         via: NodeId,
     ) -> Transmit {
+        let settles_at = Some(self.hop.settles_at()).filter(|&at| at > now);
+        let interval = self.ack_interval();
         match &mut self.acknowledge {
-            Acknowledge::Stream { due, last } => (*due, *last) = (None, now),
+            Acknowledge::Stream { due, last } => {
+                (*due, *last) = (settles_at.map(|at| at.max(now + interval)), now);
+            }
             Acknowledge::Paper { due, .. } => *due = false,
         }
         let mut links = alloc::vec![self.hop.report(via, now)];
