@@ -51,6 +51,8 @@ struct Flight {
     bytes: u64,
     /// Sent up to it, it included.
     bytes_up_to: u64,
+    /// When nothing new waited last.
+    free_at: Instant,
 }
 
 /// What the number of a datagram says.
@@ -138,6 +140,7 @@ impl Hop {
             sent_at: now,
             bytes,
             bytes_up_to: self.bytes,
+            free_at: self.free_at,
         });
         // Nobody need ever say that an acknowledgement came.
         let is_over = |f: &Flight| f.cargo.is_none() && f.sent_at + UNLADEN_KEPT < now;
@@ -157,7 +160,7 @@ impl Hop {
     /// Whether the next datagram may leave now; when, if only the rate forbids it.
     pub fn may_send(&self, now: Instant) -> Result<(), Option<Instant>> {
         let Some(pace) = &self.pace else { return Ok(()) };
-        let window = pace.window_bytes(self.round_trip.smoothed());
+        let window = pace.window_bytes(self.round_trip.least() + self.round_trip.held);
         if self.laden_bytes > window {
             return Err(None);
         }
@@ -171,7 +174,8 @@ impl Hop {
     pub fn pace_at(&self) -> Option<Instant> {
         let pace = self.pace.as_ref()?;
         let last = self.flights.back().map_or(Instant::ZERO, |flight| flight.sent_at);
-        let is_open = self.laden_bytes <= pace.window_bytes(self.round_trip.smoothed());
+        let is_open =
+            self.laden_bytes <= pace.window_bytes(self.round_trip.least() + self.round_trip.held);
         (is_open && pace.next_at() > last).then_some(pace.next_at())
     }
 
@@ -199,12 +203,22 @@ impl Hop {
         self.timeouts = 0;
         self.progress_at = now;
         let held = Duration::from_micros(u64::from(report.delay_4us) * 4);
-        self.round_trip.measure(now.saturating_since(newest.sent_at).saturating_sub(held));
-        let round_trip = self.round_trip.smoothed();
+        let took = now.saturating_since(newest.sent_at).saturating_sub(held);
+        self.round_trip.measure(now, took, held);
         if let Some(pace) = &mut self.pace {
-            let Flight { sent_at, bytes, bytes_up_to, .. } = newest;
-            let heard_at_us = report.heard_at_us;
-            pace.heard(now, Heard { sent_at, heard_at_us, bytes, bytes_up_to, round_trip });
+            let Flight { number, sent_at, bytes, bytes_up_to, free_at, .. } = newest;
+            let heard = Heard {
+                sent_at,
+                heard_at_us: report.heard_at_us,
+                bytes,
+                bytes_up_to,
+                number,
+                received: report.received,
+                free_at,
+                round_trip: self.round_trip.smoothed(),
+                round_trip_min: self.round_trip.least(),
+            };
+            pace.heard(now, heard);
         }
     }
 
@@ -232,7 +246,8 @@ impl Hop {
     fn wait(&self) -> Duration {
         let beyond = self.round_trip.deviation() * 4;
         let beyond = beyond.max(BEYOND_MIN).min(self.encoder_timeout.max(BEYOND_MIN));
-        let wait = self.round_trip.smoothed() + beyond;
+        let overtaken = self.round_trip.held.saturating_sub(BEYOND_MIN);
+        let wait = self.round_trip.smoothed() + beyond + overtaken;
         let doublings = (self.timeouts / TIMEOUTS_PATIENT).min(6);
         (wait * (1 << doublings)).min(TIMEOUT_MAX)
     }
@@ -253,7 +268,7 @@ impl Hop {
             && is_silent
             && let Some(pace) = &mut self.pace
         {
-            pace.silence();
+            pace.silence(now);
         }
         true
     }
@@ -548,15 +563,29 @@ impl LossEstimate {
     }
 }
 
-/// Smoothed as RFC 6298, section 2.
+/// Smoothed as RFC 6298, section 2, and the least of the last while.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 struct RoundTrip {
     smoothed: Option<Duration>,
     deviation: Duration,
+    /// The least of this period and of the one before.
+    least: [Option<Duration>; 2],
+    period_ends: Instant,
+    /// How long answers are held back, at most lately.
+    held: Duration,
 }
 
 impl RoundTrip {
-    fn measure(&mut self, sample: Duration) {
+    /// The least is remembered for one to two of these.
+    const PERIOD: Duration = Duration::from_secs(5);
+
+    fn measure(&mut self, now: Instant, sample: Duration, held: Duration) {
+        self.held = held.max(self.held - self.held / 16);
+        if now >= self.period_ends {
+            self.least = [None, self.least[0]];
+            self.period_ends = now + Self::PERIOD;
+        }
+        self.least[0] = Some(self.least[0].map_or(sample, |least| least.min(sample)));
         let Some(smoothed) = self.smoothed else {
             (self.smoothed, self.deviation) = (Some(sample), sample / 2);
             return;
@@ -568,6 +597,10 @@ impl RoundTrip {
 
     fn smoothed(&self) -> Duration {
         self.smoothed.unwrap_or(ROUND_TRIP_FIRST)
+    }
+
+    fn least(&self) -> Duration {
+        self.least.iter().flatten().copied().min().unwrap_or(ROUND_TRIP_FIRST)
     }
 
     fn deviation(&self) -> Duration {

@@ -1,38 +1,96 @@
-//! How fast to send so that the way's queue stays short, however many datagrams are lost.
+//! How fast to send so that the way's queue stays short, however many datagrams are lost,
+//! however much delays vary, and whoever else sends.
 //!
-//! A receiver tells when it heard which datagram. From this follow the rate at which the
-//! way lets datagrams through (numbers that were lost behind the bottleneck count, so
-//! losses do not lower it) and the delay of its queue: how much later than the least
-//! delay of the last ten seconds a datagram came. The rate is that of the way, a little
-//! more while the delay is below its target and less above: a proportional controller
-//! with gain [`GAIN`], stable while a round trip is shorter than about `target / GAIN`.
-//! Clocks need not agree; a drift of 100 ppm is one millisecond in the ten seconds.
-//! Left out: fairness against flows that fill queues (they win, as against any control by
-//! delay), and losses as a sign of a full queue (a queue that is full is also long).
+//! A receiver tells when it heard which datagram. What was sent within a round trip or so
+//! is looked at together, as a [`Window`]: how fast it was sent, the *least* delay in it,
+//! which is that of a queue that stands (RFC 8289's argument), and how many were lost.
+//!
+//! - **Capacity** is what the way takes. It is measured where the standing queue grows or
+//!   drains, for there the way is busy: what was sent, over the time in which it came. Where
+//!   the queue does neither, what was sent is what the way takes at least. So neither delay
+//!   that varies nor what other causes of delay there are make the rate smaller.
+//! - **Queue.** The rate is the capacity, a little more while the standing queue is below its
+//!   target and less above. The target is in bytes that grow with the root of the rate, so
+//!   that two links that share a queue come to the same rate (as FAST TCP's constant number
+//!   of packets), and grows with the spread of delays.
+//! - **Losses** say nothing by themselves. What is lost at full rate beyond what is lost at
+//!   a lower one was lost in a queue that is too short to be seen in delays: it counts as
+//!   queue. Every so often a window is sent at a lower rate, to know.
+//! - **Others.** A queue that stands although less is sent is somebody else's, or none: half
+//!   the rate for two round trips tells ([`Drain`]). If the queue is gone, it was ours. If it
+//!   is as it was, it is not a queue, and taken for part of the way. If it fell a little,
+//!   others fill it, and short queues are not to be had: the link takes its share as CUBIC
+//!   (RFC 9438) does, until another test says that the queue is its own.
+//!
+//! Clocks need not agree; a drift of 100 ppm is one millisecond in the ten seconds for which
+//! the least delay is remembered.
+
+mod compete;
+mod delays;
+mod window;
 
 use crate::config::PaceConfig;
+use compete::Compete;
+use delays::{Delay, Delays};
 use lasthop_units::{Duration, Instant};
+use window::{Ratio, Window};
 
-/// How much the rate changes for a delay that is off by its target.
+/// How much the rate changes for a queue that is off by its target.
 const GAIN: f64 = 0.25;
-/// The rate relative to that of the way at most and at least.
-const RELATIVE_RATE: (f64, f64) = (0.5, 1.25);
-/// While no queue was seen yet.
-const STARTUP_RATE: f64 = 2.0;
+/// The rate relative to the capacity at most and at least.
+const RELATIVE_RATE: (f64, f64) = (0.75, 1.25);
+/// Faster while a long queue drains.
+const RELATIVE_RATE_LONG: f64 = 0.5;
+/// While no queue was seen yet: what comes doubles in a round trip, and what is sent next to
+/// it is known a little later.
+const STARTUP_RATE: f64 = 2.885;
+/// Round trips that may be under way then.
+const STARTUP_ROUND_TRIPS: f64 = 2.0;
+/// While a queue is drained to see whose it is.
+const DRAIN_RATE: f64 = 0.5;
+/// Every so many windows one is sent at a lower rate.
+const CALM_EVERY: u32 = 12;
+const CALM_RATE: f64 = 0.85;
+/// What was sent at less than this share of the capacity was sent calmly.
+const CALM_BELOW: f64 = 0.92;
 /// The rate before anything is known, in bytes per second.
-const RATE_FIRST: f64 = 125_000.0;
+const RATE_FIRST: f64 = 500_000.0;
+/// What may be under way before anything was heard of (RFC 6928's ten segments).
+const WINDOW_FIRST: u64 = 16_000;
 /// Silence alone makes it no slower than this, so that it is soon as fast again.
 const RATE_SILENT: f64 = 62_500.0;
 /// Never slower, in bytes per second: a sign of life every few seconds gets through.
 const RATE_MIN: f64 = 4_000.0;
-/// The shortest time over which a rate is measured, in microseconds.
-const SAMPLE_US: f64 = 10_000.0;
-/// A queue this long keeps the bottleneck busy, in microseconds.
-const BUSY_US: f64 = 800.0;
-/// The least delay is remembered for one to two of these.
-const BASE_PERIOD: Duration = Duration::from_secs(5);
+/// At this rate the queue's target is what was configured, in bytes per second.
+const RATE_OF_TARGET: f64 = 1_500_000.0;
+/// The queue's target at most and at least, in microseconds, before the spread of delays.
+const TARGET_US: (f64, f64) = (1_000.0, 20_000.0);
+/// The target with the spread of delays at most, in microseconds.
+const TARGET_MAX_US: f64 = 25_000.0;
+/// A window takes a round trip, but no less than this.
+const WINDOW_MIN: Duration = Duration::from_millis(40);
+const WINDOW_MIN_STARTUP: Duration = Duration::from_millis(10);
+/// This share of losses beyond what is lost anyway counts as much as the target.
+const EXCESS_OF_TARGET: f64 = 0.02;
+/// What a window says of the capacity counts for so much.
+const CAPACITY_WEIGHT: f64 = 0.5;
+/// Delays that vary by less than this share of a window do not matter to a rate.
+const EVEN: f64 = 0.03;
+/// So much of it is taken off the capacity at once.
+const EXCESS_WEIGHT: f64 = 0.25;
+/// More than the least round trip may be under way by so much, beside the target.
+const BEYOND_ROUND_TRIP: Duration = Duration::from_millis(20);
+const BEYOND_BYTES: u64 = 3_000;
 /// What was not sent when it could have been is made up for, so much.
 const BURST: Duration = Duration::from_millis(1);
+/// A queue that stands for so many windows is tested.
+const STANDING_WINDOWS: u32 = 4;
+/// The same where others filled it not long ago.
+const STANDING_AGAIN: u32 = 2;
+/// A queue that fell by this share was this link's, at least for the most part.
+const MOSTLY: f64 = 0.5;
+/// A second queue that does not move within this time is somebody's.
+const PHANTOM_AGAIN: Duration = Duration::from_secs(30);
 
 /// A rate under control.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,41 +98,53 @@ pub(crate) struct Pace {
     config: PaceConfig,
     /// Of the way, in bytes per second.
     capacity: f64,
-    is_starting: bool,
-    /// Delay in queues, in microseconds.
-    queue_us: f64,
-    /// The least delay of this period and the one before.
-    base: [Base; 2],
-    period_ends: Instant,
-    /// Reference of delays, so that differences of clocks fit in 32 bits.
-    reference_us: Option<u32>,
-    sample: Option<Sample>,
-    drain_until: Instant,
+    /// The rate relative to it.
+    relative: f64,
+    phase: Phase,
+    delays: Delays,
+    window: Option<Window>,
+    /// Lost of what was sent calmly, and of the rest.
+    calm: Ratio,
+    busy: Ratio,
+    /// Windows since a calm one; windows with a queue that should not stand.
+    since_calm: u32,
+    standing: u32,
+    /// When the rate was changed last.
+    changed_at: Instant,
+    /// Windows without a queue.
+    empty: u32,
+    /// What the link competed with before the queue seemed its own.
+    competed: Option<Compete>,
+    /// When a queue turned out to be none.
+    phantom_at: Option<Instant>,
     next_at: Instant,
 }
 
-/// A delay without a queue.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Base {
-    delay_us: f64,
-    /// Of the datagram that it was measured with: longer ones take longer.
-    bytes: u64,
+/// What the rate follows.
+#[derive(Clone, Debug, PartialEq)]
+enum Phase {
+    /// No queue was seen yet; the greatest rate that came so far, and when it was reached.
+    Startup { delivered: f64, since: Instant },
+    /// The queue is kept at its target.
+    Steady,
+    /// A test of whose queue it is.
+    Drain(Drain),
+    /// Others fill the queue.
+    Compete(Compete),
 }
 
-impl Base {
-    const UNKNOWN: Self = Self { delay_us: f64::INFINITY, bytes: 0 };
-
-    fn min(self, other: Self) -> Self {
-        if other.delay_us < self.delay_us { other } else { self }
-    }
-}
-
-/// The beginning of a measurement of the rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Sample {
-    heard_at_us: u32,
-    bytes_before: u64,
-    queue_min_us: f64,
+/// Half the rate for two round trips.
+#[derive(Clone, Debug, PartialEq)]
+struct Drain {
+    began: Instant,
+    ends: Instant,
+    /// The rate before, and the standing queue.
+    rate: f64,
+    queue_us: f64,
+    /// The least queue since.
+    least_us: f64,
+    /// Where the link competed, what it goes on with.
+    compete: Option<Compete>,
 }
 
 /// What an acknowledgement says of the latest datagram that was heard.
@@ -88,8 +158,14 @@ pub(crate) struct Heard {
     pub bytes: u64,
     /// Bytes sent up to it, it included.
     pub bytes_up_to: u64,
-    /// The smoothed round trip.
+    /// Its number, and how many came up to it.
+    pub number: u32,
+    pub received: u32,
+    /// When nothing waited to be sent last, as of its sending.
+    pub free_at: Instant,
+    /// The smoothed round trip, and the least one.
     pub round_trip: Duration,
+    pub round_trip_min: Duration,
 }
 
 impl Pace {
@@ -97,13 +173,18 @@ impl Pace {
         Self {
             config,
             capacity: RATE_FIRST,
-            is_starting: true,
-            queue_us: 0.0,
-            base: [Base::UNKNOWN; 2],
-            period_ends: now + BASE_PERIOD,
-            reference_us: None,
-            sample: None,
-            drain_until: Instant::ZERO,
+            relative: 1.0,
+            phase: Phase::Startup { delivered: 0.0, since: now },
+            delays: Delays::new(now),
+            window: None,
+            calm: Ratio::default(),
+            busy: Ratio::default(),
+            since_calm: 0,
+            standing: 0,
+            changed_at: now,
+            empty: 0,
+            competed: None,
+            phantom_at: None,
             next_at: now,
         }
     }
@@ -115,29 +196,37 @@ impl Pace {
 
     /// Bytes per second now.
     pub fn rate(&self, now: Instant) -> f64 {
-        let target = self.config.queue_target.as_micros_f64();
-        let relative = if now < self.drain_until {
-            RELATIVE_RATE.0
-        } else if self.is_starting {
-            STARTUP_RATE
-        } else {
-            let off = (target - self.queue_us) / target;
-            (1.0 + GAIN * off).clamp(RELATIVE_RATE.0, RELATIVE_RATE.1)
+        let rate = match &self.phase {
+            Phase::Startup { .. } => self.capacity * STARTUP_RATE,
+            Phase::Steady => self.capacity * self.relative,
+            Phase::Drain(drain) if now < drain.ends => drain.rate * DRAIN_RATE,
+            Phase::Drain(drain) => drain.rate * RELATIVE_RATE.0,
+            Phase::Compete(compete) => compete.rate(),
         };
         let max = self.config.rate_max.map_or(f64::INFINITY, |max| max.as_bps() as f64 / 8.0);
-        (self.capacity * relative).clamp(RATE_MIN, max.max(RATE_MIN))
+        rate.clamp(RATE_MIN, max.max(RATE_MIN))
     }
 
-    /// Delay in queues of the way.
+    /// Delay in queues of the way that stand.
     pub fn queue_delay(&self) -> Duration {
-        Duration::from_nanos((self.queue_us * 1e3) as u64)
+        Duration::from_nanos((self.delays.standing_us() * 1e3) as u64)
     }
 
-    /// Bytes that may be under way.
-    pub fn window_bytes(&self, round_trip: Duration) -> u64 {
-        let time = round_trip + self.config.queue_target * 2 + Duration::from_millis(20);
-        let relative = if self.is_starting { STARTUP_RATE } else { RELATIVE_RATE.1 };
-        (self.capacity * relative * time.as_secs_f64()) as u64 + 16_384
+    /// Bytes that may be under way, if the least round trip is `round_trip_min`.
+    pub fn window_bytes(&self, round_trip_min: Duration) -> u64 {
+        if let Phase::Compete(compete) = &self.phase {
+            return compete.window_bytes();
+        }
+        if matches!(self.phase, Phase::Startup { delivered, .. } if delivered == 0.0) {
+            return WINDOW_FIRST;
+        }
+        let beyond = BEYOND_ROUND_TRIP.as_micros_f64() + 2.0 * self.target_us();
+        let time_us = round_trip_min.as_micros_f64() + beyond;
+        let more_us = match self.phase {
+            Phase::Startup { .. } => STARTUP_ROUND_TRIPS * round_trip_min.as_micros_f64(),
+            _ => 0.0,
+        };
+        (self.capacity * (time_us + more_us) * 1e-6) as u64 + BEYOND_BYTES
     }
 
     /// When the next datagram may leave.
@@ -152,73 +241,231 @@ impl Pace {
     }
 
     /// Nothing was heard for long: the way may have become much slower, or be broken.
-    pub fn silence(&mut self) {
+    pub fn silence(&mut self, now: Instant) {
         self.capacity = (self.capacity * 0.5).max(RATE_SILENT.min(self.capacity));
-        self.is_starting = true;
-        self.sample = None;
+        self.phase = Phase::Startup { delivered: 0.0, since: now };
+        self.window = None;
+    }
+
+    /// The standing queue that is aimed at, in microseconds.
+    fn target_us(&self) -> f64 {
+        let configured = self.config.queue_target.as_micros_f64();
+        let target = configured * libm::sqrt(RATE_OF_TARGET / self.capacity);
+        let (least, most) = TARGET_US;
+        let target = target.clamp(least.min(configured), most.max(configured));
+        (target + 2.0 * self.delays.spread_us()).min(TARGET_MAX_US.max(target))
     }
 
     /// A datagram was heard of.
     pub fn heard(&mut self, now: Instant, heard: Heard) {
-        let sent_at_us = (heard.sent_at.as_nanos() / 1_000) as u32;
-        let delay = heard.heard_at_us.wrapping_sub(sent_at_us);
-        let reference = *self.reference_us.get_or_insert(delay);
-        let delay_us = f64::from(delay.wrapping_sub(reference) as i32);
-        self.follow_base(now, Base { delay_us, bytes: heard.bytes }, heard.round_trip);
-        let base = self.base[0].min(self.base[1]);
-        self.queue_us = self.queue_us(&base, &Base { delay_us, bytes: heard.bytes });
-        let Some(sample) = &mut self.sample else {
-            self.begin_sample(&heard);
+        let delay = self.delays.delay(&heard);
+        let queue_us = self.delays.queue_us(&delay, self.capacity);
+        let Some(window) = &mut self.window else {
+            self.window = Some(Window::new(&heard));
             return;
         };
-        sample.queue_min_us = sample.queue_min_us.min(self.queue_us);
-        let time_us = f64::from(heard.heard_at_us.wrapping_sub(sample.heard_at_us));
-        if time_us < SAMPLE_US {
+        if !window.goes_on(&heard) {
+            self.window = Some(Window::new(&heard));
             return;
         }
-        let rate = (heard.bytes_up_to - sample.bytes_before) as f64 / (time_us * 1e-6);
-        let is_busy = sample.queue_min_us > BUSY_US;
-        if is_busy {
-            let weight = if self.is_starting { 1.0 } else { 0.25 };
-            self.capacity += weight * (rate - self.capacity);
-            self.is_starting = false;
-        } else if rate > self.capacity {
-            self.capacity = rate;
+        window.take(&heard, delay, queue_us);
+        let is_starting = matches!(self.phase, Phase::Startup { .. });
+        let least = match is_starting {
+            true => (heard.round_trip_min / 4).max(WINDOW_MIN_STARTUP),
+            false => (heard.round_trip / 2).max(WINDOW_MIN),
+        };
+        if !window.is_complete(least) {
+            return;
         }
-        if self.queue_us > self.config.queue_target.as_micros_f64() {
-            self.is_starting = false;
-        }
-        self.begin_sample(&heard);
+        let window = self.window.replace(Window::new(&heard)).expect("it was there");
+        self.handle_window(now, &window, &heard);
     }
 
-    /// The queue's part of a delay; without any, more bytes would also take longer.
-    fn queue_us(&self, base: &Base, measured: &Base) -> f64 {
-        let longer_us = measured.bytes.saturating_sub(base.bytes) as f64 / self.capacity * 1e6;
-        (measured.delay_us - base.delay_us - longer_us).max(0.0)
+    fn handle_window(&mut self, now: Instant, window: &Window, heard: &Heard) {
+        let grew_us = self.delays.handle_window(now, window, self.capacity);
+        let rate = window.sent_rate();
+        let target_us = self.target_us();
+        match &mut self.phase {
+            Phase::Startup { .. } => self.start_up(now, window, heard),
+            Phase::Steady => {
+                self.count_losses(window);
+                self.follow_capacity(window, grew_us);
+                if window.began() >= self.changed_at {
+                    self.steer(now, window, heard, grew_us);
+                }
+            }
+            Phase::Drain(drain) => {
+                if window.began() >= drain.began {
+                    drain.least_us = drain.least_us.min(self.delays.standing_us());
+                }
+                if window.ended() >= drain.ends || drain.least_us <= target_us {
+                    self.judge(now, heard);
+                }
+            }
+            Phase::Compete(compete) => {
+                compete.handle_window(now, window, heard.round_trip, self.calm.share());
+                if now >= compete.test_at() {
+                    let compete = compete.clone();
+                    self.drain(now, rate, heard.round_trip, Some(compete));
+                }
+            }
+        }
     }
 
-    fn begin_sample(&mut self, heard: &Heard) {
-        self.sample = Some(Sample {
-            heard_at_us: heard.heard_at_us,
-            bytes_before: heard.bytes_up_to,
-            queue_min_us: self.queue_us,
+    /// The rate doubles until more does not come, or a queue stands.
+    fn start_up(&mut self, now: Instant, window: &Window, heard: &Heard) {
+        let Phase::Startup { delivered, since } = self.phase else { return };
+        let came = window.came_rate();
+        let queue_us = self.delays.standing_us();
+        let rate = window.arrival_rate().min(window.sent_rate());
+        if came > delivered * 1.2 {
+            self.calm.forget(0.5);
+            self.calm.add(window.losses());
+            self.phase = Phase::Startup { delivered: came, since: now };
+        }
+        let is_growing = came > delivered * 1.2
+            || now < since + heard.round_trip * 2 + WINDOW_MIN_STARTUP * 2
+            || window.is_free();
+        let over_us = queue_us - self.target_us() - TARGET_US.0;
+        let is_queueing = over_us > 0.0
+            && (window.arrival_rate() < 0.9 * window.sent_rate()
+                || over_us > 2.0 * self.target_us());
+        if rate > self.capacity {
+            // What was lost in a queue did not come.
+            let bound = came.max(delivered) / (1.0 - self.calm.share());
+            self.capacity = rate.min(bound).max(self.capacity);
+        }
+        if is_queueing {
+            self.capacity = self.capacity.min(came.max(delivered) / (1.0 - self.calm.share()));
+        }
+        if is_queueing || !is_growing {
+            self.phase = Phase::Steady;
+            self.relative = 1.0;
+        }
+    }
+
+    /// Books what was lost of a window.
+    fn count_losses(&mut self, window: &Window) {
+        self.calm.forget(Ratio::KEEP);
+        self.busy.forget(Ratio::KEEP);
+        if window.sent_rate() >= CALM_BELOW * self.capacity {
+            self.busy.add(window.losses());
+        } else if self.delays.standing_us() + window.spread_us() <= self.target_us() {
+            // Where a queue stands it may be full.
+            self.calm.add(window.losses());
+        }
+    }
+
+    /// What is lost at full rate beyond what is lost anyway, as far as that is no chance.
+    fn excess(&self) -> f64 {
+        let (calm, busy) = (self.calm.share(), self.busy.share());
+        let chance = 2.0 * (self.calm.deviation() + self.busy.deviation());
+        (1.0 - (1.0 - busy) / (1.0 - calm) - chance).max(0.0)
+    }
+
+    /// Takes what a window says of the capacity.
+    fn follow_capacity(&mut self, window: &Window, grew_us: f64) {
+        let noise_us = self.delays.noise_us();
+        let rate = window.sent_rate();
+        let excess = self.excess();
+        if grew_us.abs() > noise_us && !window.is_free() {
+            // Few datagrams come as evenly as they are; where delays vary, least ones are sure.
+            let is_even = self.delays.spread_us() * 1e-6 < window.seconds() * EVEN;
+            let measured = match is_even {
+                true => window.arrival_rate(),
+                false => rate / (1.0 + grew_us * 1e-6 / window.seconds()).max(0.25),
+            };
+            self.capacity += CAPACITY_WEIGHT * (measured - self.capacity);
+        } else if excess == 0.0 {
+            self.capacity = self.capacity.max(rate);
+        } else if rate >= CALM_BELOW * self.capacity {
+            self.capacity *= 1.0 - excess * EXCESS_WEIGHT;
+        }
+        self.capacity = self.capacity.max(RATE_MIN);
+    }
+
+    /// Chooses the rate of the next window.
+    fn steer(&mut self, now: Instant, window: &Window, heard: &Heard, grew_us: f64) {
+        let target_us = self.target_us();
+        let queue_us = self.delays.standing_us();
+        let felt_us = queue_us + target_us * self.excess() / EXCESS_OF_TARGET;
+        let off = (target_us - felt_us) / target_us;
+        let lag_us = 1.5 * window.seconds() * 1e6 + heard.round_trip.as_micros_f64();
+        let gain = GAIN.min(0.5 * target_us / lag_us);
+        let is_empty = felt_us < target_us / 2.0 && !window.is_free();
+        self.empty = if is_empty { self.empty + 1 } else { 0 };
+        let boost = f64::from(1 << self.empty.saturating_sub(1).min(8));
+        let (least, most) = RELATIVE_RATE;
+        let is_long = queue_us > 4.0 * target_us;
+        let least = if is_long { RELATIVE_RATE_LONG } else { least };
+        self.relative = (1.0 + gain * boost * off).clamp(least, most);
+        self.changed_at = now;
+        self.since_calm += 1;
+        if self.since_calm >= CALM_EVERY {
+            self.since_calm = 0;
+            self.relative = self.relative.min(CALM_RATE);
+        }
+        let is_draining = grew_us < -self.delays.noise_us();
+        let stands = queue_us > 2.0 * target_us && !is_draining && !window.is_free();
+        self.standing = if stands { self.standing + 1 } else { 0 };
+        let before = self.competed.as_ref().filter(|before| before.is_recent(now));
+        if let Some(before) = before
+            && self.standing >= STANDING_AGAIN
+        {
+            // The others are there again, or still.
+            let mut compete = before.clone();
+            compete.go_on(now, heard.round_trip);
+            (self.phase, self.competed) = (Phase::Compete(compete), None);
+        } else if self.standing >= STANDING_WINDOWS {
+            self.drain(now, window.sent_rate(), heard.round_trip, None);
+        }
+    }
+
+    /// Begins to test whose queue it is.
+    fn drain(&mut self, now: Instant, rate: f64, round_trip: Duration, compete: Option<Compete>) {
+        self.standing = 0;
+        let queue_us = self.delays.standing_us();
+        self.phase = Phase::Drain(Drain {
+            began: now,
+            ends: now + round_trip * 2,
+            rate,
+            queue_us,
+            least_us: queue_us,
+            compete,
         });
     }
 
-    /// Keeps the least delay; where a queue never emptied for a period, lets it.
-    fn follow_base(&mut self, now: Instant, measured: Base, round_trip: Duration) {
-        if now >= self.period_ends {
-            // What was measured before a long silence says nothing: clocks drift.
-            let is_recent = now < self.period_ends + BASE_PERIOD;
-            self.base = [Base::UNKNOWN, if is_recent { self.base[0] } else { Base::UNKNOWN }];
-            self.period_ends = now + BASE_PERIOD;
-        }
-        self.base[0] = self.base[0].min(measured);
-        let is_late = now + BASE_PERIOD / 5 >= self.period_ends;
-        let never_empty = self.queue_us(&self.base[1], &self.base[0]) > BUSY_US;
-        if is_late && never_empty && now >= self.drain_until {
-            let queue = self.queue_delay();
-            self.drain_until = now + queue * 2 + round_trip / 2;
-        }
+    /// The test is over.
+    fn judge(&mut self, now: Instant, heard: &Heard) {
+        let Phase::Drain(drain) = &self.phase else { return };
+        let drain = drain.clone();
+        let fell_us = drain.queue_us - drain.least_us;
+        let is_gone = drain.least_us <= self.target_us()
+            || drain.compete.is_none() && fell_us > MOSTLY * drain.queue_us;
+        // What others fill grows although this link sends less.
+        let moved_us = self.delays.standing_us() - drain.queue_us;
+        let is_unmoved = fell_us.max(moved_us) <= self.delays.noise_us();
+        let is_first = self.phantom_at.is_none_or(|at| now > at + PHANTOM_AGAIN);
+        self.phase = match (is_gone, drain.compete) {
+            (true, compete) => {
+                self.capacity = self.capacity.min(drain.rate);
+                self.competed = compete.or(self.competed.take());
+                Phase::Steady
+            }
+            (false, Some(mut compete)) => {
+                compete.go_on(now, heard.round_trip);
+                Phase::Compete(compete)
+            }
+            (false, None) if is_unmoved && is_first => {
+                self.phantom_at = Some(now);
+                self.delays.anchor();
+                Phase::Steady
+            }
+            (false, None) => {
+                let window = drain.rate * heard.round_trip.as_secs_f64();
+                Phase::Compete(Compete::new(now, window, heard.round_trip))
+            }
+        };
+        self.relative = 1.0;
     }
 }

@@ -123,7 +123,7 @@ fn saturate(net: &mut Net, [from, to]: [u8; 2], seconds: u64, length: usize) -> 
     bytes as f64 * 8.0 / 1e6 / (seconds - 1) as f64
 }
 
-fn three_hops(role: impl Fn(u8) -> Role, via: [u8; 2], loss: f64) -> Net {
+fn three_hops(role: impl Fn(u8) -> Role, via: [u8; 2], loss: f64, seed: u64) -> Net {
     let field = Field::Gf256;
     let mut configs = vec![end(1, 4, via[0]), end(4, 1, via[1])];
     for config in &mut configs {
@@ -139,7 +139,7 @@ fn three_hops(role: impl Fn(u8) -> Role, via: [u8; 2], loss: f64) -> Net {
     let ways = [(1, 2), (2, 3), (3, 4), (4, 3), (3, 2), (2, 1)];
     let mut ways: Vec<_> = ways.into_iter().map(|(a, b)| (a, b, hop())).collect();
     ways.extend([(1, 4, hop()), (4, 1, hop())]);
-    Net::new(configs, ways, 3)
+    Net::new(configs, ways, seed)
 }
 
 /// Two ends and helpers that overhear them; all ways at 12 Mb/s, each its own air.

@@ -54,14 +54,20 @@ fn sparse_packets_wait_a_round_trip_and_a_timeout_at_most() {
 #[test]
 fn recoders_make_three_lossy_hops_as_good_as_one() {
     let recoder = |id: u8| Role::Recoder { between: [NodeId(id - 1), NodeId(id + 1)] };
-    let mut net = three_hops(recoder, [2, 3], 0.2);
-    let recoded = saturate(&mut net, [1, 4], 6, 1_279);
     // End to end: what three ways leave, over one way as fast with their losses together.
     let lost = 1.0 - 0.8f64.powi(3);
     let mut way = Way::new(12.0, 9, lost);
     way.queue_max = Duration::from_millis(100);
-    let mut net = Net::pair(|config| config.symbol_bytes = 1_300, &way, 3);
-    let plain = saturate(&mut net, [1, 2], 6, 1_279);
+    let both = |seed| {
+        let mut net = three_hops(recoder, [2, 3], 0.2, seed);
+        let recoded = saturate(&mut net, [1, 4], 6, 1_279);
+        let mut net = Net::pair(|config| config.symbol_bytes = 1_300, &way, seed);
+        (recoded, saturate(&mut net, [1, 2], 6, 1_279))
+    };
+    // Chance moves what a way carries in six seconds by a percent or two.
+    let runs: Vec<_> = (3..8).map(both).collect();
+    let recoded = runs.iter().map(|run| run.0).sum::<f64>() / runs.len() as f64;
+    let plain = runs.iter().map(|run| run.1).sum::<f64>() / runs.len() as f64;
     assert!(recoded > 0.93 * 12.0 * 0.8 * share_of_packets(1_279), "{recoded} Mb/s");
     assert!(recoded > 1.5 * plain, "{recoded} and {plain} Mb/s");
 }

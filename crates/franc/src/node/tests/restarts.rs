@@ -29,7 +29,7 @@ fn an_end_that_restarts_is_back_within_a_second() {
 fn a_recoder_that_restarts_loses_nothing() {
     for seed in 0..4 {
         let recoder = |id: u8| Role::Recoder { between: [NodeId(id - 1), NodeId(id + 1)] };
-        let mut net = three_hops(recoder, [2, 3], 0.1);
+        let mut net = three_hops(recoder, [2, 3], 0.1, 3);
         net.stream = Seed::new(seed, 1).stream("net");
         let mut sent = BTreeMap::new();
         let mut next = 0;

@@ -1,0 +1,110 @@
+//! Delays of datagrams: the way's own, a queue's that stands, and how they vary.
+
+use super::Heard;
+use super::window::Window;
+use lasthop_units::{Duration, Instant};
+
+/// The least delay is remembered for one to two of these.
+const BASE_PERIOD: Duration = Duration::from_secs(5);
+/// What two windows' least delays may differ by without a reason, in microseconds, beside
+/// the spread of delays.
+const NOISE_US: f64 = 500.0;
+
+/// A datagram's delay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Delay {
+    us: f64,
+    /// Of the datagram: longer ones take longer.
+    bytes: u64,
+}
+
+/// What is known of the delays of a way.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Delays {
+    /// Reference of delays, so that differences of clocks fit in 32 bits.
+    reference_us: Option<u32>,
+    /// The least of windows, of this period and the one before.
+    base: [Option<Delay>; 2],
+    period_ends: Instant,
+    /// The least queue of the last window, in microseconds.
+    standing_us: f64,
+    /// How much more the mean queue of a window is.
+    spread_us: f64,
+}
+
+impl Delays {
+    pub fn new(now: Instant) -> Self {
+        Self {
+            reference_us: None,
+            base: [None; 2],
+            period_ends: now + BASE_PERIOD,
+            standing_us: 0.0,
+            spread_us: 0.0,
+        }
+    }
+
+    /// The delay of a datagram, on whatever clocks.
+    pub fn delay(&mut self, heard: &Heard) -> Delay {
+        let sent_at_us = (heard.sent_at.as_nanos() / 1_000) as u32;
+        let delay = heard.heard_at_us.wrapping_sub(sent_at_us);
+        let reference = *self.reference_us.get_or_insert(delay);
+        Delay { us: f64::from(delay.wrapping_sub(reference) as i32), bytes: heard.bytes }
+    }
+
+    /// The queue's part of a delay; without any, more bytes would also take longer.
+    pub fn queue_us(&self, delay: &Delay, capacity: f64) -> f64 {
+        let base = self.base.iter().flatten().map(|base| beyond_us(delay, base, capacity));
+        base.fold(f64::NEG_INFINITY, f64::max).max(0.0)
+    }
+
+    /// The queue that stands, in microseconds.
+    pub fn standing_us(&self) -> f64 {
+        self.standing_us
+    }
+
+    pub fn spread_us(&self) -> f64 {
+        self.spread_us
+    }
+
+    /// Less than this is no change of a standing queue.
+    pub fn noise_us(&self) -> f64 {
+        NOISE_US + self.spread_us
+    }
+
+    /// Takes a window. Returns by how much the standing queue grew since the last one.
+    pub fn handle_window(&mut self, now: Instant, window: &Window, capacity: f64) -> f64 {
+        if now >= self.period_ends {
+            // What was measured before a long silence says nothing: clocks drift.
+            let is_recent = now < self.period_ends + BASE_PERIOD;
+            self.base = [None, self.base[0].filter(|_| is_recent)];
+            self.period_ends = now + BASE_PERIOD;
+        }
+        let Some(least) = window.least() else { return 0.0 };
+        if window.is_dense() || self.base == [None; 2] {
+            let is_less = self.base[0].is_none_or(|base| beyond_us(&least, &base, capacity) < 0.0);
+            if is_less {
+                self.base[0] = Some(least);
+            }
+        }
+        let before_us = self.standing_us;
+        self.standing_us = self.queue_us(&least, capacity);
+        let grew_us = self.standing_us - before_us;
+        let spread_us = (window.spread_us() - grew_us.abs() / 2.0).max(0.0);
+        self.spread_us += 0.125 * (spread_us - self.spread_us);
+        grew_us
+    }
+
+    /// The delay of the last window is the way's own.
+    pub fn anchor(&mut self) {
+        for base in self.base.iter_mut().flatten() {
+            base.us += self.standing_us;
+        }
+        self.standing_us = 0.0;
+    }
+}
+
+/// How much later than `base`, if more bytes take longer.
+fn beyond_us(delay: &Delay, base: &Delay, capacity: f64) -> f64 {
+    let longer_us = (delay.bytes as f64 - base.bytes as f64) / capacity * 1e6;
+    delay.us - base.us - longer_us
+}
