@@ -19,6 +19,9 @@ use lasthop_units::{Duration, Instant};
 /// Buckets of the flow hash.
 const BUCKETS: u16 = 256;
 
+/// A flow is sparse whose packets are so far apart.
+const SPARSE: Duration = Duration::from_millis(20);
+
 /// Bytes that a flow may send before the next one's turn: mac80211's, small so that
 /// sparse flows of small packets pass (RFC 8290, 5.2.5 and 5.2.6).
 const QUANTUM_BYTES: i64 = 300;
@@ -62,7 +65,7 @@ pub struct Waiting {
     pub arrived: Instant,
     /// Its flow's bucket: packets of one flow have the same.
     pub bucket: u8,
-    /// Its flow had nothing waiting for a while (a new flow of RFC 8290).
+    /// Its flow had sent nothing for a while.
     pub sparse: bool,
 }
 
@@ -74,6 +77,8 @@ pub struct Backlog {
     order: Order,
     packets: usize,
     bytes: usize,
+    /// Those of them that are sparse.
+    sparse: usize,
     drops: u64,
 }
 
@@ -89,6 +94,8 @@ enum Order {
 #[derive(Clone, Debug, PartialEq)]
 struct Flow {
     waiting: VecDeque<Waiting>,
+    /// When its last packet came.
+    arrived: Option<Instant>,
     bytes: u64,
     deficit_bytes: i64,
     listed: bool,
@@ -120,7 +127,7 @@ impl Backlog {
                 turns: RoundRobin::default(),
             },
         };
-        Self { config, flow_keys, order, packets: 0, bytes: 0, drops: 0 }
+        Self { config, flow_keys, order, packets: 0, bytes: 0, sparse: 0, drops: 0 }
     }
 
     /// What leaves is delivered and answered so much later, from now on. A sender whose
@@ -144,7 +151,7 @@ impl Backlog {
         self.packets += 1;
         self.bytes += packet.len();
         let is_over = self.is_over();
-        let waiting = Waiting { packet, arrived: now, bucket, sparse: false };
+        let mut waiting = Waiting { packet, arrived: now, bucket, sparse: false };
         match &mut self.order {
             Order::Arrival(_) if is_over => self.forget(&waiting),
             Order::Arrival(queue) => queue.push_back(waiting),
@@ -155,6 +162,9 @@ impl Backlog {
                     flow.deficit_bytes = QUANTUM_BYTES;
                     turns.join_new(u32::from(bucket));
                 }
+                waiting.sparse = flow.arrived.is_none_or(|before| now >= before + SPARSE);
+                self.sparse += usize::from(waiting.sparse);
+                flow.arrived = Some(now);
                 flow.bytes += waiting.len_bytes();
                 flow.waiting.push_back(waiting);
                 while self.is_over() {
@@ -172,7 +182,13 @@ impl Backlog {
         let waiting = waiting?;
         self.packets -= 1;
         self.bytes -= waiting.packet.len();
+        self.sparse -= usize::from(waiting.sparse);
         Some(waiting)
+    }
+
+    /// Whether a packet waits whose flow had sent nothing for a while.
+    pub fn has_sparse(&self) -> bool {
+        self.sparse > 0
     }
 
     /// Nothing waits.
@@ -204,6 +220,7 @@ impl Backlog {
     fn forget(&mut self, waiting: &Waiting) {
         self.packets -= 1;
         self.bytes -= waiting.packet.len();
+        self.sparse -= usize::from(waiting.sparse);
         self.drops += 1;
     }
 
@@ -237,14 +254,13 @@ impl Order {
                 if !flow.waiting.front().is_some_and(fits) {
                     return None;
                 }
-                let mut waiting = flow.dequeue(now, parameters, dropped)?;
+                let waiting = flow.dequeue(now, parameters, dropped)?;
                 // It need not be the one that was in front.
                 if !fits(&waiting) {
                     flow.put_back(waiting);
                     return None;
                 }
                 flow.deficit_bytes -= waiting.packet.len() as i64;
-                waiting.sparse = turn.new;
                 Some(waiting)
             }
         }
@@ -255,6 +271,7 @@ impl Flow {
     fn new() -> Self {
         Self {
             waiting: VecDeque::new(),
+            arrived: None,
             bytes: 0,
             deficit_bytes: 0,
             listed: false,

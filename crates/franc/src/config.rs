@@ -257,7 +257,7 @@ impl Config {
             symbol_bytes: 0,
             datagram_bytes_max,
             mode: Mode::Stream {
-                blocks_max: 16,
+                blocks_max: 64,
                 pace: Some(PaceConfig { queue_target: Duration::from_millis(5), rate_max: None }),
             },
             encoder_timeout: Duration::from_millis(20),

@@ -25,6 +25,10 @@ const JUMP_OVER: Duration = Duration::from_millis(300);
 /// The least wait beyond a round trip: what an acknowledgement is held back.
 const BEYOND_MIN: Duration = Duration::from_millis(8);
 
+/// A standard deviation for so much of a round trip, at least and at most.
+const CAUTION_ROUND_TRIP: Duration = Duration::from_millis(25);
+const CAUTION: (f64, f64) = (1.0, 3.0);
+
 /// More datagrams under way than this are acknowledged again and again.
 const FLOWING: usize = 8;
 
@@ -271,6 +275,14 @@ impl Hop {
             pace.silence(now);
         }
         true
+    }
+
+    /// How much more than expected may be lost ([`crate::sender::Outlook::caution`]): what is
+    /// not made up for ahead takes a round trip, and what is sent for nothing takes air that
+    /// others may want.
+    pub fn caution(&self) -> f64 {
+        let round_trip = self.round_trip.least().as_secs_f64();
+        (round_trip / CAUTION_ROUND_TRIP.as_secs_f64()).clamp(CAUTION.0, CAUTION.1)
     }
 
     /// Nothing new waits to be sent.

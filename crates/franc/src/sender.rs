@@ -31,9 +31,9 @@ pub(crate) struct Sender {
     /// Of the oldest block that is here.
     first: u32,
     blocks: VecDeque<Block>,
-    /// Symbols to be sent for the first time, and copies of some.
+    /// Symbols to be sent for the first time, and copies of some, from a time on.
     fresh: VecDeque<(u32, u16)>,
-    copies: VecDeque<(u32, u16)>,
+    copies: VecDeque<(u32, u16, Instant)>,
     /// Pools for blocks to come.
     spare: Vec<Pool>,
     recodes: bool,
@@ -67,6 +67,8 @@ pub(crate) struct Outlook {
     pub unhelped: f64,
     /// How long helpers are waited for.
     pub patience: Duration,
+    /// Standard deviations by which losses may be more than expected, where the air is free.
+    pub caution: f64,
     /// What goes now is missing later ([`crate::hop::Hop::is_scarce`]).
     pub is_scarce: bool,
 }
@@ -84,6 +86,8 @@ struct Symbol {
     is_sent: bool,
     is_known: bool,
     under_way: u8,
+    /// Copies that are to follow.
+    planned: u8,
     /// How often it was sent as it is.
     times: u8,
     /// When it was first sent.
@@ -131,9 +135,10 @@ impl Sender {
     /// it so many standard deviations more than expected.
     const REPAIR_AT: f64 = 0.5;
     const CAUTION: f64 = 1.0;
-    /// When the air is free: so many standard deviations more than expected.
+    /// When the air is free, with [`Outlook::caution`].
     const IDLE_REPAIR_AT: f64 = 0.5;
-    const IDLE_CAUTION: f64 = 2.0;
+    /// Copies of a sparse symbol are so far apart.
+    const APART: Duration = Duration::from_millis(6);
     /// As many symbols, or fewer, are lost as often as an unlucky one.
     const UNLUCKY: f64 = 0.01;
 
@@ -166,8 +171,9 @@ impl Sender {
         }
     }
 
-    /// Takes a symbol where [`Sender::room`] said, to be sent `copies` times at once.
-    pub fn push(&mut self, symbol: &[u8], copies: u8) {
+    /// Takes a symbol where [`Sender::room`] said, to be sent `copies` times, apart: losses
+    /// come in bursts.
+    pub fn push(&mut self, now: Instant, symbol: &[u8], copies: u8) {
         let Some((block, index)) = self.room() else { return };
         if index == 0 {
             self.begin();
@@ -177,10 +183,11 @@ impl Sender {
         if encoder.push(symbol).is_err() {
             return;
         }
-        current.symbols.push(Symbol::default());
+        current.symbols.push(Symbol { planned: copies.saturating_sub(1), ..Symbol::default() });
         current.fresh += 1;
         self.fresh.push_back((block, index));
-        self.copies.extend((1..copies).map(|_| (block, index)));
+        let copies = (1..copies).map(|copy| (block, index, now + Self::APART * u64::from(copy)));
+        self.copies.extend(copies);
     }
 
     fn begin(&mut self) {
@@ -278,7 +285,7 @@ impl Sender {
         }
         let first = self.first;
         self.fresh.retain(|&(block, _)| block >= first);
-        self.copies.retain(|&(block, _)| block >= first);
+        self.copies.retain(|&(block, ..)| block >= first);
     }
 
     /// Takes what the receiver has. Returns whether anything is new.
@@ -368,8 +375,11 @@ impl Sender {
 
     /// A repair that must go before anything new.
     pub fn repair(&mut self, now: Instant, outlook: &Outlook) -> Option<(Coded, Cargo)> {
-        while let Some((block, index)) = self.copies.pop_front() {
-            if self.symbol_mut(block, index).is_some_and(|s| s.is_sent && !s.is_known) {
+        while self.copies_at().is_some_and(|at| at <= now) {
+            let (block, index, _) = self.copies.pop_front().expect("there is one");
+            let Some(symbol) = self.symbol_mut(block, index) else { continue };
+            symbol.planned = symbol.planned.saturating_sub(1);
+            if symbol.is_sent && !symbol.is_known {
                 return self.source(block, index);
             }
         }
@@ -418,7 +428,7 @@ impl Sender {
     pub fn spare_repair(&mut self, now: Instant, outlook: &Outlook) -> Option<(Coded, Cargo)> {
         // Combinations are as uncertain as they are many; once nothing is likely to lack
         // without them, that matters no more.
-        let may_be = |mean: f64, variance: f64| mean + Self::IDLE_CAUTION * libm::sqrt(variance);
+        let may_be = |mean: f64, variance: f64| mean + outlook.caution * libm::sqrt(variance);
         let is_due = |deficit: Deficit| {
             may_be(deficit.mean, deficit.variance) > Self::IDLE_REPAIR_AT
                 && may_be(deficit.mean_uncoded, deficit.variance_uncoded) > Self::IDLE_REPAIR_AT
@@ -437,6 +447,11 @@ impl Sender {
             lost.map(|symbol| block.helped_until(symbol, outlook, false))
         });
         ends.filter(|&end| end > now).min().unwrap_or(Instant::MAX)
+    }
+
+    /// When the next copy of a symbol goes, if one does.
+    pub fn copies_at(&self) -> Option<Instant> {
+        self.copies.front().map(|&(.., at)| at)
     }
 
     /// The receiver has everything that was sent.
@@ -466,7 +481,7 @@ impl Sender {
     fn again(&mut self, block: u32, index: u16, outlook: &Outlook) -> Option<(Coded, Cargo)> {
         let times = self.symbol_mut(block, index)?.times;
         if times >= 2 && libm::pow(outlook.loss, f64::from(times)) <= Self::UNLUCKY {
-            self.copies.push_back((block, index));
+            self.copies.push_front((block, index, Instant::ZERO));
         }
         self.source(block, index)
     }
@@ -564,7 +579,8 @@ impl Block {
         let mut variance = 0.0;
         for symbol in self.symbols.iter().filter(|symbol| !symbol.is_known && symbol.is_sent) {
             if symbol.under_way > 0 {
-                let lost = libm::pow(loss, f64::from(symbol.under_way)) * outlook.unhelped;
+                let copies = symbol.under_way + symbol.planned;
+                let lost = libm::pow(loss, f64::from(copies)) * outlook.unhelped;
                 mean -= 1.0 - lost;
                 variance += lost * (1.0 - lost);
             } else if outlook.unhelped < 1.0 && now < self.helped_until(symbol, outlook, goes_on) {

@@ -386,9 +386,10 @@ impl End {
             Outgoing::Stream(_) => session.next_of_stream(shared, now, &mut self.backlog),
             Outgoing::Paper(_) => session.next_of_paper(shared, now, &mut self.backlog),
         };
-        session.is_saturated = !self.backlog.is_empty();
+        session.is_saturated = !self.backlog.is_empty() && session.held_until.is_none();
         let Some((coded, cargo)) = next else {
-            session.idle_until = Some(session.patience_ends(shared, now));
+            let held_until = session.held_until.unwrap_or(Instant::MAX);
+            session.idle_until = Some(session.patience_ends(shared, now).min(held_until));
             return None;
         };
         let header = session.header(shared, via);

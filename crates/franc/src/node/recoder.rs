@@ -227,6 +227,7 @@ impl Recoder {
                 loss,
                 unhelped: 1.0,
                 patience: Duration::ZERO,
+                caution: side.hop.caution(),
                 is_scarce: side.hop.is_scarce(now, sender.fresh_bytes()),
             };
             let next = sender.repair(now, &outlook).or_else(|| sender.fresh(now));

@@ -37,14 +37,21 @@ const STALLED_PULSES: u32 = 3;
 /// blocks take more memory than bytes.
 const ORDERED_MIN: u8 = 32;
 
-/// A peer that is silent for so long is gone.
-const SILENCE_MAX: Duration = Duration::from_millis(2_500);
+/// A peer that is silent for so long is gone: at least and at most, depending on what the way
+/// loses and how long it takes.
+const SILENCE_MAX: [Duration; 2] = [Duration::from_millis(2_500), Duration::from_secs(15)];
+/// Round trips that it may be silent, and how seldom all its pulses are lost by chance.
+const SILENCE_ROUND_TRIPS: u64 = 8;
+const SILENCE_BY_CHANCE: f64 = 1e-4;
 /// In the paper's mode, which knows no sessions and has seldom something to acknowledge:
 /// at a loss of 90 % a sign of life arrives every few seconds.
 const SILENCE_MAX_OF_PAPER: Duration = Duration::from_secs(30);
+/// Packets that fill less than half a symbol wait so long behind the last symbol for others
+/// to share one: a stream of TCP's acknowledgements would take the air of datagrams.
+const GATHER: Duration = Duration::from_millis(5);
 /// Acknowledgements of a stream are at least so far apart, half as far if they tell of a
 /// loss.
-const ACK_INTERVAL: Duration = Duration::from_millis(5);
+const ACK_INTERVAL: Duration = Duration::from_millis(8);
 /// And while packets wait for the air that they take.
 const ACK_INTERVAL_SATURATED: Duration = Duration::from_millis(10);
 /// Beside the paper's, where losses are to be learned.
@@ -80,6 +87,9 @@ pub(super) struct Session {
     pub(super) heard_at: Instant,
     /// Packets waited when the last one was sent.
     pub(super) is_saturated: bool,
+    /// When packets were made a symbol last, and until when a few wait to share the next.
+    packed_at: Instant,
+    pub(super) held_until: Option<Instant>,
     /// There was nothing to send; it may be otherwise then, or when something happens.
     pub(super) idle_until: Option<Instant>,
 }
@@ -207,6 +217,8 @@ impl Session {
             state: shared.stream.next_u64() as u16,
             heard_at: now,
             is_saturated: false,
+            packed_at: Instant::ZERO,
+            held_until: None,
             idle_until: None,
         }
     }
@@ -510,6 +522,7 @@ impl Session {
             loss,
             unhelped,
             patience: shared.config.encoder_timeout,
+            caution: self.hop.caution(),
             is_scarce: false,
         }
     }
@@ -529,12 +542,19 @@ impl Session {
         if let Some(latency) = sender.latency() {
             backlog.set_latency(latency);
         }
-        if !sender.has_fresh()
+        self.held_until = None;
+        let is_little =
+            2 * backlog.bytes() < usize::from(shared.config.symbol_bytes) && !backlog.has_sparse();
+        let goes_at = self.packed_at + GATHER;
+        if is_little && !backlog.is_empty() && now < goes_at {
+            self.held_until = Some(goes_at);
+        } else if !sender.has_fresh()
             && let Some(place) = sender.room()
             && let Some(packed) = self.packer.pack(shared, now, backlog, place)
         {
+            self.packed_at = now;
             let copies = if packed.is_sparse { copies(outlook.loss) } else { 1 };
-            sender.push(&packed.symbol, copies);
+            sender.push(now, &packed.symbol, copies);
         }
         if let Some(fresh) = sender.fresh(now) {
             return Some(fresh);
@@ -546,7 +566,14 @@ impl Session {
     /// How long the other end may be silent.
     pub(super) fn silence_max(&self) -> Duration {
         match self.outgoing {
-            Outgoing::Stream(_) => SILENCE_MAX,
+            Outgoing::Stream(_) => {
+                let [least, most] = SILENCE_MAX;
+                let loss = self.hop.loss_in().unwrap_or(0.0).max(f64::MIN_POSITIVE);
+                let pulses = libm::log(SILENCE_BY_CHANCE) / libm::log(loss).min(-1e-3);
+                let lost = Duration::from_secs_f64(PULSE_INTERVAL[1].as_secs_f64() * pulses);
+                let late = self.hop.round_trip().unwrap_or_default() * SILENCE_ROUND_TRIPS;
+                lost.max(late).clamp(least, most)
+            }
             Outgoing::Paper(_) => SILENCE_MAX_OF_PAPER,
         }
     }
@@ -577,7 +604,10 @@ impl Session {
     /// When helpers will have had their time with what was lost.
     pub(super) fn patience_ends(&self, shared: &Shared, now: Instant) -> Instant {
         match &self.outgoing {
-            Outgoing::Stream(sender) => sender.patience_ends(now, &self.outlook(shared, now)),
+            Outgoing::Stream(sender) => {
+                let patience = sender.patience_ends(now, &self.outlook(shared, now));
+                sender.copies_at().map_or(patience, |at| at.min(patience))
+            }
             Outgoing::Paper(_) => Instant::MAX,
         }
     }
