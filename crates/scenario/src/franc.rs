@@ -70,7 +70,7 @@ tables! {
         /// time with budgets.
         value mode: ModeName = "stream";
         /// Stream: blocks under way at most.
-        value blocks_max: Whole<1, 255> = 16;
+        value blocks_max: Whole<1, 255> = 64;
         /// Stream: find the rate by delay, so that the queues of the way stay short; without, the
         /// interface has to say when it takes more.
         value pace: bool = true;

@@ -1087,7 +1087,7 @@ tables! {
         /// Paper: send each symbol as it is before combinations of all.
         option systematic: bool = "false, as in the paper";
         /// Stream: blocks under way at most.
-        option blocks: Whole<1, 255> = "16";
+        option blocks: Whole<1, 255> = "64";
         /// Stream: send so that the queues of the way are no longer than this; "off"
         /// where the slowest part of the way is the nodes' own interface.
         option pace: OrOff<Duration> = "\"off\"";
