@@ -60,6 +60,11 @@ pub(super) struct Flight {
 }
 
 impl Flight {
+    /// It carries the payload of `transmitter`.
+    pub fn is_payload_of(&self, transmitter: StationId) -> bool {
+        self.transmitter == transmitter && self.carried == Carried::Payload
+    }
+
     /// Another PPDU was on the air at some time between two instants.
     fn overlaps(&self, from: Instant, until: Instant) -> bool {
         self.interference.iter().any(|other| other.start < until && other.end > from)
@@ -302,17 +307,15 @@ impl Air {
         Some(self.flights.remove(index))
     }
 
-    /// Takes the payload of `transmitter` off the air for [`Air::give_back`].
-    pub fn lend(&mut self, transmitter: StationId) -> Option<(usize, Flight)> {
-        let index = self.flights.iter().position(|flight| {
-            flight.transmitter == transmitter && flight.carried == Carried::Payload
-        })?;
-        Some((index, self.flights.remove(index)))
+    /// Takes everything off the air for [`Air::return_flights`].
+    pub fn lend_flights(&mut self) -> Vec<Flight> {
+        core::mem::take(&mut self.flights)
     }
 
-    /// Undoes [`Air::lend`].
-    pub fn give_back(&mut self, (index, flight): (usize, Flight)) {
-        self.flights.insert(index, flight);
+    /// Undoes [`Air::lend_flights`].
+    pub fn return_flights(&mut self, flights: Vec<Flight>) {
+        debug_assert!(self.flights.is_empty(), "nothing begins in between");
+        self.flights = flights;
     }
 
     /// A PPDU that was taken off the air is done with.

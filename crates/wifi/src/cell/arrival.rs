@@ -8,14 +8,14 @@
 
 use super::air::Flight;
 use super::config::RxInterrupt;
-use super::station::{Content, Exchange};
+use super::reception::{Taken, happens};
 use super::{Address, Cell, StationId};
 use crate::mac::mpdu::Mpdu;
 use crate::mac::sizes;
 use crate::packet::Packet;
 use crate::phy::Rate;
 use alloc::collections::VecDeque;
-use lasthop_units::{Db, Duration, Instant};
+use lasthop_units::{Db, Duration, Instant, Probability};
 
 /// An A-MPDU on its way.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +32,9 @@ pub(super) struct Arrival {
     pub is_prompt: bool,
     /// Bit n: MPDU n was decoded.
     decoded: u64,
+    /// Length of the last MPDU, and how likely those of this length are decoded
+    /// while no other PPDU interferes.
+    undisturbed: Option<(u32, Probability)>,
 }
 
 /// Preamble and header of the PPDU.
@@ -61,11 +64,16 @@ impl Subframes {
     /// The next one, whose MPDU has `mpdu_bytes`: from its delimiter to the last
     /// bit of the MPDU, or to the end of the PPDU if it is the last one.
     pub fn next(&mut self, mpdu_bytes: u32) -> (Instant, Instant) {
-        let from = self.at(self.offset);
         let until = self.end_of(mpdu_bytes);
+        (self.begin(mpdu_bytes), until)
+    }
+
+    /// The same without its end.
+    fn begin(&mut self, mpdu_bytes: u32) -> Instant {
+        let from = self.at(self.offset);
         self.offset += sizes::ampdu_subframe(mpdu_bytes, self.spacing_bytes);
         self.index += 1;
-        (from, until)
+        from
     }
 
     fn end_of(&self, mpdu_bytes: u32) -> Instant {
@@ -117,12 +125,11 @@ impl Cell {
         }
         let subframes = self.subframes(sender, count, (self.now, end), (rate, psdu_bytes));
         let held_back = self.stations[receiver.index()].inbox(sender, function).recipient.as_ref();
-        let is_prompt = |packet: &Packet| !packet.passive;
         let is_prompt = self.settings.record
-            || held_back.is_some_and(|recipient| recipient.any_waiting(is_prompt))
-            || self.pending_mpdus(sender, function, receiver).is_some_and(|mpdus| {
-                mpdus.iter().take(count).any(|mpdu| mpdu.msdus.packets().iter().any(is_prompt))
-            });
+            || held_back.is_some_and(|recipient| recipient.any_waiting(|p: &Packet| !p.passive))
+            || self
+                .pending_mpdus(sender, function, receiver)
+                .is_some_and(|mpdus| mpdus.iter().take(count).any(|mpdu| !mpdu.passive));
         let first = self.pending_mpdus(sender, function, receiver).and_then(VecDeque::front);
         let due = first.map_or(end, |mpdu| subframes.end_of(u32::from(mpdu.bytes)));
         self.arrivals.push(Arrival {
@@ -134,6 +141,7 @@ impl Cell {
             due,
             is_prompt,
             decoded: 0,
+            undisturbed: None,
         });
     }
 
@@ -152,24 +160,27 @@ impl Cell {
     /// are [`passive`](crate::Packet::passive) does it matter when this is called:
     /// before their number is read.
     pub fn take_arrived(&mut self, now: Instant) {
+        if self.arrivals.is_empty() {
+            return;
+        }
+        // Nothing that decides about an MPDU looks at what is on the air: the PPDU
+        // itself says what it overlapped with.
+        let flights = self.air.lend_flights();
         for index in 0..self.arrivals.len() {
             let mut arrival = self.arrivals[index];
-            if arrival.due > now {
+            if arrival.due > now || self.stations[arrival.sender.index()].exchange.is_none() {
                 continue;
             }
-            let sender = arrival.sender;
-            let Some((place, flight)) = self.air.lend(sender) else { continue };
-            let Some(mut exchange) = self.stations[sender.index()].exchange.take() else {
-                self.air.give_back((place, flight));
+            let Some(flight) = flights.iter().find(|f| f.is_payload_of(arrival.sender)) else {
                 continue;
             };
-            let mut pending = self.take_pending(sender, &exchange);
-            self.advance_arrival(&mut arrival, &flight, &mut exchange, &mut pending, now);
-            self.return_pending(sender, &exchange, pending);
-            self.stations[sender.index()].exchange = Some(exchange);
-            self.air.give_back((place, flight));
+            let peer = Address::Station(arrival.receiver);
+            let mut pending = self.take_pending(arrival.sender, arrival.function, peer);
+            self.advance_arrival(&mut arrival, flight, &mut pending, now);
+            self.return_pending(arrival.sender, arrival.function, peer, pending);
             self.arrivals[index] = arrival;
         }
+        self.air.return_flights(flights);
     }
 
     /// The PPDU of `flight` ended: takes in what is left of it. Which MPDUs were
@@ -178,12 +189,11 @@ impl Cell {
     pub(super) fn end_arrival(
         &mut self,
         flight: &Flight,
-        exchange: &mut Exchange,
         pending: &mut VecDeque<Mpdu>,
     ) -> Option<Option<u64>> {
         let index = self.arrivals.iter().position(|a| a.sender == flight.transmitter)?;
         let mut arrival = self.arrivals.swap_remove(index);
-        self.advance_arrival(&mut arrival, flight, exchange, pending, flight.end);
+        self.advance_arrival(&mut arrival, flight, pending, flight.end);
         // It may have begun to send itself, or left, since the first MPDU was in.
         let is_kept = flight.interference.is_empty() || self.air.locks(flight, arrival.receiver);
         let is_received = matches!(arrival.header, Header::Received(_))
@@ -197,7 +207,6 @@ impl Cell {
         &mut self,
         arrival: &mut Arrival,
         flight: &Flight,
-        exchange: &mut Exchange,
         pending: &mut VecDeque<Mpdu>,
         until: Instant,
     ) {
@@ -214,8 +223,19 @@ impl Cell {
         while arrival.due <= until {
             let bit = arrival.subframes.index;
             let bytes = u32::from(pending[bit].bytes);
-            let span = arrival.subframes.next(bytes);
-            let is_decoded = self.receive_mpdu(flight, receiver, snr, bytes, span);
+            let from = arrival.subframes.begin(bytes);
+            let success = match arrival.undisturbed {
+                Some((known, success)) if known == bytes && flight.interference.is_empty() => {
+                    debug_assert_eq!(success, {
+                        let span = (from, arrival.due);
+                        self.air.mpdu_success(flight, receiver, snr, bytes, span)
+                    });
+                    success
+                }
+                _ => self.air.mpdu_success(flight, receiver, snr, bytes, (from, arrival.due)),
+            };
+            arrival.undisturbed = flight.interference.is_empty().then_some((bytes, success));
+            let is_decoded = happens(self.air.reception(flight.transmitter, receiver), success);
             arrival.decoded |= u64::from(is_decoded) << bit;
             arrival.due = match pending.get(bit + 1) {
                 Some(next) if bit + 1 < arrival.subframes.count => {
@@ -224,9 +244,12 @@ impl Cell {
                 _ => Instant::MAX,
             };
         }
-        exchange.decoded = arrival.decoded;
-        let taken = first.index..arrival.subframes.index;
-        self.take_in(flight, receiver, exchange, pending, taken, Some(first));
-        debug_assert!(matches!(exchange.content, Content::Data { .. }), "only data is aggregated");
+        let taken = Taken {
+            function: arrival.function,
+            mpdus: first.index..arrival.subframes.index,
+            decoded: arrival.decoded,
+            subframes: Some(first),
+        };
+        self.take_in(flight, receiver, pending, taken);
     }
 }

@@ -12,10 +12,23 @@ use crate::mac::mpdu::{Mpdu, Msdus};
 use crate::mac::originator::Agreement;
 use crate::mac::retry_out::Decision;
 use crate::mac::sizes;
-use crate::packet::{Address, StationId};
+use crate::packet::{Address, Packet, StationId};
 use alloc::collections::VecDeque;
 use core::ops::Range;
 use lasthop_units::{Db, Instant, Probability, Stream};
+
+/// Some MPDUs of a PPDU with data, at their receiver.
+pub(super) struct Taken {
+    /// The sender's access function.
+    pub function: usize,
+    /// Which ones of the pending MPDUs.
+    pub mpdus: Range<usize>,
+    /// Bit n: pending MPDU n was decoded.
+    pub decoded: u64,
+    /// Where the first of them begins, if each is taken in at the end of its
+    /// subframe; all are now if there is none.
+    pub subframes: Option<Subframes>,
+}
 
 impl Cell {
     pub(super) fn end_ppdus(&mut self) {
@@ -165,8 +178,8 @@ impl Cell {
         let sender = flight.transmitter;
         let exchange = self.stations[sender.index()].exchange.take();
         let mut exchange = exchange.expect("a payload belongs to an exchange");
-        let mut pending = self.take_pending(sender, &exchange);
-        let arrived = self.end_arrival(flight, &mut exchange, &mut pending);
+        let mut pending = self.take_pending(sender, exchange.function, exchange.peer);
+        let arrived = self.end_arrival(flight, &mut pending);
         let decoded = arrived.unwrap_or_else(|| self.decode(flight, receiver, &exchange, &pending));
         exchange.decoded = decoded.unwrap_or(0);
         if let Content::Management(Management { action: Action::Null { power_management }, .. }) =
@@ -187,7 +200,8 @@ impl Cell {
             match exchange.content {
                 Content::Data { mpdus, .. } => {
                     if arrived.is_none() {
-                        self.take_in(flight, receiver, &exchange, &mut pending, 0..mpdus, None);
+                        let taken = Taken::together(&exchange, mpdus);
+                        self.take_in(flight, receiver, &mut pending, taken);
                     }
                     acked = self.acknowledges(receiver, &exchange, sender, mpdus, &pending);
                 }
@@ -240,9 +254,9 @@ impl Cell {
             && self.stations[receiver.index()].config.pseudo_retry_out.is_some()
         {
             // The hardware reports the MPDUs of a wholly erroneous PPDU as well.
-            self.take_in(flight, receiver, &exchange, &mut pending, 0..mpdus, None);
+            self.take_in(flight, receiver, &mut pending, Taken::together(&exchange, mpdus));
         }
-        self.return_pending(sender, &exchange, pending);
+        self.return_pending(sender, exchange.function, exchange.peer, pending);
         let answered = exchange.decoded != 0;
         self.stations[sender.index()].exchange = Some(exchange);
         if !answered {
@@ -287,26 +301,25 @@ impl Cell {
         &mut self,
         flight: &Flight,
         receiver: StationId,
-        exchange: &Exchange,
         pending: &mut VecDeque<Mpdu>,
-        mpdus: Range<usize>,
-        mut subframes: Option<Subframes>,
+        Taken { function, mpdus, decoded, mut subframes }: Taken,
     ) {
         let mut now = self.now;
         let record = self.settings.record;
-        let agreed = self.has_agreement(flight.transmitter, exchange);
+        let peer = Address::Station(receiver);
+        let agreed = self.has_agreement(flight.transmitter, function, peer);
         let first = mpdus.start;
-        let waits = self.waits_of(flight, exchange, pending.range(mpdus.clone()));
+        let waits = self.waits_of(flight, function, peer, pending.range(mpdus.clone()));
         let Self { stations, outputs, events, .. } = self;
-        let key = flight.transmitter.index() * 4 + exchange.function;
+        let key = flight.transmitter.index() * 4 + function;
         let (mut given_up, mut ignored) = (0, 0);
-        let inbox = stations[receiver.index()].inbox(flight.transmitter, exchange.function);
+        let inbox = stations[receiver.index()].inbox(flight.transmitter, function);
         for (place, mpdu) in pending.range_mut(mpdus).enumerate() {
             let bit = first + place;
             if let Some(subframes) = &mut subframes {
                 (_, now) = subframes.next(u32::from(mpdu.bytes));
             }
-            let is_decoded = exchange.decoded >> bit & 1 == 1;
+            let is_decoded = decoded >> bit & 1 == 1;
             let mut events = record.then_some(&mut *events);
             let decision = inbox.decide(mpdu, is_decoded, agreed, flight.rate);
             if let (Some(Decision::Lost(retransmissions)), Some(recipient)) =
@@ -321,7 +334,7 @@ impl Cell {
                         at: now,
                         station: receiver,
                         peer: flight.transmitter,
-                        tid: category_of(exchange.function).tid(),
+                        tid: category_of(function).tid(),
                         sequence: mpdu.sequence,
                         retransmissions,
                         smoothed_kbps: inbox.retry_out.as_ref().map_or(0, |r| r.smoothed_kbps()),
@@ -331,27 +344,39 @@ impl Cell {
             if !is_decoded {
                 continue;
             }
-            let msdus = mpdu.received(flight.start, now, &waits);
             let is_ignored = decision == Some(Decision::Ignore);
-            let reception = match &mut inbox.recipient {
+            // Most MPDUs are: the packets in them need not be copied to be buffered.
+            let is_in_order = match &mut inbox.recipient {
+                Some(recipient) if agreed => !is_ignored && recipient.pass(mpdu.sequence),
+                _ => false,
+            };
+            let (reception, is_delivered) = match &mut inbox.recipient {
+                _ if is_in_order => (Reception::New, true),
                 Some(recipient) if agreed && is_ignored => {
                     recipient.ignore(mpdu.sequence);
-                    Reception::Duplicate
+                    (Reception::Duplicate, false)
                 }
                 Some(recipient) if agreed => {
-                    recipient.receive(now, mpdu.sequence, msdus, |msdus| {
+                    let msdus = mpdu.received(flight.start, now, &waits);
+                    let reception = recipient.receive(now, mpdu.sequence, msdus, |msdus| {
                         hand_up(msdus, receiver, now, outputs, events.as_deref_mut());
-                    })
+                    });
+                    (reception, false)
                 }
                 _ if inbox.last == Some(mpdu.sequence) && mpdu.transmissions > 1 => {
-                    Reception::Duplicate
+                    (Reception::Duplicate, false)
                 }
                 _ => {
                     inbox.last = Some(mpdu.sequence);
-                    hand_up(msdus, receiver, now, outputs, events.as_deref_mut());
-                    Reception::New
+                    (Reception::New, true)
                 }
             };
+            if is_delivered {
+                for mut packet in mpdu.msdus.packets().iter().copied() {
+                    mpdu.stamp(&mut packet, flight.start, now, &waits);
+                    deliver(packet, receiver, now, outputs, events.as_deref_mut());
+                }
+            }
             // Not wanted at its first arrival: it or the gap was given up.
             if reception == Reception::Duplicate && !mpdu.taken {
                 ignored += u64::from(is_ignored);
@@ -381,19 +406,20 @@ impl Cell {
         self.watch_gap(receiver, key);
     }
 
-    /// The absences that `mpdus` of the exchange may have waited for.
+    /// The absences that `mpdus` from an access function to `peer` may have waited for.
     fn waits_of<'a>(
         &self,
         flight: &Flight,
-        exchange: &Exchange,
+        function: usize,
+        peer: Address,
         mpdus: impl Iterator<Item = &'a Mpdu>,
     ) -> Waits {
-        if !self.has_absences(flight.transmitter, exchange.peer) {
+        if !self.has_absences(flight.transmitter, peer) {
             return Waits::default();
         }
         let packets = mpdus.flat_map(|mpdu| mpdu.msdus.packets());
         let since = super::earliest(packets.map(|packet| packet.arrived));
-        self.waits(flight.transmitter, exchange.peer, exchange.function, since)
+        self.waits(flight.transmitter, peer, function, since)
     }
 
     fn take_request(
@@ -441,9 +467,10 @@ impl Cell {
         let sender = flight.transmitter;
         let exchange = self.stations[sender.index()].exchange.clone();
         let exchange = exchange.expect("a payload belongs to an exchange");
-        let pending = self.take_pending(sender, &exchange);
+        let (function, peer) = (exchange.function, exchange.peer);
+        let pending = self.take_pending(sender, function, peer);
         if let (Content::Data { .. }, Some(mpdu)) = (exchange.content, pending.front()) {
-            let waits = self.waits_of(flight, &exchange, [mpdu].into_iter());
+            let waits = self.waits_of(flight, function, peer, [mpdu].into_iter());
             for index in 0..self.stations.len() {
                 let listener = StationId(index as u16);
                 if listener == sender || !self.contention.senses(listener, sender) {
@@ -476,7 +503,7 @@ impl Cell {
             }
             _ => {}
         }
-        self.return_pending(sender, &exchange, pending);
+        self.return_pending(sender, function, peer, pending);
         self.exchange_succeeded(sender, 0);
     }
 
@@ -498,24 +525,24 @@ impl Cell {
         });
     }
 
-    fn has_agreement(&self, sender: StationId, exchange: &Exchange) -> bool {
-        let access = self.stations[sender.index()].functions[exchange.function].as_ref();
+    fn has_agreement(&self, sender: StationId, function: usize, peer: Address) -> bool {
+        let access = self.stations[sender.index()].functions[function].as_ref();
         access
-            .and_then(|a| Some(&a.originators[a.originator(exchange.peer)?]))
+            .and_then(|a| Some(&a.originators[a.originator(peer)?]))
             .is_some_and(|o| matches!(o.agreement, Agreement::Established { .. }))
     }
 
-    /// Borrows the MPDUs of the exchange's originator; beacons and management
-    /// frames have none.
+    /// Borrows the MPDUs of an originator; beacons and management frames have none.
     pub(super) fn take_pending(
         &mut self,
         sender: StationId,
-        exchange: &Exchange,
+        function: usize,
+        peer: Address,
     ) -> VecDeque<Mpdu> {
-        let access = self.stations[sender.index()].functions[exchange.function].as_mut();
+        let access = self.stations[sender.index()].functions[function].as_mut();
         access
             .and_then(|access| {
-                let index = access.originator(exchange.peer)?;
+                let index = access.originator(peer)?;
                 Some(core::mem::take(&mut access.originators[index].pending))
             })
             .unwrap_or_default()
@@ -524,18 +551,20 @@ impl Cell {
     pub(super) fn return_pending(
         &mut self,
         sender: StationId,
-        exchange: &Exchange,
+        function: usize,
+        peer: Address,
         mpdus: VecDeque<Mpdu>,
     ) {
-        let access = self.stations[sender.index()].functions[exchange.function].as_mut();
+        let access = self.stations[sender.index()].functions[function].as_mut();
         if let Some(access) = access
-            && let Some(index) = access.originator(exchange.peer)
+            && let Some(index) = access.originator(peer)
         {
             access.originators[index].pending = mpdus;
         }
     }
 
     /// Keeps the list of gaps in step with one reorder buffer.
+    #[inline]
     fn watch_gap(&mut self, station: StationId, key: usize) {
         let inbox = self.stations[station.index()].inboxes.get(key).and_then(Option::as_ref);
         // Behind a gap that just closed, the next may have waited long enough already.
@@ -553,6 +582,14 @@ impl Cell {
     }
 }
 
+impl Taken {
+    /// The first `mpdus` of an exchange, all of them now.
+    fn together(exchange: &Exchange, mpdus: usize) -> Self {
+        let Exchange { function, decoded, .. } = *exchange;
+        Self { function, mpdus: 0..mpdus, decoded, subframes: None }
+    }
+}
+
 /// Its power management bit is set, or may be.
 fn keeps_dozing(content: &Content) -> bool {
     let Content::Management(frame) = content else { return false };
@@ -566,17 +603,28 @@ pub(super) fn happens(stream: &mut Stream, p: Probability) -> bool {
 
 /// Packets leave the reorder buffer of `station`.
 fn hand_up(
-    mut msdus: Msdus,
+    msdus: Msdus,
     station: StationId,
     now: Instant,
     outputs: &mut VecDeque<Output>,
     mut events: Option<&mut VecDeque<Event>>,
 ) {
-    for packet in msdus.packets_mut() {
-        packet.parts.reorder += now - packet.arrived;
-        outputs.push_back(Output::Delivered { at: now, station, packet: *packet });
-        if let Some(events) = &mut events {
-            events.push_back(Event::Delivered { at: now, station, packet: *packet });
-        }
+    for &packet in msdus.packets() {
+        deliver(packet, station, now, outputs, events.as_deref_mut());
+    }
+}
+
+#[inline]
+fn deliver(
+    mut packet: Packet,
+    station: StationId,
+    now: Instant,
+    outputs: &mut VecDeque<Output>,
+    events: Option<&mut VecDeque<Event>>,
+) {
+    packet.parts.reorder += now - packet.arrived;
+    outputs.push_back(Output::Delivered { at: now, station, packet });
+    if let Some(events) = events {
+        events.push_back(Event::Delivered { at: now, station, packet });
     }
 }

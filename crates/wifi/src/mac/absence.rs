@@ -101,6 +101,11 @@ impl Waits {
         Self { above: disjoint(above), below: disjoint(below) }
     }
 
+    /// Nothing had to wait.
+    pub fn is_empty(&self) -> bool {
+        self.above.is_empty() && self.below.is_empty()
+    }
+
     /// What absences took of the time between `from` and `to`, in a packet that
     /// left the upper queue at `dequeued`.
     pub fn within(&self, from: Instant, to: Instant, dequeued: Instant) -> Absent {

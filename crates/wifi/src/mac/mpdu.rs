@@ -67,6 +67,8 @@ pub struct Mpdu {
     pub transmissions: u8,
     /// Its recipient has it, whatever the originator knows.
     pub taken: bool,
+    /// All that is in it is [`passive`](Packet::passive).
+    pub passive: bool,
     /// When it left the upper queue.
     pub dequeued: Instant,
     /// Start of the contention for the exchange that first carried it.
@@ -89,22 +91,32 @@ impl Mpdu {
     pub fn received(&self, start: Instant, end: Instant, waits: &Waits) -> Msdus {
         let mut msdus = self.msdus.clone();
         for packet in msdus.packets_mut() {
-            let contention_start = self.contention_start.max(packet.arrived);
-            let parts = &mut packet.parts;
-            for (part, from, to) in [
-                (&mut parts.queue, packet.arrived, contention_start),
-                (&mut parts.contention, contention_start, self.first_start),
-                (&mut parts.retries, self.first_start, start),
-            ] {
+            self.stamp(packet, start, end, waits);
+        }
+        msdus
+    }
+
+    /// The same for one of its packets.
+    #[inline]
+    pub fn stamp(&self, packet: &mut Packet, start: Instant, end: Instant, waits: &Waits) {
+        let contention_start = self.contention_start.max(packet.arrived);
+        let parts = &mut packet.parts;
+        for (part, from, to) in [
+            (&mut parts.queue, packet.arrived, contention_start),
+            (&mut parts.contention, contention_start, self.first_start),
+            (&mut parts.retries, self.first_start, start),
+        ] {
+            *part += to.saturating_since(from);
+            // Most stations never leave.
+            if !waits.is_empty() {
                 let absent = waits.within(from, to, self.dequeued);
-                *part += to.saturating_since(from) - absent.total();
+                *part -= absent.total();
                 parts.away += absent.away;
                 parts.asleep += absent.asleep;
             }
-            parts.air += end - start;
-            packet.arrived = end;
-            packet.notify = false;
         }
-        msdus
+        parts.air += end - start;
+        packet.arrived = end;
+        packet.notify = false;
     }
 }

@@ -160,9 +160,11 @@ impl Originator {
     /// Takes packets over as the next MPDU; they left the upper queue at
     /// `dequeued`, and contention for it began at `contention_start`.
     pub fn push(&mut self, msdus: Msdus, bytes: u32, dequeued: Instant, contention_start: Instant) {
+        let mut passive = true;
         for packet in msdus.packets() {
             self.held.packets += 1;
             self.held.bytes += Bytes::new(u64::from(packet.bytes));
+            passive &= packet.passive;
         }
         self.pending.push_back(Mpdu {
             sequence: self.next_sequence,
@@ -170,6 +172,7 @@ impl Originator {
             attempts: 0,
             transmissions: 0,
             taken: false,
+            passive,
             dequeued,
             contention_start,
             first_start: contention_start,

@@ -68,6 +68,19 @@ impl Recipient {
         &self.scoreboard
     }
 
+    /// Takes in an MPDU that was decoded if it can be delivered at once: it has the next
+    /// number and nothing is buffered. Otherwise nothing happens: `false`.
+    #[inline]
+    pub fn pass(&mut self, sequence: SeqNo12) -> bool {
+        if sequence != self.next || self.buffered > 0 {
+            return false;
+        }
+        self.scoreboard.record(sequence);
+        self.next = sequence.next();
+        self.release_in_order(&mut |_| unreachable!("nothing is buffered"));
+        true
+    }
+
     /// Takes in an MPDU that was decoded at `now`; `release` gets what goes up.
     pub fn receive(
         &mut self,
@@ -76,13 +89,11 @@ impl Recipient {
         msdus: Msdus,
         mut release: impl FnMut(Msdus),
     ) -> Reception {
-        self.scoreboard.record(sequence);
-        if sequence == self.next && self.buffered == 0 {
-            self.next = sequence.next();
+        if self.pass(sequence) {
             release(msdus);
-            self.release_in_order(&mut release);
             return Reception::New;
         }
+        self.scoreboard.record(sequence);
         let offset = sequence.distance_from(self.next);
         if offset >= 2048 {
             return Reception::Duplicate;
@@ -136,6 +147,7 @@ impl Recipient {
     }
 
     /// When the first gap is given up, if there is one.
+    #[inline]
     pub fn deadline(&self) -> Option<Instant> {
         let (_, waiting) = self.first_waiting()?;
         Some(waiting.since.saturating_add(self.timeout))
