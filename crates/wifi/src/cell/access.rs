@@ -361,12 +361,16 @@ impl Cell {
     }
 
     /// Builds A-MPDUs from what waits, until the hardware has two for the peer.
+    #[inline]
     pub(super) fn build_ahead(&mut self, station: StationId, function: usize, peer: Address) {
+        if self.stations[station.index()].config.aggregation.built_ahead {
+            self.build_for_hardware(station, function, peer);
+        }
+    }
+
+    fn build_for_hardware(&mut self, station: StationId, function: usize, peer: Address) {
         let aggregation = self.stations[station.index()].config.aggregation;
-        if !aggregation.built_ahead
-            || peer == Address::Group
-            || self.function(station, function).absent.is_dozing(peer)
-        {
+        if peer == Address::Group || self.function(station, function).absent.is_dozing(peer) {
             return;
         }
         let index = self.originator(station, function, peer);
@@ -507,11 +511,15 @@ impl Cell {
     }
 
     /// Moves packets from the queue into the driver queue as far as it has room.
+    #[inline]
     pub(super) fn fill_driver(&mut self, station: StationId, function: usize) {
-        let Some(access) = &self.stations[station.index()].functions[function] else { return };
-        if !access.driver.is_used() || access.gate != Gate::Open {
-            return;
+        let access = self.stations[station.index()].functions[function].as_ref();
+        if access.is_some_and(|access| access.driver.is_used() && access.gate == Gate::Open) {
+            self.fill_used_driver(station, function);
         }
+    }
+
+    fn fill_used_driver(&mut self, station: StationId, function: usize) {
         let now = self.now;
         let mut dropped = core::mem::take(&mut self.dropped);
         loop {
@@ -742,11 +750,14 @@ impl Function {
     }
 
     fn take(&mut self, now: Instant, peer: Address, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.dequeued = self.driver.since(peer).unwrap_or(now);
-        match self.driver.is_used() {
-            true => self.driver.pop(peer),
-            false if self.gate == Gate::Open => self.queue.dequeue_for(now, peer, dropped),
-            false => None,
+        if self.driver.is_used() {
+            self.dequeued = self.driver.since(peer).unwrap_or(now);
+            return self.driver.pop(peer);
+        }
+        self.dequeued = now;
+        match self.gate {
+            Gate::Open => self.queue.dequeue_for(now, peer, dropped),
+            _ => None,
         }
     }
 
