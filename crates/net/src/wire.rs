@@ -237,7 +237,14 @@ impl Machine for Wire {
 
 impl Wire {
     /// Serves the queue as far as the transmitter got by `now`.
+    #[inline]
     fn transmit_until(&mut self, now: Instant) {
+        if self.next_start().is_some_and(|start| start <= now) {
+            self.serve_until(now);
+        }
+    }
+
+    fn serve_until(&mut self, now: Instant) {
         while let Some(start) = self.next_start().filter(|&start| start <= now) {
             let head = self.queue.dequeue(start, &mut self.scratch);
             self.report(DropReason::ActiveQueue);

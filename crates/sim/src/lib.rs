@@ -126,6 +126,11 @@ pub fn run<S: Sink>(
         // anything new is sent.
         if by_network <= by_events {
             network.handle_timeout(now);
+            if !network.has_outputs() {
+                debug_assert!(network.poll_event().is_none() && network.poll_output().is_none());
+                debug_assert!(network.poll_released().is_none() && network.poll_room().is_none());
+                continue;
+            }
         } else {
             match events.pop() {
                 Event::Start(flow) | Event::Departure(flow) => {

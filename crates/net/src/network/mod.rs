@@ -224,8 +224,12 @@ pub struct Network {
     wire_order: Vec<usize>,
     /// Packets for everywhere: their copies.
     copies: Vec<(u64, u32)>,
+    /// The first of what the wires ask for.
+    next_wire: Option<(Instant, WireReason)>,
     /// A wire may have something to give out.
     wires_moved: bool,
+    /// A wire may have something to report to [`Network::poll_released`].
+    wires_released: bool,
     outputs: VecDeque<Output>,
     room: VecDeque<NodeId>,
     /// Packets that left their node by being diverted.
@@ -321,7 +325,9 @@ impl Network {
             wires,
             wire_order,
             copies: Vec::new(),
+            next_wire: None,
             wires_moved: false,
+            wires_released: false,
             outputs: VecDeque::new(),
             room: VecDeque::new(),
             released: VecDeque::new(),
@@ -332,15 +338,20 @@ impl Network {
 
     /// A packet enters at its source.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
-        self.handle_timeout(now);
+        self.catch_up(now);
+        self.enter(now, &packet);
+    }
+
+    /// The same once everything due before is done.
+    fn enter(&mut self, now: Instant, packet: &Packet) {
         self.now = now;
         let source = NodeId(packet.source);
         if packet.destination == Packet::EVERYWHERE {
             self.copies.push((packet.tag, 1));
         }
-        if self.is_too_long(source, &packet) {
-            for part in self.cut(source, packet) {
-                self.leave(source, part);
+        if self.is_too_long(source, packet) {
+            for part in self.cut(source, *packet) {
+                self.leave(source, &part);
             }
         } else {
             self.leave(source, packet);
@@ -369,7 +380,7 @@ impl Network {
     pub fn resume(&mut self, now: Instant, node: NodeId, packet: Packet) {
         self.handle_timeout(now);
         self.now = now;
-        self.receive(node, node, Packet { arrived: now, ..packet });
+        self.receive(node, node, &Packet { arrived: now, ..packet });
         self.collect();
         self.next = self.earliest();
     }
@@ -378,14 +389,14 @@ impl Network {
     pub fn give_up(&mut self, now: Instant, node: NodeId, packet: Packet, reason: DropReason) {
         self.handle_timeout(now);
         self.now = now;
-        self.drop_packet(node, packet, reason);
+        self.drop_packet(node, &packet, reason);
     }
 
     /// As [`Network::handle_packet`] if the first queue on the way has room;
     /// otherwise the packet is refused and nothing happened: `false`. A node
     /// with a [`HostCost`] takes every packet.
     pub fn offer_packet(&mut self, now: Instant, packet: Packet) -> bool {
-        self.handle_timeout(now);
+        self.catch_up(now);
         let source = NodeId(packet.source);
         let is_direct = self.hosts[source.index()].is_none()
             && packet.destination != Packet::EVERYWHERE
@@ -397,7 +408,7 @@ impl Network {
                     let wire = &mut self.wires[index];
                     let admits = wire.wire.admits(now, &packet);
                     wire.due = wire.wire.poll_timeout();
-                    self.wires_moved = true;
+                    self.wires_changed();
                     admits
                 }
                 Hop::Air(_) => {
@@ -406,7 +417,7 @@ impl Network {
                 }
             };
         if has_room {
-            self.handle_packet(now, packet);
+            self.enter(now, &packet);
         }
         has_room
     }
@@ -424,6 +435,14 @@ impl Network {
             cell.take_arrived(now);
             self.collect();
         }
+    }
+
+    /// A poll may give something; if not, none does.
+    pub fn has_outputs(&self) -> bool {
+        !self.outputs.is_empty()
+            || !self.room.is_empty()
+            || self.wires_released
+            || self.cell.as_ref().is_some_and(Cell::has_outputs)
     }
 
     /// The next thing that came out.
@@ -445,7 +464,13 @@ impl Network {
             return Some(released);
         }
         let Self { wires, wire_order, .. } = self;
-        wire_order.iter().find_map(|&index| wires[index].wire.poll_released())
+        if !self.wires_released {
+            debug_assert!(wires.iter_mut().all(|wire| wire.wire.poll_released().is_none()));
+            return None;
+        }
+        let released = wire_order.iter().find_map(|&index| wires[index].wire.poll_released());
+        self.wires_released = released.is_some();
+        released
     }
 
     /// A node whose queues got shorter: a saturated source can refill them.
@@ -572,9 +597,9 @@ impl Network {
     }
 
     /// A packet of at most the MTU leaves its source through the processor there.
-    fn leave(&mut self, source: NodeId, packet: Packet) {
+    fn leave(&mut self, source: NodeId, packet: &Packet) {
         match &mut self.hosts[source.index()] {
-            Some(host) => host.take_in(self.now, packet, host::Direction::Out),
+            Some(host) => host.take_in(self.now, *packet, host::Direction::Out),
             None => self.send(source, packet),
         }
     }
@@ -608,15 +633,15 @@ impl Network {
     }
 
     /// A packet leaves `node` towards its destination.
-    fn send(&mut self, node: NodeId, mut packet: Packet) {
+    fn send(&mut self, node: NodeId, packet: &Packet) {
         if packet.destination == Packet::EVERYWHERE {
             self.flood(node, None, packet);
         } else if packet.destination == node.0 {
             self.arrive(node, packet);
-        } else if self.is_diverted(node, &packet) {
+        } else if self.is_diverted(node, packet) {
             // As a tunnel's interface lets go of what it takes: it may hold it for long.
-            Released::book(&packet, &mut self.released);
-            packet.notify = false;
+            Released::book(packet, &mut self.released);
+            let packet = Packet { notify: false, ..*packet };
             self.outputs.push_back(Output::Diverted { at: self.now, node, packet });
         } else {
             let hop = self.routes.next(node, NodeId(packet.destination));
@@ -624,20 +649,20 @@ impl Network {
         }
     }
 
-    fn forward(&mut self, node: NodeId, hop: Hop, packet: Packet) {
+    fn forward(&mut self, node: NodeId, hop: Hop, packet: &Packet) {
         match hop {
             Hop::Wire(index) => {
                 let wire = &mut self.wires[index];
                 // A saturated source wants to hear when its packets leave the queue.
                 let is_watched = packet.source == wire.from.0 && packet.transport != Transport::Tcp;
-                wire.wire.handle_packet(self.now, packet, is_watched);
+                wire.wire.handle_packet(self.now, *packet, is_watched);
                 wire.due = wire.wire.poll_timeout();
-                self.wires_moved = true;
+                self.wires_changed();
             }
             Hop::Air(to) => {
                 let station = self.routes.station(node).expect("a route over the air has one");
                 let packet =
-                    Packet { passive: packet.passive && self.ends_at(to, &packet), ..packet };
+                    Packet { passive: packet.passive && self.ends_at(to, packet), ..*packet };
                 let cell = self.cell.as_mut().expect("stations are in a cell");
                 cell.handle_packet(self.now, station, to, packet);
             }
@@ -655,7 +680,7 @@ impl Network {
 
     /// Copies go out everywhere but where the packet came from; `packet`'s own
     /// copy is used up.
-    fn flood(&mut self, node: NodeId, from: Option<NodeId>, packet: Packet) {
+    fn flood(&mut self, node: NodeId, from: Option<NodeId>, packet: &Packet) {
         let hops = self.routes.flood(node, from);
         self.add_copies(packet.tag, hops.len() as u32);
         for hop in hops {
@@ -665,13 +690,13 @@ impl Network {
     }
 
     /// A packet reached `node` from its neighbour `from`.
-    fn receive(&mut self, node: NodeId, from: NodeId, packet: Packet) {
+    fn receive(&mut self, node: NodeId, from: NodeId, packet: &Packet) {
         if packet.destination != Packet::EVERYWHERE {
             if packet.destination == node.0 {
                 self.arrive(node, packet);
-            } else if self.is_too_long(node, &packet) {
-                for part in self.cut(node, packet) {
-                    self.send(node, part);
+            } else if self.is_too_long(node, packet) {
+                for part in self.cut(node, *packet) {
+                    self.send(node, &part);
                 }
             } else {
                 self.send(node, packet);
@@ -688,28 +713,28 @@ impl Network {
     }
 
     /// A packet is where it was to go, but for the processor there.
-    fn arrive(&mut self, node: NodeId, packet: Packet) {
+    fn arrive(&mut self, node: NodeId, packet: &Packet) {
         match &mut self.hosts[node.index()] {
-            Some(host) => host.take_in(self.now, packet, host::Direction::In),
+            Some(host) => host.take_in(self.now, *packet, host::Direction::In),
             None => self.hand_over(node, packet),
         }
     }
 
-    fn hand_over(&mut self, node: NodeId, packet: Packet) {
+    fn hand_over(&mut self, node: NodeId, packet: &Packet) {
         if !packet.fragment.is_whole() {
-            let end = self.datagrams.arrived(self.now, node, &packet);
+            let end = self.datagrams.arrived(self.now, node, packet);
             return self.end_cut(end);
         }
-        self.outputs.push_back(Output::Arrived { at: self.now, node, packet });
+        self.outputs.push_back(Output::Arrived { at: self.now, node, packet: *packet });
         self.remove_copy(packet);
     }
 
-    fn drop_packet(&mut self, node: NodeId, packet: Packet, reason: DropReason) {
+    fn drop_packet(&mut self, node: NodeId, packet: &Packet, reason: DropReason) {
         if !packet.fragment.is_whole() {
-            let end = self.datagrams.lost(node, &packet, reason);
+            let end = self.datagrams.lost(node, packet, reason);
             return self.end_cut(end);
         }
-        self.outputs.push_back(Output::Dropped { at: self.now, node, packet, reason });
+        self.outputs.push_back(Output::Dropped { at: self.now, node, packet: *packet, reason });
         self.remove_copy(packet);
     }
 
@@ -730,7 +755,7 @@ impl Network {
         }
     }
 
-    fn remove_copy(&mut self, packet: Packet) {
+    fn remove_copy(&mut self, packet: &Packet) {
         if packet.destination != Packet::EVERYWHERE {
             return;
         }
@@ -764,16 +789,16 @@ impl Network {
                         continue;
                     }
                     if packet.destination == node.0 {
-                        self.arrive(node, packet);
+                        self.arrive(node, &packet);
                         continue;
                     }
-                    let from = self.routes.sender(node, packet);
+                    let from = self.routes.sender(node, &packet);
                     if packet.destination == Packet::EVERYWHERE && self.routes.is_access_point(from)
                     {
                         // One transmission, many receivers: this is one more copy.
                         self.add_copies(packet.tag, 1);
                     }
-                    self.receive(node, from, packet);
+                    self.receive(node, from, &packet);
                 }
                 CellOutput::Dropped { station, packet, reason, .. } => {
                     let node = self.node_of[station.index()];
@@ -783,7 +808,7 @@ impl Network {
                             self.outputs.push_back(Output::Dropped { at, node, packet, reason });
                         }
                     } else {
-                        self.drop_packet(node, packet, reason);
+                        self.drop_packet(node, &packet, reason);
                     }
                 }
                 CellOutput::Overheard { station, packet, .. } => {
@@ -795,7 +820,7 @@ impl Network {
                         None => self.overhear(node, packet),
                     }
                 }
-                CellOutput::GroupSent { packet, .. } => self.remove_copy(packet),
+                CellOutput::GroupSent { packet, .. } => self.remove_copy(&packet),
             }
         }
     }
@@ -815,7 +840,7 @@ impl Network {
             while let Some(packet) = self.wires[index].wire.poll_transmit() {
                 moved = true;
                 self.wires[index].stats.packets += 1;
-                self.receive(to, from, packet);
+                self.receive(to, from, &packet);
             }
             while let Some((packet, reason)) = self.wires[index].wire.poll_drop() {
                 moved = true;
@@ -824,7 +849,7 @@ impl Network {
                     DropReason::WireLoss => stats.lost += 1,
                     _ => stats.queue_drops += 1,
                 }
-                self.drop_packet(from, packet, reason);
+                self.drop_packet(from, &packet, reason);
             }
         }
         moved
@@ -835,17 +860,8 @@ impl Network {
         if let Some(cell) = &mut self.cell {
             cell.handle_timeout(at);
         }
-        for &index in &self.wire_order {
-            let wire = &mut self.wires[index];
-            if wire.due.is_some_and(|(due, _)| due <= at) {
-                let before = wire.wire.queue_packets(at);
-                wire.wire.handle_timeout(at);
-                if wire.wire.queue_packets(at) < before {
-                    self.room.push_back(wire.from);
-                }
-                wire.due = wire.wire.poll_timeout();
-                self.wires_moved = true;
-            }
+        if self.next_wire.is_some_and(|(due, _)| due <= at) {
+            self.step_wires(at);
         }
         for index in 0..self.with_host.len() {
             let node = self.with_host[index];
@@ -855,9 +871,9 @@ impl Network {
                 match direction {
                     host::Direction::Out => {
                         self.room.push_back(node);
-                        self.send(node, packet);
+                        self.send(node, &packet);
                     }
-                    host::Direction::In => self.hand_over(node, packet),
+                    host::Direction::In => self.hand_over(node, &packet),
                     host::Direction::Heard => self.overhear(node, packet),
                 }
             }
@@ -865,7 +881,39 @@ impl Network {
         self.collect();
     }
 
+    fn step_wires(&mut self, at: Instant) {
+        for &index in &self.wire_order {
+            let wire = &mut self.wires[index];
+            if wire.due.is_some_and(|(due, _)| due <= at) {
+                let before = wire.wire.queue_packets(at);
+                wire.wire.handle_timeout(at);
+                if wire.wire.queue_packets(at) < before {
+                    self.room.push_back(wire.from);
+                }
+                wire.due = wire.wire.poll_timeout();
+            }
+        }
+        self.wires_changed();
+    }
+
+    /// A wire took in a packet, or came to an instant that it asked for.
+    fn wires_changed(&mut self) {
+        // Of equals the first.
+        self.next_wire = self.wires.iter().filter_map(|wire| wire.due).min_by_key(|(at, _)| *at);
+        self.wires_moved = true;
+        self.wires_released = true;
+    }
+
+    /// Does what is due up to `now`, if anything is.
+    #[inline]
+    fn catch_up(&mut self, now: Instant) {
+        if self.next.is_some_and(|(at, _)| at <= now) {
+            self.handle_timeout(now);
+        }
+    }
+
     /// The first of everything that is due.
+    #[inline]
     fn earliest(&self) -> Option<(Instant, Reason)> {
         let mut next = self
             .cell
@@ -877,10 +925,12 @@ impl Network {
                 next = Some((at, reason));
             }
         };
-        for wire in &self.wires {
-            if let Some((at, reason)) = wire.due {
-                offer(at, Reason::Wire(reason));
-            }
+        debug_assert_eq!(
+            self.next_wire.map(|(at, _)| at),
+            self.wires.iter().filter_map(|wire| wire.wire.poll_timeout()).map(|(at, _)| at).min(),
+        );
+        if let Some((at, reason)) = self.next_wire {
+            offer(at, Reason::Wire(reason));
         }
         for node in &self.with_host {
             if let Some(at) = self.hosts[node.index()].as_ref().and_then(Host::next) {

@@ -163,7 +163,7 @@ impl Routes {
 
     /// Who sent a packet that `node` received over the air: the access point,
     /// or at the access point the neighbour towards the packet's source.
-    pub fn sender(&self, node: NodeId, packet: Packet) -> NodeId {
+    pub fn sender(&self, node: NodeId, packet: &Packet) -> NodeId {
         match self.access_point {
             Some(access_point) if access_point != node => access_point,
             _ => {

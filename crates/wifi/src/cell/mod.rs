@@ -384,6 +384,15 @@ impl Cell {
         self.has_room(from, packet)
     }
 
+    /// A poll would give something.
+    #[inline]
+    pub fn has_outputs(&self) -> bool {
+        !(self.outputs.is_empty()
+            && self.events.is_empty()
+            && self.room.is_empty()
+            && self.released.is_empty())
+    }
+
     /// The next packet that left the cell.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
