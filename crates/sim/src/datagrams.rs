@@ -31,6 +31,8 @@ pub(crate) struct Saturation {
     pub held: u32,
     /// Something else carries its packets from the source.
     pub is_diverted: bool,
+    /// A packet is as long as the path allows at the moment.
+    pub adapts: bool,
 }
 
 impl Datagrams {

@@ -93,6 +93,7 @@ impl Flows {
                 place,
                 held: 0,
                 is_diverted: network.diverts(flow.from, flow.to),
+                adapts: network.adaptive_mtu(flow.from, flow.to).is_some(),
             });
             let stream = seed.stream_of("flow/source", flow.identity());
             flows.push(Flow::Datagrams(Box::new(Datagrams {
@@ -205,12 +206,13 @@ impl Flows {
         sink: &mut S,
     ) -> bool {
         let Flow::Datagrams(flow) = &mut self.flows[index] else { return false };
-        let Some(Saturation { place, held, .. }) = flow.saturation else { return false };
+        let Some(Saturation { place, held, adapts, .. }) = flow.saturation else { return false };
         let Some(bytes) = flow.source.refill(now) else { return false };
         if held >= self.backlogs.target(now, place) {
             return false;
         }
-        let bytes = network.adaptive_mtu(flow.from, flow.to).map_or(bytes, |mtu| bytes.min(mtu));
+        let mtu = if adapts { network.adaptive_mtu(flow.from, flow.to) } else { None };
+        let bytes = mtu.map_or(bytes, |mtu| bytes.min(mtu));
         let packet = flow.packet_with(flow.next_tag, bytes, now);
         if !network.offer_packet(now, packet) {
             return false;
