@@ -88,6 +88,48 @@ pub enum Small {
     Alone,
 }
 
+/// When the paper's decoder acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum AckRules {
+    /// Whenever all that it received is decoded, as the text has it.
+    #[default]
+    Text,
+    /// As the authors' program of January 2014 (netmix 902fc60).
+    January,
+    /// As the authors' program of March 2014 (netmix 94897df).
+    March,
+}
+
+/// How the paper's encoder reads the packets that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Reading {
+    /// All that the block has room for at once (section V.C: in bursts).
+    #[default]
+    Burst,
+    /// One by one: what a packet adds to the budget is sent before the next is read, as in both
+    /// of the authors' programs, and as section II.D can be read.
+    Packet,
+}
+
+/// Where the paper's text and its authors' programs differ, or the text can be read in two
+/// ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PaperRules {
+    /// When the decoder acknowledges.
+    pub acknowledge: AckRules,
+    /// How the encoder reads.
+    pub read: Reading,
+    /// Packets that a timeout asks for, at least 1; `None`: a symbol's credit, as the text
+    /// has it.
+    pub timeout_packets: Option<u8>,
+}
+
+impl PaperRules {
+    /// The text's.
+    pub const TEXT: Self =
+        Self { acknowledge: AckRules::Text, read: Reading::Burst, timeout_packets: None };
+}
+
 /// When an end sends what.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
@@ -97,6 +139,8 @@ pub enum Mode {
         overshoot: f64,
         /// Send each symbol as it is before combinations; the paper does not.
         systematic: bool,
+        /// Where the paper's text and its authors' programs differ.
+        rules: PaperRules,
     },
     /// Ours: several blocks under way, symbols first as they are, combinations as the
     /// measured loss and the destination's rank ask for.
@@ -356,7 +400,8 @@ impl Config {
             _ => {}
         }
         match self.mode {
-            Mode::Paper { overshoot, .. } => {
+            Mode::Paper { overshoot, rules, .. } => {
+                range(rules.timeout_packets != Some(0), "packets at a timeout", "at least 1")?;
                 range((1.0..=10.0).contains(&overshoot), "the overshoot", "1 to 10")
             }
             Mode::Stream { blocks_max, .. } => {

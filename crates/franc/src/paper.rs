@@ -37,6 +37,8 @@ pub struct PaperParameters {
     pub timeout: Duration,
     /// Send each symbol as it is first; combinations after it.
     pub systematic: bool,
+    /// Packets that a timeout asks for; `None`: a symbol's credit.
+    pub timeout_packets: Option<u8>,
 }
 
 impl PaperParameters {

@@ -57,6 +57,7 @@ impl Destination {
         let arrival = match late || self.push(coded) == Received::Redundant {
             _ if late => Arrival::Late,
             true => Arrival::Redundant,
+            false if self.decoder.is_complete() => Arrival::Last,
             false => Arrival::Innovative,
         };
         let (rank, known) = (self.decoder.rank() as u16, self.decoder.known() as u16);
@@ -206,6 +207,7 @@ fn parameters(losses: Losses, helpers: u8) -> PaperParameters {
         margin: None,
         timeout: Duration::from_millis(20),
         systematic: false,
+        timeout_packets: None,
     }
 }
 

@@ -13,7 +13,9 @@ use crate::table::{Keys as TableKeys, Table, read, tables};
 use crate::tree::{Node as Tree, Origin, Value};
 use crate::{TEXT_BYTES_MAX, file, set};
 use lasthop_franc::backlog::BacklogConfig;
-use lasthop_franc::config::{Config, Keys, Losses, Mode, PaceConfig, Small, SyntheticLoss};
+use lasthop_franc::config::{
+    Config, Keys, Losses, Mode, PaceConfig, PaperRules, Small, SyntheticLoss,
+};
 use lasthop_franc::{NodeId, Role};
 use lasthop_rlnc::Field;
 use lasthop_units::{Bitrate, Bytes, Duration, MacAddr, Probability};
@@ -423,9 +425,11 @@ impl Build<'_> {
         let transport = self.transport()?;
         let losses = self.losses();
         let mode = match raw.mode.value {
-            ModeName::Paper => {
-                Mode::Paper { overshoot: raw.overshoot.value.0, systematic: raw.systematic.value }
-            }
+            ModeName::Paper => Mode::Paper {
+                overshoot: raw.overshoot.value.0,
+                systematic: raw.systematic.value,
+                rules: PaperRules::TEXT,
+            },
             ModeName::Stream => Mode::Stream {
                 blocks_max: raw.blocks_max.value.get(),
                 pace: raw.pace.value.then_some(PaceConfig {
@@ -640,7 +644,10 @@ mod tests {
         assert_eq!(parse("f", file, &[]).unwrap(), parse("f", "", &flags).unwrap());
         let link = parse("f", file, &[flag("overshoot", &["2"])]).unwrap();
         let config = link.config(Keys::Insecure, 1_472);
-        assert_eq!(config.mode, Mode::Paper { overshoot: 2.0, systematic: false });
+        assert_eq!(
+            config.mode,
+            Mode::Paper { overshoot: 2.0, systematic: false, rules: PaperRules::TEXT }
+        );
     }
 
     #[test]

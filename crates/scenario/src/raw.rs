@@ -9,7 +9,7 @@
 use crate::quantity::Hertz;
 use crate::scalar::{Command, Factor, FilePath, Name, OrOff, Whole, choices};
 use crate::table::tables;
-use lasthop_franc::config::Small;
+use lasthop_franc::config::{AckRules, Reading, Small};
 use lasthop_rlnc::Field;
 use lasthop_tcp::{HyStart, Recovery, WindowValidation};
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, MacAddr, Meters, Probability};
@@ -335,6 +335,12 @@ choices! {
     ApqMethod { "exact" => Self::Exact, "fast" => Self::Fast }
     FrancMode { "stream" => Self::Stream, "paper" => Self::Paper, "plain" => Self::Plain }
     Relaying { "recode" => Self::Recode, "forward" => Self::Forward }
+    AckRules {
+        "paper" => Self::Text,
+        "netmix-2014-01" => Self::January,
+        "netmix-2014-03" => Self::March,
+    }
+    Reading { "burst" => Self::Burst, "packet" => Self::Packet }
     FrancLosses { "given" => Self::Given, "estimated" => Self::Estimated }
     FlowEnd { "from" => Self::From, "to" => Self::To }
     Pattern {
@@ -1086,6 +1092,17 @@ tables! {
         option overshoot: Probability = "5%, as in the paper";
         /// Paper: send each symbol as it is before combinations of all.
         option systematic: bool = "false, as in the paper";
+        /// Paper: when an end acknowledges. "paper": whenever all that it received is decoded.
+        /// The authors' programs acknowledge a block when it is complete, and what is
+        /// decoded of it only after redundant packets: that of January 2014 (netmix 902fc60)
+        /// from the third in a row on, that of March (94897df) at the first of every four.
+        option acknowledgements: AckRules = "\"paper\"";
+        /// Paper: how an end reads packets that wait. "burst": as many as the block has room
+        /// for at once, so that combinations are of all of them. "packet": what each adds to
+        /// the budget is sent before the next is read, as the authors' programs do.
+        option reading: Reading = "\"burst\"";
+        /// Paper: packets that a timeout asks for. The authors' program of March 2014 sends 5.
+        option timeout_packets: Whole<1, 255> = "what a symbol adds to the budget, as in the paper";
         /// Stream: blocks under way at most.
         option blocks: Whole<1, 255> = "64";
         /// Stream: send so that the queues of the way are no longer than this; "off"

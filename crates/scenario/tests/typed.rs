@@ -649,7 +649,7 @@ to = "decoder"
 loss = "20%"
 "#;
     use lasthop_franc::NodeId as LinkNode;
-    use lasthop_franc::config::{Losses, Mode, Role, SyntheticLoss};
+    use lasthop_franc::config::{Losses, Mode, PaperRules, Role, SyntheticLoss};
     use lasthop_scenario::FrancMachine;
     let scenario = scenario(tables);
     let link = &scenario.francs[0];
@@ -666,7 +666,10 @@ loss = "20%"
         .collect();
     let [encoder, decoder, helper] = configs[..] else { panic!("there are three") };
     assert_eq!((encoder.block_symbols, encoder.symbol_bytes), (150, 1_450));
-    assert_eq!(encoder.mode, Mode::Paper { overshoot: 1.05, systematic: false });
+    assert_eq!(
+        encoder.mode,
+        Mode::Paper { overshoot: 1.05, systematic: false, rules: PaperRules::TEXT }
+    );
     assert_eq!(encoder.encoder_timeout, Duration::from_millis(20));
     assert_eq!(encoder.backlog.target, None);
     let [one, two] = [LinkNode(1), LinkNode(2)];
@@ -684,6 +687,33 @@ loss = "20%"
     let listens: Vec<bool> = cell.stations.iter().map(|station| station.promiscuous).collect();
     assert_eq!(listens, [false, false, true]);
     assert!(cell.independent);
+}
+
+/// What the authors' programs of the FRANC paper do instead of what its text says.
+#[test]
+fn rules_of_the_papers_programs() {
+    use lasthop_franc::config::{AckRules, Mode, PaperRules, Reading};
+    let text = format!(
+        "{CELL}\n[[franc]]\nname = \"link\"\nends = [\"laptop\", \"ap\"]\nmode = \"paper\"\n"
+    );
+    let rules = |sets: &[&str]| {
+        let scenario = with(&text, sets);
+        match &scenario.francs[0].nodes[0].machine {
+            lasthop_scenario::FrancMachine::Coded(config) => match config.mode {
+                Mode::Paper { rules, .. } => rules,
+                Mode::Stream { .. } => panic!("it is the paper's"),
+            },
+            lasthop_scenario::FrancMachine::Plain { .. } => panic!("it is coded"),
+        }
+    };
+    assert_eq!(rules(&[]), PaperRules::TEXT);
+    let march = rules(&[
+        "franc.link.acknowledgements=netmix-2014-03",
+        "franc.link.reading=packet",
+        "franc.link.timeout_packets=5",
+    ]);
+    let (acknowledge, read) = (AckRules::March, Reading::Packet);
+    assert_eq!(march, PaperRules { acknowledge, read, timeout_packets: Some(5) });
 }
 
 #[test]

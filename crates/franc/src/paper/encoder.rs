@@ -4,7 +4,8 @@
 //! Beyond the text: when a block is full, what is owed is raised to the block's budget
 //! and to whole packets (credits alone are too little where the helper begins at once).
 //! At a timeout one credit is granted, as the text and the authors' program of January 2014
-//! have it (netmix 902fc60); since March 2014 that program sends five packets (94897df).
+//! have it (netmix 902fc60); since March 2014 that program sends five packets (94897df), which
+//! [`PaperParameters::timeout_packets`] does.
 
 use super::PaperParameters;
 use crate::budget::Budget;
@@ -235,7 +236,8 @@ impl Machine for Encoder {
             self.timeouts += 1;
             self.counters.timeouts += 1;
             // At least a packet: a credit is one or more.
-            self.grant(self.budget.source_credit);
+            let packets = self.parameters.timeout_packets.map(f64::from);
+            self.grant(packets.unwrap_or(self.budget.source_credit));
         }
     }
 }

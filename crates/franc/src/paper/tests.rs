@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::coded::{Coded, CodedVector};
+use crate::config::AckRules;
 use crate::wire::{Ack, BlockReport, Enc};
 use alloc::format;
 use alloc::string::String;
@@ -31,6 +32,7 @@ fn encoder(systematic: bool) -> Encoder {
         margin: None,
         timeout: TIMEOUT,
         systematic,
+        timeout_packets: None,
     };
     Encoder::new(code, &parameters, Seed::new(1, 0).stream("encoder"))
 }
@@ -186,19 +188,50 @@ fn the_helper_as_a_table() {
 #[test]
 fn acknowledgements_as_a_table() {
     let mut table = String::from("packets                             | acknowledged\n");
-    for (what, arrival, rank, known, count) in [
-        ("innovative, something is unknown", Arrival::Innovative, 5, 4, 6),
-        ("innovative, all of it is known", Arrival::Innovative, 5, 5, 6),
-        ("redundant, something is unknown", Arrival::Redundant, 5, 4, 101),
-        ("redundant, all of it is known", Arrival::Redundant, 5, 5, 10),
-        ("late", Arrival::Late, 8, 8, 12),
+    for (whose, rules) in [
+        ("the text", AckRules::Text),
+        ("January 2014", AckRules::January),
+        ("March 2014", AckRules::March),
     ] {
-        let mut rule = AckRule::default();
-        let acknowledged: Vec<u32> =
-            (1..=count).filter(|_| rule.handle_enc(arrival, rank, known)).collect();
-        writeln!(table, "{what:35} | {acknowledged:?} of {count}").unwrap();
+        writeln!(table, "{whose}").unwrap();
+        for (what, arrival, rank, known, count) in [
+            ("innovative, something is unknown", Arrival::Innovative, 5, 4, 6),
+            ("innovative, all of it is known", Arrival::Innovative, 5, 5, 6),
+            ("the block's last", Arrival::Last, 8, 8, 1),
+            ("redundant, something is unknown", Arrival::Redundant, 5, 4, 101),
+            ("redundant, all of it is known", Arrival::Redundant, 5, 5, 10),
+            ("late", Arrival::Late, 8, 8, 12),
+        ] {
+            let mut rule = AckRule::new(rules);
+            let acknowledged: Vec<u32> =
+                (1..=count).filter(|_| rule.handle_enc(arrival, rank, known)).collect();
+            writeln!(table, "{what:35} | {acknowledged:?} of {count}").unwrap();
+        }
     }
     insta::assert_snapshot!(table);
+}
+
+/// A timeout asks for what a symbol adds to the budget, or for as many packets as is said.
+#[test]
+fn a_timeout_asks_for_a_credit_or_for_packets() {
+    for (timeout_packets, expected) in [(None, 2), (Some(5), 5)] {
+        let code = Code::new(Field::Gf256, 3, 4).unwrap();
+        let parameters = PaperParameters {
+            losses: losses(0.0, 0.0, 0.5),
+            helpers: 0,
+            overshoot: 1.0,
+            margin: None,
+            timeout: TIMEOUT,
+            systematic: false,
+            timeout_packets,
+        };
+        let mut encoder = Encoder::new(code, &parameters, Seed::new(1, 0).stream("encoder"));
+        encoder.push(Instant::ZERO, &[1]).unwrap();
+        assert_eq!(drain(&mut encoder, Instant::ZERO).len(), 2);
+        let later = Instant::ZERO + TIMEOUT;
+        encoder.handle_timeout(later);
+        assert_eq!(drain(&mut encoder, later).len(), expected, "{timeout_packets:?}");
+    }
 }
 
 /// Whatever is heard, a helper keeps as many blocks as it may.

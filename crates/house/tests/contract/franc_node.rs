@@ -2,7 +2,7 @@
 //! polls when it likes.
 
 use crate::pause;
-use lasthop_franc::config::{Config, Keys, Mode, Role};
+use lasthop_franc::config::{Config, Keys, Mode, PaperRules, Role};
 use lasthop_franc::{Address, Entropy, Node, NodeId};
 use lasthop_house::contract::Driver;
 use lasthop_units::{Duration, Instant, Seed};
@@ -58,7 +58,7 @@ proptest! {
             (pause(Duration::from_millis(400)), work(), prop::bool::weighted(0.8)), 1..150),
     ) {
         let mode = match paper {
-            true => Mode::Paper { overshoot: 1.05, systematic: false },
+            true => Mode::Paper { overshoot: 1.05, systematic: false, rules: PaperRules::TEXT },
             false => node(1, 2, Mode::Stream { blocks_max: 4, pace: None }).config().mode,
         };
         let mut other = node(2, 1, mode);

@@ -41,7 +41,7 @@ proptest! {
     fn keeps_the_contract(
         (symbols, helpers) in (1..5u16, 0..3u8),
         (overshoot, systematic) in (0.5..2.0f64, any::<bool>()),
-        timeout_ms in 1..40u64,
+        (timeout_ms, timeout_packets) in (1..40u64, prop::option::of(1..6u8)),
         // A driver whose interface is full pulls nothing.
         work in prop::collection::vec(
             (pause(Duration::from_millis(150)), work(), prop::bool::weighted(0.8)), 1..200),
@@ -50,8 +50,15 @@ proptest! {
         let timeout = Duration::from_millis(timeout_ms);
         let losses_of = losses;
         let losses = losses(0.5);
-        let parameters =
-            PaperParameters { losses, helpers, overshoot, margin: None, timeout, systematic };
+        let parameters = PaperParameters {
+            losses,
+            helpers,
+            overshoot,
+            margin: None,
+            timeout,
+            systematic,
+            timeout_packets,
+        };
         let stream = Seed::new(1, 0).stream("encoder");
         let mut driver = Driver::new(Encoder::new(code, &parameters, stream));
         let (mut pushed, mut sent) = (0u64, 0u64);

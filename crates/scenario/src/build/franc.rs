@@ -8,7 +8,9 @@ use crate::raw::{FrancLosses, FrancMode, RawFranc, RawScenario, Relaying};
 use crate::scalar::{At, Whole};
 use crate::{Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage};
 use lasthop_franc::backlog::BacklogConfig;
-use lasthop_franc::config::{Keys, Losses, Mode, PaceConfig, Role, SyntheticLoss};
+use lasthop_franc::config::{
+    AckRules, Keys, Losses, Mode, PaceConfig, PaperRules, Reading, Role, SyntheticLoss,
+};
 use lasthop_franc::{Config, NodeId as LinkNode};
 use lasthop_net::SourceConfig;
 use lasthop_rlnc::Field;
@@ -212,13 +214,16 @@ fn keys_of_modes(raw: &RawFranc, problems: &mut Problems) {
     fn place<T>(value: &Option<At<T>>) -> Option<&Place> {
         value.as_ref().map(|value| &value.place)
     }
-    let only: [(Option<&Place>, &[FrancMode], &str); 9] = [
+    let only: [(Option<&Place>, &[FrancMode], &str); 12] = [
         (place(&raw.field), &[Stream, Paper], "\"stream\" and \"paper\""),
         (place(&raw.block_symbols), &[Stream, Paper], "\"stream\" and \"paper\""),
         (place(&raw.symbol_bytes), &[Stream, Paper], "\"stream\" and \"paper\""),
         (place(&raw.losses), &[Stream, Paper], "\"stream\" and \"paper\""),
         (place(&raw.overshoot), &[Paper], "\"paper\""),
         (place(&raw.systematic), &[Paper], "\"paper\""),
+        (place(&raw.acknowledgements), &[Paper], "\"paper\""),
+        (place(&raw.reading), &[Paper], "\"paper\""),
+        (place(&raw.timeout_packets), &[Paper], "\"paper\""),
         (place(&raw.blocks), &[Stream], "\"stream\""),
         (place(&raw.pace), &[Stream], "\"stream\""),
         (place(&raw.backlog.target), &[Stream, Paper], "\"stream\" and \"paper\""),
@@ -328,7 +333,15 @@ fn config(
     config.mode = if is_paper {
         let overshoot = raw.overshoot.as_ref().map_or(PAPER_OVERSHOOT, |at| at.value.as_f64());
         let systematic = raw.systematic.as_ref().is_some_and(|at| at.value);
-        Mode::Paper { overshoot: 1.0 + overshoot, systematic }
+        let rules = PaperRules {
+            acknowledge: raw
+                .acknowledgements
+                .as_ref()
+                .map_or_else(AckRules::default, |at| at.value),
+            read: raw.reading.as_ref().map_or_else(Reading::default, |at| at.value),
+            timeout_packets: raw.timeout_packets.as_ref().map(|at| at.value.get()),
+        };
+        Mode::Paper { overshoot: 1.0 + overshoot, systematic, rules }
     } else {
         let rate_max = raw.rate_max.as_ref().map(|at| at.value);
         let pace = raw.pace.as_ref().and_then(|at| at.value.0);

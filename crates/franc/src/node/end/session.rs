@@ -4,7 +4,7 @@ use super::super::helper::is_worth;
 use super::super::{Shared, Transmit};
 use super::packer::Packer;
 use crate::backlog::Backlog;
-use crate::config::{Config, Losses, Mode};
+use crate::config::{Config, Losses, Mode, PaperRules, Reading};
 use crate::hop::{Cargo, Ear, Hearing, Hop, LossEstimate};
 use crate::keys::{Pair, PulseSeal, Seal, SessionKeys, Tagger, Vital};
 use crate::order::Order;
@@ -169,7 +169,7 @@ impl Session {
                 let acknowledge = Acknowledge::Stream { due: None, last: Instant::ZERO };
                 (Outgoing::Stream(Box::new(sender)), pace, acknowledge)
             }
-            Mode::Paper { overshoot, systematic } => {
+            Mode::Paper { overshoot, systematic, rules } => {
                 let parameters = PaperParameters {
                     losses: config.losses.unwrap_or(LOSSES_FIRST),
                     helpers,
@@ -177,10 +177,11 @@ impl Session {
                     margin: None,
                     timeout: config.encoder_timeout,
                     systematic,
+                    timeout_packets: rules.timeout_packets,
                 };
                 let encoder = Encoder::new(code, &parameters, stream);
-                let acknowledge =
-                    Acknowledge::Paper { rule: AckRule::default(), due: false, next: now };
+                let rule = AckRule::new(rules.acknowledge);
+                let acknowledge = Acknowledge::Paper { rule, due: false, next: now };
                 (Outgoing::Paper(Box::new(encoder)), None, acknowledge)
             }
         };
@@ -389,6 +390,7 @@ impl Session {
                 }
                 let (rank, known) = self.receiver.progress(enc.block);
                 let arrival = match verdict {
+                    Verdict::Innovative if enc.block < self.receiver.done() => paper::Arrival::Last,
                     Verdict::Innovative => paper::Arrival::Innovative,
                     Verdict::Redundant => paper::Arrival::Redundant,
                     Verdict::Late => paper::Arrival::Late,
@@ -585,9 +587,16 @@ impl Session {
         backlog: &mut Backlog,
     ) -> Option<(crate::coded::Coded, Cargo)> {
         let Outgoing::Paper(encoder) = &mut self.outgoing else { return None };
+        let reads_packet = matches!(
+            shared.config.mode,
+            Mode::Paper { rules: PaperRules { read: Reading::Packet, .. }, .. }
+        );
         // All that waits is read at once, as far as the block has room (the paper's section
-        // V.C): packets over a few symbols would be redundant as often as not.
+        // V.C), unless each packet's budget is to be spent before the next is read.
         while let Some(place) = encoder.room() {
+            if reads_packet && encoder.state() == paper::State::Enc {
+                break;
+            }
             let packed = self.packer.pack(shared, now, backlog, place);
             let Some(packed) = packed else { break };
             if encoder.push(now, &packed.symbol).is_err() {

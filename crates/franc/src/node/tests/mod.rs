@@ -10,7 +10,7 @@ mod soak;
 mod strangers;
 
 use super::*;
-use crate::config::{Keys, Losses, Mode, PaceConfig, SyntheticLoss};
+use crate::config::{Keys, Losses, Mode, PaceConfig, PaperRules, SyntheticLoss};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use lasthop_rlnc::Field;
@@ -73,7 +73,7 @@ const STREAM: Mode = Mode::Stream {
     pace: Some(PaceConfig { queue_target: Duration::from_millis(5), rate_max: None }),
 };
 
-const PAPER: Mode = Mode::Paper { overshoot: 1.05, systematic: false };
+const PAPER: Mode = Mode::Paper { overshoot: 1.05, systematic: false, rules: PaperRules::TEXT };
 
 /// Packets both ways between ends 1 and 2, a flow each, so many a second.
 fn chat(net: &mut Net, from: Instant, until: Instant, sent: &mut BTreeMap<(u8, u32), Vec<u8>>) {

@@ -2,6 +2,9 @@
 //! and helpers add.
 
 use super::*;
+use crate::config::{Reading, Small};
+use crate::wire::Body;
+use lasthop_rlnc::Vector;
 
 #[test]
 fn a_saturated_lossy_link_carries_what_the_losses_leave() {
@@ -101,5 +104,47 @@ fn helpers_spare_the_source_and_the_air() {
         assert!(one.1 < alone.1 && two.1 < one.1, "{alone:?} {one:?} {two:?}");
         let [alone, one] = [0, 1].map(|helpers| with_helpers(PAPER, losses, helpers));
         assert!(one.1 < 0.9 * alone.1, "{alone:?} {one:?}");
+    }
+}
+
+/// In the paper's mode each symbol's packets are sent before the next packet is read, so that
+/// combinations grow with the block; in a burst they are of all that waited from the first on.
+#[test]
+fn the_papers_encoder_reads_packet_by_packet() {
+    for (read, expected) in [(Reading::Packet, [1, 2, 3]), (Reading::Burst, [3, 3, 3])] {
+        let rules = PaperRules { read, ..PaperRules::TEXT };
+        let mode = Mode::Paper { overshoot: 1.0, systematic: false, rules };
+        let way = Way::new(12.0, 1, 0.0);
+        let adjust = |config: &mut Config| {
+            config.mode = mode;
+            let none = Probability::ZERO;
+            config.losses = Some(Losses { e1: none, e2: none, e3: none });
+            config.small = Small::Alone;
+        };
+        let mut net = Net::pair(adjust, &way, 1);
+        let begin = seconds(1.0);
+        let mut is_sent = false;
+        net.run(seconds(1.5), |net| {
+            if net.now >= begin && !is_sent {
+                is_sent = true;
+                net.recorded = Some(Vec::new());
+                (0..3).for_each(|number| net.send(1, &packet(1, number, 1_000)));
+            }
+            (!is_sent).then_some(begin)
+        });
+        let field = net.nodes[&NodeId(1)].config().field;
+        let recorded = net.recorded.take().expect("it was recorded");
+        let encoded =
+            recorded.iter().filter(|flying| flying.from == NodeId(1)).filter_map(|flying| {
+                match crate::wire::parse(&flying.datagram, field) {
+                    Ok(Body::Enc(enc)) => match enc.vector {
+                        Vector::Seeded { count, .. } => Some(count),
+                        _ => None,
+                    },
+                    _ => None,
+                }
+            });
+        assert_eq!(encoded.take(3).collect::<Vec<_>>(), expected, "{read:?}");
+        assert_eq!(net.out(2).len(), 3);
     }
 }
