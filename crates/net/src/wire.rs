@@ -119,8 +119,8 @@ impl Wire {
             reorder: config.reorder,
             free: config.rate.map(|rate| Transmitter::new(rate, &config.rate_changes)),
             // CoDel's state is at rest whenever its queue is empty; that of
-            // FQ-CoDel's scheduler is not.
-            bypass: !matches!(queue, Queue::FqCodel(_)),
+            // FQ-CoDel's scheduler is not, and eBDP counts every flow.
+            bypass: !matches!(queue, Queue::FqCodel(_) | Queue::EmulatedBdp(_)),
             tail: match config.queue {
                 QueueConfig::DropTail { limit } => Some(limit),
                 _ => None,

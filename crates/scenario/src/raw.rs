@@ -65,6 +65,7 @@ pub(crate) enum QueueKind {
     DropTail,
     CoDel,
     FqCodel,
+    EmulatedBdp,
 }
 
 /// Rate control algorithms.
@@ -307,7 +308,12 @@ choices! {
     }
     FadingKind { "none" => Self::None, "rayleigh" => Self::Rayleigh, "rician" => Self::Rician }
     PathLossKind { "log-distance" => Self::LogDistance, "free-space" => Self::FreeSpace }
-    QueueKind { "drop-tail" => Self::DropTail, "codel" => Self::CoDel, "fq-codel" => Self::FqCodel }
+    QueueKind {
+        "drop-tail" => Self::DropTail,
+        "codel" => Self::CoDel,
+        "fq-codel" => Self::FqCodel,
+        "ebdp" => Self::EmulatedBdp,
+    }
     RateControlKind {
         "fixed" => Self::Fixed,
         "ideal" => Self::Ideal,
@@ -578,16 +584,27 @@ tables! {
     /// A queue of packets. On the air the defaults are those of Linux'
     /// mac80211, on wires those of RFC 8289, RFC 8290 and Linux' interfaces.
     RawQueue {
-        /// The discipline.
+        /// The discipline. "ebdp" is a tail-drop queue that adapts its capacity: what is
+        /// served in a target delay has room (Li, Leith, Malone, "Buffer Sizing for 802.11
+        /// Based Networks", 2011).
         option kind: QueueKind = "\"fq-codel\" on the air (Linux since 2016), \"drop-tail\" on wires";
         /// Most packets in it.
-        option packets: Positive = "1000 for drop-tail and codel (Linux' txqueuelen); for fq-codel 8192 on the air, 10240 on wires";
+        option packets: Positive = "1000 for drop-tail and codel (Linux' txqueuelen); for fq-codel 8192 on the air, 10240 on wires; for ebdp, which holds no more at any rate, 400";
         /// Most bytes in it; for drop-tail and codel instead of packets.
         option bytes: Bytes = "no such limit for drop-tail and codel; for fq-codel 4 MiB on the air (mac80211 without VHT), 32 MiB on wires";
-        /// Standing delay that codel and fq-codel accept.
-        option target: Duration = "20 ms on the air, where an aggregate takes milliseconds, 5 ms on wires";
-        /// Time in which a burst may drain (codel and fq-codel).
-        option interval: Duration = "100ms";
+        /// Standing delay that codel and fq-codel accept; with ebdp the delay of a full queue.
+        option target: Duration = "20 ms on the air, where an aggregate takes milliseconds, 5 ms on wires; with ebdp 200 ms, a round trip over the Internet";
+        /// Time in which a burst may drain (codel and fq-codel); with ebdp and count_flows
+        /// the time over which flows are counted.
+        option interval: Duration = "100ms; with ebdp 1s";
+        /// Room for a burst, beyond what is served in the target (ebdp).
+        option burst_packets: Positive = "5";
+        /// Packets over which the time that one takes is averaged (ebdp).
+        option average_packets: Positive = "1000";
+        /// Divide the target by the root of the number of flows that arrive (ebdp), as
+        /// Appenzeller, Keslassy and McKeown, "Sizing Router Buffers", 2004, have it for
+        /// many.
+        option count_flows: bool = "false";
         /// Buckets of the flow hash (fq-codel).
         option flows: Whole<1, 65_535> = "4096 on the air, 1024 on wires";
         /// Bytes that a flow may send before the next one's turn (fq-codel).

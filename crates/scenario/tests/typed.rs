@@ -689,6 +689,39 @@ loss = "20%"
     assert!(cell.independent);
 }
 
+/// A queue that adapts its capacity, with what is documented as its defaults.
+#[test]
+fn an_adapting_queue() {
+    let of = |sets: &[&str]| cell(&with(CELL, sets)).stations[1].queue;
+    let usual = of(&["node.laptop.queue=ebdp"]);
+    assert_eq!(usual, QueueConfig::EMULATED_BDP);
+    let written = "node.laptop.queue={ kind = \"ebdp\", packets = 400, target = \"200ms\", \
+                   burst_packets = 5, average_packets = 1000, count_flows = false }";
+    assert_eq!(of(&[written]), usual);
+    let counting = |more: &str| {
+        let set = format!("node.laptop.queue={{ kind = \"ebdp\", count_flows = true{more} }}");
+        match of(&[&set]) {
+            QueueConfig::EmulatedBdp { flows, .. } => flows,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(counting(""), Some(Duration::from_secs(1)));
+    assert_eq!(counting(", interval = \"3s\""), Some(Duration::from_secs(3)));
+    for (keys, wrong) in [
+        ("packets = 3", "a burst of 5 packets is more than the queue's 3"),
+        ("burst_packets = 0", "expected a whole number from 1"),
+        ("average_packets = 0", "expected a whole number from 1"),
+        ("target = \"0s\"", "more than zero"),
+        ("interval = \"2s\"", "count_flows = true"),
+        ("bytes = \"1MB\"", "bounded by packets"),
+        ("ecn = true", "is for kind"),
+    ] {
+        let set = format!("node.laptop.queue={{ kind = \"ebdp\", {keys} }}");
+        let why = parse("test.toml", CELL, &[set]).expect_err(keys);
+        assert!(format!("{why:?}").contains(wrong), "{keys}: {why:?}");
+    }
+}
+
 /// What the authors' programs of the FRANC paper do instead of what its text says.
 #[test]
 fn rules_of_the_papers_programs() {

@@ -90,7 +90,7 @@ impl Backlogs {
             let SaturatedFlow { from, to, bytes, .. } = flow;
             let limit = limit(&queue, bytes.min(config.nodes[from.index()].mtu));
             let flow_limit = match queue {
-                QueueConfig::DropTail { .. } => limit,
+                QueueConfig::DropTail { .. } | QueueConfig::EmulatedBdp { .. } => limit,
                 QueueConfig::CoDel { .. } | QueueConfig::FqCodel { .. } => {
                     limit.min(MANAGED_PACKETS_MAX)
                 }
@@ -153,5 +153,6 @@ fn limit(queue: &QueueConfig, bytes: u16) -> u32 {
         QueueConfig::FqCodel { limit_packets, memory_limit, .. } => {
             packets(Limit::Bytes(memory_limit)).min(limit_packets)
         }
+        QueueConfig::EmulatedBdp { limit_packets, .. } => limit_packets,
     }
 }

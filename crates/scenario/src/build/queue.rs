@@ -1,7 +1,7 @@
 //! Queues, of stations and of wires.
 
 use crate::error::{Place, Problems};
-use crate::raw::{QueueKind, RawQueue};
+use crate::raw::{Positive, QueueKind, RawQueue};
 use crate::scalar::At;
 use lasthop_units::{Bytes, Duration};
 use lasthop_wifi::queue::{Limit, QueueConfig};
@@ -17,6 +17,7 @@ pub(crate) fn config(raw: &RawQueue, usual: QueueConfig, problems: &mut Problems
             QueueConfig::DropTail { .. } => QueueKind::DropTail,
             QueueConfig::CoDel { .. } => QueueKind::CoDel,
             QueueConfig::FqCodel { .. } => QueueKind::FqCodel,
+            QueueConfig::EmulatedBdp { .. } => QueueKind::EmulatedBdp,
         },
         |at| at.value,
     );
@@ -62,8 +63,40 @@ pub(crate) fn config(raw: &RawQueue, usual: QueueConfig, problems: &mut Problems
                 airtime: or(&raw.airtime_fairness, airtime),
             }
         }
+        QueueKind::EmulatedBdp => ebdp(raw, problems),
     }
 }
+
+fn ebdp(raw: &RawQueue, problems: &mut Problems) -> QueueConfig {
+    let QueueConfig::EmulatedBdp { limit_packets, target, burst_packets, average_packets, .. } =
+        QueueConfig::EMULATED_BDP
+    else {
+        unreachable!("it is eBDP")
+    };
+    let number = |at: &Option<At<Positive>>, usual| at.as_ref().map_or(usual, |at| at.value.get());
+    let limit_packets = number(&raw.packets, limit_packets);
+    let burst_packets = number(&raw.burst_packets, burst_packets);
+    if burst_packets > limit_packets {
+        let place = raw.burst_packets.as_ref().or(raw.packets.as_ref()).map(|at| &at.place);
+        let message =
+            format!("a burst of {burst_packets} packets is more than the queue's {limit_packets}");
+        problems.push(place.expect("one of them is written"), message);
+    }
+    let counts = raw.count_flows.as_ref().is_some_and(|at| at.value);
+    if let Some(interval) = raw.interval.as_ref().filter(|_| !counts) {
+        problems.push(&interval.place, "flows are counted over it: write count_flows = true");
+    }
+    QueueConfig::EmulatedBdp {
+        limit_packets,
+        target: or(&raw.target, target),
+        burst_packets,
+        average_packets: number(&raw.average_packets, average_packets),
+        flows: counts.then(|| or(&raw.interval, FLOWS_INTERVAL)),
+    }
+}
+
+/// Long enough for every connection to send something.
+const FLOWS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// On the air, where an aggregate takes milliseconds (mac80211).
 const MAC80211_TARGET: Duration = Duration::from_millis(20);
@@ -94,10 +127,27 @@ fn limit(raw: &RawQueue, problems: &mut Problems) -> Limit {
 }
 
 fn check_keys(raw: &RawQueue, kind: QueueKind, on_air: bool, problems: &mut Problems) {
-    use QueueKind::{DropTail, FqCodel};
-    let managed = [place(&raw.target), place(&raw.interval), place(&raw.ecn)];
-    for place in managed.into_iter().flatten().filter(|_| kind == DropTail) {
+    use QueueKind::{CoDel, DropTail, EmulatedBdp, FqCodel};
+    for place in [place(&raw.target), place(&raw.interval)].into_iter().flatten() {
+        if kind == DropTail {
+            let only = "this key is for kind = \"codel\", \"fq-codel\" and \"ebdp\" only";
+            problems.push(place, only);
+        }
+    }
+    if let Some(place) = place(&raw.ecn)
+        && !matches!(kind, CoDel | FqCodel)
+    {
         problems.push(place, "this key is for kind = \"codel\" and \"fq-codel\" only");
+    }
+    let adapting =
+        [place(&raw.burst_packets), place(&raw.average_packets), place(&raw.count_flows)];
+    for place in adapting.into_iter().flatten().filter(|_| kind != EmulatedBdp) {
+        problems.push(place, "this key is for kind = \"ebdp\" only");
+    }
+    if let Some(bytes) = place(&raw.bytes)
+        && kind == EmulatedBdp
+    {
+        problems.push(bytes, "this queue is bounded by packets");
     }
     let fair = [place(&raw.flows), place(&raw.quantum_bytes), place(&raw.airtime_fairness)];
     for place in fair.into_iter().flatten().filter(|_| kind != FqCodel) {

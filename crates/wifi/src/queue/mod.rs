@@ -1,5 +1,6 @@
 //! The packet queues above the MAC, one per access category of a station:
-//! drop-tail, CoDel (RFC 8289), FQ-CoDel (RFC 8290) with airtime fairness.
+//! drop-tail, CoDel (RFC 8289), FQ-CoDel (RFC 8290) with airtime fairness, and a tail-drop
+//! queue that adapts its capacity (eBDP).
 //!
 //! A queue holds packets for several peers (next receivers on the air) and
 //! answers two questions: whom to serve next, and which packet of that peer.
@@ -9,12 +10,14 @@
 mod codel;
 mod driver;
 mod drop_tail;
+mod ebdp;
 mod fifo;
 mod fq_codel;
 
 pub use codel::CoDel;
 pub use driver::{DriverLimit, DriverQueue};
 pub use drop_tail::DropTail;
+pub use ebdp::EmulatedBdp;
 pub use fq_codel::FqCodel;
 
 use crate::packet::{Address, Packet};
@@ -69,6 +72,19 @@ pub enum QueueConfig {
         /// a station; otherwise only bytes among all flows.
         airtime: bool,
     },
+    /// First in, first out; capacity follows the rate of service (eBDP).
+    EmulatedBdp {
+        /// The bound of the capacity, packets held below the queue included.
+        limit_packets: u32,
+        /// What is served in this time has room.
+        target: Duration,
+        /// Room for a burst beyond it, at least 1.
+        burst_packets: u32,
+        /// Packets over which service times are averaged, at least 1.
+        average_packets: u32,
+        /// Divide the target by the root of the number of flows in this time.
+        flows: Option<Duration>,
+    },
 }
 
 impl QueueConfig {
@@ -98,6 +114,16 @@ impl QueueConfig {
         interval: Duration::from_millis(100),
         ecn: true,
         airtime: false,
+    };
+
+    /// eBDP with the round trip of a connection over the Internet as target, for all flows
+    /// alike.
+    pub const EMULATED_BDP: Self = Self::EmulatedBdp {
+        limit_packets: 400,
+        target: Duration::from_millis(200),
+        burst_packets: 5,
+        average_packets: 1000,
+        flows: None,
     };
 
     /// CoDel tuned for wired Internet links (RFC 8289, 4.3 and 4.4), bounded as in Linux.
@@ -140,6 +166,8 @@ pub enum Queue {
     CoDel(CoDel),
     /// Flow queueing under CoDel.
     FqCodel(FqCodel),
+    /// First in, first out, with a capacity that adapts.
+    EmulatedBdp(EmulatedBdp),
 }
 
 macro_rules! each {
@@ -148,6 +176,7 @@ macro_rules! each {
             Queue::DropTail($inner) => $body,
             Queue::CoDel($inner) => $body,
             Queue::FqCodel($inner) => $body,
+            Queue::EmulatedBdp($inner) => $body,
         }
     };
 }
@@ -181,6 +210,19 @@ impl Queue {
                 },
                 perturbation,
             )),
+            QueueConfig::EmulatedBdp {
+                limit_packets,
+                target,
+                burst_packets,
+                average_packets,
+                flows,
+            } => Self::EmulatedBdp(EmulatedBdp::new(ebdp::Config {
+                limit_packets,
+                target,
+                burst_packets,
+                average_packets,
+                flows,
+            })),
         }
     }
 
@@ -207,6 +249,7 @@ impl Queue {
             Self::DropTail(queue) => queue.admits(packet, held_below),
             Self::CoDel(queue) => queue.admits(packet, held_below),
             Self::FqCodel(_) => true,
+            Self::EmulatedBdp(queue) => queue.admits(packet, held_below),
         }
     }
 

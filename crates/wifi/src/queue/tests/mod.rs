@@ -3,6 +3,7 @@
 
 mod codel;
 mod drop_tail;
+mod ebdp;
 mod fq_codel;
 
 use super::*;
@@ -27,10 +28,17 @@ fn any_config() -> impl Strategy<Value = QueueConfig> {
         (1500..40_000u64).prop_map(|b| Limit::Bytes(Bytes::new(b))),
     ];
     let (target, interval) = (Duration::from_millis(5), Duration::from_millis(20));
-    (0..3, limit, 1..40u32, any::<bool>(), any::<bool>(), 1..8u16).prop_map(
+    (0..4, limit, 1..40u32, any::<bool>(), any::<bool>(), 1..8u16).prop_map(
         move |(which, limit, limit_packets, ecn, airtime, flows)| match which {
             0 => QueueConfig::DropTail { limit },
             1 => QueueConfig::CoDel { limit, target, interval, ecn },
+            2 => QueueConfig::EmulatedBdp {
+                limit_packets,
+                target,
+                burst_packets: u32::from(flows),
+                average_packets: 10,
+                flows: ecn.then_some(interval),
+            },
             _ => QueueConfig::FqCodel {
                 limit_packets,
                 memory_limit: Bytes::new(30_000),
@@ -118,6 +126,9 @@ proptest! {
                             };
                             prop_assert!(packets == 0 || within);
                         }
+                        QueueConfig::EmulatedBdp { limit_packets, .. } => {
+                            prop_assert!(packets == 0 || packets + held.packets <= limit_packets);
+                        }
                         QueueConfig::FqCodel { limit_packets, memory_limit, .. } => {
                             prop_assert!(packets == 0 || packets + held.packets <= limit_packets);
                             prop_assert!(packets == 0 || bytes + held.bytes <= memory_limit);
@@ -183,7 +194,9 @@ proptest! {
 #[test]
 fn an_ineligible_peer_is_passed_over() {
     let tail = QueueConfig::DropTail { limit: Limit::Packets(10) };
-    for config in [tail, QueueConfig::RFC_8289, QueueConfig::RFC_8290, QueueConfig::MAC80211] {
+    let ebdp = QueueConfig::EMULATED_BDP;
+    for config in [tail, QueueConfig::RFC_8289, QueueConfig::RFC_8290, QueueConfig::MAC80211, ebdp]
+    {
         let mut queue = Queue::new(&config, 0);
         for (tag, p) in [(0, 1), (1, 1), (2, 2)] {
             queue.enqueue(Instant::ZERO, peer(p), packet(tag, 100), Held::NONE, &mut vec![]);

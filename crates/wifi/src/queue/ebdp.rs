@@ -1,0 +1,196 @@
+//! A tail-drop queue that adapts its capacity to the rate at which it is served: emulated
+//! bandwidth-delay product, eBDP (T. Li, D. Leith, D. Malone, "Buffer Sizing for 802.11 Based
+//! Networks", IEEE/ACM Transactions on Networking, 2011). Capacity is what is served in a
+//! target delay, and a few packets for bursts, up to a bound.
+//!
+//! Service times are measured while packets wait: from one dequeue that leaves some behind to
+//! the next, averaged with exponential weights. With `flows` the target is divided by the root
+//! of the number of flows (G. Appenzeller, I. Keslassy, N. McKeown, "Sizing Router Buffers",
+//! SIGCOMM 2004), which are counted in a bit vector of hashes over an interval, corrected for
+//! those that share a bit (R. Morris, "Scalable TCP Congestion Control", INFOCOM 2000).
+//! Capacity that shrinks drops nothing that waits: what arrives is dropped until there is room.
+//! Left out: adaptation to the queue's own losses (ALT and A* of the same paper). The time in
+//! which a sleeping station's packets wait counts as their service.
+
+use super::Held;
+use super::fifo::Fifo;
+use crate::packet::{Address, Packet};
+use alloc::vec;
+use alloc::vec::Vec;
+use lasthop_units::{Bytes, Duration, Instant};
+
+/// How capacity follows service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The bound, packets held below the queue included.
+    pub limit_packets: u32,
+    /// What is served in this time has room.
+    pub target: Duration,
+    /// Room for a burst beyond it, at least 1.
+    pub burst_packets: u32,
+    /// Packets over which service times are averaged (the inverse of the weight of the
+    /// newest), at least 1.
+    pub average_packets: u32,
+    /// Divide the target by the root of the number of flows that arrive in this time.
+    pub flows: Option<Duration>,
+}
+
+/// A queue with a capacity that it adapts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EmulatedBdp {
+    config: Config,
+    fifo: Fifo,
+    service: Service,
+    /// As it was before the last dequeue, which may be undone.
+    before: Service,
+    flows: FlowCount,
+}
+
+/// What a packet takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Service {
+    /// Mean in nanoseconds.
+    mean_ns: f64,
+    /// Service times in it, up to `average_packets`.
+    samples: u32,
+    /// The last dequeue, if it left packets behind.
+    since: Option<Instant>,
+}
+
+impl EmulatedBdp {
+    pub(super) fn new(config: Config) -> Self {
+        let service = Service { mean_ns: 0.0, samples: 0, since: None };
+        let flows = FlowCount::new();
+        Self { config, fifo: Fifo::new(), service, before: service, flows }
+    }
+
+    /// Packets that have room, held below the queue included: at least `burst_packets` and at
+    /// most `limit_packets`, which it is before any service was measured.
+    pub fn capacity(&self) -> u32 {
+        let Config { limit_packets, target, burst_packets, flows, .. } = self.config;
+        let root = if flows.is_some() { libm::sqrt(self.flows.count()) } else { 1.0 };
+        let served = target.as_nanos() as f64 / (self.service.mean_ns * root);
+        if self.service.samples == 0 || !served.is_finite() {
+            return limit_packets;
+        }
+        (served as u32).saturating_add(burst_packets).min(limit_packets)
+    }
+
+    pub(super) fn enqueue(
+        &mut self,
+        peer: Address,
+        packet: Packet,
+        held: Held,
+        dropped: &mut Vec<Packet>,
+    ) {
+        if let Some(interval) = self.config.flows {
+            self.flows.see(packet.arrived, packet.flow_hash, interval);
+        }
+        if self.admits(&packet, held) {
+            self.fifo.push(peer, packet);
+        } else {
+            dropped.push(packet);
+        }
+    }
+
+    pub(super) fn admits(&self, _packet: &Packet, held: Held) -> bool {
+        self.fifo.packets() + held.packets < self.capacity()
+    }
+
+    pub(super) fn next_peer_where(&self, eligible: impl Fn(Address) -> bool) -> Option<Address> {
+        self.fifo.oldest_where(eligible)
+    }
+
+    pub(super) fn dequeue_for(
+        &mut self,
+        now: Instant,
+        peer: Address,
+        _dropped: &mut Vec<Packet>,
+    ) -> Option<Packet> {
+        let packet = self.fifo.pop(peer)?;
+        self.before = self.service;
+        self.service.take(now, self.config.average_packets, self.fifo.packets() > 0);
+        Some(packet)
+    }
+
+    pub(super) fn dequeue(
+        &mut self,
+        now: Instant,
+        dropped: &mut Vec<Packet>,
+    ) -> Option<(Address, Packet)> {
+        let peer = self.fifo.oldest_where(|_| true)?;
+        self.dequeue_for(now, peer, dropped).map(|packet| (peer, packet))
+    }
+
+    pub(super) fn put_back(&mut self, peer: Address, packet: Packet) {
+        self.service = self.before;
+        self.fifo.unpop(peer, packet);
+    }
+
+    pub(super) fn peek_len_for(&self, peer: Address) -> Option<u16> {
+        self.fifo.front(peer).map(|packet| packet.bytes)
+    }
+
+    pub(super) fn len_packets(&self) -> u32 {
+        self.fifo.packets()
+    }
+
+    pub(super) fn len_bytes(&self) -> Bytes {
+        Bytes::new(self.fifo.bytes())
+    }
+
+    pub(super) fn len_packets_for(&self, peer: Address) -> u32 {
+        self.fifo.packets_for(peer)
+    }
+}
+
+impl Service {
+    /// A packet left at `now`, and others are `left` behind.
+    fn take(&mut self, now: Instant, average_packets: u32, left: bool) {
+        if let Some(since) = self.since {
+            // The mean of all, as long as they are few.
+            self.samples = (self.samples + 1).min(average_packets);
+            let sample = now.saturating_since(since).as_nanos() as f64;
+            self.mean_ns += (sample - self.mean_ns) / f64::from(self.samples);
+        }
+        self.since = left.then_some(now);
+    }
+}
+
+/// Bits of the vector of hashes.
+const FLOW_BITS: usize = 4096;
+
+/// How many flows arrive in an interval.
+#[derive(Clone, Debug, PartialEq)]
+struct FlowCount {
+    bits: Vec<u64>,
+    set: usize,
+    /// Bits that were set in the interval before.
+    set_before: usize,
+    began: Instant,
+}
+
+impl FlowCount {
+    fn new() -> Self {
+        let bits = vec![0; FLOW_BITS / 64];
+        Self { bits, set: 0, set_before: 0, began: Instant::ZERO }
+    }
+
+    fn see(&mut self, now: Instant, hash: u32, interval: Duration) {
+        if now.saturating_since(self.began) >= interval {
+            self.bits.fill(0);
+            (self.set_before, self.set, self.began) = (self.set, 0, now);
+        }
+        let at = hash as usize % FLOW_BITS;
+        let (word, bit) = (&mut self.bits[at / 64], 1 << (at % 64));
+        self.set += usize::from(*word & bit == 0);
+        *word |= bit;
+    }
+
+    /// At least 1. An interval that has just begun says little, so the one before counts too.
+    fn count(&self) -> f64 {
+        let bits = FLOW_BITS as f64;
+        let free = bits - self.set.max(self.set_before) as f64;
+        (bits * libm::log(bits / free.max(1.0))).max(1.0)
+    }
+}
