@@ -13,6 +13,7 @@
 //! | [`franc`] | a coded link on real networks: the daemon of every node
 //! | [`frame`] | what an Ethernet frame means to the machines |
 //! | `frames` | the frames that are on their way |
+//! | [`offload`] | packets that a TUN device passes together: segmented, coalesced |
 //! | [`os`] | every system call |
 //!
 //! The machines are those that `sim` runs; nothing of them is in here. What a
@@ -29,6 +30,7 @@ pub mod franc;
 pub mod hop;
 mod jobs;
 mod layout;
+pub mod offload;
 pub mod os;
 mod programs;
 mod saturation;

@@ -1,0 +1,300 @@
+//! Consecutive segments of a flow under one header, as the kernel's receive offload does
+//! (net/core/gro.c): only such as the kernel would make the same bytes of again.
+//!
+//! A segment joins the one before it if all of its headers are the same but for lengths and
+//! checksums, which are right, if its sequence number and its identification (IPv4) follow,
+//! and if it is not longer. It is the last one if it is shorter, or has PSH. Left out: all
+//! that is not TCP with ACK alone or UDP with a checksum; options of IPv4, extension headers,
+//! fragments. Packets of two hosts stay in order, but for those of different flows among
+//! these.
+
+use super::checksum::{fold, pseudo, sum};
+use super::*;
+
+/// Flows whose segments are collected at a time.
+const FLOWS_MAX: usize = 8;
+
+/// What the other side takes together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds {
+    /// Segments of TCP.
+    pub tcp: bool,
+    /// Datagrams of UDP of one flow.
+    pub udp: bool,
+}
+
+/// Collects segments until it is flushed.
+#[derive(Debug)]
+pub struct Coalescer {
+    kinds: Kinds,
+    /// The oldest first.
+    open: Vec<Open>,
+    spare: Vec<Vec<u8>>,
+}
+
+/// Segments of a flow, and what the next one has to be.
+#[derive(Debug)]
+struct Open {
+    /// With room for the header before it.
+    bytes: Vec<u8>,
+    layout: Layout,
+    segment_bytes: usize,
+    count: usize,
+    is_ended: bool,
+    /// Checksums are looked at when a second one comes.
+    is_right: Option<bool>,
+}
+
+/// Where things are in a segment that may be coalesced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Layout {
+    is_ipv4: bool,
+    is_tcp: bool,
+    /// Bytes of all headers.
+    headers: usize,
+}
+
+impl Coalescer {
+    /// Coalesces segments of `kinds`.
+    pub fn new(kinds: Kinds) -> Self {
+        Self { kinds, open: Vec::new(), spare: Vec::new() }
+    }
+
+    /// Takes an IP packet. What cannot wait any more is given to `write`: a header and a packet,
+    /// and of how many segments it is.
+    pub fn push(&mut self, packet: &[u8], write: &mut dyn FnMut(&[u8], usize)) {
+        let layout = Layout::of(packet).filter(|layout| match layout.is_tcp {
+            true => self.kinds.tcp,
+            false => self.kinds.udp,
+        });
+        let Some(layout) = layout else {
+            self.write_alone(packet, write);
+            return;
+        };
+        let is_same = |open: &Open| open.layout.is_same_flow(layout, open.packet(), packet);
+        if let Some(at) = self.open.iter().position(is_same) {
+            if self.open[at].join(layout, packet) {
+                return;
+            }
+            self.close(at, write);
+        } else if self.open.len() == FLOWS_MAX {
+            self.close(0, write);
+        }
+        let mut bytes = self.spare.pop().unwrap_or_default();
+        bytes.clear();
+        bytes.extend_from_slice(&[0; HEADER_BYTES]);
+        bytes.extend_from_slice(packet);
+        let segment_bytes = packet.len() - layout.headers;
+        let is_ended = layout.is_tcp && packet[layout.transport() + 13] & PSH != 0;
+        self.open.push(Open { bytes, layout, segment_bytes, count: 1, is_ended, is_right: None });
+    }
+
+    /// Gives all that waits to `write`.
+    pub fn flush(&mut self, write: &mut dyn FnMut(&[u8], usize)) {
+        for open in self.open.drain(..) {
+            self.spare.push(open.written(write));
+        }
+    }
+
+    /// Writes a packet as it is, behind all between the same hosts.
+    fn write_alone(&mut self, packet: &[u8], write: &mut dyn FnMut(&[u8], usize)) {
+        let hosts = hosts_of(packet);
+        while let Some(at) = self.open.iter().position(|open| hosts_of(open.packet()) == hosts) {
+            self.close(at, write);
+        }
+        let mut bytes = self.spare.pop().unwrap_or_default();
+        bytes.clear();
+        bytes.extend_from_slice(&[0; HEADER_BYTES]);
+        bytes.extend_from_slice(packet);
+        write(&bytes, 1);
+        self.spare.push(bytes);
+    }
+
+    fn close(&mut self, at: usize, write: &mut dyn FnMut(&[u8], usize)) {
+        let bytes = self.open.remove(at).written(write);
+        self.spare.push(bytes);
+    }
+}
+
+/// Source and destination of an IP packet, if it has them.
+fn hosts_of(packet: &[u8]) -> Option<&[u8]> {
+    match packet.first()? >> 4 {
+        4 => packet.get(12..IPV4_BYTES),
+        6 => packet.get(8..IPV6_BYTES),
+        _ => None,
+    }
+}
+
+impl Open {
+    fn packet(&self) -> &[u8] {
+        &self.bytes[HEADER_BYTES..]
+    }
+
+    /// Takes `packet`, of the same flow, if it follows.
+    fn join(&mut self, layout: Layout, packet: &[u8]) -> bool {
+        let data = &packet[layout.headers..];
+        let first = &self.bytes[HEADER_BYTES..];
+        let sent = first.len() - self.layout.headers;
+        let may_follow = !self.is_ended
+            && layout == self.layout
+            && data.len() <= self.segment_bytes
+            && first.len() + data.len() <= PACKET_BYTES_MAX
+            && layout.follows(first, packet, sent, self.count);
+        if !may_follow
+            || !*self.is_right.get_or_insert_with(|| layout.is_right(first))
+            || !layout.is_right(packet)
+        {
+            return false;
+        }
+        let has_push = layout.is_tcp && packet[layout.transport() + 13] & PSH != 0;
+        self.is_ended = data.len() < self.segment_bytes || has_push;
+        self.bytes.extend_from_slice(data);
+        self.count += 1;
+        if has_push {
+            // The last segment will have it, and no other.
+            self.bytes[HEADER_BYTES + layout.transport() + 13] |= PSH;
+        }
+        true
+    }
+
+    /// Gives it to `write`; returns the memory.
+    fn written(mut self, write: &mut dyn FnMut(&[u8], usize)) -> Vec<u8> {
+        if self.count > 1 {
+            let (header, packet) = self.bytes.split_at_mut(HEADER_BYTES);
+            header.copy_from_slice(&self.layout.finish(packet, self.segment_bytes).emit());
+        }
+        write(&self.bytes, self.count);
+        self.bytes
+    }
+}
+
+impl Layout {
+    /// That of `packet`, if it may be one of many.
+    fn of(packet: &[u8]) -> Option<Self> {
+        let is_ipv4 = packet.first()? >> 4 == 4;
+        let (protocol, ip, length) = match is_ipv4 {
+            true => {
+                let header = packet.get(..IPV4_BYTES)?;
+                // No options; of the flags "don't fragment" at most, and no offset.
+                if header[0] != 0x45 || word(header, 6) & !0x4000 != 0 {
+                    return None;
+                }
+                (header[9], IPV4_BYTES, usize::from(word(header, 2)))
+            }
+            false => {
+                let header = packet.get(..IPV6_BYTES).filter(|header| header[0] >> 4 == 6)?;
+                (header[6], IPV6_BYTES, IPV6_BYTES + usize::from(word(header, 4)))
+            }
+        };
+        let transport = packet.get(ip..).filter(|_| length == packet.len())?;
+        let (is_tcp, transport_bytes) = match protocol {
+            TCP => {
+                let header = transport.get(..TCP_BYTES)?;
+                let bytes = usize::from(header[12] >> 4) * 4;
+                let is_plain = header[13] & !PSH == ACK && word(header, 18) == 0;
+                (true, Some(bytes).filter(|&bytes| is_plain && bytes >= TCP_BYTES)?)
+            }
+            UDP => {
+                let header = transport.get(..UDP_BYTES)?;
+                let is_plain = usize::from(word(header, 4)) == transport.len();
+                (false, Some(UDP_BYTES).filter(|_| is_plain && word(header, UDP_CHECKSUM) != 0)?)
+            }
+            _ => return None,
+        };
+        let headers = ip + transport_bytes;
+        (packet.len() > headers).then_some(Self { is_ipv4, is_tcp, headers })
+    }
+
+    /// Where TCP or UDP begins.
+    fn transport(self) -> usize {
+        if self.is_ipv4 { IPV4_BYTES } else { IPV6_BYTES }
+    }
+
+    /// Whether two packets have the same addresses, ports and protocol.
+    fn is_same_flow(self, other: Self, ours: &[u8], theirs: &[u8]) -> bool {
+        let addresses_and_ports = self.addresses().start..self.transport() + 4;
+        (self.is_ipv4, self.is_tcp) == (other.is_ipv4, other.is_tcp)
+            && ours[addresses_and_ports.clone()] == theirs[addresses_and_ports]
+    }
+
+    fn addresses(self) -> core::ops::Range<usize> {
+        if self.is_ipv4 { 12..IPV4_BYTES } else { 8..IPV6_BYTES }
+    }
+
+    /// Whether `packet` has the headers that segment number `index` would have, behind `sent`
+    /// bytes of data of those that `first` begins; checksums aside.
+    fn follows(self, first: &[u8], packet: &[u8], sent: usize, index: usize) -> bool {
+        let mut expected = [0; IPV6_BYTES + 60];
+        let expected = &mut expected[..self.headers];
+        expected.copy_from_slice(&first[..self.headers]);
+        let same = |expected: &mut [u8], at: usize, bytes: usize| {
+            put(expected, at, &packet[at..at + bytes]);
+        };
+        if self.is_ipv4 {
+            same(expected, 2, 2);
+            let identification = word(expected, 4).wrapping_add(index as u16);
+            put(expected, 4, &identification.to_be_bytes());
+            same(expected, 10, 2);
+        } else {
+            same(expected, 4, 2);
+        }
+        let transport = self.transport();
+        if self.is_tcp {
+            let sequence = long(expected, transport + 4).wrapping_add(sent as u32);
+            put(expected, transport + 4, &sequence.to_be_bytes());
+            // The first one's are without PSH, or nothing would follow it.
+            expected[transport + 13] |= packet[transport + 13] & PSH;
+            same(expected, transport + TCP_CHECKSUM, 2);
+        } else {
+            same(expected, transport + 4, 4);
+        }
+        expected == &packet[..self.headers]
+    }
+
+    /// Whether the checksums of `packet` are right, and such as segmentation writes: zeros
+    /// that mean the same may be written in two ways.
+    fn is_right(self, packet: &[u8]) -> bool {
+        let (ip, transport) = packet.split_at(self.transport());
+        let is_plain = |checksum: u16| checksum != 0xffff;
+        if self.is_ipv4 && (fold(sum(ip)) != 0xffff || !is_plain(word(ip, 10))) {
+            return false;
+        }
+        let sum = self.pseudo(packet, transport.len()) + sum(transport);
+        fold(sum) == 0xffff && (!self.is_tcp || is_plain(word(transport, TCP_CHECKSUM)))
+    }
+
+    fn pseudo(self, packet: &[u8], length: usize) -> u64 {
+        pseudo(&packet[self.addresses()], if self.is_tcp { TCP } else { UDP }, length)
+    }
+
+    /// Makes the headers of a first segment those of all, and gives the header before them.
+    fn finish(self, packet: &mut [u8], segment_bytes: usize) -> Header {
+        let (transport, length) = (self.transport(), packet.len());
+        if self.is_ipv4 {
+            put(packet, 2, &(length as u16).to_be_bytes());
+            complete_ipv4(&mut packet[..IPV4_BYTES]);
+        } else {
+            put(packet, 4, &((length - IPV6_BYTES) as u16).to_be_bytes());
+        }
+        let sum = fold(self.pseudo(packet, length - transport));
+        let checksum = if self.is_tcp {
+            TCP_CHECKSUM
+        } else {
+            put(packet, transport + 4, &((length - transport) as u16).to_be_bytes());
+            UDP_CHECKSUM
+        };
+        put(packet, transport + checksum, &sum.to_be_bytes());
+        Header {
+            flags: NEEDS_CHECKSUM,
+            kind: match (self.is_tcp, self.is_ipv4) {
+                (true, true) => GSO_TCP4,
+                (true, false) => GSO_TCP6,
+                (false, _) => GSO_UDP,
+            },
+            header_bytes: self.headers as u16,
+            segment_bytes: segment_bytes as u16,
+            checksum_start: transport as u16,
+            checksum_offset: checksum as u16,
+        }
+    }
+}

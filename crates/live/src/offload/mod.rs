@@ -1,0 +1,136 @@
+//! Packets that a TUN device passes together: `struct virtio_net_hdr` (virtio 1.2, 5.1.6; 10
+//! bytes in the byte order of the host) before an IP packet whose checksum may be incomplete,
+//! and which may be many segments of TCP or UDP under one header.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `checksum` | the Internet checksum |
+//! | `segment` | one such packet into packets of at most the MTU |
+//! | `coalesce` | consecutive segments of a flow into such a packet |
+//!
+//! Nothing here does I/O. A packet that was coalesced gives the same bytes when it is
+//! segmented. Left out: cutting long UDP datagrams into fragments (UFO), and tunnels inside.
+
+mod checksum;
+mod coalesce;
+mod segment;
+#[cfg(test)]
+mod tests;
+
+pub use coalesce::{Coalescer, Kinds};
+pub use segment::segment;
+
+/// Bytes of the header.
+pub const HEADER_BYTES: usize = 10;
+/// The longest packet behind it (the length of IPv4 has 16 bits, RFC 791).
+pub const PACKET_BYTES_MAX: usize = 65_535;
+
+/// `VIRTIO_NET_HDR_F_NEEDS_CSUM`.
+const NEEDS_CHECKSUM: u8 = 1;
+/// `VIRTIO_NET_HDR_GSO_*`.
+const GSO_NONE: u8 = 0;
+const GSO_TCP4: u8 = 1;
+const GSO_TCP6: u8 = 4;
+const GSO_UDP: u8 = 5;
+/// A flag beside them: the first segment has CWR set.
+const GSO_ECN: u8 = 0x80;
+
+const IPV4_BYTES: usize = 20;
+const IPV6_BYTES: usize = 40;
+const TCP_BYTES: usize = 20;
+const UDP_BYTES: usize = 8;
+/// Protocol numbers.
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+/// Where the checksum is in a header of TCP, and of UDP.
+const TCP_CHECKSUM: usize = 16;
+const UDP_CHECKSUM: usize = 6;
+/// Flags of TCP (RFC 9293, 3.1).
+const FIN: u8 = 0x01;
+const PSH: u8 = 0x08;
+const ACK: u8 = 0x10;
+const CWR: u8 = 0x80;
+
+/// Why what was read is no packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OffloadError {
+    /// It ends within a header.
+    #[error("{bytes} bytes, but the headers have {needed}")]
+    Short {
+        /// What there is.
+        bytes: usize,
+        /// What there has to be.
+        needed: usize,
+    },
+    /// Segments of a kind that was not asked for.
+    #[error(
+        "segments of kind {0:#04x}, but only 1 (TCP, IPv4), 4 (TCP, IPv6) and 5 (UDP) are known"
+    )]
+    Kind(u8),
+    /// The packet is not of the kind that the header says.
+    #[error("the packet is no segment of what its header says")]
+    Mismatch,
+    /// Segments without data.
+    #[error("segments of 0 bytes")]
+    Empty,
+}
+
+/// `struct virtio_net_hdr`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Header {
+    flags: u8,
+    kind: u8,
+    header_bytes: u16,
+    segment_bytes: u16,
+    checksum_start: u16,
+    checksum_offset: u16,
+}
+
+impl Header {
+    /// The header that `bytes` begin with.
+    fn parse(bytes: &[u8]) -> Result<Self, OffloadError> {
+        let short = OffloadError::Short { bytes: bytes.len(), needed: HEADER_BYTES };
+        let bytes: &[u8; HEADER_BYTES] = bytes.first_chunk().ok_or(short)?;
+        let word = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
+        Ok(Self {
+            flags: bytes[0],
+            kind: bytes[1],
+            header_bytes: word(2),
+            segment_bytes: word(4),
+            checksum_start: word(6),
+            checksum_offset: word(8),
+        })
+    }
+
+    fn emit(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        (bytes[0], bytes[1]) = (self.flags, self.kind);
+        let words =
+            [self.header_bytes, self.segment_bytes, self.checksum_start, self.checksum_offset];
+        for (to, word) in bytes[2..].chunks_exact_mut(2).zip(words) {
+            to.copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes
+    }
+}
+
+/// Two bytes of headers, which have them.
+fn word(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+/// Four bytes of headers, which have them.
+fn long(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+    bytes[at..at + value.len()].copy_from_slice(value);
+}
+
+/// Writes an IPv4 header's checksum.
+fn complete_ipv4(header: &mut [u8]) {
+    put(header, 10, &[0; 2]);
+    let sum = checksum::fold(checksum::sum(header));
+    put(header, 10, &(!sum).to_be_bytes());
+}

@@ -1,0 +1,159 @@
+//! One packet of a TUN device into those that it stands for, as the kernel's own segmentation
+//! does (net/ipv4/tcp_offload.c, udp_offload.c): identifications of IPv4 count up, sequence
+//! numbers follow, FIN and PSH are the last segment's, CWR is the first's.
+
+use super::checksum::{fold, sum};
+use super::*;
+
+/// Gives `take` each packet of what was `read`: a header and an IP packet. The packet's
+/// checksum is completed in place; segments are made in `scratch`. Returns how many it were.
+///
+/// # Errors
+/// If it is none that a TUN device gives; nothing was taken then.
+pub fn segment(
+    read: &mut [u8],
+    scratch: &mut Vec<u8>,
+    take: &mut dyn FnMut(&[u8]),
+) -> Result<usize, OffloadError> {
+    let header = Header::parse(read)?;
+    let packet = &mut read[HEADER_BYTES..];
+    if header.kind == GSO_NONE {
+        if header.flags & NEEDS_CHECKSUM != 0 {
+            complete(packet, &header)?;
+        }
+        take(packet);
+        return Ok(1);
+    }
+    let layout = Layout::of(packet, &header)?;
+    let (headers, data) = packet.split_at(layout.headers);
+    let segments = data.len().div_ceil(layout.segment_bytes).max(1);
+    for index in 0..segments {
+        let begin = index * layout.segment_bytes;
+        let end = data.len().min(begin + layout.segment_bytes);
+        scratch.clear();
+        scratch.extend_from_slice(headers);
+        scratch.extend_from_slice(&data[begin..end]);
+        layout.finish(scratch, packet.len(), index, index + 1 == segments);
+        take(scratch);
+    }
+    Ok(segments)
+}
+
+/// Completes the checksum of a packet of its own.
+fn complete(packet: &mut [u8], header: &Header) -> Result<(), OffloadError> {
+    let start = usize::from(header.checksum_start);
+    let at = start + usize::from(header.checksum_offset);
+    let bytes = packet.len();
+    if at + 2 > bytes || start < IPV4_BYTES {
+        return Err(OffloadError::Short { bytes, needed: (at + 2).max(IPV4_BYTES) });
+    }
+    // The field has the sum of the pseudo-header.
+    let checksum = !fold(sum(&packet[start..]));
+    put(packet, at, &never_zero(checksum, header.checksum_offset).to_be_bytes());
+    Ok(())
+}
+
+/// A checksum of UDP that is 0 would say that there is none (RFC 768).
+fn never_zero(checksum: u16, offset: u16) -> u16 {
+    let is_udp = usize::from(offset) == UDP_CHECKSUM;
+    if checksum == 0 && is_udp { 0xffff } else { checksum }
+}
+
+/// Where things are in a packet of many segments.
+struct Layout {
+    is_ipv4: bool,
+    is_tcp: bool,
+    /// Where TCP or UDP begins.
+    transport: usize,
+    /// Bytes of all headers.
+    headers: usize,
+    segment_bytes: usize,
+}
+
+impl Layout {
+    fn of(packet: &[u8], header: &Header) -> Result<Self, OffloadError> {
+        let is_tcp = match header.kind & !GSO_ECN {
+            GSO_TCP4 | GSO_TCP6 => true,
+            GSO_UDP => false,
+            _ => return Err(OffloadError::Kind(header.kind)),
+        };
+        let bytes = packet.len();
+        let has = |needed: usize| match bytes < needed {
+            true => Err(OffloadError::Short { bytes, needed }),
+            false => Ok(()),
+        };
+        has(IPV4_BYTES)?;
+        let is_ipv4 = packet[0] >> 4 == 4;
+        let transport = usize::from(header.checksum_start);
+        let is_right = match is_ipv4 {
+            true => {
+                let protocol = if is_tcp { TCP } else { UDP };
+                header.kind & !GSO_ECN != GSO_TCP6
+                    && packet[9] == protocol
+                    && transport == usize::from(packet[0] & 0xf) * 4
+                    && transport >= IPV4_BYTES
+            }
+            // Extension headers may be between.
+            false => {
+                packet[0] >> 4 == 6 && header.kind & !GSO_ECN != GSO_TCP4 && transport >= IPV6_BYTES
+            }
+        };
+        let checksum = if is_tcp { TCP_CHECKSUM } else { UDP_CHECKSUM };
+        let is_partial = header.flags & NEEDS_CHECKSUM != 0;
+        if !is_right || !is_partial || usize::from(header.checksum_offset) != checksum {
+            return Err(OffloadError::Mismatch);
+        }
+        has(transport + if is_tcp { TCP_BYTES } else { UDP_BYTES })?;
+        let transport_bytes = match is_tcp {
+            true => usize::from(packet[transport + 12] >> 4) * 4,
+            false => UDP_BYTES,
+        };
+        if is_tcp && transport_bytes < TCP_BYTES {
+            return Err(OffloadError::Mismatch);
+        }
+        has(transport + transport_bytes)?;
+        let segment_bytes = usize::from(header.segment_bytes);
+        if segment_bytes == 0 {
+            return Err(OffloadError::Empty);
+        }
+        let headers = transport + transport_bytes;
+        Ok(Self { is_ipv4, is_tcp, transport, headers, segment_bytes })
+    }
+
+    /// Makes `segment`, the headers of a packet of `bytes` bytes with a part of its data, a
+    /// packet of its own: number `index` of them.
+    fn finish(&self, segment: &mut [u8], bytes: usize, index: usize, is_last: bool) {
+        let length = segment.len();
+        if self.is_ipv4 {
+            put(segment, 2, &(length as u16).to_be_bytes());
+            let identification = word(segment, 4).wrapping_add(index as u16);
+            put(segment, 4, &identification.to_be_bytes());
+            complete_ipv4(&mut segment[..self.transport]);
+        } else {
+            put(segment, 4, &((length - IPV6_BYTES) as u16).to_be_bytes());
+        }
+        let transport = &mut segment[self.transport..];
+        let length = length - self.transport;
+        let checksum = if self.is_tcp {
+            let sequence = long(transport, 4).wrapping_add((index * self.segment_bytes) as u32);
+            put(transport, 4, &sequence.to_be_bytes());
+            if !is_last {
+                transport[13] &= !(FIN | PSH);
+            }
+            if index > 0 {
+                transport[13] &= !CWR;
+            }
+            TCP_CHECKSUM
+        } else {
+            put(transport, 4, &(length as u16).to_be_bytes());
+            UDP_CHECKSUM
+        };
+        // The field has the sum of the pseudo-header with the length of all segments; addresses
+        // are not looked at, for a routing header may say others.
+        let all = (bytes - self.transport) as u64;
+        let pseudo = u64::from(word(transport, checksum)) + u64::from(!fold(all)) + length as u64;
+        put(transport, checksum, &[0; 2]);
+        let right = !fold(pseudo + sum(transport));
+        put(transport, checksum, &never_zero(right, checksum as u16).to_be_bytes());
+    }
+}
