@@ -163,6 +163,10 @@ fn line(name: &str, told: Told<'_>) -> String {
             let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
             format!("{name}: this system confines the daemon less: {}\n", refused.join("; "))
         }
+        Told::Slower(refused) => {
+            let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
+            format!("{name}: this system makes the daemon slower: {}\n", refused.join("; "))
+        }
         Told::Event(Event::Connected { peer }) => format!("{name}: connected to node {peer}\n"),
         Told::Event(Event::Disconnected { peer }) => {
             format!("{name}: node {peer} is silent, or began anew\n")

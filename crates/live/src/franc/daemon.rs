@@ -4,17 +4,17 @@
 use super::metrics::Metrics;
 use super::way::{Flow, Reach, Way};
 use super::{Counts, FrancError, Options};
+use crate::offload::{self, Coalescer, segment};
 use crate::os::clock::{Clock, Timer, Waiter};
 use crate::os::confine::{Needs, confine};
-use crate::os::device::{configure_tun, create_tun};
+use crate::os::device::{Tun, configure_tun};
 use crate::os::listener::{ControlSocket, Port};
 use crate::os::signal::Signals;
 use crate::os::{Call, OsError, entropy};
 use lasthop_franc::config::INNER_MTU_MIN;
-use lasthop_franc::{Entropy, Event, Node, NodeId, Role, Stats};
+use lasthop_franc::{Entropy, Event, Node, NodeId, Reason, Role, Stats};
 use lasthop_units::{Duration, Instant, MacAddr, Machine, Seed};
 use nix::errno::Errno;
-use nix::unistd::{read, write};
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
@@ -28,12 +28,16 @@ const ROOM: u64 = 4;
 const CONTROL: u64 = 5;
 const METRICS: u64 = 6;
 
-/// Packets from the TUN device in a row before something else has its turn.
+/// Packets from the TUN device in a row before something else has its turn, or those of one
+/// read, if they are more.
 const PACKETS_MAX: usize = 64;
-/// The longest packet of a TUN device.
-const PACKET_BYTES_MAX: usize = 1 << 16;
+/// What one read of a TUN device gives at most.
+const READ_BYTES_MAX: usize = offload::HEADER_BYTES + offload::PACKET_BYTES_MAX;
 /// While the link is full, what the machine is late with is looked at so often.
 const FULL_RETRY: Duration = Duration::from_millis(1);
+/// Datagrams that the rate lets go within this time leave together, as Linux's TCP sends what
+/// its rate allows in a millisecond: a wake-up for each would cost more than the datagram.
+const PACE_GRAIN: Duration = Duration::from_micros(250);
 /// What goes wrong over and over is told a few times, then once in a while.
 const TOLD_OFTEN: u32 = 5;
 const TOLD_EVERY: Duration = Duration::from_secs(60);
@@ -51,6 +55,8 @@ pub enum Told<'a> {
     },
     /// The kernel refuses to take this from the daemon, which runs all the same.
     Unconfined(&'a [OsError]),
+    /// The kernel refuses what makes the daemon fast, which runs all the same.
+    Slower(&'a [OsError]),
     /// Something happened to the link.
     Event(Event),
     /// A neighbour has the MAC address of this node's own interface: it is reached by
@@ -101,7 +107,10 @@ pub struct Daemon {
     way: Way,
     /// The link again, to wait for room in it.
     room: OwnedFd,
-    tun: Option<OwnedFd>,
+    tun: Option<Tun>,
+    coalescer: Coalescer,
+    /// What of the offloads is not to be had, until it is told.
+    refused: Vec<OsError>,
     control: ControlSocket,
     metrics: Option<Metrics>,
     timer: Timer,
@@ -109,6 +118,7 @@ pub struct Daemon {
     signals: Signals,
     flow: Flow,
     buffer: Vec<u8>,
+    scratch: Vec<u8>,
     key_mismatch: Throttle,
     code_mismatch: Throttle,
     version_mismatch: Throttle,
@@ -144,14 +154,15 @@ impl Daemon {
             })?;
         let metrics = options.metrics.map(Port::bind).transpose()?;
         let metrics = metrics.map(|port| Metrics::new(port, METRICS));
-        let tun = match options.config.role {
+        let (tun, refused) = match options.config.role {
             Role::End { .. } => {
-                let tun = create_tun(&options.name)?;
+                let (tun, refused) = Tun::create(&options.name)?;
                 configure_tun(&options.name, inner_mtu as u32, &options.addresses)?;
-                Some(tun)
+                (Some(tun), refused)
             }
-            _ => None,
+            _ => (None, Vec::new()),
         };
+        let kinds = tun.as_ref().map(Tun::kinds).unwrap_or_default();
         waiter.add_readable(timer.as_fd(), TIMER)?;
         waiter.add_readable(signals.as_fd(), SIGNAL)?;
         waiter.add_readable(way.as_fd(), LINK)?;
@@ -169,13 +180,16 @@ impl Daemon {
             room: way.as_fd().try_clone_to_owned().call("dup")?,
             way,
             tun,
+            coalescer: Coalescer::new(kinds),
+            refused,
             control,
             metrics,
             timer,
             waiter,
             signals,
             flow: Flow::Free,
-            buffer: vec![0; PACKET_BYTES_MAX],
+            buffer: vec![0; READ_BYTES_MAX],
+            scratch: Vec::new(),
             key_mismatch: Throttle::default(),
             code_mismatch: Throttle::default(),
             version_mismatch: Throttle::default(),
@@ -195,9 +209,12 @@ impl Daemon {
         let ready = Told::Ready { config: self.node.config(), metrics };
         let refused = confine(Needs { removes: Some(&self.options.control), ..Needs::default() });
         let unconfined = (!refused.is_empty()).then_some(Told::Unconfined(&refused));
-        if [Some(ready), unconfined].into_iter().flatten().any(|told| host.tell(told).is_break()) {
+        let slower = (!self.refused.is_empty()).then_some(Told::Slower(&self.refused));
+        let told = [Some(ready), unconfined, slower];
+        if told.into_iter().flatten().any(|told| host.tell(told).is_break()) {
             return Ok(None);
         }
+        self.refused.clear();
         let mut ready = Vec::new();
         loop {
             let now = self.clock.now();
@@ -250,6 +267,11 @@ impl Daemon {
         {
             return Ok(ControlFlow::Break(()));
         }
+        if let Some(refused) = self.way.take_refused()
+            && host.tell(Told::Slower(&[refused])).is_break()
+        {
+            return Ok(ControlFlow::Break(()));
+        }
         if let Some((neighbour, mac)) = self.way.take_twin()
             && self.same_mac.is_due(now)
             && host.tell(Told::SameMac { neighbour, mac }).is_break()
@@ -280,10 +302,11 @@ impl Daemon {
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
-        let machine = self.node.poll_timeout().map(|(at, _)| match self.flow {
+        let machine = self.node.poll_timeout().map(|(at, reason)| match (self.flow, reason) {
             // What it is late with may be to send something; the link says when it can.
-            Flow::Full => at.max(self.clock.now() + FULL_RETRY),
-            Flow::Free => at,
+            (Flow::Full, _) => at.max(self.clock.now() + FULL_RETRY),
+            (Flow::Free, Reason::Pace) => at.max(self.clock.now() + PACE_GRAIN),
+            (Flow::Free, _) => at,
         });
         let guests = self.metrics.as_ref().and_then(Metrics::next_expiry);
         machine.into_iter().chain(guests).min()
@@ -298,10 +321,21 @@ impl Daemon {
     /// Takes packets from the TUN device.
     fn take_packets(&mut self) -> Result<(), FrancError> {
         let Some(tun) = &self.tun else { return Ok(()) };
-        for _ in 0..PACKETS_MAX {
-            match read(tun, &mut self.buffer) {
+        let mut taken = 0;
+        while taken < PACKETS_MAX {
+            match tun.read(&mut self.buffer) {
                 Ok(length) => {
-                    self.node.handle_packet(self.clock.now(), &self.buffer[..length]);
+                    let (node, now) = (&mut self.node, self.clock.now());
+                    let read = &mut self.buffer[..length];
+                    let mut take = |packet: &[u8]| node.handle_packet(now, packet);
+                    match segment(read, &mut self.scratch, &mut take) {
+                        Ok(packets) => taken += packets,
+                        // It is no packet, which the machine refuses and counts.
+                        Err(_) => {
+                            node.handle_packet(now, &[]);
+                            taken += 1;
+                        }
+                    }
                 }
                 Err(Errno::EAGAIN | Errno::EINTR) => break,
                 Err(Errno::EBADFD | Errno::ENODEV) => {
@@ -313,21 +347,18 @@ impl Daemon {
         Ok(())
     }
 
-    /// Gives packets to the TUN device.
+    /// Gives packets to the TUN device, segments of a flow together.
     fn deliver(&mut self) {
-        while let Some(packet) = self.node.poll_packet() {
-            let Some(tun) = &self.tun else { continue };
-            loop {
-                match write(tun, &packet) {
-                    Err(Errno::EINTR) => {}
-                    Ok(_) => break,
-                    Err(_) => {
-                        self.way.counts.undelivered += 1;
-                        break;
-                    }
-                }
+        let (tun, undelivered) = (&self.tun, &mut self.way.counts.undelivered);
+        let mut write = |packet: &[u8], segments: usize| {
+            if tun.as_ref().is_some_and(|tun| tun.write(packet).is_err()) {
+                *undelivered += segments as u64;
             }
+        };
+        while let Some(packet) = self.node.poll_packet() {
+            self.coalescer.push(&packet, &mut write);
         }
+        self.coalescer.flush(&mut write);
     }
 
     fn answer(&mut self, host: &mut dyn Host) {

@@ -9,8 +9,9 @@
 //!
 //! Whatever a datagram is said to be, only one that the machine has proven changes where
 //! a neighbour is. A full socket stops the machine until there is room: that is how a
-//! slow interface holds it back. Left out: offloads of the TUN device (one packet a system
-//! call), several threads.
+//! slow interface holds it back. The TUN device passes segments of a flow together
+//! ([`crate::offload`]), UDP sockets datagrams of a length to a neighbour (`os::batch`); the
+//! machine takes and gives them one by one. Left out: several threads.
 
 mod daemon;
 mod metrics;

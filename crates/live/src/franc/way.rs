@@ -2,7 +2,8 @@
 //! room.
 
 use super::{Counts, FrancError};
-use crate::os::batch::{BATCH, Inbox, Name};
+use crate::os::OsError;
+use crate::os::batch::{BATCH, Inbox, Name, Sending, Sent};
 use crate::os::clock::Clock;
 use crate::os::link::{Address, Link, ethernet_room, interface_mtu, udp_mtu, udp_room};
 use lasthop_franc::{self as franc, Heard, Node, NodeId, Transmit};
@@ -145,7 +146,7 @@ struct Place {
 /// A datagram that leaves.
 struct Leaving {
     to: Target,
-    datagram: std::rc::Rc<[u8]>,
+    datagram: Vec<u8>,
 }
 
 /// Where a datagram goes.
@@ -163,6 +164,12 @@ pub(super) struct Way {
     places: BTreeMap<NodeId, Place>,
     copies_to: Vec<NodeId>,
     waiting: VecDeque<Leaving>,
+    /// Datagrams to one neighbour go together.
+    is_segmented: bool,
+    /// At the head of those that wait are so many that go alone, for together they did not.
+    alone: usize,
+    /// What the kernel refuses of that, until it is taken.
+    refused: VecDeque<OsError>,
     broadcast: Option<Name>,
     /// Of Ethernet.
     interface: Option<String>,
@@ -201,14 +208,18 @@ impl Way {
         let place =
             |(id, address)| (id, Place { address, name: link.name(address), heard_at: None });
         let places = places.map(place).collect();
+        let (merged, refused) = link.merge();
         // A frame has its length before the datagram, and its padding after it.
-        let inbox = Inbox::new(usize::from(datagram_bytes_max) + 64);
+        let inbox = Inbox::new(usize::from(datagram_bytes_max) + 64, merged.received);
         Ok(Self {
             link,
             inbox,
             places,
             copies_to: copies_to.to_vec(),
             waiting: VecDeque::new(),
+            is_segmented: merged.sent,
+            alone: 0,
+            refused: refused.into(),
             broadcast,
             interface: match transport {
                 Transport::Udp { .. } => None,
@@ -227,6 +238,11 @@ impl Way {
     /// A neighbour that was heard lately from the MAC address of our own interface.
     pub fn take_twin(&mut self) -> Option<(NodeId, MacAddr)> {
         self.twin.take()
+    }
+
+    /// What the kernel refuses of sending and receiving many datagrams at once, once.
+    pub fn take_refused(&mut self) -> Option<OsError> {
+        self.refused.pop_front()
     }
 
     /// Takes what came and gives it to `node`, but no more than leaves others their turn.
@@ -296,7 +312,6 @@ impl Way {
 
     fn enqueue(&mut self, transmit: Transmit) {
         let Transmit { to, reply, datagram } = transmit;
-        let datagram: std::rc::Rc<[u8]> = datagram.into();
         if let Some(asker) = reply.and_then(to_link) {
             // Nobody else is to have a copy: a stranger may have asked.
             let (address, _) = reachable(&self.link, asker);
@@ -334,8 +349,15 @@ impl Way {
                     (name.expect("only those with a place wait"), &*leaving.datagram)
                 })
                 .collect();
-            let (sent, refused) = self.link.send(&batch, is_heard);
-            self.waiting.drain(..sent);
+            let is_segmented = self.is_segmented && self.alone == 0;
+            let first = if self.alone > 0 { self.alone.min(batch.len()) } else { batch.len() };
+            let sent = self.link.send(&batch[..first], Sending { is_heard, is_segmented });
+            let Sent { count, refused, unsegmented } = sent;
+            self.waiting.drain(..count);
+            self.alone = self.alone.saturating_sub(count);
+            if let Some(error) = unsegmented {
+                self.go_alone(error);
+            }
             match refused {
                 None => {}
                 Some(Errno::EAGAIN) => return Ok(Flow::Full),
@@ -345,6 +367,7 @@ impl Way {
                 }
                 Some(error) => {
                     let refused = self.waiting.pop_front().expect("it was sent from there");
+                    self.alone = self.alone.saturating_sub(1);
                     self.counts.unsent += 1;
                     if error == Errno::EMSGSIZE {
                         self.counts.too_long += 1;
@@ -354,6 +377,19 @@ impl Way {
             }
         }
         Ok(Flow::Free)
+    }
+}
+
+impl Way {
+    /// What waits goes alone, for the system did not take it together, because of `error`.
+    /// An interface that cannot complete checksums never will (`EIO`); otherwise it is one of
+    /// the datagrams.
+    fn go_alone(&mut self, error: Errno) {
+        self.alone = self.waiting.len().min(BATCH);
+        if error == Errno::EIO {
+            self.is_segmented = false;
+            self.refused.push_back(OsError::new("sendmmsg(UDP_SEGMENT)", error));
+        }
     }
 }
 

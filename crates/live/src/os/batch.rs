@@ -1,13 +1,27 @@
 //! Whole datagrams of a socket of any family, many a system call (recvmmsg(2),
 //! sendmmsg(2)). What the socket has no room for stays with the caller: that is how a
 //! full interface says so.
+//!
+//! Datagrams of one length to one address go to UDP as one message that the kernel or the
+//! interface cuts (`UDP_SEGMENT`, udp(7)), the last may be shorter; those that came so are
+//! received so (`UDP_GRO`).
 
 use nix::errno::Errno;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Datagrams in one system call.
+/// Datagrams in one system call; `UDP_MAX_SEGMENTS` of older kernels.
 pub const BATCH: usize = 64;
+/// Messages of several datagrams in one system call, and the longest.
+const MERGED_BATCH: usize = 16;
+const MERGED_BYTES: usize = 1 << 16;
+/// Bytes of a message that is cut: with its headers it has to be an IP packet.
+const SEGMENTED_BYTES_MAX: usize = 65_000;
+/// `CMSG_SPACE` of a number, in words; and of all that a socket may be set to tell beside it: a
+/// `timespec` and another number.
+const CONTROL_WORDS: usize = 3;
+const TOLD_WORDS: usize = CONTROL_WORDS + 4 + 3;
+const NOTHING: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
 
 /// An address of any family and its length.
 #[derive(Clone, Copy)]
@@ -22,67 +36,148 @@ impl std::fmt::Debug for Name {
     }
 }
 
+impl Name {
+    /// Whether it is the same address.
+    fn is(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other) || self.bytes() == other.bytes()
+    }
+
+    #[expect(unsafe_code, reason = "addresses as bytes")]
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: all of it was zeros before the address, so every byte is one, and no address
+        // is longer.
+        unsafe {
+            let first = (&raw const self.storage).cast::<u8>();
+            std::slice::from_raw_parts(first, self.length as usize)
+        }
+    }
+}
+
 /// Room for the datagrams of one call.
 pub struct Inbox {
+    /// Of a datagram.
     room: usize,
+    /// Of a message.
+    message_bytes: usize,
     bytes: Vec<u8>,
     names: Vec<libc::sockaddr_storage>,
-    /// `None`: it was longer than the room for it.
-    lengths: [Option<usize>; BATCH],
+    messages: Vec<Message>,
     count: usize,
 }
 
+/// What is known of a message.
+#[derive(Clone, Copy, Debug, Default)]
+struct Message {
+    /// `None`: it was longer than the room for it.
+    bytes: Option<usize>,
+    /// Of each datagram in it but the last, if it has several.
+    datagram_bytes: Option<usize>,
+}
+
 impl Inbox {
-    /// Room for datagrams of up to `room` bytes; longer ones are left out.
+    /// Room for datagrams of up to `room` bytes; longer ones are left out. They come several
+    /// in a message if `is_merged`.
     #[expect(unsafe_code, reason = "addresses of zeros")]
-    pub fn new(room: usize) -> Self {
+    pub fn new(room: usize, is_merged: bool) -> Self {
         // SAFETY: zeros are an address of no family.
         let nowhere: libc::sockaddr_storage = unsafe { zeroed() };
-        let bytes = vec![0; room * BATCH];
-        Self { room, bytes, names: vec![nowhere; BATCH], lengths: [None; BATCH], count: 0 }
+        let (message_bytes, messages) =
+            if is_merged { (MERGED_BYTES, MERGED_BATCH) } else { (room, BATCH) };
+        Self {
+            room,
+            message_bytes,
+            bytes: vec![0; message_bytes * messages],
+            names: vec![nowhere; messages],
+            messages: vec![Message::default(); messages],
+            count: 0,
+        }
     }
 
-    /// Takes what waits in `socket`, up to [`BATCH`] datagrams; gives their number.
+    /// Takes what waits in `socket`, up to [`BATCH`] messages; gives whether there may be more.
     ///
     /// # Errors
     /// What the network reports; none if nothing waits.
     #[expect(unsafe_code, reason = "recvmmsg")]
-    pub fn receive(&mut self, socket: BorrowedFd<'_>) -> nix::Result<usize> {
+    pub fn receive(&mut self, socket: BorrowedFd<'_>) -> nix::Result<bool> {
         self.count = 0;
-        let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
+        let mut pieces = [NOTHING; BATCH];
+        let mut controls = [[0u64; TOLD_WORDS]; BATCH];
         // SAFETY: zeros are headers without anything.
         let mut headers: [libc::mmsghdr; BATCH] = unsafe { zeroed() };
-        let parts = self.bytes.chunks_exact_mut(self.room).zip(&mut self.names);
-        for ((bytes, name), (piece, header)) in parts.zip(pieces.iter_mut().zip(&mut headers)) {
+        let parts = self.bytes.chunks_exact_mut(self.message_bytes).zip(&mut self.names);
+        let places = pieces.iter_mut().zip(&mut controls).zip(&mut headers);
+        for ((bytes, name), ((piece, control), header)) in parts.zip(places) {
             piece.iov_base = bytes.as_mut_ptr().cast();
             piece.iov_len = bytes.len();
             header.msg_hdr.msg_name = (&raw mut *name).cast();
             header.msg_hdr.msg_namelen = size_of::<libc::sockaddr_storage>() as _;
             header.msg_hdr.msg_iov = piece;
             header.msg_hdr.msg_iovlen = 1;
+            header.msg_hdr.msg_control = control.as_mut_ptr().cast();
+            header.msg_hdr.msg_controllen = size_of::<[u64; TOLD_WORDS]>() as _;
         }
-        // SAFETY: every header points to buffers that live, with their lengths.
+        let room = self.messages.len();
+        // SAFETY: so many headers point to buffers that live, with their lengths.
         let count = unsafe {
             let (first, flags) = (headers.as_mut_ptr(), libc::MSG_DONTWAIT as _);
-            libc::recvmmsg(socket.as_raw_fd(), first, BATCH as _, flags, std::ptr::null_mut())
+            libc::recvmmsg(socket.as_raw_fd(), first, room as _, flags, std::ptr::null_mut())
         };
         match Errno::result(count) {
             Ok(count) => self.count = count as usize,
             Err(Errno::EAGAIN | Errno::EINTR) => {}
             Err(error) => return Err(error),
         }
-        for (length, header) in self.lengths.iter_mut().zip(&headers[..self.count]) {
+        for (message, header) in self.messages.iter_mut().zip(&headers[..self.count]) {
             let is_cut = header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0;
-            *length = (!is_cut).then_some(header.msg_len as usize);
+            *message = Message {
+                bytes: (!is_cut).then_some(header.msg_len as usize),
+                // SAFETY: the kernel filled this header and its buffers.
+                datagram_bytes: unsafe { merged_by(&header.msg_hdr) },
+            };
         }
-        Ok(self.count)
+        Ok(self.count == room)
     }
 
     /// What [`receive`](Self::receive) took, and from whom.
     pub(super) fn datagrams(&self) -> impl Iterator<Item = (&libc::sockaddr_storage, &[u8])> {
-        let all = self.bytes.chunks_exact(self.room).zip(&self.names).zip(self.lengths);
-        all.take(self.count).filter_map(|((bytes, name), length)| Some((name, &bytes[..length?])))
+        let all = self.bytes.chunks_exact(self.message_bytes).zip(&self.names).zip(&self.messages);
+        all.take(self.count).flat_map(|((bytes, name), message)| {
+            let bytes = message.bytes.map(|length| &bytes[..length]);
+            let datagrams =
+                bytes.into_iter().flat_map(|bytes| split(bytes, message.datagram_bytes));
+            datagrams
+                .filter(|datagram| datagram.len() <= self.room)
+                .map(move |datagram| (name, datagram))
+        })
     }
+}
+
+/// The datagrams of a message: all of `datagram_bytes` but the last, or one.
+fn split(bytes: &[u8], datagram_bytes: Option<usize>) -> impl Iterator<Item = &[u8]> {
+    let each = datagram_bytes.filter(|&each| each > 0).unwrap_or(bytes.len()).max(1);
+    // An empty message is a datagram, too.
+    let empty = bytes.is_empty().then_some(bytes);
+    empty.into_iter().chain(bytes.chunks(each))
+}
+
+/// How long the datagrams are that the kernel has put into one message, if it has.
+///
+/// # Safety
+/// The kernel has filled `header`, and its buffers live.
+#[expect(unsafe_code, reason = "ancillary data")]
+unsafe fn merged_by(header: &libc::msghdr) -> Option<usize> {
+    // SAFETY: CMSG_* walk within msg_controllen; the data of this kind is an int.
+    unsafe {
+        let mut part = libc::CMSG_FIRSTHDR(header);
+        while let Some(found) = part.as_ref() {
+            if (found.cmsg_level, found.cmsg_type) == (libc::SOL_UDP, libc::UDP_GRO) {
+                let bytes = libc::CMSG_DATA(part).cast::<i32>().read_unaligned();
+                return usize::try_from(bytes).ok();
+            }
+            part = libc::CMSG_NXTHDR(header, part);
+        }
+    }
+    None
 }
 
 impl std::fmt::Debug for Inbox {
@@ -91,44 +186,114 @@ impl std::fmt::Debug for Inbox {
     }
 }
 
-/// Sends `datagrams`, each in two pieces, in order, up to [`BATCH`] of them. Gives how
-/// many are on their way, and why the next one is not, if there is a next one.
-/// `is_heard`: all of them go to hosts that answer, so that the kernel need not ask whether
-/// they are there (`MSG_CONFIRM`, send(2)).
+/// How datagrams are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sending {
+    /// All of them go to hosts that answer, so that the kernel need not ask whether they are
+    /// there (`MSG_CONFIRM`, send(2)).
+    pub is_heard: bool,
+    /// The socket is of UDP and cuts messages.
+    pub is_segmented: bool,
+}
+
+/// What became of datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// So many are on their way.
+    pub count: usize,
+    /// Why the next one is not, if there is a next one and that is known.
+    pub refused: Option<Errno>,
+    /// Why the datagrams behind those did not go together; alone they may.
+    pub unsegmented: Option<Errno>,
+}
+
+/// Sends `datagrams`, each in two pieces, in order, up to [`BATCH`] of them.
 #[expect(unsafe_code, reason = "sendmmsg")]
-pub fn send(
-    socket: BorrowedFd<'_>,
-    datagrams: &[(&Name, [&[u8]; 2])],
-    is_heard: bool,
-) -> (usize, Option<Errno>) {
-    let flags = libc::MSG_DONTWAIT | if is_heard { libc::MSG_CONFIRM } else { 0 };
+pub fn send(socket: BorrowedFd<'_>, datagrams: &[(&Name, [&[u8]; 2])], sending: Sending) -> Sent {
+    let flags = libc::MSG_DONTWAIT | if sending.is_heard { libc::MSG_CONFIRM } else { 0 };
     let datagrams = &datagrams[..datagrams.len().min(BATCH)];
-    let mut pieces = [[libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; 2]; BATCH];
+    let mut pieces = [[NOTHING; 2]; BATCH];
+    let mut controls = [[0u64; CONTROL_WORDS]; BATCH];
     // SAFETY: zeros are headers without anything.
     let mut headers: [libc::mmsghdr; BATCH] = unsafe { zeroed() };
-    for ((name, bytes), (pieces, header)) in
-        datagrams.iter().zip(pieces.iter_mut().zip(&mut headers))
-    {
-        *pieces = bytes.map(|bytes| libc::iovec {
-            iov_base: bytes.as_ptr().cast_mut().cast(),
-            iov_len: bytes.len(),
-        });
-        header.msg_hdr.msg_name = (&raw const name.storage).cast_mut().cast();
-        header.msg_hdr.msg_namelen = name.length;
-        header.msg_hdr.msg_iov = pieces.as_mut_ptr();
-        header.msg_hdr.msg_iovlen = pieces.len() as _;
+    let (mut runs, mut messages) = ([0; BATCH], 0);
+    let (mut rest, mut pieces) = (datagrams, &mut pieces[..]);
+    while let Some((name, first)) = rest.first() {
+        let run = if sending.is_segmented { run(rest) } else { 1 };
+        let (of_run, behind) = pieces.split_at_mut(run);
+        for (pieces, (_, bytes)) in of_run.iter_mut().zip(rest) {
+            *pieces = bytes.map(|bytes| libc::iovec {
+                iov_base: bytes.as_ptr().cast_mut().cast(),
+                iov_len: bytes.len(),
+            });
+        }
+        let header = &mut headers[messages].msg_hdr;
+        header.msg_name = (&raw const name.storage).cast_mut().cast();
+        header.msg_namelen = name.length;
+        header.msg_iov = of_run.as_mut_ptr().cast();
+        header.msg_iovlen = (2 * run) as _;
+        if run > 1 {
+            header.msg_control = controls[messages].as_mut_ptr().cast();
+            let bytes = first.iter().map(|piece| piece.len()).sum::<usize>() as u16;
+            // SAFETY: the memory for ancillary data holds CMSG_SPACE of a number.
+            unsafe { cut_into(header, bytes) };
+        }
+        runs[messages] = run;
+        (rest, pieces, messages) = (&rest[run..], behind, messages + 1);
     }
+    let mut result = Sent { count: 0, refused: None, unsegmented: None };
     loop {
         // SAFETY: every header points to buffers that live, and the kernel only reads them.
         let sent = unsafe {
-            let (first, number) = (headers.as_mut_ptr(), datagrams.len() as libc::c_uint);
-            libc::sendmmsg(socket.as_raw_fd(), first, number, flags as _)
+            let first = headers.as_mut_ptr();
+            libc::sendmmsg(socket.as_raw_fd(), first, messages as libc::c_uint, flags as _)
         };
         match Errno::result(sent) {
             // Fewer than asked for: the next call says why.
-            Ok(sent) => return (sent as usize, None),
-            Err(Errno::EINTR) => {}
-            Err(error) => return (0, Some(error)),
+            Ok(sent) => result.count = runs[..sent as usize].iter().sum(),
+            Err(Errno::EINTR) => continue,
+            Err(error) if runs[0] > 1 && error != Errno::EAGAIN => {
+                result.unsegmented = Some(error);
+            }
+            Err(error) => result.refused = Some(error),
         }
+        return result;
+    }
+}
+
+/// How many of `datagrams` may be one message: as long as the first and to the same address,
+/// but for a shorter one at the end.
+fn run(datagrams: &[(&Name, [&[u8]; 2])]) -> usize {
+    let length = |[one, other]: [&[u8]; 2]| one.len() + other.len();
+    let Some(&(name, first)) = datagrams.first() else { return 0 };
+    let (each, mut sum, mut run) = (length(first), length(first), 1);
+    for &(other, bytes) in &datagrams[1..] {
+        let bytes = length(bytes);
+        sum += bytes;
+        if !name.is(other) || bytes > each || bytes == 0 || sum > SEGMENTED_BYTES_MAX {
+            break;
+        }
+        run += 1;
+        if bytes < each {
+            break;
+        }
+    }
+    run
+}
+
+/// Has the kernel cut the message of `header` into datagrams of `bytes` bytes.
+///
+/// # Safety
+/// `header.msg_control` points to [`CONTROL_WORDS`] words.
+#[expect(unsafe_code, reason = "ancillary data")]
+unsafe fn cut_into(header: &mut libc::msghdr, bytes: u16) {
+    // SAFETY: a header and two bytes fit into the words.
+    unsafe {
+        header.msg_controllen = libc::CMSG_SPACE(size_of::<u16>() as _) as _;
+        let part = libc::CMSG_FIRSTHDR(header);
+        (*part).cmsg_level = libc::SOL_UDP;
+        (*part).cmsg_type = libc::UDP_SEGMENT;
+        (*part).cmsg_len = libc::CMSG_LEN(size_of::<u16>() as _) as _;
+        libc::CMSG_DATA(part).cast::<u16>().write_unaligned(bytes);
     }
 }

@@ -2,21 +2,24 @@
 //! veth pair whose other end lies in the emulator's own namespace. And the TUN
 //! device of a tunnel.
 //!
-//! Segmentation and checksum offloads are off in both, so every frame that
+//! Segmentation and checksum offloads are off in a node's device, so every frame that
 //! comes out is a frame that could be on the air: at most the MTU, its
-//! checksums complete. A TAP device without a vnet header has none to begin with.
+//! checksums complete. A TAP device without a vnet header has none to begin with. A tunnel's
+//! has them: its packets are segmented and coalesced by [`crate::offload`].
 
 use super::namespace::NetNamespace;
 use super::netlink::{LinkChange, Netlink};
 use super::{Call, OsError};
+use crate::offload::{HEADER_BYTES, Kinds};
 use lasthop_units::MacAddr;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use nix::sys::stat::Mode;
+use nix::unistd::{read, write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Frames that a device holds while the emulator is busy elsewhere. Ample: a
 /// frame dropped here would be a loss that no model asked for.
@@ -92,16 +95,99 @@ pub fn create_veth(
     Ok(index)
 }
 
-/// Makes a TUN device called `name` in the calling thread's network namespace: whole IP
-/// packets, nothing before them. It goes with the descriptor.
-pub fn create_tun(name: &str) -> Result<OwnedFd, OsError> {
-    let tun = open_tun().call("open(/dev/net/tun)")?;
-    let mut request = InterfaceRequest::new(name);
-    request.value.flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
-    let call = format!("ioctl(TUNSETIFF) of {name:?}");
-    ioctls::tun_set_interface(tun.as_fd(), &mut request).call(&call)?;
-    Ok(tun)
+/// A TUN device: whole IP packets, each behind a header that says what its checksum lacks
+/// and whether it is many segments (see [`crate::offload`]), where the kernel has that.
+#[derive(Debug)]
+pub struct Tun {
+    fd: OwnedFd,
+    has_header: bool,
+    kinds: Kinds,
 }
+
+impl Tun {
+    /// Makes one called `name` in the calling thread's network namespace. It goes with the
+    /// descriptor. Also gives what the kernel refuses of what makes it fast.
+    ///
+    /// # Errors
+    /// If there can be none.
+    pub fn create(name: &str) -> Result<(Self, Vec<OsError>), OsError> {
+        let fd = open_tun().call("open(/dev/net/tun)")?;
+        let set = |flags: i32| {
+            let mut request = InterfaceRequest::new(name);
+            request.value.flags = (libc::IFF_TUN | libc::IFF_NO_PI | flags) as i16;
+            ioctls::tun_set_interface(fd.as_fd(), &mut request)
+        };
+        let mut refused = Vec::new();
+        let with_header = set(libc::IFF_VNET_HDR).call("ioctl(TUNSETIFF, IFF_VNET_HDR)");
+        let has_header = with_header.is_ok();
+        if let Err(error) = with_header {
+            set(0).call(&format!("ioctl(TUNSETIFF) of {name:?}"))?;
+            refused.push(error);
+        }
+        let mut kinds = Kinds::default();
+        if has_header {
+            let tcp = TUN_CHECKSUM | TUN_TCP;
+            for (offers, offered) in [
+                (tcp | TUN_UDP, Kinds { tcp: true, udp: true }),
+                (tcp, Kinds { tcp: true, udp: false }),
+            ] {
+                let call = format!("ioctl(TUNSETOFFLOAD, {offers:#x})");
+                match ioctls::tun_set_offload(fd.as_fd(), offers).call(&call) {
+                    Ok(()) => {
+                        kinds = offered;
+                        break;
+                    }
+                    Err(error) => refused.push(error),
+                }
+            }
+        }
+        Ok((Self { fd, has_header, kinds }, refused))
+    }
+
+    /// What may be written together.
+    pub fn kinds(&self) -> Kinds {
+        self.kinds
+    }
+
+    /// Reads a packet with its header into `buffer`; gives the bytes of both.
+    ///
+    /// # Errors
+    /// `EAGAIN` if there is none.
+    pub fn read(&self, buffer: &mut [u8]) -> nix::Result<usize> {
+        if self.has_header {
+            return read(&self.fd, buffer);
+        }
+        let (header, packet) = buffer.split_at_mut(HEADER_BYTES);
+        header.fill(0);
+        read(&self.fd, packet).map(|bytes| HEADER_BYTES + bytes)
+    }
+
+    /// Writes a packet with its header.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn write(&self, packet: &[u8]) -> nix::Result<()> {
+        let packet = if self.has_header { packet } else { &packet[HEADER_BYTES..] };
+        loop {
+            match write(&self.fd, packet) {
+                Err(Errno::EINTR) => {}
+                written => return written.map(drop),
+            }
+        }
+    }
+}
+
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// `TUN_F_CSUM`; `TUN_F_TSO4`, `TUN_F_TSO6` and `TUN_F_TSO_ECN`; `TUN_F_USO4` and `TUN_F_USO6`
+/// (linux/if_tun.h).
+const TUN_CHECKSUM: u32 = 0x01;
+const TUN_TCP: u32 = 0x02 | 0x04 | 0x08;
+const TUN_UDP: u32 = 0x20 | 0x40;
 
 /// Sets the TUN device called `name` up, with its MTU in bytes and its addresses.
 pub fn configure_tun(name: &str, mtu: u32, addresses: &[(IpAddr, u8)]) -> Result<(), OsError> {
@@ -262,6 +348,15 @@ mod ioctls {
         // SAFETY: TUNSETIFF reads and writes a struct ifreq, which `request` is.
         let result =
             unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF as _, &raw mut *request) };
+        Errno::result(result).map(drop)
+    }
+
+    #[expect(unsafe_code, reason = "an ioctl")]
+    pub fn tun_set_offload(tun: BorrowedFd<'_>, offers: u32) -> nix::Result<()> {
+        // SAFETY: TUNSETOFFLOAD takes a number.
+        let result = unsafe {
+            libc::ioctl(tun.as_raw_fd(), libc::TUNSETOFFLOAD as _, libc::c_ulong::from(offers))
+        };
         Errno::result(result).map(drop)
     }
 

@@ -4,7 +4,7 @@
 //! A short frame is padded, so a datagram in a frame has its length (2 bytes, big-endian)
 //! before it. Left out: VLAN tags, which the kernel adds and removes on its interfaces.
 
-use super::batch::{self, Inbox, Name};
+use super::batch::{self, Inbox, Name, Sending, Sent};
 use super::datagram::{DatagramSocket, decode, encode};
 use super::device::interface_index;
 pub use super::device::interface_mtu;
@@ -46,6 +46,15 @@ pub enum Link {
     },
 }
 
+/// Whether a message has several datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// That is sent.
+    pub sent: bool,
+    /// That is received.
+    pub received: bool,
+}
+
 impl Link {
     /// A UDP socket at `address`.
     ///
@@ -53,6 +62,10 @@ impl Link {
     /// If the system refuses one, or the address is taken or not this host's.
     pub fn udp(address: SocketAddr, send_bytes: i32) -> Result<Self, OsError> {
         let socket = DatagramSocket::bind(address)?;
+        // Nobody asks when a datagram came, or how many did not.
+        for told in [libc::SO_TIMESTAMPNS, libc::SO_RXQ_OVFL] {
+            set(&socket, libc::SOL_SOCKET, told, &0i32.to_ne_bytes()).call("setsockopt(UDP)")?;
+        }
         set_send_buffer(&socket, send_bytes)?;
         Ok(Self::Udp(socket))
     }
@@ -123,13 +136,26 @@ impl Link {
         }
     }
 
-    /// Takes what waits into `inbox`, up to [`batch::BATCH`] datagrams. Returns whether
-    /// more may wait.
+    /// Whether datagrams are sent and received several in a message, or what the kernel
+    /// refuses of that; never as frames.
+    pub fn merge(&self) -> (Merged, Vec<OsError>) {
+        let Self::Udp(socket) = self else { return Default::default() };
+        let (zero, one) = (0i32.to_ne_bytes(), 1i32.to_ne_bytes());
+        // A length of 0 changes nothing, and says whether another would.
+        let sent =
+            set(socket, libc::SOL_UDP, libc::UDP_SEGMENT, &zero).call("setsockopt(UDP_SEGMENT)");
+        let received = set(socket, libc::SOL_UDP, libc::UDP_GRO, &one).call("setsockopt(UDP_GRO)");
+        let merged = Merged { sent: sent.is_ok(), received: received.is_ok() };
+        (merged, [sent, received].into_iter().filter_map(Result::err).collect())
+    }
+
+    /// Takes what waits into `inbox`, as much as it has room for. Returns whether more may
+    /// wait.
     ///
     /// # Errors
     /// What the network reports.
     pub fn receive(&self, inbox: &mut Inbox) -> nix::Result<bool> {
-        inbox.receive(self.as_fd()).map(|count| count == batch::BATCH)
+        inbox.receive(self.as_fd())
     }
 
     /// Gives each datagram that was taken into `inbox`, with its sender, to `take`.
@@ -150,9 +176,8 @@ impl Link {
         }
     }
 
-    /// Sends datagrams in order, to hosts that all answer if `is_heard`. Gives how many are
-    /// on their way, and why the next is not, if that is known.
-    pub fn send(&self, datagrams: &[(&Name, &[u8])], is_heard: bool) -> (usize, Option<Errno>) {
+    /// Sends datagrams in order, up to [`batch::BATCH`] of them.
+    pub fn send(&self, datagrams: &[(&Name, &[u8])], sending: Sending) -> Sent {
         let datagrams = &datagrams[..datagrams.len().min(batch::BATCH)];
         let mut lengths = [[0; LENGTH_BYTES]; batch::BATCH];
         for (length, (_, bytes)) in lengths.iter_mut().zip(datagrams) {
@@ -166,7 +191,7 @@ impl Link {
                 Self::Ethernet { .. } => (name, [length, bytes]),
             })
             .collect();
-        batch::send(self.as_fd(), &pieces, is_heard)
+        batch::send(self.as_fd(), &pieces, sending)
     }
 }
 
@@ -251,20 +276,79 @@ mod tests {
         }
     }
 
-    #[test]
-    #[cfg_attr(miri, ignore = "the kernel's UDP")]
-    fn datagrams_pass_over_udp_whole() {
+    /// Two sockets, and the name of the second.
+    fn pair() -> (Link, Link, Name) {
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let (one, other) = (Link::udp(any, 1 << 18).unwrap(), Link::udp(any, 1 << 18).unwrap());
         let Link::Udp(socket) = &other else { unreachable!() };
         let to = other.name(Address::Udp(socket.address().unwrap()));
-        let long = vec![7; 1_400];
-        assert_eq!(one.send(&[(&to, &long), (&to, b"x"), (&to, &[])], true), (3, None));
-        let mut inbox = Inbox::new(1_000);
+        (one, other, to)
+    }
+
+    /// All that comes in one call.
+    fn heard(link: &Link, inbox: &mut Inbox) -> Vec<Vec<u8>> {
         let mut heard = Vec::new();
-        assert_eq!(other.receive(&mut inbox), Ok(false));
-        other.each(&inbox, &mut |_, bytes| heard.push(bytes.to_vec()));
+        assert_eq!(link.receive(inbox), Ok(false));
+        link.each(inbox, &mut |_, bytes| heard.push(bytes.to_vec()));
+        heard
+    }
+
+    const HEARD: Sending = Sending { is_heard: true, is_segmented: false };
+    const SEGMENTED: Sending = Sending { is_heard: true, is_segmented: true };
+
+    #[test]
+    #[cfg_attr(miri, ignore = "the kernel's UDP")]
+    fn datagrams_pass_over_udp_whole() {
+        let (one, other, to) = pair();
+        let long = vec![7; 1_400];
+        let all: [(&Name, &[u8]); 3] = [(&to, &long), (&to, b"x"), (&to, &[])];
+        let sent = Sent { count: 3, refused: None, unsegmented: None };
+        assert_eq!(one.send(&all, HEARD), sent);
         // The long one had no room in the inbox, and nothing of it is given out.
-        assert_eq!(heard, [b"x".to_vec(), Vec::new()]);
+        assert_eq!(heard(&other, &mut Inbox::new(1_000, false)), [b"x".to_vec(), Vec::new()]);
+    }
+
+    /// Lengths up and down, so that messages have one datagram or many; empty ones; those that
+    /// the receiver has no room for.
+    #[test]
+    #[cfg_attr(miri, ignore = "the kernel's UDP")]
+    fn datagrams_are_the_same_one_by_one_and_together() {
+        let lengths = [9, 9, 9, 8, 8, 9, 1, 0, 0, 900, 900, 900, 3, 1_100, 1_100, 5];
+        let datagrams: Vec<Vec<u8>> = (1..).zip(lengths).map(|(i, n)| vec![i; n]).collect();
+        let expected: Vec<Vec<u8>> =
+            datagrams.iter().filter(|datagram| datagram.len() <= 1_000).cloned().collect();
+        for is_received in [false, true] {
+            let (one, other, to) = pair();
+            let (merged, refused) = one.merge();
+            if !merged.sent || !merged.received {
+                return eprintln!("skipped, because {refused:?}");
+            }
+            if is_received {
+                other.merge();
+            }
+            let all: Vec<(&Name, &[u8])> = datagrams.iter().map(|d| (&to, &**d)).collect();
+            let sent = Sent { count: all.len(), refused: None, unsegmented: None };
+            assert_eq!(one.send(&all, SEGMENTED), sent);
+            assert_eq!(heard(&other, &mut Inbox::new(1_000, is_received)), expected);
+        }
+    }
+
+    /// What is too long for the path goes alone, and is refused alone.
+    #[test]
+    #[cfg_attr(miri, ignore = "the kernel's UDP")]
+    fn a_message_that_cannot_be_cut_says_so() {
+        let (one, _, to) = pair();
+        if !one.merge().0.sent {
+            return eprintln!("skipped, because the kernel has no UDP_SEGMENT");
+        }
+        let Link::Udp(socket) = &one else { unreachable!() };
+        // Without checksums there is nothing that could cut them.
+        set(socket, libc::SOL_SOCKET, libc::SO_NO_CHECK, &1i32.to_ne_bytes()).unwrap();
+        let all: [(&Name, &[u8]); 2] = [(&to, b"ab"), (&to, b"cd")];
+        let sent = one.send(&all, SEGMENTED);
+        assert_eq!((sent.count, sent.refused), (0, None));
+        assert!(sent.unsegmented.is_some());
+        let sent = Sent { count: 2, refused: None, unsegmented: None };
+        assert_eq!(one.send(&all, HEARD), sent);
     }
 }
