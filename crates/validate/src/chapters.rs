@@ -14,6 +14,7 @@ pub mod rates;
 mod saturated;
 mod speed;
 mod tcp;
+mod tunnels;
 
 pub use contention::predicted_mbps;
 
@@ -32,7 +33,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All of them, in order.
-pub const ALL: [Chapter; 22] = [
+pub const ALL: [Chapter; 23] = [
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),
@@ -54,6 +55,7 @@ pub const ALL: [Chapter; 22] = [
     ("franc, fast link", links::flood),
     ("franc, paths", paths::reported),
     ("franc, grid of paths", paths::judged),
+    ("tunnels", tunnels::table),
     ("speed", speed::table),
 ];
 

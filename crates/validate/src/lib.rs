@@ -1,7 +1,8 @@
 //! Runs lasthop's models against what others measured (ns-3, the kernel) and derived
 //! (closed forms), and tells which figures lie in their bands.
 //!
-//! [`kernel`] and [`losses`] are the cross-checks with the kernel's TCP. [`setting`] is one experiment, [`closed_forms`] the theory, [`chapters`] the
+//! [`kernel`] and [`losses`] are the cross-checks with the kernel's TCP, [`links`] and [`tunnels`]
+//! compare coded links with what else there is. [`setting`] is one experiment, [`closed_forms`] the theory, [`chapters`] the
 //! comparisons, [`table`] their presentation.
 
 pub mod chapters;
@@ -14,3 +15,4 @@ pub mod paths;
 pub mod queues;
 pub mod setting;
 pub mod table;
+pub mod tunnels;

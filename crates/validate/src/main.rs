@@ -52,6 +52,10 @@ Examples: cargo run --release -p validate -- franc --losses 0,20
           cargo run --release -p validate -- paths 'beside' 'two tunnels'"
     )]
     Paths(PathsOptions),
+    /// What tunnels cost the CPU: measures what has no result yet, then shows all
+    #[command(after_help = "Needs the program and iperf3: cargo build --release
+Example: cargo run --release -p validate -- tunnels --again udp")]
+    Tunnels(TunnelsOptions),
     /// Measures one queue and adds what was found; what `apq` runs
     #[command(hide = true)]
     Queue {
@@ -162,6 +166,18 @@ struct PathsOptions {
 }
 
 #[derive(Args)]
+struct TunnelsOptions {
+    /// Only these: plain, udp, ethernet, wireguard, wireguard-go, kcptun
+    tunnels: Vec<String>,
+    /// Measure again what has been measured
+    #[arg(long)]
+    again: bool,
+    /// Write docs/validation.md, with all chapters
+    #[arg(long)]
+    write: bool,
+}
+
+#[derive(Args)]
 struct Options {
     /// Write docs/validation.md
     #[arg(long, conflicts_with = "chapters")]
@@ -229,6 +245,12 @@ fn main() -> ExitCode {
             show("franc", options.write)
         }
         Against::Paths(options) => return paths(&options),
+        Against::Tunnels(options) => {
+            if !measure::tunnels(&options.tunnels, options.again) {
+                return ExitCode::FAILURE;
+            }
+            show("tunnels", options.write)
+        }
         Against::Queue { index } => return measure::queue(index),
         Against::Apq(options) => {
             if !measure::queues(&options.word, options.load) {

@@ -11,6 +11,7 @@ use validate::kernel::{self, Cell};
 use validate::links::{self, Load};
 use validate::losses;
 use validate::queues::{self, Case, Found};
+use validate::tunnels::{self, Tunnel};
 
 /// Exit status of a process whose run was late.
 const LATE: u8 = 3;
@@ -270,6 +271,66 @@ fn link(case: &links::Case, run: u64, flags: &str) -> Result<links::Outcome, Str
         return Err(format!("nothing came through: {}", logs.concat().trim()));
     }
     Ok(outcome)
+}
+
+/// Measures tunnels of these names, all if there are none: those that have no result, or all of
+/// them `again`. Returns whether what is to be had here could be measured.
+pub fn tunnels(names: &[String], again: bool) -> bool {
+    let _ = fs::write("/proc/self/autogroup", "-18");
+    let mut store = tunnels::Store::read();
+    let mut is_complete = true;
+    for tunnel in Tunnel::ALL {
+        let is_named = names.is_empty() || names.iter().any(|name| name == tunnel.name());
+        if !is_named || (!again && store.outcome(tunnel).is_some()) {
+            continue;
+        }
+        let name = tunnel.name();
+        let missing = tunnel.programs().iter().find(|(program, _)| !is_installed(program));
+        if let Some((program, place)) = missing {
+            eprintln!("skipped: {name}: {program} is not here ({place})");
+            continue;
+        }
+        let outcome = match measured(tunnel) {
+            Ok(Some(outcome)) => outcome,
+            Ok(None) => {
+                eprintln!("skipped: {name}: this system has none, or lets nobody make one");
+                continue;
+            }
+            Err(why) => {
+                eprintln!("no result: {name}: {why}");
+                is_complete = false;
+                continue;
+            }
+        };
+        if let Err(error) = store.put(tunnel, &outcome) {
+            eprintln!("error: tunnels.csv: {error}");
+            return false;
+        }
+    }
+    is_complete
+}
+
+/// One run through a tunnel; `None` if it is not to be had here.
+fn measured(tunnel: Tunnel) -> Result<Option<tunnels::Outcome>, String> {
+    let directory = Scratch::new()?;
+    let script = directory.0.join("script.sh");
+    fs::write(&script, tunnel.script(&lasthop()?)).map_err(|error| error.to_string())?;
+    let output = Command::new("unshare")
+        .args(["--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"])
+        .args(["--mount-proc", "sh", "script.sh"])
+        .current_dir(&directory.0)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("unshare: {error}"))?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(77) || errors.starts_with("unshare: ") {
+        return Ok(None);
+    }
+    let logs = ["a.log", "b.log", "iperf.json"]
+        .map(|log| fs::read_to_string(directory.0.join(log)).unwrap_or_default());
+    tunnel.outcome(&directory.0).map(Some).map_err(|why| {
+        format!("{why}: {}: {}", output.status, [errors.trim(), logs.concat().trim()].join("; "))
+    })
 }
 
 fn is_installed(program: &str) -> bool {

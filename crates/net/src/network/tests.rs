@@ -8,7 +8,7 @@ fn wires(ends: &[(u16, u16)], delay_ms: u64) -> Vec<WiredLink> {
     let direction = WireConfig { delay: Duration::from_millis(delay_ms), ..WireConfig::default() };
     let link = |&(a, b): &(u16, u16)| WiredLink {
         ends: [NodeId(a), NodeId(b)],
-        directions: [direction; 2],
+        directions: [direction.clone(), direction.clone()],
     };
     ends.iter().map(link).collect()
 }

@@ -228,6 +228,7 @@ proptest! {
     ) {
         let config = WireConfig {
             rate: rate.map(Bitrate::from_bps),
+            rate_changes: Vec::new(),
             delay: Duration::from_nanos(200_000),
             jitter: Jitter::Uniform(Duration::from_nanos(jitter_ns)),
             reorder,
@@ -283,6 +284,7 @@ proptest! {
     ) {
         let config = WireConfig {
             rate: Some(Bitrate::from_bps(rate)),
+            rate_changes: Vec::new(),
             delay: Duration::from_nanos(50_000),
             jitter: Jitter::Uniform(Duration::from_nanos(jitter_ns)),
             reorder: false,

@@ -1,0 +1,280 @@
+//! What tunnels cost: one TCP flow through each between two network namespaces that a veth
+//! pair joins, as fast as it goes, without losses. iperf3 for 10 s after 2 s of the same; the
+//! sender's tunnel has core 0 for itself, all else shares core 1. What came out is kept in
+//! `data/tunnels.csv`.
+//!
+//! CPU time is what proc(5) books to a tunnel's processes, user and system: also what the
+//! kernel does in their name, such as passing their datagrams across the veth pair. A tunnel
+//! in the kernel has no process; `host` is the CPU time of the whole machine, with iperf3 and
+//! whatever else runs. Ticks are of 10 ms. Left out: several flows, several cores, loss.
+
+use crate::data::{self, Record};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The columns of `data/tunnels.csv`.
+const HEADER: &str = "tunnel,goodput_mbps,sender_user_ns,sender_system_ns,receiver_user_ns,\
+                      receiver_system_ns,host_ns,lasthop,kernel";
+/// Seconds that are measured.
+const SECONDS: u32 = 10;
+
+/// What carries the flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tunnel {
+    /// None.
+    Plain,
+    /// `lasthop franc run` over UDP.
+    Udp,
+    /// `lasthop franc run` in Ethernet frames.
+    Ethernet,
+    /// WireGuard in the kernel.
+    WireGuard,
+    /// WireGuard as a program.
+    WireGuardGo,
+    /// kcptun, encrypted, without compression and parity: there are no losses.
+    Kcptun,
+}
+
+impl Tunnel {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Plain, Self::Udp, Self::Ethernet, Self::WireGuard, Self::WireGuardGo, Self::Kcptun];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Udp => "udp",
+            Self::Ethernet => "ethernet",
+            Self::WireGuard => "wireguard",
+            Self::WireGuardGo => "wireguard-go",
+            Self::Kcptun => "kcptun",
+        }
+    }
+
+    /// Our daemon's.
+    pub const fn is_ours(self) -> bool {
+        matches!(self, Self::Udp | Self::Ethernet)
+    }
+
+    /// Programs that it takes, and where they are from.
+    pub const fn programs(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Plain | Self::Udp | Self::Ethernet => &[],
+            Self::WireGuard => &[("wg", "Debian: apt-get install wireguard-tools")],
+            Self::WireGuardGo => &[
+                ("wg", "Debian: apt-get install wireguard-tools"),
+                ("wireguard-go", "go install golang.zx2c4.com/wireguard@latest makes `wireguard`"),
+            ],
+            Self::Kcptun => &[("kcptun-client", "Debian: apt-get install kcptun")],
+        }
+    }
+
+    /// Lines of shell that set it up between the nodes `a` and `b`: `tunnel NODE CORE PROGRAM..`
+    /// starts one of its processes there.
+    fn setup(self, lasthop: &Path) -> String {
+        let lasthop = lasthop.display();
+        let ours = |what: [&str; 2]| {
+            let [one, other] = what;
+            format!(
+                "'{lasthop}' franc key --out key\n\
+                 tunnel a 0 '{lasthop}' franc run --id 1 --peer 2 {one} --address 10.9.0.1/24 --key-file key --socket a.sock\n\
+                 tunnel b 1 '{lasthop}' franc run --id 2 --peer 1 {other} --address 10.9.0.2/24 --key-file key --socket b.sock\n"
+            )
+        };
+        let wireguard = |begin: &str| {
+            format!(
+                "{begin}\nfor n in a b; do wg genkey > $n.key; wg pubkey < $n.key > $n.pub; done\n\
+                 peer() {{ in_node $1 wg set wg$1 private-key $1.key listen-port 5555 peer $(cat $2.pub) \
+                 endpoint 10.8.0.$4:5555 allowed-ips 10.9.0.0/24 &&\n\
+                 in_node $1 ip addr add 10.9.0.$3/24 dev wg$1 && in_node $1 ip link set wg$1 mtu 1420 up; }}\n\
+                 peer a b 1 2 && peer b a 2 1 || exit 77\n"
+            )
+        };
+        match self {
+            Self::Plain => String::new(),
+            Self::Udp => ours(["--neighbours 2=10.8.0.2", "--neighbours 1=10.8.0.1"]),
+            Self::Ethernet => ours(["--transport ethernet --interface eth0"; 2]),
+            Self::WireGuard => wireguard(
+                "for n in a b; do in_node $n ip link add wg$n type wireguard || exit 77; done",
+            ),
+            Self::WireGuardGo => {
+                wireguard("tunnel a 0 wireguard-go -f wga\ntunnel b 1 wireguard-go -f wgb\nsleep 1")
+            }
+            Self::Kcptun => {
+                let same =
+                    "-nocomp -mode fast3 -sndwnd 4096 -rcvwnd 4096 -ds 0 -ps 0 -crypt aes-128-gcm";
+                format!(
+                    "tunnel b 1 kcptun-server -t 127.0.0.1:5201 -l :29900 {same}\n\
+                     tunnel a 0 kcptun-client -r 10.8.0.2:29900 -l 127.0.0.1:5201 {same}\n"
+                )
+            }
+        }
+    }
+
+    /// Where iperf3 finds the other side.
+    const fn target(self) -> &'static str {
+        match self {
+            Self::Plain => "10.8.0.2",
+            Self::Kcptun => "127.0.0.1",
+            _ => "10.9.0.2",
+        }
+    }
+
+    /// What `sh` runs in network and mount namespaces of its own, in a folder of its own. It
+    /// ends with 77 if something is not to be had here.
+    pub fn script(self, lasthop: &Path) -> String {
+        let (target, setup) = (self.target(), self.setup(lasthop));
+        format!(
+            r#"set -u
+in_node() {{ node=$1; shift; nsenter --net=/run/netns/$node "$@"; }}
+tunnel() {{
+    node=$1; core=$2; shift 2
+    nsenter --net=/run/netns/$node taskset -c $core "$@" > $node.log 2>&1 &
+    echo $! > $node.pid
+}}
+set_up() {{
+    mount -t tmpfs none /run && mkdir /run/netns && ip netns add a && ip netns add b &&
+    ip link add eth0 netns a type veth peer name eth0 netns b || return
+    for place in a:1 b:2; do
+        node=${{place%:*}}
+        in_node $node ip link set lo up && in_node $node ip link set eth0 up &&
+        in_node $node ip addr add 10.8.0.${{place#*:}}/24 dev eth0 || return
+    done
+}}
+set_up || exit 77
+{setup}in_node b taskset -c 1 iperf3 -s > server.log 2>&1 &
+sleep 2
+ticks() {{
+    for n in a b; do
+        [ -e $n.pid ] && cut -d ' ' -f 14,15 /proc/$(cat $n.pid)/stat || echo 0 0
+    done
+    awk '/^cpu / {{ print $2 + $3 + $4 + $7 + $8, 0 }}' /proc/stat
+}}
+load() {{ in_node a taskset -c 1 iperf3 -c {target} -t $1 -J > iperf.json; }}
+load 2 && ticks > before.txt && load {SECONDS} && ticks > after.txt
+"#
+        )
+    }
+
+    /// What the script wrote into `directory`.
+    ///
+    /// # Errors
+    /// If something is missing.
+    pub fn outcome(self, directory: &Path) -> Result<Outcome, String> {
+        let read = |name: &str| {
+            let path = directory.join(name);
+            fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        let report: serde_json::Value =
+            serde_json::from_str(&read("iperf.json")?).map_err(|why| format!("iperf3: {why}"))?;
+        let number = |name: &str| {
+            let value = report.pointer("/end/sum_received").and_then(|sum| sum.get(name));
+            value.and_then(serde_json::Value::as_f64).ok_or("iperf3 gave no result")
+        };
+        let bytes = number("bytes")?;
+        let ticks = |text: &str| -> Vec<f64> {
+            text.split_whitespace().filter_map(|number| number.parse().ok()).collect()
+        };
+        let (before, after) = (ticks(&read("before.txt")?), ticks(&read("after.txt")?));
+        // A tick is 10 ms (proc(5)).
+        let ns: Vec<f64> = after
+            .iter()
+            .zip(&before)
+            .map(|(after, before)| (after - before) * 1e7 / bytes)
+            .collect();
+        match ns[..] {
+            [sender_user, sender_system, receiver_user, receiver_system, host, _] => Ok(Outcome {
+                goodput_mbps: number("bits_per_second")? / 1e6,
+                sender_ns: [sender_user, sender_system],
+                receiver_ns: [receiver_user, receiver_system],
+                host_ns: host,
+            }),
+            _ => Err("a process was gone".into()),
+        }
+    }
+}
+
+/// What came out. CPU times are of a byte that iperf3's receiver got, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// What iperf3's receiver got.
+    pub goodput_mbps: f64,
+    /// Of the sender's tunnel, user and system.
+    pub sender_ns: [f64; 2],
+    /// Of the receiver's.
+    pub receiver_ns: [f64; 2],
+    /// Of the whole machine.
+    pub host_ns: f64,
+}
+
+impl Outcome {
+    fn line(&self, tunnel: Tunnel) -> String {
+        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        format!(
+            "{},{:.1},{:.3},{:.3},{:.3},{:.3},{:.3},{},{}",
+            tunnel.name(),
+            self.goodput_mbps,
+            self.sender_ns[0],
+            self.sender_ns[1],
+            self.receiver_ns[0],
+            self.receiver_ns[1],
+            self.host_ns,
+            env!("CARGO_PKG_VERSION"),
+            kernel.trim().replace(',', " "),
+        )
+    }
+
+    fn of_record(record: &Record) -> Self {
+        Self {
+            goodput_mbps: record.number("goodput_mbps"),
+            sender_ns: [record.number("sender_user_ns"), record.number("sender_system_ns")],
+            receiver_ns: [record.number("receiver_user_ns"), record.number("receiver_system_ns")],
+            host_ns: record.number("host_ns"),
+        }
+    }
+}
+
+/// `data/tunnels.csv`.
+#[derive(Clone, Debug, Default)]
+pub struct Store(Vec<(String, Outcome, String)>);
+
+impl Store {
+    /// What is there now.
+    ///
+    /// # Panics
+    /// If the file is there and wrong.
+    pub fn read() -> Self {
+        let Ok(text) = fs::read_to_string(Self::path()) else { return Self::default() };
+        // It lives as long as the program, as the files that are part of it do.
+        let text: &'static str = text.leak();
+        let records = data::records(text);
+        let outcome =
+            |record: &Record| (record.text("tunnel").to_owned(), Outcome::of_record(record));
+        let rows = records.iter().map(outcome).zip(text.lines().skip(1));
+        Self(rows.map(|((name, outcome), line)| (name, outcome, line.to_owned())).collect())
+    }
+
+    /// What is known of a tunnel.
+    pub fn outcome(&self, tunnel: Tunnel) -> Option<Outcome> {
+        self.0.iter().find(|(name, ..)| name == tunnel.name()).map(|&(_, outcome, _)| outcome)
+    }
+
+    /// Keeps what came out, in place of what was there.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn put(&mut self, tunnel: Tunnel, outcome: &Outcome) -> io::Result<()> {
+        self.0.retain(|(name, ..)| name != tunnel.name());
+        self.0.push((tunnel.name().to_owned(), *outcome, outcome.line(tunnel)));
+        let line = |tunnel: Tunnel| self.0.iter().find(|(name, ..)| name == tunnel.name());
+        let lines =
+            Tunnel::ALL.into_iter().filter_map(line).map(|(_, _, line)| format!("{line}\n"));
+        fs::write(Self::path(), format!("{HEADER}\n{}", lines.collect::<String>()))
+    }
+
+    fn path() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tunnels.csv")
+    }
+}
