@@ -332,8 +332,10 @@ const OF_IPV6: [Change; 4] = [
     ("another source", |packet| packet[9] ^= 8),
 ];
 
-/// From where TCP begins.
-const OF_TCP: [(&str, fn(&mut [u8])); 12] = [
+/// One of TCP: it is given what begins there.
+type ChangeOfTcp = (&'static str, fn(&mut [u8]));
+
+const OF_TCP: [ChangeOfTcp; 12] = [
     ("FIN", |tcp| tcp[13] |= 0x01),
     ("SYN", |tcp| tcp[13] |= 0x02),
     ("RST", |tcp| tcp[13] |= 0x04),
@@ -456,7 +458,7 @@ fn no_checksum_of_udp_is_zero() {
 #[test]
 fn what_a_device_does_not_give_is_refused() {
     let read = sample(true, true).read(500);
-    let mut refused = |change: &dyn Fn(&mut Vec<u8>)| {
+    let refused = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut read = read.clone();
         change(&mut read);
         segment(&mut read, &mut Vec::new(), &mut |_| panic!("nothing is taken")).unwrap_err()
