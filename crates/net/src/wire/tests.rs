@@ -227,8 +227,8 @@ proptest! {
         which in 0..4, reorder: bool, jitter_ns in 0..500_000u64, loss in 0.0..0.5,
     ) {
         let config = WireConfig {
-            rate: rate.map(Bitrate::from_bps),
             rate_changes: Vec::new(),
+            rate: rate.map(Bitrate::from_bps),
             delay: Duration::from_nanos(200_000),
             jitter: Jitter::Uniform(Duration::from_nanos(jitter_ns)),
             reorder,
@@ -283,8 +283,8 @@ proptest! {
         in_bytes: bool, loss in 0.0..0.3, jitter_ns in 0..50_000u64,
     ) {
         let config = WireConfig {
-            rate: Some(Bitrate::from_bps(rate)),
             rate_changes: Vec::new(),
+            rate: Some(Bitrate::from_bps(rate)),
             delay: Duration::from_nanos(50_000),
             jitter: Jitter::Uniform(Duration::from_nanos(jitter_ns)),
             reorder: false,
