@@ -33,7 +33,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All of them, in order.
-pub const ALL: [Chapter; 23] = [
+pub const ALL: [Chapter; 24] = [
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),
@@ -44,6 +44,7 @@ pub const ALL: [Chapter; 23] = [
     ("losses", lossy::table),
     ("rate control", rates::table),
     ("tcp, ns-3", tcp::table),
+    ("tcp, ns-3, long wire", tcp::long_wire),
     ("tcp, kernel", kernel::table),
     ("tcp, lossy wire", losses::table),
     ("apq, capacities", queues::capacities),

@@ -24,6 +24,8 @@ pub const SCALE: &str = include_str!("../data/scale.csv");
 pub const TCP: &str = include_str!("../data/tcp.csv");
 /// `tcp_queue.csv`.
 pub const TCP_QUEUE: &str = include_str!("../data/tcp_queue.csv");
+/// `tcp_wire.csv`.
+pub const TCP_WIRE: &str = include_str!("../data/tcp_wire.csv");
 /// PPDU durations.
 pub const PHY_TABLES: &str = include_str!("../../wifi/tests/data/phy_tables.csv");
 /// PER curves.

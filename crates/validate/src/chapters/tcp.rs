@@ -1,7 +1,7 @@
 //! TCP over the hop against ns-3's.
 
 use super::SEED;
-use crate::data::{self, Record, TCP, TCP_QUEUE};
+use crate::data::{self, Record, TCP, TCP_QUEUE, TCP_WIRE};
 use crate::table::{Row, Table, Verdict, is_within, ratio};
 use lasthop_net::{NodeId, Sink, TcpSample};
 use lasthop_units::{Duration, Instant, Seed};
@@ -9,11 +9,18 @@ use lasthop_wifi::{FlowId, Packet};
 
 const GOODPUT_TARGET: f64 = 0.03;
 const DELAY_TARGET: f64 = 0.1;
-/// Where ns-3 is out of its transient.
-const JUDGED_WIRE_MS: u32 = 1;
+/// Of goodput over the longer wire, where a run remembers its first second.
+const LONG_WIRE_TARGET: f64 = 0.1;
+/// Wire of `tcp.csv` and `tcp_queue.csv` that is judged in a table of its own.
+const LONG_WIRE_MS: u32 = 20;
 /// One run in five of a queue of 1 000 packets loses its first burst and stays at three quarters of
 /// the others' delay for the rest of its 10 s.
 const RUNS: u64 = 20;
+/// Over the longer wire.
+const LONG_WIRE_RUNS: u64 = 12;
+/// Neither end bounds what is in flight, as in ns-3's runs. The defaults, 3 and 4 MiB, are less
+/// than what slow start has in flight over the longer wire.
+const NO_BOUND: &str = ", receive_window = \"32MiB\", send_window = \"32MiB\"";
 
 pub(super) fn table() -> Table {
     let records = data::records(TCP).into_iter().chain(data::records(TCP_QUEUE));
@@ -23,28 +30,12 @@ pub(super) fn table() -> Table {
             "One bulk flow for 20 s (10 s with a bound other than 500) over HT MCS 15, 40 MHz, short \
              guard interval, two streams; server behind 1 Gb/s and the wire's delay; both device queues \
              bounded at so many packets, MSS 1 448 bytes, an acknowledgement for two segments. Ours: \
-             mean of {RUNS} runs. Target at a wire of {JUDGED_WIRE_MS} ms: goodput within 3 %, mean delay \
-             of the hop (queue and air) within 10 %."
+             mean of {RUNS} runs. Target at a wire of less than {LONG_WIRE_MS} ms: goodput within 3 %, mean \
+             delay of the hop (queue and air) within 10 %; the longer wire has a table of its own."
         ),
         columns: vec![
-            "cc",
-            "dir",
-            "bound",
-            "wire, ms",
-            "Mb/s",
-            "ns-3",
-            "ratio",
-            "hop, ms",
-            "ns-3",
-            "ratio",
-            "queue",
-            "ns-3",
-            "cwnd",
-            "ns-3",
-            "lost",
-            "ns-3",
-            "no HyStart: Mb/s",
-            "hop, ms",
+            "cc", "dir", "bound", "wire, ms", "Mb/s", "ns-3", "ratio", "hop, ms", "ns-3", "ratio",
+            "queue", "ns-3", "cwnd", "ns-3", "lost", "ns-3",
         ],
         rows: records.map(|record| row(&record)).collect(),
         notes: NOTES.map(String::from).to_vec(),
@@ -53,12 +44,12 @@ pub(super) fn table() -> Table {
 
 fn row(record: &Record) -> Row {
     let number = |name: &str| record.number(name);
-    let ours = Runs::of(record, "linux");
+    let ours =
+        Runs::of(&Case { record, hystart: "linux", windows: "", from: Duration::ZERO }, RUNS);
     let (goodput, hop) = (ours.mean(|run| run.goodput_mbps), ours.mean(|run| run.hop_mean_ms));
     let is_inside = is_within(goodput, number("goodput_mbps"), GOODPUT_TARGET)
         && is_within(hop, number("wifi_hop_mean_ms"), DELAY_TARGET);
-    let is_judged = record.whole("wire_delay_ms") == JUDGED_WIRE_MS;
-    let mut cells = vec![
+    let cells = vec![
         record.text("cc").to_owned(),
         if record.text("dir") == "ul" { "up" } else { "down" }.to_owned(),
         record.text("queue_pkts").to_owned(),
@@ -76,43 +67,153 @@ fn row(record: &Record) -> Row {
         format!("{:.0}", ours.mean(|run| run.retransmissions)),
         record.text("retx_segments").to_owned(),
     ];
-    // Where slow start decides on the rest of the run.
-    if !is_judged && record.text("cc") == "TcpCubic" {
-        let without = Runs::of(record, "off");
-        cells.push(format!("{:.2}", without.mean(|run| run.goodput_mbps)));
-        cells.push(format!("{:.2}", without.mean(|run| run.hop_mean_ms)));
-    } else {
-        cells.extend(["-".to_owned(), "-".to_owned()]);
-    }
+    let is_judged = record.whole("wire_delay_ms") != LONG_WIRE_MS;
     (cells, if is_judged { Verdict::of(is_inside) } else { Verdict::Listed })
 }
 
-const NOTES: [&str; 3] = [
-    "At 20 ms ns-3's runs are single ones, and what the first slow start leaves decides on the rest of \
-     their 20 s (ours differ by 4 to 7 % from run to run), so those rows are listed only. Downwards its \
-     CUBIC overshoots queue and pipe together there (its greatest window is 1 323 segments with a \
-     queue of 500) and then stays above the pipe; ours mostly leaves slow start before, as Linux' \
-     HyStart does, and grows into the pipe by the cubic law. *No HyStart* shows ours without that: \
-     the goodput downwards is within 6 % of ns-3's then; of the hop's delay about a third is still \
-     missing, for which no cause is known.",
-    "ns-3's NewReno leaves slow start without a loss at 20 ms, at about 500 segments, and then \
-     counts acknowledgements: with one for two segments it grows by half a segment a round trip, so it \
-     never fills the pipe. Ours doubles until the queue overflows (RFC 5681, 3.1) and counts \
-     segments (RFC 3465), as Linux does. Ours is compared with Linux in the next table.",
-    "*lost*: segments retransmitted. Most of ours are those of the first slow start, which ns-3 cuts \
-     short and NewReno has nothing to end with but loss.",
+const NOTES: [&str; 1] = [
+    "*lost*: segments retransmitted. Most of ours are those of the first slow start. ns-3's figures \
+     leave the first seconds out: see the next table.",
 ];
 
+/// A wire on which slow start decides on the rest of a run.
+pub(super) fn long_wire() -> Table {
+    let records = data::records(TCP_WIRE);
+    let mut rows = Vec::new();
+    for record in records.iter().filter(|record| record.text("run") == "1") {
+        let same = |other: &&Record| {
+            ["cc", "dir", "queue_pkts", "from_s"].iter().all(|c| other.text(c) == record.text(c))
+        };
+        let theirs: Vec<&Record> = records.iter().filter(same).collect();
+        rows.push(long_wire_row(record, &theirs));
+    }
+    Table {
+        title: "TCP over a wire of 20 ms, ns-3's",
+        text: format!(
+            "The same flow with {LONG_WIRE_MS} ms of wire, for 20 s (10 s with 1 000 packets) from its \
+             start or from 2 s after it. Neither end bounds what is in flight, HyStart is off in ours. \
+             Ours: mean and standard deviation of {LONG_WIRE_RUNS} runs. ns-3's: every run, numbered \
+             from 1. Target from 2 s on, for CUBIC: goodput and delay within 10 % of the mean of ns-3's \
+             runs; what lies outside by less than two standard errors is listed, for these runs do not \
+             decide it."
+        ),
+        columns: vec![
+            "cc",
+            "dir",
+            "bound",
+            "from, s",
+            "Mb/s",
+            "ns-3",
+            "ratio",
+            "hop, ms",
+            "ns-3",
+            "ratio",
+            "cwnd",
+            "ns-3",
+            "lost",
+            "ns-3",
+            "HyStart: Mb/s",
+            "hop, ms",
+        ],
+        rows,
+        notes: LONG_WIRE_NOTES.map(String::from).to_vec(),
+    }
+}
+
+fn long_wire_row(record: &Record, theirs: &[&Record]) -> Row {
+    let from = Duration::from_secs(record.whole("from_s").into());
+    let of = |hystart| Runs::of(&Case { record, hystart, windows: NO_BOUND, from }, LONG_WIRE_RUNS);
+    let is_cubic = record.text("cc") == "TcpCubic";
+    let (ours, hystart) = (of("off"), is_cubic.then(|| of("linux")));
+    let mean =
+        |name: &str| theirs.iter().map(|run| run.number(name)).sum::<f64>() / theirs.len() as f64;
+    let all = |name: &str, digits: usize| {
+        let runs: Vec<_> =
+            theirs.iter().map(|run| format!("{:.digits$}", run.number(name))).collect();
+        runs.join(", ")
+    };
+    let (goodput, hop) = (ours.mean(|run| run.goodput_mbps), ours.mean(|run| run.hop_mean_ms));
+    let optional = |quantity: fn(&Measured) -> f64| {
+        hystart.as_ref().map_or("-".to_owned(), |runs| format!("{:.2}", runs.mean(quantity)))
+    };
+    let cells = vec![
+        record.text("cc").to_owned(),
+        if record.text("dir") == "ul" { "up" } else { "down" }.to_owned(),
+        record.text("queue_pkts").to_owned(),
+        record.text("from_s").to_owned(),
+        format!("{goodput:.2} +- {:.2}", ours.deviation(|run| run.goodput_mbps)),
+        all("goodput_mbps", 2),
+        ratio(goodput, mean("goodput_mbps")),
+        format!("{hop:.2} +- {:.2}", ours.deviation(|run| run.hop_mean_ms)),
+        all("wifi_hop_mean_ms", 2),
+        ratio(hop, mean("wifi_hop_mean_ms")),
+        format!("{:.0}", ours.mean(|run| run.window_mean_packets)),
+        all("cwnd_mean_pkts", 0),
+        format!("{:.0}", ours.mean(|run| run.retransmissions)),
+        all("retx_segments", 0),
+        optional(|run| run.goodput_mbps),
+        optional(|run| run.hop_mean_ms),
+    ];
+    // Two standard errors of the difference, from the spread on both sides.
+    let is_chance = |name: &str, quantity: fn(&Measured) -> f64| {
+        let squares: f64 = theirs.iter().map(|run| (run.number(name) - mean(name)).powi(2)).sum();
+        let count = theirs.len() as f64;
+        let variance = squares / (count - 1.0) / count
+            + ours.deviation(quantity).powi(2) / (LONG_WIRE_RUNS - 1) as f64;
+        (ours.mean(quantity) - mean(name)).abs() <= 2.0 * variance.sqrt()
+    };
+    let is_inside = is_within(goodput, mean("goodput_mbps"), LONG_WIRE_TARGET)
+        && is_within(hop, mean("wifi_hop_mean_ms"), DELAY_TARGET);
+    let is_unknown = is_chance("goodput_mbps", |run| run.goodput_mbps)
+        && is_chance("wifi_hop_mean_ms", |run| run.hop_mean_ms);
+    let is_judged = is_cubic && theirs.len() > 1 && !from.is_zero();
+    let verdict = match is_judged {
+        true if is_inside => Verdict::Pass,
+        true if !is_unknown => Verdict::Fail,
+        _ => Verdict::Listed,
+    };
+    (cells, verdict)
+}
+
+const LONG_WIRE_NOTES: [&str; 4] = [
+    "Single rows of ns-3 on this wire were once compared with whole runs of ours: 0.90 to 0.94 of \
+     the goodput, 0.52 to 0.62 of the delay. Three things made that. (1) Those rows leave the first \
+     seconds out: their NewReno has a greatest window of 688 segments and nothing sent twice, where \
+     a run from its start has 1 829 and 610. So ns-3 does not cut slow start short. (2) Our \
+     receiver's window of 3 MiB, 2 172 segments, is less than what slow start has in flight with \
+     1 000 packets of queue; with it four of eight runs without HyStart leave slow start with about \
+     1 050 segments and four with 1 450 (delay 10 to 13 ms, or 31 to 35). ns-3 had no such bound. \
+     (3) One run says little: with 500 packets ns-3's own runs differ by more than a factor of two in \
+     the delay, and four of them leave its mean uncertain by a fifth. The \
+     uplink was not measured anew.",
+    "ns-3's HyStart never ends slow start here: runs with its attribute off gave \
+     the same figures to the last digit. It takes acknowledgements for one train if they are 2 ms apart at most, and A-MPDUs of 42 \
+     MPDUs are further apart; and it asks for twice the smallest smoothed round trip (Linux: an eighth \
+     more). So ours is judged with HyStart off; with Linux' HyStart the window is smaller after \
+     slow start and the delay with it.",
+    "From the start ns-3's goodput is lower: after slow start's losses its sender waits, in six of \
+     eight runs of CUBIC, for a retransmission timeout of 1 s, its shortest.",
+    "NewReno of ns-3 counts acknowledgements: with one for two segments it grows by half a segment a \
+     round trip. Ours counts segments (RFC 3465), as Linux does, and is compared with Linux in the next \
+     table.",
+];
 /// All runs of a record.
 struct Runs(Vec<Measured>);
 
 impl Runs {
-    fn of(record: &Record, hystart: &str) -> Self {
-        Self((0..RUNS).map(|run| measure(record, hystart, run)).collect())
+    fn of(case: &Case<'_>, runs: u64) -> Self {
+        Self((0..runs).map(|run| measure(case, run)).collect())
     }
 
     fn mean(&self, quantity: fn(&Measured) -> f64) -> f64 {
         self.0.iter().map(quantity).sum::<f64>() / self.0.len() as f64
+    }
+
+    /// Standard deviation of a run.
+    fn deviation(&self, quantity: fn(&Measured) -> f64) -> f64 {
+        let mean = self.mean(quantity);
+        let squares: f64 = self.0.iter().map(|run| (quantity(run) - mean).powi(2)).sum();
+        (squares / self.0.len() as f64).sqrt()
     }
 }
 
@@ -125,28 +226,42 @@ struct Measured {
     retransmissions: f64,
 }
 
-fn measure(record: &Record, hystart: &str, run: u64) -> Measured {
-    let text = toml(record, hystart);
+/// One row's setting.
+struct Case<'a> {
+    record: &'a Record,
+    hystart: &'a str,
+    /// More keys of the flow's TCP.
+    windows: &'a str,
+    /// What came before does not count; the record's time begins here.
+    from: Duration,
+}
+
+fn measure(case: &Case<'_>, run: u64) -> Measured {
+    let Case { record, from, .. } = *case;
+    let text = toml(case);
     let scenario = lasthop_scenario::parse("tcp.toml", &text, &[])
         .unwrap_or_else(|error| panic!("records make sound scenarios: {error:?}\n{text}"));
-    let mut tally = Tally::default();
+    let mut tally = Tally { from: Instant::ZERO + from, ..Tally::default() };
     let stats = lasthop_sim::run(&scenario, Seed::new(SEED, run), &mut tally, |_| {});
     let stats = stats.expect("one TCP flow over one cell can be simulated");
     let sender = scenario.node(if record.text("dir") == "ul" { "sta" } else { "ap" });
     let station = stats.stations.iter().find(|(node, _)| Some(*node) == sender);
     let windows: f64 = tally.windows.iter().copied().map(f64::from).sum();
+    let acked = tally.last.bytes_acked - tally.before.bytes_acked;
+    let time = tally.end.saturating_since(tally.from);
     Measured {
-        goodput_mbps: tally.last.bytes_acked as f64 * 8e-6 / tally.end.as_secs_f64().max(1e-9),
+        goodput_mbps: acked as f64 * 8e-6 / time.as_secs_f64().max(1e-9),
         hop_mean_ms: tally.hop.as_millis_f64() / tally.packets.max(1) as f64,
         queue_mean_packets: station
             .and_then(|(_, stats)| stats.queue_packets.mean())
             .unwrap_or(0.0),
         window_mean_packets: windows / (tally.windows.len() as f64).max(1.0),
-        retransmissions: tally.last.retransmissions as f64,
+        retransmissions: (tally.last.retransmissions - tally.before.retransmissions) as f64,
     }
 }
 
-fn toml(record: &Record, hystart: &str) -> String {
+fn toml(case: &Case<'_>) -> String {
+    let Case { record, hystart, windows, from: begin } = *case;
     let (from, to) = if record.text("dir") == "ul" { ("sta", "server") } else { ("server", "sta") };
     let mcs = record.text("mode").trim_start_matches("HtMcs");
     let control = if record.text("cc") == "TcpCubic" { "cubic" } else { "reno" };
@@ -193,9 +308,9 @@ from = "{from}"
 to = "{to}"
 kind = "tcp"
 congestion_control = "{control}"
-tcp = {{ small_queues = "off", hystart = "{hystart}" }}
+tcp = {{ small_queues = "off", hystart = "{hystart}"{windows} }}
 "#,
-        seconds = record.text("sim_s"),
+        seconds = u64::from(record.whole("sim_s")) + begin.as_nanos() / 1_000_000_000,
         width = record.text("width_mhz"),
         guard_interval = if record.flag("sgi") { "400ns" } else { "800ns" },
         streams = record.text("nss"),
@@ -207,17 +322,20 @@ tcp = {{ small_queues = "off", hystart = "{hystart}" }}
 
 #[derive(Default)]
 struct Tally {
+    from: Instant,
     packets: u64,
     hop: Duration,
     windows: Vec<u32>,
     end: Instant,
+    /// At `from`, and at the end.
+    before: TcpSample,
     last: TcpSample,
 }
 
 impl Sink for Tally {
-    fn arrived(&mut self, _now: Instant, _node: NodeId, packet: &Packet) {
+    fn arrived(&mut self, now: Instant, _node: NodeId, packet: &Packet) {
         // Data, not acknowledgements.
-        if packet.bytes > 1_000 {
+        if packet.bytes > 1_000 && now >= self.from {
             let parts = &packet.parts;
             self.packets += 1;
             self.hop += parts.total().saturating_sub(parts.wire);
@@ -225,6 +343,10 @@ impl Sink for Tally {
     }
 
     fn tcp(&mut self, now: Instant, _flow: FlowId, sample: &TcpSample) {
+        if now <= self.from && self.from > Instant::ZERO {
+            self.before = *sample;
+            return;
+        }
         self.windows.push(sample.cwnd_packets);
         self.end = now;
         self.last = *sample;
