@@ -368,7 +368,10 @@ impl Pace {
         let noise_us = self.delays.noise_us();
         let rate = window.sent_rate();
         let excess = self.excess();
-        if grew_us.abs() > noise_us && !window.is_free() {
+        let is_moving = grew_us.abs() > noise_us;
+        if is_moving && window.is_free() {
+            // A burst among nothing says neither.
+        } else if is_moving {
             // Few datagrams come as evenly as they are; where delays vary, least ones are sure.
             let is_even = self.delays.spread_us() * 1e-6 < window.seconds() * EVEN;
             let measured = match is_even {

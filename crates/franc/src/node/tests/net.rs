@@ -11,6 +11,9 @@ pub(super) struct Way {
     pub(super) queue_max: Duration,
     pub(super) free_at: Instant,
     pub(super) reorder: f64,
+    /// Delays vary evenly by up to so much, and nothing is overtaken.
+    pub(super) jitter: Duration,
+    pub(super) last_at: Instant,
     pub(super) duplicate: f64,
     pub(super) corrupt: f64,
 }
@@ -24,6 +27,8 @@ impl Way {
             queue_max: Duration::from_millis(100),
             free_at: Instant::ZERO,
             reorder: 0.0,
+            jitter: Duration::ZERO,
+            last_at: Instant::ZERO,
             duplicate: 0.0,
             corrupt: 0.0,
         }
@@ -189,9 +194,17 @@ impl Net {
                     true => Duration::from_micros(u64::from(self.stream.up_to(8_000))),
                     false => Duration::ZERO,
                 };
+                let mut at = sent + way.delay + extra;
+                if way.jitter > Duration::ZERO {
+                    let jitter_us = way.jitter.as_micros() as u32;
+                    at += Duration::from_micros(u64::from(self.stream.up_to(jitter_us)));
+                    let way = self.ways.get_mut(&(from, to)).expect("it is there");
+                    at = at.max(way.last_at);
+                    way.last_at = at;
+                }
                 self.count += 1;
                 let flying = Flying { from, to, datagram };
-                self.air.insert((sent + way.delay + extra, self.count), flying);
+                self.air.insert((at, self.count), flying);
             }
         }
     }

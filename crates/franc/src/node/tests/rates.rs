@@ -21,6 +21,64 @@ fn a_saturated_lossy_link_carries_what_the_losses_leave() {
     }
 }
 
+/// What ways that are not a laboratory's carry of what they could.
+fn share(way: &Way, seconds: u64) -> f64 {
+    let mut net = Net::pair(|_| {}, way, 1);
+    let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
+    let goodput = saturate(&mut net, [1, 2], seconds, mtu);
+    goodput / (way.bytes_per_s * 8e-6 * (1.0 - way.loss) * share_of_packets(mtu))
+}
+
+#[test]
+fn delays_that_vary_are_no_queue() {
+    for (jitter_ms, loss) in [(2, 0.0), (8, 0.0), (20, 0.0), (8, 0.1)] {
+        let mut way = Way::new(12.0, 10, loss);
+        way.jitter = Duration::from_millis(jitter_ms);
+        let share = share(&way, 10);
+        assert!(share > 0.92, "{jitter_ms} ms, {loss}: {share} of what it carries");
+    }
+}
+
+#[test]
+fn what_is_overtaken_is_not_lost() {
+    for (reorder, loss) in [(0.05, 0.0), (0.5, 0.0), (0.5, 0.1)] {
+        let mut way = Way::new(12.0, 10, loss);
+        way.reorder = reorder;
+        let share = share(&way, 10);
+        assert!(share > 0.92, "{reorder}, {loss}: {share} of what it carries");
+    }
+}
+
+#[test]
+fn another_rate_is_found_within_half_a_second() {
+    for (before, after) in [(12.0, 6.0), (12.0, 24.0)] {
+        let mut net = Net::pair(|_| {}, &Way::new(before, 10, 0.0), 1);
+        let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
+        let (changes, found, end) = (seconds(5.0), seconds(5.5), seconds(6.5));
+        let mut count = 0;
+        let mut queue = Duration::ZERO;
+        net.run(end, |net| {
+            if net.now >= changes {
+                net.ways.values_mut().for_each(|way| way.bytes_per_s = after * 1e6 / 8.0);
+            }
+            if net.now >= found {
+                let way = &net.ways[&(NodeId(1), NodeId(2))];
+                queue = queue.max(way.free_at.saturating_since(net.now));
+            }
+            while net.stats(1).backlog_packets < 8 {
+                net.send(1, &packet(1, count, mtu));
+                count += 1;
+            }
+            Some(net.now + Duration::from_micros(500))
+        });
+        let late = net.out(2).iter().filter(|(at, _)| *at > found);
+        let goodput = late.map(|(_, packet)| packet.len()).sum::<usize>() as f64 * 8e-6;
+        let ideal = after * share_of_packets(mtu);
+        assert!(goodput > 0.9 * ideal, "{before} to {after}: {goodput} of {ideal} Mb/s");
+        assert!(queue < Duration::from_millis(40), "{before} to {after}: {queue}");
+    }
+}
+
 /// Every so often a packet each way; how long each took.
 fn sparse(net: &mut Net, interval: Duration, count: u32) -> Vec<Duration> {
     let mut sent = BTreeMap::new();
@@ -120,6 +178,7 @@ fn the_papers_encoder_reads_packet_by_packet() {
             let none = Probability::ZERO;
             config.losses = Some(Losses { e1: none, e2: none, e3: none });
             config.small = Small::Alone;
+            config.symbol_bytes = 1_400;
         };
         let mut net = Net::pair(adjust, &way, 1);
         let begin = seconds(1.0);
