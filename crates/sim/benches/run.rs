@@ -1,0 +1,28 @@
+//! Wall time of a simulated second.
+//!
+//! `cargo bench -p lasthop-sim --bench run`
+
+#![allow(missing_docs, reason = "criterion's macros write undocumented functions")]
+
+mod workloads;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use workloads::{TCP_DOWN, TCP_UP, UDP_AMPDU, UDP_FIFTY, UDP_SINGLE, run, scenario};
+
+fn seconds(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("simulated second");
+    for (name, workload) in [
+        ("UDP, A-MPDU", UDP_AMPDU),
+        ("UDP", UDP_SINGLE),
+        ("UDP, 50 stations", UDP_FIFTY),
+        ("TCP down", TCP_DOWN),
+        ("TCP up", TCP_UP),
+    ] {
+        let scenario = scenario(workload);
+        group.bench_function(name, |bencher| bencher.iter(|| run(&scenario)));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, seconds);
+criterion_main!(benches);

@@ -1,0 +1,27 @@
+//! Instructions for a simulated second, counted by Valgrind: the same on every
+//! machine and under any load.
+//!
+//! `cargo bench -p lasthop-sim --bench run_instructions`; needs `valgrind` and
+//! `cargo install gungraun-runner@0.20`, and says so without them.
+
+#![allow(missing_docs, reason = "gungraun's macros write undocumented functions")]
+
+mod workloads;
+
+use gungraun::{library_benchmark, library_benchmark_group, main};
+use lasthop_scenario::Scenario;
+use workloads::{TCP_DOWN, TCP_UP, UDP_AMPDU, UDP_FIFTY, UDP_SINGLE, run, scenario};
+
+#[library_benchmark]
+#[bench::udp_ampdu(scenario(UDP_AMPDU))]
+#[bench::udp(scenario(UDP_SINGLE))]
+#[bench::udp_fifty_stations(scenario(UDP_FIFTY))]
+#[bench::tcp_down(scenario(TCP_DOWN))]
+#[bench::tcp_up(scenario(TCP_UP))]
+fn second(scenario: Scenario) -> Scenario {
+    run(&scenario);
+    scenario
+}
+
+library_benchmark_group!(name = seconds, benchmarks = second);
+main!(library_benchmark_groups = seconds);

@@ -1,0 +1,95 @@
+//! One simulated second of whole scenarios at HT MCS 15 (40 MHz, short guard
+//! interval) or, with 50 stations, MCS 7 (20 MHz): 1500-byte packets, 802.11n's
+//! defaults, queues of 500 packets, a server behind 1 Gb/s and 1 ms for TCP.
+//! Nothing is recorded.
+
+use lasthop_net::sink::NoSink;
+use lasthop_scenario::{Scenario, parse};
+use lasthop_units::Seed;
+use std::hint::black_box;
+
+/// The access point sends A-MPDUs to one station, saturated.
+pub const UDP_AMPDU: &str = "ampdu";
+/// The same, every packet an exchange of its own.
+pub const UDP_SINGLE: &str = "single";
+/// Fifty stations send to the access point, saturated, without A-MPDU.
+pub const UDP_FIFTY: &str = "fifty";
+/// One bulk TCP flow from the server to a station.
+pub const TCP_DOWN: &str = "down";
+/// One bulk TCP flow from a station to the server.
+pub const TCP_UP: &str = "up";
+
+/// The scenario of a workload.
+pub fn scenario(workload: &str) -> Scenario {
+    let fast = (40, "400ns", 15, 65_535);
+    let (channel, body) = match workload {
+        UDP_AMPDU => (fast, saturated("ap", "sta")),
+        UDP_SINGLE => ((40, "400ns", 15, 0), saturated("ap", "sta")),
+        UDP_FIFTY => ((20, "800ns", 7, 0), saturated("sta*", "ap")),
+        TCP_DOWN => (fast, tcp("server", "sta")),
+        TCP_UP => (fast, tcp("sta", "server")),
+        _ => unreachable!("all workloads are above"),
+    };
+    let (width, guard_interval, mcs, ampdu) = channel;
+    let stations = if workload == UDP_FIFTY { "count = 50\nring = \"1m\"" } else { "" };
+    let text = format!(
+        r#"
+        duration = "1s"
+        [channel]
+        width = "{width}MHz"
+        guard_interval = "{guard_interval}"
+        [node_defaults]
+        queue = {{ kind = "drop-tail", packets = 500 }}
+        rate_control = {{ kind = "fixed", mcs = {mcs} }}
+        aggregation = {{ ampdu_bytes_max = {ampdu} }}
+        [[node]]
+        name = "ap"
+        role = "access-point"
+        [[node]]
+        name = "sta"
+        role = "station"
+        position = ["1m", "0m"]
+        {stations}
+        {body}
+        "#
+    );
+    parse("workload.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"))
+}
+
+fn saturated(from: &str, to: &str) -> String {
+    format!(
+        r#"
+        [[flow]]
+        name = "data"
+        from = "{from}"
+        to = "{to}"
+        kind = "udp"
+        rate = "saturated"
+        "#
+    )
+}
+
+fn tcp(from: &str, to: &str) -> String {
+    format!(
+        r#"
+        [[node]]
+        name = "server"
+        role = "host"
+        [[wire]]
+        between = ["server", "ap"]
+        rate = "1Gb/s"
+        delay = "1ms"
+        [[flow]]
+        name = "data"
+        from = "{from}"
+        to = "{to}"
+        kind = "tcp"
+        "#
+    )
+}
+
+/// Runs it.
+pub fn run(scenario: &Scenario) {
+    let stats = lasthop_sim::run(scenario, Seed::new(1, 0), &mut NoSink, |_| {});
+    black_box(stats.expect("it can be simulated"));
+}
