@@ -46,6 +46,11 @@ impl LossProcess {
         Self { loss, bad }
     }
 
+    /// Some packets may be lost.
+    pub(crate) fn is_lossy(&self) -> bool {
+        self.loss != Loss::None
+    }
+
     /// Whether the next packet is lost.
     pub(crate) fn next(&mut self, stream: &mut Stream) -> bool {
         match self.loss {

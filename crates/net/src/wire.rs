@@ -97,6 +97,10 @@ pub struct Wire {
     /// Packets that are on their way already and whose transmission has not
     /// begun: when it begins, and their length. They count as queued.
     booked: VecDeque<(Instant, u16)>,
+    /// The same behind them, from the first one on at whose beginning somebody
+    /// wakes up, and who is told that it was released.
+    awaited: VecDeque<(Instant, u16, Option<Released>)>,
+    /// Length of both together.
     booked_bytes: u64,
     loss: LossProcess,
     stream: Stream,
@@ -126,6 +130,7 @@ impl Wire {
                 _ => None,
             },
             booked: VecDeque::new(),
+            awaited: VecDeque::new(),
             booked_bytes: 0,
             queue,
             loss: LossProcess::new(config.loss, &mut stream),
@@ -143,22 +148,28 @@ impl Wire {
     /// `is_watched`, the wire wakes up when it leaves the queue.
     ///
     /// What a drop-tail queue takes in will be transmitted after all that came
-    /// before: nobody has to wake up for that, and the packet is sent on its way
-    /// at once.
+    /// before, so it is sent on its way at once. Only a loss that somebody waits
+    /// to hear of has to be drawn when the transmission begins.
     pub fn handle_packet(&mut self, now: Instant, mut packet: Packet, is_watched: bool) {
         self.transmit_until(now);
         self.unbook(now);
         packet.arrived = now;
-        if let (Some(limit), Some(free)) = (self.tail, self.free.as_mut())
+        let is_awaited = is_watched || packet.notify || !self.awaited.is_empty();
+        if let (Some(limit), Some(free)) = (self.tail, self.free.as_ref())
             && self.queue.is_empty()
-            && !is_watched
-            && !packet.notify
+            && !(is_awaited && self.loss.is_lossy())
             && free.now() > now
         {
             let begins = free.now();
-            if limit.admits(&packet, self.booked.len() as u32, self.booked_bytes) {
-                self.booked.push_back((begins, packet.bytes));
+            let Held { packets, bytes } = self.booked();
+            if limit.admits(&packet, packets, bytes.as_u64()) {
                 self.booked_bytes += u64::from(packet.bytes);
+                if is_awaited {
+                    self.awaited.push_back((begins, packet.bytes, Released::of(&packet)));
+                    packet.notify = false;
+                } else {
+                    self.booked.push_back((begins, packet.bytes));
+                }
                 self.transmit(packet);
             } else {
                 self.scratch.push(packet);
@@ -210,18 +221,34 @@ impl Wire {
         self.released.pop_front()
     }
 
+    /// [`Wire::poll_transmit`] or [`Wire::poll_drop`] would give something.
+    #[inline]
+    pub fn has_outputs(&self) -> bool {
+        self.arrived > 0 || !self.dropped.is_empty()
+    }
+
+    /// [`Wire::poll_released`] would give something.
+    #[inline]
+    pub fn has_released(&self) -> bool {
+        !self.released.is_empty()
+    }
+
     /// Packets waiting for the transmitter at `now`.
     pub fn queue_packets(&self, now: Instant) -> u32 {
-        let begun = self.booked.partition_point(|&(begins, _)| begins <= now);
-        self.queue.len_packets() + (self.booked.len() - begun) as u32
+        let begun = self.booked.partition_point(|&(begins, _)| begins <= now)
+            + self.awaited.partition_point(|&(begins, ..)| begins <= now);
+        self.queue.len_packets() + self.booked().packets - begun as u32
     }
 }
 
 impl Machine for Wire {
     type Reason = WireReason;
 
+    #[inline]
     fn poll_timeout(&self) -> Option<(Instant, WireReason)> {
-        let transmit = self.next_start().map(|at| (at, WireReason::Transmit));
+        let awaited = self.awaited.front().map(|&(begins, ..)| begins);
+        let transmit = awaited.or_else(|| self.next_start());
+        let transmit = transmit.map(|at| (at, WireReason::Transmit));
         let arrival = self.travelling.get(self.arrived).map(|&(at, _)| (at, WireReason::Arrival));
         match (transmit, arrival) {
             (Some(transmit), Some(arrival)) if arrival.0 < transmit.0 => Some(arrival),
@@ -229,8 +256,10 @@ impl Machine for Wire {
         }
     }
 
+    #[inline]
     fn handle_timeout(&mut self, now: Instant) {
         self.transmit_until(now);
+        self.release(now);
         self.deliver_until(now);
     }
 }
@@ -255,6 +284,7 @@ impl Wire {
     }
 
     /// Forgets packets whose transmission has begun.
+    #[inline]
     fn unbook(&mut self, now: Instant) {
         while let Some(&(begins, bytes)) = self.booked.front()
             && begins <= now
@@ -262,11 +292,26 @@ impl Wire {
             self.booked.pop_front();
             self.booked_bytes -= u64::from(bytes);
         }
+        self.release(now);
+    }
+
+    /// The same for those that somebody waits for, and reports it.
+    #[inline]
+    fn release(&mut self, now: Instant) {
+        while let Some(&(begins, bytes, released)) = self.awaited.front()
+            && begins <= now
+        {
+            self.awaited.pop_front();
+            self.booked_bytes -= u64::from(bytes);
+            if let Some(released) = released {
+                released.add_to(&mut self.released);
+            }
+        }
     }
 
     fn booked(&self) -> Held {
-        let bytes = Bytes::new(self.booked_bytes);
-        Held { packets: self.booked.len() as u32, bytes }
+        let packets = (self.booked.len() + self.awaited.len()) as u32;
+        Held { packets, bytes: Bytes::new(self.booked_bytes) }
     }
 
     /// When the transmitter takes the next packet from the queue. Whoever finds
@@ -285,6 +330,7 @@ impl Wire {
     }
 
     /// A packet whose last bit leaves at `at`.
+    #[inline]
     fn launch(&mut self, at: Instant, mut packet: Packet) {
         Released::book(&packet, &mut self.released);
         packet.notify = false;
@@ -323,7 +369,15 @@ impl Wire {
         }
     }
 
+    #[inline]
     fn report(&mut self, reason: DropReason) {
+        if !self.scratch.is_empty() {
+            self.report_dropped(reason);
+        }
+    }
+
+    #[cold]
+    fn report_dropped(&mut self, reason: DropReason) {
         for packet in self.scratch.drain(..) {
             Released::book(&packet, &mut self.released);
             self.dropped.push_back((packet, reason));

@@ -165,9 +165,12 @@ impl Flows {
     }
 
     /// `node` has room: its saturated flows fill it up.
+    #[inline]
     pub fn refill<S: Sink>(&mut self, node: NodeId, network: &mut Network, sink: &mut S) {
-        let now = network.now();
-        self.refill_at(node, now, network, sink);
+        if !self.saturated[node.index()].is_empty() {
+            let now = network.now();
+            self.refill_at(node, now, network, sink);
+        }
     }
 
     /// Each saturated flow of `node` keeps as many packets there as its share of the
@@ -179,7 +182,7 @@ impl Flows {
         network: &mut Network,
         sink: &mut S,
     ) {
-        let mut is_full = self.saturated[node.index()].is_empty();
+        let mut is_full = false;
         for &index in &self.saturated[node.index()] {
             if let Flow::Datagrams(flow) = &mut self.flows[index]
                 && let Some(saturation) = &mut flow.saturation
@@ -224,6 +227,7 @@ impl Flows {
     }
 
     /// Hands a packet to its destination, which may answer.
+    #[inline]
     pub fn arrived<S: Sink>(
         &mut self,
         at: Instant,
@@ -268,6 +272,7 @@ impl Flows {
     }
 
     /// The node at which they entered let go of packets.
+    #[inline]
     pub fn released<S: Sink>(&mut self, released: Released, network: &mut Network, sink: &mut S) {
         match &mut self.flows[usize::from(released.flow.0)] {
             Flow::Tcp(tcp) => {

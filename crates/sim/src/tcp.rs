@@ -119,6 +119,7 @@ impl Tcp {
     }
 
     /// A packet of the flow is where it was to go.
+    #[inline]
     pub fn arrived<S: Sink>(&mut self, at: Instant, packet: &Packet, net: &mut Port<'_, S>) {
         let end = usize::from(packet.destination == self.nodes[RECEIVER].0);
         let segment = self.segments.take(packet.tag);
@@ -137,6 +138,7 @@ impl Tcp {
     }
 
     /// The node of an end let go of packets.
+    #[inline]
     pub fn released<S: Sink>(&mut self, released: Released, net: &mut Port<'_, S>) {
         let now = net.network.now();
         let end = usize::from(released.source == self.nodes[RECEIVER].0);

@@ -206,7 +206,19 @@ impl Endpoint {
     }
 
     /// The next segment to leave; poll until there is none.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        if self.handshake == Handshake::Established
+            && self.sender.is_settled()
+            && !self.must_probe_window
+            && !self.receiver.is_due()
+        {
+            return None;
+        }
+        self.poll_segment(now)
+    }
+
+    fn poll_segment(&mut self, now: Instant) -> Option<Segment> {
         match &mut self.handshake {
             Handshake::Established => {}
             Handshake::Listening => return None,

@@ -264,21 +264,28 @@ pub struct Released {
 }
 
 impl Released {
-    /// Books `packet`, together with the last one if it is of the same flow.
-    pub fn book(packet: &Packet, list: &mut VecDeque<Self>) {
-        if !packet.notify {
-            return;
-        }
-        let bytes = u32::from(packet.bytes);
+    /// `packet` alone, if its source wants to know.
+    pub fn of(packet: &Packet) -> Option<Self> {
+        let &Packet { source, flow, .. } = packet;
+        packet.notify.then_some(Self { source, flow, packets: 1, bytes: u32::from(packet.bytes) })
+    }
+
+    /// Appends it, together with the last one if that is of the same flow.
+    pub fn add_to(self, list: &mut VecDeque<Self>) {
         match list.back_mut() {
-            Some(last) if last.flow == packet.flow && last.source == packet.source => {
-                last.packets += 1;
-                last.bytes += bytes;
+            Some(last) if last.flow == self.flow && last.source == self.source => {
+                last.packets += self.packets;
+                last.bytes += self.bytes;
             }
-            _ => {
-                let (source, flow) = (packet.source, packet.flow);
-                list.push_back(Self { source, flow, packets: 1, bytes });
-            }
+            _ => list.push_back(self),
+        }
+    }
+
+    /// Appends `packet`, if its source wants to know.
+    #[inline]
+    pub fn book(packet: &Packet, list: &mut VecDeque<Self>) {
+        if let Some(released) = Self::of(packet) {
+            released.add_to(list);
         }
     }
 }

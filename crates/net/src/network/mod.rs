@@ -226,7 +226,7 @@ pub struct Network {
     copies: Vec<(u64, u32)>,
     /// The first of what the wires ask for.
     next_wire: Option<(Instant, WireReason)>,
-    /// A wire may have something to give out.
+    /// A wire has something to give out.
     wires_moved: bool,
     /// A wire may have something to report to [`Network::poll_released`].
     wires_released: bool,
@@ -405,10 +405,9 @@ impl Network {
         let has_room = !is_direct
             || match self.routes.next(source, NodeId(packet.destination)) {
                 Hop::Wire(index) => {
-                    let wire = &mut self.wires[index];
-                    let admits = wire.wire.admits(now, &packet);
-                    wire.due = wire.wire.poll_timeout();
-                    self.wires_changed();
+                    let admits = self.wires[index].wire.admits(now, &packet);
+                    self.wire_changed(index);
+                    self.find_next_wire();
                     admits
                 }
                 Hop::Air(_) => {
@@ -456,6 +455,7 @@ impl Network {
     }
 
     /// Packets with [`Packet::notify`] that the node at which they entered let go of.
+    #[inline]
     pub fn poll_released(&mut self) -> Option<Released> {
         if let Some(released) = self.cell.as_mut().and_then(Cell::poll_released) {
             return Some(released);
@@ -474,6 +474,7 @@ impl Network {
     }
 
     /// A node whose queues got shorter: a saturated source can refill them.
+    #[inline]
     pub fn poll_room(&mut self) -> Option<NodeId> {
         if let Some(node) = self.room.pop_front() {
             return Some(node);
@@ -597,6 +598,7 @@ impl Network {
     }
 
     /// A packet of at most the MTU leaves its source through the processor there.
+    #[inline]
     fn leave(&mut self, source: NodeId, packet: &Packet) {
         match &mut self.hosts[source.index()] {
             Some(host) => host.take_in(self.now, *packet, host::Direction::Out),
@@ -610,17 +612,24 @@ impl Network {
         tap.beyond.get(usize::from(destination)).copied().unwrap_or(false).then_some(tap)
     }
 
+    #[inline]
     fn tap_for(&self, node: NodeId, packet: &Packet) -> Option<&Tap> {
         self.tap(node, packet.destination).filter(|_| packet.flow != FlowId::NONE)
     }
 
+    #[inline]
     fn is_diverted(&self, node: NodeId, packet: &Packet) -> bool {
-        self.tap_for(node, packet).is_some()
+        !self.taps.is_empty() && self.tap_for(node, packet).is_some()
     }
 
+    #[inline]
     fn is_too_long(&self, node: NodeId, packet: &Packet) -> bool {
         (packet.bytes > self.mtus[node.index()].least || self.is_diverted(node, packet))
-            && packet.destination != node.0
+            && self.is_cut(node, packet)
+    }
+
+    fn is_cut(&self, node: NodeId, packet: &Packet) -> bool {
+        packet.destination != node.0
             && packet.destination != Packet::EVERYWHERE
             && packet.bytes > self.mtu_for(node, packet)
     }
@@ -649,24 +658,28 @@ impl Network {
         }
     }
 
+    #[inline]
     fn forward(&mut self, node: NodeId, hop: Hop, packet: &Packet) {
         match hop {
-            Hop::Wire(index) => {
-                let wire = &mut self.wires[index];
-                // A saturated source wants to hear when its packets leave the queue.
-                let is_watched = packet.source == wire.from.0 && packet.transport != Transport::Tcp;
-                wire.wire.handle_packet(self.now, *packet, is_watched);
-                wire.due = wire.wire.poll_timeout();
-                self.wires_changed();
-            }
-            Hop::Air(to) => {
-                let station = self.routes.station(node).expect("a route over the air has one");
-                let packet =
-                    Packet { passive: packet.passive && self.ends_at(to, packet), ..*packet };
-                let cell = self.cell.as_mut().expect("stations are in a cell");
-                cell.handle_packet(self.now, station, to, packet);
-            }
+            Hop::Wire(index) => self.send_by_wire(index, packet),
+            Hop::Air(to) => self.send_by_air(node, to, packet),
         }
+    }
+
+    fn send_by_wire(&mut self, index: usize, packet: &Packet) {
+        let wire = &mut self.wires[index];
+        // A saturated source wants to hear when its packets leave the queue.
+        let is_watched = packet.source == wire.from.0 && packet.transport != Transport::Tcp;
+        wire.wire.handle_packet(self.now, *packet, is_watched);
+        self.wire_changed(index);
+        self.find_next_wire();
+    }
+
+    fn send_by_air(&mut self, node: NodeId, to: Address, packet: &Packet) {
+        let station = self.routes.station(node).expect("a route over the air has one");
+        let packet = Packet { passive: packet.passive && self.ends_at(to, packet), ..*packet };
+        let cell = self.cell.as_mut().expect("stations are in a cell");
+        cell.handle_packet(self.now, station, to, packet);
     }
 
     /// The packet goes no further than to `to`, and nothing there depends on it.
@@ -713,6 +726,7 @@ impl Network {
     }
 
     /// A packet is where it was to go, but for the processor there.
+    #[inline]
     fn arrive(&mut self, node: NodeId, packet: &Packet) {
         match &mut self.hosts[node.index()] {
             Some(host) => host.take_in(self.now, *packet, host::Direction::In),
@@ -755,10 +769,14 @@ impl Network {
         }
     }
 
+    #[inline]
     fn remove_copy(&mut self, packet: &Packet) {
-        if packet.destination != Packet::EVERYWHERE {
-            return;
+        if packet.destination == Packet::EVERYWHERE {
+            self.remove_group_copy(packet);
         }
+    }
+
+    fn remove_group_copy(&mut self, packet: &Packet) {
         let index = self.copies.iter().position(|(tag, _)| *tag == packet.tag);
         let index = index.expect("a copy was counted when it was made");
         self.copies[index].1 -= 1;
@@ -769,13 +787,19 @@ impl Network {
     }
 
     /// Moves on whatever the parts have put out at this instant, until nothing moves.
+    #[inline]
     fn collect(&mut self) {
-        loop {
-            self.collect_cell();
-            // Only what comes off a wire can make the cell put out more.
-            if !self.collect_wires() {
-                return;
-            }
+        while self.wires_moved || self.cell.as_ref().is_some_and(Cell::has_packets) {
+            self.collect_once();
+        }
+    }
+
+    // Most often nothing moves, and this is not called.
+    #[inline(never)]
+    fn collect_once(&mut self) {
+        self.collect_cell();
+        if core::mem::take(&mut self.wires_moved) {
+            self.collect_wires();
         }
     }
 
@@ -829,21 +853,18 @@ impl Network {
         self.outputs.push_back(Output::Overheard { at: self.now, node, packet });
     }
 
-    fn collect_wires(&mut self) -> bool {
-        if !core::mem::take(&mut self.wires_moved) {
-            return false;
-        }
-        let mut moved = false;
+    fn collect_wires(&mut self) {
         for turn in 0..self.wire_order.len() {
             let index = self.wire_order[turn];
+            if !self.wires[index].wire.has_outputs() {
+                continue;
+            }
             let (from, to) = (self.wires[index].from, self.wires[index].to);
             while let Some(packet) = self.wires[index].wire.poll_transmit() {
-                moved = true;
                 self.wires[index].stats.packets += 1;
                 self.receive(to, from, &packet);
             }
             while let Some((packet, reason)) = self.wires[index].wire.poll_drop() {
-                moved = true;
                 let stats = &mut self.wires[index].stats;
                 match reason {
                     DropReason::WireLoss => stats.lost += 1,
@@ -852,12 +873,13 @@ impl Network {
                 self.drop_packet(from, &packet, reason);
             }
         }
-        moved
     }
 
     fn step(&mut self, at: Instant) {
         self.now = at;
-        if let Some(cell) = &mut self.cell {
+        if let Some(cell) = &mut self.cell
+            && cell.poll_timeout().is_some_and(|(due, _)| due <= at)
+        {
             cell.handle_timeout(at);
         }
         if self.next_wire.is_some_and(|(due, _)| due <= at) {
@@ -882,26 +904,32 @@ impl Network {
     }
 
     fn step_wires(&mut self, at: Instant) {
-        for &index in &self.wire_order {
+        for turn in 0..self.wire_order.len() {
+            let index = self.wire_order[turn];
             let wire = &mut self.wires[index];
-            if wire.due.is_some_and(|(due, _)| due <= at) {
-                let before = wire.wire.queue_packets(at);
-                wire.wire.handle_timeout(at);
-                if wire.wire.queue_packets(at) < before {
-                    self.room.push_back(wire.from);
-                }
-                wire.due = wire.wire.poll_timeout();
+            let Some((_, reason)) = wire.due.filter(|(due, _)| *due <= at) else { continue };
+            wire.wire.handle_timeout(at);
+            if reason == WireReason::Transmit {
+                self.room.push_back(wire.from);
             }
+            self.wire_changed(index);
         }
-        self.wires_changed();
+        self.find_next_wire();
     }
 
     /// A wire took in a packet, or came to an instant that it asked for.
-    fn wires_changed(&mut self) {
+    #[inline]
+    fn wire_changed(&mut self, index: usize) {
+        let DirectedWire { wire, due, .. } = &mut self.wires[index];
+        *due = wire.poll_timeout();
+        self.wires_moved |= wire.has_outputs();
+        self.wires_released |= wire.has_released();
+    }
+
+    #[inline]
+    fn find_next_wire(&mut self) {
         // Of equals the first.
         self.next_wire = self.wires.iter().filter_map(|wire| wire.due).min_by_key(|(at, _)| *at);
-        self.wires_moved = true;
-        self.wires_released = true;
     }
 
     /// Does what is due up to `now`, if anything is.

@@ -150,6 +150,7 @@ impl Routes {
     }
 
     /// The next hop on the way from `node` to another.
+    #[inline]
     pub fn next(&self, node: NodeId, destination: NodeId) -> Hop {
         let index = self.next[node.index() * self.neighbours.len() + destination.index()];
         self.neighbours[node.index()][usize::from(index)].1

@@ -315,6 +315,48 @@ proptest! {
         });
         prop_assert_eq!(watched, other);
     }
+
+    /// A wire that may lose packets keeps those in its queue whose release somebody
+    /// waits for; one that never does sends them on their way at once. Both wake up
+    /// at the same instants and report the same.
+    #[test]
+    fn what_is_on_its_way_is_released_as_if_it_waited(
+        steps in prop::collection::vec((0..40_000u64, 40..1500u16, 0..4u8), 1..300),
+        rate in 1_000_000..1_000_000_000u64,
+        in_bytes: bool,
+    ) {
+        let run = |loss| {
+            let mut wire = wire(&WireConfig {
+                rate: Some(Bitrate::from_bps(rate)),
+                delay: Duration::from_nanos(50_000),
+                queue: QueueConfig::DropTail {
+                    limit: if in_bytes { Limit::Bytes(Bytes::new(9000)) } else { Limit::Packets(10) },
+                },
+                loss,
+                ..WireConfig::default()
+            });
+            let mut log = Vec::new();
+            let mut advance = |wire: &mut Wire, until: Instant| {
+                while let Some((due, reason)) = wire.poll_timeout().filter(|(due, _)| *due <= until) {
+                    wire.handle_timeout(due);
+                    let released: Vec<_> = core::iter::from_fn(|| wire.poll_released()).collect();
+                    let arrived: Vec<_> = core::iter::from_fn(|| wire.poll_transmit()).collect();
+                    let dropped: Vec<_> = core::iter::from_fn(|| wire.poll_drop()).collect();
+                    log.push((due, reason, released, arrived, dropped, wire.queue_packets(due)));
+                }
+            };
+            let mut now = Instant::ZERO;
+            for (tag, &(wait, bytes, kind)) in steps.iter().enumerate() {
+                now += Duration::from_nanos(wait);
+                advance(&mut wire, now);
+                let packet = Packet { notify: kind == 1, ..Packet::new(tag as u64, bytes, now) };
+                wire.handle_packet(now, packet, kind == 2);
+            }
+            advance(&mut wire, now + Duration::from_secs(10));
+            log
+        };
+        prop_assert_eq!(run(Loss::None), run(Loss::Random(Probability::ZERO)));
+    }
 }
 
 /// What is booked ahead in a drop-tail queue leaves as late as what waits in another one.

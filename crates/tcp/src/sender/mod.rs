@@ -213,8 +213,9 @@ impl Sender {
 
     /// FIN follows what was written.
     pub(crate) fn finish(&mut self) {
+        // Who has nothing to write says so whenever it acts.
+        self.is_settled &= self.is_finished && self.board.is_empty();
         self.is_finished = true;
-        self.is_settled = false;
     }
 
     /// What was written and not yet sent never was.

@@ -36,9 +36,16 @@ pub(super) enum Turn {
 }
 
 impl Sender {
+    /// Nothing leaves before something happens.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        self.is_settled || self.una == 0
+    }
+
     /// The next segment, until there is none.
+    #[inline]
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Outgoing> {
-        if self.is_settled || self.una == 0 {
+        if self.is_settled() {
             return None;
         }
         if self.turn != Turn::Usual {

@@ -42,19 +42,23 @@ impl Cell {
     pub(super) fn enqueue(&mut self, from: StationId, to: Address, packet: Packet) -> bool {
         let now = self.now;
         let category = packet.access_category.index();
+        let recorded = self.settings.record.then_some(Packet { arrived: now, ..packet });
         let mut dropped = core::mem::take(&mut self.dropped);
         let function = self.function(from, category);
+        let contender = function.contender;
         let below = function.held_below();
         function.queue.enqueue(now, to, packet, below, &mut dropped);
         let station = &mut self.stations[from.index()];
         station.hold(now, 1, dropped.len() as u32);
         station.stats.queue_drops += dropped.len() as u64;
-        if let Some(mtu) = station.adaptive_mtu(to, self.settings.band, self.settings.timing.slot) {
+        let (band, slot) = (self.settings.band, self.settings.timing.slot);
+        if station.config.adaptive_mtu.is_some()
+            && let Some(mtu) = station.adaptive_mtu(to, band, slot)
+        {
             mtu.handle_packet();
         }
-        if self.settings.record {
+        if let Some(packet) = recorded {
             let queue_packets = station.held_packets;
-            let packet = Packet { arrived: now, ..packet };
             self.events.push_back(Event::Queued { at: now, station: from, packet, queue_packets });
         }
         for packet in dropped.drain(..) {
@@ -67,7 +71,7 @@ impl Cell {
         }
         self.fill_driver(from, category);
         self.build_ahead(from, category, to);
-        let begins = self.arm(from, category);
+        let begins = !self.contention.is_armed(contender) && self.arm(from, category);
         begins | (self.stations[from.index()].away.is_some() && self.wake_to_send(from))
     }
 
@@ -368,6 +372,7 @@ impl Cell {
         }
     }
 
+    #[inline(never)]
     fn build_for_hardware(&mut self, station: StationId, function: usize, peer: Address) {
         let aggregation = self.stations[station.index()].config.aggregation;
         if peer == Address::Group || self.function(station, function).absent.is_dozing(peer) {
@@ -488,10 +493,9 @@ impl Cell {
         if let Some(msdus) = msdus {
             let bytes = msdus.mpdu_bytes(config.qos);
             let contends_since = access.contends_since;
-            let count = msdus.packets().len() as u32;
-            access.held.packets += count;
-            access.held.bytes += msdus.bytes();
-            access.originators[index].push(msdus, bytes, dequeued, contends_since);
+            let more = access.originators[index].push(msdus, bytes, dequeued, contends_since);
+            access.held.packets += more.packets;
+            access.held.bytes += more.bytes;
         }
         if !dropped.is_empty() || !expired.is_empty() {
             state.hold(now, 0, (dropped.len() + expired.len()) as u32);
@@ -519,6 +523,7 @@ impl Cell {
         }
     }
 
+    #[inline(never)]
     fn fill_used_driver(&mut self, station: StationId, function: usize) {
         let now = self.now;
         let mut dropped = core::mem::take(&mut self.dropped);

@@ -64,16 +64,25 @@ impl Subframes {
     /// The next one, whose MPDU has `mpdu_bytes`: from its delimiter to the last
     /// bit of the MPDU, or to the end of the PPDU if it is the last one.
     pub fn next(&mut self, mpdu_bytes: u32) -> (Instant, Instant) {
-        let until = self.end_of(mpdu_bytes);
-        (self.begin(mpdu_bytes), until)
+        let from = self.begin();
+        (from, self.next_end(mpdu_bytes))
     }
 
-    /// The same without its end.
-    fn begin(&mut self, mpdu_bytes: u32) -> Instant {
-        let from = self.at(self.offset);
+    /// The same without its beginning.
+    #[inline]
+    pub fn next_end(&mut self, mpdu_bytes: u32) -> Instant {
+        let until = self.end_of(mpdu_bytes);
+        self.pass(mpdu_bytes);
+        until
+    }
+
+    fn begin(&self) -> Instant {
+        self.at(self.offset)
+    }
+
+    fn pass(&mut self, mpdu_bytes: u32) {
         self.offset += sizes::ampdu_subframe(mpdu_bytes, self.spacing_bytes);
         self.index += 1;
-        from
     }
 
     fn end_of(&self, mpdu_bytes: u32) -> Instant {
@@ -166,8 +175,8 @@ impl Cell {
         // Nothing that decides about an MPDU looks at what is on the air: the PPDU
         // itself says what it overlapped with.
         let flights = self.air.lend_flights();
-        for index in 0..self.arrivals.len() {
-            let mut arrival = self.arrivals[index];
+        let mut arrivals = core::mem::take(&mut self.arrivals);
+        for arrival in &mut arrivals {
             if arrival.due > now || self.stations[arrival.sender.index()].exchange.is_none() {
                 continue;
             }
@@ -176,10 +185,10 @@ impl Cell {
             };
             let peer = Address::Station(arrival.receiver);
             let mut pending = self.take_pending(arrival.sender, arrival.function, peer);
-            self.advance_arrival(&mut arrival, flight, &mut pending, now);
+            self.advance_arrival(arrival, flight, &mut pending, now);
             self.return_pending(arrival.sender, arrival.function, peer, pending);
-            self.arrivals[index] = arrival;
         }
+        self.arrivals = arrivals;
         self.air.return_flights(flights);
     }
 
@@ -219,37 +228,60 @@ impl Cell {
             arrival.due = Instant::MAX;
             return;
         };
-        let first = arrival.subframes;
+        let (first, offset) = (arrival.subframes.index, arrival.subframes.offset);
+        let ends = arrival.due;
         while arrival.due <= until {
-            let bit = arrival.subframes.index;
-            let bytes = u32::from(pending[bit].bytes);
-            let from = arrival.subframes.begin(bytes);
-            let success = match arrival.undisturbed {
-                Some((known, success)) if known == bytes && flight.interference.is_empty() => {
-                    debug_assert_eq!(success, {
-                        let span = (from, arrival.due);
-                        self.air.mpdu_success(flight, receiver, snr, bytes, span)
-                    });
-                    success
-                }
-                _ => self.air.mpdu_success(flight, receiver, snr, bytes, (from, arrival.due)),
-            };
-            arrival.undisturbed = flight.interference.is_empty().then_some((bytes, success));
-            let is_decoded = happens(self.air.reception(flight.transmitter, receiver), success);
-            arrival.decoded |= u64::from(is_decoded) << bit;
-            arrival.due = match pending.get(bit + 1) {
-                Some(next) if bit + 1 < arrival.subframes.count => {
-                    arrival.subframes.end_of(u32::from(next.bytes))
-                }
-                _ => Instant::MAX,
-            };
+            self.decide(arrival, flight, snr, pending);
+        }
+        // Whoever is woken for each MPDU takes them in one by one.
+        let is_one = arrival.subframes.index == first + 1 && arrival.decoded >> first & 1 == 1;
+        if is_one && self.take_next(flight, receiver, arrival.function, ends, &mut pending[first]) {
+            return;
         }
         let taken = Taken {
             function: arrival.function,
-            mpdus: first.index..arrival.subframes.index,
+            mpdus: first..arrival.subframes.index,
             decoded: arrival.decoded,
-            subframes: Some(first),
+            subframes: Some(Subframes { index: first, offset, ..arrival.subframes }),
         };
         self.take_in(flight, receiver, pending, taken);
+    }
+
+    /// The MPDU that was awaited is in: decides whether it was decoded.
+    #[inline(never)]
+    fn decide(
+        &mut self,
+        arrival: &mut Arrival,
+        flight: &Flight,
+        snr: Db,
+        pending: &VecDeque<Mpdu>,
+    ) {
+        let receiver = arrival.receiver;
+        let bit = arrival.subframes.index;
+        let bytes = u32::from(pending[bit].bytes);
+        let is_undisturbed = flight.interference.is_empty();
+        let success = match arrival.undisturbed {
+            Some((known, success)) if known == bytes && is_undisturbed => {
+                debug_assert_eq!(success, {
+                    let span = (arrival.subframes.begin(), arrival.due);
+                    self.air.mpdu_success(flight, receiver, snr, bytes, span)
+                });
+                success
+            }
+            _ => {
+                let span = (arrival.subframes.begin(), arrival.due);
+                self.air.mpdu_success(flight, receiver, snr, bytes, span)
+            }
+        };
+        arrival.subframes.pass(bytes);
+        arrival.undisturbed = is_undisturbed.then_some((bytes, success));
+        let is_decoded = happens(self.air.reception(flight.transmitter, receiver), success);
+        arrival.decoded |= u64::from(is_decoded) << bit;
+        arrival.due = match pending.get(bit + 1) {
+            Some(next) if bit + 1 < arrival.subframes.count => {
+                arrival.subframes.end_of(u32::from(next.bytes))
+            }
+            _ => Instant::MAX,
+        };
     }
 }

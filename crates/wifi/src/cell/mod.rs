@@ -393,18 +393,27 @@ impl Cell {
             && self.released.is_empty())
     }
 
+    /// [`Cell::poll_output`] would give something.
+    #[inline]
+    pub fn has_packets(&self) -> bool {
+        !self.outputs.is_empty()
+    }
+
     /// The next packet that left the cell.
+    #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
     /// The next event, if events are recorded.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
     /// A station whose packets got fewer since it was last polled: a
     /// saturated source can refill its queue.
+    #[inline]
     pub fn poll_room(&mut self) -> Option<StationId> {
         let station = self.room.pop_front()?;
         self.stations[station.index()].room_announced = false;
@@ -412,6 +421,7 @@ impl Cell {
     }
 
     /// Packets with [`Packet::notify`] that their station let go of.
+    #[inline]
     pub fn poll_released(&mut self) -> Option<Released> {
         self.released.pop_front()
     }
@@ -643,6 +653,7 @@ impl Cell {
 impl Machine for Cell {
     type Reason = Reason;
 
+    #[inline]
     fn poll_timeout(&self) -> Option<(Instant, Reason)> {
         self.next
     }

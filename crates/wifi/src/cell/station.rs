@@ -331,6 +331,7 @@ impl Station {
     }
 
     /// The number of packets held changes at `now` by `more` less `fewer`.
+    #[inline]
     pub fn hold(&mut self, now: Instant, more: u32, fewer: u32) {
         let since = core::mem::replace(&mut self.held_since, now);
         self.stats.queue_packets.add(self.held_packets, (now - since).as_nanos());

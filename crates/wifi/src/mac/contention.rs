@@ -209,6 +209,7 @@ impl Contention {
 
     /// The earliest access instant; [`Instant::MAX`] if there is none, or none
     /// up to `horizon`.
+    #[inline]
     pub fn next_access(&mut self, horizon: Instant) -> Instant {
         let mut next = Instant::MAX;
         for index in 0..self.views.len() {
@@ -223,6 +224,7 @@ impl Contention {
 
     /// Fills the empty list `winners` with everyone whose access instant is
     /// `now`, in order of index.
+    #[inline]
     pub fn winners(&mut self, now: Instant, winners: &mut Vec<ContenderId>) {
         for view in &mut self.views {
             if view.next(&self.due) == now {

@@ -158,14 +158,24 @@ impl Originator {
     }
 
     /// Takes packets over as the next MPDU; they left the upper queue at
-    /// `dequeued`, and contention for it began at `contention_start`.
-    pub fn push(&mut self, msdus: Msdus, bytes: u32, dequeued: Instant, contention_start: Instant) {
+    /// `dequeued`, and contention for it began at `contention_start`. Returns what
+    /// is held more.
+    pub fn push(
+        &mut self,
+        msdus: Msdus,
+        bytes: u32,
+        dequeued: Instant,
+        contention_start: Instant,
+    ) -> Held {
         let mut passive = true;
+        let mut more = Held::NONE;
         for packet in msdus.packets() {
-            self.held.packets += 1;
-            self.held.bytes += Bytes::new(u64::from(packet.bytes));
+            more.packets += 1;
+            more.bytes += Bytes::new(u64::from(packet.bytes));
             passive &= packet.passive;
         }
+        self.held.packets += more.packets;
+        self.held.bytes += more.bytes;
         self.pending.push_back(Mpdu {
             sequence: self.next_sequence,
             bytes: bytes as u16,
@@ -179,6 +189,7 @@ impl Originator {
             msdus,
         });
         self.next_sequence = self.next_sequence.next();
+        more
     }
 
     /// The rate of the next PPDU, and whether it is a single MPDU: a frame that tries a
