@@ -2,6 +2,9 @@
 //! a server, the same scenario under `emulate` and under `simulate`. The emulated
 //! results are kept in `data/kernel.csv`; ours are computed whenever they are asked for.
 //!
+//! An emulation runs in real time, or in a QEMU guest whose clock counts instructions
+//! (`vm/run`): such a run cannot be late because the machine is busy.
+//!
 //! A TAP device takes packets from the kernel's TCP at once, so the kernel's small
 //! queues hold nothing back there; ours are switched off for the comparison.
 
@@ -27,7 +30,26 @@ const RUNS_SHORT_QUEUE: u64 = 4;
 /// The columns of `data/kernel.csv`.
 const HEADER: &str = "congestion_control,direction,mcs,queue_packets,wire_ms,run,duration_s,\
                       goodput_mbps,queue_mean_packets,rtt_median_ms,cwnd_mean_packets,\
-                      retransmissions,lateness_p99_9_us,cpu_us_per_frame,kernel";
+                      retransmissions,lateness_p99_9_us,cpu_us_per_frame,kernel,clock";
+
+/// What time is to an emulated run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// This machine's.
+    Real,
+    /// Instructions of a guest's only CPU, a nanosecond each.
+    Instructions,
+}
+
+impl Clock {
+    /// As it stands in the file.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Real => "real",
+            Self::Instructions => "instructions",
+        }
+    }
+}
 
 /// One cell of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,8 +257,12 @@ lateness_max = "{lateness_max}ms"
         scenario.node(name).expect("the file names it")
     }
 
-    /// The cell's line of the file.
-    fn line(&self, run: u64, emulated: &Emulated, kernel: &str) -> String {
+    /// The line of a run that the running kernel took part in.
+    pub fn line(&self, run: u64, emulated: &Emulated, clock: Clock) -> String {
+        self.line_of(run, emulated, &kernel_release(), clock)
+    }
+
+    fn line_of(&self, run: u64, emulated: &Emulated, kernel: &str, clock: Clock) -> String {
         let Measured {
             goodput_mbps,
             queue_mean_packets,
@@ -246,7 +272,7 @@ lateness_max = "{lateness_max}ms"
         } = emulated.measured;
         format!(
             "{},{},{},{},{},{run},{},{goodput_mbps:.4},{queue_mean_packets:.3},{rtt_median_ms:.3},\
-             {cwnd_mean_packets:.2},{retransmissions},{:.1},{:.2},{kernel}",
+             {cwnd_mean_packets:.2},{retransmissions},{:.1},{:.2},{kernel},{}",
             self.congestion_control,
             self.direction(),
             self.mcs,
@@ -255,6 +281,7 @@ lateness_max = "{lateness_max}ms"
             self.duration().as_secs_f64(),
             emulated.lateness_us,
             emulated.cpu_us,
+            clock.name(),
         )
     }
 
@@ -290,30 +317,56 @@ impl Store {
         self.records.iter().filter(of).map(measured).collect()
     }
 
+    /// The numbers of a cell's runs.
+    pub fn numbers(&self, cell: &Cell) -> Vec<u64> {
+        let of = |record: &&Record| cell.is_of(record);
+        self.records.iter().filter(of).map(|record| u64::from(record.whole("run"))).collect()
+    }
+
     /// Mean processor time of the emulating thread for a frame, in microseconds.
     pub fn cpu_us(&self) -> f64 {
         let sum: f64 = self.records.iter().map(|record| record.number("cpu_us_per_frame")).sum();
         sum / (self.records.len() as f64).max(1.0)
     }
 
-    /// The kernels that took part, once each.
-    pub fn kernels(&self) -> Vec<&'static str> {
-        let mut kernels: Vec<_> = self.records.iter().map(|record| record.text("kernel")).collect();
+    /// The kernels that took part and their clocks, once each, in words.
+    pub fn kernels(&self) -> Vec<String> {
+        let words = |record: &Record| {
+            let kernel = record.text("kernel");
+            match record.text("clock") == Clock::Instructions.name() {
+                true => format!(
+                    "Linux {kernel}, in a QEMU guest whose clock counts instructions, one \
+                     nanosecond each"
+                ),
+                false => format!("Linux {kernel}, in real time"),
+            }
+        };
+        let mut kernels: Vec<_> = self.records.iter().map(words).collect();
         kernels.sort_unstable();
         kernels.dedup();
         kernels
     }
 
-    /// Adds a run at the end of the file. Several processes may do so at a time.
+    /// There are runs of another clock.
+    pub fn has_others_than(&self, clock: Clock) -> bool {
+        self.records.iter().any(|record| record.text("clock") != clock.name())
+    }
+
+    /// How late 99.9 % of the frames of the worst run were handed over at most, in microseconds.
+    pub fn lateness_us(&self) -> f64 {
+        let of = |record: &Record| record.number("lateness_p99_9_us");
+        self.records.iter().map(of).fold(0.0, f64::max)
+    }
+
+    /// Adds the line of a run at the end of the file. Several processes may do so at a time.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn append(cell: &Cell, run: u64, emulated: &Emulated) -> io::Result<()> {
+    pub fn append(line: &str) -> io::Result<()> {
         let path = Self::path();
         if !path.exists() {
             fs::write(&path, format!("{HEADER}\n"))?;
         }
-        let line = cell.line(run, emulated, &kernel_release());
         let mut file = fs::OpenOptions::new().append(true).open(path)?;
         file.write_all(format!("{line}\n").as_bytes())
     }
@@ -402,9 +455,11 @@ mod tests {
             retransmissions: 12.0,
         };
         let emulated = Emulated { measured, lateness_us: 180.0, cpu_us: 9.5, is_late: false };
-        let text = format!("{HEADER}\n{}\n", cell.line(0, &emulated, "6.18"));
+        let text = format!("{HEADER}\n{}\n", cell.line_of(0, &emulated, "6.18", Clock::Real));
         let store = Store { records: data::records(text.leak()) };
-        assert_eq!(store.runs(&cell), [measured]);
+        assert_eq!((store.runs(&cell), store.numbers(&cell)), (vec![measured], vec![0]));
         assert_eq!(store.runs(&Cell::all()[0]), []);
+        assert_eq!(store.kernels(), ["Linux 6.18, in real time"]);
+        assert!(store.has_others_than(Clock::Instructions) && !store.has_others_than(Clock::Real));
     }
 }

@@ -1,7 +1,7 @@
 //! `cargo run --release -p validate -- ns3 [--write] [--check] [CHAPTER]..`:
 //! prints how the model compares with ns-3, closed forms and the kernel, and on
 //! request writes `docs/validation.md`. `-- kernel` first makes the kernel's
-//! results, in real time. Progress goes to a terminal's standard error.
+//! results, in real time or in guests. Progress goes to a terminal's standard error.
 
 mod measure;
 
@@ -29,7 +29,9 @@ enum Against {
     #[command(after_help = "Example: cargo run --release -p validate -- ns3 --check contention")]
     Ns3(Options),
     /// The kernel's TCP: emulates the cells that have no result yet, then shows all
-    #[command(after_help = "Example: cargo run --release -p validate -- kernel")]
+    #[command(after_help = "Examples: cargo run --release -p validate -- kernel
+          cargo run --release -p validate -- kernel --guests 2
+Results that are there are not made again: delete crates/validate/data/kernel.csv to make all anew.")]
     Kernel(KernelOptions),
     /// The kernel's TCP over a wire that loses packets: emulates what has no result yet,
     /// then shows all
@@ -77,6 +79,12 @@ Example: cargo run --release -p validate -- tunnels --again udp")]
         index: usize,
         /// Number of the run.
         run: u64,
+        /// In a QEMU guest.
+        #[arg(long)]
+        guest: bool,
+        /// This is the guest: print the result.
+        #[arg(long, conflicts_with = "guest")]
+        print: bool,
     },
 }
 
@@ -88,6 +96,10 @@ struct KernelOptions {
     /// Share of this machine to use, 1 for all of it
     #[arg(long, default_value = "1")]
     load: f64,
+    /// Not in real time: in this many QEMU guests at a time, whose clocks count
+    /// instructions (crates/validate/vm/run says what it needs)
+    #[arg(long, conflicts_with = "load", value_parser = clap::value_parser!(u32).range(1..))]
+    guests: Option<u32>,
     /// Write docs/validation.md, with all chapters
     #[arg(long)]
     write: bool,
@@ -206,9 +218,10 @@ figure is out of its band. The reference figures are in `crates/validate/data` a
 fn main() -> ExitCode {
     let options = match Command::parse().against {
         Against::Ns3(options) => options,
-        Against::Cell { index, run } => return measure::cell(index, run),
+        Against::Cell { index, run, guest: true, .. } => return measure::cell_by_guest(index, run),
+        Against::Cell { index, run, print, .. } => return measure::cell(index, run, print),
         Against::Kernel(options) => {
-            if !measure::kernel(options.runs, options.load) {
+            if !measure::kernel(options.runs, options.load, options.guests) {
                 return ExitCode::FAILURE;
             }
             show("kernel", options.write)

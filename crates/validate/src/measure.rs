@@ -1,13 +1,14 @@
 //! Makes results in real time: each in a process of its own, as many at a time
-//! as the machine keeps real time for. A run that was late is thrown away and
-//! made again; what is there is not made again, so a grid that was interrupted
-//! goes on where it stopped.
+//! as the machine keeps real time for; those of the kernel's TCP on request each in
+//! a guest of its own instead. A run that was late is thrown away and made again;
+//! what is there is not made again, so a grid that was interrupted goes on where it
+//! stopped.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
-use validate::kernel::{self, Cell};
+use validate::kernel::{self, Cell, Clock};
 use validate::links::{self, Load};
 use validate::losses;
 use validate::queues::{self, Case, Found};
@@ -17,6 +18,8 @@ use validate::tunnels::{self, Tunnel};
 const LATE: u8 = 3;
 /// How often a late run is made again.
 const ATTEMPTS: u32 = 4;
+/// Runs a command in a guest.
+const GUEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/vm/run");
 
 /// A run to be made.
 #[derive(Clone)]
@@ -31,20 +34,34 @@ struct Task {
 }
 
 /// Emulates what the grid of the kernel's TCP lacks, each cell `runs` times as
-/// often as it needs, with `share` of the machine. Returns whether all is there now.
-pub fn kernel(runs: u64, share: f64) -> bool {
+/// often as it needs, with `share` of the machine, or in `guests` guests at a time.
+/// Returns whether all is there now.
+pub fn kernel(runs: u64, share: f64, guests: Option<u32>) -> bool {
     let store = kernel::Store::read();
     let mut tasks = Vec::new();
     for (index, cell) in Cell::all().into_iter().enumerate() {
-        let there = store.runs(&cell).len() as u64;
-        tasks.extend((there..runs * cell.emulated_runs()).map(|run| Task {
-            arguments: vec!["cell".into(), index.to_string(), run.to_string()],
-            name: describe(&cell, run),
-            load: cell.load(),
-            attempt: 1,
+        let there = store.numbers(&cell);
+        let missing = (0..runs * cell.emulated_runs()).filter(|run| !there.contains(run));
+        tasks.extend(missing.map(|run| {
+            let mut arguments = vec!["cell".into(), index.to_string(), run.to_string()];
+            arguments.extend(guests.map(|_| "--guest".into()));
+            Task {
+                arguments,
+                name: describe(&cell, run),
+                load: guests.map_or(cell.load(), |guests| 1.0 / f64::from(guests)),
+                // A guest would be late again.
+                attempt: if guests.is_some() { ATTEMPTS } else { 1 },
+            }
         }));
     }
-    make(tasks, share)
+    let clock = if guests.is_some() { Clock::Instructions } else { Clock::Real };
+    if !tasks.is_empty() && store.has_others_than(clock) {
+        eprintln!(
+            "error: kernel.csv has runs of another clock, and one table is of one clock: delete it"
+        );
+        return false;
+    }
+    make(tasks, if guests.is_some() { 1.0 } else { share })
 }
 
 /// Emulates the lossy wires whose runs are not there, with `share` of the machine. Returns
@@ -80,19 +97,49 @@ pub fn queues(word: &str, share: f64) -> bool {
     make(Case::all().into_iter().enumerate().filter(is_missing).map(task).collect(), share)
 }
 
-/// Emulates cell `index` once and adds its result.
-pub fn cell(index: usize, run: u64) -> ExitCode {
+/// Emulates cell `index` once and adds its result; in a guest, prints it.
+#[expect(clippy::print_stdout, reason = "all that leaves a guest is what it prints")]
+pub fn cell(index: usize, run: u64, is_in_guest: bool) -> ExitCode {
     let all = Cell::all();
     let Some(cell) = all.get(index) else {
         return refuse(&format!("the grid has {} cells", all.len()));
     };
     match cell.emulate(run) {
         Ok(emulated) if emulated.is_late => ExitCode::from(LATE),
-        Ok(emulated) => match kernel::Store::append(cell, run, &emulated) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => refuse(&format!("kernel.csv: {error}")),
-        },
+        Ok(emulated) if is_in_guest => {
+            println!("{}", cell.line(run, &emulated, Clock::Instructions));
+            ExitCode::SUCCESS
+        }
+        Ok(emulated) => add(&cell.line(run, &emulated, Clock::Real)),
         Err(error) => refuse(&error.to_string()),
+    }
+}
+
+/// Has cell `index` emulated once in a guest, and adds its result.
+pub fn cell_by_guest(index: usize, run: u64) -> ExitCode {
+    let ours = match std::env::current_exe() {
+        Ok(ours) => ours,
+        Err(error) => return refuse(&error.to_string()),
+    };
+    let output = Command::new(GUEST)
+        .arg(ours)
+        .args(["cell", &index.to_string(), &run.to_string(), "--print"])
+        .stdin(Stdio::null())
+        .output();
+    match output {
+        Err(error) => refuse(&format!("{GUEST}: {error}")),
+        Ok(output) if output.status.success() => {
+            add(String::from_utf8_lossy(&output.stdout).trim_end())
+        }
+        Ok(output) if output.status.code() == Some(LATE.into()) => ExitCode::from(LATE),
+        Ok(output) => refuse(String::from_utf8_lossy(&output.stderr).trim_end()),
+    }
+}
+
+fn add(line: &str) -> ExitCode {
+    match kernel::Store::append(line) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => refuse(&format!("kernel.csv: {error}")),
     }
 }
 
