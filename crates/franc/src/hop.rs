@@ -35,8 +35,10 @@ const FLOWING: usize = 8;
 /// A way that was never free for so many round trips is not going to be.
 const BUSY_ROUND_TRIPS: u64 = 8;
 
-/// How long datagrams without cargo are remembered.
-const UNLADEN_KEPT: Duration = Duration::from_secs(3);
+/// How long datagrams without cargo are remembered, and those that were taken for lost.
+const UNLADEN_KEPT: Duration = Duration::from_secs(6);
+/// How late such a one came after all is forgotten over so many answers.
+const LATE_KEPT: u64 = 32;
 
 /// What a datagram carried, for the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +59,8 @@ struct Flight {
     bytes_up_to: u64,
     /// When nothing new waited last.
     free_at: Instant,
+    /// Its cargo was taken for lost because nothing was heard of it.
+    is_timed_out: bool,
 }
 
 /// What the number of a datagram says.
@@ -87,6 +91,8 @@ pub(crate) struct Hop {
     encoder_timeout: Duration,
     timeouts: u32,
     last_timeout: Instant,
+    /// How much later than expected what was taken for lost was heard of lately.
+    late: Duration,
     /// When something was last heard of our datagrams.
     progress_at: Instant,
     /// When nothing new waited last.
@@ -114,6 +120,7 @@ impl Hop {
             encoder_timeout,
             timeouts: 0,
             last_timeout: now,
+            late: Duration::ZERO,
             progress_at: Instant::ZERO,
             free_at: now,
             heard: Ear::default(),
@@ -145,6 +152,7 @@ impl Hop {
             bytes,
             bytes_up_to: self.bytes,
             free_at: self.free_at,
+            is_timed_out: false,
         });
         // Nobody need ever say that an acknowledgement came.
         let is_over = |f: &Flight| f.cargo.is_none() && f.sent_at + UNLADEN_KEPT < now;
@@ -204,11 +212,22 @@ impl Hop {
         }
         self.loss.update(report.highest, report.received);
         let Some(newest) = newest.filter(|newest| newest.number == report.highest) else { return };
+        if newest.is_timed_out && now < self.progress_at + SILENCE {
+            // Others say what round trips are.
+            return;
+        }
         self.timeouts = 0;
         self.progress_at = now;
-        let held = Duration::from_micros(u64::from(report.delay_4us) * 4);
-        let took = now.saturating_since(newest.sent_at).saturating_sub(held);
-        self.round_trip.measure(now, took, held);
+        // What was held back for longer than a report can say is no measure of the way.
+        if report.delay_4us < u16::MAX {
+            let held = Duration::from_micros(u64::from(report.delay_4us) * 4);
+            let took = now.saturating_since(newest.sent_at).saturating_sub(held);
+            self.late = match newest.is_timed_out {
+                true => (self.late * 3 + took.saturating_sub(self.round_trip.smoothed())) / 4,
+                false => self.late - self.late / LATE_KEPT,
+            };
+            self.round_trip.measure(now, took, held);
+        }
         if let Some(pace) = &mut self.pace {
             let Flight { number, sent_at, bytes, bytes_up_to, free_at, .. } = newest;
             let heard = Heard {
@@ -248,8 +267,9 @@ impl Hop {
     }
 
     fn wait(&self) -> Duration {
-        let beyond = self.round_trip.deviation() * 4;
-        let beyond = beyond.max(BEYOND_MIN).min(self.encoder_timeout.max(BEYOND_MIN));
+        let beyond = (self.round_trip.deviation() * 4).max(BEYOND_MIN);
+        // Early where that was right so far.
+        let beyond = beyond.min(self.encoder_timeout.max(BEYOND_MIN).max(self.late));
         let overtaken = self.round_trip.held.saturating_sub(BEYOND_MIN);
         let wait = self.round_trip.smoothed() + beyond + overtaken;
         let doublings = (self.timeouts / TIMEOUTS_PATIENT).min(6);
@@ -262,8 +282,13 @@ impl Hop {
             return false;
         }
         let wait = self.wait();
-        while self.flights.front().is_some_and(|flight| flight.sent_at + wait <= now) {
-            self.land(landed);
+        // What is late is still heard of: round trips would seem short for ever else.
+        for flight in self.flights.iter_mut().take_while(|flight| flight.sent_at + wait <= now) {
+            let Some(cargo) = flight.cargo.take() else { continue };
+            flight.is_timed_out = true;
+            self.laden -= 1;
+            self.laden_bytes -= flight.bytes;
+            landed(cargo);
         }
         self.last_timeout = now;
         self.timeouts += 1;
@@ -298,12 +323,27 @@ impl Hop {
             || now > self.free_at + self.round_trip.smoothed() * BUSY_ROUND_TRIPS
     }
 
+    /// Answers may be so late, as far as is known before there is one.
+    pub fn expect_late(&mut self, late: Duration) {
+        self.late = late;
+    }
+
+    /// How long answers take, late ones too.
+    pub fn lateness(&self) -> Duration {
+        self.round_trip.smoothed() + self.late
+    }
+
     pub fn round_trip(&self) -> Option<Duration> {
         self.round_trip.smoothed
     }
 
     pub fn queue_delay(&self) -> Duration {
         self.pace.as_ref().map_or(Duration::ZERO, Pace::queue_delay)
+    }
+
+    /// Whether less is sent for a while to see whose queue it is.
+    pub fn is_testing(&self) -> bool {
+        self.pace.as_ref().is_some_and(Pace::is_testing)
     }
 
     pub fn pace_bps(&self, now: Instant) -> u64 {

@@ -33,7 +33,7 @@ use crate::config::PaceConfig;
 use compete::Compete;
 use delays::{Delay, Delays};
 use lasthop_units::{Duration, Instant};
-use window::{Ratio, Window};
+use window::{Ratio, Tally, Window};
 
 /// How much the rate changes for a queue that is off by its target.
 const GAIN: f64 = 0.25;
@@ -83,12 +83,16 @@ const BEYOND_ROUND_TRIP: Duration = Duration::from_millis(20);
 const BEYOND_BYTES: u64 = 3_000;
 /// What was not sent when it could have been is made up for, so much.
 const BURST: Duration = Duration::from_millis(1);
+/// A queue of so many targets at the start is tested at once.
+const FOREIGN: f64 = 2.0;
 /// A queue that stands for so many windows is tested.
 const STANDING_WINDOWS: u32 = 4;
 /// The same where others filled it not long ago.
 const STANDING_AGAIN: u32 = 2;
 /// A queue that fell by this share was this link's, at least for the most part.
 const MOSTLY: f64 = 0.5;
+/// Others that take less than this share of a way are none.
+const ALONE: f64 = 0.2;
 /// A second queue that does not move within this time is somebody's.
 const PHANTOM_AGAIN: Duration = Duration::from_secs(30);
 
@@ -133,7 +137,7 @@ enum Phase {
     Compete(Compete),
 }
 
-/// Half the rate for two round trips.
+/// Half the rate for two round trips, or until that must have shown.
 #[derive(Clone, Debug, PartialEq)]
 struct Drain {
     began: Instant,
@@ -143,6 +147,9 @@ struct Drain {
     queue_us: f64,
     /// The least queue since.
     least_us: f64,
+    /// What was sent before it, and since.
+    before: Tally,
+    since: Tally,
     /// Where the link competed, what it goes on with.
     compete: Option<Compete>,
 }
@@ -229,6 +236,11 @@ impl Pace {
         (self.capacity * (time_us + more_us) * 1e-6) as u64 + BEYOND_BYTES
     }
 
+    /// Whether less is sent for a while to see whose queue it is.
+    pub fn is_testing(&self) -> bool {
+        matches!(self.phase, Phase::Drain(_))
+    }
+
     /// When the next datagram may leave.
     pub fn next_at(&self) -> Instant {
         self.next_at
@@ -295,8 +307,15 @@ impl Pace {
                 }
             }
             Phase::Drain(drain) => {
+                let standing_us = self.delays.standing_us();
                 if window.began() >= drain.began {
-                    drain.least_us = drain.least_us.min(self.delays.standing_us());
+                    drain.least_us = drain.least_us.min(standing_us);
+                    drain.since.add(window);
+                } else {
+                    drain.before.add(window);
+                    // What was sent before it began counts for before.
+                    drain.queue_us = drain.queue_us.max(standing_us);
+                    drain.least_us = drain.queue_us;
                 }
                 if window.ended() >= drain.ends || drain.least_us <= target_us {
                     self.judge(now, heard);
@@ -306,6 +325,7 @@ impl Pace {
                 compete.handle_window(now, window, heard.round_trip, self.calm.share());
                 if now >= compete.test_at() {
                     let compete = compete.clone();
+                    let rate = rate.min(window.arrival_rate());
                     self.drain(now, rate, heard.round_trip, Some(compete));
                 }
             }
@@ -341,6 +361,9 @@ impl Pace {
         if is_queueing || !is_growing {
             self.phase = Phase::Steady;
             self.relative = 1.0;
+        }
+        if is_queueing && over_us > FOREIGN * self.target_us() {
+            self.drain(now, self.capacity, heard.round_trip, None);
         }
     }
 
@@ -409,8 +432,14 @@ impl Pace {
             self.relative = self.relative.min(CALM_RATE);
         }
         let is_draining = grew_us < -self.delays.noise_us();
-        let stands = queue_us > 2.0 * target_us && !is_draining && !window.is_free();
-        self.standing = if stands { self.standing + 1 } else { 0 };
+        self.standing = match queue_us > 2.0 * target_us && !window.is_free() {
+            false => 0,
+            // A long one that grows although less is sent needs no long look.
+            true if is_long && grew_us > self.delays.noise_us() => self.standing + 2,
+            true if is_draining && !is_long => 0,
+            true if is_draining => self.standing,
+            true => self.standing + 1,
+        };
         let before = self.competed.as_ref().filter(|before| before.is_recent(now));
         if let Some(before) = before
             && self.standing >= STANDING_AGAIN
@@ -420,7 +449,8 @@ impl Pace {
             compete.go_on(now, heard.round_trip);
             (self.phase, self.competed) = (Phase::Compete(compete), None);
         } else if self.standing >= STANDING_WINDOWS {
-            self.drain(now, window.sent_rate(), heard.round_trip, None);
+            let rate = window.sent_rate().min(window.arrival_rate());
+            self.drain(now, rate, heard.round_trip, None);
         }
     }
 
@@ -428,12 +458,16 @@ impl Pace {
     fn drain(&mut self, now: Instant, rate: f64, round_trip: Duration, compete: Option<Compete>) {
         self.standing = 0;
         let queue_us = self.delays.standing_us();
+        // At half the rate this link's own queue is half as long after as much time.
+        let queue = Duration::from_secs_f64(queue_us * 1e-6);
         self.phase = Phase::Drain(Drain {
             began: now,
-            ends: now + round_trip * 2,
+            ends: now + round_trip + round_trip.max(queue),
             rate,
             queue_us,
             least_us: queue_us,
+            before: Tally::default(),
+            since: Tally::default(),
             compete,
         });
     }
@@ -443,7 +477,9 @@ impl Pace {
         let Phase::Drain(drain) = &self.phase else { return };
         let drain = drain.clone();
         let fell_us = drain.queue_us - drain.least_us;
+        let is_alone = drain.before.others(&drain.since).is_some_and(|share| share < ALONE);
         let is_gone = drain.least_us <= self.target_us()
+            || is_alone
             || drain.compete.is_none() && fell_us > MOSTLY * drain.queue_us;
         // What others fill grows although this link sends less.
         let moved_us = self.delays.standing_us() - drain.queue_us;

@@ -29,6 +29,10 @@ const HEARD_LATELY: Duration = Duration::from_millis(1_500);
 /// A session that is not confirmed by then is dropped, and in the paper's mode, which is for
 /// ways that lose nearly everything.
 const CANDIDATE_MAX: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
+/// Where the other end was so long in answering, it may be as long in confirming, and some of
+/// what it says is lost; up to so long.
+const CANDIDATE_ANSWERS: u64 = 3;
+const CANDIDATE_LATE_MAX: Duration = Duration::from_secs(15);
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct End {
@@ -173,7 +177,7 @@ impl End {
             let key = u64::from_be_bytes(*hello.key.first_chunk().expect("a key has 32 bytes"));
             let is_new = shared.addresses.is_new(key, hello.count);
             if shared.addresses.may_answer(now, &question.reply.to, is_new) {
-                let ours = *self.handshake.ours().public();
+                let ours = self.handshake.say(now);
                 self.say_hello(shared, now, (ours, hello.key), self.via, Some(question.reply));
             }
         }
@@ -190,14 +194,19 @@ impl End {
 
     /// A session that the other end may have too.
     fn begin(&mut self, shared: &mut Shared, now: Instant, pair: Pair, hello: &Hello) {
+        let answered_after = self.handshake.age(now);
         let ours = self.handshake.ours();
         let keys = shared.secrets.agree(&pair, ours, hello, blocks_max(&shared.config.mode));
         // Whatever came of it, this key pair was used.
         self.handshake.renew(&mut shared.entropy);
         let Some(keys) = keys else { return };
         let other = (self.peer, self.helpers, hello.blocks_max);
-        let session = Session::new(shared, self.code, other, (pair, &keys), now);
-        self.candidate = Some((Box::new(session), now));
+        let mut session = Session::new(shared, self.code, other, (pair, &keys), now);
+        session.hop.expect_late(answered_after.min(CANDIDATE_LATE_MAX));
+        let is_paper = matches!(shared.config.mode, Mode::Paper { .. });
+        let late = (answered_after * CANDIDATE_ANSWERS).min(CANDIDATE_LATE_MAX);
+        let ends = now + CANDIDATE_MAX[usize::from(is_paper)].max(late);
+        self.candidate = Some((Box::new(session), ends));
         self.hello_at = now + HELLO_INTERVAL;
     }
 
@@ -228,7 +237,7 @@ impl End {
             Some(session) => {
                 (session.pair.key_of(shared.config.id), session.pair.key_of(self.peer))
             }
-            None => self.handshake.ask(),
+            None => self.handshake.ask(now),
         };
         self.say_hello(shared, now, keys, to, reply);
     }
@@ -405,15 +414,13 @@ impl End {
     }
 
     /// When a candidate is dropped.
-    fn candidate_ends(&self, shared_mode: &Mode) -> Option<Instant> {
-        let is_paper = matches!(shared_mode, Mode::Paper { .. });
-        let (_, began) = self.candidate.as_ref()?;
-        Some(*began + CANDIDATE_MAX[usize::from(is_paper)])
+    fn candidate_ends(&self) -> Option<Instant> {
+        self.candidate.as_ref().map(|&(_, ends)| ends)
     }
 
     pub fn poll_timeout(&self, shared: &Shared) -> Option<(Instant, Reason)> {
         let hello = self.hello_due().map(|at| (at, Reason::Hello));
-        let ends = self.candidate_ends(&shared.config.mode).map(|at| (at, Reason::Expiry));
+        let ends = self.candidate_ends().map(|at| (at, Reason::Expiry));
         let of_candidate = self.candidate.as_ref().map(|(session, _)| session.pulse_at());
         let of_candidate = of_candidate.map(|at| (at, Reason::Pulse));
         let Some(session) = &self.current else {
@@ -436,7 +443,7 @@ impl End {
     }
 
     pub fn handle_timeout(&mut self, shared: &mut Shared, now: Instant) {
-        if self.candidate_ends(&shared.config.mode).is_some_and(|at| at <= now) {
+        if self.candidate_ends().is_some_and(|at| at <= now) {
             self.candidate = None;
         }
         if let Some(session) = &mut self.current {
@@ -457,7 +464,7 @@ impl End {
             match self.candidate {
                 Some(_) => self.announce(shared, now, self.via, None),
                 None => {
-                    let keys = self.handshake.ask();
+                    let keys = self.handshake.ask(now);
                     self.say_hello(shared, now, keys, self.via, None);
                 }
             }

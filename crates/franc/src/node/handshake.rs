@@ -15,12 +15,15 @@
 use crate::keys::Pair;
 use crate::secret::{Entropy, Ephemeral, PublicKey};
 use crate::wire::{Hello, KEY_BYTES};
+use lasthop_units::{Duration, Instant};
 
 /// An end's side of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Handshake {
     /// Of no session yet.
     ours: Ephemeral,
+    /// When its public key was first said.
+    said: Option<Instant>,
     /// What the other end said last: an echo that saves it a question, and may be wrong.
     heard: Option<PublicKey>,
     /// Whether the next question has that echo.
@@ -29,7 +32,7 @@ pub(super) struct Handshake {
 
 impl Handshake {
     pub fn new(entropy: &mut Entropy) -> Self {
-        Self { ours: Ephemeral::new(entropy), heard: None, is_echoed: false }
+        Self { ours: Ephemeral::new(entropy), said: None, heard: None, is_echoed: false }
     }
 
     /// Our key pair, of no session yet.
@@ -44,10 +47,21 @@ impl Handshake {
 
     /// Key and echo to say while there is no session. Every second question has the echo
     /// of what was heard, which may answer the other end, or be of a recording.
-    pub fn ask(&mut self) -> (PublicKey, PublicKey) {
+    pub fn ask(&mut self, now: Instant) -> (PublicKey, PublicKey) {
         let echo = self.heard.filter(|_| self.is_echoed);
         self.is_echoed = !self.is_echoed;
-        (*self.ours.public(), echo.unwrap_or([0; KEY_BYTES]))
+        (self.say(now), echo.unwrap_or([0; KEY_BYTES]))
+    }
+
+    /// Our public key, to be said.
+    pub fn say(&mut self, now: Instant) -> PublicKey {
+        self.said.get_or_insert(now);
+        *self.ours.public()
+    }
+
+    /// How long ago that was first.
+    pub fn age(&self, now: Instant) -> Duration {
+        self.said.map_or(Duration::ZERO, |said| now.saturating_since(said))
     }
 
     /// The session that `hello` begins, if it says back our key.

@@ -5,7 +5,7 @@ use super::window::Window;
 use lasthop_units::{Duration, Instant};
 
 /// The least delay is remembered for one to two of these.
-const BASE_PERIOD: Duration = Duration::from_secs(5);
+const BASE_PERIOD: Duration = Duration::from_secs(30);
 /// What two windows' least delays may differ by without a reason, in microseconds, beside
 /// the spread of delays.
 const NOISE_US: f64 = 500.0;

@@ -10,6 +10,9 @@ const GAP_MAX: u32 = 8_192;
 /// But no window takes so many times as long.
 const LONGER_MAX: u64 = 4;
 
+/// Two rates differ at least by so much to say what they do.
+const APART: f64 = 1.25;
+
 /// What is known of the datagrams that were sent in a time.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Window {
@@ -111,10 +114,15 @@ impl Window {
         self.bytes() / self.seconds()
     }
 
+    /// How long it took to come.
+    fn arrival_seconds(&self) -> f64 {
+        let time_us = self.last.heard_at_us.wrapping_sub(self.first.heard_at_us) as i32;
+        f64::from(time_us.max(1)) * 1e-6
+    }
+
     /// The same as they came, those that were lost included.
     pub fn arrival_rate(&self) -> f64 {
-        let time_us = self.last.heard_at_us.wrapping_sub(self.first.heard_at_us) as i32;
-        self.bytes() / (f64::from(time_us.max(1)) * 1e-6)
+        self.bytes() / self.arrival_seconds()
     }
 
     /// Bytes per second that came; no more than were sent.
@@ -141,6 +149,33 @@ impl Window {
             0 => 0.0,
             samples => self.queue_sum_us / f64::from(samples) - self.queue_min_us,
         }
+    }
+}
+
+/// What was sent in some windows, and how long it took to send and to come.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub(super) struct Tally {
+    bytes: f64,
+    sent_s: f64,
+    came_s: f64,
+}
+
+impl Tally {
+    pub fn add(&mut self, window: &Window) {
+        self.bytes += window.bytes();
+        self.sent_s += window.seconds();
+        self.came_s += window.arrival_seconds();
+    }
+
+    /// The share of a way's capacity that others use, if this is what it made of what was
+    /// sent at one rate, `other` at another one, and it was busy in both. First in, first
+    /// out, what comes of `S` is `A = C S / (S + others)`: two rates tell what others send.
+    /// `None` if the rates are too much alike.
+    pub fn others(&self, other: &Self) -> Option<f64> {
+        let (sent, came) = (self.sent_s / self.bytes, self.came_s / self.bytes);
+        let (sent_other, came_other) = (other.sent_s / other.bytes, other.came_s / other.bytes);
+        let is_apart = sent.max(sent_other) > APART * sent.min(sent_other);
+        is_apart.then(|| (came - came_other) / (sent - sent_other))
     }
 }
 
@@ -180,5 +215,31 @@ impl Ratio {
         // As if one more had been lost of two more (Agresti and Coull).
         let share = (self.lost + 1.0) / (self.sent + 2.0);
         libm::sqrt(Self::BURSTS * share * (1.0 - share) / (self.sent + 2.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// A busy way serves what comes in order: of what is sent at `S`, beside others at
+        /// `O`, `C S / (S + O)` comes.
+        #[test]
+        fn two_rates_tell_what_others_send(
+            own in 0.5f64..2.0,
+            less in 0.3f64..0.75,
+            others in 0.0f64..2.0,
+            seconds in 0.05f64..3.0,
+        ) {
+            let tally = |sent: f64| {
+                let came = (sent / (sent + others)).min(1.0);
+                Tally { bytes: sent * seconds, sent_s: seconds, came_s: sent * seconds / came }
+            };
+            let found = tally(own).others(&tally(own * less)).expect("they are apart");
+            prop_assert!((found - others).abs() < 1e-6, "{found}");
+            prop_assert_eq!(tally(own).others(&tally(own * 0.9)), None);
+        }
     }
 }

@@ -32,6 +32,9 @@ const YOUNG: Duration = Duration::from_secs(1);
 const STALLED: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
 /// The other end said as often that nothing more arrived.
 const STALLED_PULSES: u32 = 3;
+/// Where answers come late a symbol may take so many times as long, up to so long.
+const STALLED_LATE: u64 = 10;
+const STALLED_LATE_MAX: Duration = Duration::from_secs(6);
 
 /// Packets wait for their order within so many blocks at least: many short ones of a few
 /// blocks take more memory than bytes.
@@ -39,7 +42,7 @@ const ORDERED_MIN: u8 = 32;
 
 /// A peer that is silent for so long is gone: at least and at most, depending on what the way
 /// loses and how long it takes.
-const SILENCE_MAX: [Duration; 2] = [Duration::from_millis(2_500), Duration::from_secs(15)];
+const SILENCE_MAX: [Duration; 2] = [Duration::from_secs(6), Duration::from_secs(15)];
 /// Round trips that it may be silent, and how seldom all its pulses are lost by chance.
 const SILENCE_ROUND_TRIPS: u64 = 8;
 const SILENCE_BY_CHANCE: f64 = 1e-4;
@@ -49,6 +52,8 @@ const SILENCE_MAX_OF_PAPER: Duration = Duration::from_secs(30);
 /// Packets that fill less than half a symbol wait so long behind the last symbol for others
 /// to share one: a stream of TCP's acknowledgements would take the air of datagrams.
 const GATHER: Duration = Duration::from_millis(5);
+/// While less is sent to see whose queue it is, packets may wait so many times as long.
+const TEST_PATIENCE: u64 = 4;
 /// Acknowledgements of a stream are at least so far apart, half as far if they tell of a
 /// loss.
 const ACK_INTERVAL: Duration = Duration::from_millis(8);
@@ -336,7 +341,8 @@ impl Session {
     pub(super) fn is_stalled(&self, now: Instant) -> bool {
         let Pulses { progress_at, since, .. } = self.pulses;
         let is_bad = self.hop.loss.probability() > 0.5;
-        since >= STALLED_PULSES && now >= progress_at + STALLED[usize::from(is_bad)]
+        let late = (self.hop.lateness() * STALLED_LATE).min(STALLED_LATE_MAX);
+        since >= STALLED_PULSES && now >= progress_at + STALLED[usize::from(is_bad)].max(late)
     }
 
     /// Takes a combination. Returns whether something came of it that the other end sealed.
@@ -542,7 +548,8 @@ impl Session {
             return Some(repair);
         }
         if let Some(latency) = sender.latency() {
-            backlog.set_latency(latency);
+            let times = if self.hop.is_testing() { TEST_PATIENCE } else { 1 };
+            backlog.set_latency(latency * times);
         }
         self.held_until = None;
         let is_little =

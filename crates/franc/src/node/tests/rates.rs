@@ -207,3 +207,34 @@ fn the_papers_encoder_reads_packet_by_packet() {
         assert_eq!(net.out(2).len(), 3);
     }
 }
+
+#[test]
+fn ways_that_take_seconds_are_used_and_lose_nothing() {
+    for delay_ms in [700, 1_500] {
+        for seed in 0..4 {
+            let mut net = Net::pair(|_| {}, &Way::new(12.0, delay_ms, 0.0), seed);
+            let delays = sparse(&mut net, Duration::from_millis(400), 60);
+            let way = Duration::from_millis(delay_ms);
+            assert!(delays[delays.len() / 2] < way + way / 4, "{delay_ms} ms: {seed}");
+        }
+    }
+}
+
+/// What came for nothing of what was sent in the last seconds, after delays have become
+/// longer than anything is waited for.
+#[test]
+fn what_is_late_is_soon_waited_for() {
+    let mut net = Net::pair(|_| {}, &Way::new(12.0, 10, 0.0), 1);
+    let mut sent = BTreeMap::new();
+    let mut counts = Vec::new();
+    chat(&mut net, seconds(1.0), seconds(3.0), &mut sent);
+    net.ways.values_mut().for_each(|way| way.delay = Duration::from_millis(400));
+    for until in [8.0, 14.0] {
+        chat(&mut net, seconds(1.0), seconds(until), &mut sent);
+        counts.push((net.stats(2).redundant, net.stats(1).source_sent));
+    }
+    check(net.out(2), &sent);
+    let (redundant, source) = (counts[1].0 - counts[0].0, counts[1].1 - counts[0].1);
+    assert!(redundant * 20 < source, "{redundant} of {source} came for nothing");
+    assert_eq!(net.stats(1).sessions, 1, "late is not gone");
+}
