@@ -32,9 +32,9 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 const STARTING: Duration = Duration::from_secs(3);
 /// How often the last word to the server is said if it does not answer.
 const STOP_TRIES: u32 = 4;
-/// From one sign of life to the next, which says what was received: four fit into
+/// From one sign of life to the next, which says what was received: eight fit into
 /// the second for which a server sends without one.
-const ALIVE_INTERVAL: Duration = Duration::from_millis(250);
+const ALIVE_INTERVAL: Duration = Duration::from_millis(125);
 /// Chunks that are asked for at a time.
 const WINDOW: u32 = 16;
 

@@ -13,13 +13,16 @@ use crate::auth::{Key, unguessable};
 use core::net::{IpAddr, SocketAddr};
 use lasthop_units::{Duration, Instant};
 
-/// Without newer proof a socket is sent to for so long: four signs of life.
+/// Without newer proof a socket is sent to for so long: eight signs of life.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 /// The patience is longer by this for each message of the client that was lost,
 const PATIENCE_PER_LOSS: Duration = Duration::from_millis(250);
-/// for so many: with 30 % of losses, 12 signs of life in a row are lost once in
-/// two million times.
+/// for so many: of eight signs of life at the start 30 % of losses take all once in
+/// 15 000 times.
 const LOSSES_MAX: u32 = 8;
+/// and by the age of the last value when it was shown, which is about a round trip and
+/// not to be gained by many who hoard values.
+const PATIENCE_PER_AGE_MAX: Duration = Duration::from_secs(1);
 /// So many packets leave without newer proof in any case: the baseline flow of
 /// ten packets a second may lose most of them.
 const UNPROVEN_PACKETS: u32 = 32;
@@ -58,8 +61,9 @@ pub(crate) struct Ledger {
     latest: Instant,
     packets: u32,
     restarts: u32,
-    /// When a newer value was shown last.
+    /// When a newer value was shown last, and how old it was then.
     accepted: Instant,
+    age: Duration,
 }
 
 impl Ledger {
@@ -75,6 +79,7 @@ impl Ledger {
             packets: 0,
             restarts: 0,
             accepted: now,
+            age: Duration::ZERO,
         }
     }
 
@@ -104,6 +109,7 @@ impl Ledger {
             (self.floor_ms, self.is_proven) = (at_ms, true);
             (self.since, self.packets, self.restarts) = (None, 0, 0);
             self.accepted = now;
+            self.age = Duration::from_millis(u64::from(now_ms.saturating_sub(at_ms)));
         }
     }
 
@@ -118,7 +124,9 @@ impl Ledger {
     /// the same time after the other flow's; while that one receives, a trickle goes on.
     pub fn may_send(&self, now: Instant, lost: u32, other: Instant) -> bool {
         let Some(since) = self.since else { return self.is_proven };
-        let patience = PATIENCE + PATIENCE_PER_LOSS * u64::from(lost.min(LOSSES_MAX));
+        let patience = PATIENCE
+            + PATIENCE_PER_LOSS * u64::from(lost.min(LOSSES_MAX))
+            + self.age.min(PATIENCE_PER_AGE_MAX);
         let trickles = now < since.max(other).saturating_add(TRICKLE)
             && now >= self.latest.saturating_add(TRICKLE_INTERVAL);
         self.is_proven

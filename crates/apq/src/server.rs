@@ -28,10 +28,11 @@ use core::net::SocketAddr;
 use lasthop_units::{Duration, Instant, Machine, TokenBucket};
 use zeroize::{Zeroize, Zeroizing};
 
-/// A client that has not used its session for so long has not got the answer.
-const CONFIRM: Duration = Duration::from_secs(5);
+/// A client that has not used its session for so long has not got the answer, nor one
+/// to what it has asked since, some fifteen times.
+const CONFIRM: Duration = Duration::from_secs(15);
 /// A client that is sent to and not heard for so long, or proves for so long that
-/// it receives nothing, has gone: 48 signs of life, of which one arrives if four
+/// it receives nothing, has gone: 96 signs of life, of which one arrives if four
 /// of five are lost.
 const SILENCE_WHILE_SENDING: Duration = Duration::from_secs(12);
 /// A client that is not sent to and not heard for so long has gone.

@@ -439,6 +439,7 @@ proptest! {
         delay_ms in 0u64..200,
         jitter_ms in 0u64..100,
         up: bool,
+        seed: u64,
     ) {
         let direction = if up { Direction::Up } else { Direction::Down };
         let weather = Weather {
@@ -448,6 +449,7 @@ proptest! {
             jitter: Duration::from_millis(jitter_ms),
         };
         let mut world = World::new(direction, weather);
+        world.stream = Seed::new(seed, 0).stream("weather");
         world.run_until(at_secs(600));
         prop_assert_eq!(world.last_event(), Some(&ClientEvent::Done));
         for record in world.records() {
@@ -463,6 +465,30 @@ proptest! {
             prop_assert_eq!(sent, record.plan.packets());
             let kept = record.samples.len() as f64 / sent as f64;
             prop_assert!((kept - (1.0 - loss)).abs() < 0.25, "{} of 1 arrived at a loss of {}", kept, loss);
+        }
+    }
+}
+
+/// Signs of life, their answers and the exchanges of a handshake are lost several times in
+/// a row on some of many ways: nothing is left out, and no session is given up.
+#[test]
+fn a_loss_of_a_quarter_ends_well_each_time() {
+    let mut stream = Seed::new(7, 0).stream("ways");
+    for run in 0..600 {
+        let mut any = |least: f64, most: f64| least + (most - least) * stream.uniform();
+        let weather = Weather {
+            loss: any(0.2, 0.3),
+            repeat: any(0.0, 0.3),
+            delay: Duration::from_secs_f64(any(0.0, 0.2)),
+            jitter: Duration::from_secs_f64(any(0.0, 0.1)),
+        };
+        let mut world = World::new(Direction::Down, weather);
+        world.stream = Seed::new(run, 0).stream("weather");
+        world.run_until(at_secs(600));
+        assert_eq!(world.last_event(), Some(&ClientEvent::Done), "run {run}: {weather:?}");
+        for record in world.records() {
+            let sent: u64 = record.counts.iter().map(|count| u64::from(count.sent)).sum();
+            assert_eq!(sent, record.plan.packets(), "run {run}: {weather:?}");
         }
     }
 }
