@@ -285,6 +285,9 @@ pub enum ConfigError {
 /// The shortest MTU of a link: what IPv4 asks of every link (RFC 791).
 pub const INNER_MTU_MIN: usize = 68;
 
+/// Symbols are not made shorter than this for a path that carries less.
+const SYMBOL_BYTES_MIN: u16 = 128;
+
 /// Symbols of a block at most.
 pub const BLOCK_SYMBOLS_MAX: u16 = 1024;
 
@@ -318,7 +321,17 @@ impl Config {
     /// The longest symbol that fits in a datagram. Where helpers or recoders code anew,
     /// there is room for the coefficients of a block.
     pub fn symbol_bytes_max(&self) -> u16 {
-        let fits = usize::from(self.datagram_bytes_max).saturating_sub(self.around_symbol());
+        self.fitting(self.datagram_bytes_max)
+    }
+
+    /// How long a symbol may be, at most [`Self::symbol_bytes`], so that it fits in datagrams
+    /// of `datagram_bytes`.
+    pub(crate) fn symbol_bytes_in(&self, datagram_bytes: u16) -> u16 {
+        self.symbol_bytes.min(self.fitting(datagram_bytes).max(SYMBOL_BYTES_MIN))
+    }
+
+    fn fitting(&self, datagram_bytes: u16) -> u16 {
+        let fits = usize::from(datagram_bytes).saturating_sub(self.around_symbol());
         u16::try_from(fits).unwrap_or(u16::MAX)
     }
 

@@ -121,6 +121,14 @@ impl Headers {
         bucket.keep(number, packet);
     }
 
+    /// The packet that ended with this number went in pieces, or came: what follows it depends
+    /// on it and on nothing before.
+    pub fn begin_anew(&mut self, bucket: u8, number: u16, packet: &[u8]) {
+        let bucket = &mut self.0[usize::from(bucket)];
+        bucket.last = None;
+        bucket.keep(number, packet);
+    }
+
     /// The packet of which [`Headers::shorten`] wrote `record`; `None` if the one before
     /// it is not known, or if nobody wrote it.
     pub fn restore(&mut self, bucket: u8, number: u16, record: &[u8]) -> Option<Vec<u8>> {

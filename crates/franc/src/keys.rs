@@ -233,6 +233,8 @@ pub(crate) struct Vital {
     pub arrived: u64,
     /// Nothing of blocks below this one comes any more.
     pub oldest: u32,
+    /// The longest datagram that came lately, in bytes; 0 if none did.
+    pub longest: u16,
 }
 
 impl PulseSeal {
@@ -247,6 +249,7 @@ impl PulseSeal {
         sealed.extend(vital.received.to_be_bytes());
         sealed.extend(vital.arrived.to_be_bytes());
         sealed.extend(vital.oldest.to_be_bytes());
+        sealed.extend(vital.longest.to_be_bytes());
         sealed.resize(SEALED_PULSE_BYTES - SEAL_BYTES, 0);
         let cipher = ChaCha20Poly1305::new(self.key.as_bytes().into());
         let tag = cipher
@@ -276,7 +279,10 @@ impl PulseSeal {
         let (received, rest) = vital.split_first_chunk()?;
         let (arrived, rest) = rest.split_first_chunk()?;
         let [received, arrived] = [received, arrived].map(|bytes| u64::from_be_bytes(*bytes));
-        Some(Vital { received, arrived, oldest: u32::from_be_bytes(*rest.first_chunk()?) })
+        let (oldest, rest) = rest.split_first_chunk()?;
+        let oldest = u32::from_be_bytes(*oldest);
+        let longest = u16::from_be_bytes(*rest.first_chunk()?);
+        Some(Vital { received, arrived, oldest, longest })
     }
 }
 
@@ -545,11 +551,16 @@ mod tests {
     fn a_pulse_is_taken_once_and_in_order() {
         let key = || Secret::new([1; SECRET_BYTES]);
         let (mut sender, mut receiver) = (PulseSeal::new(key()), PulseSeal::new(key()));
-        let vital = |n: u64| Vital { received: n << 33, arrived: n << 34, oldest: n as u32 };
+        let vital = |n: u64| Vital {
+            received: n << 33,
+            arrived: n << 34,
+            oldest: n as u32,
+            longest: n as u16,
+        };
         let pulses: Vec<_> = (1..4).map(|n| sender.seal(vital(n))).collect();
         let mut open = |at: usize| {
             let (counter, sealed) = &pulses[at];
-            receiver.open(&Pulse { counter: *counter, sealed })
+            receiver.open(&Pulse { counter: *counter, sealed, padding: 0 })
         };
         assert_eq!(open(1), Some(vital(2)));
         assert_eq!((open(0), open(1)), (None, None));
@@ -558,10 +569,13 @@ mod tests {
         for byte in 0..sealed.len() {
             let mut bad = sealed.clone();
             bad[byte] ^= 1;
-            assert_eq!(receiver.open(&Pulse { counter, sealed: &bad }), None);
+            assert_eq!(receiver.open(&Pulse { counter, sealed: &bad, padding: 0 }), None);
         }
-        assert_eq!(receiver.open(&Pulse { counter: counter + 1, sealed: &sealed }), None);
-        assert!(receiver.open(&Pulse { counter, sealed: &sealed }).is_some());
+        assert_eq!(
+            receiver.open(&Pulse { counter: counter + 1, sealed: &sealed, padding: 0 }),
+            None
+        );
+        assert!(receiver.open(&Pulse { counter, sealed: &sealed, padding: 0 }).is_some());
     }
 
     proptest! {

@@ -40,6 +40,7 @@ pub mod node;
 mod order;
 mod pace;
 pub mod paper;
+mod path_mtu;
 mod receiver;
 pub mod secret;
 mod sender;

@@ -86,6 +86,13 @@ pub enum Event {
         /// With this end.
         peer: NodeId,
     },
+    /// The longest datagram that the path carries was found, and is another than before.
+    PathMtu {
+        /// To this end.
+        peer: NodeId,
+        /// Its length, as [`crate::config::Config::datagram_bytes_max`] counts.
+        datagram_bytes: u16,
+    },
 }
 
 /// Why a node wants to be woken.
@@ -101,6 +108,8 @@ pub enum Reason {
     Hello,
     /// The other end is to know what arrived.
     Pulse,
+    /// Whether the path carries longer datagrams is to be found out.
+    Probe,
     /// Something is too old.
     Expiry,
 }

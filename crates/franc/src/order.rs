@@ -7,6 +7,7 @@
 //! what was held, with its headers.
 
 use crate::headers::Headers;
+use crate::symbol::{self, Piece};
 use alloc::collections::VecDeque;
 use alloc::collections::btree_map::{BTreeMap, Entry};
 use alloc::vec::Vec;
@@ -46,6 +47,8 @@ pub(crate) struct Order {
     held_bytes_sum: usize,
     held_bytes_max: usize,
     headers: Headers,
+    /// The beginnings of packets in pieces, by bucket, and the number of the next piece.
+    begun: BTreeMap<u8, (u16, Vec<u8>)>,
     ready: VecDeque<Vec<u8>>,
     /// Packets without the headers of the one before, or forged.
     pub corrupt: u64,
@@ -63,6 +66,7 @@ impl Order {
             held_bytes_sum: 0,
             held_bytes_max: bytes_max.saturating_mul(2),
             headers: Headers::new(),
+            begun: BTreeMap::new(),
             ready: VecDeque::new(),
             corrupt: 0,
         }
@@ -106,9 +110,35 @@ impl Order {
 
     fn give_out(&mut self, bucket: u8, number: u16, record: &[u8]) {
         self.next[usize::from(bucket)] = number.wrapping_add(1);
+        if let Some(piece) = Piece::parse(record) {
+            return self.join(bucket, number, &piece);
+        }
         match self.headers.restore(bucket, number, record) {
             Some(packet) => self.ready.push_back(packet),
             None => self.corrupt += 1,
+        }
+    }
+
+    /// Takes the next piece of a packet, and gives out a packet that is whole.
+    fn join(&mut self, bucket: u8, number: u16, piece: &Piece<'_>) {
+        let begun = self.begun.remove(&bucket).filter(|(next, _)| *next == number);
+        let mut packet = match (piece.is_first, begun) {
+            (true, _) => Vec::new(),
+            (false, Some((_, packet))) => packet,
+            // Its beginning was given up.
+            (false, None) => {
+                self.corrupt += u64::from(piece.is_last);
+                return;
+            }
+        };
+        packet.extend(piece.bytes);
+        if !piece.is_last && packet.len() <= usize::from(u16::MAX) {
+            self.begun.insert(bucket, (number.wrapping_add(1), packet));
+        } else if symbol::is_ip(&packet) {
+            self.headers.begin_anew(bucket, number, &packet);
+            self.ready.push_back(packet);
+        } else {
+            self.corrupt += 1;
         }
     }
 
@@ -181,7 +211,67 @@ mod tests {
         }
     }
 
+    /// The records of packets that are cut at some places, numbered from 0 on.
+    fn cut(packets: &[Vec<u8>], places: &[usize]) -> Vec<(u16, Vec<u8>)> {
+        let mut records = Vec::new();
+        let mut number = 0;
+        for packet in packets {
+            let mut ends: Vec<usize> =
+                places.iter().copied().filter(|at| *at < packet.len()).collect();
+            ends.push(packet.len());
+            let mut start = 0;
+            for &end in &ends {
+                let mut record = Vec::new();
+                let (is_first, is_last) = (start == 0, end == packet.len());
+                match is_first && is_last {
+                    true => record.extend(packet),
+                    false => {
+                        Piece { is_first, is_last, bytes: &packet[start..end] }.emit(&mut record)
+                    }
+                }
+                records.push((number, record));
+                (number, start) = (number + 1, end);
+            }
+        }
+        records
+    }
+
     proptest! {
+        /// Packets in pieces come out whole and in order, whatever order pieces come in; of one
+        /// whose piece is given up nothing does, and others do not suffer.
+        #[test]
+        fn pieces_become_packets(
+            lengths in prop::collection::vec(30..2_000usize, 1..40),
+            places in prop::collection::btree_set(1..1_999usize, 0..4),
+            keys in prop::collection::vec(any::<u32>(), 160),
+            lost in prop::option::of(0..160usize),
+        ) {
+            let places: Vec<usize> = places.into_iter().collect();
+            let packets: Vec<_> =
+                lengths.iter().enumerate().map(|(n, &length)| packet(7, n as u16, length)).collect();
+            let mut records = cut(&packets, &places);
+            let numbers_of = |n: usize| cut(&packets[..=n], &places).len();
+            let lost = lost.filter(|&lost| lost < records.len());
+            let is_whole = |n: usize| {
+                let begins = if n == 0 { 0 } else { numbers_of(n - 1) };
+                lost.is_none_or(|lost| !(begins..numbers_of(n)).contains(&lost))
+            };
+            let expected: Vec<_> = (0..packets.len()).filter(|&n| is_whole(n)).collect();
+            records.sort_by_key(|(number, _)| keys[usize::from(*number)]);
+            let mut order = Order::new(1_000_000);
+            for (number, record) in records {
+                if lost != Some(usize::from(number)) {
+                    order.push(7, number, &record);
+                }
+            }
+            order.give_up();
+            let came: Vec<_> = core::iter::from_fn(|| order.pop()).collect();
+            let expected: Vec<_> = expected.into_iter().map(|n| packets[n].clone()).collect();
+            prop_assert_eq!(came, expected);
+            // What was begun may still wait for its end.
+            prop_assert!(order.begun.len() <= 1);
+        }
+
         /// What is under way at once, in whatever order it comes, loses nothing.
         #[test]
         fn within_the_bound_nothing_is_given_up(

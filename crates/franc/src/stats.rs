@@ -65,6 +65,9 @@ pub struct Stats {
     pub stalls: u64,
     /// Whether there is one now.
     pub connected: bool,
+    /// The longest datagram that is sent: what the path is known to carry. 0 if there is no
+    /// session, or if nobody looks for it.
+    pub path_datagram_bytes: u16,
     /// The smoothed round trip, zero if not known.
     pub round_trip: Duration,
     /// Delay in queues of the way.

@@ -1,13 +1,52 @@
 //! What a symbol holds: its length (2 bytes), and sealed from end to end one record after
 //! another: a flow's bucket (1), a packet's number there (2), and the packet, whole or as
 //! [`crate::headers`] shortens it. The length of a whole one is in its own header (IPv4,
-//! RFC 791; IPv6, RFC 8200).
+//! RFC 791; IPv6, RFC 8200). Where the path carries less than the longest packet needs, a
+//! packet can be in pieces, each with a number of its own: which ends of the packet it has
+//! (1), its length (2), its bytes.
 
 use crate::headers;
 use alloc::vec::Vec;
 
 /// Bytes of a record before its packet.
 pub(crate) const RECORD_BYTES: usize = 3;
+/// And of a piece before its bytes.
+pub(crate) const PIECE_BYTES: usize = 3;
+
+/// The first four bits of a piece: no version of IP, and not those of what is short.
+const PIECE: u8 = 0x10;
+const FIRST: u8 = 1;
+const LAST: u8 = 2;
+
+/// A part of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece<'a> {
+    pub is_first: bool,
+    pub is_last: bool,
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Piece<'a> {
+    /// `None` if the record is no piece, but a packet.
+    pub fn parse(record: &'a [u8]) -> Option<Self> {
+        let (head, bytes) = record.split_at_checked(PIECE_BYTES)?;
+        let ends = head[0] ^ PIECE;
+        (ends & !(FIRST | LAST) == 0).then_some(Self {
+            is_first: ends & FIRST != 0,
+            is_last: ends & LAST != 0,
+            bytes,
+        })
+    }
+
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        let first = if self.is_first { FIRST } else { 0 };
+        let last = if self.is_last { LAST } else { 0 };
+        out.push(PIECE | first | last);
+        let length = u16::try_from(self.bytes.len()).expect("a packet is shorter than 64 KiB");
+        out.extend(length.to_be_bytes());
+        out.extend(self.bytes);
+    }
+}
 
 /// The length that an IP packet at the beginning of `bytes` says it has, if it has a
 /// header.
@@ -53,6 +92,9 @@ fn record(bytes: &[u8]) -> Option<(u8, u16, &[u8])> {
     let (head, rest) = bytes.split_at_checked(RECORD_BYTES)?;
     let length = match headers::is_short(rest) {
         true => headers::short_length(rest)?,
+        false if Piece::parse(rest).is_some() => {
+            PIECE_BYTES + usize::from(u16::from_be_bytes([rest[1], rest[2]]))
+        }
         false => ip_length(rest)?,
     };
     Some((head[0], u16::from_be_bytes([head[1], head[2]]), rest.get(..length)?))

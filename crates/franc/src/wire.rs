@@ -19,8 +19,10 @@
 //! HELLO  origin (1) | destination (1) | key (32) | the other end's key (32)
 //!        | count (4) | blocks (1) | digest of the code (4) | proof (16) | hop fields (52)
 //! CALL   hop fields (52) | zeros (91)
-//! PULSE  counter (8) | received (8), arrived (8), oldest block (4) and zeros (99), sealed
+//! PULSE  counter (8) | received (8), arrived (8), oldest block (4), longest datagram (2)
+//!        and zeros (97), sealed
 //!        | seal (16)
+//! PROBE  a PULSE, and zeros: whether a datagram of this length comes (RFC 8899)
 //! hop fields: cookie (16) | the neighbour's cookie (16) | life of the node (8) | count (4)
 //!        | highest number heard (4) | next number (4)
 //! ```
@@ -75,6 +77,7 @@ const HELLO: u8 = 5;
 const ENC_NUMBERED: u8 = 6;
 const CALL: u8 = 7;
 const PULSE: u8 = 8;
+const PROBE: u8 = 9;
 
 /// Bytes of a HELLO before its hop fields.
 const END_BYTES: usize = 2 + 2 * KEY_BYTES + 4 + 1 + 4 + PROOF_BYTES;
@@ -155,6 +158,14 @@ pub struct Ack {
     pub links: Vec<LinkReport>,
     /// Blocks that are not complete, the oldest first.
     pub blocks: Vec<BlockReport>,
+}
+
+impl Ack {
+    /// Bytes of the datagram.
+    pub(crate) fn datagram_bytes(&self) -> usize {
+        let blocks = self.blocks.iter().map(|block| 8 + usize::from(block.bits).div_ceil(8));
+        HEADER_BYTES + 8 + 15 * self.links.len() + blocks.sum::<usize>() + TAG_BYTES
+    }
 }
 
 /// How well a node hears another.
@@ -243,6 +254,8 @@ pub struct Pulse<'a> {
     pub counter: u64,
     /// The rest, [`SEALED_PULSE_BYTES`] long.
     pub sealed: &'a [u8],
+    /// Bytes behind it, which make it a probe of the path's MTU; 0 if it is none.
+    pub padding: usize,
 }
 
 /// A datagram that is none.
@@ -349,7 +362,7 @@ impl Header {
         if kind >> 4 != VERSION {
             return Err(WireError::Version { theirs: kind >> 4, sender });
         }
-        if !(ENC_SOURCE..=PULSE).contains(&(kind & 0x0f)) {
+        if !(ENC_SOURCE..=PROBE).contains(&(kind & 0x0f)) {
             return Err(WireError::Kind(kind & 0x0f));
         }
         let header = Self {
@@ -401,10 +414,13 @@ pub fn parse(datagram: &[u8], field: Field) -> Result<Body<'_>, WireError> {
             reader.take(END_BYTES, "padding")?;
             Body::Call(hop)
         }
-        PULSE => Body::Pulse(Pulse {
-            counter: u64::from_be_bytes(reader.array("counter")?),
-            sealed: reader.take(SEALED_PULSE_BYTES, "pulse")?,
-        }),
+        PULSE | PROBE => {
+            let counter = u64::from_be_bytes(reader.array("counter")?);
+            let sealed = reader.take(SEALED_PULSE_BYTES, "pulse")?;
+            let padding = if kind == PROBE { reader.rest().len() } else { 0 };
+            reader.check((kind == PROBE) == (padding > 0), padding, "padding")?;
+            Body::Pulse(Pulse { counter, sealed, padding })
+        }
         kind => return Err(WireError::Kind(kind)),
     };
     match reader.bytes.len() - reader.at {
@@ -495,7 +511,8 @@ pub fn emit(header: &Header, body: &Body<'_>, out: &mut Vec<u8>) {
         Body::Ack(_) => ACK,
         Body::Hello(_) => HELLO,
         Body::Call(_) => CALL,
-        Body::Pulse(_) => PULSE,
+        Body::Pulse(Pulse { padding: 0, .. }) => PULSE,
+        Body::Pulse(_) => PROBE,
     };
     out.extend([VERSION << 4 | kind, header.sender.0, header.to.0]);
     out.extend(header.session.to_be_bytes());
@@ -516,6 +533,7 @@ pub fn emit(header: &Header, body: &Body<'_>, out: &mut Vec<u8>) {
             assert_eq!(pulse.sealed.len(), SEALED_PULSE_BYTES, "a pulse has one length");
             out.extend(pulse.counter.to_be_bytes());
             out.extend(pulse.sealed);
+            out.resize(out.len() + pulse.padding, 0);
         }
     }
 }

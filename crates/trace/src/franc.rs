@@ -46,6 +46,10 @@ pub struct FrancDocument {
     /// Delay in queues of the way in milliseconds, once a round trip is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue_delay_ms: Option<f64>,
+    /// The longest datagram that the path is known to carry, in bytes without UDP's and IP's
+    /// headers; none without a session, in the paper's mode, and where a recoder is next.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub path_datagram_bytes: Option<u16>,
     /// Rate of sending in Mb/s, if it is paced.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pace_mbps: Option<f64>,
@@ -255,6 +259,7 @@ impl FrancDocument {
             backlog_packets: stats.backlog_packets,
             round_trip_ms: known.then(|| ms(stats.round_trip)),
             queue_delay_ms: known.then(|| ms(stats.queue_delay)),
+            path_datagram_bytes: Some(stats.path_datagram_bytes).filter(|&bytes| bytes > 0),
             pace_mbps: (stats.pace_bps > 0).then(|| rounded(stats.pace_bps as f64 / 1e6, 3)),
             counters: FrancCounters::new(stats, daemon),
             neighbours,
@@ -290,6 +295,9 @@ impl FrancDocument {
         metric("round_trip_seconds", "Smoothed round trip.", "gauge", &seconds(self.round_trip_ms));
         let queue = seconds(self.queue_delay_ms);
         metric("queue_delay_seconds", "Delay in queues of the way.", "gauge", &queue);
+        let path = self.path_datagram_bytes.map_or(Vec::new(), |bytes| own(bytes.into()));
+        let help = "Longest datagram that the path is known to carry.";
+        metric("path_datagram_bytes", help, "gauge", &path);
         let pace = self.pace_mbps.map_or(Vec::new(), |mbps| own(mbps * 1e6));
         metric("pace_bits_per_second", "Rate of sending.", "gauge", &pace);
         for (name, help, value) in self.counters.each() {

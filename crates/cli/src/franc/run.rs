@@ -187,13 +187,17 @@ fn line(name: &str, told: Told<'_>) -> String {
             "{name}: what is sent to node {peer} does not arrive, although it is heard: a new session \
              is asked for\n"
         ),
+        Told::Event(Event::PathMtu { peer, datagram_bytes }) => format!(
+            "{name}: the path to node {peer} carries datagrams of {datagram_bytes} bytes; longer \
+             packets go in pieces\n"
+        ),
         Told::SameMac { neighbour, mac } => format!(
             "{name}: node {neighbour} has the MAC address of our own interface, {mac}: give one of \
              the two another (`ip link set IFACE address ..`)\n"
         ),
         Told::TooLong { bytes } => format!(
-            "{name}: the path no longer takes datagrams of {bytes} bytes: its MTU has shrunk; use \
-             shorter symbols or restart the nodes\n"
+            "{name}: this host no longer takes datagrams of {bytes} bytes: the MTU of the interface \
+             has shrunk; what the path carries is looked for anew\n"
         ),
     }
 }

@@ -93,6 +93,7 @@ fn table(document: &FrancDocument) -> String {
     let mut way = Vec::new();
     way.extend(document.round_trip_ms.map(|ms| format!("round trip {ms:.1} ms")));
     way.extend(document.queue_delay_ms.map(|ms| format!("queues {ms:.1} ms")));
+    way.extend(document.path_datagram_bytes.map(|bytes| format!("datagrams of up to {bytes}")));
     way.extend(document.pace_mbps.map(|mbps| format!("paced at {mbps:.2} Mb/s")));
     if !way.is_empty() {
         let _ = writeln!(out, "way         {}", way.join(", "));

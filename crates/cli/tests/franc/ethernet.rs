@@ -121,7 +121,11 @@ fn an_interface_that_becomes_too_narrow_is_told_and_recovers() {
     assert!(wide.contains("mtu 1501 is more than eth0 takes: give 1500 or less"), "{wide}");
     assert_eq!(stage.text("wide.code").trim(), "2");
     // b sends long ones, and its own interface says so; a does for its pings.
-    assert!(stage.text("b.log").contains("its MTU has shrunk"), "{}", stage.logs());
+    assert!(
+        stage.text("b.log").contains("the MTU of the interface has shrunk"),
+        "{}",
+        stage.logs()
+    );
     assert!(stage.stats("b.json")["counters"]["too_long"].as_u64() > Some(0));
     let passes = stage.text("passes.txt");
     assert_eq!(passes.lines().count(), 2, "{passes}");
@@ -131,5 +135,41 @@ fn an_interface_that_becomes_too_narrow_is_told_and_recovers() {
     }
     for name in ["a.json", "b.json"] {
         assert_eq!(stage.stats(name)["counters"]["corrupt"], 0);
+    }
+}
+
+/// A bridge that drops frames of more than 1300 bytes (or 1304: room for a VLAN's tag is not
+/// counted) and says nothing, from the beginning or in the
+/// middle of everything: the ends find what it carries (RFC 8899), packets of 1400 bytes pass,
+/// and a file comes out as it went in.
+#[test]
+fn a_path_that_is_narrower_than_the_interfaces_is_found() {
+    for is_narrow_first in [true, false] {
+        let stage = Stage::new("path");
+        stage.key("key");
+        let narrow = "for port in at-a at-b; do \
+                      nsenter --net=/run/netns/bridge ip link set $port mtu 1300; done\n";
+        let programs = ends(["", ""]);
+        let begin = match is_narrow_first {
+            true => format!("{narrow}until_passes 10.9.0.2\n"),
+            false => format!("until_passes 10.9.0.2\n{TRANSFER}{narrow}"),
+        };
+        // The daemons begin a moment before the script.
+        let script = format!(
+            "{begin}ping -q -c 60 -i 0.1 -W 1 -s 1380 10.9.0.2 > found.txt\n\
+             ping -c 20 -i 0.05 -W 1 -s 1380 10.9.0.2 > long.txt\n{TRANSFER}{}{}",
+            stats("a"),
+            stats("b")
+        );
+        let Some(()) = stage.bridge(false, &programs, &script) else { return };
+        let long = stage.text("long.txt");
+        assert!(long.contains("20 received"), "{is_narrow_first}: {long}{}", stage.logs());
+        for name in ["a", "b"] {
+            let found = stage.stats(&format!("{name}.json"))["path_datagram_bytes"].as_u64();
+            let is_near = found.is_some_and(|bytes| (1_292..=1_304).contains(&bytes));
+            assert!(is_near, "{is_narrow_first}, {name}: {found:?}{}", stage.logs());
+            let text = stage.text(&format!("{name}.log"));
+            assert!(text.contains("carries datagrams of"), "{text}");
+        }
     }
 }

@@ -120,7 +120,11 @@ fn a_path_that_becomes_too_narrow_is_told_and_recovers() {
                   ip link set eth0 mtu 1500\nuntil_passes 10.9.0.2 > passes.txt\n\
                   ping -c 3 -W 1 -s 1300 10.9.0.2 > long.txt || fail \"long ones do not pass\"\n";
     let Some(()) = stage.emulate(&["a", "b"], "0%", &programs, script) else { return };
-    assert!(stage.text("a.log").contains("its MTU has shrunk"), "{}", stage.text("a.log"));
+    assert!(
+        stage.text("a.log").contains("the MTU of the interface has shrunk"),
+        "{}",
+        stage.text("a.log")
+    );
     let ms: u64 = stage.text("passes.txt").trim().parse().expect("a number");
     assert!(ms <= RECOVERY_MS + SLACK_MS, "{ms}");
 }

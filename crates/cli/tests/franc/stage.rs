@@ -103,7 +103,7 @@ impl Stage {
     }
 
     /// The nodes a, b and h, each with its `eth0`, at one bridge, which sends every frame to all
-    /// others (`is_hub`) or learns who is where. The rest as in [`Self::emulate`], but without
+    /// others (`is_hub`) or learns who is where. Its own namespace is `bridge`. The rest as in [`Self::emulate`], but without
     /// `lasthop emulate`: nothing on the way knows of coded links, or loses anything.
     pub fn bridge(&self, is_hub: bool, programs: &[(&str, String)], script: &str) -> Option<()> {
         are_there(&["ping", "ip", "curl", "python3", "unshare", "nsenter"])?;
@@ -114,6 +114,7 @@ impl Stage {
 in_node() {{ node=$1; shift; nsenter --net=/run/netns/$node "$@"; }}
 set_up() {{
     mount -t tmpfs none /run && mkdir /run/netns &&
+    touch /run/netns/bridge && mount --bind /proc/self/ns/net /run/netns/bridge &&
     ip link add bridge type bridge {ageing} mcast_snooping 0 && ip link set bridge up || return
     for place in a:1 b:2 h:3; do
         node=${{place%:*}}; mac=02:00:00:00:00:0${{place#*:}}

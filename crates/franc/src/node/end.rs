@@ -10,6 +10,7 @@ use crate::backlog::Backlog;
 use crate::config::Mode;
 use crate::hop::Hearing;
 use crate::keys::Pair;
+use crate::path_mtu::PathMtu;
 use crate::secret::PublicKey;
 use crate::stats::{NeighbourStats, Stats};
 use crate::symbol;
@@ -213,6 +214,10 @@ impl End {
     /// Both ends have said something in the candidate: it is the current session now.
     fn promote(&mut self, shared: &mut Shared) {
         let Some((mut session, _)) = self.candidate.take() else { return };
+        let before = self.current.as_ref().and_then(|before| before.path_mtu.as_ref());
+        if let (Some(path), Some(before)) = (&mut session.path_mtu, before) {
+            path.inherit(before, session.heard_at);
+        }
         self.end_session(shared);
         // The other end may wait for it.
         session.hasten_pulse(session.heard_at);
@@ -290,6 +295,9 @@ impl End {
         if header.to != shared.config.id {
             return None;
         }
+        if is_via {
+            session.longest.came(now, datagram.len());
+        }
         let hearing = if is_via {
             session.hop.hear(now, header.number)
         } else {
@@ -316,6 +324,9 @@ impl End {
             Body::Hello(_) | Body::Call(_) => false,
         };
         let pair = session.pair;
+        if let Some(datagram_bytes) = session.path_mtu.as_mut().and_then(PathMtu::found) {
+            shared.tell(Event::PathMtu { peer: self.peer, datagram_bytes });
+        }
         if is_of_other_end {
             if self.candidate.as_ref().is_some_and(|(session, _)| session.pair == pair) {
                 self.promote(shared);
@@ -365,7 +376,8 @@ impl End {
     fn watch(&mut self, shared: &mut Shared, now: Instant) {
         let Some(session) = &self.current else { return };
         let is_stalled = session.is_stalled(now);
-        let is_useless = is_stalled || session.hop.is_worn_out();
+        let is_narrower = session.path_mtu.as_ref().is_some_and(PathMtu::is_narrower);
+        let is_useless = is_stalled || is_narrower || session.hop.is_worn_out();
         if is_useless && !self.is_renewing {
             self.hello_at = now;
             if is_stalled {
@@ -404,6 +416,9 @@ impl End {
         let header = session.header(shared, via);
         let transmit = shared.emit(&header, &Body::Enc(coded.as_enc()), &session.tagger);
         session.hop.depart(now, transmit.datagram.len(), Some(cargo));
+        if let Some(path) = &mut session.path_mtu {
+            path.sent(now, transmit.datagram.len());
+        }
         Some(transmit)
     }
 
@@ -427,6 +442,8 @@ impl End {
             return earliest(shared.told, [hello, ends, of_candidate]);
         };
         let pulse = Some((session.pulse_at(), Reason::Pulse));
+        let probe = session.path_mtu.as_ref().and_then(PathMtu::poll_timeout);
+        let probe = probe.map(|at| (at, Reason::Probe));
         let silence = Some((session.heard_at + session.silence_max(), Reason::Expiry));
         let encoder = match &session.outgoing {
             Outgoing::Stream(_) => session.hop.timeout_at().map(|at| (at, Reason::EncoderTimeout)),
@@ -439,7 +456,10 @@ impl End {
             Acknowledge::Paper { .. } => None,
         };
         let pace = session.pace_at(&self.backlog).map(|at| (at, Reason::Pace));
-        earliest(shared.told, [hello, ends, of_candidate, pulse, silence, encoder, ack, pace])
+        earliest(
+            shared.told,
+            [hello, ends, of_candidate, pulse, probe, silence, encoder, ack, pace],
+        )
     }
 
     pub fn handle_timeout(&mut self, shared: &mut Shared, now: Instant) {
@@ -454,6 +474,7 @@ impl End {
             } else {
                 session.handle_timeout(shared, now);
                 session.pulse(shared, now, self.via);
+                session.probe(shared, now, self.via);
             }
         }
         if let Some((session, _)) = &mut self.candidate {
@@ -484,6 +505,7 @@ impl End {
         stats.connected = true;
         session.fill(stats);
         stats.round_trip = session.hop.round_trip().unwrap_or(Duration::ZERO);
+        stats.path_datagram_bytes = session.path_mtu.as_ref().map_or(0, PathMtu::limit);
         stats.queue_delay = session.hop.queue_delay();
         stats.pace_bps = session.hop.pace_bps(now);
         stats.neighbours.push(NeighbourStats {

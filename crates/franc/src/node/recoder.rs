@@ -340,7 +340,8 @@ impl Side {
     fn pass(&mut self, shared: &mut Shared, now: Instant, session: &Followed, pulse: Pulse<'_>) {
         let (sender, to) = (shared.config.id, self.neighbour);
         let header = Header { sender, to, session: session.id, number: self.hop.number() };
-        let transmit = shared.emit(&header, &Body::Pulse(pulse), &session.tagger);
+        let body = Body::Pulse(Pulse { padding: 0, ..pulse });
+        let transmit = shared.emit(&header, &body, &session.tagger);
         self.hop.depart(now, transmit.datagram.len(), None);
         shared.hasten(transmit);
     }

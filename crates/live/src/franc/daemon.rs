@@ -289,7 +289,7 @@ impl Daemon {
                     self.code_mismatch = Throttle::default();
                     true
                 }
-                Event::Disconnected { .. } => true,
+                Event::Disconnected { .. } | Event::PathMtu { .. } => true,
             };
             if is_told && host.tell(Told::Event(event)).is_break() {
                 return Ok(ControlFlow::Break(()));

@@ -1,17 +1,19 @@
 //! Puts packets that wait into symbols, and seals them.
 
 use super::super::Shared;
-use crate::backlog::Backlog;
+use crate::backlog::{Backlog, Waiting};
 use crate::config::Small;
 use crate::headers::{self, Headers};
 use crate::keys::Seal;
 use crate::order::Numbers;
-use crate::symbol;
+use crate::symbol::{self, Piece};
 use alloc::vec::Vec;
 use lasthop_units::Instant;
 
 /// A sparse flow's symbol has at most so many bytes.
 const SPARSE_BYTES: usize = 256;
+/// A packet is cut where so many bytes of it fit.
+const CUT_BYTES: usize = 64;
 
 /// Makes symbols.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +22,15 @@ pub(super) struct Packer {
     numbers: Numbers,
     /// `None`: packets are sent whole, as the paper's are.
     headers: Option<Headers>,
+    /// What is left of a packet that was cut.
+    rest: Option<Rest>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Rest {
+    waiting: Waiting,
+    /// Bytes of it that are on their way.
+    sent: usize,
 }
 
 /// A sealed symbol.
@@ -31,23 +42,47 @@ pub(super) struct Packed {
 
 impl Packer {
     pub fn new(seal: Seal, shortens: bool) -> Self {
-        Self { seal, numbers: Numbers::new(), headers: shortens.then(Headers::new) }
+        let headers = shortens.then(Headers::new);
+        Self { seal, numbers: Numbers::new(), headers, rest: None }
     }
 
-    /// The next symbol of what waits, to be sent at a place of a block.
+    /// Whether a part of a packet waits.
+    pub fn has_rest(&self) -> bool {
+        self.rest.is_some()
+    }
+
+    /// The next symbol of what waits, with records of `room` bytes at most, to be sent at a
+    /// place of a block. A packet that could never fit goes in pieces.
     pub fn pack(
         &mut self,
         shared: &Shared,
         now: Instant,
         backlog: &mut Backlog,
         (block, index): (u32, u16),
+        room: usize,
     ) -> Option<Packed> {
-        let room = shared.config.inner_mtu() + symbol::RECORD_BYTES;
+        let cuts = room < shared.config.inner_mtu() + symbol::RECORD_BYTES;
         let mut records = Vec::with_capacity(usize::from(shared.config.symbol_bytes));
         let mut is_sparse = true;
         let mut last = None;
         while let Some(left) = (room - records.len()).checked_sub(symbol::RECORD_BYTES + 20) {
-            let Some(waiting) = backlog.pop(now, left + 20) else { break };
+            if let Some(rest) = self.rest.take() {
+                is_sparse &= rest.waiting.sparse;
+                last = Some(self.cut(rest, room, &mut records));
+                if shared.config.small == Small::Alone {
+                    break;
+                }
+                continue;
+            }
+            let longest = match cuts && left + 20 >= symbol::PIECE_BYTES + CUT_BYTES {
+                true => usize::MAX,
+                false => left + 20,
+            };
+            let Some(waiting) = backlog.pop(now, longest) else { break };
+            if waiting.packet.len() > left + 20 {
+                self.rest = Some(Rest { waiting, sent: 0 });
+                continue;
+            }
             let number = self.numbers.next(waiting.bucket);
             symbol::begin(&mut records, waiting.bucket, number);
             last = Some(records.len());
@@ -67,5 +102,27 @@ impl Packer {
         self.seal.forget_below(block);
         self.seal.seal(block, index, &mut records);
         Some(Packed { symbol: symbol::frame(&records), is_sparse })
+    }
+
+    /// Puts the next piece of a packet behind `records`, up to `room` bytes. Returns where it
+    /// begins.
+    fn cut(&mut self, mut rest: Rest, room: usize, records: &mut Vec<u8>) -> usize {
+        let Waiting { bucket, ref packet, .. } = rest.waiting;
+        let left = room - records.len() - symbol::RECORD_BYTES - symbol::PIECE_BYTES;
+        let end = packet.len().min(rest.sent + left);
+        let number = self.numbers.next(bucket);
+        symbol::begin(records, bucket, number);
+        let start = records.len();
+        let is_last = end == packet.len();
+        Piece { is_first: rest.sent == 0, is_last, bytes: &packet[rest.sent..end] }.emit(records);
+        if is_last {
+            if let Some(headers) = &mut self.headers {
+                headers.begin_anew(bucket, number, packet);
+            }
+        } else {
+            rest.sent = end;
+            self.rest = Some(rest);
+        }
+        start
     }
 }

@@ -4,11 +4,12 @@ use super::super::helper::is_worth;
 use super::super::{Shared, Transmit};
 use super::packer::Packer;
 use crate::backlog::Backlog;
-use crate::config::{Config, Losses, Mode, PaperRules, Reading};
+use crate::config::{Config, Losses, Mode, PaperRules, Reading, Role};
 use crate::hop::{Cargo, Ear, Hearing, Hop, LossEstimate};
 use crate::keys::{Pair, PulseSeal, Seal, SessionKeys, Tagger, Vital};
 use crate::order::Order;
 use crate::paper::{self, AckRule, Encoder, PaperParameters};
+use crate::path_mtu::{Answers, Longest, PathMtu};
 use crate::receiver::{Receiver, Verdict};
 use crate::sender::{Outlook, Sender};
 use crate::stats::Stats;
@@ -25,6 +26,8 @@ const LOSSES_FIRST: Losses =
 
 /// Pulses while a session is young, so that both ends know soon that both have it, and then.
 const PULSE_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(250)];
+/// And after a probe of the path's MTU, so that the other end knows soon what came of it.
+const PULSE_INTERVAL_PROBED: Duration = Duration::from_millis(50);
 /// A session is young for so long.
 const YOUNG: Duration = Duration::from_secs(1);
 /// What was sent and does not arrive for so long, while the other end is heard, never will:
@@ -84,6 +87,10 @@ pub(super) struct Session {
     pub(super) opener: Seal,
     pub(super) order: Order,
     pub(super) hop: Hop,
+    /// What the path to the other end carries, if nobody is between and the code is a stream's.
+    pub(super) path_mtu: Option<PathMtu>,
+    /// What of the other end's came.
+    pub(super) longest: Longest,
     pub(super) helpers: Vec<HeardHelper>,
     pub(super) acknowledge: Acknowledge,
     /// Of this end's memory.
@@ -104,6 +111,7 @@ pub(super) struct Session {
 struct Pulses {
     ours: PulseSeal,
     theirs: PulseSeal,
+    last_at: Instant,
     next_at: Instant,
     began: Instant,
     /// Symbols of ours that were taken, as of the last pulse.
@@ -191,6 +199,9 @@ impl Session {
             }
         };
         let me = config.id;
+        let is_direct = matches!(config.role, Role::End { peer, via, .. } if peer == via);
+        let path_mtu = (is_direct && matches!(config.mode, Mode::Stream { .. }))
+            .then(|| PathMtu::new(config.datagram_bytes_max, now));
         let block_bytes = code.symbols() * code.symbol_bytes();
         let ordered_bytes = block_bytes.saturating_mul(usize::from(blocks_max.max(ORDERED_MIN)));
         Self {
@@ -201,6 +212,7 @@ impl Session {
             pulses: Pulses {
                 ours: PulseSeal::new(keys.pulses(me)),
                 theirs: PulseSeal::new(keys.pulses(peer)),
+                last_at: Instant::ZERO,
                 next_at: now,
                 began: now,
                 taken: 0,
@@ -218,6 +230,8 @@ impl Session {
             opener: Seal::new(keys.symbols(peer), config.rekey_blocks),
             order: Order::new(ordered_bytes),
             hop: Hop::new(pace, config.encoder_timeout, now),
+            path_mtu,
+            longest: Longest::new(now),
             helpers: Vec::new(),
             acknowledge,
             state: shared.stream.next_u64() as u16,
@@ -283,15 +297,36 @@ impl Session {
         }
         let is_young = now < self.pulses.began + YOUNG;
         self.pulses.next_at = now + PULSE_INTERVAL[usize::from(!is_young)];
+        self.emit_pulse(shared, now, via, 0);
+    }
+
+    /// A probe of the path's MTU, if one is due.
+    pub(super) fn probe(&mut self, shared: &mut Shared, now: Instant, via: NodeId) {
+        let answers = self.answers();
+        let Some(bytes) = self.path_mtu.as_mut().and_then(|path| path.probe(now, answers)) else {
+            return;
+        };
+        self.emit_pulse(shared, now, via, usize::from(bytes).saturating_sub(wire::CONTROL_BYTES));
+    }
+
+    fn answers(&self) -> Answers {
+        let gets_through =
+            (1.0 - self.hop.loss.probability()) * (1.0 - self.hop.loss_in().unwrap_or(0.0));
+        Answers { loss: 1.0 - gets_through, round_trip: self.hop.lateness() }
+    }
+
+    /// Says the pulse with `padding` bytes behind it.
+    fn emit_pulse(&mut self, shared: &mut Shared, now: Instant, via: NodeId, padding: usize) {
+        self.pulses.last_at = now;
         let oldest = match &self.outgoing {
             Outgoing::Stream(sender) => sender.oldest(),
             Outgoing::Paper(encoder) => encoder.block(),
         };
         let (received, arrived) = (self.receiver.received(), self.receiver.arrived);
-        let vital = Vital { received, arrived, oldest };
+        let vital = Vital { received, arrived, oldest, longest: self.longest.bytes(now) };
         let (counter, sealed) = self.pulses.ours.seal(vital);
         let header = self.header(shared, via);
-        let body = Body::Pulse(Pulse { counter, sealed: &sealed });
+        let body = Body::Pulse(Pulse { counter, sealed: &sealed, padding });
         let transmit = shared.emit(&header, &body, &self.tagger);
         self.hop.depart(now, transmit.datagram.len(), None);
         shared.hasten(transmit);
@@ -312,6 +347,13 @@ impl Session {
             return false;
         };
         self.heard_at = now;
+        if pulse.padding > 0 {
+            self.hasten_pulse(now.max(self.pulses.last_at + PULSE_INTERVAL_PROBED));
+        }
+        let answers = self.answers();
+        if let Some(path) = &mut self.path_mtu {
+            path.heard(now, vital.longest, answers);
+        }
         if self.receiver.give_up_below(vital.oldest) {
             self.order.give_up();
             self.opener.forget_below(self.receiver.done());
@@ -501,7 +543,11 @@ impl Session {
         let mut links = alloc::vec![self.hop.report(via, now)];
         links.extend(self.helpers.iter().map(|helper| helper.ear.report(helper.id, now)));
         let (done, state) = (self.receiver.done(), self.state);
-        let ack = Ack { done, state, links, blocks: self.receiver.reports() };
+        let mut ack = Ack { done, state, links, blocks: self.receiver.reports() };
+        if let Some(path) = &self.path_mtu {
+            // The oldest blocks are waited for most.
+            while ack.datagram_bytes() > usize::from(path.limit()) && ack.blocks.pop().is_some() {}
+        }
         let header = self.header(shared, via);
         let transmit = shared.emit(&header, &Body::Ack(ack), &self.tagger);
         self.hop.depart(now, transmit.datagram.len(), None);
@@ -552,14 +598,18 @@ impl Session {
             backlog.set_latency(latency * times);
         }
         self.held_until = None;
-        let is_little =
-            2 * backlog.bytes() < usize::from(shared.config.symbol_bytes) && !backlog.has_sparse();
+        let room = match &self.path_mtu {
+            Some(path) => shared.config.symbol_bytes_in(path.limit()),
+            None => shared.config.symbol_bytes,
+        };
+        let room = usize::from(room) - (wire::SYMBOL_OVERHEAD_BYTES - symbol::RECORD_BYTES);
+        let is_little = 2 * backlog.bytes() < room && !backlog.has_sparse();
         let goes_at = self.packed_at + GATHER;
-        if is_little && !backlog.is_empty() && now < goes_at {
+        if is_little && !backlog.is_empty() && !self.packer.has_rest() && now < goes_at {
             self.held_until = Some(goes_at);
         } else if !sender.has_fresh()
             && let Some(place) = sender.room()
-            && let Some(packed) = self.packer.pack(shared, now, backlog, place)
+            && let Some(packed) = self.packer.pack(shared, now, backlog, place, room)
         {
             self.packed_at = now;
             let copies = if packed.is_sparse { copies(outlook.loss) } else { 1 };
@@ -604,7 +654,8 @@ impl Session {
             if reads_packet && encoder.state() == paper::State::Enc {
                 break;
             }
-            let packed = self.packer.pack(shared, now, backlog, place);
+            let room = shared.config.inner_mtu() + symbol::RECORD_BYTES;
+            let packed = self.packer.pack(shared, now, backlog, place, room);
             let Some(packed) = packed else { break };
             if encoder.push(now, &packed.symbol).is_err() {
                 break;
@@ -634,7 +685,9 @@ impl Session {
             return (until < Instant::MAX).then_some(until);
         }
         match &self.outgoing {
-            Outgoing::Stream(sender) if !sender.is_idle() || !backlog.is_empty() => {
+            Outgoing::Stream(sender)
+                if !sender.is_idle() || !backlog.is_empty() || self.packer.has_rest() =>
+            {
                 self.hop.pace_at()
             }
             _ => None,

@@ -196,7 +196,8 @@ fn nodes_that_restart_among_recordings_are_back_as_soon() {
     }
 }
 
-/// What the session of a network says now, again: also to a node that has just begun.
+/// What the session of a network says now, again: also to a node that has just begun. In the
+/// mean over some attacks: a helper is back up to a quarter of a second later, by chance.
 #[test]
 fn what_was_said_in_this_session_is_nothing_to_who_begins_anew() {
     for (name, mut stage) in Stage::all() {
@@ -205,17 +206,21 @@ fn what_was_said_in_this_session_is_nothing_to_who_begins_anew() {
         stage.quiet(Duration::from_secs(1));
         let recorded = stage.net.recorded.take().expect("it was recorded");
         for victim in 3..=stage.configs.len() as u8 {
-            let (mut calm, mut attacked) = (stage.clone(), stage.clone());
-            let moves = attacked.net.moves;
-            for stage in [&mut calm, &mut attacked] {
-                stage.restart(victim);
-            }
+            let mut calm = stage.clone();
+            calm.restart(victim);
             let time = Duration::from_secs(5);
             let without = calm.quiet(time);
-            let with = attacked.run(time, replay(&recorded, 1, 6));
-            assert_eq!(attacked.net.moves, moves, "{name} {victim}: an address moved");
-            assert_eq!(attacked.sessions(), calm.sessions(), "{name} {victim}");
-            assert!(with > 0.95 * without, "{name} {victim}: {with} of {without} Mb/s");
+            let attacks = 1..5u64;
+            let mut with = 0.0;
+            for seed in attacks.clone() {
+                let mut attacked = stage.clone();
+                let moves = attacked.net.moves;
+                attacked.restart(victim);
+                with += attacked.run(time, replay(&recorded, 1, seed)) / 4.0;
+                assert_eq!(attacked.net.moves, moves, "{name} {victim}: an address moved");
+                assert_eq!(attacked.sessions(), calm.sessions(), "{name} {victim}");
+            }
+            assert!(with > 0.93 * without, "{name} {victim}: {with} of {without} Mb/s");
         }
     }
 }

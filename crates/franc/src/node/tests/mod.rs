@@ -4,6 +4,7 @@
 mod attacks;
 mod integrity;
 mod net;
+mod paths;
 mod rates;
 mod restarts;
 mod soak;

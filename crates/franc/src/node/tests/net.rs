@@ -16,6 +16,8 @@ pub(super) struct Way {
     pub(super) last_at: Instant,
     pub(super) duplicate: f64,
     pub(super) corrupt: f64,
+    /// Longer datagrams are lost, and nobody says so.
+    pub(super) carries: usize,
 }
 
 impl Way {
@@ -31,6 +33,7 @@ impl Way {
             last_at: Instant::ZERO,
             duplicate: 0.0,
             corrupt: 0.0,
+            carries: usize::MAX,
         }
     }
 }
@@ -166,6 +169,9 @@ impl Net {
         };
         if let Some(recorded) = &mut self.recorded {
             recorded.push(Flying { from, to, datagram: transmit.datagram.clone() });
+        }
+        if transmit.datagram.len() > way.carries {
+            return;
         }
         let start = way.free_at.max(self.now);
         if start.saturating_since(self.now) > way.queue_max {

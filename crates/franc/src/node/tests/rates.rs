@@ -49,33 +49,42 @@ fn what_is_overtaken_is_not_lost() {
     }
 }
 
+/// At ten times, for it matters what the rate control is just doing.
 #[test]
 fn another_rate_is_found_within_half_a_second() {
     for (before, after) in [(12.0, 6.0), (12.0, 24.0)] {
-        let mut net = Net::pair(|_| {}, &Way::new(before, 10, 0.0), 1);
-        let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
-        let (changes, found, end) = (seconds(5.0), seconds(5.5), seconds(6.5));
-        let mut count = 0;
-        let mut queue = Duration::ZERO;
-        net.run(end, |net| {
-            if net.now >= changes {
-                net.ways.values_mut().for_each(|way| way.bytes_per_s = after * 1e6 / 8.0);
-            }
-            if net.now >= found {
-                let way = &net.ways[&(NodeId(1), NodeId(2))];
-                queue = queue.max(way.free_at.saturating_since(net.now));
-            }
-            while net.stats(1).backlog_packets < 8 {
-                net.send(1, &packet(1, count, mtu));
-                count += 1;
-            }
-            Some(net.now + Duration::from_micros(500))
-        });
-        let late = net.out(2).iter().filter(|(at, _)| *at > found);
-        let goodput = late.map(|(_, packet)| packet.len()).sum::<usize>() as f64 * 8e-6;
-        let ideal = after * share_of_packets(mtu);
-        assert!(goodput > 0.9 * ideal, "{before} to {after}: {goodput} of {ideal} Mb/s");
-        assert!(queue < Duration::from_millis(40), "{before} to {after}: {queue}");
+        let mut queues = Vec::new();
+        for turn in 0..10 {
+            let mut net = Net::pair(|_| {}, &Way::new(before, 10, 0.0), 1);
+            let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
+            let changes = 5.0 + 0.037 * f64::from(turn);
+            let [changes, found, end] = [0.0, 0.5, 1.5].map(|later| seconds(changes + later));
+            let mut count = 0;
+            let mut queue = Duration::ZERO;
+            net.run(end, |net| {
+                if net.now >= changes {
+                    net.ways.values_mut().for_each(|way| way.bytes_per_s = after * 1e6 / 8.0);
+                }
+                if net.now >= found {
+                    let way = &net.ways[&(NodeId(1), NodeId(2))];
+                    queue = queue.max(way.free_at.saturating_since(net.now));
+                }
+                while net.stats(1).backlog_packets < 8 {
+                    net.send(1, &packet(1, count, mtu));
+                    count += 1;
+                }
+                Some(net.now + Duration::from_micros(500))
+            });
+            let late = net.out(2).iter().filter(|(at, _)| *at > found);
+            let goodput = late.map(|(_, packet)| packet.len()).sum::<usize>() as f64 * 8e-6;
+            let ideal = after * share_of_packets(mtu);
+            assert!(goodput > 0.9 * ideal, "{before} to {after}: {goodput} of {ideal} Mb/s");
+            queues.push(queue);
+        }
+        queues.sort_unstable();
+        let (most, worst) = (queues[7], queues[9]);
+        assert!(most < Duration::from_millis(40), "{before} to {after}: {queues:?}");
+        assert!(worst < Duration::from_millis(60), "{before} to {after}: {queues:?}");
     }
 }
 
