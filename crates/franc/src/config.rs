@@ -103,12 +103,13 @@ pub enum AckRules {
 /// How the paper's encoder reads the packets that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Reading {
-    /// All that the block has room for at once (section V.C: in bursts).
+    /// One by one: what a packet adds to the budget is sent before the next is read (section
+    /// II.D: the budget grows with each packet that is added, and is spent again), as in both
+    /// of the authors' programs.
     #[default]
-    Burst,
-    /// One by one: what a packet adds to the budget is sent before the next is read, as in both
-    /// of the authors' programs, and as section II.D can be read.
     Packet,
+    /// All that the block has room for at once, another reading of section V.C (in bursts).
+    Burst,
 }
 
 /// Where the paper's text and its authors' programs differ, or the text can be read in two
@@ -127,7 +128,7 @@ pub struct PaperRules {
 impl PaperRules {
     /// The text's.
     pub const TEXT: Self =
-        Self { acknowledge: AckRules::Text, read: Reading::Burst, timeout_packets: None };
+        Self { acknowledge: AckRules::Text, read: Reading::Packet, timeout_packets: None };
 }
 
 /// When an end sends what.

@@ -346,7 +346,7 @@ choices! {
         "netmix-2014-01" => Self::January,
         "netmix-2014-03" => Self::March,
     }
-    Reading { "burst" => Self::Burst, "packet" => Self::Packet }
+    Reading { "packet" => Self::Packet, "burst" => Self::Burst }
     FrancLosses { "given" => Self::Given, "estimated" => Self::Estimated }
     FlowEnd { "from" => Self::From, "to" => Self::To }
     Pattern {
@@ -1114,10 +1114,11 @@ tables! {
         /// decoded of it only after redundant packets: that of January 2014 (netmix 902fc60)
         /// from the third in a row on, that of March (94897df) at the first of every four.
         option acknowledgements: AckRules = "\"paper\"";
-        /// Paper: how an end reads packets that wait. "burst": as many as the block has room
-        /// for at once, so that combinations are of all of them. "packet": what each adds to
-        /// the budget is sent before the next is read, as the authors' programs do.
-        option reading: Reading = "\"burst\"";
+        /// Paper: how an end reads packets that wait. "packet": what each adds to the budget is
+        /// sent before the next is read, as section II.D has it and the authors' programs do.
+        /// "burst": as many as the block has room for at once, so that combinations are of all
+        /// of them.
+        option reading: Reading = "\"packet\"";
         /// Paper: packets that a timeout asks for. The authors' program of March 2014 sends 5.
         option timeout_packets: Whole<1, 255> = "what a symbol adds to the budget, as in the paper";
         /// Stream: blocks under way at most.

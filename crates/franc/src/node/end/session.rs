@@ -648,8 +648,8 @@ impl Session {
             shared.config.mode,
             Mode::Paper { rules: PaperRules { read: Reading::Packet, .. }, .. }
         );
-        // All that waits is read at once, as far as the block has room (the paper's section
-        // V.C), unless each packet's budget is to be spent before the next is read.
+        // Each packet's budget is spent before the next is read (the paper's section II.D),
+        // unless all that the block has room for is to be read at once.
         while let Some(place) = encoder.room() {
             if reads_packet && encoder.state() == paper::State::Enc {
                 break;
