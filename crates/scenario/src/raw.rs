@@ -589,18 +589,18 @@ tables! {
         /// Based Networks", 2011).
         option kind: QueueKind = "\"fq-codel\" on the air (Linux since 2016), \"drop-tail\" on wires";
         /// Most packets in it.
-        option packets: Positive = "1000 for drop-tail and codel (Linux' txqueuelen); for fq-codel 8192 on the air, 10240 on wires; for ebdp, which holds no more at any rate, 400";
+        option packets: Positive = "1000 for drop-tail and codel (Linux' txqueuelen); for fq-codel 8192 on the air, 10240 on wires; for ebdp, which holds no more at any rate, 400 (lasthop's choice)";
         /// Most bytes in it; for drop-tail and codel instead of packets.
         option bytes: Bytes = "no such limit for drop-tail and codel; for fq-codel 4 MiB on the air (mac80211 without VHT), 32 MiB on wires";
         /// Standing delay that codel and fq-codel accept; with ebdp the delay of a full queue.
-        option target: Duration = "20 ms on the air, where an aggregate takes milliseconds, 5 ms on wires; with ebdp 200 ms, a round trip over the Internet";
+        option target: Duration = "20 ms on the air, where an aggregate takes milliseconds, 5 ms on wires; with ebdp 200 ms, the median round trip of TCP in the trace of the paper of reproduce apq";
         /// Time in which a burst may drain (codel and fq-codel); with ebdp and count_flows
         /// the time over which flows are counted.
         option interval: Duration = "100ms; with ebdp 1s";
         /// Room for a burst, beyond what is served in the target (ebdp).
-        option burst_packets: Positive = "5";
+        option burst_packets: Positive = "5 (lasthop's choice)";
         /// Packets over which the time that one takes is averaged (ebdp).
-        option average_packets: Positive = "1000";
+        option average_packets: Positive = "1000 (lasthop's choice)";
         /// Divide the target by the root of the number of flows that arrive (ebdp), as
         /// Appenzeller, Keslassy and McKeown, "Sizing Router Buffers", 2004, have it for
         /// many.

@@ -10,7 +10,9 @@
 //! those that share a bit (R. Morris, "Scalable TCP Congestion Control", INFOCOM 2000).
 //! Capacity that shrinks drops nothing that waits: what arrives is dropped until there is room.
 //! Left out: adaptation to the queue's own losses (ALT and A* of the same paper). The time in
-//! which a sleeping station's packets wait counts as their service.
+//! which a sleeping station's packets wait counts as their service. Not compared with the
+//! paper's text, only with its abstract: the constants of `QueueConfig::EMULATED_BDP` are
+//! lasthop's, but for the target.
 
 use super::Held;
 use super::fifo::Fifo;
