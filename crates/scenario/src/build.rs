@@ -25,7 +25,7 @@ use crate::tree::Origin;
 use crate::{Emulation, Node, Scenario};
 use lasthop_net::NodeId;
 use lasthop_net::network::{HostCost, NetworkConfig, NodeConfig};
-use lasthop_units::{Duration, Identity};
+use lasthop_units::{Duration, Identity, Instant};
 use lasthop_wifi::StationId;
 use lasthop_wifi::mac::adaptive_mtu::AdaptiveMtuConfig;
 use mtu::NodeMtu;
@@ -49,7 +49,7 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
     let nodes = nodes::expand(&raw.node, problems)?;
     nodes::check_roles(&nodes, raw, problems);
     let names = Names::of(&nodes);
-    let cell = radio::cell(&raw.channel, &raw.link, &nodes, &names, problems);
+    let cell = radio::cell(raw, &nodes, &names, problems);
     let wires = topology::wires(&nodes, &raw.wire, raw.duration.value, &names, problems);
     let mtus = mtu::mtus(raw, &nodes, &wires, problems);
     let flows = traffic::flows(raw, &nodes, &mtus, &names, problems);
@@ -151,6 +151,25 @@ fn positive<T: Default + PartialEq>(at: &At<T>, problems: &mut Problems) {
     if at.value == T::default() {
         problems.push(&at.place, "expected more than zero");
     }
+}
+
+/// The instant of a change during the run; notes one that is not after the `last`, which it
+/// becomes, or not before the end.
+fn change_at(
+    from: &At<Duration>,
+    last: &mut Duration,
+    duration: Duration,
+    problems: &mut Problems,
+) -> Instant {
+    let at = from.value;
+    if at <= *last {
+        problems.push(&from.place, format!("expected more than {last}, got {at}"));
+    } else if at >= duration {
+        let message = format!("expected less than the duration of {duration}, got {at}");
+        problems.push(&from.place, message);
+    }
+    *last = at.max(*last);
+    Instant::ZERO + at
 }
 
 /// Whether somebody wrote this value.

@@ -823,6 +823,10 @@ tables! {
         option to: String = "none";
         /// A fixed signal-to-noise ratio at the receiver.
         option snr: Db = "from path loss and transmit power";
+        /// How the signal-to-noise ratio changes during the run, one change after the
+        /// other; by default never. It needs snr. What is received stays above
+        /// carrier_sense, or below it.
+        list snr_changes: RawSnrChange;
         /// A fixed path loss; "200dB" hides the two from each other.
         option path_loss: Db = "from the distance";
         /// Every MPDU is lost with this probability, whatever its rate and
@@ -830,6 +834,14 @@ tables! {
         option loss: Probability = "from the error model";
         /// Fading of this pair.
         option_table fading: RawFading = "the channel's";
+    }
+
+    /// A change of a link's signal-to-noise ratio. A frame has the ratio at which it began.
+    RawSnrChange {
+        /// From when on.
+        required from: Duration;
+        /// The new ratio.
+        required snr: Db;
     }
 
     /// A cable between two nodes.

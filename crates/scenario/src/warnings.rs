@@ -1,6 +1,6 @@
 //! What is sound in a scenario and still likely not what was meant: links of the
 //! cell over which nothing comes. Shadowing and fading are left out: a link is
-//! judged at its mean, as [`Scenario::network`] has it. In an independent cell
+//! judged at its mean, as [`Scenario::network`] has it, the best one if it changes. In an independent cell
 //! only nodes at the ends of a flow are looked at.
 
 use crate::Scenario;
@@ -44,8 +44,9 @@ impl Scenario {
         if pair.link.loss.is_some() {
             return None;
         }
-        let (Db(snr), rate) = (pair.link.snr, lowest_rate(cell, pair)?);
-        let success = cell.error_model.success(rate, pair.link.snr, MPDU_BYTES).as_f64();
+        let changes = pair.snr_changes.iter().map(|change| change.snr.0);
+        let (snr, rate) = (changes.fold(pair.link.snr.0, f64::max), lowest_rate(cell, pair)?);
+        let success = cell.error_model.success(rate, Db(snr), MPDU_BYTES).as_f64();
         let name =
             |station| self.node_of(station).map_or("?", |node| self.nodes[node].name.as_str());
         let Db(needed) = cell.error_model.sensitivity_snr(rate, 0.1, MPDU_BYTES);
@@ -113,6 +114,9 @@ position = ["0m", "10m"]
         let fixed = "node.far.rate_control={ kind = \"fixed\", mcs = 7 }";
         let weak = warnings(&[link, fixed]);
         assert!(weak.len() == 1 && weak[0].starts_with("far -> ap: "), "{weak:?}");
+        let better = "link=[{ between = [\"ap\", \"far\"], snr = \"12dB\", snr_changes = \
+                      [{ from = \"2s\", snr = \"30dB\" }, { from = \"4s\", snr = \"9dB\" }] }]";
+        assert_eq!(warnings(&[better, fixed]), [""; 0]);
         // A given loss asks for no ratio.
         let lossy = "link=[{ between = [\"ap\", \"far\"], loss = 0.5 }]";
         assert_eq!(warnings(&[lossy, fixed]), [""; 0]);

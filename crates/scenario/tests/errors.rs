@@ -161,6 +161,13 @@ const SETS: &[&str] = &[
     "link=[{ between = [\"laptop\", \"ap\"] }]",
     "link=[{ between = [\"laptop\", \"ap\"], snr = \"10dB\", loss = 0.1 }]",
     "link=[{ from = \"laptop\", snr = \"10dB\" }]",
+    "link=[{ between = [\"laptop\", \"ap\"], snr = \"20dB\", snr_changes = [{ from = \"2s\" }] }]",
+    "link=[{ between = [\"laptop\", \"ap\"], snr = \"20dB\", snr_changes = [{ from = \"2s\", snr = 12 }] }]",
+    "link=[{ between = [\"laptop\", \"ap\"], snr = \"20dB\", snr_changes = [{ from = \"3s\", snr = \"12dB\" }, { from = \"2s\", snr = \"20dB\" }] }]",
+    "link=[{ between = [\"laptop\", \"ap\"], snr = \"20dB\", snr_changes = [{ from = \"0s\", snr = \"12dB\" }, { from = \"10s\", snr = \"20dB\" }] }]",
+    "link=[{ between = [\"laptop\", \"ap\"], snr = \"20dB\", snr_changes = [{ from = \"2s\", snr = \"3dB\" }] }]",
+    "link=[{ between = [\"laptop\", \"ap\"], loss = 0.1, snr_changes = [{ from = \"2s\", snr = \"12dB\" }] }]",
+    "link=[{ between = [\"laptop\", \"ap\"], snr_changes = [{ from = \"2s\", snr = \"12dB\" }] }]",
     "link=[{ between = [\"laptop\", \"laptop\"], snr = \"10dB\" }]",
     "link=[{ between = [\"laptop\", \"server\"], snr = \"10dB\" }]",
     "flow.up.to=sever",
@@ -231,6 +238,24 @@ const FILES: &[(&str, &str)] = &[
     ("an empty file", ""),
     ("no TOML", "name = \"x\"\n[channel\n"),
     ("the same key twice", "name = \"x\"\nname = \"y\"\n"),
+    (
+        "a ratio that changes in another order, and more than it may",
+        r#"
+[[node]]
+name = "ap"
+role = "access-point"
+[[node]]
+name = "sta"
+role = "station"
+[[link]]
+between = ["ap", "sta"]
+snr = "25dB"
+snr_changes = [
+    { from = "3s", snr = "12dB" },
+    { from = "2s", snr = "-5dB" },
+]
+"#,
+    ),
     (
         "several problems, in the order of the file",
         r#"

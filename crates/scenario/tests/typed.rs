@@ -10,7 +10,7 @@ use lasthop_wifi::cell::{CellConfig, EdcaParameters, PairConfig};
 use lasthop_wifi::mac::originator::LowRateRetry;
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::mac::retry_out::{RateStep, RateTable};
-use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Preamble, Rate, Standard};
+use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Preamble, Rate, SnrChange, Standard};
 use lasthop_wifi::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_wifi::{AccessCategory, StationId};
 
@@ -302,6 +302,26 @@ fn wires_lose_in_bursts_and_vary() {
     assert_eq!(up.jitter, Jitter::Uniform(Duration::from_millis(1)));
     assert_eq!(down.jitter, Jitter::Normal { sd: Duration::from_millis(2) });
     assert_eq!(wire(&[])[0].jitter, Jitter::None);
+}
+
+#[test]
+fn the_ratio_of_a_link_changes() {
+    let change =
+        |seconds, db| SnrChange { at: Instant::ZERO + Duration::from_secs(seconds), snr: Db(db) };
+    let changes =
+        "snr_changes = [{ from = \"2s\", snr = \"12dB\" }, { from = \"5s\", snr = \"25dB\" }]";
+    let both = format!("link=[{{ between = [\"ap\", \"laptop\"], snr = \"25dB\", {changes} }}]");
+    let scenario = with(CELL, &[&both]);
+    for (from, to) in [(0, 1), (1, 0)] {
+        assert_eq!(link(&scenario, from, to).snr_changes, [change(2, 12.0), change(5, 25.0)]);
+    }
+    // Of several links of a pair the last one counts, with its changes or without.
+    let one = format!(
+        "link=[{{ between = [\"ap\", \"laptop\"], snr = \"25dB\", {changes} }}, {{ from = \"laptop\", to = \"ap\", snr = \"9dB\" }}]"
+    );
+    let scenario = with(CELL, &[&one]);
+    assert_eq!(link(&scenario, 0, 1).snr_changes.len(), 2);
+    assert_eq!(link(&scenario, 1, 0).snr_changes, []);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use lasthop_wifi::mac::rate::{RateControlConfig, RateSet};
 use lasthop_wifi::mac::retry_out::RateTable;
 use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
 use lasthop_wifi::phy::{
-    Band, ChannelWidth, ControlRates, ErrorModel, Fading, Propagation, Standard,
+    Band, ChannelWidth, ControlRates, ErrorModel, Fading, Propagation, SnrChange, Standard,
 };
 use lasthop_wifi::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_wifi::{AccessCategory, Address, Packet, StationId, Transport};
@@ -155,7 +155,9 @@ impl Debug for Shown {
 /// A cell of two to five stations, the access point first.
 pub fn config() -> impl Strategy<Value = Shown> {
     let stations = prop::collection::vec(station(), 2..=5);
-    let link = (prop::option::of(0.0..0.6), 1.0..60.0, prop::bool::weighted(0.2));
+    // Of 13 dB and more everything is sensed at -82 dBm.
+    let change = prop::option::of((0..60_000_000_u64, 13.0..50.0));
+    let link = (prop::option::of(0.0..0.6), 1.0..60.0, prop::bool::weighted(0.2), change);
     let links = prop::collection::vec(link, 10);
     let cell = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (stations, links, cell).prop_map(|(mut stations, links, (beacons, capture, fading, record))| {
@@ -176,15 +178,19 @@ pub fn config() -> impl Strategy<Value = Shown> {
         let mut links = links.into_iter();
         for from in 0..count {
             for to in from + 1..count {
-                let (loss, meters, hidden) = links.next().expect("ten for five stations");
+                let (loss, meters, hidden, change) = links.next().expect("ten for five stations");
                 let mut link = propagation.link(Dbm(20.0), Meters(meters), Db(0.0));
+                let to_change =
+                    |(nanos, db)| SnrChange { at: Instant::from_nanos(nanos), snr: Db(db) };
+                let mut snr_changes: Vec<_> = change.map(to_change).into_iter().collect();
                 link.loss = loss.and_then(Probability::new);
                 if hidden && from != ACCESS_POINT.0 {
                     link = propagation.link_with_snr(Db(HIDDEN_DB));
+                    snr_changes.clear();
                 }
                 let (from, to) = (StationId(from), StationId(to));
-                pairs.push(PairConfig { from, to, link });
-                pairs.push(PairConfig { from: to, to: from, link });
+                pairs.push(PairConfig { from, to, link, snr_changes: snr_changes.clone() });
+                pairs.push(PairConfig { from: to, to: from, link, snr_changes });
             }
         }
         Shown(CellConfig {

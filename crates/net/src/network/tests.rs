@@ -166,7 +166,12 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
     let pairs = (0..4u16).flat_map(|from| (0..4u16).map(move |to| (from, to)));
     let links = pairs
         .filter(|(from, to)| from != to)
-        .map(|(from, to)| PairConfig { from: StationId(from), to: StationId(to), link })
+        .map(|(from, to)| PairConfig {
+            from: StationId(from),
+            to: StationId(to),
+            link,
+            snr_changes: Vec::new(),
+        })
         .collect();
     let station = |n| NodeConfig { station: Some(StationId(n)), ..host(u64::from(n)) };
     let mut nodes: Vec<_> = (0..4).map(station).collect();

@@ -17,7 +17,7 @@ use crate::attached;
 use crate::error::{Place, Problems};
 use crate::quantity::Hertz;
 use crate::raw::{
-    ErrorModelKind, FadingKind, PathLossKind, RawChannel, RawErrorModel, RawFading, RawLink,
+    ErrorModelKind, FadingKind, PathLossKind, RawChannel, RawErrorModel, RawFading, RawScenario,
 };
 use crate::scalar::At;
 use crate::{Role, Shadowed};
@@ -47,12 +47,12 @@ struct Common {
 
 /// The cell of the scenario, and the pairs whose shadowing is drawn for each run.
 pub(crate) fn cell(
-    channel: &RawChannel,
-    links: &[RawLink],
+    raw: &RawScenario,
     nodes: &[Expanded<'_>],
     names: &Names,
     problems: &mut Problems,
 ) -> Option<(CellConfig, Vec<Shadowed>)> {
+    let (channel, links) = (&raw.channel, &raw.link);
     let wifi: Vec<WifiNode<'_>> =
         nodes.iter().enumerate().filter(|(_, node)| node.is_wifi()).collect();
     if wifi.is_empty() {
@@ -83,7 +83,7 @@ pub(crate) fn cell(
     {
         problems.push(&channel.beacon_interval.place, "expected more than zero, or \"off\"");
     }
-    let (links, shadowed) = links::pairs(links, &wifi, names, &common, problems);
+    let (links, shadowed) = links::pairs(raw, &wifi, names, &common, problems);
     let cell = CellConfig {
         standard: common.standard,
         band: common.band,

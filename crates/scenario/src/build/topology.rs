@@ -2,13 +2,13 @@
 //! way. The cell counts as one crossing that all Wi-Fi nodes are attached to.
 
 use super::nodes::Expanded;
-use super::{Names, node_id, queue};
+use super::{Names, change_at, node_id, queue};
 use crate::error::Problems;
 use crate::raw::{JitterKind, LossKind, RawJitter, RawLoss, RawWire, RawWireDirection};
 use crate::scalar::At;
 use lasthop_net::network::WiredLink;
 use lasthop_net::{Jitter, Loss, RateChange, WireConfig};
-use lasthop_units::{Bitrate, Duration, Instant, Probability};
+use lasthop_units::{Bitrate, Duration, Probability};
 
 /// Sets of nodes that reach each other.
 struct Islands(Vec<usize>);
@@ -117,21 +117,15 @@ fn rate_changes(
     let mut last = Duration::ZERO;
     let mut changes = Vec::new();
     for change in &raw.rate_changes {
-        let (at, rate) = (change.from.value, change.rate.value);
+        let rate = change.rate.value;
         if raw.rate.value.0.is_none() {
             problems.push(&change.rate.place, "rate = \"off\" has no rate to change");
         }
         if rate == Bitrate::default() {
             problems.push(&change.rate.place, "expected more than zero");
         }
-        if at <= last {
-            problems.push(&change.from.place, format!("expected more than {last}, got {at}"));
-        } else if at >= duration {
-            let message = format!("expected less than the duration of {duration}, got {at}");
-            problems.push(&change.from.place, message);
-        }
-        last = last.max(at);
-        changes.push(RateChange { at: Instant::ZERO + at, rate });
+        let at = change_at(&change.from, &mut last, duration, problems);
+        changes.push(RateChange { at, rate });
     }
     changes
 }

@@ -64,6 +64,7 @@ pub fn config() -> CellConfig {
         from: StationId(from),
         to: StationId(to),
         link: propagation.link(Dbm(16.0), Meters(33.0), Db(0.0)),
+        snr_changes: Vec::new(),
     };
     let pairs = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)];
     CellConfig {

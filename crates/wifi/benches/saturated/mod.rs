@@ -116,7 +116,7 @@ fn config(case: Case) -> CellConfig {
     let pair = |from: u16, to: u16| {
         let ((x, y), (u, v)) = (place(from), place(to));
         let link = propagation.link(Dbm(16.02), Meters((x - u).hypot(y - v)), Db(0.0));
-        PairConfig { from: StationId(from), to: StationId(to), link }
+        PairConfig { from: StationId(from), to: StationId(to), link, snr_changes: Vec::new() }
     };
     let all = 0..=case.stations as u16;
     let links = all.clone().flat_map(|from| all.clone().map(move |to| (from, to)));

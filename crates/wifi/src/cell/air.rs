@@ -6,11 +6,16 @@
 //! one's preamble and header. What the receiver is locked to survives by its
 //! SINR, MPDU by MPDU. Interference counts at mean power: fading applies to the
 //! wanted signal only.
+//!
+//! A PPDU has the SNR of the instant it begins at, also if a mean changes before it ends.
+//! As interference, and to stations that overhear it, it has the power that is in force
+//! when the last PPDU began.
 
 use super::config::{CellConfig, PairConfig};
 use super::{Address, CellError, StationId};
-use crate::phy::{Band, ChannelWidth, ErrorModel, Link, Rate};
+use crate::phy::{Band, ChannelWidth, ErrorModel, Link, Rate, SnrChange};
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use lasthop_units::{Db, Dbm, Instant, Probability, Seed, Stream};
 
 /// What a PPDU of 20 MHz gains in a channel of 40 MHz: its power is in half the
@@ -113,6 +118,8 @@ pub(super) struct Air {
     pairs: Vec<Option<Pair>>,
     /// The same for mean levels; a station hears nothing of itself.
     levels: Vec<Level>,
+    /// Of mean SNRs, those to come, the next one last.
+    changes: Vec<(SnrChange, StationId, StationId)>,
     powers: Vec<Dbm>,
     powers_mw: Vec<f64>,
     /// By transmitter: who senses it, itself left out.
@@ -182,28 +189,29 @@ impl Air {
         let mut levels = alloc::vec![silence; stations * stations];
         let mut powers = alloc::vec![Dbm(f64::NEG_INFINITY); stations * stations];
         let mut powers_mw = alloc::vec![0.0; stations * stations];
-        for PairConfig { from, to, link } in &config.links {
+        let mut changes = Vec::new();
+        for PairConfig { from, to, link, snr_changes } in &config.links {
+            let is_sensed = |snr| link.is_sensed(snr, config.carrier_sense);
+            if snr_changes.iter().any(|change| is_sensed(change.snr) != is_sensed(link.snr)) {
+                return Err(CellError::CarrierSenseChanges(from.0, to.0));
+            }
+            changes.extend(snr_changes.iter().map(|&change| (change, *from, *to)));
             // Both directions of a pair fade together.
             let [sender, receiver] =
                 [from, to].map(|station| config.stations[station.index()].identity);
             let fading = seed.stream_of("cell/link", sender.beside(receiver));
             let forgotten = Memo { rate: None, snr: Db(0.0), bytes: 0, success: Probability::ZERO };
             pairs[from.index() * stations + to.index()] = Some(Pair {
-                link: Link::new(*link, fading),
+                link: Link::new(*link, snr_changes, fading),
                 reception: seed.stream_of("cell/reception", sender.to(receiver)),
                 last_snr: link.snr,
                 header: forgotten,
                 body: forgotten,
             });
-            let power_mw = (link.noise + link.snr).as_milliwatts();
-            powers_mw[from.index() * stations + to.index()] = power_mw;
-            powers[from.index() * stations + to.index()] = Dbm::from_milliwatts(power_mw);
-            levels[from.index() * stations + to.index()] = Level {
-                snr: link.snr,
-                snr_linear: link.snr.as_linear(),
-                noise_mw: link.noise.as_milliwatts(),
-            };
+            let index = from.index() * stations + to.index();
+            (levels[index], powers[index], powers_mw[index]) = Level::of(link.snr, link.noise);
         }
+        changes.sort_by_key(|(change, from, to)| Reverse((change.at, *from, *to)));
         for from in 0..stations {
             for to in 0..stations {
                 if from != to && pairs[from * stations + to].is_none() {
@@ -218,10 +226,10 @@ impl Air {
             sensing.map(|(to, _)| StationId(to as u16)).collect()
         };
         let listeners: Vec<Vec<StationId>> = (0..stations).map(listeners).collect();
-        let weakest = listeners.iter().enumerate().map(|(from, listeners)| {
-            let snrs = listeners.iter().map(|to| levels[from * stations + to.index()].snr.0);
-            Db(snrs.fold(f64::INFINITY, f64::min))
-        });
+        let weakest = listeners
+            .iter()
+            .enumerate()
+            .map(|(from, listeners)| weakest(listeners, &levels[from * stations..][..stations]));
         let rates = config.stations.iter().flat_map(|station| &station.rates);
         let widths = rates.map(|rate| rate.width());
         Ok(Self {
@@ -236,6 +244,7 @@ impl Air {
             flights: Vec::new(),
             pairs,
             levels,
+            changes,
             powers,
             powers_mw,
             overhear_snr: Vec::new(),
@@ -261,6 +270,9 @@ impl Air {
     }
 
     pub fn begin(&mut self, mut flight: Flight) {
+        while let Some(change) = self.changes.pop_if(|(change, ..)| change.at <= flight.start) {
+            self.change(change);
+        }
         let band = self.band;
         let of = |flight: &Flight, order| Interference {
             transmitter: flight.transmitter,
@@ -288,6 +300,16 @@ impl Air {
             }
         }
         self.flights.push(flight);
+    }
+
+    fn change(&mut self, (change, from, to): (SnrChange, StationId, StationId)) {
+        let noise = self.pair_mut(from, to).link.noise();
+        let row = from.index() * self.stations;
+        let index = row + to.index();
+        (self.levels[index], self.powers[index], self.powers_mw[index]) =
+            Level::of(change.snr, noise);
+        let levels = &self.levels[row..][..self.stations];
+        self.weakest[from.index()] = weakest(&self.listeners[from.index()], levels);
     }
 
     /// When the next PPDU ends; [`Instant::MAX`] if none is on the air.
@@ -549,6 +571,12 @@ impl Air {
     }
 }
 
+/// The least SNR of a transmitter at its listeners.
+fn weakest(listeners: &[StationId], levels: &[Level]) -> Db {
+    let snrs = listeners.iter().map(|to| levels[to.index()].snr.0);
+    Db(snrs.fold(f64::INFINITY, f64::min))
+}
+
 /// By how much a PPDU must be stronger than another one for a receiver to
 /// lock to it, the other one being strong enough to be sensed.
 fn lead_needed(order: Order, capture_margin: Option<Db>) -> Db {
@@ -587,6 +615,13 @@ impl Reception {
 }
 
 impl Level {
+    /// Of a mean SNR, and its power, also in mW.
+    fn of(snr: Db, noise: Dbm) -> (Self, Dbm, f64) {
+        let power_mw = (noise + snr).as_milliwatts();
+        let level = Self { snr, snr_linear: snr.as_linear(), noise_mw: noise.as_milliwatts() };
+        (level, Dbm::from_milliwatts(power_mw), power_mw)
+    }
+
     /// SNR less `loss` (as a factor) is at least what is `needed`. Logarithms
     /// are costly, so they decide only what is too close for a comparison of
     /// factors, whose errors are far below the margin.

@@ -8,7 +8,7 @@ use crate::mac::rate::RateControlConfig;
 use crate::mac::retry_out::RateTable;
 use crate::mac::scan::ScanConfig;
 use crate::packet::StationId;
-use crate::phy::{Band, ErrorModel, LinkConfig, Preamble, Rate, Standard};
+use crate::phy::{Band, ErrorModel, LinkConfig, Preamble, Rate, SnrChange, Standard};
 use crate::queue::{DriverLimit, QueueConfig};
 use alloc::vec::Vec;
 use lasthop_units::{Db, Dbm, Duration, Identity, MacAddr};
@@ -62,6 +62,9 @@ pub struct PairConfig {
     /// How the signal gets there. Both directions share shadowing and fading
     /// only as far as their [`LinkConfig`]s say so.
     pub link: LinkConfig,
+    /// How its mean SNR changes during the run, each later than the one before. Whether the
+    /// receiver senses the sender does not change.
+    pub snr_changes: Vec<SnrChange>,
 }
 
 /// Access point or client.

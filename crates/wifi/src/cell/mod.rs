@@ -224,6 +224,9 @@ pub enum CellError {
     /// A pair of stations without a link.
     #[error("stations {0} and {1} need a link description")]
     MissingLink(u16, u16),
+    /// A change of a mean SNR with which carrier sense would begin or end.
+    #[error("what station {1} receives of station {0} crosses the level of carrier sense")]
+    CarrierSenseChanges(u16, u16),
     /// Two stations share no rate.
     #[error("stations {0} and {1} share no rate")]
     NoCommonRate(u16, u16),

@@ -6,6 +6,7 @@ mod doze;
 mod fingerprint;
 mod response;
 mod retry_out;
+mod snr_changes;
 mod waits;
 
 use super::*;
@@ -81,6 +82,7 @@ fn cell(stations: usize, rate: Rate, width: ChannelWidth, ampdu: u32) -> CellCon
                     from: StationId(from),
                     to: StationId(to),
                     link: propagation.link(Dbm(16.02), distance, Db(0.0)),
+                    snr_changes: Vec::new(),
                 });
             }
         }

@@ -3,8 +3,8 @@
 //! Log-distance path loss from a reference at 1 m; log-normal shadowing, drawn
 //! once for a pair of stations; Rayleigh or Rician block fading; thermal noise.
 //! A [`Link`] is one direction between two stations and gives the SNR at an
-//! instant. Instead of all that its mean SNR may be given, or the probability
-//! that an MPDU is lost.
+//! instant. Instead of all that its mean SNR may be given, with changes during the
+//! run, or the probability that an MPDU is lost.
 //!
 //! Fading: the gain is constant for a block of one coherence time and drawn
 //! anew for the next, independent of it and of mean 1 (0 dB). The gain of a
@@ -16,9 +16,10 @@
 //! SNR is over the channel's full width on one antenna; the cell knows that a
 //! narrower PPDU has less noise. Left out: frequency selectivity, correlation
 //! from block to block, antenna diversity, movement (a station's distance is
-//! fixed).
+//! fixed; an SNR that is given may change in steps).
 
 use super::{Band, ChannelWidth, ErrorModel, Rate};
+use alloc::vec::Vec;
 use core::f64::consts::PI;
 use lasthop_units::{Db, Dbm, Duration, Instant, Meters, Probability, Seed, Stream};
 
@@ -192,40 +193,63 @@ pub struct LinkConfig {
     pub loss: Option<Probability>,
 }
 
+impl LinkConfig {
+    /// Whether a mean SNR of `snr` is a level that makes the medium busy.
+    pub fn is_sensed(&self, snr: Db, carrier_sense: Dbm) -> bool {
+        (self.noise + snr).as_milliwatts() >= carrier_sense.as_milliwatts()
+    }
+}
+
+/// A new mean SNR of a link, and from when on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SnrChange {
+    /// From this instant on.
+    pub at: Instant,
+    /// Mean SNR.
+    pub snr: Db,
+}
+
 /// A link at work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     config: LinkConfig,
+    /// Ascending.
+    changes: Vec<SnrChange>,
     /// Length of a block, if the gain changes.
     coherence_time: Option<Duration>,
     /// What the gains of the blocks are drawn from.
     key: u64,
     /// Time from the start of block 0 to the start of the run.
     phase: Duration,
-    /// The last block asked for, and the SNR during it.
-    current: (u64, Db),
+    /// The last block and number of changes asked for, and the SNR then.
+    current: ((u64, usize), Db),
 }
 
 impl Link {
     /// A link whose fading is drawn from `stream`. Two directions that are given
     /// the same stream fade together, as in one channel they do.
-    pub fn new(config: LinkConfig, mut stream: Stream) -> Self {
+    ///
+    /// # Panics
+    /// If `changes` do not follow each other.
+    pub fn new(config: LinkConfig, changes: &[SnrChange], mut stream: Stream) -> Self {
+        assert!(changes.is_sorted_by(|one, other| one.at < other.at), "changes follow each other");
         let key = stream.next_u64();
         let coherence_time = config.fading.coherence_time();
         let phase = coherence_time.map_or(Duration::ZERO, |time| time.mul_f64(stream.uniform()));
-        let mut link = Self { config, coherence_time, key, phase, current: (0, config.snr) };
-        link.current.1 = link.snr_of_block(0);
+        let (changes, current) = (changes.to_vec(), ((0, 0), config.snr));
+        let mut link = Self { config, changes, coherence_time, key, phase, current };
+        link.current.1 = link.snr_of(link.current.0);
         link
     }
 
     /// SNR at `now`.
     #[inline]
     pub fn snr(&mut self, now: Instant) -> Db {
-        if let Some(time) = self.coherence_time {
-            let block = (now.saturating_since(Instant::ZERO) + self.phase) / time;
-            if block != self.current.0 {
-                self.current = (block, self.snr_of_block(block));
-            }
+        let since_phase = || now.saturating_since(Instant::ZERO) + self.phase;
+        let block = self.coherence_time.map_or(0, |time| since_phase() / time);
+        let then = (block, self.changes.partition_point(|change| change.at <= now));
+        if then != self.current.0 {
+            self.current = (then, self.snr_of(then));
         }
         self.current.1
     }
@@ -235,9 +259,14 @@ impl Link {
         self.config.noise + self.snr(now)
     }
 
+    /// Noise at the receiver.
+    pub fn noise(&self) -> Dbm {
+        self.config.noise
+    }
+
     /// The SNR never changes.
     pub fn is_static(&self) -> bool {
-        self.coherence_time.is_none()
+        self.coherence_time.is_none() && self.changes.is_empty()
     }
 
     /// Probability that an MPDU is lost, if the link is given by it.
@@ -259,10 +288,12 @@ impl Link {
         }
     }
 
-    fn snr_of_block(&self, block: u64) -> Db {
+    /// SNR in a block of fading after a number of changes.
+    fn snr_of(&self, (block, changes): (u64, usize)) -> Db {
+        let last = changes.checked_sub(1).map(|index| self.changes[index].snr);
         let mut stream = Seed::new(self.key, block).stream("fading block");
         let gain = self.config.fading.gain(&mut stream).max(GAIN_MIN);
-        self.config.snr + Db::from_linear(gain)
+        last.unwrap_or(self.config.snr) + Db::from_linear(gain)
     }
 }
 
@@ -276,6 +307,10 @@ mod tests {
         Seed::new(n, 0).stream("link")
     }
 
+    fn at(seconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(seconds)
+    }
+
     fn faded(fading: Fading) -> LinkConfig {
         let propagation =
             Propagation { fading, ..Propagation::of(Band::Ghz5, ChannelWidth::Mhz20) };
@@ -284,7 +319,7 @@ mod tests {
 
     /// Power gains of 100 000 blocks.
     fn gains(fading: Fading) -> impl Iterator<Item = f64> {
-        let mut link = Link::new(faded(fading), stream(5));
+        let mut link = Link::new(faded(fading), &[], stream(5));
         let time = fading.coherence_time().expect("it changes");
         (0..100_000).map(move |n| link.snr(Instant::ZERO + time * n).as_linear())
     }
@@ -310,24 +345,41 @@ mod tests {
     #[test]
     fn a_static_link_adds_up() {
         let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
-        let mut link = Link::new(propagation.link(Dbm(16.0), Meters(10.0), Db(5.0)), stream(1));
+        let mut link =
+            Link::new(propagation.link(Dbm(16.0), Meters(10.0), Db(5.0)), &[], stream(1));
         assert!(link.is_static());
         assert!((link.signal(Instant::ZERO).0 - (16.0 - 76.6777 - 5.0)).abs() < 0.01);
         assert!((link.snr(Instant::MAX).0 - (16.0 - 76.6777 - 5.0 + 93.9897)).abs() < 0.01);
-        let mut exact = Link::new(propagation.link_with_snr(Db(21.5)), stream(1));
+        let mut exact = Link::new(propagation.link_with_snr(Db(21.5)), &[], stream(1));
         assert_eq!(exact.snr(Instant::ZERO), Db(21.5));
+    }
+
+    #[test]
+    fn a_change_moves_the_mean_and_not_the_fading() {
+        let fading = Fading::Rayleigh { doppler_hz: 10.0 };
+        let changes =
+            [(10, 12.0), (20, -3.0)].map(|(s, snr)| SnrChange { at: at(s), snr: Db(snr) });
+        let mut changing = Link::new(faded(fading), &changes, stream(3));
+        let mut steady = Link::new(faded(fading), &[], stream(3));
+        assert!(!changing.is_static());
+        for (from, to, shift) in [(0, 10, 0.0), (10, 20, 12.0), (20, 30, -3.0)] {
+            for now in [at(from), at(from + 5), Instant::from_nanos(at(to).as_nanos() - 1)] {
+                let off = changing.snr(now) - steady.snr(now) - Db(shift);
+                assert!(off.0.abs() < 1e-9, "{now:?}: {off:?}");
+            }
+        }
     }
 
     #[test]
     fn a_given_loss_stands_in_for_the_error_model() {
         let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
         let loss = Probability::new(0.2).expect("a probability");
-        let mut link = Link::new(propagation.link_with_loss(loss), stream(1));
+        let mut link = Link::new(propagation.link_with_loss(loss), &[], stream(1));
         let model = ErrorModel::nist();
         let rate = Rate::Ofdm(OfdmRate::Mbps54);
         assert_eq!(link.success(Instant::ZERO, &model, rate, 1500), loss.complement());
         assert_eq!(link.loss(), Some(loss));
-        let mut link = Link::new(propagation.link_with_snr(Db(18.0)), stream(1));
+        let mut link = Link::new(propagation.link_with_snr(Db(18.0)), &[], stream(1));
         let by_model = model.success(rate, Db(18.0), 1500);
         assert!(by_model < Probability::ONE);
         assert_eq!(link.success(Instant::ZERO, &model, rate, 1500), by_model);
@@ -359,13 +411,13 @@ mod tests {
     fn blocks_last_for_the_coherence_time() {
         let fading = Fading::Rayleigh { doppler_hz: 10.0 };
         assert_eq!(fading.coherence_time(), Some(Duration::from_micros(42_300)));
-        let mut link = Link::new(faded(fading), stream(9));
-        let mut levels: alloc::vec::Vec<f64> =
+        let mut link = Link::new(faded(fading), &[], stream(9));
+        let mut levels: Vec<f64> =
             (0..42_300).map(|n| link.snr(Instant::from_nanos(n * 1_000_000)).0).collect();
         levels.dedup();
         // 42.3 s are 1000 blocks, or 1001 that begin or end outside.
         assert!((1000..=1001).contains(&levels.len()), "{}", levels.len());
-        let once = Link::new(faded(Fading::Rayleigh { doppler_hz: 0.0 }), stream(9));
+        let once = Link::new(faded(Fading::Rayleigh { doppler_hz: 0.0 }), &[], stream(9));
         assert!(once.is_static() && once.current.1 != Db(0.0));
     }
 
@@ -386,7 +438,9 @@ mod tests {
             seed in any::<u64>(),
         ) {
             let config = faded(Fading::Rician { k: Db(6.0), doppler_hz: 30.0 });
-            let mut fresh = Link::new(config, stream(seed));
+            let change = |(seconds, snr)| SnrChange { at: at(seconds), snr: Db(snr) };
+            let changes = [(2, 5.0), (4, 20.0), (7, 0.0)].map(change);
+            let mut fresh = Link::new(config, &changes, stream(seed));
             let mut used = fresh.clone();
             for at in asked {
                 used.snr(Instant::from_nanos(at));

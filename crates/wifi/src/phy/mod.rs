@@ -13,7 +13,7 @@ mod rate;
 mod timing;
 
 pub use basic::ControlRates;
-pub use channel::{Fading, Link, LinkConfig, PathLoss, Propagation};
+pub use channel::{Fading, Link, LinkConfig, PathLoss, Propagation, SnrChange};
 pub use error::{ErrorModel, PerRow, PerTable, PerTableError};
 pub use rate::{
     Band, ChannelWidth, CodeRate, DsssRate, GuardInterval, Modulation, OfdmRate, Preamble, Rate,

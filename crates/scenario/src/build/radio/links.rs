@@ -1,19 +1,22 @@
 //! What each pair of nodes hears of each other: from the channel and where the
-//! nodes stand, or from a `[[link]]`.
+//! nodes stand, or from a `[[link]]`, whose SNR may change during the run.
 
-use super::{Common, Expanded, Names, Place, Problems, Role, Shadowed, WifiNode, fading};
+use super::{
+    Common, Expanded, Names, Place, Problems, RawScenario, Role, Shadowed, WifiNode, fading,
+};
+use crate::build::change_at;
 use crate::raw::RawLink;
-use lasthop_units::{Db, Dbm, Identity, Meters, Probability};
+use lasthop_units::{Db, Dbm, Duration, Identity, Meters, Probability};
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::PairConfig;
-use lasthop_wifi::phy::{Fading, Propagation};
+use lasthop_wifi::phy::{Fading, Propagation, SnrChange};
 use std::collections::BTreeMap;
 
 /// Where a station stands if nobody says: in the same room, a strong link.
 const STATION_POSITION: [Meters; 2] = [Meters(5.0), Meters(0.0)];
 
-/// Most pairs that all links together may name: each of the 512 nodes with a radio with each
-/// other, sixteen times over.
+/// Most pairs that all links together may name, a pair once more for each change of its SNR:
+/// each of the 512 nodes with a radio with each other, sixteen times over.
 const PAIRS_MAX: usize = 1 << 22;
 
 /// What a `[[link]]` says about one direction.
@@ -28,13 +31,15 @@ enum Given {
 /// Every ordered pair of stations, from the channel or a `[[link]]` (of several
 /// the last one), and those pairs whose shadowing is drawn.
 pub(super) fn pairs(
-    links: &[RawLink],
+    raw: &RawScenario,
     wifi: &[WifiNode<'_>],
     names: &Names,
     common: &Common,
     problems: &mut Problems,
 ) -> (Vec<PairConfig>, Vec<Shadowed>) {
-    let given = given(links, wifi, names, problems);
+    let changes: Vec<Vec<SnrChange>> =
+        raw.link.iter().map(|link| snr_changes(link, raw, common, problems)).collect();
+    let given = given(&raw.link, wifi, names, problems);
     let places: Vec<[f64; 2]> = wifi.iter().map(|(_, node)| position(node)).collect();
     let mut pairs = Vec::new();
     let mut shadowed = Vec::new();
@@ -42,7 +47,9 @@ pub(super) fn pairs(
     for (from, (_, sender)) in wifi.iter().enumerate() {
         for to in (0..wifi.len()).filter(|&to| to != from) {
             let power: Dbm = sender.raw.settings.tx_power.value;
-            let (what, fading) = given.get(&(from, to)).copied().unwrap_or((Given::Nothing, None));
+            let (what, fading, link) =
+                given.get(&(from, to)).copied().unwrap_or((Given::Nothing, None, usize::MAX));
+            let snr_changes = changes.get(link).cloned().unwrap_or_default();
             let propagation = Propagation {
                 fading: fading.unwrap_or(common.propagation.fading),
                 ..common.propagation
@@ -63,10 +70,44 @@ pub(super) fn pairs(
                     propagation.link(power, Meters(distance), Db(0.0))
                 }
             };
-            pairs.push(PairConfig { from: station_id(from), to: station_id(to), link });
+            let (from, to) = (station_id(from), station_id(to));
+            pairs.push(PairConfig { from, to, link, snr_changes });
         }
     }
     (pairs, shadowed)
+}
+
+/// The changes of a link's SNR; notes those that cannot be.
+fn snr_changes(
+    link: &RawLink,
+    raw: &RawScenario,
+    common: &Common,
+    problems: &mut Problems,
+) -> Vec<SnrChange> {
+    let carrier_sense = raw.channel.carrier_sense.value;
+    let config = common.propagation.link_with_snr(Db(0.0));
+    let mut last = Duration::ZERO;
+    let mut changes = Vec::new();
+    for change in &link.snr_changes {
+        let is_sensed = |snr| config.is_sensed(snr, carrier_sense);
+        match &link.snr {
+            None => {
+                problems.push(&change.snr.place, "which ratio changes? add snr to this link");
+            }
+            Some(snr) if is_sensed(snr.value) != is_sensed(change.snr.value) => {
+                let message = format!(
+                    "who is sensed does not change: above {:.1}dBm of noise one of {} and {} \
+                     reaches carrier_sense = \"{carrier_sense}\"",
+                    config.noise.0, snr.value, change.snr.value
+                );
+                problems.push(&change.snr.place, message);
+            }
+            Some(_) => {}
+        }
+        let at = change_at(&change.from, &mut last, raw.duration.value, problems);
+        changes.push(SnrChange { at, snr: change.snr.value });
+    }
+    changes
 }
 
 fn station_id(index: usize) -> StationId {
@@ -85,7 +126,8 @@ fn position(node: &Expanded<'_>) -> [f64; 2] {
     [x.0 + radius * angle.cos(), y.0 + radius * angle.sin()]
 }
 
-type GivenPairs = BTreeMap<(usize, usize), (Given, Option<Fading>)>;
+/// By sender and receiver; the number is the link's.
+type GivenPairs = BTreeMap<(usize, usize), (Given, Option<Fading>, usize)>;
 
 fn given(
     links: &[RawLink],
@@ -95,7 +137,7 @@ fn given(
 ) -> GivenPairs {
     let mut given = GivenPairs::new();
     let mut named = 0;
-    for link in links {
+    for (number, link) in links.iter().enumerate() {
         let what = match (&link.snr, &link.path_loss, &link.loss) {
             (Some(snr), None, None) => Given::Snr(snr.value),
             (None, Some(path_loss), None) => Given::PathLoss(path_loss.value),
@@ -134,10 +176,12 @@ fn given(
         let from = stations(from.0, from.1, wifi, names, problems);
         let to_place = to.1;
         let to = stations(to.0, to.1, wifi, names, problems);
-        named += from.len() * to.len();
+        named += from.len() * to.len() * (1 + link.snr_changes.len());
         if named > PAIRS_MAX {
-            let message =
-                format!("expected at most {PAIRS_MAX} pairs of nodes in all links, got more");
+            let message = format!(
+                "expected at most {PAIRS_MAX} pairs of nodes and changes of theirs in all links, \
+                 got more"
+            );
             problems.push(&link.at, message);
             return given;
         }
@@ -145,9 +189,9 @@ fn given(
         for &from in &from {
             for &to in to.iter().filter(|&&to| to != from) {
                 any = true;
-                given.insert((from, to), (what, fading));
+                given.insert((from, to), (what, fading, number));
                 if link.between.is_some() {
-                    given.insert((to, from), (what, fading));
+                    given.insert((to, from), (what, fading, number));
                 }
             }
         }

@@ -78,7 +78,7 @@ impl Hash {
 type Flow = (StationId, Address, AccessCategory);
 
 /// 100 ms with and 200 ms without events; `flows` of one station take turns.
-fn fingerprint(mut config: CellConfig, flows: &[Flow], bytes: u16) -> u64 {
+pub(super) fn fingerprint(mut config: CellConfig, flows: &[Flow], bytes: u16) -> u64 {
     let mut hash = Hash(0xcbf2_9ce4_8422_2325);
     for (record, millis) in [(true, 100), (false, 200)] {
         config.record_events = record;
