@@ -227,9 +227,10 @@ impl Cell {
             Content::BlockAckRequest { .. } => {
                 let index = self.originator(station, exchange.function, exchange.peer);
                 let originator = &mut self.function(station, exchange.function).originators[index];
-                originator.failed();
                 originator.block_ack_request_attempts += 1;
-                if originator.block_ack_request_attempts >= retry_limit {
+                let given_up = originator.block_ack_request_attempts >= retry_limit;
+                originator.failed(given_up);
+                if given_up {
                     originator.block_ack_request_due = false;
                     originator.block_ack_request_attempts = 0;
                 }
@@ -297,7 +298,7 @@ impl Cell {
             });
         match answered {
             true => originator.succeeded(),
-            false => originator.failed(),
+            false => originator.failed(lost_mpdus > 0),
         }
         if let Some(control) = &mut originator.rate_control
             && !exchange.requesting

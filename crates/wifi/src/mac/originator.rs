@@ -79,7 +79,8 @@ pub struct Originator {
     /// Rate control; none towards the group.
     pub rate_control: Option<RateControl>,
     low_rate_retry: Option<(LowRateRetry, SmoothedRate)>,
-    /// Exchanges in a row that brought no response.
+    /// Exchanges in a row that brought no response, since a frame was last given up: one
+    /// that is new has a chain of its own.
     failures: u32,
     chain: Option<RateChain>,
     next_sequence: SeqNo12,
@@ -315,6 +316,9 @@ impl Originator {
             self.built.clear();
         }
         let lost = self.pending.len() < before;
+        if lost {
+            self.failures = 0;
+        }
         if lost && matches!(self.agreement, Agreement::Established { .. }) {
             self.block_ack_request_due = true;
         }
@@ -325,9 +329,10 @@ impl Originator {
         self.failures = 0;
     }
 
-    /// The exchange brought no response.
-    pub fn failed(&mut self) {
-        self.failures += 1;
+    /// The exchange brought no response; `given_up`: some of what it sent was tried for the
+    /// last time.
+    pub fn failed(&mut self, given_up: bool) {
+        self.failures = if given_up { 0 } else { self.failures + 1 };
     }
 
     /// An ADDBA Request begins here.
@@ -384,7 +389,7 @@ mod tests {
         let mut originator = Originator::new(peer, Some(control), None);
         let mut choose = |failed: bool| {
             if failed {
-                originator.failed()
+                originator.failed(false)
             } else {
                 originator.succeeded()
             }
@@ -396,6 +401,29 @@ mod tests {
             assert_eq!(choose(true), (rates.rates[0], true));
         }
         assert_eq!(choose(false), (rates.rates[0], false));
+    }
+
+    /// Drivers choose rates for each frame (mac80211's `rate_control_get_rate`), also after
+    /// one that came to nothing.
+    #[test]
+    fn a_frame_after_one_that_was_given_up_has_a_chain_of_its_own() {
+        let rates = RateSet::ht(1, ChannelWidth::Mhz20, false);
+        let control = RateControl::new(
+            &RateControlConfig::ideal(),
+            &rates,
+            &ErrorModel::nist(),
+            Seed::new(1, 0).stream("rate"),
+        );
+        let peer = Address::Station(StationId(1));
+        let mut originator = Originator::new(peer, Some(control), None);
+        let choose = |originator: &mut Originator, snr: f64| {
+            originator.choose_rate(Instant::ZERO, Db(snr)).expect("there is rate control").0
+        };
+        let strong = choose(&mut originator, 30.0);
+        originator.failed(false);
+        assert_eq!(choose(&mut originator, 6.0), strong);
+        originator.failed(true);
+        assert!(choose(&mut originator, 6.0).bitrate() < strong.bitrate());
     }
 
     #[test]
