@@ -5,6 +5,7 @@
 //! measurements are made by `lasthop_apq`, as on a real network.
 
 mod access_points;
+mod adapting;
 mod capacity;
 mod claims;
 mod session;
@@ -53,6 +54,7 @@ pub const PAPER: Paper = Paper {
         access_points::FIG11,
         access_points::TABLE2,
         capacity::CAPACITY,
+        adapting::ADAPTING,
     ],
 };
 

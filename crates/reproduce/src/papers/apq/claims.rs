@@ -166,7 +166,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     Claim::tested(
         "V, VI (future work)",
         "Which capacity a queue should have, over traffic and links.",
-        &[("capacity", "no fixed capacity")],
+        &[("capacity", "no fixed capacity"), ("adapting", "no fixed capacity")],
     ),
     Claim::tested(
         "V",
@@ -177,6 +177,10 @@ pub(super) const CLAIMS: &[Claim] = &[
             ("capacity", "100 ms"),
             ("capacity", "300 packets"),
             ("capacity", "FQ-CoDel"),
+            ("capacity", "eBDP"),
+            ("adapting", "100 ms"),
+            ("adapting", "eBDP"),
+            ("adapting", "FQ-CoDel"),
         ],
     ),
 ];
