@@ -246,13 +246,15 @@ impl Machine for Wire {
 
     #[inline]
     fn poll_timeout(&self) -> Option<(Instant, WireReason)> {
-        let awaited = self.awaited.front().map(|&(begins, ..)| begins);
-        let transmit = awaited.or_else(|| self.next_start());
-        let transmit = transmit.map(|at| (at, WireReason::Transmit));
-        let arrival = self.travelling.get(self.arrived).map(|&(at, _)| (at, WireReason::Arrival));
-        match (transmit, arrival) {
-            (Some(transmit), Some(arrival)) if arrival.0 < transmit.0 => Some(arrival),
-            (transmit, arrival) => transmit.or(arrival),
+        let transmit = match self.awaited.front() {
+            Some(&(begins, ..)) => begins,
+            None => self.next_start().unwrap_or(Instant::MAX),
+        };
+        let arrival = self.travelling.get(self.arrived).map_or(Instant::MAX, |&(at, _)| at);
+        match transmit.min(arrival) {
+            Instant::MAX => None,
+            at if at == transmit => Some((at, WireReason::Transmit)),
+            at => Some((at, WireReason::Arrival)),
         }
     }
 

@@ -46,7 +46,7 @@ use franc::{Francs, Outside};
 use lasthop_net::network::{Network, NetworkError, NetworkStats, Output};
 use lasthop_net::{NodeId, Sink};
 use lasthop_scenario::Scenario;
-use lasthop_units::{Instant, Machine, Seed};
+use lasthop_units::{Duration, Instant, Machine, Seed};
 use lasthop_wifi::FlowId;
 use queue::{Event, EventQueue};
 
@@ -111,6 +111,7 @@ pub fn run<S: Sink>(
         .filter(|index| config.nodes[*index].station.is_some())
         .map(|index| NodeId(index as u16))
         .collect();
+    let last = end.saturating_sub(Duration::from_nanos(1));
     francs.start(Instant::ZERO, Outside { network: &mut network, sink });
     loop {
         while let Some(wake) = francs.poll_wake() {
@@ -118,14 +119,15 @@ pub fn run<S: Sink>(
         }
         let by_network = network.poll_timeout().map_or(Instant::MAX, |(at, _)| at);
         let by_events = events.next().unwrap_or(Instant::MAX);
-        let now = by_network.min(by_events);
+        let mut now = by_network.min(by_events);
         if now >= end {
             break;
         }
         // The network first: what arrives at this instant is there before
         // anything new is sent.
         if by_network <= by_events {
-            network.handle_timeout(now);
+            network.advance(by_events.min(last));
+            now = network.now();
             if !network.has_outputs() {
                 debug_assert!(network.poll_event().is_none() && network.poll_output().is_none());
                 debug_assert!(network.poll_released().is_none() && network.poll_room().is_none());

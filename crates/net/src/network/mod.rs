@@ -202,8 +202,9 @@ pub struct NetworkStats {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     now: Instant,
-    /// When something is due next; kept up to date by whatever changes it.
-    next: Option<(Instant, Reason)>,
+    /// When something is due next, [`Instant::MAX`] if nothing is; kept up to date by
+    /// whatever changes it. So are the instants of the wires below.
+    next: (Instant, Reason),
     routes: Routes,
     /// By node.
     mtus: Vec<Mtu>,
@@ -225,7 +226,7 @@ pub struct Network {
     /// Packets for everywhere: their copies.
     copies: Vec<(u64, u32)>,
     /// The first of what the wires ask for.
-    next_wire: Option<(Instant, WireReason)>,
+    next_wire: (Instant, WireReason),
     /// A wire has something to give out.
     wires_moved: bool,
     /// A wire may have something to report to [`Network::poll_released`].
@@ -270,9 +271,12 @@ struct DirectedWire {
     to: NodeId,
     wire: Wire,
     /// What the wire asks for, kept up to date by whatever changes it.
-    due: Option<(Instant, WireReason)>,
+    due: (Instant, WireReason),
     stats: WireStats,
 }
+
+/// When a wire that asks for nothing is due.
+const NEVER: (Instant, WireReason) = (Instant::MAX, WireReason::Arrival);
 
 impl Network {
     /// A network at rest.
@@ -300,7 +304,7 @@ impl Network {
                 let [here, there] = [from, to].map(|end| config.nodes[end.index()].identity);
                 let stream = seed.stream_of("wire", here.to(there));
                 let wire = Wire::new(&link.directions[direction], stream);
-                wires.push(DirectedWire { from, to, wire, due: None, stats: WireStats::default() });
+                wires.push(DirectedWire { from, to, wire, due: NEVER, stats: WireStats::default() });
             }
         }
         let hosts: Vec<_> = config.nodes.iter().map(|node| node.host_cost.map(Host::new)).collect();
@@ -313,7 +317,7 @@ impl Network {
         });
         let mut network = Self {
             now: Instant::ZERO,
-            next: None,
+            next: (Instant::MAX, Reason::Host),
             routes,
             mtus: config.nodes.iter().map(|node| Mtu::of(node, config)).collect(),
             taps: Vec::new(),
@@ -325,7 +329,7 @@ impl Network {
             wires,
             wire_order,
             copies: Vec::new(),
-            next_wire: None,
+            next_wire: NEVER,
             wires_moved: false,
             wires_released: false,
             outputs: VecDeque::new(),
@@ -436,7 +440,19 @@ impl Network {
         }
     }
 
+    /// Does everything due up to `limit`, but stops after the first instant at which
+    /// something came out; then it is [`Network::now`].
+    pub fn advance(&mut self, limit: Instant) {
+        while self.next.0 <= limit {
+            self.handle_timeout(self.next.0);
+            if self.has_outputs() {
+                return;
+            }
+        }
+    }
+
     /// A poll may give something; if not, none does.
+    #[inline]
     pub fn has_outputs(&self) -> bool {
         !self.outputs.is_empty()
             || !self.room.is_empty()
@@ -789,20 +805,19 @@ impl Network {
     /// Moves on whatever the parts have put out at this instant, until nothing moves.
     #[inline]
     fn collect(&mut self) {
-        while self.wires_moved || self.cell.as_ref().is_some_and(Cell::has_packets) {
-            self.collect_once();
-        }
-    }
-
-    // Most often nothing moves, and this is not called.
-    #[inline(never)]
-    fn collect_once(&mut self) {
-        self.collect_cell();
-        if core::mem::take(&mut self.wires_moved) {
+        loop {
+            if self.cell.as_ref().is_some_and(Cell::has_packets) {
+                self.collect_cell();
+            }
+            if !core::mem::take(&mut self.wires_moved) {
+                return;
+            }
             self.collect_wires();
         }
     }
 
+    // Most often nothing moves, and neither this nor the next is called.
+    #[inline(never)]
     fn collect_cell(&mut self) {
         while let Some(output) = self.cell.as_mut().and_then(Cell::poll_output) {
             match output {
@@ -853,6 +868,7 @@ impl Network {
         self.outputs.push_back(Output::Overheard { at: self.now, node, packet });
     }
 
+    #[inline(never)]
     fn collect_wires(&mut self) {
         for turn in 0..self.wire_order.len() {
             let index = self.wire_order[turn];
@@ -882,7 +898,7 @@ impl Network {
         {
             cell.handle_timeout(at);
         }
-        if self.next_wire.is_some_and(|(due, _)| due <= at) {
+        if self.next_wire.0 <= at {
             self.step_wires(at);
         }
         for index in 0..self.with_host.len() {
@@ -907,7 +923,10 @@ impl Network {
         for turn in 0..self.wire_order.len() {
             let index = self.wire_order[turn];
             let wire = &mut self.wires[index];
-            let Some((_, reason)) = wire.due.filter(|(due, _)| *due <= at) else { continue };
+            let (due, reason) = wire.due;
+            if due > at {
+                continue;
+            }
             wire.wire.handle_timeout(at);
             if reason == WireReason::Transmit {
                 self.room.push_back(wire.from);
@@ -921,48 +940,46 @@ impl Network {
     #[inline]
     fn wire_changed(&mut self, index: usize) {
         let DirectedWire { wire, due, .. } = &mut self.wires[index];
-        *due = wire.poll_timeout();
+        *due = wire.poll_timeout().unwrap_or(NEVER);
         self.wires_moved |= wire.has_outputs();
         self.wires_released |= wire.has_released();
     }
 
     #[inline]
     fn find_next_wire(&mut self) {
-        // Of equals the first.
-        self.next_wire = self.wires.iter().filter_map(|wire| wire.due).min_by_key(|(at, _)| *at);
+        self.next_wire = NEVER;
+        for wire in &self.wires {
+            // Of equals the first.
+            if wire.due.0 < self.next_wire.0 {
+                self.next_wire = wire.due;
+            }
+        }
     }
 
     /// Does what is due up to `now`, if anything is.
     #[inline]
     fn catch_up(&mut self, now: Instant) {
-        if self.next.is_some_and(|(at, _)| at <= now) {
+        if self.next.0 <= now {
             self.handle_timeout(now);
         }
     }
 
     /// The first of everything that is due.
     #[inline]
-    fn earliest(&self) -> Option<(Instant, Reason)> {
-        let mut next = self
-            .cell
-            .as_ref()
-            .and_then(Machine::poll_timeout)
-            .map(|(at, reason)| (at, Reason::Cell(reason)));
-        let mut offer = |at: Instant, reason| {
-            if next.is_none_or(|(earliest, _)| at < earliest) {
-                next = Some((at, reason));
-            }
-        };
+    fn earliest(&self) -> (Instant, Reason) {
         debug_assert_eq!(
-            self.next_wire.map(|(at, _)| at),
+            Some(self.next_wire.0).filter(|at| *at < Instant::MAX),
             self.wires.iter().filter_map(|wire| wire.wire.poll_timeout()).map(|(at, _)| at).min(),
         );
-        if let Some((at, reason)) = self.next_wire {
-            offer(at, Reason::Wire(reason));
-        }
+        let mut next = match self.cell.as_ref().and_then(Machine::poll_timeout) {
+            Some((at, reason)) if at <= self.next_wire.0 => (at, Reason::Cell(reason)),
+            _ => (self.next_wire.0, Reason::Wire(self.next_wire.1)),
+        };
         for node in &self.with_host {
-            if let Some(at) = self.hosts[node.index()].as_ref().and_then(Host::next) {
-                offer(at, Reason::Host);
+            if let Some(at) = self.hosts[node.index()].as_ref().and_then(Host::next)
+                && at < next.0
+            {
+                next = (at, Reason::Host);
             }
         }
         next
@@ -985,15 +1002,13 @@ impl Machine for Network {
     type Reason = Reason;
 
     fn poll_timeout(&self) -> Option<(Instant, Reason)> {
-        self.next
+        (self.next.0 < Instant::MAX).then_some(self.next)
     }
 
     /// Does everything due up to `now` in the order of its instants.
     fn handle_timeout(&mut self, now: Instant) {
-        while let Some((at, _)) = self.next
-            && at <= now
-        {
-            self.step(at);
+        while self.next.0 <= now {
+            self.step(self.next.0);
             self.next = self.earliest();
         }
     }
