@@ -170,7 +170,7 @@ impl Wire {
                 } else {
                     self.booked.push_back((begins, packet.bytes));
                 }
-                self.transmit(packet);
+                self.transmit(&mut packet);
             } else {
                 self.scratch.push(packet);
                 self.report(DropReason::QueueFull);
@@ -178,14 +178,14 @@ impl Wire {
             return;
         }
         match self.free.as_mut() {
-            None => self.launch(now, packet),
+            None => self.launch(now, &mut packet),
             Some(free) => {
                 let idle = self.queue.is_empty() && free.now() <= now;
                 if idle {
                     free.restart(now);
                 }
                 if idle && self.bypass {
-                    self.transmit(packet);
+                    self.transmit(&mut packet);
                 } else {
                     let booked = self.booked();
                     self.queue.enqueue(now, FAR_END, packet, booked, &mut self.scratch);
@@ -279,8 +279,8 @@ impl Wire {
         while let Some(start) = self.next_start().filter(|&start| start <= now) {
             let head = self.queue.dequeue(start, &mut self.scratch);
             self.report(DropReason::ActiveQueue);
-            if let Some((_, packet)) = head {
-                self.transmit(packet);
+            if let Some((_, mut packet)) = head {
+                self.transmit(&mut packet);
             }
         }
     }
@@ -323,7 +323,7 @@ impl Wire {
     }
 
     /// Puts a packet on the wire after what the transmitter has sent so far.
-    fn transmit(&mut self, packet: Packet) {
+    fn transmit(&mut self, packet: &mut Packet) {
         if let Some(free) = self.free.as_mut() {
             free.pass(u32::from(packet.bytes) + ETHERNET_HEADER_BYTES);
             let end = free.now();
@@ -333,11 +333,11 @@ impl Wire {
 
     /// A packet whose last bit leaves at `at`.
     #[inline]
-    fn launch(&mut self, at: Instant, mut packet: Packet) {
-        Released::book(&packet, &mut self.released);
+    fn launch(&mut self, at: Instant, packet: &mut Packet) {
+        Released::book(packet, &mut self.released);
         packet.notify = false;
         if self.loss.next(&mut self.stream) {
-            self.dropped.push_back((packet, DropReason::WireLoss));
+            self.dropped.push_back((*packet, DropReason::WireLoss));
             return;
         }
         let mut arrival = at + self.delay();
@@ -349,9 +349,9 @@ impl Wire {
         match self.travelling.back() {
             Some(&(last, _)) if last > arrival => {
                 let index = self.travelling.partition_point(|&(other, _)| other <= arrival);
-                self.travelling.insert(index.max(self.arrived), (arrival, packet));
+                self.travelling.insert(index.max(self.arrived), (arrival, *packet));
             }
-            _ => self.travelling.push_back((arrival, packet)),
+            _ => self.travelling.push_back((arrival, *packet)),
         }
     }
 

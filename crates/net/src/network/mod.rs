@@ -411,7 +411,6 @@ impl Network {
                 Hop::Wire(index) => {
                     let admits = self.wires[index].wire.admits(now, &packet);
                     self.wire_changed(index);
-                    self.find_next_wire();
                     admits
                 }
                 Hop::Air(_) => {
@@ -688,7 +687,6 @@ impl Network {
         let is_watched = packet.source == wire.from.0 && packet.transport != Transport::Tcp;
         wire.wire.handle_packet(self.now, *packet, is_watched);
         self.wire_changed(index);
-        self.find_next_wire();
     }
 
     fn send_by_air(&mut self, node: NodeId, to: Address, packet: &Packet) {
@@ -933,19 +931,24 @@ impl Network {
             }
             self.wire_changed(index);
         }
-        self.find_next_wire();
     }
 
     /// A wire took in a packet, or came to an instant that it asked for.
     #[inline]
     fn wire_changed(&mut self, index: usize) {
         let DirectedWire { wire, due, .. } = &mut self.wires[index];
-        *due = wire.poll_timeout().unwrap_or(NEVER);
+        let before = core::mem::replace(due, wire.poll_timeout().unwrap_or(NEVER));
+        let due = *due;
         self.wires_moved |= wire.has_outputs();
         self.wires_released |= wire.has_released();
+        if due.0 < self.next_wire.0 {
+            self.next_wire = due;
+        } else if due != before && before.0 == self.next_wire.0 {
+            // It may have been the first.
+            self.find_next_wire();
+        }
     }
 
-    #[inline]
     fn find_next_wire(&mut self) {
         self.next_wire = NEVER;
         for wire in &self.wires {

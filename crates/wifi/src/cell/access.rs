@@ -43,12 +43,15 @@ impl Cell {
         let now = self.now;
         let category = packet.access_category.index();
         let recorded = self.settings.record.then_some(Packet { arrived: now, ..packet });
-        let mut dropped = core::mem::take(&mut self.dropped);
-        let function = self.function(from, category);
+        if self.stations[from.index()].functions[category].is_none() {
+            self.make_function(from, category);
+        }
+        let Self { stations, dropped, .. } = self;
+        let station = &mut stations[from.index()];
+        let function = station.functions[category].as_mut().expect("made above");
         let contender = function.contender;
-        let below = function.held_below();
-        function.queue.enqueue(now, to, packet, below, &mut dropped);
-        let station = &mut self.stations[from.index()];
+        let has_driver = function.driver.is_used();
+        function.queue.enqueue(now, to, packet, function.held_below(), dropped);
         station.hold(now, 1, dropped.len() as u32);
         station.stats.queue_drops += dropped.len() as u64;
         let (band, slot) = (self.settings.band, self.settings.timing.slot);
@@ -61,18 +64,34 @@ impl Cell {
             let queue_packets = station.held_packets;
             self.events.push_back(Event::Queued { at: now, station: from, packet, queue_packets });
         }
-        for packet in dropped.drain(..) {
-            Released::book(&packet, &mut self.released);
-            self.drop_packet(from, packet, DropReason::QueueFull);
-        }
-        self.dropped = dropped;
+        self.give_up_dropped(from, DropReason::QueueFull);
         if !self.dozing.is_empty() {
             self.trim_buffer(from, category, to);
         }
-        self.fill_driver(from, category);
+        if has_driver {
+            self.fill_driver(from, category);
+        }
         self.build_ahead(from, category, to);
         let begins = !self.contention.is_armed(contender) && self.arm(from, category);
         begins | (self.stations[from.index()].away.is_some() && self.wake_to_send(from))
+    }
+
+    /// Gives up the packets that a queue dropped.
+    #[inline]
+    fn give_up_dropped(&mut self, station: StationId, reason: DropReason) {
+        if !self.dropped.is_empty() {
+            self.give_up_all(station, reason);
+        }
+    }
+
+    #[cold]
+    fn give_up_all(&mut self, station: StationId, reason: DropReason) {
+        let mut dropped = core::mem::take(&mut self.dropped);
+        for packet in dropped.drain(..) {
+            Released::book(&packet, &mut self.released);
+            self.drop_packet(station, packet, reason);
+        }
+        self.dropped = dropped;
     }
 
     pub(super) fn queue_beacon(&mut self) {
@@ -94,7 +113,7 @@ impl Cell {
             return false;
         }
         let now = self.now;
-        let access = self.function(station, function);
+        let access = self.access(station, function);
         access.contends_since = now;
         let contender = access.contender;
         if !self.contention.arm(contender, now) {
@@ -105,7 +124,7 @@ impl Cell {
 
     /// Draws a backoff from the contention window of `function`.
     pub(super) fn draw_backoff(&mut self, station: StationId, function: usize) {
-        let access = self.function(station, function);
+        let access = self.access(station, function);
         let slots = access.backoff.up_to(u32::from(access.contention_window));
         let contender = access.contender;
         self.contention.set_backoff(contender, slots);
@@ -130,23 +149,32 @@ impl Cell {
     /// Everyone in `winners` gains the channel now; of a station's categories
     /// the highest that has something to send after all.
     pub(super) fn start_exchanges(&mut self, winners: &[ContenderId]) {
+        if let [winner] = winners {
+            return self.win(*winner);
+        }
+        if winners.is_empty() {
+            return;
+        }
         for rank in (0..=BEACON_FUNCTION).rev() {
-            for &contender in winners {
-                let (station, function) = self.owners[usize::from(contender.0)];
-                let function = usize::from(function);
-                if function != rank {
-                    continue;
-                }
-                if self.stations[station.index()].exchange.is_some() {
-                    // Internal collision: the lower category backs off as after
-                    // a collision on the air (10.23.2.4).
-                    self.widen(station, function);
-                    self.draw_backoff(station, function);
-                } else {
-                    let limit = self.txop_limit(station, function);
-                    self.start_exchange(station, function, self.now + limit);
+            for &winner in winners {
+                if usize::from(self.owners[usize::from(winner.0)].1) == rank {
+                    self.win(winner);
                 }
             }
+        }
+    }
+
+    fn win(&mut self, winner: ContenderId) {
+        let (station, function) = self.owners[usize::from(winner.0)];
+        let function = usize::from(function);
+        if self.stations[station.index()].exchange.is_some() {
+            // Internal collision: the lower category backs off as after
+            // a collision on the air (10.23.2.4).
+            self.widen(station, function);
+            self.draw_backoff(station, function);
+        } else {
+            let limit = self.txop_limit(station, function);
+            self.start_exchange(station, function, self.now + limit);
         }
     }
 
@@ -301,10 +329,10 @@ impl Cell {
             return Some(self.build_management(station, function, frame, opportunity_end));
         }
         self.expire(station, function, index);
-        if self.function(station, function).originators[index].pending.is_empty()
-            && !self.pull(station, function, index)
+        if self.access(station, function).originators[index].pending.is_empty()
+            && self.pull(station, function, index).is_none()
         {
-            self.function(station, function).keep_turn(peer);
+            self.access(station, function).keep_turn(peer);
             return None;
         }
         let snr = match peer {
@@ -312,7 +340,7 @@ impl Cell {
             Address::Group => self.air.last_snr(station, station),
         };
         let group_rate = self.settings.group_rate;
-        let originator = &mut self.function(station, function).originators[index];
+        let originator = &mut self.access(station, function).originators[index];
         let (rate, single) = originator.choose_rate(now, snr).unwrap_or((group_rate, false));
         if self.settings.record {
             self.record_rate(station, function, index);
@@ -320,7 +348,7 @@ impl Cell {
         let config = &self.stations[station.index()].config;
         let aggregation = config.aggregation;
         let single_limit = config.access[function].txop_limit;
-        let access = self.function(station, function);
+        let access = self.access(station, function);
         // A PS-Poll asks for a single frame.
         let asked_for = access.absent.is_dozing(peer);
         let originator = &access.originators[index];
@@ -397,12 +425,10 @@ impl Cell {
             let (mut mpdus, mut bytes) = (0, 0);
             while mpdus < usize::from(aggregation.ampdu_frames_max)
                 && bytes < bytes_max
-                && self.function(station, function).originators[index].has_window()
-                && self.pull(station, function, index)
+                && self.access(station, function).originators[index].has_window()
+                && let Some(mpdu_bytes) = self.pull(station, function, index)
             {
-                let originator = &self.function(station, function).originators[index];
-                let last = originator.pending.back().expect("it was pulled");
-                bytes += sizes::ampdu_subframe(u32::from(last.bytes), 0);
+                bytes += sizes::ampdu_subframe(mpdu_bytes, 0);
                 mpdus += 1;
             }
             if mpdus == 0 {
@@ -425,16 +451,15 @@ impl Cell {
     ) -> (usize, u32) {
         let (mut total, mut padded) = (0, 0);
         let mut count = 0;
-        let first = u32::from(self.function(station, function).originators[index].pending[0].bytes);
+        let first = u32::from(self.access(station, function).originators[index].pending[0].bytes);
         while count < frames_max {
-            let originator = &self.function(station, function).originators[index];
-            if count == originator.pending.len()
-                && !(originator.has_window() && self.pull(station, function, index))
-            {
-                break;
-            }
-            let originator = &self.function(station, function).originators[index];
-            let bytes = u32::from(originator.pending[count].bytes);
+            let originator = &self.access(station, function).originators[index];
+            let bytes = match originator.pending.get(count) {
+                Some(mpdu) => Some(u32::from(mpdu.bytes)),
+                None if originator.has_window() => self.pull(station, function, index),
+                None => None,
+            };
+            let Some(bytes) = bytes else { break };
             // The last subframe is not padded (9.7.1).
             let with = padded + sizes::AMPDU_DELIMITER + bytes;
             if bytes > sizes::AMPDU_MPDU_MAX || with > bytes_max {
@@ -447,71 +472,52 @@ impl Cell {
         if count > 1 { (count, total) } else { (1, first) }
     }
 
-    /// Takes the next packets for the peer of originator `index` as one MPDU.
-    /// `false` if there are none.
-    fn pull(&mut self, station: StationId, function: usize, index: usize) -> bool {
+    /// Takes the next packets for the peer of originator `index` as one MPDU, and
+    /// returns its length; `None` if there are none.
+    fn pull(&mut self, station: StationId, function: usize, index: usize) -> Option<u32> {
         let now = self.now;
-        let state = &mut self.stations[station.index()];
+        let Self { stations, dropped, .. } = self;
+        let state = &mut stations[station.index()];
         let config = &state.config;
         let access = state.functions[function].as_mut().expect("it is building a frame");
+        let has_driver = access.driver.is_used();
         let peer = access.originators[index].peer;
-        let mut dropped = core::mem::take(&mut self.dropped);
         let mut expired = Vec::new();
         let first = loop {
-            match access.take(now, peer, &mut dropped) {
+            match access.take(now, peer, dropped) {
                 Some(packet) if is_expired(config, now, packet.arrived) => expired.push(packet),
                 other => break other,
             }
         };
-        let dequeued = access.dequeued;
-        let msdus = first.map(|first| {
+        let mut pulled = None;
+        if let Some(first) = first {
+            let dequeued = access.dequeued;
             let amsdu_max = amsdu_bytes_max(config, &access.originators[index]);
-            let mut subframes = sizes::amsdu_subframe(u32::from(first.bytes));
-            if amsdu_max == 0 || subframes > amsdu_max || peer == Address::Group {
-                return Msdus::One(first);
-            }
-            let mut packets = alloc::vec![first];
-            while let Some(bytes) = access.peek(peer) {
-                let longer = sizes::padded(subframes) + sizes::amsdu_subframe(u32::from(bytes));
-                if longer > amsdu_max {
-                    break;
-                }
-                let Some(packet) = access.take(now, peer, &mut dropped) else { break };
-                let longer =
-                    sizes::padded(subframes) + sizes::amsdu_subframe(u32::from(packet.bytes));
-                if longer > amsdu_max {
-                    // Queue management dropped the one that was announced.
-                    access.put_back(peer, packet);
-                    break;
-                }
-                subframes = longer;
-                packets.push(packet);
-            }
-            if packets.len() == 1 { Msdus::One(first) } else { Msdus::Aggregate(packets.into()) }
-        });
-        let found = msdus.is_some();
-        if let Some(msdus) = msdus {
+            let msdus = if amsdu_max == 0 || peer == Address::Group {
+                Msdus::One(first)
+            } else {
+                access.join(now, peer, first, amsdu_max, dropped)
+            };
             let bytes = msdus.mpdu_bytes(config.qos);
             let contends_since = access.contends_since;
             let more = access.originators[index].push(msdus, bytes, dequeued, contends_since);
             access.held.packets += more.packets;
             access.held.bytes += more.bytes;
+            pulled = Some(bytes);
         }
         if !dropped.is_empty() || !expired.is_empty() {
             state.hold(now, 0, (dropped.len() + expired.len()) as u32);
             state.stats.queue_drops += dropped.len() as u64;
-            for packet in dropped.drain(..) {
-                Released::book(&packet, &mut self.released);
-                self.drop_packet(station, packet, DropReason::ActiveQueue);
-            }
+            self.give_up_dropped(station, DropReason::ActiveQueue);
             for packet in expired {
                 Released::book(&packet, &mut self.released);
                 self.drop_packet(station, packet, DropReason::Lifetime);
             }
         }
-        self.dropped = dropped;
-        self.fill_driver(station, function);
-        found
+        if has_driver {
+            self.fill_driver(station, function);
+        }
+        pulled
     }
 
     /// Moves packets from the queue into the driver queue as far as it has room.
@@ -551,12 +557,9 @@ impl Cell {
             let state = &mut self.stations[station.index()];
             state.hold(now, 0, dropped.len() as u32);
             state.stats.queue_drops += dropped.len() as u64;
-            for packet in dropped.drain(..) {
-                Released::book(&packet, &mut self.released);
-                self.drop_packet(station, packet, DropReason::ActiveQueue);
-            }
         }
         self.dropped = dropped;
+        self.give_up_dropped(station, DropReason::ActiveQueue);
     }
 
     /// Air time of a packet at the main rate, overhead left out.
@@ -764,6 +767,39 @@ impl Function {
             Gate::Open => self.queue.dequeue_for(now, peer, dropped),
             _ => None,
         }
+    }
+
+    /// An MPDU of `first` and what follows it for `peer`, as far as an A-MSDU of at
+    /// most `amsdu_max` bytes takes it.
+    fn join(
+        &mut self,
+        now: Instant,
+        peer: Address,
+        first: Packet,
+        amsdu_max: u32,
+        dropped: &mut Vec<Packet>,
+    ) -> Msdus {
+        let mut subframes = sizes::amsdu_subframe(u32::from(first.bytes));
+        if subframes > amsdu_max {
+            return Msdus::One(first);
+        }
+        let mut packets = alloc::vec![first];
+        while let Some(bytes) = self.peek(peer) {
+            let longer = sizes::padded(subframes) + sizes::amsdu_subframe(u32::from(bytes));
+            if longer > amsdu_max {
+                break;
+            }
+            let Some(packet) = self.take(now, peer, dropped) else { break };
+            let longer = sizes::padded(subframes) + sizes::amsdu_subframe(u32::from(packet.bytes));
+            if longer > amsdu_max {
+                // Queue management dropped the one that was announced.
+                self.put_back(peer, packet);
+                break;
+            }
+            subframes = longer;
+            packets.push(packet);
+        }
+        if packets.len() == 1 { Msdus::One(first) } else { Msdus::Aggregate(packets.into()) }
     }
 
     fn peek(&mut self, peer: Address) -> Option<u16> {

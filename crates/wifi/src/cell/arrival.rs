@@ -20,9 +20,11 @@ use lasthop_units::{Db, Duration, Instant, Probability};
 /// An A-MPDU on its way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Arrival {
-    sender: StationId,
-    receiver: StationId,
-    function: usize,
+    pub sender: StationId,
+    pub receiver: StationId,
+    pub function: usize,
+    /// Index of the originator at the sender.
+    pub originator: usize,
     header: Header,
     /// From the MPDU that is awaited on.
     subframes: Subframes,
@@ -134,17 +136,19 @@ impl Cell {
         }
         let subframes = self.subframes(sender, count, (self.now, end), (rate, psdu_bytes));
         let held_back = self.stations[receiver.index()].inbox(sender, function).recipient.as_ref();
-        let is_prompt = self.settings.record
-            || held_back.is_some_and(|recipient| recipient.any_waiting(|p: &Packet| !p.passive))
-            || self
-                .pending_mpdus(sender, function, receiver)
-                .is_some_and(|mpdus| mpdus.iter().take(count).any(|mpdu| !mpdu.passive));
-        let first = self.pending_mpdus(sender, function, receiver).and_then(VecDeque::front);
-        let due = first.map_or(end, |mpdu| subframes.end_of(u32::from(mpdu.bytes)));
+        let mut is_prompt = self.settings.record
+            || held_back.is_some_and(|recipient| recipient.any_waiting(|p: &Packet| !p.passive));
+        let access = self.access(sender, function);
+        let peer = Address::Station(receiver);
+        let originator = access.originator(peer).expect("it has pending MPDUs");
+        let pending = &access.originators[originator].pending;
+        is_prompt |= pending.iter().take(count).any(|mpdu| !mpdu.passive);
+        let due = pending.front().map_or(end, |mpdu| subframes.end_of(u32::from(mpdu.bytes)));
         self.arrivals.push(Arrival {
             sender,
             receiver,
             function,
+            originator,
             header: Header::Awaited,
             subframes,
             due,
@@ -152,17 +156,6 @@ impl Cell {
             decoded: 0,
             undisturbed: None,
         });
-    }
-
-    fn pending_mpdus(
-        &self,
-        sender: StationId,
-        function: usize,
-        receiver: StationId,
-    ) -> Option<&VecDeque<Mpdu>> {
-        let access = self.stations[sender.index()].functions[function].as_ref()?;
-        let index = access.originator(Address::Station(receiver))?;
-        Some(&access.originators[index].pending)
     }
 
     /// Takes in the MPDUs whose last bits are in at `now`. Only for packets that
@@ -183,10 +176,11 @@ impl Cell {
             let Some(flight) = flights.iter().find(|f| f.is_payload_of(arrival.sender)) else {
                 continue;
             };
-            let peer = Address::Station(arrival.receiver);
-            let mut pending = self.take_pending(arrival.sender, arrival.function, peer);
+            let Arrival { sender, function, originator, .. } = *arrival;
+            let lender = &mut self.access(sender, function).originators[originator];
+            let mut pending = core::mem::take(&mut lender.pending);
             self.advance_arrival(arrival, flight, &mut pending, now);
-            self.return_pending(arrival.sender, arrival.function, peer, pending);
+            self.access(sender, function).originators[originator].pending = pending;
         }
         self.arrivals = arrivals;
         self.air.return_flights(flights);
@@ -235,7 +229,7 @@ impl Cell {
         }
         // Whoever is woken for each MPDU takes them in one by one.
         let is_one = arrival.subframes.index == first + 1 && arrival.decoded >> first & 1 == 1;
-        if is_one && self.take_next(flight, receiver, arrival.function, ends, &mut pending[first]) {
+        if is_one && self.take_next(arrival, flight.start, ends, &mut pending[first]) {
             return;
         }
         let taken = Taken {

@@ -38,7 +38,7 @@ impl Cell {
         let now = self.now;
         let sifs = self.settings.timing.sifs;
         let response = exchange.response.map_or(Duration::ZERO, |r| sifs + r.duration);
-        let contender = self.function(station, exchange.function).contender;
+        let contender = self.access(station, exchange.function).contender;
         self.contention.disarm(contender);
         if exchange.requesting {
             let Address::Station(_) = exchange.peer else { unreachable!("groups send no CTS") };
@@ -189,7 +189,7 @@ impl Cell {
             Content::Management(_) | Content::Beacon => {}
         }
         let access = self.stations[station.index()].config.access.get(exchange.function).copied();
-        let state = self.function(station, exchange.function);
+        let state = self.access(station, exchange.function);
         state.failures = 0;
         state.contention_window = access.map_or(0, |access| access.cw_min);
         let content = exchange.content;

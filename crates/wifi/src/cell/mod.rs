@@ -512,21 +512,16 @@ impl Cell {
         let absence = self.next_absence;
         let horizon = end.min(sequel).min(timeout).min(gap).min(beacon).min(absence);
         let access = self.contention.next_access(horizon);
-        let mut next = (end, Reason::PpduEnd);
-        for (at, reason) in [
-            (sequel, Reason::Sequel),
-            (access, Reason::Access),
-            (timeout, Reason::ResponseTimeout),
-            (gap, Reason::ReorderTimeout),
-            (beacon, Reason::Beacon),
-            (absence, Reason::Absence),
-        ] {
-            // Of equals the first.
-            if at < next.0 {
-                next = (at, reason);
-            }
-        }
-        self.next_step = next;
+        let reason = match horizon.min(access) {
+            at if at == end => Reason::PpduEnd,
+            at if at == sequel => Reason::Sequel,
+            at if at == access => Reason::Access,
+            at if at == timeout => Reason::ResponseTimeout,
+            at if at == gap => Reason::ReorderTimeout,
+            at if at == beacon => Reason::Beacon,
+            _ => Reason::Absence,
+        };
+        self.next_step = (horizon.min(access), reason);
         self.merge_arrivals();
     }
 
@@ -618,6 +613,13 @@ impl Cell {
             station.room_announced = true;
             self.room.push_back(station.id);
         }
+    }
+
+    /// The access function, which has been used before.
+    #[inline]
+    fn access(&mut self, station: StationId, function: usize) -> &mut Function {
+        let access = self.stations[station.index()].functions[function].as_mut();
+        access.expect("whoever has something to send has been asked to")
     }
 
     /// The access function, made when first used.

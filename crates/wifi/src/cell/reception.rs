@@ -2,7 +2,7 @@
 //! order, NAV and EIFS (IEEE 802.11-2020, 10.3.2, 10.25.6).
 
 use super::air::{Carried, Flight, Overheard};
-use super::arrival::Subframes;
+use super::arrival::{Arrival, Subframes};
 use super::station::{Action, Content, Exchange, Inbox, Management};
 use super::{Cell, Output, Pending, Sequel, category_of};
 use crate::event::{DropReason, Event};
@@ -294,28 +294,27 @@ impl Cell {
         }
     }
 
-    /// The same as [`Cell::take_in`] in less time for one MPDU that was decoded, its
-    /// last bit being in at `now`, as most are: it has the next number, nothing waits
+    /// The same as [`Cell::take_in`] in less time for one MPDU that was decoded, as most
+    /// are, of a PPDU that began at `start`, its last bit being in at `now`: it has the next number, nothing waits
     /// for it and nobody keeps records. Otherwise nothing happens: `false`.
     pub(super) fn take_next(
         &mut self,
-        flight: &Flight,
-        receiver: StationId,
-        function: usize,
+        &Arrival { sender, receiver, function, originator, .. }: &Arrival,
+        start: Instant,
         now: Instant,
         mpdu: &mut Mpdu,
     ) -> bool {
-        let peer = Address::Station(receiver);
+        let agreement = self.access(sender, function).originators[originator].agreement;
         if self.settings.record
-            || self.has_absences(flight.transmitter, peer)
-            || !self.has_agreement(flight.transmitter, function, peer)
+            || self.has_absences(sender, Address::Station(receiver))
+            || !matches!(agreement, Agreement::Established { .. })
         {
             return false;
         }
         let Self { stations, outputs, .. } = self;
         let station = &mut stations[receiver.index()];
         let Inbox { recipient: Some(recipient), retry_out: None, .. } =
-            station.inbox(flight.transmitter, function)
+            station.inbox(sender, function)
         else {
             return false;
         };
@@ -325,7 +324,7 @@ impl Cell {
         let waits = Waits::default();
         for packet in mpdu.msdus.packets() {
             let packet = put_out(packet, receiver, now, outputs);
-            mpdu.stamp(packet, flight.start, now, &waits);
+            mpdu.stamp(packet, start, now, &waits);
         }
         mpdu.taken = true;
         station.last_data = now;

@@ -161,6 +161,7 @@ impl Originator {
     /// Takes packets over as the next MPDU; they left the upper queue at
     /// `dequeued`, and contention for it began at `contention_start`. Returns what
     /// is held more.
+    #[inline]
     pub fn push(
         &mut self,
         msdus: Msdus,

@@ -89,13 +89,14 @@ impl<T: Element> Fifo<T> {
     }
 
     pub(super) fn pop(&mut self, peer: Address) -> Option<T> {
-        let list = self.lists.get_mut(slot_of(peer))?;
-        let (number, item) = list.packets.pop_front()?;
-        list.left = number;
+        let slot = slot_of(peer);
+        let list = self.lists.get_mut(slot)?;
+        let (number, item) = list.packets.front()?;
+        list.left = *number;
         self.packets -= 1;
         self.bytes -= u64::from(item.len_bytes());
         let head = list.head;
-        if let Some((number, _)) = list.packets.front() {
+        if let Some((number, _)) = list.packets.get(1) {
             self.heads[head].number = *number;
         } else {
             self.heads.swap_remove(head);
@@ -103,7 +104,8 @@ impl<T: Element> Fifo<T> {
                 self.lists[slot_of(moved.peer)].head = head;
             }
         }
-        Some(item)
+        // Last, so that it is copied once.
+        self.lists[slot].packets.pop_front().map(|(_, item)| item)
     }
 
     /// Receiver of the oldest packet among those that `eligible` accepts.
