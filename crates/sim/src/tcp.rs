@@ -122,8 +122,9 @@ impl Tcp {
     #[inline]
     pub fn arrived<S: Sink>(&mut self, at: Instant, packet: &Packet, net: &mut Port<'_, S>) {
         let end = usize::from(packet.destination == self.nodes[RECEIVER].0);
-        let segment = self.segments.take(packet.tag);
-        self.endpoints[end].handle_segment(at, &segment, packet.ecn_marked);
+        let segment = self.segments.get(packet.tag).expect("a packet ends once");
+        self.endpoints[end].handle_segment(at, segment, packet.ecn_marked);
+        self.segments.end(packet.tag);
         if end == SENDER {
             for &round_trip in self.endpoints[SENDER].round_trips() {
                 net.sink.round_trip(at, self.id, round_trip);
@@ -134,7 +135,7 @@ impl Tcp {
 
     /// A packet of the flow was given up.
     pub fn dropped(&mut self, packet: &Packet) {
-        self.segments.take(packet.tag);
+        self.segments.end(packet.tag);
     }
 
     /// The node of an end let go of packets.
@@ -142,8 +143,12 @@ impl Tcp {
     pub fn released<S: Sink>(&mut self, released: Released, net: &mut Port<'_, S>) {
         let now = net.network.now();
         let end = usize::from(released.source == self.nodes[RECEIVER].0);
-        self.endpoints[end].handle_released(now, released.packets, released.bytes);
-        self.transmit(end, now, net);
+        let endpoint = &mut self.endpoints[end];
+        endpoint.handle_released(now, released.packets, released.bytes);
+        // Most often nothing waited for it; then no timer has changed either.
+        if self.adapts || !endpoint.is_settled() {
+            self.transmit(end, now, net);
+        }
     }
 
     /// Reads the sender.
@@ -222,7 +227,7 @@ impl Tcp {
             } else if net.network.offer_packet(now, packet) {
                 net.sink.sent(now, &packet);
             } else {
-                self.segments.take(packet.tag);
+                self.segments.end(packet.tag);
                 self.endpoints[end].handle_refused(now, &segment);
                 break;
             }

@@ -35,6 +35,13 @@ impl<T> Underway<T> {
         (*known == tag).then_some(load)
     }
 
+    /// The packet with this tag has ended.
+    pub fn end(&mut self, tag: u64) {
+        let slot = tag as u32;
+        self.free.push(slot);
+        self.slots[slot as usize] = None;
+    }
+
     /// What the packet with this tag carried.
     pub fn take(&mut self, tag: u64) -> T {
         let slot = tag as u32;

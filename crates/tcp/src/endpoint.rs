@@ -208,14 +208,19 @@ impl Endpoint {
     /// The next segment to leave; poll until there is none.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        if self.handshake == Handshake::Established
-            && self.sender.is_settled()
-            && !self.must_probe_window
-            && !self.receiver.is_due()
-        {
+        if self.is_settled() {
             return None;
         }
         self.poll_segment(now)
+    }
+
+    /// [`Endpoint::poll_transmit`] gives nothing, and changes nothing.
+    #[inline]
+    pub fn is_settled(&self) -> bool {
+        matches!(self.handshake, Handshake::Established)
+            && self.sender.is_settled()
+            && !self.must_probe_window
+            && !self.receiver.is_due()
     }
 
     fn poll_segment(&mut self, now: Instant) -> Option<Segment> {
