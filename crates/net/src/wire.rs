@@ -90,6 +90,8 @@ pub struct Wire {
     /// When the transmitter is free; `None` without a rate.
     free: Option<Transmitter>,
     queue: Queue,
+    /// The queue is not empty. Asked at every step, and most wires have an empty one.
+    is_queueing: bool,
     /// A packet that finds the wire free need not pass through the queue.
     bypass: bool,
     /// Limit of a drop-tail queue, which decides about a packet when it comes.
@@ -133,6 +135,7 @@ impl Wire {
             awaited: VecDeque::new(),
             booked_bytes: 0,
             queue,
+            is_queueing: false,
             loss: LossProcess::new(config.loss, &mut stream),
             stream,
             travelling: VecDeque::new(),
@@ -156,7 +159,7 @@ impl Wire {
         packet.arrived = now;
         let is_awaited = is_watched || packet.notify || !self.awaited.is_empty();
         if let (Some(limit), Some(free)) = (self.tail, self.free.as_ref())
-            && self.queue.is_empty()
+            && !self.is_queueing
             && !(is_awaited && self.loss.is_lossy())
             && free.now() > now
         {
@@ -180,7 +183,7 @@ impl Wire {
         match self.free.as_mut() {
             None => self.launch(now, &mut packet),
             Some(free) => {
-                let idle = self.queue.is_empty() && free.now() <= now;
+                let idle = !self.is_queueing && free.now() <= now;
                 if idle {
                     free.restart(now);
                 }
@@ -189,6 +192,7 @@ impl Wire {
                 } else {
                     let booked = self.booked();
                     self.queue.enqueue(now, FAR_END, packet, booked, &mut self.scratch);
+                    self.is_queueing = !self.queue.is_empty();
                     self.report(DropReason::QueueFull);
                     self.transmit_until(now);
                 }
@@ -208,7 +212,10 @@ impl Wire {
     /// added to [`DelayParts::wire`](lasthop_wifi::DelayParts::wire).
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         self.arrived = self.arrived.checked_sub(1)?;
-        self.travelling.pop_front().map(|(_, packet)| packet)
+        // Copied from its place: what is popped would be copied once more.
+        let &(_, packet) = self.travelling.front()?;
+        self.travelling.pop_front();
+        Some(packet)
     }
 
     /// The next packet that was given up, and why.
@@ -278,6 +285,7 @@ impl Wire {
     fn serve_until(&mut self, now: Instant) {
         while let Some(start) = self.next_start().filter(|&start| start <= now) {
             let head = self.queue.dequeue(start, &mut self.scratch);
+            self.is_queueing = !self.queue.is_empty();
             self.report(DropReason::ActiveQueue);
             if let Some((_, mut packet)) = head {
                 self.transmit(&mut packet);
@@ -319,7 +327,7 @@ impl Wire {
     /// When the transmitter takes the next packet from the queue. Whoever finds
     /// it idle restarts it, so this is never before the packet came.
     fn next_start(&self) -> Option<Instant> {
-        if self.queue.is_empty() { None } else { self.free.as_ref().map(Transmitter::now) }
+        if self.is_queueing { self.free.as_ref().map(Transmitter::now) } else { None }
     }
 
     /// Puts a packet on the wire after what the transmitter has sent so far.

@@ -186,29 +186,29 @@ fn drain<S: Sink>(network: &mut Network, flows: &mut Flows, francs: &mut Francs,
             sink.event(&event, &|_| None);
         }
         if let Some(output) = network.poll_output() {
-            match output {
-                Output::Arrived { at, node, packet } => {
-                    sink.arrived(at, node, &packet);
+            match &output {
+                &Output::Arrived { at, node, ref packet } => {
+                    sink.arrived(at, node, packet);
                     match packet.flow {
                         FlowId::NONE => {
-                            francs.arrived(at, node, &packet, Outside { network, sink });
+                            francs.arrived(at, node, packet, Outside { network, sink });
                         }
-                        _ => flows.arrived(at, &packet, network, sink),
+                        _ => flows.arrived(at, packet, network, sink),
                     }
                 }
-                Output::Dropped { at, node, packet, reason } => {
-                    sink.dropped(at, node, &packet, reason);
+                &Output::Dropped { at, node, ref packet, reason } => {
+                    sink.dropped(at, node, packet, reason);
                     match packet.flow {
-                        FlowId::NONE => francs.dropped(at, &packet, Outside { network, sink }),
-                        _ => flows.dropped(&packet),
+                        FlowId::NONE => francs.dropped(at, packet, Outside { network, sink }),
+                        _ => flows.dropped(packet),
                     }
                 }
-                Output::Diverted { at, node, packet } => {
+                &Output::Diverted { at, node, packet } => {
                     francs.diverted(at, node, packet, Outside { network, sink });
                 }
-                Output::Overheard { at, node, packet } => {
+                &Output::Overheard { at, node, ref packet } => {
                     if packet.flow == FlowId::NONE {
-                        francs.overheard(at, node, &packet, Outside { network, sink });
+                        francs.overheard(at, node, packet, Outside { network, sink });
                     }
                 }
                 Output::Released { .. } => {}

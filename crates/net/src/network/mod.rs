@@ -304,7 +304,13 @@ impl Network {
                 let [here, there] = [from, to].map(|end| config.nodes[end.index()].identity);
                 let stream = seed.stream_of("wire", here.to(there));
                 let wire = Wire::new(&link.directions[direction], stream);
-                wires.push(DirectedWire { from, to, wire, due: NEVER, stats: WireStats::default() });
+                wires.push(DirectedWire {
+                    from,
+                    to,
+                    wire,
+                    due: NEVER,
+                    stats: WireStats::default(),
+                });
             }
         }
         let hosts: Vec<_> = config.nodes.iter().map(|node| node.host_cost.map(Host::new)).collect();
@@ -691,9 +697,9 @@ impl Network {
 
     fn send_by_air(&mut self, node: NodeId, to: Address, packet: &Packet) {
         let station = self.routes.station(node).expect("a route over the air has one");
-        let packet = Packet { passive: packet.passive && self.ends_at(to, packet), ..*packet };
+        let passive = packet.passive && self.ends_at(to, packet);
         let cell = self.cell.as_mut().expect("stations are in a cell");
-        cell.handle_packet(self.now, station, to, packet);
+        cell.handle_packet(self.now, station, to, Packet { passive, ..*packet });
     }
 
     /// The packet goes no further than to `to`, and nothing there depends on it.
@@ -818,46 +824,47 @@ impl Network {
     #[inline(never)]
     fn collect_cell(&mut self) {
         while let Some(output) = self.cell.as_mut().and_then(Cell::poll_output) {
-            match output {
-                CellOutput::Delivered { at, station, packet } => {
+            // By reference: what is taken apart by value is copied.
+            match &output {
+                &CellOutput::Delivered { at, station, ref packet } => {
                     let node = self.node_of[station.index()];
                     if packet.passive {
-                        self.outputs.push_back(Output::Arrived { at, node, packet });
+                        self.outputs.push_back(Output::Arrived { at, node, packet: *packet });
                         continue;
                     }
                     if packet.destination == node.0 {
-                        self.arrive(node, &packet);
+                        self.arrive(node, packet);
                         continue;
                     }
-                    let from = self.routes.sender(node, &packet);
+                    let from = self.routes.sender(node, packet);
                     if packet.destination == Packet::EVERYWHERE && self.routes.is_access_point(from)
                     {
                         // One transmission, many receivers: this is one more copy.
                         self.add_copies(packet.tag, 1);
                     }
-                    self.receive(node, from, &packet);
+                    self.receive(node, from, packet);
                 }
-                CellOutput::Dropped { station, packet, reason, .. } => {
+                &CellOutput::Dropped { station, ref packet, reason, .. } => {
                     let node = self.node_of[station.index()];
                     if reason == DropReason::GroupLoss {
                         if packet.source != node.0 {
-                            let at = self.now;
+                            let (at, packet) = (self.now, *packet);
                             self.outputs.push_back(Output::Dropped { at, node, packet, reason });
                         }
                     } else {
-                        self.drop_packet(node, &packet, reason);
+                        self.drop_packet(node, packet, reason);
                     }
                 }
-                CellOutput::Overheard { station, packet, .. } => {
+                &CellOutput::Overheard { station, ref packet, .. } => {
                     let node = self.node_of[station.index()];
                     // Parts are put together at the destination only.
                     match &mut self.hosts[node.index()] {
                         _ if !packet.fragment.is_whole() => {}
-                        Some(host) => host.take_in(self.now, packet, host::Direction::Heard),
-                        None => self.overhear(node, packet),
+                        Some(host) => host.take_in(self.now, *packet, host::Direction::Heard),
+                        None => self.overhear(node, *packet),
                     }
                 }
-                CellOutput::GroupSent { packet, .. } => self.remove_copy(&packet),
+                CellOutput::GroupSent { packet, .. } => self.remove_copy(packet),
             }
         }
     }

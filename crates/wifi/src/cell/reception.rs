@@ -346,14 +346,14 @@ impl Cell {
         let record = self.settings.record;
         let peer = Address::Station(receiver);
         let agreed = self.has_agreement(flight.transmitter, function, peer);
-        let first = mpdus.start;
-        let waits = self.waits_of(flight, function, peer, pending.range(mpdus.clone()));
+        let waits = self.waits_of(flight, function, peer, || pending.range(mpdus.clone()));
         let Self { stations, outputs, events, .. } = self;
         let key = flight.transmitter.index() * 4 + function;
         let (mut given_up, mut ignored) = (0, 0);
         let inbox = stations[receiver.index()].inbox(flight.transmitter, function);
-        for (place, mpdu) in pending.range_mut(mpdus).enumerate() {
-            let bit = first + place;
+        // Most often it is one: an iterator over a part of the deque would cost more.
+        for bit in mpdus {
+            let mpdu = &mut pending[bit];
             if let Some(subframes) = &mut subframes {
                 now = subframes.next_end(u32::from(mpdu.bytes));
             }
@@ -446,17 +446,17 @@ impl Cell {
     }
 
     /// The absences that `mpdus` from an access function to `peer` may have waited for.
-    fn waits_of<'a>(
+    fn waits_of<'a, I: Iterator<Item = &'a Mpdu>>(
         &self,
         flight: &Flight,
         function: usize,
         peer: Address,
-        mpdus: impl Iterator<Item = &'a Mpdu>,
+        mpdus: impl FnOnce() -> I,
     ) -> Waits {
         if !self.has_absences(flight.transmitter, peer) {
             return Waits::default();
         }
-        let packets = mpdus.flat_map(|mpdu| mpdu.msdus.packets());
+        let packets = mpdus().flat_map(|mpdu| mpdu.msdus.packets());
         let since = super::earliest(packets.map(|packet| packet.arrived));
         self.waits(flight.transmitter, peer, function, since)
     }
@@ -509,7 +509,7 @@ impl Cell {
         let (function, peer) = (exchange.function, exchange.peer);
         let pending = self.take_pending(sender, function, peer);
         if let (Content::Data { .. }, Some(mpdu)) = (exchange.content, pending.front()) {
-            let waits = self.waits_of(flight, function, peer, [mpdu].into_iter());
+            let waits = self.waits_of(flight, function, peer, || [mpdu].into_iter());
             for index in 0..self.stations.len() {
                 let listener = StationId(index as u16);
                 if listener == sender || !self.contention.senses(listener, sender) {

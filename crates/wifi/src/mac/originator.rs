@@ -285,7 +285,11 @@ impl Originator {
                 kept += 1;
             }
         }
-        self.pending.drain(kept..count);
+        if kept == 0 && count == self.pending.len() {
+            self.pending.clear();
+        } else {
+            self.pending.drain(kept..count);
+        }
         if lost && matches!(self.agreement, Agreement::Established { .. }) {
             self.block_ack_request_due = true;
         }

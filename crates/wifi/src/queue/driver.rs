@@ -33,7 +33,7 @@ pub struct DriverQueue {
     airtime: Vec<Duration>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Timed {
     packet: Packet,
     since: Instant,

@@ -20,6 +20,7 @@ impl DropTail {
         Self { limit, fifo: Fifo::new() }
     }
 
+    #[inline]
     pub(super) fn enqueue(
         &mut self,
         peer: Address,

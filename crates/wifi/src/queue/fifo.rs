@@ -47,11 +47,12 @@ struct Head {
     peer: Address,
 }
 
-impl<T: Element> Fifo<T> {
+impl<T: Element + Copy> Fifo<T> {
     pub(super) const fn new() -> Self {
         Self { lists: Vec::new(), heads: Vec::new(), next_number: 0, packets: 0, bytes: 0 }
     }
 
+    #[inline]
     pub(super) fn push(&mut self, peer: Address, item: T) {
         let slot = slot_of(peer);
         if slot >= self.lists.len() {
@@ -104,8 +105,11 @@ impl<T: Element> Fifo<T> {
                 self.lists[slot_of(moved.peer)].head = head;
             }
         }
-        // Last, so that it is copied once.
-        self.lists[slot].packets.pop_front().map(|(_, item)| item)
+        // Last and from its place, so that it is copied once.
+        let packets = &mut self.lists[slot].packets;
+        let &(_, item) = packets.front()?;
+        packets.pop_front();
+        Some(item)
     }
 
     /// Receiver of the oldest packet among those that `eligible` accepts.
