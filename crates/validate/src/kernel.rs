@@ -27,6 +27,9 @@ pub const RUNS: u64 = 10;
 /// round of slow start in which the first burst overflows the queue decides on the
 /// window of the rest of the run.
 const RUNS_SHORT_QUEUE: u64 = 4;
+/// A flow that took so long to begin lost its SYN, on a machine that did not serve it in
+/// time (its timeout is a second, RFC 6298): nothing of it is the hop's.
+const BEGUN_MAX: Duration = Duration::from_millis(900);
 /// The columns of `data/kernel.csv`.
 const HEADER: &str = "congestion_control,direction,mcs,queue_packets,wire_ms,run,duration_s,\
                       goodput_mbps,queue_mean_packets,rtt_median_ms,cwnd_mean_packets,\
@@ -90,7 +93,7 @@ pub struct Emulated {
     pub lateness_us: f64,
     /// Processor time of the emulating thread for a frame that enters or leaves.
     pub cpu_us: f64,
-    /// That was too late.
+    /// That was too late, or the flow began too late.
     pub is_late: bool,
 }
 
@@ -168,7 +171,6 @@ width = "20MHz"
 
 [node_defaults]
 streams = 2
-rx_interrupt = "ppdu"
 rate_control = {{ kind = "fixed", mcs = {mcs} }}
 queue = {{ kind = "drop-tail", packets = {queue} }}
 
@@ -242,12 +244,13 @@ lateness_max = "{lateness_max}ms"
         let outcome: EmulateOutcome =
             lasthop_live::emulate(&scenario, &options, &mut readings, &mut |_, _| {})?;
         let lateness_ns = outcome.lateness_ns.quantile(0.999).unwrap_or(0);
+        let is_begun = readings.begun.is_some_and(|at| at < Instant::ZERO + BEGUN_MAX);
         Ok(Emulated {
             measured: readings.measured(&outcome.stats, self.sender(&scenario)),
             lateness_us: f64::from(lateness_ns) / 1e3,
             cpu_us: outcome.cpu.as_micros_f64()
                 / (outcome.frames_entered + outcome.frames_delivered).max(1) as f64,
-            is_late: outcome.late || outcome.frames_lost_outside > 0,
+            is_late: outcome.late || outcome.frames_lost_outside > 0 || !is_begun,
         })
     }
 
@@ -399,6 +402,8 @@ pub(crate) fn kernel_release() -> String {
 pub(crate) struct Readings {
     round_trips: Vec<Duration>,
     windows: Vec<u32>,
+    /// The first with a round trip.
+    begun: Option<Instant>,
     last: Option<(Instant, TcpSample)>,
 }
 
@@ -406,6 +411,7 @@ impl Sink for Readings {
     fn tcp(&mut self, now: Instant, _flow: FlowId, sample: &TcpSample) {
         if !sample.smoothed_rtt.is_zero() {
             self.round_trips.push(sample.smoothed_rtt);
+            self.begun.get_or_insert(now);
         }
         self.windows.push(sample.cwnd_packets);
         self.last = Some((now, *sample));
