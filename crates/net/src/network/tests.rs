@@ -1,7 +1,9 @@
 //! Networks of hosts and wires; with a cell they are tested through `sim`.
 
 use super::*;
+use crate::wire::WireConfig;
 use alloc::vec;
+use lasthop_units::{Duration, Identity};
 use proptest::prelude::*;
 
 fn wires(ends: &[(u16, u16)], delay_ms: u64) -> Vec<WiredLink> {
