@@ -30,6 +30,9 @@ const RUNS_SHORT_QUEUE: u64 = 4;
 /// A flow that took so long to begin lost its SYN, on a machine that did not serve it in
 /// time (its timeout is a second, RFC 6298): nothing of it is the hop's.
 const BEGUN_MAX: Duration = Duration::from_millis(900);
+/// Nor is one of which nothing was acknowledged for so long: nobody served its programs.
+/// Simulated ones stand still for up to 4.5 s, at a timeout before a deep queue.
+const STILL_MAX: Duration = Duration::from_secs(6);
 /// The columns of `data/kernel.csv`.
 const HEADER: &str = "congestion_control,direction,mcs,queue_packets,wire_ms,run,duration_s,\
                       goodput_mbps,queue_mean_packets,rtt_median_ms,cwnd_mean_packets,\
@@ -93,7 +96,7 @@ pub struct Emulated {
     pub lateness_us: f64,
     /// Processor time of the emulating thread for a frame that enters or leaves.
     pub cpu_us: f64,
-    /// That was too late, or the flow began too late.
+    /// That was too late, or the flow was not served in time.
     pub is_late: bool,
 }
 
@@ -244,13 +247,14 @@ lateness_max = "{lateness_max}ms"
         let outcome: EmulateOutcome =
             lasthop_live::emulate(&scenario, &options, &mut readings, &mut |_, _| {})?;
         let lateness_ns = outcome.lateness_ns.quantile(0.999).unwrap_or(0);
-        let is_begun = readings.begun.is_some_and(|at| at < Instant::ZERO + BEGUN_MAX);
+        let is_served = readings.begun.is_some_and(|at| at < Instant::ZERO + BEGUN_MAX)
+            && readings.still < STILL_MAX;
         Ok(Emulated {
             measured: readings.measured(&outcome.stats, self.sender(&scenario)),
             lateness_us: f64::from(lateness_ns) / 1e3,
             cpu_us: outcome.cpu.as_micros_f64()
                 / (outcome.frames_entered + outcome.frames_delivered).max(1) as f64,
-            is_late: outcome.late || outcome.frames_lost_outside > 0 || !is_begun,
+            is_late: outcome.late || outcome.frames_lost_outside > 0 || !is_served,
         })
     }
 
@@ -404,6 +408,10 @@ pub(crate) struct Readings {
     windows: Vec<u32>,
     /// The first with a round trip.
     begun: Option<Instant>,
+    /// When the last bytes were seen to be acknowledged, and the longest time from one such
+    /// reading to the next.
+    progress_at: Instant,
+    still: Duration,
     last: Option<(Instant, TcpSample)>,
 }
 
@@ -414,6 +422,10 @@ impl Sink for Readings {
             self.begun.get_or_insert(now);
         }
         self.windows.push(sample.cwnd_packets);
+        if self.last.is_none_or(|(_, last)| sample.bytes_acked > last.bytes_acked) {
+            self.still = self.still.max(now.saturating_since(self.progress_at));
+            self.progress_at = now;
+        }
         self.last = Some((now, *sample));
     }
 }

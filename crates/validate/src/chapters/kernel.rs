@@ -67,13 +67,12 @@ pub(super) fn table() -> Table {
                  for it, agree to 3 %.",
                 store.cpu_us()
             ),
-            "A run of the kernel is one draw. In a grid that was made half an hour before this one, \
-             with the same programs, 64 cells were in as well, and only three of those that were out \
-             are out here. Most have 20 ms of wire and a queue far shorter than the pipe: there slow \
-             start ends in the round whose burst overflows the queue, and what that leaves grows by a \
-             segment a round trip for the rest of the 20 s, so the goodput of the whole run remembers \
-             it. Three runs of that other grid began after 3 to 7 s, their SYN having been lost on a \
-             busy machine; a run that begins late is made again now."
+            "A run of the kernel is one draw: in a grid that was made an hour before this one, with \
+             the same programs, only three of the same cells were out, those of 50 packets and 20 ms. \
+             There slow start ends in the round whose burst overflows the queue, and what that leaves \
+             grows by a segment a round trip for the rest of the 20 s, so the goodput of the whole run \
+             remembers it. A run of a machine that was busy with other things, which began late or of \
+             which nothing was acknowledged for 6 s, was made again."
                 .into(),
             "*spread*: least and greatest queue of the simulated runs. Where it is wide so is chance, \
              and an emulated run is one draw from such a distribution."
