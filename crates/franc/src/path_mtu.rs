@@ -226,6 +226,12 @@ impl PathMtu {
 
     /// The other end says how long the longest datagram was that came lately.
     pub fn heard(&mut self, now: Instant, longest: u16, answers: Answers) {
+        if longest >= self.failed {
+            // It was only late.
+            self.failed = self.max.saturating_add(1);
+            self.confirmed = self.confirmed.max(longest.min(self.max));
+            (self.probing, self.raise_at) = (None, Instant::MAX);
+        }
         let is_confirmed = |probing: &Probing| longest >= probing.bytes;
         if let Some(probing) = self.probing.filter(is_confirmed) {
             self.probing = None;

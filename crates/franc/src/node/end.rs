@@ -442,8 +442,7 @@ impl End {
             return earliest(shared.told, [hello, ends, of_candidate]);
         };
         let pulse = Some((session.pulse_at(), Reason::Pulse));
-        let probe = session.path_mtu.as_ref().and_then(PathMtu::poll_timeout);
-        let probe = probe.map(|at| (at, Reason::Probe));
+        let probe = session.probe_at().map(|at| (at, Reason::Probe));
         let silence = Some((session.heard_at + session.silence_max(), Reason::Expiry));
         let encoder = match &session.outgoing {
             Outgoing::Stream(_) => session.hop.timeout_at().map(|at| (at, Reason::EncoderTimeout)),

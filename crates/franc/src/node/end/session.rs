@@ -28,6 +28,8 @@ const LOSSES_FIRST: Losses =
 const PULSE_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(250)];
 /// And after a probe of the path's MTU, so that the other end knows soon what came of it.
 const PULSE_INTERVAL_PROBED: Duration = Duration::from_millis(50);
+/// Probes leave at once where answers are not expected later than this.
+const PROBED_AT_ONCE: Duration = Duration::from_millis(500);
 /// A session is young for so long.
 const YOUNG: Duration = Duration::from_secs(1);
 /// What was sent and does not arrive for so long, while the other end is heard, never will:
@@ -302,11 +304,23 @@ impl Session {
 
     /// A probe of the path's MTU, if one is due.
     pub(super) fn probe(&mut self, shared: &mut Shared, now: Instant, via: NodeId) {
+        if self.probe_at().is_none_or(|at| now < at) {
+            return;
+        }
         let answers = self.answers();
         let Some(bytes) = self.path_mtu.as_mut().and_then(|path| path.probe(now, answers)) else {
             return;
         };
         self.emit_pulse(shared, now, via, usize::from(bytes).saturating_sub(wire::CONTROL_BYTES));
+    }
+
+    /// When a probe is due. Where the other end was long in answering, not before it is known
+    /// how long answers take: the air is scarce there, and probes are long.
+    pub(super) fn probe_at(&self) -> Option<Instant> {
+        if self.hop.round_trip().is_none() && self.hop.lateness() > PROBED_AT_ONCE {
+            return None;
+        }
+        self.path_mtu.as_ref()?.poll_timeout()
     }
 
     fn answers(&self) -> Answers {
