@@ -204,8 +204,7 @@ impl PathMtu {
 
     /// A search that is over is begun again in a while.
     fn settle(&mut self, now: Instant) {
-        let is_over = self.probing.is_none() && self.next_size().is_none() && !self.is_narrower;
-        if is_over && self.raise_at == Instant::MAX && self.confirmed < self.max {
+        if self.is_over() && self.raise_at == Instant::MAX && self.confirmed < self.max {
             self.raise_at = now + RAISE;
         }
     }
@@ -230,7 +229,7 @@ impl PathMtu {
             // It was only late.
             self.failed = self.max.saturating_add(1);
             self.confirmed = self.confirmed.max(longest.min(self.max));
-            (self.probing, self.raise_at) = (None, Instant::MAX);
+            (self.probing, self.raise_at, self.is_narrower) = (None, Instant::MAX, false);
         }
         let is_confirmed = |probing: &Probing| longest >= probing.bytes;
         if let Some(probing) = self.probing.filter(is_confirmed) {

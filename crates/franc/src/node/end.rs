@@ -295,9 +295,6 @@ impl End {
         if header.to != shared.config.id {
             return None;
         }
-        if is_via {
-            session.longest.came(now, datagram.len());
-        }
         let hearing = if is_via {
             session.hop.hear(now, header.number)
         } else {
@@ -313,6 +310,10 @@ impl End {
             }
             Hearing::New => {}
             Hearing::AfterGap => session.acknowledge_gap(now),
+        }
+        // Not of what came before: anybody can say a recording again.
+        if is_via {
+            session.longest.came(now, datagram.len());
         }
         let is_of_other_end = match body {
             Body::Enc(enc) => session.handle_enc(shared, now, &enc),

@@ -99,3 +99,26 @@ fn a_path_that_changes_is_found_again() {
         }
     }
 }
+
+/// Who recorded long datagrams and says them again behind the narrow part of a path, where they
+/// arrive, does not make it look wide.
+#[test]
+fn recordings_are_no_proof_of_a_wide_path() {
+    let mut net = narrow(1_472, 0.0, 1);
+    let mut sent = BTreeMap::new();
+    talk(&mut net, seconds(2.0), &mut sent);
+    net.recorded = Some(Vec::new());
+    talk(&mut net, seconds(3.0), &mut sent);
+    let recorded = net.recorded.take().expect("it was recorded");
+    let long: Vec<Flying> =
+        recorded.into_iter().filter(|flying| flying.datagram.len() > 1_400).collect();
+    assert!(long.len() > 10, "{}", long.len());
+    set_carries(&mut net, 1_300);
+    // Before the session is given up for want of progress, and recordings of it are nothing.
+    for turn in 0..350 {
+        let now = net.now;
+        talk(&mut net, now + Duration::from_millis(10), &mut sent);
+        net.arrive(&long[turn % long.len()]);
+    }
+    assert!(lengths(&net).iter().all(|&found| found <= 1_300), "{:?}", lengths(&net));
+}
