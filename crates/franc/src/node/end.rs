@@ -492,6 +492,12 @@ impl End {
         }
     }
 
+    /// What the session says of the longest datagram that came lately.
+    #[cfg(test)]
+    pub fn longest_heard(&mut self, now: Instant) -> Option<u16> {
+        self.current.as_mut().map(|session| session.longest.bytes(now))
+    }
+
     pub fn fill(&self, stats: &mut Stats, now: Instant) {
         let sent_before = &self.past;
         stats.blocks_begun += sent_before.blocks_begun;
