@@ -455,13 +455,13 @@ impl Ear {
         if !self.window.take(number) {
             return false;
         }
-        self.received += 1;
         if number > before {
+            self.received += 1;
             self.highest_at = now;
             self.loss.update(number, self.received);
             self.lateness.take(now, number);
-        } else {
-            self.lateness.take_late(now, number);
+        } else if self.lateness.take_late(now, number) {
+            self.received += 1;
         }
         true
     }
@@ -549,15 +549,18 @@ impl Lateness {
         }
     }
 
-    /// A number came behind others that are higher.
-    fn take_late(&mut self, now: Instant, number: u32) {
+    /// A number came behind others that are higher. Returns whether it was only late: what is
+    /// later than is waited for was lost, as the sender was told. Who listens where it was not
+    /// lost may have said it again, and a way that loses much would seem to lose little.
+    fn take_late(&mut self, now: Instant, number: u32) -> bool {
         let at = self.firsts.partition_point(|&(first, _)| first < number);
-        // Before all that is remembered it is older, or a recording.
-        if at > 0
-            && let Some(&(_, overtaken_at)) = self.firsts.get(at)
-        {
-            self.most[0] = self.most[0].max(now.saturating_since(overtaken_at).min(Self::MAX));
+        let Some(&(_, overtaken_at)) = self.firsts.get(at) else { return true };
+        let late = now.saturating_since(overtaken_at);
+        // Before all that is remembered nobody knows by how much.
+        if at > 0 {
+            self.most[0] = self.most[0].max(late.min(Self::MAX));
         }
+        late <= Self::MAX
     }
 
     /// The highest number that came long enough ago, and when.

@@ -196,8 +196,9 @@ fn nodes_that_restart_among_recordings_are_back_as_soon() {
     }
 }
 
-/// What the session of a network says now, again: also to a node that has just begun. In the
-/// mean over some attacks: a helper is back up to a quarter of a second later, by chance.
+/// What the session of a network says now, again: also to a node that has just begun, and what
+/// was lost of it. In the mean over some attacks: a helper is back up to a quarter of a second
+/// later, by chance.
 #[test]
 fn what_was_said_in_this_session_is_nothing_to_who_begins_anew() {
     for (name, mut stage) in Stage::all() {
@@ -220,7 +221,7 @@ fn what_was_said_in_this_session_is_nothing_to_who_begins_anew() {
                 assert_eq!(attacked.net.moves, moves, "{name} {victim}: an address moved");
                 assert_eq!(attacked.sessions(), calm.sessions(), "{name} {victim}");
             }
-            assert!(with > 0.93 * without, "{name} {victim}: {with} of {without} Mb/s");
+            assert!(with > 0.95 * without, "{name} {victim}: {with} of {without} Mb/s");
         }
     }
 }
