@@ -391,9 +391,14 @@ impl Pace {
         let noise_us = self.delays.noise_us();
         let rate = window.sent_rate();
         let excess = self.excess();
+        // What is lost beyond what is lost anyway did not get into the queue.
+        let took = window.came_rate() / (1.0 - self.calm.share());
         let is_moving = grew_us.abs() > noise_us;
         if is_moving && window.is_free() {
             // A burst among nothing says neither.
+        } else if grew_us < 0.0 && is_moving && self.delays.standing_us() <= noise_us {
+            // The queue came to an end, and with it what this says of the way, but the least.
+            self.capacity = self.capacity.max(took.min(rate));
         } else if is_moving {
             // Few datagrams come as evenly as they are; where delays vary, least ones are sure.
             let is_even = self.delays.spread_us() * 1e-6 < window.seconds() * EVEN;
@@ -401,9 +406,10 @@ impl Pace {
                 true => window.arrival_rate(),
                 false => rate / (1.0 + grew_us * 1e-6 / window.seconds()).max(0.25),
             };
+            let measured = if excess > 0.0 { measured.min(took) } else { measured };
             self.capacity += CAPACITY_WEIGHT * (measured - self.capacity);
         } else if excess == 0.0 {
-            self.capacity = self.capacity.max(rate);
+            self.capacity = self.capacity.max(rate.min(window.arrival_rate()));
         } else if rate >= CALM_BELOW * self.capacity {
             self.capacity *= 1.0 - excess * EXCESS_WEIGHT;
         }
@@ -415,10 +421,12 @@ impl Pace {
         let target_us = self.target_us();
         let queue_us = self.delays.standing_us();
         let felt_us = queue_us + target_us * self.excess() / EXCESS_OF_TARGET;
-        let off = (target_us - felt_us) / target_us;
+        let sent_us = self.under_way_us(now, window);
+        let off = (target_us - felt_us - sent_us) / target_us;
         let lag_us = 1.5 * window.seconds() * 1e6 + heard.round_trip.as_micros_f64();
         let gain = GAIN.min(0.5 * target_us / lag_us);
-        let is_empty = felt_us < target_us / 2.0 && !window.is_free();
+        let is_growing = grew_us > self.delays.noise_us();
+        let is_empty = felt_us < target_us / 2.0 && !window.is_free() && !is_growing;
         self.empty = if is_empty { self.empty + 1 } else { 0 };
         let boost = f64::from(1 << self.empty.saturating_sub(1).min(8));
         let (least, most) = RELATIVE_RATE;
@@ -452,6 +460,14 @@ impl Pace {
             let rate = window.sent_rate().min(window.arrival_rate());
             self.drain(now, rate, heard.round_trip, None);
         }
+    }
+
+    /// What was sent since the least queue of a window will add to it, in microseconds.
+    fn under_way_us(&self, now: Instant, window: &Window) -> f64 {
+        let relative = window.sent_rate() / self.capacity - 1.0;
+        let since = if relative > 0.0 { window.began() } else { window.ended() };
+        let (least, most) = RELATIVE_RATE;
+        relative.clamp(least - 1.0, most - 1.0) * now.saturating_since(since).as_micros_f64()
     }
 
     /// Begins to test whose queue it is.

@@ -49,6 +49,34 @@ fn what_is_overtaken_is_not_lost() {
     }
 }
 
+/// A link that is always busy keeps its queue near the target, and does not swing about it.
+#[test]
+fn the_queue_stays_near_its_target() {
+    for rate in [4.0, 12.0, 50.0] {
+        let mut net = Net::pair(|_| {}, &Way::new(rate, 10, 0.0), 1);
+        let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
+        let mut queues = Vec::new();
+        let mut count = 0;
+        net.run(seconds(10.0), |net| {
+            if net.now >= seconds(3.0) {
+                let way = &net.ways[&(NodeId(1), NodeId(2))];
+                queues.push(way.free_at.saturating_since(net.now));
+            }
+            while net.stats(1).backlog_packets < 8 {
+                net.send(1, &packet(1, count, mtu));
+                count += 1;
+            }
+            Some(net.now + Duration::from_micros(500))
+        });
+        queues.sort_unstable();
+        // The target is 5 ms at 12 Mb/s, and falls with the root of the rate.
+        let target = Duration::from_secs_f64(5e-3 * libm::sqrt(12.0 / rate));
+        let (median, p95) = (queues[queues.len() / 2], queues[queues.len() * 95 / 100]);
+        assert!(median < target * 3 / 2, "{rate} Mb/s: {median}");
+        assert!(p95 < target * 2, "{rate} Mb/s: {p95}");
+    }
+}
+
 /// At ten times, for it matters what the rate control is just doing.
 #[test]
 fn another_rate_is_found_within_half_a_second() {
