@@ -29,6 +29,9 @@ const BEYOND_MIN: Duration = Duration::from_millis(8);
 const CAUTION_ROUND_TRIP: Duration = Duration::from_millis(25);
 const CAUTION: (f64, f64) = (1.0, 3.0);
 
+/// Symbols gather for a combination for one in so many of a round trip.
+const GATHER_SHARE: u64 = 8;
+
 /// More datagrams under way than this are acknowledged again and again.
 const FLOWING: usize = 8;
 
@@ -45,8 +48,8 @@ const LATE_KEPT: u64 = 32;
 pub(crate) enum Cargo {
     /// A symbol as it is.
     Source { block: u32, index: u16 },
-    /// A combination.
-    Coded { block: u32 },
+    /// A combination that reaches up to a symbol.
+    Coded { block: u32, last: u16 },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -308,6 +311,12 @@ impl Hop {
     pub fn caution(&self) -> f64 {
         let round_trip = self.round_trip.least().as_secs_f64();
         (round_trip / CAUTION_ROUND_TRIP.as_secs_f64()).clamp(CAUTION.0, CAUTION.1)
+    }
+
+    /// How long symbols wait for others that a combination will be for, too
+    /// ([`crate::sender::Outlook::gather`]): little of the round trip that it saves them.
+    pub fn gather(&self) -> Duration {
+        self.round_trip.least() / GATHER_SHARE
     }
 
     /// Nothing new waits to be sent.

@@ -10,6 +10,10 @@
 //! before new symbols if few wait, more freely if none does, and not at all while so many
 //! wait that each combination for nothing is a symbol less.
 //!
+//! A combination does nothing for symbols that were sent after it. What the receiver will lack
+//! is therefore reckoned for the whole block, and for what lies behind the end of each
+//! combination once that is a part of a round trip old: others that follow soon are covered too.
+//!
 //! At a recoder the symbols are those it knows so far, in whatever order, and its
 //! combinations are of everything that it received.
 
@@ -43,6 +47,8 @@ pub(crate) struct Sender {
     /// on average, from their sending to the acknowledgement.
     frontier: (u32, usize),
     latency: Option<Duration>,
+    /// When symbols are old enough for a combination.
+    mend_at: Option<Instant>,
     /// Counters.
     pub counts: Counts,
 }
@@ -69,6 +75,8 @@ pub(crate) struct Outlook {
     pub patience: Duration,
     /// Standard deviations by which losses may be more than expected, where the air is free.
     pub caution: f64,
+    /// Symbols behind the last combination are so old before another one is made for them.
+    pub gather: Duration,
     /// What goes now is missing later ([`crate::hop::Hop::is_scarce`]).
     pub is_scarce: bool,
 }
@@ -94,6 +102,9 @@ struct Symbol {
     sent_at: Instant,
     /// When the last one under way came or was lost.
     landed: Instant,
+    /// Combinations that reach up to it and no further: under way, and those that were.
+    coded_under_way: u16,
+    coded_landed: u16,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -156,6 +167,7 @@ impl Sender {
             state: None,
             frontier: (0, 0),
             latency: None,
+            mend_at: None,
             counts: Counts::default(),
         }
     }
@@ -357,9 +369,13 @@ impl Sender {
                     symbol.landed = now;
                 }
             }
-            Cargo::Coded { block } => {
+            Cargo::Coded { block, last } => {
                 if let Some(block) = self.block_mut(block) {
                     block.coded_under_way = block.coded_under_way.saturating_sub(1);
+                    if let Some(symbol) = block.symbols.get_mut(usize::from(last)) {
+                        symbol.coded_under_way = symbol.coded_under_way.saturating_sub(1);
+                        symbol.coded_landed = symbol.coded_landed.saturating_add(1);
+                    }
                 }
             }
         }
@@ -449,6 +465,11 @@ impl Sender {
         ends.filter(|&end| end > now).min().unwrap_or(Instant::MAX)
     }
 
+    /// When symbols will be old enough for another combination.
+    pub fn mend_at(&self) -> Option<Instant> {
+        self.mend_at
+    }
+
     /// When the next copy of a symbol goes, if one does.
     pub fn copies_at(&self) -> Option<Instant> {
         self.copies.front().map(|&(.., at)| at)
@@ -467,7 +488,21 @@ impl Sender {
         goes_on: bool,
         is_due: impl Fn(Deficit) -> bool,
     ) -> Option<(Coded, Cargo)> {
-        let at = self.blocks.iter().position(|b| is_due(b.deficit(now, outlook, goes_on)))?;
+        self.mend_at = None;
+        let mut due = None;
+        for (at, block) in self.blocks.iter().enumerate() {
+            match block.lacks(now, outlook, goes_on, &is_due) {
+                Some(time) if time <= now => {
+                    due = Some(at);
+                    break;
+                }
+                Some(time) => {
+                    self.mend_at = self.mend_at.map_or(Some(time), |at| Some(at.min(time)))
+                }
+                None => {}
+            }
+        }
+        let at = due?;
         let number = self.first + at as u32;
         let block = &self.blocks[at];
         match block.unmended(&Symbol::is_gone) {
@@ -512,23 +547,27 @@ impl Sender {
         let oldest = self.first;
         let seed = u64::from(outlook.number);
         let block = self.block_mut(number)?;
+        let may_lack = |s: &Symbol| s.is_sent && !s.is_known;
+        let last = block.symbols.iter().rposition(may_lack).map(|last| last as u16);
         let (vector, payload) = match &mut block.pool {
             Pool::Own(encoder) => {
-                let may_lack = |s: &Symbol| s.is_sent && !s.is_known;
                 let first = block.symbols.iter().position(may_lack)? as u16;
-                let last = block.symbols.iter().rposition(may_lack)? as u16;
-                encoder.coded_range(seed, first, last - first + 1).ok()?
+                encoder.coded_range(seed, first, last? - first + 1).ok()?
             }
             Pool::Relayed { recoder, .. } => recoder.recode(seed, Density::DENSE).ok()?,
         };
+        let last = last.unwrap_or_default();
         let coded = Coded::new(number, oldest, vector, payload);
         if let CodedVector::Seeded { first, count: 1, .. } = coded.vector {
             // A combination of one symbol is the symbol.
             return self.source(number, first);
         }
         block.coded_under_way += 1;
+        if let Some(symbol) = block.symbols.get_mut(usize::from(last)) {
+            symbol.coded_under_way = symbol.coded_under_way.saturating_add(1);
+        }
         self.counts.coded_sent += 1;
-        Some((coded, Cargo::Coded { block: number }))
+        Some((coded, Cargo::Coded { block: number, last }))
     }
 }
 
@@ -567,31 +606,68 @@ impl Block {
         Some(if mending == 0 { first } else { lost.last().unwrap_or(first) })
     }
 
-    fn deficit(&self, now: Instant, outlook: &Outlook, goes_on: bool) -> Deficit {
-        let loss = outlook.loss;
-        let sent = self.sent();
-        let rank = usize::from(self.rank);
-        if sent <= rank {
-            return Deficit::default();
+    /// When what will lack is `is_due`: of the whole block now, of the symbols behind the end of
+    /// a combination, which it does nothing for, once the oldest of them is old enough.
+    fn lacks(
+        &self,
+        now: Instant,
+        outlook: &Outlook,
+        goes_on: bool,
+        is_due: &dyn Fn(Deficit) -> bool,
+    ) -> Option<Instant> {
+        if self.sent() <= usize::from(self.rank) {
+            return None;
         }
-        let coded = f64::from(self.coded_under_way);
-        let mut mean = (sent - rank) as f64;
-        let mut variance = 0.0;
-        for symbol in self.symbols.iter().filter(|symbol| !symbol.is_known && symbol.is_sent) {
+        // Combinations that came and mend what is not known; what helpers sent reaches anywhere.
+        let mended = self.rank.saturating_sub(self.known);
+        let is_helped = outlook.unhelped < 1.0;
+        let loss = outlook.loss;
+        let (mut mean, mut variance) = (0.0, 0.0);
+        let (mut under_way, mut landed, mut unknown) = (0u16, 0u16, 0u16);
+        let mut oldest: Option<Instant> = None;
+        let mut due: Option<Instant> = None;
+        let deficit = |mean: f64, variance: f64, under_way: u16, mended: u16| {
+            let (mean, coded) = (mean - f64::from(mended), f64::from(under_way));
+            Deficit {
+                mean: mean - coded * (1.0 - loss),
+                variance: variance + coded * loss * (1.0 - loss),
+                mean_uncoded: mean,
+                variance_uncoded: variance,
+            }
+        };
+        for symbol in self.symbols.iter().rev() {
+            if symbol.coded_under_way + symbol.coded_landed > 0 {
+                let mended = if is_helped { mended } else { mended.min(landed) };
+                if let Some(oldest) = oldest
+                    && is_due(deficit(mean, variance, under_way, mended))
+                {
+                    let at = oldest + outlook.gather;
+                    due = Some(due.map_or(at, |due| due.min(at)));
+                }
+                under_way += symbol.coded_under_way;
+                landed += symbol.coded_landed;
+            }
+            if symbol.is_known || !symbol.is_sent {
+                continue;
+            }
+            unknown += 1;
+            oldest = Some(symbol.sent_at);
             if symbol.under_way > 0 {
                 let copies = symbol.under_way + symbol.planned;
                 let lost = libm::pow(loss, f64::from(copies)) * outlook.unhelped;
-                mean -= 1.0 - lost;
+                mean += lost;
                 variance += lost * (1.0 - lost);
-            } else if outlook.unhelped < 1.0 && now < self.helped_until(symbol, outlook, goes_on) {
-                mean -= 1.0 - outlook.unhelped;
+            } else if is_helped && now < self.helped_until(symbol, outlook, goes_on) {
+                mean += outlook.unhelped;
+            } else {
+                mean += 1.0;
             }
         }
-        Deficit {
-            mean: mean - coded * (1.0 - loss),
-            variance: variance + coded * loss * (1.0 - loss),
-            mean_uncoded: mean,
-            variance_uncoded: variance,
+        // What a recoder knows is not counted by symbols.
+        let beyond = (self.sent() - usize::from(self.known)) as f64 - f64::from(unknown);
+        match is_due(deficit(mean + beyond, variance, self.coded_under_way, mended)) {
+            true => Some(now),
+            false => due,
         }
     }
 }

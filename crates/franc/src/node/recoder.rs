@@ -228,6 +228,7 @@ impl Recoder {
                 unhelped: 1.0,
                 patience: Duration::ZERO,
                 caution: side.hop.caution(),
+                gather: side.hop.gather(),
                 is_scarce: side.hop.is_scarce(now, sender.fresh_bytes()),
             };
             let next = sender.repair(now, &outlook).or_else(|| sender.fresh(now));
@@ -258,6 +259,7 @@ impl Recoder {
                     side.ack_due.map(|at| (at, Reason::Acknowledge)),
                     side.hop.timeout_at().map(|at| (at, Reason::EncoderTimeout)),
                     side.hop.pace_at().filter(|_| wants).map(|at| (at, Reason::Pace)),
+                    side.sender.mend_at().filter(|_| !wants).map(|at| (at, Reason::Pace)),
                 ]
             })),
         )
@@ -274,6 +276,9 @@ impl Recoder {
             let Side { hop, sender, .. } = side;
             if hop.handle_timeout(now, &mut |cargo| sender.landed(now, cargo)) {
                 shared.stats.timeouts += 1;
+                side.is_drained = false;
+            }
+            if sender.mend_at().is_some_and(|at| at <= now) {
                 side.is_drained = false;
             }
         }

@@ -591,6 +591,7 @@ impl Session {
             unhelped,
             patience: shared.config.encoder_timeout,
             caution: self.hop.caution(),
+            gather: self.hop.gather(),
             is_scarce: false,
         }
     }
@@ -679,7 +680,7 @@ impl Session {
         // The paper's packets carry whole symbols, however little is in them.
         coded.payload.resize(usize::from(shared.config.symbol_bytes), 0);
         let block = coded.block;
-        Some((coded, Cargo::Coded { block }))
+        Some((coded, Cargo::Coded { block, last: 0 }))
     }
 
     /// When helpers will have had their time with what was lost.
@@ -687,7 +688,8 @@ impl Session {
         match &self.outgoing {
             Outgoing::Stream(sender) => {
                 let patience = sender.patience_ends(now, &self.outlook(shared, now));
-                sender.copies_at().map_or(patience, |at| at.min(patience))
+                let planned = sender.copies_at().into_iter().chain(sender.mend_at());
+                planned.fold(patience, Instant::min)
             }
             Outgoing::Paper(_) => Instant::MAX,
         }
