@@ -46,7 +46,7 @@ use franc::{Francs, Outside};
 use lasthop_net::network::{Network, NetworkError, NetworkStats, Output};
 use lasthop_net::{NodeId, Sink};
 use lasthop_scenario::Scenario;
-use lasthop_units::{Duration, Instant, Machine, Seed};
+use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::FlowId;
 use queue::{Event, EventQueue};
 
@@ -117,7 +117,7 @@ pub fn run<S: Sink>(
         while let Some(wake) = francs.poll_wake() {
             events.push(wake.at, Event::Franc(wake));
         }
-        let by_network = network.poll_timeout().map_or(Instant::MAX, |(at, _)| at);
+        let by_network = network.due();
         let by_events = events.next().unwrap_or(Instant::MAX);
         let mut now = by_network.min(by_events);
         if now >= end {

@@ -151,7 +151,7 @@ pub struct Network {
     now: Instant,
     /// When something is due next, [`Instant::MAX`] if nothing is; kept up to date by
     /// whatever changes it. So are the instants of the wires below.
-    next: (Instant, Reason),
+    next: Instant,
     routes: Routes,
     /// By node.
     mtus: Vec<Mtu>,
@@ -172,8 +172,8 @@ pub struct Network {
     wire_order: Vec<usize>,
     /// Packets for everywhere: their copies.
     copies: Vec<(u64, u32)>,
-    /// The first of what the wires ask for.
-    next_wire: (Instant, WireReason),
+    /// When the first of the wires is due, [`Instant::MAX`] if none is.
+    next_wire: Instant,
     /// A wire has something to give out.
     wires_moved: bool,
     /// A wire may have something to report to [`Network::poll_released`].
@@ -270,7 +270,7 @@ impl Network {
         });
         let mut network = Self {
             now: Instant::ZERO,
-            next: (Instant::MAX, Reason::Host),
+            next: Instant::MAX,
             routes,
             mtus: config.nodes.iter().map(|node| Mtu::of(node, config)).collect(),
             taps: Vec::new(),
@@ -282,7 +282,7 @@ impl Network {
             wires,
             wire_order,
             copies: Vec::new(),
-            next_wire: NEVER,
+            next_wire: Instant::MAX,
             wires_moved: false,
             wires_released: false,
             outputs: VecDeque::new(),
@@ -395,12 +395,14 @@ impl Network {
     /// Does everything due up to `limit`, but stops after the first instant at which
     /// something came out; then it is [`Network::now`].
     pub fn advance(&mut self, limit: Instant) {
-        while self.next.0 <= limit {
-            self.handle_timeout(self.next.0);
-            if self.has_outputs() {
-                return;
-            }
-        }
+        self.run(limit, true);
+    }
+
+    /// When something is due next, [`Instant::MAX`] if nothing is: what
+    /// [`Machine::poll_timeout`] says, without the reason.
+    #[inline]
+    pub fn due(&self) -> Instant {
+        self.next
     }
 
     /// A poll may give something; if not, none does.
@@ -844,14 +846,30 @@ impl Network {
         }
     }
 
+    /// Does everything due up to `limit` in the order of its instants; if it `stops`, up to
+    /// the first instant at which something came out.
+    fn run(&mut self, limit: Instant, stops: bool) {
+        while self.next <= limit {
+            let at = self.next;
+            while self.next <= at {
+                self.step(at);
+                self.next = self.earliest();
+            }
+            if stops && self.has_outputs() {
+                return;
+            }
+        }
+    }
+
+    #[inline]
     fn step(&mut self, at: Instant) {
         self.now = at;
         if let Some(cell) = &mut self.cell
-            && cell.poll_timeout().is_some_and(|(due, _)| due <= at)
+            && cell.due() <= at
         {
             cell.handle_timeout(at);
         }
-        if self.next_wire.0 <= at {
+        if self.next_wire <= at {
             self.step_wires(at);
         }
         for index in 0..self.with_host.len() {
@@ -884,11 +902,14 @@ impl Network {
             if reason == WireReason::Transmit {
                 self.room.push_back(wire.from);
             }
-            self.wire_changed(index);
+            wire.due = wire.wire.poll_timeout().unwrap_or(NEVER);
+            self.wires_moved |= wire.wire.has_outputs();
+            self.wires_released |= wire.wire.has_released();
         }
+        self.find_next_wire();
     }
 
-    /// A wire took in a packet, or came to an instant that it asked for.
+    /// A wire took in a packet.
     #[inline]
     fn wire_changed(&mut self, index: usize) {
         let DirectedWire { wire, due, .. } = &mut self.wires[index];
@@ -896,51 +917,52 @@ impl Network {
         let due = *due;
         self.wires_moved |= wire.has_outputs();
         self.wires_released |= wire.has_released();
-        if due.0 < self.next_wire.0 {
-            self.next_wire = due;
-        } else if due != before && before.0 == self.next_wire.0 {
+        if due.0 < self.next_wire {
+            self.next_wire = due.0;
+        } else if due.0 != before.0 && before.0 == self.next_wire {
             // It may have been the first.
             self.find_next_wire();
         }
     }
 
     fn find_next_wire(&mut self) {
-        self.next_wire = NEVER;
+        self.next_wire = Instant::MAX;
         for wire in &self.wires {
-            // Of equals the first.
-            if wire.due.0 < self.next_wire.0 {
-                self.next_wire = wire.due;
-            }
+            self.next_wire = self.next_wire.min(wire.due.0);
         }
     }
 
     /// Does what is due up to `now`, if anything is.
     #[inline]
     fn catch_up(&mut self, now: Instant) {
-        if self.next.0 <= now {
+        if self.next <= now {
             self.handle_timeout(now);
         }
     }
 
-    /// The first of everything that is due.
+    /// When the first of everything is due.
     #[inline]
-    fn earliest(&self) -> (Instant, Reason) {
+    fn earliest(&self) -> Instant {
         debug_assert_eq!(
-            Some(self.next_wire.0).filter(|at| *at < Instant::MAX),
+            Some(self.next_wire).filter(|at| *at < Instant::MAX),
             self.wires.iter().filter_map(|wire| wire.wire.poll_timeout()).map(|(at, _)| at).min(),
         );
-        let mut next = match self.cell.as_ref().and_then(Machine::poll_timeout) {
-            Some((at, reason)) if at <= self.next_wire.0 => (at, Reason::Cell(reason)),
-            _ => (self.next_wire.0, Reason::Wire(self.next_wire.1)),
-        };
+        let mut next = self.cell.as_ref().map_or(Instant::MAX, Cell::due).min(self.next_wire);
         for node in &self.with_host {
-            if let Some(at) = self.hosts[node.index()].as_ref().and_then(Host::next)
-                && at < next.0
-            {
-                next = (at, Reason::Host);
+            if let Some(at) = self.hosts[node.index()].as_ref().and_then(Host::next) {
+                next = next.min(at);
             }
         }
         next
+    }
+
+    /// Who is due at [`Self::due`]: of several the cell, then the first wire.
+    fn reason(&self) -> Reason {
+        let due = |wire: &&DirectedWire| wire.due.0 == self.next;
+        match self.cell.as_ref().and_then(Machine::poll_timeout) {
+            Some((at, reason)) if at == self.next => Reason::Cell(reason),
+            _ => self.wires.iter().find(due).map_or(Reason::Host, |wire| Reason::Wire(wire.due.1)),
+        }
     }
 }
 
@@ -960,14 +982,10 @@ impl Machine for Network {
     type Reason = Reason;
 
     fn poll_timeout(&self) -> Option<(Instant, Reason)> {
-        (self.next.0 < Instant::MAX).then_some(self.next)
+        (self.next < Instant::MAX).then(|| (self.next, self.reason()))
     }
 
-    /// Does everything due up to `now` in the order of its instants.
     fn handle_timeout(&mut self, now: Instant) {
-        while self.next.0 <= now {
-            self.step(self.next.0);
-            self.next = self.earliest();
-        }
+        self.run(now, false);
     }
 }

@@ -118,7 +118,8 @@ pub struct Cell {
     settings: Settings,
     /// The last instant handled.
     now: Instant,
-    next: Option<(Instant, Reason)>,
+    /// [`Instant::MAX`] if nothing is due.
+    next: (Instant, Reason),
     /// The same but for what [`Cell::merge_arrivals`] adds.
     next_step: (Instant, Reason),
     stations: Vec<Station>,
@@ -334,7 +335,7 @@ impl Cell {
             next_beacon: settings.beacon_interval.map(|interval| Instant::ZERO + interval),
             settings,
             now: Instant::ZERO,
-            next: None,
+            next: (Instant::MAX, Reason::PpduEnd),
             next_step: (Instant::MAX, Reason::PpduEnd),
             next_absence: Instant::MAX,
             flushing: Vec::new(),
@@ -471,6 +472,13 @@ impl Cell {
         self.settings.access_point
     }
 
+    /// When something is due next, [`Instant::MAX`] if nothing is: what
+    /// [`Machine::poll_timeout`] says, without the reason.
+    #[inline]
+    pub fn due(&self) -> Instant {
+        self.next.0
+    }
+
     /// How many stations there are, the access point included.
     pub fn stations(&self) -> usize {
         self.stations.len()
@@ -538,7 +546,7 @@ impl Cell {
         if arrival < next.0 {
             next = (arrival, Reason::MpduEnd);
         }
-        self.next = (next.0 < Instant::MAX).then_some(next);
+        self.next = next;
     }
 
     fn facts(&mut self, rate: Rate) -> &mut RateFacts {
@@ -660,15 +668,14 @@ impl Machine for Cell {
 
     #[inline]
     fn poll_timeout(&self) -> Option<(Instant, Reason)> {
-        self.next
+        (self.next.0 < Instant::MAX).then_some(self.next)
     }
 
     /// Does everything due up to `now`, each thing at its own instant.
     fn handle_timeout(&mut self, now: Instant) {
         debug_assert!(now >= self.now, "time does not run backwards");
-        while let Some((at, reason)) = self.next
-            && at <= now
-        {
+        while self.next.0 <= now {
+            let (at, reason) = self.next;
             if reason == Reason::MpduEnd {
                 self.now = at;
                 self.take_arrived(at);
