@@ -484,19 +484,21 @@ impl Cell {
         let peer = access.originators[index].peer;
         let mut expired = Vec::new();
         let first = loop {
-            match access.take(now, peer, dropped) {
-                Some(packet) if is_expired(config, now, packet.arrived) => expired.push(packet),
-                other => break other,
+            let taken = access.take(now, peer, dropped);
+            match &taken {
+                Some(packet) if is_expired(config, now, packet.arrived) => expired.push(*packet),
+                _ => break taken,
             }
         };
         let mut pulled = None;
-        if let Some(first) = first {
+        // By reference: what is taken apart by value is copied.
+        if let Some(first) = &first {
             let dequeued = access.dequeued;
             let amsdu_max = amsdu_bytes_max(config, &access.originators[index]);
             let msdus = if amsdu_max == 0 || peer == Address::Group {
-                Msdus::One(first)
+                Msdus::One(*first)
             } else {
-                access.join(now, peer, first, amsdu_max, dropped)
+                access.join(now, peer, *first, amsdu_max, dropped)
             };
             let bytes = msdus.mpdu_bytes(config.qos);
             let contends_since = access.contends_since;
@@ -771,6 +773,8 @@ impl Function {
 
     /// An MPDU of `first` and what follows it for `peer`, as far as an A-MSDU of at
     /// most `amsdu_max` bytes takes it.
+    // Most networks send no A-MSDUs, and where this is inlined every MPDU takes longer.
+    #[inline(never)]
     fn join(
         &mut self,
         now: Instant,
