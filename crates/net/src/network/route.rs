@@ -26,6 +26,8 @@ pub(super) struct Routes {
     neighbours: Vec<Vec<(NodeId, Hop)>>,
     /// By node * nodes + destination: index into the node's neighbours.
     next: Vec<u16>,
+    /// The same: the hop to that neighbour. Asked for every packet at every node.
+    hops: Vec<Hop>,
 }
 
 impl Routes {
@@ -55,7 +57,8 @@ impl Routes {
                 edges += 1;
             }
         }
-        let mut routes = Self { stations, access_point, neighbours, next: Vec::new() };
+        let (next, hops) = (Vec::new(), Vec::new());
+        let mut routes = Self { stations, access_point, neighbours, next, hops };
         for source in 0..nodes {
             routes.explore(source)?;
         }
@@ -65,6 +68,12 @@ impl Routes {
         }
         if config.cell.as_ref().is_some_and(|cell| cell.independent) {
             routes.connect_stations()?;
+        }
+        let Self { neighbours, next, hops, .. } = &mut routes;
+        for (node, next) in next.chunks(nodes.max(1)).enumerate() {
+            // A node alone has no neighbour, and nobody asks for its hops.
+            let hop = |&index: &u16| neighbours[node].get(usize::from(index)).map(|(_, hop)| *hop);
+            hops.extend(next.iter().filter_map(hop));
         }
         Ok(routes)
     }
@@ -152,8 +161,7 @@ impl Routes {
     /// The next hop on the way from `node` to another.
     #[inline]
     pub fn next(&self, node: NodeId, destination: NodeId) -> Hop {
-        let index = self.next[node.index() * self.neighbours.len() + destination.index()];
-        self.neighbours[node.index()][usize::from(index)].1
+        self.hops[node.index() * self.neighbours.len() + destination.index()]
     }
 
     /// The next node on the way from `node` to another.
