@@ -29,8 +29,9 @@ const BEYOND_MIN: Duration = Duration::from_millis(8);
 const CAUTION_ROUND_TRIP: Duration = Duration::from_millis(25);
 const CAUTION: (f64, f64) = (1.0, 3.0);
 
-/// Symbols gather for a combination for one in so many of a round trip.
-const GATHER_SHARE: u64 = 8;
+/// Symbols gather for a combination for one in so many of a round trip: what is made up for
+/// that late is below the eighth that ends a TCP's slow start (HyStart, in Linux).
+const GATHER_SHARE: u64 = 12;
 
 /// More datagrams under way than this are acknowledged again and again.
 const FLOWING: usize = 8;

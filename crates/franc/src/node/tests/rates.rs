@@ -146,7 +146,7 @@ fn sparse(net: &mut Net, interval: Duration, count: u32) -> Vec<Duration> {
 fn what_is_lost_on_a_free_way_is_made_up_for_at_once() {
     for (loss, interval_us, burst, combinations) in [
         (0.03, 2_000, 1, 0.4),
-        (0.1, 2_000, 1, 0.75),
+        (0.1, 2_000, 1, 0.8),
         (0.03, 300, 1, 0.2),
         (0.03, 40_000, 100, 0.2),
     ] {
