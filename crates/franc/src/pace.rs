@@ -409,9 +409,11 @@ impl Pace {
             let measured = if excess > 0.0 { measured.min(took) } else { measured };
             self.capacity += CAPACITY_WEIGHT * (measured - self.capacity);
         } else if excess == 0.0 {
-            self.capacity = self.capacity.max(rate.min(window.arrival_rate()));
-        } else if rate >= CALM_BELOW * self.capacity {
-            self.capacity *= 1.0 - excess * EXCESS_WEIGHT;
+            self.capacity = self.capacity.max(rate.min(window.arrival_rate()).min(took));
+        } else {
+            let slower = 1.0 - excess * EXCESS_WEIGHT;
+            self.capacity *= slower;
+            self.busy.slower(slower);
         }
         self.capacity = self.capacity.max(RATE_MIN);
     }

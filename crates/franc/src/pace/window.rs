@@ -207,6 +207,12 @@ impl Ratio {
         if self.sent > 0.0 { (self.lost / self.sent).min(0.95) } else { 0.0 }
     }
 
+    /// The rate is now so much of what it was: if a queue overflowed, as much comes of less.
+    pub fn slower(&mut self, factor: f64) {
+        let came = (self.sent - self.lost) / factor;
+        self.lost = (self.sent - came).max(0.0);
+    }
+
     /// By how much the share may be off.
     pub fn deviation(&self) -> f64 {
         if self.sent == 0.0 {

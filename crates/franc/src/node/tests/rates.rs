@@ -77,6 +77,26 @@ fn the_queue_stays_near_its_target() {
     }
 }
 
+/// A queue of a few packets overflows before it shows in delays: what is lost in it is not taken
+/// for the way's, and not sent against.
+#[test]
+fn short_queues_are_not_overfilled() {
+    for (rate, queue_ms, loss) in
+        [(12.0, 2, 0.0), (12.0, 4, 0.0), (12.0, 4, 0.1), (50.0, 1, 0.0), (50.0, 2, 0.1)]
+    {
+        let mut way = Way::new(rate, 10, loss);
+        way.queue_max = Duration::from_millis(queue_ms);
+        let mut net = Net::pair(|_| {}, &way, 1);
+        let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
+        let goodput = saturate(&mut net, [1, 2], 20, mtu);
+        let case = alloc::format!("{rate} Mb/s, {queue_ms} ms, {loss}");
+        let share = goodput / (rate * (1.0 - loss) * share_of_packets(mtu));
+        assert!(share > 0.94, "{case}: {share} of what it carries");
+        let lost = net.stats(1).neighbours[0].loss_out.expect("it is known");
+        assert!(lost < loss + 0.15, "{case}: {lost} lost");
+    }
+}
+
 /// At ten times, for it matters what the rate control is just doing.
 #[test]
 fn another_rate_is_found_within_half_a_second() {
@@ -144,12 +164,9 @@ fn sparse(net: &mut Net, interval: Duration, count: u32) -> Vec<Duration> {
 /// costs no more than some of the free part.
 #[test]
 fn what_is_lost_on_a_free_way_is_made_up_for_at_once() {
-    for (loss, interval_us, burst, combinations) in [
-        (0.03, 2_000, 1, 0.4),
-        (0.1, 2_000, 1, 0.8),
-        (0.03, 300, 1, 0.2),
-        (0.03, 40_000, 100, 0.2),
-    ] {
+    for (loss, interval_us, burst, combinations) in
+        [(0.03, 2_000, 1, 0.4), (0.1, 2_000, 1, 0.8), (0.03, 300, 1, 0.2), (0.03, 40_000, 100, 0.2)]
+    {
         let mut net = Net::pair(|_| {}, &Way::new(100.0, 40, loss), 1);
         let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
         let mut sent_at = BTreeMap::new();
