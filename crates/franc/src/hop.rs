@@ -33,7 +33,9 @@ const CAUTION: (f64, f64) = (1.0, 3.0);
 /// that late is below the eighth that ends a TCP's slow start (HyStart, in Linux).
 const GATHER_SHARE: u64 = 12;
 
-/// More datagrams under way than this are acknowledged again and again.
+/// More datagrams under way than this are acknowledged again and again. Where round trips
+/// vary by more than is waited for, an answer is rather late than lost: no more than so many
+/// are taken for lost the first time, and the answer to those that go again tells of all.
 const FLOWING: usize = 8;
 
 /// A way that was never free for so many round trips is not going to be.
@@ -271,13 +273,22 @@ impl Hop {
     }
 
     fn wait(&self) -> Duration {
-        let beyond = (self.round_trip.deviation() * 4).max(BEYOND_MIN);
         // Early where that was right so far.
-        let beyond = beyond.min(self.encoder_timeout.max(BEYOND_MIN).max(self.late));
+        let beyond = self.beyond().min(self.beyond_max());
         let overtaken = self.round_trip.held.saturating_sub(BEYOND_MIN);
         let wait = self.round_trip.smoothed() + beyond + overtaken;
         let doublings = (self.timeouts / TIMEOUTS_PATIENT).min(6);
         (wait * (1 << doublings)).min(TIMEOUT_MAX)
+    }
+
+    /// Beyond a round trip an answer may take so long, as far as round trips vary.
+    fn beyond(&self) -> Duration {
+        (self.round_trip.deviation() * 4).max(BEYOND_MIN)
+    }
+
+    /// But it is not waited for longer.
+    fn beyond_max(&self) -> Duration {
+        self.encoder_timeout.max(BEYOND_MIN).max(self.late)
     }
 
     /// Takes for lost what is under way for too long. Returns whether anything was.
@@ -286,8 +297,11 @@ impl Hop {
             return false;
         }
         let wait = self.wait();
+        let is_early = self.beyond() > self.beyond_max();
+        let most = if is_early && self.timeouts == 0 { FLOWING } else { usize::MAX };
+        let due = self.flights.iter_mut().take_while(|flight| flight.sent_at + wait <= now);
         // What is late is still heard of: round trips would seem short for ever else.
-        for flight in self.flights.iter_mut().take_while(|flight| flight.sent_at + wait <= now) {
+        for flight in due.filter(|flight| flight.cargo.is_some()).take(most) {
             let Some(cargo) = flight.cargo.take() else { continue };
             flight.is_timed_out = true;
             self.laden -= 1;
@@ -673,5 +687,42 @@ impl RoundTrip {
             Some(_) => self.deviation,
             None => ROUND_TRIP_FIRST,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    /// How many of fifty datagrams are taken for lost at a time if nothing is heard of them,
+    /// after round trips of these milliseconds.
+    fn lost_at_a_time(round_trips_ms: &[u64]) -> Vec<usize> {
+        let mut now = Instant::ZERO;
+        let mut hop = Hop::new(None, Duration::from_millis(20), now);
+        let cargo = Some(Cargo::Source { block: 0, index: 0 });
+        for &milliseconds in round_trips_ms {
+            hop.depart(now, 100, cargo);
+            now += Duration::from_millis(milliseconds);
+            let highest = hop.number() - 1;
+            let report = LinkReport { highest, received: highest, ..LinkReport::default() };
+            hop.handle_report(now, &report, &mut |_| {});
+        }
+        for _ in 0..50 {
+            hop.depart(now, 100, cargo);
+        }
+        let mut counts = Vec::new();
+        while let Some(at) = hop.timeout_at() {
+            let mut count = 0;
+            assert!(hop.handle_timeout(at, &mut |_| count += 1));
+            counts.push(count);
+        }
+        counts
+    }
+
+    #[test]
+    fn of_many_answers_that_may_be_late_a_few_are_tried_first() {
+        assert_eq!(lost_at_a_time(&[50; 20]), [50]);
+        assert_eq!(lost_at_a_time(&[10, 110].repeat(10)), [FLOWING, 50 - FLOWING]);
     }
 }
