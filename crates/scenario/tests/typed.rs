@@ -512,6 +512,29 @@ fn giving_up_early_is_the_papers_unless_told_otherwise() {
     assert_eq!((table.steps, table.weight_256), ([step, none, none, none], 128));
 }
 
+/// Where nothing comes that could be given up, the receiver's remedy is refused, whatever the
+/// flow; where something may come, it is not.
+#[test]
+fn who_only_sends_gives_nothing_up_as_a_receiver() {
+    let text = |kind: &str, from: &str, to: &str| {
+        format!(
+            "[[node]]\nname = \"ap\"\nrole = \"access-point\"\n\
+             [[node]]\nname = \"laptop\"\nrole = \"station\"\npseudo_retry_out = true\n\
+             [[node]]\nname = \"phone\"\nrole = \"station\"\n\
+             [[flow]]\nname = \"flow\"\nkind = \"{kind}\"\nfrom = \"{from}\"\nto = \"{to}\"\n"
+        )
+    };
+    for kind in ["tcp", "udp"] {
+        let error = parse("cell.toml", &text(kind, "laptop", "ap"), &[]).expect_err(kind);
+        assert!(error.to_string().contains("only sends it: set it at \"ap\""), "{error}");
+    }
+    for (kind, from, to) in
+        [("udp", "ap", "laptop"), ("tcp", "phone", "laptop"), ("ping", "laptop", "ap")]
+    {
+        parse("cell.toml", &text(kind, from, to), &[]).expect("something comes");
+    }
+}
+
 #[test]
 fn shadowing_is_drawn_for_each_run_and_pair() {
     let text = format!(

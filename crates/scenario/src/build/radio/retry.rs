@@ -50,21 +50,25 @@ pub(super) fn pseudo(
     pseudo.enabled.value.then_some(table)
 }
 
-/// A station that only sends TCP's data receives nothing that its pseudo
-/// retry-out could give up: the receiver has to.
+/// A station that only sends data receives nothing that its pseudo retry-out
+/// could give up: the receiver has to.
 pub(crate) fn check_receivers(nodes: &[Expanded<'_>], flows: &[Flow], problems: &mut Problems) {
     let access_point = nodes.iter().find(|node| node.role() == Role::AccessPoint);
-    let tcp = || flows.iter().filter(|flow| matches!(flow.kind, FlowKind::Tcp(_)));
+    let one_way = |kind: &FlowKind| matches!(kind, FlowKind::Tcp(_) | FlowKind::Udp(_));
+    let data = || flows.iter().filter(|flow| one_way(&flow.kind));
     for (index, node) in nodes.iter().enumerate() {
         let enabled = &node.raw.settings.pseudo_retry_out.enabled;
-        let sends = tcp().any(|flow| flow.from.index() == index);
-        let only_sends = sends && tcp().all(|flow| flow.from.index() == index);
+        let sends = data().any(|flow| flow.from.index() == index);
+        // What others send to a host may pass it.
+        let is_of_cell = |at: usize| matches!(nodes[at].role(), Role::AccessPoint | Role::Station);
+        let passes = |flow: &Flow| flow.from.index() != index && !is_of_cell(flow.to.index());
+        let only_sends = sends && data().all(|flow| flow.to.index() != index && !passes(flow));
         if node.role() == Role::Station && enabled.value && only_sends {
             let belongs = access_point.map_or_else(String::new, |access_point| {
-                format!(": set it at {:?}, which receives them", access_point.name)
+                format!(": set it at {:?}, which receives it", access_point.name)
             });
             let message = format!(
-                "this is what a receiver of TCP segments does, and {:?} only sends them{belongs}",
+                "this is what a receiver of data does, and {:?} only sends it{belongs}",
                 node.name
             );
             problems.push(&enabled.place, message);
