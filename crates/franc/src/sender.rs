@@ -470,6 +470,11 @@ impl Sender {
         self.mend_at
     }
 
+    /// Whether symbols are old enough now; not a second time.
+    pub fn take_mend(&mut self, now: Instant) -> bool {
+        self.mend_at.take_if(|at| *at <= now).is_some()
+    }
+
     /// When the next copy of a symbol goes, if one does.
     pub fn copies_at(&self) -> Option<Instant> {
         self.copies.front().map(|&(.., at)| at)

@@ -278,7 +278,7 @@ impl Recoder {
                 shared.stats.timeouts += 1;
                 side.is_drained = false;
             }
-            if sender.mend_at().is_some_and(|at| at <= now) {
+            if sender.take_mend(now) {
                 side.is_drained = false;
             }
         }
