@@ -9,6 +9,7 @@ use crate::tcp::Tcp;
 use lasthop_net::network::{Backlogs, Network, NetworkConfig, SaturatedFlow};
 use lasthop_net::{NodeId, Sink, Source, SourceConfig};
 use lasthop_scenario::{FlowKind, Scenario};
+use lasthop_tcp::Segment;
 use lasthop_units::{Instant, Seed};
 use lasthop_wifi::{FlowId, Packet, Released};
 use std::collections::BTreeMap;
@@ -254,6 +255,14 @@ impl Flows {
             network.handle_packet(at, answer);
         } else if let Some(sent) = flow.requests.as_mut().and_then(|r| r.remove(&packet.tag)) {
             sink.round_trip(at, flow.id, at - sent);
+        }
+    }
+
+    /// What a packet of a flow carries, if it is a TCP segment that was not cut.
+    pub fn segment(&self, packet: &Packet) -> Option<&Segment> {
+        match &self.flows[usize::from(packet.flow.0)] {
+            Flow::Tcp(tcp) if packet.fragment.is_whole() => tcp.segment(packet),
+            _ => None,
         }
     }
 

@@ -12,10 +12,12 @@ mod plain;
 
 use crate::SimError;
 use crate::underway::Underway;
+use bytes::{Content, Mark};
 use lasthop_franc::{Address, Entropy, Node, Stats};
 use lasthop_net::network::Network;
 use lasthop_net::{FrancNodeReport, FrancReport, NodeId, Sink};
 use lasthop_scenario::{FrancLink, FrancMachine, Scenario};
+use lasthop_tcp::Segment;
 use lasthop_units::{Identity, Instant, Machine as _, Seed, Stream};
 use lasthop_wifi::event::DropReason;
 use lasthop_wifi::{FlowId, Packet, Released};
@@ -66,15 +68,27 @@ struct Link {
     seed: Seed,
     /// Packets that are in it, by number.
     inside: BTreeMap<u32, Inside>,
-    /// Those of each flow, direction and pair of sockets, in their order.
-    order: BTreeMap<(FlowId, u16, u32), VecDeque<u32>>,
+    /// Their numbers, by what tells them apart.
+    marks: BTreeMap<Mark, u32>,
+    /// Those of each flow, direction and pair of sockets.
+    order: BTreeMap<(FlowId, u16, u32), Order>,
     next_number: u32,
     corrupt: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// Packets of the same sockets in one direction.
+#[derive(Default)]
+struct Order {
+    /// Those inside, first come first.
+    numbers: VecDeque<u32>,
+    /// The next one's identification, as Linux counts within a connection.
+    next_identification: u16,
+}
+
 struct Inside {
     packet: Packet,
+    /// What it is on the way.
+    bytes: Vec<u8>,
     /// Index of the end where it went in.
     end: usize,
     since: Instant,
@@ -171,17 +185,19 @@ impl Francs {
         self.act(number, index, now, &mut outside);
     }
 
-    /// A packet of a flow is to be carried from `node`.
+    /// A packet of a flow is to be carried from `node`; `segment` is what it carries, if it
+    /// is a TCP segment that was not cut.
     pub fn diverted<S: Sink>(
         &mut self,
         now: Instant,
         node: NodeId,
         packet: Packet,
+        segment: Option<&Segment>,
         mut outside: Outside<'_, S>,
     ) {
         let (number, index) = self.members[node.index()].expect("ends divert");
         let link = &mut self.links[number];
-        let Some(bytes) = link.take_in(index, packet, now) else {
+        let Some(bytes) = link.take_in(index, packet, segment, now) else {
             return outside.network.give_up(now, node, packet, DropReason::CodedLink);
         };
         let next = link.towards(index, link.other_end(index));
@@ -350,6 +366,7 @@ impl Link {
             members: Vec::new(),
             seed,
             inside: BTreeMap::new(),
+            marks: BTreeMap::new(),
             order: BTreeMap::new(),
             next_number: 0,
             corrupt: 0,
@@ -420,15 +437,28 @@ impl Link {
     }
 
     /// A packet goes in at an end; `None` if that is dead.
-    fn take_in(&mut self, end: usize, packet: Packet, since: Instant) -> Option<Vec<u8>> {
+    fn take_in(
+        &mut self,
+        end: usize,
+        packet: Packet,
+        segment: Option<&Segment>,
+        since: Instant,
+    ) -> Option<Vec<u8>> {
         self.members[end].machine.as_ref()?;
         let number = self.next_number;
         self.next_number = self.next_number.wrapping_add(1);
-        self.inside.insert(number, Inside { packet, end, since });
+        let mut identification = 0;
         if let Some(key) = order_key(&packet) {
-            self.order.entry(key).or_default().push_back(number);
+            let order = self.order.entry(key).or_default();
+            order.numbers.push_back(number);
+            identification = order.next_identification;
+            order.next_identification = identification.wrapping_add(1);
         }
-        Some(bytes::of(&packet, number, &self.identities))
+        let content = Content { packet: &packet, segment, number, identification };
+        let bytes = bytes::of(content, &self.identities);
+        self.marks.insert(bytes::mark(&bytes).expect("it is long enough"), number);
+        self.inside.insert(number, Inside { packet, bytes: bytes.clone(), end, since });
+        Some(bytes)
     }
 
     /// Packets that came out at `index` go on, and those that never will are given up.
@@ -470,23 +500,25 @@ impl Link {
         now: Instant,
         outside: &mut Outside<'_, S>,
     ) {
-        let known = bytes::number(out).and_then(|id| Some((id, *self.inside.get(&id)?)));
-        let sound = known.filter(|(id, inside)| {
-            let marked = inside.packet.ecn_marked || bytes::is_marked(out);
-            let packet = Packet { ecn_marked: marked, ..inside.packet };
-            inside.end != index && bytes::of(&packet, *id, &self.identities) == out
+        let known = bytes::mark(out).and_then(|mark| self.marks.get(&mark).copied());
+        let sound = known.filter(|id| {
+            let inside = self.inside.get_mut(id).expect("it has a mark");
+            if bytes::is_marked(out) {
+                bytes::set_marked(&mut inside.bytes);
+            }
+            inside.end != index && inside.bytes == out
         });
-        let Some((id, Inside { mut packet, end, since })) = sound else {
+        let Some(id) = sound else {
             // It came before, or is not what went in.
             self.corrupt += 1;
             return;
         };
-        self.forget(id);
+        let Inside { mut packet, end, since, .. } = self.forget(id).expect("it is inside");
         if let Some(key) = order_key(&packet)
             && matches!(self.members[index].machine, Some(Machine::Coded(_)))
         {
             let entered = self.members[end].node;
-            while let Some(&first) = self.order.get(&key).and_then(VecDeque::front)
+            while let Some(&first) = self.order.get(&key).and_then(|order| order.numbers.front())
                 && is_before(first, id)
             {
                 if let Some(missing) = self.forget(first) {
@@ -501,19 +533,24 @@ impl Link {
 
     /// A packet of a plain link is lost at `node`.
     fn lost(&mut self, now: Instant, node: NodeId, packet: &[u8], network: &mut Network) {
-        let number = bytes::number(packet).expect("it was made here");
-        let inside = self.forget(number).expect("a packet ends once");
+        let mark = bytes::mark(packet).expect("it was made here");
+        let inside = self.forget(self.marks[&mark]).expect("a packet ends once");
         network.give_up(now, node, inside.packet, DropReason::CodedLink);
     }
 
     /// A packet is no longer inside.
     fn forget(&mut self, number: u32) -> Option<Inside> {
         let inside = self.inside.remove(&number)?;
+        let mark = bytes::mark(&inside.bytes).expect("it was made here");
+        // A later packet may have it by now.
+        if self.marks.get(&mark) == Some(&number) {
+            self.marks.remove(&mark);
+        }
         if let Some(key) = order_key(&inside.packet)
-            && let Some(order) = self.order.get_mut(&key)
-            && let Some(at) = order.iter().position(|&other| other == number)
+            && let Some(Order { numbers, .. }) = self.order.get_mut(&key)
+            && let Some(at) = numbers.iter().position(|&other| other == number)
         {
-            order.remove(at);
+            numbers.remove(at);
         }
         Some(inside)
     }

@@ -204,7 +204,8 @@ fn drain<S: Sink>(network: &mut Network, flows: &mut Flows, francs: &mut Francs,
                     }
                 }
                 &Output::Diverted { at, node, packet } => {
-                    francs.diverted(at, node, packet, Outside { network, sink });
+                    let segment = flows.segment(&packet);
+                    francs.diverted(at, node, packet, segment, Outside { network, sink });
                 }
                 &Output::Overheard { at, node, ref packet } => {
                     if packet.flow == FlowId::NONE {

@@ -133,6 +133,11 @@ impl Tcp {
         self.act(end, at, net);
     }
 
+    /// What a packet of the flow carries, unless it has ended.
+    pub fn segment(&self, packet: &Packet) -> Option<&Segment> {
+        self.segments.get(packet.tag)
+    }
+
     /// A packet of the flow was given up.
     pub fn dropped(&mut self, packet: &Packet) {
         self.segments.end(packet.tag);

@@ -1,27 +1,60 @@
-//! Real bytes for simulated packets: an IPv4 header (RFC 791) with the flow's addresses
-//! and ports, a number that tells packets apart, and a filling that depends on it, so
-//! that a byte out of place shows. ECN bits are the packet's (RFC 3168).
+//! Real bytes for simulated packets: an IPv4 header (RFC 791) with the flow's addresses,
+//! ports, and a filling that depends on the packet's number, so that a byte out of place
+//! shows. A TCP segment has the header and the options that it would have in Linux (RFC
+//! 9293, 7323, 2018), so that what a link makes of headers is what it makes of real ones;
+//! of all others the number stands behind the ports. ECN bits are the packet's (RFC 3168).
 
-use lasthop_units::Identity;
+use lasthop_tcp::Segment;
+use lasthop_units::{Identity, Instant};
 use lasthop_wifi::{Packet, Transport};
 
 /// Header, ports and number.
 const BYTES_MIN: usize = 28;
 const HEADER_BYTES: usize = 20;
+const PORTS_AT: usize = 20;
 const NUMBER_AT: usize = 24;
+/// In the IPv4 header.
+const IDENTIFICATION_AT: usize = 4;
+const CHECKSUM_AT: usize = 10;
+const SOURCE_AT: usize = 12;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ECN_CAPABLE: u8 = 0b10;
 const ECN_MARKED: u8 = 0b11;
+/// Linux' for a receive buffer of at most 6 MiB (tcp_rmem).
+const WINDOW_SHIFT: u8 = 7;
+
+/// What tells packets of a link apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mark {
+    /// Of a segment: source address, ports and identification.
+    Segment([u8; 4], [u8; 4], u16),
+    /// Of any other.
+    Number(u32),
+}
+
+/// What [`of`] puts into the headers.
+#[derive(Clone, Copy, Debug)]
+pub struct Content<'a> {
+    /// The packet.
+    pub packet: &'a Packet,
+    /// The TCP segment that it is, if it is one and was not cut.
+    pub segment: Option<&'a Segment>,
+    /// Of the packets of its link.
+    pub number: u32,
+    /// Of the packets of its connection in this direction; not used without a segment.
+    pub identification: u16,
+}
 
 /// The packet as bytes; `nodes` are those of the network.
 ///
 /// # Panics
 /// If it is shorter than the number needs; sources and fragments make none.
-pub fn of(packet: &Packet, number: u32, nodes: &[Identity]) -> Vec<u8> {
+pub fn of(content: Content<'_>, nodes: &[Identity]) -> Vec<u8> {
+    let Content { packet, segment, number, identification } = content;
     let length = usize::from(packet.bytes);
     assert!(length >= BYTES_MIN, "a packet of {length} bytes has no room for its number");
-    let mut bytes = vec![0; length];
+    let mut bytes = Vec::with_capacity(length);
     let ecn = match packet {
         Packet { ecn_marked: true, .. } => ECN_MARKED,
         Packet { ecn_capable: true, .. } => ECN_CAPABLE,
@@ -31,33 +64,104 @@ pub fn of(packet: &Packet, number: u32, nodes: &[Identity]) -> Vec<u8> {
         Transport::Tcp => TCP,
         Transport::Other => UDP,
     };
-    bytes[..4].copy_from_slice(&[0x45, ecn, packet.bytes.to_be_bytes()[0], packet.bytes as u8]);
-    bytes[4..6].copy_from_slice(&(number as u16).to_be_bytes());
-    bytes[6..8].copy_from_slice(&packet.fragment.header_bits().to_be_bytes());
-    (bytes[8], bytes[9]) = (64, protocol);
-    bytes[12..16].copy_from_slice(&address(nodes, packet.source));
-    bytes[16..20].copy_from_slice(&address(nodes, packet.destination));
-    let checksum = checksum(&bytes[..HEADER_BYTES]);
-    bytes[10..12].copy_from_slice(&checksum.to_be_bytes());
-    bytes[20..24].copy_from_slice(&packet.flow_hash.to_be_bytes());
-    bytes[NUMBER_AT..BYTES_MIN].copy_from_slice(&number.to_be_bytes());
+    let identification = if segment.is_some() { identification } else { number as u16 };
+    bytes.extend([0x45, ecn]);
+    bytes.extend(packet.bytes.to_be_bytes());
+    bytes.extend(identification.to_be_bytes());
+    bytes.extend(packet.fragment.header_bits().to_be_bytes());
+    bytes.extend([64, protocol, 0, 0]);
+    bytes.extend(address(nodes, packet.source));
+    bytes.extend(address(nodes, packet.destination));
+    set_checksum(&mut bytes);
+    bytes.extend(packet.flow_hash.to_be_bytes());
+    match segment {
+        Some(segment) => write_tcp(segment, &mut bytes),
+        None => bytes.extend(number.to_be_bytes()),
+    }
     let mut state = u64::from(number) << 32 | 1;
-    for chunk in bytes[BYTES_MIN..].chunks_mut(8) {
+    while bytes.len() < length {
         state = next(state);
-        chunk.copy_from_slice(&state.to_be_bytes()[..chunk.len()]);
+        let rest = length - bytes.len();
+        bytes.extend(&state.to_be_bytes()[..rest.min(8)]);
+    }
+    if segment.is_some() {
+        let sum = tcp_checksum(&bytes);
+        bytes[TCP_CHECKSUM_AT..TCP_CHECKSUM_AT + 2].copy_from_slice(&sum.to_be_bytes());
     }
     bytes
 }
 
-/// The number of a packet that [`of`] made.
-pub fn number(bytes: &[u8]) -> Option<u32> {
-    let number = bytes.get(NUMBER_AT..BYTES_MIN)?;
-    Some(u32::from_be_bytes(number.try_into().expect("it has four bytes")))
+/// What tells the packet that [`of`] made from others.
+pub fn mark(bytes: &[u8]) -> Option<Mark> {
+    let behind_ports = bytes.get(NUMBER_AT..BYTES_MIN)?.try_into().expect("it has four bytes");
+    let is_whole = bytes[6..8] == [0, 0];
+    Some(match bytes[9] == TCP && is_whole {
+        true => Mark::Segment(
+            bytes[SOURCE_AT..SOURCE_AT + 4].try_into().expect("it has four bytes"),
+            bytes[PORTS_AT..PORTS_AT + 4].try_into().expect("it has four bytes"),
+            u16::from_be_bytes([bytes[IDENTIFICATION_AT], bytes[IDENTIFICATION_AT + 1]]),
+        ),
+        false => Mark::Number(u32::from_be_bytes(behind_ports)),
+    })
 }
 
 /// A queue on the way marked it "congestion experienced".
 pub fn is_marked(bytes: &[u8]) -> bool {
     bytes.get(1).is_some_and(|tos| tos & 0b11 == ECN_MARKED)
+}
+
+/// Marks it so.
+pub fn set_marked(bytes: &mut [u8]) {
+    bytes[1] |= ECN_MARKED;
+    set_checksum(bytes);
+}
+
+/// Where TCP's checksum stands.
+const TCP_CHECKSUM_AT: usize = HEADER_BYTES + 16;
+
+/// A TCP header from behind the ports, with its options; the checksum is 0.
+fn write_tcp(segment: &Segment, out: &mut Vec<u8>) {
+    let flags = [
+        (segment.fin, 1_u8),
+        (segment.syn, 1 << 1),
+        (segment.acknowledgement.is_some(), 1 << 4),
+        (segment.ecn_echo, 1 << 6),
+        (segment.window_reduced, 1 << 7),
+    ];
+    let flags = flags.iter().map(|&(is_set, bit)| if is_set { bit } else { 0 }).sum::<u8>();
+    let header_bytes = segment.packet_bytes() - segment.payload_bytes - HEADER_BYTES as u32;
+    let shift = if segment.syn { 0 } else { WINDOW_SHIFT };
+    let window = u16::try_from(segment.window_bytes >> shift).unwrap_or(u16::MAX);
+    // Numbers are modulo 2^32.
+    out.extend((segment.sequence as u32).to_be_bytes());
+    out.extend((segment.acknowledgement.unwrap_or(0) as u32).to_be_bytes());
+    out.extend([(header_bytes as u8 / 4) << 4, flags]);
+    out.extend(window.to_be_bytes());
+    out.extend([0; 4]);
+    if segment.syn {
+        // The longest segment, selective acknowledgements permitted; window scale behind.
+        out.extend([2, 4, 0x05, 0xb4, 4, 2]);
+    } else {
+        out.extend([1, 1]);
+    }
+    out.extend([8, 10]);
+    out.extend(milliseconds(segment.sent).to_be_bytes());
+    out.extend(segment.echoed.map_or(0, milliseconds).to_be_bytes());
+    if segment.syn {
+        out.extend([1, 3, 3, WINDOW_SHIFT]);
+    }
+    if segment.sack_blocks > 0 {
+        out.extend([1, 1, 5, 2 + 8 * segment.sack_blocks]);
+    }
+    for block in segment.sack() {
+        out.extend((block.start as u32).to_be_bytes());
+        out.extend((block.end as u32).to_be_bytes());
+    }
+}
+
+/// As Linux counts them in timestamps.
+fn milliseconds(at: Instant) -> u32 {
+    (at.as_nanos() / 1_000_000) as u32
 }
 
 /// An address by which a queue tells flows apart. Nothing is routed by it, so two
@@ -67,10 +171,27 @@ fn address(nodes: &[Identity], node: u16) -> [u8; 4] {
     [10, high, middle, low]
 }
 
-/// The header's checksum, its own field being zero.
-fn checksum(header: &[u8]) -> u16 {
-    let words = header.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
-    let mut sum: u32 = words.sum();
+fn set_checksum(bytes: &mut [u8]) {
+    bytes[CHECKSUM_AT..CHECKSUM_AT + 2].fill(0);
+    let sum = checksum(sum(&bytes[..HEADER_BYTES]));
+    bytes[CHECKSUM_AT..CHECKSUM_AT + 2].copy_from_slice(&sum.to_be_bytes());
+}
+
+/// TCP's, its own field being zero: over addresses, protocol, length and all of the segment.
+fn tcp_checksum(bytes: &[u8]) -> u16 {
+    let segment = &bytes[HEADER_BYTES..];
+    let pseudo = sum(&bytes[SOURCE_AT..HEADER_BYTES]) + u64::from(TCP) + segment.len() as u64;
+    checksum(pseudo + sum(segment))
+}
+
+/// Of 16-bit words, the last one filled up with a zero.
+fn sum(bytes: &[u8]) -> u64 {
+    let word = |word: &[u8]| u64::from(word[0]) << 8 | u64::from(*word.get(1).unwrap_or(&0));
+    bytes.chunks(2).map(word).sum()
+}
+
+/// The Internet checksum of what adds up to `sum` (RFC 1071).
+fn checksum(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
@@ -87,7 +208,8 @@ fn next(mut state: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_units::Instant;
+    use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
+    use lasthop_tcp::SackBlock;
 
     /// The example of RFC 1071's arithmetic that everybody uses.
     #[test]
@@ -96,19 +218,95 @@ mod tests {
             0x45, 0x00, 0x00, 0x73, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11, 0, 0, 0xc0, 0xa8, 0x00,
             0x01, 0xc0, 0xa8, 0x00, 0xc7,
         ];
-        assert_eq!(checksum(&header), 0xb861);
+        assert_eq!(checksum(sum(&header)), 0xb861);
+    }
+
+    fn nodes() -> [Identity; 3] {
+        ["a", "b", "c"].map(Identity::of)
+    }
+
+    fn content(packet: &Packet, number: u32) -> Content<'_> {
+        Content { packet, segment: None, number, identification: 0 }
     }
 
     #[test]
     fn packets_differ_in_every_part() {
         let packet = Packet { source: 1, destination: 2, ..Packet::new(0, 600, Instant::ZERO) };
-        let nodes = ["a", "b", "c"].map(Identity::of);
-        let (one, other) = (of(&packet, 1, &nodes), of(&packet, 2, &nodes));
-        assert_eq!((one.len(), number(&one), number(&other)), (600, Some(1), Some(2)));
+        let of = |packet, number| of(content(packet, number), &nodes());
+        let (one, other) = (of(&packet, 1), of(&packet, 2));
+        let numbers = [Some(Mark::Number(1)), Some(Mark::Number(2))];
+        assert_eq!((one.len(), [mark(&one), mark(&other)]), (600, numbers));
         let differ = |range: core::ops::Range<usize>| one[range.clone()] != other[range];
         assert!((28..600).step_by(8).all(|at| differ(at..(at + 8).min(600))));
         assert!(!is_marked(&one));
-        assert!(is_marked(&of(&Packet { ecn_marked: true, ..packet }, 1, &nodes)));
-        assert_eq!(number(&one[..27]), None);
+        let marked = of(&Packet { ecn_marked: true, ..packet }, 1);
+        assert!(is_marked(&marked));
+        let mut marked_late = one.clone();
+        set_marked(&mut marked_late);
+        assert_eq!(marked_late, marked);
+        assert_eq!(mark(&one[..27]), None);
+    }
+
+    /// Checksums and options are those that another program reads out of them.
+    #[test]
+    fn segments_have_the_headers_that_others_read() {
+        let segment = Segment {
+            sequence: (7 << 32) + 5,
+            payload_bytes: 301,
+            acknowledgement: Some(9),
+            window_bytes: 1 << 20,
+            sent: Instant::from_nanos(12_345_678_901),
+            echoed: Some(Instant::from_nanos(12_000_000_000)),
+            ..Segment::default()
+        };
+        let sack = [(20, 30), (40, 50)].map(|(start, end)| SackBlock { start, end });
+        let holes = Segment { sack: [sack[0], sack[1], sack[1]], sack_blocks: 2, ..segment };
+        let (sent, echoed) = (12_345, 12_000);
+        let timestamps = || TcpOptionElement::Timestamp(sent, echoed);
+        let noop = || TcpOptionElement::Noop;
+        let opening = [
+            TcpOptionElement::MaximumSegmentSize(1_460),
+            TcpOptionElement::SelectiveAcknowledgementPermitted,
+            timestamps(),
+            noop(),
+            TcpOptionElement::WindowScale(WINDOW_SHIFT),
+        ];
+        let sacks =
+            TcpOptionElement::SelectiveAcknowledgement((20, 30), [Some((40, 50)), None, None]);
+        let cases = [
+            (segment, vec![noop(), noop(), timestamps()]),
+            (Segment { syn: true, payload_bytes: 0, ..segment }, opening.to_vec()),
+            (holes, vec![noop(), noop(), timestamps(), noop(), noop(), sacks]),
+        ];
+        for (segment, options) in cases {
+            let bytes = u16::try_from(segment.packet_bytes()).expect("it is short");
+            let packet = Packet {
+                transport: Transport::Tcp,
+                flow_hash: 0x1234_5678,
+                ..Packet::new(0, bytes, Instant::ZERO)
+            };
+            let nodes = nodes();
+            let made = of(
+                Content { segment: Some(&segment), identification: 77, ..content(&packet, 3) },
+                &nodes,
+            );
+            let read = SlicedPacket::from_ip(&made).expect("it is a packet");
+            let Some(NetSlice::Ipv4(ip)) = &read.net else { panic!("not IPv4: {read:?}") };
+            let ip = ip.header().to_header();
+            assert_eq!((ip.identification, ip.header_checksum), (77, ip.calc_header_checksum()));
+            let Some(TransportSlice::Tcp(tcp)) = &read.transport else {
+                panic!("not TCP: {read:?}")
+            };
+            let header = tcp.to_header();
+            let checksum = header.calc_checksum_ipv4(&ip, tcp.payload()).expect("it is short");
+            assert_eq!(header.checksum, checksum);
+            assert_eq!((header.source_port, header.destination_port), (0x1234, 0x5678));
+            assert_eq!((header.sequence_number, header.acknowledgment_number), (5, 9));
+            assert_eq!((header.ack, header.syn, header.fin), (true, segment.syn, false));
+            assert_eq!(header.window_size, if segment.syn { u16::MAX } else { 1 << 13 });
+            assert_eq!(tcp.payload().len(), segment.payload_bytes as usize);
+            let got: Vec<_> = tcp.options_iterator().map(|option| option.expect("known")).collect();
+            assert_eq!(got, options);
+        }
     }
 }
