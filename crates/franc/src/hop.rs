@@ -20,6 +20,8 @@ const SILENCE: Duration = Duration::from_millis(200);
 /// A neighbour of which nothing new was heard for so long, while old numbers come, is told
 /// which numbers were heard: it began anew, or somebody with the hop key counted in its name.
 const STARVED: Duration = Duration::from_millis(600);
+/// What the neighbour is told then may be lost, and is said again.
+const STARVED_AGAIN: Duration = Duration::from_millis(150);
 /// What is said in a node's name is heard of for so long.
 const JUMP_OVER: Duration = Duration::from_millis(300);
 /// The least wait beyond a round trip: what an acknowledgement is held back.
@@ -399,9 +401,10 @@ impl Hop {
         self.heard.loss.known()
     }
 
-    /// Whether only old numbers come for long, and nobody was told since then.
+    /// Whether only old numbers come for long, and nobody was told lately.
     pub fn is_starved(&mut self, now: Instant) -> bool {
-        let is_starved = now >= self.heard.highest_at.max(self.starved_at) + STARVED;
+        let is_starved =
+            now >= self.heard.highest_at + STARVED && now >= self.starved_at + STARVED_AGAIN;
         if is_starved {
             self.starved_at = now;
         }
@@ -430,6 +433,8 @@ impl Hop {
         if highest >= self.next_number {
             self.next_number = highest.saturating_add(1);
             self.jumped_at = Some(now);
+            // It was silent for that reason.
+            self.timeouts = 0;
         }
     }
 
