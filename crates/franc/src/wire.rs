@@ -16,6 +16,7 @@
 //!        | link reports (1), each node (1) highest number (4) received (4)
 //!          heard at (4) delay (2) | block reports (1), each block (4) rank (2)
 //!          bits (2) bitmap
+//! BOTH   an ACK | kind of an ENC (1) | that ENC
 //! HELLO  origin (1) | destination (1) | key (32) | the other end's key (32)
 //!        | count (4) | blocks (1) | digest of the code (4) | proof (16) | hop fields (52)
 //! CALL   hop fields (52) | zeros (91)
@@ -27,7 +28,8 @@
 //!        | highest number heard (4) | next number (4)
 //! ```
 //!
-//! ENC and ACK are the paper's two types. HELLO begins a session and announces it to the
+//! ENC and ACK are the paper's two types; on Wi-Fi a datagram costs as much air as some hundred
+//! bytes, so that an ACK travels in BOTH if there is an ENC for the same neighbour. HELLO begins a session and announces it to the
 //! nodes between the ends; CALL asks for one, from the address that its sender claims; PULSE
 //! says from end to end what arrived. These three have the same length, so that no answer is
 //! longer than what it answers. Zeros at the end of a payload are left out.
@@ -68,7 +70,7 @@ pub const BLOCK_REPORTS_MAX: usize = 32;
 pub const LINK_REPORTS_MAX: usize = 8;
 
 /// The version of the protocol.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 const ENC_SOURCE: u8 = 1;
 const ENC_SEEDED: u8 = 2;
 const ENC_FULL: u8 = 3;
@@ -78,6 +80,7 @@ const ENC_NUMBERED: u8 = 6;
 const CALL: u8 = 7;
 const PULSE: u8 = 8;
 const PROBE: u8 = 9;
+const BOTH: u8 = 10;
 
 /// Bytes of a HELLO before its hop fields.
 const END_BYTES: usize = 2 + 2 * KEY_BYTES + 4 + 1 + 4 + PROOF_BYTES;
@@ -126,12 +129,26 @@ pub enum Body<'a> {
     Enc(Enc<'a>),
     /// What the receiver has.
     Ack(Ack),
+    /// The one and the other.
+    Both(Ack, Enc<'a>),
     /// The beginning of a session, or an announcement of it.
     Hello(Hello),
     /// A node asks for a HELLO.
     Call(Hop),
     /// What an end says to the other.
     Pulse(Pulse<'a>),
+}
+
+impl<'a> Body<'a> {
+    /// What it says of combinations: what the sender has of ours, and one of its own.
+    pub fn into_parts(self) -> (Option<Ack>, Option<Enc<'a>>) {
+        match self {
+            Self::Enc(enc) => (None, Some(enc)),
+            Self::Ack(ack) => (Some(ack), None),
+            Self::Both(ack, enc) => (Some(ack), Some(enc)),
+            Self::Hello(_) | Self::Call(_) | Self::Pulse(_) => (None, None),
+        }
+    }
 }
 
 /// A combination of symbols.
@@ -145,6 +162,18 @@ pub struct Enc<'a> {
     pub vector: Vector<'a>,
     /// Its bytes; zeros follow.
     pub payload: &'a [u8],
+}
+
+impl Enc<'_> {
+    /// Bytes of the datagram, if a seed that it has is not the datagram's number.
+    pub(crate) fn datagram_bytes(&self) -> usize {
+        let vector = match self.vector {
+            Vector::Source(_) => 2,
+            Vector::Seeded { .. } => SEEDED_BYTES,
+            Vector::Full { packed, .. } => full_bytes(packed.len()),
+        };
+        enc_bytes(vector) + self.payload.len()
+    }
 }
 
 /// What a decoder, recoder or helper has.
@@ -163,8 +192,17 @@ pub struct Ack {
 impl Ack {
     /// Bytes of the datagram.
     pub(crate) fn datagram_bytes(&self) -> usize {
+        HEADER_BYTES + self.bytes() + TAG_BYTES
+    }
+
+    /// Bytes by which it makes an ENC longer.
+    pub(crate) fn added_bytes(&self) -> usize {
+        self.bytes() + 1
+    }
+
+    fn bytes(&self) -> usize {
         let blocks = self.blocks.iter().map(|block| 8 + usize::from(block.bits).div_ceil(8));
-        HEADER_BYTES + 8 + 15 * self.links.len() + blocks.sum::<usize>() + TAG_BYTES
+        8 + 15 * self.links.len() + blocks.sum::<usize>()
     }
 }
 
@@ -362,7 +400,7 @@ impl Header {
         if kind >> 4 != VERSION {
             return Err(WireError::Version { theirs: kind >> 4, sender });
         }
-        if !(ENC_SOURCE..=PROBE).contains(&(kind & 0x0f)) {
+        if !(ENC_SOURCE..=BOTH).contains(&(kind & 0x0f)) {
             return Err(WireError::Kind(kind & 0x0f));
         }
         let header = Self {
@@ -398,6 +436,13 @@ pub fn parse(datagram: &[u8], field: Field) -> Result<Body<'_>, WireError> {
             Body::Enc(parse_enc(&mut reader, kind, number, field)?)
         }
         ACK => Body::Ack(parse_ack(&mut reader)?),
+        BOTH => {
+            let ack = parse_ack(&mut reader)?;
+            let kind = reader.u8("kind of ENC")?;
+            let is_enc = matches!(kind, ENC_SOURCE | ENC_SEEDED | ENC_FULL | ENC_NUMBERED);
+            reader.check(is_enc, 1, "kind of ENC")?;
+            Body::Both(ack, parse_enc(&mut reader, kind, number, field)?)
+        }
         HELLO => Body::Hello(Hello {
             origin: NodeId(reader.u8("origin")?),
             destination: NodeId(reader.u8("destination")?),
@@ -501,14 +546,16 @@ fn parse_ack(reader: &mut Reader<'_>) -> Result<Ack, WireError> {
 /// Panics if there are more reports than an ACK carries, or if a vector's numbers are
 /// not those of a block.
 pub fn emit(header: &Header, body: &Body<'_>, out: &mut Vec<u8>) {
+    let kind_of = |enc: &Enc<'_>| match enc.vector {
+        Vector::Source(_) => ENC_SOURCE,
+        Vector::Seeded { seed, .. } if seed == u64::from(header.number) => ENC_NUMBERED,
+        Vector::Seeded { .. } => ENC_SEEDED,
+        Vector::Full { .. } => ENC_FULL,
+    };
     let kind = match body {
-        Body::Enc(enc) => match enc.vector {
-            Vector::Source(_) => ENC_SOURCE,
-            Vector::Seeded { seed, .. } if seed == u64::from(header.number) => ENC_NUMBERED,
-            Vector::Seeded { .. } => ENC_SEEDED,
-            Vector::Full { .. } => ENC_FULL,
-        },
+        Body::Enc(enc) => kind_of(enc),
         Body::Ack(_) => ACK,
+        Body::Both(..) => BOTH,
         Body::Hello(_) => HELLO,
         Body::Call(_) => CALL,
         Body::Pulse(Pulse { padding: 0, .. }) => PULSE,
@@ -520,6 +567,12 @@ pub fn emit(header: &Header, body: &Body<'_>, out: &mut Vec<u8>) {
     match body {
         Body::Enc(enc) => emit_enc(enc, kind == ENC_NUMBERED, out),
         Body::Ack(ack) => emit_ack(ack, out),
+        Body::Both(ack, enc) => {
+            emit_ack(ack, out);
+            let kind = kind_of(enc);
+            out.push(kind);
+            emit_enc(enc, kind == ENC_NUMBERED, out);
+        }
         Body::Hello(hello) => {
             out.extend(hello.proven());
             out.extend(hello.proof);

@@ -19,7 +19,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_rlnc::Code;
 use lasthop_units::{Duration, Instant, Machine};
-use session::{Acknowledge, Outgoing, Session};
+use session::{Outgoing, Session};
 
 /// HELLOs while a session is asked for or not confirmed.
 const HELLO_INTERVAL: Duration = Duration::from_millis(100);
@@ -316,13 +316,14 @@ impl End {
             session.longest.came(now, datagram.len());
         }
         let is_of_other_end = match body {
-            Body::Enc(enc) => session.handle_enc(shared, now, &enc),
-            Body::Ack(ack) => {
-                session.handle_ack(shared, now, is_via, header, &ack);
-                false
-            }
             Body::Pulse(pulse) => session.handle_pulse(shared, now, &pulse),
-            Body::Hello(_) | Body::Call(_) => false,
+            body => {
+                let (ack, enc) = body.into_parts();
+                if let Some(ack) = ack {
+                    session.handle_ack(shared, now, is_via, header, &ack);
+                }
+                enc.is_some_and(|enc| session.handle_enc(shared, now, &enc))
+            }
         };
         let pair = session.pair;
         if let Some(datagram_bytes) = session.path_mtu.as_mut().and_then(PathMtu::found) {
@@ -398,11 +399,10 @@ impl End {
     pub fn poll_transmit(&mut self, shared: &mut Shared, now: Instant) -> Option<Transmit> {
         let via = self.via;
         let session = self.current.as_mut()?;
-        if session.is_ack_due(now) {
-            return Some(session.acknowledge(shared, now, via));
-        }
-        if session.hop.may_send(now).is_err() {
-            return None;
+        let is_ack_due = session.is_ack_due(now);
+        let is_alone = matches!(session.outgoing, Outgoing::Paper(_));
+        if is_ack_due && is_alone || session.hop.may_send(now).is_err() {
+            return is_ack_due.then(|| session.acknowledge(shared, now, via));
         }
         let next = match &mut session.outgoing {
             Outgoing::Stream(_) => session.next_of_stream(shared, now, &mut self.backlog),
@@ -412,13 +412,23 @@ impl End {
         let Some((coded, cargo)) = next else {
             let held_until = session.held_until.unwrap_or(Instant::MAX);
             session.idle_until = Some(session.patience_ends(shared, now).min(held_until));
-            return None;
+            return is_ack_due.then(|| session.acknowledge(shared, now, via));
         };
         let header = session.header(shared, via);
-        let transmit = shared.emit(&header, &Body::Enc(coded.as_enc()), &session.tagger);
+        let enc = coded.as_enc();
+        let body = match session.ack_beside(shared, now, via, &enc) {
+            Some(ack) => Body::Both(ack, enc),
+            None => Body::Enc(enc),
+        };
+        let transmit = shared.emit(&header, &body, &session.tagger);
         session.hop.depart(now, transmit.datagram.len(), Some(cargo));
         if let Some(path) = &mut session.path_mtu {
             path.sent(now, transmit.datagram.len());
+        }
+        if session.is_ack_due(now) {
+            // It did not fit.
+            let ack = session.acknowledge(shared, now, via);
+            shared.hasten(ack);
         }
         Some(transmit)
     }
@@ -451,10 +461,7 @@ impl End {
                 encoder.poll_timeout().map(|(at, _)| (at, Reason::EncoderTimeout))
             }
         };
-        let ack = match session.acknowledge {
-            Acknowledge::Stream { due, .. } => due.map(|at| (at, Reason::Acknowledge)),
-            Acknowledge::Paper { .. } => None,
-        };
+        let ack = session.ack_at().map(|at| (at, Reason::Acknowledge));
         let pace = session.pace_at(&self.backlog).map(|at| (at, Reason::Pace));
         earliest(
             shared.told,

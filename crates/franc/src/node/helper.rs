@@ -8,7 +8,7 @@ use crate::config::{Losses, Mode};
 use crate::hop::{Ear, LossEstimate};
 use crate::paper;
 use crate::stats::{NeighbourStats, Stats};
-use crate::wire::{Ack, Body, Header, Hello, LinkReport, NodeId};
+use crate::wire::{Ack, Body, Enc, Header, Hello, LinkReport, NodeId};
 use lasthop_rlnc::{Code, Received};
 use lasthop_units::{Duration, Instant, Probability};
 
@@ -119,43 +119,13 @@ impl Helper {
             shared.stats.replayed += 1;
             return None;
         }
-        match body {
-            Body::Enc(enc) => {
-                // The paper's helper says nothing; budgets that are given know of it.
-                let is_paper = matches!(shared.config.mode, Mode::Paper { .. });
-                if !is_paper || shared.config.losses.is_none() {
-                    self.ways[way].ack_at.get_or_insert(now + ACK_INTERVAL);
-                }
-                if shared.config.losses.is_none() {
-                    let estimate = self.estimate(way);
-                    let losses = match is_paper || is_worth(self.code, estimate, self.helpers) {
-                        true => estimate,
-                        false => SILENT,
-                    };
-                    if let Some(machine) = &mut self.ways[way].machine {
-                        machine.set_losses(losses);
-                    }
-                }
-                let way = &mut self.ways[way];
-                if let Some(machine) = &mut way.machine {
-                    let received = machine.handle_enc(now, &enc);
-                    match received {
-                        Some(Received::Innovative) => shared.stats.innovative += 1,
-                        Some(Received::Redundant) => shared.stats.redundant += 1,
-                        None => shared.stats.late += 1,
-                    }
-                    way.useless = if received.is_some() { 0 } else { way.useless + 1 };
-                }
-                if way.useless >= USELESS_MAX {
-                    (way.useless, way.machine) =
-                        (0, Some(new_machine(self.code, self.helpers, shared)));
-                }
-            }
-            Body::Ack(ack) => {
-                shared.stats.acks_received += 1;
-                self.handle_ack(shared.config.id, now, 1 - way, &ack);
-            }
-            Body::Hello(_) | Body::Call(_) | Body::Pulse(_) => {}
+        let (ack, enc) = body.into_parts();
+        if let Some(ack) = ack {
+            shared.stats.acks_received += 1;
+            self.handle_ack(shared.config.id, now, 1 - way, &ack);
+        }
+        if let Some(enc) = enc {
+            self.handle_enc(shared, now, way, &enc);
         }
         Some(Heard { sender: header.sender, is_moved: false })
     }
@@ -167,6 +137,38 @@ impl Helper {
             way.machine = Some(new_machine(self.code, self.helpers, shared));
             // What was recorded before this node began is old.
             way.ear.skip_to(self.sessions.next_of(side));
+        }
+    }
+
+    /// The source of `way` says a combination.
+    fn handle_enc(&mut self, shared: &mut Shared, now: Instant, way: usize, enc: &Enc<'_>) {
+        // The paper's helper says nothing; budgets that are given know of it.
+        let is_paper = matches!(shared.config.mode, Mode::Paper { .. });
+        if !is_paper || shared.config.losses.is_none() {
+            self.ways[way].ack_at.get_or_insert(now + ACK_INTERVAL);
+        }
+        if shared.config.losses.is_none() {
+            let estimate = self.estimate(way);
+            let losses = match is_paper || is_worth(self.code, estimate, self.helpers) {
+                true => estimate,
+                false => SILENT,
+            };
+            if let Some(machine) = &mut self.ways[way].machine {
+                machine.set_losses(losses);
+            }
+        }
+        let way = &mut self.ways[way];
+        if let Some(machine) = &mut way.machine {
+            let received = machine.handle_enc(now, enc);
+            match received {
+                Some(Received::Innovative) => shared.stats.innovative += 1,
+                Some(Received::Redundant) => shared.stats.redundant += 1,
+                None => shared.stats.late += 1,
+            }
+            way.useless = if received.is_some() { 0 } else { way.useless + 1 };
+        }
+        if way.useless >= USELESS_MAX {
+            (way.useless, way.machine) = (0, Some(new_machine(self.code, self.helpers, shared)));
         }
     }
 

@@ -169,25 +169,17 @@ impl Recoder {
                 side.ack_due = Some(side.ack_due.map_or(at, |due| due.min(at)));
             }
         }
-        match body {
-            Body::Enc(enc) => handle_enc(shared, side, other, now, &enc),
-            Body::Ack(ack) => {
-                shared.stats.acks_received += 1;
-                let Side { hop, sender, .. } = side;
-                let me = shared.config.id;
-                if let Some(report) = ack.links.iter().find(|report| report.node == me) {
-                    hop.handle_report(now, report, &mut |cargo| sender.landed(now, cargo));
-                }
-                let oldest = sender.oldest();
-                sender.handle_ack(now, &ack);
-                if sender.oldest() != oldest {
-                    // The other side may let go of blocks as well.
-                    other.acknowledge_soon(now);
-                }
-            }
+        if let Body::Pulse(pulse) = body {
             // It is of the other end, and for that beyond.
-            Body::Pulse(pulse) => other.pass(shared, now, &session, pulse),
-            Body::Hello(_) | Body::Call(_) => {}
+            other.pass(shared, now, &session, pulse);
+        } else {
+            let (ack, enc) = body.into_parts();
+            if let Some(ack) = ack {
+                handle_ack(shared, side, other, now, &ack);
+            }
+            if let Some(enc) = enc {
+                handle_enc(shared, side, other, now, &enc);
+            }
         }
         Some(Heard { sender: header.sender, is_moved: false })
     }
@@ -301,6 +293,22 @@ impl Recoder {
                 loss_out: side.hop.loss.known(),
             });
         }
+    }
+}
+
+/// The node behind `side` says what it has.
+fn handle_ack(shared: &mut Shared, side: &mut Side, other: &mut Side, now: Instant, ack: &Ack) {
+    shared.stats.acks_received += 1;
+    let Side { hop, sender, .. } = side;
+    let me = shared.config.id;
+    if let Some(report) = ack.links.iter().find(|report| report.node == me) {
+        hop.handle_report(now, report, &mut |cargo| sender.landed(now, cargo));
+    }
+    let oldest = sender.oldest();
+    sender.handle_ack(now, ack);
+    if sender.oldest() != oldest {
+        // The other side may let go of blocks as well.
+        other.acknowledge_soon(now);
     }
 }
 

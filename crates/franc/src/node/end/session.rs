@@ -64,6 +64,11 @@ const TEST_PATIENCE: u64 = 4;
 const ACK_INTERVAL: Duration = Duration::from_millis(8);
 /// And while packets wait for the air that they take.
 const ACK_INTERVAL_SATURATED: Duration = Duration::from_millis(10);
+/// Where symbols leave now and then, an acknowledgement waits for one of them for this share
+/// of the interval: a datagram costs more than the bytes in it.
+const ACK_PATIENCE_SHARE: u64 = 4;
+/// Acknowledgements beside symbols are at least so far apart.
+const ACK_INTERVAL_BESIDE: Duration = Duration::from_millis(1);
 /// Beside the paper's, where losses are to be learned.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 /// A sparse flow's symbol is sent more than once at once, so that no more than this share
@@ -533,19 +538,72 @@ impl Session {
         if self.is_saturated { ACK_INTERVAL_SATURATED } else { ACK_INTERVAL }
     }
 
+    /// When an acknowledgement goes alone, if nothing leaves before that takes it along.
+    pub(super) fn ack_at(&self) -> Option<Instant> {
+        let Acknowledge::Stream { due: Some(due), .. } = self.acknowledge else { return None };
+        let is_busy = self.is_saturated || due < self.packed_at + GATHER * 2;
+        Some(if is_busy { due + self.ack_interval() / ACK_PATIENCE_SHARE } else { due })
+    }
+
     pub(super) fn is_ack_due(&self, now: Instant) -> bool {
         match self.acknowledge {
-            Acknowledge::Stream { due, .. } => due.is_some_and(|due| due <= now),
+            Acknowledge::Stream { .. } => self.ack_at().is_some_and(|at| at <= now),
             Acknowledge::Paper { due, .. } => due,
         }
     }
 
+    /// An acknowledgement of its own.
     pub(super) fn acknowledge(
         &mut self,
         shared: &mut Shared,
         now: Instant,
         via: NodeId,
     ) -> Transmit {
+        let mut ack = self.ack(now, via);
+        if let Some(path) = &self.path_mtu {
+            // The oldest blocks are waited for most.
+            while ack.datagram_bytes() > usize::from(path.limit()) && ack.blocks.pop().is_some() {}
+        }
+        self.acknowledged(shared, now);
+        let header = self.header(shared, via);
+        let transmit = shared.emit(&header, &Body::Ack(ack), &self.tagger);
+        self.hop.depart(now, transmit.datagram.len(), None);
+        transmit
+    }
+
+    /// What to acknowledge beside a combination that leaves now, if it fits: what is due, or
+    /// will be due before long. The paper's acknowledgements travel alone.
+    pub(super) fn ack_beside(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        via: NodeId,
+        enc: &wire::Enc<'_>,
+    ) -> Option<Ack> {
+        let Acknowledge::Stream { due: Some(due), last } = self.acknowledge else { return None };
+        if now < due.min(last + ACK_INTERVAL_BESIDE) {
+            return None;
+        }
+        let limit = match &self.path_mtu {
+            Some(path) => path.limit(),
+            None => shared.config.datagram_bytes_max,
+        };
+        let left = usize::from(limit).checked_sub(enc.datagram_bytes())?;
+        let ack = Some(self.ack(now, via)).filter(|ack| ack.added_bytes() <= left)?;
+        self.acknowledged(shared, now);
+        Some(ack)
+    }
+
+    /// What came, as of now.
+    fn ack(&self, now: Instant, via: NodeId) -> Ack {
+        let mut links = alloc::vec![self.hop.report(via, now)];
+        links.extend(self.helpers.iter().map(|helper| helper.ear.report(helper.id, now)));
+        let (done, state) = (self.receiver.done(), self.state);
+        Ack { done, state, links, blocks: self.receiver.reports() }
+    }
+
+    /// An acknowledgement leaves now.
+    fn acknowledged(&mut self, shared: &mut Shared, now: Instant) {
         let settles_at = Some(self.hop.settles_at()).filter(|&at| at > now);
         let interval = self.ack_interval();
         match &mut self.acknowledge {
@@ -554,19 +612,7 @@ impl Session {
             }
             Acknowledge::Paper { due, .. } => *due = false,
         }
-        let mut links = alloc::vec![self.hop.report(via, now)];
-        links.extend(self.helpers.iter().map(|helper| helper.ear.report(helper.id, now)));
-        let (done, state) = (self.receiver.done(), self.state);
-        let mut ack = Ack { done, state, links, blocks: self.receiver.reports() };
-        if let Some(path) = &self.path_mtu {
-            // The oldest blocks are waited for most.
-            while ack.datagram_bytes() > usize::from(path.limit()) && ack.blocks.pop().is_some() {}
-        }
-        let header = self.header(shared, via);
-        let transmit = shared.emit(&header, &Body::Ack(ack), &self.tagger);
-        self.hop.depart(now, transmit.datagram.len(), None);
         shared.stats.acks_sent += 1;
-        transmit
     }
 
     /// What to reckon with.
@@ -602,6 +648,7 @@ impl Session {
         now: Instant,
         backlog: &mut Backlog,
     ) -> Option<(crate::coded::Coded, Cargo)> {
+        let is_ack_due = self.is_ack_due(now);
         let mut outlook = self.outlook(shared, now);
         outlook.is_scarce = self.hop.is_scarce(now, backlog.bytes() as u64);
         let Outgoing::Stream(sender) = &mut self.outgoing else { return None };
@@ -618,7 +665,8 @@ impl Session {
             None => shared.config.symbol_bytes,
         };
         let room = usize::from(room) - (wire::SYMBOL_OVERHEAD_BYTES - symbol::RECORD_BYTES);
-        let is_little = 2 * backlog.bytes() < room && !backlog.has_sparse();
+        // What is little goes with an acknowledgement, if one goes.
+        let is_little = 2 * backlog.bytes() < room && !backlog.has_sparse() && !is_ack_due;
         let goes_at = self.packed_at + GATHER;
         if is_little && !backlog.is_empty() && !self.packer.has_rest() && now < goes_at {
             self.held_until = Some(goes_at);

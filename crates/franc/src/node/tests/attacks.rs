@@ -329,34 +329,58 @@ fn forgeries(number: u32) -> Vec<(&'static str, Forgery)> {
         ("numbers were heard that were not said", ack(0, far, 0)),
         ("numbers nearly run out", ack(0, u32::MAX / 4 * 3, 0)),
         ("nothing arrives", ack(0, number, 0)),
+        (
+            "blocks are complete, beside symbols that nobody sealed",
+            Forgery::Both(
+                Box::new(ack(number / 64, 1, 64)),
+                Box::new(enc(number / 64, number / 64, source(5), 2)),
+            ),
+        ),
     ]
 }
 
 #[derive(Clone, Debug)]
 enum Forgery {
-    Enc { block: u32, oldest: u32, vector: CodedVector, payload: Vec<u8> },
+    Enc {
+        block: u32,
+        oldest: u32,
+        vector: CodedVector,
+        payload: Vec<u8>,
+    },
     Ack(wire::Ack),
+    /// An acknowledgement and a combination.
+    Both(Box<Forgery>, Box<Forgery>),
 }
 
 impl Forgery {
     fn datagram(&self, header: &Header, tagger: &Tagger) -> Vec<u8> {
         let mut datagram = Vec::new();
+        let body = match self.parts() {
+            (None, Some(enc)) => Body::Enc(enc),
+            (Some(ack), None) => Body::Ack(ack),
+            (Some(ack), Some(enc)) => Body::Both(ack, enc),
+            (None, None) => unreachable!("a forgery says something"),
+        };
+        wire::emit(header, &body, &mut datagram);
+        tagger.seal(&mut datagram);
+        datagram
+    }
+
+    fn parts(&self) -> (Option<wire::Ack>, Option<wire::Enc<'_>>) {
         match self {
             Self::Enc { block, oldest, vector, payload } => {
                 let (block, oldest) = (*block, (*oldest).max(block.saturating_sub(255)));
-                let enc = wire::Enc { block, oldest, vector: vector.as_vector(), payload };
-                wire::emit(header, &Body::Enc(enc), &mut datagram);
+                (None, Some(wire::Enc { block, oldest, vector: vector.as_vector(), payload }))
             }
-            Self::Ack(ack) => wire::emit(header, &Body::Ack(ack.clone()), &mut datagram),
+            Self::Ack(ack) => (Some(ack.clone()), None),
+            Self::Both(ack, enc) => (ack.parts().0, enc.parts().1),
         }
-        tagger.seal(&mut datagram);
-        datagram
     }
 }
 
 /// Forged datagrams by a holder of the hop key, once, and for a while; with numbers that
 /// come next, and with the last there is. Two seconds after them the link carries what it
-/// did before.
+/// did before: at once, or in the mean of five moments, since what puts it right can be lost.
 #[test]
 fn what_a_holder_of_the_hop_key_says_is_over_two_seconds_after_it() {
     for (name, mut stage) in Stage::all() {
@@ -367,37 +391,41 @@ fn what_a_holder_of_the_hop_key_says_is_over_two_seconds_after_it() {
             for (start, times) in
                 [(number + 3_000, 1), (number + 3_000, 200), (u32::MAX - 300, 200)]
             {
-                let mut stage = stage.clone();
-                let (session, tagger) = strangers::tagger_of(&mut stage.net);
-                let ids: Vec<u8> = stage.configs.iter().map(|config| config.id.0).collect();
-                for time in 0..times {
-                    for &sender in &ids {
-                        for &to in &ids {
-                            let (sender, to) = (NodeId(sender), NodeId(to));
-                            let header = Header { sender, to, session, number: start + time };
-                            let datagram = forgery.datagram(&header, &tagger);
-                            let from = ATTACKER;
-                            // Helpers and forwarders hear what is for others.
-                            for at in [to, NodeId(3)] {
-                                let datagram = datagram.clone();
-                                stage.net.arrive(&Flying { from, to: at, datagram });
-                            }
-                        }
-                    }
-                    stage.quiet(Duration::from_millis(3));
-                }
-                let from = stage.net.now;
-                stage.quiet(Duration::from_secs(2));
-                let after = stage.quiet(Duration::from_secs(2));
-                assert!(
-                    after > 0.8 * before,
-                    "{name}: {what}, {times} times from {start} on at {from}: \
-                     {after} of {before} Mb/s; {:?} {:?}",
-                    stage.net.events,
-                    stage.configs.iter().map(|c| stage.net.stats(c.id.0)).collect::<Vec<_>>()
-                );
+                let after = |moment: u64| {
+                    let mut stage = stage.clone();
+                    stage.quiet(Duration::from_millis(7 * moment));
+                    forge(&mut stage, &forgery, start, times);
+                    stage.quiet(Duration::from_secs(2));
+                    stage.quiet(Duration::from_secs(2))
+                };
+                let first = after(0);
+                let is_over = first > 0.8 * before
+                    || first + (1..5).map(after).sum::<f64>() > 0.8 * 5.0 * before;
+                assert!(is_over, "{name}: {what}, {times} times from {start}: {first} of {before}");
             }
         }
+    }
+}
+
+/// Says a forgery in everybody's name to everybody, under `times` numbers from `start` on.
+fn forge(stage: &mut Stage, forgery: &Forgery, start: u32, times: u32) {
+    let (session, tagger) = strangers::tagger_of(&mut stage.net);
+    let ids: Vec<u8> = stage.configs.iter().map(|config| config.id.0).collect();
+    for time in 0..times {
+        for &sender in &ids {
+            for &to in &ids {
+                let (sender, to) = (NodeId(sender), NodeId(to));
+                let header = Header { sender, to, session, number: start + time };
+                let datagram = forgery.datagram(&header, &tagger);
+                let from = ATTACKER;
+                // Helpers and forwarders hear what is for others.
+                for at in [to, NodeId(3)] {
+                    let datagram = datagram.clone();
+                    stage.net.arrive(&Flying { from, to: at, datagram });
+                }
+            }
+        }
+        stage.quiet(Duration::from_millis(3));
     }
 }
 
@@ -523,7 +551,7 @@ fn another_version_is_named() {
     stage.quiet(Duration::from_secs(1));
     let node = stage.net.nodes.get_mut(&NodeId(2)).expect("it is there");
     while node.poll_event().is_some() {}
-    for theirs in [1, 3] {
+    for theirs in [wire::VERSION - 1, wire::VERSION + 1] {
         let now = stage.net.now + Duration::from_secs(u64::from(theirs) * 2);
         let mut datagram = vec![0; 100];
         datagram[..2].copy_from_slice(&[theirs << 4 | 5, 1]);
