@@ -2,6 +2,7 @@
 //! socket.
 
 use crate::stage::Stage;
+use lasthop_franc::wire::VERSION;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -104,7 +105,7 @@ fn fuzzed_datagrams_do_nothing() {
             part.copy_from_slice(&word[..part.len()]);
         }
         if length > 9 && number % 8 != 0 {
-            bytes[0] = 0x20 | (bytes[0] % 9);
+            bytes[0] = VERSION << 4 | (bytes[0] % 12);
             (bytes[1], bytes[2]) = (1 + bytes[1] % 2, 1 + bytes[2] % 3);
         }
         let _ = socket.send_to(&bytes[..length], ("127.0.0.1", helper.port));
@@ -118,6 +119,7 @@ fn fuzzed_datagrams_do_nothing() {
     let count = |name: &str| counters[name].as_u64().expect("a number");
     let taken = count("malformed") + count("unauthentic") + count("replayed");
     assert!(taken >= datagrams / 2, "{counters:#}");
+    assert!(count("unauthentic") > datagrams / 4, "{counters:#}");
     assert_eq!((count("innovative"), count("sessions")), (0, 0), "{counters:#}");
     let grown = helper.resident_kib().saturating_sub(before);
     assert!(grown < 16 * 1_024, "{grown} KiB more");

@@ -14,6 +14,7 @@ mod restarts;
 mod stage;
 mod wrong;
 
+use lasthop_franc::wire::VERSION;
 use serde_json::Value;
 use stage::{Stage, TRANSFER, daemon, ends, served, stats};
 use std::fs;
@@ -187,18 +188,21 @@ fn in_a_soak_every_packet_is_accounted_for() {
 fn strangers_change_nothing() {
     let stage = Stage::new("strangers");
     stage.key("key");
-    let flood = r#"
+    let flood = format!(
+        "version = {VERSION}\n{}",
+        r#"
 import os, random, socket, time
 random.seed(1)
 out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for n in range(5000):
     body = bytearray(os.urandom(random.randrange(0, 1400)))
     if body and n % 4:
-        body[0] = 0x20 | random.randrange(0, 9)
+        body[0] = version << 4 | random.randrange(0, 12)
         body[1:3] = bytes([random.choice([1, 2, 3]), random.choice([1, 2])])[: len(body[1:3])]
     out.sendto(body, ("a", 4797))
     time.sleep(0.001)
-"#;
+"#
+    );
     fs::write(stage.path.join("flood.py"), flood).expect("it can be written");
     let mut programs = ends("--key-file key", "--key-file key");
     programs.push(("c", "sleep 3; python3 flood.py; touch flooded".to_owned()));
