@@ -33,7 +33,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All of them, in order.
-pub const ALL: [Chapter; 24] = [
+pub const ALL: [Chapter; 25] = [
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),
@@ -55,6 +55,7 @@ pub const ALL: [Chapter; 24] = [
     ("franc, three hops", links::hops),
     ("franc, fast link", links::flood),
     ("franc, paths", paths::reported),
+    ("franc, paths, real time", paths::real_time),
     ("franc, grid of paths", paths::judged),
     ("tunnels", tunnels::table),
     ("speed", speed::table),

@@ -406,7 +406,7 @@ fn numbers(text: &str) -> Vec<f64> {
 }
 
 /// How many requests ping(8) sent, and the round trips of those that were answered.
-fn round_trips(text: &str) -> (u32, Vec<f64>) {
+pub(crate) fn round_trips(text: &str) -> (u32, Vec<f64>) {
     let time = |line: &str| {
         let (_, rest) = line.split_once("time=")?;
         // An answer that comes twice is one.
@@ -420,7 +420,7 @@ fn round_trips(text: &str) -> (u32, Vec<f64>) {
 }
 
 /// Of sorted values, at least one of them.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
+pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     let index = (share * (sorted.len() - 1) as f64).round() as usize;
     sorted[index]
 }
@@ -480,7 +480,7 @@ impl Outcome {
     }
 }
 
-fn kernel() -> String {
+pub(crate) fn kernel() -> String {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     release.trim().replace(',', " ")
 }

@@ -173,6 +173,12 @@ struct PathsOptions {
     /// Exit with 1 if a target is missed
     #[arg(long)]
     check: bool,
+    /// In real time: the reported paths that have no result yet
+    #[arg(long, conflicts_with_all = ["half", "threads", "run", "list", "show", "check"])]
+    real: bool,
+    /// Measure again what has been measured in real time
+    #[arg(long, requires = "real")]
+    again: bool,
     /// Only cases with one of these words in their name
     words: Vec<String>,
 }
@@ -256,6 +262,12 @@ fn main() -> ExitCode {
                 return ExitCode::FAILURE;
             }
             show("franc", options.write)
+        }
+        Against::Paths(options) if options.real => {
+            if !measure::real_paths(&options.words, options.again) {
+                return ExitCode::FAILURE;
+            }
+            show("paths, real time", false)
         }
         Against::Paths(options) => return paths(&options),
         Against::Tunnels(options) => {

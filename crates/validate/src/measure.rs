@@ -6,11 +6,12 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use validate::kernel::{self, Cell, Clock};
 use validate::links::{self, Load};
 use validate::losses;
+use validate::paths::real::{self, RealCase};
 use validate::queues::{self, Case, Found};
 use validate::tunnels::{self, Tunnel};
 
@@ -297,20 +298,7 @@ fn link(case: &links::Case, run: u64, flags: &str) -> Result<links::Outcome, Str
             return Err("no key could be made".into());
         }
     }
-    let output = Command::new(&lasthop)
-        .arg("emulate")
-        .arg(&scenario)
-        .args(["--json", "--in", "a", "--", "sh"])
-        .arg(&script)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("{}: {error}", lasthop.display()))?;
-    if !output.status.success() {
-        let words = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{}: {}", output.status, words.trim()));
-    }
-    let run: lasthop_trace::RunDocument =
-        serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
+    let run = emulate(&lasthop, &scenario, &script)?;
     let outcome = case.outcome(&run, path)?;
     if outcome.ping_ms.is_none() && case.load != Load::Flood && case.way.is_ours() {
         let logs =
@@ -355,6 +343,86 @@ pub fn tunnels(names: &[String], again: bool) -> bool {
         }
     }
     is_complete
+}
+
+/// Measures paths in real time, one after another: those with one of `words` in their names
+/// that are not known yet, or `again`. Returns whether all could be measured.
+pub fn real_paths(words: &[String], again: bool) -> bool {
+    // So that the emulator is not held up by what else runs in this session.
+    let _ = fs::write("/proc/self/autogroup", "-18");
+    let mut store = real::Store::read();
+    let is_wanted = |case: &RealCase| {
+        let is_named =
+            words.is_empty() || words.iter().any(|word| case.case.name.contains(word.as_str()));
+        is_named && (again || store.found(case).is_none())
+    };
+    let cases: Vec<_> = real::all().into_iter().filter(is_wanted).collect();
+    let progress = ProgressBar::new(cases.len() as u64);
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}");
+    progress.set_style(style.expect("a template that was tried"));
+    let mut is_complete = true;
+    for case in cases {
+        progress.set_message(case.case.name.clone());
+        let found = real_path(&case);
+        progress.inc(1);
+        let found = match found {
+            Ok(found) => found,
+            Err(why) => {
+                eprintln!("no result: {}: {why}", case.case.name);
+                is_complete = false;
+                continue;
+            }
+        };
+        if let Err(error) = store.put(&case, found) {
+            eprintln!("error: paths.csv: {error}");
+            return false;
+        }
+    }
+    progress.finish_and_clear();
+    is_complete
+}
+
+/// The emulations of a path.
+fn real_path(case: &RealCase) -> Result<real::Found, String> {
+    let lasthop = lasthop()?;
+    let mut found = real::Found::nothing();
+    for &part in case.parts() {
+        let directory = Scratch::new()?;
+        let path = directory.0.as_path();
+        let say = |error: std::io::Error| error.to_string();
+        let (scenario, script) = (path.join("scenario.toml"), path.join("script.sh"));
+        fs::write(&scenario, case.toml(part, &lasthop, path)).map_err(say)?;
+        fs::write(&script, case.script(part, path)).map_err(say)?;
+        let key = path.join("key");
+        let made = Command::new(&lasthop).args(["franc", "key", "--out"]).arg(key).status();
+        if !made.map_err(say)?.success() {
+            return Err("no key could be made".into());
+        }
+        let run = emulate(&lasthop, &scenario, &script)?;
+        case.add(part, &run, path, &mut found)?;
+    }
+    Ok(found)
+}
+
+/// Emulates `scenario` as long as `script` runs in node a.
+fn emulate(
+    lasthop: &Path,
+    scenario: &Path,
+    script: &Path,
+) -> Result<lasthop_trace::RunDocument, String> {
+    let output = Command::new(lasthop)
+        .arg("emulate")
+        .arg(scenario)
+        .args(["--json", "--in", "a", "--", "sh"])
+        .arg(script)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{}: {error}", lasthop.display()))?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{}: {}", output.status, words.trim()));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
 }
 
 /// One run through a tunnel; `None` if it is not to be had here.

@@ -4,13 +4,15 @@
 //!
 //! A [`Line`] is one bottleneck wire, alike in both directions, between hosts behind wires
 //! of 1 Gb/s. A [`Room`] is a Wi-Fi cell with the tunnel between a station and a host
-//! behind the access point. Left out: paths whose bandwidth-delay product is beyond the
+//! behind the access point. [`real`] runs some of them in real time. Left out: paths whose bandwidth-delay product is beyond the
 //! window of a TCP connection with Linux' defaults, and ends that are the bottleneck.
 
 pub mod grid;
 pub mod outcome;
+pub mod real;
 
 use lasthop_units::{Bitrate, Duration};
+use outcome::Outcome;
 use std::fmt::Write as _;
 
 /// The time between two pings.

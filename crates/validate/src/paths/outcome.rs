@@ -113,12 +113,9 @@ impl Miss {
 }
 
 impl Outcome {
-    /// Runs all that `case` is judged by, with the seed of this run number.
-    ///
-    /// # Panics
-    /// If a case makes no sound scenario.
-    pub fn of(case: &Case, number: u64) -> Self {
-        let mut outcome = Self {
+    /// Nothing is known yet.
+    pub(super) fn nothing() -> Self {
+        Self {
             carries_mbps: 0.0,
             plain_mbps: None,
             tunnel_mbps: 0.0,
@@ -129,7 +126,15 @@ impl Outcome {
             pings_lost: 0,
             corrupt: 0,
             found: None,
-        };
+        }
+    }
+
+    /// Runs all that `case` is judged by, with the seed of this run number.
+    ///
+    /// # Panics
+    /// If a case makes no sound scenario.
+    pub fn of(case: &Case, number: u64) -> Self {
+        let mut outcome = Self::nothing();
         for &run in case.runs() {
             let written = case.write(run);
             let tally = Tally::of(case, &written, Seed::new(SEED, number));

@@ -1,0 +1,404 @@
+//! The reported paths again in real time: the daemon, the kernel's TCP, iperf3 and ping over
+//! an emulation of the same scenario. What came out is kept in `data/paths.csv`.
+//!
+//! A case takes up to three emulations: the empty path (pings, then UDP that asks for more
+//! than there is), one flow of plain CUBIC where the path is the tunnel's alone, and the
+//! tunnel with pings in it and what is beside. Left out: all but the reported cases.
+
+use super::{ASKED, Beside, Case, Family, Medium, Outcome, grid};
+use crate::data::{self, Record};
+use crate::links::{kernel, quantile, round_trips};
+use lasthop_trace::RunDocument;
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const HEADER: &str = "path,carries_mbps,plain_mbps,tunnel_mbps,others_mbps,empty_p50_ms,\
+                      empty_p95_ms,ping_p50_ms,ping_p95_ms,pings,pings_lost,lateness_p99_9_us,\
+                      lasthop,kernel";
+/// UDP payload of a packet of 1 500 bytes, and what TCP has of it.
+const UDP_PAYLOAD: f64 = 1_472.0;
+const TCP_PAYLOAD: f64 = 1_448.0;
+/// Seconds that are left out, and those that are measured: alone, beside others.
+const SECONDS: [[u32; 2]; 2] = [[3, 12], [8, 20]];
+
+/// A path, and the congestion control of what is beside the tunnel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RealCase {
+    /// The path.
+    pub case: Case,
+    /// The kernel's name of it.
+    pub beside: &'static str,
+}
+
+/// All of them.
+pub fn all() -> Vec<RealCase> {
+    let mut all = Vec::new();
+    for case in grid::all().into_iter().filter(|case| case.family == Family::Reported) {
+        if matches!(case.beside, Beside::Tcp(_)) {
+            let named = Case { name: case.name.replace("CUBIC", "BBR"), ..case.clone() };
+            all.push(RealCase { case, beside: "cubic" });
+            all.push(RealCase { case: named, beside: "bbr" });
+        } else {
+            all.push(RealCase { case, beside: "cubic" });
+        }
+    }
+    all
+}
+
+/// One emulation of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Pings, then UDP.
+    Empty,
+    /// CUBIC without the tunnel.
+    Plain,
+    /// CUBIC and pings in the tunnel.
+    Tunnel,
+}
+
+impl RealCase {
+    /// The emulations that it takes.
+    pub const fn parts(&self) -> &'static [Part] {
+        match self.case.beside {
+            Beside::Alone => &[Part::Empty, Part::Plain, Part::Tunnel],
+            _ => &[Part::Empty, Part::Tunnel],
+        }
+    }
+
+    fn others(&self) -> u32 {
+        match self.case.beside {
+            Beside::Tcp(flows) => flows,
+            Beside::Alone | Beside::Tunnel => 0,
+        }
+    }
+
+    /// The scenario file of `part`. `lasthop` is the program to start, `directory` where its
+    /// sockets go.
+    pub fn toml(&self, part: Part, lasthop: &Path, directory: &Path) -> String {
+        let mut text = "duration = \"1h\"\n[emulation]\nlateness_max = \"2ms\"\n".to_owned();
+        match &self.case.medium {
+            Medium::Line(line) => text.push_str(&line.toml(self.case.change_at())),
+            Medium::Room(room) => {
+                text.push_str(&room.toml());
+                text.push_str(&room.others_toml());
+            }
+        }
+        let mut run = |node: &str, command: String| {
+            let _ = write!(text, "[[run]]\nnode = \"{node}\"\ncommand = \"\"\"{command}\"\"\"\n");
+        };
+        run("b", "exec iperf3 -s".into());
+        if part != Part::Tunnel {
+            return text;
+        }
+        let place = |name: String| format!("'{}'", directory.join(name).display());
+        for (node, ids) in
+            [("a", "--id 1 --peer 4 --neighbours 4=b"), ("b", "--id 4 --peer 1 --neighbours 1=a")]
+        {
+            let address = if node == "a" { "10.9.0.1/24" } else { "10.9.0.2/24" };
+            run(
+                node,
+                format!(
+                    "exec '{}' franc run {ids} --address {address} --key-file {} --socket {} > {} 2>&1",
+                    lasthop.display(),
+                    place("key".into()),
+                    place(format!("{node}.sock")),
+                    place(format!("{node}.log")),
+                ),
+            );
+        }
+        if self.others() > 0 {
+            let [before, measured] = self.seconds();
+            run("d", "exec iperf3 -s".into());
+            run(
+                "c",
+                format!(
+                    "while ! test -e {begin}; do sleep 0.1; done; \
+                     iperf3 -c d -C {} -P {} -O {before} -t {measured} -J > {out}.new; \
+                     mv {out}.new {out}",
+                    self.beside,
+                    self.others(),
+                    begin = place("begin".into()),
+                    out = place("others.json".into()),
+                ),
+            );
+        }
+        text
+    }
+
+    const fn seconds(&self) -> [u32; 2] {
+        SECONDS[match self.case.beside {
+            Beside::Alone => 0,
+            _ => 1,
+        }]
+    }
+
+    /// The node at which programs run, and the address of the other end.
+    pub fn ends(&self, part: Part) -> (&'static str, &'static str) {
+        match part {
+            Part::Tunnel => ("a", "10.9.0.2"),
+            _ => ("a", "b"),
+        }
+    }
+
+    /// What runs at the near end; its results go to `directory`.
+    pub fn script(&self, part: Part, directory: &Path) -> String {
+        let ((_, target), out) = (self.ends(part), directory.display());
+        let [before, measured] = self.seconds();
+        let rate = match self.case.medium {
+            Medium::Line(line) => line.rate,
+            Medium::Room(room) => room.phy_rate(),
+        };
+        let asked = rate.as_bps() as f64 * ASKED;
+        let wait = format!(
+            "for i in 1 2 3 4 5 6 7 8 9 10; do ping -c 1 -W 1 {target} > /dev/null && break; done\n"
+        );
+        match part {
+            Part::Empty => format!(
+                "{wait}ping -c 100 -i 0.05 -W 2 {target} > '{out}/ping.txt'\n\
+                 timeout 40 iperf3 -c {target} -u -b {asked:.0} -l {UDP_PAYLOAD} -O {before} \
+                 -t {measured} -J > '{out}/iperf.json'\ntrue\n"
+            ),
+            Part::Plain => format!(
+                "{wait}timeout 40 iperf3 -c {target} -C cubic -O {before} -t {measured} -J \
+                 > '{out}/iperf.json'\ntrue\n"
+            ),
+            Part::Tunnel => format!(
+                "{wait}touch '{out}/begin'\n\
+                 (sleep {before}; exec ping -c {} -i 0.1 -W 2 {target} > '{out}/ping.txt') &\n\
+                 timeout 60 iperf3 -c {target} -C cubic -O {before} -t {measured} -J \
+                 > '{out}/iperf.json'\nwait\n{}true\n",
+                (measured - 2) * 10,
+                match self.others() {
+                    0 => String::new(),
+                    _ => format!(
+                        "for i in 1 2 3 4 5 6 7 8 9 10; do test -e '{out}/others.json' && break; \
+                         sleep 1; done\n"
+                    ),
+                },
+            ),
+        }
+    }
+
+    /// Adds what the programs wrote into `directory` to what is known, of an emulation that
+    /// says `run` of itself.
+    ///
+    /// # Errors
+    /// If something is missing.
+    pub fn add(
+        &self,
+        part: Part,
+        run: &RunDocument,
+        directory: &Path,
+        found: &mut Found,
+    ) -> Result<(), String> {
+        let read = |name: &str| {
+            let path = directory.join(name);
+            fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        let mbps = |name: &str| -> Result<f64, String> {
+            let report: serde_json::Value =
+                serde_json::from_str(&read(name)?).map_err(|error| format!("{name}: {error}"))?;
+            let received = report.pointer("/end/sum_received/bits_per_second");
+            // A flow at which nothing arrives has no end.
+            Ok(received.and_then(serde_json::Value::as_f64).unwrap_or(0.0) / 1e6)
+        };
+        let pings = || -> Result<(u32, Vec<f64>), String> {
+            let (sent, mut times) = round_trips(&read("ping.txt")?);
+            times.sort_by(f64::total_cmp);
+            Ok((sent, times))
+        };
+        let quantiles = |times: &[f64]| match times {
+            [] => [f64::NAN; 2],
+            _ => [0.5, 0.95].map(|share| quantile(times, share)),
+        };
+        let emulation = run.emulation.as_ref().ok_or("the emulation says nothing of itself")?;
+        let lateness = emulation.lateness_us.as_ref().map_or(0.0, |lateness| lateness.p99_9);
+        found.lateness_us = found.lateness_us.max(lateness);
+        let outcome = &mut found.outcome;
+        match part {
+            Part::Empty => {
+                outcome.empty_ms = quantiles(&pings()?.1);
+                outcome.carries_mbps = mbps("iperf.json")? * TCP_PAYLOAD / UDP_PAYLOAD;
+            }
+            Part::Plain => outcome.plain_mbps = Some(mbps("iperf.json")?),
+            Part::Tunnel => {
+                let (sent, times) = pings()?;
+                outcome.tunnel_mbps = mbps("iperf.json")?;
+                outcome.ping_ms = quantiles(&times);
+                outcome.pings = sent as usize;
+                outcome.pings_lost = outcome.pings.saturating_sub(times.len());
+                if self.others() > 0 {
+                    // Together: a share is reckoned of all.
+                    let each = mbps("others.json")? / f64::from(self.others());
+                    outcome.other_mbps = vec![each; self.others() as usize];
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What came out of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// As in virtual time.
+    pub outcome: Outcome,
+    /// Of the worst of its emulations.
+    pub lateness_us: f64,
+}
+
+impl Found {
+    /// Nothing yet.
+    pub fn nothing() -> Self {
+        Self { outcome: Outcome::nothing(), lateness_us: 0.0 }
+    }
+
+    fn line(&self, case: &RealCase) -> String {
+        let number = |value: f64| match value.is_nan() {
+            true => String::new(),
+            false => format!("{value:.3}"),
+        };
+        let Outcome { carries_mbps, plain_mbps, tunnel_mbps, ref other_mbps, .. } = self.outcome;
+        let others = other_mbps.iter().sum::<f64>();
+        [
+            // The names have commas, which separate columns.
+            case.case.name.replace(',', ";"),
+            number(carries_mbps),
+            number(plain_mbps.unwrap_or(f64::NAN)),
+            number(tunnel_mbps),
+            number(if other_mbps.is_empty() { f64::NAN } else { others }),
+            number(self.outcome.empty_ms[0]),
+            number(self.outcome.empty_ms[1]),
+            number(self.outcome.ping_ms[0]),
+            number(self.outcome.ping_ms[1]),
+            self.outcome.pings.to_string(),
+            self.outcome.pings_lost.to_string(),
+            format!("{:.1}", self.lateness_us),
+            env!("CARGO_PKG_VERSION").to_owned(),
+            kernel(),
+        ]
+        .join(",")
+    }
+
+    fn of_record(record: &Record, case: &RealCase) -> Self {
+        let number = |name: &str| match record.text(name) {
+            "" => f64::NAN,
+            _ => record.number(name),
+        };
+        let given = |name: &str| Some(number(name)).filter(|value| !value.is_nan());
+        let others = case.others();
+        let each = given("others_mbps").map(|all| all / f64::from(others.max(1)));
+        let outcome = Outcome {
+            carries_mbps: number("carries_mbps"),
+            plain_mbps: given("plain_mbps"),
+            tunnel_mbps: number("tunnel_mbps"),
+            other_mbps: each.map_or(Vec::new(), |each| vec![each; others as usize]),
+            empty_ms: [number("empty_p50_ms"), number("empty_p95_ms")],
+            ping_ms: [number("ping_p50_ms"), number("ping_p95_ms")],
+            pings: record.whole("pings") as usize,
+            pings_lost: record.whole("pings_lost") as usize,
+            ..Outcome::nothing()
+        };
+        Self { outcome, lateness_us: record.number("lateness_p99_9_us") }
+    }
+}
+
+/// `data/paths.csv`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Store(Vec<(String, Found)>);
+
+impl Store {
+    /// What is there now.
+    ///
+    /// # Panics
+    /// If the file is there and wrong.
+    pub fn read() -> Self {
+        fs::read_to_string(Self::path()).map_or(Self::default(), Self::parse)
+    }
+
+    fn parse(text: String) -> Self {
+        // It lives as long as the program, as the files that are part of it do.
+        let text: &'static str = text.leak();
+        let cases = all();
+        let found = |record: &Record| {
+            let name = record.text("path").replace(';', ",");
+            let case = cases.iter().find(|case| case.case.name == name)?;
+            Some((name, Found::of_record(record, case)))
+        };
+        Self(data::records(text).iter().filter_map(found).collect())
+    }
+
+    /// What is known of a case.
+    pub fn found(&self, case: &RealCase) -> Option<&Found> {
+        self.0.iter().find(|(name, _)| *name == case.case.name).map(|(_, found)| found)
+    }
+
+    /// Keeps what came out, in place of what was there.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn put(&mut self, case: &RealCase, found: Found) -> io::Result<()> {
+        self.0.retain(|(name, _)| *name != case.case.name);
+        self.0.push((case.case.name.clone(), found));
+        let aside = Self::path().with_extension("new");
+        fs::write(&aside, self.text())?;
+        fs::rename(aside, Self::path())
+    }
+
+    fn text(&self) -> String {
+        let cases = all();
+        let lines = cases.iter().filter_map(|case| Some(self.found(case)?.line(case)));
+        format!("{HEADER}\n{}\n", lines.collect::<Vec<_>>().join("\n"))
+    }
+
+    fn path() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("data/paths.csv")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_emulation_has_a_scenario() {
+        let (lasthop, directory) = (Path::new("/usr/bin/lasthop"), Path::new("/tmp/x"));
+        for case in all() {
+            for &part in case.parts() {
+                let text = case.toml(part, lasthop, directory);
+                let scenario = lasthop_scenario::parse("path.toml", &text, &[])
+                    .unwrap_or_else(|error| panic!("{}: {error}\n{text}", case.case.name));
+                let programs = match (part, case.others()) {
+                    (Part::Tunnel, 0) => 3,
+                    (Part::Tunnel, _) => 5,
+                    _ => 1,
+                };
+                assert_eq!(scenario.programs.len(), programs, "{}", case.case.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_read_again() {
+        let mut store = Store::default();
+        for (index, case) in all().into_iter().enumerate() {
+            let mut found = Found::nothing();
+            found.lateness_us = 1.5;
+            found.outcome = Outcome {
+                carries_mbps: 11.5,
+                plain_mbps: (case.others() == 0).then_some(10.25),
+                tunnel_mbps: index as f64,
+                other_mbps: vec![2.5; case.others() as usize],
+                empty_ms: [1.0, 2.0],
+                ping_ms: [3.0, 4.0],
+                pings: 100,
+                pings_lost: index,
+                ..Outcome::nothing()
+            };
+            store.0.push((case.case.name, found));
+        }
+        assert_eq!(Store::parse(store.text()), store);
+    }
+}
