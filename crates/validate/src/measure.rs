@@ -298,7 +298,7 @@ fn link(case: &links::Case, run: u64, flags: &str) -> Result<links::Outcome, Str
             return Err("no key could be made".into());
         }
     }
-    let run = emulate(&lasthop, &scenario, &script)?;
+    let run = emulate(&lasthop, &scenario, Some(&script))?;
     let outcome = case.outcome(&run, path)?;
     if outcome.ping_ms.is_none() && case.load != Load::Flood && case.way.is_ours() {
         let logs =
@@ -392,29 +392,32 @@ fn real_path(case: &RealCase) -> Result<real::Found, String> {
         let say = |error: std::io::Error| error.to_string();
         let (scenario, script) = (path.join("scenario.toml"), path.join("script.sh"));
         fs::write(&scenario, case.toml(part, &lasthop, path)).map_err(say)?;
-        fs::write(&script, case.script(part, path)).map_err(say)?;
+        let text = case.script(part, path);
+        let has_script = text.is_some();
+        fs::write(&script, text.unwrap_or_default()).map_err(say)?;
         let key = path.join("key");
         let made = Command::new(&lasthop).args(["franc", "key", "--out"]).arg(key).status();
         if !made.map_err(say)?.success() {
             return Err("no key could be made".into());
         }
-        let run = emulate(&lasthop, &scenario, &script)?;
+        let run = emulate(&lasthop, &scenario, has_script.then_some(script.as_path()))?;
         case.add(part, &run, path, &mut found)?;
     }
     Ok(found)
 }
 
-/// Emulates `scenario` as long as `script` runs in node a.
+/// Emulates `scenario`, as long as `script` runs in node a if there is one.
 fn emulate(
     lasthop: &Path,
     scenario: &Path,
-    script: &Path,
+    script: Option<&Path>,
 ) -> Result<lasthop_trace::RunDocument, String> {
-    let output = Command::new(lasthop)
-        .arg("emulate")
-        .arg(scenario)
-        .args(["--json", "--in", "a", "--", "sh"])
-        .arg(script)
+    let mut command = Command::new(lasthop);
+    command.arg("emulate").arg(scenario).arg("--json");
+    if let Some(script) = script {
+        command.args(["--in", "a", "--", "sh"]).arg(script);
+    }
+    let output = command
         .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("{}: {error}", lasthop.display()))?;

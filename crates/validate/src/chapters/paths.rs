@@ -40,8 +40,8 @@ pub(super) fn real_time() -> Table {
     table.title = "FRANC, paths of all kinds, real time";
     table.text = "The same paths under `emulate`: `lasthop franc run` at both ends, the kernel's CUBIC (iperf3) \
                   and pings in it; for 12 s after 3 s alone, for 20 s after 8 s beside others, which are \
-                  the kernel's CUBIC or BBR. *Carries* is iperf3's UDP, reckoned as TCP's payload. One run \
-                  each. Targets as above."
+                  the kernel's CUBIC or BBR. *Carries* is UDP without the tunnel, reckoned as TCP's payload. \
+                  One run each. Targets as above."
         .into();
     table.notes = vec![format!(
         "`cargo run --release -p validate -- paths --real` measures what `crates/validate/data/paths.csv` \

@@ -1,14 +1,17 @@
 //! The reported paths again in real time: the daemon, the kernel's TCP, iperf3 and ping over
 //! an emulation of the same scenario. What came out is kept in `data/paths.csv`.
 //!
-//! A case takes up to three emulations: the empty path (pings, then UDP that asks for more
-//! than there is), one flow of plain CUBIC where the path is the tunnel's alone, and the
-//! tunnel with pings in it and what is beside. Left out: all but the reported cases.
+//! A case takes up to four emulations: pings on the empty path; UDP that asks for more than
+//! there is, and one flow of plain CUBIC where the path is the tunnel's alone, both flows of
+//! the scenario, since iperf3's own connection does not survive what some of these paths lose;
+//! and the tunnel with iperf3 and pings in it and what is beside. Left out: all but the
+//! reported cases.
 
 use super::{ASKED, Beside, Case, Family, Medium, Outcome, grid};
 use crate::data::{self, Record};
 use crate::links::{kernel, quantile, round_trips};
 use lasthop_trace::RunDocument;
+use lasthop_units::{Bitrate, MacAddr};
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
@@ -20,6 +23,8 @@ const HEADER: &str = "path,carries_mbps,plain_mbps,tunnel_mbps,others_mbps,empty
 /// UDP payload of a packet of 1 500 bytes, and what TCP has of it.
 const UDP_PAYLOAD: f64 = 1_472.0;
 const TCP_PAYLOAD: f64 = 1_448.0;
+/// The far end's address in the tunnel.
+const TUNNEL_END: &str = "10.9.0.2";
 /// Seconds that are left out, and those that are measured: alone, beside others.
 const SECONDS: [[u32; 2]; 2] = [[3, 12], [8, 20]];
 
@@ -50,8 +55,10 @@ pub fn all() -> Vec<RealCase> {
 /// One emulation of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Pings, then UDP.
+    /// Pings and nothing else.
     Empty,
+    /// More UDP than the path carries.
+    Udp,
     /// CUBIC without the tunnel.
     Plain,
     /// CUBIC and pings in the tunnel.
@@ -62,8 +69,8 @@ impl RealCase {
     /// The emulations that it takes.
     pub const fn parts(&self) -> &'static [Part] {
         match self.case.beside {
-            Beside::Alone => &[Part::Empty, Part::Plain, Part::Tunnel],
-            _ => &[Part::Empty, Part::Tunnel],
+            Beside::Alone => &[Part::Empty, Part::Udp, Part::Plain, Part::Tunnel],
+            _ => &[Part::Empty, Part::Udp, Part::Tunnel],
         }
     }
 
@@ -77,7 +84,16 @@ impl RealCase {
     /// The scenario file of `part`. `lasthop` is the program to start, `directory` where its
     /// sockets go.
     pub fn toml(&self, part: Part, lasthop: &Path, directory: &Path) -> String {
-        let mut text = "duration = \"1h\"\n[emulation]\nlateness_max = \"2ms\"\n".to_owned();
+        let [before, measured] = self.seconds();
+        let seconds = match part {
+            Part::Empty | Part::Tunnel => 3_600,
+            Part::Udp | Part::Plain => before + measured,
+        };
+        let warmup = if seconds < 3_600 { before } else { 0 };
+        let mut text = format!(
+            "duration = \"{seconds}s\"\nwarmup = \"{warmup}s\"\n\
+             [emulation]\nlateness_max = \"2ms\"\n"
+        );
         match &self.case.medium {
             Medium::Line(line) => text.push_str(&line.toml(self.case.change_at())),
             Medium::Room(room) => {
@@ -88,19 +104,37 @@ impl RealCase {
         let mut run = |node: &str, command: String| {
             let _ = write!(text, "[[run]]\nnode = \"{node}\"\ncommand = \"\"\"{command}\"\"\"\n");
         };
-        run("b", "exec iperf3 -s".into());
-        if part != Part::Tunnel {
-            return text;
+        match part {
+            Part::Empty | Part::Udp | Part::Plain => {
+                run("a", self.pin("b"));
+                run("b", self.pin("a"));
+                if part == Part::Empty {
+                    return text;
+                }
+                let kind = match part {
+                    Part::Plain => "\"tcp\"\ncongestion_control = \"cubic\"".to_owned(),
+                    _ => format!(
+                        "\"udp\"\nrate = \"{:.0}b/s\"\npacket_bytes = 1500",
+                        self.rate().as_bps() as f64 * ASKED
+                    ),
+                };
+                let _ = write!(
+                    text,
+                    "[[flow]]\nname = \"load\"\nfrom = \"a\"\nto = \"b\"\nkind = {kind}\n"
+                );
+                return text;
+            }
+            Part::Tunnel => run("b", "exec iperf3 -s".into()),
         }
         let place = |name: String| format!("'{}'", directory.join(name).display());
         for (node, ids) in
             [("a", "--id 1 --peer 4 --neighbours 4=b"), ("b", "--id 4 --peer 1 --neighbours 1=a")]
         {
-            let address = if node == "a" { "10.9.0.1/24" } else { "10.9.0.2/24" };
+            let address = if node == "a" { "10.9.0.1" } else { TUNNEL_END };
             run(
                 node,
                 format!(
-                    "exec '{}' franc run {ids} --address {address} --key-file {} --socket {} > {} 2>&1",
+                    "exec '{}' franc run {ids} --address {address}/24 --key-file {} --socket {} > {} 2>&1",
                     lasthop.display(),
                     place("key".into()),
                     place(format!("{node}.sock")),
@@ -109,7 +143,6 @@ impl RealCase {
             );
         }
         if self.others() > 0 {
-            let [before, measured] = self.seconds();
             run("d", "exec iperf3 -s".into());
             run(
                 "c",
@@ -134,41 +167,50 @@ impl RealCase {
         }]
     }
 
-    /// The node at which programs run, and the address of the other end.
-    pub fn ends(&self, part: Part) -> (&'static str, &'static str) {
-        match part {
-            Part::Tunnel => ("a", "10.9.0.2"),
-            _ => ("a", "b"),
+    fn rate(&self) -> Bitrate {
+        match self.case.medium {
+            Medium::Line(line) => line.rate,
+            Medium::Room(room) => room.phy_rate(),
         }
     }
 
-    /// What runs at the near end; its results go to `directory`.
-    pub fn script(&self, part: Part, directory: &Path) -> String {
-        let ((_, target), out) = (self.ends(part), directory.display());
-        let [before, measured] = self.seconds();
-        let rate = match self.case.medium {
-            Medium::Line(line) => line.rate,
-            Medium::Room(room) => room.phy_rate(),
+    /// A command that lets a node know for good where `end` is: answers to ARP that are lost
+    /// would be taken for delay of the path, or nothing sent at all.
+    fn pin(&self, end: &str) -> String {
+        let (number, interface) = match (end, &self.case.medium) {
+            ("a", _) => (0, "eth0"),
+            (_, Medium::Line(_)) => (1, "eth0"),
+            (_, Medium::Room(_)) => (1, "wlan0"),
         };
-        let asked = rate.as_bps() as f64 * ASKED;
-        let wait = format!(
-            "for i in 1 2 3 4 5 6 7 8 9 10; do ping -c 1 -W 1 {target} > /dev/null && break; done\n"
-        );
+        format!(
+            "exec ip neigh replace $(getent hosts {end} | cut -d ' ' -f 1) lladdr {} \
+             dev {interface} nud permanent",
+            MacAddr::local(number)
+        )
+    }
+
+    /// What runs at the near end, if anything but the scenario's flows does; its results go to
+    /// `directory`.
+    pub fn script(&self, part: Part, directory: &Path) -> Option<String> {
+        let out = directory.display();
+        let [before, measured] = self.seconds();
+        let wait = |target: &str| {
+            format!(
+                "for i in 1 2 3 4 5 6 7 8 9 10; do \
+                 ping -c 1 -W 1 {target} > /dev/null && break; done\n"
+            )
+        };
         match part {
-            Part::Empty => format!(
-                "{wait}ping -c 100 -i 0.05 -W 2 {target} > '{out}/ping.txt'\n\
-                 timeout 40 iperf3 -c {target} -u -b {asked:.0} -l {UDP_PAYLOAD} -O {before} \
-                 -t {measured} -J > '{out}/iperf.json'\ntrue\n"
-            ),
-            Part::Plain => format!(
-                "{wait}timeout 40 iperf3 -c {target} -C cubic -O {before} -t {measured} -J \
-                 > '{out}/iperf.json'\ntrue\n"
-            ),
-            Part::Tunnel => format!(
-                "{wait}touch '{out}/begin'\n\
-                 (sleep {before}; exec ping -c {} -i 0.1 -W 2 {target} > '{out}/ping.txt') &\n\
-                 timeout 60 iperf3 -c {target} -C cubic -O {before} -t {measured} -J \
+            Part::Udp | Part::Plain => None,
+            Part::Empty => {
+                Some(format!("{}ping -c 100 -i 0.05 -W 2 b > '{out}/ping.txt'\ntrue\n", wait("b")))
+            }
+            Part::Tunnel => Some(format!(
+                "{}touch '{out}/begin'\n\
+                 (sleep {before}; exec ping -c {} -i 0.1 -W 2 {TUNNEL_END} > '{out}/ping.txt') &\n\
+                 timeout 60 iperf3 -c {TUNNEL_END} -C cubic -O {before} -t {measured} -J \
                  > '{out}/iperf.json'\nwait\n{}true\n",
+                wait(TUNNEL_END),
                 (measured - 2) * 10,
                 match self.others() {
                     0 => String::new(),
@@ -177,7 +219,7 @@ impl RealCase {
                          sleep 1; done\n"
                     ),
                 },
-            ),
+            )),
         }
     }
 
@@ -201,8 +243,12 @@ impl RealCase {
             let report: serde_json::Value =
                 serde_json::from_str(&read(name)?).map_err(|error| format!("{name}: {error}"))?;
             let received = report.pointer("/end/sum_received/bits_per_second");
-            // A flow at which nothing arrives has no end.
-            Ok(received.and_then(serde_json::Value::as_f64).unwrap_or(0.0) / 1e6)
+            let received = received.and_then(serde_json::Value::as_f64);
+            Ok(received.ok_or_else(|| format!("{name}: no end: {}", report["error"]))? / 1e6)
+        };
+        let flow = || {
+            let load = run.flows.get("load").and_then(|flow| flow.goodput_mbps);
+            load.ok_or("the flow \"load\" carried nothing")
         };
         let pings = || -> Result<(u32, Vec<f64>), String> {
             let (sent, mut times) = round_trips(&read("ping.txt")?);
@@ -218,11 +264,9 @@ impl RealCase {
         found.lateness_us = found.lateness_us.max(lateness);
         let outcome = &mut found.outcome;
         match part {
-            Part::Empty => {
-                outcome.empty_ms = quantiles(&pings()?.1);
-                outcome.carries_mbps = mbps("iperf.json")? * TCP_PAYLOAD / UDP_PAYLOAD;
-            }
-            Part::Plain => outcome.plain_mbps = Some(mbps("iperf.json")?),
+            Part::Empty => outcome.empty_ms = quantiles(&pings()?.1),
+            Part::Udp => outcome.carries_mbps = flow()? * TCP_PAYLOAD / UDP_PAYLOAD,
+            Part::Plain => outcome.plain_mbps = Some(flow()?),
             Part::Tunnel => {
                 let (sent, times) = pings()?;
                 outcome.tunnel_mbps = mbps("iperf.json")?;
@@ -373,7 +417,7 @@ mod tests {
                 let programs = match (part, case.others()) {
                     (Part::Tunnel, 0) => 3,
                     (Part::Tunnel, _) => 5,
-                    _ => 1,
+                    _ => 2,
                 };
                 assert_eq!(scenario.programs.len(), programs, "{}", case.case.name);
             }
