@@ -6,7 +6,7 @@
 use lasthop_net::network::{Network, Output};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Machine, Seed};
-use lasthop_wifi::{AccessCategory, Packet};
+use lasthop_packet::{AccessCategory, Packet};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 

@@ -13,7 +13,7 @@ mod tests;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
-use lasthop_aqm::{Control, Members, Packet, Parameters, RoundRobin, Source, bucket_of};
+use lasthop_packet::aqm::{Control, Members, Packet, Parameters, RoundRobin, Source, bucket_of};
 use lasthop_units::{Duration, Instant};
 
 /// Buckets of the flow hash.

@@ -6,8 +6,8 @@
 //! mac80211; ECN after RFC 3168. Leaves out VLAN tags, IPv6 extension headers
 //! and the ports of later fragments.
 
+use lasthop_packet::{AccessCategory, Transport};
 use lasthop_units::MacAddr;
-use lasthop_wifi::{AccessCategory, Transport};
 use std::net::IpAddr;
 
 /// Destination, source and type (IEEE 802.3, 3.1.1).

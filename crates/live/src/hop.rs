@@ -15,9 +15,9 @@ use crate::programs::Programs;
 use crate::traffic::FIRST_PORT;
 use lasthop_net::network::{Network, NetworkStats, Output};
 use lasthop_net::{FrameDirection, NodeId, ProgramsLeftOut, Sink};
+use lasthop_packet::{FlowId, Packet};
 use lasthop_units::{Duration, Instant, MacAddr, Machine};
 use lasthop_wifi::stats::Levels;
-use lasthop_wifi::{FlowId, Packet};
 use std::collections::VecDeque;
 
 /// Frames taken from one door before the others, and the machines, get their turn.

@@ -4,7 +4,7 @@
 
 use crate::frame::Header;
 use lasthop_net::{NodeId, ProgramFlow, ProgramsLeftOut};
-use lasthop_wifi::FlowId;
+use lasthop_packet::FlowId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Flows that get a number.
@@ -64,8 +64,8 @@ impl Programs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lasthop_packet::{AccessCategory, Transport};
     use lasthop_units::MacAddr;
-    use lasthop_wifi::{AccessCategory, Transport};
     use std::net::{IpAddr, Ipv4Addr};
 
     fn header(port: u16) -> Header {

@@ -8,9 +8,9 @@
 
 use lasthop_net::SourceConfig;
 use lasthop_net::network::{Backlogs, Network, NetworkConfig, SaturatedFlow};
+use lasthop_packet::FlowId;
 use lasthop_scenario::{FlowKind, Scenario};
 use lasthop_units::Instant;
-use lasthop_wifi::FlowId;
 
 /// Room is granted once it is more than this share of the backlog: a wake-up of
 /// the sender for every packet would cost more than the packet.

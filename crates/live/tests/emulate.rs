@@ -6,9 +6,9 @@
 
 use lasthop_live::{DeviceChoice, EmulateError, EmulateOptions, EmulateOutcome, emulate};
 use lasthop_net::{NodeId, Sink, TcpSample};
+use lasthop_packet::{FlowId, Packet};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant};
-use lasthop_wifi::{FlowId, Packet};
 use std::ffi::OsString;
 use std::process::Command;
 use std::sync::Arc;

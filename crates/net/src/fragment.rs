@@ -8,8 +8,8 @@
 //! spends on incomplete packets are bounded as in Linux.
 
 use alloc::collections::{BTreeMap, VecDeque};
+use lasthop_packet::{Fragment, Packet};
 use lasthop_units::{Duration, Instant};
-use lasthop_wifi::{Fragment, Packet};
 
 /// IPv4 header without options (RFC 791, section 3.1).
 pub const IPV4_HEADER_BYTES: u16 = 20;

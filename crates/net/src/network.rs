@@ -29,11 +29,12 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use datagrams::Datagrams;
 use host::Host;
+use lasthop_packet::{FlowId, Packet, Released, Transport};
 use lasthop_units::{Instant, Machine, Seed};
 use lasthop_wifi::cell::{Cell, CellError, Output as CellOutput};
 use lasthop_wifi::event::{DropReason, Event};
 use lasthop_wifi::stats::{LinkStats, StationStats};
-use lasthop_wifi::{Address, FlowId, Packet, Released, StationId, Transport};
+use lasthop_wifi::{Address, StationId};
 use route::{Hop, Routes};
 
 /// A network that cannot be.
@@ -320,7 +321,7 @@ impl Network {
     /// From now on packets of flows that `node` would send to or through `far_end`
     /// come out ([`Output::Diverted`]), cut so that none is longer than `mtu`; a node
     /// does so towards one far end. Packets of no flow
-    /// ([`FlowId::NONE`](lasthop_wifi::FlowId::NONE)) pass: they carry the others.
+    /// ([`FlowId::NONE`](lasthop_packet::FlowId::NONE)) pass: they carry the others.
     pub fn divert(&mut self, node: NodeId, far_end: NodeId, mtu: u16) {
         let nodes = self.mtus.len();
         self.taps.resize(nodes, None);

@@ -11,10 +11,11 @@ use crate::loss::{Loss, LossProcess};
 use crate::transmitter::{RateChange, Transmitter};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use lasthop_packet::{Packet, Released};
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine, Stream};
 use lasthop_wifi::event::DropReason;
 use lasthop_wifi::queue::{Held, Limit, Queue, QueueConfig};
-use lasthop_wifi::{Address, Packet, Released, StationId};
+use lasthop_wifi::{Address, StationId};
 
 /// Destination, source and type of an Ethernet frame (IEEE 802.3, 3.1.1).
 const ETHERNET_HEADER_BYTES: u32 = 14;
@@ -209,7 +210,7 @@ impl Wire {
     }
 
     /// The next packet that has arrived at the far end, its stay on this wire
-    /// added to [`DelayParts::wire`](lasthop_wifi::DelayParts::wire).
+    /// added to [`DelayParts::wire`](lasthop_packet::DelayParts::wire).
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         self.arrived = self.arrived.checked_sub(1)?;
         // Copied from its place: what is popped would be copied once more.

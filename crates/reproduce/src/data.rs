@@ -4,13 +4,14 @@
 
 use crate::figure::Run;
 use crate::record::{BareFrame, Measurement};
+use lasthop_packet::FlowId;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
     CodedLinkSummary, FlowReading, FlowSummary, LinkReading, LinkSummary, Names, NodeSummary,
     RunDocument, Snapshot,
 };
 use lasthop_units::{Duration, Instant};
-use lasthop_wifi::{FlowId, StationId};
+use lasthop_wifi::StationId;
 
 /// A point: seconds, and whatever the series is of.
 pub type Point = (f64, f64);

@@ -39,8 +39,8 @@ use crate::file::Accepts;
 use crate::tree::{Node as Tree, Origin};
 use lasthop_apq::{HostClock, SurveyConfig};
 use lasthop_net::{NetworkConfig, NodeId, SourceConfig};
+use lasthop_packet::AccessCategory;
 use lasthop_units::{Bitrate, Bytes, Db, Duration, Identity, Instant, Probability, Seed};
-use lasthop_wifi::AccessCategory;
 use std::path::Path;
 
 /// Longest scenario text that is read.
@@ -68,7 +68,7 @@ pub struct Scenario {
     shadowing: Db,
     /// Links that are coded.
     pub francs: Vec<FrancLink>,
-    /// Traffic that lasthop makes; the index is the [`FlowId`](lasthop_wifi::FlowId).
+    /// Traffic that lasthop makes; the index is the [`FlowId`](lasthop_packet::FlowId).
     pub flows: Vec<Flow>,
     /// Programs to start in the nodes (emulation only).
     pub programs: Vec<Program>,

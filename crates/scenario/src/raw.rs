@@ -10,10 +10,10 @@ use crate::quantity::Hertz;
 use crate::scalar::{Command, Factor, FilePath, Name, OrOff, Whole, choices};
 use crate::table::tables;
 use lasthop_franc::config::{AckRules, Reading, Small};
+use lasthop_packet::AccessCategory;
 use lasthop_rlnc::Field;
 use lasthop_tcp::{HyStart, Recovery, WindowValidation};
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, MacAddr, Meters, Probability};
-use lasthop_wifi::AccessCategory;
 use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Preamble, Standard};
 
 /// A whole number from 1 on that fits 32 bits.

@@ -14,9 +14,9 @@ use lasthop_apq::{
     header_bytes,
 };
 use lasthop_net::{ApqEnding, NodeId, Sink};
+use lasthop_packet::{AccessCategory, FlowId, Packet};
 use lasthop_scenario::{ApqFlow, Flow};
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
-use lasthop_wifi::{AccessCategory, FlowId, Packet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// The end that measures.

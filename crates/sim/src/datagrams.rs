@@ -1,8 +1,8 @@
 //! A flow of datagrams: a source that sends, and pings that are answered.
 
 use lasthop_net::{NodeId, Source};
+use lasthop_packet::{AccessCategory, FlowId, Packet};
 use lasthop_units::Instant;
-use lasthop_wifi::{AccessCategory, FlowId, Packet};
 use std::collections::BTreeMap;
 
 /// A flow.

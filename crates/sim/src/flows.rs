@@ -8,10 +8,10 @@ use crate::port::{Port, Wake};
 use crate::tcp::Tcp;
 use lasthop_net::network::{Backlogs, Network, NetworkConfig, SaturatedFlow};
 use lasthop_net::{NodeId, Sink, Source, SourceConfig};
+use lasthop_packet::{FlowId, Packet, Released};
 use lasthop_scenario::{FlowKind, Scenario};
 use lasthop_tcp::Segment;
 use lasthop_units::{Instant, Seed};
-use lasthop_wifi::{FlowId, Packet, Released};
 use std::collections::BTreeMap;
 
 /// All flows of a run.

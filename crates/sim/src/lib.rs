@@ -45,9 +45,9 @@ use flows::Flows;
 use franc::{Francs, Outside};
 use lasthop_net::network::{Network, NetworkError, NetworkStats, Output};
 use lasthop_net::{NodeId, Sink};
+use lasthop_packet::FlowId;
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Seed};
-use lasthop_wifi::FlowId;
 use queue::{Event, EventQueue};
 
 /// Why a scenario cannot be simulated.

@@ -3,8 +3,8 @@
 //! one asked for already: timers that move back, as most do, cost nothing.
 
 use lasthop_net::network::Network;
+use lasthop_packet::FlowId;
 use lasthop_units::Instant;
-use lasthop_wifi::FlowId;
 
 /// What a flow acts on.
 pub(crate) struct Port<'a, S> {

@@ -11,11 +11,11 @@ use crate::port::{Port, Wake};
 use crate::underway::Underway;
 use lasthop_net::network::Network;
 use lasthop_net::{NodeId, Sink, TcpSample};
+use lasthop_packet::{AccessCategory, FlowId, Packet, Released, Transport};
 use lasthop_scenario::{Flow, TcpApplication, TcpFlow};
 use lasthop_tcp::application::{Application, ApplicationKind, Side};
 use lasthop_tcp::{Config, Endpoint, HEADER_BYTES, Segment, SmallQueues};
 use lasthop_units::{Bytes, Instant, Machine};
-use lasthop_wifi::{AccessCategory, FlowId, Packet, Released, Transport};
 use std::collections::VecDeque;
 
 /// A limited application writes so much at once: a frame of video, a line of a log.

@@ -3,10 +3,10 @@
 
 use lasthop_apq::{PhaseRecord, Report};
 use lasthop_net::{ApqEnding, Sink};
+use lasthop_packet::FlowId;
 use lasthop_scenario::{Scenario, parse};
 use lasthop_sim::run;
 use lasthop_units::{Instant, Seed};
-use lasthop_wifi::FlowId;
 
 /// What a measurement told.
 #[derive(Debug, Default)]

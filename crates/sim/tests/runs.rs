@@ -2,11 +2,11 @@
 
 use lasthop_net::network::NetworkStats;
 use lasthop_net::{NodeId, Sink};
+use lasthop_packet::{FlowId, Packet};
 use lasthop_scenario::Scenario;
 use lasthop_sim::{SimError, run};
 use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::event::DropReason;
-use lasthop_wifi::{FlowId, Packet};
 
 /// Counts, and mixes everything it is told into one number.
 #[derive(Debug, Default, PartialEq)]

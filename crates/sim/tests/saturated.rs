@@ -3,10 +3,10 @@
 
 use lasthop_net::Sink;
 use lasthop_net::network::NetworkStats;
+use lasthop_packet::Packet;
 use lasthop_scenario::{Scenario, parse};
 use lasthop_sim::run;
 use lasthop_units::{Duration, Instant, Seed};
-use lasthop_wifi::Packet;
 
 /// Packets that arrived, by flow.
 #[derive(Debug, Default)]

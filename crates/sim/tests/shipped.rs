@@ -2,10 +2,10 @@
 //! their first lines say, and their trajectories change only on purpose.
 
 use lasthop_net::{NodeId, Sink};
+use lasthop_packet::Packet;
 use lasthop_scenario::{Scenario, load};
 use lasthop_sim::run;
 use lasthop_units::{Duration, Instant, Seed};
-use lasthop_wifi::Packet;
 use lasthop_wifi::event::DropReason;
 use std::path::{Path, PathBuf};
 
@@ -96,7 +96,7 @@ impl Sink for Story {
         }
     }
 
-    fn round_trip(&mut self, _now: Instant, flow: lasthop_wifi::FlowId, rtt: Duration) {
+    fn round_trip(&mut self, _now: Instant, flow: lasthop_packet::FlowId, rtt: Duration) {
         self.mix(rtt.as_nanos());
         self.flows[usize::from(flow.0)].round_trips.push(rtt);
     }

@@ -1,11 +1,11 @@
 //! TCP in virtual time against what can be computed by hand.
 
 use lasthop_net::{NodeId, Sink, TcpSample};
+use lasthop_packet::{FlowId, Packet, Transport};
 use lasthop_scenario::Scenario;
 use lasthop_sim::run;
 use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::event::DropReason;
-use lasthop_wifi::{FlowId, Packet, Transport};
 
 /// A laptop uploads to a server through an access point.
 const UPLOAD: &str = r#"

@@ -5,9 +5,9 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use lasthop_net::{NodeId, Sink};
+use lasthop_packet::{FlowId, Packet};
 use lasthop_trace::{Files, FlowKind, FlowName, Names, NodeName, OutputDir, Recorder, Recording};
 use lasthop_units::{Duration, Instant, MacAddr};
-use lasthop_wifi::{FlowId, Packet};
 
 const FLOWS: u16 = 4;
 const PACKETS: u64 = 100_000;

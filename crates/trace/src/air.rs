@@ -12,6 +12,7 @@ use crate::ethernet;
 use crate::names::Names;
 use crate::output::{OutputError, PartFile};
 use crate::pcapng::{Capture, LinkType};
+use lasthop_packet::{AccessCategory, Packet};
 use lasthop_units::{Duration, MacAddr, SeqNo12};
 use lasthop_wifi::event::{Frame, FrameKind, Ppdu};
 use lasthop_wifi::mac::power_save::partial_virtual_bitmap;
@@ -23,7 +24,7 @@ use lasthop_wifi::wire::elements::{self, Elements, HtCapabilities, Tim};
 use lasthop_wifi::wire::management::{self, Beacon};
 use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel};
 use lasthop_wifi::wire::{Flags, QosControl, SequenceControl, amsdu, frame, llc};
-use lasthop_wifi::{AccessCategory, Address, Packet, StationId};
+use lasthop_wifi::{Address, StationId};
 
 /// What beacons and radiotap headers say of the cell.
 #[derive(Clone, Debug, PartialEq)]

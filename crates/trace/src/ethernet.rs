@@ -6,8 +6,8 @@
 //! are written as UDP too: their sequence numbers are not known.
 
 use crate::names::{FlowKind, Names};
+use lasthop_packet::{AccessCategory, FlowId, Fragment, Packet};
 use lasthop_units::MacAddr;
-use lasthop_wifi::{AccessCategory, FlowId, Fragment, Packet};
 
 /// EtherType of IPv4.
 const IPV4: u16 = 0x0800;

@@ -7,10 +7,11 @@ use crate::names::Names;
 use crate::output::{OutputError, PartFile};
 use crate::table::{Kind, Row, Table, columns, text};
 use lasthop_net::{NodeId, TcpSample};
+use lasthop_packet::{FlowId, Packet};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::{DropReason, Event, FrameKind, PowerState, Ppdu};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Preamble, Rate};
-use lasthop_wifi::{Address, FlowId, Packet, StationId};
+use lasthop_wifi::{Address, StationId};
 use parquet::data_type::ByteArray;
 
 columns! {

@@ -14,7 +14,7 @@ pub struct Names {
     pub stations: Vec<NodeId>,
     /// Which station is the access point, if there is a cell.
     pub access_point: Option<StationId>,
-    /// The flows; the index is the [`FlowId`](lasthop_wifi::FlowId).
+    /// The flows; the index is the [`FlowId`](lasthop_packet::FlowId).
     pub flows: Vec<FlowName>,
     /// The coded links.
     pub francs: Vec<String>,

@@ -5,7 +5,7 @@
 //! begins, a share in proportion to its packets counts.
 
 use crate::document::{DelayPartsSummary, rounded};
-use lasthop_wifi::DelayParts;
+use lasthop_packet::DelayParts;
 
 /// Classes of delay to the octave, as a power of two.
 const CLASSES_LOG2: u32 = 6;

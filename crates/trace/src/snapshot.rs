@@ -14,7 +14,7 @@ pub struct Snapshot {
     pub at: Instant,
     /// Its length.
     pub interval: Duration,
-    /// The flows, by [`FlowId`](lasthop_wifi::FlowId).
+    /// The flows, by [`FlowId`](lasthop_packet::FlowId).
     pub flows: Vec<FlowReading>,
     /// The nodes, by [`NodeId`].
     pub nodes: Vec<NodeReading>,

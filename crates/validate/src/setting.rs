@@ -7,9 +7,9 @@
 //! setting is written as a scenario file and run as `lasthop simulate` runs it.
 
 use lasthop_net::sink::{NodeId, Sink};
+use lasthop_packet::Packet;
 use lasthop_scenario::Scenario;
 use lasthop_units::{Bitrate, Db, Duration, Instant, Seed};
-use lasthop_wifi::Packet;
 use lasthop_wifi::phy::{
     Band, ChannelWidth, ErrorModel, GuardInterval, Preamble, Rate, Standard, Timing,
 };

@@ -7,8 +7,8 @@
 //! after AIFS + data + SIFS + response, to the nanosecond.
 
 use lasthop_net::sink::{NodeId, Sink};
+use lasthop_packet::Packet;
 use lasthop_units::{Db, Duration, Instant, Seed};
-use lasthop_wifi::Packet;
 use lasthop_wifi::phy::{
     Band, ChannelWidth, DsssRate, ErrorModel, GuardInterval, OfdmRate, Preamble, Rate, Standard,
 };

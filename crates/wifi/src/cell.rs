@@ -35,8 +35,8 @@ use crate::event::{DropReason, Event};
 use crate::mac::absence::Absences;
 use crate::mac::contention::{ContenderId, Contention};
 use crate::mac::sizes;
-use crate::packet::{AccessCategory, Address, Packet, Released, StationId};
 use crate::phy::{Band, ControlRates, Preamble, Rate, Timing};
+use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use air::{Air, Carried};
 use alloc::collections::VecDeque;
@@ -44,6 +44,7 @@ use alloc::vec::Vec;
 use arrival::Arrival;
 use away::Away;
 use doze::Tim;
+use lasthop_packet::{AccessCategory, Packet, Released};
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
 use station::{BEACON_FUNCTION, Function, Station};
 

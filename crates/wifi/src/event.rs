@@ -1,9 +1,10 @@
 //! What can be observed of a cell. Machines fill these only when asked to
 //! record; the driver hands them to a sink, and `trace` turns them into files.
 
-use crate::packet::{AccessCategory, Address, Packet, StationId};
 use crate::phy::Rate;
+use crate::station::{Address, StationId};
 use alloc::vec::Vec;
+use lasthop_packet::{AccessCategory, Packet};
 use lasthop_units::{Dbm, Instant, SeqNo12};
 
 /// Something that happened in the cell.
@@ -37,7 +38,7 @@ pub enum Event {
         at: Instant,
         /// The receiver.
         station: StationId,
-        /// The packet, its [`DelayParts`](crate::DelayParts) up to date.
+        /// The packet, its [`DelayParts`](lasthop_packet::DelayParts) up to date.
         packet: Packet,
     },
     /// A PPDU was on the air; reported at its end.

@@ -10,7 +10,7 @@
 //! | [`mac`] | channel access, aggregation, Block Ack, retries, rate control |
 //! | [`cell`] | stations and the air between them as one machine |
 //!
-//! [`Packet`] is what travels, [`event`] is what can be observed.
+//! A [`Packet`](lasthop_packet::Packet) is what travels, [`event`] is what can be observed.
 //! Time is an argument, randomness a stream passed in; nothing here does I/O.
 
 #![no_std]
@@ -21,12 +21,10 @@ extern crate alloc;
 pub mod cell;
 pub mod event;
 pub mod mac;
-pub mod packet;
 pub mod phy;
 pub mod queue;
+pub mod station;
 pub mod stats;
 pub mod wire;
 
-pub use packet::{
-    AccessCategory, Address, DelayParts, FlowId, Fragment, Packet, Released, StationId, Transport,
-};
+pub use station::{Address, StationId};

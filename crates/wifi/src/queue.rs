@@ -20,8 +20,9 @@ pub use drop_tail::DropTail;
 pub use ebdp::EmulatedBdp;
 pub use fq_codel::FqCodel;
 
-use crate::packet::{Address, Packet};
+use crate::station::Address;
 use alloc::vec::Vec;
+use lasthop_packet::Packet;
 use lasthop_units::{Bytes, Duration, Instant};
 
 /// How much a queue may hold.
@@ -188,9 +189,10 @@ impl Queue {
     pub fn new(config: &QueueConfig, perturbation: u32) -> Self {
         match *config {
             QueueConfig::DropTail { limit } => Self::DropTail(DropTail::new(limit)),
-            QueueConfig::CoDel { limit, target, interval, ecn } => {
-                Self::CoDel(CoDel::new(limit, lasthop_aqm::Parameters { target, interval, ecn }))
-            }
+            QueueConfig::CoDel { limit, target, interval, ecn } => Self::CoDel(CoDel::new(
+                limit,
+                lasthop_packet::aqm::Parameters { target, interval, ecn },
+            )),
             QueueConfig::FqCodel {
                 limit_packets,
                 memory_limit,
@@ -206,7 +208,7 @@ impl Queue {
                     memory_limit,
                     flows,
                     quantum_bytes,
-                    codel: lasthop_aqm::Parameters { target, interval, ecn },
+                    codel: lasthop_packet::aqm::Parameters { target, interval, ecn },
                     airtime,
                 },
                 perturbation,

@@ -7,8 +7,9 @@ use lasthop_house::contract::Driver;
 use lasthop_net::NodeId;
 use lasthop_net::fragment::MTU_BYTES_MIN;
 use lasthop_net::network::{HostCost, Network, NetworkConfig, NodeConfig, Output, WiredLink};
+use lasthop_packet::Packet;
 use lasthop_units::{Duration, Identity, Instant, Seed};
-use lasthop_wifi::{Packet, StationId};
+use lasthop_wifi::StationId;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

@@ -3,8 +3,8 @@
 
 use crate::pause;
 use lasthop_house::contract::Driver;
+use lasthop_packet::Packet;
 use lasthop_units::{Duration, Instant, Machine, SeqNo12};
-use lasthop_wifi::Packet;
 use lasthop_wifi::mac::block_ack::{Reception, Recipient};
 use lasthop_wifi::mac::mpdu::Msdus;
 use proptest::prelude::*;

@@ -11,8 +11,8 @@ use super::{Network, NetworkConfig};
 use crate::sink::NodeId;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use lasthop_packet::AccessCategory;
 use lasthop_units::Instant;
-use lasthop_wifi::AccessCategory;
 use lasthop_wifi::queue::{Limit, QueueConfig};
 
 /// Most packets that a flow keeps before a queue with active management: far more

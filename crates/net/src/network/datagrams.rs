@@ -5,9 +5,9 @@
 use crate::fragment::{Reassembled, Reassembly};
 use crate::sink::NodeId;
 use alloc::collections::BTreeMap;
+use lasthop_packet::{FlowId, Fragment, Packet};
 use lasthop_units::Instant;
 use lasthop_wifi::event::DropReason;
-use lasthop_wifi::{FlowId, Fragment, Packet};
 
 /// The end of a packet that was cut.
 #[derive(Clone, Copy, Debug, PartialEq)]

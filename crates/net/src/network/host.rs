@@ -1,12 +1,12 @@
 //! A node's processor: one packet at a time, first come, first served, each for
 //! as long as its [`HostCost`] says. The wait counts as
-//! [`DelayParts::queue`](lasthop_wifi::DelayParts::queue). No limit is set to
+//! [`DelayParts::queue`](lasthop_packet::DelayParts::queue). No limit is set to
 //! what waits before it.
 
 use super::HostCost;
 use alloc::collections::VecDeque;
+use lasthop_packet::Packet;
 use lasthop_units::Instant;
-use lasthop_wifi::Packet;
 
 /// Whether a packet comes from the network, goes to it, or is for somebody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,9 @@ use super::{NetworkConfig, NetworkError};
 use crate::sink::NodeId;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use lasthop_packet::Packet;
 use lasthop_wifi::cell::Role;
-use lasthop_wifi::{Address, Packet, StationId};
+use lasthop_wifi::{Address, StationId};
 
 /// The way to a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

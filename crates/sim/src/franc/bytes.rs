@@ -4,9 +4,9 @@
 //! 9293, 7323, 2018), so that what a link makes of headers is what it makes of real ones;
 //! of all others the number stands behind the ports. ECN bits are the packet's (RFC 3168).
 
+use lasthop_packet::{Packet, Transport};
 use lasthop_tcp::Segment;
 use lasthop_units::{Identity, Instant};
-use lasthop_wifi::{Packet, Transport};
 
 /// Header, ports and number.
 const BYTES_MIN: usize = 28;

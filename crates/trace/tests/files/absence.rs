@@ -4,13 +4,14 @@
 use crate::air::fields;
 use crate::{cell, scene};
 use lasthop_net::Sink;
+use lasthop_packet::Packet;
 use lasthop_trace::Files;
 use lasthop_units::{Duration, Instant, Machine, Probability, Seed};
 use lasthop_wifi::cell::{Cell, CellConfig};
 use lasthop_wifi::event::{Event, Frame, FrameKind};
 use lasthop_wifi::mac::power_save::{PowerSaveConfig, Retrieval, partial_virtual_bitmap};
 use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
-use lasthop_wifi::{Address, Packet, StationId};
+use lasthop_wifi::{Address, StationId};
 use std::fs;
 
 /// The laptop scans, an access point ignores most of its Nulls; the phone dozes.

@@ -3,12 +3,13 @@
 
 use lasthop_net::network::NetworkStats;
 use lasthop_net::{FrameDirection, NodeId, Sink, TcpSample};
+use lasthop_packet::{AccessCategory, FlowId, Packet};
 use lasthop_trace::{AirInfo, Files, FlowKind, FlowName, Names, NodeFrames, NodeName};
 use lasthop_trace::{OutputDir, Recorder, Recording, RunDocument, RunInfo};
 use lasthop_units::{Dbm, Duration, Instant, MacAddr, SeqNo12};
 use lasthop_wifi::event::{DropReason, Event, Frame, FrameKind, Ppdu};
 use lasthop_wifi::phy::{Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
-use lasthop_wifi::{AccessCategory, Address, FlowId, Packet, StationId};
+use lasthop_wifi::{Address, StationId};
 use std::path::{Path, PathBuf};
 
 pub const AP: u16 = 0;

@@ -4,8 +4,8 @@ use super::SEED;
 use crate::data::{self, Record, TCP, TCP_QUEUE, TCP_WIRE};
 use crate::table::{Row, Table, Verdict, is_within, ratio};
 use lasthop_net::{NodeId, Sink, TcpSample};
+use lasthop_packet::{FlowId, Packet};
 use lasthop_units::{Duration, Instant, Seed};
-use lasthop_wifi::{FlowId, Packet};
 
 const GOODPUT_TARGET: f64 = 0.03;
 const DELAY_TARGET: f64 = 0.1;

@@ -4,6 +4,7 @@
 //! Nobody acts on what arrives, and no event is recorded. A bench counts what it takes to deliver so many more
 //! packets, refilling queues and draining outputs included.
 
+use lasthop_packet::Packet;
 use lasthop_units::{Db, Dbm, Duration, Identity, Instant, MacAddr, Machine, Meters, Seed};
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
@@ -14,7 +15,7 @@ use lasthop_wifi::phy::{
     Band, ChannelWidth, ControlRates, ErrorModel, GuardInterval, Propagation, Rate, Standard,
 };
 use lasthop_wifi::queue::{DriverLimit, Limit, QueueConfig};
-use lasthop_wifi::{Address, Packet, StationId};
+use lasthop_wifi::{Address, StationId};
 use std::hint::black_box;
 
 const AP: StationId = StationId(0);

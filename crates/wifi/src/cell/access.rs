@@ -12,10 +12,11 @@ use crate::mac::mpdu::Msdus;
 use crate::mac::originator::{Agreement, Originator};
 use crate::mac::rate::{RateControl, RateSet};
 use crate::mac::sizes;
-use crate::packet::{Address, Packet, Released, StationId};
 use crate::phy::Rate;
 use crate::queue::DriverLimit;
+use crate::station::{Address, StationId};
 use alloc::vec::Vec;
+use lasthop_packet::{Packet, Released};
 use lasthop_units::{Duration, Identity, Instant};
 
 /// What a function would send next.

@@ -2,7 +2,7 @@
 //! ([`RxInterrupt::Mpdu`]). An MPDU is decided when its last bit is in, by the
 //! interference up to then, and handed up at that instant.
 //!
-//! Where nobody acts on what is inside ([`Packet::passive`](crate::Packet::passive))
+//! Where nobody acts on what is inside ([`Packet::passive`](lasthop_packet::Packet::passive))
 //! nobody is woken for it: such MPDUs are taken in, each with its own instant, at
 //! the end of the PPDU or when somebody asks ([`Cell::take_arrived`]).
 
@@ -12,9 +12,9 @@ use super::reception::{Taken, happens};
 use super::{Address, Cell, StationId};
 use crate::mac::mpdu::Mpdu;
 use crate::mac::sizes;
-use crate::packet::Packet;
 use crate::phy::Rate;
 use alloc::collections::VecDeque;
+use lasthop_packet::Packet;
 use lasthop_units::{Db, Duration, Instant, Probability};
 
 /// An A-MPDU on its way.
@@ -159,7 +159,7 @@ impl Cell {
     }
 
     /// Takes in the MPDUs whose last bits are in at `now`. Only for packets that
-    /// are [`passive`](crate::Packet::passive) does it matter when this is called:
+    /// are [`passive`](lasthop_packet::Packet::passive) does it matter when this is called:
     /// before their number is read.
     pub fn take_arrived(&mut self, now: Instant) {
         if self.arrivals.is_empty() {

@@ -16,8 +16,9 @@ use super::waits::Log;
 use super::{Cell, Sequel, StationConfig};
 use crate::event::{DropReason, Event, PowerState};
 use crate::mac::scan::{self, Input, Leftover, NullConfig, Phase, Scan};
-use crate::packet::{AccessCategory, Address, Packet, Released, StationId};
+use crate::station::{Address, StationId};
 use alloc::vec::Vec;
+use lasthop_packet::{AccessCategory, Packet, Released};
 use lasthop_units::{Duration, Instant, Probability, SeqNo12};
 
 /// Null frames go out as voice, as in mac80211 (`ieee80211_send_nullfunc`).

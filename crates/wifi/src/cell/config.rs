@@ -7,9 +7,9 @@ use crate::mac::power_save::PowerSaveConfig;
 use crate::mac::rate::RateControlConfig;
 use crate::mac::retry_out::RateTable;
 use crate::mac::scan::ScanConfig;
-use crate::packet::StationId;
 use crate::phy::{Band, ErrorModel, LinkConfig, Preamble, Rate, SnrChange, Standard};
 use crate::queue::{DriverLimit, QueueConfig};
+use crate::station::StationId;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Dbm, Duration, Identity, MacAddr};
 
@@ -85,7 +85,7 @@ pub struct StationConfig {
     pub address: MacAddr,
     /// Access point or client.
     pub role: Role,
-    /// Channel access parameters, by [`AccessCategory`](crate::AccessCategory) index.
+    /// Channel access parameters, by [`AccessCategory`](lasthop_packet::AccessCategory) index.
     pub access: [EdcaParameters; 4],
     /// Queue above the MAC, one of these for each access category.
     pub queue: QueueConfig,

@@ -11,7 +11,7 @@ use super::air::Flight;
 use super::away::{FUNCTIONS, Rhythm};
 use super::station::{Action, Exchange, Gate};
 use crate::mac::power_save::{self, Input, Phase, PowerSaveConfig, partial_virtual_bitmap};
-use crate::packet::{Address, StationId};
+use crate::station::{Address, StationId};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::Instant;

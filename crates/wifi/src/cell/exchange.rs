@@ -10,7 +10,7 @@ use crate::mac::block_ack::Recipient;
 use crate::mac::originator::{Agreement, AttemptsMax};
 use crate::mac::retry_out::PseudoRetryOut;
 use crate::mac::sizes;
-use crate::packet::{Address, StationId};
+use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant, SeqNo12};
 

@@ -12,9 +12,10 @@ use crate::mac::mpdu::{Mpdu, Msdus};
 use crate::mac::originator::Agreement;
 use crate::mac::retry_out::Decision;
 use crate::mac::sizes;
-use crate::packet::{Address, Packet, StationId};
+use crate::station::{Address, StationId};
 use alloc::collections::VecDeque;
 use core::ops::Range;
+use lasthop_packet::Packet;
 use lasthop_units::{Db, Instant, Probability, Stream};
 
 /// Some MPDUs of a PPDU with data, at their receiver.

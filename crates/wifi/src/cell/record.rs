@@ -5,7 +5,7 @@ use super::station::{Action, Content, Exchange};
 use super::{Cell, category_of};
 use crate::event::{Event, Frame, FrameKind, Ppdu};
 use crate::mac::mpdu::{Mpdu, Msdus};
-use crate::packet::{Address, StationId};
+use crate::station::{Address, StationId};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Duration, Instant, SeqNo12};

@@ -7,7 +7,7 @@ use super::Cell;
 use super::away::{Away, Rhythm};
 use super::station::Gate;
 use crate::mac::absence::{Absences, Cause, Span, Waits};
-use crate::packet::{Address, StationId};
+use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::Instant;
 

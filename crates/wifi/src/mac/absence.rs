@@ -1,6 +1,6 @@
 //! When frames had to wait because a station was not there: it was off its
 //! channel (background scan) or dozed (power save, IEEE 802.11-2020, 11.2.3). From
-//! such spans the parts `away` and `asleep` of [`DelayParts`](crate::DelayParts)
+//! such spans the parts `away` and `asleep` of [`DelayParts`](lasthop_packet::DelayParts)
 //! are cut out of a packet's wait.
 //!
 //! A history keeps [`SPANS_MAX`] spans; of a packet that waited through more,

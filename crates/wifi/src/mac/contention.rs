@@ -17,7 +17,7 @@
 //! Most idle times are the SIFS before a response, too short for anyone's AIFS.
 //! So the access instants of a view are computed only when time gets that far.
 
-use crate::packet::StationId;
+use crate::station::StationId;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 

@@ -1,11 +1,11 @@
 //! A data MPDU on its way from one station to another: what is in it, how
 //! often it was sent, and the instants from which a packet's
-//! [`DelayParts`](crate::DelayParts) are made.
+//! [`DelayParts`](lasthop_packet::DelayParts) are made.
 
 use super::absence::Waits;
 use super::sizes;
-use crate::packet::{Packet, Transport};
 use alloc::boxed::Box;
+use lasthop_packet::{Packet, Transport};
 use lasthop_units::{Bytes, Instant, SeqNo12};
 
 /// The packets of an MPDU.

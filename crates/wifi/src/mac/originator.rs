@@ -7,10 +7,11 @@
 use super::mpdu::{Mpdu, Msdus};
 use super::rate::{RateChain, RateControl};
 use super::retry_out::{RateTable, SmoothedRate};
-use crate::packet::{Address, Released};
 use crate::phy::Rate;
 use crate::queue::Held;
+use crate::station::Address;
 use alloc::collections::VecDeque;
+use lasthop_packet::Released;
 use lasthop_units::{Bytes, Db, Instant, SeqNo12};
 
 /// Where a Block Ack agreement stands.
@@ -350,9 +351,10 @@ impl Originator {
 mod tests {
     use super::*;
     use crate::mac::rate::{RateControlConfig, RateSet};
-    use crate::packet::{Packet, StationId};
     use crate::phy::{ChannelWidth, ErrorModel};
+    use crate::station::StationId;
     use alloc::vec::Vec;
+    use lasthop_packet::Packet;
     use lasthop_units::Seed;
     use proptest::prelude::*;
 

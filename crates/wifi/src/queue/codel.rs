@@ -1,12 +1,13 @@
-//! A queue under CoDel ([`lasthop_aqm::codel`]).
+//! A queue under CoDel ([`lasthop_packet::aqm::codel`]).
 //!
 //! Pulled by peer, the queue keeps one control state over all peers.
 
 use super::fifo::Fifo;
 use super::{Held, Limit};
-use crate::packet::{Address, Packet};
+use crate::station::Address;
 use alloc::vec::Vec;
-use lasthop_aqm::{Control, Parameters, Source};
+use lasthop_packet::Packet;
+use lasthop_packet::aqm::{Control, Parameters, Source};
 use lasthop_units::{Bytes, Instant};
 
 /// A first-in-first-out queue under CoDel; a full queue drops the arriving packet.
@@ -16,21 +17,6 @@ pub struct CoDel {
     parameters: Parameters,
     control: Control,
     fifo: Fifo,
-}
-
-impl lasthop_aqm::Packet for Packet {
-    fn arrived(&self) -> Instant {
-        self.arrived
-    }
-
-    fn len_bytes(&self) -> u64 {
-        u64::from(self.bytes)
-    }
-
-    fn mark(&mut self) -> bool {
-        self.ecn_marked |= self.ecn_capable;
-        self.ecn_capable
-    }
 }
 
 impl CoDel {

@@ -7,8 +7,9 @@
 
 use super::fifo::{Element, Fifo};
 use super::slot_of;
-use crate::packet::{Address, Packet};
+use crate::station::Address;
 use alloc::vec::Vec;
+use lasthop_packet::Packet;
 use lasthop_units::{Duration, Instant};
 
 /// How much the driver takes from the upper queue ahead of transmission.
@@ -135,7 +136,7 @@ impl DriverQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::StationId;
+    use crate::station::StationId;
 
     const A: Address = Address::Station(StationId(0));
     const B: Address = Address::Station(StationId(7));

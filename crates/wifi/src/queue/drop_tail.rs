@@ -4,8 +4,9 @@
 
 use super::fifo::Fifo;
 use super::{Held, Limit};
-use crate::packet::{Address, Packet};
+use crate::station::Address;
 use alloc::vec::Vec;
+use lasthop_packet::Packet;
 use lasthop_units::{Bytes, Instant};
 
 /// A drop-tail queue.

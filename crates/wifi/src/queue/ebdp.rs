@@ -16,9 +16,10 @@
 
 use super::Held;
 use super::fifo::Fifo;
-use crate::packet::{Address, Packet};
+use crate::station::Address;
 use alloc::vec;
 use alloc::vec::Vec;
+use lasthop_packet::Packet;
 use lasthop_units::{Bytes, Duration, Instant};
 
 /// How capacity follows service.

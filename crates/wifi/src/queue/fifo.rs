@@ -5,9 +5,10 @@
 //! finding the oldest packet costs O(peers with packets).
 
 use super::slot_of;
-use crate::packet::{Address, Packet};
+use crate::station::Address;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use lasthop_packet::Packet;
 
 /// Packets in order of arrival, reachable by peer.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,7 @@ mod ebdp;
 mod fq_codel;
 
 use super::*;
-use crate::packet::StationId;
+use crate::station::StationId;
 use alloc::vec;
 use proptest::prelude::*;
 

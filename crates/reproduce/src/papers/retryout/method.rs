@@ -4,8 +4,8 @@
 use super::{LAPTOPS, POSITIONS, run};
 use crate::figure::{Figure, Findings, Quantity, Run, Statement};
 use crate::plot::{Axis, Panel, Series};
+use lasthop_packet::Packet;
 use lasthop_units::{Duration, Instant, SeqNo12};
-use lasthop_wifi::Packet;
 use lasthop_wifi::mac::block_ack::Recipient;
 use lasthop_wifi::mac::mpdu::Msdus;
 use lasthop_wifi::mac::retry_out::{Decision, PseudoRetryOut, RateTable, SmoothedRate};

@@ -6,8 +6,8 @@ use crate::raw::{
     RateControlKind, RawEdcaParameters, RawNodeSettings, RequestKind, RxInterruptKind,
 };
 use crate::scalar::{At, Whole};
+use lasthop_packet::AccessCategory;
 use lasthop_units::{Duration, Identity, MacAddr};
-use lasthop_wifi::AccessCategory;
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, RxInterrupt, StationConfig,
 };

@@ -2,8 +2,8 @@
 //! this changes nothing on the air.
 
 use super::*;
-use crate::packet::DelayParts;
 use alloc::collections::BTreeMap;
+use lasthop_packet::DelayParts;
 
 const STATION: StationId = StationId(1);
 

@@ -4,8 +4,8 @@
 //! explains itself in its commit message.
 
 use super::*;
-use crate::packet::AccessCategory;
 use AccessCategory::{BestEffort, Video, Voice};
+use lasthop_packet::AccessCategory;
 
 /// Packets that every sender keeps queued.
 const KEPT: u32 = 120;

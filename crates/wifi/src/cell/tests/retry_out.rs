@@ -5,8 +5,8 @@ use super::*;
 use crate::event::Frame;
 use crate::mac::originator::LowRateRetry;
 use crate::mac::retry_out::RateTable;
-use crate::packet::Transport;
 use alloc::collections::{BTreeMap, BTreeSet};
+use lasthop_packet::Transport;
 
 const STATION: StationId = StationId(1);
 /// No packet waits in a reorder buffer for so long.

@@ -3,8 +3,8 @@
 use super::fingerprint::fingerprint;
 use super::*;
 use crate::cell::air::{Air, Carried, Flight};
-use crate::packet::AccessCategory;
 use crate::phy::{Fading, SnrChange};
+use lasthop_packet::AccessCategory;
 use proptest::prelude::*;
 
 const STATION: StationId = StationId(1);

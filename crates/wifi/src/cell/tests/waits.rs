@@ -8,7 +8,7 @@ use super::*;
 use crate::event::Event;
 use crate::mac::power_save::Retrieval;
 use crate::mac::scan::{Leftover, NullConfig, ScanConfig};
-use crate::packet::DelayParts;
+use lasthop_packet::DelayParts;
 use proptest::prelude::*;
 
 /// Null frame and its retries, or beacon and poll, around an absence.

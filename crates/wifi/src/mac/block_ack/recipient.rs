@@ -7,8 +7,8 @@
 
 use super::Scoreboard;
 use crate::mac::mpdu::Msdus;
-use crate::packet::Packet;
 use alloc::vec::Vec;
+use lasthop_packet::Packet;
 use lasthop_units::{Duration, Instant, SeqNo12};
 
 /// The recipient's side of an agreement.

@@ -4,11 +4,11 @@
 use super::*;
 use crate::mac::block_ack::{Reception, Recipient};
 use crate::mac::mpdu::Msdus;
-use crate::packet::Packet;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use alloc::{format, vec};
+use lasthop_packet::Packet;
 use lasthop_units::{Duration, Instant};
 use proptest::prelude::*;
 

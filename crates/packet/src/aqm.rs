@@ -8,11 +8,6 @@
 //!
 //! Queues themselves, their bounds and what a flow is are their owners'.
 
-#![no_std]
-#![forbid(unsafe_code)]
-
-extern crate alloc;
-
 pub mod codel;
 pub mod round_robin;
 

@@ -2,12 +2,9 @@
 //! payload bytes. The driver keeps the bytes (if there are any) under
 //! [`Packet::tag`].
 
+use crate::aqm;
 use alloc::collections::VecDeque;
 use lasthop_units::{Duration, Instant};
-
-/// A station of a cell, by index; the access point is a station too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct StationId(pub u16);
 
 /// A flow of the scenario, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -16,22 +13,6 @@ pub struct FlowId(pub u16);
 impl FlowId {
     /// Traffic that belongs to no flow of the scenario (ARP, a user's program).
     pub const NONE: Self = Self(u16::MAX);
-}
-
-impl StationId {
-    /// As an index.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// The receiver of a frame on the air.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Address {
-    /// One station.
-    Station(StationId),
-    /// Every station that hears it (broadcast and multicast): no acknowledgement.
-    Group,
 }
 
 /// EDCA access categories, lowest priority first (IEEE 802.11-2020, 10.2.3.2).
@@ -208,7 +189,7 @@ pub struct Packet {
     /// What it carries.
     pub transport: Transport,
     /// Nobody acts on its arrival: the cell may put it out late, with the right
-    /// instant ([`RxInterrupt::Mpdu`](crate::cell::RxInterrupt::Mpdu)).
+    /// instant (`wifi::cell::RxInterrupt::Mpdu`).
     pub passive: bool,
     /// Its source wants to know when the node at which it entered lets go of it
     /// ([`Released`]); cleared on the way out of that node.
@@ -245,6 +226,21 @@ impl Packet {
             arrived: now,
             parts: DelayParts::default(),
         }
+    }
+}
+
+impl aqm::Packet for Packet {
+    fn arrived(&self) -> Instant {
+        self.arrived
+    }
+
+    fn len_bytes(&self) -> u64 {
+        u64::from(self.bytes)
+    }
+
+    fn mark(&mut self) -> bool {
+        self.ecn_marked |= self.ecn_capable;
+        self.ecn_capable
     }
 }
 

@@ -1,0 +1,18 @@
+//! Packets as every machine sees them, whatever carries them.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`packet`] | the packet: sizes, stamps, where its time went, a driver's handle |
+//! | [`aqm`] | active queue management for any kind of packet: CoDel, flow queueing |
+//!
+//! No protocol is known here and nothing does I/O.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod aqm;
+pub mod packet;
+
+pub use packet::{AccessCategory, DelayParts, FlowId, Fragment, Packet, Released, Transport};
