@@ -11,9 +11,8 @@ use crate::loss::{Loss, LossProcess};
 use crate::transmitter::{RateChange, Transmitter};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use lasthop_packet::{Packet, Released};
+use lasthop_packet::{DropReason, Packet, Released};
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine, Stream};
-use lasthop_wifi::event::DropReason;
 use lasthop_wifi::queue::{Held, Limit, Queue, QueueConfig};
 use lasthop_wifi::{Address, StationId};
 

@@ -3,6 +3,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`packet`] | the packet: sizes, stamps, where its time went, a driver's handle |
+//! | [`drop_reason`] | why a packet was given up |
 //! | [`aqm`] | active queue management for any kind of packet: CoDel, flow queueing |
 //!
 //! No protocol is known here and nothing does I/O.
@@ -13,6 +14,8 @@
 extern crate alloc;
 
 pub mod aqm;
+pub mod drop_reason;
 pub mod packet;
 
+pub use drop_reason::DropReason;
 pub use packet::{AccessCategory, DelayParts, FlowId, Fragment, Packet, Released, Transport};

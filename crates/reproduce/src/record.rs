@@ -4,12 +4,12 @@
 
 use lasthop_apq::{PhaseRecord, Report};
 use lasthop_net::{ApqEnding, FrameDirection, FrancReport, NodeId, Sink, TcpSample};
-use lasthop_packet::{FlowId, Packet};
+use lasthop_packet::{DropReason, FlowId, Packet};
 use lasthop_scenario::{FlowKind, Scenario};
 use lasthop_trace::{FlowKind as Kind, FlowName, Names, NodeName, Recorder};
 use lasthop_units::{Duration, Instant, MacAddr, SeqNo12};
 use lasthop_wifi::cell::Role;
-use lasthop_wifi::event::{DropReason, Event, FrameKind};
+use lasthop_wifi::event::{Event, FrameKind};
 use lasthop_wifi::{Address, StationId};
 
 /// What is kept beyond the series.

@@ -1,11 +1,10 @@
 //! Coded links in virtual time: what goes in comes out, through the cell and its losses.
 
 use lasthop_net::{FrancReport, NodeId, Sink};
-use lasthop_packet::{FlowId, Packet};
+use lasthop_packet::{DropReason, FlowId, Packet};
 use lasthop_scenario::{Scenario, parse};
 use lasthop_sim::run;
 use lasthop_units::{Duration, Instant, Seed};
-use lasthop_wifi::event::DropReason;
 
 /// What the flows of a run saw, and what its coded link counted.
 #[derive(Debug, Default)]

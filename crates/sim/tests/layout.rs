@@ -5,11 +5,10 @@
 use lasthop_apq::{PhaseRecord, Report};
 use lasthop_net::network::NetworkStats;
 use lasthop_net::{ApqEnding, FrancReport, NodeId, Sink, TcpSample};
-use lasthop_packet::{FlowId, Packet};
+use lasthop_packet::{DropReason, FlowId, Packet};
 use lasthop_scenario::{Scenario, parse};
 use lasthop_sim::run;
 use lasthop_units::{Duration, Instant, Seed};
-use lasthop_wifi::event::DropReason;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt::Debug;

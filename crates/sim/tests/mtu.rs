@@ -2,10 +2,9 @@
 //! against fixed ones.
 
 use lasthop_net::{NodeId, Sink};
-use lasthop_packet::Packet;
+use lasthop_packet::{DropReason, Packet};
 use lasthop_sim::run;
 use lasthop_units::{Instant, Seed};
-use lasthop_wifi::event::DropReason;
 
 /// Of the flow's packets on their way there.
 #[derive(Default)]

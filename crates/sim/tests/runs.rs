@@ -2,11 +2,10 @@
 
 use lasthop_net::network::NetworkStats;
 use lasthop_net::{NodeId, Sink};
-use lasthop_packet::{FlowId, Packet};
+use lasthop_packet::{DropReason, FlowId, Packet};
 use lasthop_scenario::Scenario;
 use lasthop_sim::{SimError, run};
 use lasthop_units::{Duration, Instant, Seed};
-use lasthop_wifi::event::DropReason;
 
 /// Counts, and mixes everything it is told into one number.
 #[derive(Debug, Default, PartialEq)]

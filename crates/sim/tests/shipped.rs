@@ -2,11 +2,10 @@
 //! their first lines say, and their trajectories change only on purpose.
 
 use lasthop_net::{NodeId, Sink};
-use lasthop_packet::Packet;
+use lasthop_packet::{DropReason, Packet};
 use lasthop_scenario::{Scenario, load};
 use lasthop_sim::run;
 use lasthop_units::{Duration, Instant, Seed};
-use lasthop_wifi::event::DropReason;
 use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {

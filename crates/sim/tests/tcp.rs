@@ -1,11 +1,10 @@
 //! TCP in virtual time against what can be computed by hand.
 
 use lasthop_net::{NodeId, Sink, TcpSample};
-use lasthop_packet::{FlowId, Packet, Transport};
+use lasthop_packet::{DropReason, FlowId, Packet, Transport};
 use lasthop_scenario::Scenario;
 use lasthop_sim::run;
 use lasthop_units::{Duration, Instant, Seed};
-use lasthop_wifi::event::DropReason;
 
 /// A laptop uploads to a server through an access point.
 const UPLOAD: &str = r#"

@@ -10,9 +10,9 @@ use crate::pcapng::{Capture, LinkType};
 use crate::series::SeriesWriter;
 use crate::snapshot::Snapshot;
 use lasthop_net::{FrameDirection, NodeId, TcpSample};
-use lasthop_packet::{FlowId, Packet};
+use lasthop_packet::{DropReason, FlowId, Packet};
 use lasthop_units::{Duration, Instant};
-use lasthop_wifi::event::{DropReason, Event};
+use lasthop_wifi::event::Event;
 
 /// Which files a recorder writes.
 #[derive(Clone, Debug, PartialEq, Default)]

@@ -21,9 +21,9 @@ use lasthop_apq::Report;
 use lasthop_net::{
     ApqEnding, FrameDirection, FrancReport, NodeId, ProgramFlow, ProgramsLeftOut, Sink, TcpSample,
 };
-use lasthop_packet::{FlowId, Packet};
+use lasthop_packet::{DropReason, FlowId, Packet};
 use lasthop_units::{Bytes, Duration, Instant};
-use lasthop_wifi::event::{DropReason, Event, FrameKind, Ppdu};
+use lasthop_wifi::event::{Event, FrameKind, Ppdu};
 use lasthop_wifi::{Address, StationId};
 use std::collections::BTreeMap;
 

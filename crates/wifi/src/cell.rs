@@ -31,7 +31,7 @@ pub use config::{
     RxInterrupt, StationConfig,
 };
 
-use crate::event::{DropReason, Event};
+use crate::event::Event;
 use crate::mac::absence::Absences;
 use crate::mac::contention::{ContenderId, Contention};
 use crate::mac::sizes;
@@ -44,7 +44,7 @@ use alloc::vec::Vec;
 use arrival::Arrival;
 use away::Away;
 use doze::Tim;
-use lasthop_packet::{AccessCategory, Packet, Released};
+use lasthop_packet::{AccessCategory, DropReason, Packet, Released};
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
 use station::{BEACON_FUNCTION, Function, Station};
 

@@ -232,7 +232,7 @@ impl Queue {
     /// Takes in a packet that will go to `peer`, and stamps [`Packet::arrived`] with `now`.
     ///
     /// What does not fit any more (this packet or others) is appended to
-    /// `dropped`, to be reported as [`DropReason::QueueFull`](crate::event::DropReason::QueueFull).
+    /// `dropped`, to be reported as [`DropReason::QueueFull`](lasthop_packet::DropReason::QueueFull).
     pub fn enqueue(
         &mut self,
         now: Instant,
@@ -272,7 +272,7 @@ impl Queue {
     /// The next packet for `peer`.
     ///
     /// What active queue management gives up on the way is appended to
-    /// `dropped`, to be reported as [`DropReason::ActiveQueue`](crate::event::DropReason::ActiveQueue);
+    /// `dropped`, to be reported as [`DropReason::ActiveQueue`](lasthop_packet::DropReason::ActiveQueue);
     /// a packet may therefore be longer than [`Queue::peek_len_for`] announced,
     /// and goes back with [`Queue::put_back`] if it does not fit.
     pub fn dequeue_for(

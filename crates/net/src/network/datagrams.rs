@@ -5,9 +5,8 @@
 use crate::fragment::{Reassembled, Reassembly};
 use crate::sink::NodeId;
 use alloc::collections::BTreeMap;
-use lasthop_packet::{FlowId, Fragment, Packet};
+use lasthop_packet::{DropReason, FlowId, Fragment, Packet};
 use lasthop_units::Instant;
-use lasthop_wifi::event::DropReason;
 
 /// The end of a packet that was cut.
 #[derive(Clone, Copy, Debug, PartialEq)]

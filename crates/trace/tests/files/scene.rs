@@ -3,11 +3,11 @@
 
 use lasthop_net::network::NetworkStats;
 use lasthop_net::{FrameDirection, NodeId, Sink, TcpSample};
-use lasthop_packet::{AccessCategory, FlowId, Packet};
+use lasthop_packet::{AccessCategory, DropReason, FlowId, Packet};
 use lasthop_trace::{AirInfo, Files, FlowKind, FlowName, Names, NodeFrames, NodeName};
 use lasthop_trace::{OutputDir, Recorder, Recording, RunDocument, RunInfo};
 use lasthop_units::{Dbm, Duration, Instant, MacAddr, SeqNo12};
-use lasthop_wifi::event::{DropReason, Event, Frame, FrameKind, Ppdu};
+use lasthop_wifi::event::{Event, Frame, FrameKind, Ppdu};
 use lasthop_wifi::phy::{Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
 use lasthop_wifi::{Address, StationId};
 use std::path::{Path, PathBuf};

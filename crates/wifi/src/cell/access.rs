@@ -6,7 +6,7 @@ use super::station::{
     Action, BEACON_FUNCTION, Content, Exchange, Expected, Function, Gate, Management, originator_of,
 };
 use super::{Cell, StationConfig, category_of};
-use crate::event::{DropReason, Event};
+use crate::event::Event;
 use crate::mac::contention::ContenderId;
 use crate::mac::mpdu::Msdus;
 use crate::mac::originator::{Agreement, Originator};
@@ -16,7 +16,7 @@ use crate::phy::Rate;
 use crate::queue::DriverLimit;
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
-use lasthop_packet::{Packet, Released};
+use lasthop_packet::{DropReason, Packet, Released};
 use lasthop_units::{Duration, Identity, Instant};
 
 /// What a function would send next.

@@ -14,11 +14,11 @@ use super::reception::happens;
 use super::station::{Action, Gate, Management};
 use super::waits::Log;
 use super::{Cell, Sequel, StationConfig};
-use crate::event::{DropReason, Event, PowerState};
+use crate::event::{Event, PowerState};
 use crate::mac::scan::{self, Input, Leftover, NullConfig, Phase, Scan};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
-use lasthop_packet::{AccessCategory, Packet, Released};
+use lasthop_packet::{AccessCategory, DropReason, Packet, Released};
 use lasthop_units::{Duration, Instant, Probability, SeqNo12};
 
 /// Null frames go out as voice, as in mac80211 (`ieee80211_send_nullfunc`).

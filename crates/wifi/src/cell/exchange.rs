@@ -5,13 +5,14 @@
 use super::air::{Carried, Flight};
 use super::station::{Action, BEACON_FUNCTION, Content, Exchange, Management};
 use super::{Cell, Pending, Sequel};
-use crate::event::{DropReason, Event};
+use crate::event::Event;
 use crate::mac::block_ack::Recipient;
 use crate::mac::originator::{Agreement, AttemptsMax};
 use crate::mac::retry_out::PseudoRetryOut;
 use crate::mac::sizes;
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
+use lasthop_packet::DropReason;
 use lasthop_units::{Duration, Instant, SeqNo12};
 
 /// An originator whose ADDBA Requests were not answered asks again after this long.

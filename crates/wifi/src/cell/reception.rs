@@ -5,7 +5,7 @@ use super::air::{Carried, Flight, Overheard};
 use super::arrival::{Arrival, Subframes};
 use super::station::{Action, Content, Exchange, Inbox, Management};
 use super::{Cell, Output, Pending, Sequel, category_of};
-use crate::event::{DropReason, Event};
+use crate::event::Event;
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Reception;
 use crate::mac::mpdu::{Mpdu, Msdus};
@@ -15,7 +15,7 @@ use crate::mac::sizes;
 use crate::station::{Address, StationId};
 use alloc::collections::VecDeque;
 use core::ops::Range;
-use lasthop_packet::Packet;
+use lasthop_packet::{DropReason, Packet};
 use lasthop_units::{Db, Instant, Probability, Stream};
 
 /// Some MPDUs of a PPDU with data, at their receiver.
