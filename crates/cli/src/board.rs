@@ -2,7 +2,7 @@
 //! aggregates on its way, each with its readings over the whole time. Knows no
 //! terminal; `view` draws it.
 
-use lasthop_net::NodeId;
+use lasthop_packet::NodeId;
 use lasthop_trace::{FlowKind, Names, Snapshot};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::StationId;

@@ -186,7 +186,7 @@ fn draw_panel(frame: &mut Frame<'_>, board: &Board, panel: &Panel, area: Rect) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_net::NodeId;
+    use lasthop_packet::NodeId;
     use lasthop_trace::{FlowKind, FlowName, FlowReading, Names, NodeName};
     use lasthop_units::{Bytes, Instant};
     use ratatui::Terminal;

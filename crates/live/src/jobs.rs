@@ -5,7 +5,7 @@ use crate::emulate::{EmulateOptions, ProgramOutcome};
 use crate::error::EmulateError;
 use crate::layout::Layout;
 use crate::os::{output_file, read_output};
-use lasthop_net::NodeId;
+use lasthop_packet::NodeId;
 use lasthop_scenario::{Role, Scenario};
 use lasthop_units::Instant;
 use std::ffi::{CString, OsString};

@@ -8,8 +8,8 @@
 use crate::hop::Doors;
 use crate::os::device::Interface;
 use crate::os::keeper::Node as KeeperNode;
-use lasthop_net::NodeId;
 use lasthop_net::network::NodeConfig;
+use lasthop_packet::NodeId;
 use lasthop_scenario::{Node, Role};
 use lasthop_units::MacAddr;
 use std::ffi::{CString, OsString};

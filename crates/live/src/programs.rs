@@ -3,8 +3,8 @@
 //! scenario's flows; of others only how many there are is kept.
 
 use crate::frame::Header;
-use lasthop_net::{NodeId, ProgramFlow, ProgramsLeftOut};
-use lasthop_packet::FlowId;
+use lasthop_net::{ProgramFlow, ProgramsLeftOut};
+use lasthop_packet::{FlowId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Flows that get a number.

@@ -28,8 +28,8 @@ pub mod wire;
 pub use loss::Loss;
 pub use network::{Network, NetworkConfig};
 pub use sink::{
-    ApqEnding, FrameDirection, FrancNodeReport, FrancReport, NodeId, ProgramFlow, ProgramsLeftOut,
-    Sink, TcpSample,
+    ApqEnding, FrameDirection, FrancNodeReport, FrancReport, ProgramFlow, ProgramsLeftOut, Sink,
+    TcpSample,
 };
 pub use traffic::{Source, SourceConfig};
 pub use transmitter::RateChange;

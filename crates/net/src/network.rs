@@ -23,13 +23,12 @@ pub use backlog::{Backlogs, SaturatedFlow};
 pub use config::{HostCost, NetworkConfig, NodeConfig, WiredLink};
 
 use crate::fragment;
-use crate::sink::NodeId;
 use crate::wire::{Wire, WireReason};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use datagrams::Datagrams;
 use host::Host;
-use lasthop_packet::{DropReason, FlowId, Packet, Released, Transport};
+use lasthop_packet::{DropReason, FlowId, NodeId, Packet, Released, Transport};
 use lasthop_units::{Instant, Machine, Seed};
 use lasthop_wifi::cell::{Cell, CellError, Output as CellOutput};
 use lasthop_wifi::event::Event;

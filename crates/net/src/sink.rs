@@ -5,20 +5,9 @@
 use core::net::IpAddr;
 use lasthop_apq::{ClientError, PhaseRecord, Report};
 use lasthop_franc::Stats;
-use lasthop_packet::{DropReason, FlowId, Packet};
+use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
-
-/// A node of the network (station, access point or host), by index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct NodeId(pub u16);
-
-impl NodeId {
-    /// As an index.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// Into or out of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

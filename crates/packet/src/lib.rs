@@ -18,4 +18,6 @@ pub mod drop_reason;
 pub mod packet;
 
 pub use drop_reason::DropReason;
-pub use packet::{AccessCategory, DelayParts, FlowId, Fragment, Packet, Released, Transport};
+pub use packet::{
+    AccessCategory, DelayParts, FlowId, Fragment, NodeId, Packet, Released, Transport,
+};

@@ -6,6 +6,17 @@ use crate::aqm;
 use alloc::collections::VecDeque;
 use lasthop_units::{Duration, Instant};
 
+/// A node of the network (station, access point or host), by index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct NodeId(pub u16);
+
+impl NodeId {
+    /// As an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A flow of the scenario, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FlowId(pub u16);

@@ -3,8 +3,8 @@
 //! a scenario's indices are called.
 
 use lasthop_apq::{PhaseRecord, Report};
-use lasthop_net::{ApqEnding, FrameDirection, FrancReport, NodeId, Sink, TcpSample};
-use lasthop_packet::{DropReason, FlowId, Packet};
+use lasthop_net::{ApqEnding, FrameDirection, FrancReport, Sink, TcpSample};
+use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::{FlowKind, Scenario};
 use lasthop_trace::{FlowKind as Kind, FlowName, Names, NodeName, Recorder};
 use lasthop_units::{Duration, Instant, MacAddr, SeqNo12};

@@ -38,8 +38,8 @@ use crate::error::{Place, Problems};
 use crate::file::Accepts;
 use crate::tree::{Node as Tree, Origin};
 use lasthop_apq::{HostClock, SurveyConfig};
-use lasthop_net::{NetworkConfig, NodeId, SourceConfig};
-use lasthop_packet::AccessCategory;
+use lasthop_net::{NetworkConfig, SourceConfig};
+use lasthop_packet::{AccessCategory, NodeId};
 use lasthop_units::{Bitrate, Bytes, Db, Duration, Identity, Instant, Probability, Seed};
 use std::path::Path;
 

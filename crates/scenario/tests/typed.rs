@@ -3,8 +3,8 @@
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Direction, HostClock};
 use lasthop_net::traffic::Sizes;
-use lasthop_net::{Jitter, Loss, NodeId, RateChange, SourceConfig};
-use lasthop_packet::AccessCategory;
+use lasthop_net::{Jitter, Loss, RateChange, SourceConfig};
+use lasthop_packet::{AccessCategory, NodeId};
 use lasthop_scenario::{FlowKind, Role, Scenario, parse};
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, Instant, Probability, Seed};
 use lasthop_wifi::StationId;

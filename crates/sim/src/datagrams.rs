@@ -1,7 +1,7 @@
 //! A flow of datagrams: a source that sends, and pings that are answered.
 
-use lasthop_net::{NodeId, Source};
-use lasthop_packet::{AccessCategory, FlowId, Packet};
+use lasthop_net::Source;
+use lasthop_packet::{AccessCategory, FlowId, NodeId, Packet};
 use lasthop_units::Instant;
 use std::collections::BTreeMap;
 

@@ -43,9 +43,9 @@ mod underway;
 
 use flows::Flows;
 use franc::{Francs, Outside};
+use lasthop_net::Sink;
 use lasthop_net::network::{Network, NetworkError, NetworkStats, Output};
-use lasthop_net::{NodeId, Sink};
-use lasthop_packet::FlowId;
+use lasthop_packet::{FlowId, NodeId};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Seed};
 use queue::{Event, EventQueue};

@@ -1,7 +1,7 @@
 //! Coded links in virtual time: what goes in comes out, through the cell and its losses.
 
-use lasthop_net::{FrancReport, NodeId, Sink};
-use lasthop_packet::{DropReason, FlowId, Packet};
+use lasthop_net::{FrancReport, Sink};
+use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::{Scenario, parse};
 use lasthop_sim::run;
 use lasthop_units::{Duration, Instant, Seed};

@@ -4,8 +4,8 @@
 
 use lasthop_apq::{PhaseRecord, Report};
 use lasthop_net::network::NetworkStats;
-use lasthop_net::{ApqEnding, FrancReport, NodeId, Sink, TcpSample};
-use lasthop_packet::{DropReason, FlowId, Packet};
+use lasthop_net::{ApqEnding, FrancReport, Sink, TcpSample};
+use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::{Scenario, parse};
 use lasthop_sim::run;
 use lasthop_units::{Duration, Instant, Seed};

@@ -1,8 +1,8 @@
 //! Whole runs in virtual time, against what can be computed by hand.
 
+use lasthop_net::Sink;
 use lasthop_net::network::NetworkStats;
-use lasthop_net::{NodeId, Sink};
-use lasthop_packet::{DropReason, FlowId, Packet};
+use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::Scenario;
 use lasthop_sim::{SimError, run};
 use lasthop_units::{Duration, Instant, Seed};

@@ -13,7 +13,7 @@ use lasthop_units::{Duration, Instant, Seed};
 struct Arrivals(Vec<u64>);
 
 impl Sink for Arrivals {
-    fn arrived(&mut self, _now: Instant, _node: lasthop_net::NodeId, packet: &Packet) {
+    fn arrived(&mut self, _now: Instant, _node: lasthop_packet::NodeId, packet: &Packet) {
         let flow = usize::from(packet.flow.0);
         self.0.resize(self.0.len().max(flow + 1), 0);
         self.0[flow] += 1;

@@ -1,8 +1,8 @@
 //! The scenarios that are shipped, in virtual time: they run, they show what
 //! their first lines say, and their trajectories change only on purpose.
 
-use lasthop_net::{NodeId, Sink};
-use lasthop_packet::{DropReason, Packet};
+use lasthop_net::Sink;
+use lasthop_packet::{DropReason, NodeId, Packet};
 use lasthop_scenario::{Scenario, load};
 use lasthop_sim::run;
 use lasthop_units::{Duration, Instant, Seed};

@@ -1,7 +1,7 @@
 //! TCP in virtual time against what can be computed by hand.
 
-use lasthop_net::{NodeId, Sink, TcpSample};
-use lasthop_packet::{DropReason, FlowId, Packet, Transport};
+use lasthop_net::{Sink, TcpSample};
+use lasthop_packet::{DropReason, FlowId, NodeId, Packet, Transport};
 use lasthop_scenario::Scenario;
 use lasthop_sim::run;
 use lasthop_units::{Duration, Instant, Seed};

@@ -4,8 +4,8 @@
 #![allow(missing_docs)]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use lasthop_net::{NodeId, Sink};
-use lasthop_packet::{FlowId, Packet};
+use lasthop_net::Sink;
+use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_trace::{Files, FlowKind, FlowName, Names, NodeName, OutputDir, Recorder, Recording};
 use lasthop_units::{Duration, Instant, MacAddr};
 

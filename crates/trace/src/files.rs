@@ -9,8 +9,8 @@ use crate::output::{OutputDir, OutputError};
 use crate::pcapng::{Capture, LinkType};
 use crate::series::SeriesWriter;
 use crate::snapshot::Snapshot;
-use lasthop_net::{FrameDirection, NodeId, TcpSample};
-use lasthop_packet::{DropReason, FlowId, Packet};
+use lasthop_net::{FrameDirection, TcpSample};
+use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
 

@@ -1,7 +1,7 @@
 //! What the nodes, stations and flows of a run are called. The machines count
 //! with indices; everything a person reads has these names.
 
-use lasthop_net::NodeId;
+use lasthop_packet::NodeId;
 use lasthop_units::{Instant, MacAddr};
 use lasthop_wifi::StationId;
 

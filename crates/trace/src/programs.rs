@@ -28,7 +28,7 @@ pub(crate) fn name(flow: &ProgramFlow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_net::NodeId;
+    use lasthop_packet::NodeId;
     use std::net::IpAddr;
 
     #[test]

@@ -19,9 +19,9 @@ use crate::snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 use crate::tally::{FlowTally, LinkTally, NodeTally};
 use lasthop_apq::Report;
 use lasthop_net::{
-    ApqEnding, FrameDirection, FrancReport, NodeId, ProgramFlow, ProgramsLeftOut, Sink, TcpSample,
+    ApqEnding, FrameDirection, FrancReport, ProgramFlow, ProgramsLeftOut, Sink, TcpSample,
 };
-use lasthop_packet::{DropReason, FlowId, Packet};
+use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Bytes, Duration, Instant};
 use lasthop_wifi::event::{Event, FrameKind, Ppdu};
 use lasthop_wifi::{Address, StationId};

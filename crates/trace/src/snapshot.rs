@@ -2,7 +2,7 @@
 //! view shows. Throughput counts payload that arrived; delays and round trips
 //! are means of the interval; a reading that was not made is `None`.
 
-use lasthop_net::NodeId;
+use lasthop_packet::NodeId;
 use lasthop_units::{Bytes, Duration, Instant};
 use lasthop_wifi::StationId;
 use lasthop_wifi::phy::Rate;

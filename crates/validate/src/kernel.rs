@@ -11,8 +11,8 @@
 use crate::data::{self, Record};
 use lasthop_live::{EmulateError, EmulateOptions, EmulateOutcome};
 use lasthop_net::network::NetworkStats;
-use lasthop_net::{NodeId, Sink, TcpSample};
-use lasthop_packet::FlowId;
+use lasthop_net::{Sink, TcpSample};
+use lasthop_packet::{FlowId, NodeId};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Seed};
 use std::fs;

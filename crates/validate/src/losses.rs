@@ -9,7 +9,7 @@
 use crate::data::{self, Record};
 use crate::kernel::{self, Readings, SEED};
 use lasthop_live::{EmulateError, EmulateOptions};
-use lasthop_net::NodeId;
+use lasthop_packet::NodeId;
 use lasthop_scenario::Scenario;
 use lasthop_units::Seed;
 use std::fs;

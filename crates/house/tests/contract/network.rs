@@ -4,10 +4,9 @@
 use crate::air::{self, Shown};
 use crate::{pause, wire};
 use lasthop_house::contract::Driver;
-use lasthop_net::NodeId;
 use lasthop_net::fragment::MTU_BYTES_MIN;
 use lasthop_net::network::{HostCost, Network, NetworkConfig, NodeConfig, Output, WiredLink};
-use lasthop_packet::Packet;
+use lasthop_packet::{NodeId, Packet};
 use lasthop_units::{Duration, Identity, Instant, Seed};
 use lasthop_wifi::StationId;
 use proptest::prelude::*;

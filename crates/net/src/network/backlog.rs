@@ -8,10 +8,9 @@
 
 use super::route::Hop;
 use super::{Network, NetworkConfig};
-use crate::sink::NodeId;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use lasthop_packet::AccessCategory;
+use lasthop_packet::{AccessCategory, NodeId};
 use lasthop_units::Instant;
 use lasthop_wifi::queue::{Limit, QueueConfig};
 

@@ -1,8 +1,8 @@
 //! What a network is made of.
 
-use crate::sink::NodeId;
 use crate::wire::WireConfig;
 use alloc::vec::Vec;
+use lasthop_packet::NodeId;
 use lasthop_units::{Duration, Identity};
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::CellConfig;

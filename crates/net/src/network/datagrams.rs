@@ -3,9 +3,8 @@
 //! as long as a part of it travels. A packet is lost with the first part that is.
 
 use crate::fragment::{Reassembled, Reassembly};
-use crate::sink::NodeId;
 use alloc::collections::BTreeMap;
-use lasthop_packet::{DropReason, FlowId, Fragment, Packet};
+use lasthop_packet::{DropReason, FlowId, Fragment, NodeId, Packet};
 use lasthop_units::Instant;
 
 /// The end of a packet that was cut.

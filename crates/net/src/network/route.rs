@@ -3,10 +3,9 @@
 //! cell stations are neighbours of each other, too; group packets still keep to the tree.
 
 use super::{NetworkConfig, NetworkError};
-use crate::sink::NodeId;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use lasthop_packet::Packet;
+use lasthop_packet::{NodeId, Packet};
 use lasthop_wifi::cell::Role;
 use lasthop_wifi::{Address, StationId};
 

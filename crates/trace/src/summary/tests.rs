@@ -2,8 +2,8 @@
 
 use crate::*;
 use lasthop_net::network::{NetworkStats, WireStats};
-use lasthop_net::{NodeId, Sink, TcpSample};
-use lasthop_packet::{DelayParts, DropReason, FlowId, Packet};
+use lasthop_net::{Sink, TcpSample};
+use lasthop_packet::{DelayParts, DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant, MacAddr};
 use lasthop_wifi::phy::{DsssRate, Preamble, Rate};
 use lasthop_wifi::stats::{LinkStats, StationStats};

@@ -3,9 +3,9 @@
 
 use crate::air::fields;
 use crate::scene;
+use lasthop_net::Sink;
 use lasthop_net::network::NetworkStats;
-use lasthop_net::{NodeId, Sink};
-use lasthop_packet::{FlowId, Packet};
+use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_trace::{AirInfo, Files, OutputDir, Recorder};
 use lasthop_units::{Db, Dbm, Duration, Identity, Instant, MacAddr, Machine, Meters, Seed};
 use lasthop_wifi::cell::{

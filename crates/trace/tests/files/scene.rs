@@ -2,8 +2,8 @@
 //! and a wired server, and every kind of frame once at least.
 
 use lasthop_net::network::NetworkStats;
-use lasthop_net::{FrameDirection, NodeId, Sink, TcpSample};
-use lasthop_packet::{AccessCategory, DropReason, FlowId, Packet};
+use lasthop_net::{FrameDirection, Sink, TcpSample};
+use lasthop_packet::{AccessCategory, DropReason, FlowId, NodeId, Packet};
 use lasthop_trace::{AirInfo, Files, FlowKind, FlowName, Names, NodeFrames, NodeName};
 use lasthop_trace::{OutputDir, Recorder, Recording, RunDocument, RunInfo};
 use lasthop_units::{Dbm, Duration, Instant, MacAddr, SeqNo12};

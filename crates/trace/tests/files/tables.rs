@@ -1,8 +1,9 @@
 //! `events.parquet` and `series.parquet`.
 
 use crate::scene;
+use lasthop_net::Sink;
 use lasthop_net::network::NetworkStats;
-use lasthop_net::{NodeId, Sink};
+use lasthop_packet::NodeId;
 use lasthop_trace::{Files, OutputDir, Recorder};
 use lasthop_units::{Duration, Instant};
 use parquet::file::reader::{FileReader, SerializedFileReader};

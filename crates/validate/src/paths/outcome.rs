@@ -6,8 +6,8 @@
 
 use super::{Beside, Case, Family, Losses, Medium, Role, Run, Written};
 use crate::table::{Row, Table, Verdict};
-use lasthop_net::{FrancReport, NodeId, Sink, TcpSample};
-use lasthop_packet::{FlowId, Packet};
+use lasthop_net::{FrancReport, Sink, TcpSample};
+use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant, Seed};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
