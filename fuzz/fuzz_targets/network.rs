@@ -4,9 +4,9 @@
 #![no_main]
 
 use lasthop_net::network::{Network, Output};
+use lasthop_packet::{AccessCategory, NodeId, Packet};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Machine, Seed};
-use lasthop_packet::{AccessCategory, Packet};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 
@@ -42,10 +42,10 @@ fuzz_target!(|bytes: &[u8]| {
         let source = way % nodes;
         let destination = match way / nodes % (nodes + 1) {
             other if other == nodes || other == source => Packet::EVERYWHERE,
-            other => other,
+            other => NodeId(other),
         };
         let packet = Packet {
-            source,
+            source: NodeId(source),
             destination,
             flow_hash: u32::from(class / 4),
             access_category: AccessCategory::ALL[usize::from(class % 4)],

@@ -196,11 +196,11 @@ impl<'a, S: Sink> Hop<'a, S> {
             return;
         };
         let mut packet = Packet::new(tag, header.packet_bytes, now);
-        packet.source = node.0;
+        packet.source = node;
         packet.destination = destination;
-        packet.flow = self.flow_of(&header, node, NodeId(destination));
+        packet.flow = self.flow_of(&header, node, destination);
         if packet.flow == FlowId::NONE && destination != Packet::EVERYWHERE {
-            let (id, new) = self.programs.number(&header, node, NodeId(destination));
+            let (id, new) = self.programs.number(&header, node, destination);
             packet.flow = id;
             if let Some(flow) = new {
                 self.sink.program_flow(now, id, &flow);
@@ -304,14 +304,14 @@ impl<'a, S: Sink> Hop<'a, S> {
     }
 
     /// The node with that address, or everywhere.
-    fn destination(&self, address: MacAddr) -> Option<u16> {
+    fn destination(&self, address: MacAddr) -> Option<NodeId> {
         if address.is_multicast() {
             return Some(Packet::EVERYWHERE);
         }
         let MacAddr([_, _, a, b, c, d]) = address;
         let node = usize::try_from(u32::from_be_bytes([a, b, c, d])).ok()?;
         let known = address == MacAddr::local(node as u32) && self.doors.ports.get(node)?.is_some();
-        known.then_some(node as u16)
+        known.then_some(NodeId(node as u16))
     }
 
     fn flow_of(&self, header: &Header, from: NodeId, to: NodeId) -> FlowId {

@@ -53,7 +53,7 @@ delay = "5ms"
 #[derive(Default)]
 struct Tally {
     /// Packets and bytes that arrived, by flow and source.
-    arrived: Vec<(FlowId, u16, u16)>,
+    arrived: Vec<(FlowId, NodeId, u16)>,
     round_trips: Vec<Duration>,
     samples: Vec<TcpSample>,
 }
@@ -248,7 +248,7 @@ packet_bytes = 1000
     assert_eq!(outcome.frames_lost_outside, 0);
     // 8 Mb/s in packets of 1 000 bytes for 3 s; a hundred may be under way at
     // the ends or lost while ARP is asked.
-    let datagrams = tally.arrived.iter().filter(|a| **a == (FlowId(2), 1, 1000)).count();
+    let datagrams = tally.arrived.iter().filter(|a| **a == (FlowId(2), NodeId(1), 1000)).count();
     assert!((2900..=3000).contains(&datagrams), "{datagrams}");
     // A wire of 100 Mb/s carries 1 500 of 1 514 bytes of each full frame, TCP 1 448 of those.
     let last = tally.samples.last().unwrap();

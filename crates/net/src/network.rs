@@ -302,7 +302,7 @@ impl Network {
     /// The same once everything due before is done.
     fn enter(&mut self, now: Instant, packet: &Packet) {
         self.now = now;
-        let source = NodeId(packet.source);
+        let source = packet.source;
         if packet.destination == Packet::EVERYWHERE {
             self.copies.push((packet.tag, 1));
         }
@@ -354,13 +354,13 @@ impl Network {
     /// with a [`HostCost`] takes every packet.
     pub fn offer_packet(&mut self, now: Instant, packet: Packet) -> bool {
         self.catch_up(now);
-        let source = NodeId(packet.source);
+        let source = packet.source;
         let is_direct = self.hosts[source.index()].is_none()
             && packet.destination != Packet::EVERYWHERE
-            && packet.destination != source.0
+            && packet.destination != source
             && !self.is_diverted(source, &packet);
         let has_room = !is_direct
-            || match self.routes.next(source, NodeId(packet.destination)) {
+            || match self.routes.next(source, packet.destination) {
                 Hop::Wire(index) => {
                     let admits = self.wires[index].wire.admits(now, &packet);
                     self.wire_changed(index);
@@ -380,7 +380,7 @@ impl Network {
     /// Somebody else carries what a flow sends from `node` to `destination`
     /// ([`Network::divert`]).
     pub fn diverts(&self, node: NodeId, destination: NodeId) -> bool {
-        self.tap(node, destination.0).is_some()
+        self.tap(node, destination).is_some()
     }
 
     /// Puts out the [`passive`](Packet::passive) packets that have arrived by
@@ -508,7 +508,7 @@ impl Network {
     fn mtu_for(&self, node: NodeId, packet: &Packet) -> u16 {
         let on_link = match packet.transport {
             Transport::Tcp => self.mtus[node.index()].most,
-            Transport::Other => self.link_mtu(node, NodeId(packet.destination)),
+            Transport::Other => self.link_mtu(node, packet.destination),
         };
         self.tap_for(node, packet).map_or(on_link, |tap| tap.mtu.min(on_link))
     }
@@ -516,7 +516,7 @@ impl Network {
     /// Longest packet of a flow that leaves `node` towards `to` now.
     fn mtu(&self, node: NodeId, to: NodeId) -> u16 {
         let on_link = self.link_mtu(node, to);
-        self.tap(node, to.0).map_or(on_link, |tap| tap.mtu.min(on_link))
+        self.tap(node, to).map_or(on_link, |tap| tap.mtu.min(on_link))
     }
 
     /// Longest packet that `node` puts on its link towards `to` now.
@@ -577,9 +577,9 @@ impl Network {
     }
 
     /// Who takes what `node` sends to `destination`.
-    fn tap(&self, node: NodeId, destination: u16) -> Option<&Tap> {
+    fn tap(&self, node: NodeId, destination: NodeId) -> Option<&Tap> {
         let tap = self.taps.get(node.index())?.as_ref()?;
-        tap.beyond.get(usize::from(destination)).copied().unwrap_or(false).then_some(tap)
+        tap.beyond.get(destination.index()).copied().unwrap_or(false).then_some(tap)
     }
 
     #[inline]
@@ -600,7 +600,7 @@ impl Network {
     }
 
     fn is_cut(&self, node: NodeId, packet: &Packet) -> bool {
-        packet.destination != node.0
+        packet.destination != node
             && packet.destination != Packet::EVERYWHERE
             && packet.bytes > self.mtu_for(node, packet)
     }
@@ -616,7 +616,7 @@ impl Network {
     fn send(&mut self, node: NodeId, packet: &Packet) {
         if packet.destination == Packet::EVERYWHERE {
             self.flood(node, None, packet);
-        } else if packet.destination == node.0 {
+        } else if packet.destination == node {
             self.arrive(node, packet);
         } else if self.is_diverted(node, packet) {
             // As a tunnel's interface lets go of what it takes: it may hold it for long.
@@ -624,7 +624,7 @@ impl Network {
             let packet = Packet { notify: false, ..*packet };
             self.outputs.push_back(Output::Diverted { at: self.now, node, packet });
         } else {
-            let hop = self.routes.next(node, NodeId(packet.destination));
+            let hop = self.routes.next(node, packet.destination);
             self.forward(node, hop, packet);
         }
     }
@@ -640,7 +640,7 @@ impl Network {
     fn send_by_wire(&mut self, index: usize, packet: &Packet) {
         let wire = &mut self.wires[index];
         // A saturated source wants to hear when its packets leave the queue.
-        let is_watched = packet.source == wire.from.0 && packet.transport != Transport::Tcp;
+        let is_watched = packet.source == wire.from && packet.transport != Transport::Tcp;
         wire.wire.handle_packet(self.now, *packet, is_watched);
         self.wire_changed(index);
     }
@@ -654,7 +654,7 @@ impl Network {
 
     /// The packet goes no further than to `to`, and nothing there depends on it.
     fn ends_at(&self, to: Address, packet: &Packet) -> bool {
-        let destination = NodeId(packet.destination);
+        let destination = packet.destination;
         let is_last = |station: StationId| self.node_of[station.index()] == destination;
         matches!(to, Address::Station(station) if is_last(station))
             && packet.fragment.is_whole()
@@ -675,7 +675,7 @@ impl Network {
     /// A packet reached `node` from its neighbour `from`.
     fn receive(&mut self, node: NodeId, from: NodeId, packet: &Packet) {
         if packet.destination != Packet::EVERYWHERE {
-            if packet.destination == node.0 {
+            if packet.destination == node {
                 self.arrive(node, packet);
             } else if self.is_too_long(node, packet) {
                 for part in self.cut(node, *packet) {
@@ -687,7 +687,7 @@ impl Network {
             return;
         }
         // Stations discard group frames with their own source address.
-        if packet.source != node.0 {
+        if packet.source != node {
             self.add_copies(packet.tag, 1);
             self.arrive(node, packet);
             return self.flood(node, Some(from), packet);
@@ -782,7 +782,7 @@ impl Network {
                         self.outputs.push_back(Output::Arrived { at, node, packet: *packet });
                         continue;
                     }
-                    if packet.destination == node.0 {
+                    if packet.destination == node {
                         self.arrive(node, packet);
                         continue;
                     }
@@ -797,7 +797,7 @@ impl Network {
                 &CellOutput::Dropped { station, ref packet, reason, .. } => {
                     let node = self.node_of[station.index()];
                     if reason == DropReason::GroupLoss {
-                        if packet.source != node.0 {
+                        if packet.source != node {
                             let (at, packet) = (self.now, *packet);
                             self.outputs.push_back(Output::Dropped { at, node, packet, reason });
                         }

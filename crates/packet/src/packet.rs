@@ -187,10 +187,10 @@ pub struct Packet {
     pub flow: FlowId,
     /// Hash of its addresses, ports and protocol, for flow queueing.
     pub flow_hash: u32,
-    /// Where it enters the network (a node index of the driver's).
-    pub source: u16,
+    /// Where it enters the network.
+    pub source: NodeId,
     /// Where it leaves the network, or [`Packet::EVERYWHERE`].
-    pub destination: u16,
+    pub destination: NodeId,
     /// Priority on the air.
     pub access_category: AccessCategory,
     /// Can be marked instead of dropped (ECN-capable transport).
@@ -215,7 +215,7 @@ pub struct Packet {
 
 impl Packet {
     /// Destination of broadcast and multicast packets.
-    pub const EVERYWHERE: u16 = u16::MAX;
+    pub const EVERYWHERE: NodeId = NodeId(u16::MAX);
 
     /// A packet without a flow, entering at `now`.
     pub fn new(tag: u64, bytes: u16, now: Instant) -> Self {
@@ -225,8 +225,8 @@ impl Packet {
             fragment: Fragment::WHOLE,
             flow: FlowId::NONE,
             flow_hash: 0,
-            source: 0,
-            destination: 0,
+            source: NodeId(0),
+            destination: NodeId(0),
             access_category: AccessCategory::BestEffort,
             ecn_capable: false,
             ecn_marked: false,
@@ -261,7 +261,7 @@ impl aqm::Packet for Packet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Released {
     /// Where they entered.
-    pub source: u16,
+    pub source: NodeId,
     /// Their flow.
     pub flow: FlowId,
     /// How many.

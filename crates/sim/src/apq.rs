@@ -121,7 +121,7 @@ impl Apq {
 
     /// A packet of the flow is where it was to go.
     pub fn arrived<S: Sink>(&mut self, at: Instant, packet: &Packet, net: &mut Port<'_, S>) {
-        let end = usize::from(packet.destination == self.nodes[SERVER].0);
+        let end = usize::from(packet.destination == self.nodes[SERVER]);
         let datagram = self.underway.take(packet.tag);
         let received = Received {
             socket: match datagram.to.port() {
@@ -217,8 +217,8 @@ impl Apq {
         Packet {
             flow: self.id,
             flow_hash: self.hash ^ sockets.wrapping_mul(HASH_FACTOR),
-            source: self.nodes[end].0,
-            destination: self.nodes[1 - end].0,
+            source: self.nodes[end],
+            destination: self.nodes[1 - end],
             access_category: self.access_category,
             ..Packet::new(
                 self.underway.put(Datagram { from, to, payload, length }),

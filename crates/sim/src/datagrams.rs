@@ -49,10 +49,10 @@ impl Datagrams {
 
     /// The answer to a request that arrived at its destination.
     pub fn answer(&self, request: &Packet, now: Instant) -> Option<Packet> {
-        let is_request = self.requests.is_some() && request.destination == self.to.0;
+        let is_request = self.requests.is_some() && request.destination == self.to;
         is_request.then(|| Packet {
-            source: self.to.0,
-            destination: self.from.0,
+            source: self.to,
+            destination: self.from,
             notify: false,
             ..self.packet_with(request.tag, request.bytes, now)
         })
@@ -63,8 +63,8 @@ impl Datagrams {
         Packet {
             flow: self.id,
             flow_hash: self.hash,
-            source: self.from.0,
-            destination: self.to.0,
+            source: self.from,
+            destination: self.to,
             access_category: self.access_category,
             passive: self.requests.is_none(),
             notify: self.saturation.as_ref().is_some_and(|saturation| !saturation.is_diverted),

@@ -70,7 +70,7 @@ struct Link {
     /// Their numbers, by what tells them apart.
     marks: BTreeMap<Mark, u32>,
     /// Those of each flow, direction and pair of sockets.
-    order: BTreeMap<(FlowId, u16, u32), Order>,
+    order: BTreeMap<(FlowId, NodeId, u32), Order>,
     next_number: u32,
     corrupt: u64,
 }
@@ -254,7 +254,7 @@ impl Francs {
     /// A datagram was given up.
     pub fn dropped<S: Sink>(&mut self, now: Instant, packet: &Packet, outside: Outside<'_, S>) {
         let Datagram { link, bytes, .. } = self.underway.take(packet.tag);
-        let (_, index) = self.members[usize::from(packet.source)].expect("it was sent by one");
+        let (_, index) = self.members[packet.source.index()].expect("it was sent by one");
         let link = &mut self.links[link];
         if let Some(Machine::Plain(_)) = link.members[index].machine {
             let node = link.members[index].node;
@@ -265,7 +265,7 @@ impl Francs {
     /// A node let go of datagrams: its interface has room.
     pub fn released<S: Sink>(&mut self, released: Released, mut outside: Outside<'_, S>) {
         let now = outside.network.now();
-        let Some((link, index)) = self.members[usize::from(released.source)] else { return };
+        let Some((link, index)) = self.members[released.source.index()] else { return };
         self.links[link].members[index].held -= released.packets;
         self.act(link, index, now, &mut outside);
     }
@@ -326,8 +326,8 @@ impl Francs {
             let length = u16::try_from(bytes.len()).expect("a datagram fits into an MTU");
             let datagram = Datagram { link: number, from: index, bytes };
             let packet = Packet {
-                source: node.0,
-                destination: to.0,
+                source: node,
+                destination: to,
                 flow_hash: link.config.identity().hash(),
                 notify: held_max.is_some(),
                 ..Packet::new(underway.put(datagram), length, now)
@@ -557,7 +557,7 @@ impl Link {
 
 /// What keeps its order: packets of the same sockets in one direction. Parts of packets
 /// have no ports, so they are on their own.
-fn order_key(packet: &Packet) -> Option<(FlowId, u16, u32)> {
+fn order_key(packet: &Packet) -> Option<(FlowId, NodeId, u32)> {
     packet.fragment.is_whole().then_some((packet.flow, packet.source, packet.flow_hash))
 }
 

@@ -121,7 +121,7 @@ impl Tcp {
     /// A packet of the flow is where it was to go.
     #[inline]
     pub fn arrived<S: Sink>(&mut self, at: Instant, packet: &Packet, net: &mut Port<'_, S>) {
-        let end = usize::from(packet.destination == self.nodes[RECEIVER].0);
+        let end = usize::from(packet.destination == self.nodes[RECEIVER]);
         let segment = self.segments.get(packet.tag).expect("a packet ends once");
         self.endpoints[end].handle_segment(at, segment, packet.ecn_marked);
         self.segments.end(packet.tag);
@@ -147,7 +147,7 @@ impl Tcp {
     #[inline]
     pub fn released<S: Sink>(&mut self, released: Released, net: &mut Port<'_, S>) {
         let now = net.network.now();
-        let end = usize::from(released.source == self.nodes[RECEIVER].0);
+        let end = usize::from(released.source == self.nodes[RECEIVER]);
         let endpoint = &mut self.endpoints[end];
         endpoint.handle_released(now, released.packets, released.bytes);
         // Most often nothing waited for it; then no timer has changed either.
@@ -219,8 +219,8 @@ impl Tcp {
             let packet = Packet {
                 flow: self.id,
                 flow_hash: self.hashes[end],
-                source: self.nodes[end].0,
-                destination: self.nodes[1 - end].0,
+                source: self.nodes[end],
+                destination: self.nodes[1 - end],
                 access_category: self.access_category,
                 transport: Transport::Tcp,
                 notify: self.notify && segment.payload_bytes > 0,

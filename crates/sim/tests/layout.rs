@@ -116,7 +116,7 @@ impl Records {
 
 impl Sink for Records {
     fn sent(&mut self, now: Instant, packet: &Packet) {
-        self.note_packet("sent", now, NodeId(packet.source), packet);
+        self.note_packet("sent", now, packet.source, packet);
     }
 
     fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet) {

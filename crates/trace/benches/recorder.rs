@@ -49,7 +49,7 @@ fn packets() -> Vec<(Instant, Packet)> {
             let delay = Duration::from_nanos(1_000_000 + index * 7_919_999 % 199_000_000);
             let mut packet = Packet::new(index, 1_500, now.saturating_sub(delay));
             packet.flow = FlowId((index % u64::from(FLOWS)) as u16);
-            packet.source = 1;
+            packet.source = NodeId(1);
             packet.parts.queue = delay;
             (now, packet)
         })

@@ -6,7 +6,7 @@
 //! are written as UDP too: their sequence numbers are not known.
 
 use crate::names::{FlowKind, Names};
-use lasthop_packet::{AccessCategory, FlowId, Fragment, Packet};
+use lasthop_packet::{AccessCategory, FlowId, Fragment, NodeId, Packet};
 use lasthop_units::MacAddr;
 
 /// EtherType of IPv4.
@@ -58,7 +58,7 @@ pub(crate) fn frame(packet: &Packet, names: &Names) -> Vec<u8> {
         room.copy_from_slice(&packet.tag.to_be_bytes());
     }
     let forward =
-        names.flows.get(usize::from(packet.flow.0)).is_none_or(|flow| flow.from.0 == packet.source);
+        names.flows.get(usize::from(packet.flow.0)).is_none_or(|flow| flow.from == packet.source);
     match protocol {
         UDP => udp_header(&mut frame[ip.start..], packet, forward),
         ICMP => icmp_header(&mut frame[transport..], packet, forward),
@@ -68,10 +68,10 @@ pub(crate) fn frame(packet: &Packet, names: &Names) -> Vec<u8> {
 }
 
 /// The address of a node's interface; broadcast for all of them.
-pub(crate) fn node_address(node: u16, names: &Names) -> MacAddr {
+pub(crate) fn node_address(node: NodeId, names: &Names) -> MacAddr {
     match node {
         Packet::EVERYWHERE => MacAddr::BROADCAST,
-        node => names.nodes.get(usize::from(node)).map_or(MacAddr::default(), |n| n.address),
+        node => names.nodes.get(node.index()).map_or(MacAddr::default(), |n| n.address),
     }
 }
 
@@ -136,10 +136,10 @@ fn whole_bytes(packet: &Packet) -> usize {
 }
 
 /// 10.0.0.0 + node + 1; the limited broadcast for all nodes.
-fn ip_address(node: u16) -> [u8; 4] {
+fn ip_address(node: NodeId) -> [u8; 4] {
     match node {
         Packet::EVERYWHERE => [255; 4],
-        node => (0x0a00_0000 + u32::from(node) + 1).to_be_bytes(),
+        node => (0x0a00_0000 + u32::from(node.0) + 1).to_be_bytes(),
     }
 }
 

@@ -120,7 +120,7 @@ impl EventsWriter {
     ) -> Result<(), OutputError> {
         let mut row = self.table.row();
         row.int64(AT, now.as_nanos()).text(KIND, &self.words.arrived);
-        row.text(NODE, name(&self.nodes, node.0, &self.words));
+        row.text(NODE, name(&self.nodes, node, &self.words));
         row.text(PEER, name(&self.nodes, packet.source, &self.words));
         packet_columns(&mut row, packet, &self.flows);
         delay_columns(&mut row, now, packet);
@@ -136,7 +136,7 @@ impl EventsWriter {
     ) -> Result<(), OutputError> {
         let mut row = self.table.row();
         row.int64(AT, now.as_nanos()).text(KIND, &self.words.lost);
-        row.text(NODE, name(&self.nodes, node.0, &self.words));
+        row.text(NODE, name(&self.nodes, node, &self.words));
         row.text(REASON, &self.words.reasons[LossReason::from(reason).index()]);
         packet_columns(&mut row, packet, &self.flows);
         self.table.flush_if_full()
@@ -318,10 +318,10 @@ impl Words {
 }
 
 /// A node's name; `*` for all of them, `?` for an index that is none.
-fn name<'a>(nodes: &'a [ByteArray], node: u16, words: &'a Words) -> &'a ByteArray {
+fn name<'a>(nodes: &'a [ByteArray], node: NodeId, words: &'a Words) -> &'a ByteArray {
     match node {
         Packet::EVERYWHERE => &words.group,
-        node => nodes.get(usize::from(node)).unwrap_or(&words.unknown),
+        node => nodes.get(node.index()).unwrap_or(&words.unknown),
     }
 }
 
@@ -332,7 +332,7 @@ fn station_name<'a>(
     words: &'a Words,
 ) -> &'a ByteArray {
     match stations.get(station.index()) {
-        Some(node) => name(nodes, node.0, words),
+        Some(node) => name(nodes, *node, words),
         None => &words.unknown,
     }
 }

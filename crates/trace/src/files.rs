@@ -103,7 +103,7 @@ impl Writers {
             if let Some(events) = &mut files.events {
                 events.sent(now, packet)?;
             }
-            let node = NodeId(packet.source);
+            let node = packet.source;
             files.make_up(now, node, FrameDirection::Sent, packet, names)
         });
     }

@@ -7,7 +7,7 @@ use crate::histogram::Histogram;
 use crate::names::FlowName;
 use crate::parts::PartSums;
 use lasthop_net::{ProgramFlow, TcpSample};
-use lasthop_packet::{DropReason, Packet};
+use lasthop_packet::{DropReason, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Ppdu;
 use lasthop_wifi::phy::Rate;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(crate) struct FlowTally {
     /// The node where forward packets enter the network.
-    pub(crate) source: u16,
+    pub(crate) source: NodeId,
     header_bytes: u16,
     /// Statistics are of what happens from here ..
     pub(crate) from: Instant,
@@ -79,16 +79,16 @@ impl FlowTally {
     pub(crate) fn new(name: &FlowName, warmup: Instant, end: Instant) -> Self {
         let from = warmup.max(name.start);
         let until = name.stop.map_or(end, |stop| stop.min(end));
-        Self::empty(name.from.0, name.kind.header_bytes(), from, until)
+        Self::empty(name.from, name.kind.header_bytes(), from, until)
     }
 
     /// Of a program, which begins when it likes: over the whole run, and of the
     /// network layer, since its headers may be any.
     pub(crate) fn of_program(flow: &ProgramFlow) -> Self {
-        Self::empty(flow.from.0, 0, Instant::ZERO, Instant::MAX)
+        Self::empty(flow.from, 0, Instant::ZERO, Instant::MAX)
     }
 
-    fn empty(source: u16, header_bytes: u16, from: Instant, until: Instant) -> Self {
+    fn empty(source: NodeId, header_bytes: u16, from: Instant, until: Instant) -> Self {
         Self {
             source,
             header_bytes,

@@ -62,11 +62,11 @@ proptest! {
             let now = driver.now();
             for _ in 0..packets {
                 let mut packet = Packet::new(next_tag, bytes, now);
-                packet.source = from % nodes;
+                packet.source = NodeId(from % nodes);
                 packet.destination = match to % (nodes + 1) {
                     node if node == nodes => Packet::EVERYWHERE,
-                    node if node == packet.source => (node + 1) % nodes,
-                    node => node,
+                    node if node == packet.source.0 => NodeId((node + 1) % nodes),
+                    node => NodeId(node),
                 };
                 driver.machine.handle_packet(now, packet);
                 next_tag += 1;

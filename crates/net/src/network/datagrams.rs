@@ -17,7 +17,7 @@ pub(super) enum End {
 }
 
 /// Tag, flow and addresses: what parts have in common.
-type Key = (u64, FlowId, u16, u16);
+type Key = (u64, FlowId, NodeId, NodeId);
 
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Datagrams {

@@ -176,7 +176,7 @@ impl Routes {
         match self.access_point {
             Some(access_point) if access_point != node => access_point,
             _ => {
-                let towards = node.index() * self.neighbours.len() + usize::from(packet.source);
+                let towards = node.index() * self.neighbours.len() + packet.source.index();
                 self.neighbours[node.index()][usize::from(self.next[towards])].0
             }
         }

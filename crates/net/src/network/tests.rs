@@ -25,7 +25,11 @@ fn hosts(nodes: usize, ends: &[(u16, u16)]) -> NetworkConfig {
 }
 
 fn packet(tag: u64, source: u16, destination: u16) -> Packet {
-    Packet { source, destination, ..Packet::new(tag, 1000, Instant::ZERO) }
+    Packet {
+        source: NodeId(source),
+        destination: NodeId(destination),
+        ..Packet::new(tag, 1000, Instant::ZERO)
+    }
 }
 
 /// Runs until nothing is left and returns what came out.
@@ -100,7 +104,7 @@ proptest! {
         let nodes = ends.len() + 1;
         let source = source % nodes as u16;
         let mut network = Network::new(&hosts(nodes, &ends), Seed::new(1, 0)).expect("a sound network");
-        network.handle_packet(Instant::ZERO, packet(5, source, Packet::EVERYWHERE));
+        network.handle_packet(Instant::ZERO, packet(5, source, Packet::EVERYWHERE.0));
         let outputs = drain(&mut network);
         let mut reached: Vec<u16> = outputs
             .iter()
@@ -204,7 +208,7 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
 fn broadcasts_cross_the_air_once_and_wires_too() {
     for source in 0..5 {
         let mut network = Network::new(&cell_and_host(0.0), Seed::new(1, 0)).expect("sound");
-        network.handle_packet(Instant::ZERO, packet(9, source, Packet::EVERYWHERE));
+        network.handle_packet(Instant::ZERO, packet(9, source, Packet::EVERYWHERE.0));
         let outputs = drain(&mut network);
         let mut reached: Vec<u16> = outputs
             .iter()
@@ -256,15 +260,15 @@ proptest! {
         let mut outputs = Vec::new();
         for (tag, (source, destination, wait_us)) in packets.into_iter().enumerate() {
             let destination = match destination {
-                5 => Packet::EVERYWHERE,
+                5 => Packet::EVERYWHERE.0,
                 other if other == source => (source + 1) % 5,
                 other => other,
             };
-            if destination == Packet::EVERYWHERE { group += 1 } else { unicast += 1 }
+            if destination == Packet::EVERYWHERE.0 { group += 1 } else { unicast += 1 }
             now += Duration::from_micros(wait_us);
             network.handle_timeout(now);
             let new = packet(tag as u64, source, destination);
-            let notify = destination != Packet::EVERYWHERE;
+            let notify = destination != Packet::EVERYWHERE.0;
             let new = Packet { created: now, arrived: now, notify, ..new };
             network.handle_packet(now, new);
             outputs.extend(core::iter::from_fn(|| network.poll_output()));
@@ -372,13 +376,13 @@ proptest! {
             .map(|output| match output {
                 Output::Arrived { at, node, packet } => {
                     assert_eq!(packet.parts.total(), at - packet.created);
-                    assert_eq!(node.0, packet.destination);
+                    assert_eq!(node, packet.destination);
                     packet
                 }
                 Output::Dropped { packet, .. } => packet,
                 other => panic!("{other:?}"),
             })
-            .map(|packet| (packet.tag, packet.bytes, packet.destination))
+            .map(|packet| (packet.tag, packet.bytes, packet.destination.0))
             .collect();
         ended.sort_unstable();
         prop_assert_eq!(ended, sent);
@@ -437,7 +441,7 @@ fn in_an_independent_cell_stations_need_no_access_point() {
     config.cell.as_mut().expect("there is one").independent = true;
     let mut network = Network::new(&config, Seed::new(1, 0)).expect("sound");
     network.handle_packet(Instant::ZERO, packet(1, 1, 2));
-    network.handle_packet(Instant::ZERO, packet(2, 3, Packet::EVERYWHERE));
+    network.handle_packet(Instant::ZERO, packet(2, 3, Packet::EVERYWHERE.0));
     let outputs = drain(&mut network);
     let arrived = |tag| {
         let of_tag = |o: &&Output| matches!(o, Output::Arrived { packet, .. } if packet.tag == tag);

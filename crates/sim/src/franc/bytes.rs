@@ -4,7 +4,7 @@
 //! 9293, 7323, 2018), so that what a link makes of headers is what it makes of real ones;
 //! of all others the number stands behind the ports. ECN bits are the packet's (RFC 3168).
 
-use lasthop_packet::{Packet, Transport};
+use lasthop_packet::{NodeId, Packet, Transport};
 use lasthop_tcp::Segment;
 use lasthop_units::{Identity, Instant};
 
@@ -166,8 +166,8 @@ fn milliseconds(at: Instant) -> u32 {
 
 /// An address by which a queue tells flows apart. Nothing is routed by it, so two
 /// nodes may have the same.
-fn address(nodes: &[Identity], node: u16) -> [u8; 4] {
-    let [_, high, middle, low] = nodes[usize::from(node)].hash().to_be_bytes();
+fn address(nodes: &[Identity], node: NodeId) -> [u8; 4] {
+    let [_, high, middle, low] = nodes[node.index()].hash().to_be_bytes();
     [10, high, middle, low]
 }
 
@@ -231,7 +231,11 @@ mod tests {
 
     #[test]
     fn packets_differ_in_every_part() {
-        let packet = Packet { source: 1, destination: 2, ..Packet::new(0, 600, Instant::ZERO) };
+        let packet = Packet {
+            source: NodeId(1),
+            destination: NodeId(2),
+            ..Packet::new(0, 600, Instant::ZERO)
+        };
         let of = |packet, number| of(content(packet, number), &nodes());
         let (one, other) = (of(&packet, 1), of(&packet, 2));
         let numbers = [Some(Mark::Number(1)), Some(Mark::Number(2))];

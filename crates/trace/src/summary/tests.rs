@@ -55,7 +55,7 @@ fn info() -> RunInfo {
 fn packet(now: Instant, delay: Duration) -> Packet {
     let mut packet = Packet::new(0, 1_028, Instant::from_nanos(now.as_nanos() - delay.as_nanos()));
     packet.flow = FlowId(0);
-    packet.source = 1;
+    packet.source = NodeId(1);
     packet
 }
 
@@ -83,7 +83,7 @@ fn three_seconds(recorder: &mut Recorder) {
             recorder.arrived(now, NodeId(0), &packet);
         }
         // What goes the other way is not the flow's data.
-        packet.source = 0;
+        packet.source = NodeId(0);
         recorder.arrived(now, NodeId(1), &packet);
     }
 }

@@ -4,7 +4,7 @@
 use crate::air::fields;
 use crate::{cell, scene};
 use lasthop_net::Sink;
-use lasthop_packet::Packet;
+use lasthop_packet::{NodeId, Packet};
 use lasthop_trace::Files;
 use lasthop_units::{Duration, Instant, Machine, Probability, Seed};
 use lasthop_wifi::cell::{Cell, CellConfig};
@@ -53,7 +53,7 @@ fn run(recorder: &mut impl Sink) -> Vec<(StationId, Frame)> {
                 0 => Address::Group,
                 station => Address::Station(StationId(station as u16)),
             };
-            let packet = Packet { source: scene::SERVER, ..Packet::new(tag, 300, now) };
+            let packet = Packet { source: NodeId(scene::SERVER), ..Packet::new(tag, 300, now) };
             cell.handle_packet(now, StationId(scene::AP), to, packet);
             (next, tag) = (now + interval, tag + 1);
         }

@@ -102,7 +102,7 @@ fn run(cell: &mut Cell, recorder: &mut Recorder, time: Duration) -> Vec<u16> {
         for sender in [scene::LAPTOP, scene::PHONE] {
             while now < end && cell.held_packets(StationId(sender)) < 50 {
                 let mut packet = Packet::new(tag, 600 + 300 * (tag % 4) as u16, now);
-                (packet.source, packet.destination) = (sender, scene::AP);
+                (packet.source, packet.destination) = (NodeId(sender), NodeId(scene::AP));
                 packet.flow = FlowId(if sender == scene::LAPTOP { 0 } else { 4 });
                 recorder.sent(now, &packet);
                 cell.handle_packet(now, StationId(sender), ap, packet);

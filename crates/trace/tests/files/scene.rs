@@ -124,8 +124,8 @@ pub fn record(path: &Path, files: &Files, play: impl FnOnce(&mut Recorder)) -> R
 pub fn packet(tag: u64, bytes: u16, flow: u16, source: u16, destination: u16) -> Packet {
     let mut packet = Packet::new(tag, bytes, Instant::from_nanos(1_000 * tag));
     packet.flow = FlowId(flow);
-    packet.source = source;
-    packet.destination = destination;
+    packet.source = NodeId(source);
+    packet.destination = NodeId(destination);
     packet
 }
 
@@ -205,7 +205,7 @@ pub fn ppdus() -> Vec<Ppdu> {
     lost.received = false;
     let mut again = qos_data(101, vec![up(11)], false);
     again.retry = true;
-    let arp = packet(30, 46, FlowId::NONE.0, LAPTOP, Packet::EVERYWHERE);
+    let arp = packet(30, 46, FlowId::NONE.0, LAPTOP, Packet::EVERYWHERE.0);
     let group = Frame { kind: FrameKind::Data, ..qos_data(9, vec![arp], false) };
     let group = Frame { bytes: group.bytes - 2, ..group };
     let legacy = Frame {

@@ -472,12 +472,12 @@ impl Tally {
 
 impl Sink for Tally {
     fn sent(&mut self, _now: Instant, packet: &Packet) {
-        let is_ping = Some(packet.flow) == self.flow && packet.source == self.ends[0].0;
+        let is_ping = Some(packet.flow) == self.flow && packet.source == self.ends[0];
         self.pings += usize::from(is_ping);
     }
 
     fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet) {
-        if now < self.from || node != self.ends[1] || packet.source != self.ends[0].0 {
+        if now < self.from || node != self.ends[1] || packet.source != self.ends[0] {
             return;
         }
         if packet.flow == FlowId(0) {
