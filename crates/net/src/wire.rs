@@ -13,14 +13,10 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_packet::{DropReason, Packet, Released};
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine, Stream};
-use lasthop_wifi::queue::{Held, Limit, Queue, QueueConfig};
-use lasthop_wifi::{Address, StationId};
+use lasthop_wifi::queue::{Held, Limit, PeerId, Queue, QueueConfig};
 
 /// Destination, source and type of an Ethernet frame (IEEE 802.3, 3.1.1).
 const ETHERNET_HEADER_BYTES: u32 = 14;
-
-/// The one peer of the queue: the far end.
-const FAR_END: Address = Address::Station(StationId(0));
 
 /// What a wire is like.
 #[derive(Clone, Debug, PartialEq)]
@@ -191,7 +187,7 @@ impl Wire {
                     self.transmit(&mut packet);
                 } else {
                     let booked = self.booked();
-                    self.queue.enqueue(now, FAR_END, packet, booked, &mut self.scratch);
+                    self.queue.enqueue(now, PeerId::ONLY, packet, booked, &mut self.scratch);
                     self.is_queueing = !self.queue.is_empty();
                     self.report(DropReason::QueueFull);
                     self.transmit_until(now);

@@ -20,10 +20,24 @@ pub use drop_tail::DropTail;
 pub use ebdp::EmulatedBdp;
 pub use fq_codel::FqCodel;
 
-use crate::station::Address;
 use alloc::vec::Vec;
 use lasthop_packet::Packet;
 use lasthop_units::{Bytes, Duration, Instant};
+
+/// A next hop for which a queue holds packets: a small number, since what a queue keeps of
+/// its peers is kept by it. Whose number it is, the queue's owner knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PeerId(pub u32);
+
+impl PeerId {
+    /// The only one.
+    pub const ONLY: Self = Self(0);
+
+    /// As an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// How much a queue may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -236,7 +250,7 @@ impl Queue {
     pub fn enqueue(
         &mut self,
         now: Instant,
-        peer: Address,
+        peer: PeerId,
         mut packet: Packet,
         held_below: Held,
         dropped: &mut Vec<Packet>,
@@ -259,13 +273,13 @@ impl Queue {
     /// Who is served next: the receiver of the oldest packet, or of the flow or
     /// station whose turn it is. Asking again gives the same answer until the
     /// queue changes.
-    pub fn next_peer(&mut self) -> Option<Address> {
+    pub fn next_peer(&mut self) -> Option<PeerId> {
         self.next_peer_where(|_| true)
     }
 
     /// Who is served next among the peers that `eligible` accepts (a dozing
     /// station is passed over and keeps its turn).
-    pub fn next_peer_where(&mut self, eligible: impl Fn(Address) -> bool) -> Option<Address> {
+    pub fn next_peer_where(&mut self, eligible: impl Fn(PeerId) -> bool) -> Option<PeerId> {
         each!(self, queue => queue.next_peer_where(eligible))
     }
 
@@ -278,35 +292,31 @@ impl Queue {
     pub fn dequeue_for(
         &mut self,
         now: Instant,
-        peer: Address,
+        peer: PeerId,
         dropped: &mut Vec<Packet>,
     ) -> Option<Packet> {
         each!(self, queue => queue.dequeue_for(now, peer, dropped))
     }
 
     /// The next packet in the queue's own order, and whom it is for.
-    pub fn dequeue(
-        &mut self,
-        now: Instant,
-        dropped: &mut Vec<Packet>,
-    ) -> Option<(Address, Packet)> {
+    pub fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Packet>) -> Option<(PeerId, Packet)> {
         each!(self, queue => queue.dequeue(now, dropped))
     }
 
     /// Undoes the last dequeue: `packet` is again the next one for `peer`. No limit applies.
-    pub fn put_back(&mut self, peer: Address, packet: Packet) {
+    pub fn put_back(&mut self, peer: PeerId, packet: Packet) {
         each!(self, queue => queue.put_back(peer, packet));
     }
 
     /// Length in bytes of the next packet for `peer`, before any drop by
     /// active queue management; `None` if there is none.
-    pub fn peek_len_for(&mut self, peer: Address) -> Option<u16> {
+    pub fn peek_len_for(&mut self, peer: PeerId) -> Option<u16> {
         each!(self, queue => queue.peek_len_for(peer))
     }
 
     /// Accounts air time that `peer` used, retries included. Matters only
     /// to FQ-CoDel with `airtime`.
-    pub fn charge_airtime(&mut self, peer: Address, used: Duration) {
+    pub fn charge_airtime(&mut self, peer: PeerId, used: Duration) {
         if let Self::FqCodel(queue) = self {
             queue.charge_airtime(peer, used);
         }
@@ -321,7 +331,7 @@ impl Queue {
     /// Whether the MAC holds packets that it must send to `peer` again. Such a
     /// peer takes its turns with no packet in the queue; only queues that
     /// schedule air time care.
-    pub fn set_waiting(&mut self, peer: Address, waiting: bool) {
+    pub fn set_waiting(&mut self, peer: PeerId, waiting: bool) {
         if let Self::FqCodel(queue) = self
             && queue.schedules_airtime()
         {
@@ -340,7 +350,7 @@ impl Queue {
     }
 
     /// Packets in the queue for `peer`.
-    pub fn len_packets_for(&self, peer: Address) -> u32 {
+    pub fn len_packets_for(&self, peer: PeerId) -> u32 {
         each!(self, queue => queue.len_packets_for(peer))
     }
 
@@ -357,14 +367,6 @@ impl Limit {
             Self::Packets(limit) => packets < limit,
             Self::Bytes(limit) => bytes + u64::from(packet.bytes) <= limit.as_u64(),
         }
-    }
-}
-
-/// Peers as small indices: the group is 0, station n is n + 1.
-fn slot_of(peer: Address) -> usize {
-    match peer {
-        Address::Group => 0,
-        Address::Station(station) => station.index() + 1,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Stations of a cell, and to whom a frame goes.
 
+use crate::queue::PeerId;
+
 /// A station of a cell, by index; the access point is a station too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct StationId(pub u16);
@@ -18,4 +20,23 @@ pub enum Address {
     Station(StationId),
     /// Every station that hears it (broadcast and multicast): no acknowledgement.
     Group,
+}
+
+impl From<Address> for PeerId {
+    /// The group first, then the stations, as a station's queues number them.
+    fn from(address: Address) -> Self {
+        match address {
+            Address::Group => Self(0),
+            Address::Station(station) => Self(u32::from(station.0) + 1),
+        }
+    }
+}
+
+impl From<PeerId> for Address {
+    fn from(peer: PeerId) -> Self {
+        match peer.0.checked_sub(1) {
+            None => Self::Group,
+            Some(station) => Self::Station(StationId(station as u16)),
+        }
+    }
 }

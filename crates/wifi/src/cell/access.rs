@@ -13,7 +13,7 @@ use crate::mac::originator::{Agreement, Originator};
 use crate::mac::rate::{RateControl, RateSet};
 use crate::mac::sizes;
 use crate::phy::Rate;
-use crate::queue::DriverLimit;
+use crate::queue::{DriverLimit, PeerId};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_packet::{DropReason, Packet, Released};
@@ -52,7 +52,7 @@ impl Cell {
         let function = station.functions[category].as_mut().expect("made above");
         let contender = function.contender;
         let has_driver = function.driver.is_used();
-        function.queue.enqueue(now, to, packet, function.held_below(), dropped);
+        function.queue.enqueue(now, to.into(), packet, function.held_below(), dropped);
         station.hold(now, 1, dropped.len() as u32);
         station.stats.queue_drops += dropped.len() as u64;
         let (band, slot) = (self.settings.band, self.settings.timing.slot);
@@ -542,8 +542,8 @@ impl Cell {
             // slot is free when the frame is done.
             let driver = &access.driver;
             let absent = &access.absent;
-            let room = |peer| match driver.limit() {
-                _ if absent.holds(peer) => false,
+            let room = |peer: PeerId| match driver.limit() {
+                _ if absent.holds(peer.into()) => false,
                 DriverLimit::None => false,
                 DriverLimit::Packets(limit) => driver.len_packets() + access.held.packets < limit,
                 DriverLimit::Airtime(_) => driver.has_room(peer),
@@ -551,7 +551,9 @@ impl Cell {
             let Some(peer) = access.queue.next_peer_where(room) else { break };
             let Some(packet) = access.queue.dequeue_for(now, peer, &mut dropped) else { continue };
             let airtime = match self.function(station, function).driver.limit() {
-                DriverLimit::Airtime(_) => self.estimated_airtime(station, function, peer, &packet),
+                DriverLimit::Airtime(_) => {
+                    self.estimated_airtime(station, function, peer.into(), &packet)
+                }
                 _ => Duration::ZERO,
             };
             self.function(station, function).driver.push(now, peer, packet, airtime);
@@ -695,13 +697,15 @@ impl Function {
         }
         if self.queue.schedules_airtime() && !self.driver.is_used() {
             let Self { queue, originators, index, absent, .. } = self;
-            return queue.next_peer_where(|peer| {
+            let next = queue.next_peer_where(|peer| {
+                let peer = Address::from(peer);
                 !absent.holds(peer)
                     && originator_of(originators, index, peer).is_none_or(|originator| {
                         originator.agreement != Agreement::Requested
                             && (originator.is_waiting() || originator.has_window())
                     })
             });
+            return next.map(Address::from);
         }
         match (self.waiting(), self.fresh()) {
             // Peers with something to repeat and peers with new packets take turns.
@@ -717,7 +721,7 @@ impl Function {
         if !self.driver.is_used()
             && let Some(index) = self.originator(peer)
         {
-            self.queue.set_waiting(peer, self.originators[index].is_waiting());
+            self.queue.set_waiting(peer.into(), self.originators[index].is_waiting());
         }
     }
 
@@ -739,15 +743,18 @@ impl Function {
     /// The peer of the next new packet.
     fn fresh(&mut self) -> Option<Address> {
         if self.driver.is_used() {
-            return self.driver.next_peer_where(|peer| self.may_send(peer));
+            let next = self.driver.next_peer_where(|peer| self.may_send(peer.into()));
+            return next.map(Address::from);
         }
         let Self { queue, originators, index, absent, .. } = self;
-        queue.next_peer_where(|peer| {
+        let next = queue.next_peer_where(|peer| {
+            let peer = Address::from(peer);
             !absent.holds(peer)
                 && originator_of(originators, index, peer).is_none_or(|originator| {
                     originator.agreement != Agreement::Requested && originator.has_window()
                 })
-        })
+        });
+        next.map(Address::from)
     }
 
     /// The next management frame that may be sent now.
@@ -762,12 +769,12 @@ impl Function {
 
     fn take(&mut self, now: Instant, peer: Address, dropped: &mut Vec<Packet>) -> Option<Packet> {
         if self.driver.is_used() {
-            self.dequeued = self.driver.since(peer).unwrap_or(now);
-            return self.driver.pop(peer);
+            self.dequeued = self.driver.since(peer.into()).unwrap_or(now);
+            return self.driver.pop(peer.into());
         }
         self.dequeued = now;
         match self.gate {
-            Gate::Open => self.queue.dequeue_for(now, peer, dropped),
+            Gate::Open => self.queue.dequeue_for(now, peer.into(), dropped),
             _ => None,
         }
     }
@@ -809,8 +816,8 @@ impl Function {
 
     fn peek(&mut self, peer: Address) -> Option<u16> {
         match self.driver.is_used() {
-            true => self.driver.peek_len_for(peer),
-            false if self.gate == Gate::Open => self.queue.peek_len_for(peer),
+            true => self.driver.peek_len_for(peer.into()),
+            false if self.gate == Gate::Open => self.queue.peek_len_for(peer.into()),
             false => None,
         }
     }
@@ -819,7 +826,7 @@ impl Function {
     /// what it gives, so nothing ever goes back into it.
     fn put_back(&mut self, peer: Address, packet: Packet) {
         debug_assert!(!self.driver.is_used());
-        self.queue.put_back(peer, packet);
+        self.queue.put_back(peer.into(), packet);
     }
 }
 

@@ -226,8 +226,8 @@ impl Cell {
         }
         let mut dropped = core::mem::take(&mut self.dropped);
         let mut oldest = Vec::new();
-        while access.queue.len_packets_for(to) > packets_max {
-            oldest.extend(access.queue.dequeue_for(now, to, &mut dropped));
+        while access.queue.len_packets_for(to.into()) > packets_max {
+            oldest.extend(access.queue.dequeue_for(now, to.into(), &mut dropped));
         }
         state.hold(now, 0, (dropped.len() + oldest.len()) as u32);
         state.stats.queue_drops += (dropped.len() + oldest.len()) as u64;

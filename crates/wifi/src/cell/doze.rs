@@ -144,8 +144,8 @@ impl Cell {
         functions[function].as_ref().map_or(0, |access| {
             let originator = access.originator(peer).map(|index| &access.originators[index]);
             let pending = originator.map_or(0, |originator| originator.pending.len());
-            access.queue.len_packets_for(peer)
-                + access.driver.len_packets_for(peer)
+            access.queue.len_packets_for(peer.into())
+                + access.driver.len_packets_for(peer.into())
                 + pending as u32
         })
     }

@@ -84,7 +84,7 @@ impl Cell {
                 let index = access.originator(peer).expect("it has pending MPDUs");
                 let retries = access.originators[index].sent(mpdus, now);
                 access.last_served = Some(peer);
-                access.queue.charge_airtime(peer, duration);
+                access.queue.charge_airtime(peer.into(), duration);
                 let link = state.link_stats(peer);
                 link.ppdus += 1;
                 link.mpdus += mpdus as u64;
@@ -411,8 +411,9 @@ impl Cell {
         let bytes = access.originator(peer).and_then(|index| {
             access.originators[index].pending.front().map(|mpdu| u32::from(mpdu.bytes))
         });
-        let bytes =
-            bytes.or_else(|| access.queue.peek_len_for(peer).map(|b| sizes::mpdu(b.into(), true)));
+        let bytes = bytes.or_else(|| {
+            access.queue.peek_len_for(peer.into()).map(|b| sizes::mpdu(b.into(), true))
+        });
         let payload = self.ppdu_duration(last.rate, bytes.unwrap_or(sizes::ADDBA));
         let response = last.response.map_or(Duration::ZERO, |r| sifs + r.duration);
         self.now + sifs + payload + response <= last.opportunity_end

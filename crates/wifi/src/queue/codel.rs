@@ -3,8 +3,7 @@
 //! Pulled by peer, the queue keeps one control state over all peers.
 
 use super::fifo::Fifo;
-use super::{Held, Limit};
-use crate::station::Address;
+use super::{Held, Limit, PeerId};
 use alloc::vec::Vec;
 use lasthop_packet::Packet;
 use lasthop_packet::aqm::{Control, Parameters, Source};
@@ -26,7 +25,7 @@ impl CoDel {
 
     pub(super) fn enqueue(
         &mut self,
-        peer: Address,
+        peer: PeerId,
         packet: Packet,
         held: Held,
         dropped: &mut Vec<Packet>,
@@ -44,14 +43,14 @@ impl CoDel {
         self.limit.admits(packet, packets, bytes)
     }
 
-    pub(super) fn next_peer_where(&self, eligible: impl Fn(Address) -> bool) -> Option<Address> {
+    pub(super) fn next_peer_where(&self, eligible: impl Fn(PeerId) -> bool) -> Option<PeerId> {
         self.fifo.oldest_where(eligible)
     }
 
     pub(super) fn dequeue_for(
         &mut self,
         now: Instant,
-        peer: Address,
+        peer: PeerId,
         dropped: &mut Vec<Packet>,
     ) -> Option<Packet> {
         let mut source = OfPeer { fifo: &mut self.fifo, peer };
@@ -62,17 +61,17 @@ impl CoDel {
         &mut self,
         now: Instant,
         dropped: &mut Vec<Packet>,
-    ) -> Option<(Address, Packet)> {
-        let mut source = Oldest { fifo: &mut self.fifo, peer: Address::Group };
+    ) -> Option<(PeerId, Packet)> {
+        let mut source = Oldest { fifo: &mut self.fifo, peer: PeerId::ONLY };
         let packet = self.control.dequeue(now, &self.parameters, &mut source, dropped)?;
         Some((source.peer, packet))
     }
 
-    pub(super) fn put_back(&mut self, peer: Address, packet: Packet) {
+    pub(super) fn put_back(&mut self, peer: PeerId, packet: Packet) {
         self.fifo.unpop(peer, packet);
     }
 
-    pub(super) fn peek_len_for(&self, peer: Address) -> Option<u16> {
+    pub(super) fn peek_len_for(&self, peer: PeerId) -> Option<u16> {
         self.fifo.front(peer).map(|packet| packet.bytes)
     }
 
@@ -84,7 +83,7 @@ impl CoDel {
         Bytes::new(self.fifo.bytes())
     }
 
-    pub(super) fn len_packets_for(&self, peer: Address) -> u32 {
+    pub(super) fn len_packets_for(&self, peer: PeerId) -> u32 {
         self.fifo.packets_for(peer)
     }
 }
@@ -92,7 +91,7 @@ impl CoDel {
 /// The packets for one peer.
 struct OfPeer<'a> {
     fifo: &'a mut Fifo,
-    peer: Address,
+    peer: PeerId,
 }
 
 impl Source for OfPeer<'_> {
@@ -110,7 +109,7 @@ impl Source for OfPeer<'_> {
 /// All packets in order of arrival; `peer` is the receiver of the last one.
 struct Oldest<'a> {
     fifo: &'a mut Fifo,
-    peer: Address,
+    peer: PeerId,
 }
 
 impl Source for Oldest<'_> {

@@ -5,9 +5,8 @@
 //! Packets here are out of reach of the upper queue's management: with a long
 //! driver queue even FQ-CoDel bloats. A packet counts until it is popped.
 
+use super::PeerId;
 use super::fifo::{Element, Fifo};
-use super::slot_of;
-use crate::station::Address;
 use alloc::vec::Vec;
 use lasthop_packet::Packet;
 use lasthop_units::{Duration, Instant};
@@ -66,7 +65,7 @@ impl DriverQueue {
     /// Whether one more packet for `peer` may be pushed; never without a
     /// driver queue. The limit of air time may be passed by one packet, so
     /// that a long packet at a low rate is not stuck for ever.
-    pub fn has_room(&self, peer: Address) -> bool {
+    pub fn has_room(&self, peer: PeerId) -> bool {
         match self.limit {
             DriverLimit::None => false,
             DriverLimit::Packets(limit) => self.fifo.packets() < limit,
@@ -76,8 +75,8 @@ impl DriverQueue {
 
     /// Takes a packet at `now` whose transmission is estimated to last `airtime`.
     /// The caller has asked [`DriverQueue::has_room`].
-    pub fn push(&mut self, now: Instant, peer: Address, packet: Packet, airtime: Duration) {
-        let slot = slot_of(peer);
+    pub fn push(&mut self, now: Instant, peer: PeerId, packet: Packet, airtime: Duration) {
+        let slot = peer.index();
         if slot >= self.airtime.len() {
             self.airtime.resize(slot + 1, Duration::ZERO);
         }
@@ -86,35 +85,35 @@ impl DriverQueue {
     }
 
     /// The next packet for `peer`.
-    pub fn pop(&mut self, peer: Address) -> Option<Packet> {
+    pub fn pop(&mut self, peer: PeerId) -> Option<Packet> {
         let Timed { packet, airtime, .. } = self.fifo.pop(peer)?;
-        self.airtime[slot_of(peer)] -= airtime;
+        self.airtime[peer.index()] -= airtime;
         Some(packet)
     }
 
     /// Receiver of the oldest packet.
-    pub fn next_peer(&self) -> Option<Address> {
+    pub fn next_peer(&self) -> Option<PeerId> {
         self.next_peer_where(|_| true)
     }
 
     /// Receiver of the oldest packet among the peers that `eligible` accepts.
-    pub fn next_peer_where(&self, eligible: impl Fn(Address) -> bool) -> Option<Address> {
+    pub fn next_peer_where(&self, eligible: impl Fn(PeerId) -> bool) -> Option<PeerId> {
         self.fifo.oldest_where(eligible)
     }
 
     /// Length in bytes of the next packet for `peer`.
-    pub fn peek_len_for(&self, peer: Address) -> Option<u16> {
+    pub fn peek_len_for(&self, peer: PeerId) -> Option<u16> {
         self.fifo.front(peer).map(Element::len_bytes)
     }
 
     /// When the next packet for `peer` was pushed.
-    pub fn since(&self, peer: Address) -> Option<Instant> {
+    pub fn since(&self, peer: PeerId) -> Option<Instant> {
         self.fifo.front(peer).map(|timed| timed.since)
     }
 
     /// Estimated air time of the packets for `peer`.
-    pub fn airtime_for(&self, peer: Address) -> Duration {
-        self.airtime.get(slot_of(peer)).copied().unwrap_or(Duration::ZERO)
+    pub fn airtime_for(&self, peer: PeerId) -> Duration {
+        self.airtime.get(peer.index()).copied().unwrap_or(Duration::ZERO)
     }
 
     /// Packets in the queue.
@@ -123,7 +122,7 @@ impl DriverQueue {
     }
 
     /// Packets in the queue for `peer`.
-    pub fn len_packets_for(&self, peer: Address) -> u32 {
+    pub fn len_packets_for(&self, peer: PeerId) -> u32 {
         self.fifo.packets_for(peer)
     }
 
@@ -136,10 +135,9 @@ impl DriverQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::station::StationId;
 
-    const A: Address = Address::Station(StationId(0));
-    const B: Address = Address::Station(StationId(7));
+    const A: PeerId = PeerId(1);
+    const B: PeerId = PeerId(8);
 
     fn packet(tag: u64) -> Packet {
         Packet::new(tag, 1500, Instant::ZERO)

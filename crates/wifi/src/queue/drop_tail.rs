@@ -3,8 +3,7 @@
 //! below the queue with them.
 
 use super::fifo::Fifo;
-use super::{Held, Limit};
-use crate::station::Address;
+use super::{Held, Limit, PeerId};
 use alloc::vec::Vec;
 use lasthop_packet::Packet;
 use lasthop_units::{Bytes, Instant};
@@ -24,7 +23,7 @@ impl DropTail {
     #[inline]
     pub(super) fn enqueue(
         &mut self,
-        peer: Address,
+        peer: PeerId,
         packet: Packet,
         held: Held,
         dropped: &mut Vec<Packet>,
@@ -42,14 +41,14 @@ impl DropTail {
         self.limit.admits(packet, packets, bytes)
     }
 
-    pub(super) fn next_peer_where(&self, eligible: impl Fn(Address) -> bool) -> Option<Address> {
+    pub(super) fn next_peer_where(&self, eligible: impl Fn(PeerId) -> bool) -> Option<PeerId> {
         self.fifo.oldest_where(eligible)
     }
 
     pub(super) fn dequeue_for(
         &mut self,
         _now: Instant,
-        peer: Address,
+        peer: PeerId,
         _dropped: &mut Vec<Packet>,
     ) -> Option<Packet> {
         self.fifo.pop(peer)
@@ -59,16 +58,16 @@ impl DropTail {
         &mut self,
         _now: Instant,
         _dropped: &mut Vec<Packet>,
-    ) -> Option<(Address, Packet)> {
+    ) -> Option<(PeerId, Packet)> {
         let peer = self.fifo.oldest_where(|_| true)?;
         self.fifo.pop(peer).map(|packet| (peer, packet))
     }
 
-    pub(super) fn put_back(&mut self, peer: Address, packet: Packet) {
+    pub(super) fn put_back(&mut self, peer: PeerId, packet: Packet) {
         self.fifo.unpop(peer, packet);
     }
 
-    pub(super) fn peek_len_for(&self, peer: Address) -> Option<u16> {
+    pub(super) fn peek_len_for(&self, peer: PeerId) -> Option<u16> {
         self.fifo.front(peer).map(|packet| packet.bytes)
     }
 
@@ -80,7 +79,7 @@ impl DropTail {
         Bytes::new(self.fifo.bytes())
     }
 
-    pub(super) fn len_packets_for(&self, peer: Address) -> u32 {
+    pub(super) fn len_packets_for(&self, peer: PeerId) -> u32 {
         self.fifo.packets_for(peer)
     }
 }

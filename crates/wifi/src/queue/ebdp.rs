@@ -14,9 +14,8 @@
 //! paper's text, only with its abstract: the constants of `QueueConfig::EMULATED_BDP` are
 //! lasthop's, but for the target.
 
-use super::Held;
 use super::fifo::Fifo;
-use crate::station::Address;
+use super::{Held, PeerId};
 use alloc::vec;
 use alloc::vec::Vec;
 use lasthop_packet::Packet;
@@ -81,7 +80,7 @@ impl EmulatedBdp {
 
     pub(super) fn enqueue(
         &mut self,
-        peer: Address,
+        peer: PeerId,
         packet: Packet,
         held: Held,
         dropped: &mut Vec<Packet>,
@@ -100,14 +99,14 @@ impl EmulatedBdp {
         self.fifo.packets() + held.packets < self.capacity()
     }
 
-    pub(super) fn next_peer_where(&self, eligible: impl Fn(Address) -> bool) -> Option<Address> {
+    pub(super) fn next_peer_where(&self, eligible: impl Fn(PeerId) -> bool) -> Option<PeerId> {
         self.fifo.oldest_where(eligible)
     }
 
     pub(super) fn dequeue_for(
         &mut self,
         now: Instant,
-        peer: Address,
+        peer: PeerId,
         _dropped: &mut Vec<Packet>,
     ) -> Option<Packet> {
         let packet = self.fifo.pop(peer)?;
@@ -120,17 +119,17 @@ impl EmulatedBdp {
         &mut self,
         now: Instant,
         dropped: &mut Vec<Packet>,
-    ) -> Option<(Address, Packet)> {
+    ) -> Option<(PeerId, Packet)> {
         let peer = self.fifo.oldest_where(|_| true)?;
         self.dequeue_for(now, peer, dropped).map(|packet| (peer, packet))
     }
 
-    pub(super) fn put_back(&mut self, peer: Address, packet: Packet) {
+    pub(super) fn put_back(&mut self, peer: PeerId, packet: Packet) {
         self.service = self.before;
         self.fifo.unpop(peer, packet);
     }
 
-    pub(super) fn peek_len_for(&self, peer: Address) -> Option<u16> {
+    pub(super) fn peek_len_for(&self, peer: PeerId) -> Option<u16> {
         self.fifo.front(peer).map(|packet| packet.bytes)
     }
 
@@ -142,7 +141,7 @@ impl EmulatedBdp {
         Bytes::new(self.fifo.bytes())
     }
 
-    pub(super) fn len_packets_for(&self, peer: Address) -> u32 {
+    pub(super) fn len_packets_for(&self, peer: PeerId) -> u32 {
         self.fifo.packets_for(peer)
     }
 }

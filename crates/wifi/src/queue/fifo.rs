@@ -4,8 +4,7 @@
 //! order between lists. Peers that have packets are kept in a dense vector, so
 //! finding the oldest packet costs O(peers with packets).
 
-use super::slot_of;
-use crate::station::Address;
+use super::PeerId;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_packet::Packet;
@@ -45,7 +44,7 @@ struct List<T> {
 struct Head {
     /// Arrival number of the list's first packet.
     number: u64,
-    peer: Address,
+    peer: PeerId,
 }
 
 impl<T: Element + Copy> Fifo<T> {
@@ -54,8 +53,8 @@ impl<T: Element + Copy> Fifo<T> {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, peer: Address, item: T) {
-        let slot = slot_of(peer);
+    pub(super) fn push(&mut self, peer: PeerId, item: T) {
+        let slot = peer.index();
         if slot >= self.lists.len() {
             self.lists.resize_with(slot + 1, || List {
                 packets: VecDeque::new(),
@@ -76,8 +75,8 @@ impl<T: Element + Copy> Fifo<T> {
     }
 
     /// Undoes the last pop from `peer`.
-    pub(super) fn unpop(&mut self, peer: Address, item: T) {
-        let list = &mut self.lists[slot_of(peer)];
+    pub(super) fn unpop(&mut self, peer: PeerId, item: T) {
+        let list = &mut self.lists[peer.index()];
         let number = list.left;
         self.packets += 1;
         self.bytes += u64::from(item.len_bytes());
@@ -90,8 +89,8 @@ impl<T: Element + Copy> Fifo<T> {
         list.packets.push_front((number, item));
     }
 
-    pub(super) fn pop(&mut self, peer: Address) -> Option<T> {
-        let slot = slot_of(peer);
+    pub(super) fn pop(&mut self, peer: PeerId) -> Option<T> {
+        let slot = peer.index();
         let list = self.lists.get_mut(slot)?;
         let (number, item) = list.packets.front()?;
         list.left = *number;
@@ -103,7 +102,7 @@ impl<T: Element + Copy> Fifo<T> {
         } else {
             self.heads.swap_remove(head);
             if let Some(moved) = self.heads.get(head) {
-                self.lists[slot_of(moved.peer)].head = head;
+                self.lists[moved.peer.index()].head = head;
             }
         }
         // Last and from its place, so that it is copied once.
@@ -114,7 +113,7 @@ impl<T: Element + Copy> Fifo<T> {
     }
 
     /// Receiver of the oldest packet among those that `eligible` accepts.
-    pub(super) fn oldest_where(&self, eligible: impl Fn(Address) -> bool) -> Option<Address> {
+    pub(super) fn oldest_where(&self, eligible: impl Fn(PeerId) -> bool) -> Option<PeerId> {
         self.heads
             .iter()
             .filter(|head| eligible(head.peer))
@@ -122,16 +121,16 @@ impl<T: Element + Copy> Fifo<T> {
             .map(|head| head.peer)
     }
 
-    pub(super) fn front(&self, peer: Address) -> Option<&T> {
-        self.lists.get(slot_of(peer))?.packets.front().map(|(_, item)| item)
+    pub(super) fn front(&self, peer: PeerId) -> Option<&T> {
+        self.lists.get(peer.index())?.packets.front().map(|(_, item)| item)
     }
 
     pub(super) fn packets(&self) -> u32 {
         self.packets
     }
 
-    pub(super) fn packets_for(&self, peer: Address) -> u32 {
-        self.lists.get(slot_of(peer)).map_or(0, |list| list.packets.len() as u32)
+    pub(super) fn packets_for(&self, peer: PeerId) -> u32 {
+        self.lists.get(peer.index()).map_or(0, |list| list.packets.len() as u32)
     }
 
     pub(super) fn bytes(&self) -> u64 {

@@ -8,8 +8,7 @@
 //! queue, as the hash of addresses that the RFC has in mind all but ensures.
 //! Left out: mac80211's slack target (50 ms) for stations below 12 Mb/s.
 
-use super::{Held, slot_of};
-use crate::station::{Address, StationId};
+use super::{Held, PeerId};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_packet::Packet;
@@ -85,12 +84,12 @@ impl FqCodel {
 
     pub(super) fn enqueue(
         &mut self,
-        peer: Address,
+        peer: PeerId,
         packet: Packet,
         held: Held,
         dropped: &mut Vec<Packet>,
     ) {
-        let slot = slot_of(peer);
+        let slot = peer.index();
         self.grow_to(slot);
         let index = self.flow_of(slot, packet.flow_hash);
         let tin = self.tin_of(slot);
@@ -118,10 +117,7 @@ impl FqCodel {
         }
     }
 
-    pub(super) fn next_peer_where(
-        &mut self,
-        eligible: impl Fn(Address) -> bool,
-    ) -> Option<Address> {
+    pub(super) fn next_peer_where(&mut self, eligible: impl Fn(PeerId) -> bool) -> Option<PeerId> {
         if self.config.airtime {
             self.head_station(|slot| eligible(peer_of(slot))).map(peer_of)
         } else {
@@ -133,7 +129,7 @@ impl FqCodel {
     pub(super) fn dequeue_for(
         &mut self,
         now: Instant,
-        peer: Address,
+        peer: PeerId,
         dropped: &mut Vec<Packet>,
     ) -> Option<Packet> {
         let flow = self.head_flow_for(peer)?;
@@ -144,13 +140,13 @@ impl FqCodel {
         &mut self,
         now: Instant,
         dropped: &mut Vec<Packet>,
-    ) -> Option<(Address, Packet)> {
+    ) -> Option<(PeerId, Packet)> {
         let peer = self.next_peer_where(|_| true)?;
         self.dequeue_for(now, peer, dropped).map(|packet| (peer, packet))
     }
 
-    pub(super) fn put_back(&mut self, peer: Address, packet: Packet) {
-        let slot = slot_of(peer);
+    pub(super) fn put_back(&mut self, peer: PeerId, packet: Packet) {
+        let slot = peer.index();
         let index = self.flow_of(slot, packet.flow_hash);
         let tin = self.tin_of(slot);
         let flow = &mut self.flows[index as usize];
@@ -171,21 +167,21 @@ impl FqCodel {
         self.bytes += u64::from(packet.bytes);
     }
 
-    pub(super) fn peek_len_for(&mut self, peer: Address) -> Option<u16> {
+    pub(super) fn peek_len_for(&mut self, peer: PeerId) -> Option<u16> {
         let flow = self.head_flow_for(peer)?;
         self.flows[flow].packets.front().map(|packet| packet.bytes)
     }
 
-    pub(super) fn charge_airtime(&mut self, peer: Address, used: Duration) {
+    pub(super) fn charge_airtime(&mut self, peer: PeerId, used: Duration) {
         if self.config.airtime {
-            let slot = slot_of(peer);
+            let slot = peer.index();
             self.grow_to(slot);
             self.peers[slot].deficit_ns -= used.as_nanos() as i64;
         }
     }
 
-    pub(super) fn set_waiting(&mut self, peer: Address, waiting: bool) {
-        let slot = slot_of(peer);
+    pub(super) fn set_waiting(&mut self, peer: PeerId, waiting: bool) {
+        let slot = peer.index();
         self.grow_to(slot);
         let station = &mut self.peers[slot];
         station.waiting = waiting;
@@ -207,8 +203,8 @@ impl FqCodel {
         Bytes::new(self.bytes)
     }
 
-    pub(super) fn len_packets_for(&self, peer: Address) -> u32 {
-        self.peers.get(slot_of(peer)).map_or(0, |station| station.packets)
+    pub(super) fn len_packets_for(&self, peer: PeerId) -> u32 {
+        self.peers.get(peer.index()).map_or(0, |station| station.packets)
     }
 
     fn grow_to(&mut self, slot: usize) {
@@ -261,8 +257,8 @@ impl FqCodel {
         Some(turn.member as usize)
     }
 
-    fn head_flow_for(&mut self, peer: Address) -> Option<usize> {
-        let slot = slot_of(peer);
+    fn head_flow_for(&mut self, peer: PeerId) -> Option<usize> {
+        let slot = peer.index();
         if self.len_packets_for(peer) == 0 {
             return None;
         }
@@ -379,9 +375,6 @@ impl Source for OfFlow<'_> {
     }
 }
 
-fn peer_of(slot: usize) -> Address {
-    match slot.checked_sub(1) {
-        None => Address::Group,
-        Some(station) => Address::Station(StationId(station as u16)),
-    }
+fn peer_of(slot: usize) -> PeerId {
+    PeerId(slot as u32)
 }

@@ -7,15 +7,11 @@ mod ebdp;
 mod fq_codel;
 
 use super::*;
-use crate::station::StationId;
 use alloc::vec;
 use proptest::prelude::*;
 
-pub(super) fn peer(index: u8) -> Address {
-    match index {
-        0 => Address::Group,
-        n => Address::Station(StationId(u16::from(n) - 1)),
-    }
+pub(super) fn peer(index: u8) -> PeerId {
+    PeerId(u32::from(index))
 }
 
 pub(super) fn packet(tag: u64, bytes: u16) -> Packet {
@@ -78,17 +74,17 @@ fn any_step() -> impl Strategy<Value = Step> {
 }
 
 /// The packets a queue should hold, in order of arrival.
-struct Ledger(Vec<(Address, Packet)>);
+struct Ledger(Vec<(PeerId, Packet)>);
 
 impl Ledger {
-    fn take(&mut self, tag: u64) -> (Address, Packet) {
+    fn take(&mut self, tag: u64) -> (PeerId, Packet) {
         let index = self.0.iter().position(|(_, p)| p.tag == tag);
         self.0.remove(index.expect("the queue gave what it does not hold"))
     }
 
     /// `tag` is the oldest of its peer and flow.
     fn is_first_of_flow(&self, tag: u64) -> bool {
-        let flow_of = |(peer, p): &(Address, Packet)| (*peer, p.flow_hash);
+        let flow_of = |(peer, p): &(PeerId, Packet)| (*peer, p.flow_hash);
         let entry = self.0.iter().find(|(_, p)| p.tag == tag).expect("held");
         self.0.iter().find(|other| flow_of(other) == flow_of(entry)) == Some(entry)
     }
@@ -202,7 +198,7 @@ fn an_ineligible_peer_is_passed_over() {
             queue.enqueue(Instant::ZERO, peer(p), packet(tag, 100), Held::NONE, &mut vec![]);
         }
         assert_eq!(queue.next_peer_where(|p| p != peer(1)), Some(peer(2)));
-        assert_eq!(queue.next_peer_where(|p| p == Address::Group), None);
+        assert_eq!(queue.next_peer_where(|p| p == PeerId(0)), None);
         assert_eq!(queue.next_peer(), Some(peer(1)));
     }
 }

@@ -34,7 +34,7 @@ proptest! {
     ) {
         let held = Held { packets: held, bytes: Bytes::new(u64::from(held) * 300) };
         let mut queue = Queue::new(&QueueConfig::DropTail { limit }, 0);
-        let mut model: Vec<(Address, Packet)> = vec![];
+        let mut model: Vec<(PeerId, Packet)> = vec![];
         let mut last = None;
         for (tag, step) in steps.into_iter().enumerate() {
             let now = Instant::from_nanos(tag as u64);

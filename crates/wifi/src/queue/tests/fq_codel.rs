@@ -141,8 +141,7 @@ fn airtime_is_shared_evenly() {
         fill(&mut queue, now, 1, 10);
         fill(&mut queue, now, 2, 10);
         let peer = queue.next_peer().expect("a backlog");
-        let Address::Station(StationId(station)) = peer else { panic!("nothing for the group") };
-        let station = usize::from(station);
+        let station = peer.index() - 1;
         queue.dequeue_for(now, peer, &mut vec![]).expect("a backlog");
         queue.charge_airtime(peer, cost[station]);
         used[station] += cost[station];
