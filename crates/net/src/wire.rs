@@ -11,9 +11,9 @@ use crate::loss::{Loss, LossProcess};
 use crate::transmitter::{RateChange, Transmitter};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use lasthop_packet::queue::{Held, Limit, PeerId, Queue, QueueConfig};
 use lasthop_packet::{DropReason, Packet, Released};
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine, Stream};
-use lasthop_wifi::queue::{Held, Limit, PeerId, Queue, QueueConfig};
 
 /// Destination, source and type of an Ethernet frame (IEEE 802.3, 3.1.1).
 const ETHERNET_HEADER_BYTES: u32 = 14;

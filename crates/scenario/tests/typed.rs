@@ -4,6 +4,7 @@ use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Direction, HostClock};
 use lasthop_net::traffic::Sizes;
 use lasthop_net::{Jitter, Loss, RateChange, SourceConfig};
+use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_packet::{AccessCategory, NodeId};
 use lasthop_scenario::{FlowKind, Role, Scenario, parse};
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, Instant, Probability, Seed};
@@ -13,7 +14,6 @@ use lasthop_wifi::mac::originator::LowRateRetry;
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::mac::retry_out::{RateStep, RateTable};
 use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Preamble, Rate, SnrChange, Standard};
-use lasthop_wifi::queue::{DriverLimit, Limit, QueueConfig};
 
 const CELL: &str = r#"
 [[node]]

@@ -6,7 +6,6 @@
 //! |---|---|
 //! | [`wire`] | frames and radiotap headers as bytes |
 //! | [`phy`] | rates, PPDU durations, error model, channel |
-//! | [`queue`] | packet queues above the MAC: drop-tail, CoDel, FQ-CoDel |
 //! | [`mac`] | channel access, aggregation, Block Ack, retries, rate control |
 //! | [`cell`] | stations and the air between them as one machine |
 //!
@@ -22,7 +21,6 @@ pub mod cell;
 pub mod event;
 pub mod mac;
 pub mod phy;
-pub mod queue;
 pub mod station;
 pub mod stats;
 pub mod wire;

@@ -1,6 +1,6 @@
 //! Stations of a cell, and to whom a frame goes.
 
-use crate::queue::PeerId;
+use lasthop_packet::queue::PeerId;
 
 /// A station of a cell, by index; the access point is a station too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

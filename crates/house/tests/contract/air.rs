@@ -4,6 +4,7 @@
 use crate::pause;
 use core::fmt::{self, Debug, Formatter};
 use lasthop_house::contract::Driver;
+use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_packet::{AccessCategory, Packet, Transport};
 use lasthop_units::{Db, Dbm, Duration, Identity, Instant, MacAddr, Meters, Probability, Seed};
 use lasthop_wifi::cell::{
@@ -18,7 +19,6 @@ use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
 use lasthop_wifi::phy::{
     Band, ChannelWidth, ControlRates, ErrorModel, Fading, Propagation, SnrChange, Standard,
 };
-use lasthop_wifi::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_wifi::{Address, StationId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;

@@ -4,8 +4,8 @@ use crate::pause;
 use lasthop_house::contract::Driver;
 use lasthop_net::{Jitter, Loss, RateChange, Wire, WireConfig};
 use lasthop_packet::Packet;
+use lasthop_packet::queue::{Limit, QueueConfig};
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine, Probability, Seed};
-use lasthop_wifi::queue::{Limit, QueueConfig};
 use proptest::prelude::*;
 
 pub fn config() -> impl Strategy<Value = WireConfig> {

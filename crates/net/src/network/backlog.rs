@@ -10,9 +10,9 @@ use super::route::Hop;
 use super::{Network, NetworkConfig};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use lasthop_packet::queue::{Limit, QueueConfig};
 use lasthop_packet::{AccessCategory, NodeId};
 use lasthop_units::Instant;
-use lasthop_wifi::queue::{Limit, QueueConfig};
 
 /// Most packets that a flow keeps before a queue with active management: far more
 /// than an aggregate, and no burden to the queue.

@@ -124,11 +124,11 @@ proptest! {
 
 /// An access point, three stations, and a host on a wire behind the access point.
 fn cell_and_host(loss: f64) -> NetworkConfig {
+    use lasthop_packet::queue::{DriverLimit, QueueConfig};
     use lasthop_units::{Db, Dbm, MacAddr, Probability};
     use lasthop_wifi::cell::*;
     use lasthop_wifi::mac::rate::RateControlConfig;
     use lasthop_wifi::phy::*;
-    use lasthop_wifi::queue::{DriverLimit, QueueConfig};
 
     let rate = Rate::Ofdm(OfdmRate::Mbps24);
     let access = EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1023, txop_limit: Duration::ZERO };

@@ -3,8 +3,8 @@
 use crate::error::{Place, Problems};
 use crate::raw::{Positive, QueueKind, RawQueue};
 use crate::scalar::At;
+use lasthop_packet::queue::{Limit, QueueConfig};
 use lasthop_units::{Bytes, Duration};
-use lasthop_wifi::queue::{Limit, QueueConfig};
 
 /// Linux' txqueuelen.
 const PACKETS: u32 = 1_000;

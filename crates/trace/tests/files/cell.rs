@@ -5,6 +5,7 @@ use crate::air::fields;
 use crate::scene;
 use lasthop_net::Sink;
 use lasthop_net::network::NetworkStats;
+use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_trace::{AirInfo, Files, OutputDir, Recorder};
 use lasthop_units::{Db, Dbm, Duration, Identity, Instant, MacAddr, Machine, Meters, Seed};
@@ -15,7 +16,6 @@ use lasthop_wifi::cell::{
 use lasthop_wifi::event::Event;
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::{Band, ChannelWidth, ControlRates, ErrorModel, Propagation, Standard};
-use lasthop_wifi::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_wifi::{Address, StationId};
 use std::fs;
 

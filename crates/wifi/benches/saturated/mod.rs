@@ -5,6 +5,7 @@
 //! packets, refilling queues and draining outputs included.
 
 use lasthop_packet::Packet;
+use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_units::{Db, Dbm, Duration, Identity, Instant, MacAddr, Machine, Meters, Seed};
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
@@ -14,7 +15,6 @@ use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::{
     Band, ChannelWidth, ControlRates, ErrorModel, GuardInterval, Propagation, Rate, Standard,
 };
-use lasthop_wifi::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_wifi::{Address, StationId};
 use std::hint::black_box;
 

@@ -13,9 +13,9 @@ use crate::mac::originator::{Agreement, Originator};
 use crate::mac::rate::{RateControl, RateSet};
 use crate::mac::sizes;
 use crate::phy::Rate;
-use crate::queue::{DriverLimit, PeerId};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
+use lasthop_packet::queue::{DriverLimit, PeerId};
 use lasthop_packet::{DropReason, Packet, Released};
 use lasthop_units::{Duration, Identity, Instant};
 

@@ -8,9 +8,9 @@ use crate::mac::rate::RateControlConfig;
 use crate::mac::retry_out::RateTable;
 use crate::mac::scan::ScanConfig;
 use crate::phy::{Band, ErrorModel, LinkConfig, Preamble, Rate, SnrChange, Standard};
-use crate::queue::{DriverLimit, QueueConfig};
 use crate::station::StationId;
 use alloc::vec::Vec;
+use lasthop_packet::queue::{DriverLimit, QueueConfig};
 use lasthop_units::{Db, Dbm, Duration, Identity, MacAddr};
 
 /// Everything that [`Cell::new`](crate::cell::Cell::new) needs.

@@ -10,13 +10,13 @@ use crate::mac::mpdu::Mpdu;
 use crate::mac::originator::{Agreement, Originator};
 use crate::mac::retry_out::{Decision, PseudoRetryOut};
 use crate::phy::{Band, Rate};
-use crate::queue::{DriverQueue, Held, Queue};
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_packet::AccessCategory;
+use lasthop_packet::queue::{DriverQueue, Held, Queue};
 use lasthop_units::{Duration, Instant, SeqNo12, Stream};
 
 /// Beacons contend as a fifth function, ahead of all categories.

@@ -12,8 +12,8 @@ mod waits;
 use super::*;
 use crate::mac::rate::RateControlConfig;
 use crate::phy::{Band, ChannelWidth, ErrorModel, GuardInterval, Propagation, Standard};
-use crate::queue::{DriverLimit, Limit, QueueConfig};
 use alloc::vec;
+use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_units::{Db, Dbm, Identity, MacAddr, Meters, Probability};
 
 const AP: StationId = StationId(0);

@@ -8,10 +8,10 @@ use super::mpdu::{Mpdu, Msdus};
 use super::rate::{RateChain, RateControl};
 use super::retry_out::{RateTable, SmoothedRate};
 use crate::phy::Rate;
-use crate::queue::Held;
 use crate::station::Address;
 use alloc::collections::VecDeque;
 use lasthop_packet::Released;
+use lasthop_packet::queue::Held;
 use lasthop_units::{Bytes, Db, Instant, SeqNo12};
 
 /// Where a Block Ack agreement stands.

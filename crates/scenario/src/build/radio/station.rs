@@ -7,13 +7,13 @@ use crate::raw::{
 };
 use crate::scalar::{At, Whole};
 use lasthop_packet::AccessCategory;
+use lasthop_packet::queue::{DriverLimit, QueueConfig};
 use lasthop_units::{Duration, Identity, MacAddr};
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, RxInterrupt, StationConfig,
 };
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::{Rate, Standard, Timing};
-use lasthop_wifi::queue::{DriverLimit, QueueConfig};
 use std::collections::BTreeSet;
 
 /// aPPDUMaxTime (IEEE 802.11-2020, table 19-25).

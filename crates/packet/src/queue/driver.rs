@@ -7,8 +7,8 @@
 
 use super::PeerId;
 use super::fifo::{Element, Fifo};
+use crate::Packet;
 use alloc::vec::Vec;
-use lasthop_packet::Packet;
 use lasthop_units::{Duration, Instant};
 
 /// How much the driver takes from the upper queue ahead of transmission.

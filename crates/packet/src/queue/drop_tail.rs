@@ -4,8 +4,8 @@
 
 use super::fifo::Fifo;
 use super::{Held, Limit, PeerId};
+use crate::Packet;
 use alloc::vec::Vec;
-use lasthop_packet::Packet;
 use lasthop_units::{Bytes, Instant};
 
 /// A drop-tail queue.

@@ -16,9 +16,9 @@
 
 use super::fifo::Fifo;
 use super::{Held, PeerId};
+use crate::Packet;
 use alloc::vec;
 use alloc::vec::Vec;
-use lasthop_packet::Packet;
 use lasthop_units::{Bytes, Duration, Instant};
 
 /// How capacity follows service.

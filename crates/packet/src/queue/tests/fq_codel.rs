@@ -200,7 +200,7 @@ fn overflow_empties_the_fattest_flow() {
 /// The flow hash spreads consecutive values evenly and depends on its key.
 #[test]
 fn the_hash_spreads_flows() {
-    use lasthop_packet::aqm::bucket_of;
+    use crate::aqm::bucket_of;
     let mut counts = [0u32; 64];
     (0..6400).for_each(|hash| counts[usize::from(bucket_of(hash, 5, 64))] += 1);
     // Chi-squared with 63 degrees of freedom: below 110 but for one key in 4 000.

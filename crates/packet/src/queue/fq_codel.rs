@@ -9,10 +9,10 @@
 //! Left out: mac80211's slack target (50 ms) for stations below 12 Mb/s.
 
 use super::{Held, PeerId};
+use crate::Packet;
+use crate::aqm::{Control, Members, Parameters, RoundRobin, Source, bucket_of};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use lasthop_packet::Packet;
-use lasthop_packet::aqm::{Control, Members, Parameters, RoundRobin, Source, bucket_of};
 use lasthop_units::{Bytes, Duration, Instant};
 
 /// At most so many packets are dropped at once from the fattest flow (RFC 8290, 4.1).

@@ -20,8 +20,8 @@ pub use drop_tail::DropTail;
 pub use ebdp::EmulatedBdp;
 pub use fq_codel::FqCodel;
 
+use crate::Packet;
 use alloc::vec::Vec;
-use lasthop_packet::Packet;
 use lasthop_units::{Bytes, Duration, Instant};
 
 /// A next hop for which a queue holds packets: a small number, since what a queue keeps of
@@ -203,10 +203,9 @@ impl Queue {
     pub fn new(config: &QueueConfig, perturbation: u32) -> Self {
         match *config {
             QueueConfig::DropTail { limit } => Self::DropTail(DropTail::new(limit)),
-            QueueConfig::CoDel { limit, target, interval, ecn } => Self::CoDel(CoDel::new(
-                limit,
-                lasthop_packet::aqm::Parameters { target, interval, ecn },
-            )),
+            QueueConfig::CoDel { limit, target, interval, ecn } => {
+                Self::CoDel(CoDel::new(limit, crate::aqm::Parameters { target, interval, ecn }))
+            }
             QueueConfig::FqCodel {
                 limit_packets,
                 memory_limit,
@@ -222,7 +221,7 @@ impl Queue {
                     memory_limit,
                     flows,
                     quantum_bytes,
-                    codel: lasthop_packet::aqm::Parameters { target, interval, ecn },
+                    codel: crate::aqm::Parameters { target, interval, ecn },
                     airtime,
                 },
                 perturbation,
@@ -246,7 +245,7 @@ impl Queue {
     /// Takes in a packet that will go to `peer`, and stamps [`Packet::arrived`] with `now`.
     ///
     /// What does not fit any more (this packet or others) is appended to
-    /// `dropped`, to be reported as [`DropReason::QueueFull`](lasthop_packet::DropReason::QueueFull).
+    /// `dropped`, to be reported as [`DropReason::QueueFull`](crate::DropReason::QueueFull).
     pub fn enqueue(
         &mut self,
         now: Instant,
@@ -286,7 +285,7 @@ impl Queue {
     /// The next packet for `peer`.
     ///
     /// What active queue management gives up on the way is appended to
-    /// `dropped`, to be reported as [`DropReason::ActiveQueue`](lasthop_packet::DropReason::ActiveQueue);
+    /// `dropped`, to be reported as [`DropReason::ActiveQueue`](crate::DropReason::ActiveQueue);
     /// a packet may therefore be longer than [`Queue::peek_len_for`] announced,
     /// and goes back with [`Queue::put_back`] if it does not fit.
     pub fn dequeue_for(

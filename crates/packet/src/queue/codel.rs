@@ -1,12 +1,12 @@
-//! A queue under CoDel ([`lasthop_packet::aqm::codel`]).
+//! A queue under CoDel ([`crate::aqm::codel`]).
 //!
 //! Pulled by peer, the queue keeps one control state over all peers.
 
 use super::fifo::Fifo;
 use super::{Held, Limit, PeerId};
+use crate::Packet;
+use crate::aqm::{Control, Parameters, Source};
 use alloc::vec::Vec;
-use lasthop_packet::Packet;
-use lasthop_packet::aqm::{Control, Parameters, Source};
 use lasthop_units::{Bytes, Instant};
 
 /// A first-in-first-out queue under CoDel; a full queue drops the arriving packet.

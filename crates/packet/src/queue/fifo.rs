@@ -5,9 +5,9 @@
 //! finding the oldest packet costs O(peers with packets).
 
 use super::PeerId;
+use crate::Packet;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use lasthop_packet::Packet;
 
 /// Packets in order of arrival, reachable by peer.
 #[derive(Clone, Debug, PartialEq)]
