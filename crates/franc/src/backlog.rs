@@ -5,16 +5,17 @@
 //! robin with precedence for new flows. Over the bound, packets at the head of the longest
 //! queue go. The hash has keys, which the caller draws. Left out: what the RFC leaves to others, classes and shaping.
 
-mod ip;
-
 #[cfg(test)]
 mod tests;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
+use core::hash::Hasher;
 use lasthop_packet::aqm::{Control, Members, Packet, Parameters, RoundRobin, Source, bucket_of};
+use lasthop_packet::ip::{self, View};
 use lasthop_units::{Duration, Instant};
+use siphasher::sip::SipHasher13;
 
 /// Buckets of the flow hash.
 const BUCKETS: u16 = 256;
@@ -146,7 +147,7 @@ impl Backlog {
 
     /// Takes a packet, or drops one.
     pub fn push(&mut self, now: Instant, packet: Vec<u8>) {
-        let hash = ip::flow_hash(self.flow_keys, &packet);
+        let hash = flow_hash(self.flow_keys, &packet);
         let bucket = bucket_of(hash as u32, (hash >> 32) as u32, BUCKETS) as u8;
         self.packets += 1;
         self.bytes += packet.len();
@@ -322,8 +323,23 @@ impl Packet for Waiting {
     }
 
     fn mark(&mut self) -> bool {
-        ip::mark(&mut self.packet)
+        ip::mark_congestion(&mut self.packet)
     }
+}
+
+/// A hash of the flow that `packet` belongs to; whatever cannot be read is one flow. Whoever
+/// knows its keys can choose flows that collide.
+fn flow_hash(keys: [u64; 2], packet: &[u8]) -> u64 {
+    let mut hasher = SipHasher13::new_with_keys(keys[0], keys[1]);
+    match View::new(packet).map(View::flow) {
+        Some(ip::Flow { addresses, protocol, ports }) => {
+            hasher.write(addresses);
+            hasher.write(&[protocol]);
+            hasher.write(ports);
+        }
+        None => hasher.write_u8(0),
+    }
+    hasher.finish()
 }
 
 /// Flows that take turns.

@@ -1,11 +1,12 @@
 //! What a real Ethernet frame means to the machines: where it goes, how
 //! important it is, which flow it belongs to, whether it may be marked.
 //!
-//! Looks at the fixed headers of IPv4 (RFC 791), IPv6 (RFC 8200), TCP, UDP and
-//! ICMP echo. User priority from DSCP after RFC 8325, section 4, as in Linux's
-//! mac80211; ECN after RFC 3168. Leaves out VLAN tags, IPv6 extension headers
-//! and the ports of later fragments.
+//! Looks at the headers of IP, TCP, UDP and ICMP echo. User priority from DSCP after RFC 8325,
+//! section 4, as in Linux's mac80211; ECN after RFC 3168. Leaves out VLAN tags and the ports of
+//! later fragments.
 
+use lasthop_packet::ip::protocol::{ICMP, TCP, UDP};
+use lasthop_packet::ip::{self, Version, View};
 use lasthop_packet::{AccessCategory, Transport};
 use lasthop_units::MacAddr;
 use std::net::IpAddr;
@@ -15,14 +16,8 @@ pub const HEADER_BYTES: usize = 14;
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
-const ICMP: u8 = 1;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 const ICMP_ECHO_REPLY: u8 = 0;
 const ICMP_ECHO_REQUEST: u8 = 8;
-/// ECN field of IP headers (RFC 3168, section 5).
-const ECN_MASK: u8 = 3;
-const ECN_CE: u8 = 3;
 
 /// A frame's meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,49 +61,31 @@ impl Header {
             transport: Transport::Other,
             ecn_capable: false,
         };
-        match u16::from_be_bytes([t0, t1]) {
-            ETHERTYPE_IPV4 => header.read_ipv4(packet),
-            ETHERTYPE_IPV6 => header.read_ipv6(packet),
+        let version = match u16::from_be_bytes([t0, t1]) {
+            ETHERTYPE_IPV4 => Some(Version::V4),
+            ETHERTYPE_IPV6 => Some(Version::V6),
             _ => None,
         };
+        if let Some(view) = View::new(packet)
+            && version == Some(view.version())
+        {
+            header.read(view);
+        }
         Some(header)
     }
 
-    fn read_ipv4(&mut self, packet: &[u8]) -> Option<()> {
-        let fixed = packet.get(..20)?;
-        let transport = packet.get(usize::from(fixed[0] & 0xf) * 4..);
-        let fragment_offset = u16::from_be_bytes([fixed[6], fixed[7]]) & 0x1fff;
-        self.read_type_of_service(fixed[1]);
-        let transport = transport.filter(|_| fragment_offset == 0);
-        self.read_transport(fixed[9], &fixed[12..20], transport);
-        Some(())
-    }
-
-    fn read_ipv6(&mut self, packet: &[u8]) -> Option<()> {
-        let (fixed, transport) = packet.split_at_checked(40)?;
-        self.read_type_of_service(fixed[0] << 4 | fixed[1] >> 4);
-        self.read_transport(fixed[6], &fixed[8..40], Some(transport));
-        Some(())
-    }
-
-    fn read_type_of_service(&mut self, byte: u8) {
-        self.access_category = AccessCategory::from_user_priority(user_priority(byte >> 2));
-        self.ecn_capable = byte & ECN_MASK != 0;
-    }
-
-    fn read_transport(&mut self, protocol: u8, addresses: &[u8], transport: Option<&[u8]>) {
+    /// What an IP packet says.
+    fn read(&mut self, packet: View<'_>) {
+        self.access_category = AccessCategory::from_dscp(packet.dscp());
+        self.ecn_capable = packet.ecn().is_capable();
+        let (protocol, transport) = packet.upper();
+        let transport = if packet.is_later_fragment() { &[] } else { transport };
         let word = |at: usize| {
-            let bytes = transport?.get(at..at + 2)?;
+            let bytes = transport.get(at..at + 2)?;
             Some(u16::from_be_bytes([bytes[0], bytes[1]]))
         };
         self.protocol = protocol;
-        self.addresses = match *addresses {
-            [a, b, c, d, e, f, g, h] => Some([[a, b, c, d], [e, f, g, h]].map(IpAddr::from)),
-            _ => addresses.split_at_checked(16).and_then(|(source, destination)| {
-                let address = |bytes| <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from);
-                Some([address(source)?, address(destination)?])
-            }),
-        };
+        self.addresses = Some(packet.addresses());
         if protocol == TCP {
             self.transport = Transport::Tcp;
         }
@@ -116,60 +93,25 @@ impl Header {
             (TCP | UDP, _) => {
                 word(0).zip(word(2)).map(|(source, destination)| [source, destination])
             }
-            (ICMP, Some([ICMP_ECHO_REQUEST | ICMP_ECHO_REPLY, ..])) => word(4).map(|id| [id, id]),
+            (ICMP, [ICMP_ECHO_REQUEST | ICMP_ECHO_REPLY, ..]) => word(4).map(|id| [id, id]),
             _ => None,
         };
         let [source, destination] = self.ports.unwrap_or_default();
         let ports = [source.to_be_bytes(), destination.to_be_bytes()].concat();
-        self.flow_hash = hash(&[addresses, &[protocol], &ports]);
+        self.flow_hash = hash(&[packet.address_bytes(), &[protocol], &ports]);
     }
 }
 
 /// The type of service byte that puts a packet into `category` on the way
 /// through [`Header::parse`]: CS1, default, AF41, EF.
 pub const fn type_of_service(category: AccessCategory) -> u8 {
-    match category {
-        AccessCategory::Background => 8 << 2,
-        AccessCategory::BestEffort => 0,
-        AccessCategory::Video => 34 << 2,
-        AccessCategory::Voice => 46 << 2,
-    }
+    category.dscp() << 2
 }
 
-/// Sets "congestion experienced" in an IP packet, and repairs IPv4's checksum.
+/// Sets "congestion experienced" in an IP packet that is capable of it.
 pub fn mark_congestion(frame: &mut [u8]) {
-    let Some((head, packet)) = frame.split_at_mut_checked(HEADER_BYTES) else { return };
-    match (u16::from_be_bytes([head[12], head[13]]), packet) {
-        (ETHERTYPE_IPV4, packet) if packet.len() >= 20 => {
-            let before = u16::from_be_bytes([packet[0], packet[1]]);
-            packet[1] |= ECN_CE;
-            let after = u16::from_be_bytes([packet[0], packet[1]]);
-            let checksum = u16::from_be_bytes([packet[10], packet[11]]);
-            packet[10..12].copy_from_slice(&update_checksum(checksum, before, after).to_be_bytes());
-        }
-        (ETHERTYPE_IPV6, packet) if packet.len() >= 40 => packet[1] |= ECN_CE << 4,
-        _ => {}
-    }
-}
-
-/// RFC 1624, equation 3.
-fn update_checksum(checksum: u16, before: u16, after: u16) -> u16 {
-    let mut sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
-}
-
-/// RFC 8325, section 4.3: the three upper bits, but for what they would put into the wrong class.
-const fn user_priority(dscp: u8) -> u8 {
-    match dscp {
-        10 | 12 | 14 | 16 => 0, // AF1x, CS2
-        18 | 20 | 22 => 3,      // AF2x
-        24 | 26 | 28 | 30 => 4, // CS3, AF3x
-        44 | 46 => 6,           // VA, EF
-        48 => 7,                // CS6
-        _ => dscp >> 3,
+    if let Some((_, packet)) = frame.split_at_mut_checked(HEADER_BYTES) {
+        ip::mark_congestion(packet);
     }
 }
 
@@ -222,38 +164,14 @@ mod tests {
 
     #[test]
     fn a_mark_keeps_the_checksum_right() {
-        let mut frame = ethernet(ETHERTYPE_IPV4, &EXAMPLE);
+        let mut example = EXAMPLE;
+        // ECT(0).
+        (example[1], example[11]) = (2, example[11] - 2);
+        let mut frame = ethernet(ETHERTYPE_IPV4, &example);
         assert!(checksum_is_right(&frame[14..]));
         mark_congestion(&mut frame);
         assert_eq!(frame[15] & 3, 3);
         assert!(checksum_is_right(&frame[14..]));
-    }
-
-    /// RFC 8325, figure 1.
-    #[test]
-    fn user_priorities_are_those_of_rfc_8325() {
-        let table = [
-            (48, 7),
-            (56, 7),
-            (46, 6),
-            (44, 6),
-            (40, 5),
-            (34, 4),
-            (36, 4),
-            (38, 4),
-            (32, 4),
-            (26, 4),
-            (24, 4),
-            (18, 3),
-            (22, 3),
-            (16, 0),
-            (10, 0),
-            (0, 0),
-            (8, 1),
-        ];
-        for (dscp, priority) in table {
-            assert_eq!(user_priority(dscp), priority, "DSCP {dscp}");
-        }
     }
 
     #[test]

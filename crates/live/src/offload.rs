@@ -4,18 +4,19 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `checksum` | the Internet checksum |
 //! | `segment` | one such packet into packets of at most the MTU |
 //! | `coalesce` | consecutive segments of a flow into such a packet |
 //!
 //! Nothing here does I/O. A packet that was coalesced gives the same bytes when it is
 //! segmented. Left out: cutting long UDP datagrams into fragments (UFO), and tunnels inside.
 
-mod checksum;
 mod coalesce;
 mod segment;
 #[cfg(test)]
 mod tests;
+
+use lasthop_packet::ip::protocol::{TCP, UDP};
+use lasthop_packet::ip::{IPV4_BYTES, IPV6_BYTES};
 
 pub use coalesce::{Coalescer, Kinds};
 pub use segment::segment;
@@ -35,13 +36,8 @@ const GSO_UDP: u8 = 5;
 /// A flag beside them: the first segment has CWR set.
 const GSO_ECN: u8 = 0x80;
 
-const IPV4_BYTES: usize = 20;
-const IPV6_BYTES: usize = 40;
 const TCP_BYTES: usize = 20;
 const UDP_BYTES: usize = 8;
-/// Protocol numbers.
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 /// Where the checksum is in a header of TCP, and of UDP.
 const TCP_CHECKSUM: usize = 16;
 const UDP_CHECKSUM: usize = 6;
@@ -126,11 +122,4 @@ fn long(bytes: &[u8], at: usize) -> u32 {
 
 fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     bytes[at..at + value.len()].copy_from_slice(value);
-}
-
-/// Writes an IPv4 header's checksum.
-fn complete_ipv4(header: &mut [u8]) {
-    put(header, 10, &[0; 2]);
-    let sum = checksum::fold(checksum::sum(header));
-    put(header, 10, &(!sum).to_be_bytes());
 }

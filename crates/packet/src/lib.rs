@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`packet`] | the packet: sizes, stamps, where its time went, a driver's handle |
 //! | [`drop_reason`] | why a packet was given up |
+//! | [`ip`] | IP headers as bytes: flows, ECN, the Internet checksum |
 //! | [`queue`] | queues for several next hops: drop-tail, CoDel, FQ-CoDel, eBDP, a driver's |
 //! | [`aqm`] | active queue management for any kind of packet: CoDel, flow queueing |
 //!
@@ -16,6 +17,7 @@ extern crate alloc;
 
 pub mod aqm;
 pub mod drop_reason;
+pub mod ip;
 pub mod packet;
 pub mod queue;
 

@@ -3,6 +3,7 @@
 //! [`Packet::tag`].
 
 use crate::aqm;
+use crate::ip::Ecn;
 use alloc::collections::VecDeque;
 use lasthop_units::{Duration, Instant};
 
@@ -59,6 +60,23 @@ impl AccessCategory {
         }
     }
 
+    /// The access category of a differentiated services code point 0 to 63: the three upper
+    /// bits are the user priority, but for those that would get the wrong one (RFC 8325,
+    /// section 4.3), as in Linux' mac80211.
+    pub const fn from_dscp(dscp: u8) -> Self {
+        Self::from_user_priority(user_priority(dscp))
+    }
+
+    /// A code point of this category: CS1, default, AF41, EF.
+    pub const fn dscp(self) -> u8 {
+        match self {
+            Self::Background => 8,
+            Self::BestEffort => 0,
+            Self::Video => 34,
+            Self::Voice => 46,
+        }
+    }
+
     /// The TID under which lasthop sends this category: 1, 0, 5, 6.
     pub const fn tid(self) -> u8 {
         match self {
@@ -67,6 +85,18 @@ impl AccessCategory {
             Self::Video => 5,
             Self::Voice => 6,
         }
+    }
+}
+
+/// RFC 8325, figure 1.
+const fn user_priority(dscp: u8) -> u8 {
+    match dscp {
+        10 | 12 | 14 | 16 => 0, // AF1x, CS2
+        18 | 20 | 22 => 3,      // AF2x
+        24 | 26 | 28 | 30 => 4, // CS3, AF3x
+        44 | 46 => 6,           // VA, EF
+        48 => 7,                // CS6
+        _ => dscp >> 3,
     }
 }
 
@@ -217,6 +247,15 @@ impl Packet {
     /// Destination of broadcast and multicast packets.
     pub const EVERYWHERE: NodeId = NodeId(u16::MAX);
 
+    /// The ECN field of its header; what senders that are capable of it use is ECT(0).
+    pub const fn ecn(&self) -> Ecn {
+        match self {
+            Self { ecn_marked: true, .. } => Ecn::Congestion,
+            Self { ecn_capable: true, .. } => Ecn::Capable0,
+            _ => Ecn::NotCapable,
+        }
+    }
+
     /// A packet without a flow, entering at `now`.
     pub fn new(tag: u64, bytes: u16, now: Instant) -> Self {
         Self {
@@ -293,6 +332,45 @@ impl Released {
     pub fn book(packet: &Packet, list: &mut VecDeque<Self>) {
         if let Some(released) = Self::of(packet) {
             released.add_to(list);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 8325, figure 1.
+    #[test]
+    fn user_priorities_are_those_of_rfc_8325() {
+        let table = [
+            (48, 7),
+            (56, 7),
+            (46, 6),
+            (44, 6),
+            (40, 5),
+            (34, 4),
+            (36, 4),
+            (38, 4),
+            (32, 4),
+            (26, 4),
+            (24, 4),
+            (18, 3),
+            (22, 3),
+            (16, 0),
+            (10, 0),
+            (0, 0),
+            (8, 1),
+        ];
+        for (dscp, priority) in table {
+            assert_eq!(user_priority(dscp), priority, "DSCP {dscp}");
+        }
+    }
+
+    #[test]
+    fn a_category_comes_back_from_its_code_point() {
+        for category in AccessCategory::ALL {
+            assert_eq!(AccessCategory::from_dscp(category.dscp()), category);
         }
     }
 }

@@ -16,6 +16,7 @@ use bytes::{Content, Mark};
 use lasthop_franc::{Address, Entropy, Node, Stats};
 use lasthop_net::network::Network;
 use lasthop_net::{FrancNodeReport, FrancReport, Sink};
+use lasthop_packet::ip;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet, Released};
 use lasthop_scenario::{FrancLink, FrancMachine, Scenario};
 use lasthop_tcp::Segment;
@@ -503,7 +504,7 @@ impl Link {
         let sound = known.filter(|id| {
             let inside = self.inside.get_mut(id).expect("it has a mark");
             if bytes::is_marked(out) {
-                bytes::set_marked(&mut inside.bytes);
+                ip::mark_congestion(&mut inside.bytes);
             }
             inside.end != index && inside.bytes == out
         });

@@ -47,17 +47,17 @@ fn at(ms: u64) -> Instant {
 
 #[test]
 fn flows_are_told_apart() {
-    let tcp = |ports| ip::flow_hash(KEYS, &ipv4(6, ports, 0, 60));
+    let tcp = |ports| flow_hash(KEYS, &ipv4(6, ports, 0, 60));
     assert_eq!(tcp([1, 2, 3, 4]), tcp([1, 2, 3, 4]));
     assert_ne!(tcp([1, 2, 3, 4]), tcp([1, 2, 3, 5]));
-    assert_ne!(tcp([1, 2, 3, 4]), ip::flow_hash(KEYS, &ipv4(17, [1, 2, 3, 4], 0, 60)));
+    assert_ne!(tcp([1, 2, 3, 4]), flow_hash(KEYS, &ipv4(17, [1, 2, 3, 4], 0, 60)));
     // What is in it and how long it is does not matter, nor how it is marked.
-    assert_eq!(tcp([1, 2, 3, 4]), ip::flow_hash(KEYS, &ipv4(6, [1, 2, 3, 4], 3, 900)));
+    assert_eq!(tcp([1, 2, 3, 4]), flow_hash(KEYS, &ipv4(6, [1, 2, 3, 4], 3, 900)));
     // Echo requests by their identifier, not by checksum and sequence number.
     let echo = |identifier, sequence| {
         let mut packet = ipv4(1, [8, 0, sequence, sequence], 0, 60);
         (packet[25], packet[27]) = (identifier, sequence);
-        ip::flow_hash(KEYS, &packet)
+        flow_hash(KEYS, &packet)
     };
     assert_eq!(echo(1, 1), echo(1, 2));
     assert_ne!(echo(1, 1), echo(2, 1));
@@ -65,18 +65,15 @@ fn flows_are_told_apart() {
     let fragment = |offset: u16, ports| {
         let mut packet = ipv4(17, ports, 0, 60);
         packet[6..8].copy_from_slice(&offset.to_be_bytes());
-        ip::flow_hash(KEYS, &packet)
+        flow_hash(KEYS, &packet)
     };
     assert_eq!(fragment(0x2000, [1, 2, 3, 4]), fragment(185, [9, 9, 9, 9]));
     assert_ne!(fragment(0x4000, [1, 2, 3, 4]), fragment(0x4000, [9, 9, 9, 9]), "DF is none");
     // IPv6, with a header for destination options before UDP.
     let plain = ipv6(17, &[1, 2, 3, 4, 0, 8, 0, 0]);
     let options = ipv6(60, &[17, 0, 1, 4, 0, 0, 0, 0, 1, 2, 3, 4, 0, 8, 0, 0]);
-    assert_eq!(ip::flow_hash(KEYS, &plain), ip::flow_hash(KEYS, &options));
-    assert_ne!(
-        ip::flow_hash(KEYS, &plain),
-        ip::flow_hash(KEYS, &ipv6(17, &[1, 2, 3, 5, 0, 8, 0, 0]))
-    );
+    assert_eq!(flow_hash(KEYS, &plain), flow_hash(KEYS, &options));
+    assert_ne!(flow_hash(KEYS, &plain), flow_hash(KEYS, &ipv6(17, &[1, 2, 3, 5, 0, 8, 0, 0])));
 }
 
 /// Which flows share a bucket at one machine says nothing of another.
@@ -114,7 +111,7 @@ fn marks_keep_the_checksum_right() {
         let mut packet = ipv4(6, [1, 2, 3, 4], tos, 60);
         let before = packet.clone();
         let capable = tos & 3 != 0;
-        assert_eq!(ip::mark(&mut packet), capable);
+        assert_eq!(ip::mark_congestion(&mut packet), capable);
         assert_eq!(packet[1], if capable { tos | 3 } else { tos });
         assert_eq!(sum(&packet[..20]), 0xffff);
         assert_eq!(packet == before, !capable || tos & 3 == 3);
@@ -123,7 +120,7 @@ fn marks_keep_the_checksum_right() {
         packet[0] |= tos >> 4;
         packet[1] |= tos << 4;
         let before = packet.clone();
-        assert_eq!(ip::mark(&mut packet), capable);
+        assert_eq!(ip::mark_congestion(&mut packet), capable);
         let class = packet[0] << 4 | packet[1] >> 4;
         assert_eq!(class, if capable { tos | 3 } else { tos });
         assert_eq!((packet[0], &packet[2..]), (before[0], &before[2..]));
@@ -226,9 +223,9 @@ proptest! {
         if let Some(byte) = packet.first_mut() {
             *byte = [0x45, 0x60, 0x4f, first][usize::from(first % 4)];
         }
-        ip::flow_hash(KEYS, &packet);
+        flow_hash(KEYS, &packet);
         let before = packet.clone();
-        ip::mark(&mut packet);
+        ip::mark_congestion(&mut packet);
         prop_assert_eq!(packet.len(), before.len());
         let changed = (0..packet.len()).filter(|&i| packet[i] != before[i]);
         prop_assert!(changed.into_iter().all(|i| [1, 10, 11].contains(&i)));

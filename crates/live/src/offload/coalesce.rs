@@ -8,8 +8,9 @@
 //! fragments. Packets of two hosts stay in order, but for those of different flows among
 //! these.
 
-use super::checksum::{fold, pseudo, sum};
 use super::*;
+use lasthop_packet::ip::checksum::{fold, pseudo_header, sum};
+use lasthop_packet::ip::ipv4::set_checksum;
 
 /// Flows whose segments are collected at a time.
 const FLOWS_MAX: usize = 8;
@@ -264,7 +265,7 @@ impl Layout {
     }
 
     fn pseudo(self, packet: &[u8], length: usize) -> u64 {
-        pseudo(&packet[self.addresses()], if self.is_tcp { TCP } else { UDP }, length)
+        pseudo_header(&packet[self.addresses()], if self.is_tcp { TCP } else { UDP }, length)
     }
 
     /// Makes the headers of a first segment those of all, and gives the header before them.
@@ -272,7 +273,7 @@ impl Layout {
         let (transport, length) = (self.transport(), packet.len());
         if self.is_ipv4 {
             put(packet, 2, &(length as u16).to_be_bytes());
-            complete_ipv4(&mut packet[..IPV4_BYTES]);
+            set_checksum(&mut packet[..IPV4_BYTES]);
         } else {
             put(packet, 4, &((length - IPV6_BYTES) as u16).to_be_bytes());
         }

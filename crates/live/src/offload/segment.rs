@@ -2,8 +2,9 @@
 //! does (net/ipv4/tcp_offload.c, udp_offload.c): identifications of IPv4 count up, sequence
 //! numbers follow, FIN and PSH are the last segment's, CWR is the first's.
 
-use super::checksum::{fold, sum};
 use super::*;
+use lasthop_packet::ip::checksum::{fold, sum};
+use lasthop_packet::ip::ipv4::set_checksum;
 
 /// Gives `take` each packet of what was `read`: a header and an IP packet. The packet's
 /// checksum is completed in place; segments are made in `scratch`. Returns how many it were.
@@ -128,7 +129,7 @@ impl Layout {
             put(segment, 2, &(length as u16).to_be_bytes());
             let identification = word(segment, 4).wrapping_add(index as u16);
             put(segment, 4, &identification.to_be_bytes());
-            complete_ipv4(&mut segment[..self.transport]);
+            set_checksum(&mut segment[..self.transport]);
         } else {
             put(segment, 4, &((length - IPV6_BYTES) as u16).to_be_bytes());
         }

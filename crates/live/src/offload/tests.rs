@@ -191,19 +191,7 @@ fn samples() -> impl Strategy<Value = Sample> {
         )
 }
 
-#[test]
-fn the_sum_is_that_of_rfc_1071() {
-    // The example of section 3.
-    let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
-    assert_eq!(checksum::fold(checksum::sum(&bytes)), 0xddf2);
-}
-
 proptest! {
-    #[test]
-    fn sums_are_those_of_the_words(bytes in prop::collection::vec(any::<u8>(), 0..3_000)) {
-        prop_assert_eq!(checksum::fold(checksum::sum(&bytes)), naive_sum(&bytes, 0) as u16);
-    }
-
     /// Segments have right checksums and all of the data, and coalesce to the same bytes.
     #[test]
     fn what_is_segmented_coalesces_again(sample in samples(), segment_bytes in 1..1_500u16) {

@@ -4,23 +4,19 @@
 //! 9293, 7323, 2018), so that what a link makes of headers is what it makes of real ones;
 //! of all others the number stands behind the ports. ECN bits are the packet's (RFC 3168).
 
+use lasthop_packet::ip::protocol::{TCP, UDP};
+use lasthop_packet::ip::{Ecn, IPV4_BYTES, Ipv4, View, checksum};
 use lasthop_packet::{NodeId, Packet, Transport};
 use lasthop_tcp::Segment;
 use lasthop_units::{Identity, Instant};
 
 /// Header, ports and number.
 const BYTES_MIN: usize = 28;
-const HEADER_BYTES: usize = 20;
 const PORTS_AT: usize = 20;
 const NUMBER_AT: usize = 24;
 /// In the IPv4 header.
 const IDENTIFICATION_AT: usize = 4;
-const CHECKSUM_AT: usize = 10;
 const SOURCE_AT: usize = 12;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-const ECN_CAPABLE: u8 = 0b10;
-const ECN_MARKED: u8 = 0b11;
 /// Linux' for a receive buffer of at most 6 MiB (tcp_rmem).
 const WINDOW_SHIFT: u8 = 7;
 
@@ -55,24 +51,23 @@ pub fn of(content: Content<'_>, nodes: &[Identity]) -> Vec<u8> {
     let length = usize::from(packet.bytes);
     assert!(length >= BYTES_MIN, "a packet of {length} bytes has no room for its number");
     let mut bytes = Vec::with_capacity(length);
-    let ecn = match packet {
-        Packet { ecn_marked: true, .. } => ECN_MARKED,
-        Packet { ecn_capable: true, .. } => ECN_CAPABLE,
-        _ => 0,
-    };
     let protocol = match packet.transport {
         Transport::Tcp => TCP,
         Transport::Other => UDP,
     };
     let identification = if segment.is_some() { identification } else { number as u16 };
-    bytes.extend([0x45, ecn]);
-    bytes.extend(packet.bytes.to_be_bytes());
-    bytes.extend(identification.to_be_bytes());
-    bytes.extend(packet.fragment.header_bits().to_be_bytes());
-    bytes.extend([64, protocol, 0, 0]);
-    bytes.extend(address(nodes, packet.source));
-    bytes.extend(address(nodes, packet.destination));
-    set_checksum(&mut bytes);
+    let header = Ipv4 {
+        dscp: 0,
+        ecn: packet.ecn(),
+        total_bytes: packet.bytes,
+        identification,
+        fragment_bits: packet.fragment.header_bits(),
+        time_to_live: 64,
+        protocol,
+        source: address(nodes, packet.source),
+        destination: address(nodes, packet.destination),
+    };
+    bytes.extend(header.to_bytes());
     bytes.extend(packet.flow_hash.to_be_bytes());
     match segment {
         Some(segment) => write_tcp(segment, &mut bytes),
@@ -107,17 +102,11 @@ pub fn mark(bytes: &[u8]) -> Option<Mark> {
 
 /// A queue on the way marked it "congestion experienced".
 pub fn is_marked(bytes: &[u8]) -> bool {
-    bytes.get(1).is_some_and(|tos| tos & 0b11 == ECN_MARKED)
-}
-
-/// Marks it so.
-pub fn set_marked(bytes: &mut [u8]) {
-    bytes[1] |= ECN_MARKED;
-    set_checksum(bytes);
+    View::new(bytes).is_some_and(|packet| packet.ecn() == Ecn::Congestion)
 }
 
 /// Where TCP's checksum stands.
-const TCP_CHECKSUM_AT: usize = HEADER_BYTES + 16;
+const TCP_CHECKSUM_AT: usize = IPV4_BYTES + 16;
 
 /// A TCP header from behind the ports, with its options; the checksum is 0.
 fn write_tcp(segment: &Segment, out: &mut Vec<u8>) {
@@ -129,7 +118,7 @@ fn write_tcp(segment: &Segment, out: &mut Vec<u8>) {
         (segment.window_reduced, 1 << 7),
     ];
     let flags = flags.iter().map(|&(is_set, bit)| if is_set { bit } else { 0 }).sum::<u8>();
-    let header_bytes = segment.packet_bytes() - segment.payload_bytes - HEADER_BYTES as u32;
+    let header_bytes = segment.packet_bytes() - segment.payload_bytes - IPV4_BYTES as u32;
     let shift = if segment.syn { 0 } else { WINDOW_SHIFT };
     let window = u16::try_from(segment.window_bytes >> shift).unwrap_or(u16::MAX);
     // Numbers are modulo 2^32.
@@ -171,31 +160,11 @@ fn address(nodes: &[Identity], node: NodeId) -> [u8; 4] {
     [10, high, middle, low]
 }
 
-fn set_checksum(bytes: &mut [u8]) {
-    bytes[CHECKSUM_AT..CHECKSUM_AT + 2].fill(0);
-    let sum = checksum(sum(&bytes[..HEADER_BYTES]));
-    bytes[CHECKSUM_AT..CHECKSUM_AT + 2].copy_from_slice(&sum.to_be_bytes());
-}
-
 /// TCP's, its own field being zero: over addresses, protocol, length and all of the segment.
 fn tcp_checksum(bytes: &[u8]) -> u16 {
-    let segment = &bytes[HEADER_BYTES..];
-    let pseudo = sum(&bytes[SOURCE_AT..HEADER_BYTES]) + u64::from(TCP) + segment.len() as u64;
-    checksum(pseudo + sum(segment))
-}
-
-/// Of 16-bit words, the last one filled up with a zero.
-fn sum(bytes: &[u8]) -> u64 {
-    let word = |word: &[u8]| u64::from(word[0]) << 8 | u64::from(*word.get(1).unwrap_or(&0));
-    bytes.chunks(2).map(word).sum()
-}
-
-/// The Internet checksum of what adds up to `sum` (RFC 1071).
-fn checksum(mut sum: u64) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
+    let segment = &bytes[IPV4_BYTES..];
+    let pseudo = checksum::pseudo_header(&bytes[SOURCE_AT..IPV4_BYTES], TCP, segment.len());
+    checksum::of_sum(pseudo + checksum::sum(segment))
 }
 
 /// A xorshift step: any change of the state changes what follows.
@@ -209,17 +178,8 @@ fn next(mut state: u64) -> u64 {
 mod tests {
     use super::*;
     use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
+    use lasthop_packet::ip;
     use lasthop_tcp::SackBlock;
-
-    /// The example of RFC 1071's arithmetic that everybody uses.
-    #[test]
-    fn the_checksum_of_a_known_header() {
-        let header = [
-            0x45, 0x00, 0x00, 0x73, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11, 0, 0, 0xc0, 0xa8, 0x00,
-            0x01, 0xc0, 0xa8, 0x00, 0xc7,
-        ];
-        assert_eq!(checksum(sum(&header)), 0xb861);
-    }
 
     fn nodes() -> [Identity; 3] {
         ["a", "b", "c"].map(Identity::of)
@@ -243,10 +203,12 @@ mod tests {
         let differ = |range: core::ops::Range<usize>| one[range.clone()] != other[range];
         assert!((28..600).step_by(8).all(|at| differ(at..(at + 8).min(600))));
         assert!(!is_marked(&one));
-        let marked = of(&Packet { ecn_marked: true, ..packet }, 1);
+        let capable = Packet { ecn_capable: true, ..packet };
+        let marked = Packet { ecn_marked: true, ..capable };
+        let marked = of(&marked, 1);
         assert!(is_marked(&marked));
-        let mut marked_late = one.clone();
-        set_marked(&mut marked_late);
+        let mut marked_late = of(&capable, 1);
+        assert!(ip::mark_congestion(&mut marked_late));
         assert_eq!(marked_late, marked);
         assert_eq!(mark(&one[..27]), None);
     }

@@ -1,0 +1,228 @@
+//! Judged by etherparse, and by the worked examples of RFC 1071 and RFC 1624.
+
+use super::checksum::{fold, of_sum, sum, updated};
+use super::*;
+use alloc::vec::Vec;
+use etherparse::{IpSlice, PacketBuilder};
+use proptest::prelude::*;
+
+/// RFC 1071, section 3: the sum of these bytes is ddf2.
+#[test]
+fn the_sum_of_the_rfc() {
+    assert_eq!(fold(sum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7])), 0xddf2);
+}
+
+/// RFC 1624, section 4: a header whose checksum is dd2f; the word 5555 becomes 3285.
+#[test]
+fn the_update_of_the_rfc() {
+    assert_eq!(updated(0xdd2f, 0x5555, 0x3285), 0x0000);
+}
+
+/// Wikipedia, "IPv4 header checksum": that of this header is b861.
+#[test]
+fn the_checksum_of_a_known_header() {
+    let header = Ipv4 {
+        dscp: 0,
+        ecn: Ecn::NotCapable,
+        total_bytes: 0x73,
+        identification: 0,
+        fragment_bits: Ipv4::DONT_FRAGMENT,
+        time_to_live: 64,
+        protocol: protocol::UDP,
+        source: [192, 168, 0, 1],
+        destination: [192, 168, 0, 199],
+    };
+    assert_eq!(header.to_bytes()[10..12], [0xb8, 0x61]);
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Transport {
+    Tcp,
+    Udp,
+    Echo,
+}
+
+fn built(v6: bool, transport: Transport, ports: [u16; 2], payload: &[u8]) -> Vec<u8> {
+    let builder = match v6 {
+        false => PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 20),
+        true => PacketBuilder::ipv6([1; 16], [2; 16], 20),
+    };
+    let mut bytes = Vec::new();
+    let written = match (transport, v6) {
+        (Transport::Tcp, _) => builder.tcp(ports[0], ports[1], 1, 2).write(&mut bytes, payload),
+        (Transport::Udp, _) => builder.udp(ports[0], ports[1]).write(&mut bytes, payload),
+        (Transport::Echo, false) => {
+            builder.icmpv4_echo_request(ports[0], 1).write(&mut bytes, payload)
+        }
+        (Transport::Echo, true) => {
+            builder.icmpv6_echo_request(ports[0], 1).write(&mut bytes, payload)
+        }
+    };
+    written.expect("a vector takes it");
+    bytes
+}
+
+fn any_transport() -> impl Strategy<Value = Transport> {
+    prop_oneof![Just(Transport::Tcp), Just(Transport::Udp), Just(Transport::Echo)]
+}
+
+fn header_sum(packet: &[u8]) -> u16 {
+    of_sum(sum(&packet[..IPV4_BYTES]))
+}
+
+proptest! {
+    /// What another parser reads, and both find every checksum right.
+    #[test]
+    fn packets_are_read_as_etherparse_reads_them(
+        v6: bool,
+        transport in any_transport(),
+        ports: [u16; 2],
+        payload in proptest::collection::vec(any::<u8>(), 0..64),
+    ) {
+        let bytes = built(v6, transport, ports, &payload);
+        let view = View::new(&bytes).expect("it is a packet");
+        let theirs = IpSlice::from_slice(&bytes).expect("they wrote it");
+        prop_assert_eq!(view.addresses(), [theirs.source_addr(), theirs.destination_addr()]);
+        let (protocol, upper) = view.upper();
+        prop_assert_eq!(protocol, theirs.payload_ip_number().0);
+        prop_assert_eq!(upper, theirs.payload().payload);
+        let expected: Vec<u8> = match transport {
+            Transport::Echo => ports[0].to_be_bytes().to_vec(),
+            _ => [ports[0].to_be_bytes(), ports[1].to_be_bytes()].concat(),
+        };
+        prop_assert_eq!(view.flow().ports, &expected);
+        prop_assert!(!view.is_later_fragment());
+        let pseudo = match (transport, v6) {
+            (Transport::Echo, false) => 0,
+            _ => checksum::pseudo_header(view.address_bytes(), protocol, upper.len()),
+        };
+        prop_assert_eq!(of_sum(pseudo + sum(upper)), 0);
+        prop_assert!(v6 || header_sum(&bytes) == 0);
+    }
+
+    /// A header is what another parser says that it is.
+    #[test]
+    fn headers_are_written_as_etherparse_reads_them(
+        dscp in 0..64u8,
+        ecn in 0..4u8,
+        payload in 0..200u16,
+        identification: u16,
+        offset in 0..0x1fff_u16,
+        more: bool,
+        protocol: u8,
+        addresses: [u32; 2],
+    ) {
+        let [source, destination] = addresses.map(u32::to_be_bytes);
+        let header = Ipv4 {
+            dscp,
+            ecn: Ecn::from_bits(ecn),
+            total_bytes: IPV4_BYTES as u16 + payload,
+            identification,
+            fragment_bits: offset | u16::from(more) << 13,
+            time_to_live: 64,
+            protocol,
+            source,
+            destination,
+        };
+        let mut bytes = header.to_bytes().to_vec();
+        bytes.resize(usize::from(header.total_bytes), 0);
+        let theirs = etherparse::Ipv4HeaderSlice::from_slice(&bytes).expect("it is a header");
+        prop_assert_eq!(theirs.dcp().value(), dscp);
+        prop_assert_eq!(theirs.ecn().value(), ecn);
+        prop_assert_eq!(theirs.total_len(), header.total_bytes);
+        prop_assert_eq!(theirs.identification(), identification);
+        prop_assert_eq!(theirs.fragments_offset().value(), offset);
+        prop_assert_eq!(theirs.more_fragments(), more);
+        prop_assert_eq!(theirs.source(), source);
+        prop_assert_eq!(theirs.destination(), destination);
+        prop_assert_eq!(theirs.to_header().calc_header_checksum(), theirs.header_checksum());
+        let view = View::new(&bytes).expect("it is a packet");
+        prop_assert_eq!((view.dscp(), view.ecn()), (dscp, header.ecn));
+        prop_assert_eq!(view.is_later_fragment(), offset > 0);
+        prop_assert_eq!(view.flow().ports.is_empty() || (offset == 0 && !more), true);
+    }
+
+    /// Only packets that are capable of it are marked, and IPv4's checksum stays right.
+    #[test]
+    fn marks_keep_the_checksum_right(v6: bool, tos: u8, ports: [u16; 2]) {
+        let mut bytes = built(v6, Transport::Udp, ports, &[1, 2, 3]);
+        match v6 {
+            false => {
+                bytes[1] = tos;
+                super::ipv4::set_checksum(&mut bytes[..IPV4_BYTES]);
+            }
+            true => (bytes[0], bytes[1]) = (0x60 | tos >> 4, tos << 4),
+        }
+        let before = bytes.clone();
+        let is_capable = tos & 0b11 != 0;
+        prop_assert_eq!(mark_congestion(&mut bytes), is_capable);
+        let after = View::new(&bytes).expect("it still is one");
+        prop_assert_eq!(after.dscp(), tos >> 2);
+        prop_assert_eq!(after.ecn() == Ecn::Congestion, is_capable);
+        prop_assert!(v6 || header_sum(&bytes) == 0);
+        prop_assert!(is_capable || bytes == before);
+    }
+
+    /// Sums of parts add up, wherever an even number of bytes is cut.
+    #[test]
+    fn sums_add_up(bytes in proptest::collection::vec(any::<u8>(), 0..100), at in 0..50_usize) {
+        let at = (2 * at).min(bytes.len() & !1);
+        let (one, other) = bytes.split_at(at);
+        let words = bytes.chunks(2).map(|word| {
+            u64::from(word[0]) << 8 | u64::from(*word.get(1).unwrap_or(&0))
+        });
+        prop_assert_eq!(fold(sum(one) + sum(other)), fold(words.sum()));
+    }
+
+    /// Whatever comes in.
+    #[test]
+    fn any_bytes_are_read(mut bytes in proptest::collection::vec(any::<u8>(), 0..80), first: u8) {
+        if let Some(byte) = bytes.first_mut() {
+            *byte = first;
+        }
+        let view = View::new(&bytes);
+        prop_assert_eq!(
+            view.is_some(),
+            matches!((first >> 4, bytes.len()), (4, 20..) | (6, 40..)) && !bytes.is_empty()
+        );
+        if let Some(view) = view {
+            view.flow();
+            view.addresses();
+            view.is_later_fragment();
+        }
+        mark_congestion(&mut bytes);
+    }
+}
+
+/// An IPv6 packet behind extension headers, and parts of one.
+#[test]
+fn extension_headers_are_looked_behind() {
+    let mut packet = [0; 40].to_vec();
+    packet[0] = 0x60;
+    packet[6] = 0;
+    packet.extend([60, 0, 0, 0, 0, 0, 0, 0]);
+    packet.extend([protocol::UDP, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    packet.extend([1, 2, 3, 4, 0, 8, 0, 0]);
+    let view = View::new(&packet).expect("a packet");
+    assert_eq!(view.upper().0, protocol::UDP);
+    assert_eq!(view.flow().ports, [1, 2, 3, 4]);
+    // Both parts of a packet are of one flow; only the second one has no transport header.
+    for (bits, is_later) in [(1_u16, false), (8, true)] {
+        let mut part = packet[..40].to_vec();
+        part[6] = 44;
+        part.extend([protocol::UDP, 0]);
+        part.extend(bits.to_be_bytes());
+        part.extend([0, 0, 0, 1, 1, 2, 3, 4]);
+        let view = View::new(&part).expect("a packet");
+        assert_eq!((view.is_later_fragment(), view.flow().ports), (is_later, &[][..]));
+        assert_eq!(view.flow().protocol, 0);
+    }
+}
+
+#[test]
+fn ecn_is_two_bits() {
+    for bits in 0..4 {
+        assert_eq!(Ecn::from_bits(bits).bits(), bits);
+        assert_eq!(Ecn::from_bits(0xfc | bits).is_capable(), bits != 0);
+    }
+}
