@@ -12,7 +12,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 use core::hash::Hasher;
-use lasthop_packet::aqm::{Control, Members, Packet, Parameters, RoundRobin, Source, bucket_of};
+use lasthop_packet::aqm::{FlowQueues, Packet, Parameters, RoundRobin, bucket_of};
 use lasthop_packet::ip::{self, View};
 use lasthop_units::{Duration, Instant};
 use siphasher::sip::SipHasher13;
@@ -88,19 +88,13 @@ enum Order {
     /// First in, first out.
     Arrival(VecDeque<Waiting>),
     /// Flows in turn, each under CoDel.
-    Turns { parameters: Parameters, flows: Vec<Flow>, turns: RoundRobin },
-}
-
-/// A bucket.
-#[derive(Clone, Debug, PartialEq)]
-struct Flow {
-    waiting: VecDeque<Waiting>,
-    /// When its last packet came.
-    arrived: Option<Instant>,
-    bytes: u64,
-    deficit_bytes: i64,
-    listed: bool,
-    control: Control,
+    Turns {
+        parameters: Parameters,
+        flows: FlowQueues<Waiting>,
+        turns: RoundRobin,
+        /// When the last packet of each bucket came.
+        arrived: Vec<Option<Instant>>,
+    },
 }
 
 impl fmt::Debug for Backlog {
@@ -122,11 +116,16 @@ impl Backlog {
     pub fn new(config: BacklogConfig, flow_keys: [u64; 2]) -> Self {
         let order = match config.target {
             None => Order::Arrival(VecDeque::new()),
-            Some(target) => Order::Turns {
-                parameters: Parameters { target, interval: config.interval, ecn: config.ecn },
-                flows: (0..BUCKETS).map(|_| Flow::new()).collect(),
-                turns: RoundRobin::default(),
-            },
+            Some(target) => {
+                let mut flows = FlowQueues::default();
+                let arrived = (0..BUCKETS).map(|_| flows.add()).map(|_| None).collect();
+                Order::Turns {
+                    parameters: Parameters { target, interval: config.interval, ecn: config.ecn },
+                    flows,
+                    turns: RoundRobin::default(),
+                    arrived,
+                }
+            }
         };
         Self { config, flow_keys, order, packets: 0, bytes: 0, sparse: 0, drops: 0 }
     }
@@ -156,18 +155,11 @@ impl Backlog {
         match &mut self.order {
             Order::Arrival(_) if is_over => self.forget(&waiting),
             Order::Arrival(queue) => queue.push_back(waiting),
-            Order::Turns { flows, turns, .. } => {
-                let flow = &mut flows[usize::from(bucket)];
-                if !flow.listed {
-                    flow.listed = true;
-                    flow.deficit_bytes = QUANTUM_BYTES;
-                    turns.join_new(u32::from(bucket));
-                }
-                waiting.sparse = flow.arrived.is_none_or(|before| now >= before + SPARSE);
+            Order::Turns { flows, turns, arrived, .. } => {
+                let before = arrived[usize::from(bucket)].replace(now);
+                waiting.sparse = before.is_none_or(|before| now >= before + SPARSE);
                 self.sparse += usize::from(waiting.sparse);
-                flow.arrived = Some(now);
-                flow.bytes += waiting.len_bytes();
-                flow.waiting.push_back(waiting);
+                flows.push(u32::from(bucket), waiting, QUANTUM_BYTES, turns);
                 while self.is_over() {
                     self.drop_from_longest();
                 }
@@ -229,8 +221,9 @@ impl Backlog {
     /// equals the first.
     fn drop_from_longest(&mut self) {
         let Order::Turns { flows, .. } = &mut self.order else { return };
-        let longest = flows.iter_mut().reduce(|a, b| if b.bytes > a.bytes { b } else { a });
-        let dropped = longest.and_then(Source::pop).expect("what is over the bound is somewhere");
+        let mut dropped = Vec::new();
+        flows.drop_from_fattest(1, &mut dropped);
+        let dropped = dropped.pop().expect("what is over the bound is somewhere");
         self.forget(&dropped);
     }
 }
@@ -249,67 +242,20 @@ impl Order {
                 true => queue.pop_front(),
                 false => None,
             },
-            Self::Turns { parameters, flows, turns } => {
-                let turn = turns.next(QUANTUM_BYTES, &mut Flows(flows))?;
-                let flow = &mut flows[turn.member as usize];
-                if !flow.waiting.front().is_some_and(fits) {
+            Self::Turns { parameters, flows, turns, .. } => {
+                let flow = flows.turn(QUANTUM_BYTES, turns, |_| true)?;
+                if !flows.front(flow).is_some_and(fits) {
                     return None;
                 }
-                let waiting = flow.dequeue(now, parameters, dropped)?;
+                let waiting = flows.take(flow, now, parameters, dropped)?;
                 // It need not be the one that was in front.
                 if !fits(&waiting) {
-                    flow.put_back(waiting);
+                    flows.put_back(flow, waiting, turns);
                     return None;
                 }
-                flow.deficit_bytes -= waiting.packet.len() as i64;
                 Some(waiting)
             }
         }
-    }
-}
-
-impl Flow {
-    fn new() -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            arrived: None,
-            bytes: 0,
-            deficit_bytes: 0,
-            listed: false,
-            control: Control::new(),
-        }
-    }
-
-    /// The next packet that survives CoDel.
-    fn dequeue(
-        &mut self,
-        now: Instant,
-        parameters: &Parameters,
-        dropped: &mut Vec<Waiting>,
-    ) -> Option<Waiting> {
-        let mut control = core::mem::take(&mut self.control);
-        let waiting = control.dequeue(now, parameters, self, dropped);
-        self.control = control;
-        waiting
-    }
-
-    fn put_back(&mut self, waiting: Waiting) {
-        self.bytes += waiting.len_bytes();
-        self.waiting.push_front(waiting);
-    }
-}
-
-impl Source for Flow {
-    type Packet = Waiting;
-
-    fn pop(&mut self) -> Option<Waiting> {
-        let waiting = self.waiting.pop_front()?;
-        self.bytes -= waiting.len_bytes();
-        Some(waiting)
-    }
-
-    fn bytes(&self) -> u64 {
-        self.bytes
     }
 }
 
@@ -340,25 +286,4 @@ fn flow_hash(keys: [u64; 2], packet: &[u8]) -> u64 {
         None => hasher.write_u8(0),
     }
     hasher.finish()
-}
-
-/// Flows that take turns.
-struct Flows<'a>(&'a mut [Flow]);
-
-impl Members for Flows<'_> {
-    fn is_eligible(&self, _: u32) -> bool {
-        true
-    }
-
-    fn deficit(&mut self, member: u32) -> &mut i64 {
-        &mut self.0[member as usize].deficit_bytes
-    }
-
-    fn is_busy(&self, member: u32) -> bool {
-        !self.0[member as usize].waiting.is_empty()
-    }
-
-    fn unlist(&mut self, member: u32) {
-        self.0[member as usize].listed = false;
-    }
 }

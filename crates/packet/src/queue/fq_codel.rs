@@ -10,8 +10,7 @@
 
 use super::{Held, PeerId};
 use crate::Packet;
-use crate::aqm::{Control, Members, Parameters, RoundRobin, Source, bucket_of};
-use alloc::collections::VecDeque;
+use crate::aqm::{FlowQueues, Members, Parameters, RoundRobin, bucket_of};
 use alloc::vec::Vec;
 use lasthop_units::{Bytes, Duration, Instant};
 
@@ -28,7 +27,9 @@ pub struct FqCodel {
     config: Config,
     perturbation: u32,
     peers: Vec<Peer>,
-    flows: Vec<Flow>,
+    flows: FlowQueues<Packet>,
+    /// The slots of the peers that flows go to.
+    slots: Vec<usize>,
     /// One for each peer with `airtime`, else a single one.
     tins: Vec<RoundRobin>,
     /// Slots of peers; only with `airtime`.
@@ -58,23 +59,14 @@ struct Peer {
     listed: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-struct Flow {
-    slot: usize,
-    packets: VecDeque<Packet>,
-    bytes: u64,
-    deficit_bytes: i64,
-    listed: bool,
-    control: Control,
-}
-
 impl FqCodel {
     pub(super) fn new(config: Config, perturbation: u32) -> Self {
         Self {
             config,
             perturbation,
             peers: Vec::new(),
-            flows: Vec::new(),
+            flows: FlowQueues::default(),
+            slots: Vec::new(),
             tins: Vec::new(),
             stations: RoundRobin::default(),
             packets: 0,
@@ -93,14 +85,8 @@ impl FqCodel {
         self.grow_to(slot);
         let index = self.flow_of(slot, packet.flow_hash);
         let tin = self.tin_of(slot);
-        let flow = &mut self.flows[index as usize];
-        if !flow.listed {
-            flow.listed = true;
-            flow.deficit_bytes = i64::from(self.config.quantum_bytes);
-            self.tins[tin].join_new(index);
-        }
-        flow.packets.push_back(packet);
-        flow.bytes += u64::from(packet.bytes);
+        let quantum = i64::from(self.config.quantum_bytes);
+        self.flows.push(index, packet, quantum, &mut self.tins[tin]);
         self.packets += 1;
         self.bytes += u64::from(packet.bytes);
         let station = &mut self.peers[slot];
@@ -122,7 +108,7 @@ impl FqCodel {
             self.head_station(|slot| eligible(peer_of(slot))).map(peer_of)
         } else {
             let flow = self.head_flow(0, |slot| eligible(peer_of(slot)))?;
-            Some(peer_of(self.flows[flow].slot))
+            Some(peer_of(self.slots[flow as usize]))
         }
     }
 
@@ -149,14 +135,7 @@ impl FqCodel {
         let slot = peer.index();
         let index = self.flow_of(slot, packet.flow_hash);
         let tin = self.tin_of(slot);
-        let flow = &mut self.flows[index as usize];
-        flow.packets.push_front(packet);
-        flow.bytes += u64::from(packet.bytes);
-        flow.deficit_bytes += i64::from(packet.bytes);
-        if !flow.listed {
-            flow.listed = true;
-            self.tins[tin].rejoin_first(index);
-        }
+        self.flows.put_back(index, packet, &mut self.tins[tin]);
         let station = &mut self.peers[slot];
         station.packets += 1;
         if self.config.airtime && !station.listed {
@@ -169,7 +148,7 @@ impl FqCodel {
 
     pub(super) fn peek_len_for(&mut self, peer: PeerId) -> Option<u16> {
         let flow = self.head_flow_for(peer)?;
-        self.flows[flow].packets.front().map(|packet| packet.bytes)
+        self.flows.front(flow).map(|packet| packet.bytes)
     }
 
     pub(super) fn charge_airtime(&mut self, peer: PeerId, used: Duration) {
@@ -234,16 +213,9 @@ impl FqCodel {
         match buckets.binary_search_by_key(&bucket, |&(bucket, _)| bucket) {
             Ok(at) => buckets[at].1,
             Err(at) => {
-                let index = self.flows.len() as u32;
+                let index = self.flows.add();
                 buckets.insert(at, (bucket, index));
-                self.flows.push(Flow {
-                    slot,
-                    packets: VecDeque::new(),
-                    bytes: 0,
-                    deficit_bytes: 0,
-                    listed: false,
-                    control: Control::new(),
-                });
+                self.slots.push(slot);
                 index
             }
         }
@@ -257,7 +229,7 @@ impl FqCodel {
         Some(turn.member as usize)
     }
 
-    fn head_flow_for(&mut self, peer: PeerId) -> Option<usize> {
+    fn head_flow_for(&mut self, peer: PeerId) -> Option<u32> {
         let slot = peer.index();
         if self.len_packets_for(peer) == 0 {
             return None;
@@ -266,44 +238,37 @@ impl FqCodel {
     }
 
     /// The flow whose turn it is (RFC 8290, 4.2): it has packets and a deficit left.
-    fn head_flow(&mut self, tin: usize, eligible: impl Fn(usize) -> bool) -> Option<usize> {
+    fn head_flow(&mut self, tin: usize, eligible: impl Fn(usize) -> bool) -> Option<u32> {
         let quantum = i64::from(self.config.quantum_bytes);
-        let mut flows = Flows { flows: &mut self.flows, eligible };
-        let turn = self.tins.get_mut(tin)?.next(quantum, &mut flows)?;
-        Some(turn.member as usize)
+        let Self { flows, slots, tins, .. } = self;
+        flows.turn(quantum, tins.get_mut(tin)?, |flow| eligible(slots[flow as usize]))
     }
 
     /// A packet of a flow that has some, through its CoDel. The last packet of
     /// a flow is never dropped (the MTU exception), so there is one.
-    fn take(&mut self, index: usize, now: Instant, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        let flow = &mut self.flows[index];
-        let (packets, bytes) = (flow.packets.len(), flow.bytes);
-        let mut source = OfFlow { packets: &mut flow.packets, bytes: &mut flow.bytes };
-        let packet = flow.control.dequeue(now, &self.config.codel, &mut source, dropped)?;
-        flow.deficit_bytes -= i64::from(packet.bytes);
-        let taken = (packets - flow.packets.len()) as u32;
-        self.packets -= taken;
-        self.bytes -= bytes - flow.bytes;
-        self.peers[flow.slot].packets -= taken;
+    fn take(&mut self, flow: u32, now: Instant, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        let before = (self.flows.packets(flow), self.flows.bytes(flow));
+        let packet = self.flows.take(flow, now, &self.config.codel, dropped)?;
+        self.book(flow, before);
         Some(packet)
     }
 
-    /// Drops half the packets, but at most a batch, from the head of the flow
-    /// with the most bytes (RFC 8290, 4.1).
+    /// Drops half the packets, but at most a batch, of the flow with the most bytes.
     fn drop_from_fattest(&mut self, dropped: &mut Vec<Packet>) {
-        // Of equals the first, so that the choice does not depend on the search.
-        let Some(flow) = self.flows.iter_mut().reduce(|a, b| if b.bytes > a.bytes { b } else { a })
-        else {
-            return;
-        };
-        let count = flow.packets.len().div_ceil(2).min(DROP_BATCH_PACKETS);
-        for packet in flow.packets.drain(..count) {
-            flow.bytes -= u64::from(packet.bytes);
-            self.bytes -= u64::from(packet.bytes);
-            dropped.push(packet);
-        }
-        self.packets -= count as u32;
-        self.peers[flow.slot].packets -= count as u32;
+        let before = dropped.len();
+        let Some(flow) = self.flows.drop_from_fattest(DROP_BATCH_PACKETS, dropped) else { return };
+        let gone = &dropped[before..];
+        self.bytes -= gone.iter().map(|packet| u64::from(packet.bytes)).sum::<u64>();
+        self.packets -= gone.len() as u32;
+        self.peers[self.slots[flow as usize]].packets -= gone.len() as u32;
+    }
+
+    /// Packets left `flow`, which had so many, and bytes, before.
+    fn book(&mut self, flow: u32, (packets, bytes): (usize, u64)) {
+        let taken = (packets - self.flows.packets(flow)) as u32;
+        self.packets -= taken;
+        self.bytes -= bytes - self.flows.bytes(flow);
+        self.peers[self.slots[flow as usize]].packets -= taken;
     }
 }
 
@@ -329,49 +294,6 @@ impl<F: Fn(usize) -> bool> Members for Stations<'_, F> {
 
     fn unlist(&mut self, member: u32) {
         self.peers[member as usize].listed = false;
-    }
-}
-
-/// Flows that take turns; `eligible` accepts the slots of their peers.
-struct Flows<'a, F> {
-    flows: &'a mut [Flow],
-    eligible: F,
-}
-
-impl<F: Fn(usize) -> bool> Members for Flows<'_, F> {
-    fn is_eligible(&self, member: u32) -> bool {
-        (self.eligible)(self.flows[member as usize].slot)
-    }
-
-    fn deficit(&mut self, member: u32) -> &mut i64 {
-        &mut self.flows[member as usize].deficit_bytes
-    }
-
-    fn is_busy(&self, member: u32) -> bool {
-        !self.flows[member as usize].packets.is_empty()
-    }
-
-    fn unlist(&mut self, member: u32) {
-        self.flows[member as usize].listed = false;
-    }
-}
-
-struct OfFlow<'a> {
-    packets: &'a mut VecDeque<Packet>,
-    bytes: &'a mut u64,
-}
-
-impl Source for OfFlow<'_> {
-    type Packet = Packet;
-
-    fn pop(&mut self) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
-        *self.bytes -= u64::from(packet.bytes);
-        Some(packet)
-    }
-
-    fn bytes(&self) -> u64 {
-        *self.bytes
     }
 }
 

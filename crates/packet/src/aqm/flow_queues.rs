@@ -1,0 +1,177 @@
+//! Queues of flows, each under CoDel, that take turns by deficit round robin
+//! ([RFC 8290](https://www.rfc-editor.org/rfc/rfc8290), section 4).
+//!
+//! Flows are small numbers, in the order in which they were added. Which packet belongs to
+//! which flow, the bounds over all of them, and the [`RoundRobin`] that a flow is listed in are
+//! the owner's.
+
+use super::{Control, Members, Packet, Parameters, RoundRobin, Source};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use lasthop_units::Instant;
+
+/// The queues.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowQueues<P>(Vec<FlowQueue<P>>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct FlowQueue<P> {
+    packets: VecDeque<P>,
+    bytes: u64,
+    /// What it may still send in this turn.
+    deficit_bytes: i64,
+    /// It is in a round robin.
+    listed: bool,
+    control: Control,
+}
+
+impl<P> Default for FlowQueues<P> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<P: Packet> FlowQueues<P> {
+    /// One more flow, with an empty queue; returns its number.
+    pub fn add(&mut self) -> u32 {
+        let number = self.0.len() as u32;
+        self.0.push(FlowQueue {
+            packets: VecDeque::new(),
+            bytes: 0,
+            deficit_bytes: 0,
+            listed: false,
+            control: Control::new(),
+        });
+        number
+    }
+
+    /// Packets of `flow`.
+    #[inline]
+    pub fn packets(&self, flow: u32) -> usize {
+        self.0[flow as usize].packets.len()
+    }
+
+    /// Their length together.
+    #[inline]
+    pub fn bytes(&self, flow: u32) -> u64 {
+        self.0[flow as usize].bytes
+    }
+
+    /// The packet at the head of `flow`.
+    #[inline]
+    pub fn front(&self, flow: u32) -> Option<&P> {
+        self.0[flow as usize].packets.front()
+    }
+
+    /// Appends `packet` to `flow`, which joins `turns` with a new quantum if it was idle.
+    #[inline]
+    pub fn push(&mut self, flow: u32, packet: P, quantum: i64, turns: &mut RoundRobin) {
+        let queue = &mut self.0[flow as usize];
+        if !queue.listed {
+            queue.listed = true;
+            queue.deficit_bytes = quantum;
+            turns.join_new(flow);
+        }
+        queue.bytes += packet.len_bytes();
+        queue.packets.push_back(packet);
+    }
+
+    /// Undoes the last [`FlowQueues::take`] from `flow`.
+    pub fn put_back(&mut self, flow: u32, packet: P, turns: &mut RoundRobin) {
+        let queue = &mut self.0[flow as usize];
+        let bytes = packet.len_bytes();
+        queue.bytes += bytes;
+        queue.deficit_bytes += bytes as i64;
+        queue.packets.push_front(packet);
+        if !queue.listed {
+            queue.listed = true;
+            turns.rejoin_first(flow);
+        }
+    }
+
+    /// The flow whose turn it is among those that are `eligible`: it has packets and a deficit.
+    #[inline]
+    pub fn turn(
+        &mut self,
+        quantum: i64,
+        turns: &mut RoundRobin,
+        eligible: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        let mut members = Eligible { queues: &mut self.0, eligible };
+        turns.next(quantum, &mut members).map(|turn| turn.member)
+    }
+
+    /// The next packet of `flow` that survives CoDel; its length counts against the deficit.
+    /// The others go to `dropped`. CoDel never drops the last packet of a queue.
+    #[inline]
+    pub fn take(
+        &mut self,
+        flow: u32,
+        now: Instant,
+        parameters: &Parameters,
+        dropped: &mut Vec<P>,
+    ) -> Option<P> {
+        let FlowQueue { packets, bytes, control, deficit_bytes, .. } = &mut self.0[flow as usize];
+        let packet = control.dequeue(now, parameters, &mut Flow { packets, bytes }, dropped)?;
+        *deficit_bytes -= packet.len_bytes() as i64;
+        Some(packet)
+    }
+
+    /// Drops half of the packets, `packets_max` at most, at the head of the flow with the most
+    /// bytes (RFC 8290, 4.1), of equals the first, so that the choice does not depend on the
+    /// search. Returns that flow; `None` if there is none.
+    pub fn drop_from_fattest(&mut self, packets_max: usize, dropped: &mut Vec<P>) -> Option<u32> {
+        let queues = self.0.iter_mut().zip(0..);
+        let (queue, flow) = queues.reduce(|a, b| if b.0.bytes > a.0.bytes { b } else { a })?;
+        let count = queue.packets.len().div_ceil(2).min(packets_max);
+        for packet in queue.packets.drain(..count) {
+            queue.bytes -= packet.len_bytes();
+            dropped.push(packet);
+        }
+        Some(flow)
+    }
+}
+
+/// Flows that take turns.
+struct Eligible<'a, P, F> {
+    queues: &'a mut [FlowQueue<P>],
+    eligible: F,
+}
+
+impl<P, F: Fn(u32) -> bool> Members for Eligible<'_, P, F> {
+    fn is_eligible(&self, member: u32) -> bool {
+        (self.eligible)(member)
+    }
+
+    fn deficit(&mut self, member: u32) -> &mut i64 {
+        &mut self.queues[member as usize].deficit_bytes
+    }
+
+    fn is_busy(&self, member: u32) -> bool {
+        !self.queues[member as usize].packets.is_empty()
+    }
+
+    fn unlist(&mut self, member: u32) {
+        self.queues[member as usize].listed = false;
+    }
+}
+
+/// The queue of one flow, as CoDel takes packets from it.
+struct Flow<'a, P> {
+    packets: &'a mut VecDeque<P>,
+    bytes: &'a mut u64,
+}
+
+impl<P: Packet> Source for Flow<'_, P> {
+    type Packet = P;
+
+    fn pop(&mut self) -> Option<P> {
+        let packet = self.packets.pop_front()?;
+        *self.bytes -= packet.len_bytes();
+        Some(packet)
+    }
+
+    fn bytes(&self) -> u64 {
+        *self.bytes
+    }
+}
