@@ -19,7 +19,6 @@ extern crate alloc;
 pub mod fragment;
 pub mod loss;
 pub mod network;
-mod pace;
 pub mod sink;
 pub mod traffic;
 mod transmitter;

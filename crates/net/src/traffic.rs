@@ -5,9 +5,8 @@
 //! are rates. Schedules are exact: a constant rate or frame rate never drifts,
 //! however late it is polled. Left out: sources that react to the network (TCP).
 
-use crate::pace::Pace;
 use alloc::sync::Arc;
-use lasthop_units::{Bitrate, Duration, Instant, Stream};
+use lasthop_units::{Bitrate, Duration, Instant, Pace, Stream};
 
 /// Headers of IPv4 and UDP.
 pub const UDP_OVERHEAD_BYTES: u16 = 28;

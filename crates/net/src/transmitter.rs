@@ -2,9 +2,8 @@
 //! packet that is in it at such an instant leaves with the old rate until then, and with
 //! the new one after: times are exact, as those of [`Pace`].
 
-use crate::pace::Pace;
 use alloc::vec::Vec;
-use lasthop_units::{Bitrate, Instant};
+use lasthop_units::{Bitrate, Instant, Pace};
 
 /// A new rate, and from when on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

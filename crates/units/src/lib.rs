@@ -1,6 +1,6 @@
 //! The values every other room speaks in: instants and durations in integer
 //! nanoseconds, bit rates, byte counts, powers, probabilities, addresses,
-//! sequence numbers, token buckets, and independent random streams.
+//! sequence numbers, token buckets, paces, and independent random streams.
 //!
 //! Each quantity is a type with only the arithmetic that means something:
 //! a [`Bytes`] divided by a [`Bitrate`] is a [`Duration`], two [`Dbm`] cannot
@@ -11,6 +11,7 @@
 
 mod address;
 mod machine;
+mod pace;
 mod power;
 mod quantity;
 mod random;
@@ -20,6 +21,7 @@ mod token_bucket;
 
 pub use address::MacAddr;
 pub use machine::Machine;
+pub use pace::Pace;
 pub use power::{Db, Dbm, Meters};
 pub use quantity::{Bitrate, Bytes, Probability};
 pub use random::{Identity, Seed, Stream};
