@@ -110,7 +110,7 @@ fn report(comparison: &Comparison, scenario: &Scenario, stream: Stream) -> Strin
     section("Flows", rows(&comparison.flows, flow_pairs));
     section("Nodes", rows(&comparison.nodes, node_pairs));
     let has_tcp =
-        scenario.flows.iter().any(|flow| matches!(flow.kind, lasthop_scenario::FlowKind::Tcp(_)));
+        scenario.flows.iter().any(|flow| matches!(flow.kind, lasthop_hosts::FlowKind::Tcp(_)));
     if has_tcp {
         out.push_str(&stream.dim(SMALL_QUEUES_NOTE));
     }

@@ -15,10 +15,10 @@ use crate::os::{OsError, socket};
 use crate::saturation::Saturation;
 use crate::session::Session;
 use crate::traffic::{FLOWS_MAX, FlowPlan, Kind, Traffic};
+use lasthop_hosts::{FlowKind, Sink, SourceConfig, TcpApplication};
 use lasthop_net::network::{Network, NetworkStats};
-use lasthop_net::{Sink, SourceConfig};
 use lasthop_packet::{FlowId, NodeId};
-use lasthop_scenario::{FlowKind, Scenario, TcpApplication};
+use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::stats::Levels;
 use nix::sys::signal::Signal;
@@ -148,7 +148,7 @@ pub fn emulate<S: Sink>(
         let source = sockets.next().expect("the keeper made all that were asked for");
         with_sockets.push((flow, source, second.then(|| sockets.next()).flatten()));
     }
-    let ends = |flow: &lasthop_scenario::Flow| {
+    let ends = |flow: &lasthop_hosts::Flow| {
         let is_saturated = matches!(flow.kind, FlowKind::Udp(SourceConfig::Saturated { .. }));
         Ends { from: flow.from, to: flow.to, is_saturated }
     };
@@ -221,14 +221,14 @@ fn flow_plans(
     if flows > FLOWS_MAX {
         return Err(EmulateError::TooManyFlows { flows, max: FLOWS_MAX });
     }
-    let is_other = |flow: &&lasthop_scenario::Flow| match &flow.kind {
+    let is_other = |flow: &&lasthop_hosts::Flow| match &flow.kind {
         FlowKind::Tcp(tcp) => tcp.application != TcpApplication::Bulk,
         _ => false,
     };
     if let Some(flow) = scenario.flows.iter().find(is_other) {
         return Err(EmulateError::Application { flow: flow.name.clone() });
     }
-    let plan = |(index, flow): (usize, &lasthop_scenario::Flow)| {
+    let plan = |(index, flow): (usize, &lasthop_hosts::Flow)| {
         let kind = match &flow.kind {
             FlowKind::Tcp(tcp) => {
                 Kind::Tcp { congestion_control: tcp.congestion_control.clone(), bytes: tcp.bytes }
@@ -289,7 +289,7 @@ fn plan(
 
 /// A refused congestion control is an error of the scenario, not of the system.
 fn explain(error: OsError, scenario: &Scenario) -> EmulateError {
-    let refused = |flow: &&lasthop_scenario::Flow| match &flow.kind {
+    let refused = |flow: &&lasthop_hosts::Flow| match &flow.kind {
         FlowKind::Tcp(tcp) => {
             error.call == format!("setsockopt(TCP_CONGESTION, {})", tcp.congestion_control)
         }

@@ -3,7 +3,7 @@
 //! scenario's flows; of others only how many there are is kept.
 
 use crate::frame::Header;
-use lasthop_net::{ProgramFlow, ProgramsLeftOut};
+use lasthop_hosts::{ProgramFlow, ProgramsLeftOut};
 use lasthop_packet::{FlowId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 

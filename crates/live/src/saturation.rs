@@ -6,10 +6,10 @@
 //! many datagrams as would fill the queue, and then as many as have left it; no
 //! one waits busily, and no packet is sent only to be dropped.
 
-use lasthop_net::SourceConfig;
+use lasthop_hosts::{FlowKind, SourceConfig};
 use lasthop_net::network::{Backlogs, Network, NetworkConfig, SaturatedFlow};
 use lasthop_packet::FlowId;
-use lasthop_scenario::{FlowKind, Scenario};
+use lasthop_scenario::Scenario;
 use lasthop_units::Instant;
 
 /// Room is granted once it is more than this share of the backlog: a wake-up of
@@ -49,7 +49,7 @@ impl Saturation {
         let mut saturated = Vec::new();
         for (index, flow) in scenario.flows.iter().enumerate() {
             let FlowKind::Udp(SourceConfig::Saturated { bytes }) = flow.kind else { continue };
-            let &lasthop_scenario::Flow { from, to, access_category, start, .. } = flow;
+            let &lasthop_hosts::Flow { from, to, access_category, start, .. } = flow;
             let stop = flow.stop.map_or(end, |stop| stop.min(end));
             saturated.push(SaturatedFlow { from, to, access_category, bytes, start, stop });
             let id = FlowId(index as u16);

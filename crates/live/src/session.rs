@@ -11,7 +11,7 @@ use crate::os::signal::Signals;
 use crate::os::terminal::{Terminal, stop_ourselves};
 use crate::saturation::Saturation;
 use crate::traffic::{Note, Traffic};
-use lasthop_net::Sink;
+use lasthop_hosts::Sink;
 use lasthop_packet::NodeId;
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant};

@@ -4,7 +4,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `tcp` | a bulk transfer, its sender read at an interval |
-//! | `datagrams` | UDP, paced by a [`Source`](lasthop_net::Source) or by room in the queue |
+//! | `datagrams` | UDP, paced by a [`Source`](lasthop_hosts::Source) or by room in the queue |
 //! | `ping` | ICMP echo |
 //!
 //! What of a flow enters and leaves the network is seen by the loop; this thread
@@ -17,7 +17,7 @@ mod tcp;
 use crate::os::clock::{Clock, Priority, Timer, Waiter};
 use crate::os::keeper::SocketKind;
 use crate::os::{Call, OsError};
-use lasthop_net::{SourceConfig, TcpSample};
+use lasthop_hosts::{SourceConfig, TcpSample};
 use lasthop_packet::{AccessCategory, FlowId};
 use lasthop_units::{Bytes, Duration, Instant, Stream};
 use nix::sys::eventfd::{EfdFlags, EventFd};

@@ -4,8 +4,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 
+use lasthop_hosts::{Sink, TcpSample};
 use lasthop_live::{DeviceChoice, EmulateError, EmulateOptions, EmulateOutcome, emulate};
-use lasthop_net::{Sink, TcpSample};
 use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant};

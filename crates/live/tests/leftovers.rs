@@ -5,8 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 #![expect(clippy::disallowed_methods, reason = "processes take real time")]
 
+use lasthop_hosts::sink::NoSink;
 use lasthop_live::{EmulateError, EmulateOptions, emulate};
-use lasthop_net::sink::NoSink;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;

@@ -3,9 +3,9 @@
 //! a scenario's indices are called.
 
 use lasthop_apq::{PhaseRecord, Report};
-use lasthop_net::{ApqEnding, FrameDirection, FrancReport, Sink, TcpSample};
+use lasthop_hosts::{ApqEnding, FlowKind, FrameDirection, FrancReport, Sink, TcpSample};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
-use lasthop_scenario::{FlowKind, Scenario};
+use lasthop_scenario::Scenario;
 use lasthop_trace::{FlowKind as Kind, FlowName, Names, NodeName, Recorder};
 use lasthop_units::{Duration, Instant, MacAddr, SeqNo12};
 use lasthop_wifi::cell::Role;
@@ -219,7 +219,7 @@ pub fn names(scenario: &Scenario) -> Names {
             None => MacAddr::local(index as u32),
         },
     };
-    let flow_name = |flow: &lasthop_scenario::Flow| FlowName {
+    let flow_name = |flow: &lasthop_hosts::Flow| FlowName {
         name: flow.name.clone(),
         kind: match flow.kind {
             FlowKind::Tcp(_) => Kind::Tcp,

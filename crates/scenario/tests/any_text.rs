@@ -2,8 +2,9 @@
 //! out and read again.
 
 use lasthop_apq::Survey;
-use lasthop_net::{Network, Source};
-use lasthop_scenario::{FlowKind, Scenario, ScenarioError, parse, parse_bytes};
+use lasthop_hosts::{FlowKind, Source};
+use lasthop_net::Network;
+use lasthop_scenario::{Scenario, ScenarioError, parse, parse_bytes};
 use lasthop_units::{Instant, Seed};
 use proptest::prelude::*;
 

@@ -2,11 +2,12 @@
 
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Direction, HostClock};
-use lasthop_net::traffic::Sizes;
-use lasthop_net::{Jitter, Loss, RateChange, SourceConfig};
+use lasthop_hosts::traffic::Sizes;
+use lasthop_hosts::{FlowKind, SourceConfig};
+use lasthop_net::{Jitter, Loss, RateChange};
 use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_packet::{AccessCategory, NodeId};
-use lasthop_scenario::{FlowKind, Role, Scenario, parse};
+use lasthop_scenario::{Role, Scenario, parse};
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, Instant, Probability, Seed};
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{CellConfig, EdcaParameters, PairConfig};
@@ -610,7 +611,7 @@ fn set_changes_the_text_where_it_stands() {
     insta::assert_snapshot!(scenario.source_text);
 }
 
-fn apq(keys: &str) -> lasthop_scenario::ApqFlow {
+fn apq(keys: &str) -> lasthop_hosts::ApqFlow {
     let flow = "[[flow]]\nname = \"q\"\nfrom = \"ap\"\nto = \"laptop\"\nkind = \"apq\"\n";
     let scenario = scenario(&format!("{CELL}{flow}{keys}"));
     match &scenario.flows[0].kind {
@@ -694,7 +695,7 @@ loss = "20%"
 "#;
     use lasthop_franc::NodeId as LinkNode;
     use lasthop_franc::config::{Losses, Mode, PaperRules, Role, SyntheticLoss};
-    use lasthop_scenario::FrancMachine;
+    use lasthop_hosts::FrancMachine;
     let scenario = scenario(tables);
     let link = &scenario.francs[0];
     assert_eq!((link.path, link.interface_packets), (2, Some(2)));
@@ -776,11 +777,11 @@ fn rules_of_the_papers_programs() {
     let rules = |sets: &[&str]| {
         let scenario = with(&text, sets);
         match &scenario.francs[0].nodes[0].machine {
-            lasthop_scenario::FrancMachine::Coded(config) => match config.mode {
+            lasthop_hosts::FrancMachine::Coded(config) => match config.mode {
                 Mode::Paper { rules, .. } => rules,
                 Mode::Stream { .. } => panic!("it is the paper's"),
             },
-            lasthop_scenario::FrancMachine::Plain { .. } => panic!("it is coded"),
+            lasthop_hosts::FrancMachine::Plain { .. } => panic!("it is coded"),
         }
     };
     assert_eq!(rules(&[]), PaperRules::TEXT);

@@ -13,9 +13,8 @@ use lasthop_apq::{
     Client, ClientConfig, ClientEvent, HostClock, Received, Server, SocketId, Survey, Transmit,
     header_bytes,
 };
-use lasthop_net::{ApqEnding, Sink};
+use lasthop_hosts::{ApqEnding, ApqFlow, Flow, Sink};
 use lasthop_packet::{AccessCategory, FlowId, NodeId, Packet};
-use lasthop_scenario::{ApqFlow, Flow};
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

@@ -1,6 +1,6 @@
 //! A flow of datagrams: a source that sends, and pings that are answered.
 
-use lasthop_net::Source;
+use lasthop_hosts::Source;
 use lasthop_packet::{AccessCategory, FlowId, NodeId, Packet};
 use lasthop_units::Instant;
 use std::collections::BTreeMap;

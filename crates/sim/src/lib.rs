@@ -6,7 +6,7 @@
 //! next and tells a [`Sink`] what happened. It writes no file and reads no clock.
 //!
 //! ```
-//! use lasthop_net::sink::NoSink;
+//! use lasthop_hosts::sink::NoSink;
 //! use lasthop_units::Seed;
 //!
 //! let text = r#"
@@ -43,7 +43,7 @@ mod underway;
 
 use flows::Flows;
 use franc::{Francs, Outside};
-use lasthop_net::Sink;
+use lasthop_hosts::Sink;
 use lasthop_net::network::{Network, NetworkError, NetworkStats, Output};
 use lasthop_packet::{FlowId, NodeId};
 use lasthop_scenario::Scenario;

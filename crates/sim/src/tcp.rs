@@ -9,10 +9,9 @@
 use crate::SimError;
 use crate::port::{Port, Wake};
 use crate::underway::Underway;
+use lasthop_hosts::{Flow, Sink, TcpApplication, TcpFlow, TcpSample};
 use lasthop_net::network::Network;
-use lasthop_net::{Sink, TcpSample};
 use lasthop_packet::{AccessCategory, FlowId, NodeId, Packet, Released, Transport};
-use lasthop_scenario::{Flow, TcpApplication, TcpFlow};
 use lasthop_tcp::application::{Application, ApplicationKind, Side};
 use lasthop_tcp::{Config, Endpoint, HEADER_BYTES, Segment, SmallQueues};
 use lasthop_units::{Bytes, Instant, Machine};

@@ -2,7 +2,7 @@
 //! packets, against what the scenario says that the queue holds.
 
 use lasthop_apq::{PhaseRecord, Report};
-use lasthop_net::{ApqEnding, Sink};
+use lasthop_hosts::{ApqEnding, Sink};
 use lasthop_packet::FlowId;
 use lasthop_scenario::{Scenario, parse};
 use lasthop_sim::run;

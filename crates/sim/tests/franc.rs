@@ -1,6 +1,6 @@
 //! Coded links in virtual time: what goes in comes out, through the cell and its losses.
 
-use lasthop_net::{FrancReport, Sink};
+use lasthop_hosts::{FrancReport, Sink};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::{Scenario, parse};
 use lasthop_sim::run;

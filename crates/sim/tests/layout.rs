@@ -3,8 +3,8 @@
 //! wires, links and flows. What the others did is the same to the nanosecond.
 
 use lasthop_apq::{PhaseRecord, Report};
+use lasthop_hosts::{ApqEnding, FrancReport, Sink, TcpSample};
 use lasthop_net::network::NetworkStats;
-use lasthop_net::{ApqEnding, FrancReport, Sink, TcpSample};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::{Scenario, parse};
 use lasthop_sim::run;

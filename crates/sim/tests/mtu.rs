@@ -1,7 +1,7 @@
 //! Packet lengths in whole runs: what cutting costs, by hand, and an adaptive MTU
 //! against fixed ones.
 
-use lasthop_net::Sink;
+use lasthop_hosts::Sink;
 use lasthop_packet::{DropReason, NodeId, Packet};
 use lasthop_sim::run;
 use lasthop_units::{Instant, Seed};

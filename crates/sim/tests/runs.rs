@@ -1,6 +1,6 @@
 //! Whole runs in virtual time, against what can be computed by hand.
 
-use lasthop_net::Sink;
+use lasthop_hosts::Sink;
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::Scenario;

@@ -1,7 +1,7 @@
 //! Saturated flows that begin at one node: each keeps a queue of its own filled, so
 //! that access categories get what EDCA gives them, and stations what their queue does.
 
-use lasthop_net::Sink;
+use lasthop_hosts::Sink;
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::Packet;
 use lasthop_scenario::{Scenario, parse};

@@ -1,7 +1,7 @@
 //! The scenarios that are shipped, in virtual time: they run, they show what
 //! their first lines say, and their trajectories change only on purpose.
 
-use lasthop_net::Sink;
+use lasthop_hosts::Sink;
 use lasthop_packet::{DropReason, NodeId, Packet};
 use lasthop_scenario::{Scenario, load};
 use lasthop_sim::run;

@@ -1,6 +1,6 @@
 //! TCP in virtual time against what can be computed by hand.
 
-use lasthop_net::{Sink, TcpSample};
+use lasthop_hosts::{Sink, TcpSample};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet, Transport};
 use lasthop_scenario::Scenario;
 use lasthop_sim::run;

@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use lasthop_net::Sink;
+use lasthop_hosts::Sink;
 use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_trace::{Files, FlowKind, FlowName, Names, NodeName, OutputDir, Recorder, Recording};
 use lasthop_units::{Duration, Instant, MacAddr};

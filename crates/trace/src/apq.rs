@@ -12,7 +12,7 @@ use lasthop_apq::report::{
     SizeReport, Unit,
 };
 use lasthop_apq::{Direction, PhaseRecord, StreamKind};
-use lasthop_net::ApqEnding;
+use lasthop_hosts::ApqEnding;
 use parquet::data_type::ByteArray;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

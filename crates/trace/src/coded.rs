@@ -6,7 +6,7 @@ use crate::histogram::Histogram;
 use crate::names::Names;
 use crate::summary::time_ms;
 use lasthop_franc::Stats;
-use lasthop_net::FrancReport;
+use lasthop_hosts::FrancReport;
 use lasthop_packet::NodeId;
 use lasthop_units::{Duration, Instant};
 use schemars::JsonSchema;

@@ -6,7 +6,7 @@ use crate::document::LossReason;
 use crate::names::Names;
 use crate::output::{OutputError, PartFile};
 use crate::table::{Kind, Row, Table, columns, text};
-use lasthop_net::TcpSample;
+use lasthop_hosts::TcpSample;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::{Event, FrameKind, PowerState, Ppdu};

@@ -9,7 +9,7 @@ use crate::output::{OutputDir, OutputError};
 use crate::pcapng::{Capture, LinkType};
 use crate::series::SeriesWriter;
 use crate::snapshot::Snapshot;
-use lasthop_net::{FrameDirection, TcpSample};
+use lasthop_hosts::{FrameDirection, TcpSample};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
@@ -30,7 +30,7 @@ pub struct Files {
 /// Where the frames in a node's capture come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeFrames {
-    /// They are real ([`Sink::frame`](lasthop_net::Sink::frame)): emulation.
+    /// They are real ([`Sink::frame`](lasthop_hosts::Sink::frame)): emulation.
     Real,
     /// They are made up for the packets that the node sent and that arrived there: simulation.
     MadeUp,

@@ -1,5 +1,5 @@
 //! One record schema for simulated and emulated runs. The [`Recorder`] is a
-//! [`Sink`](lasthop_net::Sink): a driver tells it what happens, and it makes
+//! [`Sink`](lasthop_hosts::Sink): a driver tells it what happens, and it makes
 //!
 //! | what | where |
 //! |---|---|

@@ -3,7 +3,7 @@
 //! nanoseconds from the start of the run. No name resolution, no statistics.
 
 use crate::output::{OutputError, PartFile};
-use lasthop_net::FrameDirection;
+use lasthop_hosts::FrameDirection;
 use lasthop_units::Instant;
 use std::io::{self, BufWriter, Write};
 

@@ -1,6 +1,6 @@
 //! What the flows of real programs are called: `tcp 10.0.0.1:43210 -> 10.0.0.2:80`.
 
-use lasthop_net::ProgramFlow;
+use lasthop_hosts::ProgramFlow;
 use std::net::SocketAddr;
 
 /// IANA's protocol numbers: ICMP, TCP, UDP, ICMPv6.

@@ -18,7 +18,7 @@ use crate::programs;
 use crate::snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 use crate::tally::{FlowTally, LinkTally, NodeTally};
 use lasthop_apq::Report;
-use lasthop_net::{
+use lasthop_hosts::{
     ApqEnding, FrameDirection, FrancReport, ProgramFlow, ProgramsLeftOut, Sink, TcpSample,
 };
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};

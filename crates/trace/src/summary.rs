@@ -14,7 +14,7 @@ use crate::programs;
 use crate::recorder::Recorder;
 use crate::snapshot::Snapshot;
 use crate::tally::FlowTally;
-use lasthop_net::ProgramsLeftOut;
+use lasthop_hosts::ProgramsLeftOut;
 use lasthop_net::network::{NetworkStats, WireStats};
 use lasthop_packet::NodeId;
 use lasthop_units::{Duration, Instant};

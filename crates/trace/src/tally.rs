@@ -6,7 +6,7 @@ use crate::document::LossReason;
 use crate::histogram::Histogram;
 use crate::names::FlowName;
 use crate::parts::PartSums;
-use lasthop_net::{ProgramFlow, TcpSample};
+use lasthop_hosts::{ProgramFlow, TcpSample};
 use lasthop_packet::{DropReason, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Ppdu;

@@ -9,9 +9,9 @@
 //! queues hold nothing back there; ours are switched off for the comparison.
 
 use crate::data::{self, Record};
+use lasthop_hosts::{Sink, TcpSample};
 use lasthop_live::{EmulateError, EmulateOptions, EmulateOutcome};
 use lasthop_net::network::NetworkStats;
-use lasthop_net::{Sink, TcpSample};
 use lasthop_packet::{FlowId, NodeId};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Seed};

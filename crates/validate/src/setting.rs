@@ -6,7 +6,7 @@
 //! one direction. Lengths are in bytes of UDP payload; UDP and IP add 28. A
 //! setting is written as a scenario file and run as `lasthop simulate` runs it.
 
-use lasthop_net::sink::Sink;
+use lasthop_hosts::sink::Sink;
 use lasthop_packet::{NodeId, Packet};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Bitrate, Db, Duration, Instant, Seed};

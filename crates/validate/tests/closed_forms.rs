@@ -6,7 +6,7 @@
 //! With a contention window of zero nothing is random: PPDUs follow each other
 //! after AIFS + data + SIFS + response, to the nanosecond.
 
-use lasthop_net::sink::Sink;
+use lasthop_hosts::sink::Sink;
 use lasthop_packet::{NodeId, Packet};
 use lasthop_units::{Db, Duration, Instant, Seed};
 use lasthop_wifi::phy::{

@@ -1,7 +1,7 @@
 //! Socket options that the standard library lacks: congestion control and
 //! TCP_INFO (tcp(7), linux/tcp.h), the type of service (ip(7)).
 
-use lasthop_net::TcpSample;
+use lasthop_hosts::TcpSample;
 use lasthop_units::Duration;
 use nix::errno::Errno;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockFlag, accept4, recvmsg};

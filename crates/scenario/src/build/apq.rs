@@ -1,12 +1,12 @@
 //! APQ flows: what is measured, and the clocks of the two hosts.
 
 use super::positive;
-use crate::ApqFlow;
 use crate::error::{Place, Problems};
 use crate::raw::{ApqMethod, FlowEnd, RawApq, RawFlow};
 use crate::scalar::At;
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Direction, HostClock, SurveyConfig};
+use lasthop_hosts::ApqFlow;
 
 /// A flow before it is known where it begins and ends.
 pub(super) fn flow(flow: &RawFlow, problems: &mut Problems) -> Box<ApqFlow> {

@@ -6,13 +6,14 @@ use super::{Names, node_id, positive};
 use crate::error::{Place, Problems};
 use crate::raw::{FrancLosses, FrancMode, RawFranc, RawScenario, Relaying};
 use crate::scalar::{At, Whole};
-use crate::{Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage};
 use lasthop_franc::backlog::BacklogConfig;
 use lasthop_franc::config::{
     AckRules, Keys, Losses, Mode, PaceConfig, PaperRules, Reading, Role, SyntheticLoss,
 };
 use lasthop_franc::{Config, NodeId as LinkNode};
-use lasthop_net::SourceConfig;
+use lasthop_hosts::{
+    Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage, SourceConfig,
+};
 use lasthop_rlnc::Field;
 use lasthop_units::{Instant, Probability};
 use lasthop_wifi::cell::CellConfig;

@@ -5,7 +5,7 @@ use super::nodes::Expanded;
 use super::positive;
 use crate::error::Problems;
 use crate::raw::{LocalDrop, Offered, PacingKind, RawFlow, RawTcp, SmallQueuesKind};
-use crate::{TcpApplication, TcpFlow};
+use lasthop_hosts::{TcpApplication, TcpFlow};
 use lasthop_tcp::{
     Config, CongestionControlKind, DelayedAck, HyStart, Pacing, Recovery, SmallQueues,
     WindowValidation,

@@ -7,9 +7,9 @@ use crate::attached;
 use crate::error::{Place, Problems};
 use crate::raw::{FlowKindName, Offered, Pattern, RawFlow, RawRun, RawScenario};
 use crate::scalar::At;
-use crate::{Flow, FlowKind, Program, Role};
-use lasthop_net::SourceConfig;
-use lasthop_net::traffic::{KeyFrames, Period, Sizes, UDP_OVERHEAD_BYTES};
+use crate::{Program, Role};
+use lasthop_hosts::traffic::{KeyFrames, Period, Sizes, UDP_OVERHEAD_BYTES};
+use lasthop_hosts::{Flow, FlowKind, SourceConfig};
 use lasthop_units::{Bitrate, Duration, Instant};
 use std::collections::BTreeSet;
 

@@ -3,7 +3,7 @@
 //! defaults, queues of 500 packets, a server behind 1 Gb/s and 1 ms for TCP.
 //! Nothing is recorded.
 
-use lasthop_net::sink::NoSink;
+use lasthop_hosts::sink::NoSink;
 use lasthop_scenario::{Scenario, parse};
 use lasthop_units::Seed;
 use std::hint::black_box;

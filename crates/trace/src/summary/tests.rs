@@ -1,8 +1,8 @@
 //! Summaries of runs that are told call by call, against figures worked out by hand.
 
 use crate::*;
+use lasthop_hosts::{Sink, TcpSample};
 use lasthop_net::network::{NetworkStats, WireStats};
-use lasthop_net::{Sink, TcpSample};
 use lasthop_packet::{DelayParts, DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant, MacAddr};
 use lasthop_wifi::phy::{DsssRate, Preamble, Rate};

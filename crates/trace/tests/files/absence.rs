@@ -3,7 +3,7 @@
 
 use crate::air::fields;
 use crate::{cell, scene};
-use lasthop_net::Sink;
+use lasthop_hosts::Sink;
 use lasthop_packet::{NodeId, Packet};
 use lasthop_trace::Files;
 use lasthop_units::{Duration, Instant, Machine, Probability, Seed};

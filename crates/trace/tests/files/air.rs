@@ -1,7 +1,7 @@
 //! Captures, as tshark reads them.
 
 use crate::scene;
-use lasthop_net::{FrameDirection, Sink};
+use lasthop_hosts::{FrameDirection, Sink};
 use lasthop_packet::NodeId;
 use lasthop_trace::{Files, NodeFrames};
 use lasthop_units::{Duration, Instant};

@@ -3,7 +3,7 @@
 
 use crate::air::fields;
 use crate::scene;
-use lasthop_net::Sink;
+use lasthop_hosts::Sink;
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_packet::{FlowId, NodeId, Packet};

@@ -1,8 +1,8 @@
 //! A few milliseconds of a cell, made by hand: an access point, two stations
 //! and a wired server, and every kind of frame once at least.
 
+use lasthop_hosts::{FrameDirection, Sink, TcpSample};
 use lasthop_net::network::NetworkStats;
-use lasthop_net::{FrameDirection, Sink, TcpSample};
 use lasthop_packet::{AccessCategory, DropReason, FlowId, NodeId, Packet};
 use lasthop_trace::{AirInfo, Files, FlowKind, FlowName, Names, NodeFrames, NodeName};
 use lasthop_trace::{OutputDir, Recorder, Recording, RunDocument, RunInfo};

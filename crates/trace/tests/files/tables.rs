@@ -1,7 +1,7 @@
 //! `events.parquet` and `series.parquet`.
 
 use crate::scene;
-use lasthop_net::Sink;
+use lasthop_hosts::Sink;
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::NodeId;
 use lasthop_trace::{Files, OutputDir, Recorder};

@@ -6,7 +6,7 @@
 
 use super::{Beside, Case, Family, Losses, Medium, Role, Run, Written};
 use crate::table::{Row, Table, Verdict};
-use lasthop_net::{FrancReport, Sink, TcpSample};
+use lasthop_hosts::{FrancReport, Sink, TcpSample};
 use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant, Seed};
 use std::sync::Mutex;

@@ -8,7 +8,7 @@ use crate::figure::{Figure, Findings, Quantity, Run, ScenarioFile, Statement, ab
 use crate::plot::{Axis, Panel, Series};
 use crate::scenario_file;
 use lasthop_apq::{PhaseRecord, Sample, StreamKind};
-use lasthop_net::ApqEnding;
+use lasthop_hosts::ApqEnding;
 
 const LINKSYS_OLD_BUSY: ScenarioFile = scenario_file!("apq/linksys-old-busy.toml");
 

@@ -3,7 +3,7 @@
 use super::{Expanded, Place, Problems, Role};
 use crate::raw::RawNodeSettings;
 use crate::scalar::{At, Whole};
-use crate::{Flow, FlowKind};
+use lasthop_hosts::{Flow, FlowKind};
 use lasthop_units::{Bitrate, Probability};
 use lasthop_wifi::mac::originator::LowRateRetry;
 use lasthop_wifi::mac::retry_out::{RateStep, RateTable, STEPS_MAX};
