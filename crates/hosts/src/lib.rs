@@ -3,6 +3,9 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`config`] | flows and coded links, as a scenario has them |
+//! | [`hosts`] | hosts and their network as one machine |
+//! | `flows` | who sends what, of all flows: `datagrams`, `tcp`, `apq` |
+//! | `franc` | coded links between nodes |
 //! | [`traffic`] | sources that pace simulated flows and real sockets alike |
 //! | [`sink`] | whom a driver tells what happened |
 
@@ -11,14 +14,24 @@
 
 extern crate alloc;
 
+mod apq;
 pub mod config;
+mod datagrams;
+mod events;
+mod flows;
+mod franc;
+pub mod hosts;
+mod port;
 pub mod sink;
+mod tcp;
 pub mod traffic;
+mod underway;
 
 pub use config::{
     ApqFlow, Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage, TcpApplication,
     TcpFlow,
 };
+pub use hosts::{Hosts, HostsConfig, HostsError};
 pub use sink::{
     ApqEnding, FrameDirection, FrancNodeReport, FrancReport, ProgramFlow, ProgramsLeftOut, Sink,
     TcpSample,

@@ -37,7 +37,7 @@ pub use error::{Problem, ScenarioError};
 use crate::error::{Place, Problems};
 use crate::file::Accepts;
 use crate::tree::{Node as Tree, Origin};
-use lasthop_hosts::{Flow, FlowKind, FrancLink};
+use lasthop_hosts::{Flow, FlowKind, FrancLink, HostsConfig};
 use lasthop_net::NetworkConfig;
 use lasthop_packet::NodeId;
 use lasthop_units::{Db, Duration, Identity, Instant, Seed};
@@ -151,6 +151,18 @@ impl Scenario {
     pub fn node(&self, name: &str) -> Option<NodeId> {
         let index = self.nodes.iter().position(|node| node.name == name)?;
         Some(build::node_id(index))
+    }
+
+    /// What begins and ends at its nodes.
+    pub fn hosts(&self) -> HostsConfig {
+        HostsConfig {
+            nodes: self.nodes.iter().map(Node::identity).collect(),
+            flows: self.flows.clone(),
+            francs: self.francs.clone(),
+            end: Instant::ZERO + self.duration,
+            warmup: self.warmup,
+            sample_interval: self.series_interval,
+        }
     }
 
     /// The network of one run: the shadowing of every pair of stations that

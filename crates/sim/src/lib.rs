@@ -32,50 +32,12 @@
 
 #![forbid(unsafe_code)]
 
-mod apq;
-mod datagrams;
-mod flows;
-mod franc;
-mod port;
-mod queue;
-mod tcp;
-mod underway;
-
-use flows::Flows;
-use franc::{Francs, Outside};
-use lasthop_hosts::Sink;
-use lasthop_net::network::{Network, NetworkError, NetworkStats, Output};
-use lasthop_packet::{FlowId, NodeId};
+use lasthop_hosts::{Hosts, Sink};
+use lasthop_net::network::NetworkStats;
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Seed};
-use queue::{Event, EventQueue};
 
-/// Why a scenario cannot be simulated.
-#[derive(Debug, thiserror::Error)]
-pub enum SimError {
-    /// The network is unsound.
-    #[error(transparent)]
-    Network(#[from] NetworkError),
-    /// A coded link is unsound.
-    #[error("coded link {link:?}: {why}")]
-    Franc {
-        /// The link.
-        link: String,
-        /// Why.
-        why: lasthop_franc::ConfigError,
-    },
-    /// A congestion control that only a kernel has.
-    #[error(
-        "flow {flow:?}: virtual time has the congestion controls \"cubic\" and \"reno\", \
-         not {name:?}; `emulate` takes what the kernel has"
-    )]
-    CongestionControl {
-        /// The flow.
-        flow: String,
-        /// What was asked for.
-        name: String,
-    },
-}
+pub use lasthop_hosts::HostsError as SimError;
 
 /// Runs `scenario` with `seed` and returns the counters at its end, a warm-up
 /// left out. A scenario of measurements ends when the last one is done
@@ -91,138 +53,23 @@ pub fn run<S: Sink>(
     sink: &mut S,
     mut progress: impl FnMut(Instant),
 ) -> Result<NetworkStats, SimError> {
-    let mut config = scenario.network_for(seed);
-    if let Some(cell) = &mut config.cell {
+    let mut network = scenario.network_for(seed);
+    if let Some(cell) = &mut network.cell {
         cell.record_events = sink.wants_events();
     }
-    let mut network = Network::new(&config, seed)?;
+    let mut hosts = Hosts::new(&scenario.hosts(), &network, seed)?;
+    hosts.start(Instant::ZERO, sink);
     let end = Instant::ZERO + scenario.duration;
-    let mut francs = Francs::new(scenario, &mut network, seed)?;
-    let mut flows = Flows::new(scenario, &config, &network, seed)?;
-    let mut events = EventQueue::default();
-    for flow in flows::by_name(scenario) {
-        events.push(scenario.flows[flow].start, Event::Start(flow));
-    }
-    events.push(Instant::ZERO, Event::Sample);
-    if !scenario.warmup.is_zero() {
-        events.push(Instant::ZERO + scenario.warmup, Event::Warm);
-    }
-    let wifi: Vec<NodeId> = (0..config.nodes.len())
-        .filter(|index| config.nodes[*index].station.is_some())
-        .map(|index| NodeId(index as u16))
-        .collect();
     let last = end.saturating_sub(Duration::from_nanos(1));
-    francs.start(Instant::ZERO, Outside { network: &mut network, sink });
-    loop {
-        while let Some(wake) = francs.poll_wake() {
-            events.push(wake.at, Event::Franc(wake));
+    let mut told = Instant::ZERO;
+    while let Some(now) = hosts.step(last, sink) {
+        if hosts.is_done() {
+            return Ok(hosts.finish(now, sink));
         }
-        let by_network = network.due();
-        let by_events = events.next().unwrap_or(Instant::MAX);
-        let mut now = by_network.min(by_events);
-        if now >= end {
-            break;
-        }
-        // The network first: what arrives at this instant is there before
-        // anything new is sent.
-        if by_network <= by_events {
-            network.advance(by_events.min(last));
-            now = network.now();
-            if !network.has_outputs() {
-                debug_assert!(network.poll_event().is_none() && network.poll_output().is_none());
-                debug_assert!(network.poll_released().is_none() && network.poll_room().is_none());
-                continue;
-            }
-        } else {
-            match events.pop() {
-                Event::Start(flow) | Event::Departure(flow) => {
-                    if let Some(at) = flows.depart(flow, now, &mut network, sink) {
-                        events.push(at, Event::Departure(flow));
-                    }
-                }
-                Event::Wake(wake) => flows.wake(wake, &mut network, sink),
-                Event::Franc(wake) => {
-                    francs.wake(wake, Outside { network: &mut network, sink });
-                }
-                Event::Sample => {
-                    network.take_arrived(now);
-                    drain(&mut network, &mut flows, &mut francs, sink);
-                    for &node in &wifi {
-                        sink.queue(now, node, network.wifi_packets(node));
-                    }
-                    flows.sample(now, sink);
-                    events.push(now + scenario.series_interval, Event::Sample);
-                    progress(now);
-                }
-                Event::Warm => {
-                    network.take_arrived(now);
-                    drain(&mut network, &mut flows, &mut francs, sink);
-                    network.clear_stats(now);
-                    francs.clear_stats(now);
-                }
-            }
-        }
-        drain(&mut network, &mut flows, &mut francs, sink);
-        while let Some(wake) = flows.poll_wake() {
-            events.push(wake.at, Event::Wake(wake));
-        }
-        if flows.is_done() {
-            francs.stop(now, sink);
-            sink.ended(now);
-            return Ok(network.stats(now));
+        if now >= told {
+            told = now + scenario.series_interval;
+            progress(now);
         }
     }
-    network.take_arrived(end);
-    drain(&mut network, &mut flows, &mut francs, sink);
-    flows.stop(end, sink);
-    francs.stop(end, sink);
-    Ok(network.stats(end))
-}
-
-/// Takes everything out of the network until only a timeout is left.
-fn drain<S: Sink>(network: &mut Network, flows: &mut Flows, francs: &mut Francs, sink: &mut S) {
-    loop {
-        while let Some(event) = network.poll_event() {
-            sink.event(&event, &|_| None);
-        }
-        if let Some(output) = network.poll_output() {
-            match &output {
-                &Output::Arrived { at, node, ref packet } => {
-                    sink.arrived(at, node, packet);
-                    match packet.flow {
-                        FlowId::NONE => {
-                            francs.arrived(at, node, packet, Outside { network, sink });
-                        }
-                        _ => flows.arrived(at, packet, network, sink),
-                    }
-                }
-                &Output::Dropped { at, node, ref packet, reason } => {
-                    sink.dropped(at, node, packet, reason);
-                    match packet.flow {
-                        FlowId::NONE => francs.dropped(at, packet, Outside { network, sink }),
-                        _ => flows.dropped(packet),
-                    }
-                }
-                &Output::Diverted { at, node, packet } => {
-                    let segment = flows.segment(&packet);
-                    francs.diverted(at, node, packet, segment, Outside { network, sink });
-                }
-                &Output::Overheard { at, node, ref packet } => {
-                    if packet.flow == FlowId::NONE {
-                        francs.overheard(at, node, packet, Outside { network, sink });
-                    }
-                }
-                Output::Released { .. } => {}
-            }
-        } else if let Some(released) = network.poll_released() {
-            match released.flow {
-                FlowId::NONE => francs.released(released, Outside { network, sink }),
-                _ => flows.released(released, network, sink),
-            }
-        } else if let Some(node) = network.poll_room() {
-            flows.refill(node, network, sink);
-        } else {
-            return;
-        }
-    }
+    Ok(hosts.finish(end, sink))
 }

@@ -8,6 +8,7 @@ mod air;
 mod apq;
 mod franc_node;
 mod franc_paper;
+mod hosts;
 mod network;
 mod reorder;
 mod source;

@@ -2,8 +2,10 @@
 //! above it a count that tells uses of a slot apart. A packet ends once: it
 //! arrives or is dropped, and what it carried is taken out.
 
+use alloc::vec::Vec;
+
 /// What packets carry.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Underway<T> {
     slots: Vec<Option<(u64, T)>>,
     free: Vec<u32>,

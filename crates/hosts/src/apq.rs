@@ -8,15 +8,16 @@
 
 use crate::port::{Port, Wake};
 use crate::underway::Underway;
+use crate::{ApqEnding, ApqFlow, Flow, Sink};
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use lasthop_apq::server::ServerConfig;
 use lasthop_apq::{
     Client, ClientConfig, ClientEvent, HostClock, Received, Server, SocketId, Survey, Transmit,
     header_bytes,
 };
-use lasthop_hosts::{ApqEnding, ApqFlow, Flow, Sink};
 use lasthop_packet::{AccessCategory, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// The end that measures.
 const CLIENT: usize = 0;
@@ -35,6 +36,7 @@ const BULK_PORT: u16 = 49_153;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A flow.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Apq {
     id: FlowId,
     /// By end.
@@ -50,7 +52,7 @@ pub(crate) struct Apq {
 }
 
 /// What a packet carries.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Datagram {
     from: SocketAddr,
     to: SocketAddr,

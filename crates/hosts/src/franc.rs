@@ -10,20 +10,23 @@
 mod bytes;
 mod plain;
 
-use crate::SimError;
+use crate::HostsConfig;
+use crate::HostsError;
 use crate::underway::Underway;
+use crate::{FrancLink, FrancMachine, FrancNodeReport, FrancReport, Sink};
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::rc::Rc;
+use alloc::vec;
+use alloc::vec::Vec;
 use bytes::{Content, Mark};
 use lasthop_franc::{Address, Entropy, Node, Stats};
-use lasthop_hosts::{FrancLink, FrancMachine, FrancNodeReport, FrancReport, Sink};
 use lasthop_net::network::Network;
 use lasthop_packet::ip;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet, Released};
-use lasthop_scenario::Scenario;
 use lasthop_tcp::Segment;
 use lasthop_units::{Identity, Instant, Machine as _, Seed, Stream};
 use plain::Plain;
-use std::collections::{BTreeMap, VecDeque};
-use std::rc::Rc;
 
 /// Something that a link does of its own accord.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +45,7 @@ enum What {
 }
 
 /// All coded links of a run.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Francs {
     links: Vec<Link>,
     /// `links` by name: those that do something at one instant do it in this order.
@@ -53,13 +57,14 @@ pub(crate) struct Francs {
 }
 
 /// What a packet between two nodes of a link carries.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Datagram {
     link: usize,
     from: usize,
     bytes: Vec<u8>,
 }
 
+#[derive(Clone, Debug, PartialEq)]
 struct Link {
     config: FrancLink,
     /// Of all nodes of the network.
@@ -77,7 +82,7 @@ struct Link {
 }
 
 /// Packets of the same sockets in one direction.
-#[derive(Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Order {
     /// Those inside, first come first.
     numbers: VecDeque<u32>,
@@ -85,6 +90,7 @@ struct Order {
     next_identification: u16,
 }
 
+#[derive(Clone, Debug, PartialEq)]
 struct Inside {
     packet: Packet,
     /// What it is on the way.
@@ -94,6 +100,7 @@ struct Inside {
     since: Instant,
 }
 
+#[derive(Clone, Debug, PartialEq)]
 struct Member {
     node: NodeId,
     /// None while it is dead.
@@ -108,6 +115,7 @@ struct Member {
     asked: Instant,
 }
 
+#[derive(Clone, Debug, PartialEq)]
 enum Machine {
     Coded(Box<Node>),
     Plain(Box<Plain>),
@@ -120,14 +128,13 @@ pub(crate) struct Outside<'a, S> {
 }
 
 impl Francs {
-    /// The links of `scenario`, not begun.
-    pub fn new(scenario: &Scenario, network: &mut Network, seed: Seed) -> Result<Self, SimError> {
-        let mut members = vec![None; scenario.nodes.len()];
+    /// The links of `hosts`, not begun.
+    pub fn new(hosts: &HostsConfig, network: &mut Network, seed: Seed) -> Result<Self, HostsError> {
+        let mut members = vec![None; hosts.nodes.len()];
         let mut links = Vec::new();
         let mut wakes = Vec::new();
-        let identities: Rc<[Identity]> =
-            scenario.nodes.iter().map(|node| node.identity()).collect();
-        for (index, config) in scenario.francs.iter().enumerate() {
+        let identities: Rc<[Identity]> = hosts.nodes.iter().copied().collect();
+        for (index, config) in hosts.francs.iter().enumerate() {
             for (member, node) in config.nodes.iter().enumerate() {
                 members[node.node.index()] = Some((index, member));
             }
@@ -359,7 +366,7 @@ fn address(index: usize) -> Address {
 }
 
 impl Link {
-    fn new(config: &FrancLink, identities: Rc<[Identity]>, seed: Seed) -> Result<Self, SimError> {
+    fn new(config: &FrancLink, identities: Rc<[Identity]>, seed: Seed) -> Result<Self, HostsError> {
         let mut link = Self {
             config: config.clone(),
             identities,
@@ -386,7 +393,7 @@ impl Link {
     }
 
     /// A new machine for the node with this index.
-    fn machine(&self, index: usize, now: Instant) -> Result<Machine, SimError> {
+    fn machine(&self, index: usize, now: Instant) -> Result<Machine, HostsError> {
         // No two machines of a run draw from one stream.
         let life = Identity::numbered(self.members[index].lives);
         let identity = self.identity_at(index).to(life);
@@ -396,7 +403,7 @@ impl Link {
                 let entropy = Entropy::from_stream(&mut stream);
                 let node = Node::new((**config).clone(), entropy, stream, now);
                 Machine::Coded(Box::new(
-                    node.map_err(|why| SimError::Franc { link: self.config.name.clone(), why })?,
+                    node.map_err(|why| HostsError::Franc { link: self.config.name.clone(), why })?,
                 ))
             }
             FrancMachine::Plain { packets_max, loss_from } => {
@@ -589,7 +596,7 @@ macro_rules! counters {
     ($($name:ident)*) => {
         /// What only grows in [`Stats`], to be added up over lives and counted from a
         /// warm-up on.
-        #[derive(Clone, Copy, Debug, Default)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
         struct Counters {
             $($name: u64,)*
         }

@@ -1,11 +1,12 @@
 //! A flow of datagrams: a source that sends, and pings that are answered.
 
-use lasthop_hosts::Source;
+use crate::Source;
+use alloc::collections::BTreeMap;
 use lasthop_packet::{AccessCategory, FlowId, NodeId, Packet};
 use lasthop_units::Instant;
-use std::collections::BTreeMap;
 
 /// A flow.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Datagrams {
     pub id: FlowId,
     pub from: NodeId,
@@ -22,7 +23,7 @@ pub(crate) struct Datagrams {
 }
 
 /// What a saturated flow keeps at its source.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Saturation {
     /// Its place among the saturated flows.
     pub place: usize,

@@ -6,16 +6,16 @@
 //! already: timers that move back with every acknowledgement, as most do, cost
 //! nothing.
 
-use crate::SimError;
+use crate::HostsError;
 use crate::port::{Port, Wake};
 use crate::underway::Underway;
-use lasthop_hosts::{Flow, Sink, TcpApplication, TcpFlow, TcpSample};
+use crate::{Flow, Sink, TcpApplication, TcpFlow, TcpSample};
+use alloc::collections::VecDeque;
 use lasthop_net::network::Network;
 use lasthop_packet::{AccessCategory, FlowId, NodeId, Packet, Released, Transport};
 use lasthop_tcp::application::{Application, ApplicationKind, Side};
 use lasthop_tcp::{Config, Endpoint, HEADER_BYTES, Segment, SmallQueues};
 use lasthop_units::{Bytes, Instant, Machine};
-use std::collections::VecDeque;
 
 /// A limited application writes so much at once: a frame of video, a line of a log.
 const CHUNK: Bytes = Bytes::new(10_000);
@@ -29,6 +29,7 @@ const SENDER: usize = 0;
 const RECEIVER: usize = 1;
 
 /// A flow.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tcp {
     id: FlowId,
     nodes: [NodeId; 2],
@@ -65,10 +66,10 @@ impl Tcp {
         hash: u32,
         stop: Instant,
         network: &Network,
-    ) -> Result<Self, SimError> {
+    ) -> Result<Self, HostsError> {
         let Some(endpoints) = tcp.endpoints else {
             let (flow, name) = (flow.name.clone(), tcp.congestion_control.clone());
-            return Err(SimError::CongestionControl { flow, name });
+            return Err(HostsError::CongestionControl { flow, name });
         };
         let [there, back] = [(flow.from, flow.to), (flow.to, flow.from)]
             .map(|(from, to)| network.path_mtu(from, to));

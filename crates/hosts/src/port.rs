@@ -2,6 +2,7 @@
 //! that they ask for. A wake-up is asked for only when it is earlier than the
 //! one asked for already: timers that move back, as most do, cost nothing.
 
+use alloc::vec::Vec;
 use lasthop_net::network::Network;
 use lasthop_packet::FlowId;
 use lasthop_units::Instant;

@@ -3,9 +3,9 @@
 
 use crate::franc::FrancWake;
 use crate::port::Wake;
+use alloc::collections::BinaryHeap;
+use core::cmp::Reverse;
 use lasthop_units::Instant;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// What the driver does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,10 +24,18 @@ pub(crate) enum Event {
     Warm,
 }
 
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<(Instant, u64, Event)>>,
     pushed: u64,
+}
+
+impl PartialEq for EventQueue {
+    /// The same events in the same order.
+    fn eq(&self, other: &Self) -> bool {
+        let sorted = |queue: &Self| queue.heap.clone().into_sorted_vec();
+        self.pushed == other.pushed && sorted(self) == sorted(other)
+    }
 }
 
 impl EventQueue {

@@ -1,20 +1,25 @@
-//! The scenario's flows in virtual time: who sends what at a wake-up, when
+//! The flows: who sends what at a wake-up, when
 //! there is room, and in answer to what arrives.
 
-use crate::SimError;
+use crate::HostsConfig;
+use crate::HostsError;
 use crate::apq::Apq;
+use crate::config;
 use crate::datagrams::{Datagrams, Saturation};
 use crate::port::{Port, Wake};
 use crate::tcp::Tcp;
-use lasthop_hosts::{FlowKind, Sink, Source, SourceConfig};
+use crate::{FlowKind, Sink, Source, SourceConfig};
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
 use lasthop_net::network::{Backlogs, Network, NetworkConfig, SaturatedFlow};
 use lasthop_packet::{FlowId, NodeId, Packet, Released};
-use lasthop_scenario::Scenario;
 use lasthop_tcp::Segment;
 use lasthop_units::{Instant, Seed};
-use std::collections::BTreeMap;
 
 /// All flows of a run.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Flows {
     flows: Vec<Flow>,
     /// By node: the saturated flows that begin there, by name.
@@ -27,15 +32,15 @@ pub(crate) struct Flows {
     lasting: usize,
 }
 
+#[derive(Clone, Debug, PartialEq)]
 enum Flow {
     Datagrams(Box<Datagrams>),
     Tcp(Box<Tcp>),
     Apq(Box<Apq>),
 }
 
-/// The flows of a scenario: those that do something at one instant do it in this order.
-pub(crate) fn by_name(scenario: &Scenario) -> Vec<usize> {
-    let flows = &scenario.flows;
+/// Flows in order: those that do something at one instant do it in this order.
+pub(crate) fn by_name(flows: &[config::Flow]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..flows.len()).collect();
     order.sort_by(|&one, &other| flows[one].name.cmp(&flows[other].name));
     order
@@ -43,18 +48,18 @@ pub(crate) fn by_name(scenario: &Scenario) -> Vec<usize> {
 
 impl Flows {
     pub fn new(
-        scenario: &Scenario,
+        hosts: &HostsConfig,
         config: &NetworkConfig,
         network: &Network,
         seed: Seed,
-    ) -> Result<Self, SimError> {
-        let end = Instant::ZERO + scenario.duration;
-        let mut flows = Vec::with_capacity(scenario.flows.len());
+    ) -> Result<Self, HostsError> {
+        let end = hosts.end;
+        let mut flows = Vec::with_capacity(hosts.flows.len());
         let mut saturated = vec![Vec::new(); config.nodes.len()];
-        let mut places = vec![None; scenario.flows.len()];
+        let mut places = vec![None; hosts.flows.len()];
         let mut always_ready = Vec::new();
-        for index in by_name(scenario) {
-            let flow = &scenario.flows[index];
+        for index in by_name(&hosts.flows) {
+            let flow = &hosts.flows[index];
             let FlowKind::Udp(SourceConfig::Saturated { bytes }) = flow.kind else { continue };
             saturated[flow.from.index()].push(index);
             let stop = flow.stop.unwrap_or(end).min(end);
@@ -70,7 +75,7 @@ impl Flows {
             always_ready.push(saturated);
         }
         let backlogs = Backlogs::new(config, network, always_ready);
-        for (index, flow) in scenario.flows.iter().enumerate() {
+        for (index, flow) in hosts.flows.iter().enumerate() {
             let id = FlowId(index as u16);
             let hash = flow.identity().hash();
             let stop = flow.stop.unwrap_or(end).min(end);

@@ -1,11 +1,13 @@
 //! What the paper compares with (its figure 7): a program that passes every packet on
 //! in a frame of its own, and loses some on purpose.
 
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use lasthop_franc::Stats;
 use lasthop_units::{Probability, Stream};
-use std::collections::VecDeque;
 
 /// The program in one node.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plain {
     packets_max: usize,
     /// By index of the node that a frame comes from.

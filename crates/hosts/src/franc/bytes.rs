@@ -4,6 +4,7 @@
 //! 9293, 7323, 2018), so that what a link makes of headers is what it makes of real ones;
 //! of all others the number stands behind the ports. ECN bits are the packet's (RFC 3168).
 
+use alloc::vec::Vec;
 use lasthop_packet::ip::protocol::{TCP, UDP};
 use lasthop_packet::ip::{Ecn, IPV4_BYTES, Ipv4, View, checksum};
 use lasthop_packet::{NodeId, Packet, Transport};
@@ -177,6 +178,7 @@ fn next(mut state: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
     use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
     use lasthop_packet::ip;
     use lasthop_tcp::SackBlock;
