@@ -6,8 +6,8 @@ use crate::console::{self, Stream};
 use crate::emulate::{self, Show};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::simulate;
 use crate::table::{self, alone, number, text, value};
-use crate::{setup, simulate};
 use lasthop_live::EmulateOptions;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{Comparison, FlowComparison, NodeComparison, Pair, Recorder, RunDocument};
@@ -53,7 +53,7 @@ fn simulate_one(
     interrupt: &Interrupt,
 ) -> Result<RunDocument, Failure> {
     let recording = emulate::recording(scenario, scenario.duration, false);
-    let recorder = Recorder::new(setup::names(scenario), recording);
+    let recorder = Recorder::new(lasthop_run::names(scenario), recording);
     let document = simulate::run(&args.scenario.file, scenario, run, recorder, &mut |_| {
         if interrupt.came() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -67,7 +67,7 @@ fn emulate_one(
     interrupt: &Interrupt,
 ) -> Result<RunDocument, Failure> {
     let recording = emulate::recording(scenario, scenario.duration, false);
-    let recorder = Recorder::new(setup::names(scenario), recording);
+    let recorder = Recorder::new(lasthop_run::names(scenario), recording);
     let options = EmulateOptions {
         // Without it the scenario's programs would decide when it ends.
         duration: Some(scenario.duration),

@@ -6,9 +6,9 @@ use crate::board::Board;
 use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::report;
 use crate::simulate::wall_s;
 use crate::view::View;
-use crate::{report, setup};
 use lasthop_live::os::clock::Clock;
 use lasthop_live::{EmulateOptions, EmulateOutcome};
 use lasthop_scenario::Scenario;
@@ -45,11 +45,11 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     let recorder = match &mut directory {
         Some(directory) => {
             let captures = args.output.pcap.then_some(NodeFrames::Real);
-            let files = setup::files(&scenario, true, captures);
-            let names = setup::names(&scenario);
+            let files = lasthop_run::files(&scenario, true, captures);
+            let names = lasthop_run::names(&scenario);
             Recorder::with_files(names, recording, &files, directory).map_err(Failure::message)?
         }
-        None => Recorder::new(setup::names(&scenario), recording),
+        None => Recorder::new(lasthop_run::names(&scenario), recording),
     };
     interrupt.check()?;
     let mut show = Show::new(is_watched.then(|| {
@@ -89,12 +89,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
 
 /// What the recorder is told of an emulation.
 pub fn recording(scenario: &Scenario, length: Duration, is_watched: bool) -> Recording {
-    Recording {
-        warmup: scenario.warmup,
-        duration: length,
-        interval: scenario.series_interval,
-        watch_air: is_watched,
-    }
+    Recording { duration: length, watch_air: is_watched, ..lasthop_run::recording(scenario) }
 }
 
 /// One emulation, shown while it lasts.
@@ -110,7 +105,7 @@ pub fn run(
     let info = RunInfo {
         duration: outcome.duration,
         lateness_max: Some(scenario.emulation.lateness_max),
-        ..setup::run_info(scenario, options.run, wall_s(clock))
+        ..lasthop_run::info(scenario, options.run, wall_s(clock))
     };
     let document = recorder.finish(&info, &outcome.stats).map_err(Failure::message)?;
     Ok((document, outcome))

@@ -6,7 +6,6 @@
 //! |---|---|
 //! | `args` | every verb and flag |
 //! | `simulate`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `demo` | the verbs |
-//! | `setup` | from a scenario to what `trace` wants to know |
 //! | `report`, `table` | a run as tables |
 //! | `board`, `view` | a run while it lasts |
 //! | `console`, `failure`, `interrupt` | the terminal, errors, signals |
@@ -25,7 +24,6 @@ mod franc;
 mod interrupt;
 mod report;
 mod reproduce;
-mod setup;
 mod simulate;
 mod table;
 mod view;

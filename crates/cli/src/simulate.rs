@@ -7,16 +7,14 @@ use crate::args::Simulate;
 use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::{report, setup};
+use crate::report;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_live::os::clock::Clock;
+use lasthop_run::RunError;
 use lasthop_scenario::Scenario;
-use lasthop_trace::{
-    NodeFrames, OutputDir, Recorder, Recording, RunDocument, RunSet, replace_earlier,
-};
-use lasthop_units::{Duration, Instant, Seed};
+use lasthop_trace::{NodeFrames, OutputDir, Recorder, RunDocument, RunSet, replace_earlier};
+use lasthop_units::{Duration, Instant};
 use std::ops::ControlFlow;
-use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc;
@@ -182,18 +180,13 @@ impl<'a> Batch<'a> {
 
     fn run(&self, number: u32, directory: Option<&mut OutputDir>) -> Result<RunDocument, Failure> {
         let scenario = self.scenario;
-        let names = setup::names(scenario);
-        let recording = Recording {
-            warmup: scenario.warmup,
-            duration: scenario.duration,
-            interval: scenario.series_interval,
-            watch_air: false,
-        };
+        let names = lasthop_run::names(scenario);
+        let recording = lasthop_run::recording(scenario);
         let recorder = match directory {
             Some(directory) => {
                 let events = self.args.events || self.args.runs == 1;
                 let captures = self.args.output.pcap.then_some(NodeFrames::MadeUp);
-                let files = setup::files(scenario, events, captures);
+                let files = lasthop_run::files(scenario, events, captures);
                 Recorder::with_files(names, recording, &files, directory)
                     .map_err(Failure::message)?
             }
@@ -236,33 +229,17 @@ pub fn run(
     file: &Path,
     scenario: &Scenario,
     number: u64,
-    mut recorder: Recorder,
-    progress: &mut dyn FnMut(Instant) -> ControlFlow<()>,
+    recorder: Recorder,
+    progress: lasthop_run::Progress<'_>,
 ) -> Result<RunDocument, Failure> {
-    let clock = Clock::start();
-    let seed = Seed::new(scenario.seed, number);
-    // The driver has no way out but its end; unwinding is one, and needs no hook.
-    let simulated = panic::catch_unwind(AssertUnwindSafe(|| {
-        lasthop_sim::run(scenario, seed, &mut recorder, |now| {
-            if progress(now).is_break() {
-                panic::resume_unwind(Box::new(Stopped));
-            }
-        })
-    }));
-    let stats = match simulated {
-        Ok(Ok(stats)) => stats,
-        Ok(Err(why)) => return Err(Failure::Message(format!("{}: {why}", file.display()))),
-        Err(stopped) if stopped.is::<Stopped>() => return Err(Failure::Stopped),
-        Err(panic) => panic::resume_unwind(panic),
-    };
-    let info = setup::run_info(scenario, number, wall_s(clock));
-    recorder.finish(&info, &stats).map_err(Failure::message)
+    lasthop_run::simulate(scenario, number, recorder, progress).map_err(|why| match why {
+        RunError::Stopped => Failure::Stopped,
+        RunError::Output(why) => Failure::message(why),
+        RunError::Hosts(why) => Failure::Message(format!("{}: {why}", file.display())),
+    })
 }
 
 /// Seconds since `clock` was started.
 pub fn wall_s(clock: Clock) -> f64 {
     (clock.now() - Instant::ZERO).as_secs_f64()
 }
-
-/// Why a run was left early.
-struct Stopped;

@@ -1,14 +1,12 @@
 //! The sink of a run for a figure: a recorder that keeps its intervals, and what
-//! is asked for beyond them. And, where a scenario and the recorder meet: what
-//! a scenario's indices are called.
+//! is asked for beyond them.
 
 use lasthop_apq::{PhaseRecord, Report};
-use lasthop_hosts::{ApqEnding, FlowKind, FrameDirection, FrancReport, Sink, TcpSample};
+use lasthop_hosts::{ApqEnding, FrameDirection, FrancReport, Sink, TcpSample};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::Scenario;
-use lasthop_trace::{FlowKind as Kind, FlowName, Names, NodeName, Recorder};
-use lasthop_units::{Duration, Instant, MacAddr, SeqNo12};
-use lasthop_wifi::cell::Role;
+use lasthop_trace::Recorder;
+use lasthop_units::{Duration, Instant, SeqNo12};
 use lasthop_wifi::event::{Event, FrameKind};
 use lasthop_wifi::{Address, StationId};
 
@@ -76,13 +74,9 @@ pub struct Recording {
 impl Recording {
     /// Of a run that has not begun.
     pub fn new(scenario: &Scenario, watch: Watch) -> Self {
-        let recording = lasthop_trace::Recording {
-            warmup: scenario.warmup,
-            duration: scenario.duration,
-            interval: scenario.series_interval,
-            watch_air: watch.air,
-        };
-        let recorder = Recorder::new(names(scenario), recording).keeping_intervals();
+        let recording =
+            lasthop_trace::Recording { watch_air: watch.air, ..lasthop_run::recording(scenario) };
+        let recorder = Recorder::new(lasthop_run::names(scenario), recording).keeping_intervals();
         Self {
             recorder,
             watch,
@@ -199,46 +193,4 @@ fn is_bare(kind: FrameKind) -> bool {
             | FrameKind::BlockAck { .. }
             | FrameKind::BlockAckRequest { .. }
     )
-}
-
-/// What nodes, stations and flows are called.
-pub fn names(scenario: &Scenario) -> Names {
-    let cell = scenario.network.cell.as_ref();
-    let stations = cell.map_or(&[][..], |cell| &cell.stations);
-    let at_node = |station: usize| {
-        let is_it = |node: &lasthop_net::network::NodeConfig| {
-            node.station.is_some_and(|id| id.index() == station)
-        };
-        let node = scenario.network.nodes.iter().position(is_it);
-        NodeId(node.expect("a scenario has a node for every station") as u16)
-    };
-    let node_name = |(index, node): (usize, &lasthop_scenario::Node)| NodeName {
-        name: node.name.clone(),
-        address: match scenario.network.nodes[index].station {
-            Some(station) => stations[station.index()].address,
-            None => MacAddr::local(index as u32),
-        },
-    };
-    let flow_name = |flow: &lasthop_hosts::Flow| FlowName {
-        name: flow.name.clone(),
-        kind: match flow.kind {
-            FlowKind::Tcp(_) => Kind::Tcp,
-            FlowKind::Udp(_) => Kind::Udp,
-            FlowKind::Video(_) => Kind::Video,
-            FlowKind::Ping { .. } => Kind::Ping,
-            FlowKind::Apq(_) => Kind::Apq,
-        },
-        from: flow.from,
-        to: flow.to,
-        start: flow.start,
-        stop: flow.stop,
-    };
-    let access_point = stations.iter().position(|station| station.role == Role::AccessPoint);
-    Names {
-        nodes: scenario.nodes.iter().enumerate().map(node_name).collect(),
-        stations: (0..stations.len()).map(at_node).collect(),
-        access_point: access_point.map(|index| StationId(index as u16)),
-        flows: scenario.flows.iter().map(flow_name).collect(),
-        francs: scenario.francs.iter().map(|link| link.name.clone()).collect(),
-    }
 }

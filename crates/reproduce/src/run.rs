@@ -6,11 +6,11 @@
 use crate::data::{RunData, Runs};
 use crate::figure::{Figure, Findings, Paper, Run};
 use crate::record::Recording;
+use lasthop_run::RunError;
 use lasthop_scenario::{Scenario, ScenarioError};
-use lasthop_sim::SimError;
 use lasthop_trace::RunInfo;
-use lasthop_units::{Instant, Seed};
-use std::panic::{self, AssertUnwindSafe};
+use lasthop_units::Instant;
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -23,11 +23,11 @@ pub enum ReproduceError {
     Scenario(Box<ScenarioError>),
     /// A scenario could not be simulated.
     #[error("{path}: {why}")]
-    Sim {
+    Run {
         /// The scenario file.
         path: &'static str,
         /// Why.
-        why: SimError,
+        why: RunError,
     },
     /// It was told to stop.
     #[error("stopped")]
@@ -206,31 +206,23 @@ fn run_one(
 ) -> Result<RunData, ReproduceError> {
     let Job { run, scenario } = job;
     let mut sink = Recording::new(scenario, run.watch);
-    let seed = Seed::new(scenario.seed, run.number);
-    // The driver has no way out but its end; unwinding is one, and needs no hook.
-    let simulated = panic::catch_unwind(AssertUnwindSafe(|| {
-        lasthop_sim::run(scenario, seed, &mut sink, |now| {
-            if stop.load(Ordering::Relaxed) {
-                panic::resume_unwind(Box::new(Stopped));
-            }
+    let mut progress = |now| match stop.load(Ordering::Relaxed) {
+        true => ControlFlow::Break(()),
+        false => {
             progress(now);
-        })
-    }));
-    let stats = match simulated {
-        Ok(Ok(stats)) => stats,
-        Ok(Err(why)) => return Err(ReproduceError::Sim { path: run.file.path, why }),
-        Err(stopped) if stopped.is::<Stopped>() => return Err(ReproduceError::Stopped),
-        Err(panic) => panic::resume_unwind(panic),
+            ControlFlow::Continue(())
+        }
     };
+    let stats = match lasthop_run::observe(scenario, run.number, &mut sink, &mut progress) {
+        Ok(stats) => stats,
+        Err(RunError::Stopped) => return Err(ReproduceError::Stopped),
+        Err(why) => return Err(ReproduceError::Run { path: run.file.path, why }),
+    };
+    // A page is the same however long it took, and says by itself what was changed.
     let info = RunInfo {
-        scenario: scenario.name.clone(),
-        seed: scenario.seed,
-        run: run.number,
-        duration: scenario.duration,
-        wall_s: 0.0,
-        lateness_max: None,
         set: Vec::new(),
         warnings: Vec::new(),
+        ..lasthop_run::info(scenario, run.number, 0.0)
     };
     let names = sink.recorder.names().clone();
     let (document, intervals) = sink
@@ -247,6 +239,3 @@ fn run_one(
         measurements: sink.measurements,
     })
 }
-
-/// Why a run was left early.
-struct Stopped;

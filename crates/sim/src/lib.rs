@@ -36,14 +36,13 @@ use lasthop_hosts::{Hosts, Sink};
 use lasthop_net::network::NetworkStats;
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Seed};
+use std::ops::ControlFlow;
 
 pub use lasthop_hosts::HostsError as SimError;
 
 /// Runs `scenario` with `seed` and returns the counters at its end, a warm-up
 /// left out. A scenario of measurements ends when the last one is done
-/// ([`Sink::ended`]). `progress` is told the virtual time now and then; returning is
-/// the only way out, so a caller that wants to stop early panics or kills the
-/// process.
+/// ([`Sink::ended`]). `progress` is told the virtual time now and then.
 ///
 /// # Errors
 /// What [`SimError`] lists.
@@ -53,6 +52,23 @@ pub fn run<S: Sink>(
     sink: &mut S,
     mut progress: impl FnMut(Instant),
 ) -> Result<NetworkStats, SimError> {
+    let stats = run_while(scenario, seed, sink, |now| {
+        progress(now);
+        ControlFlow::Continue(())
+    })?;
+    Ok(stats.expect("nothing ended it"))
+}
+
+/// The same as long as `progress` lets it go on; `None` if it did not until the end.
+///
+/// # Errors
+/// What [`SimError`] lists.
+pub fn run_while<S: Sink>(
+    scenario: &Scenario,
+    seed: Seed,
+    sink: &mut S,
+    mut progress: impl FnMut(Instant) -> ControlFlow<()>,
+) -> Result<Option<NetworkStats>, SimError> {
     let mut network = scenario.network_for(seed);
     if let Some(cell) = &mut network.cell {
         cell.record_events = sink.wants_events();
@@ -64,12 +80,14 @@ pub fn run<S: Sink>(
     let mut told = Instant::ZERO;
     while let Some(now) = hosts.step(last, sink) {
         if hosts.is_done() {
-            return Ok(hosts.finish(now, sink));
+            return Ok(Some(hosts.finish(now, sink)));
         }
         if now >= told {
             told = now + scenario.series_interval;
-            progress(now);
+            if progress(now).is_break() {
+                return Ok(None);
+            }
         }
     }
-    Ok(hosts.finish(end, sink))
+    Ok(Some(hosts.finish(end, sink)))
 }

@@ -1,0 +1,105 @@
+//! What a recorder has to know of a scenario: what indices are called, what is measured, and
+//! which files are written.
+
+use lasthop_hosts::FlowKind;
+use lasthop_packet::NodeId;
+use lasthop_scenario::Scenario;
+use lasthop_trace::{
+    AirInfo, Files, FlowKind as Kind, FlowName, Names, NodeFrames, NodeName, Recording, RunInfo,
+};
+use lasthop_units::{Duration, MacAddr};
+use lasthop_wifi::StationId;
+use lasthop_wifi::cell::{CellConfig, Role};
+use lasthop_wifi::phy::Band;
+
+/// What nodes, stations and flows are called.
+pub fn names(scenario: &Scenario) -> Names {
+    let cell = scenario.network.cell.as_ref();
+    let stations = cell.map_or(&[][..], |cell| &cell.stations);
+    let at_node = |station: usize| {
+        let is_it = |node: &lasthop_net::network::NodeConfig| {
+            node.station.is_some_and(|id| id.index() == station)
+        };
+        let node = scenario.network.nodes.iter().position(is_it);
+        NodeId(node.expect("a scenario has a node for every station") as u16)
+    };
+    let node_name = |(index, node): (usize, &lasthop_scenario::Node)| NodeName {
+        name: node.name.clone(),
+        address: match scenario.network.nodes[index].station {
+            Some(station) => stations[station.index()].address,
+            None => MacAddr::local(index as u32),
+        },
+    };
+    let flow_name = |flow: &lasthop_hosts::Flow| FlowName {
+        name: flow.name.clone(),
+        kind: match flow.kind {
+            FlowKind::Tcp(_) => Kind::Tcp,
+            FlowKind::Udp(_) => Kind::Udp,
+            FlowKind::Video(_) => Kind::Video,
+            FlowKind::Ping { .. } => Kind::Ping,
+            FlowKind::Apq(_) => Kind::Apq,
+        },
+        from: flow.from,
+        to: flow.to,
+        start: flow.start,
+        stop: flow.stop,
+    };
+    let access_point = stations.iter().position(|station| station.role == Role::AccessPoint);
+    Names {
+        nodes: scenario.nodes.iter().enumerate().map(node_name).collect(),
+        stations: (0..stations.len()).map(at_node).collect(),
+        access_point: access_point.map(|index| StationId(index as u16)),
+        flows: scenario.flows.iter().map(flow_name).collect(),
+        francs: scenario.francs.iter().map(|link| link.name.clone()).collect(),
+    }
+}
+
+/// What is measured of a run as long as the scenario says.
+pub fn recording(scenario: &Scenario) -> Recording {
+    Recording {
+        warmup: scenario.warmup,
+        duration: scenario.duration,
+        interval: scenario.series_interval,
+        watch_air: false,
+    }
+}
+
+/// The files of one run.
+pub fn files(scenario: &Scenario, events: bool, captures: Option<NodeFrames>) -> Files {
+    Files {
+        events,
+        series: true,
+        air: captures.and(scenario.network.cell.as_ref()).map(|cell| air(scenario, cell)),
+        nodes: captures,
+    }
+}
+
+/// The model knows no channel numbers, and captures need one: the usual first.
+fn air(scenario: &Scenario, cell: &CellConfig) -> AirInfo {
+    let access_point = cell.stations.iter().find(|station| station.role == Role::AccessPoint);
+    AirInfo {
+        band: cell.band,
+        channel: match cell.band {
+            Band::Ghz2_4 => 1,
+            Band::Ghz5 => 36,
+        },
+        ssid: scenario.name.clone(),
+        beacon_interval: cell.beacon_interval.unwrap_or(Duration::ZERO),
+        basic_rates: cell.basic_rates.clone(),
+        rates: access_point.map(|station| station.rates.clone()).unwrap_or_default(),
+    }
+}
+
+/// What a recorder cannot know of a run under virtual time; `wall_s` is how long it took.
+pub fn info(scenario: &Scenario, number: u64, wall_s: f64) -> RunInfo {
+    RunInfo {
+        scenario: scenario.name.clone(),
+        seed: scenario.seed,
+        run: number,
+        duration: scenario.duration,
+        wall_s,
+        lateness_max: None,
+        set: scenario.set.clone(),
+        warnings: scenario.warnings(),
+    }
+}
