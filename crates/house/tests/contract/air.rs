@@ -6,7 +6,7 @@ use core::fmt::{self, Debug, Formatter};
 use lasthop_house::contract::Driver;
 use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_packet::{AccessCategory, Packet, Transport};
-use lasthop_units::{Db, Dbm, Duration, Identity, Instant, MacAddr, Meters, Probability, Seed};
+use lasthop_units::{Db, Dbm, Duration, Identity, Instant, Meters, Probability, Seed};
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
     PairConfig, Role, RxInterrupt, StationConfig,
@@ -16,9 +16,7 @@ use lasthop_wifi::mac::power_save::{PowerSaveConfig, Retrieval};
 use lasthop_wifi::mac::rate::{RateControlConfig, RateSet};
 use lasthop_wifi::mac::retry_out::RateTable;
 use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
-use lasthop_wifi::phy::{
-    Band, ChannelWidth, ControlRates, ErrorModel, Fading, Propagation, SnrChange, Standard,
-};
+use lasthop_wifi::phy::{Band, ChannelWidth, Fading, Propagation, SnrChange, Standard};
 use lasthop_wifi::{Address, StationId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -91,16 +89,12 @@ fn station() -> impl Strategy<Value = StationConfig> {
         |(queue, driver_queue, (ampdu, amsdu), limits, control, window, after_drop, absence)| {
             let rates = RateSet::ht(2, ChannelWidth::Mhz20, false);
             let fixed = rates.rates[rates.rates.len() / 2];
-            let access =
-                EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1_023, txop_limit: Duration::ZERO };
+            let access = EdcaParameters::BEST_EFFORT;
             let video = EdcaParameters { txop_limit: Duration::from_micros(3_008), ..access };
             let (limits, (retry_out, low_rate, built_ahead), per_mpdu) = limits;
             let (retry_limit, lifetime_ms, rts_threshold) = limits;
             let table = RateTable::PAPER;
             StationConfig {
-                identity: Identity::default(),
-                address: MacAddr::local(0),
-                role: Role::Station,
                 access: [access, access, video, access],
                 queue,
                 driver_queue,
@@ -111,22 +105,20 @@ fn station() -> impl Strategy<Value = StationConfig> {
                 },
                 rates: rates.rates.clone(),
                 rts_threshold,
-                qos: true,
                 aggregation: Aggregation {
                     ampdu_bytes_max: ampdu,
-                    ampdu_duration_max: Duration::from_micros(5_484),
                     ampdu_frames_max: window,
-                    mpdu_start_spacing: Duration::ZERO,
                     amsdu_bytes_max: amsdu,
                     built_ahead,
+                    ..Aggregation::STANDARD
                 },
                 block_ack: BlockAck {
                     window,
-                    reorder_timeout: Duration::from_millis(100),
                     request: match after_drop {
                         true => BlockAckRequestPolicy::AfterDrop,
                         false => BlockAckRequestPolicy::AfterMissing,
                     },
+                    ..BlockAck::STANDARD
                 },
                 rx_interrupt: if per_mpdu { RxInterrupt::Mpdu } else { RxInterrupt::Ppdu },
                 retry_limit,
@@ -136,8 +128,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
                 scan: absence.0,
                 power_save: absence.1.filter(|_| absence.0.is_none()),
                 power_save_buffer: absence.2,
-                adaptive_mtu: None,
-                promiscuous: false,
+                ..StationConfig::fixed(Role::Station, Identity::default(), fixed)
             }
         },
     )
@@ -195,20 +186,10 @@ pub fn config() -> impl Strategy<Value = Shown> {
             }
         }
         Shown(CellConfig {
-            standard: Standard::Dot11n,
-            band: Band::Ghz5,
-            control_preamble: None,
-            basic_rates: ControlRates::of(Standard::Dot11n, Band::Ghz5).basic,
-            group_rate: None,
             beacon_interval: beacons.then_some(Duration::from_micros(102_400)),
-            dtim_period: 2,
-            error_model: ErrorModel::nist(),
-            carrier_sense: Dbm(-82.0),
             capture_margin: capture.then_some(Db(10.0)),
-            independent: false,
-            stations,
-            links: pairs,
             record_events: record,
+            ..CellConfig::new(Standard::Dot11n, Band::Ghz5, stations, pairs)
         })
     })
 }

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::wire::WireConfig;
-use alloc::vec;
 use lasthop_units::{Duration, Identity};
 use proptest::prelude::*;
 
@@ -124,60 +123,27 @@ proptest! {
 
 /// An access point, three stations, and a host on a wire behind the access point.
 fn cell_and_host(loss: f64) -> NetworkConfig {
-    use lasthop_packet::queue::{DriverLimit, QueueConfig};
-    use lasthop_units::{Db, Dbm, MacAddr, Probability};
+    use lasthop_units::{MacAddr, Probability};
     use lasthop_wifi::cell::*;
-    use lasthop_wifi::mac::rate::RateControlConfig;
     use lasthop_wifi::phy::*;
 
     let rate = Rate::Ofdm(OfdmRate::Mbps24);
-    let access = EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1023, txop_limit: Duration::ZERO };
-    let radio = |index: u16| StationConfig {
-        identity: Identity::numbered(u64::from(index)),
-        address: MacAddr::local(u32::from(index)),
-        role: if index == 0 { Role::AccessPoint } else { Role::Station },
-        access: [access; 4],
-        queue: QueueConfig::default(),
-        driver_queue: DriverLimit::None,
-        rate_control: RateControlConfig::Fixed { rate },
-        rates: vec![rate],
-        rts_threshold: None,
-        qos: true,
-        aggregation: Aggregation {
-            ampdu_bytes_max: 65_535,
-            ampdu_duration_max: Duration::from_micros(5_484),
-            ampdu_frames_max: 64,
-            mpdu_start_spacing: Duration::ZERO,
-            amsdu_bytes_max: 0,
-            built_ahead: false,
-        },
-        block_ack: BlockAck {
-            window: 64,
-            reorder_timeout: Duration::from_millis(100),
-            request: BlockAckRequestPolicy::AfterDrop,
-        },
-        rx_interrupt: RxInterrupt::Mpdu,
-        retry_limit: 7,
-        low_rate_retry: None,
-        pseudo_retry_out: None,
-        msdu_lifetime: None,
-        scan: None,
-        power_save: None,
-        power_save_buffer: None,
-        adaptive_mtu: None,
-        promiscuous: false,
+    let radio = |index: u16| {
+        let role = if index == 0 { Role::AccessPoint } else { Role::Station };
+        let request = BlockAckRequestPolicy::AfterDrop;
+        StationConfig {
+            address: MacAddr::local(u32::from(index)),
+            qos: true,
+            block_ack: BlockAck { request, ..BlockAck::STANDARD },
+            ..StationConfig::fixed(role, Identity::numbered(u64::from(index)), rate)
+        }
     };
     let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
     let link = propagation.link_with_loss(Probability::new(loss).expect("a probability"));
     let pairs = (0..4u16).flat_map(|from| (0..4u16).map(move |to| (from, to)));
     let links = pairs
         .filter(|(from, to)| from != to)
-        .map(|(from, to)| PairConfig {
-            from: StationId(from),
-            to: StationId(to),
-            link,
-            snr_changes: Vec::new(),
-        })
+        .map(|(from, to)| PairConfig::steady(StationId(from), StationId(to), link))
         .collect();
     let station = |n| NodeConfig { station: Some(StationId(n)), ..host(u64::from(n)) };
     let mut nodes: Vec<_> = (0..4).map(station).collect();
@@ -185,20 +151,8 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
     NetworkConfig {
         nodes,
         cell: Some(CellConfig {
-            standard: Standard::Dot11a,
-            band: Band::Ghz5,
-            control_preamble: None,
-            basic_rates: ControlRates::of(Standard::Dot11a, Band::Ghz5).basic,
-            group_rate: None,
             beacon_interval: None,
-            dtim_period: 2,
-            error_model: ErrorModel::nist(),
-            carrier_sense: Dbm(-82.0),
-            capture_margin: Some(Db(5.0)),
-            independent: false,
-            stations: (0..4).map(radio).collect(),
-            links,
-            record_events: false,
+            ..CellConfig::new(Standard::Dot11a, Band::Ghz5, (0..4).map(radio).collect(), links)
         }),
         wires: wires(&[(4, 0)], 1),
     }

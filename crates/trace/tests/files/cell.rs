@@ -5,88 +5,41 @@ use crate::air::fields;
 use crate::scene;
 use lasthop_hosts::Sink;
 use lasthop_net::network::NetworkStats;
-use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
+use lasthop_packet::queue::{Limit, QueueConfig};
 use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_trace::{AirInfo, Files, OutputDir, Recorder};
-use lasthop_units::{Db, Dbm, Duration, Identity, Instant, MacAddr, Machine, Meters, Seed};
-use lasthop_wifi::cell::{
-    Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
-    PairConfig, Role, RxInterrupt, StationConfig,
-};
+use lasthop_units::{Db, Dbm, Duration, Identity, Instant, Machine, Meters, Seed};
+use lasthop_wifi::cell::{Aggregation, Cell, CellConfig, Output, PairConfig, Role, StationConfig};
 use lasthop_wifi::event::Event;
-use lasthop_wifi::mac::rate::RateControlConfig;
-use lasthop_wifi::phy::{Band, ChannelWidth, ControlRates, ErrorModel, Propagation, Standard};
+use lasthop_wifi::phy::{Band, ChannelWidth, Propagation, Standard};
 use lasthop_wifi::{Address, StationId};
 use std::fs;
 
 fn station(role: Role, number: u64) -> StationConfig {
-    let access = EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1023, txop_limit: Duration::ZERO };
     StationConfig {
-        identity: Identity::numbered(number),
-        address: MacAddr::local(0),
-        role,
-        access: [access; 4],
         queue: QueueConfig::DropTail { limit: Limit::Packets(100) },
-        driver_queue: DriverLimit::None,
-        rate_control: RateControlConfig::Fixed { rate: scene::HT },
-        rates: vec![scene::HT],
         rts_threshold: Some(3_000),
-        qos: true,
         aggregation: Aggregation {
             ampdu_bytes_max: 20_000,
-            ampdu_duration_max: Duration::from_micros(5_484),
-            ampdu_frames_max: 64,
-            mpdu_start_spacing: Duration::ZERO,
             amsdu_bytes_max: 3_839,
-            built_ahead: false,
+            ..Aggregation::STANDARD
         },
-        block_ack: BlockAck {
-            window: 64,
-            reorder_timeout: Duration::from_millis(100),
-            request: BlockAckRequestPolicy::AfterMissing,
-        },
-        rx_interrupt: RxInterrupt::Mpdu,
-        retry_limit: 7,
-        low_rate_retry: None,
-        pseudo_retry_out: None,
-        msdu_lifetime: None,
-        scan: None,
-        power_save: None,
-        power_save_buffer: None,
-        adaptive_mtu: None,
-        promiscuous: false,
+        ..StationConfig::fixed(role, Identity::numbered(number), scene::HT)
     }
 }
 
 /// An access point and two stations that are at the edge of what MCS 7 bears.
 pub fn config() -> CellConfig {
     let propagation = Propagation::of(Band::Ghz2_4, ChannelWidth::Mhz20);
-    let pair = |(from, to)| PairConfig {
-        from: StationId(from),
-        to: StationId(to),
-        link: propagation.link(Dbm(16.0), Meters(33.0), Db(0.0)),
-        snr_changes: Vec::new(),
-    };
+    let link = propagation.link(Dbm(16.0), Meters(33.0), Db(0.0));
+    let pair = |(from, to)| PairConfig::steady(StationId(from), StationId(to), link);
     let pairs = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)];
+    let stations =
+        vec![station(Role::AccessPoint, 0), station(Role::Station, 1), station(Role::Station, 2)];
+    let links = pairs.into_iter().map(pair).collect();
     CellConfig {
-        standard: Standard::Dot11n,
-        band: Band::Ghz2_4,
-        control_preamble: None,
-        basic_rates: ControlRates::of(Standard::Dot11n, Band::Ghz2_4).basic,
-        group_rate: None,
-        beacon_interval: Some(Duration::from_micros(102_400)),
-        dtim_period: 2,
-        error_model: ErrorModel::nist(),
-        carrier_sense: Dbm(-82.0),
-        capture_margin: Some(Db(5.0)),
-        independent: false,
-        stations: vec![
-            station(Role::AccessPoint, 0),
-            station(Role::Station, 1),
-            station(Role::Station, 2),
-        ],
-        links: pairs.into_iter().map(pair).collect(),
         record_events: true,
+        ..CellConfig::new(Standard::Dot11n, Band::Ghz2_4, stations, links)
     }
 }
 

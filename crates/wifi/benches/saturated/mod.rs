@@ -5,16 +5,10 @@
 //! packets, refilling queues and draining outputs included.
 
 use lasthop_packet::Packet;
-use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
-use lasthop_units::{Db, Dbm, Duration, Identity, Instant, MacAddr, Machine, Meters, Seed};
-use lasthop_wifi::cell::{
-    Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
-    PairConfig, Role, RxInterrupt, StationConfig,
-};
-use lasthop_wifi::mac::rate::RateControlConfig;
-use lasthop_wifi::phy::{
-    Band, ChannelWidth, ControlRates, ErrorModel, GuardInterval, Propagation, Rate, Standard,
-};
+use lasthop_packet::queue::{Limit, QueueConfig};
+use lasthop_units::{Db, Dbm, Identity, Instant, Machine, Meters, Seed};
+use lasthop_wifi::cell::{Aggregation, Cell, CellConfig, Output, PairConfig, Role, StationConfig};
+use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Propagation, Rate, Standard};
 use lasthop_wifi::{Address, StationId};
 use std::hint::black_box;
 
@@ -117,7 +111,7 @@ fn config(case: Case) -> CellConfig {
     let pair = |from: u16, to: u16| {
         let ((x, y), (u, v)) = (place(from), place(to));
         let link = propagation.link(Dbm(16.02), Meters((x - u).hypot(y - v)), Db(0.0));
-        PairConfig { from: StationId(from), to: StationId(to), link, snr_changes: Vec::new() }
+        PairConfig::steady(StationId(from), StationId(to), link)
     };
     let all = 0..=case.stations as u16;
     let links = all.clone().flat_map(|from| all.clone().map(move |to| (from, to)));
@@ -127,61 +121,16 @@ fn config(case: Case) -> CellConfig {
     for (number, station) in (0..).zip(&mut stations) {
         station.identity = Identity::numbered(number);
     }
-    CellConfig {
-        standard: Standard::Dot11n,
-        band: Band::Ghz5,
-        control_preamble: None,
-        basic_rates: ControlRates::of(Standard::Dot11n, Band::Ghz5).basic,
-        group_rate: None,
-        beacon_interval: Some(Duration::from_micros(102_400)),
-        dtim_period: 2,
-        error_model: ErrorModel::nist(),
-        carrier_sense: Dbm(-82.0),
-        capture_margin: Some(Db(5.0)),
-        independent: false,
-        stations,
-        links: links.collect(),
-        record_events: false,
-    }
+    CellConfig::new(Standard::Dot11n, Band::Ghz5, stations, links.collect())
 }
 
 fn station(case: Case, role: Role) -> StationConfig {
     let Case { mcs, width, guard_interval, .. } = case;
     let rate = Rate::Ht { mcs, width, guard_interval };
-    let access = EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1023, txop_limit: Duration::ZERO };
     StationConfig {
-        identity: Identity::default(),
-        address: MacAddr::local(0),
-        role,
-        access: [access; 4],
         queue: QueueConfig::DropTail { limit: Limit::Packets(QUEUE_PACKETS) },
-        driver_queue: DriverLimit::None,
-        rate_control: RateControlConfig::Fixed { rate },
-        rates: vec![rate],
-        rts_threshold: None,
         qos: true,
-        aggregation: Aggregation {
-            ampdu_bytes_max: case.ampdu_bytes_max,
-            ampdu_duration_max: Duration::from_micros(5_484),
-            ampdu_frames_max: 64,
-            mpdu_start_spacing: Duration::ZERO,
-            amsdu_bytes_max: 0,
-            built_ahead: false,
-        },
-        block_ack: BlockAck {
-            window: 64,
-            reorder_timeout: Duration::from_millis(100),
-            request: BlockAckRequestPolicy::AfterMissing,
-        },
-        rx_interrupt: RxInterrupt::Mpdu,
-        retry_limit: 7,
-        low_rate_retry: None,
-        pseudo_retry_out: None,
-        msdu_lifetime: None,
-        scan: None,
-        power_save: None,
-        power_save_buffer: None,
-        adaptive_mtu: None,
-        promiscuous: false,
+        aggregation: Aggregation { ampdu_bytes_max: case.ampdu_bytes_max, ..Aggregation::STANDARD },
+        ..StationConfig::fixed(role, Identity::default(), rate)
     }
 }

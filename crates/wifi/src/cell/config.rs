@@ -7,7 +7,7 @@ use crate::mac::power_save::PowerSaveConfig;
 use crate::mac::rate::RateControlConfig;
 use crate::mac::retry_out::RateTable;
 use crate::mac::scan::ScanConfig;
-use crate::phy::{Band, ErrorModel, LinkConfig, Preamble, Rate, SnrChange, Standard};
+use crate::phy::{Band, ControlRates, ErrorModel, LinkConfig, Preamble, Rate, SnrChange, Standard};
 use crate::station::StationId;
 use alloc::vec::Vec;
 use lasthop_packet::queue::{DriverLimit, QueueConfig};
@@ -65,6 +65,42 @@ pub struct PairConfig {
     /// How its mean SNR changes during the run, each later than the one before. Whether the
     /// receiver senses the sender does not change.
     pub snr_changes: Vec<SnrChange>,
+}
+
+impl CellConfig {
+    /// A cell of `stations` with what most cells have: beacons every 102.4 ms with a DTIM in
+    /// every second, basic rates of the `standard`, NIST's error model, carrier sense at
+    /// -82 dBm, capture by 5 dB. Nothing is recorded.
+    pub fn new(
+        standard: Standard,
+        band: Band,
+        stations: Vec<StationConfig>,
+        links: Vec<PairConfig>,
+    ) -> Self {
+        Self {
+            standard,
+            band,
+            control_preamble: None,
+            basic_rates: ControlRates::of(standard, band).basic,
+            group_rate: None,
+            beacon_interval: Some(Duration::from_micros(102_400)),
+            dtim_period: 2,
+            error_model: ErrorModel::nist(),
+            carrier_sense: Dbm(-82.0),
+            capture_margin: Some(Db(5.0)),
+            independent: false,
+            stations,
+            links,
+            record_events: false,
+        }
+    }
+}
+
+impl PairConfig {
+    /// A link whose SNR does not change.
+    pub const fn steady(from: StationId, to: StationId, link: LinkConfig) -> Self {
+        Self { from, to, link, snr_changes: Vec::new() }
+    }
 }
 
 /// Access point or client.
@@ -132,6 +168,38 @@ pub struct StationConfig {
     pub promiscuous: bool,
 }
 
+impl StationConfig {
+    /// A station that sends everything at `rate`, with what has a value: MAC address 0, best
+    /// effort in every access category, mac80211's queue and no driver's, QoS if the rate is
+    /// 802.11n's, A-MPDUs as long as the standard lets them be, 7 attempts. All else is off.
+    pub fn fixed(role: Role, identity: Identity, rate: Rate) -> Self {
+        Self {
+            identity,
+            address: MacAddr::local(0),
+            role,
+            access: [EdcaParameters::BEST_EFFORT; 4],
+            queue: QueueConfig::MAC80211,
+            driver_queue: DriverLimit::None,
+            rate_control: RateControlConfig::Fixed { rate },
+            rates: alloc::vec![rate],
+            rts_threshold: None,
+            qos: rate.is_ht(),
+            aggregation: Aggregation::STANDARD,
+            block_ack: BlockAck::STANDARD,
+            rx_interrupt: RxInterrupt::Mpdu,
+            retry_limit: 7,
+            low_rate_retry: None,
+            pseudo_retry_out: None,
+            msdu_lifetime: None,
+            scan: None,
+            power_save: None,
+            power_save_buffer: None,
+            adaptive_mtu: None,
+            promiscuous: false,
+        }
+    }
+}
+
 /// Channel access parameters of one category (IEEE 802.11-2020, table 9-155).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EdcaParameters {
@@ -143,6 +211,12 @@ pub struct EdcaParameters {
     pub cw_max: u16,
     /// TXOP limit; zero allows one exchange.
     pub txop_limit: Duration,
+}
+
+impl EdcaParameters {
+    /// Best effort (IEEE 802.11-2020, table 9-155, of OFDM PHYs): AIFSN 3, CW 15 to 1 023.
+    pub const BEST_EFFORT: Self =
+        Self { aifsn: 3, cw_min: 15, cw_max: 1_023, txop_limit: Duration::ZERO };
 }
 
 /// What a sender packs into one PPDU.
@@ -166,6 +240,18 @@ pub struct Aggregation {
     pub built_ahead: bool,
 }
 
+impl Aggregation {
+    /// A-MPDUs as long as 802.11n lets them be, no A-MSDUs.
+    pub const STANDARD: Self = Self {
+        ampdu_bytes_max: 65_535,
+        ampdu_duration_max: Duration::from_micros(5_484),
+        ampdu_frames_max: 64,
+        mpdu_start_spacing: Duration::ZERO,
+        amsdu_bytes_max: 0,
+        built_ahead: false,
+    };
+}
+
 /// Block Ack of one station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockAck {
@@ -175,6 +261,15 @@ pub struct BlockAck {
     pub reorder_timeout: Duration,
     /// When the originator sends a Block Ack Request.
     pub request: BlockAckRequestPolicy,
+}
+
+impl BlockAck {
+    /// The largest window of 802.11n, Linux' timeout, and the standard's answer to a gap.
+    pub const STANDARD: Self = Self {
+        window: 64,
+        reorder_timeout: Duration::from_millis(100),
+        request: BlockAckRequestPolicy::AfterMissing,
+    };
 }
 
 /// When a receiver hands up the MPDUs of an A-MPDU.

@@ -11,10 +11,10 @@ mod waits;
 
 use super::*;
 use crate::mac::rate::RateControlConfig;
-use crate::phy::{Band, ChannelWidth, ErrorModel, GuardInterval, Propagation, Standard};
+use crate::phy::{Band, ChannelWidth, GuardInterval, Propagation, Standard};
 use alloc::vec;
 use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
-use lasthop_units::{Db, Dbm, Identity, MacAddr, Meters, Probability};
+use lasthop_units::{Db, Dbm, Identity, Meters, Probability};
 
 const AP: StationId = StationId(0);
 
@@ -24,41 +24,11 @@ fn mcs(mcs: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Rate {
 
 /// ns-3's setting: best effort, AIFSN 3, CW 15 to 1023, no TXOP limit, 500 packets.
 fn station(role: Role, rate: Rate, ampdu: u32) -> StationConfig {
-    let access = EdcaParameters { aifsn: 3, cw_min: 15, cw_max: 1023, txop_limit: Duration::ZERO };
     StationConfig {
-        identity: Identity::default(),
-        address: MacAddr::local(0),
-        role,
-        access: [access; 4],
         queue: QueueConfig::DropTail { limit: Limit::Packets(500) },
-        driver_queue: DriverLimit::None,
-        rate_control: RateControlConfig::Fixed { rate },
-        rates: vec![rate],
-        rts_threshold: None,
-        qos: rate.is_ht(),
-        aggregation: Aggregation {
-            ampdu_bytes_max: ampdu,
-            ampdu_duration_max: Duration::from_micros(5_484),
-            ampdu_frames_max: 64,
-            mpdu_start_spacing: Duration::ZERO,
-            amsdu_bytes_max: 0,
-            built_ahead: false,
-        },
-        block_ack: BlockAck {
-            window: 64,
-            reorder_timeout: Duration::from_millis(100),
-            request: BlockAckRequestPolicy::AfterMissing,
-        },
+        aggregation: Aggregation { ampdu_bytes_max: ampdu, ..Aggregation::STANDARD },
         rx_interrupt: RxInterrupt::Ppdu,
-        retry_limit: 7,
-        low_rate_retry: None,
-        pseudo_retry_out: None,
-        msdu_lifetime: None,
-        scan: None,
-        power_save: None,
-        power_save_buffer: None,
-        adaptive_mtu: None,
-        promiscuous: false,
+        ..StationConfig::fixed(role, Identity::default(), rate)
     }
 }
 
@@ -78,12 +48,8 @@ fn cell(stations: usize, rate: Rate, width: ChannelWidth, ampdu: u32) -> CellCon
             if from != to {
                 let ((x, y), (u, v)) = (place(from), place(to));
                 let distance = Meters(libm::hypot(x - u, y - v));
-                links.push(PairConfig {
-                    from: StationId(from),
-                    to: StationId(to),
-                    link: propagation.link(Dbm(16.02), distance, Db(0.0)),
-                    snr_changes: Vec::new(),
-                });
+                let link = propagation.link(Dbm(16.02), distance, Db(0.0));
+                links.push(PairConfig::steady(StationId(from), StationId(to), link));
             }
         }
     }
@@ -92,22 +58,7 @@ fn cell(stations: usize, rate: Rate, width: ChannelWidth, ampdu: u32) -> CellCon
     for (number, station) in (0..).zip(&mut all) {
         station.identity = Identity::numbered(number);
     }
-    CellConfig {
-        standard: Standard::Dot11n,
-        band: Band::Ghz5,
-        control_preamble: None,
-        basic_rates: ControlRates::of(Standard::Dot11n, Band::Ghz5).basic,
-        group_rate: None,
-        beacon_interval: Some(Duration::from_micros(102_400)),
-        dtim_period: 2,
-        error_model: ErrorModel::nist(),
-        carrier_sense: Dbm(-82.0),
-        capture_margin: Some(Db(5.0)),
-        independent: false,
-        stations: all,
-        links,
-        record_events: false,
-    }
+    CellConfig::new(Standard::Dot11n, Band::Ghz5, all, links)
 }
 
 /// Runs saturated senders for `time` and returns the packets delivered.
