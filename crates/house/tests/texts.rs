@@ -120,3 +120,28 @@ fn every_room_says_what_it_leaves_out() {
         assert!(text.contains(&format!("`{name}`")), "docs/not-modelled.md has nothing on {name}");
     }
 }
+
+/// A module with children is `x.rs` beside `x/`. A benchmark's would be one of its own there.
+#[test]
+fn there_is_one_style_of_modules() {
+    for Text { path, .. } in with_extension("rs") {
+        let is_left = path.ends_with("/mod.rs") && path.contains("/src/");
+        assert!(!is_left, "{path}: call it by the name of its folder, beside that");
+    }
+}
+
+/// A snapshot that no test asks for any more is found nowhere else.
+#[test]
+fn snapshots_belong_to_tests() {
+    let mut snapshots = 0;
+    for Text { path, text } in with_extension("snap") {
+        let source = text.lines().find_map(|line| line.strip_prefix("source: "));
+        let source = source.unwrap_or_else(|| panic!("{path}: it has no line `source: `"));
+        assert!(files::root().join(source).exists(), "{path}: {source} does not exist");
+        let stem = path.rsplit('/').next().expect("a path").trim_end_matches(".snap");
+        let (_, name) = stem.rsplit_once("__").unwrap_or(("", stem));
+        assert!(files::read(source).contains(name), "{path}: {source} has no {name}");
+        snapshots += 1;
+    }
+    assert!(snapshots > 0, "no snapshot was found, which is this test's fault");
+}
