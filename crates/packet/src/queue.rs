@@ -246,6 +246,7 @@ impl Queue {
     ///
     /// What does not fit any more (this packet or others) is appended to
     /// `dropped`, to be reported as [`DropReason::QueueFull`](crate::DropReason::QueueFull).
+    #[inline]
     pub fn enqueue(
         &mut self,
         now: Instant,
@@ -288,6 +289,7 @@ impl Queue {
     /// `dropped`, to be reported as [`DropReason::ActiveQueue`](crate::DropReason::ActiveQueue);
     /// a packet may therefore be longer than [`Queue::peek_len_for`] announced,
     /// and goes back with [`Queue::put_back`] if it does not fit.
+    #[inline]
     pub fn dequeue_for(
         &mut self,
         now: Instant,
@@ -298,17 +300,20 @@ impl Queue {
     }
 
     /// The next packet in the queue's own order, and whom it is for.
+    #[inline]
     pub fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Packet>) -> Option<(PeerId, Packet)> {
         each!(self, queue => queue.dequeue(now, dropped))
     }
 
     /// Undoes the last dequeue: `packet` is again the next one for `peer`. No limit applies.
+    #[inline]
     pub fn put_back(&mut self, peer: PeerId, packet: Packet) {
         each!(self, queue => queue.put_back(peer, packet));
     }
 
     /// Length in bytes of the next packet for `peer`, before any drop by
     /// active queue management; `None` if there is none.
+    #[inline]
     pub fn peek_len_for(&mut self, peer: PeerId) -> Option<u16> {
         each!(self, queue => queue.peek_len_for(peer))
     }
@@ -323,6 +328,7 @@ impl Queue {
 
     /// Peers are served by air time, so that [`Queue::next_peer_where`] decides
     /// for repeated packets, too (see [`Queue::set_waiting`]).
+    #[inline]
     pub fn schedules_airtime(&self) -> bool {
         matches!(self, Self::FqCodel(queue) if queue.schedules_airtime())
     }
@@ -330,6 +336,7 @@ impl Queue {
     /// Whether the MAC holds packets that it must send to `peer` again. Such a
     /// peer takes its turns with no packet in the queue; only queues that
     /// schedule air time care.
+    #[inline]
     pub fn set_waiting(&mut self, peer: PeerId, waiting: bool) {
         if let Self::FqCodel(queue) = self
             && queue.schedules_airtime()
@@ -339,6 +346,7 @@ impl Queue {
     }
 
     /// Packets in the queue.
+    #[inline]
     pub fn len_packets(&self) -> u32 {
         each!(self, queue => queue.len_packets())
     }
@@ -349,11 +357,13 @@ impl Queue {
     }
 
     /// Packets in the queue for `peer`.
+    #[inline]
     pub fn len_packets_for(&self, peer: PeerId) -> u32 {
         each!(self, queue => queue.len_packets_for(peer))
     }
 
     /// No packet in the queue.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len_packets() == 0
     }

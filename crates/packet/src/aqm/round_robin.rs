@@ -54,6 +54,7 @@ impl RoundRobin {
     /// Whose turn it is: a member that is busy and has a deficit left. Those whose
     /// deficit is used up get a quantum more and wait; those that are idle leave.
     /// Asking again gives the same answer until something changes.
+    #[inline]
     pub fn next(&mut self, quantum: i64, members: &mut impl Members) -> Option<Turn> {
         loop {
             let place = self.first_where(|member| members.is_eligible(member))?;
@@ -73,6 +74,7 @@ impl RoundRobin {
     }
 
     /// The first member that `eligible` accepts, new ones before old ones.
+    #[inline]
     fn first_where(&self, eligible: impl Fn(u32) -> bool) -> Option<Place> {
         let find = |list: &VecDeque<u32>, new| {
             let index = list.iter().position(|&member| eligible(member))?;

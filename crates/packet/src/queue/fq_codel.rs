@@ -74,6 +74,7 @@ impl FqCodel {
         }
     }
 
+    #[inline]
     pub(super) fn enqueue(
         &mut self,
         peer: PeerId,
@@ -112,6 +113,7 @@ impl FqCodel {
         }
     }
 
+    #[inline]
     pub(super) fn dequeue_for(
         &mut self,
         now: Instant,
@@ -146,6 +148,7 @@ impl FqCodel {
         self.bytes += u64::from(packet.bytes);
     }
 
+    #[inline]
     pub(super) fn peek_len_for(&mut self, peer: PeerId) -> Option<u16> {
         let flow = self.head_flow_for(peer)?;
         self.flows.front(flow).map(|packet| packet.bytes)
@@ -182,10 +185,12 @@ impl FqCodel {
         Bytes::new(self.bytes)
     }
 
+    #[inline]
     pub(super) fn len_packets_for(&self, peer: PeerId) -> u32 {
         self.peers.get(peer.index()).map_or(0, |station| station.packets)
     }
 
+    #[inline]
     fn grow_to(&mut self, slot: usize) {
         if slot >= self.peers.len() {
             self.peers.resize_with(slot + 1, || Peer {
@@ -207,6 +212,7 @@ impl FqCodel {
     }
 
     /// The flow of a hash within a peer, made on first use.
+    #[inline]
     fn flow_of(&mut self, slot: usize, hash: u32) -> u32 {
         let bucket = bucket_of(hash, self.perturbation, self.config.flows);
         let buckets = &mut self.peers[slot].buckets;
@@ -229,6 +235,7 @@ impl FqCodel {
         Some(turn.member as usize)
     }
 
+    #[inline]
     fn head_flow_for(&mut self, peer: PeerId) -> Option<u32> {
         let slot = peer.index();
         if self.len_packets_for(peer) == 0 {
@@ -238,6 +245,7 @@ impl FqCodel {
     }
 
     /// The flow whose turn it is (RFC 8290, 4.2): it has packets and a deficit left.
+    #[inline]
     fn head_flow(&mut self, tin: usize, eligible: impl Fn(usize) -> bool) -> Option<u32> {
         let quantum = i64::from(self.config.quantum_bytes);
         let Self { flows, slots, tins, .. } = self;
@@ -246,6 +254,7 @@ impl FqCodel {
 
     /// A packet of a flow that has some, through its CoDel. The last packet of
     /// a flow is never dropped (the MTU exception), so there is one.
+    #[inline]
     fn take(&mut self, flow: u32, now: Instant, dropped: &mut Vec<Packet>) -> Option<Packet> {
         let before = (self.flows.packets(flow), self.flows.bytes(flow));
         let packet = self.flows.take(flow, now, &self.config.codel, dropped)?;
