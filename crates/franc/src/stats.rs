@@ -1,82 +1,134 @@
 //! What a node counted since it began; a driver shows it (`lasthop franc stats`).
+//!
+//! A counter is one line of [`franc_counters`](crate::franc_counters): all that adds counters
+//! up, shows them or describes them is made from that list. Gauges are fields of [`Stats`].
 
 use crate::wire::NodeId;
 use alloc::vec::Vec;
 use lasthop_units::Duration;
 
-/// Counters and gauges of a node.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub struct Stats {
-    /// IP packets taken from the tunnel, and their bytes.
-    pub packets_in: u64,
-    /// Bytes of them.
-    pub bytes_in: u64,
-    /// IP packets given to the tunnel.
-    pub packets_out: u64,
-    /// Bytes of them.
-    pub bytes_out: u64,
-    /// Packets that the backlog dropped (CoDel or its bound).
-    pub backlog_drops: u64,
-    /// Packets that were no IP packets or too long.
-    pub refused: u64,
-    /// Packets that wait.
-    pub backlog_packets: u64,
-    /// Blocks begun as encoder, and completed.
-    pub blocks_begun: u64,
-    /// Blocks that the other end has.
-    pub blocks_done: u64,
-    /// ENC datagrams sent with a symbol as it is.
-    pub source_sent: u64,
-    /// ENC datagrams sent with combinations.
-    pub coded_sent: u64,
-    /// Encoder timeouts.
-    pub timeouts: u64,
-    /// ACK datagrams sent.
-    pub acks_sent: u64,
-    /// ENC datagrams received that raised a rank.
-    pub innovative: u64,
-    /// ENC datagrams received that did not.
-    pub redundant: u64,
-    /// ENC datagrams received of blocks that are done.
-    pub late: u64,
-    /// ACK datagrams received.
-    pub acks_received: u64,
-    /// Bytes of all datagrams sent, and received and accepted.
-    pub datagram_bytes_sent: u64,
-    /// Bytes of those received and accepted.
-    pub datagram_bytes_received: u64,
-    /// Datagrams that are not ours, or damaged.
-    pub malformed: u64,
-    /// Datagrams whose authentication failed.
-    pub unauthentic: u64,
-    /// Datagrams that came before.
-    pub replayed: u64,
-    /// HELLOs and CALLs that do not prove where they come from: questions, and recordings.
-    pub unproven: u64,
-    /// Datagrams lost on purpose.
-    pub synthetic_lost: u64,
-    /// Symbols that were not what their sender sealed: nothing of them was delivered.
-    pub corrupt: u64,
-    /// Symbols given up because their sender restarted or vanished.
-    pub symbols_lost: u64,
-    /// Sessions that began.
-    pub sessions: u64,
-    /// Times that another session was asked for because nothing arrived in the one there is.
-    pub stalls: u64,
-    /// Whether there is one now.
-    pub connected: bool,
-    /// The longest datagram that is sent: what the path is known to carry. 0 if there is no
-    /// session, or if nobody looks for it.
-    pub path_datagram_bytes: u16,
-    /// The smoothed round trip, zero if not known.
-    pub round_trip: Duration,
-    /// Delay in queues of the way.
-    pub queue_delay: Duration,
-    /// The rate of sending in bits per second, if it is paced.
-    pub pace_bps: u64,
-    /// What is known of each neighbour.
-    pub neighbours: Vec<NeighbourStats>,
+/// The list of the counters: calls the macro `$then` with `$with`, and then each counter as
+/// documentation, name and semicolon. Counters are `u64` and only grow; names carry units.
+/// The documentation is the help text of Prometheus and the description in JSON Schemas.
+#[macro_export]
+macro_rules! franc_counters {
+    ($then:ident { $($with:tt)* }) => {
+        $then! {
+            $($with)*
+            /// IP packets taken from the tunnel.
+            packets_in;
+            /// Bytes of those packets.
+            bytes_in;
+            /// IP packets given to the tunnel.
+            packets_out;
+            /// Bytes of those packets.
+            bytes_out;
+            /// Packets that the backlog dropped.
+            backlog_drops;
+            /// Packets that were no IP packets or too long.
+            refused;
+            /// Blocks begun as encoder.
+            blocks_begun;
+            /// Blocks that the other end has.
+            blocks_done;
+            /// ENC datagrams sent with a symbol as it is.
+            source_sent;
+            /// ENC datagrams sent with combinations.
+            coded_sent;
+            /// Encoder timeouts.
+            timeouts;
+            /// ACK datagrams sent.
+            acks_sent;
+            /// ENC datagrams received that told something new.
+            innovative;
+            /// ENC datagrams received that told nothing new.
+            redundant;
+            /// ENC datagrams received of blocks that were done.
+            late;
+            /// ACK datagrams received.
+            acks_received;
+            /// Bytes of all datagrams sent.
+            datagram_bytes_sent;
+            /// Bytes of all datagrams received and accepted.
+            datagram_bytes_received;
+            /// Datagrams received that are not of this protocol, or damaged.
+            malformed;
+            /// Datagrams received whose authentication failed.
+            unauthentic;
+            /// Datagrams received that came before.
+            replayed;
+            /// HELLOs and CALLs that do not prove where they come from: questions, and recordings.
+            unproven;
+            /// Datagrams lost on purpose.
+            synthetic_lost;
+            /// Symbols that were not what their sender sealed; nothing of them was delivered.
+            corrupt;
+            /// Symbols given up because their sender restarted or vanished.
+            symbols_lost;
+            /// Sessions that began.
+            sessions;
+            /// Times that another session was asked for because nothing arrived in the one there was.
+            stalls;
+        }
+    };
 }
+
+/// Declares [`Stats`]: gauges as they are written, and the counters.
+macro_rules! stats {
+    (
+        $(#[doc = $docs:literal])*
+        struct {
+            $($(#[doc = $gauge_docs:literal])* $gauge:ident: $ty:ty,)*
+        }
+        $($(#[doc = $counter_docs:literal])* $counter:ident;)*
+    ) => {
+        $(#[doc = $docs])*
+        #[derive(Clone, Debug, PartialEq, Default)]
+        pub struct Stats {
+            $($(#[doc = $counter_docs])* pub $counter: u64,)*
+            $($(#[doc = $gauge_docs])* pub $gauge: $ty,)*
+        }
+
+        impl Stats {
+            /// Name, value and meaning of each counter.
+            pub fn counters(&self) -> impl Iterator<Item = (&'static str, u64, &'static str)> {
+                [$((stringify!($counter), self.$counter, concat!($($counter_docs),*).trim()),)*]
+                    .into_iter()
+            }
+
+            /// Adds the counters of `other`, wrapping; gauges stay.
+            pub fn add_counters(&mut self, other: &Self) {
+                $(self.$counter = self.$counter.wrapping_add(other.$counter);)*
+            }
+
+            /// Subtracts the counters of `other`, wrapping; gauges stay.
+            pub fn subtract_counters(&mut self, other: &Self) {
+                $(self.$counter = self.$counter.wrapping_sub(other.$counter);)*
+            }
+        }
+    };
+}
+
+franc_counters!(stats {
+    /// Counters and gauges of a node.
+    struct {
+        /// Packets that wait.
+        backlog_packets: u64,
+        /// Whether there is one now.
+        connected: bool,
+        /// The longest datagram that is sent: what the path is known to carry. 0 if there is no
+        /// session, or if nobody looks for it.
+        path_datagram_bytes: u16,
+        /// The smoothed round trip, zero if not known.
+        round_trip: Duration,
+        /// Delay in queues of the way.
+        queue_delay: Duration,
+        /// The rate of sending in bits per second, if it is paced.
+        pace_bps: u64,
+        /// What is known of each neighbour.
+        neighbours: Vec<NeighbourStats>,
+    }
+});
 
 /// What is known of a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -108,7 +108,7 @@ struct Member {
     /// Lives it had before.
     lives: u64,
     /// What was counted in them; less what was counted before the warm-up was over.
-    counted: Counters,
+    counted: Stats,
     /// Frames in the node's interface.
     held: u32,
     /// The earliest wake-up asked for.
@@ -284,9 +284,9 @@ impl Francs {
             link.corrupt = 0;
             for member in &mut link.members {
                 let so_far = member.machine.as_ref().map(|machine| machine.stats(now));
-                member.counted = Counters::default();
+                member.counted = Stats::default();
                 if let Some(stats) = so_far {
-                    member.counted.subtract(&stats);
+                    member.counted.subtract_counters(&stats);
                 }
             }
         }
@@ -297,8 +297,9 @@ impl Francs {
         for (number, link) in self.links.iter().enumerate() {
             let report = |member: &Member| {
                 let machine = member.machine.as_ref();
-                let stats = machine.map_or_else(Stats::default, |machine| machine.stats(now));
-                FrancNodeReport { node: member.node, stats: member.counted.added_to(stats) }
+                let mut stats = machine.map_or_else(Stats::default, |machine| machine.stats(now));
+                stats.add_counters(&member.counted);
+                FrancNodeReport { node: member.node, stats }
             };
             let nodes = link.members.iter().map(report).collect();
             let report = FrancReport { nodes, path: link.config.path, corrupt: link.corrupt };
@@ -383,7 +384,7 @@ impl Link {
                 node: node.node,
                 machine: None,
                 lives: 0,
-                counted: Counters::default(),
+                counted: Stats::default(),
                 held: 0,
                 asked: Instant::MAX,
             });
@@ -577,7 +578,7 @@ fn is_before(number: u32, other: u32) -> bool {
 impl Member {
     fn die(&mut self, now: Instant) {
         let Some(machine) = self.machine.take() else { return };
-        self.counted.add(&machine.stats(now));
+        self.counted.add_counters(&machine.stats(now));
         self.lives += 1;
         self.asked = Instant::MAX;
     }
@@ -590,36 +591,4 @@ impl Machine {
             Self::Plain(plain) => plain.stats(),
         }
     }
-}
-
-macro_rules! counters {
-    ($($name:ident)*) => {
-        /// What only grows in [`Stats`], to be added up over lives and counted from a
-        /// warm-up on.
-        #[derive(Clone, Copy, Debug, Default, PartialEq)]
-        struct Counters {
-            $($name: u64,)*
-        }
-
-        impl Counters {
-            fn add(&mut self, stats: &Stats) {
-                $(self.$name = self.$name.wrapping_add(stats.$name);)*
-            }
-
-            fn subtract(&mut self, stats: &Stats) {
-                $(self.$name = self.$name.wrapping_sub(stats.$name);)*
-            }
-
-            fn added_to(self, mut stats: Stats) -> Stats {
-                $(stats.$name = stats.$name.wrapping_add(self.$name);)*
-                stats
-            }
-        }
-    };
-}
-counters! {
-    packets_in bytes_in packets_out bytes_out backlog_drops refused blocks_begun blocks_done
-    source_sent coded_sent timeouts acks_sent innovative redundant late acks_received
-    datagram_bytes_sent datagram_bytes_received malformed unauthentic replayed unproven
-    synthetic_lost corrupt symbols_lost sessions stalls
 }

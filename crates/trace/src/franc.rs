@@ -91,113 +91,57 @@ pub struct FrancNeighbour {
     pub loss_out: Option<f64>,
 }
 
-/// What the daemon around the machine counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FrancDaemonCounts {
-    /// Datagrams for neighbours whose address is not known yet.
-    pub unplaced: u64,
-    /// Datagrams that the system did not take.
-    pub unsent: u64,
-    /// Those that were longer than the path takes.
-    pub too_long: u64,
-    /// Times that the link was full.
-    pub full: u64,
-    /// Packets that the TUN device did not take.
-    pub undelivered: u64,
-}
-
-/// Declares the counters once: for the document, for Prometheus, and where each is from.
+/// Declares the counters of the document: the daemon's as they are written, and the machine's.
 macro_rules! counters {
-    ($($(#[doc = $docs:literal])* $name:ident = $from:ident.$field:ident;)*) => {
+    (
+        daemon { $($(#[doc = $daemon_docs:literal])* $daemon:ident;)* }
+        $($(#[doc = $docs:literal])* $name:ident;)*
+    ) => {
         /// What was counted since the node began.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         pub struct FrancCounters {
             $($(#[doc = $docs])* pub $name: u64,)*
+            $($(#[doc = $daemon_docs])* pub $daemon: u64,)*
         }
 
         impl FrancCounters {
             /// Of the machine and of the daemon around it.
             pub fn new(machine: &Stats, daemon: &FrancDaemonCounts) -> Self {
-                Self { $($name: counters!(@ machine daemon $from $field),)* }
+                Self { $($name: machine.$name,)* $($daemon: daemon.$daemon,)* }
             }
 
-            /// Name, meaning and value of each.
-            fn each(&self) -> impl Iterator<Item = (&'static str, String, u64)> {
-                [$((stringify!($name), concat!($($docs),*).trim().to_owned(), self.$name),)*]
-                    .into_iter()
+            /// Name, value and meaning of each.
+            fn each(&self) -> impl Iterator<Item = (&'static str, u64, &'static str)> {
+                [
+                    $((stringify!($name), self.$name, concat!($($docs),*).trim()),)*
+                    $((stringify!($daemon), self.$daemon, concat!($($daemon_docs),*).trim()),)*
+                ]
+                .into_iter()
             }
         }
+
+        /// What the daemon around the machine counted.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct FrancDaemonCounts {
+            $($(#[doc = $daemon_docs])* pub $daemon: u64,)*
+        }
     };
-    (@ $machine:ident $daemon:ident machine $field:ident) => { $machine.$field };
-    (@ $machine:ident $daemon:ident daemon $field:ident) => { $daemon.$field };
 }
 
-counters! {
-    /// IP packets taken from the tunnel.
-    packets_in = machine.packets_in;
-    /// Bytes of those packets.
-    bytes_in = machine.bytes_in;
-    /// IP packets given to the tunnel.
-    packets_out = machine.packets_out;
-    /// Bytes of those packets.
-    bytes_out = machine.bytes_out;
-    /// Packets that the backlog dropped.
-    backlog_drops = machine.backlog_drops;
-    /// Packets that were no IP packets or too long.
-    refused = machine.refused;
-    /// Packets that the tunnel interface did not take.
-    undelivered = daemon.undelivered;
-    /// Blocks begun as encoder.
-    blocks_begun = machine.blocks_begun;
-    /// Blocks that the other end has.
-    blocks_done = machine.blocks_done;
-    /// ENC datagrams sent with a symbol as it is.
-    source_sent = machine.source_sent;
-    /// ENC datagrams sent with combinations.
-    coded_sent = machine.coded_sent;
-    /// Encoder timeouts.
-    timeouts = machine.timeouts;
-    /// ACK datagrams sent.
-    acks_sent = machine.acks_sent;
-    /// ENC datagrams received that told something new.
-    innovative = machine.innovative;
-    /// ENC datagrams received that told nothing new.
-    redundant = machine.redundant;
-    /// ENC datagrams received of blocks that were done.
-    late = machine.late;
-    /// ACK datagrams received.
-    acks_received = machine.acks_received;
-    /// Bytes of all datagrams sent.
-    datagram_bytes_sent = machine.datagram_bytes_sent;
-    /// Bytes of all datagrams received and accepted.
-    datagram_bytes_received = machine.datagram_bytes_received;
-    /// Datagrams received that are not of this protocol, or damaged.
-    malformed = machine.malformed;
-    /// Datagrams received whose authentication failed.
-    unauthentic = machine.unauthentic;
-    /// Datagrams received that came before.
-    replayed = machine.replayed;
-    /// HELLOs and CALLs that do not prove where they come from: questions, and recordings.
-    unproven = machine.unproven;
-    /// Datagrams lost on purpose.
-    synthetic_lost = machine.synthetic_lost;
-    /// Symbols that were not what their sender sealed; nothing of them was delivered.
-    corrupt = machine.corrupt;
-    /// Symbols given up because their sender restarted or vanished.
-    symbols_lost = machine.symbols_lost;
-    /// Sessions that began.
-    sessions = machine.sessions;
-    /// Times that another session was asked for because nothing arrived in the one there was.
-    stalls = machine.stalls;
-    /// Datagrams not sent because the neighbour's address was not known.
-    unplaced = daemon.unplaced;
-    /// Datagrams that the system did not take.
-    unsent = daemon.unsent;
-    /// Datagrams longer than the path takes.
-    too_long = daemon.too_long;
-    /// Times that the link took no more for a while.
-    full = daemon.full;
-}
+lasthop_franc::franc_counters!(counters {
+    daemon {
+        /// Packets that the tunnel interface did not take.
+        undelivered;
+        /// Datagrams not sent because the neighbour's address was not known.
+        unplaced;
+        /// Datagrams that the system did not take.
+        unsent;
+        /// Datagrams longer than the path takes.
+        too_long;
+        /// Times that the link took no more for a while.
+        full;
+    }
+});
 
 impl FrancDocument {
     /// The document of a node, running for `up`, whose neighbours are at `places`.
@@ -300,8 +244,8 @@ impl FrancDocument {
         metric("path_datagram_bytes", help, "gauge", &path);
         let pace = self.pace_mbps.map_or(Vec::new(), |mbps| own(mbps * 1e6));
         metric("pace_bits_per_second", "Rate of sending.", "gauge", &pace);
-        for (name, help, value) in self.counters.each() {
-            metric(&format!("{name}_total"), &help, "counter", &own(value as f64));
+        for (name, value, help) in self.counters.each() {
+            metric(&format!("{name}_total"), help, "counter", &own(value as f64));
         }
         let each = |value: &dyn Fn(&FrancNeighbour) -> Option<f64>| -> Vec<(String, f64)> {
             let line = |neighbour: &FrancNeighbour| {
@@ -379,5 +323,26 @@ mod tests {
         assert!(text.contains("lasthop_franc_full_total{name=\"franc0\",id=\"1\"} 3\n"));
         let loss = "lasthop_franc_loss_in_ratio{name=\"franc0\",id=\"1\",neighbour=\"2\"} 0.25\n";
         assert!(text.contains(loss), "{text}");
+    }
+
+    /// A counter that one of the outputs left out would be missed by nobody.
+    #[test]
+    fn every_counter_is_in_the_json_the_metrics_the_schema_and_the_docs() {
+        let document = document();
+        let json: serde_json::Value = serde_json::from_str(&document.to_json()).unwrap();
+        let text = document.to_prometheus();
+        let schema = &franc_schema()["$defs"]["FrancCounters"]["properties"];
+        let docs = include_str!("../../../docs/franc.md");
+        let machine: Vec<_> = Stats::default().counters().map(|(name, ..)| name).collect();
+        let shown: Vec<_> = document.counters.each().map(|(name, ..)| name).collect();
+        assert!(machine.iter().all(|name| shown.contains(name)));
+        for (name, value, help) in document.counters.each() {
+            assert_eq!(json["counters"][name], value, "{name}");
+            assert!(text.contains(&format!("# HELP lasthop_franc_{name}_total {help}\n")));
+            assert!(text.contains(&format!("# TYPE lasthop_franc_{name}_total counter\n")));
+            assert_eq!(schema[name]["description"], help, "{name}");
+            let row = format!("| `{name}` | {help} |\n");
+            assert!(docs.contains(&row), "docs/franc.md lacks this row: {row}");
+        }
     }
 }
