@@ -1,4 +1,4 @@
-//! The values every other room speaks in: instants and durations in integer
+//! The values every other crate speaks in: instants and durations in integer
 //! nanoseconds, bit rates, byte counts, powers, probabilities, addresses,
 //! sequence numbers, token buckets, paces, and independent random streams.
 //!

@@ -6,7 +6,7 @@
 //! Pacing is the caller's. `SO_TXTIME` would need the queueing discipline `fq`
 //! or `etf` on the interface, which a measurement must not install.
 
-#![expect(clippy::disallowed_types, reason = "sockets live in this room")]
+#![expect(clippy::disallowed_types, reason = "this crate has the sockets")]
 
 use super::socket::set;
 use super::{Call, OsError};

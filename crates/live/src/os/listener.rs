@@ -1,7 +1,7 @@
 //! Who may ask a daemon: a Unix socket that only its user opens, and a TCP port for
 //! Prometheus. Connections never block; how many there may be is the caller's.
 
-#![expect(clippy::disallowed_types, reason = "sockets live in this room")]
+#![expect(clippy::disallowed_types, reason = "this crate has the sockets")]
 
 use super::{Call, OsError};
 use nix::errno::Errno;

@@ -6,7 +6,7 @@
 //! never read: the network has counted the packet when it arrived, and the
 //! socket is there only so that the kernel answers nothing.
 
-#![expect(clippy::disallowed_types, reason = "sockets live in this room")]
+#![expect(clippy::disallowed_types, reason = "this crate has the sockets")]
 
 use super::FlowPlan;
 use crate::frame::type_of_service;

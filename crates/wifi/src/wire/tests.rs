@@ -1,4 +1,4 @@
-//! Tests of the whole room: layouts written out by hand from the standard,
+//! Tests of the whole module: layouts written out by hand from the standard,
 //! values there and back, arbitrary and truncated bytes.
 
 use super::frame::{Layout, Repr, View};

@@ -1,9 +1,9 @@
-//! The house rules, as tests. Nothing depends on this crate.
+//! The rules of the tree, as tests. Nothing depends on this crate.
 //!
 //! | test | what it holds the tree to |
 //! |---|---|
-//! | `rooms` | the table of rooms in ARCHITECTURE.md against `cargo metadata` |
-//! | `purity` | pure rooms build without `std` |
+//! | `crates` | the table of crates in ARCHITECTURE.md against `cargo metadata` |
+//! | `purity` | pure crates build without `std` |
 //! | `texts` | links, file headers, lengths, the list of what is not modelled |
 //! | `contract` | every machine keeps the promise of [`lasthop_units::Machine`] |
 //!

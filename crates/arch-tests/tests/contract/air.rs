@@ -3,7 +3,7 @@
 
 use crate::pause;
 use core::fmt::{self, Debug, Formatter};
-use lasthop_house::contract::Driver;
+use lasthop_arch_tests::contract::Driver;
 use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_packet::{AccessCategory, Packet, Transport};
 use lasthop_units::{Db, Dbm, Duration, Identity, Instant, Meters, Probability, Seed};

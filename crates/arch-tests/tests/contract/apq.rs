@@ -11,7 +11,7 @@ use lasthop_apq::{
     Client, ClientConfig, Direction, HostClock, PhasePlan, Proof, Proofs, Received, Sample, Server,
     ServerConfig, SocketId, StreamKind, StreamPlan, Survey, SurveyConfig, Transmit, TransmitKind,
 };
-use lasthop_house::contract::Driver;
+use lasthop_arch_tests::contract::Driver;
 use lasthop_units::{Duration, Instant, Machine};
 use proptest::prelude::*;
 use std::net::SocketAddr;

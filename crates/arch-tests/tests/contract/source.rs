@@ -1,9 +1,9 @@
 //! [`Source`]: whatever it sends, and in the same order however late it is asked.
 
 use crate::pause;
+use lasthop_arch_tests::contract::Driver;
 use lasthop_hosts::traffic::{Departure, Period, Sizes};
 use lasthop_hosts::{Source, SourceConfig};
-use lasthop_house::contract::Driver;
 use lasthop_units::{Bitrate, Duration, Instant, Machine, Seed};
 use proptest::prelude::*;
 

@@ -1,8 +1,8 @@
-//! A pure room builds without `std`, and so does all that it links: no clock,
+//! A pure crate builds without `std`, and so does all that it links: no clock,
 //! no thread, no socket, no entropy, no hash order can get in.
 
-use lasthop_house::files::{self, Text};
-use lasthop_house::{architecture, cargo};
+use lasthop_arch_tests::files::{self, Text};
+use lasthop_arch_tests::{architecture, cargo};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -10,18 +10,18 @@ use std::process::Command;
 /// Targets that have no `std`. `rustup target add` installs them.
 const BARE_TARGETS: [&str; 2] = ["x86_64-unknown-none", "aarch64-unknown-none"];
 
-/// The pure room with `unsafe`, and the module that has all of it.
-const UNSAFE_ROOM: &str = "lasthop-rlnc";
+/// The pure crate with `unsafe`, and the module that has all of it.
+const UNSAFE_CRATE: &str = "lasthop-rlnc";
 const UNSAFE_MODULE: [&str; 2] = ["crates/rlnc/src/kernel.rs", "crates/rlnc/src/kernel/"];
 
 /// Crates that have no place in a machine although they need no `std`.
 const STRANGERS: [&str; 6] = ["serde", "serde_core", "log", "tracing", "getrandom", "hashbrown"];
 
-fn pure_rooms() -> Vec<cargo::Package> {
-    let rooms = architecture::rooms();
-    let mut packages = cargo::rooms();
-    let pure = rooms.iter().filter(|(_, room)| room.is_pure());
-    pure.map(|(name, _)| packages.remove(name).expect("the table has rooms only")).collect()
+fn pure_crates() -> Vec<cargo::Package> {
+    let crates = architecture::crates();
+    let mut packages = cargo::crates();
+    let pure = crates.iter().filter(|(_, member)| member.is_pure());
+    pure.map(|(name, _)| packages.remove(name).expect("the table has crates only")).collect()
 }
 
 /// Whether the crate root at `path` is `no_std`, perhaps unless a feature is on.
@@ -34,11 +34,11 @@ fn is_no_std(path: &Path) -> bool {
 }
 
 #[test]
-fn pure_rooms_say_so() {
-    for room in pure_rooms() {
-        let path = room.library.as_ref().expect("a library");
+fn pure_crates_say_so() {
+    for member in pure_crates() {
+        let path = member.library.as_ref().expect("a library");
         let text = std::fs::read_to_string(path).expect("cargo knows the file");
-        let level = if room.name == UNSAFE_ROOM { "deny" } else { "forbid" };
+        let level = if member.name == UNSAFE_CRATE { "deny" } else { "forbid" };
         for attribute in ["#![no_std]", &format!("#![{level}(unsafe_code)]")] {
             let there = text.lines().any(|line| line == attribute);
             assert!(there, "{}: {attribute} is missing", path.display());
@@ -61,27 +61,27 @@ fn the_unsafe_of_kernels_stays_there() {
 }
 
 #[test]
-fn pure_rooms_link_nothing_that_needs_std() {
+fn pure_crates_link_nothing_that_needs_std() {
     let packages = cargo::packages();
     let libraries: BTreeMap<_, _> = packages
         .iter()
         .filter_map(|(id, package)| Some((id.as_str(), package.library.as_deref()?)))
         .collect();
-    for room in pure_rooms() {
-        let room = room.name;
-        let linked = cargo::linked(&room);
-        assert!(linked.iter().any(|package| package.name == room));
+    for member in pure_crates() {
+        let member = member.name;
+        let linked = cargo::linked(&member);
+        assert!(linked.iter().any(|package| package.name == member));
         for package in linked {
             let name = &package.name;
-            assert!(!STRANGERS.contains(&name.as_str()), "{room} links {name}");
-            assert!(!package.features.contains("std"), "{room} links {name} with its std");
+            assert!(!STRANGERS.contains(&name.as_str()), "{member} links {name}");
+            assert!(!package.features.contains("std"), "{member} links {name} with its std");
             let (_, root) = libraries
                 .iter()
                 .find(|(id, _)| package.is(id))
                 .unwrap_or_else(|| panic!("cargo metadata does not know {name}"));
             assert!(
                 is_no_std(root),
-                "{room} links {name}, which is not no_std: {}",
+                "{member} links {name}, which is not no_std: {}",
                 root.display()
             );
         }
@@ -90,7 +90,7 @@ fn pure_rooms_link_nothing_that_needs_std() {
 
 /// The compiler's own word, where a target is installed.
 #[test]
-fn pure_rooms_build_for_a_machine_without_an_operating_system() {
+fn pure_crates_build_for_a_machine_without_an_operating_system() {
     for target in BARE_TARGETS {
         let mut rustc = Command::new("rustc");
         rustc.args(["--print", "target-libdir", "--target", target]);
@@ -101,8 +101,8 @@ fn pure_rooms_build_for_a_machine_without_an_operating_system() {
         }
         let mut command = cargo::cargo();
         command.args(["check", "--quiet", "--target", target]);
-        for room in pure_rooms() {
-            command.args(["--package", &room.name]);
+        for member in pure_crates() {
+            command.args(["--package", &member.name]);
         }
         cargo::output(command);
     }

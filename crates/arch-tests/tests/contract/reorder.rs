@@ -2,7 +2,7 @@
 //! in order but for what came after its gap was given up.
 
 use crate::pause;
-use lasthop_house::contract::Driver;
+use lasthop_arch_tests::contract::Driver;
 use lasthop_packet::Packet;
 use lasthop_units::{Duration, Instant, Machine, SeqNo12};
 use lasthop_wifi::mac::block_ack::{Reception, Recipient};

@@ -2,7 +2,7 @@
 //! keeps no rule.
 
 use crate::pause;
-use lasthop_house::contract::Driver;
+use lasthop_arch_tests::contract::Driver;
 use lasthop_tcp::{
     Config, CongestionControlKind, Endpoint, HyStart, Pacing, SackBlock, Segment, SmallQueues,
 };

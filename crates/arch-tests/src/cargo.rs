@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A package, a room or somebody else's.
+/// A package, a crate or somebody else's.
 #[derive(Clone, Debug)]
 pub struct Package {
     /// Its name.
     pub name: String,
-    /// The room it is: its folder in `crates/`.
-    pub room: Option<String>,
+    /// The crate it is: its folder in `crates/`.
+    pub member: Option<String>,
     /// What its manifest names as dependencies, of any kind.
     pub dependencies: BTreeSet<String>,
     /// The root file of its library.
@@ -43,9 +43,12 @@ pub fn packages() -> BTreeMap<String, Package> {
     array(&metadata["packages"]).iter().map(|p| (text(&p["id"]), package(p))).collect()
 }
 
-/// The rooms, by room name.
-pub fn rooms() -> BTreeMap<String, Package> {
-    packages().into_values().filter_map(|package| Some((package.room.clone()?, package))).collect()
+/// The crates, by crate name.
+pub fn crates() -> BTreeMap<String, Package> {
+    packages()
+        .into_values()
+        .filter_map(|package| Some((package.member.clone()?, package)))
+        .collect()
 }
 
 fn package(package: &Value) -> Package {
@@ -55,10 +58,10 @@ fn package(package: &Value) -> Package {
     let dependencies = array(&package["dependencies"]);
     let manifest = PathBuf::from(text(&package["manifest_path"]));
     let folder = manifest.parent().and_then(|folder| folder.strip_prefix(files::root()).ok());
-    let room = folder.and_then(|folder| folder.strip_prefix("crates").ok());
+    let member = folder.and_then(|folder| folder.strip_prefix("crates").ok());
     Package {
         name: text(&package["name"]),
-        room: room.map(|room| room.to_string_lossy().into_owned()),
+        member: member.map(|member| member.to_string_lossy().into_owned()),
         dependencies: dependencies.iter().map(|d| text(&d["name"])).collect(),
         library: array(&package["targets"])
             .iter()
@@ -79,7 +82,7 @@ pub fn linked(package: &str) -> Vec<Linked> {
     lines.iter().map(|line| Linked::new(line)).collect()
 }
 
-/// A package in a room's resolved graph.
+/// A package in a crate's resolved graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Linked {
     /// Its name.

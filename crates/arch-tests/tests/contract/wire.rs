@@ -1,7 +1,7 @@
 //! [`Wire`]: whatever its rate, jitter, queue and loss.
 
 use crate::pause;
-use lasthop_house::contract::Driver;
+use lasthop_arch_tests::contract::Driver;
 use lasthop_net::{Jitter, Loss, RateChange, Wire, WireConfig};
 use lasthop_packet::Packet;
 use lasthop_packet::queue::{Limit, QueueConfig};

@@ -1,10 +1,10 @@
 //! [`Hosts`]: flows of every kind and a coded link, over a cell and a cable that loses packets.
 
 use crate::pause;
+use lasthop_arch_tests::contract::Driver;
 use lasthop_hosts::Hosts;
 use lasthop_hosts::hosts::HostsReason;
 use lasthop_hosts::sink::NoSink;
-use lasthop_house::contract::Driver;
 use lasthop_units::{Duration, Instant, Machine, Seed};
 use proptest::prelude::*;
 

@@ -2,10 +2,10 @@
 //! ranks that no decoder has.
 
 use crate::pause;
+use lasthop_arch_tests::contract::Driver;
 use lasthop_franc::config::Losses;
 use lasthop_franc::paper::{Encoder, PaperParameters};
 use lasthop_franc::wire::{Ack, BlockReport};
-use lasthop_house::contract::Driver;
 use lasthop_rlnc::{Code, Field};
 use lasthop_units::{Duration, Machine, Probability, Seed};
 use proptest::prelude::*;

@@ -2,7 +2,7 @@
 //! happens to it and however late its driver is.
 //!
 //! A machine that has `poll_timeout` belongs here: one file a machine, random
-//! configuration, random work, driven by [`lasthop_house::contract::Driver`].
+//! configuration, random work, driven by [`lasthop_arch_tests::contract::Driver`].
 
 mod air;
 mod apq;
@@ -16,7 +16,7 @@ mod tcp;
 mod wire;
 
 use core::fmt::Debug;
-use lasthop_house::contract::Driver;
+use lasthop_arch_tests::contract::Driver;
 use lasthop_units::{Duration, Instant, Machine};
 use proptest::prelude::*;
 

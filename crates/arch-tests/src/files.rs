@@ -25,7 +25,7 @@ pub struct Text {
 /// The root of the workspace.
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).expect("this crate is at crates/house").to_owned()
+    here.ancestors().nth(2).expect("this crate is at crates/arch-tests").to_owned()
 }
 
 /// The file at `path` from the root. Panics if there is none.

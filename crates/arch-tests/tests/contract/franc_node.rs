@@ -2,9 +2,9 @@
 //! polls when it likes.
 
 use crate::pause;
+use lasthop_arch_tests::contract::Driver;
 use lasthop_franc::config::{Config, Keys, Mode, PaperRules, Role};
 use lasthop_franc::{Address, Entropy, Node, NodeId};
-use lasthop_house::contract::Driver;
 use lasthop_units::{Duration, Instant, Seed};
 use proptest::prelude::*;
 

@@ -3,7 +3,7 @@
 
 use crate::air::{self, Shown};
 use crate::{pause, wire};
-use lasthop_house::contract::Driver;
+use lasthop_arch_tests::contract::Driver;
 use lasthop_net::fragment::MTU_BYTES_MIN;
 use lasthop_net::network::{HostCost, Network, NetworkConfig, NodeConfig, Output, WiredLink};
 use lasthop_packet::{NodeId, Packet};

@@ -1,8 +1,8 @@
 //! What the texts of the tree promise: links that lead somewhere, files that
 //! say what they are, and nothing that is true on one machine only.
 
-use lasthop_house::architecture;
-use lasthop_house::files::{self, Text};
+use lasthop_arch_tests::architecture;
+use lasthop_arch_tests::files::{self, Text};
 
 /// A longer file says `Long because ..` in its header.
 const LINES_MAX: usize = 1_000;
@@ -114,9 +114,9 @@ fn slug(heading: &str) -> String {
 }
 
 #[test]
-fn every_room_says_what_it_leaves_out() {
+fn every_crate_says_what_it_leaves_out() {
     let text = files::read("docs/not-modelled.md");
-    for (name, _) in architecture::rooms().iter().filter(|(name, _)| *name != "house") {
+    for (name, _) in architecture::crates().iter().filter(|(name, _)| *name != "arch-tests") {
         assert!(text.contains(&format!("`{name}`")), "docs/not-modelled.md has nothing on {name}");
     }
 }
