@@ -6,8 +6,8 @@
 //! The hosts never lack room for a packet: what a node's own queue does not
 //! take is lost like in any other queue, and that is what is measured.
 
+use crate::in_flight::InFlight;
 use crate::port::{Port, Wake};
-use crate::underway::Underway;
 use crate::{ApqEnding, ApqFlow, Flow, Sink};
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -45,7 +45,7 @@ pub(crate) struct Apq {
     access_category: AccessCategory,
     client: Client,
     server: Server,
-    underway: Underway<Datagram>,
+    in_flight: InFlight<Datagram>,
     /// The earliest wake-up asked for, by end.
     asked: [Instant; 2],
     ending: Option<ApqEnding>,
@@ -93,7 +93,7 @@ impl Apq {
             access_category: flow.access_category,
             client: Client::new(client, Survey::new(apq.survey.clone()), flow.start),
             server: Server::new(server),
-            underway: Underway::default(),
+            in_flight: InFlight::default(),
             asked: [Instant::MAX; 2],
             ending: None,
         }
@@ -123,7 +123,7 @@ impl Apq {
     /// A packet of the flow is where it was to go.
     pub fn arrived<S: Sink>(&mut self, at: Instant, packet: &Packet, net: &mut Port<'_, S>) {
         let end = usize::from(packet.destination == self.nodes[SERVER]);
-        let datagram = self.underway.take(packet.tag);
+        let datagram = self.in_flight.take(packet.tag);
         let received = Received {
             socket: match datagram.to.port() {
                 BULK_PORT => SocketId::Bulk,
@@ -143,7 +143,7 @@ impl Apq {
 
     /// A packet of the flow was given up.
     pub fn dropped(&mut self, packet: &Packet) {
-        self.underway.take(packet.tag);
+        self.in_flight.take(packet.tag);
     }
 
     /// The measurement is done, or it failed.
@@ -222,7 +222,7 @@ impl Apq {
             destination: self.nodes[1 - end],
             access_category: self.access_category,
             ..Packet::new(
-                self.underway.put(Datagram { from, to, payload, length }),
+                self.in_flight.put(Datagram { from, to, payload, length }),
                 length + header_bytes(&to),
                 now,
             )

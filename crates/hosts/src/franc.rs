@@ -12,7 +12,7 @@ mod plain;
 
 use crate::HostsConfig;
 use crate::HostsError;
-use crate::underway::Underway;
+use crate::in_flight::InFlight;
 use crate::{FrancLink, FrancMachine, FrancNodeReport, FrancReport, Sink};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -52,7 +52,7 @@ pub(crate) struct Francs {
     order: Vec<usize>,
     /// By node of the network: link and index.
     members: Vec<Option<(usize, usize)>>,
-    underway: Underway<Datagram>,
+    in_flight: InFlight<Datagram>,
     wakes: Vec<FrancWake>,
 }
 
@@ -152,7 +152,7 @@ impl Francs {
                 wakes.extend(outage.until.map(|at| wake(at, What::Begins)));
             }
         }
-        Ok(Self { links, order, members, underway: Underway::default(), wakes })
+        Ok(Self { links, order, members, in_flight: InFlight::default(), wakes })
     }
 
     /// Everything begins.
@@ -224,7 +224,7 @@ impl Francs {
         packet: &Packet,
         mut outside: Outside<'_, S>,
     ) {
-        let Datagram { link: number, from, bytes } = self.underway.take(packet.tag);
+        let Datagram { link: number, from, bytes } = self.in_flight.take(packet.tag);
         let (_, index) = self.members[node.index()].expect("a datagram is for a node of its link");
         let link = &mut self.links[number];
         let next = link.onwards(from, index);
@@ -248,7 +248,7 @@ impl Francs {
     ) {
         // One that is sent again after it has arrived is gone here: such a copy is
         // not heard, and would tell nothing new to whom heard the first.
-        let Some(datagram) = self.underway.get(packet.tag) else { return };
+        let Some(datagram) = self.in_flight.get(packet.tag) else { return };
         let Some((number, index)) = self.members[node.index()] else { return };
         if datagram.link != number {
             return;
@@ -261,7 +261,7 @@ impl Francs {
 
     /// A datagram was given up.
     pub fn dropped<S: Sink>(&mut self, now: Instant, packet: &Packet, outside: Outside<'_, S>) {
-        let Datagram { link, bytes, .. } = self.underway.take(packet.tag);
+        let Datagram { link, bytes, .. } = self.in_flight.take(packet.tag);
         let (_, index) = self.members[packet.source.index()].expect("it was sent by one");
         let link = &mut self.links[link];
         if let Some(Machine::Plain(_)) = link.members[index].machine {
@@ -315,7 +315,7 @@ impl Francs {
         now: Instant,
         outside: &mut Outside<'_, S>,
     ) {
-        let Self { links, underway, wakes, .. } = self;
+        let Self { links, in_flight, wakes, .. } = self;
         let link = &mut links[number];
         link.hand_out(number, index, now, outside);
         let node = link.members[index].node;
@@ -339,7 +339,7 @@ impl Francs {
                 destination: to,
                 flow_hash: link.config.identity().hash(),
                 notify: held_max.is_some(),
-                ..Packet::new(underway.put(datagram), length, now)
+                ..Packet::new(in_flight.put(datagram), length, now)
             };
             link.members[index].held += u32::from(packet.notify);
             outside.sink.sent(now, &packet);

@@ -21,11 +21,11 @@ mod events;
 mod flows;
 mod franc;
 pub mod hosts;
+mod in_flight;
 mod port;
 pub mod sink;
 mod tcp;
 pub mod traffic;
-mod underway;
 
 pub use config::{
     ApqFlow, Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage, TcpApplication,

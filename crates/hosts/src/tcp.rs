@@ -7,8 +7,8 @@
 //! nothing.
 
 use crate::HostsError;
+use crate::in_flight::InFlight;
 use crate::port::{Port, Wake};
-use crate::underway::Underway;
 use crate::{Flow, Sink, TcpApplication, TcpFlow, TcpSample};
 use alloc::collections::VecDeque;
 use lasthop_net::network::Network;
@@ -44,7 +44,7 @@ pub(crate) struct Tcp {
     /// byte, and when. Nothing of a bulk transfer, which never ends writing.
     unread: VecDeque<(u64, Instant)>,
     written: u64,
-    segments: Underway<Segment>,
+    segments: InFlight<Segment>,
     /// The earliest wake-up asked for, by end.
     asked: [Instant; 2],
     /// Full queues of the own node refuse segments instead of losing them.
@@ -85,7 +85,7 @@ impl Tcp {
             read: [0; 2],
             unread: VecDeque::new(),
             written: 0,
-            segments: Underway::default(),
+            segments: InFlight::default(),
             asked: [Instant::MAX; 2],
             adapts: network.adaptive_mtu(flow.from, flow.to).is_some(),
             refuses: endpoints[SENDER].local_congestion,

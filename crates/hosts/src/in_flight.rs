@@ -1,24 +1,24 @@
-//! What packets carry that are under way, by the packet's tag: the slot, and
+//! What packets in flight carry, by the packet's tag: the slot, and
 //! above it a count that tells uses of a slot apart. A packet ends once: it
 //! arrives or is dropped, and what it carried is taken out.
 
 use alloc::vec::Vec;
 
-/// What packets carry.
+/// What packets in flight carry.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Underway<T> {
+pub(crate) struct InFlight<T> {
     slots: Vec<Option<(u64, T)>>,
     free: Vec<u32>,
     count: u64,
 }
 
-impl<T> Default for Underway<T> {
+impl<T> Default for InFlight<T> {
     fn default() -> Self {
         Self { slots: Vec::new(), free: Vec::new(), count: 0 }
     }
 }
 
-impl<T> Underway<T> {
+impl<T> InFlight<T> {
     /// Keeps `load`; returns the tag of its packet.
     pub fn put(&mut self, load: T) -> u64 {
         let slot = self.free.pop().unwrap_or_else(|| {
