@@ -166,7 +166,7 @@ impl Cell {
 
     /// The station's PPDU ended without a response on the way: the exchange
     /// fails when the first sign of one is overdue.
-    pub(super) fn await_in_vain(&mut self, station: StationId) {
+    pub(super) fn start_response_timeout(&mut self, station: StationId) {
         let exchange = self.stations[station.index()].exchange.as_ref();
         let exchange = exchange.expect("it just sent a frame that asks for a response");
         let rate = match exchange.response {

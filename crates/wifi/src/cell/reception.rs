@@ -72,7 +72,7 @@ impl Cell {
                     Carried::Rts if decoded && !self.contention.is_reserved(receiver, self.now) => {
                         self.answer_rts(flight, receiver);
                     }
-                    Carried::Rts => self.await_in_vain(flight.transmitter),
+                    Carried::Rts => self.start_response_timeout(flight.transmitter),
                     Carried::Cts if decoded => self.follow(receiver, Sequel::Payload),
                     Carried::Ack if decoded => self.exchange_succeeded(receiver, 1),
                     Carried::BlockAck { acked } if decoded => {
@@ -261,7 +261,7 @@ impl Cell {
         let answered = exchange.decoded != 0;
         self.stations[sender.index()].exchange = Some(exchange);
         if !answered {
-            self.await_in_vain(sender);
+            self.start_response_timeout(sender);
         }
     }
 
