@@ -18,7 +18,7 @@ pub(crate) struct Datagrams {
     pub next_tag: u64,
     /// Of a saturated flow.
     pub saturation: Option<Saturation>,
-    /// Pings under way by tag; none for other kinds.
+    /// Pings in flight by tag; none for other kinds.
     pub requests: Option<BTreeMap<u64, Instant>>,
 }
 

@@ -1,5 +1,5 @@
 //! A TCP flow in virtual time: an endpoint at each end, the segments that are
-//! under way, and the application.
+//! in flight, and the application.
 //!
 //! A [`Packet`] has no payload; its tag says which segment it carries. A wake-up
 //! is asked for only when an endpoint's timer is earlier than the one asked for

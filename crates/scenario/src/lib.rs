@@ -8,7 +8,7 @@
 //! | `scalar`, [`quantity`] | single values and their units |
 //! | `attached` | other files that a scenario names |
 //! | [`file`](mod@file) | files, read with a bound |
-//! | `build` | what may stand together; names to indices; the machines' configuration |
+//! | `assemble` | what may stand together; names to indices; the machines' configuration |
 //! | [`franc`] | `franc.toml`, a file of its own: one node of a coded link |
 //! | `error` | what is wrong, with file, line and key |
 //!
@@ -17,8 +17,8 @@
 
 #![forbid(unsafe_code)]
 
+mod assemble;
 mod attached;
-mod build;
 mod error;
 pub mod file;
 pub mod franc;
@@ -150,7 +150,7 @@ impl Scenario {
     /// The node called `name`.
     pub fn node(&self, name: &str) -> Option<NodeId> {
         let index = self.nodes.iter().position(|node| node.name == name)?;
-        Some(build::node_id(index))
+        Some(assemble::node_id(index))
     }
 
     /// What begins and ends at its nodes.
@@ -259,12 +259,12 @@ fn parse_into(
     };
     set::apply(sets, &mut tree, &mut document, problems);
     attached::make_absolute(file, &mut tree, &mut document);
-    build::inherit_defaults(&mut tree, problems);
+    assemble::inherit_defaults(&mut tree, problems);
     let raw = table::read::<raw::RawScenario>(&tree, Place::new("", Origin::Absent), problems);
     if !problems.is_empty() {
         return None;
     }
-    let mut scenario = build::scenario(&raw?, file, problems)?;
+    let mut scenario = assemble::scenario(&raw?, file, problems)?;
     // The text that is kept has another file's name.
     document.entry("name").or_insert_with(|| toml_edit::value(&scenario.name));
     scenario.source_text = document.to_string();

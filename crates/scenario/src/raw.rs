@@ -2,8 +2,8 @@
 //!
 //! This is the one place where a key is declared (see [`crate::table`]). A
 //! default in a `value` line is in force exactly as it stands there; what
-//! depends on other keys is decided in [`crate::build`].
-//! Ranges: the type of a key says what a single value may be, `build` what may
+//! depends on other keys is decided in [`crate::assemble`].
+//! Ranges: the type of a key says what a single value may be, `assemble` what may
 //! stand together. Long because no key is declared anywhere else, and each has its words.
 
 use crate::quantity::Hertz;

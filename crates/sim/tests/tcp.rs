@@ -156,7 +156,7 @@ fn a_small_window_sets_the_rate() {
 #[test]
 fn small_queues_bound_what_waits_at_the_sender() {
     let story = upload(&["flow.up.tcp.small_queues=64KiB", "flow.up.tcp.small_queues_overhead=0B"]);
-    // One packet more than fits may be under way.
+    // One packet more than fits may be in flight.
     let most = (64 << 10) / 1500 + 2;
     assert!(story.queue_max <= most && story.queue_max > most / 2, "{} packets", story.queue_max);
     assert_eq!(story.queue_full, 0);

@@ -4,7 +4,7 @@
 use super::{
     Common, Expanded, Names, Place, Problems, RawScenario, Role, Shadowed, WifiNode, fading,
 };
-use crate::build::change_at;
+use crate::assemble::change_at;
 use crate::raw::RawLink;
 use lasthop_units::{Db, Dbm, Duration, Identity, Meters, Probability};
 use lasthop_wifi::StationId;
