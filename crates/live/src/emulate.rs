@@ -7,9 +7,9 @@ use crate::jobs::{JobState, Jobs};
 use crate::layout::{Layout, ipv4};
 use crate::os::clock::{Clock, Priority, Scheduling, thread_cpu_nanos};
 use crate::os::device::DeviceChoice;
-use crate::os::keeper::{Job, Keeper, Plan, Socket};
 use crate::os::port::{Devices, Ports};
 use crate::os::signal::Signals;
+use crate::os::supervisor::{Job, Plan, Socket, Supervisor};
 use crate::os::terminal::Terminal;
 use crate::os::{OsError, socket};
 use crate::saturation::Saturation;
@@ -133,19 +133,19 @@ pub fn emulate<S: Sink>(
     let noted_before = Signal::try_from(noted_before).ok();
     let terminal = options.command.as_ref().and_then(|_| Terminal::foreground());
     let plan = plan(&layout, &flows, &mut jobs, options.device, terminal.is_some());
-    let (keeper, devices, sockets) =
-        Keeper::start(&plan).map_err(|error| explain(error, scenario))?;
+    let (supervisor, devices, sockets) =
+        Supervisor::start(&plan).map_err(|error| explain(error, scenario))?;
     let tap = matches!(devices, Devices::Tap(_));
     let mtu_max = scenario.network.nodes.iter().map(|node| node.mtu).max().unwrap_or(0);
     let frame_bytes_max = usize::from(mtu_max) + FRAME_OVERHEAD_BYTES;
     let ports = Ports::new(devices, frame_bytes_max)?;
-    let drops_before: u64 = keeper.count_drops(layout.nodes.len())?.iter().sum();
+    let drops_before: u64 = supervisor.count_drops(layout.nodes.len())?.iter().sum();
 
     let mut sockets = sockets.into_iter();
     let mut with_sockets = Vec::new();
     for flow in flows {
         let second = flow.sockets().1.is_some();
-        let source = sockets.next().expect("the keeper made all that were asked for");
+        let source = sockets.next().expect("the supervisor made all that were asked for");
         with_sockets.push((flow, source, second.then(|| sockets.next()).flatten()));
     }
     let ends = |flow: &lasthop_hosts::Flow| {
@@ -163,7 +163,7 @@ pub fn emulate<S: Sink>(
     let mut session = Session {
         scenario,
         hop,
-        keeper: &keeper,
+        supervisor: &supervisor,
         signals: &signals,
         terminal: terminal.as_ref(),
         traffic: &traffic,
@@ -189,8 +189,8 @@ pub fn emulate<S: Sink>(
     let scheduling = priority.scheduling();
     drop(priority);
     drop(traffic);
-    let drops_after: u64 = keeper.count_drops(layout.nodes.len())?.iter().sum();
-    drop(keeper);
+    let drops_after: u64 = supervisor.count_drops(layout.nodes.len())?.iter().sum();
+    drop(supervisor);
     let worst = counts.lateness_ns.quantile(0.999).unwrap_or(0);
     Ok(EmulateOutcome {
         exit_status: jobs.command_status(),

@@ -17,7 +17,7 @@ use std::os::unix::ffi::OsStringExt;
 pub struct Jobs {
     /// The command behind the hop is the first, if there is one.
     pub has_command: bool,
-    /// All of them; the index is the keeper's.
+    /// All of them; the index is the supervisor's.
     pub list: Vec<JobState>,
 }
 

@@ -7,7 +7,7 @@
 
 use crate::hop::Doors;
 use crate::os::device::Interface;
-use crate::os::keeper::Node as KeeperNode;
+use crate::os::supervisor::Node as SupervisorNode;
 use lasthop_net::network::NodeConfig;
 use lasthop_packet::NodeId;
 use lasthop_scenario::{Node, Role};
@@ -23,7 +23,7 @@ pub struct Layout {
     /// Which nodes have an interface.
     pub doors: Doors,
     /// The nodes with an interface, by port.
-    pub nodes: Vec<KeeperNode>,
+    pub nodes: Vec<SupervisorNode>,
 }
 
 impl Layout {
@@ -46,7 +46,7 @@ impl Layout {
                 ipv6: ipv6(id),
                 mtu: config.mtu,
             };
-            layout.nodes.push(KeeperNode { name: node.name.clone(), interface });
+            layout.nodes.push(SupervisorNode { name: node.name.clone(), interface });
         }
         layout
     }

@@ -2,7 +2,7 @@
 //!
 //! | module | what it wraps |
 //! |---|---|
-//! | [`keeper`] | the process that holds the namespaces, and what is asked of it |
+//! | [`supervisor`] | the process that holds the namespaces, and what is asked of it |
 //! | [`namespace`] | user, PID, mount and network namespaces |
 //! | [`netlink`] | devices, addresses and queueing disciplines over rtnetlink |
 //! | [`device`] | TAP devices, veth pairs and their offloads |
@@ -25,7 +25,6 @@ pub mod confine;
 pub mod datagram;
 pub mod device;
 pub mod entropy;
-pub mod keeper;
 pub mod link;
 pub mod listener;
 pub mod namespace;
@@ -35,6 +34,7 @@ mod report;
 pub mod ring;
 pub mod signal;
 pub mod socket;
+pub mod supervisor;
 pub mod terminal;
 
 use nix::errno::Errno;

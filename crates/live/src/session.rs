@@ -6,8 +6,8 @@ use crate::error::EmulateError;
 use crate::hop::Hop;
 use crate::jobs::{Jobs, Life};
 use crate::os::clock::{Clock, Timer, Waiter};
-use crate::os::keeper::{Keeper, KeeperOrder, KeeperReport};
 use crate::os::signal::Signals;
+use crate::os::supervisor::{Supervisor, SupervisorOrder, SupervisorReport};
 use crate::os::terminal::{Terminal, stop_ourselves};
 use crate::saturation::Saturation;
 use crate::traffic::{Note, Traffic};
@@ -36,7 +36,7 @@ pub struct Session<'a, S: Sink> {
     /// The network and its doors.
     pub hop: Hop<'a, S>,
     /// Who runs the programs.
-    pub keeper: &'a Keeper,
+    pub supervisor: &'a Supervisor,
     /// What ends the run early.
     pub signals: &'a Signals,
     /// The command's terminal.
@@ -65,7 +65,7 @@ impl<S: Sink> Session<'_, S> {
         let waiter = Waiter::new()?;
         let mut timer = Timer::new()?;
         waiter.add_readable(timer.as_fd(), TIMER)?;
-        waiter.add_readable(self.keeper.as_fd(), KEEPER)?;
+        waiter.add_readable(self.supervisor.as_fd(), KEEPER)?;
         waiter.add_readable(self.signals.as_fd(), SIGNALS)?;
         for (door, fd) in self.hop.ports().doors().into_iter().enumerate() {
             waiter.add_readable(fd, DOORS + door as u64)?;
@@ -92,7 +92,7 @@ impl<S: Sink> Session<'_, S> {
             for &token in &ready {
                 match token {
                     TIMER => timer.expired(),
-                    KEEPER => self.hear_keeper()?,
+                    KEEPER => self.hear_supervisor()?,
                     SIGNALS => self.hear_signals()?,
                     door => self.hop.take_frames((door - DOORS) as usize),
                 }
@@ -144,32 +144,32 @@ impl<S: Sink> Session<'_, S> {
         for (index, job) in self.jobs.list.iter_mut().enumerate() {
             if job.life == Life::Waiting && job.start <= now {
                 job.life = Life::Running;
-                self.keeper.order(KeeperOrder::Start { job: index as u32 })?;
+                self.supervisor.order(SupervisorOrder::Start { job: index as u32 })?;
             }
         }
         Ok(())
     }
 
-    fn hear_keeper(&mut self) -> Result<(), EmulateError> {
-        while let Some(report) = self.keeper.report()? {
+    fn hear_supervisor(&mut self) -> Result<(), EmulateError> {
+        while let Some(report) = self.supervisor.report()? {
             match report {
-                KeeperReport::Exited { job, status } => {
+                SupervisorReport::Exited { job, status } => {
                     self.jobs.list[job as usize].life = Life::Ended(status);
                     if job == 0 && self.jobs.has_command {
                         self.wind_up(self.hop.now())?;
                     }
                 }
-                KeeperReport::Stopped { job } => {
+                SupervisorReport::Stopped { job } => {
                     if let Some(terminal) = self.terminal
                         && job == 0
                     {
                         // As a shell would: we stop as well, and go on with it.
                         terminal.take_back();
                         stop_ourselves();
-                        self.keeper.order(KeeperOrder::Resume { job })?;
+                        self.supervisor.order(SupervisorOrder::Resume { job })?;
                     }
                 }
-                KeeperReport::NotStarted { job, errno } => {
+                SupervisorReport::NotStarted { job, errno } => {
                     let job = &self.jobs.list[job as usize];
                     let program = job.command.first().map(|word| word.to_string_lossy());
                     return Err(EmulateError::NotStarted {
@@ -197,7 +197,7 @@ impl<S: Sink> Session<'_, S> {
         }
         self.interrupted = Some(signal);
         if self.jobs.has_command && self.jobs.list[0].life == Life::Running {
-            self.keeper.order(KeeperOrder::Signal { job: 0, signal: signal as i32 })?;
+            self.supervisor.order(SupervisorOrder::Signal { job: 0, signal: signal as i32 })?;
             self.deadline = Some(now + COMMAND_GRACE);
             Ok(())
         } else {
@@ -208,7 +208,7 @@ impl<S: Sink> Session<'_, S> {
     /// Asks the programs to end, and waits for them a while; the network goes on meanwhile.
     fn wind_up(&mut self, now: Instant) -> Result<(), EmulateError> {
         for job in self.jobs.running() {
-            self.keeper.order(KeeperOrder::Signal { job, signal: libc::SIGTERM })?;
+            self.supervisor.order(SupervisorOrder::Signal { job, signal: libc::SIGTERM })?;
         }
         self.deadline = Some(self.deadline.unwrap_or(Instant::MAX).min(now + GRACE));
         Ok(())

@@ -15,7 +15,7 @@ mod ping;
 mod tcp;
 
 use crate::os::clock::{Clock, Priority, Timer, Waiter};
-use crate::os::keeper::SocketKind;
+use crate::os::supervisor::SocketKind;
 use crate::os::{Call, OsError};
 use lasthop_hosts::{SourceConfig, TcpSample};
 use lasthop_packet::{AccessCategory, FlowId};

@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use nix::unistd::{read, write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// What the keeper made.
+/// What the supervisor made.
 #[derive(Debug)]
 pub enum Devices {
     /// One TAP device a node.

@@ -1,4 +1,4 @@
-//! What the keeper and the emulator say to each other: one message a packet of a
+//! What the supervisor and the emulator say to each other: one message a packet of a
 //! `SOCK_SEQPACKET` pair, at most one descriptor with it (unix(7)). Both sides
 //! are the same program, so there is no version and no byte order.
 
@@ -9,7 +9,7 @@ use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, s
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// From the keeper.
+/// From the supervisor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
     /// The next node's TAP device comes with this.
@@ -22,7 +22,7 @@ pub enum Report {
     Socket,
     /// All of the above were sent.
     Ready,
-    /// It could not be done; the keeper is gone.
+    /// It could not be done; the supervisor is gone.
     Failed(OsError),
     /// A job could not be started: `exec` gave this error number.
     NotStarted {
@@ -50,7 +50,7 @@ pub enum Report {
     },
 }
 
-/// To the keeper.
+/// To the supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Start a job.
@@ -146,13 +146,13 @@ pub fn send_order(to: &impl AsFd, order: Order) -> nix::Result<()> {
     send(to, order.encode(), None)
 }
 
-/// Waits for a report; `None` when the keeper is gone.
+/// Waits for a report; `None` when the supervisor is gone.
 pub fn receive_report(from: &impl AsFd) -> nix::Result<Option<(Report, Option<OwnedFd>)>> {
     let Some((raw, descriptor)) = receive(from, MsgFlags::empty())? else { return Ok(None) };
     Ok(Some((Report::decode(raw).ok_or(Errno::EBADMSG)?, descriptor)))
 }
 
-/// A report that waits already: `Err(EAGAIN)` if none does, `None` when the keeper is gone.
+/// A report that waits already: `Err(EAGAIN)` if none does, `None` when the supervisor is gone.
 pub fn poll_report(from: &impl AsFd) -> nix::Result<Option<Report>> {
     let Some((raw, _)) = receive(from, MsgFlags::MSG_DONTWAIT)? else { return Ok(None) };
     Ok(Some(Report::decode(raw).ok_or(Errno::EBADMSG)?))

@@ -1,4 +1,4 @@
-//! The keeper: a child process, first of its own PID namespace, that holds the
+//! The supervisor: a child process, first of its own PID namespace, that holds the
 //! nodes' network namespaces, makes devices and sockets in them, and runs the
 //! programs. The emulator stays where it is and gets the descriptors.
 //!
@@ -7,7 +7,7 @@
 //! PID namespace's first process takes along all others, so whichever process
 //! is killed, however abruptly, no process, namespace, device or file is left.
 //! That takes a moment, for which an end in good order waits: the guard kills the
-//! keeper, which the kernel lets end after all others, and then ends itself.
+//! supervisor, which the kernel lets end after all others, and then ends itself.
 
 use super::device::{self, DeviceChoice, Interface};
 use super::namespace::{self, NetNamespace};
@@ -31,9 +31,9 @@ use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-pub use super::report::Report as KeeperReport;
+pub use super::report::Report as SupervisorReport;
 
-/// All that the keeper needs to know.
+/// All that the supervisor needs to know.
 #[derive(Debug)]
 pub struct Plan {
     /// The nodes.
@@ -97,14 +97,14 @@ pub struct Job {
     pub foreground: bool,
 }
 
-/// The emulator's side: what it asks of its keeper. Everything inside ends when this is dropped.
+/// The emulator's side: what it asks of its supervisor. Everything inside ends when this is dropped.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct Supervisor {
     control: Option<OwnedFd>,
     guard: Pid,
 }
 
-impl Keeper {
+impl Supervisor {
     /// Makes the namespaces with all that is in them. Gives the devices by node and
     /// the sockets as they were asked for.
     ///
@@ -120,27 +120,29 @@ impl Keeper {
             ForkResult::Child => guard_and_never_return(&theirs, plan),
             ForkResult::Parent { child } => child,
         };
-        let keeper = Self { control: Some(ours), guard };
+        let supervisor = Self { control: Some(ours), guard };
         drop(theirs);
-        let (devices, sockets) = keeper.collect()?;
-        Ok((keeper, devices, sockets))
+        let (devices, sockets) = supervisor.collect()?;
+        Ok((supervisor, devices, sockets))
     }
 
     /// Asks for something.
-    pub fn order(&self, order: KeeperOrder) -> Result<(), OsError> {
-        send_order(self.control(), order).call("send(keeper)")
+    pub fn order(&self, order: SupervisorOrder) -> Result<(), OsError> {
+        send_order(self.control(), order).call("send(supervisor)")
     }
 
     /// The next report that waits; `Ok(None)` if none does.
     ///
     /// # Errors
-    /// The keeper is gone.
+    /// The supervisor is gone.
     pub fn report(&self) -> Result<Option<Report>, OsError> {
         match poll_report(self.control()) {
             Ok(Some(report)) => Ok(Some(report)),
-            Ok(None) => Err(OsError::new("the keeper of the namespaces was killed", Errno::ESRCH)),
+            Ok(None) => {
+                Err(OsError::new("the supervisor of the namespaces was killed", Errno::ESRCH))
+            }
             Err(Errno::EAGAIN) => Ok(None),
-            Err(errno) => Err(OsError::new("recv(keeper)", errno)),
+            Err(errno) => Err(OsError::new("recv(supervisor)", errno)),
         }
     }
 
@@ -154,10 +156,10 @@ impl Keeper {
         self.order(Order::CountDrops)?;
         let mut drops = Vec::new();
         while drops.len() < nodes {
-            match receive_report(self.control()).call("recv(keeper)")? {
+            match receive_report(self.control()).call("recv(supervisor)")? {
                 Some((Report::Drops { frames }, _)) => drops.push(u64::from(frames)),
                 Some(_) => {}
-                None => return Err(OsError::new("recv(keeper)", Errno::ESRCH)),
+                None => return Err(OsError::new("recv(supervisor)", Errno::ESRCH)),
             }
         }
         Ok(drops)
@@ -171,15 +173,17 @@ impl Keeper {
         let (mut taps, mut interfaces, mut sockets) = (Vec::new(), Vec::new(), Vec::new());
         let mut packet_socket = None;
         loop {
-            match receive_report(self.control()).call("recv(keeper)")? {
+            match receive_report(self.control()).call("recv(supervisor)")? {
                 Some((Report::Tap, Some(fd))) => taps.push(fd),
                 Some((Report::Socket, Some(fd))) => sockets.push(fd),
                 Some((Report::PacketSocket, Some(fd))) => packet_socket = Some(fd),
                 Some((Report::Interface(index), _)) => interfaces.push(index),
                 Some((Report::Failed(error), _)) => return Err(error),
                 Some((Report::Ready, _)) => break,
-                Some(_) => return Err(OsError::new("recv(keeper)", Errno::EBADMSG)),
-                None => return Err(OsError::new("the keeper died while starting", Errno::ESRCH)),
+                Some(_) => return Err(OsError::new("recv(supervisor)", Errno::EBADMSG)),
+                None => {
+                    return Err(OsError::new("the supervisor died while starting", Errno::ESRCH));
+                }
             }
         }
         let devices = match packet_socket {
@@ -190,9 +194,9 @@ impl Keeper {
     }
 }
 
-pub use super::report::Order as KeeperOrder;
+pub use super::report::Order as SupervisorOrder;
 
-impl Drop for Keeper {
+impl Drop for Supervisor {
     fn drop(&mut self) {
         self.control = None;
         // The guard ends when all others are dead.
@@ -210,7 +214,7 @@ fn guard_and_never_return(control: &OwnedFd, plan: &Plan) -> ! {
         close_others(control, plan);
         namespace::enter()?;
         die_with_parent();
-        // From here on SIGTERM ends the keeper first; not before its number is known.
+        // From here on SIGTERM ends the supervisor first; not before its number is known.
         let ending = SigSet::from(Signal::SIGTERM);
         ending.thread_block().call("sigprocmask")?;
         #[expect(unsafe_code, reason = "fork")]
@@ -222,7 +226,7 @@ fn guard_and_never_return(control: &OwnedFd, plan: &Plan) -> ! {
             }
             ForkResult::Parent { child } => {
                 end_before(child).and_then(|()| ending.thread_unblock()).call("sigaction")?;
-                // The emulator is told of the keeper's end by its socket, so ours must not hold it.
+                // The emulator is told of the supervisor's end by its socket, so ours must not hold it.
                 close(control.as_raw_fd());
                 while waitpid(child, None) == Err(Errno::EINTR) {}
                 Ok(())
@@ -236,29 +240,29 @@ fn guard_and_never_return(control: &OwnedFd, plan: &Plan) -> ! {
     })))
 }
 
-/// The keeper as the guard knows it.
+/// The supervisor as the guard knows it.
 static KEEPER: AtomicI32 = AtomicI32::new(0);
 
-/// SIGTERM kills `keeper` from now on. Its end is reaped when all of its namespace are dead.
+/// SIGTERM kills `supervisor` from now on. Its end is reaped when all of its namespace are dead.
 #[expect(unsafe_code, reason = "installs a signal handler")]
-fn end_before(keeper: Pid) -> nix::Result<()> {
-    KEEPER.store(keeper.as_raw(), Ordering::Relaxed);
-    let handler = SigHandler::Handler(kill_keeper);
+fn end_before(supervisor: Pid) -> nix::Result<()> {
+    KEEPER.store(supervisor.as_raw(), Ordering::Relaxed);
+    let handler = SigHandler::Handler(kill_supervisor);
     let action = SigAction::new(handler, SaFlags::empty(), SigSet::empty());
     // SAFETY: the handler does only what signal-safety(7) allows.
     unsafe { sigaction(Signal::SIGTERM, &action) }.map(drop)
 }
 
 #[expect(unsafe_code, reason = "kill(2) in a signal handler")]
-extern "C" fn kill_keeper(_: libc::c_int) {
+extern "C" fn kill_supervisor(_: libc::c_int) {
     let errno = Errno::last_raw();
-    // SAFETY: takes numbers only; the keeper is not reaped yet, or its number not used again,
+    // SAFETY: takes numbers only; the supervisor is not reaped yet, or its number not used again,
     // since the guard ends as soon as it has reaped it.
     unsafe { libc::kill(KEEPER.load(Ordering::Relaxed), libc::SIGKILL) };
     Errno::set_raw(errno);
 }
 
-/// The keeper's life.
+/// The supervisor's life.
 fn keep_and_never_return(control: &OwnedFd, plan: &Plan) -> ! {
     exit(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         die_with_parent();
@@ -271,7 +275,7 @@ fn keep_and_never_return(control: &OwnedFd, plan: &Plan) -> ! {
     })))
 }
 
-/// What the keeper holds.
+/// What the supervisor holds.
 struct Inside<'a> {
     control: &'a OwnedFd,
     plan: &'a Plan,
@@ -379,7 +383,7 @@ impl<'a> Inside<'a> {
         }
     }
 
-    /// As the first process of its PID namespace the keeper reaps all orphans as well.
+    /// As the first process of its PID namespace the supervisor reaps all orphans as well.
     fn reap(&mut self) {
         let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED;
         while let Ok(status) = waitpid(None, Some(flags)) {
@@ -500,7 +504,7 @@ fn die_with_parent() {
 }
 
 /// Closes what other parts of the program hold open: above all their ends of
-/// other keepers' sockets, whose closing is what ends those keepers.
+/// other supervisors' sockets, whose closing is what ends those supervisors.
 fn close_others(control: &OwnedFd, plan: &Plan) {
     let outputs = plan.jobs.iter().filter_map(|job| job.output.as_ref());
     let mut keep: Vec<RawFd> = vec![0, 1, 2, control.as_raw_fd()];

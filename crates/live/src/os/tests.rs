@@ -3,8 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "programs take real time")]
 
 use super::device::{DeviceChoice, Interface};
-use super::keeper::{Job, Keeper, KeeperOrder, KeeperReport, Node, Plan};
 use super::port::Ports;
+use super::supervisor::{Job, Node, Plan, Supervisor, SupervisorOrder, SupervisorReport};
 use super::*;
 use lasthop_units::MacAddr;
 use std::ffi::CString;
@@ -62,9 +62,9 @@ fn plan(device: DeviceChoice, command: &str) -> Plan {
 
 /// Runs `command` on a wire without delay and gives its exit status.
 fn run(device: DeviceChoice, command: &str) -> i32 {
-    let (keeper, devices, _) = Keeper::start(&plan(device, command)).unwrap();
+    let (supervisor, devices, _) = Supervisor::start(&plan(device, command)).unwrap();
     let mut ports = Ports::new(devices, 1514).unwrap();
-    keeper.order(KeeperOrder::Start { job: 0 }).unwrap();
+    supervisor.order(SupervisorOrder::Start { job: 0 }).unwrap();
     let start = Instant::now();
     let mut buffer = [0; 2048];
     while start.elapsed() < Duration::from_secs(10) {
@@ -73,8 +73,8 @@ fn run(device: DeviceChoice, command: &str) -> i32 {
                 assert_eq!(ports.write(&[(1 - node, &buffer[..length])]), 0);
             }
         }
-        match keeper.report().unwrap() {
-            Some(KeeperReport::Exited { status, .. }) => return status,
+        match supervisor.report().unwrap() {
+            Some(SupervisorReport::Exited { status, .. }) => return status,
             Some(other) => panic!("{other:?}"),
             None => std::thread::sleep(Duration::from_micros(100)),
         }
