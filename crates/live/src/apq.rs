@@ -5,13 +5,13 @@
 //! |---|---|
 //! | [`serve`](mod@serve) | the far host: answers until a signal ends it |
 //! | [`measure`](mod@measure) | the near host: one measurement |
-//! | `desk` | what both wait for, and how datagrams come and go |
+//! | `io` | what both wait for, and how datagrams come and go |
 //!
 //! Packets leave by a timer on the monotonic clock, those that are due together
 //! in one call; `SO_TXTIME` would need a queueing discipline that a measurement
 //! must not install. Arrivals have the kernel's time stamps. Nobody spins.
 
-mod desk;
+mod io;
 pub mod measure;
 pub mod serve;
 

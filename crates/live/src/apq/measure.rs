@@ -2,7 +2,7 @@
 //! signal ends it. It has two sockets, for a queue that tells flows apart tells
 //! ports apart.
 
-use super::desk::Desk;
+use super::io::Io;
 use super::{ApqError, FAREWELL_MAX};
 use crate::os::clock::Priority;
 use crate::os::datagram::DatagramSocket;
@@ -95,30 +95,30 @@ pub fn measure(
     if let Some(mtu) = sockets[0].mtu().filter(|&mtu| u32::from(longest) > mtu) {
         return Err(ApqError::TooLong { to: server, packet_bytes: longest, mtu });
     }
-    let mut desk = Desk::new(sockets)?;
+    let mut io = Io::new(sockets)?;
     let _priority = Priority::raise_traffic();
     let config = ClientConfig {
         server,
         key: options.key,
         secret: entropy::secret()?,
-        clock: desk.host_clock(),
+        clock: io.host_clock(),
         patience: PATIENCE,
     };
-    let begin = desk.clock.now();
+    let begin = io.clock.now();
     let mut client = Client::new(config, Survey::new(options.survey.clone()), begin);
     let mut tick = begin;
     let mut stopped = None;
     let mut give_up = None;
     loop {
-        let now = desk.clock.now();
+        let now = io.clock.now();
         client.handle_timeout(now);
-        transmit(&mut desk, &mut client);
+        transmit(&mut io, &mut client);
         let elapsed = now - begin;
         while let Some(event) = client.poll_event() {
             match event {
                 ClientEvent::Failed(error) if stopped.is_none() => return Err(error.into()),
                 ClientEvent::Done | ClientEvent::Stopped | ClientEvent::Failed(_) => {
-                    return Ok(measured(&desk, &client, elapsed, stopped));
+                    return Ok(measured(&io, &client, elapsed, stopped));
                 }
                 _ => {}
             }
@@ -138,48 +138,48 @@ pub fn measure(
             continue;
         }
         if give_up.is_some_and(|at| at <= now) {
-            return Ok(measured(&desk, &client, elapsed, stopped));
+            return Ok(measured(&io, &client, elapsed, stopped));
         }
         let next = client.poll_timeout().map(|(at, _)| at);
         let until = next.into_iter().chain([give_up.unwrap_or(tick)]).min();
-        let woken = desk.wait(until)?;
+        let woken = io.wait(until)?;
         for index in woken.sockets {
-            receive(&mut desk, &mut client, index);
+            receive(&mut io, &mut client, index);
         }
         if let Some(signal) = woken.signal {
             if stopped.is_some() {
                 // Whoever insists does not want to wait for the farewell.
-                let elapsed = desk.clock.now() - begin;
-                return Ok(measured(&desk, &client, elapsed, stopped));
+                let elapsed = io.clock.now() - begin;
+                return Ok(measured(&io, &client, elapsed, stopped));
             }
             stopped = Some(Stopped::Signal(signal));
         }
     }
 }
 
-fn measured(desk: &Desk, client: &Client, elapsed: Duration, stopped: Option<Stopped>) -> Measured {
-    let overflowed = desk.overflowed();
+fn measured(io: &Io, client: &Client, elapsed: Duration, stopped: Option<Stopped>) -> Measured {
+    let overflowed = io.overflowed();
     Measured { survey: client.survey().clone(), elapsed, stopped, overflowed }
 }
 
-fn transmit(desk: &mut Desk, client: &mut Client) {
+fn transmit(io: &mut Io, client: &mut Client) {
     let place = |transmit: &Transmit| SOCKETS.iter().position(|&id| id == transmit.socket);
-    let (unsent, is_refused) = desk.send(&mut |now| client.poll_transmit(now), &place, true);
-    let now = desk.clock.now();
+    let (unsent, is_refused) = io.send(&mut |now| client.poll_transmit(now), &place, true);
+    let now = io.clock.now();
     unsent.iter().for_each(|packet| client.handle_unsent(now, packet.kind));
     if is_refused {
         client.handle_unreachable(now);
     }
 }
 
-fn receive(desk: &mut Desk, client: &mut Client, index: usize) {
+fn receive(io: &mut Io, client: &mut Client, index: usize) {
     let socket = SOCKETS[index];
-    let taken = desk.receive(index, &mut |now, datagram| {
+    let taken = io.receive(index, &mut |now, datagram| {
         let at = now.saturating_sub(datagram.age);
         let (from, payload, length) = (datagram.from, datagram.head, datagram.length);
         client.handle_datagram(now, Received { socket, from, at, payload, length });
     });
     if taken == Err(Errno::ECONNREFUSED) {
-        client.handle_unreachable(desk.clock.now());
+        client.handle_unreachable(io.clock.now());
     }
 }

@@ -3,7 +3,7 @@
 //! A host with several addresses in one family answers by the one that its
 //! routes choose: bind to the one that clients name.
 
-use super::desk::Desk;
+use super::io::Io;
 use super::{ApqError, FAREWELL_MAX};
 use crate::os::OsError;
 use crate::os::clock::Priority;
@@ -83,13 +83,13 @@ pub fn serve(
     options: &ServeOptions,
     tell: &mut dyn FnMut(Told<'_>) -> ControlFlow<()>,
 ) -> Result<i32, ApqError> {
-    let mut desk = Desk::new(sockets(options.bind)?)?;
-    let addresses: Result<Vec<_>, _> = desk.sockets.iter().map(DatagramSocket::address).collect();
+    let mut io = Io::new(sockets(options.bind)?)?;
+    let addresses: Result<Vec<_>, _> = io.sockets.iter().map(DatagramSocket::address).collect();
     let addresses = addresses?;
     let mut server = Server::new(ServerConfig {
         key: options.key,
         secret: entropy::secret()?,
-        clock: desk.host_clock(),
+        clock: io.host_clock(),
         sessions_max: options.sessions_max,
         rate_max_bps: options.rate_max_bps,
         rate_total_max_bps: options.rate_total_max_bps,
@@ -106,21 +106,21 @@ pub fn serve(
     if !refused.is_empty() && tell(Told::Unconfined(&refused)).is_break() {
         ended = Some(0);
     }
-    let (mut overflowed, mut complain) = (0, desk.clock.now());
+    let (mut overflowed, mut complain) = (0, io.clock.now());
     let mut priority = None;
     let mut give_up = None;
     loop {
-        let now = desk.clock.now();
+        let now = io.clock.now();
         server.handle_timeout(now);
-        let (unsent, _) = desk.send(&mut |now| server.poll_transmit(now), &place, false);
-        let now = desk.clock.now();
+        let (unsent, _) = io.send(&mut |now| server.poll_transmit(now), &place, false);
+        let now = io.clock.now();
         unsent.iter().for_each(|packet| server.handle_unsent(now, packet.to, packet.kind));
         while let Some(event) = server.poll_event() {
             if tell(Told::Event(&event)).is_break() {
                 ended = ended.or(Some(0));
             }
         }
-        let lost = desk.overflowed().saturating_sub(overflowed);
+        let lost = io.overflowed().saturating_sub(overflowed);
         if lost > 0 && server.sessions() > 0 && now >= complain {
             overflowed += lost;
             complain = now + COMPLAINT_INTERVAL;
@@ -146,11 +146,11 @@ pub fn serve(
             _ => {}
         }
         let next = server.poll_timeout().map(|(at, _)| at);
-        let woken = desk.wait(next.into_iter().chain(give_up).min())?;
+        let woken = io.wait(next.into_iter().chain(give_up).min())?;
         for index in woken.sockets {
             // An unconnected socket reports nothing of the network; what it cannot
             // receive now it is asked for again.
-            let _ = desk.receive(index, &mut |now, datagram| {
+            let _ = io.receive(index, &mut |now, datagram| {
                 let at = now.saturating_sub(datagram.age);
                 let (from, payload, length) = (datagram.from, datagram.head, datagram.length);
                 let socket = SocketId::Control;

@@ -17,7 +17,7 @@ const SIGNAL: u64 = 1;
 const SOCKETS: u64 = 2;
 
 /// Clock, timer, signals and sockets.
-pub(super) struct Desk {
+pub(super) struct Io {
     pub clock: Clock,
     pub sockets: Vec<DatagramSocket>,
     timer: Timer,
@@ -46,7 +46,7 @@ pub(super) struct Unsent {
     pub kind: StreamKind,
 }
 
-impl Desk {
+impl Io {
     pub fn new(sockets: Vec<DatagramSocket>) -> Result<Self, OsError> {
         let (timer, waiter, signals) = (Timer::new()?, Waiter::new()?, Signals::catch()?);
         waiter.add_readable(timer.as_fd(), TIMER)?;
