@@ -2,8 +2,8 @@
 //! its queue is mended. The kernel's TCP where it lets us make namespaces, else
 //! simulated; either way it ends in a small table that says where the delay was.
 
-use crate::board::Board;
 use crate::console::{self, Stream};
+use crate::dashboard::Dashboard;
 use crate::emulate::{self, Show};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -64,8 +64,8 @@ fn emulated(interrupt: &Interrupt) -> Result<(RunDocument, RunDocument), Failure
         console::error(&format!("emulating for {} s ..\n", table::alone(both.as_secs_f64())));
     }
     let length = scenarios.iter().map(|scenario| scenario.duration).sum();
-    let board = Board::new("demo", &lasthop_run::names(&scenarios[0]), length);
-    let mut show = Show::new(is_watched.then_some(board));
+    let dashboard = Dashboard::new("demo", &lasthop_run::names(&scenarios[0]), length);
+    let mut show = Show::new(is_watched.then_some(dashboard));
     let mut one = |scenario: &Scenario, caption: &str| {
         interrupt.check()?;
         show.begin_phase(caption);

@@ -2,8 +2,8 @@
 //! COMMAND owns the terminal if there is one; otherwise a live view does.
 
 use crate::args::Emulate;
-use crate::board::Board;
 use crate::console::{self, Stream};
+use crate::dashboard::Dashboard;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::report;
@@ -53,9 +53,9 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     };
     interrupt.check()?;
     let mut show = Show::new(is_watched.then(|| {
-        let mut board = Board::new(&scenario.name, recorder.names(), length);
-        board.begin_phase("");
-        board
+        let mut dashboard = Dashboard::new(&scenario.name, recorder.names(), length);
+        dashboard.begin_phase("");
+        dashboard
     }));
     let aside = (args.output.json && has_command).then(Aside::begin).transpose()?;
     let run = run(&scenario, &options, recorder, &mut show);
@@ -115,30 +115,30 @@ pub fn run(
 /// may want the terminal.
 #[derive(Debug)]
 pub struct Show {
-    board: Option<Board>,
+    dashboard: Option<Dashboard>,
     view: Option<View>,
     shown: Instant,
 }
 
 impl Show {
-    /// A show on `board`, or none.
-    pub fn new(board: Option<Board>) -> Self {
-        Self { board, view: None, shown: Instant::ZERO }
+    /// A show on `dashboard`, or none.
+    pub fn new(dashboard: Option<Dashboard>) -> Self {
+        Self { dashboard, view: None, shown: Instant::ZERO }
     }
 
     /// What follows is called `caption`, and its time begins anew.
     pub fn begin_phase(&mut self, caption: &str) {
         self.shown = Instant::ZERO;
-        match (&self.view, &mut self.board) {
+        match (&self.view, &mut self.dashboard) {
             (Some(view), _) => view.begin_phase(caption),
-            (None, Some(board)) => board.begin_phase(caption),
+            (None, Some(dashboard)) => dashboard.begin_phase(caption),
             (None, None) => {}
         }
     }
 
     fn tick(&mut self, recorder: &Recorder) {
-        if let Some(board) = self.board.take() {
-            self.view = Some(View::start(board));
+        if let Some(dashboard) = self.dashboard.take() {
+            self.view = Some(View::start(dashboard));
         }
         let snapshot = recorder.snapshot();
         if let Some(view) = &self.view

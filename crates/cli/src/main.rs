@@ -7,16 +7,16 @@
 //! | `args` | every verb and flag |
 //! | `simulate`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `demo` | the verbs |
 //! | `report`, `table` | a run as tables |
-//! | `board`, `view` | a run while it lasts |
+//! | `dashboard`, `view` | a run while it lasts |
 //! | `console`, `failure`, `interrupt` | the terminal, errors, signals |
 
 #![forbid(unsafe_code)]
 
 mod apq;
 mod args;
-mod board;
 mod compare;
 mod console;
+mod dashboard;
 mod demo;
 mod emulate;
 mod failure;

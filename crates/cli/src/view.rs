@@ -1,8 +1,8 @@
-//! Draws a [`Board`] on the terminal, from a thread of its own: whoever tells it
+//! Draws a [`Dashboard`] on the terminal, from a thread of its own: whoever tells it
 //! what happens has no time to draw. `q` and Ctrl-C ask the process to end, as
 //! the signal would; the terminal is put back as it was in any case.
 
-use crate::board::{Board, Panel};
+use crate::dashboard::{Dashboard, Panel};
 use crate::table::alone;
 use lasthop_trace::Snapshot;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
@@ -38,12 +38,12 @@ enum Message {
 }
 
 impl View {
-    /// Shows `board`. Without a terminal that can, it shows nothing.
-    pub fn start(board: Board) -> Self {
+    /// Shows `dashboard`. Without a terminal that can, it shows nothing.
+    pub fn start(dashboard: Dashboard) -> Self {
         let (tell, told) = mpsc::channel();
         let thread = thread::spawn(move || {
             if let Ok(mut terminal) = ratatui::try_init() {
-                show(&mut terminal, board, &told);
+                show(&mut terminal, dashboard, &told);
                 ratatui::restore();
             }
         });
@@ -77,11 +77,11 @@ impl Drop for View {
     }
 }
 
-fn show(terminal: &mut DefaultTerminal, mut board: Board, told: &mpsc::Receiver<Message>) {
+fn show(terminal: &mut DefaultTerminal, mut dashboard: Dashboard, told: &mpsc::Receiver<Message>) {
     loop {
         match told.recv_timeout(REDRAW_EVERY) {
-            Ok(Message::Phase(caption)) => board.begin_phase(&caption),
-            Ok(Message::Readings(snapshot)) => board.add_readings(&snapshot),
+            Ok(Message::Phase(caption)) => dashboard.begin_phase(&caption),
+            Ok(Message::Readings(snapshot)) => dashboard.add_readings(&snapshot),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
@@ -90,7 +90,7 @@ fn show(terminal: &mut DefaultTerminal, mut board: Board, told: &mpsc::Receiver<
             let _ = signal_hook::low_level::raise(SIGINT);
         }
         // What cannot be drawn now may be after the next resize.
-        let _ = terminal.draw(|frame| draw(frame, &board));
+        let _ = terminal.draw(|frame| draw(frame, &dashboard));
     }
 }
 
@@ -107,27 +107,33 @@ fn is_end_wanted() -> bool {
     is_wanted
 }
 
-fn draw(frame: &mut Frame<'_>, board: &Board) {
+fn draw(frame: &mut Frame<'_>, dashboard: &Dashboard) {
     let [head, _, captions, body, foot] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(1),
-        Constraint::Length(u16::from(board.phases.iter().any(|(caption, _)| !caption.is_empty()))),
+        Constraint::Length(u16::from(
+            dashboard.phases.iter().any(|(caption, _)| !caption.is_empty()),
+        )),
         Constraint::Fill(1),
         Constraint::Length(1),
     ])
     .horizontal_margin(1)
     .areas(frame.area());
-    let title = Line::from(vec!["lasthop ".dim(), Span::from(board.title.as_str()).bold()]);
+    let title = Line::from(vec!["lasthop ".dim(), Span::from(dashboard.title.as_str()).bold()]);
     frame.render_widget(Paragraph::new(title), head);
-    let clock = format!("{:.1} of {} s", board.now_s.min(board.length_s), alone(board.length_s));
+    let clock = format!(
+        "{:.1} of {} s",
+        dashboard.now_s.min(dashboard.length_s),
+        alone(dashboard.length_s)
+    );
     frame.render_widget(Paragraph::new(clock).right_aligned(), head);
-    draw_captions(frame, board, captions);
+    draw_captions(frame, dashboard, captions);
     let mut area = Rect { height: PANEL_LINES, ..body };
-    for panel in &board.panels {
+    for panel in &dashboard.panels {
         if area.bottom() > body.bottom() {
             break;
         }
-        draw_panel(frame, board, panel, area);
+        draw_panel(frame, dashboard, panel, area);
         area.y += PANEL_LINES + 1;
     }
     frame.render_widget(Paragraph::new("q ends".dim()), foot);
@@ -140,28 +146,28 @@ fn plots(area: Rect) -> Rect {
 }
 
 /// The column in which `at_s` seconds are.
-fn column(board: &Board, at_s: f64, plots: Rect) -> u16 {
-    plots.x + (at_s / board.length_s * f64::from(plots.width)) as u16
+fn column(dashboard: &Dashboard, at_s: f64, plots: Rect) -> u16 {
+    plots.x + (at_s / dashboard.length_s * f64::from(plots.width)) as u16
 }
 
-fn draw_captions(frame: &mut Frame<'_>, board: &Board, area: Rect) {
+fn draw_captions(frame: &mut Frame<'_>, dashboard: &Dashboard, area: Rect) {
     if area.height == 0 {
         return;
     }
     let plots = plots(area);
-    for (index, (caption, begin_s)) in board.phases.iter().enumerate() {
-        let x = column(board, *begin_s, plots);
-        let end = board
+    for (index, (caption, begin_s)) in dashboard.phases.iter().enumerate() {
+        let x = column(dashboard, *begin_s, plots);
+        let end = dashboard
             .phases
             .get(index + 1)
-            .map_or(plots.right(), |(_, end_s)| column(board, *end_s, plots));
+            .map_or(plots.right(), |(_, end_s)| column(dashboard, *end_s, plots));
         let place = Rect { x, width: end.saturating_sub(x), ..plots };
         let place = place.intersection(plots);
         frame.render_widget(Paragraph::new(caption.as_str().bold()), place);
     }
 }
 
-fn draw_panel(frame: &mut Frame<'_>, board: &Board, panel: &Panel, area: Rect) {
+fn draw_panel(frame: &mut Frame<'_>, dashboard: &Dashboard, panel: &Panel, area: Rect) {
     let plot = plots(area);
     let label = Rect { width: plot.x - area.x, ..area };
     let latest = panel.latest().map_or_else(|| "-".to_owned(), alone);
@@ -172,7 +178,7 @@ fn draw_panel(frame: &mut Frame<'_>, board: &Board, panel: &Panel, area: Rect) {
     ];
     frame.render_widget(Paragraph::new(lines), label);
     let max = panel.max().max(f64::MIN_POSITIVE);
-    let bars = panel.columns(usize::from(plot.width), board.length_s);
+    let bars = panel.columns(usize::from(plot.width), dashboard.length_s);
     let bars = bars
         .into_iter()
         .map(|value| SparklineBar::from(value.map(|value| (value / max * STEPS).round() as u64)));
@@ -193,7 +199,7 @@ mod tests {
     use ratatui::backend::TestBackend;
 
     #[test]
-    fn a_board_fits_a_small_terminal() {
+    fn a_dashboard_fits_a_small_terminal() {
         let names = Names {
             francs: Vec::new(),
             nodes: ["ap", "laptop"]
@@ -211,11 +217,11 @@ mod tests {
             }],
         };
         let second = lasthop_units::Duration::from_secs(1);
-        let mut board = Board::new("test", &names, second * 4);
+        let mut dashboard = Dashboard::new("test", &names, second * 4);
         for (caption, bytes) in [("before", 125_000), ("after", 500_000)] {
-            board.begin_phase(caption);
+            dashboard.begin_phase(caption);
             for n in 1..=2 {
-                board.add_readings(&Snapshot {
+                dashboard.add_readings(&Snapshot {
                     at: Instant::ZERO + second * n,
                     interval: second,
                     flows: vec![FlowReading {
@@ -227,7 +233,7 @@ mod tests {
             }
         }
         let mut terminal = Terminal::new(TestBackend::new(50, 12)).expect("no terminal to fail");
-        terminal.draw(|frame| draw(frame, &board)).expect("no terminal to fail");
+        terminal.draw(|frame| draw(frame, &dashboard)).expect("no terminal to fail");
         insta::assert_snapshot!(terminal.backend());
     }
 }

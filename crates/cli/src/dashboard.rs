@@ -9,7 +9,7 @@ use lasthop_wifi::StationId;
 
 /// Panels and phases.
 #[derive(Debug)]
-pub struct Board {
+pub struct Dashboard {
     /// What is run.
     pub title: String,
     /// Length of the axis in seconds.
@@ -50,10 +50,10 @@ enum Source {
     Aggregate(StationId, StationId),
 }
 
-impl Board {
-    /// A board without readings, for phases that take `length` together.
+impl Dashboard {
+    /// A dashboard without readings, for phases that take `length` together.
     pub fn new(title: &str, names: &Names, length: Duration) -> Self {
-        let mut board = Self {
+        let mut dashboard = Self {
             title: title.into(),
             length_s: length.as_secs_f64(),
             phases: Vec::new(),
@@ -65,18 +65,18 @@ impl Board {
                 FlowKind::Ping => ("ms round trip", Source::RoundTrip(index)),
                 _ => ("Mb/s", Source::Throughput(index)),
             };
-            board.add(flow.name.clone(), unit, source);
+            dashboard.add(flow.name.clone(), unit, source);
         }
         for (from, to) in names.flows.iter().filter_map(|flow| hop(names, flow.from, flow.to)) {
             let node = names.stations[from.index()];
-            board.add(format!("{} queue", names.node(node)), "packets", Source::Queue(node));
-            board.add(
+            dashboard.add(format!("{} queue", names.node(node)), "packets", Source::Queue(node));
+            dashboard.add(
                 format!("{} -> {}", names.station(from), names.station(to)),
                 "packets an aggregate",
                 Source::Aggregate(from, to),
             );
         }
-        board
+        dashboard
     }
 
     fn add(&mut self, title: String, unit: &'static str, source: Source) {
