@@ -2,7 +2,7 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`wire`] | one direction of a wired link |
+//! | [`cable`] | one direction of a wired link |
 //! | [`loss`] | how it loses packets |
 //! | [`fragment`] | how IPv4 cuts long packets and puts them together |
 //! | [`network`] | nodes, wires and a cell as one machine |
@@ -14,13 +14,13 @@
 
 extern crate alloc;
 
+pub mod cable;
 pub mod fragment;
 pub mod loss;
 pub mod network;
 mod transmitter;
-pub mod wire;
 
+pub use cable::{Cable, CableConfig, Jitter};
 pub use loss::Loss;
 pub use network::{Network, NetworkConfig};
 pub use transmitter::RateChange;
-pub use wire::{Jitter, Wire, WireConfig};

@@ -22,8 +22,8 @@ mod tests;
 pub use backlog::{Backlogs, SaturatedFlow};
 pub use config::{HostCost, NetworkConfig, NodeConfig, WiredLink};
 
+use crate::cable::{Cable, CableReason};
 use crate::fragment;
-use crate::wire::{Wire, WireReason};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use datagrams::Datagrams;
@@ -118,7 +118,7 @@ pub enum Reason {
     /// The cell.
     Cell(lasthop_wifi::cell::Reason),
     /// A wire.
-    Wire(WireReason),
+    Wire(CableReason),
     /// A node's processor is done with a packet.
     Host,
 }
@@ -216,14 +216,14 @@ struct Tap {
 struct DirectedWire {
     from: NodeId,
     to: NodeId,
-    wire: Wire,
+    wire: Cable,
     /// What the wire asks for, kept up to date by whatever changes it.
-    due: (Instant, WireReason),
+    due: (Instant, CableReason),
     stats: WireStats,
 }
 
 /// When a wire that asks for nothing is due.
-const NEVER: (Instant, WireReason) = (Instant::MAX, WireReason::Arrival);
+const NEVER: (Instant, CableReason) = (Instant::MAX, CableReason::Arrival);
 
 impl Network {
     /// A network at rest.
@@ -250,7 +250,7 @@ impl Network {
             for (direction, (from, to)) in ends.into_iter().enumerate() {
                 let [here, there] = [from, to].map(|end| config.nodes[end.index()].identity);
                 let stream = seed.stream_of("wire", here.to(there));
-                let wire = Wire::new(&link.directions[direction], stream);
+                let wire = Cable::new(&link.directions[direction], stream);
                 wires.push(DirectedWire {
                     from,
                     to,
@@ -899,7 +899,7 @@ impl Network {
                 continue;
             }
             wire.wire.handle_timeout(at);
-            if reason == WireReason::Transmit {
+            if reason == CableReason::Transmit {
                 self.room.push_back(wire.from);
             }
             wire.due = wire.wire.poll_timeout().unwrap_or(NEVER);

@@ -6,6 +6,7 @@
 
 mod air;
 mod apq;
+mod cable;
 mod franc_node;
 mod franc_paper;
 mod hosts;
@@ -13,7 +14,6 @@ mod network;
 mod reorder;
 mod source;
 mod tcp;
-mod wire;
 
 use core::fmt::Debug;
 use lasthop_arch_tests::contract::Driver;

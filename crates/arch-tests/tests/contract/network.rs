@@ -2,7 +2,7 @@
 //! another host behind one of them.
 
 use crate::air::{self, Shown};
-use crate::{pause, wire};
+use crate::{cable, pause};
 use lasthop_arch_tests::contract::Driver;
 use lasthop_net::fragment::MTU_BYTES_MIN;
 use lasthop_net::network::{HostCost, Network, NetworkConfig, NodeConfig, Output, WiredLink};
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 fn config() -> impl Strategy<Value = NetworkConfig> {
-    let directions = prop::array::uniform4(wire::config());
+    let directions = prop::array::uniform4(cable::config());
     let cost = prop::option::of((0..50u64, 0..50u64));
     let mtus = prop::collection::vec(MTU_BYTES_MIN..=1_500, 1..4);
     (air::config(), directions, cost, mtus).prop_map(|(Shown(cell), wires, cost, mtus)| {

@@ -1,6 +1,6 @@
 //! What a network is made of.
 
-use crate::wire::WireConfig;
+use crate::cable::CableConfig;
 use alloc::vec::Vec;
 use lasthop_packet::NodeId;
 use lasthop_units::{Duration, Identity};
@@ -59,5 +59,5 @@ pub struct WiredLink {
     /// Its ends.
     pub ends: [NodeId; 2],
     /// From the first end to the second, and back.
-    pub directions: [WireConfig; 2],
+    pub directions: [CableConfig; 2],
 }

@@ -1,12 +1,13 @@
 //! Networks of hosts and wires; with a cell they are tested through `sim`.
 
 use super::*;
-use crate::wire::WireConfig;
+use crate::cable::CableConfig;
 use lasthop_units::{Duration, Identity};
 use proptest::prelude::*;
 
 fn wires(ends: &[(u16, u16)], delay_ms: u64) -> Vec<WiredLink> {
-    let direction = WireConfig { delay: Duration::from_millis(delay_ms), ..WireConfig::default() };
+    let direction =
+        CableConfig { delay: Duration::from_millis(delay_ms), ..CableConfig::default() };
     let link = |&(a, b): &(u16, u16)| WiredLink {
         ends: [NodeId(a), NodeId(b)],
         directions: [direction.clone(), direction.clone()],

@@ -7,7 +7,7 @@ use crate::error::Problems;
 use crate::raw::{JitterKind, LossKind, RawJitter, RawLoss, RawWire, RawWireDirection};
 use crate::scalar::At;
 use lasthop_net::network::WiredLink;
-use lasthop_net::{Jitter, Loss, RateChange, WireConfig};
+use lasthop_net::{CableConfig, Jitter, Loss, RateChange};
 use lasthop_units::{Bitrate, Duration, Probability};
 
 /// Sets of nodes that reach each other.
@@ -88,7 +88,7 @@ pub(crate) fn wires(
     links
 }
 
-fn direction(raw: &RawWireDirection, duration: Duration, problems: &mut Problems) -> WireConfig {
+fn direction(raw: &RawWireDirection, duration: Duration, problems: &mut Problems) -> CableConfig {
     if raw.rate.value.0 == Some(Bitrate::default()) {
         problems.push(&raw.rate.place, "expected more than zero, or \"off\"");
     }
@@ -96,8 +96,8 @@ fn direction(raw: &RawWireDirection, duration: Duration, problems: &mut Problems
     if raw.reorder.value && jitter == Jitter::None {
         problems.push(&raw.reorder.place, "without jitter nothing is reordered");
     }
-    let usual = WireConfig::default();
-    WireConfig {
+    let usual = CableConfig::default();
+    CableConfig {
         rate: raw.rate.value.0,
         rate_changes: rate_changes(raw, duration, problems),
         delay: raw.delay.value,

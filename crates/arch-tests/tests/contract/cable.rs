@@ -1,14 +1,14 @@
-//! [`Wire`]: whatever its rate, jitter, queue and loss.
+//! [`Cable`]: whatever its rate, jitter, queue and loss.
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;
-use lasthop_net::{Jitter, Loss, RateChange, Wire, WireConfig};
+use lasthop_net::{Cable, CableConfig, Jitter, Loss, RateChange};
 use lasthop_packet::Packet;
 use lasthop_packet::queue::{Limit, QueueConfig};
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine, Probability, Seed};
 use proptest::prelude::*;
 
-pub fn config() -> impl Strategy<Value = WireConfig> {
+pub fn config() -> impl Strategy<Value = CableConfig> {
     let queue = prop_oneof![
         Just(QueueConfig::DropTail { limit: Limit::Packets(20) }),
         Just(QueueConfig::DropTail { limit: Limit::Bytes(Bytes::new(9_000)) }),
@@ -27,7 +27,7 @@ pub fn config() -> impl Strategy<Value = WireConfig> {
                 RateChange { at, rate: Bitrate::from_bps(rate) }
             };
             let jitter = Duration::from_nanos(jitter);
-            WireConfig {
+            CableConfig {
                 rate: rate.map(Bitrate::from_bps),
                 rate_changes: changes.into_iter().map(&mut change).collect(),
                 delay: Duration::from_nanos(delay),
@@ -49,9 +49,9 @@ proptest! {
         config in config(),
         work in prop::collection::vec((pause(Duration::from_millis(1)), 40..1_500u16), 1..150),
     ) {
-        let mut driver = Driver::new(Wire::new(&config, Seed::new(1, 0).stream("wire")));
+        let mut driver = Driver::new(Cable::new(&config, Seed::new(1, 0).stream("wire")));
         let mut gone = 0;
-        let mut drain = |now, wire: &mut Wire| {
+        let mut drain = |now, wire: &mut Cable| {
             while let Some(packet) = wire.poll_transmit() {
                 assert!(packet.arrived + packet.parts.wire <= now, "it came before its time");
                 gone += 1;

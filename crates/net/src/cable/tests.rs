@@ -4,8 +4,8 @@ use super::*;
 use lasthop_units::{Bytes, Probability, Seed};
 use proptest::prelude::*;
 
-fn wire(config: &WireConfig) -> Wire {
-    Wire::new(config, Seed::new(3, 0).stream("wire"))
+fn wire(config: &CableConfig) -> Cable {
+    Cable::new(config, Seed::new(3, 0).stream("wire"))
 }
 
 fn at(nanos: u64) -> Instant {
@@ -13,7 +13,7 @@ fn at(nanos: u64) -> Instant {
 }
 
 /// Drives the wire until nothing is under way; arrivals with their instants.
-fn drain(wire: &mut Wire) -> Vec<(Instant, Packet)> {
+fn drain(wire: &mut Cable) -> Vec<(Instant, Packet)> {
     let mut arrivals: Vec<_> = core::iter::from_fn(|| wire.poll_transmit())
         .map(|p| (p.arrived + p.parts.wire, p))
         .collect();
@@ -30,10 +30,10 @@ fn drain(wire: &mut Wire) -> Vec<(Instant, Packet)> {
 /// 1 486 bytes are 1 500 with the header: 120 us at 100 Mb/s, then 5 ms of way.
 #[test]
 fn packets_take_turns_and_then_travel() {
-    let config = WireConfig {
+    let config = CableConfig {
         rate: Some(Bitrate::from_mbps(100)),
         delay: Duration::from_millis(5),
-        ..WireConfig::default()
+        ..CableConfig::default()
     };
     let mut wire = wire(&config);
     for tag in 0..3 {
@@ -48,14 +48,14 @@ fn packets_take_turns_and_then_travel() {
 
 #[test]
 fn without_a_rate_only_the_delay_counts() {
-    let mut instant = wire(&WireConfig::default());
+    let mut instant = wire(&CableConfig::default());
     instant.handle_packet(at(5), Packet::new(1, 1500, at(5)), true);
     assert_eq!(instant.poll_transmit().map(|p| p.parts.wire), Some(Duration::ZERO));
 
-    let mut far = wire(&WireConfig { delay: Duration::from_nanos(7), ..WireConfig::default() });
+    let mut far = wire(&CableConfig { delay: Duration::from_nanos(7), ..CableConfig::default() });
     far.handle_packet(at(5), Packet::new(1, 1500, at(5)), true);
     assert_eq!(far.poll_transmit(), None);
-    assert_eq!(far.poll_timeout(), Some((at(12), WireReason::Arrival)));
+    assert_eq!(far.poll_timeout(), Some((at(12), CableReason::Arrival)));
     assert_eq!(drain(&mut far).len(), 1);
 }
 
@@ -64,7 +64,7 @@ fn without_a_rate_only_the_delay_counts() {
 #[test]
 fn the_long_run_rate_is_exact() {
     let rate = 123_456_789;
-    let config = WireConfig { rate: Some(Bitrate::from_bps(rate)), ..WireConfig::default() };
+    let config = CableConfig { rate: Some(Bitrate::from_bps(rate)), ..CableConfig::default() };
     let mut wire = wire(&config);
     let packets = 1_000_000u64;
     let mut last = Instant::ZERO;
@@ -85,10 +85,10 @@ fn the_long_run_rate_is_exact() {
 /// The transmitter holds one packet, the queue its limit, the rest falls out.
 #[test]
 fn a_full_queue_drops_arrivals() {
-    let config = WireConfig {
+    let config = CableConfig {
         rate: Some(Bitrate::from_mbps(10)),
         queue: QueueConfig::DropTail { limit: Limit::Packets(4) },
-        ..WireConfig::default()
+        ..CableConfig::default()
     };
     let mut wire = wire(&config);
     (0..8).for_each(|tag| wire.handle_packet(at(0), Packet::new(tag, 1000, at(0)), true));
@@ -105,7 +105,7 @@ fn a_full_queue_drops_arrivals() {
 fn codel_works_on_a_wire() {
     let mean_ms = |queue| {
         let config =
-            WireConfig { rate: Some(Bitrate::from_mbps(10)), queue, ..WireConfig::default() };
+            CableConfig { rate: Some(Bitrate::from_mbps(10)), queue, ..CableConfig::default() };
         let mut wire = wire(&config);
         let (mut delay, mut arrived, mut active) = (0.0, 0.0, 0);
         for n in 0..100_000u64 {
@@ -136,10 +136,10 @@ fn codel_works_on_a_wire() {
 #[test]
 fn a_late_driver_changes_nothing() {
     let run = |punctual: bool| {
-        let config = WireConfig {
+        let config = CableConfig {
             rate: Some(Bitrate::from_mbps(10)),
             queue: QueueConfig::RFC_8289,
-            ..WireConfig::default()
+            ..CableConfig::default()
         };
         let mut wire = wire(&config);
         for n in 0..2000u64 {
@@ -161,7 +161,7 @@ fn a_late_driver_changes_nothing() {
 #[test]
 fn losses_are_reported() {
     let loss = Loss::Random(Probability::new(0.3).expect("in range"));
-    let mut wire = wire(&WireConfig { loss, ..WireConfig::default() });
+    let mut wire = wire(&CableConfig { loss, ..CableConfig::default() });
     for tag in 0..10_000 {
         wire.handle_packet(at(tag), Packet::new(tag, 100, at(tag)), true);
     }
@@ -174,7 +174,7 @@ fn losses_are_reported() {
 
 /// Mean and deviation of the delay of packets sent one at a time.
 fn delays_ms(jitter: Jitter) -> (f64, f64) {
-    let config = WireConfig { delay: Duration::from_millis(50), jitter, ..WireConfig::default() };
+    let config = CableConfig { delay: Duration::from_millis(50), jitter, ..CableConfig::default() };
     let mut wire = wire(&config);
     let n = 20_000u64;
     let delays: Vec<f64> = (0..n)
@@ -201,11 +201,11 @@ fn jitter_has_its_moments() {
 #[test]
 fn jitter_reorders_only_on_request() {
     for reorder in [false, true] {
-        let config = WireConfig {
+        let config = CableConfig {
             delay: Duration::from_millis(5),
             jitter: Jitter::Uniform(Duration::from_millis(5)),
             reorder,
-            ..WireConfig::default()
+            ..CableConfig::default()
         };
         let mut wire = wire(&config);
         for tag in 0..1000 {
@@ -226,7 +226,7 @@ proptest! {
         rate in prop_oneof![Just(None), (1_000_000..1_000_000_000u64).prop_map(Some)],
         which in 0..4, reorder: bool, jitter_ns in 0..500_000u64, loss in 0.0..0.5,
     ) {
-        let config = WireConfig {
+        let config = CableConfig {
             rate_changes: Vec::new(),
             rate: rate.map(Bitrate::from_bps),
             delay: Duration::from_nanos(200_000),
@@ -282,7 +282,7 @@ proptest! {
         rate in 1_000_000..1_000_000_000u64,
         in_bytes: bool, loss in 0.0..0.3, jitter_ns in 0..50_000u64,
     ) {
-        let config = WireConfig {
+        let config = CableConfig {
             rate_changes: Vec::new(),
             rate: Some(Bitrate::from_bps(rate)),
             delay: Duration::from_nanos(50_000),
@@ -326,17 +326,17 @@ proptest! {
         in_bytes: bool,
     ) {
         let run = |loss| {
-            let mut wire = wire(&WireConfig {
+            let mut wire = wire(&CableConfig {
                 rate: Some(Bitrate::from_bps(rate)),
                 delay: Duration::from_nanos(50_000),
                 queue: QueueConfig::DropTail {
                     limit: if in_bytes { Limit::Bytes(Bytes::new(9000)) } else { Limit::Packets(10) },
                 },
                 loss,
-                ..WireConfig::default()
+                ..CableConfig::default()
             });
             let mut log = Vec::new();
-            let mut advance = |wire: &mut Wire, until: Instant| {
+            let mut advance = |wire: &mut Cable, until: Instant| {
                 while let Some((due, reason)) = wire.poll_timeout().filter(|(due, _)| *due <= until) {
                     wire.handle_timeout(due);
                     let released: Vec<_> = core::iter::from_fn(|| wire.poll_released()).collect();
@@ -376,11 +376,11 @@ fn a_queue_drains_at_the_rate_of_the_moment() {
         },
     ];
     let arrivals = queues.map(|queue| {
-        let config = WireConfig {
+        let config = CableConfig {
             rate: Some(Bitrate::from_mbps(4)),
             rate_changes: changes.into(),
             queue,
-            ..WireConfig::default()
+            ..CableConfig::default()
         };
         let mut wire = wire(&config);
         // Frames of 500 bytes, a millisecond each at 4 Mb/s.

@@ -18,9 +18,9 @@ use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine, Stream};
 /// Destination, source and type of an Ethernet frame (IEEE 802.3, 3.1.1).
 const ETHERNET_HEADER_BYTES: u32 = 14;
 
-/// What a wire is like.
+/// What a cable is like.
 #[derive(Clone, Debug, PartialEq)]
-pub struct WireConfig {
+pub struct CableConfig {
     /// Bits of Ethernet frame a second, above zero; `None` if it never limits.
     pub rate: Option<Bitrate>,
     /// How the rate changes, one change after the other; without a rate nothing does.
@@ -37,7 +37,7 @@ pub struct WireConfig {
     pub loss: Loss,
 }
 
-/// How the delay of a wire varies from packet to packet; never below zero in all.
+/// How the delay of a cable varies from packet to packet; never below zero in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Jitter {
     /// Not at all.
@@ -52,8 +52,8 @@ pub enum Jitter {
     },
 }
 
-impl Default for WireConfig {
-    /// A wire that does nothing: no rate limit, no delay, no loss; the queue is
+impl Default for CableConfig {
+    /// A cable that does nothing: no rate limit, no delay, no loss; the queue is
     /// Linux's default of 1 000 packets, drop-tail.
     fn default() -> Self {
         Self {
@@ -68,9 +68,9 @@ impl Default for WireConfig {
     }
 }
 
-/// Why a [`Wire`] wants to be woken.
+/// Why a [`Cable`] wants to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WireReason {
+pub enum CableReason {
     /// The transmitter takes the next packet from the queue.
     Transmit,
     /// A packet reaches the far end.
@@ -79,16 +79,16 @@ pub enum WireReason {
 
 /// One direction of a wired link.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wire {
+pub struct Cable {
     delay: Duration,
     jitter: Jitter,
     reorder: bool,
     /// When the transmitter is free; `None` without a rate.
     free: Option<Transmitter>,
     queue: Queue,
-    /// The queue is not empty. Asked at every step, and most wires have an empty one.
+    /// The queue is not empty. Asked at every step, and most cables have an empty one.
     is_queueing: bool,
-    /// A packet that finds the wire free need not pass through the queue.
+    /// A packet that finds the cable free need not pass through the queue.
     bypass: bool,
     /// Limit of a drop-tail queue, which decides about a packet when it comes.
     tail: Option<Limit>,
@@ -111,9 +111,9 @@ pub struct Wire {
     scratch: Vec<Packet>,
 }
 
-impl Wire {
-    /// An empty wire. Panics if a rate is zero, or if changes do not follow each other.
-    pub fn new(config: &WireConfig, mut stream: Stream) -> Self {
+impl Cable {
+    /// An empty cable. Panics if a rate is zero, or if changes do not follow each other.
+    pub fn new(config: &CableConfig, mut stream: Stream) -> Self {
         let queue = Queue::new(&config.queue, stream.next_u64() as u32);
         Self {
             delay: config.delay,
@@ -144,7 +144,7 @@ impl Wire {
     }
 
     /// A packet enters the near end; [`Packet::arrived`] becomes `now`. If it
-    /// `is_watched`, the wire wakes up when it leaves the queue.
+    /// `is_watched`, the cable wakes up when it leaves the queue.
     ///
     /// What a drop-tail queue takes in will be transmitted after all that came
     /// before, so it is sent on its way at once. Only a loss that somebody waits
@@ -204,7 +204,7 @@ impl Wire {
         self.queue.admits(packet, self.booked())
     }
 
-    /// The next packet that has arrived at the far end, its stay on this wire
+    /// The next packet that has arrived at the far end, its stay on this cable
     /// added to [`DelayParts::wire`](lasthop_packet::DelayParts::wire).
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         self.arrived = self.arrived.checked_sub(1)?;
@@ -224,13 +224,13 @@ impl Wire {
         self.released.pop_front()
     }
 
-    /// [`Wire::poll_transmit`] or [`Wire::poll_drop`] would give something.
+    /// [`Cable::poll_transmit`] or [`Cable::poll_drop`] would give something.
     #[inline]
     pub fn has_outputs(&self) -> bool {
         self.arrived > 0 || !self.dropped.is_empty()
     }
 
-    /// [`Wire::poll_released`] would give something.
+    /// [`Cable::poll_released`] would give something.
     #[inline]
     pub fn has_released(&self) -> bool {
         !self.released.is_empty()
@@ -244,11 +244,11 @@ impl Wire {
     }
 }
 
-impl Machine for Wire {
-    type Reason = WireReason;
+impl Machine for Cable {
+    type Reason = CableReason;
 
     #[inline]
-    fn poll_timeout(&self) -> Option<(Instant, WireReason)> {
+    fn poll_timeout(&self) -> Option<(Instant, CableReason)> {
         let transmit = match self.awaited.front() {
             Some(&(begins, ..)) => begins,
             None => self.next_start().unwrap_or(Instant::MAX),
@@ -256,8 +256,8 @@ impl Machine for Wire {
         let arrival = self.travelling.get(self.arrived).map_or(Instant::MAX, |&(at, _)| at);
         match transmit.min(arrival) {
             Instant::MAX => None,
-            at if at == transmit => Some((at, WireReason::Transmit)),
-            at => Some((at, WireReason::Arrival)),
+            at if at == transmit => Some((at, CableReason::Transmit)),
+            at => Some((at, CableReason::Arrival)),
         }
     }
 
@@ -269,7 +269,7 @@ impl Machine for Wire {
     }
 }
 
-impl Wire {
+impl Cable {
     /// Serves the queue as far as the transmitter got by `now`.
     #[inline]
     fn transmit_until(&mut self, now: Instant) {
@@ -326,7 +326,7 @@ impl Wire {
         if self.is_queueing { self.free.as_ref().map(Transmitter::now) } else { None }
     }
 
-    /// Puts a packet on the wire after what the transmitter has sent so far.
+    /// Puts a packet on the cable after what the transmitter has sent so far.
     fn transmit(&mut self, packet: &mut Packet) {
         if let Some(free) = self.free.as_mut() {
             free.pass(u32::from(packet.bytes) + ETHERNET_HEADER_BYTES);
