@@ -46,7 +46,7 @@ use away::Away;
 use doze::Tim;
 use lasthop_packet::{AccessCategory, DropReason, Packet, Released};
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
-use station::{BEACON_FUNCTION, Function, Station};
+use station::{BEACON_EDCAF, Edcaf, Station};
 
 /// A packet that left the cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -125,7 +125,7 @@ pub struct Cell {
     next_step: (Instant, Reason),
     stations: Vec<Station>,
     contention: Contention,
-    /// By contender: station and function.
+    /// By contender: station and EDCAF.
     owners: Vec<(StationId, u8)>,
     air: Air,
     /// A-MPDUs on the air whose receivers take them in MPDU by MPDU.
@@ -201,7 +201,7 @@ enum Sequel {
     /// It has its CTS and sends the payload.
     Payload,
     /// It goes on in its transmission opportunity.
-    Opportunity { function: usize, end: Instant },
+    Opportunity { edcaf: usize, end: Instant },
 }
 
 /// What follows from a data rate, computed once.
@@ -317,7 +317,7 @@ impl Cell {
             .map(|(index, station)| Station {
                 id: StationId(index as u16),
                 config: station.clone(),
-                functions: [const { None }; 5],
+                edcafs: [const { None }; 5],
                 exchange: None,
                 inboxes: Vec::new(),
                 rank: ranks[index],
@@ -500,8 +500,8 @@ impl Cell {
         if winners.len() > 1 {
             let Self { owners, stations, .. } = self;
             winners.sort_unstable_by_key(|winner| {
-                let (station, function) = owners[usize::from(winner.0)];
-                (stations[station.index()].rank, function)
+                let (station, edcaf) = owners[usize::from(winner.0)];
+                (stations[station.index()].rank, edcaf)
             });
         }
         self.start_sequels();
@@ -624,43 +624,43 @@ impl Cell {
         }
     }
 
-    /// The access function, which has been used before.
+    /// The EDCAF, which has been used before.
     #[inline]
-    fn access(&mut self, station: StationId, function: usize) -> &mut Function {
-        let access = self.stations[station.index()].functions[function].as_mut();
+    fn access(&mut self, station: StationId, edcaf: usize) -> &mut Edcaf {
+        let access = self.stations[station.index()].edcafs[edcaf].as_mut();
         access.expect("whoever has something to send has been asked to")
     }
 
-    /// The access function, made when first used.
+    /// The EDCAF, made when first used.
     #[inline]
-    fn function(&mut self, station: StationId, function: usize) -> &mut Function {
-        if self.stations[station.index()].functions[function].is_none() {
-            self.make_function(station, function);
+    fn edcaf(&mut self, station: StationId, edcaf: usize) -> &mut Edcaf {
+        if self.stations[station.index()].edcafs[edcaf].is_none() {
+            self.make_edcaf(station, edcaf);
         }
-        self.stations[station.index()].functions[function].as_mut().expect("made above")
+        self.stations[station.index()].edcafs[edcaf].as_mut().expect("made above")
     }
 
     #[cold]
-    fn make_function(&mut self, station: StationId, function: usize) {
+    fn make_edcaf(&mut self, station: StationId, edcaf: usize) {
         let config = &self.stations[station.index()].config;
-        let (aifsn, cw) = match config.access.get(function) {
+        let (aifsn, cw) = match config.access.get(edcaf) {
             Some(access) => (access.aifsn, access.cw_min),
             // Beacons go out after PIFS without backoff.
             None => (1, 0),
         };
         let contender = self.contention.add(station, self.settings.timing.aifs(aifsn), config.qos);
-        self.owners.push((station, function as u8));
-        let identity = config.identity.to(Identity::numbered(function as u64));
+        self.owners.push((station, edcaf as u8));
+        let identity = config.identity.to(Identity::numbered(edcaf as u64));
         let perturbation = self.settings.seed.stream_of("cell/queue/perturbation", identity);
         let backoff = self.settings.seed.stream_of("cell/station/backoff", identity);
-        let mut new = Function::new(contender, config, perturbation, backoff, cw);
+        let mut new = Edcaf::new(contender, config, perturbation, backoff, cw);
         if station == self.settings.access_point {
             new.absent.dozing.clone_from(&self.dozing);
         }
         if let Some(away) = &self.stations[station.index()].away {
             new.gate = away.gate();
         }
-        self.stations[station.index()].functions[function] = Some(alloc::boxed::Box::new(new));
+        self.stations[station.index()].edcafs[edcaf] = Some(alloc::boxed::Box::new(new));
     }
 }
 
@@ -709,7 +709,7 @@ fn earliest(instants: impl Iterator<Item = Instant>) -> Instant {
     instants.min().unwrap_or(Instant::MAX)
 }
 
-/// The access category of a function index below [`BEACON_FUNCTION`].
-fn category_of(function: usize) -> AccessCategory {
-    AccessCategory::ALL[function.min(BEACON_FUNCTION - 1)]
+/// The access category of an EDCAF index below [`BEACON_EDCAF`].
+fn category_of(edcaf: usize) -> AccessCategory {
+    AccessCategory::ALL[edcaf.min(BEACON_EDCAF - 1)]
 }

@@ -3,7 +3,7 @@
 //! (10.11, 10.12).
 
 use super::station::{
-    Action, BEACON_FUNCTION, Content, Exchange, Expected, Function, Gate, Management, originator_of,
+    Action, BEACON_EDCAF, Content, Edcaf, Exchange, Expected, Gate, Management, originator_of,
 };
 use super::{Cell, StationConfig, category_of};
 use crate::event::Event;
@@ -19,7 +19,7 @@ use lasthop_packet::queue::{DriverLimit, PeerId};
 use lasthop_packet::{DropReason, Packet, Released};
 use lasthop_units::{Duration, Identity, Instant};
 
-/// What a function would send next.
+/// What an EDCAF would send next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Work {
     Beacon,
@@ -35,8 +35,8 @@ const HARDWARE_AMPDUS: usize = 2;
 impl Cell {
     /// Whether the queue of `from` has room for the packet.
     pub(super) fn has_room(&mut self, from: StationId, packet: &Packet) -> bool {
-        let function = self.function(from, packet.access_category.index());
-        function.queue.admits(packet, function.held_below())
+        let edcaf = self.edcaf(from, packet.access_category.index());
+        edcaf.queue.admits(packet, edcaf.held_below())
     }
 
     /// Whether the station began to contend because of the packet.
@@ -44,15 +44,15 @@ impl Cell {
         let now = self.now;
         let category = packet.access_category.index();
         let recorded = self.settings.record.then_some(Packet { arrived: now, ..packet });
-        if self.stations[from.index()].functions[category].is_none() {
-            self.make_function(from, category);
+        if self.stations[from.index()].edcafs[category].is_none() {
+            self.make_edcaf(from, category);
         }
         let Self { stations, dropped, .. } = self;
         let station = &mut stations[from.index()];
-        let function = station.functions[category].as_mut().expect("made above");
-        let contender = function.contender;
-        let has_driver = function.driver.is_used();
-        function.queue.enqueue(now, to.into(), packet, function.held_below(), dropped);
+        let edcaf = station.edcafs[category].as_mut().expect("made above");
+        let contender = edcaf.contender;
+        let has_driver = edcaf.driver.is_used();
+        edcaf.queue.enqueue(now, to.into(), packet, edcaf.held_below(), dropped);
         station.hold(now, 1, dropped.len() as u32);
         station.stats.queue_drops += dropped.len() as u64;
         let (band, slot) = (self.settings.band, self.settings.timing.slot);
@@ -99,44 +99,44 @@ impl Cell {
         self.expect_beacon();
         let access_point = self.settings.access_point;
         self.next_beacon = self.settings.beacon_interval.map(|interval| self.now + interval);
-        let contender = self.function(access_point, BEACON_FUNCTION).contender;
+        let contender = self.edcaf(access_point, BEACON_EDCAF).contender;
         self.contention.arm(contender, self.now);
     }
 
-    /// Lets the function contend if it has work and does not yet; whether it began to.
-    pub(super) fn arm(&mut self, station: StationId, function: usize) -> bool {
+    /// Lets the EDCAF contend if it has work and does not yet; whether it began to.
+    pub(super) fn arm(&mut self, station: StationId, edcaf: usize) -> bool {
         let state = &self.stations[station.index()];
-        let Some(access) = &state.functions[function] else { return false };
+        let Some(access) = &state.edcafs[edcaf] else { return false };
         if self.contention.is_armed(access.contender)
-            || state.exchange.as_ref().is_some_and(|exchange| exchange.function == function)
-            || self.next_work(station, function).is_none()
+            || state.exchange.as_ref().is_some_and(|exchange| exchange.edcaf == edcaf)
+            || self.next_work(station, edcaf).is_none()
         {
             return false;
         }
         let now = self.now;
-        let access = self.access(station, function);
+        let access = self.access(station, edcaf);
         access.contends_since = now;
         let contender = access.contender;
         if !self.contention.arm(contender, now) {
-            self.draw_backoff(station, function);
+            self.draw_backoff(station, edcaf);
         }
         true
     }
 
-    /// Draws a backoff from the contention window of `function`.
-    pub(super) fn draw_backoff(&mut self, station: StationId, function: usize) {
-        let access = self.access(station, function);
+    /// Draws a backoff from the contention window of `edcaf`.
+    pub(super) fn draw_backoff(&mut self, station: StationId, edcaf: usize) {
+        let access = self.access(station, edcaf);
         let slots = access.backoff.up_to(u32::from(access.contention_window));
         let contender = access.contender;
         self.contention.set_backoff(contender, slots);
     }
 
-    /// What `function` would send next, without side effect on its frames.
-    pub(super) fn next_work(&mut self, station: StationId, function: usize) -> Option<Work> {
-        if function == BEACON_FUNCTION {
+    /// What `edcaf` would send next, without side effect on its frames.
+    pub(super) fn next_work(&mut self, station: StationId, edcaf: usize) -> Option<Work> {
+        if edcaf == BEACON_EDCAF {
             return Some(Work::Beacon);
         }
-        let access = self.stations[station.index()].functions[function].as_mut()?;
+        let access = self.stations[station.index()].edcafs[edcaf].as_mut()?;
         if let Some(index) = access.next_management() {
             return Some(Work::Management(index));
         }
@@ -156,7 +156,7 @@ impl Cell {
         if winners.is_empty() {
             return;
         }
-        for rank in (0..=BEACON_FUNCTION).rev() {
+        for rank in (0..=BEACON_EDCAF).rev() {
             for &winner in winners {
                 if usize::from(self.owners[usize::from(winner.0)].1) == rank {
                     self.win(winner);
@@ -166,31 +166,31 @@ impl Cell {
     }
 
     fn win(&mut self, winner: ContenderId) {
-        let (station, function) = self.owners[usize::from(winner.0)];
-        let function = usize::from(function);
+        let (station, edcaf) = self.owners[usize::from(winner.0)];
+        let edcaf = usize::from(edcaf);
         if self.stations[station.index()].exchange.is_some() {
             // Internal collision: the lower category backs off as after
             // a collision on the air (10.23.2.4).
-            self.widen(station, function);
-            self.draw_backoff(station, function);
+            self.widen(station, edcaf);
+            self.draw_backoff(station, edcaf);
         } else {
-            let limit = self.txop_limit(station, function);
-            self.start_exchange(station, function, self.now + limit);
+            let limit = self.txop_limit(station, edcaf);
+            self.start_exchange(station, edcaf, self.now + limit);
         }
     }
 
-    fn txop_limit(&self, station: StationId, function: usize) -> Duration {
+    fn txop_limit(&self, station: StationId, edcaf: usize) -> Duration {
         let access = &self.stations[station.index()].config.access;
-        access.get(function).map_or(Duration::ZERO, |access| access.txop_limit)
+        access.get(edcaf).map_or(Duration::ZERO, |access| access.txop_limit)
     }
 
     /// Doubles the contention window, or resets it after as many failures as
     /// the retry limit (10.23.2.2).
-    pub(super) fn widen(&mut self, station: StationId, function: usize) {
+    pub(super) fn widen(&mut self, station: StationId, edcaf: usize) {
         let config = &self.stations[station.index()].config;
         let retry_limit = config.retry_limit;
-        let Some(&access) = config.access.get(function) else { return };
-        let state = self.function(station, function);
+        let Some(&access) = config.access.get(edcaf) else { return };
+        let state = self.edcaf(station, edcaf);
         state.failures = state.failures.saturating_add(1);
         if state.failures >= retry_limit {
             state.failures = 0;
@@ -200,27 +200,27 @@ impl Cell {
         }
     }
 
-    /// Builds what `function` sends next; `None` if there is nothing after all
+    /// Builds what `edcaf` sends next; `None` if there is nothing after all
     /// (active queue management dropped it, or its lifetime was over).
     pub(super) fn build(
         &mut self,
         station: StationId,
-        function: usize,
+        edcaf: usize,
         opportunity_end: Instant,
     ) -> Option<Exchange> {
         loop {
-            match self.next_work(station, function)? {
+            match self.next_work(station, edcaf)? {
                 Work::Beacon => return Some(self.build_beacon(opportunity_end)),
                 Work::Management(index) => {
-                    let access = self.function(station, function);
+                    let access = self.edcaf(station, edcaf);
                     let frame = access.management.remove(index).expect("next_work saw it");
-                    return Some(self.build_management(station, function, frame, opportunity_end));
+                    return Some(self.build_management(station, edcaf, frame, opportunity_end));
                 }
                 Work::BlockAckRequest(peer) => {
-                    return Some(self.build_request(station, function, peer, opportunity_end));
+                    return Some(self.build_request(station, edcaf, peer, opportunity_end));
                 }
                 Work::Data(peer) => {
-                    let exchange = self.build_data(station, function, peer, opportunity_end);
+                    let exchange = self.build_data(station, edcaf, peer, opportunity_end);
                     if exchange.is_some() {
                         return exchange;
                     }
@@ -233,7 +233,7 @@ impl Cell {
         let rate = self.settings.control_rates.lowest();
         let psdu_bytes = self.settings.beacon_bytes + self.announce_traffic();
         Exchange {
-            function: BEACON_FUNCTION,
+            edcaf: BEACON_EDCAF,
             peer: Address::Group,
             content: Content::Beacon,
             rate,
@@ -250,7 +250,7 @@ impl Cell {
     fn build_management(
         &mut self,
         station: StationId,
-        function: usize,
+        edcaf: usize,
         frame: Management,
         opportunity_end: Instant,
     ) -> Exchange {
@@ -269,7 +269,7 @@ impl Cell {
         let requesting = matches!(frame.action, Action::Null { .. })
             && self.asks_before_null(station, frame.attempts);
         Exchange {
-            function,
+            edcaf,
             peer,
             content: Content::Management(frame),
             rate,
@@ -286,18 +286,18 @@ impl Cell {
     fn build_request(
         &mut self,
         station: StationId,
-        function: usize,
+        edcaf: usize,
         peer: Address,
         opportunity_end: Instant,
     ) -> Exchange {
-        let index = self.originator(station, function, peer);
-        let originator = &mut self.function(station, function).originators[index];
+        let index = self.originator(station, edcaf, peer);
+        let originator = &mut self.edcaf(station, edcaf).originators[index];
         let start = originator.window_start();
         let data_rate = originator.rate_control.as_ref().map(RateControl::main_rate);
         let data_rate = data_rate.unwrap_or(self.settings.group_rate);
         let rate = self.facts(data_rate).response;
         Exchange {
-            function,
+            edcaf,
             peer,
             content: Content::BlockAckRequest { start },
             rate,
@@ -320,20 +320,20 @@ impl Cell {
     fn build_data(
         &mut self,
         station: StationId,
-        function: usize,
+        edcaf: usize,
         peer: Address,
         opportunity_end: Instant,
     ) -> Option<Exchange> {
         let now = self.now;
-        let index = self.originator(station, function, peer);
-        if let Some(frame) = self.wanted_agreement(station, function, index) {
-            return Some(self.build_management(station, function, frame, opportunity_end));
+        let index = self.originator(station, edcaf, peer);
+        if let Some(frame) = self.wanted_agreement(station, edcaf, index) {
+            return Some(self.build_management(station, edcaf, frame, opportunity_end));
         }
-        self.expire(station, function, index);
-        if self.access(station, function).originators[index].pending.is_empty()
-            && self.pull(station, function, index).is_none()
+        self.expire(station, edcaf, index);
+        if self.access(station, edcaf).originators[index].pending.is_empty()
+            && self.pull(station, edcaf, index).is_none()
         {
-            self.access(station, function).keep_turn(peer);
+            self.access(station, edcaf).keep_turn(peer);
             return None;
         }
         let snr = match peer {
@@ -341,15 +341,15 @@ impl Cell {
             Address::Group => self.air.last_snr(station, station),
         };
         let group_rate = self.settings.group_rate;
-        let originator = &mut self.access(station, function).originators[index];
+        let originator = &mut self.access(station, edcaf).originators[index];
         let (rate, single) = originator.choose_rate(now, snr).unwrap_or((group_rate, false));
         if self.settings.record {
-            self.record_rate(station, function, index);
+            self.record_rate(station, edcaf, index);
         }
         let config = &self.stations[station.index()].config;
         let aggregation = config.aggregation;
-        let single_limit = config.access[function].txop_limit;
-        let access = self.access(station, function);
+        let single_limit = config.access[edcaf].txop_limit;
+        let access = self.access(station, edcaf);
         // A PS-Poll asks for a single frame.
         let asked_for = access.absent.is_dozing(peer);
         let originator = &access.originators[index];
@@ -366,11 +366,11 @@ impl Cell {
             let spacing_bytes = spacing_bytes(rate, aggregation.mpdu_start_spacing);
             let mut frames_max = usize::from(aggregation.ampdu_frames_max);
             if aggregation.built_ahead {
-                let originator = &mut self.function(station, function).originators[index];
+                let originator = &mut self.edcaf(station, edcaf).originators[index];
                 frames_max = originator.take_built().map_or(frames_max, |n| n.min(frames_max));
             }
             let limits = (bytes_max, spacing_bytes, frames_max);
-            (mpdus, psdu_bytes) = self.aggregate(station, function, index, limits);
+            (mpdus, psdu_bytes) = self.aggregate(station, edcaf, index, limits);
         }
         let aggregated = mpdus > 1;
         let response = match peer {
@@ -379,7 +379,7 @@ impl Cell {
         };
         let rts_threshold = self.stations[station.index()].config.rts_threshold;
         Some(Exchange {
-            function,
+            edcaf,
             peer,
             content: Content::Data { mpdus, aggregated },
             rate,
@@ -395,25 +395,25 @@ impl Cell {
 
     /// Builds A-MPDUs from what waits, until the hardware has two for the peer.
     #[inline]
-    pub(super) fn build_ahead(&mut self, station: StationId, function: usize, peer: Address) {
+    pub(super) fn build_ahead(&mut self, station: StationId, edcaf: usize, peer: Address) {
         if self.stations[station.index()].config.aggregation.built_ahead {
-            self.build_for_hardware(station, function, peer);
+            self.build_for_hardware(station, edcaf, peer);
         }
     }
 
     #[inline(never)]
-    fn build_for_hardware(&mut self, station: StationId, function: usize, peer: Address) {
+    fn build_for_hardware(&mut self, station: StationId, edcaf: usize, peer: Address) {
         let aggregation = self.stations[station.index()].config.aggregation;
-        if peer == Address::Group || self.function(station, function).absent.is_dozing(peer) {
+        if peer == Address::Group || self.edcaf(station, edcaf).absent.is_dozing(peer) {
             return;
         }
-        let index = self.originator(station, function, peer);
+        let index = self.originator(station, edcaf, peer);
         let exchange = self.stations[station.index()].exchange.as_ref();
         let is_on_air = exchange.is_some_and(|e| {
-            e.function == function && e.peer == peer && matches!(e.content, Content::Data { .. })
+            e.edcaf == edcaf && e.peer == peer && matches!(e.content, Content::Data { .. })
         });
         loop {
-            let originator = &self.function(station, function).originators[index];
+            let originator = &self.edcaf(station, edcaf).originators[index];
             let built = originator.number_built() + usize::from(is_on_air);
             let established = matches!(originator.agreement, Agreement::Established { .. });
             if built >= HARDWARE_AMPDUS || !established {
@@ -426,8 +426,8 @@ impl Cell {
             let (mut mpdus, mut bytes) = (0, 0);
             while mpdus < usize::from(aggregation.ampdu_frames_max)
                 && bytes < bytes_max
-                && self.access(station, function).originators[index].has_window()
-                && let Some(mpdu_bytes) = self.pull(station, function, index)
+                && self.access(station, edcaf).originators[index].has_window()
+                && let Some(mpdu_bytes) = self.pull(station, edcaf, index)
             {
                 bytes += sizes::ampdu_subframe(mpdu_bytes, 0);
                 mpdus += 1;
@@ -435,9 +435,9 @@ impl Cell {
             if mpdus == 0 {
                 return;
             }
-            self.function(station, function).originators[index].build(mpdus);
+            self.edcaf(station, edcaf).originators[index].build(mpdus);
             // The queue may have nothing left for the peer.
-            self.function(station, function).keep_turn(peer);
+            self.edcaf(station, edcaf).keep_turn(peer);
         }
     }
 
@@ -446,18 +446,18 @@ impl Cell {
     fn aggregate(
         &mut self,
         station: StationId,
-        function: usize,
+        edcaf: usize,
         index: usize,
         (bytes_max, spacing_bytes, frames_max): (u32, u32, usize),
     ) -> (usize, u32) {
         let (mut total, mut padded) = (0, 0);
         let mut count = 0;
-        let first = u32::from(self.access(station, function).originators[index].pending[0].bytes);
+        let first = u32::from(self.access(station, edcaf).originators[index].pending[0].bytes);
         while count < frames_max {
-            let originator = &self.access(station, function).originators[index];
+            let originator = &self.access(station, edcaf).originators[index];
             let bytes = match originator.pending.get(count) {
                 Some(mpdu) => Some(u32::from(mpdu.bytes)),
-                None if originator.has_window() => self.pull(station, function, index),
+                None if originator.has_window() => self.pull(station, edcaf, index),
                 None => None,
             };
             let Some(bytes) = bytes else { break };
@@ -475,12 +475,12 @@ impl Cell {
 
     /// Takes the next packets for the peer of originator `index` as one MPDU, and
     /// returns its length; `None` if there are none.
-    fn pull(&mut self, station: StationId, function: usize, index: usize) -> Option<u32> {
+    fn pull(&mut self, station: StationId, edcaf: usize, index: usize) -> Option<u32> {
         let now = self.now;
         let Self { stations, dropped, .. } = self;
         let state = &mut stations[station.index()];
         let config = &state.config;
-        let access = state.functions[function].as_mut().expect("it is building a frame");
+        let access = state.edcafs[edcaf].as_mut().expect("it is building a frame");
         let has_driver = access.driver.is_used();
         let peer = access.originators[index].peer;
         let mut expired = Vec::new();
@@ -518,26 +518,26 @@ impl Cell {
             }
         }
         if has_driver {
-            self.fill_driver(station, function);
+            self.fill_driver(station, edcaf);
         }
         pulled
     }
 
     /// Moves packets from the queue into the driver queue as far as it has room.
     #[inline]
-    pub(super) fn fill_driver(&mut self, station: StationId, function: usize) {
-        let access = self.stations[station.index()].functions[function].as_ref();
+    pub(super) fn fill_driver(&mut self, station: StationId, edcaf: usize) {
+        let access = self.stations[station.index()].edcafs[edcaf].as_ref();
         if access.is_some_and(|access| access.driver.is_used() && access.gate == Gate::Open) {
-            self.fill_used_driver(station, function);
+            self.fill_used_driver(station, edcaf);
         }
     }
 
     #[inline(never)]
-    fn fill_used_driver(&mut self, station: StationId, function: usize) {
+    fn fill_used_driver(&mut self, station: StationId, edcaf: usize) {
         let now = self.now;
         let mut dropped = core::mem::take(&mut self.dropped);
         loop {
-            let access = self.function(station, function);
+            let access = self.edcaf(station, edcaf);
             // Packets in flight count against a limit in packets: the ring
             // slot is free when the frame is done.
             let driver = &access.driver;
@@ -550,13 +550,13 @@ impl Cell {
             };
             let Some(peer) = access.queue.next_peer_where(room) else { break };
             let Some(packet) = access.queue.dequeue_for(now, peer, &mut dropped) else { continue };
-            let airtime = match self.function(station, function).driver.limit() {
+            let airtime = match self.edcaf(station, edcaf).driver.limit() {
                 DriverLimit::Airtime(_) => {
-                    self.estimated_airtime(station, function, peer.into(), &packet)
+                    self.estimated_airtime(station, edcaf, peer.into(), &packet)
                 }
                 _ => Duration::ZERO,
             };
-            self.function(station, function).driver.push(now, peer, packet, airtime);
+            self.edcaf(station, edcaf).driver.push(now, peer, packet, airtime);
         }
         if !dropped.is_empty() {
             let state = &mut self.stations[station.index()];
@@ -571,12 +571,12 @@ impl Cell {
     fn estimated_airtime(
         &mut self,
         station: StationId,
-        function: usize,
+        edcaf: usize,
         peer: Address,
         packet: &Packet,
     ) -> Duration {
-        let index = self.originator(station, function, peer);
-        let originator = &self.function(station, function).originators[index];
+        let index = self.originator(station, edcaf, peer);
+        let originator = &self.edcaf(station, edcaf).originators[index];
         let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
         let rate = rate.unwrap_or(self.settings.group_rate);
         let bits = u64::from(sizes::mpdu(u32::from(packet.bytes), true)) * 8_000_000_000;
@@ -584,14 +584,14 @@ impl Cell {
     }
 
     /// Gives up the pending MPDUs whose lifetime is over.
-    fn expire(&mut self, station: StationId, function: usize, index: usize) {
+    fn expire(&mut self, station: StationId, edcaf: usize, index: usize) {
         let now = self.now;
         let state = &mut self.stations[station.index()];
         if state.config.msdu_lifetime.is_none() {
             return;
         }
         let config = &state.config;
-        let access = state.functions[function].as_mut().expect("it is building a frame");
+        let access = state.edcafs[edcaf].as_mut().expect("it is building a frame");
         let before = access.originators[index].held();
         let peer = access.originators[index].peer;
         let mut expired = Vec::new();
@@ -617,13 +617,8 @@ impl Cell {
     }
 
     /// Index of the originator towards `peer`, made when first used.
-    pub(super) fn originator(
-        &mut self,
-        station: StationId,
-        function: usize,
-        peer: Address,
-    ) -> usize {
-        if let Some(index) = self.function(station, function).originator(peer) {
+    pub(super) fn originator(&mut self, station: StationId, edcaf: usize, peer: Address) -> usize {
+        if let Some(index) = self.edcaf(station, edcaf).originator(peer) {
             return index;
         }
         let rate_control = match peer {
@@ -632,7 +627,7 @@ impl Cell {
                 let [here, there] = [station, to].map(|s| &self.stations[s.index()].config);
                 let set = |config: &StationConfig| RateSet::new(config.rates.iter().copied());
                 let pair = here.identity.to(there.identity);
-                let identity = pair.to(Identity::numbered(function as u64));
+                let identity = pair.to(Identity::numbered(edcaf as u64));
                 let stream = self.settings.seed.stream_of("cell/rate-control", identity);
                 Some(RateControl::new(
                     &here.rate_control,
@@ -644,14 +639,14 @@ impl Cell {
         };
         let low_rate_retry = self.stations[station.index()].config.low_rate_retry;
         let originator = Originator::new(peer, rate_control, low_rate_retry);
-        self.function(station, function).add_originator(originator)
+        self.edcaf(station, edcaf).add_originator(originator)
     }
 
     /// The ADDBA Request that must go out before data can be aggregated.
     fn wanted_agreement(
         &mut self,
         station: StationId,
-        function: usize,
+        edcaf: usize,
         index: usize,
     ) -> Option<Management> {
         let now = self.now;
@@ -660,12 +655,12 @@ impl Cell {
             && config.aggregation.ampdu_bytes_max > 0
             && config.aggregation.ampdu_frames_max > 1;
         let window = config.block_ack.window;
-        let originator = &self.function(station, function).originators[index];
+        let originator = &self.edcaf(station, edcaf).originators[index];
         let Address::Station(peer) = originator.peer else { return None };
-        if self.function(station, function).absent.dozing.contains(&peer) {
+        if self.edcaf(station, edcaf).absent.dozing.contains(&peer) {
             return None;
         }
-        let originator = &self.function(station, function).originators[index];
+        let originator = &self.edcaf(station, edcaf).originators[index];
         let asks = match originator.agreement {
             Agreement::None => true,
             Agreement::Failed { until } => now >= until,
@@ -674,7 +669,7 @@ impl Cell {
         if !wants || !asks || !self.stations[peer.index()].config.qos {
             return None;
         }
-        let originator = &mut self.function(station, function).originators[index];
+        let originator = &mut self.edcaf(station, edcaf).originators[index];
         // What was sent without agreement is settled first.
         if !originator.pending.is_empty() {
             return None;
@@ -686,7 +681,7 @@ impl Cell {
     }
 }
 
-impl Function {
+impl Edcaf {
     /// Whom to send to next.
     fn next_peer(&mut self) -> Option<Address> {
         match self.gate {
@@ -851,6 +846,6 @@ fn amsdu_bytes_max(config: &StationConfig, originator: &Originator) -> u32 {
 }
 
 /// Everything but beacons belongs to an access category.
-pub(super) fn tid_of(function: usize) -> u8 {
-    category_of(function).tid()
+pub(super) fn tid_of(edcaf: usize) -> u8 {
+    category_of(edcaf).tid()
 }

@@ -22,7 +22,7 @@ use lasthop_units::{Db, Duration, Instant, Probability};
 pub(super) struct Arrival {
     pub sender: StationId,
     pub receiver: StationId,
-    pub function: usize,
+    pub edcaf: usize,
     /// Index of the originator at the sender.
     pub originator: usize,
     header: Header,
@@ -127,7 +127,7 @@ impl Cell {
     pub(super) fn begin_arrival(
         &mut self,
         (sender, receiver): (StationId, StationId),
-        function: usize,
+        edcaf: usize,
         count: usize,
         (rate, psdu_bytes, end): (Rate, u32, Instant),
     ) {
@@ -135,10 +135,10 @@ impl Cell {
             return;
         }
         let subframes = self.subframes(sender, count, (self.now, end), (rate, psdu_bytes));
-        let held_back = self.stations[receiver.index()].inbox(sender, function).recipient.as_ref();
+        let held_back = self.stations[receiver.index()].inbox(sender, edcaf).recipient.as_ref();
         let mut is_prompt = self.settings.record
             || held_back.is_some_and(|recipient| recipient.any_waiting(|p: &Packet| !p.passive));
-        let access = self.access(sender, function);
+        let access = self.access(sender, edcaf);
         let peer = Address::Station(receiver);
         let originator = access.originator(peer).expect("it has pending MPDUs");
         let pending = &access.originators[originator].pending;
@@ -147,7 +147,7 @@ impl Cell {
         self.arrivals.push(Arrival {
             sender,
             receiver,
-            function,
+            edcaf,
             originator,
             header: Header::Awaited,
             subframes,
@@ -176,11 +176,11 @@ impl Cell {
             let Some(flight) = flights.iter().find(|f| f.is_payload_of(arrival.sender)) else {
                 continue;
             };
-            let Arrival { sender, function, originator, .. } = *arrival;
-            let lender = &mut self.access(sender, function).originators[originator];
+            let Arrival { sender, edcaf, originator, .. } = *arrival;
+            let lender = &mut self.access(sender, edcaf).originators[originator];
             let mut pending = core::mem::take(&mut lender.pending);
             self.advance_arrival(arrival, flight, &mut pending, now);
-            self.access(sender, function).originators[originator].pending = pending;
+            self.access(sender, edcaf).originators[originator].pending = pending;
         }
         self.arrivals = arrivals;
         self.air.return_flights(flights);
@@ -233,7 +233,7 @@ impl Cell {
             return;
         }
         let taken = Taken {
-            function: arrival.function,
+            edcaf: arrival.edcaf,
             mpdus: first..arrival.subframes.index,
             decoded: arrival.decoded,
             subframes: Some(Subframes { index: first, offset, ..arrival.subframes }),

@@ -24,8 +24,8 @@ use lasthop_units::{Duration, Instant, Probability, SeqNo12};
 /// Null frames go out as voice, as in mac80211 (`ieee80211_send_nullfunc`).
 const NULL_FUNCTION: usize = AccessCategory::Voice.index();
 
-/// Functions of the access categories, beacons left out.
-pub(super) const FUNCTIONS: usize = AccessCategory::ALL.len();
+/// EDCAFs of the access categories, beacons left out.
+pub(super) const EDCAFS: usize = AccessCategory::ALL.len();
 
 /// Before it sends a Probe Request a station listens for so long (mac80211:
 /// IEEE80211_PROBE_DELAY, HZ / 33).
@@ -187,11 +187,11 @@ impl Cell {
         self.dozing.push(station);
         self.log_held(station);
         let access_point = self.settings.access_point;
-        for function in 0..FUNCTIONS {
-            let access = &mut self.stations[access_point.index()].functions[function];
+        for edcaf in 0..EDCAFS {
+            let access = &mut self.stations[access_point.index()].edcafs[edcaf];
             if let Some(access) = access {
                 access.absent.dozing.push(station);
-                self.trim_buffer(access_point, function, Address::Station(station));
+                self.trim_buffer(access_point, edcaf, Address::Station(station));
             }
         }
     }
@@ -202,25 +202,25 @@ impl Cell {
         self.dozing.swap_remove(index);
         self.log_held(station);
         let access_point = self.settings.access_point;
-        for function in 0..FUNCTIONS {
-            let access = &mut self.stations[access_point.index()].functions[function];
+        for edcaf in 0..EDCAFS {
+            let access = &mut self.stations[access_point.index()].edcafs[edcaf];
             if let Some(access) = access {
                 access.absent.dozing.retain(|dozing| *dozing != station);
                 access.absent.released.retain(|(released, _)| *released != station);
-                self.fill_driver(access_point, function);
-                self.build_ahead(access_point, function, Address::Station(station));
-                self.arm(access_point, function);
+                self.fill_driver(access_point, edcaf);
+                self.build_ahead(access_point, edcaf, Address::Station(station));
+                self.arm(access_point, edcaf);
             }
         }
     }
 
     /// Gives up the oldest packets that are too many for a station, or the
     /// group, that cannot be reached.
-    pub(super) fn trim_buffer(&mut self, from: StationId, function: usize, to: Address) {
+    pub(super) fn trim_buffer(&mut self, from: StationId, edcaf: usize, to: Address) {
         let now = self.now;
         let state = &mut self.stations[from.index()];
         let Some(packets_max) = state.config.power_save_buffer else { return };
-        let Some(access) = &mut state.functions[function] else { return };
+        let Some(access) = &mut state.edcafs[edcaf] else { return };
         if !access.absent.holds(to) {
             return;
         }
@@ -273,12 +273,12 @@ impl Cell {
         let Rhythm::Scan(scan) = &self.away(station).rhythm else { return };
         let most = scan.config().return_drain.filter(|_| scan.is_between_absences());
         let Some(most) = most else { return };
-        for function in 0..FUNCTIONS {
+        for edcaf in 0..EDCAFS {
             let now = self.now;
             let mut dropped = core::mem::take(&mut self.dropped);
             let mut lost = Vec::new();
             let state = &mut self.stations[station.index()];
-            let Some(access) = &mut state.functions[function] else {
+            let Some(access) = &mut state.edcafs[edcaf] else {
                 self.dropped = dropped;
                 continue;
             };
@@ -301,25 +301,25 @@ impl Cell {
         }
     }
 
-    /// The station's functions send what they may in its phase.
+    /// The station's EDCAFs send what they may in its phase.
     pub(super) fn set_gate(&mut self, station: StationId) {
         let now = self.now;
         let away = self.away(station);
         let gate = away.gate();
         away.log_gate(now, gate);
-        for function in self.stations[station.index()].functions.iter_mut().flatten() {
-            function.gate = gate;
+        for edcaf in self.stations[station.index()].edcafs.iter_mut().flatten() {
+            edcaf.gate = gate;
         }
     }
 
     /// The station's queues go on.
     pub(super) fn resume(&mut self, station: StationId) {
         let access_point = Address::Station(self.settings.access_point);
-        for function in 0..FUNCTIONS {
-            if self.stations[station.index()].functions[function].is_some() {
-                self.fill_driver(station, function);
-                self.build_ahead(station, function, access_point);
-                self.arm(station, function);
+        for edcaf in 0..EDCAFS {
+            if self.stations[station.index()].edcafs[edcaf].is_some() {
+                self.fill_driver(station, edcaf);
+                self.build_ahead(station, edcaf, access_point);
+                self.arm(station, edcaf);
             }
         }
     }
@@ -339,8 +339,8 @@ impl Cell {
             Rhythm::Scan(scan) => {
                 let (config, stays) = (*scan.config(), scan.is_on_own_channel());
                 if config.leftover != Leftover::Keep {
-                    for function in 0..FUNCTIONS {
-                        self.abandon(station, function, config.leftover == Leftover::DropAll);
+                    for edcaf in 0..EDCAFS {
+                        self.abandon(station, edcaf, config.leftover == Leftover::DropAll);
                     }
                 }
                 if stays {
@@ -378,10 +378,10 @@ impl Cell {
     }
 
     /// Gives up what driver and hardware hold, and the queue above if it is to go too.
-    fn abandon(&mut self, station: StationId, function: usize, queue_too: bool) {
+    fn abandon(&mut self, station: StationId, edcaf: usize, queue_too: bool) {
         let now = self.now;
         let state = &mut self.stations[station.index()];
-        let Some(access) = &mut state.functions[function] else { return };
+        let Some(access) = &mut state.edcafs[edcaf] else { return };
         let mut given_up: Vec<Packet> = Vec::new();
         let (mut packets, mut mpdus) = (0, Vec::new());
         for originator in &mut access.originators {
@@ -446,13 +446,13 @@ impl Cell {
         let sequence = away.sequence;
         let peer = self.settings.access_point;
         let frame = Management { peer, action, attempts: 0, sequence };
-        self.function(station, NULL_FUNCTION).management.push_front(frame);
+        self.edcaf(station, NULL_FUNCTION).management.push_front(frame);
         self.arm(station, NULL_FUNCTION);
     }
 
     /// Such frames that were not sent yet are outdated.
     fn drop_about_absence(&mut self, station: StationId) {
-        if let Some(access) = &mut self.stations[station.index()].functions[NULL_FUNCTION] {
+        if let Some(access) = &mut self.stations[station.index()].edcafs[NULL_FUNCTION] {
             access.management.retain(|frame| !frame.action.is_about_absence());
         }
     }
@@ -463,14 +463,14 @@ impl Cell {
         let sequence = SeqNo12::new(self.stations[access_point.index()].stats.beacons as u16);
         let action = Action::ProbeResponse;
         let frame = Management { peer: station, action, attempts: 0, sequence };
-        self.function(access_point, NULL_FUNCTION).management.push_back(frame);
+        self.edcaf(access_point, NULL_FUNCTION).management.push_back(frame);
         self.arm(access_point, NULL_FUNCTION);
     }
 
     /// Nothing lies below the upper queue, and no exchange is going on.
     fn is_drained(&self, station: StationId) -> bool {
         self.engaged_until(station).is_none()
-            && self.stations[station.index()].functions.iter().flatten().all(|access| {
+            && self.stations[station.index()].edcafs.iter().flatten().all(|access| {
                 access.held.packets == 0 && access.driver.is_empty() && access.management.is_empty()
             })
     }

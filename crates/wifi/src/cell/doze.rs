@@ -8,7 +8,7 @@
 
 use super::Cell;
 use super::air::Flight;
-use super::away::{FUNCTIONS, Rhythm};
+use super::away::{EDCAFS, Rhythm};
 use super::station::{Action, Exchange, Gate};
 use crate::mac::power_save::{self, Input, Phase, PowerSaveConfig, partial_virtual_bitmap};
 use crate::station::{Address, StationId};
@@ -70,7 +70,7 @@ impl Cell {
         let last_data = state.last_data;
         let busy = state.held_packets > 0
             || state.exchange.is_some()
-            || state.functions.iter().flatten().any(|access| !access.management.is_empty());
+            || state.edcafs.iter().flatten().any(|access| !access.management.is_empty());
         let Some(doze) = self.doze(station) else { return };
         let since = if busy { now } else { last_data };
         if since + doze.config.idle > now {
@@ -126,9 +126,9 @@ impl Cell {
             return 0;
         }
         self.tim.group_traffic =
-            self.tim.dtim_count == 0 && (0..FUNCTIONS).any(|f| self.held(f, Address::Group) > 0);
+            self.tim.dtim_count == 0 && (0..EDCAFS).any(|f| self.held(f, Address::Group) > 0);
         let announced = |station: &&StationId| {
-            (0..FUNCTIONS).any(|f| self.held(f, Address::Station(**station)) > 0)
+            (0..EDCAFS).any(|f| self.held(f, Address::Station(**station)) > 0)
         };
         let mut aids: Vec<u16> =
             self.dozing.iter().filter(announced).map(|s| self.aid(*s)).collect();
@@ -138,10 +138,10 @@ impl Cell {
         bitmap.len() as u32 - 1
     }
 
-    /// Packets and MPDUs that a function of the access point holds for `peer`.
-    fn held(&self, function: usize, peer: Address) -> u32 {
-        let functions = &self.stations[self.settings.access_point.index()].functions;
-        functions[function].as_ref().map_or(0, |access| {
+    /// Packets and MPDUs that an EDCAF of the access point holds for `peer`.
+    fn held(&self, edcaf: usize, peer: Address) -> u32 {
+        let edcafs = &self.stations[self.settings.access_point.index()].edcafs;
+        edcafs[edcaf].as_ref().map_or(0, |access| {
             let originator = access.originator(peer).map(|index| &access.originators[index]);
             let pending = originator.map_or(0, |originator| originator.pending.len());
             access.queue.len_packets_for(peer.into())
@@ -156,7 +156,7 @@ impl Cell {
         match peer {
             Address::Station(station) => {
                 self.dozing.contains(&station)
-                    && (more || (0..FUNCTIONS).any(|f| self.held(f, peer) > 0))
+                    && (more || (0..EDCAFS).any(|f| self.held(f, peer) > 0))
             }
             Address::Group => self.group_left() > 1,
         }
@@ -164,8 +164,8 @@ impl Cell {
 
     /// Group frames that go out behind the last DTIM.
     fn group_left(&self) -> u32 {
-        let functions = &self.stations[self.settings.access_point.index()].functions;
-        functions.iter().flatten().map(|access| access.absent.group_left).sum()
+        let edcafs = &self.stations[self.settings.access_point.index()].edcafs;
+        edcafs.iter().flatten().map(|access| access.absent.group_left).sum()
     }
 
     /// A beacon was sent: who was to hear it, and what does it tell him?
@@ -202,14 +202,14 @@ impl Cell {
         let now = self.now;
         let access_point = self.settings.access_point;
         let peer = Address::Station(station);
-        let function = (0..FUNCTIONS).rev().find(|function| self.held(*function, peer) > 0);
-        let Some(function) = function else { return };
-        let absent = &mut self.function(access_point, function).absent;
+        let edcaf = (0..EDCAFS).rev().find(|edcaf| self.held(*edcaf, peer) > 0);
+        let Some(edcaf) = edcaf else { return };
+        let absent = &mut self.edcaf(access_point, edcaf).absent;
         if absent.dozing.contains(&station) && !absent.is_released(station) {
             absent.released.push((station, now));
             // The driver passed over packets for a station that dozed.
-            self.fill_driver(access_point, function);
-            self.arm(access_point, function);
+            self.fill_driver(access_point, edcaf);
+            self.arm(access_point, edcaf);
         }
     }
 
@@ -234,14 +234,14 @@ impl Cell {
             return;
         }
         let access_point = self.settings.access_point;
-        for function in 0..FUNCTIONS {
-            let held = self.held(function, Address::Group);
+        for edcaf in 0..EDCAFS {
+            let held = self.held(edcaf, Address::Group);
             if held > 0 {
                 let now = self.now;
-                let absent = &mut self.function(access_point, function).absent;
+                let absent = &mut self.edcaf(access_point, edcaf).absent;
                 (absent.group_left, absent.group_opened) = (held, Some(now));
-                self.fill_driver(access_point, function);
-                self.arm(access_point, function);
+                self.fill_driver(access_point, edcaf);
+                self.arm(access_point, edcaf);
             }
         }
     }

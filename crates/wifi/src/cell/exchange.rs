@@ -3,7 +3,7 @@
 //! 10.3.2.13, 10.23.2).
 
 use super::air::{Carried, Flight};
-use super::station::{Action, BEACON_FUNCTION, Content, Exchange, Management};
+use super::station::{Action, BEACON_EDCAF, Content, Exchange, Management};
 use super::{Cell, Pending, Sequel};
 use crate::event::Event;
 use crate::mac::block_ack::Recipient;
@@ -19,17 +19,17 @@ use lasthop_units::{Duration, Instant, SeqNo12};
 const ADDBA_RETRY: Duration = Duration::from_secs(1);
 
 impl Cell {
-    /// `function` has the channel: it sends what it has, or gives the channel back.
+    /// `edcaf` has the channel: it sends what it has, or gives the channel back.
     pub(super) fn start_exchange(
         &mut self,
         station: StationId,
-        function: usize,
+        edcaf: usize,
         opportunity_end: Instant,
     ) {
-        match self.build(station, function, opportunity_end) {
+        match self.build(station, edcaf, opportunity_end) {
             Some(exchange) => self.launch(station, exchange),
             None => {
-                let contender = self.function(station, function).contender;
+                let contender = self.edcaf(station, edcaf).contender;
                 self.contention.disarm(contender);
             }
         }
@@ -39,7 +39,7 @@ impl Cell {
         let now = self.now;
         let sifs = self.settings.timing.sifs;
         let response = exchange.response.map_or(Duration::ZERO, |r| sifs + r.duration);
-        let contender = self.access(station, exchange.function).contender;
+        let contender = self.access(station, exchange.edcaf).contender;
         self.contention.disarm(contender);
         if exchange.requesting {
             let Address::Station(_) = exchange.peer else { unreachable!("groups send no CTS") };
@@ -75,12 +75,12 @@ impl Cell {
         let state = &mut self.stations[station.index()];
         let exchange = state.exchange.as_mut().expect("a payload belongs to an exchange");
         exchange.requesting = false;
-        let &mut Exchange { function, peer, content, rate, psdu_bytes, duration, response, .. } =
+        let &mut Exchange { edcaf, peer, content, rate, psdu_bytes, duration, response, .. } =
             exchange;
         let end = now + duration;
         match content {
             Content::Data { mpdus, .. } => {
-                let access = state.functions[function].as_mut().expect("it sends");
+                let access = state.edcafs[edcaf].as_mut().expect("it sends");
                 let index = access.originator(peer).expect("it has pending MPDUs");
                 let retries = access.originators[index].sent(mpdus, now);
                 access.last_served = Some(peer);
@@ -115,7 +115,7 @@ impl Cell {
         if let (Content::Data { mpdus, aggregated: true }, Address::Station(receiver)) =
             (content, peer)
         {
-            self.begin_arrival((station, receiver), function, mpdus, (rate, psdu_bytes, end));
+            self.begin_arrival((station, receiver), edcaf, mpdus, (rate, psdu_bytes, end));
         }
     }
 
@@ -145,12 +145,12 @@ impl Cell {
                     });
                 }
                 Sequel::Payload => self.send_payload(station),
-                Sequel::Opportunity { function, end } => match self.build(station, function, end) {
+                Sequel::Opportunity { edcaf, end } => match self.build(station, edcaf, end) {
                     // RTS and CTS protect the opportunity at its start.
                     Some(exchange) => {
                         self.launch(station, Exchange { requesting: false, ..exchange });
                     }
-                    None => self.end_opportunity(station, function),
+                    None => self.end_opportunity(station, edcaf),
                 },
             }
         }
@@ -189,8 +189,8 @@ impl Cell {
             // The request waits for its answer, the answer was taken in already.
             Content::Management(_) | Content::Beacon => {}
         }
-        let access = self.stations[station.index()].config.access.get(exchange.function).copied();
-        let state = self.access(station, exchange.function);
+        let access = self.stations[station.index()].config.access.get(exchange.edcaf).copied();
+        let state = self.access(station, exchange.edcaf);
         state.failures = 0;
         state.contention_window = access.map_or(0, |access| access.cw_min);
         let content = exchange.content;
@@ -210,8 +210,8 @@ impl Cell {
         match exchange.content {
             Content::Data { mpdus, aggregated } => {
                 if exchange.requesting {
-                    let index = self.originator(station, exchange.function, exchange.peer);
-                    let access = self.function(station, exchange.function);
+                    let index = self.originator(station, exchange.edcaf, exchange.peer);
+                    let access = self.edcaf(station, exchange.edcaf);
                     access.originators[index].request_failed(mpdus);
                 }
                 self.settle(station, &exchange, mpdus, 0, false);
@@ -220,14 +220,14 @@ impl Cell {
                     && !exchange.requesting
                     && policy == super::BlockAckRequestPolicy::AfterMissing
                 {
-                    let index = self.originator(station, exchange.function, exchange.peer);
-                    let access = self.function(station, exchange.function);
+                    let index = self.originator(station, exchange.edcaf, exchange.peer);
+                    let access = self.edcaf(station, exchange.edcaf);
                     access.originators[index].block_ack_request_due = true;
                 }
             }
             Content::BlockAckRequest { .. } => {
-                let index = self.originator(station, exchange.function, exchange.peer);
-                let originator = &mut self.function(station, exchange.function).originators[index];
+                let index = self.originator(station, exchange.edcaf, exchange.peer);
+                let originator = &mut self.edcaf(station, exchange.edcaf).originators[index];
                 originator.block_ack_request_attempts += 1;
                 let given_up = originator.block_ack_request_attempts >= retry_limit;
                 originator.failed(given_up);
@@ -243,16 +243,16 @@ impl Cell {
                     _ => retry_limit,
                 };
                 if frame.attempts < attempts_max {
-                    self.function(station, exchange.function).management.push_front(frame);
+                    self.edcaf(station, exchange.edcaf).management.push_front(frame);
                 } else if frame.action.is_about_absence() {
                     settled = Some(frame.action);
                 } else {
-                    self.management_given_up(station, exchange.function, frame.peer, frame.action);
+                    self.management_given_up(station, exchange.edcaf, frame.peer, frame.action);
                 }
             }
             Content::Beacon => {}
         }
-        self.widen(station, exchange.function);
+        self.widen(station, exchange.edcaf);
         self.exchange_over(station, exchange, false);
         if let Some(action) = settled {
             self.absence_settled(station, action, false);
@@ -269,14 +269,14 @@ impl Cell {
         answered: bool,
     ) {
         let now = self.now;
-        let index = self.originator(station, exchange.function, exchange.peer);
+        let index = self.originator(station, exchange.edcaf, exchange.peer);
         let state = &mut self.stations[station.index()];
         let retry_limit = state.config.retry_limit;
         if state.config.adaptive_mtu.is_some() && !exchange.requesting {
             let air = (self.settings.band, self.settings.timing.slot);
             state.report_lengths(now, air, exchange, index, (mpdus, acked));
         }
-        let access = state.functions[exchange.function].as_mut().expect("it sent");
+        let access = state.edcafs[exchange.edcaf].as_mut().expect("it sent");
         let originator = &mut access.originators[index];
         let attempts_max = match exchange.peer {
             // Group frames are sent once.
@@ -336,16 +336,16 @@ impl Cell {
         if packets > 0 {
             self.announce_room(station);
         }
-        self.fill_driver(station, exchange.function);
-        self.build_ahead(station, exchange.function, exchange.peer);
+        self.fill_driver(station, exchange.edcaf);
+        self.build_ahead(station, exchange.edcaf, exchange.peer);
     }
 
     /// Books what the Block Ack to a request says of all pending MPDUs.
     fn settle_request(&mut self, station: StationId, exchange: &Exchange, acked: u64) {
         let now = self.now;
-        let index = self.originator(station, exchange.function, exchange.peer);
+        let index = self.originator(station, exchange.edcaf, exchange.peer);
         let state = &mut self.stations[station.index()];
-        let access = state.functions[exchange.function].as_mut().expect("it sent");
+        let access = state.edcafs[exchange.edcaf].as_mut().expect("it sent");
         let originator = &mut access.originators[index];
         originator.block_ack_request_due = false;
         originator.block_ack_request_attempts = 0;
@@ -365,39 +365,36 @@ impl Cell {
         if packets > 0 {
             self.announce_room(station);
         }
-        self.fill_driver(station, exchange.function);
-        self.build_ahead(station, exchange.function, exchange.peer);
+        self.fill_driver(station, exchange.edcaf);
+        self.build_ahead(station, exchange.edcaf, exchange.peer);
     }
 
     /// Goes on within the transmission opportunity, or contends anew.
     fn exchange_over(&mut self, station: StationId, exchange: Exchange, success: bool) {
         let now = self.now;
-        let function = exchange.function;
+        let edcaf = exchange.edcaf;
         let sifs = self.settings.timing.sifs;
-        self.function(station, function).keep_turn(exchange.peer);
-        if success && function != BEACON_FUNCTION && now + sifs < exchange.opportunity_end {
-            self.function(station, function).contends_since = now;
-            if self.next_work(station, function).is_some() && self.fits(station, &exchange) {
-                self.follow(
-                    station,
-                    Sequel::Opportunity { function, end: exchange.opportunity_end },
-                );
+        self.edcaf(station, edcaf).keep_turn(exchange.peer);
+        if success && edcaf != BEACON_EDCAF && now + sifs < exchange.opportunity_end {
+            self.edcaf(station, edcaf).contends_since = now;
+            if self.next_work(station, edcaf).is_some() && self.fits(station, &exchange) {
+                self.follow(station, Sequel::Opportunity { edcaf, end: exchange.opportunity_end });
                 return;
             }
         }
-        self.end_opportunity(station, function);
+        self.end_opportunity(station, edcaf);
     }
 
     /// Post-backoff and, if there is more to send, contention.
-    pub(super) fn end_opportunity(&mut self, station: StationId, function: usize) {
+    pub(super) fn end_opportunity(&mut self, station: StationId, edcaf: usize) {
         let now = self.now;
         self.contention.hold(station, now);
-        let access = self.function(station, function);
+        let access = self.edcaf(station, edcaf);
         let contender = access.contender;
         access.contends_since = now;
-        if function != BEACON_FUNCTION {
-            self.draw_backoff(station, function);
-            if self.next_work(station, function).is_some() {
+        if edcaf != BEACON_EDCAF {
+            self.draw_backoff(station, edcaf);
+            if self.next_work(station, edcaf).is_some() {
                 self.contention.arm(contender, now);
             }
         }
@@ -406,7 +403,7 @@ impl Cell {
     /// A guess whether another exchange like the last one fits into the opportunity.
     fn fits(&mut self, station: StationId, last: &Exchange) -> bool {
         let sifs = self.settings.timing.sifs;
-        let access = self.function(station, last.function);
+        let access = self.edcaf(station, last.edcaf);
         let peer = last.peer;
         let bytes = access.originator(peer).and_then(|index| {
             access.originators[index].pending.front().map(|mpdu| u32::from(mpdu.bytes))
@@ -424,11 +421,11 @@ impl Cell {
         &mut self,
         originator: StationId,
         recipient: StationId,
-        function: usize,
+        edcaf: usize,
     ) {
         let window = self.agreed_window(originator, recipient);
-        let index = self.originator(originator, function, Address::Station(recipient));
-        let state = &mut self.function(originator, function).originators[index];
+        let index = self.originator(originator, edcaf, Address::Station(recipient));
+        let state = &mut self.edcaf(originator, edcaf).originators[index];
         if state.agreement != Agreement::Requested {
             return;
         }
@@ -438,11 +435,11 @@ impl Cell {
                 at: self.now,
                 originator,
                 recipient,
-                tid: super::access::tid_of(function),
+                tid: super::access::tid_of(edcaf),
                 established: true,
             });
         }
-        self.arm(originator, function);
+        self.arm(originator, edcaf);
     }
 
     pub(super) fn agreed_window(&self, originator: StationId, recipient: StationId) -> u8 {
@@ -453,7 +450,7 @@ impl Cell {
     fn management_given_up(
         &mut self,
         station: StationId,
-        function: usize,
+        edcaf: usize,
         peer: StationId,
         action: Action,
     ) {
@@ -464,12 +461,12 @@ impl Cell {
             Action::AddbaResponse { .. } => (peer, station),
             _ => unreachable!("what is about absence is settled in another way"),
         };
-        let index = self.originator(originator, function, Address::Station(to));
-        let state = &mut self.function(originator, function).originators[index];
+        let index = self.originator(originator, edcaf, Address::Station(to));
+        let state = &mut self.edcaf(originator, edcaf).originators[index];
         // An answer may have arrived without its acknowledgement.
         if state.agreement == Agreement::Requested {
             state.agreement = Agreement::Failed { until };
-            self.arm(originator, function);
+            self.arm(originator, edcaf);
         }
     }
 
@@ -478,13 +475,13 @@ impl Cell {
         &mut self,
         recipient: StationId,
         originator: StationId,
-        function: usize,
+        edcaf: usize,
         start: SeqNo12,
     ) {
         let window = self.agreed_window(originator, recipient);
         let config = &self.stations[recipient.index()].config;
         let (timeout, retry_out) = (config.block_ack.reorder_timeout, config.pseudo_retry_out);
-        let inbox = self.stations[recipient.index()].inbox(originator, function);
+        let inbox = self.stations[recipient.index()].inbox(originator, edcaf);
         inbox.recipient = Some(Recipient::new(start, window, timeout));
         inbox.retry_out = retry_out.map(|table| PseudoRetryOut::new(table, start));
         let frame = Management {
@@ -493,7 +490,7 @@ impl Cell {
             attempts: 0,
             sequence: start,
         };
-        let waiting = &mut self.function(recipient, function).management;
+        let waiting = &mut self.edcaf(recipient, edcaf).management;
         // A repeated request finds its answer still queued.
         let answers = |w: &Management| {
             w.peer == originator && matches!(w.action, Action::AddbaResponse { .. })
@@ -501,6 +498,6 @@ impl Cell {
         if !waiting.iter().any(answers) {
             waiting.push_back(frame);
         }
-        self.arm(recipient, function);
+        self.arm(recipient, edcaf);
     }
 }

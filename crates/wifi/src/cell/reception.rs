@@ -20,8 +20,8 @@ use lasthop_units::{Db, Instant, Probability, Stream};
 
 /// Some MPDUs of a PPDU with data, at their receiver.
 pub(super) struct Taken {
-    /// The sender's access function.
-    pub function: usize,
+    /// The sender's EDCAF.
+    pub edcaf: usize,
     /// Which ones of the pending MPDUs.
     pub mpdus: Range<usize>,
     /// Bit n: pending MPDU n was decoded.
@@ -179,7 +179,7 @@ impl Cell {
         let sender = flight.transmitter;
         let exchange = self.stations[sender.index()].exchange.take();
         let mut exchange = exchange.expect("a payload belongs to an exchange");
-        let mut pending = self.take_pending(sender, exchange.function, exchange.peer);
+        let mut pending = self.take_pending(sender, exchange.edcaf, exchange.peer);
         let arrived = self.end_arrival(flight, &mut pending);
         let decoded = arrived.unwrap_or_else(|| self.decode(flight, receiver, &exchange, &pending));
         exchange.decoded = decoded.unwrap_or(0);
@@ -207,16 +207,16 @@ impl Cell {
                     acked = self.acknowledges(receiver, &exchange, sender, mpdus, &pending);
                 }
                 Content::BlockAckRequest { start } => {
-                    self.take_request(receiver, sender, exchange.function, start);
+                    self.take_request(receiver, sender, exchange.edcaf, start);
                     let all = pending.len().min(64);
                     acked = self.acknowledges(receiver, &exchange, sender, all, &pending);
                 }
                 Content::Management(frame) => match frame.action {
                     Action::AddbaRequest { start, .. } => {
-                        self.answer_addba(receiver, sender, exchange.function, start);
+                        self.answer_addba(receiver, sender, exchange.edcaf, start);
                     }
                     Action::AddbaResponse { .. } => {
-                        self.agreement_answered(receiver, sender, exchange.function);
+                        self.agreement_answered(receiver, sender, exchange.edcaf);
                     }
                     Action::Null { power_management: true } => self.fall_asleep(sender),
                     Action::PsPoll => self.release(sender),
@@ -257,7 +257,7 @@ impl Cell {
             // The hardware reports the MPDUs of a wholly erroneous PPDU as well.
             self.take_in(flight, receiver, &mut pending, Taken::together(&exchange, mpdus));
         }
-        self.return_pending(sender, exchange.function, exchange.peer, pending);
+        self.return_pending(sender, exchange.edcaf, exchange.peer, pending);
         let answered = exchange.decoded != 0;
         self.stations[sender.index()].exchange = Some(exchange);
         if !answered {
@@ -300,12 +300,12 @@ impl Cell {
     /// for it and nobody keeps records. Otherwise nothing happens: `false`.
     pub(super) fn take_next(
         &mut self,
-        &Arrival { sender, receiver, function, originator, .. }: &Arrival,
+        &Arrival { sender, receiver, edcaf, originator, .. }: &Arrival,
         start: Instant,
         now: Instant,
         mpdu: &mut Mpdu,
     ) -> bool {
-        let agreement = self.access(sender, function).originators[originator].agreement;
+        let agreement = self.access(sender, edcaf).originators[originator].agreement;
         if self.settings.record
             || self.has_absences(sender, Address::Station(receiver))
             || !matches!(agreement, Agreement::Established { .. })
@@ -315,7 +315,7 @@ impl Cell {
         let Self { stations, outputs, .. } = self;
         let station = &mut stations[receiver.index()];
         let Inbox { recipient: Some(recipient), retry_out: None, .. } =
-            station.inbox(sender, function)
+            station.inbox(sender, edcaf)
         else {
             return false;
         };
@@ -341,17 +341,17 @@ impl Cell {
         flight: &Flight,
         receiver: StationId,
         pending: &mut VecDeque<Mpdu>,
-        Taken { function, mpdus, decoded, mut subframes }: Taken,
+        Taken { edcaf, mpdus, decoded, mut subframes }: Taken,
     ) {
         let mut now = self.now;
         let record = self.settings.record;
         let peer = Address::Station(receiver);
-        let agreed = self.has_agreement(flight.transmitter, function, peer);
-        let waits = self.waits_of(flight, function, peer, || pending.range(mpdus.clone()));
+        let agreed = self.has_agreement(flight.transmitter, edcaf, peer);
+        let waits = self.waits_of(flight, edcaf, peer, || pending.range(mpdus.clone()));
         let Self { stations, outputs, events, .. } = self;
-        let key = flight.transmitter.index() * 4 + function;
+        let key = flight.transmitter.index() * 4 + edcaf;
         let (mut given_up, mut ignored) = (0, 0);
-        let inbox = stations[receiver.index()].inbox(flight.transmitter, function);
+        let inbox = stations[receiver.index()].inbox(flight.transmitter, edcaf);
         // Most often it is one: an iterator over a part of the deque would cost more.
         for bit in mpdus {
             let mpdu = &mut pending[bit];
@@ -373,7 +373,7 @@ impl Cell {
                         at: now,
                         station: receiver,
                         peer: flight.transmitter,
-                        tid: category_of(function).tid(),
+                        tid: category_of(edcaf).tid(),
                         sequence: mpdu.sequence,
                         retransmissions,
                         smoothed_kbps: inbox.retry_out.as_ref().map_or(0, |r| r.smoothed_kbps()),
@@ -446,11 +446,11 @@ impl Cell {
         self.watch_gap(receiver, key);
     }
 
-    /// The absences that `mpdus` from an access function to `peer` may have waited for.
+    /// The absences that `mpdus` from an EDCAF to `peer` may have waited for.
     fn waits_of<'a, I: Iterator<Item = &'a Mpdu>>(
         &self,
         flight: &Flight,
-        function: usize,
+        edcaf: usize,
         peer: Address,
         mpdus: impl FnOnce() -> I,
     ) -> Waits {
@@ -459,20 +459,20 @@ impl Cell {
         }
         let packets = mpdus().flat_map(|mpdu| mpdu.msdus.packets());
         let since = super::earliest(packets.map(|packet| packet.arrived));
-        self.waits(flight.transmitter, peer, function, since)
+        self.waits(flight.transmitter, peer, edcaf, since)
     }
 
     fn take_request(
         &mut self,
         receiver: StationId,
         sender: StationId,
-        function: usize,
+        edcaf: usize,
         start: lasthop_units::SeqNo12,
     ) {
         let now = self.now;
         let Self { stations, outputs, events, settings, .. } = self;
         let record = settings.record;
-        let inbox = stations[receiver.index()].inbox(sender, function);
+        let inbox = stations[receiver.index()].inbox(sender, edcaf);
         if let Some(retry_out) = &mut inbox.retry_out {
             retry_out.request(start);
         }
@@ -481,7 +481,7 @@ impl Cell {
                 hand_up(msdus, receiver, now, outputs, record.then_some(&mut *events));
             });
         }
-        self.watch_gap(receiver, sender.index() * 4 + function);
+        self.watch_gap(receiver, sender.index() * 4 + edcaf);
     }
 
     /// What the response says of the first `mpdus` pending MPDUs.
@@ -496,7 +496,7 @@ impl Cell {
         if !exchange.response.is_some_and(|response| response.block_ack) {
             return exchange.decoded;
         }
-        let inbox = self.stations[receiver.index()].inbox(sender, exchange.function);
+        let inbox = self.stations[receiver.index()].inbox(sender, exchange.edcaf);
         let Some(recipient) = &inbox.recipient else { return exchange.decoded };
         let board = recipient.scoreboard();
         let bits = pending.iter().take(mpdus).enumerate();
@@ -507,10 +507,10 @@ impl Cell {
         let sender = flight.transmitter;
         let exchange = self.stations[sender.index()].exchange.clone();
         let exchange = exchange.expect("a payload belongs to an exchange");
-        let (function, peer) = (exchange.function, exchange.peer);
-        let pending = self.take_pending(sender, function, peer);
+        let (edcaf, peer) = (exchange.edcaf, exchange.peer);
+        let pending = self.take_pending(sender, edcaf, peer);
         if let (Content::Data { .. }, Some(mpdu)) = (exchange.content, pending.front()) {
-            let waits = self.waits_of(flight, function, peer, || [mpdu].into_iter());
+            let waits = self.waits_of(flight, edcaf, peer, || [mpdu].into_iter());
             for index in 0..self.stations.len() {
                 let listener = StationId(index as u16);
                 if listener == sender || !self.contention.senses(listener, sender) {
@@ -543,7 +543,7 @@ impl Cell {
             }
             _ => {}
         }
-        self.return_pending(sender, function, peer, pending);
+        self.return_pending(sender, edcaf, peer, pending);
         self.exchange_succeeded(sender, 0);
     }
 
@@ -565,8 +565,8 @@ impl Cell {
         });
     }
 
-    fn has_agreement(&self, sender: StationId, function: usize, peer: Address) -> bool {
-        let access = self.stations[sender.index()].functions[function].as_ref();
+    fn has_agreement(&self, sender: StationId, edcaf: usize, peer: Address) -> bool {
+        let access = self.stations[sender.index()].edcafs[edcaf].as_ref();
         access
             .and_then(|a| Some(&a.originators[a.originator(peer)?]))
             .is_some_and(|o| matches!(o.agreement, Agreement::Established { .. }))
@@ -577,10 +577,10 @@ impl Cell {
     pub(super) fn take_pending(
         &mut self,
         sender: StationId,
-        function: usize,
+        edcaf: usize,
         peer: Address,
     ) -> VecDeque<Mpdu> {
-        let access = self.stations[sender.index()].functions[function].as_mut();
+        let access = self.stations[sender.index()].edcafs[edcaf].as_mut();
         access
             .and_then(|access| {
                 let index = access.originator(peer)?;
@@ -593,11 +593,11 @@ impl Cell {
     pub(super) fn return_pending(
         &mut self,
         sender: StationId,
-        function: usize,
+        edcaf: usize,
         peer: Address,
         mpdus: VecDeque<Mpdu>,
     ) {
-        let access = self.stations[sender.index()].functions[function].as_mut();
+        let access = self.stations[sender.index()].edcafs[edcaf].as_mut();
         if let Some(access) = access
             && let Some(index) = access.originator(peer)
         {
@@ -627,8 +627,8 @@ impl Cell {
 impl Taken {
     /// The first `mpdus` of an exchange, all of them now.
     fn together(exchange: &Exchange, mpdus: usize) -> Self {
-        let Exchange { function, decoded, .. } = *exchange;
-        Self { function, mpdus: 0..mpdus, decoded, subframes: None }
+        let Exchange { edcaf, decoded, .. } = *exchange;
+        Self { edcaf, mpdus: 0..mpdus, decoded, subframes: None }
     }
 }
 

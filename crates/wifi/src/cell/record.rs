@@ -30,7 +30,7 @@ impl Cell {
             packets: Vec::new(),
             announced: Vec::new(),
         };
-        let tid = category_of(exchange.function).tid();
+        let tid = category_of(exchange.edcaf).tid();
         let frames = match exchange.content {
             Content::Data { mpdus, .. } => {
                 let more_data = self.more_data(exchange.peer, pending.len() > mpdus);
@@ -38,7 +38,7 @@ impl Cell {
                 let frame = |(bit, mpdu): (usize, &Mpdu)| Frame {
                     kind: match qos {
                         true => FrameKind::QosData {
-                            access_category: category_of(exchange.function),
+                            access_category: category_of(exchange.edcaf),
                             amsdu: matches!(mpdu.msdus, Msdus::Aggregate(_)),
                         },
                         false => FrameKind::Data,
@@ -121,13 +121,13 @@ impl Cell {
             Address::Station(to) => self.stations[to.index()].exchange.as_ref(),
             Address::Group => None,
         };
-        let function = exchange.map_or(1, |exchange| exchange.function);
-        let tid = category_of(function).tid();
+        let edcaf = exchange.map_or(1, |exchange| exchange.edcaf);
+        let tid = category_of(edcaf).tid();
         let originator = match flight.receiver {
             Address::Station(to) => to,
             Address::Group => flight.transmitter,
         };
-        let inbox = self.stations[flight.transmitter.index()].inbox(originator, function);
+        let inbox = self.stations[flight.transmitter.index()].inbox(originator, edcaf);
         let board = inbox.recipient.as_ref().map(|r| *r.scoreboard());
         FrameKind::BlockAck {
             tid,
@@ -163,9 +163,9 @@ impl Cell {
         }));
     }
 
-    pub(super) fn record_rate(&mut self, station: StationId, function: usize, index: usize) {
+    pub(super) fn record_rate(&mut self, station: StationId, edcaf: usize, index: usize) {
         let at = self.now;
-        let originator = &mut self.function(station, function).originators[index];
+        let originator = &mut self.edcaf(station, edcaf).originators[index];
         let Address::Station(peer) = originator.peer else { return };
         let changed = originator.rate_control.as_mut().and_then(|c| c.poll_rate_changed());
         if let Some(rate) = changed {

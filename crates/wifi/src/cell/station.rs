@@ -1,4 +1,4 @@
-//! One station's state: an access function for each category with its queue,
+//! One station's state: an EDCAF for each category with its queue,
 //! the frame exchange it is in, and what it has received.
 
 use super::away::Away;
@@ -19,8 +19,8 @@ use lasthop_packet::AccessCategory;
 use lasthop_packet::queue::{DriverQueue, Held, Queue};
 use lasthop_units::{Duration, Instant, SeqNo12, Stream};
 
-/// Beacons contend as a fifth function, ahead of all categories.
-pub(super) const BEACON_FUNCTION: usize = 4;
+/// Beacons contend as a fifth EDCAF, ahead of all categories.
+pub(super) const BEACON_EDCAF: usize = 4;
 
 /// A station.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub(super) struct Station {
     pub id: StationId,
     pub config: StationConfig,
     /// By access category, then beacons; made when first used.
-    pub functions: [Option<Box<Function>>; 5],
+    pub edcafs: [Option<Box<Edcaf>>; 5],
     pub exchange: Option<Exchange>,
     /// By transmitter * 4 + access category.
     pub inboxes: Vec<Option<Box<Inbox>>>,
@@ -53,9 +53,9 @@ pub(super) struct Station {
     pub last_data: Instant,
 }
 
-/// An access function (EDCAF): queue, originators, contention window.
+/// An EDCA function (EDCAF; IEEE 802.11-2020, 10.2.3.2): queue, originators, contention window.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Function {
+pub(super) struct Edcaf {
     pub contender: ContenderId,
     pub queue: Queue,
     pub driver: DriverQueue,
@@ -80,7 +80,7 @@ pub(super) struct Function {
     pub absent: Absent,
 }
 
-/// The stations that cannot be reached, in an access function of the access point.
+/// The stations that cannot be reached, in an EDCAF of the access point.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Absent {
     pub dozing: Vec<StationId>,
@@ -139,7 +139,7 @@ impl Absent {
     }
 }
 
-/// What a function may send.
+/// What an EDCAF may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) enum Gate {
     /// Everything.
@@ -182,7 +182,7 @@ impl Action {
 /// A frame exchange in progress.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Exchange {
-    pub function: usize,
+    pub edcaf: usize,
     pub peer: Address,
     pub content: Content,
     pub rate: Rate,
@@ -243,7 +243,7 @@ pub(super) fn slot_of(peer: Address) -> usize {
     }
 }
 
-/// The originator towards `peer`, of those that a [`Function`] has and their index.
+/// The originator towards `peer`, of those that a [`Edcaf`] has and their index.
 pub(super) fn originator_of<'a>(
     originators: &'a [Originator],
     index: &[Option<u16>],
@@ -306,14 +306,14 @@ impl Station {
         originator: usize,
         (mpdus, acked): (usize, u64),
     ) {
-        let Some(access) = self.functions[exchange.function].take() else { return };
+        let Some(access) = self.edcafs[exchange.edcaf].take() else { return };
         if let Some(mtu) = self.adaptive_mtu(exchange.peer, band, slot) {
             let sent = access.originators[originator].pending.iter().take(mpdus).enumerate();
             let mpdus = sent.map(|(n, mpdu)| (u32::from(mpdu.bytes), acked >> n & 1 == 1));
             let elapsed = now - access.contends_since;
             mtu.handle_exchange(now, exchange.rate, elapsed, exchange.duration, mpdus);
         }
-        self.functions[exchange.function] = Some(access);
+        self.edcafs[exchange.edcaf] = Some(access);
     }
 
     pub fn inbox(&mut self, transmitter: StationId, category: usize) -> &mut Inbox {
@@ -363,7 +363,7 @@ impl Inbox {
     }
 }
 
-impl Function {
+impl Edcaf {
     pub fn new(
         contender: ContenderId,
         config: &StationConfig,

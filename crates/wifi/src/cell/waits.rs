@@ -33,7 +33,7 @@ impl Away {
         }
     }
 
-    /// From `now` on its functions send what `gate` lets through.
+    /// From `now` on its EDCAFs send what `gate` lets through.
     pub fn log_gate(&mut self, now: Instant, gate: Gate) {
         let cause = Some(self.cause());
         self.log.stopped.set(now, cause.filter(|_| gate != Gate::Open));
@@ -75,12 +75,12 @@ impl Cell {
     }
 
     /// The absences that held up a packet that `sender` sends to `peer` by
-    /// `function` and that arrived at `since` or later.
+    /// `edcaf` and that arrived at `since` or later.
     pub(super) fn waits(
         &self,
         sender: StationId,
         peer: Address,
-        function: usize,
+        edcaf: usize,
         since: Instant,
     ) -> Waits {
         let log =
@@ -97,7 +97,7 @@ impl Cell {
             }
         };
         let released = || {
-            let access = self.stations[sender.index()].functions[function].as_ref();
+            let access = self.stations[sender.index()].edcafs[edcaf].as_ref();
             access.and_then(|access| access.absent.released_at(peer))
         };
         match peer {

@@ -21,7 +21,7 @@ use crate::station::StationId;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
-/// A station's access function for one category, by index.
+/// A station's EDCAF for one category, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ContenderId(pub u16);
 
