@@ -174,7 +174,7 @@ pub struct Losses {
     pub e3: Probability,
 }
 
-/// Datagrams to lose on purpose, for tests.
+/// Datagrams to lose by injection, for tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SyntheticLoss {
     /// Of those that this neighbour sends, whomever they are for.
@@ -213,7 +213,7 @@ pub struct Config {
     pub backlog: BacklogConfig,
     /// Blocks after which both ends derive their next key; at least 16.
     pub rekey_blocks: u32,
-    /// Losses on purpose.
+    /// Injected losses.
     pub synthetic: Vec<SyntheticLoss>,
 }
 

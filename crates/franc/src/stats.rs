@@ -59,7 +59,7 @@ macro_rules! franc_counters {
             replayed;
             /// HELLOs and CALLs that do not prove where they come from: questions, and recordings.
             unproven;
-            /// Datagrams lost on purpose.
+            /// Datagrams lost by injection.
             synthetic_lost;
             /// Symbols that were not what their sender sealed; nothing of them was delivered.
             corrupt;

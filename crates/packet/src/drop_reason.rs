@@ -25,6 +25,6 @@ pub enum DropReason {
     PowerSaveBuffer,
     /// Arrived after its receiver had given it up (pseudo retry-out).
     PseudoRetryOut,
-    /// Dropped by a coded link that carried it, or lost there on purpose.
+    /// Dropped by a coded link that carried it, or lost there by injection.
     CodedLink,
 }

@@ -108,7 +108,7 @@ tables! {
         value ecn: bool = true;
         /// Blocks after which the ends derive the next key.
         value rekey_blocks: Whole<16, 4294967295> = 16384;
-        /// Datagrams lost on purpose, as ID=P of those that a neighbour sends.
+        /// Datagrams lost by injection, as ID=P of those that a neighbour sends.
         option synthetic_loss: Vec<Lossy> = "none";
         /// The control socket.
         option socket: FilePlace = "franc-NAME.sock in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR/lasthop or /run/lasthop";

@@ -83,7 +83,7 @@ pub(crate) enum RequestKind {
     AfterDrop,
 }
 
-/// When a receiver hands up what comes in an A-MPDU.
+/// When a receiver delivers what comes in an A-MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RxInterruptKind {
     Mpdu,
@@ -532,7 +532,7 @@ tables! {
         table aggregation: RawAggregation;
         /// Block Ack.
         table block_ack: RawBlockAck;
-        /// When it hands up what comes in an A-MPDU: each MPDU when its last bit
+        /// When it delivers what comes in an A-MPDU: each MPDU when its last bit
         /// is in, as mt76 does, or all of them at the end of the PPDU. ath9k and
         /// iwlwifi hold interrupts back for up to 2 ms, which is not modelled.
         value rx_interrupt: RxInterruptKind = "mpdu";
@@ -1144,7 +1144,7 @@ tables! {
         value small: Small = "share";
         /// The nodes are told the losses of [[franc.loss]], or find them out.
         option losses: FrancLosses = "\"given\" in the paper's mode, as there; else \"estimated\"";
-        /// Frames that are lost on purpose, beside those that the air loses.
+        /// Frames that are lost by injection, beside those that the air loses.
         list loss: RawFrancLoss;
         /// Packets that wait at an end.
         table backlog: RawFrancBacklog;
@@ -1156,7 +1156,7 @@ tables! {
         list outage: RawFrancOutage;
     }
 
-    /// Frames of a coded link to lose on purpose.
+    /// Frames of a coded link to lose by injection.
     RawFrancLoss {
         /// Between these two of its nodes, both directions.
         option between: [String; 2] = "none; a loss needs between, or from and to";

@@ -66,7 +66,7 @@ pub struct CodedNodeSummary {
     pub redundant: u64,
     /// Datagrams received of blocks that were done.
     pub late: u64,
-    /// Datagrams lost here on purpose.
+    /// Datagrams lost here by injection.
     pub lost_on_purpose: u64,
     /// Bytes of the datagrams that it sent.
     pub datagram_bytes_sent: u64,

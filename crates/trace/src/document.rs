@@ -221,7 +221,7 @@ pub enum LossReason {
     PowerSaveBuffer,
     /// Arrived after its receiver had given it up (pseudo retry-out).
     PseudoRetryOut,
-    /// A coded link dropped it, or lost it on purpose.
+    /// A coded link dropped it, or lost it by injection.
     CodedLink,
 }
 

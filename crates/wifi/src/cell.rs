@@ -143,7 +143,7 @@ pub struct Cell {
     dozing: Vec<StationId>,
     /// When it held group frames for their sake.
     group_held: Absences,
-    /// Stations that hand up what is for others.
+    /// Stations that deliver what is for others.
     promiscuous: Vec<StationId>,
     /// Of the last beacon.
     tim: Tim,

@@ -19,7 +19,7 @@
 //! | [`action`], [`elements`] | inside management frames | 9.4, 9.6 |
 //! | [`amsdu`], [`llc`] | inside data frames | 9.3.2.2, 5.1.4 |
 //!
-//! A Block Ack as a monitor interface hands it up, written and read:
+//! A Block Ack as a monitor interface delivers it, written and read:
 //!
 //! ```
 //! use lasthop_units::{Dbm, Instant, MacAddr, SeqNo12};

@@ -1,4 +1,4 @@
-//! [`Recipient`]: whatever arrives, and in whatever order. What it hands up is
+//! [`Recipient`]: whatever arrives, and in whatever order. What it delivers is
 //! in order but for what came after its gap was given up.
 
 use crate::pause;

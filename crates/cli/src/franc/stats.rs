@@ -127,7 +127,7 @@ fn table(document: &FrancDocument) -> String {
     );
     let _ = writeln!(
         out,
-        "not taken   {} malformed, {} unauthentic, {} replayed, {} unproven, {} lost on purpose",
+        "not taken   {} malformed, {} unauthentic, {} replayed, {} unproven, {} lost by injection",
         counters.malformed,
         counters.unauthentic,
         counters.replayed,

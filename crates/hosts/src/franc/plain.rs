@@ -1,5 +1,5 @@
 //! What the paper compares with (its figure 7): a program that passes every packet on
-//! in a frame of its own, and loses some on purpose.
+//! in a frame of its own, and loses some by injection.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

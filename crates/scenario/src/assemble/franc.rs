@@ -1,4 +1,4 @@
-//! Coded links: who takes part, with which configuration, and what is lost on purpose.
+//! Coded links: who takes part, with which configuration, and what is lost by injection.
 
 use super::mtu::NodeMtu;
 use super::nodes::Expanded;
@@ -253,7 +253,7 @@ fn keys_of_modes(raw: &RawFranc, problems: &mut Problems) {
     }
 }
 
-/// What is lost on purpose, by index of the sender and of the receiver.
+/// What is lost by injection, by index of the sender and of the receiver.
 fn losses(
     raw: &RawFranc,
     members: &Members<'_>,

@@ -1,6 +1,6 @@
 //! A-MPDUs that their receiver takes in MPDU by MPDU while they are on the air
 //! ([`RxInterrupt::Mpdu`]). An MPDU is decided when its last bit is in, by the
-//! interference up to then, and handed up at that instant.
+//! interference up to then, and delivered at that instant.
 //!
 //! Where nobody acts on what is inside ([`Packet::passive`](lasthop_packet::Packet::passive))
 //! nobody is woken for it: such MPDUs are taken in, each with its own instant, at
@@ -30,7 +30,7 @@ pub(super) struct Arrival {
     subframes: Subframes,
     /// When that one is in.
     pub due: Instant,
-    /// Somebody acts on a packet as soon as it is handed up.
+    /// Somebody acts on a packet as soon as it is delivered.
     pub is_prompt: bool,
     /// Bit n: MPDU n was decoded.
     decoded: u64,

@@ -140,7 +140,7 @@ pub struct StationConfig {
     pub aggregation: Aggregation,
     /// Block Ack when receiving and sending.
     pub block_ack: BlockAck,
-    /// When it hands up what it receives in an A-MPDU.
+    /// When it delivers what it receives in an A-MPDU.
     pub rx_interrupt: RxInterrupt,
     /// Attempts for an MPDU before it is given up, the first included
     /// (dot11LongRetryLimit, dot11ShortRetryLimit).
@@ -163,7 +163,7 @@ pub struct StationConfig {
     pub power_save_buffer: Option<u32>,
     /// Let [`Cell::mtu`](super::Cell::mtu) follow the link.
     pub adaptive_mtu: Option<AdaptiveMtuConfig>,
-    /// It also hands up packets that it hears and that are for other stations
+    /// It also delivers packets that it hears and that are for other stations
     /// ([`Output::Overheard`](super::Output::Overheard)).
     pub promiscuous: bool,
 }
@@ -272,7 +272,7 @@ impl BlockAck {
     };
 }
 
-/// When a receiver hands up the MPDUs of an A-MPDU.
+/// When a receiver delivers the MPDUs of an A-MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RxInterrupt {
     /// Each when its last bit is in (mt76, which leaves its delayed interrupts

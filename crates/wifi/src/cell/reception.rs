@@ -265,7 +265,7 @@ impl Cell {
         }
     }
 
-    /// Promiscuous stations hand up what they decode of it, as the receiver would.
+    /// Promiscuous stations deliver what they decode of it, as the receiver would.
     fn overhear_packets(
         &mut self,
         flight: &Flight,

@@ -1,4 +1,4 @@
-//! When the MPDUs of an A-MPDU are handed up, judged by the bit rate, and that
+//! When the MPDUs of an A-MPDU are delivered, judged by the bit rate, and that
 //! this changes nothing on the air.
 
 use super::*;

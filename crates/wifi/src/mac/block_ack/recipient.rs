@@ -1,5 +1,5 @@
 //! The recipient's side of one Block Ack agreement: the scoreboard, and the
-//! reorder buffer that hands packets up in order (IEEE 802.11-2020, 10.25.6.6).
+//! reorder buffer that delivers packets in order (IEEE 802.11-2020, 10.25.6.6).
 //!
 //! A gap is given up after a timeout, as Linux does (100 ms there): when the
 //! first MPDU behind the gap has waited that long, everything up to it is
@@ -35,7 +35,7 @@ struct Waiting {
 /// What became of an MPDU at its recipient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reception {
-    /// New: handed up, or kept until the gap before it closes.
+    /// New: delivered, or kept until the gap before it closes.
     New,
     /// Behind the window, or there already.
     Duplicate,
