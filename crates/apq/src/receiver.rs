@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
-/// No packet for so long: none is under way any more. Longer than two packets
+/// No packet for so long: none is in flight any more. Longer than two packets
 /// of the baseline flow are apart.
 const QUIET: Duration = Duration::from_millis(300);
 /// Longest wait for the last packets of a phase.

@@ -214,7 +214,7 @@ enum State {
     Sending { sender: Sender },
     /// Has sent it, and says so until it is heard.
     Sent { sender: Sender, retry: Instant },
-    /// Receives a phase, from `finished` on only what is still under way.
+    /// Receives a phase, from `finished` on only what is still in flight.
     Receiving { receiver: Receiver, finished: Option<Instant>, alive: Instant },
     /// Has what arrived, to be fetched; of chunk `first` and those after it, the
     /// ones that were asked for and have not left.

@@ -143,10 +143,10 @@ pub enum Mode {
         /// Where the paper's text and its authors' programs differ.
         rules: PaperRules,
     },
-    /// Ours: several blocks under way, symbols first as they are, combinations as the
+    /// Ours: several blocks in flight, symbols first as they are, combinations as the
     /// measured loss and the destination's rank ask for.
     Stream {
-        /// Blocks under way at most, 1 to 255.
+        /// Blocks in flight at most, 1 to 255.
         blocks_max: u8,
         /// Keep the queue of the way short ([`PaceConfig`]); `None` where the
         /// interface itself says when it takes more.
@@ -419,7 +419,7 @@ impl Config {
                 range((1.0..=10.0).contains(&overshoot), "the overshoot", "1 to 10")
             }
             Mode::Stream { blocks_max, .. } => {
-                range(blocks_max > 0, "blocks under way", "1 to 255")
+                range(blocks_max > 0, "blocks in flight", "1 to 255")
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What a node knows of the way to one neighbour: which of its datagrams are under way,
+//! What a node knows of the way to one neighbour: which of its datagrams are in flight,
 //! how long a round trip takes, how many are lost, how fast it may send. And of the way
 //! back: which numbers came, for the reports of its own acknowledgements.
 
@@ -35,7 +35,7 @@ const CAUTION: (f64, f64) = (1.0, 3.0);
 /// that late is below the eighth that ends a TCP's slow start (HyStart, in Linux).
 const GATHER_SHARE: u64 = 12;
 
-/// More datagrams under way than this are acknowledged again and again. Where round trips
+/// More datagrams in flight than this are acknowledged again and again. Where round trips
 /// vary by more than is waited for, an answer is rather late than lost: no more than so many
 /// are taken for lost the first time, and the answer to those that go again tells of all.
 const FLOWING: usize = 8;
@@ -200,7 +200,7 @@ impl Hop {
     }
 
     /// Takes what the neighbour says of our datagrams; `landed` is told the cargo of each
-    /// that is under way no longer.
+    /// that is in flight no longer.
     pub fn handle_report(
         &mut self,
         now: Instant,
@@ -293,7 +293,7 @@ impl Hop {
         self.encoder_timeout.max(BEYOND_MIN).max(self.late)
     }
 
-    /// Takes for lost what is under way for too long. Returns whether anything was.
+    /// Takes for lost what is in flight for too long. Returns whether anything was.
     pub fn handle_timeout(&mut self, now: Instant, landed: &mut dyn FnMut(Cargo)) -> bool {
         if self.timeout_at().is_none_or(|at| now < at) {
             return false;
@@ -342,7 +342,7 @@ impl Hop {
     }
 
     /// Whether what is sent now is missing later: because `waiting` bytes are more than
-    /// half of what is under way, so that the air will not be free before a loss is known,
+    /// half of what is in flight, so that the air will not be free before a loss is known,
     /// or because it was not free for long.
     pub fn is_scarce(&self, now: Instant, waiting: u64) -> bool {
         2 * waiting > self.laden_bytes

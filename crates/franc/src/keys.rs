@@ -181,7 +181,7 @@ impl Secrets {
 
     /// The keys of a session that this end begins with its key pair `ours`, which is in
     /// `pair`, by what `hello` of the other end says, this end having `blocks_max` blocks
-    /// under way; `None` if the other end's key is none, or without the shared key. Ends that
+    /// in flight; `None` if the other end's key is none, or without the shared key. Ends that
     /// take each other's parameters for others agree on other keys.
     pub fn agree(
         &self,

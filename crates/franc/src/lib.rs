@@ -10,8 +10,8 @@
 //! | [`coded`] | a combination that owns its bytes |
 //! | [`paper`] | encoder and helper as in the paper, one block after another |
 //! | [`node`] | a node of any role: a machine with packets on one side, datagrams on the other |
-//! | `sender`, `receiver` | ours: several blocks under way, repairs as losses and ranks ask for |
-//! | `hop`, `pace` | the way to a neighbour: what is under way, losses, round trip, rate |
+//! | `sender`, `receiver` | ours: several blocks in flight, repairs as losses and ranks ask for |
+//! | `hop`, `pace` | the way to a neighbour: what is in flight, losses, round trip, rate |
 //! | `symbol`, `headers` | what is in a symbol: packets, without what their flow's last one said |
 //! | `order` | packets in order within their flow |
 //! | `keys`, [`secret`] | who may speak, who may read; keys and where they come from |

@@ -59,7 +59,7 @@ pub enum Event {
         /// With this end.
         peer: NodeId,
     },
-    /// The other end is silent or began anew: packets under way may be lost.
+    /// The other end is silent or began anew: packets in flight may be lost.
     Disconnected {
         /// Which end.
         peer: NodeId,

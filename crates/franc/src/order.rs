@@ -55,8 +55,8 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// For packets of which so many bytes are under way at most. Twice that is held: so
-    /// nothing is given up that is still under way, unless records are shorter than
+    /// For packets of which so many bytes are in flight at most. Twice that is held: so
+    /// nothing is given up that is still in flight, unless records are shorter than
     /// [`HELD_BYTES`] on average and more than half of all is used.
     pub fn new(bytes_max: usize) -> Self {
         Self {
@@ -272,7 +272,7 @@ mod tests {
             prop_assert!(order.begun.len() <= 1);
         }
 
-        /// What is under way at once, in whatever order it comes, loses nothing.
+        /// What is in flight at once, in whatever order it comes, loses nothing.
         #[test]
         fn within_the_bound_nothing_is_given_up(
             keys in prop::collection::vec((0..4u8, 64..200usize, any::<u32>()), 1..300),

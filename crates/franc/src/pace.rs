@@ -44,7 +44,7 @@ const RELATIVE_RATE_LONG: f64 = 0.5;
 /// While no queue was seen yet: what comes doubles in a round trip, and what is sent next to
 /// it is known a little later.
 const STARTUP_RATE: f64 = 2.885;
-/// Round trips that may be under way then.
+/// Round trips that may be in flight then.
 const STARTUP_ROUND_TRIPS: f64 = 2.0;
 /// While a queue is drained to see whose it is.
 const DRAIN_RATE: f64 = 0.5;
@@ -55,7 +55,7 @@ const CALM_RATE: f64 = 0.85;
 const CALM_BELOW: f64 = 0.92;
 /// The rate before anything is known, in bytes per second.
 const RATE_FIRST: f64 = 500_000.0;
-/// What may be under way before anything was heard of (RFC 6928's ten segments).
+/// What may be in flight before anything was heard of (RFC 6928's ten segments).
 const WINDOW_FIRST: u64 = 16_000;
 /// Silence alone makes it no slower than this, so that it is soon as fast again.
 const RATE_SILENT: f64 = 62_500.0;
@@ -78,7 +78,7 @@ const CAPACITY_WEIGHT: f64 = 0.5;
 const EVEN: f64 = 0.03;
 /// So much of it is taken off the capacity at once.
 const EXCESS_WEIGHT: f64 = 0.25;
-/// More than the least round trip may be under way by so much, beside the target.
+/// More than the least round trip may be in flight by so much, beside the target.
 const BEYOND_ROUND_TRIP: Duration = Duration::from_millis(20);
 const BEYOND_BYTES: u64 = 3_000;
 /// What was not sent when it could have been is made up for, so much.
@@ -219,7 +219,7 @@ impl Pace {
         Duration::from_nanos((self.delays.standing_us() * 1e3) as u64)
     }
 
-    /// Bytes that may be under way, if the least round trip is `round_trip_min`.
+    /// Bytes that may be in flight, if the least round trip is `round_trip_min`.
     pub fn window_bytes(&self, round_trip_min: Duration) -> u64 {
         if let Phase::Compete(compete) = &self.phase {
             return compete.window_bytes();

@@ -4,7 +4,7 @@
 //! Symbols go out as they are, in order, each once. What is known to be lost goes again
 //! before anything new. For every block the sender also reckons what the receiver will
 //! lack: the symbols it was sent, less the rank it reports, less what is expected of the
-//! datagrams under way, of which a share `p` is lost; a combination of what may be missing
+//! datagrams in flight, of which a share `p` is lost; a combination of what may be missing
 //! makes up for that before anybody can know which symbols they are. That saves a round
 //! trip, and now and then it is for nothing. So it is done while the air suffices for it:
 //! before new symbols if few wait, more freely if none does, and not at all while so many
@@ -100,9 +100,9 @@ struct Symbol {
     times: u8,
     /// When it was first sent.
     sent_at: Instant,
-    /// When the last one under way came or was lost.
+    /// When the last one in flight came or was lost.
     landed: Instant,
-    /// Combinations that reach up to it and no further: under way, and those that were.
+    /// Combinations that reach up to it and no further: in flight, and those that were.
     coded_under_way: u16,
     coded_landed: u16,
 }
@@ -112,7 +112,7 @@ struct Block {
     pool: Pool,
     /// Those that the pool has; a recoder's may have gaps.
     symbols: Vec<Symbol>,
-    /// Combinations under way.
+    /// Combinations in flight.
     coded_under_way: u16,
     /// What the receiver said.
     rank: u16,
@@ -136,7 +136,7 @@ struct Deficit {
     /// The mean, and its variance.
     mean: f64,
     variance: f64,
-    /// Both without the combinations under way.
+    /// Both without the combinations in flight.
     mean_uncoded: f64,
     variance_uncoded: f64,
 }
@@ -360,7 +360,7 @@ impl Sender {
         self.latency
     }
 
-    /// A datagram is under way no longer.
+    /// A datagram is in flight no longer.
     pub fn landed(&mut self, now: Instant, cargo: Cargo) {
         match cargo {
             Cargo::Source { block, index } => {

@@ -258,7 +258,7 @@ pub struct Hello {
     pub echo: [u8; KEY_BYTES],
     /// Goes up with each HELLO of the origin with this key.
     pub count: u32,
-    /// Blocks that the origin has under way at most.
+    /// Blocks that the origin has in flight at most.
     pub blocks_max: u8,
     /// Both ends must code alike.
     pub digest: u32,
@@ -627,7 +627,7 @@ fn symbol(number: u64) -> [u8; 2] {
 fn emit_enc(enc: &Enc<'_>, is_numbered: bool, out: &mut Vec<u8>) {
     out.extend(enc.block.to_be_bytes());
     let below = enc.block.saturating_sub(enc.oldest);
-    out.push(u8::try_from(below).expect("blocks under way are fewer than 256"));
+    out.push(u8::try_from(below).expect("blocks in flight are fewer than 256"));
     match enc.vector {
         Vector::Source(index) => out.extend(symbol(index)),
         Vector::Seeded { seed, first, count, .. } => {

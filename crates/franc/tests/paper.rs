@@ -28,7 +28,7 @@ struct Way {
     ack_loss: f64,
 }
 
-/// What is under way, and to whom.
+/// What is in flight, and to whom.
 #[derive(Clone, Debug)]
 enum Item {
     ToHelper(usize, Coded),

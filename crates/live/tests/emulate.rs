@@ -246,7 +246,7 @@ packet_bytes = 1000
     let mut tally = Tally::default();
     let Some(outcome) = run(&format!("{HOSTS}{flows}"), &options(&[]), &mut tally) else { return };
     assert_eq!(outcome.frames_lost_outside, 0);
-    // 8 Mb/s in packets of 1 000 bytes for 3 s; a hundred may be under way at
+    // 8 Mb/s in packets of 1 000 bytes for 3 s; a hundred may be in flight at
     // the ends or lost while ARP is asked.
     let datagrams = tally.arrived.iter().filter(|a| **a == (FlowId(2), NodeId(1), 1000)).count();
     assert!((2900..=3000).contains(&datagrams), "{datagrams}");

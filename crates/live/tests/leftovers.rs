@@ -138,7 +138,7 @@ fn a_signal_ends_it_in_good_order() {
     for (signal, expected) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let mark = format!("signal-{}-{signal}", std::process::id());
         let mut child = start(&mark);
-        // The run program tells that the emulation is under way.
+        // The run program tells that the emulation runs.
         let begin = Instant::now();
         while marked(&mark).len() < 5 {
             if let Some(status) = child.try_wait().unwrap() {

@@ -71,7 +71,7 @@ tables! {
         /// Stream: blocks follow each other, redundancy follows the loss. Paper: one block at a
         /// time with budgets.
         value mode: ModeName = "stream";
-        /// Stream: blocks under way at most.
+        /// Stream: blocks in flight at most.
         value blocks_max: Whole<1, 255> = 64;
         /// Stream: find the rate by delay, so that the queues of the way stay short; without, the
         /// interface has to say when it takes more.

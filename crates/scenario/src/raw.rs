@@ -1023,9 +1023,9 @@ tables! {
         value ack_delay: Duration = "40ms";
         /// So many segments at the start are acknowledged one by one.
         value quick_acks: Whole<0, 1_000> = 16;
-        /// Most that a receiver lets be under way: half of Linux' tcp_rmem.
+        /// Most that a receiver lets be in flight: half of Linux' tcp_rmem.
         value receive_window: Bytes = "3MiB";
-        /// Most that a sender lets be under way: Linux' tcp_wmem of 4 MiB less
+        /// Most that a sender lets be in flight: Linux' tcp_wmem of 4 MiB less
         /// the overhead of buffers.
         value send_window: Bytes = "2621440B";
         /// Selective acknowledgements, and with them what recovery says of losses: today
@@ -1103,7 +1103,7 @@ tables! {
         /// Relays are reliable on both sides and code anew, or pass datagrams on as
         /// they are.
         value relaying: Relaying = "recode";
-        /// "stream" is lasthop's way: several blocks under way, symbols first as they
+        /// "stream" is lasthop's way: several blocks in flight, symbols first as they
         /// are, repair as loss and rank ask for. "paper" is the paper's: one block at
         /// a time, budgets. "plain" is what the paper compares with: every packet is
         /// passed on in a frame of its own, and lost where [[franc.loss]] says so.
@@ -1133,7 +1133,7 @@ tables! {
         option reading: Reading = "\"packet\"";
         /// Paper: packets that a timeout asks for. The authors' program of March 2014 sends 5.
         option timeout_packets: Whole<1, 255> = "what a symbol adds to the budget, as in the paper";
-        /// Stream: blocks under way at most.
+        /// Stream: blocks in flight at most.
         option blocks: Whole<1, 255> = "64";
         /// Stream: send so that the queues of the way are no longer than this; "off"
         /// where the slowest part of the way is the nodes' own interface.

@@ -116,7 +116,7 @@ pub enum SmallQueues {
     Off,
     /// A fixed number of bytes of socket memory (Linux 3.6 to 3.13: 128 KiB).
     Fixed {
-        /// The limit; one packet more than fits may be under way.
+        /// The limit; one packet more than fits may be in flight.
         limit: Bytes,
         /// Memory that a packet takes beside its own length (Linux' truesize).
         overhead: Bytes,

@@ -2,7 +2,7 @@
 //! was sent a reordering window later has arrived. The window is a quarter of
 //! the smallest round-trip time, grows with each round trip in which duplicates
 //! were reported, and is nothing while no reordering was ever seen and three
-//! segments are sacked or recovery is under way, as in Linux.
+//! segments are sacked or recovery is in progress, as in Linux.
 //!
 //! [RFC 8985]: https://www.rfc-editor.org/rfc/rfc8985
 

@@ -1,7 +1,7 @@
 //! What was sent and is not yet acknowledged in order, segment by segment, and
 //! what selective acknowledgements ([RFC 2018]) and loss detection say of each.
 //! The counts are those of Linux: in flight is what was sent, less what is
-//! sacked or lost, plus what is retransmitted and still under way.
+//! sacked or lost, plus what is retransmitted and still in flight.
 //!
 //! Segments keep their bounds: a retransmission is what was sent first, or its
 //! end if the beginning is acknowledged.
@@ -15,9 +15,9 @@ use crate::rack::Rack;
 
 /// The receiver has it.
 const SACKED: u8 = 1;
-/// Its last transmission before the one under way, if any, is taken for lost.
+/// Its last transmission before the one in flight, if any, is taken for lost.
 const LOST: u8 = 2;
-/// A retransmission of it is under way.
+/// A retransmission of it is in flight.
 const RETRANSMITTED: u8 = 4;
 /// It was retransmitted at least once.
 const REPEATED: u8 = 8;
@@ -298,7 +298,7 @@ impl Scoreboard {
             if was.is(LOST) {
                 self.lost -= 1;
                 // Not known to be lost, a retransmission is believed to be still
-                // under way, besides the original that has arrived.
+                // in flight, besides the original that has arrived.
                 self.retransmitted -= u32::from(was.is(RETRANSMITTED));
                 segment.flags &= !(LOST | RETRANSMITTED);
             }
@@ -389,7 +389,7 @@ impl Scoreboard {
     }
 
     /// A timeout was no mistake, after F-RTO had marked nothing: all is lost, and no
-    /// retransmission is under way but the head's, if `keeps_head`.
+    /// retransmission is in flight but the head's, if `keeps_head`.
     pub(crate) fn lose_all_but_retransmissions(&mut self, keeps_head: bool) {
         let head = self.segments.front().filter(|head| keeps_head && head.is(RETRANSMITTED));
         let head = head.map(|_| RETRANSMITTED);
@@ -406,7 +406,7 @@ impl Scoreboard {
         self.segments.iter().skip(from).any(Sent::is_repeated)
     }
 
-    /// No retransmission of the head is under way any more.
+    /// No retransmission of the head is in flight any more.
     pub(crate) fn forget_head_retransmission(&mut self) {
         if let Some(head) = self.segments.front_mut().filter(|head| head.is(RETRANSMITTED)) {
             head.flags &= !RETRANSMITTED;
@@ -462,7 +462,7 @@ impl Scoreboard {
         }
     }
 
-    /// A segment is lost; a retransmission of it that is under way is not.
+    /// A segment is lost; a retransmission of it that is in flight is not.
     fn lose_once(&mut self, index: usize) {
         if !self.segments[index].is(SACKED | LOST) {
             let segment = &mut self.segments[index];
@@ -499,7 +499,7 @@ impl Scoreboard {
     }
 
     /// The first segment below the highest sacked one that is neither there, lost, nor
-    /// under way again.
+    /// in flight again.
     pub(crate) fn hole(&self) -> Option<usize> {
         let highest = self.index_of(self.highest_sacked?);
         (0..highest).find(|&index| !self.segments[index].is(SACKED | LOST | RETRANSMITTED))

@@ -111,7 +111,7 @@ mod tests {
             count
         };
         let memory = 1_500 + PACKET_OVERHEAD_BYTES;
-        // One more than fits is under way.
+        // One more than fits is in flight.
         assert_eq!(packets(1_000_000), 3);
         // 100 MB/s are 97 656 bytes in 1/1024 s.
         assert_eq!(packets(800_000_000), 97_656 / memory + 1);

@@ -169,7 +169,7 @@ pub struct Occupancy {
 impl Occupancy {
     /// From what arrived. `empty_delay` is the delay with an empty queue, in
     /// which a packet's own transmission is: it takes `service` seconds, about.
-    /// By half of it departures are counted as earlier, so that one under way
+    /// By half of it departures are counted as earlier, so that one in flight
     /// when a packet enters is in front of that packet.
     pub fn new(timeline: &Timeline, empty_delay: f64, service: f64) -> Self {
         let shift = service / 2.0 - empty_delay;

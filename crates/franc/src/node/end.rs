@@ -536,7 +536,7 @@ impl End {
     }
 }
 
-/// Blocks under way at most.
+/// Blocks in flight at most.
 fn blocks_max(mode: &Mode) -> u8 {
     match mode {
         Mode::Stream { blocks_max, .. } => *blocks_max,

@@ -42,7 +42,7 @@ pub(super) struct Compete {
 }
 
 impl Compete {
-    /// Begins with so many bytes under way.
+    /// Begins with so many bytes in flight.
     pub fn new(now: Instant, bytes: f64, round_trip: Duration) -> Self {
         let segments = (bytes / SEGMENT_BYTES).max(SEGMENTS_MIN);
         Self {

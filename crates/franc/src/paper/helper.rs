@@ -64,7 +64,7 @@ pub struct Helper {
     sent: u64,
 }
 
-/// A block under way.
+/// A block in flight.
 #[derive(Clone, Debug, PartialEq)]
 struct Block {
     number: u32,

@@ -12,7 +12,7 @@ fn at(nanos: u64) -> Instant {
     Instant::from_nanos(nanos)
 }
 
-/// Drives the wire until nothing is under way; arrivals with their instants.
+/// Drives the wire until nothing is in flight; arrivals with their instants.
 fn drain(wire: &mut Cable) -> Vec<(Instant, Packet)> {
     let mut arrivals: Vec<_> = core::iter::from_fn(|| wire.poll_transmit())
         .map(|p| (p.arrived + p.parts.wire, p))

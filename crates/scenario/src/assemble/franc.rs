@@ -28,7 +28,7 @@ const HELPERS_MAX: usize = 2;
 const PAPER_BLOCK: u16 = 150;
 const PAPER_SYMBOL: u16 = 1_450;
 const PAPER_OVERSHOOT: f64 = 0.05;
-/// Blocks under way of the other mode.
+/// Blocks in flight of the other mode.
 const STREAM_BLOCKS: u8 = 64;
 
 /// The links.

@@ -103,7 +103,7 @@ proptest! {
         prop_assert_eq!(path.ends[1].received_bytes(), bytes);
         prop_assert_eq!(path.ends[0].acknowledged_bytes(), bytes);
         prop_assert_eq!(path.ends[0].received_bytes(), answer);
-        // What is under way when all is done changes nothing.
+        // What is in flight when all is done changes nothing.
         path.run(Duration::from_secs(4_000));
         prop_assert_eq!(path.ends[0].queued_bytes(), 0);
         prop_assert_eq!(path.ends[1].received_bytes(), bytes);

@@ -21,7 +21,7 @@ pub(super) fn table() -> Table {
         notes: vec![
             "With many losses nearly every window ends with a timeout, and what decides is how long \
              they get: where acknowledgements of retransmissions are lost, their round-trip times are \
-             timeouts, too. Few packets are under way, so chance matters: at 20 % single minutes of the \
+             timeouts, too. Few packets are in flight, so chance matters: at 20 % single minutes of the \
              kernel differ by a factor of ten. `cargo run --release -p validate -- losses` measures what \
              `crates/validate/data/tcp_losses.csv` lacks."
                 .into(),

@@ -413,7 +413,7 @@ impl Edcaf {
         if self.driver.is_used() { Held::NONE } else { self.held }
     }
 
-    /// Data may be sent to `peer` now: it can be reached, no ADDBA is under way
+    /// Data may be sent to `peer` now: it can be reached, no ADDBA is in progress
     /// and the window has room.
     pub fn may_send(&self, peer: Address) -> bool {
         !self.absent.holds(peer)

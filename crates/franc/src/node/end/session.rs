@@ -172,7 +172,7 @@ pub(super) enum Acknowledge {
 
 impl Session {
     /// A session with `peer` that begins at `now`; `helpers` are beside our hop, `blocks_max`
-    /// blocks of the other end under way at most.
+    /// blocks of the other end in flight at most.
     pub(super) fn new(
         shared: &mut Shared,
         code: Code,

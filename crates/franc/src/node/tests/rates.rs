@@ -160,7 +160,7 @@ fn sparse(net: &mut Net, interval: Duration, count: u32) -> Vec<Duration> {
 }
 
 /// A flow that leaves most of a long way free, evenly and in bursts: what is lost is made up for
-/// before it is known to be, also behind the combinations that are under way already, and that
+/// before it is known to be, also behind the combinations that are in flight already, and that
 /// costs no more than some of the free part.
 #[test]
 fn what_is_lost_on_a_free_way_is_made_up_for_at_once() {

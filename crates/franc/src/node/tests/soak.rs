@@ -46,7 +46,7 @@ fn soak(hours: f64, interval: Duration) -> Net {
             let wraps = CLOCK_WRAPS.saturating_since(net.now);
             if next & 0xffff == 0xff9c || (wraps > Duration::ZERO && wraps <= interval) {
                 // Numbers wrap while packets of before are missing, the clock while packets are
-                // under way.
+                // in flight.
                 burst = 200;
             }
             // The way has no queue; what it holds back it holds for 8 ms. A delay that was

@@ -22,7 +22,7 @@ fn open() -> Statement {
 const QUEUES: [(&str, &[&str]); 3] = [
     ("the paper's buffer", &[]),
     ("the same with CoDel and flow queueing", &["franc.link.backlog.target=5ms"]),
-    ("several blocks under way, systematic", &["franc.link.mode=stream"]),
+    ("several blocks in flight, systematic", &["franc.link.mode=stream"]),
 ];
 
 /// e3 in percent.

@@ -132,7 +132,7 @@ pub const FIG13: Figure = Figure {
     id: "fig13",
     title: "Delay and throughput of TCP, no loss",
     shows: "Below 5 Mb/s the coded link is like the unreliable one, but for the time to fill and \
-            decode blocks. Above, the block that is under way holds everything back, and buffers \
+            decode blocks. Above, the block that is in flight holds everything back, and buffers \
             before the encoder fill up: bufferbloat. Acknowledgements of TCP take whole symbols.",
     runs: || {
         let mut runs = runs_at(0.0);
