@@ -43,14 +43,11 @@ pub struct Content<'a> {
     pub identification: u16,
 }
 
-/// The packet as bytes; `nodes` are those of the network.
-///
-/// # Panics
-/// If it is shorter than the number needs; sources and fragments make none.
+/// The packet as bytes; `nodes` are those of the network. The last part of a packet that was
+/// cut may be shorter than the number needs; then it is up to 7 bytes longer here.
 pub fn of(content: Content<'_>, nodes: &[Identity]) -> Vec<u8> {
     let Content { packet, segment, number, identification } = content;
-    let length = usize::from(packet.bytes);
-    assert!(length >= BYTES_MIN, "a packet of {length} bytes has no room for its number");
+    let length = usize::from(packet.bytes).max(BYTES_MIN);
     let mut bytes = Vec::with_capacity(length);
     let protocol = match packet.transport {
         Transport::Tcp => TCP,
@@ -60,7 +57,7 @@ pub fn of(content: Content<'_>, nodes: &[Identity]) -> Vec<u8> {
     let header = Ipv4 {
         dscp: 0,
         ecn: packet.ecn(),
-        total_bytes: packet.bytes,
+        total_bytes: length as u16,
         identification,
         fragment_bits: packet.fragment.header_bits(),
         time_to_live: 64,
