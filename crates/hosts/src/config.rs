@@ -25,6 +25,18 @@ pub struct Flow {
     pub stop: Option<Instant>,
     /// Priority on the air.
     pub access_category: AccessCategory,
+    /// Who sends and receives.
+    pub endpoints: Endpoints,
+}
+
+/// What the endpoints of a flow are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Endpoints {
+    /// Machines of this crate.
+    #[default]
+    Model,
+    /// Sockets of a kernel: a driver in real time brings their packets, and takes them out.
+    Kernel,
 }
 
 /// Kinds of traffic.

@@ -1,6 +1,7 @@
 //! A flow of datagrams: a source that sends, and pings that are answered.
 
 use crate::Source;
+use crate::saturation::Saturation;
 use alloc::collections::BTreeMap;
 use lasthop_packet::{AccessCategory, FlowId, NodeId, Packet};
 use lasthop_units::Instant;
@@ -20,20 +21,6 @@ pub(crate) struct Datagrams {
     pub saturation: Option<Saturation>,
     /// Pings in flight by tag; none for other kinds.
     pub requests: Option<BTreeMap<u64, Instant>>,
-}
-
-/// What a saturated flow keeps at its source.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Saturation {
-    /// Its place among the saturated flows.
-    pub place: usize,
-    /// Packets of it that the source holds; those that all its queues hold, when they
-    /// were last filled up, if its packets are diverted.
-    pub held: u32,
-    /// Something else carries its packets from the source.
-    pub is_diverted: bool,
-    /// A packet is as long as the path allows at the moment.
-    pub adapts: bool,
 }
 
 impl Datagrams {

@@ -5,10 +5,11 @@ use crate::HostsConfig;
 use crate::HostsError;
 use crate::apq::Apq;
 use crate::config;
-use crate::datagrams::{Datagrams, Saturation};
+use crate::datagrams::Datagrams;
 use crate::port::{Port, Wake};
+use crate::saturation::{Backlog, KernelFlow, Saturation};
 use crate::tcp::Tcp;
-use crate::{FlowKind, Sink, Source, SourceConfig};
+use crate::{Endpoints, FlowKind, Sink, Source, SourceConfig};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -37,6 +38,8 @@ enum Flow {
     Datagrams(Box<Datagrams>),
     Tcp(Box<Tcp>),
     Apq(Box<Apq>),
+    /// Sockets outside of the model.
+    Kernel(Box<KernelFlow>),
 }
 
 /// Flows in order: those that do something at one instant do it in this order.
@@ -61,7 +64,9 @@ impl Flows {
         for index in by_name(&hosts.flows) {
             let flow = &hosts.flows[index];
             let FlowKind::Udp(SourceConfig::Saturated { bytes }) = flow.kind else { continue };
-            saturated[flow.from.index()].push(index);
+            if flow.endpoints == Endpoints::Model {
+                saturated[flow.from.index()].push(index);
+            }
             let stop = flow.stop.unwrap_or(end).min(end);
             let saturated = SaturatedFlow {
                 from: flow.from,
@@ -79,6 +84,17 @@ impl Flows {
             let id = FlowId(index as u16);
             let hash = flow.identity().hash();
             let stop = flow.stop.unwrap_or(end).min(end);
+            let saturation = places[index].map(|place| Saturation {
+                place,
+                held: 0,
+                is_diverted: network.diverts(flow.from, flow.to),
+                adapts: network.adaptive_mtu(flow.from, flow.to).is_some(),
+            });
+            if flow.endpoints == Endpoints::Kernel {
+                let kernel = KernelFlow { from: flow.from, saturation, entered: 0 };
+                flows.push(Flow::Kernel(Box::new(kernel)));
+                continue;
+            }
             let ping;
             let source = match &flow.kind {
                 FlowKind::Tcp(tcp) => {
@@ -95,12 +111,6 @@ impl Flows {
                     &ping
                 }
             };
-            let saturation = places[index].map(|place| Saturation {
-                place,
-                held: 0,
-                is_diverted: network.diverts(flow.from, flow.to),
-                adapts: network.adaptive_mtu(flow.from, flow.to).is_some(),
-            });
             let stream = seed.stream_of("flow/source", flow.identity());
             flows.push(Flow::Datagrams(Box::new(Datagrams {
                 id,
@@ -137,6 +147,8 @@ impl Flows {
                 apq.start(now, &mut Port { network, sink, wakes: &mut self.wakes });
                 return None;
             }
+            // Its sockets send when they do.
+            Flow::Kernel(_) => return None,
         };
         while let Some(departure) = flow.source.poll_packet(now) {
             let packet = flow.packet(departure.bytes, now);
@@ -161,7 +173,9 @@ impl Flows {
                 apq.wake(wake, &mut port);
                 self.lasting -= usize::from(apq.is_done() && !was_done);
             }
-            Flow::Datagrams(_) => unreachable!("a source is woken by its departures"),
+            Flow::Datagrams(_) | Flow::Kernel(_) => {
+                unreachable!("a source is woken by its departures")
+            }
         }
     }
 
@@ -254,6 +268,7 @@ impl Flows {
                 self.lasting -= usize::from(apq.is_done() && !was_done);
                 return;
             }
+            Flow::Kernel(_) => unreachable!("the driver has its packets"),
         };
         if let Some(answer) = flow.answer(packet, at) {
             sink.sent(at, &answer);
@@ -282,13 +297,16 @@ impl Flows {
             }
             Flow::Tcp(tcp) => tcp.dropped(packet),
             Flow::Apq(apq) => apq.dropped(packet),
+            Flow::Kernel(_) => unreachable!("the driver has its packets"),
         }
     }
 
     /// The node at which they entered let go of packets.
     #[inline]
     pub fn released<S: Sink>(&mut self, released: Released, network: &mut Network, sink: &mut S) {
-        match &mut self.flows[usize::from(released.flow.0)] {
+        // A program's flow has no place here.
+        let Some(flow) = self.flows.get_mut(usize::from(released.flow.0)) else { return };
+        match flow {
             Flow::Tcp(tcp) => {
                 tcp.released(released, &mut Port { network, sink, wakes: &mut self.wakes });
             }
@@ -299,6 +317,23 @@ impl Flows {
                 }
             }
             Flow::Apq(_) => {}
+            Flow::Kernel(flow) => flow.released(released.packets),
+        }
+    }
+
+    /// A packet of the driver enters; `true` if its release has to be notified.
+    pub fn entered(&mut self, packet: &Packet) -> bool {
+        match self.flows.get_mut(usize::from(packet.flow.0)) {
+            Some(Flow::Kernel(flow)) => flow.enter(packet.source),
+            _ => false,
+        }
+    }
+
+    /// How a saturated flow of the kernel stands; `None` for all others.
+    pub fn backlog(&mut self, now: Instant, flow: FlowId, network: &Network) -> Option<Backlog> {
+        match self.flows.get(usize::from(flow.0)) {
+            Some(Flow::Kernel(flow)) => flow.backlog(now, &mut self.backlogs, network),
+            _ => None,
         }
     }
 

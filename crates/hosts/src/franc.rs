@@ -1,6 +1,6 @@
-//! Coded links in virtual time: the machines of the daemon in nodes of the network.
-//! Packets of flows that come to an end of a link go in as real bytes, and what comes
-//! out at the other end must be the same bytes, each once. Datagrams are packets of
+//! Coded links: the machines of the daemon in nodes of the network.
+//! Packets of flows that come to an end of a link go in as real bytes (those of a driver as
+//! what they are), and what comes out at the other end must be the same bytes, each once. Datagrams are packets of
 //! no flow between neighbours; what they say stays here under the packet's tag.
 //!
 //! A machine drops packets without a word. Since it keeps a flow in order, the first
@@ -15,11 +15,11 @@ use crate::HostsError;
 use crate::in_flight::InFlight;
 use crate::{FrancLink, FrancMachine, FrancNodeReport, FrancReport, Sink};
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
-use bytes::{Content, Mark};
+use bytes::{Made, Mark};
 use lasthop_franc::{Address, Entropy, Node, Stats};
 use lasthop_net::network::Network;
 use lasthop_packet::ip;
@@ -73,8 +73,8 @@ struct Link {
     seed: Seed,
     /// Packets that are in it, by number.
     inside: BTreeMap<u32, Inside>,
-    /// Their numbers, by what tells them apart.
-    marks: BTreeMap<Mark, u32>,
+    /// What tells them apart, and their numbers.
+    marks: BTreeSet<(Mark, u32)>,
     /// Those of each flow, direction and pair of sockets.
     order: BTreeMap<(FlowId, NodeId, u32), Order>,
     next_number: u32,
@@ -95,6 +95,8 @@ struct Inside {
     packet: Packet,
     /// What it is on the way.
     bytes: Vec<u8>,
+    /// What tells it from others.
+    mark: Mark,
     /// Index of the end where it went in.
     end: usize,
     since: Instant,
@@ -119,6 +121,24 @@ struct Member {
 enum Machine {
     Coded(Box<Node>),
     Plain(Box<Plain>),
+}
+
+/// What a packet that enters a link carries.
+#[derive(Clone, Debug)]
+pub(crate) enum Content<'a> {
+    /// A filling.
+    Filling,
+    /// A TCP segment, whole.
+    Segment(&'a Segment),
+    /// An Ethernet frame of the driver's, if it has it still.
+    Frame(Option<Vec<u8>>),
+}
+
+impl<'a> Content<'a> {
+    /// That of a flow of the model.
+    pub fn of(segment: Option<&'a Segment>) -> Self {
+        segment.map_or(Self::Filling, Self::Segment)
+    }
 }
 
 /// What the members of a link are acted on with.
@@ -192,19 +212,18 @@ impl Francs {
         self.act(number, index, now, &mut outside);
     }
 
-    /// A packet of a flow is to be carried from `node`; `segment` is what it carries, if it
-    /// is a TCP segment that was not cut.
+    /// A packet of a flow is to be carried from `node`.
     pub fn diverted<S: Sink>(
         &mut self,
         now: Instant,
         node: NodeId,
         packet: Packet,
-        segment: Option<&Segment>,
+        content: Content<'_>,
         mut outside: Outside<'_, S>,
     ) {
         let (number, index) = self.members[node.index()].expect("ends divert");
         let link = &mut self.links[number];
-        let Some(bytes) = link.take_in(index, packet, segment, now) else {
+        let Some(bytes) = link.take_in(index, packet, content, now) else {
             return outside.network.give_up(now, node, packet, DropReason::CodedLink);
         };
         let next = link.towards(index, link.other_end(index));
@@ -374,7 +393,7 @@ impl Link {
             members: Vec::new(),
             seed,
             inside: BTreeMap::new(),
-            marks: BTreeMap::new(),
+            marks: BTreeSet::new(),
             order: BTreeMap::new(),
             next_number: 0,
             corrupt: 0,
@@ -449,7 +468,7 @@ impl Link {
         &mut self,
         end: usize,
         packet: Packet,
-        segment: Option<&Segment>,
+        content: Content<'_>,
         since: Instant,
     ) -> Option<Vec<u8>> {
         self.members[end].machine.as_ref()?;
@@ -462,10 +481,25 @@ impl Link {
             identification = order.next_identification;
             order.next_identification = identification.wrapping_add(1);
         }
-        let content = Content { packet: &packet, segment, number, identification };
-        let bytes = bytes::of(content, &self.identities);
-        self.marks.insert(bytes::mark(&bytes).expect("it is long enough"), number);
-        self.inside.insert(number, Inside { packet, bytes: bytes.clone(), end, since });
+        let (bytes, mark) = match content {
+            Content::Frame(Some(frame)) if packet.fragment.is_whole() => {
+                let bytes = bytes::of_frame(&packet, frame);
+                let mark = Mark::of_frame(&bytes);
+                (bytes, mark)
+            }
+            content => {
+                let segment = match content {
+                    Content::Segment(segment) => Some(segment),
+                    Content::Filling | Content::Frame(_) => None,
+                };
+                let made = Made { packet: &packet, segment, number, identification };
+                let bytes = bytes::of(made, &self.identities);
+                let mark = Mark::of_made(&bytes).expect("it is long enough");
+                (bytes, mark)
+            }
+        };
+        self.marks.insert((mark, number));
+        self.inside.insert(number, Inside { packet, bytes: bytes.clone(), mark, end, since });
         Some(bytes)
     }
 
@@ -508,15 +542,7 @@ impl Link {
         now: Instant,
         outside: &mut Outside<'_, S>,
     ) {
-        let known = bytes::mark(out).and_then(|mark| self.marks.get(&mark).copied());
-        let sound = known.filter(|id| {
-            let inside = self.inside.get_mut(id).expect("it has a mark");
-            if bytes::is_marked(out) {
-                ip::mark_congestion(&mut inside.bytes);
-            }
-            inside.end != index && inside.bytes == out
-        });
-        let Some(id) = sound else {
+        let Some(id) = self.number_of(out, |end| end != index) else {
             // It came before, or is not what went in.
             self.corrupt += 1;
             return;
@@ -539,21 +565,35 @@ impl Link {
         outside.network.resume(now, self.members[index].node, packet);
     }
 
+    /// The number of the packet inside that is these bytes, perhaps marked "congestion
+    /// experienced" since it went in at an end that `is_from` accepts.
+    fn number_of(&mut self, bytes: &[u8], is_from: impl Fn(usize) -> bool) -> Option<u32> {
+        let Self { marks, inside, .. } = self;
+        let is_marked = bytes::is_marked(bytes);
+        let mut is_it = |number: u32| {
+            let inside = inside.get_mut(&number).expect("it has a mark");
+            if is_marked {
+                ip::mark_congestion(&mut inside.bytes);
+            }
+            (is_from(inside.end) && inside.bytes == bytes).then_some(number)
+        };
+        let numbers = |mark| marks.range((mark, 0)..=(mark, u32::MAX)).map(|&(_, number)| number);
+        // Identifications come round: it is the latest. Equal frames keep their order.
+        let of_made = Mark::of_made(bytes).and_then(|mark| numbers(mark).next_back());
+        of_made.and_then(&mut is_it).or_else(|| numbers(Mark::of_frame(bytes)).find_map(is_it))
+    }
+
     /// A packet of a plain link is lost at `node`.
     fn lost(&mut self, now: Instant, node: NodeId, packet: &[u8], network: &mut Network) {
-        let mark = bytes::mark(packet).expect("it was made here");
-        let inside = self.forget(self.marks[&mark]).expect("a packet ends once");
+        let number = self.number_of(packet, |_| true).expect("it went in here");
+        let inside = self.forget(number).expect("a packet ends once");
         network.give_up(now, node, inside.packet, DropReason::CodedLink);
     }
 
     /// A packet is no longer inside.
     fn forget(&mut self, number: u32) -> Option<Inside> {
         let inside = self.inside.remove(&number)?;
-        let mark = bytes::mark(&inside.bytes).expect("it was made here");
-        // A later packet may have it by now.
-        if self.marks.get(&mark) == Some(&number) {
-            self.marks.remove(&mark);
-        }
+        self.marks.remove(&(inside.mark, number));
         if let Some(key) = order_key(&inside.packet)
             && let Some(Order { numbers, .. }) = self.order.get_mut(&key)
             && let Some(at) = numbers.iter().position(|&other| other == number)

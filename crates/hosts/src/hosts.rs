@@ -1,23 +1,32 @@
 //! The hosts and their network as one machine: who sends what at a wake-up, when there is
 //! room, and in answer to what arrives.
 //!
+//! Under a clock in real time some flows belong to a kernel's sockets, and programs have flows
+//! of their own. Their packets enter by [`Hosts::handle_packet`], have tags from
+//! [`DRIVER_TAGS`] on, and leave by [`Hosts::poll_output`].
+//!
 //! The machine tells a [`Sink`] what happens, at the instant at which it does, so whoever
 //! drives it passes one in. Events of one instant happen in the order in which they were asked
 //! for; what arrives at an instant is there before anything new is sent.
 
-use crate::config::{Flow, FrancLink};
+use crate::config::{Endpoints, Flow, FrancLink};
 use crate::events::{Event, EventQueue};
 use crate::flows::{self, Flows};
-use crate::franc::{Francs, Outside};
-use crate::sink::Sink;
+use crate::franc::{Content, Francs, Outside};
+use crate::saturation::Backlog;
+use crate::sink::{Frames, Sink};
+use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 use lasthop_net::network::{Network, NetworkConfig, NetworkError, NetworkStats, Output};
-use lasthop_packet::{FlowId, NodeId};
+use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Identity, Instant, Seed};
 
+/// Tags of a driver's packets are no less than this; those of the machine's own are.
+pub const DRIVER_TAGS: u64 = 1 << 63;
+
 /// Why there cannot be such hosts.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum HostsError {
     /// The network is unsound.
     #[error(transparent)]
@@ -32,8 +41,8 @@ pub enum HostsError {
     },
     /// A congestion control that only a kernel has.
     #[error(
-        "flow {flow:?}: virtual time has the congestion controls \"cubic\" and \"reno\", \
-         not {name:?}; `emulate` takes what the kernel has"
+        "flow {flow:?}: the model has the congestion controls \"cubic\" and \"reno\", \
+         not {name:?}; `emulate` takes what the kernel has where endpoints = \"kernel\""
     )]
     CongestionControl {
         /// The flow.
@@ -79,6 +88,10 @@ pub struct Hosts {
     /// The nodes with Wi-Fi queues.
     wifi: Vec<NodeId>,
     sample_interval: Duration,
+    /// What became of the driver's packets.
+    outputs: VecDeque<Output>,
+    /// Some queue got shorter since the driver asked last.
+    room: bool,
 }
 
 impl Hosts {
@@ -96,7 +109,9 @@ impl Hosts {
         let flows = Flows::new(config, network_config, &network, seed)?;
         let mut events = EventQueue::default();
         for flow in flows::by_name(&config.flows) {
-            events.push(config.flows[flow].start, Event::Start(flow));
+            if config.flows[flow].endpoints == Endpoints::Model {
+                events.push(config.flows[flow].start, Event::Start(flow));
+            }
         }
         events.push(Instant::ZERO, Event::Sample);
         if !config.warmup.is_zero() {
@@ -107,7 +122,8 @@ impl Hosts {
             .map(|index| NodeId(index as u16))
             .collect();
         let sample_interval = config.sample_interval;
-        Ok(Self { network, flows, francs, events, wifi, sample_interval })
+        let outputs = VecDeque::new();
+        Ok(Self { network, flows, francs, events, wifi, sample_interval, outputs, room: true })
     }
 
     /// The coded links begin.
@@ -127,13 +143,53 @@ impl Hosts {
         }
     }
 
+    /// A packet of the driver enters at its source; whatever was due before has been done
+    /// ([`Hosts::step`]).
+    pub fn handle_packet<S: Sink>(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        sink: &mut S,
+        frames: Frames<'_>,
+    ) {
+        debug_assert!(is_drivers(&packet), "it has a tag of the machine's own");
+        let notify = self.flows.entered(&packet);
+        let packet = Packet { notify, ..packet };
+        sink.sent(now, &packet);
+        self.network.handle_packet(now, packet);
+        self.drain(sink, frames);
+        self.collect_wakes();
+    }
+
+    /// What became of the driver's packets: they arrived, were dropped, or (of packets for
+    /// [`Packet::EVERYWHERE`]) are gone.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// Some queue got shorter since this was last asked.
+    pub fn take_room(&mut self) -> bool {
+        core::mem::take(&mut self.room)
+    }
+
+    /// How a saturated flow whose endpoints are the kernel's stands; `None` for all others.
+    pub fn backlog(&mut self, now: Instant, flow: FlowId) -> Option<Backlog> {
+        self.flows.backlog(now, flow, &self.network)
+    }
+
     /// Does whatever is due at `now`; nothing if nothing is.
     pub fn handle_timeout<S: Sink>(&mut self, now: Instant, sink: &mut S) {
-        while self.step(now, sink).is_some() {}
+        while self.step(now, sink, &|_| None).is_some() {}
     }
 
     /// Does the next thing that is due by `until`, and says when it was; `None` if nothing is.
-    pub fn step<S: Sink>(&mut self, until: Instant, sink: &mut S) -> Option<Instant> {
+    /// `frames` gives the bytes of the driver's packets.
+    pub fn step<S: Sink>(
+        &mut self,
+        until: Instant,
+        sink: &mut S,
+        frames: Frames<'_>,
+    ) -> Option<Instant> {
         let by_network = self.network.due();
         let by_events = self.events.next().unwrap_or(Instant::MAX);
         let mut now = by_network.min(by_events);
@@ -150,9 +206,9 @@ impl Hosts {
                 return Some(now);
             }
         } else {
-            self.handle_event(now, sink);
+            self.handle_event(now, sink, frames);
         }
-        self.drain(sink);
+        self.drain(sink, frames);
         self.collect_wakes();
         Some(now)
     }
@@ -171,13 +227,13 @@ impl Hosts {
             return self.network.stats(now);
         }
         self.network.take_arrived(now);
-        self.drain(sink);
+        self.drain(sink, &|_| None);
         self.flows.stop(now, sink);
         self.francs.stop(now, sink);
         self.network.stats(now)
     }
 
-    fn handle_event<S: Sink>(&mut self, now: Instant, sink: &mut S) {
+    fn handle_event<S: Sink>(&mut self, now: Instant, sink: &mut S, frames: Frames<'_>) {
         let Self { network, flows, francs, events, .. } = self;
         match events.pop() {
             Event::Start(flow) | Event::Departure(flow) => {
@@ -189,7 +245,7 @@ impl Hosts {
             Event::Franc(wake) => francs.wake(wake, Outside { network, sink }),
             Event::Sample => {
                 network.take_arrived(now);
-                self.drain(sink);
+                self.drain(sink, frames);
                 for &node in &self.wifi {
                     sink.queue(now, node, self.network.wifi_packets(node));
                 }
@@ -198,7 +254,7 @@ impl Hosts {
             }
             Event::Warm => {
                 network.take_arrived(now);
-                self.drain(sink);
+                self.drain(sink, frames);
                 self.network.clear_stats(now);
                 self.francs.clear_stats(now);
             }
@@ -216,17 +272,18 @@ impl Hosts {
     }
 
     /// Takes everything out of the network until only a timeout is left.
-    fn drain<S: Sink>(&mut self, sink: &mut S) {
-        let Self { network, flows, francs, .. } = self;
+    fn drain<S: Sink>(&mut self, sink: &mut S, frames: Frames<'_>) {
+        let Self { network, flows, francs, outputs, room, .. } = self;
         loop {
             while let Some(event) = network.poll_event() {
-                sink.event(&event, &|_| None);
+                sink.event(&event, frames);
             }
             if let Some(output) = network.poll_output() {
                 match &output {
                     &Output::Arrived { at, node, ref packet } => {
                         sink.arrived(at, node, packet);
                         match packet.flow {
+                            _ if is_drivers(packet) => outputs.push_back(output),
                             FlowId::NONE => {
                                 francs.arrived(at, node, packet, Outside { network, sink });
                             }
@@ -236,20 +293,24 @@ impl Hosts {
                     &Output::Dropped { at, node, ref packet, reason } => {
                         sink.dropped(at, node, packet, reason);
                         match packet.flow {
+                            _ if is_drivers(packet) => outputs.push_back(output),
                             FlowId::NONE => francs.dropped(at, packet, Outside { network, sink }),
                             _ => flows.dropped(packet),
                         }
                     }
                     &Output::Diverted { at, node, packet } => {
-                        let segment = flows.segment(&packet);
-                        francs.diverted(at, node, packet, segment, Outside { network, sink });
+                        let content = match is_drivers(&packet) {
+                            true => Content::Frame(frames(packet.tag)),
+                            false => Content::of(flows.segment(&packet)),
+                        };
+                        francs.diverted(at, node, packet, content, Outside { network, sink });
                     }
                     &Output::Overheard { at, node, ref packet } => {
-                        if packet.flow == FlowId::NONE {
+                        if packet.flow == FlowId::NONE && !is_drivers(packet) {
                             francs.overheard(at, node, packet, Outside { network, sink });
                         }
                     }
-                    Output::Released { .. } => {}
+                    Output::Released { .. } => outputs.push_back(output),
                 }
             } else if let Some(released) = network.poll_released() {
                 match released.flow {
@@ -257,10 +318,17 @@ impl Hosts {
                     _ => flows.released(released, network, sink),
                 }
             } else if let Some(node) = network.poll_room() {
+                *room = true;
                 flows.refill(node, network, sink);
             } else {
                 return;
             }
         }
     }
+}
+
+/// The driver has its bytes, and wants to hear of its end.
+#[inline]
+fn is_drivers(packet: &Packet) -> bool {
+    packet.tag >= DRIVER_TAGS
 }

@@ -5,6 +5,7 @@
 //! | [`config`] | flows and coded links, as a scenario has them |
 //! | [`hosts`] | hosts and their network as one machine |
 //! | `flows` | who sends what, of all flows: `datagrams`, `tcp`, `apq` |
+//! | `saturation` | how many packets a saturated flow keeps in its queue |
 //! | `franc` | coded links between nodes |
 //! | [`traffic`] | sources that pace simulated flows and real sockets alike |
 //! | [`sink`] | whom a driver tells what happened |
@@ -23,15 +24,17 @@ mod franc;
 pub mod hosts;
 mod in_flight;
 mod port;
+mod saturation;
 pub mod sink;
 mod tcp;
 pub mod traffic;
 
 pub use config::{
-    ApqFlow, Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage, TcpApplication,
-    TcpFlow,
+    ApqFlow, Endpoints, Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage,
+    TcpApplication, TcpFlow,
 };
-pub use hosts::{Hosts, HostsConfig, HostsError};
+pub use hosts::{DRIVER_TAGS, Hosts, HostsConfig, HostsError};
+pub use saturation::Backlog;
 pub use sink::{
     ApqEnding, FrameDirection, FrancNodeReport, FrancReport, ProgramFlow, ProgramsLeftOut, Sink,
     TcpSample,

@@ -93,6 +93,9 @@ pub struct FrancNodeReport {
     pub stats: Stats,
 }
 
+/// The Ethernet frame of a driver's packet, by the packet's tag, while the driver has it.
+pub type Frames<'a> = &'a dyn Fn(u64) -> Option<alloc::vec::Vec<u8>>;
+
 /// Whom a driver tells what happened.
 pub trait Sink {
     /// `true` if [`Sink::event`] should be called; machines then record events.
@@ -116,9 +119,8 @@ pub trait Sink {
     /// The run is over, and these flows were not numbered (emulation).
     fn programs_left_out(&mut self, _left_out: ProgramsLeftOut) {}
 
-    /// The cell did something. `payload` gives the Ethernet frame of a packet's
-    /// tag where there is one (emulation, while the driver still has it).
-    fn event(&mut self, _event: &Event, _payload: &dyn Fn(u64) -> Option<alloc::vec::Vec<u8>>) {}
+    /// The cell did something. `frames` has the bytes of packets that have any (emulation).
+    fn event(&mut self, _event: &Event, _frames: Frames<'_>) {}
 
     /// A request of `flow` was answered after `rtt`: an echo request, or each
     /// segment of a simulated TCP sender.

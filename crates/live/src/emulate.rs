@@ -15,8 +15,8 @@ use crate::os::{OsError, socket};
 use crate::saturation::Saturation;
 use crate::session::Session;
 use crate::traffic::{FLOWS_MAX, FlowPlan, Kind, Traffic};
-use lasthop_hosts::{FlowKind, Sink, SourceConfig, TcpApplication};
-use lasthop_net::network::{Network, NetworkStats};
+use lasthop_hosts::{Endpoints, FlowKind, Hosts, Sink};
+use lasthop_net::network::NetworkStats;
 use lasthop_packet::{FlowId, NodeId};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Seed};
@@ -113,19 +113,21 @@ pub fn emulate<S: Sink>(
     on_tick: &mut dyn FnMut(Instant, &mut S),
 ) -> Result<EmulateOutcome, EmulateError> {
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let layout = Layout::new(&scenario.nodes, &scenario.network.nodes);
+    // As the interface of a tunnel would have it: what is longer would be cut at its end.
+    let mtu_max = scenario.francs.iter().map(|link| link.mtu).min().unwrap_or(u16::MAX);
+    let layout = Layout::new(&scenario.nodes, &scenario.network.nodes, mtu_max);
     let seed = Seed::new(scenario.seed, options.run);
     let mut config = scenario.network_for(seed);
     if let Some(cell) = &mut config.cell {
         cell.record_events = sink.wants_events();
     }
-    let network = Network::new(&config, seed)?;
     let mut jobs = Jobs::new(scenario, options, &layout)?;
     let end = match (options.duration, &options.command) {
         (Some(duration), _) => Instant::ZERO + duration,
         (None, Some(_)) => Instant::MAX,
         (None, None) => Instant::ZERO + scenario.duration,
     };
+    let hosts = Hosts::new(&scenario.emulated_hosts(end), &config, seed)?;
     let flows = flow_plans(scenario, seed, end)?;
     let signals = Signals::catch()?;
     // Since then `signals` has them; before, the caller's handler had.
@@ -149,19 +151,18 @@ pub fn emulate<S: Sink>(
         with_sockets.push((flow, source, second.then(|| sockets.next()).flatten()));
     }
     let ends = |flow: &lasthop_hosts::Flow| {
-        let is_saturated = matches!(flow.kind, FlowKind::Udp(SourceConfig::Saturated { .. }));
-        Ends { from: flow.from, to: flow.to, is_saturated }
+        let ends = Ends { from: flow.from, to: flow.to };
+        (flow.endpoints == Endpoints::Kernel).then_some(ends)
     };
     let ends = scenario.flows.iter().map(ends).collect();
 
     let clock = Clock::start();
     let traffic = Traffic::start(with_sockets, clock, scenario.series_interval)?;
     let priority = Priority::raise();
-    let saturation = Saturation::new(scenario, &config, &network, end);
-    let hop = Hop::new(network, ports, layout.doors.clone(), ends, frame_bytes_max, clock, sink);
+    let saturation = Saturation::new(&scenario.flows);
+    let hop = Hop::new(hosts, ports, layout.doors.clone(), ends, frame_bytes_max, clock, sink);
     let cpu_before = thread_cpu_nanos();
     let mut session = Session {
-        scenario,
         hop,
         supervisor: &supervisor,
         signals: &signals,
@@ -181,7 +182,7 @@ pub fn emulate<S: Sink>(
     let interrupted = session.interrupted.map(|signal| signal as i32);
     let counts = session.hop.counts.clone();
     let unread = session.hop.unread_drops();
-    let stats = session.hop.stats(Instant::ZERO + duration);
+    let stats = session.hop.finish(Instant::ZERO + duration);
     let left_out = session.hop.programs_left_out();
     drop(session);
     sink.programs_left_out(left_out);
@@ -214,19 +215,9 @@ fn flow_plans(
     seed: Seed,
     end: Instant,
 ) -> Result<Vec<FlowPlan>, EmulateError> {
-    if let Some(link) = scenario.francs.first() {
-        return Err(EmulateError::Franc { link: link.name.clone() });
-    }
     let flows = scenario.flows.len();
     if flows > FLOWS_MAX {
         return Err(EmulateError::TooManyFlows { flows, max: FLOWS_MAX });
-    }
-    let is_other = |flow: &&lasthop_hosts::Flow| match &flow.kind {
-        FlowKind::Tcp(tcp) => tcp.application != TcpApplication::Bulk,
-        _ => false,
-    };
-    if let Some(flow) = scenario.flows.iter().find(is_other) {
-        return Err(EmulateError::Application { flow: flow.name.clone() });
     }
     let plan = |(index, flow): (usize, &lasthop_hosts::Flow)| {
         let kind = match &flow.kind {
@@ -235,9 +226,9 @@ fn flow_plans(
             }
             FlowKind::Udp(source) | FlowKind::Video(source) => Kind::Datagrams(source.clone()),
             FlowKind::Ping { interval, bytes } => Kind::Ping { interval: *interval, bytes: *bytes },
-            FlowKind::Apq(_) => return Err(EmulateError::Apq { flow: flow.name.clone() }),
+            FlowKind::Apq(_) => unreachable!("the kernel has no such endpoints"),
         };
-        Ok(FlowPlan {
+        FlowPlan {
             id: FlowId(index as u16),
             kind,
             from: ipv4(flow.from),
@@ -246,9 +237,10 @@ fn flow_plans(
             stop: flow.stop.map_or(end, |stop| stop.min(end)),
             access_category: flow.access_category,
             stream: seed.stream_of("flow/source", flow.identity()),
-        })
+        }
     };
-    scenario.flows.iter().enumerate().map(plan).collect()
+    let flows = scenario.flows.iter().enumerate();
+    Ok(flows.filter(|(_, flow)| flow.endpoints == Endpoints::Kernel).map(plan).collect())
 }
 
 fn plan(

@@ -1,7 +1,7 @@
 //! Why an emulation could not be run.
 
 use crate::os::OsError;
-use lasthop_net::network::NetworkError;
+use lasthop_hosts::HostsError;
 
 /// Why an emulation could not be run. Nothing of it is left behind.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -9,9 +9,9 @@ pub enum EmulateError {
     /// A system call was refused.
     #[error("cannot emulate here: {0}")]
     Os(#[from] OsError),
-    /// The network cannot be built.
-    #[error("cannot emulate this network: {0}")]
-    Network(#[from] NetworkError),
+    /// The network, a flow or a coded link of the model cannot be built.
+    #[error("cannot emulate this: {0}")]
+    Hosts(#[from] HostsError),
     /// No such node.
     #[error("there is no node {name:?} to run a command in; the nodes are: {known}")]
     UnknownNode {
@@ -56,34 +56,6 @@ pub enum EmulateError {
         reason: String,
         /// What it has.
         available: String,
-    },
-    /// An application that the emulator does not run.
-    #[error(
-        "flow {flow:?}: only bulk TCP flows are emulated, without `rate` and `requests`; \
-         start a program of your own with [[run]], or simulate"
-    )]
-    Application {
-        /// The flow.
-        flow: String,
-    },
-    /// A measurement is made by real programs.
-    #[error(
-        "flow {flow:?}: an emulated queue is measured by the real programs: start \
-         `lasthop apq serve` at one node with [[run]], and `lasthop apq measure` at the other \
-         as COMMAND"
-    )]
-    Apq {
-        /// The flow.
-        flow: String,
-    },
-    /// A coded link is run by the real program.
-    #[error(
-        "coded link {link:?}: an emulated link is coded by the real program: leave [[franc]] out, \
-         and start `lasthop franc run` at its nodes with [[run]]; `simulate` runs [[franc]]"
-    )]
-    Franc {
-        /// The link.
-        link: String,
     },
     /// More flows than there are ports for them.
     #[error("an emulation has at most {max} flows, this scenario has {flows}")]

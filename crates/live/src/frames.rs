@@ -1,6 +1,12 @@
 //! The frames that are on their way: bytes under the tag that the machines
-//! carry about. A slot is used again and again; the tag holds its generation, so
-//! that a stale tag finds nothing instead of another frame.
+//! carry about. A slot is used again and again; the tag holds its generation (31 bits), so
+//! that a stale tag finds nothing instead of another frame. The highest bit tells these tags
+//! from those of the model's own packets ([`DRIVER_TAGS`]).
+
+use lasthop_hosts::DRIVER_TAGS;
+
+/// Generations come round.
+const GENERATIONS: u32 = 1 << 31;
 
 /// Buffers of frames.
 #[derive(Debug)]
@@ -30,7 +36,7 @@ impl Frames {
             self.slots.push(Slot { bytes, length: 0, generation: 0 });
             (self.slots.len() - 1) as u32
         });
-        u64::from(self.slots[slot as usize].generation) << 32 | u64::from(slot)
+        DRIVER_TAGS | u64::from(self.slots[slot as usize].generation) << 32 | u64::from(slot)
     }
 
     /// All the room of a taken frame.
@@ -43,26 +49,31 @@ impl Frames {
         self.slots[tag as u32 as usize].length = length;
     }
 
-    /// The frame; `None` once it is released.
+    /// The frame; `None` once it is released, and for a packet of the model.
     pub fn get(&self, tag: u64) -> Option<&[u8]> {
         let slot = self.slots.get(tag as u32 as usize)?;
-        (slot.generation == (tag >> 32) as u32).then(|| &slot.bytes[..slot.length])
+        is_of(tag, slot.generation).then(|| &slot.bytes[..slot.length])
     }
 
     /// The frame, to be changed.
     pub fn get_mut(&mut self, tag: u64) -> Option<&mut [u8]> {
         let slot = self.slots.get_mut(tag as u32 as usize)?;
-        (slot.generation == (tag >> 32) as u32).then(|| &mut slot.bytes[..slot.length])
+        is_of(tag, slot.generation).then(|| &mut slot.bytes[..slot.length])
     }
 
     /// Ends a frame; its tag finds nothing from now on.
     pub fn release(&mut self, tag: u64) {
         let slot = &mut self.slots[tag as u32 as usize];
-        if slot.generation == (tag >> 32) as u32 {
-            slot.generation = slot.generation.wrapping_add(1);
+        if is_of(tag, slot.generation) {
+            slot.generation = (slot.generation + 1) % GENERATIONS;
             self.free.push(tag as u32);
         }
     }
+}
+
+/// The tag is that of a frame of this generation.
+fn is_of(tag: u64, generation: u32) -> bool {
+    tag >> 32 == (DRIVER_TAGS >> 32) + u64::from(generation)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The network in real time: frames in, frames out, each at the instant that the
-//! machines say.
+//! Network and hosts in real time: frames in, frames out, each at the instant that the
+//! machines say. Flows and coded links of the model run beside the frames of the kernel.
 //!
 //! A frame enters at the instant it is read. What falls due between two wake-ups
 //! is computed at its own instant, in order, however late the wake-up came; a
@@ -13,10 +13,10 @@ use crate::os::clock::Clock;
 use crate::os::port::Ports;
 use crate::programs::Programs;
 use crate::traffic::FIRST_PORT;
-use lasthop_hosts::{FrameDirection, ProgramsLeftOut, Sink};
-use lasthop_net::network::{Network, NetworkStats, Output};
+use lasthop_hosts::{Backlog, FrameDirection, Hosts, ProgramsLeftOut, Sink};
+use lasthop_net::network::{NetworkStats, Output};
 use lasthop_packet::{FlowId, NodeId, Packet};
-use lasthop_units::{Duration, Instant, MacAddr, Machine};
+use lasthop_units::{Duration, Instant, MacAddr};
 use lasthop_wifi::stats::Levels;
 use std::collections::VecDeque;
 
@@ -37,15 +37,13 @@ pub struct Doors {
     pub ports: Vec<Option<u16>>,
 }
 
-/// Where a flow of the scenario begins and ends.
+/// Where a flow of the kernel's begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
     /// Where it begins.
     pub from: NodeId,
     /// Where it ends.
     pub to: NodeId,
-    /// It keeps a queue filled, so what its node lets go of is counted.
-    pub is_saturated: bool,
 }
 
 /// What was counted of frames.
@@ -63,10 +61,10 @@ pub struct Counts {
     pub lateness_ns: Levels,
 }
 
-/// The network with its doors to the real world.
+/// The machines with their doors to the real world.
 pub struct Hop<'a, S: Sink> {
     /// The machines.
-    pub network: Network,
+    hosts: Hosts,
     /// What was counted.
     pub counts: Counts,
     /// Whom to tell.
@@ -76,18 +74,13 @@ pub struct Hop<'a, S: Sink> {
     last: Instant,
     ports: Ports,
     doors: Doors,
-    flows: Vec<Ends>,
+    /// By number; `None` for those of the model.
+    flows: Vec<Option<Ends>>,
     frames: Frames,
     outbox: Vec<Delivery>,
     done: Vec<u64>,
     /// Frames that are done and may still be in an event, and until when.
     kept: VecDeque<(Instant, u64)>,
-    /// Some queue got shorter since this was last asked.
-    room: bool,
-    /// Packets of each flow that have entered at its source.
-    entered: Vec<u64>,
-    /// Those of saturated flows that their source holds no more.
-    left: Vec<u64>,
     /// The flows of programs.
     programs: Programs,
 }
@@ -101,33 +94,30 @@ struct Delivery {
 }
 
 impl<'a, S: Sink> Hop<'a, S> {
-    /// A network at the instant zero of `clock`; frames of up to `frame_bytes_max`.
+    /// Hosts at the instant zero of `clock`; frames of up to `frame_bytes_max`.
     pub fn new(
-        network: Network,
+        hosts: Hosts,
         ports: Ports,
         doors: Doors,
-        flows: Vec<Ends>,
+        flows: Vec<Option<Ends>>,
         frame_bytes_max: usize,
         clock: Clock,
         sink: &'a mut S,
     ) -> Self {
         Self {
-            network,
+            hosts,
             counts: Counts::default(),
             sink,
             clock,
             last: Instant::ZERO,
             ports,
             doors,
-            entered: vec![0; flows.len()],
-            left: vec![0; flows.len()],
             programs: Programs::new(flows.len()),
             flows,
             frames: Frames::new(frame_bytes_max),
             outbox: Vec::with_capacity(WRITE_BATCH),
             done: Vec::new(),
             kept: VecDeque::new(),
-            room: true,
         }
     }
 
@@ -136,19 +126,24 @@ impl<'a, S: Sink> Hop<'a, S> {
         &self.ports
     }
 
-    /// Packets of the flow that have entered the network at its source.
-    pub fn entered(&self, flow: FlowId) -> u64 {
-        self.entered.get(usize::from(flow.0)).copied().unwrap_or(0)
+    /// How a saturated flow of the kernel's stands; `None` for all others.
+    pub fn backlog(&mut self, now: Instant, flow: FlowId) -> Option<Backlog> {
+        self.hosts.backlog(now, flow)
     }
 
-    /// Packets of a saturated flow that its source holds.
-    pub fn held(&self, flow: FlowId) -> u64 {
-        self.entered(flow) - self.left.get(usize::from(flow.0)).copied().unwrap_or(0)
+    /// The machines begin.
+    pub fn start(&mut self) {
+        self.hosts.start(Instant::ZERO, self.sink);
+    }
+
+    /// All flows are measurements, and all are done.
+    pub fn is_done(&self) -> bool {
+        self.hosts.is_done()
     }
 
     /// When the machines want to be woken.
     pub fn next_wakeup(&self) -> Option<Instant> {
-        self.network.poll_timeout().map(|(at, _)| at)
+        self.hosts.poll_timeout().map(|(at, _)| at)
     }
 
     /// Does all that is due by `now`, and hands over what came out.
@@ -174,11 +169,11 @@ impl<'a, S: Sink> Hop<'a, S> {
     }
 
     fn catch_up(&mut self, now: Instant) {
-        while let Some((at, _)) = self.network.poll_timeout()
-            && at <= now
-        {
+        loop {
+            let frames = &self.frames;
+            let bytes = |tag| frames.get(tag).map(<[u8]>::to_vec);
+            let Some(at) = self.hosts.step(now, self.sink, &bytes) else { return };
             self.last = self.last.max(at);
-            self.network.handle_timeout(self.last);
             self.drain();
         }
     }
@@ -210,46 +205,28 @@ impl<'a, S: Sink> Hop<'a, S> {
         packet.access_category = header.access_category;
         packet.ecn_capable = header.ecn_capable;
         packet.transport = header.transport;
-        if let Some(ends) = self.flows.get(usize::from(packet.flow.0))
-            && ends.from == node
-        {
-            self.entered[usize::from(packet.flow.0)] += 1;
-            packet.notify = ends.is_saturated;
-        }
         self.counts.entered += 1;
-        self.sink.sent(now, &packet);
-        self.network.handle_packet(now, packet);
+        let frames = &self.frames;
+        let bytes = |tag| frames.get(tag).map(<[u8]>::to_vec);
+        self.hosts.handle_packet(now, packet, self.sink, &bytes);
         self.drain();
     }
 
-    /// Takes out what the machines have to say.
+    /// Takes out what became of frames.
     fn drain(&mut self) {
-        while let Some(event) = self.network.poll_event() {
-            let frames = &self.frames;
-            self.sink.event(&event, &|tag| frames.get(tag).map(<[u8]>::to_vec));
-        }
-        while let Some(output) = self.network.poll_output() {
+        while let Some(output) = self.hosts.poll_output() {
             match output {
                 Output::Arrived { at, node, packet } => self.arrive(at, node, &packet),
-                Output::Dropped { at, node, packet, reason } => {
-                    self.sink.dropped(at, node, &packet, reason);
+                Output::Dropped { packet, .. } => {
                     if packet.destination != Packet::EVERYWHERE {
                         self.done.push(packet.tag);
                     }
                 }
                 Output::Released { tag } => self.done.push(tag),
                 Output::Diverted { .. } | Output::Overheard { .. } => {
-                    unreachable!("an emulation carries packets to their end itself")
+                    unreachable!("coded links take these")
                 }
             }
-        }
-        while let Some(released) = self.network.poll_released() {
-            if let Some(left) = self.left.get_mut(usize::from(released.flow.0)) {
-                *left += u64::from(released.packets);
-            }
-        }
-        while self.network.poll_room().is_some() {
-            self.room = true;
         }
         if self.outbox.len() >= WRITE_BATCH {
             self.hand_over();
@@ -257,7 +234,6 @@ impl<'a, S: Sink> Hop<'a, S> {
     }
 
     fn arrive(&mut self, at: Instant, node: NodeId, packet: &Packet) {
-        self.sink.arrived(at, node, packet);
         if packet.ecn_marked
             && let Some(frame) = self.frames.get_mut(packet.tag)
         {
@@ -317,7 +293,8 @@ impl<'a, S: Sink> Hop<'a, S> {
     fn flow_of(&self, header: &Header, from: NodeId, to: NodeId) -> FlowId {
         let numbers = header.ports.into_iter().flatten();
         for index in numbers.filter_map(|port| port.checked_sub(FIRST_PORT)) {
-            let ends = self.flows.get(usize::from(index)).map(|flow| (flow.from, flow.to));
+            let flow = self.flows.get(usize::from(index)).copied().flatten();
+            let ends = flow.map(|flow| (flow.from, flow.to));
             if ends == Some((from, to)) || ends == Some((to, from)) {
                 return FlowId(index);
             }
@@ -335,20 +312,14 @@ impl<'a, S: Sink> Hop<'a, S> {
         self.ports.drops()
     }
 
-    /// The machines count from here on; lateness is that of the whole run.
-    pub fn clear_stats(&mut self, now: Instant) {
-        self.last = self.last.max(now);
-        self.network.clear_stats(self.last);
-    }
-
-    /// What the machines counted until `now`.
-    pub fn stats(&mut self, now: Instant) -> NetworkStats {
-        self.network.stats(self.last.max(now))
+    /// The machines end at `now`, and this is what they counted.
+    pub fn finish(&mut self, now: Instant) -> NetworkStats {
+        self.hosts.finish(self.last.max(now), self.sink)
     }
 
     /// Some queue got shorter since the last call.
     pub fn take_room(&mut self) -> bool {
-        std::mem::take(&mut self.room)
+        self.hosts.take_room()
     }
 
     /// The instant it is.

@@ -27,9 +27,9 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of a scenario's nodes; `configs` tells the MTUs of their
-    /// interfaces.
-    pub fn new(nodes: &[Node], configs: &[NodeConfig]) -> Self {
+    /// The layout of a scenario's nodes. `configs` has the MTUs of their interfaces, none of
+    /// which is longer than `mtu_max`.
+    pub fn new(nodes: &[Node], configs: &[NodeConfig], mtu_max: u16) -> Self {
         let mut layout = Self { doors: Doors::default(), nodes: Vec::new() };
         for (index, (node, config)) in nodes.iter().zip(configs).enumerate() {
             let id = NodeId(index as u16);
@@ -44,7 +44,7 @@ impl Layout {
                 address: MacAddr::local(u32::from(id.0)),
                 ipv4: ipv4(id),
                 ipv6: ipv6(id),
-                mtu: config.mtu,
+                mtu: config.mtu.min(mtu_max),
             };
             layout.nodes.push(SupervisorNode { name: node.name.clone(), interface });
         }
@@ -112,9 +112,10 @@ mod tests {
     fn a_relay_has_no_interface() {
         let node = |name: &str, role| Node { name: name.into(), role };
         let nodes = [node("r", Role::Relay), node("my-laptop", Role::Station)];
-        let layout = Layout::new(&nodes, &[NodeConfig::default(); 2]);
+        let layout = Layout::new(&nodes, &[NodeConfig::default(); 2], 1_400);
         assert_eq!(layout.doors.ports, [None, Some(0)]);
         assert_eq!(layout.nodes[0].interface.name, "wlan0");
+        assert_eq!(layout.nodes[0].interface.mtu, 1_400);
         assert!(layout.hosts().ends_with("10.77.0.2 my-laptop\nfd77::2 ip6-my-laptop\n"));
         let environment = layout.environment(0);
         assert!(environment.contains(&CString::from(c"LASTHOP_MY_LAPTOP_ADDR=10.77.0.2")));

@@ -52,7 +52,7 @@ impl Programs {
         if self.others.len() < OTHERS_COUNTED {
             self.others.insert(flow);
         }
-        (FlowId::NONE, None)
+        (FlowId::UNNUMBERED, None)
     }
 
     /// What got no number.
@@ -92,7 +92,7 @@ mod tests {
                 assert_eq!(number(port).0, FlowId(3 + port));
             }
             for port in 0..7 {
-                assert_eq!(number(40_000 + port), (FlowId::NONE, None));
+                assert_eq!(number(40_000 + port), (FlowId::UNNUMBERED, None));
             }
         }
         assert_eq!(number(5), (FlowId(8), None));

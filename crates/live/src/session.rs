@@ -12,8 +12,6 @@ use crate::os::terminal::{Terminal, stop_ourselves};
 use crate::saturation::Saturation;
 use crate::traffic::{Note, Traffic};
 use lasthop_hosts::Sink;
-use lasthop_packet::NodeId;
-use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant};
 use nix::sys::signal::Signal;
 use std::os::fd::AsFd;
@@ -31,8 +29,6 @@ const TIMER: u64 = 3;
 
 /// The loop and what it works with.
 pub struct Session<'a, S: Sink> {
-    /// What is emulated.
-    pub scenario: &'a Scenario,
     /// The network and its doors.
     pub hop: Hop<'a, S>,
     /// Who runs the programs.
@@ -71,10 +67,9 @@ impl<S: Sink> Session<'_, S> {
             waiter.add_readable(fd, DOORS + door as u64)?;
         }
         let mut next_tick = Instant::ZERO + TICK;
-        let mut next_sample = Instant::ZERO + self.scenario.series_interval;
         let mut saturated = None;
-        let mut warm = Some(Instant::ZERO + self.scenario.warmup);
         let mut ready = Vec::new();
+        self.hop.start();
         loop {
             let now = clock.now();
             self.start_jobs(now)?;
@@ -83,9 +78,9 @@ impl<S: Sink> Session<'_, S> {
                 saturated = self.saturation.next_start(now);
             }
             let starts = [self.next_start(), saturated];
-            let wakeups = [self.hop.next_wakeup(), self.deadline, warm].into_iter().chain(starts);
+            let wakeups = [self.hop.next_wakeup(), self.deadline].into_iter().chain(starts);
             let next = wakeups.flatten().min();
-            let next = next.unwrap_or(Instant::MAX).min(next_tick).min(next_sample).min(self.end);
+            let next = next.unwrap_or(Instant::MAX).min(next_tick).min(self.end);
             timer.set(clock, Some(next))?;
             waiter.wait(&mut ready)?;
             self.hop.advance(clock.now());
@@ -100,25 +95,15 @@ impl<S: Sink> Session<'_, S> {
             self.pass_notes_on();
             let now = clock.now();
             self.hop.advance(now);
-            if warm.is_some_and(|warm| now >= warm) {
-                warm = None;
-                self.hop.clear_stats(now);
-            }
-            if now >= next_sample {
-                self.sample_queues(now);
-                while next_sample <= now {
-                    next_sample += self.scenario.series_interval;
-                }
-            }
             if now >= next_tick {
-                self.saturation.forget_lost(|flow| self.hop.entered(flow));
+                self.saturation.forget_lost(|flow| self.hop.backlog(now, flow));
                 self.grant_room(now);
                 on_tick(now, self.hop.sink);
                 while next_tick <= now {
                     next_tick += TICK;
                 }
             }
-            if now >= self.end {
+            if now >= self.end || (self.hop.is_done() && self.jobs.list.is_empty()) {
                 self.end = Instant::MAX;
                 self.wind_up(now)?;
             }
@@ -223,23 +208,9 @@ impl<S: Sink> Session<'_, S> {
         }
     }
 
-    fn sample_queues(&mut self, now: Instant) {
-        for (index, node) in self.scenario.nodes.iter().enumerate() {
-            if node.role.is_wifi() {
-                let node = NodeId(index as u16);
-                let packets = self.hop.network.wifi_packets(node);
-                self.hop.sink.queue(now, node, packets);
-            }
-        }
-    }
-
     fn grant_room(&mut self, now: Instant) {
-        let (hop, traffic) = (&self.hop, self.traffic);
-        self.saturation.grant(
-            now,
-            |flow| hop.held(flow),
-            |flow| hop.entered(flow),
-            |flow, packets| traffic.grant(flow, packets),
-        );
+        let (hop, traffic) = (&mut self.hop, self.traffic);
+        let backlog = |flow| hop.backlog(now, flow);
+        self.saturation.grant(backlog, |flow, packets| traffic.grant(flow, packets));
     }
 }

@@ -127,7 +127,7 @@ pub struct Traffic {
 struct Shared {
     wake: EventFd,
     stop: AtomicBool,
-    /// Packets that each flow may send because its queue has room for them.
+    /// By number of the flow: packets that it may send because its queue has room for them.
     room: Vec<AtomicU32>,
 }
 
@@ -143,7 +143,8 @@ impl Traffic {
     ) -> Result<Self, OsError> {
         let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
         let wake = EventFd::from_value_and_flags(0, flags).call("eventfd")?;
-        let room = flows.iter().map(|_| AtomicU32::new(0)).collect();
+        let numbers = flows.iter().map(|(plan, ..)| usize::from(plan.id.0) + 1).max();
+        let room = (0..numbers.unwrap_or(0)).map(|_| AtomicU32::new(0)).collect();
         let shared = Arc::new(Shared { wake, stop: AtomicBool::new(false), room });
         let (sender, notes) = channel();
         let waiter = Waiter::new()?;
@@ -153,7 +154,8 @@ impl Traffic {
         let mut generators = Vec::new();
         for (index, (plan, source, sink)) in flows.into_iter().enumerate() {
             let tokens = Tokens { waiter: &waiter, first: 2 * index as u64 };
-            generators.push(Generator::new(plan, source, sink, tokens, sample_interval)?);
+            let id = plan.id;
+            generators.push((id, Generator::new(plan, source, sink, tokens, sample_interval)?));
         }
         let server =
             Server { shared: Arc::clone(&shared), clock, waiter, timer, generators, notes: sender };
@@ -192,7 +194,7 @@ struct Server {
     clock: Clock,
     waiter: Waiter,
     timer: Timer,
-    generators: Vec<Generator>,
+    generators: Vec<(FlowId, Generator)>,
     notes: Sender<Note>,
 }
 
@@ -201,7 +203,7 @@ impl Server {
         let _priority = Priority::raise_traffic();
         let mut ready = Vec::new();
         while !self.shared.stop.load(Ordering::Relaxed) {
-            let next = self.generators.iter().filter_map(Generator::next_wakeup).min();
+            let next = self.generators.iter().filter_map(|(_, one)| one.next_wakeup()).min();
             if self.timer.set(self.clock, next).is_err() || self.waiter.wait(&mut ready).is_err() {
                 return;
             }
@@ -213,14 +215,14 @@ impl Server {
                     TIMER => self.timer.expired(),
                     token => {
                         let tokens = Tokens { waiter: &self.waiter, first: token & !1 };
-                        let generator = &mut self.generators[token as usize / 2];
+                        let (_, generator) = &mut self.generators[token as usize / 2];
                         generator.handle_ready(token & 1, self.clock.now(), &tokens, &self.notes);
                     }
                 }
             }
-            for (index, generator) in self.generators.iter_mut().enumerate() {
+            for (index, (id, generator)) in self.generators.iter_mut().enumerate() {
                 let tokens = Tokens { waiter: &self.waiter, first: 2 * index as u64 };
-                let room = &self.shared.room[index];
+                let room = &self.shared.room[usize::from(id.0)];
                 generator.handle_time(self.clock.now(), room, &tokens, &self.notes);
             }
         }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 
-use lasthop_hosts::{Sink, TcpSample};
+use lasthop_hosts::{FrancReport, Sink, TcpSample};
 use lasthop_live::{DeviceChoice, EmulateError, EmulateOptions, EmulateOutcome, emulate};
 use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_scenario::Scenario;
@@ -56,6 +56,8 @@ struct Tally {
     arrived: Vec<(FlowId, NodeId, u16)>,
     round_trips: Vec<Duration>,
     samples: Vec<TcpSample>,
+    /// Packets that came out of a coded link and had not gone in.
+    corrupt: Option<u64>,
 }
 
 impl Sink for Tally {
@@ -67,6 +69,9 @@ impl Sink for Tally {
     }
     fn tcp(&mut self, _now: Instant, _flow: FlowId, sample: &TcpSample) {
         self.samples.push(*sample);
+    }
+    fn franc(&mut self, _now: Instant, _link: usize, report: &FrancReport) {
+        self.corrupt = Some(report.corrupt);
     }
 }
 
@@ -257,6 +262,75 @@ packet_bytes = 1000
     assert!(last.smoothed_rtt >= Duration::from_millis(20), "{last:?}");
     assert!(tally.round_trips.len() > 50, "{}", tally.round_trips.len());
     assert!(tally.round_trips.iter().all(|rtt| *rtt >= Duration::from_millis(20)));
+}
+
+/// The model's flows run beside the kernel's, on the same wire.
+#[test]
+fn the_models_flows_share_the_hop() {
+    let flows = r#"
+[[flow]]
+name = "kernel"
+from = "left"
+to = "right"
+kind = "udp"
+rate = "20Mb/s"
+[[flow]]
+name = "model"
+from = "left"
+to = "right"
+kind = "tcp"
+endpoints = "model"
+[[flow]]
+name = "web"
+from = "right"
+to = "left"
+kind = "tcp"
+requests = { think = "10ms" }
+"#;
+    let mut tally = Tally::default();
+    let Some(outcome) = run(&format!("{HOSTS}{flows}"), &options(&[]), &mut tally) else { return };
+    assert_eq!(outcome.frames_lost_outside, 0);
+    let seconds = outcome.duration.as_secs_f64();
+    let mbps = |flow: u16| {
+        let packets = tally.arrived.iter().filter(|a| (a.0, a.1) == (FlowId(flow), NodeId(0)));
+        packets.map(|a| f64::from(a.2)).sum::<f64>() * 8e-6 / seconds
+    };
+    // The model's TCP fills what the kernel's datagrams leave of the wire, which carries 1 500
+    // of 1 538 bytes of a frame.
+    let (kernel, model) = (mbps(0), mbps(1));
+    assert!((17.0..20.1).contains(&kernel), "{kernel}");
+    assert!((50.0..77.6).contains(&model), "{model}");
+    // An answer of 20 kB begins in a round trip.
+    assert!(tally.arrived.iter().any(|a| (a.0, a.1, a.2) == (FlowId(2), NodeId(0), 1500)));
+}
+
+/// A coded link of the model carries what the kernel sends, byte by byte: its checksums are
+/// right, and where one in ten packets is lost its TCP does not see it.
+#[test]
+fn a_coded_link_carries_the_kernels_packets() {
+    let link = r#"
+loss = "10%"
+[[franc]]
+name = "tunnel"
+ends = ["left", "right"]
+[[flow]]
+name = "bulk"
+from = "left"
+to = "right"
+kind = "tcp"
+"#;
+    let mut tally = Tally::default();
+    let options = match installed("ping") {
+        true => options(&["/bin/sh", "-c", "ping -c 15 -i 0.1 -W 2 right | grep -q ' 0% packet'"]),
+        false => options(&[]),
+    };
+    let Some(outcome) = run(&format!("{HOSTS}{link}"), &options, &mut tally) else { return };
+    assert!(matches!(outcome.exit_status, None | Some(0)), "a ping was lost");
+    assert_eq!(tally.corrupt, Some(0));
+    // CUBIC without it: 1.2 * MSS / (RTT * sqrt(p)) is 2.2 Mb/s (Mathis et al.).
+    let last = tally.samples.last().unwrap();
+    let goodput_mbps = last.bytes_acked as f64 * 8e-6 / outcome.duration.as_secs_f64();
+    assert!(goodput_mbps > 10.0, "{goodput_mbps}");
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub struct FlowId(pub u16);
 impl FlowId {
     /// Traffic that belongs to no flow of the scenario (ARP, a user's program).
     pub const NONE: Self = Self(u16::MAX);
+    /// Traffic of a user's program that got no number of its own.
+    pub const UNNUMBERED: Self = Self(u16::MAX - 1);
 }
 
 /// EDCA access categories, lowest priority first (IEEE 802.11-2020, 10.2.3.2).

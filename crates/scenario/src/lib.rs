@@ -37,7 +37,7 @@ pub use error::{Problem, ScenarioError};
 use crate::error::{Place, Problems};
 use crate::file::Accepts;
 use crate::tree::{Node as Tree, Origin};
-use lasthop_hosts::{Flow, FlowKind, FrancLink, HostsConfig};
+use lasthop_hosts::{Endpoints, Flow, FlowKind, FrancLink, HostsConfig};
 use lasthop_net::NetworkConfig;
 use lasthop_packet::NodeId;
 use lasthop_units::{Db, Duration, Identity, Instant, Seed};
@@ -153,13 +153,23 @@ impl Scenario {
         Some(assemble::node_id(index))
     }
 
-    /// What begins and ends at its nodes.
+    /// What begins and ends at its nodes in virtual time, which no kernel knows: all
+    /// endpoints are the model's.
     pub fn hosts(&self) -> HostsConfig {
+        let mut hosts = self.emulated_hosts(Instant::ZERO + self.duration);
+        for flow in &mut hosts.flows {
+            flow.endpoints = Endpoints::Model;
+        }
+        hosts
+    }
+
+    /// The same in real time, until `end`: each flow has the endpoints that the file says.
+    pub fn emulated_hosts(&self, end: Instant) -> HostsConfig {
         HostsConfig {
             nodes: self.nodes.iter().map(Node::identity).collect(),
             flows: self.flows.clone(),
             francs: self.francs.clone(),
-            end: Instant::ZERO + self.duration,
+            end,
             warmup: self.warmup,
             sample_interval: self.series_interval,
         }

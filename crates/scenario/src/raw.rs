@@ -10,6 +10,7 @@ use crate::quantity::Hertz;
 use crate::scalar::{Command, Factor, FilePath, Name, OrOff, Whole, choices};
 use crate::table::tables;
 use lasthop_franc::config::{AckRules, Reading, Small};
+use lasthop_hosts::Endpoints;
 use lasthop_packet::AccessCategory;
 use lasthop_rlnc::Field;
 use lasthop_tcp::{HyStart, Recovery, WindowValidation};
@@ -284,6 +285,7 @@ choices! {
         "today" => Self::Today,
     }
     LocalDrop { "lost" => Self::Lost, "refused" => Self::Refused }
+    Endpoints { "kernel" => Self::Kernel, "model" => Self::Model }
     Standard {
         "802.11b" => Self::Dot11b,
         "802.11g" => Self::Dot11g,
@@ -931,18 +933,20 @@ tables! {
         option stop: Duration = "the end of the run";
         /// Priority on the air. What is not marked is best effort.
         value access_category: AccessCategory = "best-effort";
+        /// Who sends and receives under `emulate`: sockets of the kernel, or the same machines
+        /// as under `simulate`. The kernel has bulk transfers, datagrams, video and pings.
+        option endpoints: Endpoints = "\"kernel\"; \"model\" for what the kernel has not: requests, a tcp rate, apq";
         /// TCP: the congestion control, by the kernel's name ("cubic", "reno", "bbr").
         option congestion_control: Name = "\"cubic\", the default of Linux, Windows and macOS";
         /// TCP: how many bytes are sent.
         option bytes: Bytes = "as many as fit into the time";
         /// TCP: the application asks for answers instead of sending in bulk.
         option_table requests: RawRequests = "a bulk transfer";
-        /// TCP: how the endpoints behave in virtual time. Under emulation the
-        /// kernel's own settings count.
+        /// TCP: how the model's endpoints behave. The kernel's have its own settings.
         table tcp: RawTcp;
         /// APQ: how a queue on the way is measured. The node where the flow
-        /// begins sends what fills it. Under emulation the real programs
-        /// measure: `lasthop apq serve` in a [[run]], `lasthop apq measure` as COMMAND.
+        /// begins sends what fills it. The real programs measure an emulated queue,
+        /// too: `lasthop apq serve` in a [[run]], `lasthop apq measure` as COMMAND.
         table apq: RawApq;
         /// UDP and video: the rate at the network layer. TCP: that at which
         /// the application writes. "saturated" (UDP)
@@ -1087,8 +1091,8 @@ tables! {
     /// A network-coded, reliable link (FRANC: Hundeboll et al., "Throughput vs. Delay
     /// in Lossy Wireless Mesh Networks with Random Linear Network Coding"). Its ends
     /// take the packets of flows that go from one to the other, or through both, and
-    /// carry them in raw Ethernet frames of their own. `simulate` runs the same
-    /// machines as the daemon; under emulation run the daemon itself, as a program.
+    /// carry them in raw Ethernet frames of their own. `simulate` and
+    /// `emulate` run the machines of the daemon; real nodes run the daemon itself.
     RawFranc {
         /// Its name, in results.
         required name: Name;

@@ -78,7 +78,7 @@ pub fn run_while<S: Sink>(
     let end = Instant::ZERO + scenario.duration;
     let last = end.saturating_sub(Duration::from_nanos(1));
     let mut told = Instant::ZERO;
-    while let Some(now) = hosts.step(last, sink) {
+    while let Some(now) = hosts.step(last, sink, &|_| None) {
         if hosts.is_done() {
             return Ok(Some(hosts.finish(now, sink)));
         }

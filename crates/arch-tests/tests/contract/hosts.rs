@@ -2,11 +2,15 @@
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;
-use lasthop_hosts::Hosts;
 use lasthop_hosts::hosts::HostsReason;
 use lasthop_hosts::sink::NoSink;
+use lasthop_hosts::{DRIVER_TAGS, Hosts};
+use lasthop_net::network::Output;
+use lasthop_packet::ip::Ipv4;
+use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant, Machine, Seed};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 /// Hosts that report to nobody.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,5 +120,125 @@ proptest! {
         let now = driver.now();
         hosts.handle_timeout(now, &mut NoSink);
         prop_assert_eq!(hosts, driver.machine.0);
+    }
+}
+
+/// A packet of a program.
+#[derive(Clone, Copy, Debug)]
+struct Outside {
+    wait_us: u32,
+    /// Index into the ends of flows.
+    ends: usize,
+    bytes: u16,
+    /// Programs' flows have numbers behind the scenario's, or none.
+    is_numbered: bool,
+    ecn_capable: bool,
+}
+
+fn outside() -> impl Strategy<Value = Outside> {
+    (0..4_000_u32, 0..4_usize, 28..2_000_u16, any::<bool>(), any::<bool>()).prop_map(
+        |(wait_us, ends, bytes, is_numbered, ecn_capable)| Outside {
+            wait_us,
+            ends,
+            bytes,
+            is_numbered,
+            ecn_capable,
+        },
+    )
+}
+
+/// An IPv4 packet (RFC 791) of zeros behind a header, in an Ethernet frame.
+fn frame(packet: &Packet) -> Vec<u8> {
+    let header = Ipv4 {
+        dscp: 0,
+        ecn: packet.ecn(),
+        total_bytes: packet.bytes,
+        identification: 0,
+        fragment_bits: 0,
+        time_to_live: 64,
+        protocol: 17,
+        source: [10, 0, 0, packet.source.0 as u8],
+        destination: [10, 0, 0, packet.destination.0 as u8],
+    };
+    let mut frame = vec![0; 14];
+    frame.extend(header.to_bytes());
+    frame.resize(14 + usize::from(packet.bytes), 0);
+    frame
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    /// Beside any flows, and through a coded link too, whose payloads are alike: every packet
+    /// of a driver arrives where it should or is dropped, once, unless it is there still.
+    #[test]
+    fn what_a_driver_puts_in_comes_out_once(
+        flows in prop::collection::vec(traffic(), 0..3),
+        loss in 0..20_u8,
+        has_link: bool,
+        packets in prop::collection::vec(outside(), 1..200),
+    ) {
+        let text = scenario(&flows, loss, has_link);
+        let scenario = lasthop_scenario::parse("hosts.toml", &text, &[])
+            .unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let seed = Seed::new(1, 0);
+        let mut hosts = Hosts::new(&scenario.hosts(), &scenario.network_for(seed), seed)
+            .expect("it is sound");
+        hosts.start(Instant::ZERO, &mut NoSink);
+        let ends = [(1, 3), (3, 1), (2, 3), (1, 0)].map(|(from, to)| (NodeId(from), NodeId(to)));
+        let mut now = Instant::ZERO;
+        let mut inside: BTreeMap<u64, Packet> = BTreeMap::new();
+        let sent = packets.len();
+        let mut arrived = 0;
+        let mut take = |hosts: &mut Hosts, inside: &mut BTreeMap<u64, Packet>| {
+            while let Some(output) = hosts.poll_output() {
+                match output {
+                    Output::Arrived { node, packet, .. } => {
+                        let known = inside.remove(&packet.tag).expect("it ends once");
+                        assert_eq!((node, packet.bytes), (known.destination, known.bytes));
+                        arrived += 1;
+                    }
+                    Output::Dropped { packet, .. } => {
+                        inside.remove(&packet.tag).expect("it ends once");
+                    }
+                    output => panic!("{output:?} is nothing for a driver"),
+                }
+            }
+        };
+        for (index, one) in packets.into_iter().enumerate() {
+            let at = now + Duration::from_micros(u64::from(one.wait_us));
+            let all = inside.clone();
+            let bytes = |tag| all.get(&tag).map(frame);
+            while hosts.step(at, &mut NoSink, &bytes).is_some() {}
+            take(&mut hosts, &mut inside);
+            now = at;
+            let (source, destination) = ends[one.ends];
+            let flow = match one.is_numbered {
+                true => FlowId((flows.len() + one.ends) as u16),
+                false => FlowId::UNNUMBERED,
+            };
+            let packet = Packet {
+                source,
+                destination,
+                flow,
+                ecn_capable: one.ecn_capable,
+                flow_hash: one.ends as u32,
+                ..Packet::new(DRIVER_TAGS + index as u64, one.bytes, now)
+            };
+            inside.insert(packet.tag, packet);
+            let all = inside.clone();
+            hosts.handle_packet(now, packet, &mut NoSink, &|tag| all.get(&tag).map(frame));
+            take(&mut hosts, &mut inside);
+        }
+        let all = inside.clone();
+        let end = now + Duration::from_secs(20);
+        while hosts.step(end, &mut NoSink, &|tag| all.get(&tag).map(frame)).is_some() {}
+        take(&mut hosts, &mut inside);
+        // A coded link does not say what it has dropped last.
+        prop_assert!(has_link || inside.is_empty(), "{inside:?} did not come out");
+        prop_assert!(inside.len() * 2 <= sent, "{} of {sent} did not come out", inside.len());
+        // Before a tunnel, or beside flows that fill the queue, they are not all carried.
+        if flows.is_empty() && loss == 0 {
+            prop_assert!(arrived * 10 >= sent * 9, "{arrived} of {sent} arrived");
+        }
     }
 }

@@ -93,15 +93,6 @@ fn bad_arguments() {
     insta::assert_snapshot!(text);
 }
 
-/// The model's hosts measure in virtual time only.
-#[test]
-fn a_measurement_is_emulated_by_the_real_programs() {
-    let errors = complaint(&["emulate", "scenarios/apq.toml"]);
-    for part in ["flow \"queue\"", "`lasthop apq serve`", "[[run]]", "`lasthop apq measure`"] {
-        assert!(errors.contains(part), "{part} is missing: {errors}");
-    }
-}
-
 #[test]
 fn a_directory_that_cannot_be_written_is_noticed_first() {
     let scratch = Scratch::new("unwritable");

@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 use lasthop_packet::ip::protocol::{TCP, UDP};
-use lasthop_packet::ip::{Ecn, IPV4_BYTES, Ipv4, View, checksum};
+use lasthop_packet::ip::{self, Ecn, IPV4_BYTES, Ipv4, View, checksum};
 use lasthop_packet::{NodeId, Packet, Transport};
 use lasthop_tcp::Segment;
 use lasthop_units::{Identity, Instant};
@@ -17,6 +17,10 @@ const PORTS_AT: usize = 20;
 const NUMBER_AT: usize = 24;
 /// In the IPv4 header.
 const IDENTIFICATION_AT: usize = 4;
+/// The checksum in the IPv4 header.
+const CHECKSUM_AT: core::ops::Range<usize> = 10..12;
+/// Header of an Ethernet frame (IEEE 802.3, 3.1.1).
+const ETHERNET_BYTES: usize = 14;
 const SOURCE_AT: usize = 12;
 /// Linux' for a receive buffer of at most 6 MiB (tcp_rmem).
 const WINDOW_SHIFT: u8 = 7;
@@ -26,13 +30,43 @@ const WINDOW_SHIFT: u8 = 7;
 pub enum Mark {
     /// Of a segment: source address, ports and identification.
     Segment([u8; 4], [u8; 4], u16),
-    /// Of any other.
+    /// Of any other that [`of`] made.
     Number(u32),
+    /// Of a driver's: a hash of all that no queue on the path changes.
+    Frame(u64),
+}
+
+impl Mark {
+    /// Of bytes that [`of`] made.
+    pub fn of_made(bytes: &[u8]) -> Option<Self> {
+        let behind_ports = bytes.get(NUMBER_AT..BYTES_MIN)?.try_into().expect("it has four bytes");
+        let is_whole = bytes[6..8] == [0, 0];
+        Some(match bytes[9] == TCP && is_whole {
+            true => Self::Segment(
+                bytes[SOURCE_AT..SOURCE_AT + 4].try_into().expect("it has four bytes"),
+                bytes[PORTS_AT..PORTS_AT + 4].try_into().expect("it has four bytes"),
+                u16::from_be_bytes([bytes[IDENTIFICATION_AT], bytes[IDENTIFICATION_AT + 1]]),
+            ),
+            false => Self::Number(u32::from_be_bytes(behind_ports)),
+        })
+    }
+
+    /// Of a packet of a driver's: without the byte of the ECN field and IPv4's checksum.
+    pub fn of_frame(bytes: &[u8]) -> Self {
+        let is_ipv4 = bytes.first().is_some_and(|byte| byte >> 4 == 4);
+        let changes = |at: usize| at == 1 || (is_ipv4 && CHECKSUM_AT.contains(&at));
+        let kept = bytes.iter().enumerate().filter(|(at, _)| !changes(*at));
+        // FNV-1a.
+        let hash = kept.fold(0xcbf2_9ce4_8422_2325_u64, |hash, (_, &byte)| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        Self::Frame(hash)
+    }
 }
 
 /// What [`of`] puts into the headers.
 #[derive(Clone, Copy, Debug)]
-pub struct Content<'a> {
+pub struct Made<'a> {
     /// The packet.
     pub packet: &'a Packet,
     /// The TCP segment that it is, if it is one and was not cut.
@@ -45,8 +79,8 @@ pub struct Content<'a> {
 
 /// The packet as bytes; `nodes` are those of the network. The last part of a packet that was
 /// cut may be shorter than the number needs; then it is up to 7 bytes longer here.
-pub fn of(content: Content<'_>, nodes: &[Identity]) -> Vec<u8> {
-    let Content { packet, segment, number, identification } = content;
+pub fn of(content: Made<'_>, nodes: &[Identity]) -> Vec<u8> {
+    let Made { packet, segment, number, identification } = content;
     let length = usize::from(packet.bytes).max(BYTES_MIN);
     let mut bytes = Vec::with_capacity(length);
     let protocol = match packet.transport {
@@ -84,18 +118,13 @@ pub fn of(content: Content<'_>, nodes: &[Identity]) -> Vec<u8> {
     bytes
 }
 
-/// What tells the packet that [`of`] made from others.
-pub fn mark(bytes: &[u8]) -> Option<Mark> {
-    let behind_ports = bytes.get(NUMBER_AT..BYTES_MIN)?.try_into().expect("it has four bytes");
-    let is_whole = bytes[6..8] == [0, 0];
-    Some(match bytes[9] == TCP && is_whole {
-        true => Mark::Segment(
-            bytes[SOURCE_AT..SOURCE_AT + 4].try_into().expect("it has four bytes"),
-            bytes[PORTS_AT..PORTS_AT + 4].try_into().expect("it has four bytes"),
-            u16::from_be_bytes([bytes[IDENTIFICATION_AT], bytes[IDENTIFICATION_AT + 1]]),
-        ),
-        false => Mark::Number(u32::from_be_bytes(behind_ports)),
-    })
+/// The packet of a driver's Ethernet frame, with the packet's mark of congestion.
+pub fn of_frame(packet: &Packet, mut frame: Vec<u8>) -> Vec<u8> {
+    frame.drain(..ETHERNET_BYTES.min(frame.len()));
+    if packet.ecn_marked {
+        ip::mark_congestion(&mut frame);
+    }
+    frame
 }
 
 /// A queue on the way marked it "congestion experienced".
@@ -177,15 +206,14 @@ mod tests {
     use super::*;
     use alloc::vec;
     use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
-    use lasthop_packet::ip;
     use lasthop_tcp::SackBlock;
 
     fn nodes() -> [Identity; 3] {
         ["a", "b", "c"].map(Identity::of)
     }
 
-    fn content(packet: &Packet, number: u32) -> Content<'_> {
-        Content { packet, segment: None, number, identification: 0 }
+    fn content(packet: &Packet, number: u32) -> Made<'_> {
+        Made { packet, segment: None, number, identification: 0 }
     }
 
     #[test]
@@ -198,7 +226,7 @@ mod tests {
         let of = |packet, number| of(content(packet, number), &nodes());
         let (one, other) = (of(&packet, 1), of(&packet, 2));
         let numbers = [Some(Mark::Number(1)), Some(Mark::Number(2))];
-        assert_eq!((one.len(), [mark(&one), mark(&other)]), (600, numbers));
+        assert_eq!((one.len(), [Mark::of_made(&one), Mark::of_made(&other)]), (600, numbers));
         let differ = |range: core::ops::Range<usize>| one[range.clone()] != other[range];
         assert!((28..600).step_by(8).all(|at| differ(at..(at + 8).min(600))));
         assert!(!is_marked(&one));
@@ -209,7 +237,7 @@ mod tests {
         let mut marked_late = of(&capable, 1);
         assert!(ip::mark_congestion(&mut marked_late));
         assert_eq!(marked_late, marked);
-        assert_eq!(mark(&one[..27]), None);
+        assert_eq!(Mark::of_made(&one[..27]), None);
     }
 
     /// Checksums and options are those that another program reads out of them.
@@ -252,7 +280,7 @@ mod tests {
             };
             let nodes = nodes();
             let made = of(
-                Content { segment: Some(&segment), identification: 77, ..content(&packet, 3) },
+                Made { segment: Some(&segment), identification: 77, ..content(&packet, 3) },
                 &nodes,
             );
             let read = SlicedPacket::from_ip(&made).expect("it is a packet");

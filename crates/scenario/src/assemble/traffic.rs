@@ -9,7 +9,7 @@ use crate::raw::{FlowKindName, Offered, Pattern, RawFlow, RawRun, RawScenario};
 use crate::scalar::At;
 use crate::{Program, Role};
 use lasthop_hosts::traffic::{KeyFrames, Period, Sizes, UDP_OVERHEAD_BYTES};
-use lasthop_hosts::{Flow, FlowKind, SourceConfig};
+use lasthop_hosts::{Endpoints, Flow, FlowKind, SourceConfig, TcpApplication};
 use lasthop_units::{Bitrate, Duration, Instant};
 use std::collections::BTreeSet;
 
@@ -29,6 +29,7 @@ pub(crate) fn flows(
     for flow in &raw.flow {
         check_times(flow, raw.duration.value, problems);
         let kind = kind(flow, problems);
+        let endpoints = endpoints(flow, &kind, problems);
         let sources = names.find_all(&flow.from.value, &flow.from.place, problems);
         let sinks = names.find_all(&flow.to.value, &flow.to.place, problems);
         relays(&sources, nodes, &flow.from.place, problems);
@@ -83,6 +84,7 @@ pub(crate) fn flows(
                     start: instant(flow.start.value),
                     stop: flow.stop.as_ref().map(|stop| instant(stop.value)),
                     access_category: flow.access_category.value,
+                    endpoints,
                 });
             }
         }
@@ -190,6 +192,28 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
             }
         }
         Apq => FlowKind::Apq(apq::flow(flow, problems)),
+    }
+}
+
+/// The flow's endpoints in real time.
+fn endpoints(flow: &RawFlow, kind: &FlowKind, problems: &mut Problems) -> Endpoints {
+    let is_kernels = match kind {
+        FlowKind::Tcp(tcp) => tcp.application == TcpApplication::Bulk,
+        FlowKind::Udp(_) | FlowKind::Video(_) | FlowKind::Ping { .. } => true,
+        FlowKind::Apq(_) => false,
+    };
+    match &flow.endpoints {
+        None if is_kernels => Endpoints::Kernel,
+        None => Endpoints::Model,
+        Some(At { value: Endpoints::Model, .. }) => Endpoints::Model,
+        Some(At { value: Endpoints::Kernel, place }) => {
+            if !is_kernels {
+                let message = "the kernel has bulk transfers (tcp without `rate` and `requests`), \
+                               udp, video and ping; this flow's endpoints are the model's";
+                problems.push(place, message);
+            }
+            Endpoints::Kernel
+        }
     }
 }
 
