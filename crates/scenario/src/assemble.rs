@@ -147,7 +147,7 @@ fn times(raw: &RawScenario, problems: &mut Problems) {
 }
 
 /// Notes a time or rate that is zero where that means nothing.
-fn positive<T: Default + PartialEq>(at: &At<T>, problems: &mut Problems) {
+pub(crate) fn positive<T: Default + PartialEq>(at: &At<T>, problems: &mut Problems) {
     if at.value == T::default() {
         problems.push(&at.place, "expected more than zero");
     }

@@ -5,23 +5,25 @@
 //! A link has no scenario around it: the file is of one node. Lengths are bytes. Left out:
 //! the contents of the key file, names of hosts (both are looked up by whoever runs it).
 
+use crate::coding::{CodingMode, RawCoding, SymbolBytes};
 use crate::error::{Place, Problems, ScenarioError};
 use crate::file::{Accepts, FileError};
 use crate::quantity::parse_probability;
-use crate::scalar::{At, OrOff, Scalar, Whole, choices};
+use crate::scalar::{At, Scalar, Whole, choices};
 use crate::table::{Keys as TableKeys, Table, read, tables};
 use crate::tree::{Node as Tree, Origin, Value};
 use crate::{TEXT_BYTES_MAX, file, set};
-use lasthop_franc::backlog::BacklogConfig;
-use lasthop_franc::config::{
-    Config, Keys, Losses, Mode, PaceConfig, PaperRules, Small, SyntheticLoss,
-};
+use lasthop_franc::config::{Config, Keys, Losses, SyntheticLoss};
 use lasthop_franc::{NodeId, Role};
-use lasthop_rlnc::Field;
-use lasthop_units::{Bitrate, Bytes, Duration, MacAddr, Probability};
+use lasthop_units::{Duration, MacAddr, Probability};
 use schemars::{Schema, SchemaGenerator, json_schema};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+
+/// A helper's share of the work is tuned for two.
+const HELPERS_MAX: usize = 2;
+/// Delay in the queues of the path that a pace allows, where the file says nothing.
+const QUEUE_TARGET: Duration = Duration::from_millis(5);
 
 tables! {
     /// A node of a coded link, as `lasthop franc run` takes it.
@@ -39,8 +41,9 @@ tables! {
         option via: Number = "the peer";
         /// Helpers, recoders, forwarders: the nodes on both sides.
         option between: [Number; 2] = "none; every node but an end needs it";
-        /// Ends: helpers beside the hop. Helpers: how many share the work.
-        option helpers: Whole<0, 2> = "0 at an end, 1 at a helper";
+        /// Ends and helpers: the helpers beside the hop, which share the work; at a helper it is
+        /// one of them.
+        option helpers: Vec<Number> = "none at an end, itself at a helper";
         /// File with the key that the nodes share; made by `lasthop franc key`. In a file its
         /// path is relative to the file's folder.
         option key_file: FilePlace = "none; it takes one or `insecure`";
@@ -62,50 +65,16 @@ tables! {
         option copies_to: Vec<Number> = "none";
         /// Longest packet (udp: with its IP header) that the path takes.
         option mtu: Whole<128, 65535> = "that of the interface towards the neighbours; 1500 if it is not known";
-        /// Field of the coefficients.
-        value field: Field = "gf256";
-        /// Symbols of a block.
-        value block_symbols: Whole<1, 1024> = 64;
-        /// Length of a symbol.
-        option symbol_bytes: Whole<1, 65535> = "the longest that fits into a datagram";
-        /// Stream: blocks follow each other, redundancy follows the loss. Paper: one block at a
-        /// time with budgets.
-        value mode: ModeName = "stream";
-        /// Stream: blocks in flight at most.
-        value blocks_max: Whole<1, 255> = 64;
-        /// Stream: find the rate by delay, so that the queues of the way stay short; without, the
-        /// interface has to say when it takes more.
-        value pace: bool = true;
-        /// Stream: delay that datagrams may have in queues of the way.
-        value queue_target: Duration = "5ms";
-        /// Stream: never send faster than this.
-        value rate_max: OrOff<Bitrate> = "off";
-        /// Paper: budgets are multiplied by this.
-        value overshoot: Overshoot = 1.05;
-        /// Paper: send each symbol as it is before combinations.
-        value systematic: bool = false;
-        /// How long an end waits for an acknowledgement beyond a round trip (paper: altogether).
-        value encoder_timeout: Duration = "20ms";
+        /// How it codes.
+        flatten coding: RawCoding;
+        /// The delay that a pace may make.
+        moved queue_target: () = "this is the value of `pace` now: a delay, or \"off\"";
         /// Error probability from source to helper. All three or none are given.
         option e1: Probability = "estimated";
         /// Error probability from helper to destination.
         option e2: Probability = "estimated";
         /// Error probability from source to destination.
         option e3: Probability = "estimated";
-        /// Short packets share a symbol, or each has one alone.
-        value small: Small = "share";
-        /// Packets that wait to be coded at most.
-        value backlog_packets: Whole<1, 1000000> = 1000;
-        /// Bytes that wait to be coded at most.
-        value backlog_bytes: Bytes = "4MiB";
-        /// Delay that packets may have while they wait (RFC 8289); one and a half times the
-        /// link's latency if that is more, for losses make answers late. Off: one queue that
-        /// drops what comes when it is full.
-        value backlog_target: OrOff<Duration> = "5ms";
-        /// Time in which a burst may drain (RFC 8289).
-        value backlog_interval: Duration = "100ms";
-        /// Mark packets that can be marked (RFC 3168) rather than drop them.
-        value ecn: bool = true;
         /// Blocks after which the ends derive the next key.
         value rekey_blocks: Whole<16, 4294967295> = 16384;
         /// Datagrams lost by injection, as ID=P of those that a neighbour sends.
@@ -133,13 +102,6 @@ pub(crate) enum TransportName {
     Ethernet,
 }
 
-/// A mode by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ModeName {
-    Stream,
-    Paper,
-}
-
 choices! {
     RoleName {
         "end" => RoleName::End,
@@ -148,9 +110,6 @@ choices! {
         "forwarder" => RoleName::Forwarder,
     }
     TransportName { "udp" => TransportName::Udp, "ethernet" => TransportName::Ethernet }
-    ModeName { "stream" => ModeName::Stream, "paper" => ModeName::Paper }
-    Field { "gf2" => Field::Gf2, "gf16" => Field::Gf16, "gf256" => Field::Gf256 }
-    Small { "share" => Small::Share, "alone" => Small::Alone }
 }
 
 /// A node's number.
@@ -199,10 +158,6 @@ pub(crate) struct Neighbour(NodeId, String);
 /// A node and how much of what it sends is lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Lossy(NodeId, Probability);
-/// What budgets are multiplied by.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Overshoot(f64);
-
 texts! {
     Interface, "the name of an interface, up to 15 letters, digits, \"-\", \"_\" or \".\",", "franc0", |text| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -230,23 +185,6 @@ texts! {
     };
 }
 
-impl Scalar for Overshoot {
-    fn allowed() -> String {
-        "a number from 1 to 10".into()
-    }
-    fn read(value: &Value) -> Result<Self, Option<String>> {
-        let number = match value {
-            Value::Integer(number) => *number as f64,
-            Value::Float(number) => *number,
-            _ => return Err(None),
-        };
-        (1.0..=10.0).contains(&number).then_some(Self(number)).ok_or(None)
-    }
-    fn schema() -> Schema {
-        json_schema!({ "type": "number", "minimum": 1, "maximum": 10 })
-    }
-}
-
 /// A node as the file and the flags have it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
@@ -266,7 +204,7 @@ pub struct Link {
     pub socket: Option<PathBuf>,
     /// Where Prometheus may ask.
     pub metrics: Option<SocketAddr>,
-    symbol_bytes: Option<u16>,
+    symbol_bytes: SymbolBytes,
     config: Config,
 }
 
@@ -299,7 +237,7 @@ impl Link {
     /// `datagram_bytes_max`. It may be unsound.
     pub fn config(&self, keys: Keys, datagram_bytes_max: u16) -> Config {
         let mut config = Config { keys, datagram_bytes_max, ..self.config.clone() };
-        config.symbol_bytes = self.symbol_bytes.unwrap_or_else(|| config.symbol_bytes_max());
+        config.symbol_bytes = self.symbol_bytes.within(config.symbol_bytes_max());
         config
     }
 }
@@ -330,9 +268,12 @@ pub fn keys() -> Vec<Key> {
     RawFranc::describe(&mut SchemaGenerator::default(), &mut keys);
     let key = |key: crate::table::Key| {
         let kind = key.schema.get("type").and_then(|kind| kind.as_str().map(str::to_owned));
-        let default = key
-            .default
-            .map_or(String::new(), |default| format!(" [default: {}]", default.trim_matches('"')));
+        let default = key.default.map_or(String::new(), |default| {
+            // A word alone is shown as it is written on the command line.
+            let word = default.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+            let word = word.filter(|word| !word.contains('"'));
+            format!(" [default: {}]", word.unwrap_or(&default))
+        });
         Key {
             name: key.name,
             docs: format!("{}{default}", key.docs.trim_end_matches('.')),
@@ -424,39 +365,8 @@ impl Build<'_> {
         self.keys();
         let transport = self.transport()?;
         let losses = self.losses();
-        let mode = match raw.mode.value {
-            ModeName::Paper => Mode::Paper {
-                overshoot: raw.overshoot.value.0,
-                systematic: raw.systematic.value,
-                rules: PaperRules::TEXT,
-            },
-            ModeName::Stream => Mode::Stream {
-                blocks_max: raw.blocks_max.value.get(),
-                pace: raw.pace.value.then_some(PaceConfig {
-                    queue_target: raw.queue_target.value,
-                    rate_max: raw.rate_max.value.0,
-                }),
-            },
-        };
-        let backlog_bytes = u32::try_from(raw.backlog_bytes.value.as_u64());
-        let backlog_bytes = backlog_bytes.ok().filter(|&bytes| bytes >= 65_536);
-        if backlog_bytes.is_none() {
-            self.problems.push(&raw.backlog_bytes.place, "expected 64KiB to 4GiB");
-        }
-        let config = Config {
-            field: raw.field.value,
-            block_symbols: raw.block_symbols.value.get(),
-            mode,
-            encoder_timeout: raw.encoder_timeout.value,
+        let mut config = Config {
             losses,
-            small: raw.small.value,
-            backlog: BacklogConfig {
-                packets_max: raw.backlog_packets.value.get(),
-                bytes_max: backlog_bytes?,
-                target: raw.backlog_target.value.0,
-                interval: raw.backlog_interval.value,
-                ecn: raw.ecn.value,
-            },
             rekey_blocks: raw.rekey_blocks.value.get(),
             synthetic: list(&raw.synthetic_loss)
                 .iter()
@@ -464,6 +374,12 @@ impl Build<'_> {
                 .collect(),
             ..Config::new(id(raw.id.value), role, Keys::Insecure, u16::MAX)
         };
+        if raw.coding.mode.value == CodingMode::Plain {
+            let message = "only a scenario has this mode: a node codes";
+            self.problems.push(&raw.coding.mode.place, message);
+        }
+        raw.coding.check(true, self.problems);
+        raw.coding.configure(&mut config, Some(QUEUE_TARGET), self.problems);
         Some(Link {
             name: raw.name.value.0.clone(),
             key_file: raw.key_file.as_ref().map(|file| PathBuf::from(&file.value.0)),
@@ -473,7 +389,7 @@ impl Build<'_> {
             mtu: raw.mtu.as_ref().map(|mtu| mtu.value.get()),
             socket: raw.socket.as_ref().map(|path| PathBuf::from(&path.value.0)),
             metrics: raw.metrics.as_ref().map(|at| at.value.0),
-            symbol_bytes: raw.symbol_bytes.as_ref().map(|bytes| bytes.value.get()),
+            symbol_bytes: raw.coding.symbol_bytes(),
             config,
         })
     }
@@ -497,7 +413,8 @@ impl Build<'_> {
                 self.problems.push(place, message);
             }
         }
-        let helpers = |otherwise: u8| raw.helpers.as_ref().map_or(otherwise, |at| at.value.get());
+        let own = id(raw.id.value);
+        let helpers = self.helpers(own, is_helper);
         if is_end {
             let Some(peer) = &raw.peer else {
                 self.problems.push(&raw.role.place, "an end needs `peer`: the other end's number");
@@ -505,7 +422,7 @@ impl Build<'_> {
             };
             let peer = id(peer.value);
             let via = raw.via.as_ref().map_or(peer, |via| id(via.value));
-            return Some(Role::End { peer, via, helpers: helpers(0) });
+            return Some(Role::End { peer, via, helpers });
         }
         let Some(between) = &raw.between else {
             let message = "needs `between`: the numbers of the nodes on both sides, like [1, 2]";
@@ -514,10 +431,29 @@ impl Build<'_> {
         };
         let between = between.value.map(id);
         Some(match raw.role.value {
-            RoleName::Helper => Role::Helper { between, helpers: helpers(1) },
+            RoleName::Helper => Role::Helper { between, helpers },
             RoleName::Recoder => Role::Recoder { between },
             RoleName::Forwarder | RoleName::End => Role::Forwarder { between },
         })
+    }
+
+    /// How many helpers share the work.
+    fn helpers(&mut self, own: NodeId, is_helper: bool) -> u8 {
+        let Some(at) = &self.raw.helpers else { return u8::from(is_helper) };
+        let all: Vec<NodeId> = at.value.iter().map(|&number| id(number)).collect();
+        let is_twice = |(index, one): (usize, &NodeId)| all[..index].contains(one);
+        if all.len() > HELPERS_MAX {
+            self.problems.push(&at.place, format!("expected at most {HELPERS_MAX} helpers"));
+        } else if all.iter().enumerate().any(is_twice) {
+            self.problems.push(&at.place, "a helper is named twice");
+        } else if all.contains(&own) != is_helper {
+            let message = match is_helper {
+                true => "a helper is one of the helpers",
+                false => "an end is no helper of its own",
+            };
+            self.problems.push(&at.place, message);
+        }
+        all.len().min(HELPERS_MAX) as u8
     }
 
     fn keys(&mut self) {
@@ -604,6 +540,7 @@ pub fn schema() -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lasthop_franc::config::{Mode, PaperRules};
 
     fn flag(name: &str, values: &[&str]) -> (Key, Vec<String>) {
         let key = keys().into_iter().find(|key| key.name == name).expect("there is that key");
@@ -628,7 +565,7 @@ mod tests {
     fn flags_say_what_the_file_says() {
         let file = "id = 3\nrole = \"helper\"\nbetween = [1, 2]\nkey_file = \"k\"\nfield = \"gf2\"\n\
                     neighbours = [\"1=10.0.0.1\", \"2=host:9\"]\nsynthetic_loss = [\"1=20%\"]\n\
-                    encoder_timeout = \"30ms\"\nmode = \"paper\"\novershoot = 1.5";
+                    encoder_timeout = \"30ms\"\nmode = \"paper\"\novershoot = \"50%\"";
         let flags = [
             flag("id", &["3"]),
             flag("role", &["helper"]),
@@ -639,14 +576,14 @@ mod tests {
             flag("synthetic_loss", &["1=20%"]),
             flag("encoder_timeout", &["30ms"]),
             flag("mode", &["paper"]),
-            flag("overshoot", &["1.5"]),
+            flag("overshoot", &["50%"]),
         ];
         assert_eq!(parse("f", file, &[]).unwrap(), parse("f", "", &flags).unwrap());
-        let link = parse("f", file, &[flag("overshoot", &["2"])]).unwrap();
+        let link = parse("f", file, &[flag("overshoot", &["20%"])]).unwrap();
         let config = link.config(Keys::Insecure, 1_472);
         assert_eq!(
             config.mode,
-            Mode::Paper { overshoot: 2.0, systematic: false, rules: PaperRules::TEXT }
+            Mode::Paper { overshoot: 1.2, systematic: false, rules: PaperRules::TEXT }
         );
     }
 
@@ -657,6 +594,14 @@ mod tests {
         assert_eq!(told("pier = 2"), "franc.toml:4: pier: unknown key; did you mean \"peer\"?");
         assert!(told("field = \"gf8\"").starts_with("franc.toml:4: field: expected \"gf2\""));
         assert!(told("address = [\"10.0.0.1\"]").contains("10.9.0.1/24"));
+        assert!(
+            told("queue_target = \"8ms\"").contains("queue_target: this is the value of `pace`")
+        );
+        assert!(told("overshoot = \"5%\"").contains("mode = \"paper\" only"));
+        assert!(told("mode = \"plain\"").contains("only a scenario has this mode"));
+        assert!(told("pace = \"off\"\nrate_max = \"1Mb/s\"").contains("give pace a delay"));
+        assert!(told("helpers = [1]").contains("an end is no helper of its own"));
+        assert!(told("helpers = [3, 3]").contains("named twice"));
         assert!(told("e1 = 0.1").contains("all of e1, e2 and e3"));
         assert!(told("between = [1, 2]").contains("franc.toml:4: between"));
         assert!(told("transport = \"ethernet\"").contains("needs `interface`"));

@@ -10,6 +10,7 @@
 //! | [`file`](mod@file) | files, read with a bound |
 //! | `assemble` | what may stand together; names to indices; the machines' configuration |
 //! | [`franc`] | `franc.toml`, a file of its own: one node of a coded link |
+//! | `coding` | the keys that `[[franc]]` and `franc.toml` have in common |
 //! | `error` | what is wrong, with file, line and key |
 //!
 //! [`load`] and [`parse`] go through them in this order and return everything
@@ -19,6 +20,7 @@
 
 mod assemble;
 mod attached;
+mod coding;
 mod error;
 pub mod file;
 pub mod franc;

@@ -6,13 +6,12 @@
 //! Ranges: the type of a key says what a single value may be, `assemble` what may
 //! stand together. Long because no key is declared anywhere else, and each has its words.
 
+use crate::coding::RawCoding;
 use crate::quantity::Hertz;
 use crate::scalar::{Command, Factor, FilePath, Name, OrOff, Whole, choices};
 use crate::table::tables;
-use lasthop_franc::config::{AckRules, Reading, Small};
 use lasthop_hosts::Endpoints;
 use lasthop_packet::AccessCategory;
-use lasthop_rlnc::Field;
 use lasthop_tcp::{HyStart, Recovery, WindowValidation};
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, MacAddr, Meters, Probability};
 use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Preamble, Standard};
@@ -156,14 +155,6 @@ pub(crate) enum ApqMethod {
 pub(crate) enum FlowEnd {
     From,
     To,
-}
-
-/// How a coded link works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FrancMode {
-    Stream,
-    Paper,
-    Plain,
 }
 
 /// What the nodes between the ends of a coded link do.
@@ -341,14 +332,7 @@ choices! {
         "apq" => Self::Apq,
     }
     ApqMethod { "exact" => Self::Exact, "fast" => Self::Fast }
-    FrancMode { "stream" => Self::Stream, "paper" => Self::Paper, "plain" => Self::Plain }
     Relaying { "recode" => Self::Recode, "forward" => Self::Forward }
-    AckRules {
-        "paper" => Self::Text,
-        "netmix-2014-01" => Self::January,
-        "netmix-2014-03" => Self::March,
-    }
-    Reading { "packet" => Self::Packet, "burst" => Self::Burst }
     FrancLosses { "given" => Self::Given, "estimated" => Self::Estimated }
     FlowEnd { "from" => Self::From, "to" => Self::To }
     Pattern {
@@ -1107,51 +1091,16 @@ tables! {
         /// Relays are reliable on both sides and code anew, or pass datagrams on as
         /// they are.
         value relaying: Relaying = "recode";
-        /// "stream" is lasthop's way: several blocks in flight, symbols first as they
-        /// are, repair as loss and rank ask for. "paper" is the paper's: one block at
-        /// a time, budgets. "plain" is what the paper compares with: every packet is
-        /// passed on in a frame of its own, and lost where [[franc.loss]] says so.
-        value mode: FrancMode = "stream";
-        /// The field of the code.
-        option field: Field = "\"gf2\" in the paper's mode, as there; else \"gf256\"";
-        /// Symbols of a block.
-        option block_symbols: Whole<1, 1024> = "150 in the paper's mode, as there; else 64";
-        /// Bytes of a symbol; a packet may be 21 shorter.
-        option symbol_bytes: Whole<89, 9_000> = "1450 in the paper's mode, as there; else what fits into the MTU of all of its nodes";
-        /// How long an end waits for an acknowledgement: beyond a round trip, and
-        /// altogether in the paper's mode. 20 ms is the paper's.
-        value encoder_timeout: Duration = "20ms";
-        /// Paper: redundancy beyond what the losses ask for.
-        option overshoot: Probability = "5%, as in the paper";
-        /// Paper: send each symbol as it is before combinations of all.
-        option systematic: bool = "false, as in the paper";
-        /// Paper: when an end acknowledges. "paper": whenever all that it received is decoded.
-        /// The authors' programs acknowledge a block when it is complete, and what is
-        /// decoded of it only after redundant packets: that of January 2014 (netmix 902fc60)
-        /// from the third in a row on, that of March (94897df) at the first of every four.
-        option acknowledgements: AckRules = "\"paper\"";
-        /// Paper: how an end reads packets that wait. "packet": what each adds to the budget is
-        /// sent before the next is read, as section II.D has it and the authors' programs do.
-        /// "burst": as many as the block has room for at once, so that combinations are of all
-        /// of them.
-        option reading: Reading = "\"packet\"";
-        /// Paper: packets that a timeout asks for. The authors' program of March 2014 sends 5.
-        option timeout_packets: Whole<1, 255> = "what a symbol adds to the budget, as in the paper";
-        /// Stream: blocks in flight at most.
-        option blocks: Whole<1, 255> = "64";
-        /// Stream: send so that the queues of the way are no longer than this; "off"
-        /// where the slowest part of the way is the nodes' own interface.
-        option pace: OrOff<Duration> = "\"off\"";
-        /// Stream, with pace: never send faster.
-        option rate_max: Bitrate = "no such bound";
-        /// Short packets that wait together share a symbol, or each has its own.
-        value small: Small = "share";
+        /// How it codes.
+        flatten coding: RawCoding;
         /// The nodes are told the losses of [[franc.loss]], or find them out.
         option losses: FrancLosses = "\"given\" in the paper's mode, as there; else \"estimated\"";
         /// Frames that are lost by injection, beside those that the air loses.
         list loss: RawFrancLoss;
-        /// Packets that wait at an end.
-        table backlog: RawFrancBacklog;
+        /// What waits at an end.
+        moved backlog: () = "the keys of this table are called backlog_target and backlog_packets";
+        /// Blocks in flight.
+        moved blocks: () = "this key is called blocks_max";
         /// Frames of the link that a node's interface holds, unless they are paced: what
         /// the buffer of a socket has room for. Two keep it busy, and the queue
         /// where it is managed.
@@ -1170,15 +1119,6 @@ tables! {
         option to: String = "none";
         /// So many are lost on arrival, whomever they are for.
         required loss: Probability;
-    }
-
-    /// Packets that wait at an end of a coded link.
-    RawFrancBacklog {
-        /// Standing delay that is accepted: flow queueing with controlled delay. "off"
-        /// is one queue that drops what arrives when it is full.
-        option target: OrOff<Duration> = "\"5ms\" in stream mode; \"off\" in the others, as in the paper";
-        /// Most packets. 1000 is Linux' txqueuelen.
-        value packets: Positive = 1000;
     }
 
     /// A time at which a node of a coded link is dead.

@@ -14,6 +14,7 @@
 //! | `checked key: T = "text"` | such a table that is only checked: something else uses it |
 //! | `list key: T` | `[[key]]`, any number of them |
 //! | `flatten key: T` | the keys of another table, in this one |
+//! | `moved key: () = "text"` | was there once; the text says what took its place |
 //!
 //! A table `Name = key { .. }` may be written as a plain value, which is then
 //! that key's; one that has a `kind` as that word.
@@ -116,6 +117,17 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    /// A key that is no more; `text` says what took its place.
+    pub fn moved(&mut self, key: &'static str, text: &str) -> Option<()> {
+        if let Some(node) = self.node.child(key) {
+            let place = self.place_of(key, node.origin.clone());
+            self.problems.push(&place, text);
+            // It is not among those that a message calls known.
+            self.known.push(key);
+        }
+        Some(())
     }
 
     pub fn required<T: Scalar>(&mut self, key: &'static str) -> Option<At<T>> {
@@ -332,7 +344,9 @@ macro_rules! tables {
 
             fn read(reader: &mut $crate::table::Reader<'_>) -> Option<Self> {
                 $(let $key = $crate::table::form!(read $form reader, $key, $($default)?);)*
-                Some(Self { at: reader.place.clone(), $($key: $key?,)* })
+                let table = Self { at: reader.place.clone(), $($key: $key?,)* };
+                $($crate::table::form!(done $form table, $key);)*
+                Some(table)
             }
 
             fn kind() -> Option<&'static str> {
@@ -408,6 +422,7 @@ macro_rules! form {
     (type checked $ty:ty) => { std::marker::PhantomData<$ty> };
     (type list $ty:ty) => { Vec<$ty> };
     (type flatten $ty:ty) => { $ty };
+    (type moved $ty:ty) => { $ty };
 
     (read required $reader:ident, $key:ident,) => { $reader.required(stringify!($key)) };
     (read value $reader:ident, $key:ident, $default:expr) => {
@@ -423,6 +438,14 @@ macro_rules! form {
     };
     (read list $reader:ident, $key:ident,) => { $reader.list(stringify!($key)) };
     (read flatten $reader:ident, $key:ident,) => { $crate::table::Table::read($reader) };
+
+    (read moved $reader:ident, $key:ident, $text:expr) => {
+        $reader.moved(stringify!($key), $text)
+    };
+
+    // Nobody else reads these, and every other key has to be read by somebody.
+    (done moved $table:ident, $key:ident) => { let () = $table.$key; };
+    (done $form:ident $table:ident, $key:ident) => {};
 
     (describe required $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr,) => {
         $keys.scalar::<$ty>(stringify!($key), $docs).required = true;
@@ -454,6 +477,9 @@ macro_rules! form {
     };
     (describe flatten $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr,) => {
         <$ty as $crate::table::Table>::describe($gen, $keys);
+    };
+    (describe moved $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr, $text:expr) => {
+        let _ = ($docs, $text);
     };
 }
 pub(crate) use form;

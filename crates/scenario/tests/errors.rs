@@ -239,6 +239,24 @@ const FILES: &[(&str, &str)] = &[
     ("no TOML", "name = \"x\"\n[channel\n"),
     ("the same key twice", "name = \"x\"\nname = \"y\"\n"),
     (
+        "keys that have moved",
+        r#"
+[[node]]
+name = "a"
+role = "host"
+[[node]]
+name = "b"
+role = "host"
+[[wire]]
+between = ["a", "b"]
+[[franc]]
+name = "older"
+ends = ["a", "b"]
+blocks = 4
+backlog = { target = "5ms" }
+"#,
+    ),
+    (
         "a ratio that changes in another order, and more than it may",
         r#"
 [[node]]
@@ -351,7 +369,7 @@ name = "paper"
 ends = ["ap", "sta1"]
 helpers = ["sta2"]
 mode = "paper"
-blocks = 4
+blocks_max = 4
 pace = "0s"
 rate_max = "1Mb/s"
 encoder_timeout = "0s"
@@ -365,7 +383,7 @@ ends = ["sta3", "sta4"]
 helpers = ["h2"]
 mode = "plain"
 field = "gf2"
-backlog = { target = "0s" }
+backlog_target = "0s"
 outage = [{ node = "sta4", from = "20s" }, { node = "sta4", from = "2s", until = "1s" }, { node = "ap", from = "1s" }]
 [[franc]]
 name = "long"

@@ -133,7 +133,7 @@ fn a_plain_link_loses_what_it_is_told_to() {
 /// More than the air carries: the backlog is bounded, and the queue on the air short.
 #[test]
 fn an_interface_that_is_full_pushes_back() {
-    let keys = "mode = \"plain\"\ninterface_packets = 3\nbacklog = { packets = 50 }";
+    let keys = "mode = \"plain\"\ninterface_packets = 3\nbacklog_packets = 50";
     let link = link(["a", "b"], keys);
     let flow = UDP.replace("4Mb/s", "30Mb/s");
     let mut seen = Seen::default();

@@ -46,7 +46,7 @@ Example: cargo run --release -p validate -- apq kind")]
     /// result yet, then shows all
     #[command(after_help = "Needs the program, iperf3 and ping: cargo build --release
 Examples: cargo run --release -p validate -- franc --losses 0,20
-          cargo run --release -p validate -- franc --ways udp --daemon='--queue-target 8ms'")]
+          cargo run --release -p validate -- franc --ways udp --daemon='--pace 8ms'")]
     Franc(FrancOptions),
     /// A coded link on paths of all kinds, in virtual time: a grid of wires and Wi-Fi cells
     #[command(

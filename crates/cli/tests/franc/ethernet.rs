@@ -23,8 +23,8 @@ fn a_helper_at_a_hub_overhears_and_helps() {
     let stage = Stage::new("hub");
     stage.keys();
     let mut programs = ends([
-        "--helpers 1 --neighbours 2=02:00:00:00:00:02 --synthetic-loss 2=40%",
-        "--helpers 1 --neighbours 1=02:00:00:00:00:01 --synthetic-loss 1=40%",
+        "--helpers 3 --neighbours 2=02:00:00:00:00:02 --synthetic-loss 2=40%",
+        "--helpers 3 --neighbours 1=02:00:00:00:00:01 --synthetic-loss 1=40%",
     ]);
     let helper = format!("--id 3 --role helper --between 1,2 --key-file hop {ETHERNET}");
     programs.push(("h", daemon("h", &helper.replace(" --rate-max 20Mb/s", ""))));

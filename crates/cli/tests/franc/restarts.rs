@@ -108,7 +108,7 @@ fn a_helper_that_vanishes_is_not_missed_and_back_within_a_second() {
             "a",
             daemon(
                 "a",
-                "--id 1 --peer 3 --helpers 1 --copies-to 2 --neighbours 2=h,3=b --address 10.9.0.1/24 --key-file key",
+                "--id 1 --peer 3 --helpers 2 --copies-to 2 --neighbours 2=h,3=b --address 10.9.0.1/24 --key-file key",
             ),
         ),
         (
@@ -119,7 +119,7 @@ fn a_helper_that_vanishes_is_not_missed_and_back_within_a_second() {
             "b",
             daemon(
                 "b",
-                "--id 3 --peer 1 --helpers 1 --copies-to 2 --neighbours 1=a,2=h --address 10.9.0.2/24 --key-file key",
+                "--id 3 --peer 1 --helpers 2 --copies-to 2 --neighbours 1=a,2=h --address 10.9.0.2/24 --key-file key",
             ),
         ),
         served(),

@@ -2,19 +2,16 @@
 
 use super::mtu::NodeMtu;
 use super::nodes::Expanded;
-use super::{Names, node_id, positive};
+use super::{Names, node_id};
+use crate::coding::CodingMode;
 use crate::error::{Place, Problems};
-use crate::raw::{FrancLosses, FrancMode, RawFranc, RawScenario, Relaying};
-use crate::scalar::{At, Whole};
-use lasthop_franc::backlog::BacklogConfig;
-use lasthop_franc::config::{
-    AckRules, Keys, Losses, Mode, PaceConfig, PaperRules, Reading, Role, SyntheticLoss,
-};
+use crate::raw::{FrancLosses, RawFranc, RawScenario, Relaying};
+use crate::scalar::At;
+use lasthop_franc::config::{Keys, Losses, Mode, Role, SyntheticLoss};
 use lasthop_franc::{Config, NodeId as LinkNode};
 use lasthop_hosts::{
     Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage, SourceConfig,
 };
-use lasthop_rlnc::Field;
 use lasthop_units::{Instant, Probability};
 use lasthop_wifi::cell::CellConfig;
 use std::collections::BTreeSet;
@@ -23,13 +20,6 @@ use std::collections::BTreeSet;
 /// beyond a few make no link.
 const RELAYS_MAX: usize = 16;
 const HELPERS_MAX: usize = 2;
-
-/// The paper's code: section IV-A.
-const PAPER_BLOCK: u16 = 150;
-const PAPER_SYMBOL: u16 = 1_450;
-const PAPER_OVERSHOOT: f64 = 0.05;
-/// Blocks in flight of the other mode.
-const STREAM_BLOCKS: u8 = 64;
 
 /// The links.
 pub(super) fn links(
@@ -118,7 +108,7 @@ impl<'a> Members<'a> {
         if !relays.is_empty() && !helpers.is_empty() {
             problems.push(at_helpers, "helpers stand beside a link without relays");
         }
-        if raw.mode.value == FrancMode::Plain && !helpers.is_empty() {
+        if raw.coding.mode.value == CodingMode::Plain && !helpers.is_empty() {
             problems.push(at_helpers, "nobody can help where nothing is coded");
         }
         let found: Vec<Option<usize>> =
@@ -161,15 +151,20 @@ fn link(
     mtus: &[NodeMtu],
     problems: &mut Problems,
 ) -> Option<FrancLink> {
-    keys_of_modes(raw, problems);
-    positive(&raw.encoder_timeout, problems);
+    if let Some(losses) = &raw.losses
+        && raw.coding.mode.value == CodingMode::Plain
+    {
+        let message = "this key is for mode = \"stream\" and \"paper\" only";
+        problems.push(&losses.place, message);
+    }
+    raw.coding.check(false, problems);
     let loss = losses(raw, members, nodes, problems)?;
     let narrowest = members.nodes.iter().map(|&node| mtus[node].bytes).min()?;
     let name = raw.name.value.0.clone();
     let path = members.path;
     let place = |node: usize, machine| FrancNode { node: node_id(node), machine };
-    if raw.mode.value == FrancMode::Plain {
-        let packets_max = raw.backlog.packets.value.get();
+    if raw.coding.mode.value == CodingMode::Plain {
+        let packets_max = raw.coding.backlog_packets.value.get();
         let plain = |(index, &node): (usize, &usize)| {
             let loss_from = loss.iter().map(|row| row[index]).collect();
             place(node, FrancMachine::Plain { packets_max, loss_from })
@@ -184,11 +179,11 @@ fn link(
         });
     }
     let machines: Vec<Config> = (0..members.nodes.len())
-        .map(|index| config(raw, members, index, &loss, narrowest))
+        .map(|index| config(raw, members, index, &loss, narrowest, problems))
         .collect();
     for config in &machines {
         if let Err(why) = config.check() {
-            let place = raw.symbol_bytes.as_ref().map_or(&raw.at, |at| &at.place);
+            let place = raw.coding.symbol_bytes.as_ref().map_or(&raw.at, |at| &at.place);
             problems.push(place, why.to_string());
             return None;
         }
@@ -207,50 +202,6 @@ fn link(
         interface_packets: (!paced).then(|| raw.interface_packets.value.get()),
         outages: Vec::new(),
     })
-}
-
-/// Keys that belong to another mode.
-fn keys_of_modes(raw: &RawFranc, problems: &mut Problems) {
-    use FrancMode::{Paper, Stream};
-    fn place<T>(value: &Option<At<T>>) -> Option<&Place> {
-        value.as_ref().map(|value| &value.place)
-    }
-    let only: [(Option<&Place>, &[FrancMode], &str); 12] = [
-        (place(&raw.field), &[Stream, Paper], "\"stream\" and \"paper\""),
-        (place(&raw.block_symbols), &[Stream, Paper], "\"stream\" and \"paper\""),
-        (place(&raw.symbol_bytes), &[Stream, Paper], "\"stream\" and \"paper\""),
-        (place(&raw.losses), &[Stream, Paper], "\"stream\" and \"paper\""),
-        (place(&raw.overshoot), &[Paper], "\"paper\""),
-        (place(&raw.systematic), &[Paper], "\"paper\""),
-        (place(&raw.acknowledgements), &[Paper], "\"paper\""),
-        (place(&raw.reading), &[Paper], "\"paper\""),
-        (place(&raw.timeout_packets), &[Paper], "\"paper\""),
-        (place(&raw.blocks), &[Stream], "\"stream\""),
-        (place(&raw.pace), &[Stream], "\"stream\""),
-        (place(&raw.backlog.target), &[Stream, Paper], "\"stream\" and \"paper\""),
-    ];
-    for (place, modes, text) in only {
-        if let Some(place) = place
-            && !modes.contains(&raw.mode.value)
-        {
-            problems.push(place, format!("this key is for mode = {text} only"));
-        }
-    }
-    if let Some(rate) = &raw.rate_max
-        && raw.pace.as_ref().is_none_or(|pace| pace.value.0.is_none())
-    {
-        problems.push(&rate.place, "this bounds the rate of a pace; give pace a delay");
-    }
-    if let Some(At { value, place }) = &raw.pace
-        && value.0.is_some_and(|target| target.is_zero())
-    {
-        problems.push(place, "expected more than zero, or \"off\"");
-    }
-    if let Some(At { value, place }) = &raw.backlog.target
-        && value.0.is_some_and(|target| target.is_zero())
-    {
-        problems.push(place, "expected more than zero, or \"off\"");
-    }
 }
 
 /// What is lost by injection, by index of the sender and of the receiver.
@@ -302,6 +253,7 @@ fn config(
     index: usize,
     loss: &[Vec<Probability>],
     mtu: u16,
+    problems: &mut Problems,
 ) -> Config {
     let (path, last) = (members.path, members.path - 1);
     let helpers = members.helpers() as u8;
@@ -315,55 +267,21 @@ fn config(
         _ if recodes => Role::Recoder { between: [number(index - 1), number(index + 1)] },
         _ => Role::Forwarder { between: [number(0), number(last)] },
     };
-    let is_paper = raw.mode.value == FrancMode::Paper;
     let mut config = Config::new(number(index), role, Keys::Insecure, mtu);
-    let or =
-        |at: &Option<At<Whole<1, 1024>>>, usual| at.as_ref().map_or(usual, |at| at.value.get());
-    let usual =
-        if is_paper { (Field::Gf2, PAPER_BLOCK) } else { (Field::Gf256, config.block_symbols) };
-    config.field = raw.field.as_ref().map_or(usual.0, |at| at.value);
-    config.block_symbols = or(&raw.block_symbols, usual.1);
+    raw.coding.configure(&mut config, None, problems);
     // Where somebody codes anew, all symbols leave room for it.
     let role = match helpers > 0 || path > 2 {
         true => Role::Helper { between: [number(0), number(last)], helpers: 1 },
         false => config.role.clone(),
     };
     let fits = Config { role, ..config.clone() }.symbol_bytes_max();
-    let usual = if is_paper { PAPER_SYMBOL } else { fits };
-    config.symbol_bytes = raw.symbol_bytes.as_ref().map_or(usual, |at| at.value.get());
-    config.mode = if is_paper {
-        let overshoot = raw.overshoot.as_ref().map_or(PAPER_OVERSHOOT, |at| at.value.as_f64());
-        let systematic = raw.systematic.as_ref().is_some_and(|at| at.value);
-        let rules = PaperRules {
-            acknowledge: raw
-                .acknowledgements
-                .as_ref()
-                .map_or_else(AckRules::default, |at| at.value),
-            read: raw.reading.as_ref().map_or_else(Reading::default, |at| at.value),
-            timeout_packets: raw.timeout_packets.as_ref().map(|at| at.value.get()),
-        };
-        Mode::Paper { overshoot: 1.0 + overshoot, systematic, rules }
-    } else {
-        let rate_max = raw.rate_max.as_ref().map(|at| at.value);
-        let pace = raw.pace.as_ref().and_then(|at| at.value.0);
-        Mode::Stream {
-            blocks_max: raw.blocks.as_ref().map_or(STREAM_BLOCKS, |at| at.value.get()),
-            pace: pace.map(|queue_target| PaceConfig { queue_target, rate_max }),
-        }
+    config.symbol_bytes = raw.coding.symbol_bytes().within(fits);
+    let usual = match raw.coding.mode.value {
+        CodingMode::Paper => FrancLosses::Given,
+        CodingMode::Stream | CodingMode::Plain => FrancLosses::Estimated,
     };
-    config.encoder_timeout = raw.encoder_timeout.value;
-    let usual = if is_paper { FrancLosses::Given } else { FrancLosses::Estimated };
     let is_given = raw.losses.as_ref().map_or(usual, |at| at.value) == FrancLosses::Given;
     config.losses = is_given.then(|| given(members, index, loss));
-    config.small = raw.small.value;
-    let usual = BacklogConfig::default();
-    let target = raw
-        .backlog
-        .target
-        .as_ref()
-        .map_or_else(|| usual.target.filter(|_| !is_paper), |at| at.value.0);
-    config.backlog =
-        BacklogConfig { packets_max: raw.backlog.packets.value.get(), target, ..usual };
     // A datagram names its author, not who passed it on.
     let author = |from: usize| match recodes || from >= path {
         true => from,

@@ -21,7 +21,7 @@ fn open() -> Statement {
 /// Ways to keep a queue: the paper's, its encoder with a managed backlog, and ours.
 const QUEUES: [(&str, &[&str]); 3] = [
     ("the paper's buffer", &[]),
-    ("the same with CoDel and flow queueing", &["franc.link.backlog.target=5ms"]),
+    ("the same with CoDel and flow queueing", &["franc.link.backlog_target=5ms"]),
     ("several blocks in flight, systematic", &["franc.link.mode=stream"]),
 ];
 
