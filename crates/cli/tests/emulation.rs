@@ -313,7 +313,7 @@ fn captures_hold_what_the_programs_sent() {
 
 #[test]
 fn a_jumbo_packet_passes_whole_and_a_longer_one_does_not() {
-    let scenario = format!("{HOP}[emulation]\nmtu = 7900\n");
+    let scenario = HOP.replace("[node_defaults]\n", "[node_defaults]\nmtu = 7900\n");
     let Some(stage) = Stage::new("jumbo", &scenario, &["ping"]) else { return };
     // 20 bytes of IPv4 and 8 of ICMP.
     let ping = |bytes: &str| {

@@ -538,7 +538,7 @@ tables! {
         /// 802.11n and qos, 2296 without. On the air \"adaptive\" follows the
         /// link: the length that promises the most goodput at its rates and
         /// losses, each 50 ms anew; saturated flows and TCP take it over.
-        option mtu: Mtu = "emulation.mtu, which is Ethernet's 1500 unless it is written";
+        option mtu: Mtu = "1500, Ethernet's";
         /// Bounds of an adaptive MTU.
         table adaptive_mtu: RawAdaptiveMtu;
         /// Longest frame that its buffers take; the MTU must leave room for the
@@ -1147,8 +1147,7 @@ tables! {
         /// A run is marked late if a delivery in a thousand is later than this.
         /// A millisecond is well below what a program sees of a Wi-Fi hop.
         value lateness_max: Duration = "1ms";
-        /// MTU of the nodes that have none of their own, simulated or emulated.
-        /// 1500 is Ethernet's; up to 7900 for jumbo payloads on the air.
-        value mtu: Whole<1500, 7_900> = 1500;
+        /// The MTU of nodes that have none of their own.
+        moved mtu: () = "this is `mtu` of [node_defaults] now: it is for `simulate`, too";
     }
 }

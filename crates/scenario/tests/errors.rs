@@ -66,7 +66,7 @@ const SETS: &[&str] = &[
     "node.laptop.streams=5",
     "wire.server-ap.loss=150%",
     "wire.server-ap.rate=3MB/s",
-    "emulation.mtu=9000",
+    "emulation.mtu=1500",
     "node.laptop.mtu=67",
     "node.server.buffer_bytes=500",
     "flow.up.kind=quic",
@@ -317,8 +317,8 @@ count = 2
          [[wire]]\nbetween = [\"a\", \"b\"]\nqueue = { bytes = 5 }\nup = { rate = \"1Mb/s\", jitter = \"2\" }\n",
     ),
     (
-        "an MTU before 802.11n, from the emulation's",
-        "[channel]\nstandard = \"802.11g\"\n[emulation]\nmtu = 4000\n\
+        "an MTU before 802.11n, from the defaults of nodes",
+        "[channel]\nstandard = \"802.11g\"\n[node_defaults]\nmtu = 4000\n\
          [[node]]\nname = \"ap\"\nrole = \"access-point\"\n",
     ),
     (

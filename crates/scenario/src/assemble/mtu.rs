@@ -10,6 +10,8 @@ use crate::scalar::At;
 use lasthop_net::network::WiredLink;
 use lasthop_wifi::phy::Standard;
 
+/// Of a node that says nothing (RFC 894).
+const ETHERNET_MTU: u16 = 1_500;
 /// LLC and SNAP headers (IEEE 802.2, IEEE 802-2014).
 const LLC_BYTES: u16 = 8;
 /// Longest MSDU of its own (IEEE 802.11-2020, table 9-25).
@@ -91,7 +93,8 @@ fn mtu<'a>(raw: &'a RawScenario, nodes: &[Expanded<'a>], node: &Expanded<'a>) ->
             || (adaptive_most(raw, nodes, node), place),
             |at| (at.value.get(), &at.place),
         ),
-        None => (raw.emulation.mtu.value.get(), &raw.emulation.mtu.place),
+        // Nothing that is written.
+        None => (ETHERNET_MTU, &settings.adaptive_mtu.at),
     }
 }
 
