@@ -20,7 +20,7 @@ pub(crate) use nodes::inherit_defaults;
 
 use crate::error::{Place, Problems};
 use crate::raw::RawScenario;
-use crate::scalar::{At, Name, did_you_mean};
+use crate::scalar::{At, Name, did_you_mean, positive};
 use crate::tree::Origin;
 use crate::{Emulation, Node, Scenario};
 use lasthop_net::network::{HostCost, NetworkConfig, NodeConfig};
@@ -143,13 +143,6 @@ fn times(raw: &RawScenario, problems: &mut Problems) {
     if warmup >= duration && !duration.is_zero() {
         let message = format!("expected less than the duration of {duration}, got {warmup}");
         problems.push(&raw.warmup.place, message);
-    }
-}
-
-/// Notes a time or rate that is zero where that means nothing.
-pub(crate) fn positive<T: Default + PartialEq>(at: &At<T>, problems: &mut Problems) {
-    if at.value == T::default() {
-        problems.push(&at.place, "expected more than zero");
     }
 }
 

@@ -6,9 +6,8 @@
 //! say. Lengths are bytes. Values of the paper's mode are those of Hundeboll et al., section
 //! IV-A. Left out: losses, which a scenario gives by pairs of nodes.
 
-use crate::assemble::positive;
 use crate::error::{Place, Problems};
-use crate::scalar::{At, OrOff, Whole, choices};
+use crate::scalar::{At, OrOff, Whole, choices, positive};
 use crate::table::tables;
 use lasthop_franc::Config;
 use lasthop_franc::backlog::BacklogConfig;

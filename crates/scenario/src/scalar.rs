@@ -1,7 +1,7 @@
 //! The values that a key can have, one trait for reading them, saying what is
 //! allowed, and describing them in the JSON Schema.
 
-use crate::error::Place;
+use crate::error::{Place, Problems};
 use crate::quantity::{Hertz, Quantity, QuantityError, parse_probability};
 use crate::tree::Value;
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, MacAddr, Meters, Probability};
@@ -308,6 +308,13 @@ impl Scalar for Factor {
     }
     fn schema() -> Schema {
         json_schema!({ "type": "number", "minimum": 0, "maximum": 1e6 })
+    }
+}
+
+/// Notes a time or rate that is zero where that means nothing.
+pub(crate) fn positive<T: Default + PartialEq>(at: &At<T>, problems: &mut Problems) {
+    if at.value == T::default() {
+        problems.push(&at.place, "expected more than zero");
     }
 }
 
