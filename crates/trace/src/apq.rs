@@ -4,9 +4,9 @@
 //! of samples hold the offset of two clocks, and only their changes mean
 //! anything. The doc comments here are the descriptions in the JSON Schema.
 
-use crate::document::{rounded, to_json};
 use crate::output::{OutputDir, OutputError};
 use crate::table::{Kind, Table, columns, text};
+use crate::value::{rounded, to_json};
 use lasthop_apq::report::{
     self, DirectionReport, Discipline, Doubt, Judgement, LoadPoint, Report, SessionReport,
     SizeReport, Unit,

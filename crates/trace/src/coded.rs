@@ -1,10 +1,9 @@
 //! What coded links did, for the summary of a run. The doc comments here are the
 //! descriptions in the JSON Schema.
 
-use crate::document::{TimeSummary, rounded};
 use crate::histogram::Histogram;
 use crate::names::Names;
-use crate::summary::time_ms;
+use crate::value::{TimeSummary, rounded, time_ms};
 use lasthop_franc::Stats;
 use lasthop_hosts::FrancReport;
 use lasthop_packet::NodeId;

@@ -1,8 +1,9 @@
 //! The same scenario under `simulate` and under `emulate`, side by side: our TCP
 //! and the kernel's over the same modelled hop. Values are means over runs.
 
-use crate::document::{FlowSummary, NodeSummary, RunDocument, rounded, to_json};
+use crate::document::{FlowSummary, NodeSummary, RunDocument};
 use crate::run_set::Estimate;
+use crate::value::{rounded, to_json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

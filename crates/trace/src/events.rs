@@ -2,10 +2,10 @@
 //! which it was reported. The columns are described in `docs/files.md`; a test
 //! compares.
 
-use crate::document::LossReason;
 use crate::names::Names;
 use crate::output::{OutputError, PartFile};
 use crate::table::{Kind, Row, Table, columns, text};
+use crate::value::LossReason;
 use lasthop_hosts::TcpSample;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};

@@ -3,7 +3,7 @@
 //! a key that does not apply is absent, never null. The doc comments here are the
 //! descriptions in the JSON Schema and the help texts of the metrics.
 
-use crate::document::{rounded, to_json};
+use crate::value::{rounded, to_json};
 use lasthop_franc::config::Mode;
 use lasthop_franc::{Config, Role, Stats};
 use lasthop_units::Duration;

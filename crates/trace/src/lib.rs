@@ -40,6 +40,7 @@ mod snapshot;
 mod summary;
 mod table;
 mod tally;
+mod value;
 
 pub use air::AirInfo;
 pub use apq::{
@@ -50,9 +51,8 @@ pub use apq::{
 pub use coded::{CodedDirectionSummary, CodedLinkSummary, CodedNodeSummary, CodedRole};
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
 pub use document::{
-    AbsenceSummary, CountSummary, DelayPartsSummary, EmulationSummary, FlowSummary,
-    LatenessSummary, LeftOutSummary, LinkSummary, LossReason, NodeSummary, ProgramSummary,
-    PseudoRetryOutSummary, RateSummary, RunDocument, TimeSummary, WindowSummary, WireSummary,
+    AbsenceSummary, EmulationSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary,
+    NodeSummary, ProgramSummary, PseudoRetryOutSummary, RateSummary, RunDocument, WireSummary,
     run_schema,
 };
 pub use files::{Files, NodeFrames};
@@ -67,3 +67,4 @@ pub use recorder::{Recorder, Recording};
 pub use run_set::{Estimate, FlowEstimates, RunSet, run_set_schema};
 pub use snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 pub use summary::RunInfo;
+pub use value::{CountSummary, DelayPartsSummary, LossReason, TimeSummary, WindowSummary};

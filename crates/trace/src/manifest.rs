@@ -4,8 +4,8 @@
 //! file, and has the length and the time of change that were noted: what
 //! somebody else made or changed stays. A directory goes when that empties it.
 
-use crate::document::to_json;
 use crate::output::{OutputDir, OutputError};
+use crate::value::to_json;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, Metadata};
 use std::io;

@@ -4,7 +4,7 @@
 //! with the number of packets. The sums are exact; of the class in which the slowest 1 %
 //! begins, a share in proportion to its packets counts.
 
-use crate::document::{DelayPartsSummary, rounded};
+use crate::value::{DelayPartsSummary, rounded};
 use lasthop_packet::DelayParts;
 
 /// Classes of delay to the octave, as a power of two.

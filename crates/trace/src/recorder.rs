@@ -9,7 +9,6 @@
 
 use crate::apq::ApqFlowSummary;
 use crate::coded::CodedTally;
-use crate::document::LossReason;
 use crate::files::{Files, Writers};
 use crate::histogram::Histogram;
 use crate::names::Names;
@@ -17,6 +16,7 @@ use crate::output::{OutputDir, OutputError};
 use crate::programs;
 use crate::snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 use crate::tally::{FlowTally, LinkTally, NodeTally};
+use crate::value::LossReason;
 use lasthop_apq::Report;
 use lasthop_hosts::{
     ApqEnding, FrameDirection, FrancReport, ProgramFlow, ProgramsLeftOut, Sink, TcpSample,

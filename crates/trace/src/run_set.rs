@@ -3,7 +3,8 @@
 //! independent runs; the packets of one run are not independent, so no interval
 //! is given for a single one.
 
-use crate::document::{FlowSummary, RunDocument, rounded, to_json};
+use crate::document::{FlowSummary, RunDocument};
+use crate::value::{rounded, to_json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -3,9 +3,8 @@
 //! six places (nanoseconds, bits a second).
 
 use crate::document::{
-    AbsenceSummary, CountSummary, EmulationSummary, FlowSummary, LatenessSummary, LeftOutSummary,
-    LinkSummary, NodeSummary, ProgramSummary, PseudoRetryOutSummary, RateSummary, RunDocument,
-    TimeSummary, WindowSummary, WireSummary, rounded,
+    AbsenceSummary, EmulationSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary,
+    NodeSummary, ProgramSummary, PseudoRetryOutSummary, RateSummary, RunDocument, WireSummary,
 };
 use crate::histogram::Histogram;
 use crate::names::FlowName;
@@ -14,6 +13,7 @@ use crate::programs;
 use crate::recorder::Recorder;
 use crate::snapshot::Snapshot;
 use crate::tally::FlowTally;
+use crate::value::{CountSummary, WindowSummary, rounded, time_ms};
 use lasthop_hosts::ProgramsLeftOut;
 use lasthop_net::network::{NetworkStats, WireStats};
 use lasthop_packet::NodeId;
@@ -263,17 +263,6 @@ fn emulation(lateness: &Histogram, limit: Duration) -> EmulationSummary {
         late: lateness.quantile(0.999).is_some_and(|p99_9| p99_9 > limit.as_nanos()),
         deliveries: lateness.count(),
     }
-}
-
-pub(crate) fn time_ms(histogram: &Histogram) -> Option<TimeSummary> {
-    let ms = |nanos: u64| rounded(nanos as f64 / 1e6, 6);
-    Some(TimeSummary {
-        mean: rounded(histogram.mean()? / 1e6, 6),
-        p50: ms(histogram.quantile(0.5)?),
-        p95: ms(histogram.quantile(0.95)?),
-        p99: ms(histogram.quantile(0.99)?),
-        max: ms(histogram.max()?),
-    })
 }
 
 fn window(levels: &Levels) -> Option<WindowSummary> {

@@ -2,10 +2,10 @@
 //! numbers and only grow; an interval's reading is the difference of two.
 
 use crate::apq::ApqFlowSummary;
-use crate::document::LossReason;
 use crate::histogram::Histogram;
 use crate::names::FlowName;
 use crate::parts::PartSums;
+use crate::value::LossReason;
 use lasthop_hosts::{ProgramFlow, TcpSample};
 use lasthop_packet::{DropReason, NodeId, Packet};
 use lasthop_units::{Duration, Instant};

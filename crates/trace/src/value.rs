@@ -1,0 +1,132 @@
+//! Figures as documents have them: times, counts and windows as distributions, the parts of a
+//! delay, why packets were lost; rounded, as JSON.
+//!
+//! Doc comments here are descriptions in the published JSON Schemas.
+
+use crate::histogram::Histogram;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A distribution of times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TimeSummary {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95 % are at or below.
+    pub p95: f64,
+    /// 99 % are at or below.
+    pub p99: f64,
+    /// Greatest.
+    pub max: f64,
+}
+
+/// A distribution of counts: mean, 95th percentile, greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WindowSummary {
+    /// Mean.
+    pub mean: f64,
+    /// 95 % are at or below.
+    pub p95: u32,
+    /// Greatest.
+    pub max: u32,
+}
+
+/// A distribution of counts with its median.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CountSummary {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: u32,
+    /// 95 % are at or below.
+    pub p95: u32,
+    /// Greatest.
+    pub max: u32,
+}
+
+/// Why packets were lost.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum LossReason {
+    /// No room in a queue.
+    QueueFull,
+    /// Dropped by active queue management.
+    ActiveQueue,
+    /// The retry limit of a Wi-Fi sender was reached.
+    RetryLimit,
+    /// The lifetime of an MSDU was over.
+    Lifetime,
+    /// Lost on a wire.
+    WireLoss,
+    /// A group-addressed frame that the receiver could not decode.
+    GroupLoss,
+    /// Arrived behind the reorder window or twice.
+    Duplicate,
+    /// The receiver had no room or no patience to put its parts together.
+    Reassembly,
+    /// A station left its channel and gave up what was not sent yet.
+    OffChannel,
+    /// The access point held too many for a station that could not be reached.
+    PowerSaveBuffer,
+    /// Arrived after its receiver had given it up (pseudo retry-out).
+    PseudoRetryOut,
+    /// A coded link dropped it, or lost it by injection.
+    CodedLink,
+}
+
+/// The parts of a mean one-way delay.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DelayPartsSummary {
+    /// Waiting behind other packets in the queues of the Wi-Fi hop.
+    pub queue: f64,
+    /// Waiting for a station that was off its channel (background scan): the
+    /// sender itself, from the stop of its queue on, or the receiver.
+    #[serde(default)]
+    pub away: f64,
+    /// Waiting for a station that dozed (power save), up to its return, its
+    /// PS-Poll or, of group frames, the DTIM: the sender itself or the receiver.
+    #[serde(default)]
+    pub asleep: f64,
+    /// Waiting for the channel: AIFS, backoff, other stations, RTS/CTS.
+    pub contention: f64,
+    /// From the first PPDU that carried the packet to the one that got it across.
+    pub retries: f64,
+    /// Held in the recipient's reorder buffer.
+    pub reorder: f64,
+    /// In the PPDU that got the packet across.
+    pub air: f64,
+    /// On wires: queue, serialisation, propagation, jitter.
+    pub wire: f64,
+    /// In no other part (the processing time of hosts, coded links); absent when zero.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub other: Option<f64>,
+}
+
+/// Any document as indented JSON, with a newline at its end.
+pub(crate) fn to_json(document: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(document)
+        .expect("a document has string keys and no fallible serializer");
+    text.push('\n');
+    text
+}
+
+/// `value` to `decimals` places.
+pub(crate) fn rounded(value: f64, decimals: i32) -> f64 {
+    let scale = 10f64.powi(decimals);
+    (value * scale).round() / scale
+}
+
+pub(crate) fn time_ms(histogram: &Histogram) -> Option<TimeSummary> {
+    let ms = |nanos: u64| rounded(nanos as f64 / 1e6, 6);
+    Some(TimeSummary {
+        mean: rounded(histogram.mean()? / 1e6, 6),
+        p50: ms(histogram.quantile(0.5)?),
+        p95: ms(histogram.quantile(0.95)?),
+        p99: ms(histogram.quantile(0.99)?),
+        max: ms(histogram.max()?),
+    })
+}
