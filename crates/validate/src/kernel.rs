@@ -8,16 +8,15 @@
 //! A TAP device takes packets from the kernel's TCP at once, so the kernel's small
 //! queues hold nothing back there; ours are switched off for the comparison.
 
-use crate::data::{self, Record};
+use crate::data::Record;
+use crate::kept::Kept;
 use lasthop_hosts::{Sink, TcpSample};
 use lasthop_live::{EmulateError, EmulateOptions, EmulateOutcome};
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::{FlowId, NodeId};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Seed};
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
 
 /// Seed of all runs; emulated and simulated runs differ by their number.
 pub const SEED: u64 = 1;
@@ -34,9 +33,12 @@ const BEGUN_MAX: Duration = Duration::from_millis(900);
 /// Simulated ones stand still for up to 4.5 s, at a timeout before a deep queue.
 const STILL_MAX: Duration = Duration::from_secs(6);
 /// The columns of `data/kernel.csv`.
-const HEADER: &str = "congestion_control,direction,mcs,queue_packets,wire_ms,run,duration_s,\
-                      goodput_mbps,queue_mean_packets,rtt_median_ms,cwnd_mean_packets,\
-                      retransmissions,lateness_p99_9_us,cpu_us_per_frame,kernel,clock";
+const KEPT: Kept = Kept {
+    file: "kernel.csv",
+    header: "congestion_control,direction,mcs,queue_packets,wire_ms,run,duration_s,\
+             goodput_mbps,queue_mean_packets,rtt_median_ms,cwnd_mean_packets,\
+             retransmissions,lateness_p99_9_us,cpu_us_per_frame,kernel,clock",
+};
 
 /// What time is to an emulated run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -310,12 +312,7 @@ pub struct Store {
 impl Store {
     /// What `data/kernel.csv` holds; nothing if it is not there.
     pub fn read() -> Self {
-        let records = match fs::read_to_string(Self::path()) {
-            // It lives as long as the program, as the files that are part of it do.
-            Ok(text) => data::records(text.leak()),
-            Err(_) => Vec::new(),
-        };
-        Self { records }
+        Self { records: KEPT.records() }
     }
 
     /// The runs of a cell.
@@ -370,16 +367,7 @@ impl Store {
     /// # Errors
     /// If the file cannot be written.
     pub fn append(line: &str) -> io::Result<()> {
-        let path = Self::path();
-        if !path.exists() {
-            fs::write(&path, format!("{HEADER}\n"))?;
-        }
-        let mut file = fs::OpenOptions::new().append(true).open(path)?;
-        file.write_all(format!("{line}\n").as_bytes())
-    }
-
-    fn path() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("data/kernel.csv")
+        KEPT.append(&[line.to_owned()])
     }
 }
 
@@ -473,8 +461,8 @@ mod tests {
             retransmissions: 12.0,
         };
         let emulated = Emulated { measured, lateness_us: 180.0, cpu_us: 9.5, is_late: false };
-        let text = format!("{HEADER}\n{}\n", cell.line_of(0, &emulated, "6.18", Clock::Real));
-        let store = Store { records: data::records(text.leak()) };
+        let text = KEPT.with_header([cell.line_of(0, &emulated, "6.18", Clock::Real)]);
+        let store = Store { records: crate::data::records(text.leak()) };
         assert_eq!((store.runs(&cell), store.numbers(&cell)), (vec![measured], vec![0]));
         assert_eq!(store.runs(&Cell::all()[0]), []);
         assert_eq!(store.kernels(), ["Linux 6.18, in real time"]);

@@ -8,6 +8,7 @@
 pub mod chapters;
 pub mod closed_forms;
 pub mod data;
+mod kept;
 pub mod kernel;
 pub mod links;
 pub mod losses;

@@ -7,17 +7,21 @@
 //! Left out: other tunnels than kcptun, which are not in Debian.
 
 use crate::data::{self, Record};
+use crate::kept::Kept;
 use lasthop_trace::{FrancDocument, RunDocument};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What TCP over Ethernet gets out of 12 Mb/s of IP packets: 1 448 of 1 500 bytes.
 pub const IDEAL_MBPS: f64 = 11.584;
 /// The columns of `data/franc.csv`.
-const HEADER: &str = "way,congestion_control,loss_percent,run,goodput_mbps,retransmissions,pings,\
-                      pings_lost,ping_p50_ms,ping_p95_ms,ping_p99_ms,lateness_p99_9_us,late,packets,\
-                      packets_lost,cpu_percent,memory_mib,lasthop,kernel";
+const KEPT: Kept = Kept {
+    file: "franc.csv",
+    header: "way,congestion_control,loss_percent,run,goodput_mbps,retransmissions,pings,\
+             pings_lost,ping_p50_ms,ping_p95_ms,ping_p99_ms,lateness_p99_9_us,late,packets,\
+             packets_lost,cpu_percent,memory_mib,lasthop,kernel",
+};
 /// Losses of the comparison, in percent.
 pub const LOSSES: [u32; 6] = [0, 1, 5, 10, 20, 30];
 /// The loss at which sparse traffic is looked at.
@@ -501,15 +505,10 @@ impl Store {
     /// # Panics
     /// If the file is there and wrong.
     pub fn read() -> Self {
-        match fs::read_to_string(Self::path()) {
-            Ok(text) => Self::parse(text),
-            Err(_) => Self::default(),
-        }
+        KEPT.text().map_or_else(Self::default, Self::parse)
     }
 
-    fn parse(text: String) -> Self {
-        // It lives as long as the program, as the files that are part of it do.
-        let text: &'static str = text.leak();
+    fn parse(text: &'static str) -> Self {
         let key = |record: &Record| {
             let run = u64::from(record.whole("run"));
             let (way, load) = (record.text("way"), record.text("congestion_control"));
@@ -547,7 +546,7 @@ impl Store {
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self) -> io::Result<()> {
-        let mut text = format!("{HEADER}\n");
+        let mut lines = Vec::new();
         for case in Case::all() {
             let mut mine: Vec<&(Key, String)> = self
                 .lines
@@ -557,18 +556,9 @@ impl Store {
                 })
                 .collect();
             mine.sort_by_key(|(key, _)| key.3);
-            for (_, line) in mine {
-                text.push_str(line);
-                text.push('\n');
-            }
+            lines.extend(mine.into_iter().map(|(_, line)| line.clone()));
         }
-        let aside = Self::path().with_extension("new");
-        fs::write(&aside, text)?;
-        fs::rename(aside, Self::path())
-    }
-
-    fn path() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("data/franc.csv")
+        KEPT.replace(lines)
     }
 }
 
@@ -640,8 +630,8 @@ mod tests {
             flood: Some(flood),
             ..outcome.clone()
         };
-        let text = format!("{HEADER}\n{}\n{}\n", outcome.row(&case, 0), failed.row(&case, 1));
-        let mut store = Store::parse(text);
+        let text = KEPT.with_header([outcome.row(&case, 0), failed.row(&case, 1)]);
+        let mut store = Store::parse(text.leak());
         assert_eq!(store.runs(&case), [(0, outcome.clone()), (1, failed)]);
         store.put(&case, 1, &outcome);
         assert_eq!(store.runs(&case), [(0, outcome.clone()), (1, outcome)]);

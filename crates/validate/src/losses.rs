@@ -6,23 +6,25 @@
 //! ARP crosses the emulated wire, too: a lost request costs the kernel a second at the start.
 //! As in [`crate::kernel`] our small queues are switched off.
 
-use crate::data::{self, Record};
+use crate::data::Record;
+use crate::kept::Kept;
 use crate::kernel::{self, Readings, SEED};
 use lasthop_live::{EmulateError, EmulateOptions};
 use lasthop_packet::NodeId;
 use lasthop_scenario::Scenario;
 use lasthop_units::Seed;
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
 
 /// Length of a run in seconds.
 pub const DURATION_S: u32 = 60;
 /// Simulated runs of a cell.
 pub const RUNS: u64 = 40;
 /// The columns of `data/tcp_losses.csv`.
-const HEADER: &str = "delay_ms,loss_percent,run,duration_s,goodput_mbps,retransmissions,\
-                      lateness_p99_9_us,kernel";
+const KEPT: Kept = Kept {
+    file: "tcp_losses.csv",
+    header: "delay_ms,loss_percent,run,duration_s,goodput_mbps,retransmissions,\
+             lateness_p99_9_us,kernel",
+};
 
 /// A wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,12 +199,7 @@ pub struct Store {
 impl Store {
     /// What `data/tcp_losses.csv` holds; nothing if it is not there.
     pub fn read() -> Self {
-        let records = match fs::read_to_string(path()) {
-            // It lives as long as the program, as the files that are part of it do.
-            Ok(text) => data::records(text.leak()),
-            Err(_) => Vec::new(),
-        };
-        Self { records }
+        Self { records: KEPT.records() }
     }
 
     /// The numbers of a cell's runs.
@@ -232,18 +229,9 @@ impl Store {
     /// # Errors
     /// If the file cannot be written.
     pub fn append(cell: &Cell, run: u64, emulated: &Emulated) -> io::Result<()> {
-        let path = path();
-        if !path.exists() {
-            fs::write(&path, format!("{HEADER}\n"))?;
-        }
         let line = cell.line(run, emulated, &kernel::kernel_release());
-        let mut file = fs::OpenOptions::new().append(true).open(path)?;
-        file.write_all(format!("{line}\n").as_bytes())
+        KEPT.append(&[line])
     }
-}
-
-fn path() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tcp_losses.csv")
 }
 
 #[cfg(test)]
@@ -259,8 +247,8 @@ mod tests {
             lateness_us: 180.0,
             is_late: false,
         };
-        let text = format!("{HEADER}\n{}\n", cell.line(5, &emulated, "6.18"));
-        let store = Store { records: data::records(text.leak()) };
+        let text = KEPT.with_header([cell.line(5, &emulated, "6.18")]);
+        let store = Store { records: crate::data::records(text.leak()) };
         assert_eq!((store.runs(&cell), store.goodputs(&cell)), (vec![5], vec![0.125]));
         assert!(store.runs(&other).is_empty());
         assert_eq!(store.kernels(), ["6.18"]);

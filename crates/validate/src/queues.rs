@@ -6,16 +6,19 @@
 //! discipline are told right; and cases that the method was not built for,
 //! where it must not be sure of something wrong.
 
-use crate::data::{self, Record};
+use crate::data::Record;
+use crate::kept::Kept;
 use lasthop_trace::{ApqDirection, ApqDiscipline, ApqDocument, ApqEstimate, ApqSize, ApqUnit};
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
 /// The columns of `data/queues.csv`: a row a packet length.
-const HEADER: &str = "case,packet_bytes,capacity_packets,equation_1_packets,half_width,sessions,\
-                      throughput_mbps,unit,unit_confidence,discipline,discipline_confidence,\
-                      driver_queue_packets,measured_s,lateness_p99_9_us,doubts";
+const KEPT: Kept = Kept {
+    file: "queues.csv",
+    header: "case,packet_bytes,capacity_packets,equation_1_packets,half_width,sessions,\
+             throughput_mbps,unit,unit_confidence,discipline,discipline_confidence,\
+             driver_queue_packets,measured_s,lateness_p99_9_us,doubts",
+};
 
 /// What the queue under test is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -505,12 +508,7 @@ impl Store {
     /// # Panics
     /// If the file is there and wrong.
     pub fn read() -> Self {
-        let records = match fs::read_to_string(Self::path()) {
-            // It lives as long as the program, as the files that are part of it do.
-            Ok(text) => data::records(text.leak()),
-            Err(_) => Vec::new(),
-        };
-        Self { records }
+        Self { records: KEPT.records() }
     }
 
     /// What was found in a case, a row a packet length; nothing if it was not measured.
@@ -525,19 +523,7 @@ impl Store {
     /// # Errors
     /// If the file cannot be written.
     pub fn append(case: &Case, found: &[Found]) -> io::Result<()> {
-        let path = Self::path();
-        let is_new = !path.exists();
-        let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
-        let mut text = if is_new { format!("{HEADER}\n") } else { String::new() };
-        for found in found {
-            text.push_str(&found.row(case));
-            text.push('\n');
-        }
-        file.write_all(text.as_bytes())
-    }
-
-    fn path() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("data/queues.csv")
+        KEPT.append(&found.iter().map(|found| found.row(case)).collect::<Vec<_>>())
     }
 }
 
@@ -580,8 +566,8 @@ mod tests {
             lateness_us: 80.0,
             doubts: "imprecise".into(),
         };
-        let text = format!("{HEADER}\n{}\n", found.row(&case));
-        let store = Store { records: data::records(text.leak()) };
+        let text = KEPT.with_header([found.row(&case)]);
+        let store = Store { records: crate::data::records(text.leak()) };
         assert_eq!(store.found(&case), [found]);
     }
 }

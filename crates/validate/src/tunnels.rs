@@ -9,13 +9,17 @@
 //! whatever else runs. Ticks are of 10 ms. Left out: several flows, several cores, loss.
 
 use crate::data::{self, Record};
+use crate::kept::Kept;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The columns of `data/tunnels.csv`.
-const HEADER: &str = "tunnel,goodput_mbps,sender_user_ns,sender_system_ns,receiver_user_ns,\
-                      receiver_system_ns,host_ns,lasthop,kernel";
+const KEPT: Kept = Kept {
+    file: "tunnels.csv",
+    header: "tunnel,goodput_mbps,sender_user_ns,sender_system_ns,receiver_user_ns,\
+             receiver_system_ns,host_ns,lasthop,kernel",
+};
 /// Seconds that are measured.
 const SECONDS: u32 = 10;
 
@@ -246,9 +250,7 @@ impl Store {
     /// # Panics
     /// If the file is there and wrong.
     pub fn read() -> Self {
-        let Ok(text) = fs::read_to_string(Self::path()) else { return Self::default() };
-        // It lives as long as the program, as the files that are part of it do.
-        let text: &'static str = text.leak();
+        let Some(text) = KEPT.text() else { return Self::default() };
         let records = data::records(text);
         let outcome =
             |record: &Record| (record.text("tunnel").to_owned(), Outcome::of_record(record));
@@ -269,12 +271,6 @@ impl Store {
         self.0.retain(|(name, ..)| name != tunnel.name());
         self.0.push((tunnel.name().to_owned(), *outcome, outcome.line(tunnel)));
         let line = |tunnel: Tunnel| self.0.iter().find(|(name, ..)| name == tunnel.name());
-        let lines =
-            Tunnel::ALL.into_iter().filter_map(line).map(|(_, _, line)| format!("{line}\n"));
-        fs::write(Self::path(), format!("{HEADER}\n{}", lines.collect::<String>()))
-    }
-
-    fn path() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tunnels.csv")
+        KEPT.replace(Tunnel::ALL.into_iter().filter_map(line).map(|(_, _, line)| line.clone()))
     }
 }

@@ -9,17 +9,21 @@
 
 use super::{ASKED, Beside, Case, Family, Medium, Outcome, grid};
 use crate::data::{self, Record};
+use crate::kept::Kept;
 use crate::links::{kernel, quantile, round_trips};
 use lasthop_trace::RunDocument;
 use lasthop_units::{Bitrate, MacAddr};
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-const HEADER: &str = "path,carries_mbps,plain_mbps,tunnel_mbps,others_mbps,empty_p50_ms,\
-                      empty_p95_ms,ping_p50_ms,ping_p95_ms,pings,pings_lost,lateness_p99_9_us,\
-                      lasthop,kernel";
+const KEPT: Kept = Kept {
+    file: "paths.csv",
+    header: "path,carries_mbps,plain_mbps,tunnel_mbps,others_mbps,empty_p50_ms,\
+             empty_p95_ms,ping_p50_ms,ping_p95_ms,pings,pings_lost,lateness_p99_9_us,\
+             lasthop,kernel",
+};
 /// UDP payload of a packet of 1 500 bytes, and what TCP has of it.
 const UDP_PAYLOAD: f64 = 1_472.0;
 const TCP_PAYLOAD: f64 = 1_448.0;
@@ -359,12 +363,10 @@ impl Store {
     /// # Panics
     /// If the file is there and wrong.
     pub fn read() -> Self {
-        fs::read_to_string(Self::path()).map_or(Self::default(), Self::parse)
+        KEPT.text().map_or_else(Self::default, Self::parse)
     }
 
-    fn parse(text: String) -> Self {
-        // It lives as long as the program, as the files that are part of it do.
-        let text: &'static str = text.leak();
+    fn parse(text: &'static str) -> Self {
         let cases = all();
         let found = |record: &Record| {
             let name = record.text("path").replace(';', ",");
@@ -386,19 +388,12 @@ impl Store {
     pub fn put(&mut self, case: &RealCase, found: Found) -> io::Result<()> {
         self.0.retain(|(name, _)| *name != case.case.name);
         self.0.push((case.case.name.clone(), found));
-        let aside = Self::path().with_extension("new");
-        fs::write(&aside, self.text())?;
-        fs::rename(aside, Self::path())
+        KEPT.replace(self.lines())
     }
 
-    fn text(&self) -> String {
+    fn lines(&self) -> Vec<String> {
         let cases = all();
-        let lines = cases.iter().filter_map(|case| Some(self.found(case)?.line(case)));
-        format!("{HEADER}\n{}\n", lines.collect::<Vec<_>>().join("\n"))
-    }
-
-    fn path() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("data/paths.csv")
+        cases.iter().filter_map(|case| Some(self.found(case)?.line(case))).collect()
     }
 }
 
@@ -443,6 +438,6 @@ mod tests {
             };
             store.0.push((case.case.name, found));
         }
-        assert_eq!(Store::parse(store.text()), store);
+        assert_eq!(Store::parse(KEPT.with_header(store.lines()).leak()), store);
     }
 }
