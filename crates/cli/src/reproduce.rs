@@ -8,12 +8,11 @@ use crate::interrupt::Interrupt;
 use crate::simulate::QUIET;
 use crate::table::{self, number, text};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lasthop_evidence::{Verdict, plot};
 use lasthop_live::os::clock::Clock;
 use lasthop_reproduce::run::Progress;
 use lasthop_reproduce::words::figure_name;
-use lasthop_reproduce::{
-    Outcome, Report, ReproduceError, Verdict, markdown, page, plot, plot_name, select,
-};
+use lasthop_reproduce::{Outcome, Report, ReproduceError, markdown, page, plot_name, select};
 use lasthop_trace::{OutputDir, OutputError};
 use lasthop_units::Instant;
 use std::fmt::Write;

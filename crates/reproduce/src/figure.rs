@@ -3,8 +3,9 @@
 //! for how to write one.
 
 use crate::data::Runs;
-use crate::plot::Panel;
 use crate::record::Watch;
+use lasthop_evidence::Verdict;
+use lasthop_evidence::plot::Panel;
 
 /// A paper.
 #[derive(Debug)]
@@ -234,18 +235,6 @@ pub struct Quantity {
     pub because: Option<&'static str>,
 }
 
-/// Whether we agree with the paper.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// Ours is in the band, shares most of the range, has the example in it, or shows.
-    Pass,
-    /// It is not.
-    Fail,
-}
-
 impl Quantity {
     /// The paper says about `paper`; ours has to be at least `band.0` and at most `band.1`
     /// (which may be infinite).
@@ -324,7 +313,7 @@ impl Quantity {
             },
             Ours::Shown(shows) => shows,
         };
-        if passes { Verdict::Pass } else { Verdict::Fail }
+        Verdict::of(passes)
     }
 }
 
@@ -338,20 +327,7 @@ fn shares_most(one: (f64, f64), other: (f64, f64)) -> bool {
 impl Findings {
     /// Of all quantities together.
     pub fn verdict(&self) -> Verdict {
-        match self.quantities.iter().all(|quantity| quantity.verdict() == Verdict::Pass) {
-            true => Verdict::Pass,
-            false => Verdict::Fail,
-        }
-    }
-}
-
-impl Verdict {
-    /// `pass` or `fail`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-        }
+        Verdict::of(self.quantities.iter().all(|quantity| quantity.verdict() == Verdict::Pass))
     }
 }
 

@@ -9,7 +9,6 @@
 //! | [`data`] | what a run left behind, by name and over time |
 //! | [`run`](mod@run) | runs scenarios in parallel; the result does not depend on how many at a time |
 //! | [`record`] | the sink of such a run, and what a scenario's indices are called |
-//! | [`plot`] | panels, drawn as SVG and PNG |
 //! | [`report`] | the JSON document and its schema |
 //! | [`page`] | one HTML page a paper |
 //! | [`markdown`] | one Markdown page a paper |
@@ -24,7 +23,6 @@ pub mod figure;
 pub mod markdown;
 pub mod page;
 pub mod papers;
-pub mod plot;
 pub mod record;
 pub mod report;
 pub mod run;
@@ -33,7 +31,6 @@ pub mod words;
 pub use data::RunData;
 pub use figure::{
     Calibrated, Claim, Figure, Findings, LEFT_OPEN, Ours, Paper, Quantity, Statement, Tested,
-    Verdict,
 };
 pub use papers::{PAPERS, UnknownFigure, select};
 pub use report::{Report, schema};

@@ -2,11 +2,12 @@
 //! quantities with how far ours are and why, and the calibrated parameters. Those in
 //! `docs/reproduce` are made by this; a test compares what does not need long runs.
 
-use crate::figure::{Claim, Paper, Quantity, Tested, Verdict};
+use crate::figure::{Claim, Paper, Quantity, Tested};
 use crate::page::Page;
 use crate::papers::PAPERS;
 use crate::run::Outcome;
 use crate::words::figure_name;
+use lasthop_evidence::Verdict;
 use std::fmt::Write;
 
 /// The page `KEY.md` of every paper with outcomes.
@@ -105,10 +106,7 @@ fn figure_head(figure: &crate::figure::Figure) -> String {
 }
 
 fn verdict(quantity: &Quantity) -> &'static str {
-    match quantity.verdict() {
-        Verdict::Pass => "pass",
-        Verdict::Fail => "**fail**",
-    }
+    quantity.verdict().markdown()
 }
 
 /// Text of a table's cell.

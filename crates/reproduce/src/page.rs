@@ -2,11 +2,12 @@
 //! file and no network: plots are SVG inside it, its style sheet too. It is
 //! light or dark as the reader likes it.
 
-use crate::figure::{Paper, Quantity, Verdict};
+use crate::figure::{Paper, Quantity};
 use crate::papers::PAPERS;
-use crate::plot::{inline_svg, style};
 use crate::run::Outcome;
 use crate::words::figure_name;
+use lasthop_evidence::Verdict;
+use lasthop_evidence::plot::{inline_svg, style};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -75,10 +76,8 @@ fn page(paper: &Paper, outcomes: &[&Outcome]) -> String {
         tally(outcomes)
     );
     for outcome in outcomes {
-        let class = match outcome.findings.verdict() {
-            Verdict::Pass => "",
-            Verdict::Fail => " class=\"bad\"",
-        };
+        let is_bad = outcome.findings.verdict() == Verdict::Fail;
+        let class = if is_bad { " class=\"bad\"" } else { "" };
         let id = outcome.figure.id;
         let _ = write!(body, "<li><a href=\"#{id}\"{class}>{}</a></li>", figure_name(id));
     }
@@ -226,7 +225,7 @@ fn document(title: &str, body: &str) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    crate::plot::escaped(text)
+    lasthop_evidence::plot::escaped(text)
 }
 
 #[cfg(test)]
@@ -234,7 +233,7 @@ mod tests {
     use super::*;
     use crate::figure::{Findings, Statement};
     use crate::papers::all;
-    use crate::plot::{Axis, Panel, Series};
+    use lasthop_evidence::plot::{Axis, Panel, Series};
 
     /// Every figure, with findings that are made up.
     fn outcomes() -> Vec<Outcome> {

@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use lasthop_reproduce::data::{Runs, mean, values};
-//! use lasthop_reproduce::plot::{Axis, Panel, Series};
+//! use lasthop_evidence::plot::{Axis, Panel, Series};
 //! use lasthop_reproduce::{Figure, Findings, Quantity, Statement, scenario_file};
 //! use lasthop_reproduce::figure::{Run, ScenarioFile};
 //!

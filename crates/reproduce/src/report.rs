@@ -2,8 +2,9 @@
 //! figure, in the order of the papers. The doc comments here are the
 //! descriptions in the published JSON Schema.
 
-use crate::figure::{Ours, Quantity, Statement, Verdict};
+use crate::figure::{Ours, Quantity, Statement};
 use crate::run::Outcome;
+use lasthop_evidence::Verdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -19,7 +19,7 @@ mod tunnels;
 pub use contention::predicted_mbps;
 
 use crate::setting::{Measured, Setting};
-use crate::table::Table;
+use lasthop_evidence::table::Table;
 use lasthop_units::{Duration, Seed};
 
 /// The seed of every run; runs differ by their number.

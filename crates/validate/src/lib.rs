@@ -3,7 +3,7 @@
 //!
 //! [`kernel`] and [`losses`] are the cross-checks with the kernel's TCP, [`links`] and [`tunnels`]
 //! compare coded links with what else there is. [`setting`] is one experiment, [`closed_forms`] the theory, [`chapters`] the
-//! comparisons, [`table`] their presentation.
+//! comparisons, `lasthop_evidence` their presentation.
 
 pub mod chapters;
 pub mod closed_forms;
@@ -15,5 +15,4 @@ pub mod losses;
 pub mod paths;
 pub mod queues;
 pub mod setting;
-pub mod table;
 pub mod tunnels;

@@ -7,6 +7,8 @@ mod measure;
 
 use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
+use lasthop_evidence::Verdict;
+use lasthop_evidence::table::Table;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +16,6 @@ use validate::chapters::links::{flood_of, hops_of, loaded_of, sparse_of};
 use validate::chapters::{ALL, Chapter, SEED};
 use validate::links::{Case, LOSSES};
 use validate::paths::{Case as PathCase, Half, Run, grid, outcome};
-use validate::table::{Table, Verdict};
 
 /// Compare the 802.11 model with what others measured and derived.
 #[derive(Parser)]

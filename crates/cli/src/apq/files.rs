@@ -5,7 +5,7 @@ use super::plots::Plots;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use lasthop_apq::PhaseRecord;
-use lasthop_reproduce::plot;
+use lasthop_evidence::plot;
 use lasthop_trace::{OutputDir, OutputError, SamplesWriter};
 use std::path::Path;
 

@@ -6,7 +6,7 @@
 
 use super::words::queue;
 use lasthop_apq::{Direction, PhaseRecord, Sample, StreamKind};
-use lasthop_reproduce::plot::{Axis, Panel, Point, Series};
+use lasthop_evidence::plot::{Axis, Panel, Point, Series};
 use std::collections::BTreeMap;
 
 /// Points of a series in a plot, about.
@@ -163,7 +163,7 @@ fn distribution(values: impl Iterator<Item = f64>) -> Vec<Point> {
 mod tests {
     use super::*;
     use lasthop_apq::{PhasePlan, StreamPlan};
-    use lasthop_reproduce::plot;
+    use lasthop_evidence::plot;
     use lasthop_units::Duration;
 
     /// A second empty, a second full (50 ms), a second empty, and clocks that

@@ -14,9 +14,9 @@ use crate::data::{Point, RunData, greatest, mean, values};
 use crate::figure::{
     Calibrated, Figure, Findings, Paper, Quantity, Run, ScenarioFile, Statement, stated,
 };
-use crate::plot::{Axis, Panel, Series};
 use crate::scenario_file;
 use lasthop_apq::report::{SessionReport, SizeReport};
+use lasthop_evidence::plot::{Axis, Panel, Series};
 
 const QUEUE_REASON: &str = "The mean of table II's two columns and 1.2 packets more, rounded: \
                             equation 1 counts the packets ahead of another one, and of the one on \

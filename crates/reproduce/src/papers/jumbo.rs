@@ -9,8 +9,8 @@ mod claims;
 
 use crate::data::{Point, RunData, Runs, mean, values};
 use crate::figure::{Calibrated, Figure, Findings, Paper, Quantity, Run, ScenarioFile, Statement};
-use crate::plot::{Axis, Panel, Series};
 use crate::scenario_file;
+use lasthop_evidence::plot::{Axis, Panel, Series};
 
 /// The paper.
 pub const PAPER: Paper = Paper {

@@ -9,8 +9,8 @@ use crate::data::{RunData, Runs, greatest, least, mean};
 use crate::figure::{
     Calibrated, Figure, Findings, Paper, Quantity, Run, ScenarioFile, Statement, about, stated,
 };
-use crate::plot::{Axis, Panel, Series};
 use crate::scenario_file;
+use lasthop_evidence::plot::{Axis, Panel, Series};
 
 /// The paper.
 pub const PAPER: Paper = Paper {

@@ -12,8 +12,8 @@ use crate::data::{Point, RunData, Runs, greatest, least, mean, quantile, seconds
 use crate::figure::{
     Calibrated, Figure, Findings, Paper, Quantity, Run, ScenarioFile, Statement, about, stated,
 };
-use crate::plot::{Axis, Panel, Series};
 use crate::scenario_file;
+use lasthop_evidence::plot::{Axis, Panel, Series};
 use lasthop_units::Instant;
 
 /// The paper.

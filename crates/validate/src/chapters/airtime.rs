@@ -1,7 +1,8 @@
 //! Data rates and PPDU durations, every row of the table.
 
 use crate::data::{self, PHY_TABLES};
-use crate::table::{Table, Verdict};
+use lasthop_evidence::Verdict;
+use lasthop_evidence::table::Table;
 use lasthop_wifi::phy::{Band, GuardInterval, Preamble, Rate};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
 //! TCP: ours against the kernel's.
 
 use crate::kernel::{Cell, Measured, RUNS, Store};
-use crate::table::{Row, Table, Verdict, is_within};
+use lasthop_evidence::Verdict;
+use lasthop_evidence::table::{Row, Table, is_within};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;

@@ -1,7 +1,8 @@
 //! A coded link against what else there is.
 
 use crate::links::{Case, HOPS_LOSS, IDEAL_MBPS, LOSSES, Load, Outcome, Store, Way, earlier_mbps};
-use crate::table::{Row, Table, Verdict};
+use lasthop_evidence::Verdict;
+use lasthop_evidence::table::{Row, Table};
 
 /// Share of the ideal that a coded link must reach.
 const GOODPUT_TARGET: f64 = 0.93;

@@ -1,7 +1,8 @@
 //! TCP over a wire that loses packets: ours against the kernel's.
 
 use crate::losses::{Cell, DURATION_S, Mean, RUNS, Store};
-use crate::table::{Row, Table, Verdict, ratio};
+use lasthop_evidence::Verdict;
+use lasthop_evidence::table::{Row, Table, ratio};
 
 pub(super) fn table() -> Table {
     let store = Store::read();

@@ -3,7 +3,8 @@
 use super::Estimate;
 use crate::data::{self, LOSSY};
 use crate::setting::{Place, Setting};
-use crate::table::{Table, Verdict, is_within, ratio};
+use lasthop_evidence::Verdict;
+use lasthop_evidence::table::{Table, is_within, ratio};
 use lasthop_units::Db;
 use lasthop_wifi::phy::Preamble;
 

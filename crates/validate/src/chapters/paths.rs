@@ -2,7 +2,7 @@
 
 use crate::paths::outcome::{self, Outcome};
 use crate::paths::{Case, Family, Half, grid, real};
-use crate::table::Table;
+use lasthop_evidence::table::Table;
 
 /// Of the rows of this page.
 const RUN: u64 = 0;

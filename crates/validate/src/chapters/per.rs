@@ -1,7 +1,8 @@
 //! Packet error rates over SNR.
 
 use crate::data::{self, Curve};
-use crate::table::{Table, Verdict};
+use lasthop_evidence::Verdict;
+use lasthop_evidence::table::Table;
 use lasthop_wifi::phy::ErrorModel;
 
 /// Decibels.

@@ -3,7 +3,8 @@
 use super::run_once;
 use crate::data::{self, DSSS_QUEUE};
 use crate::setting::Setting;
-use crate::table::{Table, Verdict, is_within, ratio};
+use lasthop_evidence::Verdict;
+use lasthop_evidence::table::{Table, is_within, ratio};
 use lasthop_units::Bitrate;
 use lasthop_wifi::phy::{Preamble, Standard};
 

@@ -1,7 +1,8 @@
 //! APQ: queues that are known, as `lasthop apq measure` sees them.
 
 use crate::queues::{Case, Found, Group, How, Queue, Store};
-use crate::table::{Row, Table, Verdict};
+use lasthop_evidence::Verdict;
+use lasthop_evidence::table::{Row, Table};
 
 /// Packets by which a capacity may be off.
 const PACKETS_TARGET: f64 = 2.0;

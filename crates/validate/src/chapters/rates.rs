@@ -3,7 +3,8 @@
 use super::SEED;
 use crate::data::{self, MINSTREL_HT};
 use crate::setting::{Place, Setting};
-use crate::table::{Table, Verdict};
+use lasthop_evidence::Verdict;
+use lasthop_evidence::table::Table;
 use lasthop_units::{Db, Duration, Seed};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Rate};
 

@@ -3,7 +3,8 @@
 use super::run_once;
 use crate::data::{self, UDP_SAT};
 use crate::setting::Setting;
-use crate::table::{Table, Verdict, is_within, ratio};
+use lasthop_evidence::Verdict;
+use lasthop_evidence::table::{Table, is_within, ratio};
 use lasthop_wifi::mac::sizes;
 use lasthop_wifi::phy::{GuardInterval, Preamble, Rate};
 

@@ -3,7 +3,8 @@
 use super::{SEED, WARMUP};
 use crate::data::{self, SCALE};
 use crate::setting::{Direction, Setting};
-use crate::table::{Table, Verdict};
+use lasthop_evidence::Verdict;
+use lasthop_evidence::table::Table;
 use lasthop_units::{Duration, Seed};
 use lasthop_wifi::phy::Preamble;
 use nix::sys::resource::{UsageWho, getrusage};

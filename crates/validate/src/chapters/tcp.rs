@@ -2,7 +2,8 @@
 
 use super::SEED;
 use crate::data::{self, Record, TCP, TCP_QUEUE, TCP_WIRE};
-use crate::table::{Row, Table, Verdict, is_within, ratio};
+use lasthop_evidence::Verdict;
+use lasthop_evidence::table::{Row, Table, is_within, ratio};
 use lasthop_hosts::{Sink, TcpSample};
 use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant, Seed};

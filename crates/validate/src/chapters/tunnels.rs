@@ -1,7 +1,8 @@
 //! What tunnels cost the CPU.
 
-use crate::table::{Row, Table, Verdict};
 use crate::tunnels::{Outcome, Store, Tunnel};
+use lasthop_evidence::Verdict;
+use lasthop_evidence::table::{Row, Table};
 
 /// Of a wire of 1 Gb/s, by one core for the tunnel.
 const TARGET_MBPS: f64 = 800.0;

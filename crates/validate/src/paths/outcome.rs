@@ -5,7 +5,8 @@
 //! bottleneck is, its TCP flows say: two tunnels are compared by the flows in them.
 
 use super::{Beside, Case, Family, Losses, Medium, Role, Run, Written};
-use crate::table::{Row, Table, Verdict};
+use lasthop_evidence::Verdict;
+use lasthop_evidence::table::{Row, Table};
 use lasthop_hosts::{FrancReport, Sink, TcpSample};
 use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant, Seed};

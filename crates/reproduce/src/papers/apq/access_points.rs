@@ -4,9 +4,9 @@
 use super::{FULL, HALF, equation_1, first_session, size};
 use crate::data::{Point, Runs, greatest, least};
 use crate::figure::{Figure, Findings, Quantity, Run, ScenarioFile, Statement, stated};
-use crate::plot::{Axis, Panel, Series};
 use crate::scenario_file;
 use lasthop_apq::report::LoadPoint;
+use lasthop_evidence::plot::{Axis, Panel, Series};
 
 pub const CISCO: ScenarioFile = scenario_file!("apq/cisco.toml");
 pub const NETGEAR: ScenarioFile = scenario_file!("apq/netgear.toml");

@@ -5,8 +5,8 @@
 use super::capacity::{CALL_MS, TCP_SHARE, carried_packets, downloads, ebdp};
 use crate::data::{Point, RunData, Runs, greatest, least, mean, quantile, values};
 use crate::figure::{Figure, Findings, LEFT_OPEN, Quantity, Run, ScenarioFile};
-use crate::plot::{Axis, Panel, Series};
 use crate::scenario_file;
+use lasthop_evidence::plot::{Axis, Panel, Series};
 
 const FILE: ScenarioFile = scenario_file!("apq/adapting.toml");
 

@@ -3,8 +3,8 @@
 
 use crate::data::{Point, RunData, Runs, greatest, least};
 use crate::figure::{Figure, Findings, LEFT_OPEN, Quantity, Run, ScenarioFile};
-use crate::plot::{Axis, Panel, Series};
 use crate::scenario_file;
+use lasthop_evidence::plot::{Axis, Panel, Series};
 
 const FILE: ScenarioFile = scenario_file!("apq/capacity.toml");
 

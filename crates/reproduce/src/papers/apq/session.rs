@@ -5,9 +5,9 @@ use super::access_points::{CISCO, LINKSYS_OLD, NETGEAR};
 use super::{FLOW, first_session, one_session};
 use crate::data::{Point, RunData, Runs, greatest, least, mean, quantile, values};
 use crate::figure::{Figure, Findings, Quantity, Run, ScenarioFile, Statement, about};
-use crate::plot::{Axis, Panel, Series};
 use crate::scenario_file;
 use lasthop_apq::{PhaseRecord, Sample, StreamKind};
+use lasthop_evidence::plot::{Axis, Panel, Series};
 use lasthop_hosts::ApqEnding;
 
 const LINKSYS_OLD_BUSY: ScenarioFile = scenario_file!("apq/linksys-old-busy.toml");
@@ -298,7 +298,8 @@ pub const FIG9: Figure = Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Verdict, reproduce, select};
+    use crate::{reproduce, select};
+    use lasthop_evidence::Verdict;
     use std::sync::atomic::AtomicBool;
 
     #[test]

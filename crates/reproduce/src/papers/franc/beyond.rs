@@ -5,8 +5,8 @@ use super::tcp::LOADS;
 use super::{Losses, goodput, node, ratios, ys};
 use crate::data::{Point, RunData, Runs, greatest, least, mean, seconds, values};
 use crate::figure::{Figure, Findings, LEFT_OPEN, Quantity, Run, ScenarioFile, Statement};
-use crate::plot::{Axis, Panel, Series};
 use crate::scenario_file;
+use lasthop_evidence::plot::{Axis, Panel, Series};
 use lasthop_units::{Duration, Instant};
 
 /// The hop without a helper: those that have one say so.

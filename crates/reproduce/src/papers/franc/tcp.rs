@@ -6,8 +6,8 @@
 use super::{Link, Losses, goodput, link, ratios, udp, ys};
 use crate::data::{Point, RunData, Runs, greatest, least, mean, values};
 use crate::figure::{Figure, Findings, Quantity, Run, ScenarioFile, Statement, about, stated};
-use crate::plot::{Axis, Panel, Series};
 use crate::scenario_file;
+use lasthop_evidence::plot::{Axis, Panel, Series};
 
 const TCP: ScenarioFile = scenario_file!("franc/tcp.toml");
 

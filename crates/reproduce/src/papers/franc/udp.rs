@@ -3,8 +3,8 @@
 use super::{Link, Losses, goodput, node, ratios, ys};
 use crate::data::{Point, RunData, Runs, greatest, mean, values};
 use crate::figure::{Figure, Findings, Quantity, Run, ScenarioFile, Statement};
-use crate::plot::{Axis, Panel, Series};
 use crate::scenario_file;
+use lasthop_evidence::plot::{Axis, Panel, Series};
 
 const UDP: ScenarioFile = scenario_file!("franc/udp.toml");
 

@@ -3,7 +3,7 @@
 
 use super::{LAPTOPS, POSITIONS, run};
 use crate::figure::{Figure, Findings, Quantity, Run, Statement};
-use crate::plot::{Axis, Panel, Series};
+use lasthop_evidence::plot::{Axis, Panel, Series};
 use lasthop_packet::Packet;
 use lasthop_units::{Duration, Instant, SeqNo12};
 use lasthop_wifi::mac::block_ack::Recipient;

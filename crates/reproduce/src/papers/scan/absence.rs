@@ -6,8 +6,8 @@
 use super::{LAPTOP, RUN, UPLOAD};
 use crate::data::{RunData, Runs, greatest, least, mean, seconds};
 use crate::figure::{Figure, Findings, Quantity, Run, Statement, stated};
-use crate::plot::{Axis, Panel, Series};
 use crate::record::BareFrame;
+use lasthop_evidence::plot::{Axis, Panel, Series};
 use lasthop_units::SeqNo12;
 use lasthop_wifi::event::FrameKind;
 

@@ -1,32 +1,7 @@
 //! Tables of figures with verdicts, as Markdown.
 
+use crate::Verdict;
 use std::fmt::Write as _;
-
-/// What became of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// In its band.
-    Pass,
-    /// Out of its band.
-    Fail,
-    /// Shown only.
-    Listed,
-}
-
-impl Verdict {
-    /// `Pass` if `ok`.
-    pub fn of(ok: bool) -> Self {
-        if ok { Self::Pass } else { Self::Fail }
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "**fail**",
-            Self::Listed => "listed",
-        }
-    }
-}
 
 /// One row: a cell for each column, and a verdict.
 pub type Row = (Vec<String>, Verdict);
@@ -59,7 +34,7 @@ impl Table {
         header.push("verdict".into());
         let rows = self.rows.iter().map(|(cells, verdict)| {
             let mut cells = cells.clone();
-            cells.push(verdict.word().into());
+            cells.push(verdict.markdown().into());
             cells
         });
         let rows: Vec<_> = std::iter::once(header).chain(rows).collect();

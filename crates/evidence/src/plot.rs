@@ -3,14 +3,14 @@
 //! write the same shapes. How everything looks is in [`style`] and nowhere else.
 //!
 //! ```
-//! use lasthop_reproduce::plot::{Axis, Panel, Series};
+//! use lasthop_evidence::plot::{Axis, Panel, Series};
 //!
 //! let panel = Panel::new("Upload", Axis::new("time, s"), Axis::new("throughput, Mb/s"))
 //!     .right(Axis::new("cwnd, packets"))
 //!     .with(Series::line("throughput", vec![(0.5, 130.0), (1.5, 140.0)]))
 //!     .with(Series::line("cwnd", vec![(0.5, 190.0), (1.5, 200.0)]).on_right())
 //!     .target(0, (122.0, 150.0), "paper: 136 Mb/s, and the band");
-//! assert!(lasthop_reproduce::plot::svg(&[panel]).starts_with("<svg"));
+//! assert!(lasthop_evidence::plot::svg(&[panel]).starts_with("<svg"));
 //! ```
 
 mod check;
