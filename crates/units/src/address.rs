@@ -88,9 +88,30 @@ mod tests {
         assert!("02:1a:01:02:03:4".parse::<MacAddr>().is_err());
     }
 
+    /// The group bit is the first on the air: groups are those of RFC 1112 (6.4), RFC 2464 (7)
+    /// and of the spanning tree (802.1D); the others are addresses of stations.
     #[test]
-    fn local_addresses_are_unicast() {
+    fn groups_are_told_from_stations() {
+        let parse = |text: &str| text.parse::<MacAddr>().expect(text);
+        for group in ["01:00:5e:00:00:fb", "33:33:00:00:00:01", "01:80:c2:00:00:00"] {
+            assert!(parse(group).is_multicast() && !parse(group).is_broadcast(), "{group}");
+        }
+        for station in ["ac:de:48:01:01:01", "fe:ff:ff:ff:ff:ff", "00:00:00:00:00:00"] {
+            assert!(!parse(station).is_multicast() && !parse(station).is_broadcast(), "{station}");
+        }
         assert!(!MacAddr::local(u32::MAX).is_multicast());
-        assert!(MacAddr::BROADCAST.is_multicast());
+        let all = parse("ff:ff:ff:ff:ff:ff");
+        assert!(all.is_multicast() && all.is_broadcast());
+        assert!(!parse("ff:ff:ff:ff:ff:fe").is_broadcast());
+    }
+
+    #[test]
+    fn what_is_shown_is_what_is_meant() {
+        assert_eq!(alloc::format!("{:?}", MacAddr::local(9)), "02:1a:00:00:00:09");
+        let error = "02-1a".parse::<MacAddr>().expect_err("dashes are not colons");
+        // The example in the message is one.
+        let message = error.to_string();
+        let example = message.split(' ').next_back().expect("a last word");
+        assert_eq!(example.parse(), Ok(MacAddr::local(1)));
     }
 }

@@ -63,3 +63,97 @@ impl Pace {
         nanobits - room.saturating_sub(self.carry)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate alloc;
+    use super::*;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    fn at(nanos: u64) -> Instant {
+        Instant::from_nanos(nanos)
+    }
+
+    /// 1500 bytes at 100 Mb/s last 120 us. At 7 b/s a byte lasts 8/7 s, 1 142 857 142.86 ns, and
+    /// seven of them 8 s exactly.
+    #[test]
+    fn packets_last_as_long_as_they_should() {
+        let mut fast = Pace::new(Bitrate::from_mbps(100), at(5));
+        fast.pass(1500);
+        assert_eq!(fast.now(), at(120_005));
+        let mut slow = Pace::new(Bitrate::from_bps(7), at(0));
+        slow.pass(1);
+        assert_eq!(slow.now(), at(1_142_857_143));
+        (0..6).for_each(|_| slow.pass(1));
+        assert_eq!(slow.now(), at(8_000_000_000));
+        slow.pass(1);
+        slow.restart(at(77));
+        assert_eq!(slow.now(), at(77), "nothing is carried over");
+        slow.pass(7);
+        assert_eq!(slow.now(), at(8_000_000_077));
+    }
+
+    /// At 3 b/s a nanosecond passes three billionths of a bit. Of 10 there are 10 left at once,
+    /// 7, 4, 1 after one, two, three nanoseconds, and none after four; 2 are then in hand.
+    #[test]
+    fn what_is_left_is_what_did_not_pass() {
+        let fresh = Pace::new(Bitrate::from_bps(3), at(100));
+        for (until, left) in [(0, 10), (100, 10), (101, 7), (102, 4), (103, 1)] {
+            let mut pace = fresh;
+            assert_eq!(pace.pass_until(10, at(until)), left, "until {until}");
+            assert_eq!(pace, fresh, "it changes nothing");
+        }
+        let mut pace = fresh;
+        assert_eq!(pace.pass_until(10, at(104)), 0);
+        assert_eq!(pace.now(), at(104));
+        // Two are passed by the end of the nanosecond that has begun.
+        assert_eq!(pace.pass_until(3, at(104)), 1);
+        assert_eq!(pace.pass_until(2, at(104)), 0);
+        assert_eq!(pace.pass_until(1, at(104)), 1);
+        assert_eq!(pace.now(), at(104));
+    }
+
+    proptest! {
+        /// However a stream is cut, it passes by the instant at which all of it would in one
+        /// piece: no rounding adds up.
+        #[test]
+        fn there_is_no_drift(
+            rate in 1..20_000_000_000u64,
+            packets in proptest::collection::vec(0..65_536u32, 0..100),
+        ) {
+            let mut pace = Pace::new(Bitrate::from_bps(rate), at(3));
+            packets.iter().for_each(|&bytes| pace.pass(bytes));
+            let bytes = packets.iter().map(|&bytes| u64::from(bytes)).sum();
+            let whole = crate::Bytes::new(bytes) / Bitrate::from_bps(rate);
+            prop_assert_eq!(pace.now(), at(3) + whole);
+        }
+
+        /// What is passed in pieces, as far as each instant allows, is passed when all of it is
+        /// at once; before that, something is left.
+        #[test]
+        fn pieces_pass_when_the_whole_does(
+            rate in 1..10_000_000_000u64,
+            bytes in 1..9_000u32,
+            cuts in proptest::collection::vec(0.0..1.0f64, 0..10),
+        ) {
+            let mut whole = Pace::new(Bitrate::from_bps(rate), at(0));
+            whole.pass(bytes);
+            let end = whole.now();
+            let mut cuts: Vec<u64> =
+                cuts.into_iter().map(|cut| (end.as_nanos() as f64 * cut) as u64).collect();
+            cuts.sort_unstable();
+            let mut left = Pace::nanobits(bytes);
+            let mut pace = Pace::new(Bitrate::from_bps(rate), at(0));
+            for cut in cuts.into_iter().map(at).filter(|&cut| cut < end) {
+                let rest = pace.pass_until(left, cut);
+                prop_assert!(rest > 0 && rest <= left);
+                pace.pass_nanobits(left - rest);
+                prop_assert!(pace.now() <= cut);
+                left = rest;
+            }
+            prop_assert_eq!(pace.pass_until(left, end), 0);
+            prop_assert_eq!(pace, whole);
+        }
+    }
+}

@@ -112,4 +112,37 @@ mod tests {
         assert!((Db(3.0).as_linear() - 1.995_262_314_968_879_6).abs() < 1e-12);
         assert_eq!(Dbm(-40.0) - Dbm(-94.0), Db(54.0));
     }
+
+    /// Ten decibels are a factor of ten: 1 W is 30 dBm, 1 pW is -90 dBm, and three digits of
+    /// 10^0.3 are those of every table of decibels.
+    #[test]
+    fn decibels_are_tenths_of_powers_of_ten() {
+        let powers = [(30.0, 1e3), (0.0, 1.0), (-90.0, 1e-9), (3.0, 1.995_262_314_968_88)];
+        for (level, plain) in powers {
+            assert!((Dbm(level).as_milliwatts() / plain - 1.0).abs() < 1e-12, "{level}");
+            assert!((Dbm::from_milliwatts(plain).0 - level).abs() < 1e-12, "{level}");
+            assert!((Db(level).as_linear() / plain - 1.0).abs() < 1e-12, "{level}");
+            assert!((Db::from_linear(plain).0 - level).abs() < 1e-12, "{level}");
+        }
+        assert_eq!(Dbm::from_milliwatts(0.0).0, f64::NEG_INFINITY);
+    }
+
+    /// A link budget: 20 dBm, antennas of 3 and 2 dB, 80 dB of path loss, noise at -94 dBm.
+    #[test]
+    fn a_link_budget_adds_up() {
+        let gain = Db(3.0) + Db(2.0) - Db(80.0);
+        assert_eq!(gain, Db(-75.0));
+        let received = Dbm(20.0) + gain;
+        assert_eq!(received, Dbm(-55.0));
+        assert_eq!(Dbm(20.0) - -gain, received);
+        assert_eq!(received - Dbm(-94.0), Db(39.0));
+    }
+
+    #[test]
+    fn units_are_shown() {
+        extern crate alloc;
+        use alloc::string::ToString;
+        let shown = [Dbm(-62.5).to_string(), Db(3.0).to_string(), Meters(0.5).to_string()];
+        assert_eq!(shown, ["-62.5dBm", "3dB", "0.5m"]);
+    }
 }

@@ -173,6 +173,69 @@ mod tests {
     }
 
     #[test]
+    fn bytes_over_time_is_a_rate() {
+        let gigabyte = Bytes::new(1_000_000_000);
+        assert_eq!(Bitrate::of(gigabyte, Duration::from_secs(8)), Bitrate::from_mbps(1_000));
+        // 8 bits in 3 s: 2.67 b/s.
+        assert_eq!(Bitrate::of(Bytes::new(1), Duration::from_secs(3)), Bitrate::from_bps(2));
+        assert_eq!(Bitrate::of(gigabyte, Duration::ZERO), Bitrate::from_bps(0));
+        let dsss = Bitrate::from_kbps(5_500);
+        assert_eq!((dsss.as_bps(), dsss.as_mbps_f64()), (5_500_000, 5.5));
+        assert_eq!(Bitrate::from_mbps(54).as_bps(), 54_000_000);
+    }
+
+    #[test]
+    fn bytes_are_counted() {
+        let mut held = Bytes::new(1500) * 3 + Bytes::new(40);
+        assert_eq!(held.as_u64(), 4540);
+        held += Bytes::new(60);
+        assert_eq!(held - Bytes::new(600), Bytes::new(4000));
+        assert_eq!(held.saturating_sub(Bytes::new(4600)), Bytes::ZERO);
+        assert_eq!(held.saturating_sub(Bytes::new(4599)), Bytes::new(1));
+        assert_eq!(held.saturating_sub(Bytes::new(9000)), Bytes::ZERO);
+    }
+
+    /// The largest unit of which it is a whole number, so that nothing is lost.
+    #[test]
+    fn display_is_exact() {
+        extern crate alloc;
+        use alloc::string::ToString;
+        let rates = [
+            (54_000_000, "54Mb/s"),
+            (5_500_000, "5500kb/s"),
+            (1_000, "1kb/s"),
+            (999, "999b/s"),
+            (1_000_001, "1000001b/s"),
+        ];
+        for (bps, text) in rates {
+            assert_eq!(Bitrate::from_bps(bps).to_string(), text);
+        }
+        let sizes = [
+            (0, "0B"),
+            (1500, "1500B"),
+            (1024, "1KiB"),
+            (1536 * 1024, "1536KiB"),
+            (4 << 20, "4MiB"),
+            ((4 << 20) + 1, "4194305B"),
+        ];
+        for (bytes, text) in sizes {
+            assert_eq!(Bytes::new(bytes).to_string(), text);
+        }
+    }
+
+    /// Two dice show a six each with one chance in 36, at least one of them with 11 in 36.
+    #[test]
+    fn two_dice() {
+        let six = Probability::new(1.0 / 6.0).expect("in range");
+        let near = |p: Probability, expected: f64| (p.as_f64() - expected).abs() < 1e-15;
+        assert!(near(six * six, 1.0 / 36.0));
+        assert!(near((six.complement() * six.complement()).complement(), 11.0 / 36.0));
+        assert_eq!(Probability::new(0.0), Some(Probability::ZERO));
+        assert_eq!(Probability::new(1.0), Some(Probability::ONE));
+        assert_eq!(Probability::new(-1e-9), None);
+    }
+
+    #[test]
     fn a_probability_stays_in_range() {
         assert!(Probability::new(1.1).is_none());
         assert!(Probability::new(f64::NAN).is_none());

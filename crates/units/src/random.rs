@@ -167,6 +167,66 @@ mod tests {
         assert_eq!(ap.beside(phone), phone.beside(ap));
     }
 
+    /// Of the test suite of the algorithm's authors (`test_fnv.c`; draft-eastlake-fnv, 6.3), and
+    /// their way to fewer bits, folding: 85944171 xor f73967e8.
+    #[test]
+    fn hashes_are_those_of_the_authors() {
+        let published = [
+            ("", 0xcbf2_9ce4_8422_2325),
+            ("a", 0xaf63_dc4c_8601_ec8c),
+            ("foobar", 0x8594_4171_f739_67e8),
+        ];
+        for (text, hash) in published {
+            assert_eq!(Identity::of(text), Identity::numbered(hash), "{text:?}");
+        }
+        assert_eq!(Identity::of("foobar").hash(), 0x72ad_2699);
+    }
+
+    /// The 99.9 % point of Kolmogorov's distribution is 1.95 / sqrt(n): samples are nearer than
+    /// that to the distribution that they should have.
+    #[test]
+    fn distributions_are_right() {
+        let apart = |draw: &mut dyn FnMut() -> f64, cumulative: fn(f64) -> f64| {
+            let mut all: alloc::vec::Vec<f64> = (0..20_000).map(|_| draw()).collect();
+            all.sort_by(f64::total_cmp);
+            let n = all.len() as f64;
+            let gap = |(i, &x): (usize, &f64)| (cumulative(x) - (i as f64 + 0.5) / n).abs();
+            all.iter().enumerate().map(gap).fold(0.0, f64::max) * n.sqrt()
+        };
+        let mut stream = Seed::new(3, 1).stream("distributions");
+        assert!(apart(&mut || stream.uniform(), |x| x) < 1.95);
+        assert!(apart(&mut || stream.exponential(), |x| 1.0 - libm::exp(-x)) < 1.95);
+        let normal = |x: f64| 0.5 * libm::erfc(-x / core::f64::consts::SQRT_2);
+        assert!(apart(&mut || stream.normal(), normal) < 1.95);
+        let mean = Duration::from_millis(7);
+        let mut draw = || stream.exponential_time(mean).as_millis_f64();
+        assert!(apart(&mut draw, |ms| 1.0 - libm::exp(-ms / 7.0)) < 1.95);
+    }
+
+    /// Both ends are drawn, each value as often; four standard deviations are allowed for.
+    #[test]
+    fn draws_from_a_range_reach_both_ends() {
+        let mut stream = Seed::new(5, 0).stream("range");
+        let mut counts = [0u32; 16];
+        (0..16_000).for_each(|_| counts[stream.up_to(15) as usize] += 1);
+        assert!(counts.iter().all(|&count| count.abs_diff(1000) < 125), "{counts:?}");
+        assert_eq!(stream.up_to(0), 0);
+        let high = (0..1000).filter(|_| stream.up_to(u32::MAX) > u32::MAX / 2).count();
+        assert!(high.abs_diff(500) < 64, "{high}");
+    }
+
+    #[test]
+    fn chances_are_what_they_say() {
+        let mut stream = Seed::new(5, 0).stream("chance");
+        let mut hits = |p: f64| {
+            let p = Probability::new(p).expect("in range");
+            (0..10_000).filter(|_| stream.chance(p)).count()
+        };
+        assert_eq!((hits(0.0), hits(1.0)), (0, 10_000));
+        assert!(hits(0.2).abs_diff(2_000) < 160);
+        assert!(hits(0.9).abs_diff(9_000) < 120);
+    }
+
     #[test]
     fn moments_are_right() {
         let mut stream = Seed::new(7, 0).stream("moments");

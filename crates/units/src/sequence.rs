@@ -78,4 +78,22 @@ mod tests {
             prop_assert_eq!(b.minus(ahead), a);
         }
     }
+
+    /// Numbers follow each other as those of RFC 1982 (3.2) with 12 bits: 4095 is before 0, and
+    /// of two that are half the space apart neither is before the other.
+    #[test]
+    fn numbers_wrap() {
+        extern crate alloc;
+        use alloc::format;
+        let [first, last, middle] = [0, 4095, 2048].map(SeqNo12::new);
+        assert_eq!(last.next(), first);
+        assert!(last.is_before(first) && !first.is_before(last));
+        assert_eq!(SeqNo12::new(SeqNo12::MODULUS + 7), SeqNo12::new(7));
+        assert!(!first.is_before(middle) && !middle.is_before(first));
+        assert!(first.is_before(SeqNo12::new(2047)) && SeqNo12::new(2049).is_before(first));
+        assert!(!first.is_before(first));
+        assert_eq!((last.as_u16(), first.distance_from(last)), (4095, 1));
+        assert_eq!(last.distance_from(first), 4095);
+        assert_eq!((format!("{last}"), format!("{last:>6?}")), ("4095".into(), "#4095".into()));
+    }
 }

@@ -265,6 +265,71 @@ mod tests {
         assert_eq!(Duration::from_micros(102_400).to_string(), "102400us");
         assert_eq!(Duration::from_nanos(3_600).to_string(), "3600ns");
         assert_eq!(Duration::from_secs(2).to_string(), "2s");
+        assert_eq!(Duration::from_millis(1_500).to_string(), "1500ms");
+        assert_eq!(Duration::from_nanos(9).to_string(), "9ns");
+        assert_eq!(Duration::ZERO.to_string(), "0s");
+        let (instant, length) = (Instant::from_nanos(2_000), Duration::from_nanos(2_000));
+        assert_eq!(alloc::format!("{instant} {instant:?} {length:?}"), "2us t=2us 2us");
+    }
+
+    /// A minute and a half, in every unit.
+    #[test]
+    fn units_are_a_thousand_apart() {
+        let length = Duration::from_secs(90);
+        assert_eq!(length, Duration::from_millis(90_000));
+        assert_eq!(length, Duration::from_micros(90_000_000));
+        assert_eq!(length, Duration::from_nanos(90_000_000_000));
+        assert_eq!(length, Duration::from_secs_f64(90.0));
+        assert_eq!((length.as_nanos(), length.as_micros()), (90_000_000_000, 90_000_000));
+        let fractions = (length.as_secs_f64(), length.as_millis_f64(), length.as_micros_f64());
+        assert_eq!(fractions, (90.0, 90e3, 90e6));
+        assert_eq!((Instant::ZERO + length).as_secs_f64(), 90.0);
+        assert_eq!(Duration::from_nanos(1_999).as_micros(), 1);
+        assert!(Duration::ZERO.is_zero() && !Duration::from_nanos(1).is_zero());
+    }
+
+    #[test]
+    fn fractions_are_rounded_to_the_nearest_nanosecond() {
+        assert_eq!(Duration::from_secs_f64(1.4e-9), Duration::from_nanos(1));
+        assert_eq!(Duration::from_secs_f64(1.6e-9), Duration::from_nanos(2));
+        assert_eq!(Duration::from_secs_f64(-1.0), Duration::ZERO);
+        assert_eq!(Duration::from_secs_f64(f64::NAN), Duration::ZERO);
+        assert_eq!(Duration::from_nanos(10).mul_f64(0.26), Duration::from_nanos(3));
+        assert_eq!(Duration::from_secs(8).mul_f64(1.125), Duration::from_secs(9));
+    }
+
+    /// 17 s are three times 5 s and 2 s.
+    #[test]
+    fn lengths_are_reckoned_with() {
+        let [two, five, all] = [2, 5, 17].map(Duration::from_secs);
+        assert_eq!((all / five, all % five), (3, two));
+        assert_eq!(five * 3 + two, all);
+        assert_eq!((all - two) / 3, five);
+        let mut length = five;
+        length += two;
+        assert_eq!(length, Duration::from_secs(7));
+        length -= five;
+        assert_eq!(length, two);
+        assert_eq!([five, five, five, two].into_iter().sum::<Duration>(), all);
+        assert_eq!(all.saturating_sub(five), Duration::from_secs(12));
+        assert_eq!(five.saturating_sub(all), Duration::ZERO);
+        assert_eq!(five.saturating_add(two), Duration::from_secs(7));
+        assert_eq!(five.saturating_add(Duration::MAX), Duration::MAX);
+    }
+
+    #[test]
+    fn instants_are_moved_by_lengths() {
+        let second = Duration::from_secs(1);
+        let mut now = Instant::from_nanos(7);
+        now += second;
+        assert_eq!(now.as_nanos(), 1_000_000_007);
+        assert_eq!(now + second - second, now);
+        assert_eq!(now - second, Instant::from_nanos(7));
+        assert_eq!(now.saturating_since(Instant::from_nanos(7)), second);
+        assert_eq!(now.saturating_add(second) - second, now);
+        assert_eq!(now.saturating_add(Duration::MAX), Instant::MAX);
+        assert_eq!(now.saturating_sub(second), Instant::from_nanos(7));
+        assert_eq!(now.saturating_sub(second * 2), Instant::ZERO);
     }
 
     #[test]
