@@ -219,6 +219,79 @@ fn extension_headers_are_looked_behind() {
     }
 }
 
+/// RFC 8200, 4: a header's length is in units of eight bytes beyond the first. What is behind
+/// more headers than anybody sends is not looked for.
+#[test]
+fn extension_headers_end() {
+    let behind = |extensions: usize| {
+        let mut packet = [0; 40].to_vec();
+        packet[0] = 0x60;
+        packet[6] = 60;
+        for number in 1..=extensions {
+            let next = if number == extensions { protocol::UDP } else { 60 };
+            packet.extend([next, 1, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9]);
+        }
+        packet.extend([1, 2, 3, 4, 0, 8, 0, 0]);
+        let (protocol, upper) = View::new(&packet).expect("a packet").upper();
+        (protocol, upper.len())
+    };
+    assert_eq!(behind(1), (protocol::UDP, 8));
+    assert_eq!(behind(4), (protocol::UDP, 8));
+    assert_eq!(behind(5), (60, 24));
+}
+
+/// RFC 791, 3.1: the header's length is in words of four bytes, here six: there is an option.
+#[test]
+fn options_are_skipped() {
+    let header = Ipv4 {
+        dscp: 0,
+        ecn: Ecn::NotCapable,
+        total_bytes: 32,
+        identification: 1,
+        fragment_bits: Ipv4::DONT_FRAGMENT,
+        time_to_live: 64,
+        protocol: protocol::UDP,
+        source: [10, 0, 0, 1],
+        destination: [10, 0, 0, 2],
+    };
+    let mut packet = header.to_bytes().to_vec();
+    packet[0] = 0x46;
+    packet.extend([1, 1, 1, 0]);
+    packet.extend([0x12, 0x34, 0x56, 0x78, 0, 8, 0, 0]);
+    let theirs = IpSlice::from_slice(&packet).expect("a packet");
+    let view = View::new(&packet).expect("a packet");
+    assert_eq!(view.version(), Version::V4);
+    assert_eq!(view.upper(), (protocol::UDP, theirs.payload().payload));
+    assert_eq!(view.flow().ports, [0x12, 0x34, 0x56, 0x78]);
+}
+
+/// What tells flows apart: ports of RFC 9293, 768, 4340, 9260 and 3828, identifiers of echoes
+/// (RFC 792, 4443). Other messages and protocols have none, and no part of a packet has.
+#[test]
+fn flows_are_told_apart_by_ports_and_identifiers() {
+    let v4 = |protocol: u8, bits: u16, kind: u8| {
+        let mut packet = [0; 28].to_vec();
+        (packet[0], packet[9]) = (0x45, protocol);
+        packet[6..8].copy_from_slice(&bits.to_be_bytes());
+        packet[20..].copy_from_slice(&[kind, 2, 3, 4, 5, 6, 7, 8]);
+        View::new(&packet).expect("a packet").flow().ports.to_vec()
+    };
+    for with_ports in [6, 17, 33, 132, 136] {
+        assert_eq!(v4(with_ports, 0, 1), [1, 2, 3, 4], "protocol {with_ports}");
+        assert_eq!(v4(with_ports, Ipv4::DONT_FRAGMENT, 1), [1, 2, 3, 4]);
+        for bits in [1 << 13, 1, 0x100, 0x1fff] {
+            assert_eq!(v4(with_ports, bits, 1), [], "a part: {bits:x}");
+        }
+    }
+    for (icmp, echoes, others) in [(1, [0, 8], [3, 11]), (58, [128, 129], [1, 135])] {
+        echoes.iter().for_each(|&kind| assert_eq!(v4(icmp, 0, kind), [5, 6], "{icmp} {kind}"));
+        others.iter().for_each(|&kind| assert_eq!(v4(icmp, 0, kind), [], "{icmp} {kind}"));
+    }
+    for without in [0, 4, 47, 50] {
+        assert_eq!(v4(without, 0, 8), [], "protocol {without}");
+    }
+}
+
 #[test]
 fn ecn_is_two_bits() {
     for bits in 0..4 {

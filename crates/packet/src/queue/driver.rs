@@ -174,6 +174,31 @@ mod tests {
 
     #[test]
     fn without_a_driver_queue_nothing_has_room() {
-        assert!(!DriverQueue::new(DriverLimit::None).has_room(A));
+        let queue = DriverQueue::new(DriverLimit::None);
+        assert!(!queue.has_room(A) && !queue.is_used() && queue.is_empty());
+        assert!(DriverQueue::new(DriverLimit::Packets(1)).is_used());
+    }
+
+    /// Two packets of A, 1 and 3 ms after the start, and one of B at 2 ms.
+    #[test]
+    fn what_is_in_it_is_counted_for_each_peer() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let limit = DriverLimit::Airtime(Duration::from_millis(5));
+        let mut queue = DriverQueue::new(limit);
+        assert_eq!(queue.limit(), limit);
+        for (ms, peer) in [(1, A), (2, B), (3, A)] {
+            queue.push(at(ms), peer, packet(ms), Duration::from_micros(100 * ms));
+        }
+        assert_eq!([A, B].map(|peer| queue.len_packets_for(peer)), [2, 1]);
+        assert_eq!([A, B].map(|peer| queue.since(peer)), [Some(at(1)), Some(at(2))]);
+        assert_eq!([A, B].map(|peer| queue.airtime_for(peer).as_micros()), [400, 200]);
+        assert_eq!((queue.len_packets(), queue.is_empty()), (3, false));
+        queue.pop(A);
+        assert_eq!((queue.since(A), queue.airtime_for(A).as_micros()), (Some(at(3)), 300));
+        assert_eq!((queue.len_packets(), queue.len_packets_for(A)), (2, 1));
+        queue.pop(A);
+        queue.pop(B);
+        assert!(queue.is_empty());
+        assert_eq!((queue.since(A), queue.peek_len_for(B), queue.pop(B)), (None, None, None));
     }
 }

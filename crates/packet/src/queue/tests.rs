@@ -109,7 +109,14 @@ proptest! {
                     let mut packet = packet(tag as u64, bytes);
                     packet.flow_hash = u32::from(flow);
                     packet.ecn_capable = ecn;
+                    let admitted = queue.admits(&packet, held);
                     queue.enqueue(now, peer(p), packet, held, &mut dropped);
+                    match config {
+                        // One flow more may shrink its room.
+                        QueueConfig::EmulatedBdp { flows: Some(_), .. } => {}
+                        QueueConfig::FqCodel { .. } => prop_assert!(admitted),
+                        _ => prop_assert_eq!(dropped.is_empty(), admitted),
+                    }
                     packet.arrived = now;
                     ledger.0.push((peer(p), packet));
                     let packets = queue.len_packets();
@@ -182,6 +189,7 @@ proptest! {
                 prop_assert_eq!(queue.len_packets_for(peer(p)) as usize, count);
             }
             prop_assert_eq!(queue.next_peer().is_none(), ledger.0.is_empty());
+            prop_assert_eq!(queue.is_empty(), ledger.0.is_empty());
         }
     }
 }
@@ -201,4 +209,18 @@ fn an_ineligible_peer_is_passed_over() {
         assert_eq!(queue.next_peer_where(|p| p == PeerId(0)), None);
         assert_eq!(queue.next_peer(), Some(peer(1)));
     }
+}
+
+/// mac80211's bound without VHT is 4 MiB: 2 796 packets of 1 500 bytes. The next one costs the
+/// fattest flow 64 packets.
+#[test]
+fn the_default_holds_four_mebibytes() {
+    let mut queue = Queue::new(&QueueConfig::default(), 0);
+    let mut dropped = vec![];
+    for tag in 0..2796 {
+        queue.enqueue(Instant::ZERO, peer(1), packet(tag, 1500), Held::NONE, &mut dropped);
+    }
+    assert_eq!((queue.len_packets(), dropped.len()), (2796, 0));
+    queue.enqueue(Instant::ZERO, peer(1), packet(2796, 1500), Held::NONE, &mut dropped);
+    assert_eq!((queue.len_packets(), dropped.len()), (2733, 64));
 }

@@ -153,6 +153,55 @@ fn airtime_is_shared_evenly() {
     assert!((9.9..10.1).contains(&(f64::from(served[0]) / f64::from(served[1]))), "{served:?}");
 }
 
+/// A station whose packets the MAC must repeat has its turns without a packet in the queue,
+/// and no more air time by it than one with a backlog: within an exchange and a quantum, and
+/// the quantum of the station that has just joined.
+#[test]
+fn repetitions_are_turns_of_their_station() {
+    let mut queue = Queue::new(&QueueConfig::MAC80211, 0);
+    assert!(queue.schedules_airtime());
+    queue.set_waiting(peer(1), true);
+    assert_eq!((queue.next_peer(), queue.len_packets()), (Some(peer(1)), 0));
+    let cost = [Duration::from_micros(700), Duration::from_micros(300)];
+    let mut used = [Duration::ZERO; 2];
+    for _ in 0..1000 {
+        fill(&mut queue, Instant::ZERO, 2, 10);
+        let next = queue.next_peer().expect("a backlog");
+        if next == peer(2) {
+            queue.dequeue_for(Instant::ZERO, next, &mut vec![]).expect("a backlog");
+        }
+        queue.charge_airtime(next, cost[next.index() - 1]);
+        used[next.index() - 1] += cost[next.index() - 1];
+        let apart = used[0].max(used[1]) - used[0].min(used[1]);
+        assert!(apart <= cost[0] + Duration::from_micros(2 * 256), "{used:?}");
+    }
+    queue.set_waiting(peer(1), false);
+    for _ in 0..100 {
+        fill(&mut queue, Instant::ZERO, 2, 10);
+        assert_eq!(queue.dequeue(Instant::ZERO, &mut vec![]).map(|(p, _)| p), Some(peer(2)));
+        queue.charge_airtime(peer(2), cost[1]);
+    }
+}
+
+/// Without airtime fairness turns go by bytes, whatever air time they took.
+#[test]
+fn bytes_alone_decide_without_airtime() {
+    let order = |charge: Duration| {
+        let mut queue = Queue::new(&QueueConfig::RFC_8290, 0);
+        assert!(!queue.schedules_airtime());
+        queue.set_waiting(peer(3), true);
+        assert_eq!(queue.next_peer(), None, "nothing to repeat is known here");
+        fill(&mut queue, Instant::ZERO, 1, 6);
+        fill(&mut queue, Instant::ZERO, 2, 6);
+        queue.charge_airtime(peer(1), charge);
+        let served = || queue.dequeue(Instant::ZERO, &mut vec![]).map(|(peer, _)| peer.0);
+        core::iter::from_fn(served).collect::<Vec<_>>()
+    };
+    // The quantum of 1 514 bytes is a full packet and 14 bytes, so a second one at first.
+    assert_eq!(order(Duration::ZERO), [1, 1, 2, 2, 1, 2, 1, 2, 1, 2, 1, 2]);
+    assert_eq!(order(Duration::from_secs(1)), order(Duration::ZERO));
+}
+
 /// A station that has just become active goes before the backlogged ones.
 #[test]
 fn a_sparse_station_goes_first() {
