@@ -102,9 +102,11 @@ mod tests {
     #[test]
     fn it_is_full_at_birth_and_refills() {
         let mut bucket = TokenBucket::new(1_000, 10, at_ms(5));
+        assert_eq!((bucket.rate_per_s(), bucket.burst()), (1_000, 10));
         assert!(bucket.is_full(at_ms(5)));
         assert!(bucket.take(at_ms(5), 10) && !bucket.take(at_ms(5), 1));
-        assert_eq!(bucket.next_at(3), Some(at_ms(8)));
+        assert_eq!((bucket.next_at(3), bucket.next_at(10)), (Some(at_ms(8)), Some(at_ms(15))));
+        assert!(!bucket.is_full(at_ms(15) - Duration::from_nanos(1)) && bucket.is_full(at_ms(15)));
         assert_eq!((bucket.level(at_ms(7)), bucket.level(at_ms(8))), (2, 3));
         assert!(!bucket.take(at_ms(7), 3), "refused, and nothing is lost by it");
         assert!(bucket.take(at_ms(8), 3));
