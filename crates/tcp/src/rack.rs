@@ -186,6 +186,84 @@ mod tests {
         assert_eq!(window(&mut rack, false, 0), MS(10));
     }
 
+    /// RFC 8985, 6.2, step 4: a window that duplicates widened stays for 16 recoveries. One that
+    /// was in vain, as duplicates showed, is one more (Linux' tcp_try_undo_dsack), but never more
+    /// than 16 are ahead.
+    #[test]
+    fn a_recovery_in_vain_keeps_the_window_wide_for_one_more() {
+        for (ended, in_vain, left) in [(10, 3, 9), (16, 1, 1), (1, 5, 16), (0, 40, 16)] {
+            let mut rack = Rack::new();
+            rack.handle_reordering(5);
+            rack.handle_duplicate();
+            rack.update_steps(0, 1_000);
+            (0..ended).for_each(|_| rack.handle_recovered());
+            (0..in_vain).for_each(|_| rack.persist_longer());
+            for _ in 0..left {
+                rack.update_steps(2_000, 3_000);
+                assert_eq!(window(&mut rack, false, 0), MS(20), "{ended} {in_vain}");
+                rack.handle_recovered();
+            }
+            rack.update_steps(2_000, 3_000);
+            assert_eq!(window(&mut rack, false, 0), MS(10), "{ended} {in_vain}");
+        }
+    }
+
+    /// RFC 8985, 6.2, step 4: "once per round trip", which is over when what was next at its
+    /// beginning is acknowledged, and not before.
+    #[test]
+    fn duplicates_of_the_same_round_trip_count_once() {
+        let mut rack = Rack::new();
+        rack.handle_reordering(5);
+        let mut width = |acknowledged, next| {
+            rack.handle_duplicate();
+            rack.update_steps(acknowledged, next);
+            window(&mut rack, false, 0)
+        };
+        assert_eq!([width(0, 1_000), width(1, 1_500), width(999, 2_000)], [MS(20); 3]);
+        assert_eq!([width(1_000, 2_000), width(1_999, 2_500)], [MS(30); 2]);
+        assert_eq!(width(2_000, 3_000), MS(40));
+    }
+
+    /// Three are a loss (RFC 5681, DupThresh); what came later than that behind others moves it,
+    /// to 300 at most (tcp_max_reordering). Without a round trip there is no window.
+    #[test]
+    fn reordering_moves_the_threshold() {
+        let mut rack = Rack::new();
+        assert_eq!(rack.reordering, 3);
+        for (segments, expected) in [(2, 3), (7, 7), (5, 7), (1_000, 300)] {
+            rack.handle_reordering(segments);
+            assert_eq!(rack.reordering, expected);
+        }
+        assert!(rack.has_reordering);
+        rack.update_window(false, 0, None, Some(MS(50)));
+        assert_eq!(rack.window, Duration::ZERO);
+        rack.update_window(false, 0, Some(MS(40)), None);
+        assert_eq!(rack.window, Duration::ZERO);
+    }
+
+    /// RFC 8985, 6.2, steps 2 and 5: of what arrived, the newest counts; of what left at one
+    /// instant, the order does. What left at 80 ms and was answered after 50 ms is given up 60 ms
+    /// after it was sent, with a window of 10 ms.
+    #[test]
+    fn the_newest_arrival_tells_what_is_late() {
+        let at = |ms| Instant::ZERO + MS(ms);
+        let mut rack = Rack::new();
+        rack.handle_reordering(5);
+        assert_eq!(window(&mut rack, false, 0), MS(10));
+        rack.advance(at(130), at(80), 7, false, Some(MS(40)));
+        // Later by the clock, sent before: not the newest.
+        rack.advance(at(130), at(80), 5, false, Some(MS(40)));
+        let before = [(79, 9), (80, 6), (80, 7), (80, 8), (81, 0)];
+        let is_before = before.map(|(ms, number)| rack.is_sent_before(at(ms), number));
+        assert_eq!(is_before, [true, true, false, false, false]);
+        let left = [130, 139, 140, 200].map(|now| rack.remaining(at(now), at(80)));
+        assert_eq!(left, [10, 1, 0, 0].map(MS));
+        // The answer to a retransmission that took exactly the shortest round trip may be one.
+        rack.advance(at(150), at(110), 9, true, Some(MS(40)));
+        assert!(rack.is_sent_before(at(109), 9) && !rack.is_sent_before(at(110), 9));
+        assert_eq!(rack.remaining(at(150), at(110)), MS(10));
+    }
+
     /// RFC 8985, 6.2, step 2: the answer may be to the original.
     #[test]
     fn an_answer_too_early_for_the_retransmission_says_nothing() {

@@ -150,6 +150,8 @@ impl Minimum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -197,6 +199,118 @@ mod tests {
     }
 
     #[test]
+    fn a_timeout_is_two_minutes_at_most() {
+        let mut time = RoundTripTime::new(MS(200));
+        time.update(Duration::from_secs(100), 1, 2);
+        assert_eq!(time.timeout(), Duration::from_secs(120));
+        assert_eq!(time.smoothed(), Some(Duration::from_secs(100)));
+    }
+
+    /// Linux' tcp_rtt_estimator. 100 ms, four deviations of 50: 300 ms. The same again, twice:
+    /// three quarters of them are left each time, 150 and 112.5, but the largest of the round
+    /// trip, 200, stays. When the round trip is over (byte 10 was its end, and only what is
+    /// beyond it tells), the largest is looked for again; when the next one is over, the
+    /// allowance falls by a quarter of what it is above that round trip's 112.5: 178.125.
+    #[test]
+    fn the_timeout_falls_by_a_quarter_each_round_trip() {
+        let mut time = RoundTripTime::new(MS(40));
+        let mut timeout = |acknowledged, next| {
+            time.update(MS(100), acknowledged, next);
+            time.timeout().as_nanos()
+        };
+        assert_eq!(timeout(1, 10), 300_000_000);
+        assert_eq!(timeout(11, 20), 300_000_000);
+        assert_eq!(timeout(20, 30), 300_000_000, "the end itself is in the round trip");
+        assert_eq!(timeout(21, 40), 278_125_000);
+    }
+
+    /// Linux' tcp_rtt_estimator: a round trip that is shorter by more than the deviation changes
+    /// that by an eighth of what RFC 6298 has. 500 ms, deviation 250; 100 ms is 400 from there,
+    /// 150 more than the deviation: 4 * 250 + 150 / 8 = 1018.75, beside 450. One that is longer
+    /// by as much, 850 - 450, counts in full: 1018.75 + 400 - 254.6875 = 1164.0625, beside 500.
+    #[test]
+    fn a_shorter_round_trip_says_little() {
+        let mut time = RoundTripTime::new(MS(1));
+        time.update(MS(500), 1, 100);
+        time.update(MS(100), 2, 100);
+        assert_eq!(time.smoothed(), Some(MS(450)));
+        assert_eq!(time.timeout(), Duration::from_micros(450_000 + 1_018_750));
+        time.update(MS(850), 3, 100);
+        assert_eq!(time.timeout().as_nanos(), 500_000_000 + 1_164_062_500);
+    }
+
+    #[test]
+    fn nothing_is_known_before_the_first_measurement() {
+        let mut time = RoundTripTime::new(MS(200));
+        assert_eq!((time.latest(), time.smoothed(), time.minimum()), (None, None, None));
+        let at = |ms| Instant::ZERO + MS(ms);
+        time.update_latest(at(30), MS(30));
+        time.update_latest(at(80), MS(50));
+        assert_eq!((time.latest(), time.minimum()), (Some(MS(50)), Some(MS(30))));
+        // A path without length.
+        time.update(Duration::ZERO, 1, 2);
+        assert_eq!((time.smoothed(), time.timeout()), (Some(Duration::ZERO), MS(200)));
+    }
+
+    proptest! {
+        /// RFC 6298, 2.3, in real numbers: SRTT = 7/8 SRTT + 1/8 R', and while round trips get
+        /// longer, RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R'|. In one round trip the timeout has the
+        /// largest RTTVAR.
+        #[test]
+        fn it_is_the_estimator_of_the_rfc(
+            first in 1_000_000..500_000_000u64,
+            longer in prop::collection::vec(0..100_000_000u64, 0..60),
+            any in prop::collection::vec(1_000..1_000_000_000u64, 0..60),
+        ) {
+            let mut time = RoundTripTime::new(Duration::from_nanos(1));
+            time.update(Duration::from_nanos(first), 1, 1_000);
+            let (mut smoothed, mut deviation) = (first as f64, first as f64 / 2.0);
+            let mut largest = deviation;
+            let near = |found: Duration, expected: f64| {
+                (found.as_nanos() as f64 - expected).abs() < 20.0
+            };
+            for more in longer {
+                let measured = smoothed.ceil() as u64 + more;
+                time.update(Duration::from_nanos(measured), 1, 1_000);
+                deviation += ((measured as f64 - smoothed).abs() - deviation) / 4.0;
+                smoothed += (measured as f64 - smoothed) / 8.0;
+                largest = largest.max(deviation);
+                prop_assert!(near(time.smoothed().expect("measured"), smoothed));
+                let timeout = (smoothed + 4.0 * largest).min(120e9);
+                prop_assert!(near(time.timeout(), timeout), "{:?} {timeout}", time.timeout());
+            }
+            for measured in any {
+                time.update(Duration::from_nanos(measured), 1, 1_000);
+                smoothed += (measured as f64 - smoothed) / 8.0;
+                prop_assert!(near(time.smoothed().expect("measured"), smoothed));
+            }
+        }
+
+        /// A minimum was measured in the last 300 s, nothing new is below it, and nothing at all
+        /// as long as none has been forgotten.
+        #[test]
+        fn a_minimum_is_that_of_the_window(
+            samples in prop::collection::vec((0..60_000u64, 1..200u64), 1..200),
+        ) {
+            let mut minimum = Minimum::default();
+            let mut now = Instant::ZERO;
+            let mut all: Vec<(Instant, Duration)> = Vec::new();
+            for (pause, measured) in samples {
+                now += MS(pause);
+                all.push((now, MS(measured)));
+                minimum.update(now, MS(measured));
+                let (at, found) = minimum.samples[0];
+                prop_assert!(all.contains(&(at, found)) && now - at <= MINIMUM_LIFETIME);
+                prop_assert!(found <= MS(measured));
+                if now - Instant::ZERO <= MINIMUM_LIFETIME {
+                    let least = all.iter().map(|(_, measured)| *measured).min();
+                    prop_assert_eq!(Some(found), least);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn a_minimum_is_forgotten_after_300_s() {
         let mut minimum = Minimum::default();
         let mut at = |s, ms| {
@@ -207,5 +321,37 @@ mod tests {
         assert_eq!(at(200, 30), MS(10));
         assert_eq!(at(299, 20), MS(10));
         assert_eq!(at(301, 40), MS(20));
+    }
+
+    /// Linux' lib/win_minmax.c: the second sample is of the second quarter of the window (75 s),
+    /// the third of its second half (150 s), or what was less since. They follow when the first
+    /// is more than 300 s old; when the third is, only the newest counts.
+    #[test]
+    fn a_minimum_has_two_heirs() {
+        let mut minimum = Minimum::default();
+        let samples = [
+            (0, 10, 10),
+            (75, 20, 10),
+            (76, 30, 10),  // second and third
+            (100, 25, 10), // less than both
+            (150, 40, 10),
+            (151, 45, 10), // third
+            (300, 60, 10),
+            (301, 50, 25), // of 100 s; then 45 and 50
+            (400, 60, 25),
+            (401, 60, 45), // of 151 s; then 50 and 60
+            (451, 70, 45),
+            (452, 70, 50),  // of 301 s; then 60 and 70
+            (701, 80, 60),  // of 401 s; then 70 and 80
+            (702, 85, 70),  // of 452 s; then 80 and 85
+            (1002, 90, 85), // of 702 s, as that of 701 s is too old, too
+            (1303, 95, 95),
+            (1303, 99, 95),
+            (1304, 94, 94),
+        ];
+        for (s, measured, expected) in samples {
+            minimum.update(Instant::ZERO + Duration::from_secs(s), MS(measured));
+            assert_eq!(minimum.samples[0].1, MS(expected), "{s} s");
+        }
     }
 }
