@@ -67,6 +67,30 @@ fn two_selective_acknowledgements_wait_for_a_quarter_round_trip() {
 }
 
 #[test]
+fn each_late_loss_halves_the_window_alone() {
+    // Three at 20 ms and three at 150 ms, of both the first is lost. Each time the
+    // reordering window runs out on one loss: the window of 10 is halved (it does not grow while
+    // the application uses a third of it), and then the 5 that are left.
+    let mut path = Path::new(config(), [Way::new(MS(10)), Way::new(MS(10))]);
+    path.rule = Box::new(|end, number, segment: &Segment| {
+        let is_lost = end == 0 && segment.payload_bytes > 0 && (number == 0 || number == 4);
+        if is_lost { Fate::Lose } else { Fate::Pass }
+    });
+    path.ends[0].connect(path.now);
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        path.ends[0].write(path.now, 3 * FULL);
+        path.drain();
+        path.run(MS(150));
+        seen.push((path.ends[0].ssthresh(), path.ends[0].cwnd_packets()));
+    }
+    assert_eq!(sent_at(&path, 47), [0]);
+    assert_eq!(sent_at(&path, 150 + 27), [3]);
+    assert_eq!(seen, [(5, 5), (2, 2)]);
+    assert_eq!((path.ends[0].retransmissions(), path.ends[0].timeouts()), (2, 0));
+}
+
+#[test]
 fn several_losses_are_mended_in_one_round_trip() {
     let mut path = losing(config(), 10, &[1, 3, 5]);
     assert!(path.run_until_done(Duration::from_secs(5)));

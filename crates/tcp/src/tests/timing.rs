@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine};
 
 use super::path::{Fate, Path, Way};
-use crate::{Config, CongestionControlKind, Endpoint, Pacing, Reason, Segment, SmallQueues, State};
+use crate::{
+    Config, CongestionControlKind, Endpoint, Pacing, Reason, Recovery, Segment, SmallQueues, State,
+};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 const FULL: u64 = 1448;
@@ -132,7 +134,81 @@ fn a_lone_segment_is_probed_after_the_longest_delayed_acknowledgement() {
     assert_eq!(path.ends[0].timeouts(), 0);
 }
 
-/// A closed window is probed after the timeout, then twice that, ..
+/// What the client waits for after `segments` full ones left 20 ms after its SYN and got lost.
+fn awaited(config: Config, way_ms: u64, segments: u64) -> (u64, Reason) {
+    let mut path = Path::new(config, [Way::new(MS(way_ms)), Way::new(MS(way_ms))]);
+    path.rule =
+        Box::new(
+            |end, _, segment: &Segment| {
+                if end == 0 && segment.payload_bytes > 0 { Fate::Lose } else { Fate::Pass }
+            },
+        );
+    path.start(segments * FULL);
+    path.run(MS(2 * way_ms + 1));
+    assert_eq!(path.data().count() as u64, segments);
+    let (due, reason) = path.ends[0].poll_timeout().expect("something is out");
+    ((due - Instant::ZERO).as_nanos() / 1_000_000, reason)
+}
+
+/// RFC 8985, 7.2: two round trips (and 2 ms, Linux' TCP_TIMEOUT_MIN), 200 ms more for a segment
+/// alone, whose acknowledgement may be delayed; not later than the timeout, the round trip and
+/// `timeout_min` here. Without selective acknowledgements there is no probe.
+#[test]
+fn a_probe_waits_for_two_round_trips() {
+    let patient = Config { timeout_min: MS(1_000), ..config() };
+    assert_eq!(awaited(patient, 10, 1), (20 + 40 + 200, Reason::LossProbe));
+    assert_eq!(awaited(patient, 10, 2), (20 + 40 + 2, Reason::LossProbe));
+    assert_eq!(awaited(patient, 100, 9), (200 + 400 + 2, Reason::LossProbe));
+    assert_eq!(awaited(config(), 10, 1), (20 + 20 + 200, Reason::LossProbe));
+    assert_eq!(awaited(config(), 10, 2), (20 + 40 + 2, Reason::LossProbe));
+    assert_eq!(awaited(Config { sack: false, ..patient }, 10, 2), (1_040, Reason::Retransmission));
+}
+
+/// tcp_schedule_loss_probe of 3.13: two round trips, at least 10 ms; of a segment alone at least
+/// one and a half and 200 ms; not later than the timeout. 3.2 has the timeout only.
+#[test]
+fn a_probe_of_3_13_waits_for_10_ms_at_least() {
+    let old = |recovery, timeout_min| Config { recovery, timeout_min, ..config() };
+    let patient = old(Recovery::Linux313, MS(1_000));
+    assert_eq!(awaited(patient, 10, 1), (20 + 30 + 200, Reason::LossProbe));
+    assert_eq!(awaited(patient, 10, 2), (20 + 40, Reason::LossProbe));
+    // Round trips of a tick.
+    assert_eq!(awaited(patient, 2, 2), (4 + 10, Reason::LossProbe));
+    assert_eq!(awaited(patient, 2, 1), (4 + 6 + 200, Reason::LossProbe));
+    // 1.5 round trips and 200 ms are less than two of a second.
+    assert_eq!(awaited(patient, 500, 1), (1_000 + 2_000, Reason::LossProbe));
+    assert_eq!(awaited(old(Recovery::Linux313, MS(200)), 10, 1), (20 + 220, Reason::LossProbe));
+    let deaf = Config { sack: false, ..patient };
+    assert_eq!(awaited(deaf, 10, 2), (20 + 1_020, Reason::Retransmission));
+    let older = old(Recovery::Linux32, MS(1_000));
+    assert_eq!(awaited(older, 10, 2), (20 + 1_020, Reason::Retransmission));
+}
+
+/// RFC 8985, 7.2: new data puts the probe off, but not beyond the timeout of the oldest segment,
+/// 240 ms here.
+#[test]
+fn new_data_puts_a_probe_off_until_the_timeout() {
+    for (write_ms, due_ms) in [(100, 142), (190, 232), (230, 240)] {
+        let mut path = path(config());
+        path.rule =
+            Box::new(
+                |end, _, segment: &Segment| {
+                    if end == 0 && segment.payload_bytes > 0 { Fate::Lose } else { Fate::Pass }
+                },
+            );
+        path.ends[0].connect(path.now);
+        path.ends[0].write(path.now, FULL);
+        path.drain();
+        path.run(MS(write_ms));
+        path.ends[0].write(path.now, FULL);
+        path.drain();
+        assert_eq!(times(&path), [20, write_ms]);
+        let due = Instant::ZERO + MS(due_ms);
+        assert_eq!(path.ends[0].poll_timeout(), Some((due, Reason::LossProbe)), "{write_ms}");
+    }
+}
+
+/// A closed window is probed after the timeout, then twice that, .., up to two minutes.
 #[test]
 fn a_closed_window_is_probed() {
     let mut end = Endpoint::new(&config());
@@ -143,7 +219,7 @@ fn a_closed_window_is_probed() {
     let answer = Segment { syn: true, acknowledgement: Some(1), ..Segment::default() };
     end.handle_segment(now, &answer, false);
     let mut gaps = Vec::new();
-    for _ in 0..4 {
+    for _ in 0..20 {
         while let Some(segment) = end.poll_transmit(now) {
             assert_eq!(segment.payload_bytes, 0);
         }
@@ -157,7 +233,8 @@ fn a_closed_window_is_probed() {
         let closed = Segment { sequence: 1, acknowledgement: Some(1), ..Segment::default() };
         end.handle_segment(now, &closed, false);
     }
-    assert_eq!(gaps, [220, 440, 880, 1_760]);
+    assert_eq!(gaps[..5], [220, 440, 880, 1_760, 3_520]);
+    assert_eq!(gaps[8..], [[56_320, 112_640].as_slice(), &[120_000; 10]].concat());
     let open = Segment { window_bytes: 5_000, sequence: 1, acknowledgement: Some(1), ..answer };
     end.handle_segment(now, &Segment { syn: false, ..open }, false);
     assert_eq!(end.poll_transmit(now).map(|segment| segment.payload_bytes), Some(1448));
