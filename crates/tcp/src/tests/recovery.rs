@@ -180,6 +180,8 @@ fn everything_lost_is_sent_again_after_timeouts_that_double() {
     assert_eq!(times, [62, 282, 282 + 440, 282 + 440 + 880]);
     assert_eq!(path.ends[0].timeouts(), 3);
     assert_eq!(path.ends[0].retransmissions(), 4 + 9);
+    // Half of the flight of ten, once: what is lost again lowers it no more (RFC 5681, 3.1).
+    assert_eq!(path.ends[0].ssthresh(), 5);
 }
 
 #[test]
