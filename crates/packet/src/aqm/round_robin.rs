@@ -153,6 +153,17 @@ mod tests {
         }
     }
 
+    /// MurmurHash3_x86_32 of no bytes is its finaliser of the seed: 514e28b7 with 1, 81f16f39 with
+    /// ffffffff (test vectors that its ports share). 2^15 buckets are its upper 15 bits.
+    #[test]
+    fn buckets_are_those_of_murmur_hash() {
+        for (seed, hash) in [(0, 0), (1, 0x514e_28b7_u32), (u32::MAX, 0x81f1_6f39)] {
+            for key in [0, 1, 0xdead_beef] {
+                assert_eq!(u32::from(bucket_of(seed ^ key, key, 1 << 15)), hash >> 17);
+            }
+        }
+    }
+
     proptest! {
         /// While all are busy, nobody is ahead of another by more than a quantum and a
         /// packet each (Shreedhar and Varghese 1995, lemma 2); at the end all is served.

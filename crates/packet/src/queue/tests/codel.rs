@@ -119,7 +119,7 @@ proptest! {
 
 /// Keeps a standing queue of 100 packets and tells when packets were dropped
 /// or marked, in milliseconds from the first.
-fn signals_under_overload(ecn: bool, signals: usize) -> Vec<f64> {
+fn signals_under_overload(ecn: bool, by_peer: bool, signals: usize) -> Vec<f64> {
     let mut queue = Queue::new(&config(ecn), 0);
     let mut times: Vec<f64> = vec![];
     for tag in 0u64.. {
@@ -131,8 +131,11 @@ fn signals_under_overload(ecn: bool, signals: usize) -> Vec<f64> {
         while queue.len_packets() < 600 {
             queue.enqueue(now, peer(1), packet, Held::NONE, &mut dropped);
         }
-        let served = queue.dequeue(now, &mut dropped).expect("a standing queue");
-        let marked = usize::from(served.1.ecn_marked);
+        let served = match by_peer {
+            true => queue.dequeue_for(now, peer(1), &mut dropped),
+            false => queue.dequeue(now, &mut dropped).map(|(_, packet)| packet),
+        };
+        let marked = usize::from(served.expect("a standing queue").ecn_marked);
         assert_eq!(if ecn { dropped.len() } else { marked }, 0);
         times.extend((0..marked + dropped.len()).map(|_| now.as_secs_f64() * 1e3));
         if times.len() >= signals {
@@ -146,8 +149,8 @@ fn signals_under_overload(ecn: bool, signals: usize) -> Vec<f64> {
 /// Intervals of 100 ms / sqrt(count): 100, 70.7, 57.7, 50, 44.7 ms.
 #[test]
 fn drops_keep_the_square_root_law() {
-    for ecn in [false, true] {
-        let times = signals_under_overload(ecn, 6);
+    for (ecn, by_peer) in [(false, false), (true, false), (false, true), (true, true)] {
+        let times = signals_under_overload(ecn, by_peer, 6);
         let expected = [0.0, 100.0, 170.711, 228.446, 278.446, 323.167];
         for (time, expected) in times.iter().zip(expected) {
             assert!((time - expected).abs() < 0.02, "{times:?}");

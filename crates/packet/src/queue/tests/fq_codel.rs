@@ -246,6 +246,28 @@ fn overflow_empties_the_fattest_flow() {
     assert_eq!(queue.len_packets(), 10_241 - 64);
 }
 
+/// Of two flows that are equally fat the first loses half of its packets.
+#[test]
+fn overflow_does_not_depend_on_the_search() {
+    let config = QueueConfig::FqCodel {
+        limit_packets: 8,
+        memory_limit: Bytes::new(1 << 20),
+        flows: 1024,
+        quantum_bytes: QUANTUM,
+        target: TARGET,
+        interval: INTERVAL,
+        ecn: false,
+        airtime: false,
+    };
+    let mut queue = Queue::new(&config, 3);
+    let mut dropped = vec![];
+    for (tag, flow) in [7, 2, 7, 2, 7, 2, 7, 2, 9].into_iter().enumerate() {
+        let packet = Packet { flow_hash: flow, ..packet(tag as u64, 1500) };
+        queue.enqueue(Instant::ZERO, peer(1), packet, Held::NONE, &mut dropped);
+    }
+    assert_eq!(dropped.iter().map(|packet| packet.tag).collect::<Vec<_>>(), [0, 2]);
+}
+
 /// The flow hash spreads consecutive values evenly and depends on its key.
 #[test]
 fn the_hash_spreads_flows() {
