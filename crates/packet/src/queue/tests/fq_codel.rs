@@ -166,6 +166,7 @@ fn repetitions_are_turns_of_their_station() {
     let mut used = [Duration::ZERO; 2];
     for _ in 0..1000 {
         fill(&mut queue, Instant::ZERO, 2, 10);
+        queue.set_waiting(peer(1), true);
         let next = queue.next_peer().expect("a backlog");
         if next == peer(2) {
             queue.dequeue_for(Instant::ZERO, next, &mut vec![]).expect("a backlog");
