@@ -1,7 +1,7 @@
-//! Wall time of a delivered segment, both ends and a queue between them.
+//! Wall time of a delivered segment, with both endpoints and a queue between them.
 //!
 //! `cargo bench -p lasthop-tcp --bench transfer`; the inverse of the reported
-//! throughput is the cost of a segment.
+//! throughput is the cost of one segment. Leaves out hosts, links and recording.
 
 #![allow(missing_docs, reason = "criterion's macros write undocumented functions")]
 
@@ -13,7 +13,7 @@ use lasthop_tcp::SmallQueues;
 use lasthop_units::Bytes;
 use path::Transfer;
 
-/// Delivered in one iteration.
+/// Segments delivered per iteration.
 const SEGMENTS: u64 = 10_000;
 
 fn transfers(criterion: &mut Criterion) {

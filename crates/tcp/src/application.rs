@@ -1,75 +1,77 @@
-//! What the program at either end of a connection does: when it writes, how
-//! much, and what it answers to what it reads. A pure machine: it is told the
-//! time and what arrived, and asks to be woken.
+//! The application at either end of a connection: when it writes, how much, and
+//! what it answers to what it reads. A state machine without payload: it is given
+//! the time and the number of bytes received, and reports when it must be woken.
 //!
-//! It writes as a blocking program does, so the sender takes what its buffer has
-//! room for ([`Application::write`]) and the rest waits here. Leaves out
-//! processing time of the programs but for the client's pause.
+//! It writes like a program with a blocking socket: the sender takes as many bytes
+//! as fit in its send buffer ([`Application::write`]), the rest stays pending here.
+//! Quantities are bytes of payload. Leaves out processing time in the applications,
+//! except for the client's think time.
 
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
-/// What a connection is used for. The client opened it.
+/// The traffic pattern of a connection. The client is the end that opened it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApplicationKind {
     /// The client always has data to send.
     Bulk,
-    /// The client sends so many bytes and closes.
+    /// The client sends this many bytes, then closes.
     Transfer(Bytes),
-    /// The client writes at a rate, a chunk at a time. Chunks that found no room
-    /// are not lost, they wait: a source that does not adapt.
+    /// The client writes one chunk at a time at a constant rate. Chunks that do not
+    /// fit in the send buffer are not dropped but wait: the source does not adapt
+    /// to the path.
     Limited {
-        /// Payload rate.
+        /// Rate of the payload.
         rate: Bitrate,
-        /// Bytes written at once; more than none.
+        /// Bytes per write; more than 0.
         chunk: Bytes,
     },
-    /// The client sends a request, the server answers at once, the client
-    /// thinks and starts again.
+    /// The client sends a request, the server responds without delay, and the
+    /// client pauses for the think time before its next request.
     RequestResponse {
-        /// Length of a request; more than none.
+        /// Length of a request in bytes; more than 0.
         request: Bytes,
-        /// Length of a response; more than none.
+        /// Length of a response in bytes; more than 0.
         response: Bytes,
-        /// Time from the end of a response to the next request.
+        /// Time from the last byte of a response to the next request.
         think: Duration,
-        /// So many exchanges, then the client closes; for ever without.
+        /// Number of exchanges after which the client closes; `None`: no limit.
         exchanges: Option<u64>,
     },
 }
 
-/// Which end.
+/// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Opened the connection.
+    /// The end that opened the connection (active open).
     Client,
-    /// Was called.
+    /// The end that accepted it (passive open).
     Server,
 }
 
-/// A completed request with its response, as the client saw it.
+/// A completed request and its response, as seen by the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// When the request was written.
+    /// When the client wrote the request.
     pub start: Instant,
-    /// When the last byte of the response was there.
+    /// When the last byte of the response arrived at the client.
     pub end: Instant,
 }
 
-/// The program at one end.
+/// The application at one end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
-    /// Bytes to be written now; `u64::MAX` has no end.
+    /// Bytes to write now; `u64::MAX` stands for an endless stream.
     pending: u64,
-    /// When there will be more.
+    /// When it writes next.
     next: Option<Instant>,
     role: Role,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Role {
-    /// Writes what is pending, reads and forgets.
+    /// Writes what is pending; discards what it reads.
     Plain,
-    /// Writes a chunk at each interval.
+    /// Writes one chunk per interval.
     Limited {
         chunk: u64,
         interval: Duration,
@@ -78,9 +80,9 @@ enum Role {
         request: u64,
         response: u64,
         think: Duration,
-        /// Requests that are still to be made.
+        /// Requests still to be made; `None`: no limit.
         left: Option<u64>,
-        /// Bytes that the present response lacks, and when it was asked for.
+        /// Bytes missing from the current response, and when its request was written.
         waiting: Option<(u64, Instant)>,
         completed: Option<Exchange>,
     },
@@ -92,7 +94,7 @@ enum Role {
 }
 
 impl Application {
-    /// The program at `side`; a client begins at `start`.
+    /// The application at `side`; a client starts at `start`.
     pub fn new(kind: ApplicationKind, side: Side, start: Instant) -> Self {
         let (pending, next, role) = match (side, kind) {
             (Side::Server, ApplicationKind::RequestResponse { request, response, .. }) => {
@@ -128,12 +130,12 @@ impl Application {
         Self { pending, next, role }
     }
 
-    /// When it will write next, if it waits for a time.
+    /// When it writes next, if that depends on time.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.next
     }
 
-    /// Time has come to write, if [`Application::poll_timeout`] says so.
+    /// Writes if the time of [`Application::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Instant) {
         let Some(due) = self.next.filter(|due| *due <= now) else {
             return;
@@ -155,12 +157,13 @@ impl Application {
         }
     }
 
-    /// Bytes that it has for the sender now.
+    /// Bytes that are ready for the sender.
     pub fn pending(&self) -> u64 {
         self.pending
     }
 
-    /// The sender has room for `room` bytes; returns how many it gets.
+    /// Moves up to `room` bytes, the free space in the send buffer, to the sender.
+    /// Returns how many.
     pub fn write(&mut self, room: u64) -> u64 {
         let bytes = self.pending.min(room);
         if self.pending != u64::MAX {
@@ -169,7 +172,7 @@ impl Application {
         bytes
     }
 
-    /// It reads `bytes` that arrived in order.
+    /// The application reads `bytes` that arrived in order.
     pub fn handle_received(&mut self, now: Instant, bytes: u64) {
         match &mut self.role {
             Role::Plain | Role::Limited { .. } => {}
@@ -192,7 +195,7 @@ impl Application {
         }
     }
 
-    /// The exchange that ended last, once.
+    /// The last completed exchange; each is returned once.
     pub fn poll_exchange(&mut self) -> Option<Exchange> {
         match &mut self.role {
             Role::Client { completed, .. } => completed.take(),
@@ -200,8 +203,8 @@ impl Application {
         }
     }
 
-    /// It will never write again, and its end of the stream can be closed. A
-    /// server never closes first.
+    /// Whether it will never write again, so its direction of the stream can be
+    /// closed (FIN). A server never closes first.
     pub fn is_finished(&self) -> bool {
         let is_done = match &self.role {
             Role::Plain => true,

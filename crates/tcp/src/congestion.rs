@@ -1,6 +1,9 @@
-//! Congestion control: how the window grows with acknowledgements and shrinks
-//! with losses. One file a control; the sender knows only this interface, which
-//! has the shape of Linux' `tcp_congestion_ops`.
+//! Congestion control: how the congestion window grows with acknowledgements and
+//! shrinks after losses. The sender uses only the interface [`Control`], which has
+//! the shape of Linux' `tcp_congestion_ops`; each algorithm is a file of its own.
+//! Windows are in segments. Leaves out the reduction during recovery
+//! ([`crate::prr`]) and window validation ([`crate::validation`]), which are the
+//! same for all.
 
 mod cubic;
 mod cubic_linux3;
@@ -20,26 +23,27 @@ pub use reno_linux3::RenoLinux3;
 
 use crate::{CongestionControlKind, Recovery};
 
-/// The window, in segments.
+/// The congestion window, in segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Congestion window.
+    /// Congestion window (cwnd).
     pub size: u32,
-    /// Acknowledgements that count towards the next increase.
+    /// Acknowledged segments, or acknowledgements, counted towards the next
+    /// increase (snd_cwnd_cnt).
     pub fraction: u32,
-    /// Slow start threshold; `u32::MAX` before the first loss.
+    /// Slow start threshold (ssthresh); `u32::MAX` before the first loss.
     pub threshold: u32,
 }
 
 impl Window {
-    /// In slow start.
+    /// Whether the sender is in slow start: the window is below the threshold.
     pub fn is_slow_start(&self) -> bool {
         self.size < self.threshold
     }
 
-    /// Slow start: one segment for each acknowledged one, up to the threshold
-    /// (RFC 5681, 3.1, with the acknowledged segments counted as in RFC 3465).
-    /// Returns the segments that are left over at the threshold.
+    /// Slow start: grows by one segment for each acknowledged segment, up to the
+    /// threshold (RFC 5681, 3.1, counting segments as in RFC 3465). Returns the
+    /// segments that remain once the threshold is reached.
     fn increase_to_threshold(&mut self, segments: u32) -> u32 {
         let room = self.threshold.saturating_sub(self.size);
         let used = segments.min(room);
@@ -47,9 +51,11 @@ impl Window {
         segments - used
     }
 
-    /// Congestion avoidance: one segment for each `count` acknowledged ones.
+    /// Congestion avoidance: grows by one segment for each `count` acknowledged
+    /// segments.
     fn increase_every(&mut self, count: u32, segments: u32) {
-        // What was counted towards a longer interval is worth one segment now.
+        // Segments counted towards a longer interval than the present one make one
+        // increase.
         if self.fraction >= count {
             self.fraction = 0;
             self.size = self.size.saturating_add(1);
@@ -59,21 +65,23 @@ impl Window {
         self.fraction %= count;
     }
 
-    /// In slow start by the rule of Linux 3, which includes the threshold.
+    /// Whether the sender is in slow start by the rule of Linux 3: at the
+    /// threshold, too.
     fn may_start_slowly(&self) -> bool {
         self.size <= self.threshold
     }
 
-    /// Slow start of Linux 3: a segment for an acknowledgement of `segments`, or one for
-    /// each of them since 3.13 (commit 9f9843a751d0); one beyond the threshold at most.
+    /// Slow start of Linux 3: grows by one segment for an acknowledgement, and
+    /// since 3.13 (commit 9f9843a751d0) by one for each of its `segments`; to at
+    /// most one segment above the threshold.
     fn start_slowly(&mut self, rules: Recovery, segments: u32) {
         let segments = if rules == Recovery::Linux32 { 1 } else { segments };
         let end = self.size.saturating_add(segments);
         self.size = end.min(self.threshold.saturating_add(1));
     }
 
-    /// Congestion avoidance of Linux 3: one segment for each `count` acknowledgements and
-    /// the one that finds them complete (tcp_cong_avoid_ai before 4.0).
+    /// Congestion avoidance of Linux 3: counts `count` acknowledgements and grows
+    /// with the one after them (tcp_cong_avoid_ai before 4.0).
     fn count_acknowledgement(&mut self, count: u32) {
         if self.fraction >= count {
             self.size = self.size.saturating_add(1);
@@ -84,46 +92,47 @@ impl Window {
     }
 }
 
-/// What an acknowledgement says.
+/// What a congestion control learns from an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// Segments that it newly acknowledged or sacked; by the rules of Linux 3 those that
-    /// it acknowledged in order, sacked before or not.
+    /// Segments newly acknowledged, in order or selectively. By the rules of Linux
+    /// 3: segments acknowledged in order, whether or not they were sacked before.
     pub segments: u32,
-    /// Its cumulative acknowledgement, a byte of the stream.
+    /// The cumulative acknowledgement: an offset into the stream, in bytes.
     pub acknowledged: u64,
-    /// The next byte to be sent.
+    /// Offset of the next byte to be sent (SND.NXT).
     pub next: u64,
-    /// Segments in flight before it.
+    /// Segments in flight before this acknowledgement.
     pub in_flight: u32,
-    /// Round-trip time of the newest segment that it acknowledged and that was
-    /// sent once.
+    /// Round-trip time of the newest segment that it acknowledges and that was sent
+    /// only once.
     pub round_trip: Option<Duration>,
-    /// Smallest round-trip time seen so far.
+    /// Smallest round-trip time measured so far.
     pub round_trip_min: Duration,
-    /// The window may grow: it is what limits the sender (window validation).
+    /// Whether the window may grow because it is what limits the sender (window
+    /// validation).
     pub is_limited: bool,
-    /// Nothing was lost or out of order before it.
+    /// Whether no loss or reordering was known before it (Linux' state Open).
     pub is_open: bool,
 }
 
-/// A congestion control.
+/// A congestion control algorithm.
 pub trait Control {
-    /// An acknowledgement outside of recovery. Measures, and grows the window
-    /// if [`Acknowledgement::is_limited`].
+    /// An acknowledgement outside of recovery. Takes its measurements, and grows
+    /// the window if [`Acknowledgement::is_limited`].
     fn handle_acknowledgement(&mut self, now: Instant, ack: &Acknowledgement, window: &mut Window);
 
-    /// The slow start threshold after a loss now; at least 2.
+    /// Returns the slow start threshold after a loss at `now`: at least 2 segments.
     fn threshold_after_loss(&mut self, now: Instant, window: &Window) -> u32;
 
-    /// A retransmission timeout: what was learned is forgotten.
+    /// A retransmission timeout: discards what was learned of the path.
     fn handle_timeout(&mut self, now: Instant);
 
-    /// The window grows again after the sender was idle for `idle`.
+    /// The sender starts to send again after it was idle for `idle`.
     fn handle_restart(&mut self, _now: Instant, _idle: Duration) {}
 }
 
-/// Any of the congestion controls.
+/// The congestion control of one connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CongestionControl {
     /// RFC 5681 and RFC 6582.
@@ -137,8 +146,8 @@ pub enum CongestionControl {
 }
 
 impl CongestionControl {
-    /// The control of a new connection. `is_paced`: the sender spaces its
-    /// segments, so a burst of acknowledgements says more about the path.
+    /// The congestion control of a new connection. `is_paced`: the sender spaces
+    /// its segments, so a burst of acknowledgements says more about the path.
     pub fn new(kind: CongestionControlKind, rules: Recovery, is_paced: bool) -> Self {
         match (kind, rules.counts()) {
             (CongestionControlKind::NewReno, false) => Self::NewReno(NewReno),

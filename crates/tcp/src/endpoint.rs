@@ -1,12 +1,13 @@
-//! An endpoint: both halves, the handshake, and the segments that leave. The
-//! driver hands over what arrives ([`Endpoint::handle_segment`]), what its node
-//! lets go of, and time; then takes segments until there is none.
+//! A TCP endpoint ([RFC 9293]): sender and receiver, the handshake, and the
+//! segments that leave. The driver passes in segments that arrive
+//! ([`Endpoint::handle_segment`]), releases of its node's queue, and the time; then
+//! it polls for segments until there are none.
 //!
-//! The handshake is SYN, SYN with acknowledgement, acknowledgement ([RFC 9293],
-//! 3.5), tried again after 1, 2, 4 s, .. (RFC 6298); a SYN that nothing answers five
-//! times after 1 s first, as Linux does since 6.5. An endpoint that nobody tells to
-//! connect listens. SYN takes byte 0 of the stream. Leaves out: reset, TIME-WAIT, giving
-//! up.
+//! The handshake is SYN, SYN-ACK, ACK (RFC 9293, 3.5). An unanswered SYN is
+//! repeated after 1 s five times, as Linux does since 6.5, then, like a SYN-ACK,
+//! after timeouts that double (RFC 6298). An endpoint listens until
+//! [`Endpoint::connect`]. SYN takes byte 0 of the stream. Leaves out resets,
+//! TIME-WAIT, and giving up.
 //!
 //! [RFC 9293]: https://www.rfc-editor.org/rfc/rfc9293
 
@@ -17,39 +18,42 @@ use crate::rtt::{TIMEOUT_INITIAL, TIMEOUT_MAX};
 use crate::sender::{Outgoing, Sender, State, Timer};
 use crate::{Config, Segment};
 
-/// Timeouts of a SYN that do not make the next one longer (tcp_syn_linear_timeouts).
+/// Timeouts of a SYN that do not double the next one (tcp_syn_linear_timeouts).
 const SYN_LINEAR_TIMEOUTS: u32 = 4;
 
-/// Why an endpoint wants to be woken.
+/// Why an endpoint asks to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// SYN was not answered.
+    /// The SYN was not answered.
     Handshake,
-    /// Nothing was acknowledged for long (RFC 6298).
+    /// The retransmission timeout (RFC 6298).
     Retransmission,
-    /// The last segments may be lost: a probe asks (RFC 8985, 7).
+    /// The loss probe for the last segments of a flight (RFC 8985, 7).
     LossProbe,
-    /// Something out of order is late enough to be lost (RFC 8985, 6.2).
+    /// The reordering window of a segment ends: it is then taken for lost (RFC
+    /// 8985, 6.2).
     Reordering,
-    /// One duplicate came for a short flight, and no second (RFC 5827).
+    /// The delay of early retransmit, after one duplicate acknowledgement for a
+    /// short flight (RFC 5827).
     EarlyRetransmit,
-    /// The peer's window is closed, or the own queue refused everything.
+    /// A probe: the peer's window is closed, or the sending node's queue refused
+    /// everything.
     Persist,
-    /// A segment waits for pacing.
+    /// The time at which pacing lets the next segment leave.
     Pacing,
-    /// An acknowledgement waits for a second segment.
+    /// The delay of an acknowledgement.
     DelayedAck,
 }
 
-/// One end of a connection.
+/// One end of a TCP connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Endpoint {
     sender: Sender,
     receiver: Receiver,
     handshake: Handshake,
-    /// A probe of the closed window is to be sent.
+    /// A probe of the peer's closed window is to be sent.
     must_probe_window: bool,
-    /// Timeouts of a SYN that do not make the next one longer.
+    /// Timeouts of a SYN that do not double the next one.
     syn_timeouts_linear: u32,
 }
 
@@ -57,7 +61,8 @@ pub struct Endpoint {
 enum Handshake {
     /// Waits for a SYN.
     Listening,
-    /// Our SYN is on its way, with an acknowledgement if the peer's has come.
+    /// Our SYN is in flight; it carries an acknowledgement if the peer's SYN has
+    /// arrived.
     Opening(Opening),
     Established,
 }
@@ -87,10 +92,10 @@ impl Opening {
 }
 
 impl Endpoint {
-    /// Bytes to write that have no end.
+    /// A number of bytes to write that stands for an endless stream.
     pub const BULK: u64 = u64::MAX;
 
-    /// An endpoint that listens.
+    /// Creates an endpoint that listens.
     pub fn new(config: &Config) -> Self {
         Self {
             sender: Sender::new(config),
@@ -101,37 +106,37 @@ impl Endpoint {
         }
     }
 
-    /// Opens the connection. The peer needs no call: it answers.
+    /// Opens the connection. The peer needs no such call: it answers the SYN.
     pub fn connect(&mut self, _now: Instant) {
         if self.handshake == Handshake::Listening {
             self.handshake = Handshake::Opening(Opening::new());
         }
     }
 
-    /// The application hands over `bytes` more; [`Endpoint::BULK`] has no end.
-    /// Nothing after [`Endpoint::finish`].
+    /// The application writes `bytes` more; [`Endpoint::BULK`] makes the stream
+    /// endless. Does nothing after [`Endpoint::finish`].
     pub fn write(&mut self, now: Instant, bytes: u64) {
         self.sender.write(now, bytes);
     }
 
-    /// New segments have at most so many bytes of payload from here on: the path
-    /// carries longer ones, or shorter ones only. What was sent keeps its length.
+    /// Sets the largest payload of new segments in bytes, when the MTU of the path
+    /// changes. Segments sent before keep their length.
     pub fn set_segment_bytes(&mut self, bytes: u16) {
         self.sender.set_segment_bytes(bytes);
     }
 
-    /// The stream ends after what was written.
+    /// Ends the stream after what was written: a FIN follows.
     pub fn finish(&mut self, _now: Instant) {
         self.sender.finish();
     }
 
-    /// What was written and not yet sent never was: the application has stopped.
+    /// Discards bytes written and not yet sent: the application has stopped.
     pub fn discard_unsent(&mut self) {
         self.sender.discard_unsent();
     }
 
-    /// A segment of the peer. `is_marked`: its packet says that congestion was
-    /// experienced (CE).
+    /// Takes a segment from the peer. `is_marked`: its packet carries the ECN
+    /// codepoint CE (congestion experienced).
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment, is_marked: bool) {
         self.sender.round_trips.clear();
         if segment.syn {
@@ -139,7 +144,7 @@ impl Endpoint {
         } else {
             match &self.handshake {
                 Handshake::Listening => return,
-                // Without the peer's SYN nothing else means anything.
+                // Before the peer's SYN no other segment can be placed in the stream.
                 Handshake::Opening(_) if !self.receiver.is_open() => return,
                 Handshake::Opening(_) => self.complete(now, segment),
                 Handshake::Established => {}
@@ -153,7 +158,7 @@ impl Endpoint {
 
     fn handle_syn(&mut self, now: Instant, segment: &Segment) {
         if self.receiver.is_open() {
-            // Again: what we answered got lost.
+            // A repeated SYN: our answer was lost.
             match &mut self.handshake {
                 Handshake::Opening(opening) => opening.is_due = true,
                 _ => self.receiver.acknowledge_at_once(),
@@ -165,7 +170,7 @@ impl Endpoint {
                 Handshake::Opening(_) if segment.acknowledgement.is_some() => {
                     self.receiver.acknowledge_at_once();
                 }
-                // Both opened at once: our SYN goes again, with acknowledgement.
+                // Simultaneous open: our SYN is sent again, with an acknowledgement.
                 Handshake::Opening(opening) => opening.is_due = true,
                 Handshake::Established => {}
             }
@@ -173,7 +178,7 @@ impl Endpoint {
         self.complete(now, segment);
     }
 
-    /// Our SYN may be acknowledged.
+    /// Completes the handshake if the segment acknowledges our SYN.
     fn complete(&mut self, now: Instant, segment: &Segment) {
         let Handshake::Opening(opening) = &self.handshake else {
             return;
@@ -190,14 +195,15 @@ impl Endpoint {
         self.handshake = Handshake::Established;
     }
 
-    /// The own node let go of `packets` of this endpoint that have payload, sent or
-    /// dropped; `bytes`: of the packets, headers included. Needed for small queues.
+    /// The sending node released `packets` with payload of this endpoint: they were
+    /// sent or dropped. `bytes`: their length, headers included. TCP small queues
+    /// need it.
     pub fn handle_released(&mut self, _now: Instant, packets: u32, bytes: u32) {
         self.sender.release(packets, bytes);
     }
 
-    /// The own node had no room for a segment that was just polled. One with data
-    /// is sent again later, and the window shrinks.
+    /// The sending node's queue refused a segment that was just polled. A segment
+    /// with data is sent again later, and the window is reduced.
     pub fn handle_refused(&mut self, now: Instant, segment: &Segment) {
         if segment.payload_bytes > 0 || segment.fin {
             let packet_bytes = (segment.payload_bytes > 0).then(|| segment.packet_bytes());
@@ -205,7 +211,7 @@ impl Endpoint {
         }
     }
 
-    /// The next segment to leave; poll until there is none.
+    /// Returns the next segment to send; poll until there is none.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         if self.is_settled() {
@@ -214,7 +220,7 @@ impl Endpoint {
         self.poll_segment(now)
     }
 
-    /// [`Endpoint::poll_transmit`] gives nothing, and changes nothing.
+    /// Whether [`Endpoint::poll_transmit`] would return nothing and change nothing.
     #[inline]
     pub fn is_settled(&self) -> bool {
         matches!(self.handshake, Handshake::Established)
@@ -284,22 +290,23 @@ impl Endpoint {
         }
     }
 
-    /// The handshake is complete.
+    /// Whether the handshake is complete.
     pub fn is_established(&self) -> bool {
         self.handshake == Handshake::Established
     }
 
-    /// Payload bytes of the peer that came in order: the application has them.
+    /// Payload bytes from the peer that arrived in order, and so were read by the
+    /// application.
     pub fn received_bytes(&self) -> u64 {
         self.receiver.received_bytes()
     }
 
-    /// The peer's stream is complete.
+    /// Whether the peer's stream has arrived completely, FIN included.
     pub fn is_received(&self) -> bool {
         self.receiver.is_finished()
     }
 
-    /// The own stream, with its end, is acknowledged.
+    /// Whether the own stream is acknowledged completely, FIN included.
     pub fn is_sent(&self) -> bool {
         self.sender.is_done()
     }
@@ -309,13 +316,13 @@ impl Endpoint {
         self.sender.acknowledged_bytes()
     }
 
-    /// Payload bytes that were written and not yet sent; [`Endpoint::BULK`] of
-    /// endless data.
+    /// Payload bytes written and not yet sent; [`Endpoint::BULK`] for an endless
+    /// stream.
     pub fn unsent_bytes(&self) -> u64 {
         self.sender.unsent_bytes()
     }
 
-    /// Bytes that were sent and not acknowledged in order.
+    /// Bytes sent and not yet acknowledged in order.
     pub fn bytes_in_flight(&self) -> u64 {
         self.sender.in_flight_bytes()
     }
@@ -325,8 +332,8 @@ impl Endpoint {
         self.sender.board().in_flight()
     }
 
-    /// Memory of data packets in the own node's queues in bytes, as small queues
-    /// count it.
+    /// Memory of data packets in the sending node's queues, in bytes, as TCP small
+    /// queues count it.
     pub fn queued_bytes(&self) -> u64 {
         self.sender.queued_bytes()
     }
@@ -346,17 +353,18 @@ impl Endpoint {
         self.sender.round_trip().smoothed()
     }
 
-    /// Round-trip times of the data segments that the last segment handled
-    /// acknowledged: each that was sent once, from its transmission to this
-    /// acknowledgement; if it covers a retransmission and selects nothing, the
-    /// one time that its timestamp echo gives, if any ([RFC 7323], 4.1).
+    /// Round-trip times measured by the last segment handled: one for each data
+    /// segment that it acknowledges and that was sent only once, from its
+    /// transmission to this acknowledgement. If it covers a retransmission and
+    /// reports no new selective acknowledgement, at most one: that of its timestamp
+    /// echo ([RFC 7323], 4.1).
     ///
     /// [RFC 7323]: https://www.rfc-editor.org/rfc/rfc7323
     pub fn round_trips(&self) -> &[Duration] {
         &self.sender.round_trips
     }
 
-    /// Round-trip time of the newest segment that was acknowledged.
+    /// Round-trip time of the newest segment acknowledged.
     pub fn latest_rtt(&self) -> Option<Duration> {
         self.sender.round_trip().latest()
     }
@@ -366,32 +374,33 @@ impl Endpoint {
         self.sender.round_trip().minimum()
     }
 
-    /// Retransmission timeout.
+    /// The retransmission timeout, back-off included.
     pub fn retransmission_timeout(&self) -> Duration {
         self.sender.round_trip().timeout()
     }
 
-    /// What window and round-trip time come to; pacing and small queues use it.
+    /// The rate that follows from window and round-trip time; pacing and TCP small
+    /// queues use it.
     pub fn pacing_rate(&self) -> Bitrate {
         self.sender.pacing_rate()
     }
 
-    /// Segments sent again, ever.
+    /// Segments retransmitted since the start.
     pub fn retransmissions(&self) -> u64 {
         self.sender.retransmissions
     }
 
-    /// Retransmission timeouts, ever.
+    /// Retransmission timeouts since the start.
     pub fn timeouts(&self) -> u64 {
         self.sender.timeouts
     }
 
-    /// How the connection fares.
+    /// The state of congestion control (Linux' tcp_ca_state).
     pub fn state(&self) -> State {
         self.sender.state()
     }
 
-    /// Counts and ranges agree. For tests.
+    /// Asserts that counts and ranges agree. For tests.
     #[cfg(test)]
     pub(crate) fn check(&self) {
         self.sender.check();

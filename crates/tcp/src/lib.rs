@@ -1,9 +1,10 @@
-//! TCP endpoints that behave like Linux: what they send, when, and how they
-//! take losses, as pure machines without payload bytes.
+//! TCP endpoints that behave like Linux: which segments they send, when, and how
+//! they react to losses, as state machines without payload bytes.
 //!
-//! Sequence numbers are offsets into the byte stream (64 bits, no wrap); SYN
-//! and FIN take one byte each, as on the wire. Windows are in segments inside
-//! the sender, as in Linux, and in bytes on the wire.
+//! Sequence numbers are offsets into the byte stream (64 bits, no wrap-around); SYN
+//! and FIN take one byte each, as on the wire. Windows are in segments inside the
+//! sender, as in Linux, and in bytes on the wire. What is left out is listed in
+//! each file and in docs/not-modelled.md.
 
 #![no_std]
 #![forbid(unsafe_code)]

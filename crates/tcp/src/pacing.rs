@@ -1,7 +1,9 @@
-//! Pacing: the rate that Linux derives from the window, and the time that each
-//! segment must wait for the one before it. The rate is 200 % of window over
-//! smoothed round-trip time in slow start, else 120 %; small queues use it even
-//! where nothing is paced. The first ten segments of a connection are not paced.
+//! Pacing: the rate that Linux derives from the congestion window, and the time
+//! that a segment waits for the one before it. The rate is a percentage of window
+//! over smoothed round-trip time: 200 % while the window is below half of the slow
+//! start threshold, else 120 %. TCP small queues use the rate even if the sender
+//! does not pace. The first ten segments of a connection are not paced. Rates are
+//! in payload bits per second.
 
 use lasthop_units::{Bitrate, Duration, Instant};
 
@@ -10,11 +12,12 @@ use crate::congestion::Window;
 
 /// Segments at the start of a connection that are not paced.
 const UNPACED_SEGMENTS: u64 = 10;
-/// Percent of window over round trip (tcp_pacing_ss_ratio, tcp_pacing_ca_ratio).
+/// Percent of window over round-trip time (tcp_pacing_ss_ratio,
+/// tcp_pacing_ca_ratio).
 const SLOW_START_PERCENT: u64 = 200;
 const AVOIDANCE_PERCENT: u64 = 120;
 
-/// When the next segment may leave.
+/// The time at which the next segment may leave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pacer {
     rules: Pacing,
@@ -29,25 +32,26 @@ impl Pacer {
         Self { rules, next: Instant::ZERO, segments: 0, is_waiting: false }
     }
 
-    /// Must the next segment wait? Notes that it does.
+    /// Returns whether the next segment must wait, and remembers it.
     pub(crate) fn must_wait(&mut self, now: Instant) -> bool {
         self.is_waiting = self.rules != Pacing::Off && now < self.next;
         self.is_waiting
     }
 
-    /// Until when the next segment waits.
+    /// The time until which the next segment waits.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.is_waiting.then_some(self.next)
     }
 
-    /// A segment of so many payload bytes leaves. `rate` is that of [`rate`].
+    /// A segment with `bytes` of payload leaves. `rate` is that of [`rate`].
     pub(crate) fn handle_sent(&mut self, now: Instant, bytes: u32, rate: Bitrate) {
         let rate = match self.rules {
             Pacing::Off => return,
             Pacing::Linux => rate,
             Pacing::Fixed(most) => rate.min(most),
         };
-        // A segment that left late does not delay the next by all of its length.
+        // A segment that left late shortens the wait for the next by at most half of
+        // its own.
         let late = now.saturating_since(self.next);
         self.next = self.next.max(now);
         self.segments += 1;
@@ -60,8 +64,8 @@ impl Pacer {
     }
 }
 
-/// What the window is worth: payload bits per second. Without a round-trip time
-/// there is no bound.
+/// The pacing rate of the window, in payload bits per second. Without a measured
+/// round-trip time it is unlimited.
 pub(crate) fn rate(
     window: &Window,
     segments_out: u32,
@@ -75,7 +79,7 @@ pub(crate) fn rate(
     let percent = if is_slow_start { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
     let bytes = u64::from(segment_bytes) * u64::from(window.size.max(segments_out));
     let percent_bits = bytes * 8 * percent;
-    // In microseconds, as Linux: no division wider than the machine.
+    // In microseconds, as in Linux, so that 64-bit division suffices.
     let micros = smoothed.as_micros().max(1);
     Bitrate::from_bps(percent_bits.saturating_mul(1_000_000 / 100) / micros)
 }

@@ -1,59 +1,64 @@
-//! Proportional rate reduction ([RFC 6937](https://www.rfc-editor.org/rfc/rfc6937)):
-//! how much may be sent for each acknowledgement in recovery, so that what is in
-//! flight ends at the slow start threshold. All in segments.
+//! Proportional rate reduction ([RFC
+//! 6937](https://www.rfc-editor.org/rfc/rfc6937)): how many segments may be sent
+//! for each acknowledgement in recovery, so that the segments in flight converge to
+//! the slow start threshold. All quantities are in segments. Leaves out when
+//! recovery begins and ends, which the sender decides.
 
-/// What may be sent while less is in flight than the threshold allows.
+/// The bound on what is sent while fewer segments are in flight than the threshold
+/// allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ReductionBound {
     /// Linux (and RFC 9937): slow start while the cumulative acknowledgement
-    /// moves and nothing is newly lost, else conservative.
+    /// advances and no further loss is found, else conservative.
     #[default]
     Linux,
-    /// At most one segment more than was delivered (PRR-SSRB).
+    /// One segment more than was delivered (PRR-SSRB).
     SlowStart,
-    /// What was delivered (PRR-CRB).
+    /// As many as were delivered (PRR-CRB).
     Conservative,
 }
 
-/// What an acknowledgement in recovery says.
+/// What an acknowledgement in recovery reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Segments that it newly acknowledged or sacked (DeliveredData).
+    /// Segments newly acknowledged, in order or selectively (DeliveredData).
     pub segments: u32,
     /// Segments in flight after it (pipe).
     pub in_flight: u32,
     /// Segments that it showed to be lost.
     pub newly_lost: u32,
-    /// It moved the cumulative acknowledgement.
+    /// Whether it advanced the cumulative acknowledgement.
     pub is_advance: bool,
 }
 
-/// One recovery.
+/// The reduction of one recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProportionalRateReduction {
     bound: ReductionBound,
     threshold: u32,
-    /// What was in flight at the loss (RecoverFS; Linux takes the window).
+    /// Segments in flight when the loss was found (RecoverFS; Linux takes the
+    /// window).
     prior: u32,
     delivered: u32,
     sent: u32,
 }
 
 impl ProportionalRateReduction {
-    /// Recovery begins. `prior`: window, or segments in flight, before it.
+    /// Begins a recovery. `prior`: window, or segments in flight, before it;
+    /// `threshold`: the new slow start threshold.
     pub fn new(bound: ReductionBound, prior: u32, threshold: u32) -> Self {
         Self { bound, threshold, prior: prior.max(1), delivered: 0, sent: 0 }
     }
 
     /// Returns how many segments, retransmitted or new, may be sent for an
-    /// acknowledgement. The window becomes what is in flight and this.
+    /// acknowledgement. The window becomes that number plus the segments in flight.
     pub fn handle_delivery(&mut self, delivery: &Delivery) -> u32 {
         if delivery.segments == 0 {
             return 0;
         }
         self.delivered += delivery.segments;
         let allowed = if delivery.in_flight > self.threshold {
-            // Proportional: in step with what leaves the network.
+            // Proportional: sends at the rate at which segments leave the network.
             let due = u64::from(self.delivered) * u64::from(self.threshold);
             let due = due.div_ceil(u64::from(self.prior));
             u32::try_from(due).unwrap_or(u32::MAX).saturating_sub(self.sent)
@@ -69,21 +74,21 @@ impl ProportionalRateReduction {
             };
             limit.min(self.threshold - delivery.in_flight)
         };
-        // The retransmission that begins recovery does not wait (Linux, RFC 9937).
+        // The retransmission that begins recovery is always allowed (Linux, RFC 9937).
         if self.sent == 0 { allowed.max(1) } else { allowed }
     }
 
-    /// Segments were sent in recovery (prr_out).
+    /// Counts segments sent in recovery (prr_out).
     pub fn handle_sent(&mut self, segments: u32) {
         self.sent += segments;
     }
 
-    /// A segment that was sent came back: the own queue refused it.
+    /// Takes back a sent segment that the sending node's queue refused.
     pub fn handle_taken_back(&mut self) {
         self.sent = self.sent.saturating_sub(1);
     }
 
-    /// Target of the reduction: the window when recovery ends.
+    /// The target of the reduction: the window when recovery ends.
     pub fn threshold(&self) -> u32 {
         self.threshold
     }

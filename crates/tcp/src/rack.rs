@@ -1,38 +1,41 @@
-//! RACK, recent acknowledgement ([RFC 8985]): a segment is lost if another that
-//! was sent a reordering window later has arrived. The window is a quarter of
-//! the smallest round-trip time, grows with each round trip in which duplicates
-//! were reported, and is nothing while no reordering was ever seen and three
-//! segments are sacked or recovery is in progress, as in Linux.
+//! RACK, recent acknowledgement ([RFC 8985]): a segment is lost if another one that
+//! was sent at least a reordering window later has been delivered. The window is a
+//! quarter of the smallest round-trip time, and grows by a quarter with each round
+//! trip in which duplicates were reported. As in Linux it is zero while no
+//! reordering was seen and either three segments are sacked or recovery is in
+//! progress. Leaves out the loss probe and the timers, which are the sender's.
 //!
 //! [RFC 8985]: https://www.rfc-editor.org/rfc/rfc8985
 
 use lasthop_units::{Duration, Instant};
 
-/// Recoveries for which a widened window stays (RFC 8985, 6.2, step 4).
+/// Number of recoveries after which a widened window is reset (RFC 8985, 6.2, step
+/// 4).
 const PERSIST: u8 = 16;
-/// Sacked segments that stand for a loss while nothing was reordered
-/// (DupThresh), and the most that reordering moves it to (tcp_max_reordering).
+/// Sacked segments that indicate a loss while no reordering was seen (DupThresh),
+/// and the upper bound to which reordering raises that (tcp_max_reordering).
 pub(crate) const REORDERING_INITIAL: u32 = 3;
 pub(crate) const REORDERING_MAX: u32 = 300;
 
-/// The newest transmission that has arrived, and the patience with others.
+/// The newest delivered transmission, and the reordering window for those before
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rack {
     sent: Instant,
-    /// Its place in the order of all transmissions: many leave at one instant of
-    /// virtual time, where a kernel's clock tells them apart.
+    /// Position in the order of all transmissions. Many leave at one instant of
+    /// virtual time, where a kernel's clock would distinguish them.
     number: u32,
     round_trip: Duration,
-    /// Something arrived since losses were looked for.
+    /// Whether something was delivered since losses were last looked for.
     pub has_advanced: bool,
     window: Duration,
-    /// Reordering window in quarters of the smallest round trip.
+    /// Reordering window in quarters of the smallest round-trip time.
     steps: u8,
     persist: u8,
     has_duplicates: bool,
-    /// Duplicates count again when this byte is acknowledged.
+    /// Duplicates widen the window again once this byte is acknowledged.
     round_end: u64,
-    /// Segments that arrived out of order, and so the DupThresh.
+    /// Largest distance of a reordered segment in segments: the DupThresh.
     pub reordering: u32,
     pub has_reordering: bool,
 }
@@ -54,8 +57,8 @@ impl Rack {
         }
     }
 
-    /// A segment arrived that was last sent at `sent`, as transmission `number`
-    /// (RFC 8985, 6.2, step 2).
+    /// A segment was delivered whose last transmission was at `sent`, with the
+    /// given `number` (RFC 8985, 6.2, step 2). `is_repeated`: it was retransmitted.
     pub(crate) fn advance(
         &mut self,
         now: Instant,
@@ -65,7 +68,7 @@ impl Rack {
         round_trip_min: Option<Duration>,
     ) {
         let round_trip = now - sent;
-        // Too early to be the answer to the retransmission.
+        // Too early to answer the retransmission: the original was delivered.
         if is_repeated && round_trip_min.is_some_and(|min| round_trip < min) {
             return;
         }
@@ -76,23 +79,25 @@ impl Rack {
         }
     }
 
-    /// Was a transmission before the newest that has arrived?
+    /// Whether a transmission was before the newest one that was delivered.
     pub(crate) fn is_sent_before(&self, sent: Instant, number: u32) -> bool {
         (sent, number) < (self.sent, self.number)
     }
 
-    /// How long until a transmission at `sent` is taken for lost.
+    /// Time until a transmission at `sent` is taken for lost; zero if it is lost
+    /// now.
     pub(crate) fn remaining(&self, now: Instant, sent: Instant) -> Duration {
         (sent + self.round_trip + self.window).saturating_since(now)
     }
 
-    /// The receiver got something twice.
+    /// The receiver reported a duplicate.
     pub(crate) fn handle_duplicate(&mut self) {
         self.has_duplicates = true;
     }
 
-    /// An acknowledgement of `acknowledged` came: widens the window once a round
-    /// trip if there were duplicates (RFC 8985, 6.2, step 4).
+    /// Takes an acknowledgement of `acknowledged`, where `next` is the next byte to
+    /// send: widens the window once per round trip if duplicates were reported (RFC
+    /// 8985, 6.2, step 4).
     pub(crate) fn update_steps(&mut self, acknowledged: u64, next: u64) {
         if acknowledged < self.round_end {
             self.has_duplicates = false;
@@ -107,7 +112,7 @@ impl Rack {
         }
     }
 
-    /// A recovery was in vain: the wide window stays a little longer.
+    /// A recovery was unnecessary: the widened window stays for one more recovery.
     pub(crate) fn persist_longer(&mut self) {
         self.persist = (self.persist + 1).min(PERSIST);
     }
@@ -117,7 +122,7 @@ impl Rack {
         self.persist = self.persist.saturating_sub(1);
     }
 
-    /// Sets the reordering window.
+    /// Computes the reordering window (RFC 8985, 6.2, step 4).
     pub(crate) fn update_window(
         &mut self,
         is_recovering: bool,
@@ -133,7 +138,7 @@ impl Rack {
         };
     }
 
-    /// Something that was sent once arrived `segments` behind the newest.
+    /// A segment that was sent once was delivered after one `segments` above it.
     pub(crate) fn handle_reordering(&mut self, segments: u32) {
         self.reordering = self.reordering.max(segments).min(REORDERING_MAX);
         self.has_reordering = true;

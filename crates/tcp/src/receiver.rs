@@ -1,14 +1,14 @@
-//! The receiving half: what arrived, in order and beyond, and when to
-//! acknowledge. Delayed acknowledgements ([RFC 1122], 4.2.3.2, [RFC 5681], 4.2),
-//! selective ones ([RFC 2018], [RFC 2883]), timestamps ([RFC 7323]), and echoes of
-//! congestion ([RFC 3168]), as Linux does it: the first segments of a connection
-//! are acknowledged one by one, so are those after duplicates or a pause, and
-//! while something is missing only the first acknowledgements are sent at once,
-//! further ones at most every millisecond (or a twentieth of a round trip).
+//! The receiver of an endpoint: what arrived, in order and beyond, and when to
+//! acknowledge it. Delayed ([RFC 1122], 4.2.3.2, [RFC 5681], 4.2) and selective
+//! acknowledgements ([RFC 2018], [RFC 2883]), timestamps ([RFC 7323]) and ECN ([RFC
+//! 3168]), as in Linux: the first segments of a connection are acknowledged one by
+//! one, as are those after duplicates or a pause. While segments are missing, the
+//! first three acknowledgements are immediate and later ones are compressed to one
+//! per millisecond (or per twentieth of a round trip).
 //!
-//! The application reads at once; the window is open as wide as configured, and
-//! its right edge never moves back. Leaves out: memory of what is out of order,
-//! tuning of the window, adaption of the delay to the gaps between segments.
+//! The application reads at once; the window has its configured size, and its right
+//! edge never moves back. Leaves out the memory of segments out of order, receive
+//! buffer tuning, and adaptation of the delay to the gaps between segments.
 //!
 //! [RFC 1122]: https://www.rfc-editor.org/rfc/rfc1122
 //! [RFC 2018]: https://www.rfc-editor.org/rfc/rfc2018
@@ -23,54 +23,55 @@ use lasthop_units::{Duration, Instant};
 use crate::rtt::{RoundTripTime, TIMEOUT_INITIAL};
 use crate::{Config, DelayedAck, SackBlock, Segment};
 
-/// Blocks that are remembered; three of them fit beside timestamps.
+/// SACK blocks that are remembered; three fit beside timestamps.
 const BLOCKS_MAX: usize = 4;
-/// Acknowledgements of out-of-order segments that are sent at once.
+/// Immediate acknowledgements of segments out of order, before compression begins.
 const AT_ONCE_MAX: u32 = 3;
-/// Acknowledgements that one compressed one stands for (tcp_comp_sack_nr).
+/// Most acknowledgements that are compressed into one (tcp_comp_sack_nr).
 const COMPRESSED_MAX: u32 = 44;
-/// Other blocks than these two make an acknowledgement that waits go first
-/// (TCP_SACK_BLOCKS_EXPECTED).
+/// A change of a SACK block that was not among the two most recent ones ends
+/// compression (TCP_SACK_BLOCKS_EXPECTED).
 const BLOCKS_UNREPORTED_MAX: usize = 2;
-/// The longest that they wait (tcp_comp_sack_delay_ns), and its share of the
-/// round trip.
+/// Longest delay by compression (tcp_comp_sack_delay_ns), and its share of the
+/// round-trip time.
 const COMPRESSED_DELAY_MAX: Duration = Duration::from_millis(1);
 const COMPRESSED_DELAY_SHARE: u64 = 20;
-/// What is out of window and has no data is answered at most this often
+/// Shortest interval between answers to segments below the window without data
 /// (tcp_invalid_ratelimit).
 const OUT_OF_WINDOW_INTERVAL: Duration = Duration::from_millis(500);
-/// Segments acknowledged one by one after congestion was notified.
+/// Segments acknowledged one by one after a congestion mark.
 const QUICK_AFTER_CONGESTION: u32 = 2;
 
-/// The receiving half of an endpoint.
+/// The receiver of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Receiver {
     /// Next byte in order (RCV.NXT).
     next: u64,
-    /// What the last acknowledgement acknowledged.
+    /// The cumulative acknowledgement that was last sent.
     acknowledged: u64,
-    /// One beyond the last byte that may come.
+    /// One beyond the last byte that the advertised window allows.
     window_end: u64,
     window_bytes: u32,
     segment_bytes: u32,
-    /// Ranges beyond `next`, ascending, apart from each other.
+    /// Ranges received beyond `next`: ascending and disjoint, with gaps between
+    /// them.
     ranges: Vec<SackBlock>,
-    /// The ranges that changed last, the newest first.
+    /// The ranges that changed last, the most recent first.
     recent: [SackBlock; BLOCKS_MAX],
     recent_count: usize,
     duplicate: Option<SackBlock>,
-    /// FIN comes before this byte.
+    /// One beyond the FIN's byte, once a FIN has arrived.
     fin: Option<u64>,
 
     has_sack: bool,
-    /// Acknowledgements may wait while something is missing (since Linux 4.18, commit
-    /// 5d9f4262b7ea).
+    /// Whether acknowledgements are compressed while segments are missing (since
+    /// Linux 4.18, commit 5d9f4262b7ea).
     has_compression: bool,
     rules: DelayedAck,
-    /// An acknowledgement is due at once, or when the timer has run out.
+    /// An acknowledgement is due immediately, or when `timer` expires.
     is_due: bool,
     timer: Option<Instant>,
-    /// Acknowledgements that follow one by one.
+    /// Remaining quick acknowledgements: those sent without delay.
     quick: u32,
     last_arrival: Option<Instant>,
     compressed_timer: Option<Instant>,
@@ -81,7 +82,8 @@ pub(crate) struct Receiver {
 
     /// Timestamp to echo (TS.Recent).
     timestamp: Option<Instant>,
-    /// The peer's last echo, and the round-trip time of echoes, smoothed.
+    /// The peer's last timestamp echo, and the smoothed round-trip time of such
+    /// echoes.
     echoed: Option<Instant>,
     round_trip: Option<Duration>,
     has_ecn: bool,
@@ -121,7 +123,7 @@ impl Receiver {
         }
     }
 
-    /// The peer's SYN has come.
+    /// Takes the peer's first SYN.
     pub(crate) fn open(&mut self, segment: &Segment) {
         self.next = 1;
         self.acknowledged = 1;
@@ -129,13 +131,13 @@ impl Receiver {
         self.timestamp = Some(segment.sent);
     }
 
-    /// The peer's SYN has come.
+    /// Whether the peer's SYN has arrived.
     pub(crate) fn is_open(&self) -> bool {
         self.next > 0
     }
 
-    /// The peer's segment, after SYN. `sender`: what the other half knows of the
-    /// round trip.
+    /// Takes a segment after SYN. `sender`: the round-trip time that the own sender
+    /// measured.
     pub(crate) fn handle_segment(
         &mut self,
         now: Instant,
@@ -145,10 +147,10 @@ impl Receiver {
     ) {
         let end = segment.end();
         if end < self.acknowledged {
-            // All of it is acknowledged: it is answered and means nothing else, nor is its
-            // timestamp echoed (RFC 7323, 5.3, R2 before R3; tcp_sequence).
+            // All of it is acknowledged: it is answered and otherwise ignored, its
+            // timestamp too (RFC 7323, 5.3, R2 before R3; tcp_sequence).
             if end == segment.sequence {
-                // A probe, or a keep-alive.
+                // A window probe or a keep-alive.
                 self.answer_out_of_window(now);
             } else {
                 self.set_duplicate(segment.sequence, end);
@@ -156,7 +158,8 @@ impl Receiver {
             }
             return;
         }
-        // RFC 7323, 4.3: the oldest segment that this acknowledgement will cover.
+        // RFC 7323, 4.3: the timestamp of the oldest segment that the next
+        // acknowledgement covers.
         if segment.sequence <= self.acknowledged && self.timestamp.is_none_or(|t| segment.sent >= t)
         {
             self.timestamp = Some(segment.sent);
@@ -170,7 +173,7 @@ impl Receiver {
         if end == segment.sequence {
             return;
         }
-        // The peer's segments may grow with the path (Linux: tcp_measure_rcv_mss).
+        // Segments may grow with the MTU of the path (Linux: tcp_measure_rcv_mss).
         self.segment_bytes = self.segment_bytes.max(segment.payload_bytes);
         if segment.window_reduced {
             self.must_echo = false;
@@ -179,7 +182,7 @@ impl Receiver {
             self.must_echo = true;
             self.quick = self.quick.max(QUICK_AFTER_CONGESTION);
         }
-        // An end in the midst of what has come is none.
+        // A FIN below data that has already arrived is ignored.
         if segment.fin && end > self.next {
             self.fin = self.fin.or(Some(end));
         }
@@ -219,7 +222,7 @@ impl Receiver {
         }
     }
 
-    /// What was out of order and is in order now.
+    /// Moves ranges that are now in order behind `next`.
     fn fill(&mut self) {
         let mut filled = 0;
         for range in &self.ranges {
@@ -227,7 +230,7 @@ impl Receiver {
                 break;
             }
             if range.end <= self.next || range.start < self.next {
-                // Came twice, the whole or its beginning.
+                // Received twice, completely or its beginning.
                 let end = range.end.min(self.next);
                 self.duplicate = Some(SackBlock { start: range.start, end });
             }
@@ -239,8 +242,9 @@ impl Receiver {
         self.retain_recent(|block| block.start > next);
     }
 
-    /// Returns whether one more such change may push what is not yet reported out
-    /// of the blocks that fit.
+    /// Inserts a range. Returns whether it changed a block that was not among the
+    /// two most recent: another such change may displace an unreported block from
+    /// the three that fit.
     fn take_out_of_order(&mut self, start: u64, end: u64) -> bool {
         let first = self.ranges.partition_point(|range| range.end < start);
         let last = first + self.ranges[first..].partition_point(|range| range.start <= end);
@@ -288,7 +292,7 @@ impl Receiver {
         }
     }
 
-    /// While something is missing.
+    /// Acknowledges a segment while others are missing: immediately or compressed.
     fn acknowledge_gap(&mut self, now: Instant, is_news: bool, sender: &RoundTripTime) {
         if self.at_once_next != self.next {
             self.at_once_next = self.next;
@@ -313,7 +317,8 @@ impl Receiver {
         }
     }
 
-    /// Something came that is of no use: the sender is mistaken, tell it at once.
+    /// Answers a segment without new data at once, so that the peer learns that it
+    /// was needless.
     fn answer_duplicate(&mut self) {
         self.quick = self.quick.max(self.rules.quick_segments);
         self.is_due = true;
@@ -327,7 +332,8 @@ impl Receiver {
         }
     }
 
-    /// A pause longer than a timeout starts quick acknowledgements again.
+    /// Restarts quick acknowledgements after a pause longer than a retransmission
+    /// timeout.
     fn note_arrival(&mut self, now: Instant, segment: &Segment, timeout: Duration) {
         if let Some(echoed) = segment.echoed.filter(|_| segment.echoed != self.echoed) {
             self.echoed = segment.echoed;
@@ -342,17 +348,17 @@ impl Receiver {
         self.last_arrival = Some(now);
     }
 
-    /// An acknowledgement is to be sent now.
+    /// Whether an acknowledgement is to be sent now.
     pub(crate) fn is_due(&self) -> bool {
         self.is_due
     }
 
-    /// An acknowledgement is to be sent in any case.
+    /// Forces an acknowledgement.
     pub(crate) fn acknowledge_at_once(&mut self) {
         self.is_due = true;
     }
 
-    /// When an acknowledgement that waits is due.
+    /// When a delayed or compressed acknowledgement is due.
     pub(crate) fn timeout(&self) -> Option<Instant> {
         match (self.timer, self.compressed_timer) {
             (Some(delayed), Some(compressed)) => Some(delayed.min(compressed)),
@@ -368,7 +374,8 @@ impl Receiver {
         }
     }
 
-    /// Writes what this half has to say into a segment that leaves now.
+    /// Writes acknowledgement, window, timestamp echo, SACK blocks and ECE into a
+    /// segment that leaves now.
     pub(crate) fn fill_in(&mut self, segment: &mut Segment) {
         segment.acknowledgement = Some(self.next);
         self.window_end = self.window_end.max(self.next + u64::from(self.window_bytes));
@@ -388,7 +395,8 @@ impl Receiver {
         self.duplicate = None;
     }
 
-    /// A duplicate first, then the ranges that changed last.
+    /// Writes SACK blocks: a duplicate first (RFC 2883, 4), then the most recent
+    /// ranges.
     fn fill_in_sack(&mut self, segment: &mut Segment) {
         let recent = &self.recent[..self.recent_count];
         let blocks = self.duplicate.iter().chain(recent);
@@ -404,7 +412,7 @@ impl Receiver {
         self.window_bytes
     }
 
-    /// Payload bytes that came in order.
+    /// Payload bytes that arrived in order.
     pub(crate) fn received_bytes(&self) -> u64 {
         match self.fin {
             Some(fin) if self.next >= fin => fin - 2,
@@ -412,12 +420,12 @@ impl Receiver {
         }
     }
 
-    /// The peer's stream is complete.
+    /// Whether the peer's stream is complete, FIN included.
     pub(crate) fn is_finished(&self) -> bool {
         self.fin.is_some_and(|end| self.next >= end)
     }
 
-    /// Ranges out of order. For tests.
+    /// Asserts that the ranges are in order. For tests.
     #[cfg(test)]
     pub(crate) fn check(&self) {
         assert!(self.ranges.iter().all(|range| range.start < range.end));

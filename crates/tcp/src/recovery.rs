@@ -1,15 +1,16 @@
-//! Which kernel's rules an endpoint follows, where Linux changed them: what
-//! counts as a loss, what probes for one, how the window shrinks and grows, when
-//! the receiver acknowledges. Read from `net/ipv4` of each version; the table in
-//! docs/scenario.md names functions and commits.
+//! The kernel versions whose rules an endpoint can follow, where Linux changed
+//! them: what counts as a loss, which probes are sent, how the window shrinks and
+//! grows, when the receiver acknowledges. Read from `net/ipv4` of each version; the
+//! table in docs/kernels.md names functions and commits. Leaves out versions
+//! between those named.
 
 use lasthop_units::{Duration, Instant};
 
-/// The clock of the kernels before 4.13 in what concerns round-trip times: a tick
-/// (HZ = 250, as distributions build it).
+/// The resolution of round-trip times in kernels before 4.13: a tick (HZ = 250, as
+/// distributions build it).
 const TICK: Duration = Duration::from_millis(4);
 
-/// Whose loss detection and recovery.
+/// The kernel version whose loss detection and recovery an endpoint follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Recovery {
     /// Linux 3.2: forward acknowledgements (FACK), rate halving outside of
@@ -24,13 +25,13 @@ pub enum Recovery {
 }
 
 impl Recovery {
-    /// Losses are found by counting what is sacked, not by time.
+    /// Whether losses are found by counting sacked segments, not by time.
     pub(crate) fn counts(self) -> bool {
         self != Self::Today
     }
 
-    /// Round-trip time of what was sent at `sent`, as the kernel's clock has it: at
-    /// least a tick.
+    /// Round-trip time of a segment sent at `sent`, in the resolution of the
+    /// kernel's clock: at least one tick before 4.13.
     pub(crate) fn measure(self, now: Instant, sent: Instant) -> Duration {
         match self {
             Self::Today => now.saturating_since(sent),
@@ -38,7 +39,7 @@ impl Recovery {
         }
     }
 
-    /// The same for the congestion control, which takes zero, too.
+    /// The same for congestion control, where less than a tick counts as zero.
     pub(crate) fn delay(self, now: Instant, sent: Instant) -> Duration {
         match self {
             Self::Today => now.saturating_since(sent),

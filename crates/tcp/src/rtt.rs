@@ -1,21 +1,21 @@
 //! Round-trip times and the retransmission timeout: [RFC 6298] as Linux computes
-//! it. The timeout is the smoothed time plus four mean deviations, the latter at
-//! least the shortest timeout (200 ms) and taken as a maximum over each round
-//! trip, so it falls slowly. The minimum is that of the last 300 s
-//! (tcp_min_rtt_wlen). Nanoseconds, where Linux has microseconds.
+//! it. The timeout is the smoothed time plus four mean deviations; the latter are
+//! at least the minimum timeout (200 ms) and the maximum over each round trip, so
+//! the timeout falls slowly. The minimum round-trip time is that of the last 300 s
+//! (tcp_min_rtt_wlen). In nanoseconds, where Linux has microseconds.
 //!
 //! [RFC 6298]: https://www.rfc-editor.org/rfc/rfc6298
 
 use lasthop_units::{Duration, Instant};
 
-/// Before the first measurement (RFC 6298, 2.1).
+/// Timeout before the first measurement (RFC 6298, 2.1).
 pub(crate) const TIMEOUT_INITIAL: Duration = Duration::from_secs(1);
-/// The longest after backing off (Linux' TCP_RTO_MAX).
+/// Upper bound of the timeout after back-off (Linux' TCP_RTO_MAX).
 pub(crate) const TIMEOUT_MAX: Duration = Duration::from_secs(120);
-/// How long a minimum counts.
+/// Time for which a minimum is kept.
 const MINIMUM_LIFETIME: Duration = Duration::from_secs(300);
 
-/// What is known of the round trip.
+/// The round-trip time of one connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RoundTripTime {
     latest: Option<Duration>,
@@ -23,11 +23,11 @@ pub(crate) struct RoundTripTime {
     smoothed_8: u64,
     /// Four times the mean deviation in ns.
     deviation_4: u64,
-    /// Its maximum in this round trip, at least `timeout_min`.
+    /// Maximum of `deviation_4` in this round trip, at least `timeout_min`.
     deviation_max_4: u64,
     /// What the timeout adds to the smoothed time, in ns.
     allowance: u64,
-    /// The round trip ends when this byte is acknowledged.
+    /// The present round trip ends when this byte is acknowledged.
     round_end: u64,
     timeout_min: Duration,
     timeout: Duration,
@@ -49,9 +49,9 @@ impl RoundTripTime {
         }
     }
 
-    /// A measurement for the timeout. `acknowledged` and `next` are bytes of the
-    /// stream: a round trip is from one `next` to its acknowledgement. Ends the
-    /// backing off.
+    /// Takes a sample for the timeout, and ends its back-off. `acknowledged` and
+    /// `next` are offsets into the stream: a round trip lasts from one `next` to
+    /// its acknowledgement.
     pub(crate) fn update(&mut self, measured: Duration, acknowledged: u64, next: u64) {
         let measured = measured.as_nanos();
         let timeout_min = self.timeout_min.as_nanos();
@@ -65,8 +65,8 @@ impl RoundTripTime {
             let error = measured as i64 - (self.smoothed_8 / 8) as i64;
             self.smoothed_8 = (self.smoothed_8 as i64 + error).max(1) as u64;
             let mut change = error.abs() - (self.deviation_4 / 4) as i64;
-            // A round trip that got shorter says little about how late the next
-            // may come.
+            // A shorter round trip says little about the next longer one (a rule of Linux,
+            // not of RFC 6298).
             if error < 0 && change > 0 {
                 change /= 8;
             }
@@ -84,7 +84,7 @@ impl RoundTripTime {
         self.timeout = Duration::from_nanos(self.smoothed_8 / 8 + self.allowance).min(TIMEOUT_MAX);
     }
 
-    /// The round trip of the newest segment that was just acknowledged.
+    /// Takes the round-trip time of the newest segment that was just acknowledged.
     pub(crate) fn update_latest(&mut self, now: Instant, measured: Duration) {
         self.latest = Some(measured);
         self.minimum.update(now, measured);
@@ -112,8 +112,8 @@ impl RoundTripTime {
     }
 }
 
-/// The minimum over a sliding time with three samples (Kathleen Nichols'
-/// algorithm): the best, and the best of what came after it, twice.
+/// The minimum over a sliding time, from three samples (Kathleen Nichols'
+/// algorithm): the smallest, and twice the smallest of those after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Minimum {
     samples: [(Instant, Duration); 3],

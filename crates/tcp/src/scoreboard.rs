@@ -1,10 +1,11 @@
-//! What was sent and is not yet acknowledged in order, segment by segment, and
-//! what selective acknowledgements ([RFC 2018]) and loss detection say of each.
-//! The counts are those of Linux: in flight is what was sent, less what is
-//! sacked or lost, plus what is retransmitted and still in flight.
+//! The scoreboard: every segment sent and not yet acknowledged in order, and what
+//! selective acknowledgements ([RFC 2018]) and loss detection say of each. The
+//! counts are those of Linux: the segments in flight are those sent, less those
+//! sacked or lost, plus those retransmitted and still in flight.
 //!
-//! Segments keep their bounds: a retransmission is what was sent first, or its
-//! end if the beginning is acknowledged.
+//! Segments keep their bounds: a retransmission covers what was first sent, or the
+//! rest of it if its beginning is acknowledged. Leaves out splitting and merging of
+//! segments.
 //!
 //! [RFC 2018]: https://www.rfc-editor.org/rfc/rfc2018
 
@@ -13,9 +14,9 @@ use lasthop_units::{Duration, Instant};
 
 use crate::rack::Rack;
 
-/// The receiver has it.
+/// The receiver has this segment.
 const SACKED: u8 = 1;
-/// Its last transmission before the one in flight, if any, is taken for lost.
+/// Its first transmission, or an older retransmission, is taken for lost.
 const LOST: u8 = 2;
 /// A retransmission of it is in flight.
 const RETRANSMITTED: u8 = 4;
@@ -25,19 +26,20 @@ const REPEATED: u8 = 8;
 /// A segment that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sent {
-    /// First byte.
+    /// Offset of its first byte in the stream.
     pub start: u64,
-    /// Last transmission.
+    /// Time of its last transmission.
     pub at: Instant,
-    /// Bytes of the stream, with FIN.
+    /// Bytes of the stream, FIN included.
     pub bytes: u32,
-    /// Which of all data packets handed to the own node the last transmission was.
+    /// Number of its last transmission among all data packets passed to the sending
+    /// node.
     pub number: u32,
     flags: u8,
 }
 
 impl Sent {
-    /// One beyond the last byte.
+    /// Offset of the byte after its last one.
     pub(crate) fn end(&self) -> u64 {
         self.start + u64::from(self.bytes)
     }
@@ -46,66 +48,67 @@ impl Sent {
         self.flags & flags != 0
     }
 
-    /// The receiver has it.
+    /// Whether the receiver has it.
     pub(crate) fn is_sacked(&self) -> bool {
         self.is(SACKED)
     }
 
-    /// It was sent more than once.
+    /// Whether it was sent more than once.
     pub(crate) fn is_repeated(&self) -> bool {
         self.is(REPEATED)
     }
 
-    /// It is lost and not retransmitted.
+    /// Whether it is lost and not retransmitted.
     fn is_missing(&self) -> bool {
         self.flags & (LOST | RETRANSMITTED | SACKED) == LOST
     }
 
-    /// RACK watches it: on its way as far as is known.
+    /// Whether RACK watches it: neither sacked, nor lost without a retransmission
+    /// in flight.
     fn is_under_way(&self) -> bool {
         !self.is(SACKED) && !self.is_missing()
     }
 }
 
-/// All segments between the first unacknowledged byte and the next new one.
+/// All segments between the first unacknowledged byte and the next byte to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Scoreboard {
     segments: VecDeque<Sent>,
-    /// How many were removed in front: `segments[i]` is number `base + i` of the
-    /// connection.
+    /// Number of segments removed at the front: `segments[i]` is number `base + i`
+    /// of the connection.
     base: u64,
     sacked: u32,
     lost: u32,
     retransmitted: u32,
-    /// How many are lost and not retransmitted.
+    /// Number of segments that are lost and not retransmitted.
     missing: u32,
-    /// Losses ever, of retransmissions too.
+    /// Losses since the start, those of retransmissions included.
     lost_ever: u64,
     /// First byte of the highest sacked segment.
     highest_sacked: Option<u64>,
-    /// No segment numbered lower is missing.
+    /// No segment with a lower number is missing.
     missing_from: u64,
-    /// Segments numbered lower are sacked, lost or retransmitted.
+    /// All segments with lower numbers are sacked, lost or retransmitted.
     rack_from: u64,
-    /// Retransmissions in the order of time; some may be overtaken by events.
+    /// Retransmissions in the order of time; entries may be outdated.
     retransmissions: VecDeque<Retransmission>,
 }
 
-/// That of a segment.
+/// A retransmission of one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Retransmission {
     /// Number of the segment in the connection.
     number: u64,
     at: Instant,
-    /// One beyond the last byte that had been sent by then.
+    /// Offset of the next byte to send at that time.
     next: u64,
 }
 
-/// What became known of one segment.
+/// A segment that a selective acknowledgement newly reports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivered {
     pub segment: Sent,
-    /// A selective acknowledgement of something higher came before it.
+    /// Whether a higher segment was sacked before it.
     pub is_overtaken: bool,
 }
 
@@ -126,7 +129,7 @@ impl Scoreboard {
         }
     }
 
-    /// Segments not acknowledged in order.
+    /// Number of segments not yet acknowledged in order.
     pub(crate) fn len(&self) -> u32 {
         self.segments.len() as u32
     }
@@ -135,7 +138,7 @@ impl Scoreboard {
         self.segments.is_empty()
     }
 
-    /// Segments believed to be in the network.
+    /// Number of segments believed to be in the network.
     pub(crate) fn in_flight(&self) -> u32 {
         (self.len() + self.retransmitted).saturating_sub(self.sacked + self.lost)
     }
@@ -148,7 +151,7 @@ impl Scoreboard {
         self.lost
     }
 
-    /// Is anything sacked, lost or retransmitted?
+    /// Whether any segment is sacked, lost or retransmitted.
     pub(crate) fn has_marks(&self) -> bool {
         self.sacked + self.lost + self.retransmitted > 0 || !self.retransmissions.is_empty()
     }
@@ -161,7 +164,7 @@ impl Scoreboard {
         self.retransmitted
     }
 
-    /// Is something lost and not retransmitted?
+    /// Whether any segment is lost and not retransmitted.
     pub(crate) fn has_missing(&self) -> bool {
         self.missing > 0
     }
@@ -179,19 +182,19 @@ impl Scoreboard {
         self.segments.get(index)
     }
 
-    /// A new segment goes out.
+    /// Adds a new segment that is sent at `at`.
     pub(crate) fn push(&mut self, start: u64, bytes: u32, at: Instant, number: u32) {
         self.segments.push_back(Sent { start, at, bytes, number, flags: 0 });
     }
 
-    /// The newest segment was not sent after all.
+    /// Removes the newest segment, which was not sent after all.
     pub(crate) fn pop(&mut self) {
         if let Some(segment) = self.segments.pop_back() {
             debug_assert!(segment.flags == 0);
         }
     }
 
-    /// The next lost segment to retransmit.
+    /// Index of the next lost segment to retransmit.
     pub(crate) fn missing(&mut self) -> Option<usize> {
         if self.missing == 0 {
             return None;
@@ -203,7 +206,7 @@ impl Scoreboard {
         found
     }
 
-    /// A segment goes out again.
+    /// Records a retransmission of the segment at `index`.
     pub(crate) fn retransmit(&mut self, index: usize, at: Instant, number: u32) -> Sent {
         let segment = &mut self.segments[index];
         self.missing -= u32::from(segment.is_missing());
@@ -218,14 +221,16 @@ impl Scoreboard {
         segment
     }
 
-    /// A segment goes out again, and is not counted as a retransmission.
+    /// Records a transmission that does not count as a retransmission (the loss
+    /// probe of 3.13).
     pub(crate) fn resend(&mut self, index: usize, at: Instant, number: u32) {
         let segment = &mut self.segments[index];
         (segment.at, segment.number) = (at, number);
     }
 
-    /// The retransmission of the segment at `start` was not sent after all; what was
-    /// sent before it had `number` at most. Returns whether there is one.
+    /// Takes back the retransmission of the segment at `start`, which was not sent
+    /// after all. `number`: that of the transmission before it. Returns whether
+    /// there was such a retransmission.
     pub(crate) fn take_back_retransmission(&mut self, start: u64, number: u32) -> bool {
         let index = self.index_of(start);
         match self.segments.get_mut(index) {
@@ -244,6 +249,7 @@ impl Scoreboard {
     }
 
     /// Removes the first segment if it ends by `acknowledged`, or shortens it.
+    /// Returns it if removed.
     pub(crate) fn acknowledge_head(&mut self, acknowledged: u64) -> Option<Sent> {
         let head = self.segments.front_mut()?;
         if head.end() > acknowledged {
@@ -275,8 +281,8 @@ impl Scoreboard {
         }
     }
 
-    /// Marks what lies in `start..end` as received, and calls `delivered` for each
-    /// segment that was not. Returns how many those are.
+    /// Marks the segments in `start..end` as sacked, and calls `delivered` for each
+    /// that was not. Returns their number.
     pub(crate) fn sack(
         &mut self,
         start: u64,
@@ -297,8 +303,8 @@ impl Scoreboard {
             self.missing -= u32::from(was.is_missing());
             if was.is(LOST) {
                 self.lost -= 1;
-                // Not known to be lost, a retransmission is believed to be still
-                // in flight, besides the original that has arrived.
+                // Only a lost segment loses this mark: otherwise the retransmission is believed
+                // to be still in flight, besides the original that has arrived.
                 self.retransmitted -= u32::from(was.is(RETRANSMITTED));
                 segment.flags &= !(LOST | RETRANSMITTED);
             }
@@ -314,8 +320,8 @@ impl Scoreboard {
         count
     }
 
-    /// The receiver got `start..end` twice: retransmissions in it have arrived.
-    /// Returns how many segments in it were ever retransmitted.
+    /// The receiver reported `start..end` as duplicate: retransmissions in it have
+    /// arrived. Returns how many segments in it were ever retransmitted.
     pub(crate) fn duplicate(&mut self, start: u64, end: u64) -> u32 {
         let mut count = 0;
         let first = self.index_of(start);
@@ -356,8 +362,10 @@ impl Scoreboard {
         }
     }
 
-    /// A timeout: everything is lost, but what RACK says is too recent. A sacked
-    /// head means that the receiver threw away what it had: nothing is sacked then.
+    /// A retransmission timeout: takes all segments for lost, except those that
+    /// RACK considers too recent. If the head is sacked, the receiver has discarded
+    /// data that it had acknowledged selectively (reneging): then no segment counts
+    /// as sacked.
     pub(crate) fn mark_all_lost(&mut self, now: Instant, rack: Option<&Rack>) {
         let has_reneged = self.head().is_some_and(Sent::is_sacked);
         if has_reneged {
@@ -371,8 +379,9 @@ impl Scoreboard {
         }
     }
 
-    /// A timeout by the rules of Linux 3: everything is lost, and no retransmission is under
-    /// way. As above, a sacked head means that nothing is sacked.
+    /// A retransmission timeout by the rules of Linux 3: takes all segments for
+    /// lost, with no retransmission in flight. A sacked head means reneging, as
+    /// above.
     pub(crate) fn lose_everything(&mut self) {
         if self.head().is_some_and(Sent::is_sacked) {
             self.clear_sacked();
@@ -388,8 +397,8 @@ impl Scoreboard {
         self.rack_from = self.base;
     }
 
-    /// A timeout was no mistake, after F-RTO had marked nothing: all is lost, and no
-    /// retransmission is in flight but the head's, if `keeps_head`.
+    /// F-RTO found that a timeout was not spurious: takes all segments for lost,
+    /// with no retransmission in flight except that of the head, if `keeps_head`.
     pub(crate) fn lose_all_but_retransmissions(&mut self, keeps_head: bool) {
         let head = self.segments.front().filter(|head| keeps_head && head.is(RETRANSMITTED));
         let head = head.map(|_| RETRANSMITTED);
@@ -401,12 +410,12 @@ impl Scoreboard {
         }
     }
 
-    /// Was anything from the segment at `from` on sent more than once?
+    /// Whether any segment from index `from` on was sent more than once.
     pub(crate) fn has_repeated(&self, from: usize) -> bool {
         self.segments.iter().skip(from).any(Sent::is_repeated)
     }
 
-    /// No retransmission of the head is in flight any more.
+    /// Takes the retransmission of the head for no longer in flight.
     pub(crate) fn forget_head_retransmission(&mut self) {
         if let Some(head) = self.segments.front_mut().filter(|head| head.is(RETRANSMITTED)) {
             head.flags &= !RETRANSMITTED;
@@ -418,13 +427,13 @@ impl Scoreboard {
         }
     }
 
-    /// Segments from the first to the highest sacked one (fackets_out).
+    /// Number of segments up to and including the highest sacked one (fackets_out).
     pub(crate) fn forward(&self) -> u32 {
         self.highest_sacked.map_or(0, |highest| self.index_of(highest) as u32 + 1)
     }
 
-    /// Takes the first `count` segments for lost, but for those that are sacked and those
-    /// that end beyond `high` (tcp_mark_head_lost with FACK).
+    /// Takes the first `count` segments for lost, except those that are sacked and
+    /// those that end beyond `high` (tcp_mark_head_lost with FACK).
     pub(crate) fn lose_first(&mut self, count: u32, high: u64) {
         self.rack_from = self.rack_from.max(self.base);
         for index in (self.rack_from - self.base) as usize..count as usize {
@@ -436,8 +445,8 @@ impl Scoreboard {
         }
     }
 
-    /// Takes segments for lost above which `sacked` ones have arrived (tcp_mark_head_lost
-    /// without FACK).
+    /// Takes those segments for lost above which at least `sacked` segments have
+    /// arrived (tcp_mark_head_lost without FACK).
     pub(crate) fn lose_below(&mut self, sacked: u32, high: u64) {
         let mut above = self.sacked;
         for index in 0..self.segments.len() {
@@ -452,7 +461,8 @@ impl Scoreboard {
         }
     }
 
-    /// Takes segments for lost, from the first, that were last sent before `instant`.
+    /// Takes segments for lost that were last sent before `instant`, from the head
+    /// up to the first that was not.
     pub(crate) fn lose_sent_before(&mut self, instant: Instant) {
         for index in 0..self.segments.len() {
             if self.segments[index].at >= instant {
@@ -462,7 +472,7 @@ impl Scoreboard {
         }
     }
 
-    /// A segment is lost; a retransmission of it that is in flight is not.
+    /// Marks a segment as lost; a retransmission of it that is in flight stays so.
     fn lose_once(&mut self, index: usize) {
         if !self.segments[index].is(SACKED | LOST) {
             let segment = &mut self.segments[index];
@@ -476,8 +486,8 @@ impl Scoreboard {
         }
     }
 
-    /// Takes retransmissions for lost after which something was first sent that has
-    /// arrived (tcp_mark_lost_retrans).
+    /// Takes a retransmission for lost if a segment has arrived that was first sent
+    /// after it (tcp_mark_lost_retrans).
     pub(crate) fn lose_retransmissions(&mut self) {
         let highest = self.highest_sacked.map(|highest| self.index_of(highest));
         let Some(received) = highest.map(|index| self.segments[index].end()) else { return };
@@ -498,8 +508,8 @@ impl Scoreboard {
         }
     }
 
-    /// The first segment below the highest sacked one that is neither there, lost, nor
-    /// in flight again.
+    /// Index of the first segment below the highest sacked one that is neither
+    /// sacked, lost nor retransmitted.
     pub(crate) fn hole(&self) -> Option<usize> {
         let highest = self.index_of(self.highest_sacked?);
         (0..highest).find(|&index| !self.segments[index].is(SACKED | LOST | RETRANSMITTED))
@@ -517,7 +527,7 @@ impl Scoreboard {
         self.rack_from = self.base;
     }
 
-    /// Nothing is lost: the losses were imagined.
+    /// Takes back all marks of loss: the reduction is undone.
     pub(crate) fn unmark_lost(&mut self) {
         if self.lost > 0 {
             for segment in &mut self.segments {
@@ -530,15 +540,16 @@ impl Scoreboard {
         self.rack_from = self.base;
     }
 
-    /// Marks as lost what was sent long enough before the segment that RACK knows
-    /// to have arrived. Returns when the next one would be.
+    /// Marks as lost what was sent at least a reordering window before the newest
+    /// delivered segment (RACK). Returns the longest time until another one would
+    /// be.
     pub(crate) fn detect_losses(&mut self, now: Instant, rack: &Rack) -> Option<Duration> {
         let mut wait: Option<Duration> = None;
         let mut is_prefix = true;
         self.rack_from = self.rack_from.max(self.base);
         let mut index = (self.rack_from - self.base) as usize;
         while let Some(segment) = self.segments.get(index) {
-            // Those sent again come below, in the order of time.
+            // Retransmitted segments follow below, in the order of time.
             if segment.is_under_way() && !segment.is(REPEATED) {
                 if !rack.is_sent_before(segment.at, segment.number) {
                     break;
@@ -561,7 +572,7 @@ impl Scoreboard {
             let index = number.wrapping_sub(self.base) as usize;
             let segment = self.segments.get(index).filter(|_| number >= self.base);
             let Some(segment) = segment.filter(|s| s.at == at && s.is_under_way()) else {
-                // Overtaken by events. In the middle it waits for its turn.
+                // Outdated entries are removed at the front only.
                 if position == 0 {
                     self.retransmissions.pop_front();
                 } else {
@@ -583,8 +594,8 @@ impl Scoreboard {
         wait
     }
 
-    /// Without selective acknowledgements each duplicate acknowledgement stands
-    /// for a segment that the receiver has. Returns how many are new.
+    /// Without SACK each duplicate acknowledgement stands for one segment that the
+    /// receiver has. Returns how many of `duplicates` were counted.
     pub(crate) fn add_anonymous(&mut self, duplicates: u32) -> u32 {
         let room = self.len().saturating_sub(self.sacked + self.lost.max(1));
         let added = duplicates.min(room);
@@ -592,14 +603,14 @@ impl Scoreboard {
         added
     }
 
-    /// `acknowledged` segments went in order: one was the hole, the others
-    /// stood behind duplicate acknowledgements.
+    /// `acknowledged` segments were acknowledged in order: one was missing, the
+    /// others were counted as duplicate acknowledgements.
     pub(crate) fn remove_anonymous(&mut self, acknowledged: u32) {
         self.sacked = self.sacked.saturating_sub(acknowledged.saturating_sub(1));
         self.limit_anonymous();
     }
 
-    /// All duplicate acknowledgements are explained.
+    /// Resets the count of duplicate acknowledgements.
     pub(crate) fn clear_anonymous(&mut self) {
         self.sacked = 0;
     }
@@ -608,12 +619,13 @@ impl Scoreboard {
         self.sacked = self.sacked.min(self.len().saturating_sub(self.lost));
     }
 
-    /// The segment that holds byte `position`, or the first behind it.
+    /// Index of the segment that holds the byte at `position`, or of the first one
+    /// above it.
     fn index_of(&self, position: u64) -> usize {
         self.segments.partition_point(|segment| segment.end() <= position)
     }
 
-    /// Counts agree with marks. For tests.
+    /// Asserts that counts agree with marks. For tests.
     #[cfg(test)]
     pub(crate) fn check(&self, has_sack: bool) {
         let count = |flag: u8| self.segments.iter().filter(|s| s.is(flag)).count() as u32;

@@ -1,61 +1,67 @@
-//! A TCP segment as it travels: the header's fields as values, and the length
-//! of the payload. Layout on the wire: RFC 9293, 3.1; timestamps: RFC 7323;
-//! selective acknowledgements: RFC 2018 and RFC 2883.
+//! A TCP segment: the fields of its header as values, and the length of its payload
+//! in bytes. Layout on the wire: RFC 9293, 3.1; timestamps: RFC 7323; selective
+//! acknowledgements: RFC 2018 and RFC 2883; ECN: RFC 3168. Leaves out ports,
+//! checksum, the urgent pointer, RST and PSH, and the options of the SYN.
 
 use lasthop_units::Instant;
 
-/// Headers of a segment with payload: IPv4 (20), TCP (20), timestamps (12).
+/// Headers of a segment with payload in bytes: IPv4 (20), TCP (20), timestamps
+/// (12).
 pub const HEADER_BYTES: u16 = 52;
 
-/// A range of the stream that the receiver holds out of order.
+/// A range of the stream that the receiver holds beyond the cumulative
+/// acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlock {
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u64,
-    /// One beyond the last.
+    /// Offset of the byte after the last one.
     pub end: u64,
 }
 
-/// A segment.
+/// A TCP segment without its payload's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Segment {
-    /// First byte of the payload (of SYN or FIN, if it has no payload).
+    /// Offset of the first byte of the payload; without payload, that of SYN or FIN
+    /// or of the next byte to send.
     pub sequence: u64,
-    /// Payload bytes.
+    /// Length of the payload in bytes.
     pub payload_bytes: u32,
-    /// Opens the connection.
+    /// SYN: opens the connection.
     pub syn: bool,
-    /// Ends the sender's stream.
+    /// FIN: ends the stream of the segment's sender.
     pub fin: bool,
-    /// Next byte expected; `None` in the first SYN.
+    /// Cumulative acknowledgement: the next byte expected; `None` in the first SYN.
     pub acknowledgement: Option<u64>,
-    /// Bytes that the sender of this segment can take, scaled up.
+    /// Receive window of the segment's sender in bytes, already scaled.
     pub window_bytes: u32,
-    /// When it was sent (TSval).
+    /// Time of transmission (TSval).
     pub sent: Instant,
-    /// The peer's TSval that it echoes (TSecr).
+    /// The peer's TSval that is echoed (TSecr).
     pub echoed: Option<Instant>,
-    /// Most recent first, a duplicate (D-SACK, RFC 2883) before all others.
+    /// SACK blocks, the most recent first; a duplicate (D-SACK, RFC 2883) precedes
+    /// all others.
     pub sack: [SackBlock; 3],
-    /// How many of `sack` are in use.
+    /// Number of blocks of `sack` in use: 0 to 3.
     pub sack_blocks: u8,
-    /// Congestion experienced is echoed (ECE), RFC 3168.
+    /// ECE: congestion experienced is echoed (RFC 3168).
     pub ecn_echo: bool,
-    /// The sender has reduced its window (CWR), RFC 3168.
+    /// CWR: the segment's sender has reduced its window (RFC 3168).
     pub window_reduced: bool,
 }
 
 impl Segment {
-    /// Length of the network-layer packet: IPv4 and TCP headers, options, payload.
+    /// Length of the IP packet in bytes: IPv4 and TCP headers, options, payload.
     pub fn packet_bytes(&self) -> u32 {
-        // SACK: two bytes of padding, kind and length, eight a block. SYN: MSS,
-        // SACK permitted and window scale beside the timestamps.
+        // SACK: two bytes of padding, kind, length, and eight bytes per block. SYN:
+        // MSS, SACK permitted and window scale in addition to the timestamps.
         let sack = if self.sack_blocks > 0 { 4 + 8 * u32::from(self.sack_blocks) } else { 0 };
         let syn = if self.syn { 8 } else { 0 };
         u32::from(HEADER_BYTES) + sack + syn + self.payload_bytes
     }
 
-    /// One beyond the last byte of the stream that it takes.
+    /// Offset after the last byte of the stream that it occupies, SYN and FIN
+    /// included.
     pub fn end(&self) -> u64 {
         self.sequence + u64::from(self.payload_bytes) + u64::from(self.syn) + u64::from(self.fin)
     }

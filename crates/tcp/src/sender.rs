@@ -1,18 +1,18 @@
-//! The sending half: what may leave and when, and what acknowledgements and
-//! timeouts make of the window. The states and rules are those of Linux 6, unless
-//! [`Recovery`](crate::Recovery) says otherwise; each
-//! file has one concern:
+//! The sender of an endpoint: what may leave and when, and how acknowledgements and
+//! timeouts change the window. States and rules are those of Linux 6, unless
+//! [`Recovery`] says otherwise. Windows are in segments, positions
+//! in bytes of the stream. Each file has one concern:
 //!
-//! - [`acknowledge`]: from a segment's acknowledgement to what it says;
+//! - [`acknowledge`]: what an acknowledgement reports;
 //! - [`state`]: open, disorder, reduction, recovery, loss (RFC 5681, 6675, 5682);
 //! - [`fack`] and [`frto`]: losses and timeouts by the rules of older kernels;
-//! - [`undo`]: taking back a reduction that was not needed (RFC 3522, 3708);
-//! - [`timers`]: timeout, loss probe, reordering, closed window;
+//! - [`undo`]: undoing a reduction that was not needed (RFC 3522, 3708);
+//! - [`timers`]: retransmission timeout, loss probe, reordering, closed window;
 //! - [`transmit`]: the next segment.
 //!
-//! Leaves out: segmentation offload (every segment leaves for itself, no
-//! deferring for larger bursts), tail drops of the own socket, urgent data,
-//! giving up on a dead peer.
+//! Leaves out: segmentation offload (every segment leaves by itself, none is
+//! deferred to form a larger burst), tail drops of the socket's own buffer, urgent
+//! data, and giving up on a dead peer.
 
 mod acknowledge;
 mod fack;
@@ -39,7 +39,7 @@ pub use state::State;
 pub(crate) use timers::Timer;
 pub(crate) use transmit::Outgoing;
 
-/// Bytes of the stream that are never reached: the end of endless data.
+/// Position that stands for the end of an endless stream; it is never reached.
 const ENDLESS: u64 = 1 << 62;
 
 /// The sending half of an endpoint.
@@ -48,17 +48,17 @@ pub(crate) struct Sender {
     // The stream.
     /// First byte not acknowledged (SND.UNA).
     una: u64,
-    /// Next new byte (SND.NXT).
+    /// Next byte to be sent (SND.NXT).
     next: u64,
-    /// One beyond the last byte that the application wrote.
+    /// One beyond the last byte that the application has written.
     written: u64,
-    /// FIN follows what was written.
+    /// Whether a FIN follows what was written.
     is_finished: bool,
-    /// End of the last segment that was sent shorter than full.
+    /// End of the last segment that was sent with less than a full payload.
     small_end: u64,
     /// One beyond the last byte that the peer's window allows.
     window_end: u64,
-    /// Segment that last updated it (SND.WL1).
+    /// Sequence number of the segment that last updated the window (SND.WL1).
     window_updated_by: u64,
 
     // What is set.
@@ -67,7 +67,7 @@ pub(crate) struct Sender {
     rules: Recovery,
     has_sack: bool,
     has_ecn: bool,
-    /// Pacing or small queues look at the rate.
+    /// Whether pacing or small queues need the pacing rate.
     needs_rate: bool,
 
     // The window.
@@ -82,42 +82,44 @@ pub(crate) struct Sender {
     board: Scoreboard,
     rack: Rack,
     round_trip: RoundTripTime,
-    /// Of the segments that the peer's last segment acknowledged.
+    /// Round-trip times of the segments that the peer's last segment acknowledged.
     pub round_trips: Vec<Duration>,
     state: State,
     /// The state ends when this byte is acknowledged (high_seq).
     high: u64,
     reduction: ProportionalRateReduction,
     undo: undo::Undo,
-    /// F-RTO: nothing tells yet whether the timeout was spurious (RFC 5682).
+    /// F-RTO: it is not yet known whether the last timeout was spurious (RFC 5682).
     is_timeout_doubtful: bool,
-    /// The same before 3.10.
+    /// The same for kernels before 3.10 (RFC 4138).
     frto: frto::Frto,
-    /// What the loss probe waits for.
+    /// The loss probe whose acknowledgement is awaited.
     probe: Option<timers::Probe>,
-    /// Blocks of the last acknowledgement: all in them is sacked.
+    /// SACK blocks of the last acknowledgement: every segment in them is already
+    /// marked.
     known_sacks: [SackBlock; 3],
 
     // Timers.
     timer: Option<(Instant, Timer)>,
-    /// Timeouts since the acknowledgement last advanced.
+    /// Timeouts since the cumulative acknowledgement last advanced.
     timeouts_in_a_row: u32,
-    /// Doublings of the interval of window probes.
+    /// Number of times that the interval of window probes was doubled.
     persist_backoff: u32,
 
     // Sending.
     turn: transmit::Turn,
-    /// Nothing may leave until something happens.
+    /// Whether nothing may leave until the next event.
     is_settled: bool,
-    /// The own queues hold too much to send.
+    /// Whether the sending node's queues hold too much of this connection.
     is_throttled: bool,
-    /// Own queues refused a segment: wait for them, or for an acknowledgement.
+    /// The sending node's queues refused a segment: wait for a release or an
+    /// acknowledgement.
     is_refused: bool,
-    /// Segments that left since there was last nothing to send.
+    /// Segments sent since there was last nothing to send.
     burst: u32,
     has_sent_new: bool,
     last_sent: Option<Instant>,
-    /// The next new segment tells the peer that the window was reduced (CWR).
+    /// The next new segment carries CWR: the window was reduced.
     must_tell_reduction: bool,
 
     pub retransmissions: u64,
@@ -177,8 +179,8 @@ impl Sender {
         }
     }
 
-    /// The peer has our SYN: data may flow. `round_trip` is that of the
-    /// handshake.
+    /// The peer has acknowledged our SYN: data may be sent. `round_trip` is that of
+    /// the handshake, if it could be measured.
     pub(crate) fn open(&mut self, now: Instant, window_bytes: u32, round_trip: Option<Duration>) {
         self.una = 1;
         self.window_end = 1 + u64::from(window_bytes);
@@ -189,7 +191,7 @@ impl Sender {
         self.update_pacing_rate();
     }
 
-    /// The application hands over bytes; `u64::MAX` has no end.
+    /// The application writes `bytes` more; `u64::MAX` makes the stream endless.
     pub(crate) fn write(&mut self, now: Instant, bytes: u64) {
         if self.is_finished {
             return;
@@ -206,29 +208,30 @@ impl Sender {
         self.written = self.written.saturating_add(bytes).min(ENDLESS);
     }
 
-    /// Of new segments.
+    /// Sets the largest payload of new segments in bytes.
     pub(crate) fn set_segment_bytes(&mut self, bytes: u16) {
         self.segment_bytes = u32::from(bytes).max(1);
     }
 
-    /// FIN follows what was written.
+    /// Ends the stream after what was written.
     pub(crate) fn finish(&mut self) {
-        // Who has nothing to write says so whenever it acts.
+        // An application without more data calls this whenever it runs: a repeated
+        // call, with nothing in flight, leaves the sender settled.
         self.is_settled &= self.is_finished && self.board.is_empty();
         self.is_finished = true;
     }
 
-    /// What was written and not yet sent never was.
+    /// Discards what was written and not yet sent.
     pub(crate) fn discard_unsent(&mut self) {
         self.written = self.written.min(self.next);
     }
 
-    /// The length of the data packet that leaves.
+    /// Charges the queue with the length of the data packet that leaves.
     pub(crate) fn charge(&mut self, packet_bytes: u32) {
         self.queue.charge(packet_bytes);
     }
 
-    /// The own node let go of packets.
+    /// The sending node released packets: they were sent or dropped.
     pub(crate) fn release(&mut self, packets: u32, packet_bytes: u32) {
         if self.is_throttled || self.is_refused {
             self.is_settled = false;
@@ -249,7 +252,7 @@ impl Sender {
         }
     }
 
-    // What can be asked.
+    // Queries.
 
     pub(crate) fn state(&self) -> State {
         self.state
@@ -300,7 +303,7 @@ impl Sender {
         self.next
     }
 
-    /// Counts agree. For tests.
+    /// Asserts that counts agree. For tests.
     #[cfg(test)]
     pub(crate) fn check(&self) {
         self.board.check(self.has_sack);
@@ -308,7 +311,7 @@ impl Sender {
         assert!(self.window.size > 0 && self.window.threshold >= 2);
     }
 
-    /// Everything, FIN included, is acknowledged.
+    /// Whether everything, FIN included, is acknowledged.
     pub(crate) fn is_done(&self) -> bool {
         self.is_finished && self.una == self.end()
     }

@@ -1,24 +1,25 @@
-//! TCP small queues: how much of a connection waits in the own node's queues,
-//! and how much may (Linux' tcp_small_queue_check). A packet counts from when it
-//! is handed over until the node lets go of it: acknowledged on the air, or
-//! dropped. Packets without payload do not count.
+//! TCP small queues: how much of a connection waits in the sending node's queues,
+//! and the limit (Linux' tcp_small_queue_check). A packet counts from when it is
+//! passed to the node until the node releases it: acknowledged on the air, or
+//! dropped. Packets without payload do not count. In bytes of socket memory.
 
 use lasthop_units::Bitrate;
 
 use crate::SmallQueues;
 
-/// Memory that a packet takes beside its own bytes: Linux' sk_buff (256), its
-/// shared part (320) and room for headers (320).
+/// Memory of a packet in addition to its length: Linux' sk_buff (256), its shared
+/// part (320) and headroom (320).
 const PACKET_OVERHEAD_BYTES: u64 = 896;
 
-/// What one connection has in the own node's queues.
+/// What one connection has in the sending node's queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OwnQueue {
     rules: SmallQueues,
     overhead: u64,
-    /// Memory of the packets in the queues.
+    /// Memory of the packets in the queues, in bytes.
     bytes: u64,
-    /// Packets handed over and let go, ever; they wrap.
+    /// Number of packets passed to the queues, and released, since the start; wraps
+    /// around.
     handed_over: u32,
     released: u32,
 }
@@ -32,24 +33,25 @@ impl OwnQueue {
         Self { rules, overhead, bytes: 0, handed_over: 0, released: 0 }
     }
 
-    /// A packet is handed over. Returns its number; one without payload takes that
-    /// of the one before. Its memory counts with [`OwnQueue::charge`].
+    /// Counts a packet that is passed to the queues. Returns its number; a packet
+    /// without payload has that of the one before. [`OwnQueue::charge`] counts its
+    /// memory.
     pub(crate) fn hand_over(&mut self, has_payload: bool) -> u32 {
         self.handed_over = self.handed_over.wrapping_add(u32::from(has_payload));
         self.handed_over
     }
 
-    /// That of the newest packet.
+    /// The number of the newest packet.
     pub(crate) fn number(&self) -> u32 {
         self.handed_over
     }
 
-    /// The length of the packet that was just handed over.
+    /// Adds the memory of the packet that was just passed to the queues.
     pub(crate) fn charge(&mut self, packet_bytes: u32) {
         self.bytes += u64::from(packet_bytes) + self.overhead;
     }
 
-    /// The newest packet was refused.
+    /// Takes back the newest packet: it was refused.
     pub(crate) fn take_back(&mut self, packet_bytes: u32) {
         self.handed_over = self.handed_over.wrapping_sub(1);
         self.bytes = self.bytes.saturating_sub(u64::from(packet_bytes) + self.overhead);
@@ -61,14 +63,15 @@ impl OwnQueue {
         self.bytes = self.bytes.saturating_sub(memory);
     }
 
-    /// Is the packet with this number still there? As if the queues were first
-    /// in, first out; `false` if small queues are off, for then nobody counts.
+    /// Whether the packet with this number is still in the queues, taking them as
+    /// first in, first out. `false` if small queues are off, because nothing is
+    /// counted then.
     pub(crate) fn holds(&self, number: u32) -> bool {
         self.rules != SmallQueues::Off && number.wrapping_sub(self.released) as i32 > 0
     }
 
-    /// Is there too much to send another packet? Retransmissions get twice the
-    /// room. `rate`: that of pacing, in bytes per second.
+    /// Whether the queues hold too much to send another packet. The limit for
+    /// retransmissions is twice as high. `rate`: the pacing rate.
     pub(crate) fn is_full(
         &self,
         packet_bytes: u32,
@@ -86,7 +89,7 @@ impl OwnQueue {
         self.bytes > limit << u32::from(is_retransmission)
     }
 
-    /// Memory of the packets in the queues.
+    /// Memory of the packets in the queues, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -1,5 +1,7 @@
-//! Two endpoints over a path, by scripts and by chance. What is expected is that
-//! of RFCs, of simple arithmetic, and of Linux' documented behaviour.
+//! Tests of two endpoints connected by a path, with scripts and with random input.
+//! Expected values are from the RFCs, from simple arithmetic, and from the
+//! documented behaviour of Linux. Each file has one topic; `path` is the network
+//! that they share.
 
 extern crate std;
 

@@ -1,7 +1,8 @@
-//! Congestion window validation: what happens to a window that the application
-//! or the receiver does not let the sender use. It decides whether
-//! acknowledgements may make the window grow, and shrinks a window that was
-//! idle or partly used for long. One file a rule set in `validation/`.
+//! Congestion window validation: what happens to a window that the application or
+//! the receiver does not let the sender use. It decides whether acknowledgements
+//! may increase the window, and decreases a window that was idle or partly used for
+//! a long time. Windows are in segments. Each rule set is a file in `validation/`;
+//! it leaves recovery alone.
 //!
 //! | kind | growth | after idle | partly used for a timeout |
 //! |---|---|---|---|
@@ -23,24 +24,24 @@ use linux::Linux;
 use rfc2861::Rfc2861;
 use rfc7661::Rfc7661;
 
-/// The sender, after it has sent all that it may.
+/// The sender's use of its window, after it has sent all that it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Segments sent and not acknowledged (Linux' packets_out: sacked and lost
-    /// ones are among them).
+    /// Segments sent and not acknowledged, sacked and lost ones included (Linux'
+    /// packets_out).
     pub segments_out: u32,
-    /// Next byte that the receiver expects (SND.UNA).
+    /// The next byte that the receiver expects (SND.UNA).
     pub acknowledged: u64,
-    /// Next byte to be sent (SND.NXT).
+    /// The next byte to be sent (SND.NXT).
     pub next: u64,
-    /// Retransmission timeout.
+    /// The retransmission timeout.
     pub timeout: Duration,
-    /// The window is what stopped it.
+    /// Whether the congestion window stopped the sender.
     pub is_window_limited: bool,
-    /// It had no more data to send (not: no more window of the receiver, no
-    /// more room in the own queues).
+    /// Whether a lack of data stopped it (not the receiver's window, nor the
+    /// sending node's queues).
     pub is_application_limited: bool,
-    /// It recovers from a loss; then windows are left alone.
+    /// Whether it recovers from a loss; windows are left alone then.
     pub is_recovering: bool,
 }
 
@@ -57,7 +58,7 @@ enum Kind {
 }
 
 impl Validation {
-    /// `initial_window` in segments: the window that a restart leaves at least.
+    /// `initial_window` in segments: a restart leaves at least this window.
     pub fn new(kind: WindowValidation, initial_window: u32) -> Self {
         Self(match kind {
             WindowValidation::Off => Kind::Off,
@@ -68,7 +69,7 @@ impl Validation {
         })
     }
 
-    /// The sender has sent, or could not because of its window.
+    /// The sender has sent all that it may.
     pub fn handle_sent(&mut self, now: Instant, usage: &Usage, window: &mut Window) {
         match &mut self.0 {
             Kind::Off => {}
@@ -78,7 +79,7 @@ impl Validation {
         }
     }
 
-    /// `segments` were acknowledged or sacked; before the window grows.
+    /// `segments` were acknowledged or sacked; called before the window grows.
     /// `round_trip`: the smoothed round-trip time.
     pub fn handle_acknowledgement(&mut self, now: Instant, segments: u32, round_trip: Duration) {
         if let Kind::Rfc7661(state) = &mut self.0 {
@@ -86,7 +87,7 @@ impl Validation {
         }
     }
 
-    /// Whether the window may grow. `in_flight`: segments, before the
+    /// Whether the window may grow. `in_flight`: segments before the
     /// acknowledgement.
     pub fn is_limited(&self, in_flight: u32, window: &Window) -> bool {
         match &self.0 {
@@ -97,8 +98,8 @@ impl Validation {
         }
     }
 
-    /// The sender is about to send after `idle` without sending, with nothing
-    /// in flight.
+    /// The sender is about to send after `idle` without sending, with nothing in
+    /// flight.
     pub fn handle_idle(
         &mut self,
         now: Instant,
@@ -114,8 +115,8 @@ impl Validation {
         }
     }
 
-    /// The threshold after a loss with `in_flight` segments in flight, where the
-    /// congestion control asks for `threshold`.
+    /// The slow start threshold after a loss with `in_flight` segments in flight;
+    /// `threshold` is the congestion control's value.
     pub fn threshold_after_loss(&mut self, in_flight: u32, threshold: u32, window: &Window) -> u32 {
         match &mut self.0 {
             Kind::Rfc7661(state) => state.threshold_after_loss(in_flight, threshold, window),
@@ -124,8 +125,8 @@ impl Validation {
     }
 }
 
-/// What is remembered of a window that shrinks without loss: three quarters of
-/// it (RFC 2861, 3.2; tcp_current_ssthresh).
+/// Raises the threshold to three quarters of a window that shrinks without a loss
+/// (RFC 2861, 3.2; tcp_current_ssthresh).
 fn keep_threshold(window: &mut Window) {
     window.threshold = window.threshold.max(window.size - window.size / 4);
 }

@@ -1,12 +1,14 @@
-//! A bulk transfer over a perfect path: 170 Mb/s, 4 ms of round trip, nothing
-//! lost, or one segment in a thousand. What it costs is TCP's alone, both ends.
+//! The workload of the benchmarks: a bulk transfer over an ideal path of 170 Mb/s
+//! with a round-trip time of 4 ms, without losses or with one lost segment in a
+//! thousand. What it measures is TCP alone, both endpoints together; the path is a
+//! queue of instants.
 
 use std::collections::VecDeque;
 
 use lasthop_tcp::{Config, Endpoint, Segment, SmallQueues};
 use lasthop_units::{Duration, Instant, Machine};
 
-/// Air time of a full segment at about 170 Mb/s.
+/// Airtime of a full-sized segment at about 170 Mb/s.
 const SPACING: Duration = Duration::from_micros(70);
 const DELAY: Duration = Duration::from_millis(2);
 
@@ -15,7 +17,7 @@ const DELAY: Duration = Duration::from_millis(2);
 pub struct Transfer {
     ends: [Endpoint; 2],
     now: Instant,
-    /// What waits for the bottleneck, with when it has left; and what has left.
+    /// Segments in the bottleneck, each with the time at which it leaves it.
     waiting: VecDeque<(Instant, Segment)>,
     forth: VecDeque<(Instant, Segment)>,
     back: VecDeque<(Instant, Segment)>,
@@ -25,7 +27,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// `lose_every`: so many segments are sent for each that is lost.
+    /// `lose_every`: one segment in this many is lost.
     pub fn new(lose_every: Option<u64>, small_queues: SmallQueues) -> Self {
         let config = Config { small_queues, ..Config::default() };
         let mut transfer = Self {
@@ -45,7 +47,7 @@ impl Transfer {
         transfer
     }
 
-    /// Runs until so many more segments are received in order.
+    /// Runs until this many more segments are received in order.
     pub fn deliver(&mut self, segments: u64) {
         let end = self.ends[1].received_bytes() + segments * 1_448;
         while self.ends[1].received_bytes() < end {

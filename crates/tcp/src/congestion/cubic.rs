@@ -1,10 +1,10 @@
-//! CUBIC ([RFC 9438](https://www.rfc-editor.org/rfc/rfc9438)) with the
-//! arithmetic of Linux: after a loss the window follows a cubic curve of time
-//! that is flat around the size at which the loss came, and is never slower than
-//! Reno would be. Integers only: time in 1/1024 s, windows in segments.
+//! CUBIC ([RFC 9438](https://www.rfc-editor.org/rfc/rfc9438)) with the arithmetic
+//! of Linux. After a loss the window follows a cubic function of time that is flat
+//! around the window at which the loss occurred, and it is never smaller than
+//! Reno's would be. Integers only: time in 1/1024 s, windows in segments.
 //!
-//! Leaves out: the quantisation of Linux' clock to ticks, but for the curve
-//! being looked up at most once a tick.
+//! Leaves out the quantisation of Linux' clock to ticks, except that the curve is
+//! evaluated at most once per tick.
 
 use lasthop_units::{Duration, Instant};
 
@@ -12,55 +12,57 @@ use super::new_reno::THRESHOLD_MIN;
 use super::{Acknowledgement, Control, Window, hystart, hystart_plus_plus};
 use crate::HyStart;
 
-/// What is left of the window after a loss, in 1024ths: 0.7 (RFC 9438, 4.6).
+/// Share of the window that remains after a loss, in 1024ths: 0.7 (RFC 9438, 4.6).
 pub(super) const BETA: u32 = 717;
 pub(super) const BETA_SCALE: u32 = 1024;
 /// C = 0.4 segments per cubed second (RFC 9438, 5.1), as 410/1024.
 pub(super) const C: u64 = 410;
-/// log2 of the units of time in a second.
+/// log2 of the units of time per second.
 pub(super) const TIME_SHIFT: u32 = 10;
-/// Units of C times cubed units of time in a segment: 2^this.
+/// log2 of the units of C times units of time cubed in one segment.
 pub(super) const CURVE_SHIFT: u32 = 10 + 3 * TIME_SHIFT;
-/// Acknowledged segments, in eighths of the window, in which Reno with CUBIC's
+/// Segments to be acknowledged, in eighths of the window, before Reno with CUBIC's
 /// beta grows by one: 8 (1 + beta) / (3 (1 - beta)), rounded down (4.3).
 pub(super) const RENO_EIGHTHS: u32 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
-/// Without a loss yet the window grows by at least 1/20 a round trip.
+/// Before the first loss, at least one segment of growth for this many acknowledged
+/// ones: 5 % per round trip.
 pub(super) const COUNT_MAX_UNTIL_LOSS: u32 = 20;
-/// At most one segment for two acknowledged ones (4.4: 1.5 times a round trip).
+/// At most one segment of growth for two acknowledged ones (4.4: 1.5 times per
+/// round trip).
 const COUNT_MIN: u32 = 2;
-/// The curve is looked up at most this often: Linux' tick at 250 Hz.
+/// Shortest time between two evaluations of the curve: Linux' tick at 250 Hz.
 const TICK: Duration = Duration::from_millis(4);
-/// With an unchanged window it is looked up again after this time.
+/// While the window does not change, the curve is evaluated again after this time.
 const LOOKUP_AGAIN: Duration = Duration::from_micros(31_250);
-/// Round-trip times of so long after recovery do not count for the minimum.
+/// For this long after a loss, round-trip times do not count for the minimum.
 const RECOVERY_DELAY: Duration = Duration::from_secs(1);
 
-/// CUBIC.
+/// CUBIC (RFC 9438).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cubic {
     slow_start: SlowStart,
-    /// Acknowledged segments for one segment of growth.
+    /// Acknowledged segments per segment of growth.
     pub(super) count: u32,
-    /// Window before the last loss (W_max); 0 before the first.
+    /// Window before the last loss (W_max), in segments; 0 before the first loss.
     pub(super) window_max: u32,
     pub(super) epoch: Option<Epoch>,
-    /// Window and time of the last look at the curve.
+    /// Window and time of the last evaluation of the curve.
     looked_up: Option<(u32, Instant)>,
     /// Smallest round-trip time since the start or the last timeout.
     delay_min: Option<Duration>,
 }
 
-/// Growth since the last loss.
+/// The growth since the last loss (RFC 9438's epoch).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Epoch {
     start: Instant,
-    /// Time from `start` to the curve's origin (K), in 1/1024 s.
+    /// Time from `start` to the origin of the curve (K), in 1/1024 s.
     pub(super) origin_after: u64,
-    /// The window there.
+    /// Window at the origin of the curve, in segments.
     pub(super) origin: u32,
-    /// The window that Reno would have (W_est).
+    /// Window that Reno would have (W_est), in segments.
     reno: u32,
-    /// Acknowledged segments towards Reno's next increase.
+    /// Acknowledged segments counted towards the next increase of `reno`.
     reno_fraction: u32,
 }
 
@@ -72,7 +74,7 @@ enum SlowStart {
 }
 
 impl Cubic {
-    /// A new connection's.
+    /// The state of a new connection.
     pub fn new(hystart: HyStart, is_paced: bool) -> Self {
         let slow_start = match hystart {
             HyStart::Off => SlowStart::UntilLoss,
@@ -82,7 +84,7 @@ impl Cubic {
         Self { slow_start, count: 0, window_max: 0, epoch: None, looked_up: None, delay_min: None }
     }
 
-    /// Minimum delay and the end of slow start.
+    /// Updates the minimum delay, and ends slow start if HyStart says so.
     fn measure(&mut self, now: Instant, ack: &Acknowledgement, window: &mut Window) {
         let is_recent =
             self.epoch.is_some_and(|epoch| now.saturating_since(epoch.start) < RECOVERY_DELAY);
@@ -106,8 +108,8 @@ impl Cubic {
         }
     }
 
-    /// Sets `count` from the curve and from Reno's window, after `segments`
-    /// were acknowledged.
+    /// Sets `count` from the curve and from Reno's window, after `segments` were
+    /// acknowledged.
     fn update(&mut self, now: Instant, size: u32, segments: u32) {
         if let Some(epoch) = &mut self.epoch {
             epoch.reno_fraction += segments;
@@ -133,7 +135,7 @@ impl Cubic {
             reno_fraction: segments,
         });
 
-        // The window that the curve has a round trip later (4.2).
+        // The window that the curve reaches one round trip from now (4.2).
         let ahead = now.saturating_since(epoch.start) + self.delay_min.unwrap_or(Duration::ZERO);
         let time = (ahead.as_nanos() << TIME_SHIFT) / 1_000_000_000;
         let distance = u128::from(time.abs_diff(epoch.origin_after));
@@ -152,11 +154,11 @@ impl Cubic {
         self.keep_up_with_reno(size);
     }
 
-    /// Never slower than Reno (4.3).
+    /// Lowers `count` if Reno would have a larger window (4.3).
     fn keep_up_with_reno(&mut self, size: u32) {
         let epoch = self.epoch.as_mut().expect("only called in an epoch");
         let interval = ((size * RENO_EIGHTHS) >> 3).max(1);
-        // An increase needs more than the interval, as in Linux.
+        // Like Linux, an increase takes more than the interval.
         let increases = epoch.reno_fraction.saturating_sub(1) / interval;
         epoch.reno += increases;
         epoch.reno_fraction -= increases * interval;
@@ -191,8 +193,8 @@ impl Control for Cubic {
 
     fn threshold_after_loss(&mut self, _now: Instant, window: &Window) -> u32 {
         self.epoch = None;
-        // Fast convergence (4.7): a window that did not reach its old maximum
-        // makes room for others.
+        // Fast convergence (4.7): a window that did not reach its former maximum gives
+        // up capacity for new flows.
         self.window_max = if window.size < self.window_max {
             window.size * (BETA_SCALE + BETA) / (2 * BETA_SCALE)
         } else {
@@ -216,16 +218,16 @@ impl Control for Cubic {
     }
 
     fn handle_restart(&mut self, now: Instant, idle: Duration) {
-        // The curve stands still while nothing is sent (4.2: t is the time of growth).
+        // Idle time does not count as time of growth (4.2).
         if let Some(epoch) = &mut self.epoch {
             epoch.start = epoch.start.saturating_add(idle).min(now);
         }
     }
 }
 
-/// The largest integer whose cube is at most `value`.
+/// The integer cube root: the largest integer whose cube is at most `value`.
 pub(super) fn cubic_root(value: u64) -> u64 {
-    // The float is within one of it; the integers decide.
+    // The floating-point root is off by one at most; the integers decide.
     let mut root = libm::cbrt(value as f64) as u64;
     while u128::from(root).pow(3) > u128::from(value) {
         root -= 1;

@@ -1,15 +1,17 @@
-//! CUBIC as Linux 3.2 and 3.13 have it (`net/ipv4/tcp_cubic.c`). The curve is that of
-//! [`super::Cubic`]; what changed since:
+//! CUBIC of Linux 3.2 and 3.13 (`net/ipv4/tcp_cubic.c`). The curve is that of
+//! [`super::Cubic`]; windows are in segments, times in ticks of 4 ms. The
+//! differences from today's:
 //!
-//! - the window grows with acknowledgements, not with acknowledged segments: the
-//!   interval is divided by a smoothed number of segments an acknowledgement, and
-//!   the window that Reno would have counts acknowledgements without that;
-//! - HyStart's train may last half the smallest round trip without a cushion, a rise of
-//!   the delay counts from a sixteenth of it, of the first eight samples of a round;
-//! - round-trip times are in ticks of 4 ms, so a short path has none or one;
-//! - the curve runs on while nothing is sent.
+//! - The window grows with acknowledgements, not with acknowledged segments: the
+//!   interval is divided by the smoothed number of segments per acknowledgement,
+//!   while Reno's window counts acknowledgements without that.
+//! - HyStart ends slow start when a train lasts half the smallest round-trip time,
+//!   without a cushion, or when the delay rises by a sixteenth, of the first eight
+//!   samples of a round.
+//! - Round-trip times are in ticks, so a short path measures none or one.
+//! - The curve continues while nothing is sent.
 //!
-//! Leaves out: the error of up to 0.2 % of the kernel's cubic root.
+//! Leaves out the error of up to 0.2 % of the kernel's cube root.
 
 use lasthop_units::{Duration, Instant};
 
@@ -21,37 +23,37 @@ use super::new_reno::THRESHOLD_MIN;
 use super::{Acknowledgement, Control, Window};
 use crate::{HyStart, Recovery};
 
-/// log2 of the units of the smoothed number of segments an acknowledgement
+/// log2 of the units of the smoothed number of segments per acknowledgement
 /// (ACK_RATIO_SHIFT), and its upper bound (ACK_RATIO_LIMIT).
 const RATIO_SHIFT: u32 = 4;
 const RATIO_MAX: u32 = 32 << RATIO_SHIFT;
-/// At first an acknowledgement stands for two segments.
+/// Initially an acknowledgement counts for two segments.
 const RATIO_INITIAL: u32 = 2 << RATIO_SHIFT;
-/// Ticks in a second.
+/// Ticks per second.
 const HZ: u64 = 250;
-/// The smallest delay, 1 in the kernel's eighths of a millisecond.
+/// Smallest delay: one of the kernel's units of an eighth of a millisecond.
 const DELAY_MIN: Duration = Duration::from_micros(125);
 
-/// CUBIC of Linux 3.
+/// CUBIC of Linux 3.2 and 3.13.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CubicLinux3 {
     rules: Recovery,
     has_hystart: bool,
-    /// Acknowledgements for one segment of growth.
+    /// Acknowledgements per segment of growth.
     count: u32,
-    /// Window before the last loss (W_max); 0 before the first.
+    /// Window before the last loss (W_max), in segments; 0 before the first loss.
     window_max: u32,
     epoch: Option<Epoch>,
-    /// Window and tick of the last look at the curve.
+    /// Window and tick of the last evaluation of the curve.
     looked_up: Option<(u32, u64)>,
     delay_min: Option<Duration>,
-    /// Acknowledged segments an acknowledgement, in sixteenths.
+    /// Smoothed number of segments per acknowledgement, in sixteenths.
     ratio: u32,
     is_found: bool,
     round: Round,
 }
 
-/// Growth since the last loss; times in ticks.
+/// The growth since the last loss; fields as in [`super::Cubic`], times in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Epoch {
     start: u64,
@@ -61,7 +63,7 @@ struct Epoch {
     reno_fraction: u32,
 }
 
-/// HyStart's round; times in milliseconds, as its clock.
+/// A round of HyStart; times in milliseconds, as its clock in the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Round {
     start: u64,
@@ -72,7 +74,8 @@ struct Round {
 }
 
 impl CubicLinux3 {
-    /// A new connection's. HyStart++ is not of that time: Linux' own takes its place.
+    /// The state of a new connection. HyStart++ did not exist yet; HyStart takes
+    /// its place.
     pub fn new(rules: Recovery, hystart: HyStart) -> Self {
         Self {
             rules,
@@ -88,7 +91,7 @@ impl CubicLinux3 {
         }
     }
 
-    /// bictcp_acked.
+    /// Updates the smoothed ratio, the minimum delay and HyStart (bictcp_acked).
     fn measure(&mut self, now: Instant, ack: &Acknowledgement, window: &mut Window) {
         if ack.is_open {
             let ratio = self.ratio - (self.ratio >> RATIO_SHIFT) + ack.segments;
@@ -104,7 +107,7 @@ impl CubicLinux3 {
         }
     }
 
-    /// hystart_update.
+    /// Ends slow start at a long train or a rise of the delay (hystart_update).
     fn look_for_exit(
         &mut self,
         now: Instant,
@@ -132,13 +135,13 @@ impl CubicLinux3 {
         }
     }
 
-    /// bictcp_hystart_reset.
+    /// Begins a round of HyStart (bictcp_hystart_reset).
     fn begin_round(&mut self, now: Instant, next: u64) {
         let now = millis(now);
         self.round = Round { start: now, end: next, train_last: now, ..Round::default() };
     }
 
-    /// bictcp_update: sets `count`.
+    /// Sets `count` from the curve and from Reno's window (bictcp_update).
     fn update(&mut self, now: Instant, size: u32) {
         let now = ticks(now);
         if let Some(epoch) = &mut self.epoch {
@@ -218,8 +221,9 @@ impl Control for CubicLinux3 {
         let Self { rules, has_hystart, round, .. } = *self;
         let hystart = if has_hystart { HyStart::Linux } else { HyStart::Off };
         *self = Self::new(rules, hystart);
-        // It goes on until what is out now is acknowledged, or so much of it as was out when
-        // it began; the window is below HyStart's smallest for longer than that.
+        // The round goes on until the segments that are now in flight are acknowledged,
+        // or as many as there were at its beginning; the window stays below HyStart's
+        // minimum for longer than that.
         self.begin_round(now, round.end);
     }
 }

@@ -1,31 +1,34 @@
-//! HyStart: slow start ends before loss, when the acknowledgements of a round
-//! come as one long train or when the round-trip time rises. As Linux' CUBIC
-//! does it, which differs from the report by Ha and Rhee (2008): the train may
-//! last half the smallest round-trip time and a cushion, and a delay counts from
-//! the first round above it.
+//! HyStart: ends slow start before a loss, when the acknowledgements of a round
+//! come as one long train or when the round-trip time rises. It follows Linux'
+//! CUBIC, which differs from the report by Ha and Rhee (2008): a train may last
+//! half of the sum of the smallest round-trip time and a cushion (paced: all of
+//! it), and a rise of the delay counts from the first round in which it shows.
+//! Windows are in segments.
 //!
-//! Leaves out: the cushion's dependence on the pacing rate, which only matters
+//! Leaves out the dependence of the cushion on the pacing rate, which matters only
 //! above about 2 Gb/s.
 
 use lasthop_units::{Duration, Instant};
 
 use super::Acknowledgement;
 
-/// Below this window in segments it does not look (hystart_low_window).
+/// Smallest window in segments at which slow start may end (hystart_low_window).
 pub(super) const WINDOW_MIN: u32 = 16;
-/// Acknowledgements this close are one train (hystart_ack_delta).
+/// Longest gap between two acknowledgements of one train (hystart_ack_delta).
 pub(super) const TRAIN_GAP_MAX: Duration = Duration::from_millis(2);
-/// Allowed for aggregation by offloads: four times what the largest burst takes
-/// at the pacing rate, at most this (hystart_ack_delay).
+/// Added to the limit of a train to allow for aggregation by offloads: four times
+/// the duration of the largest burst at the pacing rate, at most this
+/// (hystart_ack_delay).
 const TRAIN_CUSHION: Duration = Duration::from_millis(1);
-/// Round-trip times looked at before a rise is believed.
+/// Samples of the round-trip time per round before a rise counts.
 pub(super) const SAMPLES_MIN: u8 = 8;
-/// A rise by an eighth of the smallest round-trip time counts, within bounds.
+/// A rise counts from an eighth of the smallest round-trip time, within the two
+/// bounds.
 const RISE_DIVISOR: u64 = 8;
 pub(super) const RISE_MIN: Duration = Duration::from_millis(4);
 pub(super) const RISE_MAX: Duration = Duration::from_millis(16);
 
-/// What it remembers.
+/// The state of HyStart for one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State {
     is_paced: bool,
@@ -33,7 +36,7 @@ pub(super) struct State {
     round: Option<Round>,
 }
 
-/// A round: from one acknowledgement until what had been sent then is acknowledged.
+/// A round: from one acknowledgement until all data sent before it is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Round {
     start: Instant,
@@ -49,8 +52,8 @@ impl State {
     }
 
     /// Takes the round-trip time of an acknowledgement in slow start. Returns
-    /// whether slow start ends now. `delay_min`: smallest round-trip time that
-    /// the control has seen.
+    /// whether slow start ends now. `delay_min`: smallest round-trip time that the
+    /// congestion control has measured; `window_size`: in segments.
     pub(super) fn is_exit(
         &mut self,
         now: Instant,

@@ -1,8 +1,9 @@
 //! HyStart++ ([RFC 9406](https://www.rfc-editor.org/rfc/rfc9406)): when the
-//! round-trip time rises, slow start goes on at a quarter of its speed
-//! (Conservative Slow Start); it ends after five such rounds, or goes back to
-//! full speed if the rise was a false alarm. In the first slow start of a
-//! connection only (section 4.3).
+//! round-trip time rises, slow start continues at a quarter of its growth
+//! (Conservative Slow Start, CSS). It ends after five rounds of CSS, or returns to
+//! full growth if the round-trip time falls below that at the start of CSS. Applies
+//! to the first slow start of a connection only (section 4.3). Windows are in
+//! segments.
 
 use lasthop_units::Duration;
 
@@ -15,15 +16,15 @@ const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: u32 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// L: most segments that one acknowledgement counts for, unless paced.
+/// L: most segments that count for one acknowledgement, unless the sender paces.
 const SEGMENTS_PER_ACK_MAX: u32 = 8;
 
-/// What it remembers.
+/// The state of HyStart++ for one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State {
     is_paced: bool,
     phase: Phase,
-    /// Where the round ends (windowEnd).
+    /// Byte offset at which the round ends (windowEnd).
     round_end: Option<u64>,
     last_round_min: Option<Duration>,
     current_round_min: Option<Duration>,
@@ -36,7 +37,7 @@ enum Phase {
     Conservative {
         baseline: Duration,
         rounds: u32,
-        /// Acknowledged segments that have not made a whole segment of growth.
+        /// Acknowledged segments that do not yet make one segment of growth.
         fraction: u32,
     },
     Done,
@@ -54,14 +55,13 @@ impl State {
         }
     }
 
-    /// Slow start is over for good: a loss, or the window was in congestion
-    /// avoidance before.
+    /// Ends HyStart++ for good: a loss occurred.
     pub(super) fn finish(&mut self) {
         self.phase = Phase::Done;
     }
 
-    /// Takes an acknowledgement in slow start, before the window grows. Ends
-    /// slow start by setting the threshold.
+    /// Takes an acknowledgement in slow start, before the window grows. Ends slow
+    /// start by setting the threshold to the window.
     pub(super) fn handle_acknowledgement(&mut self, ack: &Acknowledgement, window: &mut Window) {
         if self.phase == Phase::Done {
             return;
@@ -83,7 +83,8 @@ impl State {
         }
     }
 
-    /// Segments that the window grows by when `segments` are acknowledged.
+    /// Returns how many segments the window grows by when `segments` are
+    /// acknowledged.
     pub(super) fn growth(&mut self, segments: u32) -> u32 {
         let counted = if self.is_paced { segments } else { segments.min(SEGMENTS_PER_ACK_MAX) };
         match &mut self.phase {
@@ -99,7 +100,7 @@ impl State {
     }
 
     fn begin_round(&mut self, next: u64) {
-        // The first acknowledgement only opens the first round.
+        // The first acknowledgement opens the first round.
         if self.round_end.is_some()
             && let Phase::Conservative { rounds, .. } = &mut self.phase
         {
@@ -110,7 +111,8 @@ impl State {
         self.samples = 0;
     }
 
-    /// Into Conservative Slow Start, or out of it (section 4.2).
+    /// Enters or leaves Conservative Slow Start, given the smallest round-trip time
+    /// of this round (section 4.2).
     fn judge(&mut self, current: Duration) {
         match (self.phase, self.last_round_min) {
             (Phase::SlowStart, Some(last)) => {

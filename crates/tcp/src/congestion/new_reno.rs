@@ -1,17 +1,18 @@
-//! Reno's window: slow start, then one segment a round trip, half after a loss
-//! ([RFC 5681](https://www.rfc-editor.org/rfc/rfc5681), 3.1). What makes it
-//! NewReno, staying in recovery over partial acknowledgements (RFC 6582), is the
-//! sender's part. Segments are counted, not acknowledgements, so delayed
-//! acknowledgements do not slow it down; so does Linux.
+//! Reno's congestion window ([RFC 5681](https://www.rfc-editor.org/rfc/rfc5681),
+//! 3.1), in segments: slow start, then growth by one segment per round trip, and
+//! half the window after a loss. As in Linux, growth counts acknowledged segments,
+//! not acknowledgements, so delayed acknowledgements do not slow it down. Leaves
+//! out what makes it NewReno, recovery across partial acknowledgements (RFC 6582):
+//! the sender does that for all controls.
 
 use lasthop_units::Instant;
 
 use super::{Acknowledgement, Control, Window};
 
-/// The smallest threshold in segments (RFC 5681, equation 4).
+/// Smallest threshold in segments (RFC 5681, equation 4).
 pub(super) const THRESHOLD_MIN: u32 = 2;
 
-/// Reno. It has no state of its own: all is in the [`Window`].
+/// Reno. All of its state is in the [`Window`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NewReno;
 

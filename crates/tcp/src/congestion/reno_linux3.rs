@@ -1,6 +1,7 @@
-//! Reno's window as Linux 3.2 and 3.13 have it (tcp_reno_cong_avoid): in congestion
-//! avoidance acknowledgements are counted, not acknowledged segments, so delayed ones
-//! halve its growth; in slow start too, before 3.13.
+//! Reno's congestion window of Linux 3.2 and 3.13 (tcp_reno_cong_avoid), in
+//! segments. Congestion avoidance counts acknowledgements, not acknowledged
+//! segments, so delayed acknowledgements halve its growth; before 3.13 slow start
+//! does so, too. Otherwise as [`super::NewReno`].
 
 use lasthop_units::Instant;
 
@@ -8,7 +9,7 @@ use super::new_reno::THRESHOLD_MIN;
 use super::{Acknowledgement, Control, Window};
 use crate::Recovery;
 
-/// Reno of Linux 3.
+/// Reno of Linux 3.2 and 3.13.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenoLinux3(pub(super) Recovery);
 

@@ -1,7 +1,7 @@
-//! One file a control. Judges: the closed forms of the RFCs, and values worked
-//! out by hand from the kernel's arithmetic. [`Path`] is the common stage: a
-//! sender that is always limited by its window, and a path of fixed round-trip
-//! time.
+//! Tests of the congestion controls, one file for each. They compare with the
+//! closed forms of the RFCs and with values calculated by hand from the kernel's
+//! arithmetic. [`Path`] is what they share: a sender that is always limited by its
+//! window, over a path with a fixed round-trip time.
 
 mod cubic;
 mod hystart;
@@ -13,7 +13,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::{Acknowledgement, Control, Window};
 
-/// An acknowledgement of `segments`, with a window that was full.
+/// An acknowledgement of `segments` while the window is full.
 pub(super) fn ack(segments: u32, round_trip: Duration) -> Acknowledgement {
     Acknowledgement {
         segments,
@@ -27,14 +27,14 @@ pub(super) fn ack(segments: u32, round_trip: Duration) -> Acknowledgement {
     }
 }
 
-/// Segments are numbered by bytes of one: the stream's offset is their count.
+/// Segments have one byte each: an offset of the stream counts segments.
 pub(super) struct Path<C> {
     pub control: C,
     pub window: Window,
     pub now: Instant,
     pub round_trip: Duration,
     pub acknowledged: u64,
-    /// Average window, weighted by time.
+    /// The integral of the window over time, in segment seconds.
     window_seconds: f64,
     seconds: f64,
 }
@@ -52,7 +52,8 @@ impl<C: Control> Path<C> {
         }
     }
 
-    /// One acknowledgement for one segment; a window of them takes a round trip.
+    /// One acknowledgement of one segment; acknowledging a window takes one round
+    /// trip.
     pub fn step(&mut self) {
         let gap = self.round_trip / u64::from(self.window.size);
         self.now += gap;
@@ -74,10 +75,10 @@ impl<C: Control> Path<C> {
         self.window.fraction = 0;
     }
 
-    /// The average window when every `interval`-th segment is lost.
+    /// Returns the average window when every `interval`-th segment is lost.
     pub fn average_window(mut self, interval: u64, losses: u32) -> f64 {
         for loss in 0..losses {
-            // The first half of the losses is the way into the steady state.
+            // The first half of the losses leads to the steady state and does not count.
             if loss == losses / 2 {
                 (self.window_seconds, self.seconds) = (0.0, 0.0);
             }

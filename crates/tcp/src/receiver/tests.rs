@@ -1,5 +1,7 @@
-//! What a receiver answers, against the examples of RFC 2018 and RFC 2883, and a
-//! set of bytes as a reference model.
+//! Tests of the receiver's acknowledgements: the examples of RFC 2018 and RFC 2883,
+//! the rules of RFC 7323 and RFC 3168, delays as in Linux, and, for arbitrary
+//! segments, a set of bytes as a reference model. Positions are in bytes of the
+//! stream.
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -13,7 +15,7 @@ use crate::{Config, DelayedAck, Segment};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
-/// A receiver that expects `next`.
+/// A receiver whose next byte in order is `next`.
 fn receiver(next: u64) -> Receiver {
     let mut receiver = Receiver::new(&Config { segment_bytes: 500, ..Config::default() });
     receiver.open(&Segment::default());
@@ -21,12 +23,13 @@ fn receiver(next: u64) -> Receiver {
     receiver
 }
 
-/// A sender that has not sent yet.
+/// The round-trip time of a sender that has not sent yet.
 fn unknown() -> RoundTripTime {
     RoundTripTime::new(MS(200))
 }
 
-/// `start..end` arrives; the acknowledgement and the blocks of the answer.
+/// The segment `start..end` arrives. Returns the acknowledgement and the SACK
+/// blocks of the answer.
 fn take(receiver: &mut Receiver, start: u64, end: u64) -> (u64, Vec<(u64, u64)>) {
     let payload_bytes = (end - start) as u32;
     let segment = Segment { sequence: start, payload_bytes, ..Segment::default() };
@@ -48,7 +51,7 @@ fn a_growing_block() {
     }
 }
 
-/// RFC 2018, section 7, case 3: every second segment is lost, two of them come
+/// RFC 2018, section 7, case 3: every second segment is lost, two of them arrive
 /// late.
 #[test]
 fn the_newest_block_comes_first() {
@@ -62,7 +65,8 @@ fn the_newest_block_comes_first() {
     assert_eq!(take(5_500), (7_500, vec![(8_000, 8_500)]));
 }
 
-/// RFC 2883, 4.1, example 1: acknowledgements were lost, a segment comes twice.
+/// RFC 2883, 4.1, example 1: acknowledgements were lost, and a segment arrives
+/// twice.
 #[test]
 fn a_duplicate_of_what_is_in_order() {
     let mut receiver = receiver(3_000);
@@ -72,10 +76,11 @@ fn a_duplicate_of_what_is_in_order() {
     assert_eq!(take(&mut receiver, 4_000, 4_500), (4_500, vec![]), "it is reported once");
 }
 
-/// RFC 7323, 5.3: what lies outside of the window is rejected (R2) before its timestamp
-/// is taken (R3), so what is sent in vain is answered with the echo of what was not. In a
-/// capture of Linux 6.18 (20 % lost both ways) the answers to 13 segments that ended below
-/// the acknowledgement echoed something older, those to 8 that ended at it echoed them.
+/// RFC 7323, 5.3: a segment outside of the window is rejected (R2) before its
+/// timestamp is recorded (R3), so the answer to a needless retransmission echoes an
+/// older timestamp. In a capture of Linux 6.18 (20 % loss in both directions) the
+/// answers to 13 segments that ended below the acknowledgement echoed an older
+/// timestamp, those to 8 that ended at it echoed theirs.
 #[test]
 fn a_segment_below_the_acknowledgement_is_not_echoed() {
     let echo = |receiver: &mut Receiver, start, end, ms| {
@@ -96,7 +101,7 @@ fn a_segment_below_the_acknowledgement_is_not_echoed() {
     assert_eq!(echo(&mut receiver, 3_500, 4_000, 1_540), at(1_540));
 }
 
-/// RFC 2883, 4.1, example 2: the same with something out of order.
+/// RFC 2883, 4.1, example 2: the same with a segment out of order.
 #[test]
 fn a_duplicate_comes_before_other_blocks() {
     let mut receiver = receiver(3_000);
@@ -106,7 +111,7 @@ fn a_duplicate_comes_before_other_blocks() {
     assert_eq!(answer, (4_000, vec![(3_000, 3_500), (4_500, 5_000)]));
 }
 
-/// RFC 2883, 4.1, example 3: a duplicate of what is out of order.
+/// RFC 2883, 4.1, example 3: a duplicate of a segment out of order.
 #[test]
 fn a_duplicate_out_of_order_is_part_of_the_next_block() {
     let mut receiver = receiver(4_000);
@@ -116,7 +121,7 @@ fn a_duplicate_out_of_order_is_part_of_the_next_block() {
     assert_eq!(answer, (4_000, vec![(5_000, 5_500), (4_500, 5_500)]));
 }
 
-/// RFC 2883, 4.2: a longer segment covers two that are late.
+/// RFC 2883, 4.2: a longer segment covers two that arrive late.
 #[test]
 fn parts_of_a_longer_segment_are_duplicates() {
     let mut receiver = receiver(500);
@@ -127,7 +132,7 @@ fn parts_of_a_longer_segment_are_duplicates() {
     assert_eq!(take(&mut receiver, 1_500, 2_000), (2_500, vec![(1_500, 2_000)]));
 }
 
-/// After the first sixteen, every second segment, or 40 ms later.
+/// After the first sixteen segments, acknowledges every second one, or after 40 ms.
 #[test]
 fn acknowledgements_are_delayed_after_a_while() {
     let mut receiver = receiver(1);
@@ -154,7 +159,8 @@ fn acknowledgements_are_delayed_after_a_while() {
     assert!(receiver.is_due());
 }
 
-/// Three acknowledgements of a gap go at once, further ones wait a millisecond.
+/// Three acknowledgements of a gap are immediate, further ones wait up to a
+/// millisecond.
 #[test]
 fn acknowledgements_of_a_gap_are_compressed() {
     let mut receiver = receiver(1);
@@ -164,7 +170,7 @@ fn acknowledgements_of_a_gap_are_compressed() {
         let segment =
             Segment { sequence: 1 + index * 500, payload_bytes: 500, ..Segment::default() };
         receiver.handle_segment(Instant::ZERO, &segment, false, &unknown());
-        // The 48th is one more than may wait.
+        // The 48th is the first after the 44 that one acknowledgement may stand for.
         assert_eq!(receiver.is_due(), index <= 3 || index == 48, "{index}");
         if receiver.is_due() {
             receiver.fill_in(&mut Segment::default());
@@ -174,8 +180,8 @@ fn acknowledgements_of_a_gap_are_compressed() {
     }
 }
 
-/// Every second segment is lost: each block is reported though acknowledgements
-/// wait, three at a time.
+/// Every second segment is lost: each block is reported, three at a time, although
+/// acknowledgements are compressed.
 #[test]
 fn no_block_goes_unreported() {
     let mut receiver = receiver(1);
@@ -194,7 +200,8 @@ fn no_block_goes_unreported() {
     assert_eq!(reported, (1..=40).map(|index| 1 + index * 1_000).collect());
 }
 
-/// RFC 3168, 6.1.3: echoed until the sender says that it has reduced its window.
+/// RFC 3168, 6.1.3: ECE is sent until the sender reports that it has reduced its
+/// window.
 #[test]
 fn congestion_is_echoed_until_the_sender_answers() {
     let mut receiver = Receiver::new(&Config { ecn: true, ..Config::default() });
@@ -227,7 +234,7 @@ fn a_probe_of_the_window_is_answered_at_most_twice_a_second() {
 }
 
 proptest! {
-    /// Against a set of the bytes that came.
+    /// Compared with the set of bytes that arrived.
     #[test]
     fn what_arrives_is_what_is_acknowledged(
         pieces in prop::collection::vec((0u64..40, 1u64..6), 1..60),

@@ -1,6 +1,9 @@
-//! From a segment's acknowledgement to what it says: what arrived, how long it
-//! took, what was sent twice for nothing; then to the state and the window.
-//! Linux' tcp_ack and what it calls.
+//! What an acknowledgement reports: which segments arrived, round-trip times, and
+//! which segments were retransmitted needlessly; then the change of state and
+//! window. Linux' tcp_ack and the functions it calls; RFC 9293, 3.10.7.4 (window
+//! updates), RFC 6298, 3 and RFC 7323, 4 (round-trip times), RFC 2883 (duplicates),
+//! RFC 8985, 7.4 (the loss probe). Counts are in segments, positions in bytes of
+//! the stream.
 
 use lasthop_units::{Duration, Instant};
 
@@ -8,50 +11,54 @@ use super::{Sender, State};
 use crate::congestion::{Acknowledgement, Control};
 use crate::{Recovery, SackBlock, Segment};
 
-/// What an acknowledgement says.
+/// What one acknowledgement reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Said {
-    /// The cumulative acknowledgement advanced.
+    /// Whether the cumulative acknowledgement advanced.
     pub is_advance: bool,
-    /// Segments that it newly acknowledged in order.
+    /// Segments newly acknowledged in order.
     pub acknowledged: u32,
-    /// Segments that are known to have arrived only now.
+    /// Segments newly known to have been delivered, in order or selectively.
     pub delivered: u32,
-    /// Some of them are selectively acknowledged.
+    /// Whether some of them are selectively acknowledged.
     pub has_sacked: bool,
-    /// It reports a duplicate.
+    /// Whether it reports a duplicate (D-SACK).
     pub has_duplicate: bool,
-    /// The duplicate is that of the loss probe.
+    /// Whether the reported duplicate is that of the loss probe.
     pub is_probe_duplicate: bool,
-    /// Something arrived that was sent once, before the present state.
+    /// Whether a segment was delivered that was sent once, before the present state
+    /// began.
     pub has_original: bool,
-    /// A retransmission was acknowledged, or its original: who knows.
+    /// Whether a segment that was retransmitted was acknowledged: the original or
+    /// the retransmission.
     pub has_retransmission: bool,
-    /// Such a one that was not the first to be acknowledged.
+    /// The same for a segment that was not the first one acknowledged.
     pub has_later_retransmission: bool,
-    /// All that it newly sacked was sent once, before F-RTO's timeout.
+    /// Whether all newly sacked segments were sent once, before F-RTO's timeout.
     pub has_only_originals: bool,
-    /// Congestion is echoed.
+    /// Whether congestion is echoed (ECE).
     pub has_echo: bool,
-    /// Duplicate acknowledgements that it stands for.
+    /// Number of duplicate acknowledgements that it stands for.
     pub duplicates: u32,
-    /// It says nothing new in order, and no window, data or echo explains it.
+    /// Whether it is a duplicate acknowledgement: nothing new in order, and no
+    /// change of window, data or reported duplicate explains it.
     pub is_duplicate: bool,
-    /// A retransmission was found to be lost.
+    /// Whether a retransmission was found to be lost.
     pub has_lost_retransmission: bool,
-    /// Loss probe or timeout start again.
+    /// Whether the loss probe or the timeout must start again.
     pub must_restart_timer: bool,
     pub echoed: Option<Instant>,
-    /// When the oldest and the newest segment were sent that arrived in order and
-    /// had been sent once; the same of those selectively acknowledged.
+    /// Transmission times of the oldest and the newest segment that were
+    /// acknowledged in order and sent once; then the same of those acknowledged
+    /// selectively.
     in_order: Option<(Instant, Instant)>,
     out_of_order: Option<(Instant, Instant)>,
-    /// Lowest byte that arrived after something higher, sent once.
+    /// Lowest byte, sent once, that was delivered after a higher one.
     overtaken: Option<u64>,
 }
 
 impl Said {
-    /// Something arrived that was sent once.
+    /// Adds the transmission time of a delivered segment that was sent once.
     fn note(times: &mut Option<(Instant, Instant)>, sent: Instant) {
         *times =
             Some(times.map_or((sent, sent), |(first, last)| (first.min(sent), last.max(sent))));
@@ -59,7 +66,7 @@ impl Said {
 }
 
 impl Sender {
-    /// The peer's acknowledgement, window and echo.
+    /// Takes the peer's acknowledgement, window and congestion echo.
     pub(crate) fn handle_acknowledgement(&mut self, now: Instant, segment: &Segment) {
         let Some(acknowledged) = segment.acknowledgement else {
             return;
@@ -69,7 +76,7 @@ impl Sender {
         }
         self.is_refused = false;
         if self.board.is_empty() {
-            // Nothing to acknowledge; but the window may have opened.
+            // Nothing to acknowledge, but the peer's window may have opened.
             let has_new_window = self.update_window(segment, acknowledged, false);
             self.rearm_persist(now, has_new_window);
             return;
@@ -93,7 +100,8 @@ impl Sender {
         }
     }
 
-    /// Nothing is in question, and the acknowledgement only advances.
+    /// Whether the acknowledgement only advances, and no loss, probe or congestion
+    /// echo is pending.
     fn is_plain(&self, segment: &Segment, acknowledged: u64) -> bool {
         self.rules == Recovery::Today
             && self.state == State::Open
@@ -104,7 +112,7 @@ impl Sender {
             && !self.board.has_marks()
     }
 
-    /// The same as [`Sender::take`] for most acknowledgements, in less time.
+    /// Does the same as [`Sender::take`] for plain acknowledgements, in less time.
     fn take_plain(&mut self, now: Instant, segment: &Segment, acknowledged: u64) {
         let in_flight = self.board.in_flight();
         self.una = acknowledged;
@@ -134,7 +142,7 @@ impl Sender {
         self.update_pacing_rate();
     }
 
-    /// What any acknowledgement says, and what follows from it.
+    /// Takes any acknowledgement: what it reports, then state, timers and window.
     fn take(&mut self, now: Instant, segment: &Segment, acknowledged: u64) {
         let una_before = self.una;
         let in_flight_before = self.board.in_flight();
@@ -185,8 +193,8 @@ impl Sender {
         self.control_window(now, &said, in_flight_before, newly_lost);
     }
 
-    /// The rest of [`Sender::take`] by the rules of Linux 3: the window grows before the
-    /// state is known, and the timer starts anew before.
+    /// The rest of [`Sender::take`] by the rules of Linux 3: the window grows
+    /// before the state is known, and the timer restarts before that.
     fn take_by_count(&mut self, now: Instant, said: &mut Said, in_flight: u32) {
         if said.must_restart_timer {
             self.rearm(now);
@@ -214,7 +222,7 @@ impl Sender {
         self.update_pacing_rate();
     }
 
-    /// tcp_may_raise_cwnd.
+    /// Whether the window may grow by the rules of Linux 3 (tcp_may_raise_cwnd).
     fn may_grow(&self, said: &Said) -> bool {
         if self.state.is_reducing() {
             return false;
@@ -229,8 +237,8 @@ impl Sender {
         }
     }
 
-    /// Newer windows replace older ones (RFC 9293, 3.10.7.4). Returns whether it
-    /// changed.
+    /// Takes the peer's window if it is newer (RFC 9293, 3.10.7.4). Returns whether
+    /// it changed.
     fn update_window(&mut self, segment: &Segment, acknowledged: u64, is_advance: bool) -> bool {
         if acknowledged < self.una {
             return false;
@@ -248,7 +256,8 @@ impl Sender {
         has_changed
     }
 
-    /// Nothing was out: the window may have opened.
+    /// Arms or stops the window probe when nothing is in flight: the window may
+    /// have opened.
     fn rearm_persist(&mut self, now: Instant, has_new_window: bool) {
         if self.next >= self.end() && self.timer.is_none() {
             return;
@@ -276,14 +285,14 @@ impl Sender {
                 self.take_duplicate(block, una_before, said);
                 continue;
             }
-            // Nothing that was never sent, nothing that is acknowledged anyway.
+            // Blocks of data never sent, or already acknowledged, are ignored.
             if block.start < block.end && block.end <= self.next && block.end > una_before {
                 blocks[count] = SackBlock { start: block.start.max(una_before), ..block };
                 count += 1;
             }
         }
         let blocks = &mut blocks[..count];
-        // At most three; ascending, so that order tells what was overtaken.
+        // At most three, in ascending order, so that reordering is recognised.
         blocks.sort_unstable_by_key(|block| block.start);
         for block in blocks.iter() {
             let mut start = block.start;
@@ -327,13 +336,13 @@ impl Sender {
         said.has_only_originals &= end <= self.frto.high;
     }
 
-    /// The receiver got something twice ([RFC 2883]).
+    /// Takes the report of a duplicate ([RFC 2883]).
     ///
     /// [RFC 2883]: https://www.rfc-editor.org/rfc/rfc2883
     fn take_duplicate(&mut self, block: SackBlock, una_before: u64, said: &mut Said) {
         let bytes = block.end.saturating_sub(block.start);
         let segments = bytes.div_ceil(u64::from(self.segment_bytes)).max(1);
-        // The network duplicated it, if we did not.
+        // More duplicates than retransmissions: the network duplicated the segment.
         if segments > self.retransmissions || bytes == 0 {
             return;
         }
@@ -349,7 +358,7 @@ impl Sender {
         }
     }
 
-    /// Removes what is acknowledged in order.
+    /// Removes segments that are acknowledged in order.
     fn take_acknowledged(
         &mut self,
         now: Instant,
@@ -385,13 +394,15 @@ impl Sender {
             self.rack.advance(now, segment.at, segment.number, segment.is_repeated(), minimum);
         }
         if said.has_retransmission {
-            // They may have arrived long ago and waited for what was repeated.
+            // Those sent once may have arrived long before and waited for the
+            // retransmission.
             self.round_trips.truncate(before);
         }
         said.in_order = times;
         said.must_restart_timer = said.acknowledged > 0;
         if !self.has_sack && said.acknowledged > 0 {
-            // What stood behind duplicate acknowledgements was counted then.
+            // Segments counted as duplicate acknowledgements were counted as delivered
+            // then.
             let counted = self.board.sacked().min(said.acknowledged - 1);
             said.delivered -= counted;
             self.board.remove_anonymous(said.acknowledged);
@@ -410,8 +421,8 @@ impl Sender {
         }
     }
 
-    /// Round-trip times (RFC 6298, 3: never from what was sent twice, unless
-    /// timestamps tell which; RFC 7323, 4).
+    /// Takes round-trip times (RFC 6298, 3: never from a segment sent twice, unless
+    /// timestamps show which transmission was acknowledged; RFC 7323, 4).
     fn measure(&mut self, now: Instant, said: &mut Said) {
         if !said.is_advance
             && let (Some(overtaken), Some(highest)) = (said.overtaken, self.board.highest_sacked())
@@ -427,8 +438,9 @@ impl Sender {
         if let Some((first, last)) = said.out_of_order {
             sample = sample.or(Some(self.rules.measure(now, first)));
             latest = Some(self.rules.measure(now, last));
-            // Not for what was sent after the head last was, or the timeout would never come
-            // while anything arrives (tcp_clean_rtx_queue).
+            // Not for segments sent after the last transmission of the head: otherwise the
+            // timeout would be postponed for as long as anything arrives
+            // (tcp_clean_rtx_queue).
             let is_older = |head: &crate::scoreboard::Sent| first < head.at;
             let has_rule = self.rules != Recovery::Linux32;
             said.must_restart_timer |= has_rule && self.board.head().is_some_and(is_older);
@@ -436,7 +448,7 @@ impl Sender {
         let echoed = said.echoed.filter(|_| said.acknowledged > 0);
         let echoed = echoed.map(|echoed| self.rules.measure(now, echoed));
         if self.rules == Recovery::Linux32 {
-            // The timestamp, if there is one, and only in order (until 3.12, commit
+            // The timestamp echo, if any, and only of segments in order (until 3.12, commit
             // 5b08e47caf1f).
             let in_order = said.in_order.filter(|_| !said.has_retransmission);
             sample = echoed.or(in_order.map(|(first, _)| self.rules.measure(now, first)));
@@ -475,7 +487,7 @@ impl Sender {
         }
     }
 
-    /// The window, after the state is known.
+    /// Adapts the window once the state is known.
     fn control_window(&mut self, now: Instant, said: &Said, in_flight: u32, newly_lost: u32) {
         self.validate(now, said.delivered);
         if self.state.is_reducing() {
@@ -495,7 +507,7 @@ impl Sender {
         self.validation.handle_acknowledgement(now, delivered, smoothed);
     }
 
-    /// `delivered` segments make the window grow.
+    /// Lets congestion control grow the window for `delivered` segments.
     fn grow(&mut self, now: Instant, delivered: u32, in_flight: u32, round_trip: Option<Duration>) {
         let acknowledgement = Acknowledgement {
             segments: delivered,
@@ -511,8 +523,8 @@ impl Sender {
     }
 }
 
-/// Does the first block report a duplicate: below the acknowledgement, or inside
-/// the second block (RFC 2883, 4)?
+/// Whether the first block reports a duplicate: it is below the acknowledgement, or
+/// inside of the second block (RFC 2883, 4).
 fn is_duplicate_report(segment: &Segment, acknowledged: u64) -> bool {
     match segment.sack() {
         [first, ..] if first.start < acknowledged => true,

@@ -1,12 +1,11 @@
-//! Losses by the rules of Linux 3.2 and 3.13: forward acknowledgements (FACK: all below
-//! the highest selectively acknowledged segment, but for three, is lost) until
-//! reordering is seen, then [RFC 6675]'s count of what is sacked above; a retransmission
-//! is lost once something sent after it has arrived. With 3.13 a short flight retransmits
-//! after one duplicate and a quarter round trip ([RFC 5827], 3, with delay); with 3.2 a
-//! head that is older than the timeout is lost. tcp_time_to_recover, tcp_update_scoreboard,
-//! tcp_mark_lost_retrans and tcp_pause_early_retransmit.
-//!
-//! Without selective acknowledgements nothing differs from today.
+//! Loss detection by the rules of Linux 3.2 and 3.13. Forward acknowledgements
+//! (FACK): all segments below the highest sacked one, except the last three, are
+//! lost. Once reordering was seen: [RFC 6675]'s count of sacked segments above. A
+//! retransmission is lost once a segment sent after it was delivered. 3.13 has
+//! early retransmit, after one duplicate and a quarter round trip ([RFC 5827], 3,
+//! delayed); in 3.2 a head older than the timeout is lost. See tcp_time_to_recover,
+//! tcp_update_scoreboard, tcp_mark_lost_retrans and tcp_pause_early_retransmit.
+//! Counts are in segments. Without SACK the rules are those of today.
 //!
 //! [RFC 5827]: https://www.rfc-editor.org/rfc/rfc5827
 //! [RFC 6675]: https://www.rfc-editor.org/rfc/rfc6675
@@ -18,16 +17,16 @@ use super::{Sender, State, Timer};
 use crate::Recovery;
 use crate::rack::REORDERING_INITIAL;
 
-/// The most that reordering moves the count to (TCP_MAX_REORDERING).
+/// Upper bound to which reordering raises the count (TCP_MAX_REORDERING).
 const REORDERING_MAX: u32 = 127;
-/// The shortest delay of an early retransmit.
+/// Shortest delay of an early retransmit.
 const EARLY_DELAY_MIN: Duration = Duration::from_millis(2);
-/// Segments out for which a retransmit may be early: fewer.
+/// Early retransmit applies with fewer segments than this in flight.
 const EARLY_SEGMENTS: u32 = 4;
 
 impl Sender {
-    /// Something that was sent once arrived so many segments behind the newest
-    /// (tcp_update_reordering): from here on FACK is off.
+    /// A segment that was sent once was delivered after one `segments` above it
+    /// (tcp_update_reordering): FACK is off from here on.
     pub(super) fn note_reordering_by_count(&mut self, segments: u32) {
         if segments > self.rack.reordering {
             self.rack.reordering = segments.min(REORDERING_MAX);
@@ -39,12 +38,12 @@ impl Sender {
         !self.rack.has_reordering
     }
 
-    /// The acknowledgement gives reason to look for losses.
+    /// Whether the acknowledgement is a reason to look for losses.
     pub(super) fn may_have_lost(&self, said: &Said) -> bool {
         said.is_duplicate || (said.has_sacked && self.board.forward() > self.rack.reordering)
     }
 
-    /// After an acknowledgement in recovery.
+    /// Looks for losses after an acknowledgement in recovery.
     pub(super) fn count_in_recovery(&mut self, now: Instant, said: &Said) {
         let must_look = if said.is_advance {
             self.board.forward() > self.rack.reordering
@@ -56,7 +55,8 @@ impl Sender {
         }
     }
 
-    /// After an acknowledgement outside of recovery. Returns whether recovery begins.
+    /// Enters recovery after an acknowledgement outside of it, if losses are found.
+    /// Returns whether it did.
     pub(super) fn count_and_recover(&mut self, now: Instant, said: &Said) -> bool {
         if !self.must_recover(now, said.has_echo) {
             return false;
@@ -68,14 +68,14 @@ impl Sender {
         true
     }
 
-    /// tcp_mark_lost_retrans.
+    /// Looks for lost retransmissions (tcp_mark_lost_retrans).
     pub(super) fn count_lost_retransmissions(&mut self) {
         if self.rules.counts() && self.state == State::Recovery && self.has_fack() {
             self.board.lose_retransmissions();
         }
     }
 
-    /// tcp_time_to_recover.
+    /// Whether recovery must begin (tcp_time_to_recover).
     fn must_recover(&mut self, now: Instant, has_echo: bool) -> bool {
         let (out, sacked) = (self.board.len(), self.board.sacked());
         let reordering = self.rack.reordering;
@@ -86,7 +86,7 @@ impl Sender {
         if self.may_send_new() {
             return false;
         }
-        // Nothing else can come that would be acknowledged.
+        // Without new data no further acknowledgement can come.
         if out <= reordering && sacked >= (out / 2).max(REORDERING_INITIAL) {
             return true;
         }
@@ -98,7 +98,8 @@ impl Sender {
         is_early && !self.delay_early_retransmit(now, has_echo)
     }
 
-    /// Starts the timer of an early retransmit, unless there is no reason to wait.
+    /// Starts the timer of an early retransmit. Returns `false` if it need not be
+    /// delayed.
     fn delay_early_retransmit(&mut self, now: Instant, has_echo: bool) -> bool {
         let Some(smoothed) = self.round_trip.smoothed().filter(|_| !has_echo) else {
             return false;
@@ -111,7 +112,7 @@ impl Sender {
         is_first
     }
 
-    /// The timer of an early retransmit has run out.
+    /// The timer of an early retransmit has expired.
     pub(super) fn retransmit_early(&mut self, now: Instant) {
         self.resume_retransmission_timer(now);
         if self.has_fack() && !self.board.is_empty() {
@@ -120,9 +121,9 @@ impl Sender {
         }
     }
 
-    /// tcp_update_scoreboard. `is_first`: recovery begins.
+    /// Marks lost segments (tcp_update_scoreboard). `is_first`: recovery begins.
     fn count_losses(&mut self, now: Instant, is_first: bool) {
-        // 3.2 marks only what was out when recovery began.
+        // 3.2 marks only segments that were in flight when recovery began.
         let high = if self.rules == Recovery::Linux32 { self.high } else { self.next };
         let reordering = self.rack.reordering;
         if self.has_fack() {
@@ -138,8 +139,8 @@ impl Sender {
         }
     }
 
-    /// The timer starts anew with each acknowledgement, so the head may be older than the
-    /// timeout (tcp_head_timedout of 3.2).
+    /// Whether the head is older than the timeout (tcp_head_timedout of 3.2):
+    /// possible because the timer restarts with each acknowledgement.
     fn has_head_timed_out(&self, now: Instant) -> bool {
         let timeout = self.round_trip.timeout();
         self.rules == Recovery::Linux32
@@ -147,13 +148,14 @@ impl Sender {
             && self.board.head().is_some_and(|head| now.saturating_since(head.at) > timeout)
     }
 
-    /// New data could leave: window, peer and Nagle allow it (tcp_may_send_now).
+    /// Whether new data could leave: congestion window, peer and Nagle's rule allow
+    /// it (tcp_may_send_now).
     pub(super) fn may_send_new(&self) -> bool {
         self.board.in_flight() < self.window.size && self.next_end(false).is_some()
     }
 
-    /// In recovery, with nothing lost and nothing new to send, the next hole goes again
-    /// (tcp_can_forward_retransmit).
+    /// Index of the segment to retransmit in recovery when nothing is lost and no
+    /// new data may leave: the next hole (tcp_can_forward_retransmit).
     pub(super) fn forward_hole(&self) -> Option<usize> {
         let may = self.rules.counts()
             && self.has_sack
@@ -162,7 +164,7 @@ impl Sender {
         if may { self.board.hole() } else { None }
     }
 
-    /// No burst after an acknowledgement that says something else than "next"
+    /// Prevents a burst after an acknowledgement that was out of the ordinary
     /// (tcp_moderate_cwnd of 3.2).
     pub(super) fn moderate(&mut self) {
         if self.rules == Recovery::Linux32 {

@@ -1,8 +1,9 @@
-//! F-RTO as Linux had it before 3.10 ([RFC 4138], with selective acknowledgements): a
-//! timeout sends the head again and marks nothing as lost. The first acknowledgement that
-//! advances lets two new segments go; if the next one is for something that was sent once,
-//! the timeout was spurious and the window is halved step by step, otherwise everything is
-//! lost. tcp_enter_frto, tcp_process_frto and tcp_enter_frto_loss.
+//! F-RTO as in Linux before 3.10 ([RFC 4138], with selective acknowledgements). A
+//! timeout retransmits the head and marks nothing as lost. The first
+//! acknowledgement that advances allows two new segments. If the next one is for
+//! data that was sent once, the timeout was spurious and the window is halved
+//! gradually; otherwise everything is lost. See tcp_enter_frto, tcp_process_frto
+//! and tcp_enter_frto_loss. Windows are in segments. Leaves out F-RTO without SACK.
 //!
 //! [RFC 4138]: https://www.rfc-editor.org/rfc/rfc4138
 
@@ -13,23 +14,23 @@ use super::transmit::Turn;
 use super::{Sender, State};
 use crate::congestion::Control;
 
-/// Where the detection stands.
+/// The step that the detection has reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Step {
-    /// There is none.
+    /// No detection in progress.
     #[default]
     Off,
-    /// The head was sent again.
+    /// The head was retransmitted.
     Head,
-    /// New segments were sent, too.
+    /// New segments were sent after it.
     NewData,
 }
 
-/// F-RTO until 3.9.
+/// The state of F-RTO until 3.9.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Frto {
     pub step: Step,
-    /// What was out at the timeout ends here (frto_highmark).
+    /// End of the data in flight at the timeout (frto_highmark).
     pub high: u64,
 }
 
@@ -40,7 +41,7 @@ impl Frto {
 }
 
 impl Sender {
-    /// A retransmission timeout (tcp_enter_frto).
+    /// Starts the detection at a retransmission timeout (tcp_enter_frto).
     pub(super) fn enter_frto(&mut self, now: Instant) {
         let is_on = self.frto.is_on();
         let is_undisturbed = !is_on && matches!(self.state, State::Open | State::Disorder);
@@ -49,7 +50,7 @@ impl Sender {
             self.undo.remember(self.window.size, Some(self.current_threshold()));
             let window = self.window.size;
             if is_on {
-                // The window was never reduced.
+                // The former timeout did not reduce the window yet.
                 self.window.size = 2;
             }
             self.lower_threshold(now);
@@ -69,8 +70,8 @@ impl Sender {
         self.turn = Turn::Head;
     }
 
-    /// An acknowledgement while the detection is on (tcp_process_frto). Returns whether the
-    /// window may not grow.
+    /// Takes an acknowledgement during the detection (tcp_process_frto). Returns
+    /// whether the window must not grow.
     pub(super) fn process_frto(&mut self, now: Instant, said: &Said) -> bool {
         let step = self.frto.step;
         let has_acknowledged = said.acknowledged > 0;
@@ -102,14 +103,15 @@ impl Sender {
             }
             return true;
         }
-        // Spurious (tcp_ratehalving_spur_to_response, the default).
+        // Spurious: the default response, tcp_ratehalving_spur_to_response.
         self.begin_halving(now, false);
         self.frto.step = Step::Off;
         self.undo.forbid();
         false
     }
 
-    /// The timeout was no mistake (tcp_enter_frto_loss): `allowed` segments may go.
+    /// The timeout was not spurious (tcp_enter_frto_loss): `allowed` segments may
+    /// be sent.
     fn lose_after_frto(&mut self, now: Instant, allowed: u32, has_acknowledged: bool) {
         let keeps_head = self.frto.step == Step::Head && !has_acknowledged;
         if self.board.has_repeated(usize::from(keeps_head)) {
@@ -127,8 +129,9 @@ impl Sender {
         self.turn = Turn::Usual;
     }
 
-    /// Congestion without loss, by the rule before 3.7 (tcp_enter_cwr): the window falls by
-    /// one for two acknowledgements (tcp_cwnd_down).
+    /// Congestion without loss by the rule before 3.7 (tcp_enter_cwr): the window
+    /// shrinks by one segment for every two acknowledgements (tcp_cwnd_down).
+    /// `must_lower`: whether the slow start threshold is lowered, too.
     pub(super) fn begin_halving(&mut self, now: Instant, must_lower: bool) {
         if !matches!(self.state, State::Open | State::Disorder) {
             return;
@@ -144,7 +147,7 @@ impl Sender {
         self.state = State::Reduced;
     }
 
-    /// Every other acknowledgement takes a segment off the window.
+    /// Reduces the window by one segment with every second acknowledgement.
     pub(super) fn halve(&mut self, said: &Said) {
         let has_progress = said.is_advance || said.has_sacked || said.has_duplicate;
         if !has_progress && (self.has_sack || !said.is_duplicate) {

@@ -1,7 +1,7 @@
-//! The states of congestion and what moves between them: Linux'
-//! tcp_fastretrans_alert, with recovery by [RFC 6675] and RACK, or [RFC 6582]
-//! without selective acknowledgements, proportional rate reduction ([RFC 6937]),
-//! and F-RTO ([RFC 5682]) after timeouts.
+//! The states of congestion control and their transitions: Linux'
+//! tcp_fastretrans_alert, with recovery by [RFC 6675] and RACK, or by [RFC 6582]
+//! without SACK; proportional rate reduction ([RFC 6937]); F-RTO ([RFC 5682]) after
+//! timeouts. Windows are in segments, positions in bytes of the stream.
 //!
 //! [RFC 5682]: https://www.rfc-editor.org/rfc/rfc5682
 //! [RFC 6582]: https://www.rfc-editor.org/rfc/rfc6582
@@ -18,31 +18,32 @@ use crate::congestion::Control;
 use crate::prr::{Delivery, ProportionalRateReduction, ReductionBound};
 use crate::rack::REORDERING_INITIAL;
 
-/// How the connection fares (Linux' tcp_ca_state).
+/// The state of congestion control (Linux' tcp_ca_state).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// All is well.
+    /// No loss, reordering or reduction.
     Open,
-    /// Something arrived out of order.
+    /// Segments arrived out of order.
     Disorder,
-    /// The window is being reduced without loss: congestion was notified, by the
-    /// network or by the own queues (CWR).
+    /// The window is being reduced without a loss: the network or the sending
+    /// node's queues signalled congestion (CWR).
     Reduced,
-    /// Something was lost and is retransmitted (fast recovery).
+    /// Lost segments are retransmitted (fast recovery).
     Recovery,
-    /// After a timeout.
+    /// After a retransmission timeout.
     Loss,
 }
 
 impl State {
-    /// Is the window being reduced in proportion to what is delivered?
+    /// Whether the window is being reduced in proportion to what is delivered.
     pub(super) fn is_reducing(self) -> bool {
         matches!(self, Self::Reduced | Self::Recovery)
     }
 }
 
 impl Sender {
-    /// What an acknowledgement does to the state that is in any way dubious.
+    /// Changes the state after an acknowledgement that reports more than progress
+    /// in order, or in a state other than open.
     pub(super) fn process(&mut self, now: Instant, said: &mut Said) {
         if self.board.is_empty() && !self.has_sack {
             self.board.clear_anonymous();
@@ -76,11 +77,11 @@ impl Sender {
         }
     }
 
-    /// Everything that was out when the state began is acknowledged. Returns
-    /// whether that is all.
+    /// Leaves the state if everything in flight at its beginning is acknowledged.
+    /// Returns whether no further processing is needed.
     fn try_leave(&mut self, said: &Said) -> bool {
         match self.state {
-            // Something above must be acknowledged, for then the peer has been told.
+            // A byte above must be acknowledged: only then has the peer received CWR.
             State::Reduced if self.una > self.high => {
                 self.end_reduction();
                 self.state = State::Open;
@@ -109,7 +110,7 @@ impl Sender {
             return;
         }
         if self.rules.counts() && self.has_sack {
-            // In 3.2 duplicates take nothing back in recovery.
+            // In 3.2 reported duplicates undo nothing in recovery.
             if self.rules != Recovery::Linux32 && self.try_undo_duplicates() {
                 self.keep_open();
             } else {
@@ -153,15 +154,15 @@ impl Sender {
         }
     }
 
-    /// After a timeout (RFC 5682, 3.1, the version with selective
-    /// acknowledgements).
+    /// An acknowledgement after a timeout (RFC 5682, 3.1, the version with
+    /// selective acknowledgements).
     fn process_loss(&mut self, said: &mut Said) {
         let is_recovered = self.una >= self.high;
         if said.is_advance && self.try_undo_loss(said.echoed, false) {
             return;
         }
         if self.is_timeout_doubtful {
-            // Step 3b: something arrived that was sent once.
+            // Step 3b: a segment was delivered that was sent once.
             if said.has_original && self.try_undo_loss(said.echoed, true) {
                 return;
             }
@@ -185,8 +186,8 @@ impl Sender {
             return;
         }
         if !self.has_sack {
-            // Duplicates of what was sent before the timeout say nothing, those of
-            // what was sent after do.
+            // Duplicate acknowledgements of data sent before the timeout say nothing, those
+            // of data sent after it do.
             if self.next > self.high && said.duplicates > 0 {
                 said.delivered += self.board.add_anonymous(said.duplicates);
             } else if said.is_advance {
@@ -243,7 +244,8 @@ impl Sender {
         }
     }
 
-    /// Open, or disorder while something is left.
+    /// Returns to open, or to disorder while some segment is sacked, lost or
+    /// retransmitted.
     pub(super) fn keep_open(&mut self) {
         let is_disorder = self.board.sacked() + self.board.lost() > 0 || self.has_retransmitted();
         let state = if is_disorder { State::Disorder } else { State::Open };
@@ -253,7 +255,7 @@ impl Sender {
         }
     }
 
-    /// Congestion without loss. Only the first notice in a round trip counts.
+    /// Reduces the window without a loss, once per round trip.
     pub(super) fn enter_reduction(&mut self, now: Instant) {
         self.undo.forbid_threshold();
         if self.rules == Recovery::Linux32 {
@@ -294,7 +296,7 @@ impl Sender {
     }
 
     fn begin_proportional_reduction(&mut self) {
-        // Conservative in part since 4.3 (commit 3759824da87b).
+        // The bound is conservative in part since 4.3 (commit 3759824da87b).
         let bound =
             if self.rules.counts() { ReductionBound::SlowStart } else { ReductionBound::Linux };
         self.window.fraction = 0;
@@ -309,8 +311,8 @@ impl Sender {
             self.validation.threshold_after_loss(in_flight, threshold, &self.window).max(2);
     }
 
-    /// `delivered` segments arrived: the window becomes what is in flight and what
-    /// may be sent for them.
+    /// After `delivered` segments: the window becomes the segments in flight plus
+    /// what proportional rate reduction allows.
     pub(super) fn reduce(&mut self, delivered: u32, newly_lost: u32, is_advance: bool) {
         if delivered == 0 {
             return;
@@ -324,7 +326,8 @@ impl Sender {
         self.end_reduction_of(self.state);
     }
 
-    /// The window is what the reduction aimed at, unless it was taken back.
+    /// Sets the window to the target of the reduction, unless the reduction was
+    /// undone.
     fn end_reduction_of(&mut self, state: State) {
         let is_reduced = state == State::Reduced && self.rules != Recovery::Linux32;
         let stands = is_reduced || self.undo.is_possible();
@@ -339,7 +342,7 @@ impl Sender {
             return self.enter_frto(now);
         }
         let mut is_new = !matches!(self.state, State::Recovery | State::Loss);
-        // Once in a flight.
+        // Lowers the threshold once per flight.
         let must_lower = matches!(self.state, State::Open | State::Disorder)
             || self.high <= self.una
             || (self.state == State::Loss && self.timeouts_in_a_row == 0);
@@ -376,14 +379,14 @@ impl Sender {
         self.high = self.next;
         self.probe = None;
         self.must_tell_reduction = self.has_ecn;
-        // Without selective acknowledgements the F-RTO of 3.2 is left out.
+        // F-RTO of 3.2 without SACK is left out.
         self.is_timeout_doubtful =
             self.rules != Recovery::Linux32 && (is_new || self.timeouts_in_a_row > 0);
         self.turn = Turn::Usual;
     }
 
-    /// The probe's acknowledgement shows that a segment was lost: a reduction, at
-    /// once (RFC 8985, 7.4).
+    /// The acknowledgement of a loss probe shows that a segment was lost: reduces
+    /// the window at once (RFC 8985, 7.4).
     pub(super) fn reduce_for_probe(&mut self, now: Instant) {
         self.begin_reduction(now);
         self.end_reduction_of(State::Reduced);
@@ -391,7 +394,8 @@ impl Sender {
         self.keep_open();
     }
 
-    /// What the threshold would be worth if this were undone (tcp_current_ssthresh).
+    /// The threshold to restore if the next reduction is undone
+    /// (tcp_current_ssthresh).
     pub(super) fn current_threshold(&self) -> u32 {
         if self.state.is_reducing() {
             self.window.threshold

@@ -1,6 +1,8 @@
-//! The sender's one timer, as in Linux: retransmission timeout (RFC 6298), loss
-//! probe (RFC 8985, 7), reordering (RFC 8985, 6.2), closed window (RFC 9293,
-//! 3.8.6.1), whichever comes next. Linux 3.13 has that of early retransmit, too.
+//! The timer of the sender. As in Linux there is one, armed for whichever comes
+//! next: retransmission timeout (RFC 6298), loss probe (RFC 8985, 7), reordering
+//! (RFC 8985, 6.2), closed window (RFC 9293, 3.8.6.1), and in Linux 3.13 early
+//! retransmit (RFC 5827). Pacing has a timer of its own. Leaves out keep-alives and
+//! the limit on retransmissions.
 
 use lasthop_units::{Duration, Instant};
 
@@ -10,18 +12,20 @@ use crate::Recovery;
 use crate::rtt::{TIMEOUT_INITIAL, TIMEOUT_MAX};
 use crate::scoreboard::Sent;
 
-/// Added to the timeouts of probes and reordering (Linux' TCP_TIMEOUT_MIN).
+/// Added to the timeouts of loss probes and reordering (Linux' TCP_TIMEOUT_MIN).
 const SLACK: Duration = Duration::from_millis(2);
-/// A timeout that should have been is at once, but not in the same instant.
+/// Delay of a timeout that is overdue: a later instant, so that the machine is not
+/// woken twice at one.
 const SOON: Duration = Duration::from_nanos(1);
-/// What a lone segment's probe waits for a delayed acknowledgement (tcp_rto_min).
+/// Time that the probe of a lone segment waits for a delayed acknowledgement
+/// (tcp_rto_min).
 const DELAYED_ACK_MAX: Duration = Duration::from_millis(200);
-/// The shortest wait for a loss probe in 3.13.
+/// Shortest delay of a loss probe in 3.13.
 const PROBE_WAIT_MIN: Duration = Duration::from_millis(10);
-/// The shortest interval of window probes (TCP_RTO_MIN).
+/// Shortest interval of window probes (TCP_RTO_MIN).
 const PERSIST_MIN: Duration = Duration::from_millis(200);
 
-/// What the sender's timer stands for.
+/// What the sender's timer is armed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
     Retransmission,
@@ -31,12 +35,12 @@ pub(crate) enum Timer {
     Persist,
 }
 
-/// A loss probe that is on its way.
+/// A loss probe in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Probe {
-    /// What its acknowledgement acknowledges at least.
+    /// Position that its acknowledgement acknowledges at least.
     pub high: u64,
-    /// It brought nothing new.
+    /// Whether it retransmitted data, and brought nothing new.
     pub is_retransmission: bool,
 }
 
@@ -45,12 +49,13 @@ impl Sender {
         self.timer
     }
 
-    /// Until when a segment waits for pacing.
+    /// The time until which a segment waits for pacing.
     pub(crate) fn pacing_due(&self) -> Option<Instant> {
         self.pacer.due()
     }
 
-    /// The timer has run out. Returns whether a window probe is to be sent.
+    /// Handles an expired timer. Returns whether a probe of the peer's closed
+    /// window is to be sent.
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> bool {
         if self.pacer.due().is_some_and(|due| due <= now) {
             self.pacer.is_waiting = false;
@@ -65,7 +70,7 @@ impl Sender {
         match timer {
             Timer::Retransmission => self.handle_retransmission_timeout(now),
             Timer::LossProbe => {
-                // In 3.13 only a probe that brings nothing new waits for its answer.
+                // In 3.13 only a probe without new data waits for its acknowledgement.
                 let may_send = self.rules == Recovery::Linux313 && self.next < self.end();
                 if self.probe.is_none() || may_send {
                     self.turn = Turn::Probe;
@@ -108,13 +113,13 @@ impl Sender {
         self.resume_retransmission_timer(now);
     }
 
-    /// Retransmission timeout from now.
+    /// Arms the retransmission timeout, starting from `now`.
     pub(super) fn set_retransmission_timer(&mut self, now: Instant) {
         self.timer = Some((now + self.round_trip.timeout(), Timer::Retransmission));
     }
 
-    /// Starts the retransmission timer, or stops it if nothing is out. Time that
-    /// passed under another timer counts.
+    /// Arms the retransmission timeout, or stops the timer if nothing is in flight.
+    /// After another timer, the time since the head was sent counts.
     pub(super) fn rearm(&mut self, now: Instant) {
         if matches!(
             self.timer,
@@ -128,21 +133,23 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer in place of another one that ran or runs: from when the
-    /// head was last sent (tcp_rearm_rto).
+    /// Arms the retransmission timeout in place of another timer: measured from the
+    /// last transmission of the head (tcp_rearm_rto).
     pub(super) fn resume_retransmission_timer(&mut self, now: Instant) {
         let due = |head: &Sent| (head.at + self.round_trip.timeout()).max(now + SOON);
         self.timer = self.board.head().map(due).map(|due| (due, Timer::Retransmission));
     }
 
-    /// The acknowledgement advanced: loss probe or timeout start again.
+    /// The acknowledgement advanced: arms the loss probe, or else the
+    /// retransmission timeout.
     pub(super) fn restart_timer(&mut self, now: Instant) {
         if !self.schedule_probe(now, true) {
             self.rearm(now);
         }
     }
 
-    /// Starts the timer of a loss probe if one may be sent (RFC 8985, 7.2).
+    /// Arms the timer of a loss probe if one may be sent (RFC 8985, 7.2). Returns
+    /// whether it did.
     pub(super) fn schedule_probe(&mut self, now: Instant, is_advance: bool) -> bool {
         match self.rules {
             Recovery::Linux32 => return false,
@@ -161,7 +168,7 @@ impl Sender {
             Some(smoothed) => smoothed * 2 + SLACK,
             None => TIMEOUT_INITIAL,
         };
-        // Not later than the timeout.
+        // Not later than the retransmission timeout.
         let timeout = self.round_trip.timeout();
         let left = if is_advance { timeout } else { (head.at + timeout).saturating_since(now) };
         if !left.is_zero() && left < wait {
@@ -171,8 +178,9 @@ impl Sender {
         true
     }
 
-    /// An acknowledgement came, or new data left, while a loss probe or an early retransmit
-    /// was due: the timeout takes their place (tcp_rearm_rto of 3.13).
+    /// An acknowledgement arrived or new data left while a loss probe or an early
+    /// retransmit was pending: rearms the retransmission timeout (tcp_rearm_rto of
+    /// 3.13).
     pub(super) fn resume_after_probe(&mut self, now: Instant) {
         if self.rules == Recovery::Linux313
             && matches!(self.timer, Some((_, Timer::LossProbe | Timer::EarlyRetransmit)))
@@ -181,8 +189,8 @@ impl Sender {
         }
     }
 
-    /// tcp_schedule_loss_probe of 3.13: the probe takes the place of a timeout if the window
-    /// or the application is what stops the sender.
+    /// Replaces the retransmission timeout by a loss probe if the window or a lack
+    /// of data stops the sender (tcp_schedule_loss_probe of 3.13).
     fn schedule_probe_or_timeout(&mut self, now: Instant) {
         if matches!(self.timer, Some((_, Timer::LossProbe))) {
             self.resume_after_probe(now);
@@ -201,13 +209,13 @@ impl Sender {
         self.timer = Some((due, Timer::LossProbe));
     }
 
-    /// Losses are looked for again after `wait`.
+    /// Arms the timer to look for losses again after `wait`.
     pub(super) fn set_reordering_timer(&mut self, now: Instant, wait: Duration) {
         self.timer = Some((now + wait + SLACK, Timer::Reordering));
     }
 
-    /// With nothing out and something to send that cannot be sent, only a timer
-    /// goes on.
+    /// Arms the timer of window probes, if nothing is in flight and there is data
+    /// that may not be sent.
     pub(super) fn arm_persist(&mut self, now: Instant) {
         if !self.board.is_empty() || self.timer.is_some() || self.next >= self.end() {
             return;

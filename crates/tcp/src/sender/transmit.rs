@@ -1,7 +1,8 @@
-//! What leaves next: a retransmission, or new data as far as the congestion
-//! window, the peer's window, the send buffer, Nagle's rule (RFC 1122, 4.2.3.4,
-//! in Minshall's variant), the own queues and pacing let it. Linux' tcp_write_xmit
-//! and tcp_xmit_retransmit_queue, a segment at a time.
+//! Selects the next segment: a retransmission, or new data within the congestion
+//! window, the peer's window, the send buffer, Nagle's rule (RFC 1122, 4.2.3.4, in
+//! Minshall's variant), the sending node's queues and pacing. Linux' tcp_write_xmit
+//! and tcp_xmit_retransmit_queue, one segment at a time. Positions are in bytes of
+//! the stream. Leaves out segmentation offload.
 
 use lasthop_units::Instant;
 
@@ -11,38 +12,39 @@ use crate::congestion::Control;
 use crate::segment::HEADER_BYTES;
 use crate::validation::Usage;
 
-/// A part of the stream that leaves now.
+/// A range of the stream that leaves now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outgoing {
     pub start: u64,
     pub payload_bytes: u32,
     pub has_fin: bool,
-    /// Tells the peer that the window was reduced.
+    /// Whether it tells the peer that the window was reduced (CWR).
     pub window_reduced: bool,
 }
 
-/// What comes first.
+/// What is sent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// What is lost, then new data.
+    /// Lost segments, then new data.
     Usual,
-    /// A loss probe: one new segment whatever the window, or the last one again.
+    /// A loss probe: one new segment regardless of the window, or the last segment
+    /// again.
     Probe,
-    /// F-RTO before Linux 3.10: the head again, lost or not.
+    /// F-RTO before Linux 3.10: the head again, whether or not it is lost.
     Head,
-    /// F-RTO: new data to see whether the timeout was spurious. `true`: some left,
-    /// and no retransmission does until an acknowledgement comes.
+    /// F-RTO: new data, to find out whether the timeout was spurious. `true`: some
+    /// was sent, and retransmissions wait for an acknowledgement.
     NewData(bool),
 }
 
 impl Sender {
-    /// Nothing leaves before something happens.
+    /// Whether nothing leaves before the next event.
     #[inline]
     pub(crate) fn is_settled(&self) -> bool {
         self.is_settled || self.una == 0
     }
 
-    /// The next segment, until there is none.
+    /// Returns the next segment; poll until there is none.
     #[inline]
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Outgoing> {
         if self.is_settled() {
@@ -96,7 +98,7 @@ impl Sender {
         outgoing
     }
 
-    /// A lost segment goes again.
+    /// Retransmits a lost segment.
     fn poll_missing(&mut self, now: Instant) -> Option<Outgoing> {
         if self.board.in_flight() >= self.window.size || self.pacer.must_wait(now) {
             return None;
@@ -112,7 +114,8 @@ impl Sender {
         Some(outgoing)
     }
 
-    /// A hole that is not known to be lost goes again, where older kernels do that.
+    /// Retransmits a hole that is not known to be lost, by the rules of older
+    /// kernels.
     fn poll_hole(&mut self, now: Instant) -> Option<Outgoing> {
         let index = self.forward_hole()?;
         if self.board.has_missing() || self.may_send_new() || self.pacer.must_wait(now) {
@@ -123,13 +126,15 @@ impl Sender {
         Some(outgoing)
     }
 
-    /// A segment leaves again, unless the last copy waits in the own queues.
+    /// Retransmits a segment, unless its last copy is still in the sending node's
+    /// queues.
     fn retransmit(&mut self, now: Instant, index: usize) -> Option<Outgoing> {
         let segment = *self.board.get(index)?;
         let packet_bytes = u32::from(HEADER_BYTES) + segment.bytes;
         let is_queued = self.queue.holds(segment.number)
             || (self.board.len() > 1 && self.queue.is_full(packet_bytes, self.pacing_rate, true));
-        // Retransmissions do not look at the own queues before 3.15 (commit 1f3279ae0c13).
+        // Before 3.15 retransmissions ignored the limit of small queues (commit
+        // 1f3279ae0c13).
         let is_throttled = is_queued && !self.rules.counts();
         if is_throttled {
             self.is_throttled = true;
@@ -143,7 +148,8 @@ impl Sender {
         Some(outgoing)
     }
 
-    /// The next new segment. A probe ignores the congestion window and Nagle.
+    /// Sends the next new segment. A probe ignores the congestion window and
+    /// Nagle's rule.
     fn poll_new(&mut self, now: Instant, is_probe: bool) -> Option<Outgoing> {
         let end = self.next_end(is_probe)?;
         if self.pacer.must_wait(now) {
@@ -184,8 +190,8 @@ impl Sender {
         Some(outgoing)
     }
 
-    /// Where the next new segment ends, if there is one that the peer, the send
-    /// buffer and Nagle's rule let go.
+    /// The end of the next new segment, if the peer's window, the send buffer and
+    /// Nagle's rule allow one.
     pub(super) fn next_end(&self, is_probe: bool) -> Option<u64> {
         let left = self.written.saturating_sub(self.next);
         if left == 0 && (!self.is_finished || self.next > self.written) {
@@ -197,7 +203,7 @@ impl Sender {
             end += 1;
         }
         if end > self.window_end {
-            // Less than a segment only if there is nothing to wait for.
+            // A segment is shortened to the window only if nothing is in flight.
             if !self.board.is_empty() || self.next >= self.window_end {
                 return None;
             }
@@ -213,7 +219,7 @@ impl Sender {
         Some(end)
     }
 
-    /// One segment whatever the window (RFC 8985, 7.3).
+    /// Sends one segment regardless of the congestion window (RFC 8985, 7.3).
     fn poll_probe(&mut self, now: Instant) -> Option<Outgoing> {
         let has_new = self.next < self.end() && self.next < self.window_end;
         let outgoing = if has_new {
@@ -228,8 +234,8 @@ impl Sender {
         Some(outgoing)
     }
 
-    /// The last segment as a probe, which 3.13 does not count among the retransmissions
-    /// (__tcp_retransmit_skb).
+    /// Sends the last segment as a probe, which 3.13 does not mark as a
+    /// retransmission (__tcp_retransmit_skb).
     fn resend(&mut self, now: Instant, last: usize) -> Option<Outgoing> {
         if self.rules != Recovery::Linux313 {
             return self.retransmit(now, last);
@@ -242,7 +248,7 @@ impl Sender {
         Some(outgoing)
     }
 
-    /// Nothing more to send for now.
+    /// The burst has ended: validates the window and arms the timers.
     fn end_burst(&mut self, now: Instant, is_window_limited: bool) {
         self.is_settled = true;
         if self.burst == 0 && !is_window_limited {
@@ -282,9 +288,9 @@ impl Sender {
         Outgoing { start, payload_bytes, has_fin, window_reduced }
     }
 
-    /// The own node's queue was full and refused a segment that was just sent:
-    /// it goes back, and the window shrinks (Linux' local congestion).
-    /// `packet_bytes`: none without payload.
+    /// The sending node's queue was full and refused a segment that was just sent:
+    /// it is taken back and the window is reduced (Linux' local congestion).
+    /// `packet_bytes`: its length; `None` without payload.
     pub(crate) fn handle_refused(&mut self, now: Instant, start: u64, packet_bytes: Option<u32>) {
         self.is_refused = true;
         self.is_settled = false;

@@ -1,6 +1,7 @@
-//! Taking back a reduction that was not needed: the original arrived after all
-//! (Eifel, [RFC 3522], by timestamps), or every retransmission was reported as a
-//! duplicate ([RFC 3708]). Linux' tcp_may_undo and its callers.
+//! Undoing a reduction that was not needed: the original arrived after all (Eifel,
+//! [RFC 3522], by timestamps), or every retransmission was reported as a duplicate
+//! ([RFC 3708]). Linux' tcp_may_undo and its callers. Windows are in segments.
+//! F-RTO, which also undoes reductions, is in `state` and `frto`.
 //!
 //! [RFC 3522]: https://www.rfc-editor.org/rfc/rfc3522
 //! [RFC 3708]: https://www.rfc-editor.org/rfc/rfc3708
@@ -10,16 +11,18 @@ use lasthop_units::Instant;
 use super::acknowledge::Said;
 use super::{Sender, State};
 
-/// What is needed to take the present reduction back.
+/// What is needed to undo the present reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Undo {
-    /// First unacknowledged byte when it began; `None`: cannot be taken back.
+    /// First unacknowledged byte when the reduction began; `None`: it cannot be
+    /// undone.
     marker: Option<u64>,
     /// Retransmissions not reported as duplicates; `None` before the first.
     open: Option<u32>,
-    /// First retransmission since all was well (retrans_stamp).
+    /// Time of the first retransmission of this recovery (retrans_stamp).
     first_retransmission: Option<Instant>,
-    /// Window and threshold before; no threshold if the reduction stands.
+    /// Window and threshold before the reduction; no threshold if the reduction
+    /// stands.
     window: u32,
     threshold: Option<u32>,
 }
@@ -34,31 +37,32 @@ impl Undo {
         self.open = self.open.map(|open| open.saturating_sub(1));
     }
 
-    /// Duplicates of `segments` retransmissions that end at `end` arrived.
+    /// Takes the report that `segments` retransmissions, which end at `end`, were
+    /// duplicates.
     pub(super) fn handle_duplicates(&mut self, end: u64, segments: u32) {
         if self.marker.is_some_and(|marker| end > marker) {
             self.open = self.open.map(|open| open.saturating_sub(segments));
         }
     }
 
-    /// Losses and retransmissions are forgotten.
+    /// Forgets the retransmissions: none is in flight any more.
     pub(super) fn forget_retransmissions(&mut self) {
         self.first_retransmission = None;
     }
 
-    /// A reduction begins that can be taken back.
+    /// A reduction begins that can be undone.
     pub(super) fn begin(&mut self, una: u64, retransmitted: u32) {
         self.marker = Some(una);
         self.open = (retransmitted > 0).then_some(retransmitted);
     }
 
-    /// Window and threshold to return to.
+    /// Remembers the window and the threshold to restore.
     pub(super) fn remember(&mut self, window: u32, threshold: Option<u32>) {
         self.window = window;
         self.threshold = threshold;
     }
 
-    /// The reduction stands.
+    /// The reduction cannot be undone any more.
     pub(super) fn forbid(&mut self) {
         self.marker = None;
     }
@@ -75,8 +79,8 @@ impl Undo {
         self.marker.is_some() && self.open == Some(0)
     }
 
-    /// The acknowledgement answers an original: it echoes something sent before
-    /// the first retransmission, or there was none.
+    /// Whether the acknowledgement answers an original: it echoes a timestamp from
+    /// before the first retransmission, or nothing was retransmitted.
     fn is_delayed(&self, echoed: Option<Instant>) -> bool {
         match (self.first_retransmission, echoed) {
             (Some(first), Some(echoed)) => echoed < first,
@@ -85,7 +89,7 @@ impl Undo {
         }
     }
 
-    /// The reduction was not needed.
+    /// Whether the reduction was not needed.
     fn is_due(&self, echoed: Option<Instant>) -> bool {
         self.marker.is_some() && (self.open == Some(0) || self.is_delayed(echoed))
     }
@@ -107,8 +111,9 @@ impl Sender {
         self.rack.has_advanced = true;
     }
 
-    /// Everything is acknowledged that was out when recovery began. Returns
-    /// whether the state is to be kept for now.
+    /// Everything in flight at the start of recovery is acknowledged: undoes the
+    /// reduction if it was not needed. Returns whether the state must be kept for
+    /// now.
     pub(super) fn try_undo_recovery(&mut self, echoed: Option<Instant>) -> bool {
         if self.undo.is_due(echoed) {
             self.undo_reduction(false);
@@ -120,9 +125,9 @@ impl Sender {
         false
     }
 
-    /// Without selective acknowledgements, until something above `high` is
-    /// acknowledged, duplicates of what was retransmitted look like losses
-    /// (RFC 6582, 4).
+    /// Without SACK the state is kept until a byte above `high` is acknowledged:
+    /// until then duplicate acknowledgements caused by retransmissions look like
+    /// losses (RFC 6582, 4).
     fn must_hold_state(&mut self) -> bool {
         let must = !self.has_sack && self.una == self.high && !self.board.is_empty();
         if must && !self.has_retransmitted() {
@@ -152,8 +157,8 @@ impl Sender {
         true
     }
 
-    /// A partial acknowledgement that answers an original. Returns whether there
-    /// is nothing else to do.
+    /// Undoes the reduction after a partial acknowledgement that answers an
+    /// original. Returns whether no further processing is needed.
     pub(super) fn try_undo_partial(&mut self, said: &Said) -> bool {
         if !self.undo.is_possible() || !self.undo.is_delayed(said.echoed) {
             return false;
@@ -174,7 +179,7 @@ impl Sender {
         false
     }
 
-    /// Was any of what is out retransmitted?
+    /// Whether a segment that is still unacknowledged may have been retransmitted.
     pub(super) fn has_retransmitted(&self) -> bool {
         self.board.retransmitted() > 0 || self.board.head().is_some_and(|head| head.is_repeated())
     }

@@ -1,5 +1,7 @@
-//! What Linux 3.2, 3.13 and today's do differently, by their sources: one exchange, three
-//! answers. 20 ms of round trip.
+//! Tests of the differences between Linux 3.2, 3.13 and today, according to their
+//! sources: one exchange of segments, and the reaction of each version. The
+//! round-trip time is 20 ms. What the versions have in common is tested in the
+//! other files.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -21,7 +23,7 @@ fn config(recovery: Recovery) -> Config {
     }
 }
 
-/// A transfer of `segments` where the data segments with these numbers get lost.
+/// A transfer of `segments` in which the data segments with these numbers are lost.
 fn losing(config: Config, segments: u64, lost: &'static [usize]) -> Path {
     let mut path = Path::new(config, [Way::new(MS(10)), Way::new(MS(10))]);
     path.rule = Box::new(move |end, number, segment: &Segment| {
@@ -45,23 +47,24 @@ fn repeated_at(path: &Path, number: u64) -> u64 {
 
 #[test]
 fn a_lost_tail_waits_for_the_timeout_where_there_is_no_probe() {
-    // Ten at 20 ms, the last two lost: the acknowledgements come until 40 ms. 3.13 and
-    // today probe after two round trips; 3.2 waits 200 ms and a round trip.
+    // Ten segments at 20 ms, the last two lost: acknowledgements arrive until 40
+    // ms. 3.13 and today send a probe after two round trips; 3.2 waits for its
+    // timeout of 200 ms plus a round trip.
     let probes = ALL.map(|recovery| {
         let mut path = losing(config(recovery), 10, &[8, 9]);
         assert!(path.run_until_done(Duration::from_secs(5)), "{recovery:?}");
         (repeated_at(&path, 8), repeated_at(&path, 9), path.ends[0].timeouts())
     });
     assert_eq!(probes[0], (260, 280, 1), "3.2");
-    // The acknowledgement of the probe starts an early retransmit.
+    // The acknowledgement of the probe triggers an early retransmit.
     assert_eq!(probes[1], (105, 80, 0), "3.13");
     assert_eq!((probes[2].1, probes[2].2), (82, 0), "today");
 }
 
 #[test]
 fn a_short_flight_is_retransmitted_early_since_3_5() {
-    // Three at 20 ms, the first lost; two are sacked at 40 ms. 3.2 has no rule for it but the
-    // timeout, 220 ms from when they were sent.
+    // Three segments at 20 ms, the first lost; two are sacked at 40 ms. 3.2 has
+    // only the timeout for this, 220 ms after they were sent.
     let at = ALL.map(|recovery| {
         let mut path = losing(config(recovery), 3, &[0]);
         assert!(path.run_until_done(Duration::from_secs(5)), "{recovery:?}");
@@ -72,7 +75,7 @@ fn a_short_flight_is_retransmitted_early_since_3_5() {
 
 #[test]
 fn a_lost_retransmission_is_found_by_what_was_sent_after_it() {
-    // 40 segments; the second is lost, and its retransmission.
+    // 40 segments; the second one is lost, and so is its retransmission.
     for recovery in ALL {
         let mut path = losing(config(recovery), 40, &[]);
         let mut losses = 0;
@@ -90,7 +93,8 @@ fn a_lost_retransmission_is_found_by_what_was_sent_after_it() {
 
 #[test]
 fn a_timeout_of_3_2_sends_the_head_alone_and_then_two_new() {
-    // All of the first flight arrives, its acknowledgements do not: spurious.
+    // The whole first flight arrives, but its acknowledgements are delayed:
+    // spurious.
     let mut path = Path::new(config(Recovery::Linux32), [Way::new(MS(10)), Way::new(MS(10))]);
     path.rule = Box::new(|end, _, segment: &Segment| {
         let at = segment.sent;
@@ -101,14 +105,15 @@ fn a_timeout_of_3_2_sends_the_head_alone_and_then_two_new() {
     assert!(path.run_until_done(Duration::from_secs(5)));
     assert_eq!(sent_at(&path, 240), [0], "the head");
     assert_eq!(path.ends[0].timeouts(), 1);
-    // Not go-back-N: the late acknowledgements show that the first flight had arrived.
+    // Not go-back-N: the late acknowledgements show that the first flight arrived.
     assert!(path.ends[0].retransmissions() < 3, "{}", path.ends[0].retransmissions());
 }
 
 #[test]
 fn reduced_by_the_own_queue_the_window_falls_step_by_step_in_3_2() {
-    // A queue of 5 at 12 Mb/s that refuses: PRR ends at the threshold, rate halving falls
-    // while acknowledgements come and stays above it.
+    // A queue of 5 packets at 12 Mb/s that refuses more: PRR ends at the threshold,
+    // rate halving reduces the window for as long as acknowledgements arrive and
+    // stays above the threshold.
     for recovery in ALL {
         let config = Config { local_congestion: true, ..config(recovery) };
         let rate = lasthop_units::Bitrate::from_mbps(12);
@@ -120,8 +125,8 @@ fn reduced_by_the_own_queue_the_window_falls_step_by_step_in_3_2() {
     }
 }
 
-/// Windows after one flight of 10 and of 20, with an acknowledgement for two segments
-/// (no quick acknowledgements).
+/// Windows after a flight of 10 and of 20 segments, with an acknowledgement for
+/// every two segments (no quick acknowledgements).
 #[test]
 fn slow_start_counted_acknowledgements_before_3_13() {
     let windows = ALL.map(|recovery| {
@@ -134,7 +139,7 @@ fn slow_start_counted_acknowledgements_before_3_13() {
     assert_eq!(windows, [15, 20, 20]);
 }
 
-/// On a path of one tick or less HyStart's train is too long at once.
+/// On a path of one tick or less, HyStart's train is too long at once.
 #[test]
 fn hystart_of_old_ends_slow_start_early_on_a_short_path() {
     let thresholds = ALL.map(|recovery| {

@@ -1,5 +1,7 @@
-//! A client and a server with a path between: a bottleneck with a bounded queue
-//! and a delay each way, and rules that lose, delay, double or mark packets.
+//! The network of the tests: a client, a server, and a path between them. Each
+//! direction has a bottleneck with a bounded queue and a delay; a rule may lose,
+//! delay, duplicate or mark each packet. Rates are in bits per second of IP
+//! packets, queues in packets.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -7,7 +9,7 @@ use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine};
 
 use crate::{Config, Endpoint, Segment};
 
-/// What happens to a packet on its way.
+/// What happens to a packet on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Pass,
@@ -17,14 +19,14 @@ pub enum Fate {
     Mark,
 }
 
-/// One direction.
+/// One direction of the path.
 pub struct Way {
     pub rate: Option<Bitrate>,
     pub delay: Duration,
     pub queue_packets: usize,
-    /// Packets that wait or are being sent: when each has left.
+    /// When each packet in the bottleneck, waiting or in transmission, leaves it.
     leaving: VecDeque<Instant>,
-    /// A full queue refuses instead of losing.
+    /// A full queue refuses packets instead of dropping them.
     pub refuses: bool,
     pub dropped: u64,
 }
@@ -46,11 +48,11 @@ impl Way {
     }
 }
 
-/// Decides by the end that sent, the number of its kind (with data or bare), and
-/// what it is.
+/// Decides the fate of a packet by the end that sent it, its number among those of
+/// its kind (with data or without), and its segment.
 pub type Rule = alloc::boxed::Box<dyn FnMut(usize, usize, &Segment) -> Fate>;
 
-/// Both ends and both ways; `[0]` is the client's, and the way from it.
+/// Both ends and both directions; index 0 is the client, and the direction from it.
 pub struct Path {
     pub ends: [Endpoint; 2],
     pub ways: [Way; 2],
@@ -59,7 +61,7 @@ pub struct Path {
     in_flight: BTreeMap<(Instant, u64), Event>,
     events: u64,
     counts: [usize; 2],
-    /// What each end sent, and when.
+    /// Segments that each end sent, with the time.
     pub sent: [Vec<(Instant, Segment)>; 2],
     pub logs: bool,
 }
@@ -84,7 +86,7 @@ impl Path {
         }
     }
 
-    /// The client connects and writes.
+    /// The client connects and writes `bytes`.
     pub fn start(&mut self, bytes: u64) {
         self.ends[0].connect(self.now);
         self.ends[0].write(self.now, bytes);
@@ -94,7 +96,7 @@ impl Path {
         self.drain();
     }
 
-    /// All that leaves now.
+    /// Carries all segments that leave now.
     pub fn drain(&mut self) {
         for end in 0..2 {
             while let Some(segment) = self.ends[end].poll_transmit(self.now) {
@@ -157,14 +159,14 @@ impl Path {
         self.in_flight.insert((at, self.events), event);
     }
 
-    /// When something happens next.
+    /// The time of the next event.
     pub fn next(&self) -> Option<Instant> {
         let arrival = self.in_flight.keys().next().map(|&(at, _)| at);
         let timers = self.ends.iter().filter_map(|end| end.poll_timeout().map(|(at, _)| at));
         timers.chain(arrival).min()
     }
 
-    /// Does what happens next. Returns whether there was anything by `end`.
+    /// Handles the next event. Returns whether there was one by `end`.
     pub fn step(&mut self, end: Instant) -> bool {
         let Some(next) = self.next().filter(|&next| next <= end) else {
             self.now = self.now.max(end.min(self.now + Duration::from_secs(1_000_000)));
@@ -197,8 +199,8 @@ impl Path {
         self.now = end;
     }
 
-    /// Runs until the client's stream is delivered and acknowledged, at most for
-    /// `length`. Returns whether it is.
+    /// Runs until the client's stream is delivered and acknowledged, for `length`
+    /// at most. Returns whether it is.
     pub fn run_until_done(&mut self, length: Duration) -> bool {
         let end = self.now + length;
         while !(self.ends[0].is_sent() && self.ends[1].is_received()) {
@@ -209,7 +211,7 @@ impl Path {
         true
     }
 
-    /// Segments with data that the client sent, with when.
+    /// Data segments that the client sent, with the time.
     pub fn data(&self) -> impl Iterator<Item = &(Instant, Segment)> {
         self.sent[0].iter().filter(|(_, segment)| segment.payload_bytes > 0)
     }

@@ -1,5 +1,6 @@
-//! Losses, one pattern at a time: what is sent again, when, and what the window
-//! becomes. 20 ms of round trip, nothing else in the way.
+//! Tests of loss recovery, one pattern of losses at a time: what is retransmitted,
+//! when, and how the window changes. The round-trip time is 20 ms, the rate of the
+//! path is unlimited unless a test says otherwise.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -25,7 +26,7 @@ fn config() -> Config {
     }
 }
 
-/// A transfer of `segments` where the data segments with these numbers get lost.
+/// A transfer of `segments` in which the data segments with these numbers are lost.
 fn losing(config: Config, segments: u64, lost: &'static [usize]) -> Path {
     let mut path = Path::new(config, [Way::new(MS(10)), Way::new(MS(10))]);
     path.rule = Box::new(move |end, number, segment: &Segment| {
@@ -36,15 +37,15 @@ fn losing(config: Config, segments: u64, lost: &'static [usize]) -> Path {
     path
 }
 
-/// Which full segments were sent at `ms`, by number.
+/// Numbers of the full-sized segments that were sent at `ms`.
 fn sent_at(path: &Path, ms: u64) -> Vec<u64> {
     path.data().filter(|(t, _)| *t == at(ms)).map(|(_, s)| (s.sequence - 1) / FULL).collect()
 }
 
 #[test]
 fn three_selective_acknowledgements_are_a_loss() {
-    // Ten segments leave at 20 ms, the first is lost; 1, 2 and 3 are sacked at
-    // 40 ms, and the third acknowledgement of them sends 0 again.
+    // Ten segments leave at 20 ms, the first is lost; 1, 2 and 3 are sacked at 40
+    // ms, and the third of these acknowledgements triggers the retransmission of 0.
     let mut path = losing(config(), 10, &[0]);
     assert!(path.run_until_done(Duration::from_secs(5)));
     assert_eq!(sent_at(&path, 20), (0..10).collect::<Vec<_>>());
@@ -58,8 +59,8 @@ fn three_selective_acknowledgements_are_a_loss() {
 
 #[test]
 fn two_selective_acknowledgements_wait_for_a_quarter_round_trip() {
-    // 3 segments, the first lost: two are sacked at 40 ms, which is less than
-    // three. The reordering window of 5 ms (and 2 ms of slack) runs from then.
+    // 3 segments, the first lost: two are sacked at 40 ms, fewer than three. The
+    // reordering window of 5 ms (plus 2 ms of slack) starts then.
     let mut path = losing(config(), 3, &[0]);
     assert!(path.run_until_done(Duration::from_secs(5)));
     assert_eq!(sent_at(&path, 47), [0]);
@@ -101,9 +102,10 @@ fn several_losses_are_mended_in_one_round_trip() {
 
 #[test]
 fn a_lost_tail_is_probed_after_two_round_trips() {
-    // The last two of ten: nothing tells but the probe, 2 * SRTT + 2 ms after the
-    // acknowledgement of the eighth at 40 ms. It brings the last segment, whose
-    // acknowledgement shows that the one before is lost: it was sent long ago.
+    // The last two of ten are lost: only the probe can show it, 2 * SRTT + 2 ms
+    // after the acknowledgement of the eighth at 40 ms. It repeats the last
+    // segment, whose acknowledgement shows that the one before, sent long ago, is
+    // lost.
     let mut path = losing(config(), 10, &[8, 9]);
     assert!(path.run_until_done(Duration::from_secs(5)));
     assert_eq!(sent_at(&path, 40 + 42), [9]);
@@ -114,7 +116,8 @@ fn a_lost_tail_is_probed_after_two_round_trips() {
 
 #[test]
 fn a_lost_retransmission_is_found_without_a_timeout() {
-    // 1 is lost twice: number 10 is its retransmission. 200 segments follow.
+    // Segment 1 is lost twice: data segment 18 is its retransmission. 200 segments
+    // follow.
     let mut path = losing(config(), 200, &[1, 18]);
     path.run(MS(41));
     let again = sent_at(&path, 40);
@@ -123,8 +126,8 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
     assert_eq!(path.ends[0].timeouts(), 0);
 }
 
-/// A transfer of `segments` over 12 Mb/s whose first segment is lost twice, after 80 ms,
-/// and when the first segment was sent.
+/// Runs a transfer of `segments` over 12 Mb/s for 80 ms; its first segment is lost
+/// twice. Returns the path, and the times at which the first segment was sent.
 fn losing_head_twice(segments: u64) -> (Path, [Instant; 2]) {
     let ways = || Way::limited(MS(10), RATE, 100);
     let mut path = Path::new(config(), [ways(), ways()]);
@@ -140,9 +143,9 @@ fn losing_head_twice(segments: u64) -> (Path, [Instant; 2]) {
     (path, copies.try_into().expect("it was sent twice"))
 }
 
-/// Linux' tcp_clean_rtx_queue: the timeout starts again when something is sacked that was
-/// sent before the head was sent again; for what was sent later it does not, lest it be put
-/// off for ever.
+/// Linux' tcp_clean_rtx_queue: the timeout restarts when a segment is sacked that
+/// was sent before the last transmission of the head. For later ones it does not,
+/// or it would be postponed for ever.
 #[test]
 fn the_timeout_runs_from_the_last_original_that_arrives() {
     let (path, copies) = losing_head_twice(10);
@@ -154,8 +157,9 @@ fn the_timeout_runs_from_the_last_original_that_arrives() {
     assert_eq!(path.ends[0].poll_timeout(), Some((answered + timeout, Reason::Retransmission)));
 }
 
-/// Linux' tcp_rearm_rto: the timer of the first acknowledgement's reordering runs on in
-/// recovery; what passed since the head was sent again counts when it gives way.
+/// Linux' tcp_rearm_rto: the reordering timer of the first acknowledgement
+/// continues in recovery; when the timeout replaces it, the time since the head was
+/// retransmitted counts.
 #[test]
 fn the_timeout_after_the_reordering_timer_runs_from_the_retransmission() {
     let (path, copies) = losing_head_twice(4);
@@ -165,7 +169,7 @@ fn the_timeout_after_the_reordering_timer_runs_from_the_retransmission() {
 
 #[test]
 fn everything_lost_is_sent_again_after_timeouts_that_double() {
-    // No acknowledgement comes back from 30 ms to 2 s.
+    // No acknowledgement returns from 30 ms to 2 s.
     let mut path = Path::new(config(), [Way::new(MS(10)), Way::new(MS(10))]);
     path.rule = Box::new(|end, number, segment: &Segment| {
         let is_lost = end == 0 && segment.payload_bytes > 0 && number < 13;
@@ -173,8 +177,8 @@ fn everything_lost_is_sent_again_after_timeouts_that_double() {
     });
     path.start(10 * FULL);
     assert!(path.run_until_done(Duration::from_secs(10)));
-    // The probe first (2 * 20 + 2), then the timeout: 20 + 200 ms from the probe,
-    // then twice, ..
+    // First the probe (2 * 20 + 2 ms), then the timeout, 20 + 200 ms after the
+    // probe, then twice that, and so on.
     let times: Vec<u64> =
         path.data().skip(10).take(4).map(|(t, _)| t.as_nanos() / 1_000_000).collect();
     assert_eq!(times, [62, 282, 282 + 440, 282 + 440 + 880]);
@@ -188,7 +192,7 @@ fn everything_lost_is_sent_again_after_timeouts_that_double() {
 fn without_selective_acknowledgements_three_duplicates_are_a_loss() {
     let mut path = losing(Config { sack: false, ..config() }, 10, &[0, 4]);
     assert!(path.run_until_done(Duration::from_secs(5)));
-    // The partial acknowledgement shows the second loss (RFC 6582).
+    // The partial acknowledgement reveals the second loss (RFC 6582).
     assert_eq!(sent_at(&path, 40), [0]);
     assert_eq!(sent_at(&path, 60), [4]);
     assert_eq!(path.ends[0].timeouts(), 0);
@@ -197,9 +201,9 @@ fn without_selective_acknowledgements_three_duplicates_are_a_loss() {
 
 #[test]
 fn a_late_segment_is_no_loss_once_reordering_was_seen() {
-    // 2 is 3 ms late, within a quarter of the round trip; but nothing was ever
-    // reordered, so three sacks make it a loss. The duplicate that it causes is
-    // reported, and the reduction taken back.
+    // Segment 2 is 3 ms late, less than a quarter of the round trip. But no
+    // reordering was seen yet, so three sacked segments make it a loss. The
+    // duplicate that results is reported, and the reduction undone.
     let mut path = Path::new(config(), [Way::new(MS(10)), Way::new(MS(10))]);
     path.rule = Box::new(|end, number, segment: &Segment| {
         let is_late = end == 0 && segment.payload_bytes > 0 && (number == 2 || number == 40);
@@ -214,8 +218,8 @@ fn a_late_segment_is_no_loss_once_reordering_was_seen() {
 
 #[test]
 fn a_spurious_timeout_is_taken_back() {
-    // The path stands still from 30 to 540 ms. The timeout sends a segment again,
-    // then the originals are acknowledged.
+    // The path stalls from 30 to 540 ms. The timeout retransmits a segment, then
+    // the originals are acknowledged.
     let mut path = Path::new(config(), [Way::new(MS(10)), Way::new(MS(10))]);
     path.rule = Box::new(|end, _, segment: &Segment| match end {
         0 if segment.sent > at(30) => Fate::Late(at(540).saturating_since(segment.sent)),

@@ -1,8 +1,9 @@
-//! Exchanges that packetdrill recorded as correct for Linux 3.11 in 2013
+//! Exchanges that packetdrill's scripts of 2013 specify as correct for Linux 3.11
 //! (github.com/google/packetdrill, gtests/net/packetdrill/tests/linux, until commit
-//! d570e24): what the peer sends and when, and which segments the kernel answers with.
-//! The scripts' congestion control and sysctls are 3.13's defaults, unless a test says
-//! otherwise. 3.2 is not older than what it shares with them by its source.
+//! d570e24): which segments the peer sends and when, and which segments the kernel
+//! sends in return. Congestion control and sysctls are the defaults of 3.13, unless
+//! a test says otherwise. Where 3.2 runs a script, too, its source has the same
+//! rule (`OLD`). Positions are in bytes.
 
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant, Machine};
@@ -12,13 +13,13 @@ use crate::{
     WindowValidation,
 };
 
-/// A line of a script; bytes as in packetdrill.
+/// A line of a script; positions in bytes, as in packetdrill.
 enum Line<'a> {
-    /// The application writes.
+    /// The application writes this many bytes.
     Write(u64),
-    /// The peer acknowledges, with selective blocks.
+    /// The peer acknowledges, with these SACK blocks.
     In(u64, &'a [(u64, u64)]),
-    /// The kernel has sent this range by now, in segments; nothing else.
+    /// The kernel has sent these ranges by now, in segments, and nothing else.
     Out(&'a [(u64, u64)]),
 }
 
@@ -28,12 +29,12 @@ struct Script {
     end: Endpoint,
     segment_bytes: u64,
     now: Instant,
-    /// Sent and not yet asked for.
+    /// Segments sent and not yet compared.
     sent: Vec<(Instant, u64, u64)>,
 }
 
 impl Script {
-    /// The peer's SYN at 100 ms, its acknowledgement at `established` ms.
+    /// The peer's SYN arrives at 100 ms, its acknowledgement at `established` ms.
     fn new(config: Config, segment_bytes: u16, established: u64) -> Self {
         let config = Config {
             segment_bytes,
@@ -120,7 +121,7 @@ impl Script {
         }
     }
 
-    /// Nothing is sent until `millis`.
+    /// Asserts that nothing is sent until `millis`.
     fn is_silent_until(&mut self, millis: u64) {
         self.advance(millis);
         assert_eq!(self.sent, []);
@@ -133,7 +134,7 @@ fn with(recovery: Recovery) -> Config {
 
 const OLD: [Recovery; 2] = [Recovery::Linux32, Recovery::Linux313];
 
-/// early_retransmit/er-delayed-2pkt-sack.pkt
+/// The script early_retransmit/er-delayed-2pkt-sack.pkt.
 #[test]
 fn early_retransmit_of_two_waits_for_a_quarter_round_trip() {
     let mut script = Script::new(with(Recovery::Linux313), 1460, 200);
@@ -147,7 +148,7 @@ fn early_retransmit_of_two_waits_for_a_quarter_round_trip() {
     script.is_silent_until(2_000);
 }
 
-/// early_retransmit/er-delayed-3pkt-sack.pkt
+/// The script early_retransmit/er-delayed-3pkt-sack.pkt.
 #[test]
 fn early_retransmit_of_three_waits_for_a_quarter_round_trip() {
     let mut script = Script::new(with(Recovery::Linux313), 1460, 200);
@@ -162,7 +163,7 @@ fn early_retransmit_of_three_waits_for_a_quarter_round_trip() {
     script.is_silent_until(2_000);
 }
 
-/// early_retransmit/er-delayed-filled-3pkt-sack.pkt
+/// The script early_retransmit/er-delayed-filled-3pkt-sack.pkt.
 #[test]
 fn early_retransmit_is_cancelled_when_the_hole_is_filled() {
     let mut script = Script::new(with(Recovery::Linux313), 1460, 200);
@@ -176,7 +177,7 @@ fn early_retransmit_is_cancelled_when_the_hole_is_filled() {
     script.is_silent_until(1_800);
 }
 
-/// early_retransmit/er-delayed-get-ack-3pkt-sack.pkt
+/// The script early_retransmit/er-delayed-get-ack-3pkt-sack.pkt.
 #[test]
 fn any_acknowledgement_starts_the_delay_of_early_retransmit_again() {
     let mut script = Script::new(with(Recovery::Linux313), 1460, 200);
@@ -192,7 +193,7 @@ fn any_acknowledgement_starts_the_delay_of_early_retransmit_again() {
     script.is_silent_until(2_000);
 }
 
-/// fast_retransmit/fr-4pkt-sack-linux.pkt
+/// The script fast_retransmit/fr-4pkt-sack-linux.pkt.
 #[test]
 fn three_selective_acknowledgements_are_a_fast_retransmit() {
     for recovery in OLD {
@@ -211,8 +212,8 @@ fn three_selective_acknowledgements_are_a_fast_retransmit() {
     }
 }
 
-/// fast_recovery/prr-ss-ack-below-snd_una-reno.pkt: forward acknowledgement and PRR's
-/// slow start, with Reno.
+/// The script fast_recovery/prr-ss-ack-below-snd_una-reno.pkt: forward
+/// acknowledgement and the slow start of PRR, with Reno.
 #[test]
 fn all_but_three_below_the_highest_are_lost_and_prr_sends_one_more_than_arrived() {
     for recovery in OLD {
@@ -228,7 +229,7 @@ fn all_but_three_below_the_highest_are_lost_and_prr_sends_one_more_than_arrived(
             (330, Out(&[(1, 1001), (3001, 4001)])),
             (440, In(4001, &[(8001, 9001)])),
             (440, Out(&[(4001, 6001)])),
-            // Below what is acknowledged; its blocks count.
+            // Below the cumulative acknowledgement; its SACK blocks count.
             (450, In(3001, &[(5001, 7001)])),
             (450, Out(&[(7001, 8001)])),
             (560, In(10_001, &[])),
@@ -240,7 +241,7 @@ fn all_but_three_below_the_highest_are_lost_and_prr_sends_one_more_than_arrived(
     }
 }
 
-/// undo/undo-fr-acks-dropped-then-dsack.pkt
+/// The script undo/undo-fr-acks-dropped-then-dsack.pkt.
 #[test]
 fn a_report_of_the_duplicate_takes_fast_recovery_back() {
     let mut script = Script::new(with(Recovery::Linux313), 1000, 200);
@@ -261,7 +262,8 @@ fn a_report_of_the_duplicate_takes_fast_recovery_back() {
     assert_eq!(script.end.cwnd_packets(), 10);
 }
 
-/// sack/sack-shift-sacked-1-2-3-fack.pkt and sack/sack-shift-sacked-1-2:6-fack.pkt
+/// The scripts sack/sack-shift-sacked-1-2-3-fack.pkt and
+/// sack/sack-shift-sacked-1-2:6-fack.pkt.
 #[test]
 fn recovery_begins_when_more_than_three_are_forward() {
     for recovery in OLD {
@@ -277,7 +279,7 @@ fn recovery_begins_when_more_than_three_are_forward() {
     }
 }
 
-/// initial_window/iw10-base-case.pkt
+/// The script initial_window/iw10-base-case.pkt.
 #[test]
 fn ten_segments_leave_at_first() {
     for recovery in OLD {

@@ -1,4 +1,6 @@
-//! Without loss: the smaller of window over round trip and the path's rate.
+//! Tests of throughput without random losses: it is the smaller of window over
+//! round-trip time and the rate of the path, with every congestion control, with
+//! small queues and with pacing. Rates are in payload bits per second.
 
 use lasthop_units::{Bitrate, Bytes, Duration};
 
@@ -88,7 +90,7 @@ fn without_small_queues_the_window_fills_any_queue() {
 
 #[test]
 fn only_what_was_lost_is_sent_again() {
-    // Slow start that nothing ends but loss: half of a window is lost at once.
+    // Only a loss ends slow start: half of a window is lost at once.
     let config = Config {
         congestion_control: CongestionControlKind::Cubic { hystart: HyStart::Off },
         small_queues: SmallQueues::Off,

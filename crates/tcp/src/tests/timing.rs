@@ -1,5 +1,6 @@
-//! When things are sent: the handshake, delayed segments, probes, paced ones, and
-//! what the network's marks do. 20 ms of round trip.
+//! Tests of when segments are sent: the handshake, delayed acknowledgements,
+//! probes, paced segments, after idle periods, and in reaction to ECN marks. The
+//! round-trip time is 20 ms.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -25,7 +26,7 @@ fn path(config: Config) -> Path {
     Path::new(config, [Way::new(MS(10)), Way::new(MS(10))])
 }
 
-/// When data left, in ms.
+/// When data segments were sent, in ms.
 fn times(path: &Path) -> Vec<u64> {
     path.data().map(|(at, _)| at.as_nanos() / 1_000_000).collect()
 }
@@ -44,13 +45,14 @@ fn a_handshake_takes_a_round_trip() {
     assert_eq!(path.ends[0].smoothed_rtt(), Some(MS(20)));
 }
 
-/// In seconds.
+/// When SYNs were sent, in seconds.
 fn syns(path: &Path, end: usize) -> Vec<u64> {
     let syns = path.sent[end].iter().filter(|(_, segment)| segment.syn);
     syns.map(|(at, _)| at.as_nanos() / 1_000_000_000).collect()
 }
 
-/// As Linux 6.18 does it to an address where nobody is, counted twice a second.
+/// As observed of Linux 6.18 connecting to an address without a host; the count was
+/// sampled twice a second.
 #[test]
 fn a_lost_syn_is_tried_again_each_second_before_the_timeout_doubles() {
     let mut path = path(config());
@@ -64,11 +66,11 @@ fn a_lost_syn_is_tried_again_each_second_before_the_timeout_doubles() {
     path.run(Duration::from_secs(30));
     assert_eq!(syns(&path, 0), [0, 1, 2, 3, 4, 5, 7, 11, 19]);
     assert!(path.ends[1].is_received());
-    // The timestamp tells which SYN was answered.
+    // The timestamp echo shows which SYN was answered.
     assert_eq!(path.ends[0].min_rtt(), Some(MS(20)));
 }
 
-/// RFC 9293, 3.5, figure 7: both open at once.
+/// RFC 9293, 3.5, figure 7: simultaneous open.
 #[test]
 fn both_ends_may_open() {
     let mut path = path(config());
@@ -95,7 +97,7 @@ fn a_lost_answer_is_sent_again() {
     assert!(path.run_until_done(Duration::from_secs(3)));
 }
 
-/// RFC 1122, 4.2.3.4, as Minshall has it: one small segment at a time.
+/// RFC 1122, 4.2.3.4, in Minshall's variant: one small segment at a time.
 #[test]
 fn small_writes_wait_for_the_small_segment_before() {
     let mut path = path(config());
@@ -110,14 +112,14 @@ fn small_writes_wait_for_the_small_segment_before() {
     path.run(MS(21));
     let lengths: Vec<u32> = path.data().map(|(_, segment)| segment.payload_bytes).collect();
     assert_eq!(lengths, [100, 400]);
-    // The end waits for nothing.
+    // The end of the stream is not delayed.
     path.ends[0].write(path.now, 100);
     path.ends[0].finish(path.now);
     path.drain();
     assert_eq!(path.data().count(), 3);
 }
 
-/// RFC 8985, 7.2: one segment alone may wait for a delayed acknowledgement.
+/// RFC 8985, 7.2: a lone segment may wait for a delayed acknowledgement.
 #[test]
 fn a_lone_segment_is_probed_after_the_longest_delayed_acknowledgement() {
     let mut path = path(config());
@@ -240,7 +242,8 @@ fn a_closed_window_is_probed() {
     assert_eq!(end.poll_transmit(now).map(|segment| segment.payload_bytes), Some(1448));
 }
 
-/// RFC 3168, 6.1.2: as a loss, but nothing is sent again; once a round trip.
+/// RFC 3168, 6.1.2: reduces the window as a loss does, without a retransmission;
+/// once per round trip.
 #[test]
 fn a_mark_reduces_the_window_once_a_round_trip() {
     let mut path = path(Config { ecn: true, receive_window: Bytes::new(40 * FULL), ..config() });
@@ -261,8 +264,8 @@ fn a_mark_reduces_the_window_once_a_round_trip() {
     assert_eq!(path.data().filter(|(_, segment)| segment.window_reduced).count(), 1);
 }
 
-/// The first ten leave at once, and one more; then a segment each 10 ms, the time of
-/// 1448 bytes.
+/// Eleven segments leave at once, ten of them unpaced; then one segment every 10
+/// ms, the time of 1448 bytes.
 #[test]
 fn paced_segments_keep_their_distance() {
     let rate = Bitrate::from_bps(FULL * 8 * 100);
@@ -276,7 +279,7 @@ fn paced_segments_keep_their_distance() {
     assert!(gaps.iter().all(|&gap| gap == 10), "{gaps:?}");
 }
 
-/// tcp_slow_start_after_idle: an idle connection begins with the initial window.
+/// tcp_slow_start_after_idle: an idle connection restarts with the initial window.
 #[test]
 fn an_idle_window_starts_again() {
     let mut path = path(config());
@@ -290,7 +293,8 @@ fn an_idle_window_starts_again() {
     assert_eq!(path.ends[0].cwnd_packets(), 10);
 }
 
-/// Small queues let one segment go even if the queue is full of others.
+/// Small queues do not apply while at most one segment is unacknowledged, however
+/// full the queue.
 #[test]
 fn a_throttled_sender_waits_for_its_own_queue() {
     let limit = Bytes::new(2 * 1500);

@@ -1,7 +1,8 @@
-//! Linux' rules: tcp_is_cwnd_limited, tcp_cwnd_validate, tcp_cwnd_restart and
-//! tcp_cwnd_application_limited, with tcp_slow_start_after_idle on (the default).
-//! [`Rule::Burst`] is the rule for growth of Linux 3.2 to 3.13 for a device
-//! without segmentation offload, as Wi-Fi devices of that time were.
+//! Congestion window validation of Linux: tcp_is_cwnd_limited, tcp_cwnd_validate,
+//! tcp_cwnd_restart and tcp_cwnd_application_limited, with
+//! tcp_slow_start_after_idle on (the default). [`Rule::Burst`] is the rule for
+//! growth of Linux 3.2 to 3.13, for a device without segmentation offload, as Wi-Fi
+//! devices of that time were. Windows are in segments.
 
 use lasthop_units::{Duration, Instant};
 
@@ -11,13 +12,14 @@ use crate::congestion::Window;
 /// Segments of the window that may be unused (tcp_max_burst: tcp_reordering).
 const BURST_MAX: u32 = 3;
 
-/// When the window may grow.
+/// The condition under which the window may grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// It was full in this flight; in slow start also below twice the most
-    /// segments that were out.
+    /// The window was full in this flight; in slow start also while it is less than
+    /// twice the most segments in flight.
     Flight,
-    /// It was full, but for [`BURST_MAX`] segments, when the acknowledgement came.
+    /// All but [`BURST_MAX`] segments of the window were in flight at the
+    /// acknowledgement.
     Burst,
 }
 
@@ -25,13 +27,13 @@ pub(super) enum Rule {
 pub(super) struct Linux {
     rule: Rule,
     initial_window: u32,
-    /// The window was full in this flight.
+    /// Whether the window was full in this flight.
     is_full: bool,
-    /// Most segments out in this flight.
+    /// Most segments in flight during this flight.
     out_max: u32,
-    /// Where this flight ends.
+    /// Position at which this flight ends.
     flight_end: u64,
-    /// Most segments out since the window was last full (snd_cwnd_used).
+    /// Most segments in flight since the window was last full (snd_cwnd_used).
     used: u32,
     /// When the window was last full or adjusted (snd_cwnd_stamp).
     stamp: Instant,
@@ -51,7 +53,7 @@ impl Linux {
     }
 
     pub(super) fn handle_sent(&mut self, now: Instant, usage: &Usage, window: &mut Window) {
-        // A new flight, or a fuller one than before in this flight.
+        // A new flight, or more segments in flight than before.
         if usage.acknowledged >= self.flight_end
             || usage.is_window_limited
             || (!self.is_full && usage.segments_out > self.out_max)
@@ -73,7 +75,7 @@ impl Linux {
         if now.saturating_since(self.stamp) < usage.timeout {
             return;
         }
-        // A sender whose buffer is full is not the one to blame.
+        // Only a lack of data counts, not a full send buffer.
         if !usage.is_recovering && usage.is_application_limited {
             let used = self.used.max(self.initial_window);
             if used < window.size {

@@ -1,5 +1,8 @@
-//! [RFC 2861](https://www.rfc-editor.org/rfc/rfc2861), section 3. Leaves out the
-//! receiver's window, which is not smaller than the congestion window for long.
+//! Congestion window validation of [RFC
+//! 2861](https://www.rfc-editor.org/rfc/rfc2861), section 3: the window is halved
+//! for each timeout of idle time, and moves half way to what was used in a timeout
+//! limited by the application. Windows are in segments. Leaves out the receiver's
+//! window, which is rarely smaller than the congestion window.
 
 use lasthop_units::{Duration, Instant};
 
@@ -10,7 +13,7 @@ use crate::congestion::Window;
 pub(super) struct Rfc2861 {
     /// When the window was last full or adjusted (T_prev).
     adjusted: Instant,
-    /// Most segments out since then (W_used).
+    /// Most segments in flight since then (W_used).
     used: u32,
 }
 

@@ -1,32 +1,33 @@
-//! [RFC 7661](https://www.rfc-editor.org/rfc/rfc7661): a window is validated
-//! while a round trip acknowledges at least half of it (pipeACK). One that is
-//! not may be used for five minutes, but does not grow, and a loss counts from
-//! what was really in use.
+//! Congestion window validation of [RFC
+//! 7661](https://www.rfc-editor.org/rfc/rfc7661). A window is validated while at
+//! least half of it is acknowledged in a round trip (pipeACK). A non-validated
+//! window may be used for five minutes but does not grow, and a loss reduces it to
+//! half of what was actually in use. Windows are in segments.
 //!
-//! Leaves out: the deduction of what was retransmitted at the end of recovery
-//! (4.4.2), and pacing of what is sent in bulk after a pause (4.4.1).
+//! Leaves out: subtracting retransmissions at the end of recovery (4.4.2), and
+//! pacing of bulk data after a pause (4.4.1).
 
 use lasthop_units::{Duration, Instant};
 
 use super::keep_threshold;
 use crate::congestion::Window;
 
-/// How long a window may stay non-validated (4.4.3).
+/// Time for which a window may stay non-validated (4.4.3).
 const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
-/// The pipeACK sampling period: so many round trips, at least so long (4.2).
+/// The pipeACK sampling period in round trips, and its minimum (4.2).
 const SAMPLING_ROUND_TRIPS: u64 = 3;
 const SAMPLING_PERIOD_MIN: Duration = Duration::from_secs(1);
-/// Parts of the sampling period whose maxima are kept (4.5.1).
+/// Parts of the sampling period; the maximum of each is kept (4.5.1).
 const PARTS: usize = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rfc7661 {
     initial_window: u32,
-    /// When the present sample began, and the segments acknowledged since.
+    /// When the present sample began, and the segments acknowledged since then.
     sample: Option<(Instant, u32)>,
-    /// Largest sample of each part, with the part's number since the start.
+    /// Largest sample of each part, with the number of that part since the start.
     maxima: [Option<(u64, u32)>; PARTS],
-    /// Most segments acknowledged in a round trip; `None` before the first one.
+    /// Most segments acknowledged in a round trip; `None` before the first sample.
     pipe_ack: Option<u32>,
     /// When the window was last validated.
     validated: Instant,
@@ -73,7 +74,7 @@ impl Rfc7661 {
             .max();
     }
 
-    /// 4.3: half of the window is enough; without a sample it is taken for valid.
+    /// Whether at least half of the window was used (4.3); `true` without a sample.
     pub(super) fn is_validated(&self, window: &Window) -> bool {
         self.pipe_ack.is_none_or(|pipe_ack| pipe_ack >= window.size / 2)
     }
@@ -88,7 +89,8 @@ impl Rfc7661 {
         }
     }
 
-    /// 4.4.2: half of what was in use, if the window was not validated.
+    /// The slow start threshold after a loss: half of what was in use, if the
+    /// window was not validated (4.4.2).
     pub(super) fn threshold_after_loss(
         &mut self,
         in_flight: u32,
@@ -97,7 +99,7 @@ impl Rfc7661 {
     ) -> u32 {
         let is_validated = self.is_validated(window);
         let in_use = self.pipe_ack.unwrap_or(0).max(in_flight);
-        // Samples that recovery disturbs do not count (4.5.2).
+        // Samples disturbed by recovery do not count (4.5.2).
         self.sample = None;
         self.maxima = [None; PARTS];
         self.pipe_ack = None;

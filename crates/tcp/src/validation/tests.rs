@@ -1,5 +1,6 @@
-//! The rules with the RFCs' own thresholds, and the kernel's with numbers worked
-//! out by hand.
+//! Tests of congestion window validation: the RFCs' rules with the limits of their
+//! sections, and the kernel's with values calculated by hand. Windows are in
+//! segments; a flight is what is sent in one round trip.
 
 use super::*;
 
@@ -13,7 +14,8 @@ fn window(size: u32, threshold: u32) -> Window {
     Window { size, fraction: 0, threshold }
 }
 
-/// A flight of `out` segments of 1 byte, all acknowledged before the next one.
+/// The usage of a flight of `out` segments of 1 byte, all acknowledged before the
+/// next one.
 fn flight(number: u64, out: u32, is_window_limited: bool) -> Usage {
     Usage {
         segments_out: out,
@@ -57,7 +59,7 @@ mod linux {
         let mut validation = new();
         let mut w = window(40, 40);
         validation.handle_sent(at(0), &flight(0, 40, true), &mut w);
-        // The same flight (nothing acknowledged) with less out.
+        // The same flight (nothing acknowledged) with fewer segments in flight.
         let same = Usage { segments_out: 30, ..flight(0, 30, false) };
         validation.handle_sent(at(5), &same, &mut w);
         assert!(validation.is_limited(30, &w));
@@ -65,7 +67,8 @@ mod linux {
         assert!(!validation.is_limited(30, &w));
     }
 
-    /// tcp_cwnd_application_limited: (cwnd + max(used, initial)) / 2 once a timeout.
+    /// tcp_cwnd_application_limited: (cwnd + max(used, initial)) / 2 once per
+    /// timeout.
     #[test]
     fn a_partly_used_window_decays_once_a_timeout() {
         let mut validation = new();
@@ -95,8 +98,8 @@ mod linux {
         }
     }
 
-    /// tcp_cwnd_restart: the first timeout is free, then a halving for each one
-    /// begun, not below the initial window.
+    /// tcp_cwnd_restart: nothing for the first timeout, then the window is halved
+    /// for each one that begins, not below the initial window.
     #[test]
     fn idle_time_halves_down_to_the_initial_window() {
         for (idle, size) in [(200, 160), (201, 80), (400, 80), (401, 40), (600, 40), (5_000, 10)] {
@@ -137,8 +140,8 @@ mod rfc2861 {
         assert!(!new().is_limited(39, &window(40, 1)));
     }
 
-    /// Section 3.2: a halving for each timeout of idle time, at least one
-    /// segment; ssthresh becomes max(ssthresh, 3/4 cwnd).
+    /// Section 3.2: halved for each timeout of idle time, to at least one segment;
+    /// ssthresh becomes max(ssthresh, 3/4 cwnd).
     #[test]
     fn idle_time_halves_down_to_one_segment() {
         for (idle, size) in [(199, 64), (200, 32), (400, 16), (1_200, 1), (90_000, 1)] {
@@ -165,7 +168,7 @@ mod rfc7661 {
 
     const ROUND_TRIP: Duration = Duration::from_millis(100);
 
-    /// Acknowledges `segments` in each round trip up to `until`.
+    /// Acknowledges `segments` per round trip up to `until`.
     fn acknowledge(validation: &mut Validation, from: u64, until: u64, segments: u32) {
         for millis in (from..until).step_by(101) {
             validation.handle_acknowledgement(at(millis), 0, ROUND_TRIP);
@@ -186,7 +189,7 @@ mod rfc7661 {
         assert!(!validation.is_limited(0, &window(42, 1)));
     }
 
-    /// 4.2: the most of the last max(3 RTT, 1 s).
+    /// 4.2: the maximum over the last max(3 RTT, 1 s).
     #[test]
     fn a_good_round_trip_counts_for_a_second() {
         let mut validation = new();
@@ -197,7 +200,7 @@ mod rfc7661 {
         assert!(!validation.is_limited(0, &window(80, 1)));
     }
 
-    /// 4.4.3: five minutes, then half, with 3/4 as the threshold.
+    /// 4.4.3: kept for five minutes, then halved, with 3/4 of it as the threshold.
     #[test]
     fn an_idle_window_is_kept_for_five_minutes() {
         let mut validation = new();

@@ -1,5 +1,7 @@
-//! CUBIC against the curve of RFC 9438, its closed form for the average window, and
-//! the kernel's arithmetic.
+//! Tests of CUBIC: the curve of RFC 9438 and its closed form for the average
+//! window, fast convergence, and values of the kernel's arithmetic (bictcp_update)
+//! calculated by hand. Windows are in segments, times in 1/1024 s where they are
+//! CUBIC's.
 
 use lasthop_units::{Duration, Instant};
 
@@ -42,8 +44,8 @@ fn the_average_window_is_that_of_the_closed_form() {
             let interval_f64 = f64::from(interval);
             let reno = (1.5 * interval_f64).sqrt();
             let expected = reno.max(1.054 * (round_trip * interval_f64).powf(0.75));
-            // From the maximum of the steady state, because the curve is flat
-            // there: any loss within a second of it leaves the maximum as it is.
+            // Starts at the maximum of the steady state, because the curve is flat there: a
+            // loss within about a second of it leaves the maximum unchanged.
             let maximum = (expected / 0.925) as u32;
             let mut path =
                 Path::new(cubic(), window(maximum, 1), Duration::from_secs_f64(round_trip));
@@ -75,8 +77,9 @@ fn a_second_loss_below_the_maximum_makes_room() {
     assert_eq!(control.window_max, 700);
 }
 
-/// Values of bictcp_update, by hand: without a loss, at cwnd 100, the curve is
-/// flat (target = cwnd), so cnt is 20, the bound until the first loss.
+/// Values of bictcp_update calculated by hand: before the first loss, at a window
+/// of 100, the curve is flat (target = cwnd), so cnt is 20, the bound until the
+/// first loss.
 #[test]
 fn until_the_first_loss_the_window_grows_by_a_twentieth() {
     let mut control = cubic();
@@ -88,8 +91,8 @@ fn until_the_first_loss_the_window_grows_by_a_twentieth() {
     assert_eq!((window.size, window.fraction), (101, 0));
 }
 
-/// By hand: W_max 1 000, window 700, K = cbrt(300 << 40 / 410) = 9 300/1024 s
-/// (9.08 s). After 2 s and a round trip of 51.2 ms, t = 2 100 of them, so
+/// Calculated by hand: W_max 1 000, window 700, K = cbrt(300 << 40 / 410) = 9
+/// 300/1024 s (9.08 s). After 2 s and a round trip of 51.2 ms, t = 2 100/1024 s, so
 /// target = 1 000 - 410 * 7 200^3 >> 40 = 861, cnt = 700 / 161 = 4.
 #[test]
 fn the_count_is_that_of_the_kernels_arithmetic() {
@@ -120,7 +123,7 @@ fn growth_is_at_most_half_a_window_each_round_trip() {
     assert_eq!(control.count, 2);
 }
 
-/// With nothing sent for a minute the curve stands still.
+/// The curve does not advance while nothing is sent for a minute.
 #[test]
 fn idle_time_is_not_time_of_growth() {
     let round_trip = Duration::from_millis(100);
@@ -141,8 +144,9 @@ fn idle_time_is_not_time_of_growth() {
     assert!(without.abs_diff(with) <= 2, "{without} {with}");
 }
 
-/// tcp_enter_loss takes the threshold first and then forgets (bictcp_reset), so
-/// the next growth starts from a flat curve at the present window.
+/// tcp_enter_loss takes the threshold first and then resets the control
+/// (bictcp_reset), so the next growth starts from a flat curve at the present
+/// window.
 #[test]
 fn a_timeout_forgets_the_maximum() {
     let mut control = cubic();

@@ -1,4 +1,6 @@
-//! HyStart: when a train of acknowledgements or rising round trips end slow start.
+//! Tests of HyStart as in Linux' CUBIC: when a train of acknowledgements or a rise
+//! of the round-trip time ends slow start. The limits in ms are calculated by hand
+//! from hystart_update.
 
 use lasthop_units::{Duration, Instant};
 
@@ -8,8 +10,8 @@ use crate::congestion::{Acknowledgement, Control, Cubic, Window};
 
 const ROUND_TRIP: Duration = Duration::from_millis(40);
 
-/// A round of one acknowledgement each `gap`, with these round-trip times;
-/// returns after how many slow start ended.
+/// Runs one round with an acknowledgement every `gap` and these round-trip times.
+/// Returns after how many acknowledgements slow start ended, if it did.
 fn round(
     control: &mut Cubic,
     window: &mut Window,
@@ -21,7 +23,7 @@ fn round(
     let mut now = start;
     for (index, round_trip) in round_trips.into_iter().enumerate() {
         let ack = Acknowledgement {
-            // A stream offset that only moves between rounds.
+            // The acknowledged offset moves only between rounds.
             acknowledged: first + 1,
             next: first + 2,
             ..ack(1, round_trip)
@@ -40,8 +42,8 @@ fn start(size: u32, is_paced: bool) -> (Cubic, Window) {
     (Cubic::new(HyStart::Linux, is_paced), window)
 }
 
-/// Train: half of 40 ms and the cushion of 1 ms are 20.5 ms; with
-/// acknowledgements each millisecond that is the 22nd, after 21 ms.
+/// A train: half of the sum of 40 ms and the cushion of 1 ms is 20.5 ms; with an
+/// acknowledgement every millisecond the 22nd, at 21 ms, exceeds it.
 #[test]
 fn a_train_of_half_the_round_trip_ends_slow_start() {
     let (mut control, mut window) = start(100, false);
@@ -70,13 +72,14 @@ fn gaps_above_two_milliseconds_are_no_train() {
 fn below_sixteen_segments_it_does_not_look() {
     let (mut control, mut window) = start(4, false);
     let gap = Duration::from_millis(1);
-    // Twelve acknowledgements bring the window to 16; only then a round begins.
+    // Twelve acknowledgements increase the window to 16; the first round begins
+    // then.
     let ended = round(&mut control, &mut window, Instant::ZERO, gap, [ROUND_TRIP; 60]);
     assert_eq!(ended, Some(12 + 22));
 }
 
-/// The threshold is an eighth of the smallest round-trip time within 4 and 16
-/// ms; the ninth sample decides.
+/// The limit of the rise is an eighth of the smallest round-trip time, between 4
+/// and 16 ms; the ninth sample decides.
 #[test]
 fn a_rise_of_the_round_trip_ends_slow_start_at_the_ninth_sample() {
     let gap = Duration::from_millis(3);
@@ -98,7 +101,7 @@ fn a_rise_of_the_round_trip_ends_slow_start_at_the_ninth_sample() {
     }
 }
 
-/// After a timeout it looks again.
+/// HyStart works again after a timeout.
 #[test]
 fn a_timeout_starts_it_afresh() {
     let (mut control, mut window) = start(100, false);

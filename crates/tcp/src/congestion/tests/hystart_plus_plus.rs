@@ -1,4 +1,6 @@
-//! HyStart++ (RFC 9406): conservative slow start, its growth, its end, and the way back.
+//! Tests of HyStart++ (RFC 9406): the start of Conservative Slow Start, its growth,
+//! its end after five rounds, and the return to slow start. Limits in ms are those
+//! of section 4.3.
 
 use lasthop_units::{Duration, Instant};
 
@@ -6,7 +8,7 @@ use crate::HyStart;
 use crate::congestion::hystart_plus_plus::State;
 use crate::congestion::{Acknowledgement, Control, Cubic, Window};
 
-/// Drives [`State`] in rounds: each is so many acknowledgements of one segment
+/// Drives [`State`] in rounds: each consists of acknowledgements of one segment
 /// with the same round-trip time.
 struct Rounds {
     state: State,
@@ -79,7 +81,7 @@ fn unpaced_an_acknowledgement_counts_for_eight_segments_at_most() {
     assert_eq!(State::new(true).growth(30), 30);
 }
 
-/// The round in which it begins counts as one of the five.
+/// The round in which Conservative Slow Start begins is the first of the five.
 #[test]
 fn five_rounds_later_slow_start_is_over() {
     let mut rounds = Rounds::new();
@@ -99,12 +101,12 @@ fn a_fall_below_the_baseline_resumes_slow_start() {
     rounds.round(80, 8);
     rounds.round(79, 8);
     assert!(!rounds.state.is_conservative());
-    // And it can begin again.
+    // It can begin again.
     rounds.round(120, 8);
     assert!(rounds.state.is_conservative());
 }
 
-/// Section 4.3: only the first slow start.
+/// Section 4.3: applies to the first slow start only.
 #[test]
 fn after_a_loss_slow_start_is_the_standard_one() {
     let mut control = Cubic::new(HyStart::PlusPlus, false);

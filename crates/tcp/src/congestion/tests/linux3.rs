@@ -1,6 +1,7 @@
-//! Reno and CUBIC of Linux 3.2 and 3.13: the curve of RFC 9438 whatever an
-//! acknowledgement stands for, and values worked out by hand from tcp_cong_avoid_ai,
-//! tcp_slow_start and hystart_update.
+//! Tests of Reno and CUBIC of Linux 3.2 and 3.13: the curve of RFC 9438 regardless
+//! of how many segments an acknowledgement stands for, and values calculated by
+//! hand from tcp_cong_avoid_ai, tcp_slow_start and hystart_update. Windows are in
+//! segments.
 
 use lasthop_units::{Duration, Instant};
 
@@ -15,7 +16,8 @@ fn window(size: u32, threshold: u32) -> Window {
     Window { size, fraction: 0, threshold }
 }
 
-/// The window at each second, with acknowledgements of `segments`, which leave it full.
+/// The window at each second, with acknowledgements of `segments` each and a full
+/// window.
 fn grow(control: &mut impl Control, window: &mut Window, segments: u32) -> [u32; 18] {
     let (mut now, mut sizes) = (Instant::ZERO, [0; 18]);
     let round_trip = MS(100);
@@ -29,8 +31,8 @@ fn grow(control: &mut impl Control, window: &mut Window, segments: u32) -> [u32;
     sizes
 }
 
-/// RFC 9438, equations 1 and 2: delayed acknowledgements do not slow the curve down, for the
-/// control counts how many segments they stand for.
+/// RFC 9438, equations 1 and 2: delayed acknowledgements do not slow the curve
+/// down, because the control counts how many segments each stands for.
 #[test]
 fn the_curve_is_that_of_the_rfc_whatever_an_acknowledgement_stands_for() {
     let k = libm::cbrt(600.0 / 0.4);
@@ -50,7 +52,8 @@ fn the_curve_is_that_of_the_rfc_whatever_an_acknowledgement_stands_for() {
     }
 }
 
-/// tcp_cong_avoid_ai: ten are counted, the eleventh grows it.
+/// tcp_cong_avoid_ai: ten acknowledgements are counted, the eleventh increases the
+/// window.
 #[test]
 fn reno_counts_acknowledgements() {
     for recovery in OLD {
@@ -65,8 +68,8 @@ fn reno_counts_acknowledgements() {
     }
 }
 
-/// tcp_slow_start: one for an acknowledgement in 3.2, one for a segment in 3.13; both go one
-/// beyond the threshold.
+/// tcp_slow_start: 3.2 grows by one segment per acknowledgement, 3.13 by one per
+/// acknowledged segment; both stop one segment above the threshold.
 #[test]
 fn slow_start_passes_the_threshold_by_one() {
     for (recovery, sizes) in OLD.into_iter().zip([[11, 12, 13, 13], [12, 13, 13, 13]]) {
@@ -79,8 +82,9 @@ fn slow_start_passes_the_threshold_by_one() {
     }
 }
 
-/// When slow start ends in a round whose acknowledgements come every millisecond, after a
-/// first one of `delay` and with `rise` more than that: with which of them, if it does.
+/// Returns the number of the acknowledgement at which slow start ends, if it does,
+/// in a round with an acknowledgement every millisecond: the first has the
+/// round-trip time `delay`, the others `rise` more.
 fn exit(control: &mut impl Control, delay: Duration, rise: Duration) -> Option<u32> {
     let mut window = window(100, u32::MAX);
     let mut acknowledge = |now, acknowledged, round_trip| {
@@ -93,8 +97,9 @@ fn exit(control: &mut impl Control, delay: Duration, rise: Duration) -> Option<u
     (1..=80).find(|&index| acknowledge(start + delay + MS(u64::from(index)), 102, delay + rise))
 }
 
-/// hystart_update: a train of more than half the delay, without today's millisecond; a
-/// rise by a sixteenth, after eight samples, where today's looks for an eighth.
+/// hystart_update: a train of more than half the delay, without today's cushion of
+/// a millisecond; a rise by a sixteenth, after eight samples, where today it is an
+/// eighth.
 #[test]
 fn hystart_ends_slow_start_earlier() {
     let exits = |delay, rise| {
@@ -106,7 +111,7 @@ fn hystart_ends_slow_start_earlier() {
     assert_eq!(exits(MS(3), MS(0)), [Some(3), Some(4)]);
     // 100 / 16 = 6.25 ms, 100 / 8 = 12.5 ms, and half of 100 ms for the train.
     let [old, today] = exits(MS(100), MS(8));
-    // The acknowledgement that begins a round is measured before.
+    // The acknowledgement that begins a round is measured before it.
     assert_eq!(old, Some(10));
     assert!(today > Some(50), "{today:?}");
 }

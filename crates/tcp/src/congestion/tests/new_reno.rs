@@ -1,4 +1,6 @@
-//! NewReno's window (RFC 5681), and its average against the square-root law.
+//! Tests of NewReno's window (RFC 5681, 3.1): slow start, congestion avoidance,
+//! stretch acknowledgements, and its average against the square-root law. Windows
+//! are in segments.
 
 use lasthop_units::{Duration, Instant};
 
@@ -37,7 +39,8 @@ fn congestion_avoidance_adds_one_segment_each_round_trip() {
 #[test]
 fn a_stretch_ack_counts_for_all_its_segments() {
     let mut window = window(10, 10);
-    // 10 for the first increase; the other 15 are 11 and 4.
+    // The first 10 segments give one increase; the other 15 give 11 for the next,
+    // and 4.
     NewReno.handle_acknowledgement(Instant::ZERO, &ack(10, ROUND_TRIP), &mut window);
     assert_eq!((window.size, window.fraction), (11, 0));
     NewReno.handle_acknowledgement(Instant::ZERO, &ack(15, ROUND_TRIP), &mut window);
