@@ -1,5 +1,6 @@
 //! Instructions for a block of 150 symbols of 1 450 bytes, counted by Valgrind: the
-//! same under any load. Valgrind has no AVX-512, so the kernel is that for AVX2.
+//! same under any load. Valgrind does not support AVX-512, so the kernel is the one
+//! for AVX2.
 //!
 //! `cargo bench -p lasthop-rlnc --bench codec_instructions`; needs `valgrind`
 //! and `cargo install gungraun-runner@0.20`, and says so without them.

@@ -1,11 +1,12 @@
-//! Crates that mend losses by other codes, and another of this kind, on the same
-//! block: 150 symbols of 1 450 bytes (`raptorq`: 1 448, a multiple of eight).
+//! Other crates on the same block of 150 symbols of 1 450 bytes (`raptorq`: 1 448,
+//! a multiple of eight): erasure codes, and another implementation of network
+//! coding.
 //!
-//! `cargo bench -p lasthop-rlnc --bench peers`; ours is in the bench `table`. One
-//! core, processor time, the fastest tenth and the median of 51 runs. Only `rlnc`
-//! can recode. ISA-L is left out: it is a C library, and the one binding that is well
-//! kept (`isal-sys`) binds its compression only and needs autoconf and nasm wherever
-//! the tests of this crate are built.
+//! `cargo bench -p lasthop-rlnc --bench peers`; this crate is in the bench `table`.
+//! Processor time of one core: the fastest tenth and the median of 51 runs. Only
+//! `rlnc` can recode. Leaves out ISA-L: it is a C library, and its only maintained
+//! binding (`isal-sys`) covers compression alone and needs autoconf and nasm
+//! wherever the tests of this crate are built.
 
 #![allow(clippy::print_stdout, reason = "this program prints a table")]
 
@@ -21,9 +22,9 @@ use raptorq::{ObjectTransmissionInformation, SourceBlockDecoder, SourceBlockEnco
 use rlnc::full::{Decoder, Encoder, Recoder};
 use std::hint::black_box;
 
-/// Runs of which the median is taken.
+/// Runs per measurement.
 const RUNS: usize = 51;
-/// A tenth of the block is lost.
+/// Lost symbols: a tenth of the block.
 const LOST: usize = SYMBOLS as usize / 10;
 
 fn line(peer: &str, what: &str, bytes: usize, times: Times) {
@@ -75,7 +76,7 @@ fn raptor(symbols: &[Vec<u8>]) {
 }
 
 fn network_coding(mut data: Vec<u8>) {
-    // It marks the end of the data with a byte of its own.
+    // The crate marks the end of the data with one byte of its own.
     data.pop();
     let bytes = data.len();
     let pieces = usize::from(SYMBOLS);
@@ -92,7 +93,7 @@ fn network_coding(mut data: Vec<u8>) {
         let mut decoder = Decoder::new(SYMBOL_BYTES, pieces).expect("valid sizes");
         for packet in &coded {
             if !decoder.is_already_decoded() {
-                // One that is redundant is an error here.
+                // The crate returns an error for a redundant packet.
                 let _ = decoder.decode(packet);
             }
         }

@@ -1,10 +1,12 @@
-//! Speeds of a block beside this machine's own limit, measured in the same run.
+//! Speed of encoding, recoding and decoding a block relative to this machine's
+//! limit, measured in the same run.
 //!
-//! `cargo bench -p lasthop-rlnc --bench table`; a word behind `--` selects a kernel
-//! by its name, for example `-- avx2`, or `all`. One core; processor time of the
-//! thread, of 301 short runs the fastest tenth and the median. MB/s are 10^6 bytes of coded packets or of decoded symbols. The limit is
-//! what multiplying and adding row by row from the second-level cache would
-//! allow; encoding in tiles and batches goes beyond it.
+//! `cargo bench -p lasthop-rlnc --bench table`; an argument after `--` selects a
+//! kernel by name, for example `-- avx2`, or `all`. Processor time of one core: the
+//! fastest tenth and the median of 301 short runs. MB/s are 10^6 bytes of coded
+//! packets or of decoded symbols. The limit is what multiplying and adding row by
+//! row from the second-level cache allows; encoding in tiles and batches exceeds
+//! it.
 
 #![allow(clippy::print_stdout, reason = "this program prints a table")]
 
@@ -18,7 +20,7 @@ use block::{
 use lasthop_rlnc::{Density, Field, Kernel};
 use std::hint::black_box;
 
-/// Runs of which the median is taken.
+/// Runs per measurement.
 const RUNS: usize = 301;
 
 fn main() {
@@ -53,7 +55,7 @@ fn table(kernel: Kernel, field: Field) {
             times.quiet_s / packets * 1e6,
         );
     };
-    // Additions of rows that a packet takes, without zeros.
+    // Additions of rows per packet, not counting coefficients that are zero.
     let dense = symbols * (1.0 - 1.0 / field.order() as f64);
     let limit_bytes = symbols * LIMIT_BYTES as f64;
     line("limit: rows from L2", limit_bytes, symbols, symbols, limit_rows);

@@ -1,18 +1,19 @@
-//! The span of the coding vectors received so far, in reduced form, with the
-//! combination of packets that each row is: Gauss-Jordan elimination in place.
+//! The span of the coding vectors received so far, in reduced form, and for each
+//! row the combination of packets that it is: Gauss-Jordan elimination in place.
 //!
-//! Columns are the symbols of a block. A column is *free*, *given* (its symbol
-//! came as it is) or a *pivot*. A row belongs to each pivot. It holds
+//! Columns are the symbols of a block. A column is *free*, *given* (its symbol was
+//! received uncoded) or a *pivot*. Each pivot has a row. It holds
 //!
 //! - in a free column, the coefficient of that unknown symbol;
 //! - in a given column, the factor of that known symbol;
-//! - in a pivot's column, the factor of the packet that made the pivot.
+//! - in a pivot's column, the factor of the packet that created the pivot.
 //!
-//! The row says: the pivot's symbol is the sum of all three. The coefficient of
-//! the pivot itself is one and those of other pivots are zero, so their columns are
-//! free to hold factors; this halves the memory and the work. When a row has no
-//! free column left, the symbol is known, and its factors, in the order of columns,
-//! multiply "what came for the column": that is one row of a matrix product.
+//! The pivot's symbol is the sum of all three. The coefficient of the pivot itself
+//! is one and those of other pivots are zero, so their columns can hold factors
+//! instead; this halves the memory and the work. When a row has no coefficient left
+//! in a free column, the symbol is known, and its factors, in the order of columns,
+//! multiply the symbols and payloads that were received for the columns: one row of
+//! a matrix product.
 
 use crate::field::Field;
 use crate::kernel::{Kernel, Product};
@@ -21,29 +22,30 @@ use crate::vector::{Vector, get, mask, row_bytes, set};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// What is known of a column.
+/// The state of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
-    /// Nothing but rows of other columns.
+    /// No symbol and no row of its own.
     Free,
-    /// Its symbol came as it is.
+    /// Its symbol was received uncoded.
     Given,
-    /// A row.
+    /// It has a row.
     Pivot,
 }
 
-/// What became of a source symbol.
+/// The result of taking a source symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// Nothing: it was known.
+    /// The symbol was already known.
     Known,
     /// Its column was free.
     Placed,
-    /// Its column was a pivot: what came for it belongs to this column from now on.
+    /// Its column was a pivot: the payload received for it now belongs to this
+    /// column.
     Moved(usize),
 }
 
-/// Vectors of one block.
+/// The coding vectors of one block.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Basis {
     field: Field,
@@ -51,16 +53,17 @@ pub(crate) struct Basis {
     columns: usize,
     rows: Symbols,
     states: Vec<Column>,
-    /// All ones in free columns, and in pivots' columns.
+    /// Masks: all ones in free columns, and in pivots' columns.
     free: Symbols,
     pivots: Symbols,
-    /// Columns below are not free.
+    /// No column below this one is free.
     first_free: usize,
     rank: usize,
-    /// A vector being reduced: its part in pivots' columns, and the rest.
+    /// A vector being reduced: its part in pivots' columns, and the remainder.
     picked: Symbols,
     rest: Symbols,
-    /// Pivots in no order, and those of rows to change with how often `rest` is added.
+    /// The pivots, in no particular order; and the rows to change, with the factor
+    /// by which `rest` is added to each.
     list: Vec<u16>,
     terms: Vec<(u16, u8)>,
 }
@@ -87,7 +90,7 @@ impl Basis {
         basis
     }
 
-    /// Forgets everything.
+    /// Forgets all vectors.
     pub fn clear(&mut self) {
         self.rows.all_mut().fill(0);
         self.states.fill(Column::Free);
@@ -100,7 +103,7 @@ impl Basis {
         self.list.clear();
     }
 
-    /// How many independent vectors came, symbols as they are included.
+    /// Number of independent vectors received, uncoded symbols included.
     pub fn rank(&self) -> usize {
         self.rank
     }
@@ -109,13 +112,13 @@ impl Basis {
         self.states[column]
     }
 
-    /// The factors of all rows, in the rows of their pivots.
+    /// The factors of all rows; each row has the index of its pivot.
     pub fn rows(&self) -> &Symbols {
         &self.rows
     }
 
-    /// Takes a vector. Returns the column that it makes a pivot, `None` if it is
-    /// redundant.
+    /// Takes a vector. Returns the column that becomes a pivot, or `None` if the
+    /// vector is redundant.
     pub fn insert(&mut self, vector: Vector<'_>) -> Option<usize> {
         if self.rank == self.columns {
             return None;
@@ -124,11 +127,12 @@ impl Basis {
         self.reduce();
         let pivot = self.first_free_of(self.rest.padded(0))?;
         let coefficient = get(self.field, self.rest.padded(0), pivot);
-        // The packet's own factor takes the place of the pivot's coefficient.
+        // The factor of the new packet takes the place of the pivot's coefficient.
         set(self.field, self.rest.padded_mut(0), pivot, 1);
         self.divide_rest(coefficient);
         self.find_terms(pivot);
-        // The other rows have their coefficient there yet: one more takes it away.
+        // The other rows still have a coefficient in this column: adding one more
+        // removes it.
         let own = get(self.field, self.rest.padded(0), pivot);
         set(self.field, self.rest.padded_mut(0), pivot, own ^ 1);
         self.add_rest();
@@ -136,7 +140,7 @@ impl Basis {
         Some(pivot)
     }
 
-    /// Takes the symbol of `column` as it is.
+    /// Takes the symbol of `column`, received uncoded.
     pub fn take(&mut self, column: usize) -> Taken {
         match self.states[column] {
             Column::Given => return Taken::Known,
@@ -146,7 +150,7 @@ impl Basis {
             }
             Column::Pivot => {}
         }
-        // Its row tells of the free columns from now on: one of them becomes the
+        // Its row now says something of the free columns only: one of them becomes the
         // pivot, and the factors of its packet move there.
         let Some(pivot) = self.first_free_of(self.rows.padded(column)) else {
             return Taken::Known;
@@ -174,10 +178,10 @@ impl Basis {
         Taken::Moved(pivot)
     }
 
-    /// The pivots whose rows say what their symbols are, into `resolved`, but for
-    /// those that `is_known` tells.
+    /// Appends to `resolved` the pivots whose rows determine their symbols, except
+    /// those for which `is_known` returns true.
     pub fn resolved(&self, is_known: impl Fn(usize) -> bool, resolved: &mut Vec<(u16, u16)>) {
-        // Most rows of which some symbol is unknown are told by this column.
+        // Most rows that still have an unknown symbol have one in this column.
         let first = self.first_free;
         for &column in &self.list {
             let row = self.rows.padded(usize::from(column));
@@ -190,7 +194,8 @@ impl Basis {
         }
     }
 
-    /// Splits `rest` into what pivots' rows replace and what stays, and replaces it.
+    /// Splits `rest` into the part in pivots' columns, which it replaces by their
+    /// rows, and the remainder.
     fn reduce(&mut self) {
         let (picked, rest) = (self.picked.padded_mut(0), self.rest.padded_mut(0));
         for ((picked, rest), pivot) in picked.iter_mut().zip(rest).zip(self.pivots.padded(0)) {
@@ -230,27 +235,27 @@ impl Basis {
         }
     }
 
-    /// Finds the rows that are not zero in `column`.
+    /// Finds the rows whose coefficient in `column` is not zero.
     fn find_terms(&mut self, column: usize) {
         self.terms.resize(self.list.len(), (0, 0));
         let mut found = 0;
         for &row in &self.list {
             let coefficient = get(self.field, self.rows.padded(usize::from(row)), column);
             self.terms[found] = (row, coefficient);
-            // No branch: over GF(2) it would be a coin.
+            // Without a branch: over GF(2) it would be unpredictable.
             found += usize::from(coefficient != 0);
         }
         self.terms.truncate(found);
     }
 
-    /// Adds `rest` to the rows that were found.
+    /// Adds `rest` to the rows found by `find_terms`.
     fn add_rest(&mut self) {
         let stride = self.rows.stride();
         let rest = &self.rest.padded(0)[..self.rows.row_bytes()];
         self.kernel.scatter(self.field, self.rows.all_mut(), stride, &self.terms, rest);
     }
 
-    /// Makes `rest` the row of `pivot`, with `own` for the factor of its packet.
+    /// Makes `rest` the row of `pivot`, with `own` as the factor of its packet.
     fn become_pivot(&mut self, pivot: usize, own: u8) {
         self.rows.padded_mut(pivot).copy_from_slice(self.rest.padded(0));
         set(self.field, self.rows.padded_mut(pivot), pivot, own);
@@ -259,7 +264,7 @@ impl Basis {
         self.enter(pivot, Column::Pivot);
     }
 
-    /// `column` is free no longer.
+    /// Records that `column` is no longer free.
     fn enter(&mut self, column: usize, state: Column) {
         self.states[column] = state;
         mask(self.field, self.free.padded_mut(0), column, false);

@@ -1,10 +1,14 @@
-//! What both sides agree on, and what can be wrong with what they are given.
+//! The parameters that sender and receiver of a code share, and the errors of
+//! symbols and packets that do not fit them. A symbol has at least one byte; a
+//! block, or a window, has 1 to 65 535 symbols and takes at most
+//! [`Code::BYTES_MAX`]. Leaves out how the parameters are agreed on.
 
 use crate::field::Field;
 use crate::vector::Vector;
 use thiserror::Error;
 
-/// Field, size of a block or capacity of a window, and length of a symbol.
+/// The parameters of a code: field, symbols per block (or in a window), bytes per
+/// symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
     field: Field,
@@ -13,11 +17,12 @@ pub struct Code {
 }
 
 impl Code {
-    /// `symbols` symbols a block (or in a window at once) of `symbol_bytes` bytes each.
+    /// A code with `symbols` symbols per block (or in a window) of `symbol_bytes`
+    /// bytes each.
     ///
     /// # Errors
     ///
-    /// If either is zero, or a decoder would take more than [`Code::BYTES_MAX`].
+    /// If either is zero, or if a decoder would need more than [`Code::BYTES_MAX`].
     pub fn new(field: Field, symbols: u16, symbol_bytes: usize) -> Result<Self, CodeError> {
         if symbols == 0 || symbol_bytes == 0 {
             return Err(CodeError::Empty);
@@ -31,30 +36,32 @@ impl Code {
         }
     }
 
-    /// A block of symbols and their coefficients, in bytes, is at most this.
+    /// Most bytes that the symbols of a block and their coefficients may take.
     pub const BYTES_MAX: usize = 1 << 28;
 
-    /// The field.
+    /// The field of coefficients and symbols.
     pub fn field(&self) -> Field {
         self.field
     }
 
-    /// Symbols of a block, or in a window at most.
+    /// Symbols per block, or most symbols in a window.
     pub fn symbols(&self) -> usize {
         usize::from(self.symbols)
     }
 
-    /// Bytes of a symbol, and of a packet's payload.
+    /// Bytes per symbol, which is also the length of a packet's payload.
     pub fn symbol_bytes(&self) -> usize {
         self.symbol_bytes
     }
 
-    /// Bytes of the coefficients of a whole block when they are written out.
+    /// Bytes of the coefficients of a whole block when they are transmitted in
+    /// full.
     pub fn packed_bytes(&self) -> usize {
         self.field.packed_bytes(self.symbols())
     }
 
-    /// Whether a packet is sound: its vector by itself, and the length of its payload.
+    /// Checks that a packet's vector is well-formed and that its payload has the
+    /// right length.
     pub(crate) fn check(&self, vector: Vector<'_>, payload: &[u8]) -> Result<(), PacketError> {
         if payload.len() != self.symbol_bytes {
             let (is, expected) = (payload.len(), self.symbol_bytes);
@@ -66,7 +73,7 @@ impl Code {
         Ok(())
     }
 
-    /// Whether a packet is sound and combines symbols of one block only.
+    /// The same, and that the packet combines symbols of one block only.
     pub(crate) fn check_block(
         &self,
         vector: Vector<'_>,
@@ -80,69 +87,71 @@ impl Code {
     }
 }
 
-/// What a packet was worth.
+/// Whether a received packet was useful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// It raised the rank by one.
+    /// It increased the rank by one.
     Innovative,
-    /// It is a combination of what was received before.
+    /// It is a combination of packets received before.
     Redundant,
 }
 
-/// A code that cannot be.
+/// Why a code cannot be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CodeError {
-    /// No symbols, or symbols of no bytes.
+    /// It has no symbols, or symbols without bytes.
     #[error("a code needs at least one symbol of at least one byte")]
     Empty,
-    /// More memory than is sensible.
+    /// It needs too much memory.
     #[error("symbols with their coefficients must not take more than {allowed} bytes")]
     TooLarge {
-        /// The bound.
+        /// The limit in bytes.
         allowed: usize,
     },
 }
 
-/// A packet that is not of this code.
+/// Why a packet does not fit the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PacketError {
-    /// The payload is no symbol.
+    /// The payload does not have the length of a symbol.
     #[error("the payload has {is} bytes instead of {expected}")]
     PayloadLength {
-        /// Its bytes.
+        /// Length of the payload in bytes.
         is: usize,
-        /// Those of a symbol.
+        /// Length of a symbol in bytes.
         expected: usize,
     },
-    /// No coefficients, or not as many bytes of them as they take.
+    /// There are no coefficients, or their number of bytes does not match their
+    /// count.
     #[error("the coefficients are none, or not as many as they say")]
     Coefficients,
-    /// It combines symbols that are not in the block, or more than a window holds.
+    /// It combines symbols outside of the block, or more symbols than a window
+    /// holds.
     #[error("the combination reaches beyond the block or the window")]
     Range,
-    /// It needs symbols that the window has left behind.
+    /// It needs symbols that are no longer in the window.
     #[error("the combination has symbols that the window has left behind")]
     Stale,
 }
 
-/// A source symbol that is not taken, or a packet that cannot be made.
+/// Why a source symbol is not taken, or a packet cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SymbolError {
     /// The block or the window is full.
     #[error("there is room for {symbols} symbols")]
     Full {
-        /// The capacity.
+        /// The capacity in symbols.
         symbols: usize,
     },
-    /// It is longer than a symbol.
+    /// The data is longer than a symbol.
     #[error("{is} bytes do not fit in a symbol of {allowed}")]
     TooLong {
-        /// Its bytes.
+        /// Length of the data in bytes.
         is: usize,
-        /// Those of a symbol.
+        /// Length of a symbol in bytes.
         allowed: usize,
     },
-    /// There is nothing to combine.
+    /// There is no symbol to combine.
     #[error("there is no symbol to combine")]
     Nothing,
 }

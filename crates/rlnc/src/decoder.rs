@@ -1,10 +1,11 @@
-//! The destination of a block: takes packets one by one and gives each symbol as
-//! soon as it is known.
+//! The receiver of a block: takes packets one by one and returns each symbol as
+//! soon as it is determined.
 //!
-//! Only coding vectors are eliminated when a packet comes ([`Basis`]); its payload
-//! waits in the place of its pivot. Symbols that become known together, in a dense
-//! block all of them at the last packet, are computed together as one product of
-//! matrices, whose sums stay in registers.
+//! A packet's arrival eliminates coding vectors only ([`Basis`]); its payload is
+//! stored under its pivot. Symbols that are determined together, in a dense block
+//! all of them with the last packet, are computed together as one matrix product
+//! whose sums stay in registers. Leaves out windows ([`crate::window`]) and checks
+//! of a payload's integrity.
 
 use crate::basis::{Basis, Column, Taken};
 use crate::code::{Code, PacketError, Received};
@@ -14,33 +15,36 @@ use crate::vector::{Vector, column};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Decodes one block after another.
+/// Decodes one block at a time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoder {
     code: Code,
     kernel: Kernel,
     basis: Basis,
-    /// What came for each column: the symbol, or the payload of the pivot's packet.
+    /// The payload received for each column: the symbol itself, or that of the
+    /// pivot's packet.
     came: Symbols,
     /// Symbols that were computed.
     computed: Symbols,
-    /// A bit for each symbol that is known, the lowest of the first byte first.
+    /// One bit per symbol, set once it is known; the lowest bit of the first byte
+    /// is symbol 0.
     known: Vec<u8>,
-    /// Known symbols in the order in which they became so, and how many were told.
+    /// Known symbols in the order in which they were determined, and how many were
+    /// reported.
     order: Vec<u16>,
     told: usize,
-    /// Pivots whose symbols are not known, and those about to be computed.
+    /// Number of pivots whose symbols are unknown, and those about to be computed.
     unresolved: usize,
     resolved: Vec<(u16, u16)>,
 }
 
 impl Decoder {
-    /// For a block of `code`.
+    /// A decoder for a block of `code`, with the fastest kernel.
     pub fn new(code: Code) -> Self {
         Self::with_kernel(code, Kernel::best())
     }
 
-    /// The same, with instructions of choice.
+    /// A decoder for a block of `code`, with this kernel.
     pub fn with_kernel(code: Code, kernel: Kernel) -> Self {
         let symbols = code.symbols();
         Self {
@@ -57,12 +61,12 @@ impl Decoder {
         }
     }
 
-    /// The code.
+    /// The parameters of the code.
     pub fn code(&self) -> Code {
         self.code
     }
 
-    /// Begins the next block.
+    /// Starts the next block.
     pub fn clear(&mut self) {
         self.basis.clear();
         self.known.fill(0);
@@ -71,11 +75,11 @@ impl Decoder {
         self.unresolved = 0;
     }
 
-    /// Takes a packet. Any order, losses and repetitions are fine.
+    /// Takes a packet. Packets may be lost, reordered and repeated.
     ///
     /// # Errors
     ///
-    /// If it is not of this code; nothing changed then.
+    /// If the packet does not fit the code; nothing changes then.
     pub fn push(&mut self, vector: Vector<'_>, payload: &[u8]) -> Result<Received, PacketError> {
         self.code.check_block(vector, payload)?;
         let innovative = match vector {
@@ -91,7 +95,8 @@ impl Decoder {
         Ok(Received::Innovative)
     }
 
-    /// How many independent packets came: the block is complete at [`Code::symbols`].
+    /// Number of independent packets received; at [`Code::symbols`] the block is
+    /// complete.
     pub fn rank(&self) -> usize {
         self.basis.rank()
     }
@@ -101,17 +106,18 @@ impl Decoder {
         self.order.len() == self.code.symbols()
     }
 
-    /// How many symbols are known.
+    /// Number of known symbols.
     pub fn known(&self) -> usize {
         self.order.len()
     }
 
-    /// A bit for each symbol, set if it is known: symbol 0 is the lowest of the first byte.
+    /// One bit per symbol, set if it is known; the lowest bit of the first byte is
+    /// symbol 0.
     pub fn bitmap(&self) -> &[u8] {
         &self.known
     }
 
-    /// Symbol `index`, once it is known.
+    /// Symbol `index`, if it is known.
     pub fn symbol(&self, index: u16) -> Option<&[u8]> {
         let index = usize::from(index);
         let known = index < self.code.symbols() && bit(&self.known, index);
@@ -121,7 +127,7 @@ impl Decoder {
         })
     }
 
-    /// The number of the next symbol that became known, each once.
+    /// The number of the next symbol that has become known; each is reported once.
     pub fn next_known(&mut self) -> Option<u16> {
         let next = self.order.get(self.told).copied();
         self.told += usize::from(next.is_some());
@@ -146,7 +152,7 @@ impl Decoder {
         true
     }
 
-    /// Computes the symbols that the packets so far determine.
+    /// Computes the symbols that the packets received so far determine.
     fn resolve(&mut self) {
         self.resolved.clear();
         let known = &self.known;

@@ -1,5 +1,6 @@
-//! The source of a block: takes symbols one by one and gives combinations of
-//! those it has, at any time.
+//! The sender of a block: takes source symbols one by one and returns linear
+//! combinations of those it has, at any time: one packet, or a batch at once.
+//! Leaves out windows ([`crate::window`]) and how many packets to send.
 
 use crate::code::{Code, SymbolError};
 use crate::kernel::{Kernel, Product};
@@ -7,7 +8,7 @@ use crate::symbols::Symbols;
 use crate::vector::{Density, Vector, row_bytes};
 use alloc::vec::Vec;
 
-/// Encodes one block after another.
+/// Encodes one block at a time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Encoder {
     code: Code,
@@ -15,25 +16,26 @@ pub struct Encoder {
     symbols: Symbols,
     taken: u16,
     coefficients: Symbols,
-    /// The payload of a packet that is asked for by itself.
+    /// Payload of a packet that is encoded by itself.
     payload: Symbols,
-    /// `(0, 0)`, `(1, 1)` and so on: vector and payload of a packet.
+    /// The pairs `(0, 0)`, `(1, 1)` and so on: the rows of a packet's vector and
+    /// payload.
     pairs: Vec<(u16, u16)>,
 }
 
-/// A batch has up to this many packets more than the block has symbols.
+/// Largest batch: this many packets more than the block has symbols.
 const BATCH_BEYOND: usize = 64;
 
-/// Below this density, packets of a batch are made one by one.
+/// Below this density the packets of a batch are encoded one by one.
 const SPARSE: Density = Density::from_parts(u16::MAX / 4);
 
 impl Encoder {
-    /// An empty block of `code`.
+    /// An encoder with an empty block of `code`, with the fastest kernel.
     pub fn new(code: Code) -> Self {
         Self::with_kernel(code, Kernel::best())
     }
 
-    /// The same, with instructions of choice.
+    /// An encoder with an empty block of `code`, with this kernel.
     pub fn with_kernel(code: Code, kernel: Kernel) -> Self {
         let row = row_bytes(code.field(), code.symbols());
         let batch = code.symbols() + BATCH_BEYOND;
@@ -48,17 +50,17 @@ impl Encoder {
         }
     }
 
-    /// The code.
+    /// The parameters of the code.
     pub fn code(&self) -> Code {
         self.code
     }
 
-    /// Takes the next source symbol, of at most a symbol's bytes; zeros follow it.
-    /// Returns its number in the block.
+    /// Takes the next source symbol; shorter data is padded with zeros. Returns its
+    /// number in the block.
     ///
     /// # Errors
     ///
-    /// If the block is full or the symbol is too long.
+    /// If the block is full or the data is longer than a symbol.
     pub fn push(&mut self, symbol: &[u8]) -> Result<u16, SymbolError> {
         if self.is_full() {
             return Err(SymbolError::Full { symbols: self.code.symbols() });
@@ -72,32 +74,32 @@ impl Encoder {
         Ok(self.taken - 1)
     }
 
-    /// How many symbols the block has so far.
+    /// Number of symbols taken so far.
     pub fn len(&self) -> u16 {
         self.taken
     }
 
-    /// Whether it has none.
+    /// Whether the block has no symbols.
     pub fn is_empty(&self) -> bool {
         self.taken == 0
     }
 
-    /// Whether it takes no more.
+    /// Whether the block is complete.
     pub fn is_full(&self) -> bool {
         usize::from(self.taken) == self.code.symbols()
     }
 
-    /// Source symbol `index`, for a packet of [`Vector::Source`].
+    /// Source symbol `index`, for a packet with [`Vector::Source`].
     pub fn source(&self, index: u16) -> Option<&[u8]> {
         (index < self.taken).then(|| self.symbols.row(usize::from(index)))
     }
 
-    /// Begins the next block.
+    /// Starts the next block.
     pub fn clear(&mut self) {
         self.taken = 0;
     }
 
-    /// A combination of all symbols so far, and its payload.
+    /// A combination of all symbols so far: its vector and payload.
     ///
     /// # Errors
     ///
@@ -111,11 +113,12 @@ impl Encoder {
         Ok((vector, self.combine(vector)))
     }
 
-    /// A dense combination of `count` symbols from number `first` on, and its payload.
+    /// A dense combination of `count` symbols starting at number `first`: vector
+    /// and payload.
     ///
     /// # Errors
     ///
-    /// If the block does not have all of them yet, or they are none.
+    /// If `count` is zero or the block does not have all of these symbols yet.
     pub fn coded_range(
         &mut self,
         seed: u64,
@@ -130,7 +133,7 @@ impl Encoder {
         Ok((vector, self.combine(vector)))
     }
 
-    /// The payload of a combination of symbols that are there.
+    /// The payload of a combination of symbols that the block has.
     fn combine(&mut self, vector: Vector<'_>) -> &[u8] {
         vector.expand(self.code.field(), self.code.symbols(), self.coefficients.padded_mut(0));
         let (out_stride, out) = (self.payload.stride(), self.payload.all_mut());
@@ -150,9 +153,10 @@ impl Encoder {
         self.payload.row(0)
     }
 
-    /// Combinations of all symbols so far, one for each seed, into the first rows of
-    /// `payloads`: faster by far than one by one. [`Encoder::vector`] says what they
-    /// are. Panics if `payloads` has too few rows or rows of another length.
+    /// Writes one combination of all symbols so far per seed into the first rows of
+    /// `payloads`: much faster than one by one. Their vectors are those of
+    /// [`Encoder::vector`]. Panics if `payloads` has too few rows or rows of
+    /// another length.
     ///
     /// # Errors
     ///
@@ -177,7 +181,7 @@ impl Encoder {
                 let vector = self.vector(seed, density)?;
                 vector.expand(field, columns, self.coefficients.padded_mut(row));
             }
-            // A tile multiplies by zeros too; a row by itself leaves them out.
+            // A tile also multiplies by zeros; a row by itself skips them.
             let together = if density < SPARSE { 1 } else { seeds.len() };
             for rows in self.pairs[..seeds.len()].chunks(together) {
                 let mut job = Product {
@@ -198,7 +202,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// The vector of the combination that `seed` gives now.
+    /// The vector of the combination that `seed` stands for now.
     ///
     /// # Errors
     ///

@@ -1,26 +1,27 @@
-//! The three fields, as arithmetic on bytes: GF(2) with eight symbols a byte,
-//! GF(2^4) modulo x^4 + x + 1 with two symbols a byte, low nibble first, and
-//! GF(2^8) modulo x^8 + x^4 + x^3 + x + 1 (0x11B), the polynomial of AES, which
-//! x86's GF2P8MULB has in hardware.
+//! The three fields, as arithmetic on bytes: GF(2) with eight symbols per byte,
+//! GF(2^4) modulo x^4 + x + 1 with two symbols per byte, low nibble first, and
+//! GF(2^8) modulo x^8 + x^4 + x^3 + x + 1 (0x11B), the polynomial of AES, for which
+//! x86 has the instruction GF2P8MULB.
 //!
-//! Everything here is made from [`product`], which follows the definition bit by
-//! bit; the tables are computed by the compiler. Adding and subtracting are both
-//! exclusive or.
+//! Everything here is derived from [`product`], which follows the definition bit by
+//! bit; the compiler computes the tables. Addition and subtraction are both
+//! exclusive or. Arithmetic on whole rows is in the kernels.
 
-/// x^4 + x + 1.
+/// The polynomial x^4 + x + 1.
 const POLYNOMIAL_16: u16 = 0b1_0011;
 
-/// x^8 + x^4 + x^3 + x + 1.
+/// The polynomial x^8 + x^4 + x^3 + x + 1.
 const POLYNOMIAL_256: u16 = 0x11B;
 
-/// The field that coefficients and symbols are from.
+/// The field of the coefficients and symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
-    /// GF(2): a coded packet is an exclusive or. About 1.6 packets of overhead a block.
+    /// GF(2): a coded packet is an exclusive or. About 1.6 packets of overhead per
+    /// block.
     Gf2,
-    /// GF(2^4), two symbols a byte. About 0.07 packets of overhead.
+    /// GF(2^4), two symbols per byte. About 0.07 packets of overhead per block.
     Gf16,
-    /// GF(2^8). Less than 0.005 packets of overhead.
+    /// GF(2^8). Less than 0.005 packets of overhead per block.
     Gf256,
 }
 
@@ -28,7 +29,7 @@ impl Field {
     /// All fields, the smallest first.
     pub const ALL: [Self; 3] = [Self::Gf2, Self::Gf16, Self::Gf256];
 
-    /// Bits of an element, and of a coefficient on the wire: 1, 4 or 8.
+    /// Bits per element, and per coefficient on the wire: 1, 4 or 8.
     pub const fn bits(self) -> usize {
         match self {
             Self::Gf2 => 1,
@@ -37,23 +38,23 @@ impl Field {
         }
     }
 
-    /// How many elements the field has: 2, 16 or 256.
+    /// Number of elements of the field: 2, 16 or 256.
     pub const fn order(self) -> usize {
         1 << self.bits()
     }
 
-    /// Bytes of `count` coefficients written out in full, on the wire.
+    /// Bytes of `count` coefficients transmitted in full.
     pub const fn packed_bytes(self, count: usize) -> usize {
         (count * self.bits()).div_ceil(8)
     }
 
-    /// The product of two elements. Bits above the field's are ignored.
+    /// The product of two elements. Higher bits than the field's are ignored.
     pub const fn multiply(self, a: u8, b: u8) -> u8 {
         let mask = (self.order() - 1) as u8;
         product(self, a & mask, b & mask)
     }
 
-    /// The element that `a` times is one; zero for zero, which has none.
+    /// The multiplicative inverse of `a`; zero for zero, which has none.
     pub const fn invert(self, a: u8) -> u8 {
         match self {
             Self::Gf2 => a & 1,
@@ -62,7 +63,7 @@ impl Field {
         }
     }
 
-    /// What the kernels multiply with.
+    /// The tables that the kernels multiply with.
     pub(crate) const fn tables(self) -> &'static Tables {
         match self {
             Self::Gf2 => &TABLES_2,
@@ -73,11 +74,11 @@ impl Field {
 }
 
 /// Multiplication of a byte (one, two or eight elements) by each element of a
-/// field, as instructions want it. Indexed by the element; what is above the
-/// field's order repeats.
+/// field, in the form that instructions need. Indexed by the element; entries from
+/// the field's order on repeat.
 pub(crate) struct Tables {
-    /// Products of the low nibble (first 16) and of the high nibble (last 16):
-    /// the product of a byte is the sum of one of each.
+    /// Products of the low nibble (first 16) and of the high nibble (last 16): the
+    /// product of a byte is the sum of one of each.
     pub nibbles: [[u8; 32]; 256],
     /// The product as a matrix over GF(2), in the order of GF2P8AFFINEQB: byte 7
     /// is the row of bit 0 of the product.
@@ -90,7 +91,7 @@ static TABLES_256: Tables = tables(Field::Gf256);
 static INVERSES_16: [u8; 16] = inverses(Field::Gf16);
 static INVERSES_256: [u8; 256] = inverses(Field::Gf256);
 
-/// Multiplication by the definition: polynomials over GF(2), reduced.
+/// Multiplication by definition: of polynomials over GF(2), reduced.
 const fn product(field: Field, a: u8, b: u8) -> u8 {
     let (bits, polynomial) = match field {
         Field::Gf2 => return a & b,
@@ -113,7 +114,7 @@ const fn product(field: Field, a: u8, b: u8) -> u8 {
     sum as u8
 }
 
-/// A byte of symbols times the element `c`.
+/// The product of a byte of elements and the element `c`.
 const fn byte_product(field: Field, c: u8, byte: u8) -> u8 {
     match field {
         Field::Gf2 => (c & 1) * byte,

@@ -1,9 +1,9 @@
-//! The operations that codecs spend their time in, for each instruction set.
+//! The operations in which codecs spend their time, one file per instruction set.
+//! The best one that the CPU and the operating system support is detected once, at
+//! run time; all give the same bytes. Lengths are in bytes.
 //!
-//! One file for an instruction set; the best that the CPU and the operating
-//! system support is found once, at run time. All give the same bytes. This
-//! folder is the only place of the crate with `unsafe`: its functions check what
-//! they are given, then hand it to a kernel.
+//! This folder is the only place of the crate with `unsafe`: its functions check
+//! their arguments, then call a kernel.
 #![expect(unsafe_code, reason = "calls of functions for instruction sets that were found")]
 
 pub(crate) mod lines;
@@ -32,10 +32,10 @@ mod tests;
 use crate::field::Field;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// Rows over GF(2) from which tables of sums pay.
+/// Smallest number of rows over GF(2) for which tables of sums are faster.
 const FOUR_RUSSIANS_ROWS_MIN: usize = 12;
 
-/// An instruction set that this CPU has.
+/// An instruction set that this CPU supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel(Set);
 
@@ -82,16 +82,16 @@ impl Set {
 
     #[cfg(not(target_arch = "x86_64"))]
     fn is_supported(self) -> bool {
-        // NEON is part of AArch64; a build without it says so.
+        // NEON is part of AArch64; a build without it does not set this feature.
         self == Self::Scalar || cfg!(target_feature = "neon")
     }
 }
 
-/// Position of the best set in `Set::ALL`, plus one; zero until it is known.
-/// Every thread that looks finds the same.
+/// Position of the best set in `Set::ALL` plus one; zero until it is known. All
+/// threads find the same value, so the order of their writes does not matter.
 static BEST: AtomicU8 = AtomicU8::new(0);
 
-/// Calls the same function of the kernel's module.
+/// Calls the function of the same name in the kernel's module.
 macro_rules! dispatch {
     ($kernel:expr, $function:ident($($argument:expr),*)) => {
         match $kernel.0 {
@@ -119,7 +119,7 @@ macro_rules! dispatch {
 }
 
 impl Kernel {
-    /// The fastest that this CPU and its operating system support.
+    /// The fastest kernel that this CPU and its operating system support.
     pub fn best() -> Self {
         let known = usize::from(BEST.load(Ordering::Relaxed));
         if known > 0 {
@@ -130,12 +130,14 @@ impl Kernel {
         Self(Set::ALL[best])
     }
 
-    /// All that this CPU and its operating system support, the fastest last.
+    /// All kernels that this CPU and its operating system support, the fastest
+    /// last.
     pub fn supported() -> impl Iterator<Item = Self> {
         Set::ALL.iter().filter(|set| set.is_supported()).map(|&set| Self(set))
     }
 
-    /// Its name: `scalar`, `ssse3`, `avx2`, `gfni-avx2`, `avx512`, `gfni` or `neon`.
+    /// The name: `scalar`, `ssse3`, `avx2`, `gfni-avx2`, `avx512`, `gfni` or
+    /// `neon`.
     pub fn name(self) -> &'static str {
         match self.0 {
             Set::Scalar => "scalar",
@@ -154,13 +156,13 @@ impl Kernel {
         }
     }
 
-    /// `y += x`. Panics if they are not as long as each other.
+    /// `y += x`. Panics if the lengths differ.
     pub fn add(self, y: &mut [u8], x: &[u8]) {
         assert_eq!(y.len(), x.len(), "the terms of a sum are of one length");
         dispatch!(self, add(y, x));
     }
 
-    /// `y += c x` over `field`. Panics if they are not as long as each other.
+    /// `y += c x` over `field`. Panics if the lengths differ.
     pub fn multiply_add(self, field: Field, y: &mut [u8], c: u8, x: &[u8]) {
         assert_eq!(y.len(), x.len(), "the terms of a sum are of one length");
         dispatch!(self, multiply_add(field.tables(), y, c, x));
@@ -171,8 +173,9 @@ impl Kernel {
         dispatch!(self, scale(field.tables(), y, c));
     }
 
-    /// `y[row] += c x` over `field` for each pair `(row, c)` of `terms`. Rows of `y`
-    /// are `stride` bytes apart and at least as long as `x`, which is whole cache lines.
+    /// `y[row] += c x` over `field` for each pair `(row, c)` of `terms`. Rows of
+    /// `y` start every `stride` bytes and are at least as long as `x`, which
+    /// consists of whole cache lines.
     pub(crate) fn scatter(
         self,
         field: Field,
@@ -187,8 +190,8 @@ impl Kernel {
         dispatch!(self, scatter(field.tables(), y, stride, terms, x));
     }
 
-    /// The sums of products that `job` describes: over GF(2) with a bit for each
-    /// coefficient, else with a byte.
+    /// Computes the sums of products that `job` describes. Coefficients have one
+    /// bit each over GF(2), else one byte.
     pub(crate) fn multiply(self, field: Field, job: &mut Product<'_>) {
         job.check(field);
         match field {
@@ -201,32 +204,34 @@ impl Kernel {
     }
 }
 
-/// `out[o] = sum over i of coefficients[r][i] inputs[i]` for each pair `(o, r)` of rows.
+/// The job `out[o] = sum over i of coefficients[r][i] inputs[i]` for each pair `(o,
+/// r)` of `rows`.
 pub(crate) struct Product<'a> {
-    /// Rows to write.
+    /// The rows to write.
     pub out: &'a mut [u8],
-    /// Bytes between them.
+    /// Bytes from one row of `out` to the next.
     pub out_stride: usize,
-    /// Which rows of `out` and of `coefficients` belong together.
+    /// Pairs of a row of `out` and the row of `coefficients` for it.
     pub rows: &'a [(u16, u16)],
-    /// Rows of coefficients: bytes, or bits from the lowest of the first byte on.
+    /// Rows of coefficients: bytes, or bits starting with the lowest of the first
+    /// byte.
     pub coefficients: &'a [u8],
-    /// Bytes between them.
+    /// Bytes from one row of `coefficients` to the next.
     pub coefficients_stride: usize,
-    /// What is added up.
+    /// The rows that are multiplied and added.
     pub inputs: &'a [u8],
-    /// Bytes between inputs.
+    /// Bytes from one input to the next.
     pub inputs_stride: usize,
-    /// How many inputs there are.
+    /// Number of inputs.
     pub count: usize,
-    /// How much of each input is used, in bytes; whole cache lines.
+    /// Bytes of each input that are used: whole cache lines.
     pub row_bytes: usize,
-    /// Whether to add to what is in `out`.
+    /// Whether the sums are added to the content of `out`.
     pub add: bool,
 }
 
 impl Product<'_> {
-    /// Panics if a row or an input is not in its slice: the kernels rely on it.
+    /// Panics if a row or an input is outside of its slice: the kernels rely on it.
     fn check(&self, field: Field) {
         assert!(self.row_bytes.is_multiple_of(lines::LINE_BYTES), "whole cache lines");
         let holds = |slice: &[u8], stride: usize, row: usize, bytes: usize| {
@@ -251,7 +256,7 @@ impl Product<'_> {
     }
 }
 
-/// Bit `i` of `bits`, from the lowest of the first byte on.
+/// Bit `i` of `bits`, starting with the lowest of the first byte.
 pub(crate) fn bit(bits: &[u8], i: usize) -> bool {
     bits[i / 8] >> (i % 8) & 1 == 1
 }

@@ -4,15 +4,16 @@
 //! | side | a block of symbols | a window that slides |
 //! |---|---|---|
 //! | source | [`Encoder`] | [`window::Encoder`] |
-//! | on the way | [`Recoder`] | |
+//! | intermediate node | [`Recoder`] | |
 //! | destination | [`Decoder`] | [`window::Decoder`] |
 //!
-//! A [`Vector`] says which combination a packet is. Values only: bytes come in and
-//! go out, seeds are arguments, nothing is allocated after a codec was made. The
-//! arithmetic is exact, so a result is the same on every CPU; which instructions
-//! compute it, [`Kernel`] finds out. Left out: a wire format, when to send what
-//! (both are the protocol's), and any check that a packet is what its vector says:
-//! a forged packet spoils a block, so authenticate first.
+//! A [`Vector`] says which combination of symbols a packet is. There is no I/O:
+//! bytes are taken and returned, seeds are arguments, and nothing is allocated
+//! after a codec was created. The arithmetic is exact, so results are the same on
+//! every CPU; [`Kernel`] detects the instructions to compute them with. Leaves out
+//! a wire format, when to send which packet (both belong to the protocol), and any
+//! check that a packet matches its vector: a forged packet spoils a block, so
+//! authenticate packets first.
 
 #![no_std]
 #![deny(unsafe_code)]

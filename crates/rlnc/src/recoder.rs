@@ -1,7 +1,7 @@
-//! On the way: keeps the packets of a block that are independent, and gives new
-//! combinations of them without decoding any.
-//!
-//! The vectors of these are written out in full: no seed gives them.
+//! A node between sender and receiver: stores the independent packets of a block,
+//! and returns new combinations of them without decoding. The vectors of these are
+//! transmitted in full, because no seed yields them. Leaves out windows, and the
+//! integrity of what it combines.
 
 use crate::basis::Basis;
 use crate::code::{Code, PacketError, Received, SymbolError};
@@ -11,30 +11,30 @@ use crate::vector::{Density, Vector, pack, row_bytes};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Recodes one block after another.
+/// Recodes one block at a time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recoder {
     code: Code,
     kernel: Kernel,
     basis: Basis,
-    /// Independent packets in the order of their arrival.
+    /// Independent packets in the order of arrival.
     vectors: Symbols,
     payloads: Symbols,
-    /// How each of them enters a combination.
+    /// The factor of each stored packet in a combination.
     factors: Symbols,
-    /// The combination.
+    /// The combination that was made last.
     vector: Symbols,
     payload: Symbols,
     packed: Vec<u8>,
 }
 
 impl Recoder {
-    /// For a block of `code`.
+    /// A recoder for a block of `code`, with the fastest kernel.
     pub fn new(code: Code) -> Self {
         Self::with_kernel(code, Kernel::best())
     }
 
-    /// The same, with instructions of choice.
+    /// A recoder for a block of `code`, with this kernel.
     pub fn with_kernel(code: Code, kernel: Kernel) -> Self {
         let symbols = code.symbols();
         let row = row_bytes(code.field(), symbols);
@@ -51,26 +51,26 @@ impl Recoder {
         }
     }
 
-    /// The code.
+    /// The parameters of the code.
     pub fn code(&self) -> Code {
         self.code
     }
 
-    /// Begins the next block.
+    /// Starts the next block.
     pub fn clear(&mut self) {
         self.basis.clear();
     }
 
-    /// How many independent packets came.
+    /// Number of independent packets received.
     pub fn rank(&self) -> usize {
         self.basis.rank()
     }
 
-    /// Takes a packet, coded, recoded or a source symbol.
+    /// Takes a packet: coded, recoded, or a source symbol.
     ///
     /// # Errors
     ///
-    /// If it is not of this code; nothing changed then.
+    /// If the packet does not fit the code; nothing changes then.
     pub fn push(&mut self, vector: Vector<'_>, payload: &[u8]) -> Result<Received, PacketError> {
         self.code.check_block(vector, payload)?;
         let rank = self.basis.rank();
@@ -83,12 +83,12 @@ impl Recoder {
         Ok(Received::Innovative)
     }
 
-    /// A combination of all packets so far, with factors drawn from `seed`: its
-    /// vector, written out, and its payload.
+    /// A combination of all packets received so far, with factors drawn from
+    /// `seed`: its vector, written out in full, and its payload.
     ///
     /// # Errors
     ///
-    /// If no packet came yet.
+    /// If no packet was received yet.
     pub fn recode(
         &mut self,
         seed: u64,

@@ -1,10 +1,11 @@
-//! The slow decoder that the others are judged by: Gaussian elimination of whole
-//! packets, a coefficient at a time, with nothing but [`Field::multiply`].
+//! The slow decoder against which the others are tested: Gaussian elimination of
+//! whole packets, one coefficient at a time, with nothing but [`Field::multiply`].
+//! It has one byte per coefficient and no limit of size.
 
 use crate::field::Field;
 use alloc::vec::Vec;
 
-/// A set of equations about numbered symbols.
+/// A set of linear equations in numbered symbols.
 #[derive(Clone, Debug)]
 pub struct Reference {
     field: Field,
@@ -42,13 +43,13 @@ impl Reference {
         self.rows.len()
     }
 
-    /// What the equations say about symbol `index`, if they determine it.
+    /// The symbol `index`, if the equations determine it.
     pub fn symbol(&self, index: usize) -> Option<&[u8]> {
         let alone = |row: &Vec<u8>| row.iter().enumerate().all(|(i, &c)| (c != 0) == (i == index));
         self.rows.iter().find(|(row, _)| alone(row)).map(|(_, payload)| payload.as_slice())
     }
 
-    /// Keeps what can be said without symbol `index`.
+    /// Eliminates symbol `index`: keeps what the equations say without it.
     pub fn forget(&mut self, index: usize) {
         let field = self.field;
         let Some(at) = self.rows.iter().position(|(row, _)| row[index] != 0) else { return };
@@ -67,7 +68,7 @@ fn add(field: Field, y: &mut [u8], factor: u8, x: &[u8]) {
     y.iter_mut().zip(x).for_each(|(y, &x)| *y ^= field.multiply(x, factor));
 }
 
-/// The same for bytes of symbols, of which a small field has several in a byte.
+/// The same for the bytes of symbols, of which a byte has several in a small field.
 fn add_symbols(field: Field, y: &mut [u8], factor: u8, x: &[u8]) {
     for (y, &x) in y.iter_mut().zip(x) {
         for at in (0..8).step_by(field.bits()) {

@@ -1,5 +1,6 @@
-//! Codecs beside the slow reference: what is known after each packet, and that it
-//! is never a wrong byte; and overheads beside theory.
+//! Tests of the codecs against the slow reference: which symbols are known after
+//! each packet, that no byte is ever wrong, and that the overhead in packets agrees
+//! with theory. Random blocks and windows, over all three fields.
 
 use crate::reference::Reference;
 use crate::vector::{SplitMix64, get, row_bytes};
@@ -56,7 +57,8 @@ fn symbols(count: usize, bytes: usize, seed: u64) -> Vec<Vec<u8>> {
     (0..count).map(|_| symbol()).collect()
 }
 
-/// What is sent next. Whatever is not sent is lost; a packet may come twice and late.
+/// What is sent next. Packets that are not listed are lost; one may arrive twice
+/// and late.
 #[derive(Clone, Debug)]
 enum Action {
     Source(u16),
@@ -64,7 +66,7 @@ enum Action {
         seed: u64,
         density: Density,
     },
-    /// Through a recoder that got some of the packets.
+    /// A packet of a recoder that received some of the packets.
     Recoded {
         seed: u64,
     },
@@ -91,8 +93,8 @@ fn kernel() -> impl Strategy<Value = Kernel> {
 }
 
 proptest! {
-    /// Packets made while the block grows, and from recoders, in any order: rank,
-    /// known symbols and their bytes are the reference's after each.
+    /// Packets of a growing block, and from recoders, in any order: rank, known
+    /// symbols and their bytes equal the reference's after each.
     #[test]
     fn a_block_is_known_as_far_as_the_packets_say(
         field in field(),
@@ -163,7 +165,8 @@ proptest! {
         }
     }
 
-    /// A window that slides, with losses: as the reference, which forgets as well.
+    /// A window that slides, with losses: equals the reference, which also forgets
+    /// symbols.
     #[test]
     fn a_window_is_known_as_far_as_the_packets_say(
         field in field(),
@@ -205,7 +208,7 @@ proptest! {
                 }
                 Action::Recoded { .. } | Action::Again(_) => continue,
             };
-            // The decoder's numbers begin elsewhere.
+            // The decoder's numbers start elsewhere.
             let moved = match vector {
                 Vector::Source(index) => Vector::Source(start + index),
                 Vector::Seeded { seed, first, count, density } => {
@@ -243,7 +246,7 @@ proptest! {
         }
     }
 
-    /// A batch is what single packets are.
+    /// A batch equals the same packets encoded one by one.
     #[test]
     fn many_packets_are_as_one_by_one(
         field in field(),
@@ -269,7 +272,7 @@ proptest! {
     }
 }
 
-/// A whole block of the size that is used: dense, and systematic with losses.
+/// A whole block of the size in use: dense, and systematic with losses.
 #[test]
 fn a_block_of_150_comes_out_as_it_went_in() {
     for field in Field::ALL {
@@ -302,8 +305,8 @@ fn a_block_of_150_comes_out_as_it_went_in() {
     }
 }
 
-/// The expected number of packets beyond a block's size is the sum of
-/// 1 / (q^i - 1) over i from 1 to the size, for random matrices over GF(q).
+/// The expected number of packets in excess of a block's size is the sum of 1 /
+/// (q^i - 1) over i from 1 to that size, for random matrices over GF(q).
 #[test]
 #[cfg_attr(miri, ignore = "thousands of blocks")]
 fn overheads_are_those_of_random_matrices() {

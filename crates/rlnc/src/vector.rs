@@ -1,18 +1,18 @@
-//! Which combination of source symbols a packet is: its coding vector.
+//! Coding vectors: which combination of source symbols a packet is.
 //!
-//! A vector travels as the number of one symbol, as a seed from which both sides
-//! draw the same coefficients, or written out in full, as it must be after
-//! recoding. Source symbols are numbered from 0 on without end; a block has those
-//! below its size, a sliding window any range.
+//! A vector is transmitted as the number of one symbol, as a seed from which both
+//! sides draw the same coefficients, or in full, which is necessary after recoding.
+//! Source symbols are numbered from 0; a block has those below its size, a sliding
+//! window any range. Leaves out the bytes of seeds and numbers on the wire.
 //!
-//! Seeds feed SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
-//! generators", OOPSLA 2014), which is not linear over any of the fields. From a
-//! generator that is (an LFSR, xorshift) each row would obey one recurrence, and
-//! no block above its order could ever be decoded.
+//! Seeds initialise SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom
+//! number generators", OOPSLA 2014), which is not linear over any of the fields.
+//! With a linear generator (an LFSR, xorshift) every row would obey one recurrence,
+//! and no block above its order could ever be decoded.
 
 use crate::field::Field;
 
-/// How many coefficients of a seeded vector are not zero.
+/// The share of coefficients of a seeded vector that are not zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Density(u16);
 
@@ -20,13 +20,13 @@ impl Density {
     /// Coefficients are uniform over the field, zero included.
     pub const DENSE: Self = Self(u16::MAX);
 
-    /// Each coefficient is other than zero with probability `(parts + 1) / 65 536`,
-    /// and then uniform over the elements that are. 65 535 is [`Density::DENSE`].
+    /// Each coefficient is not zero with probability `(parts + 1) / 65 536`, and
+    /// then uniform over the non-zero elements. 65 535 is [`Density::DENSE`].
     pub const fn from_parts(parts: u16) -> Self {
         Self(parts)
     }
 
-    /// What [`Density::from_parts`] was given.
+    /// The argument of [`Density::from_parts`].
     pub const fn parts(self) -> u16 {
         self.0
     }
@@ -35,33 +35,34 @@ impl Density {
 /// The coding vector of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vector<'a> {
-    /// The source symbol of this number, as it is.
+    /// The source symbol with this number, uncoded.
     Source(u64),
-    /// Coefficients drawn from a seed. At least one is not zero.
+    /// Coefficients drawn from a seed; at least one of them is not zero.
     Seeded {
-        /// What they are drawn from.
+        /// The seed.
         seed: u64,
-        /// The number of the first symbol in the combination.
+        /// Number of the first symbol in the combination.
         first: u64,
-        /// How many symbols are in it, from 1 on.
+        /// Number of symbols in the combination, at least 1.
         count: u16,
-        /// How many coefficients are not zero.
+        /// The share of coefficients that are not zero.
         density: Density,
     },
-    /// Coefficients written out, [`Field::packed_bytes`] of them, the lowest bits first.
+    /// Coefficients in full, in [`Field::packed_bytes`] bytes, the lowest bits
+    /// first.
     Full {
-        /// The number of the symbol that the first coefficient belongs to.
+        /// Number of the symbol to which the first coefficient belongs.
         first: u64,
-        /// How many coefficients there are.
+        /// Number of coefficients.
         count: u16,
-        /// The coefficients.
+        /// The coefficients, packed.
         packed: &'a [u8],
     },
 }
 
 impl Vector<'_> {
-    /// The numbers of the symbols that may be in the combination: first, and one
-    /// past the last. `None` if they pass the end of numbers.
+    /// The numbers of the symbols that may be in the combination: the first, and
+    /// one past the last. `None` if they exceed 64 bits.
     pub fn range(&self) -> Option<(u64, u64)> {
         let (first, count) = match *self {
             Self::Source(index) => (index, 1),
@@ -70,7 +71,8 @@ impl Vector<'_> {
         Some((first, first.checked_add(u64::from(count))?))
     }
 
-    /// Whether it is well-formed: some symbols, and as many bytes as they take.
+    /// Whether the vector is well-formed: at least one symbol, and the right number
+    /// of bytes.
     pub(crate) fn is_sound(&self, field: Field) -> bool {
         match *self {
             Self::Source(_) => true,
@@ -81,9 +83,9 @@ impl Vector<'_> {
         }
     }
 
-    /// Writes the coefficients into `row`, where symbol `i` has column `i` modulo
-    /// `columns` and other columns are zero. The vector is sound, and has no more
-    /// symbols than there are columns.
+    /// Writes the coefficients into `row`: symbol `i` has column `i` modulo
+    /// `columns`, and all other columns become zero. The vector must be well-formed
+    /// and have at most `columns` symbols.
     pub(crate) fn expand(&self, field: Field, columns: usize, row: &mut [u8]) {
         row.fill(0);
         match *self {
@@ -117,8 +119,8 @@ pub(crate) fn column(index: u64, columns: usize) -> usize {
     (index % columns as u64) as usize
 }
 
-/// Bytes of `count` coefficients as rows have them: a bit each over GF(2), else a
-/// byte. A whole number of words.
+/// Bytes of `count` coefficients in a row: one bit each over GF(2), else one byte.
+/// A whole number of 64-bit words.
 pub(crate) fn row_bytes(field: Field, count: usize) -> usize {
     match field {
         Field::Gf2 => count.div_ceil(64) * 8,
@@ -126,7 +128,7 @@ pub(crate) fn row_bytes(field: Field, count: usize) -> usize {
     }
 }
 
-/// The coefficient of column `i`.
+/// The coefficient in column `i`.
 #[inline]
 pub(crate) fn get(field: Field, row: &[u8], i: usize) -> u8 {
     match field {
@@ -135,7 +137,7 @@ pub(crate) fn get(field: Field, row: &[u8], i: usize) -> u8 {
     }
 }
 
-/// Makes the coefficient of column `i` be `c`.
+/// Sets the coefficient in column `i` to `c`.
 #[inline]
 pub(crate) fn set(field: Field, row: &mut [u8], i: usize, c: u8) {
     match field {
@@ -144,13 +146,13 @@ pub(crate) fn set(field: Field, row: &mut [u8], i: usize, c: u8) {
     }
 }
 
-/// Makes every bit of column `i` be `on`: rows of such are masks.
+/// Sets every bit of column `i` to `on`: for rows that are masks.
 #[inline]
 pub(crate) fn mask(field: Field, row: &mut [u8], i: usize, on: bool) {
     set(field, row, i, if on { 0xFF } else { 0 });
 }
 
-/// Coefficient `i` of those written out in `packed`.
+/// Coefficient `i` of the packed ones.
 pub(crate) fn packed_coefficient(field: Field, packed: &[u8], i: usize) -> u8 {
     match field {
         Field::Gf2 => packed[i / 8] >> (i % 8) & 1,
@@ -159,7 +161,7 @@ pub(crate) fn packed_coefficient(field: Field, packed: &[u8], i: usize) -> u8 {
     }
 }
 
-/// Writes `count` coefficients of `row` out in full.
+/// Packs the first `count` coefficients of `row`.
 pub(crate) fn pack(field: Field, row: &[u8], count: usize, packed: &mut [u8]) {
     match field {
         Field::Gf16 => {
@@ -173,7 +175,7 @@ pub(crate) fn pack(field: Field, row: &[u8], count: usize, packed: &mut [u8]) {
     }
 }
 
-/// Eight nibbles, a byte each.
+/// Expands eight nibbles to one byte each.
 fn spread(nibbles: u32) -> u64 {
     let mut x = u64::from(nibbles);
     x = (x | x << 16) & 0x0000_FFFF_0000_FFFF;
@@ -181,7 +183,7 @@ fn spread(nibbles: u32) -> u64 {
     (x | x << 4) & 0x0F0F_0F0F_0F0F_0F0F
 }
 
-/// Draws `count` coefficients, and again until one is not zero.
+/// Draws `count` coefficients, repeatedly until one of them is not zero.
 fn draw(field: Field, seed: u64, count: usize, density: Density, mut each: impl FnMut(usize, u8)) {
     let mut random = SplitMix64::mixed(seed);
     let in_word = 64 / field.bits();
@@ -201,7 +203,7 @@ fn draw(field: Field, seed: u64, count: usize, density: Density, mut each: impl 
             for i in 0..count {
                 let word = random.next();
                 let chosen = word as u16 <= density.0;
-                // An element of 1 to order - 1, uniform but for 2^-24.
+                // An element from 1 to order - 1, uniform up to 2^-24.
                 let other = ((word >> 32) * (field.order() as u64 - 1)) >> 32;
                 let c = if chosen { other as u8 + 1 } else { 0 };
                 any |= c;
@@ -211,7 +213,8 @@ fn draw(field: Field, seed: u64, count: usize, density: Density, mut each: impl 
     }
 }
 
-/// What `draw` gives for dense vectors, into columns from 0 on, a word at a time.
+/// The same as `draw` for dense vectors, into columns from 0 on, one word at a
+/// time.
 fn draw_dense(field: Field, seed: u64, count: usize, row: &mut [u8]) {
     let mut random = SplitMix64::mixed(seed);
     let in_word = 64 / field.bits();
@@ -238,7 +241,7 @@ fn draw_dense(field: Field, seed: u64, count: usize, row: &mut [u8]) {
     }
 }
 
-/// The generator: a counter, and a hash that mixes it.
+/// The generator: a counter, and a hash function that mixes it.
 #[derive(Clone, Debug)]
 pub(crate) struct SplitMix64(u64);
 
@@ -248,8 +251,8 @@ impl SplitMix64 {
         Self(seed)
     }
 
-    /// From a seed that may be a counter: seeds are hashed first, so that no two
-    /// give one sequence a few steps apart.
+    /// Starts from a seed that may be a counter: the seed is hashed first, so that
+    /// no two seeds yield the same sequence shifted by a few steps.
     pub const fn mixed(seed: u64) -> Self {
         Self(Self(seed).next())
     }

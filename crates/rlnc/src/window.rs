@@ -1,10 +1,10 @@
-//! Coding over a window that slides along a stream without end: symbols are
-//! numbered from 0 on, and packets combine a range of them.
+//! Coding over a window that slides along an endless stream: symbols are numbered
+//! from 0, and packets combine a range of them.
 //!
-//! Symbol `i` lives in row and column `i` modulo the window's capacity. There is
-//! always something unresolved in a stream, so payloads are eliminated together
-//! with their vectors, at once. As RFC 8681 does, a decoder gives up symbols that
-//! leave its window. Left out: when to slide, which is the protocol's.
+//! Symbol `i` uses row and column `i` modulo the window's capacity. A stream always
+//! has unresolved symbols, so payloads are eliminated immediately, together with
+//! their vectors. As in RFC 8681, a decoder gives up symbols that leave its window.
+//! Leaves out when to slide, which the protocol decides.
 
 use crate::code::{Code, PacketError, Received, SymbolError};
 use crate::field::Field;
@@ -15,7 +15,7 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The source: holds the symbols of the window, and gives combinations of them.
+/// The sender: holds the symbols of the window and returns combinations of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Encoder {
     code: Code,
@@ -28,12 +28,13 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// An empty window of at most [`Code::symbols`] symbols.
+    /// An empty window of at most [`Code::symbols`] symbols, with the fastest
+    /// kernel.
     pub fn new(code: Code) -> Self {
         Self::with_kernel(code, Kernel::best())
     }
 
-    /// The same, with instructions of choice.
+    /// An empty window of at most [`Code::symbols`] symbols, with this kernel.
     pub fn with_kernel(code: Code, kernel: Kernel) -> Self {
         let symbols = code.symbols();
         Self {
@@ -47,17 +48,17 @@ impl Encoder {
         }
     }
 
-    /// The numbers of the symbols in the window: first, and one past the last.
+    /// The numbers of the symbols in the window: the first, and one past the last.
     pub fn range(&self) -> (u64, u64) {
         (self.first, self.end)
     }
 
-    /// Takes the next symbol, of at most a symbol's bytes; zeros follow it. Returns
-    /// its number.
+    /// Takes the next symbol; shorter data is padded with zeros. Returns its
+    /// number.
     ///
     /// # Errors
     ///
-    /// If the window is full or the symbol is too long.
+    /// If the window is full or the data is longer than a symbol.
     pub fn push(&mut self, symbol: &[u8]) -> Result<u64, SymbolError> {
         let symbols = self.code.symbols();
         if self.end - self.first == symbols as u64 {
@@ -72,7 +73,7 @@ impl Encoder {
         Ok(self.end - 1)
     }
 
-    /// Lets go of the symbols before `first`: they arrived, or are too old.
+    /// Removes the symbols before `first`: they were received, or are stale.
     pub fn slide(&mut self, first: u64) {
         self.first = first.clamp(self.first, self.end);
     }
@@ -83,7 +84,7 @@ impl Encoder {
         there.then(|| self.symbols.row(column(index, self.code.symbols())))
     }
 
-    /// A combination of all symbols in the window, and its payload.
+    /// A combination of all symbols in the window: its vector and payload.
     ///
     /// # Errors
     ///
@@ -106,22 +107,22 @@ impl Encoder {
     }
 }
 
-/// The destination: takes packets, and gives symbols as soon as they are known.
+/// The receiver: takes packets and returns symbols as soon as they are determined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoder {
     code: Code,
     kernel: Kernel,
-    /// The first symbol of the window.
+    /// Number of the first symbol in the window.
     first: u64,
     states: Vec<State>,
     /// Rows of pivots: coefficients in columns that are neither known nor pivots.
     rows: Symbols,
     /// Known symbols, and the payloads of pivots' rows.
     payloads: Symbols,
-    /// All ones in columns that are neither known nor pivots.
+    /// Mask: all ones in columns that are neither known nor pivots.
     free: Symbols,
     order: VecDeque<u64>,
-    /// A packet being reduced, and the part of its vector that rows replace.
+    /// A packet being reduced, and the part of its vector that is replaced by rows.
     vector: Symbols,
     payload: Symbols,
     picked: Symbols,
@@ -136,13 +137,14 @@ enum State {
 }
 
 impl Decoder {
-    /// A window of [`Code::symbols`] symbols from number 0 on. It should hold the
-    /// encoder's and what may arrive late.
+    /// A window of [`Code::symbols`] symbols from number 0 on, with the fastest
+    /// kernel. It should cover the encoder's window and the packets that may arrive
+    /// late.
     pub fn new(code: Code) -> Self {
         Self::with_kernel(code, Kernel::best())
     }
 
-    /// The same, with instructions of choice.
+    /// The same, with this kernel.
     pub fn with_kernel(code: Code, kernel: Kernel) -> Self {
         let symbols = code.symbols();
         let row = row_bytes(code.field(), symbols);
@@ -166,18 +168,19 @@ impl Decoder {
         }
     }
 
-    /// The numbers of the symbols that the window holds: first, and one past the last.
+    /// The numbers of the symbols that the window covers: the first, and one past
+    /// the last.
     pub fn range(&self) -> (u64, u64) {
         (self.first, self.first.saturating_add(self.code.symbols() as u64))
     }
 
-    /// Takes a packet. The window slides on by itself where a packet has newer
-    /// symbols, and gives up what it leaves behind.
+    /// Takes a packet. If the packet has newer symbols, the window slides forward,
+    /// and the symbols that leave it are given up.
     ///
     /// # Errors
     ///
-    /// If it is not of this code, or has symbols from before the window; nothing
-    /// changed then.
+    /// If the packet does not fit the code, or has symbols from before the window;
+    /// nothing changes then.
     pub fn push(&mut self, vector: Vector<'_>, payload: &[u8]) -> Result<Received, PacketError> {
         self.code.check(vector, payload)?;
         let capacity = self.code.symbols() as u64;
@@ -197,7 +200,7 @@ impl Decoder {
     /// Gives up the symbols before `first`.
     pub fn slide(&mut self, first: u64) {
         let capacity = self.code.symbols() as u64;
-        // Beyond a whole window there is nothing to leave.
+        // No more than a whole window of symbols can leave.
         for index in self.first..first.min(self.first.saturating_add(capacity)) {
             self.leave(column(index, self.code.symbols()));
         }
@@ -215,19 +218,19 @@ impl Decoder {
         known.then(|| self.payloads.row(column))
     }
 
-    /// The number of the next symbol that became known, each once, while it is in
-    /// the window.
+    /// The number of the next symbol that has become known and is still in the
+    /// window; each is reported once.
     pub fn next_known(&mut self) -> Option<u64> {
         self.order.pop_front()
     }
 
-    /// How many independent packets are in the window: symbols known, and
-    /// combinations of others.
+    /// Number of independent packets in the window: known symbols, and combinations
+    /// of unknown ones.
     pub fn rank(&self) -> usize {
         self.states.iter().filter(|&&state| state != State::Free).count()
     }
 
-    /// Reduces the packet in `vector`, and all rows by it.
+    /// Reduces the packet in `vector`, then all rows by it.
     fn insert(&mut self, payload: &[u8]) -> Received {
         let (field, kernel) = (self.code.field(), self.kernel);
         let (picked, vector) = (self.picked.padded_mut(0), self.vector.padded_mut(0));
@@ -259,7 +262,8 @@ impl Decoder {
         Received::Innovative
     }
 
-    /// Makes column `pivot` zero in all rows by adding `vector`, which is one there.
+    /// Makes column `pivot` zero in all rows by adding `vector`, which is one
+    /// there.
     fn eliminate(&mut self, pivot: usize) {
         let field = self.code.field();
         let stride = self.rows.stride();
@@ -274,7 +278,7 @@ impl Decoder {
         }
     }
 
-    /// Pivots whose rows have nothing unknown left are known.
+    /// Marks pivots as known whose rows have no unknown symbol left.
     fn learn(&mut self) {
         let columns = self.code.symbols();
         let oldest = column(self.first, columns);
@@ -288,12 +292,12 @@ impl Decoder {
         }
     }
 
-    /// Gives up the symbol of `column`, whose place another will take.
+    /// Gives up the symbol of `column`, which another symbol will use.
     fn leave(&mut self, column: usize) {
         let field = self.code.field();
         if self.states[column] == State::Free {
-            // One of the rows that tell of it is spent to take it out of the others;
-            // the pivot of that row is then unknown without a row.
+            // One of the rows that depend on it is given up to eliminate it from the
+            // others; the pivot of that row is then unknown, without a row.
             let stride = self.rows.stride();
             let told = |row: &[u8]| get(field, row, column) != 0;
             if let Some(spent) = self.rows.all().chunks_exact(stride).position(told) {
@@ -315,7 +319,8 @@ impl Decoder {
     }
 }
 
-/// `out` (plus itself, if `add`) = the sum of `inputs` with the coefficients of a row.
+/// Computes the sum of `inputs` with the coefficients of a row into `out`; adds to
+/// it if `add`.
 fn combine(
     kernel: Kernel,
     field: Field,

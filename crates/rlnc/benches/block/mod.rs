@@ -1,4 +1,6 @@
-//! The work that all benchmarks measure: a block of 150 symbols of 1 450 bytes.
+//! The workload that all benchmarks share: a block of 150 symbols of 1 450 bytes,
+//! encoded, recoded and decoded, and the limit that the machine sets for work row
+//! by row. Leaves out sliding windows.
 
 #![allow(dead_code, reason = "no benchmark measures all of it")]
 
@@ -12,17 +14,17 @@ pub const SYMBOLS: u16 = 150;
 pub const SYMBOL_BYTES: usize = 1_450;
 /// Bytes of the block.
 pub const BLOCK_BYTES: u64 = SYMBOLS as u64 * SYMBOL_BYTES as u64;
-/// A symbol in whole cache lines.
+/// Length of a symbol in whole cache lines, in bytes.
 pub const LIMIT_BYTES: usize = SYMBOL_BYTES.next_multiple_of(64);
 /// Coded packets of a dense batch: a few more than the block has symbols.
 pub const PACKETS: usize = 156;
 
-/// The code over `field`.
+/// The code of the block over `field`.
 pub fn code(field: Field) -> Code {
     Code::new(field, SYMBOLS, SYMBOL_BYTES).expect("a block of this size is allowed")
 }
 
-/// An encoder that has the whole block.
+/// An encoder that holds the whole block.
 pub fn encoder(field: Field, kernel: Kernel) -> Encoder {
     let mut encoder = Encoder::with_kernel(code(field), kernel);
     let mut symbol = [0; SYMBOL_BYTES];
@@ -35,7 +37,7 @@ pub fn encoder(field: Field, kernel: Kernel) -> Encoder {
     encoder
 }
 
-/// Coded packets, all at once.
+/// A batch of coded packets.
 pub struct Encoding {
     encoder: Encoder,
     seeds: Vec<u64>,
@@ -43,35 +45,36 @@ pub struct Encoding {
 }
 
 impl Encoding {
-    /// [`PACKETS`] dense ones.
+    /// A batch of [`PACKETS`] dense packets.
     pub fn new(field: Field, kernel: Kernel) -> Self {
         let seeds = (1..=PACKETS as u64).collect();
         let payloads = Symbols::new(PACKETS, SYMBOL_BYTES);
         Self { encoder: encoder(field, kernel), seeds, payloads }
     }
 
-    /// Makes them.
+    /// Encodes the batch.
     pub fn run(&mut self) {
         let density = Density::DENSE;
         let done = self.encoder.coded_many(&self.seeds, density, &mut self.payloads);
         done.expect("the block has symbols");
     }
 
-    /// Makes one.
+    /// Encodes one packet.
     pub fn one(&mut self, seed: u64) -> u8 {
         let coded = self.encoder.coded(seed, Density::DENSE).expect("the block has symbols");
         coded.1[0]
     }
 }
 
-/// Packets of a block, and a decoder for them.
+/// The packets of a block, and a decoder for them.
 pub struct Decoding {
     decoder: Decoder,
     packets: Vec<(Vector<'static>, Vec<u8>)>,
 }
 
 impl Decoding {
-    /// All source symbols but every `lost`-th, or none, and then coded ones.
+    /// First all source symbols except every `lost`-th (`None`: no source symbols),
+    /// then coded packets.
     pub fn new(field: Field, kernel: Kernel, lost: Option<u16>) -> Self {
         let mut encoder = encoder(field, kernel);
         let mut packets = Vec::new();
@@ -107,7 +110,7 @@ impl Decoding {
     }
 }
 
-/// A recoder that has the whole block in coded packets.
+/// A recoder that holds the whole block as coded packets.
 pub fn recoder(field: Field, kernel: Kernel) -> Recoder {
     let mut encoder = encoder(field, kernel);
     let mut recoder = Recoder::with_kernel(code(field), kernel);
@@ -120,8 +123,8 @@ pub fn recoder(field: Field, kernel: Kernel) -> Recoder {
     recoder
 }
 
-/// Multiplies and adds each of as many rows as the block has to one, from the
-/// second-level cache: what a decoder that does a row at a time is bound by.
+/// Multiplies and adds as many rows as the block has symbols to one row, from the
+/// second-level cache: the limit of a decoder that works row by row.
 pub struct Limit {
     rows: Symbols,
     sum: Symbols,
@@ -130,13 +133,13 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Over GF(2) an exclusive or.
+    /// Over GF(2) the operation is an exclusive or.
     pub fn new(field: Field, kernel: Kernel) -> Self {
         let rows = Symbols::new(usize::from(SYMBOLS), LIMIT_BYTES);
         Self { rows, sum: Symbols::new(1, LIMIT_BYTES), field, kernel }
     }
 
-    /// Once for every row.
+    /// Performs the operation once per row.
     pub fn run(&mut self) -> u8 {
         for row in 0..self.rows.rows() {
             match self.field {

@@ -1,19 +1,21 @@
-//! Processor time of short runs.
+//! Processor time of short runs, in seconds: the median, and the bound of the
+//! fastest tenth. Time that the thread waits for other work on the machine does not
+//! count.
 
 use nix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// Seconds of a run: the tenth part's bound, for cold caches only add to it, and
-/// the median.
+/// Seconds per run: the bound of the fastest tenth, because cold caches can only
+/// add to it, and the median.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// The fastest tenth take no longer.
+    /// The fastest tenth of the runs takes no longer than this.
     pub quiet_s: f64,
-    /// Half take no longer.
+    /// Half of the runs take no longer than this.
     pub median_s: f64,
 }
 
-/// Times of `runs` runs.
+/// Measures `runs` runs.
 pub fn time(runs: usize, mut run: impl FnMut()) -> Times {
     let mut times: Vec<f64> = (0..runs)
         .map(|_| {
@@ -26,7 +28,7 @@ pub fn time(runs: usize, mut run: impl FnMut()) -> Times {
     Times { quiet_s: times[runs / 10], median_s: times[runs / 2] }
 }
 
-/// What this thread has used: other work on the machine does not count.
+/// Processor time of this thread, so that other work on the machine does not count.
 fn processor_time() -> Duration {
     let clock = ClockId::CLOCK_THREAD_CPUTIME_ID;
     clock_gettime(clock).expect("every Linux has this clock").into()

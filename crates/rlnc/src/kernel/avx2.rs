@@ -1,4 +1,6 @@
-//! x86 with AVX2: 32 bytes, two look-ups of nibbles (VPSHUFB).
+//! The kernel for x86 with AVX2: vectors of 32 bytes, a product by two look-ups of
+//! nibbles (VPSHUFB). [`super::body`] has the operations; this file has only what
+//! depends on the instruction set.
 #![expect(unsafe_code, reason = "vector loads and stores through pointers")]
 
 use super::body::operations;
@@ -8,7 +10,7 @@ operations!("avx2", 32, 3, 2);
 
 type Vector = __m256i;
 
-/// The products of both nibbles with one element.
+/// The products of one element and all low nibbles, and all high nibbles.
 type Factor = [Vector; 2];
 
 /// # Safety
@@ -17,7 +19,7 @@ type Factor = [Vector; 2];
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn load(at: *const u8) -> Vector {
-    // SAFETY: what the caller promises; no alignment is asked for.
+    // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm256_loadu_si256(at.cast()) }
 }
 
@@ -27,7 +29,7 @@ unsafe fn load(at: *const u8) -> Vector {
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn store(at: *mut u8, vector: Vector) {
-    // SAFETY: what the caller promises; no alignment is asked for.
+    // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm256_storeu_si256(at.cast(), vector) }
 }
 
@@ -47,7 +49,7 @@ fn sum(a: Vector, b: Vector) -> Vector {
 #[target_feature(enable = "avx2")]
 fn factor(tables: &Tables, c: u8) -> Factor {
     let table: *const __m128i = tables.nibbles[usize::from(c)].as_ptr().cast();
-    // SAFETY: the entry has 32 bytes; no alignment is asked for.
+    // SAFETY: the entry has 32 bytes; the instruction needs no alignment.
     unsafe {
         [
             _mm256_broadcastsi128_si256(_mm_loadu_si128(table)),

@@ -1,4 +1,6 @@
-//! x86 with AVX-512BW: 64 bytes, two look-ups of nibbles (VPSHUFB).
+//! The kernel for x86 with AVX-512BW: vectors of 64 bytes, a product by two
+//! look-ups of nibbles (VPSHUFB). [`super::body`] has the operations; this file has
+//! only what depends on the instruction set.
 #![expect(unsafe_code, reason = "vector loads and stores through pointers")]
 
 use super::body::operations;
@@ -8,7 +10,7 @@ operations!("avx512f,avx512bw", 64, 4, 3);
 
 type Vector = __m512i;
 
-/// The products of both nibbles with one element.
+/// The products of one element and all low nibbles, and all high nibbles.
 type Factor = [Vector; 2];
 
 /// # Safety
@@ -17,7 +19,7 @@ type Factor = [Vector; 2];
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn load(at: *const u8) -> Vector {
-    // SAFETY: what the caller promises; no alignment is asked for.
+    // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm512_loadu_si512(at.cast()) }
 }
 
@@ -27,7 +29,7 @@ unsafe fn load(at: *const u8) -> Vector {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn store(at: *mut u8, vector: Vector) {
-    // SAFETY: what the caller promises; no alignment is asked for.
+    // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm512_storeu_si512(at.cast(), vector) }
 }
 
@@ -47,7 +49,7 @@ fn sum(a: Vector, b: Vector) -> Vector {
 #[target_feature(enable = "avx512f,avx512bw")]
 fn factor(tables: &Tables, c: u8) -> Factor {
     let table: *const __m128i = tables.nibbles[usize::from(c)].as_ptr().cast();
-    // SAFETY: the entry has 32 bytes; no alignment is asked for.
+    // SAFETY: the entry has 32 bytes; the instruction needs no alignment.
     unsafe {
         [
             _mm512_broadcast_i32x4(_mm_loadu_si128(table)),

@@ -1,19 +1,19 @@
-//! The operations of a vector kernel, written once. A kernel's file gives its
-//! vector: how to load, store, add and multiply it; `operations!` makes the
-//! functions of [`super::Kernel`] from that.
+//! The operations of all vector kernels, written once. The file of a kernel defines
+//! its vector: how to load, store, add and multiply it; `operations!` derives the
+//! functions of [`super::Kernel`] from that. Lengths are in bytes.
 //!
-//! Tiles: sums of `ROWS x COLUMNS` vectors stay in registers while all inputs
-//! go by once, so nothing is stored for a multiplication. Strips of columns are
-//! the outer loop: one strip of all inputs stays in the first-level cache.
+//! The sums of a tile of `ROWS x COLUMNS` vectors stay in registers during one pass
+//! over all inputs, so no product is stored. The outer loop is over strips of
+//! columns: one strip of all inputs fits in the first-level cache.
 
-/// Inputs that one word of coefficients over GF(2) covers.
+/// Inputs covered by one word of coefficients over GF(2).
 pub(super) const WORD_INPUTS: usize = 64;
-/// Inputs of a group of the four Russians, and how many sums they have.
+/// Inputs per group in the method of the Four Russians, and sums per group.
 pub(super) const GROUP_INPUTS: usize = 4;
 pub(super) const GROUP_SUMS: usize = 1 << GROUP_INPUTS;
-/// Groups of a word.
+/// Groups per word.
 pub(super) const GROUPS: usize = WORD_INPUTS / GROUP_INPUTS;
-/// Bytes of a column strip whose sums are tabulated: 32 KiB of tables.
+/// Bytes of a strip of columns whose sums are tabulated: 32 KiB of tables.
 pub(super) const STRIP_BYTES: usize = 1 << STRIP_BITS;
 pub(super) const STRIP_BITS: u32 = 7;
 
@@ -21,8 +21,8 @@ pub(super) const STRIP_BITS: u32 = 7;
 #[repr(C, align(64))]
 pub(super) struct Sums(pub [u8; GROUPS * GROUP_SUMS * STRIP_BYTES]);
 
-/// `operations!(features, bytes of a vector, ROWS, COLUMNS)`, in a module that has
-/// `Vector`, `load`, `store`, `zero`, `sum`, `factor` and `product`.
+/// `operations!(features, bytes per vector, ROWS, COLUMNS)`, in a module that
+/// defines `Vector`, `load`, `store`, `zero`, `sum`, `factor` and `product`.
 macro_rules! operations {
     ($features:literal, $bytes:literal, $rows:literal, $columns:literal) => {
         use crate::field::Tables;
@@ -33,13 +33,13 @@ macro_rules! operations {
 
         const BYTES: usize = $bytes;
 
-        /// `y += x`; as long as each other.
+        /// `y += x`; the lengths are equal.
         #[target_feature(enable = $features)]
         pub(super) fn add(y: &mut [u8], x: &[u8]) {
             let (y_vectors, y_tail) = y.as_chunks_mut::<BYTES>();
             let (x_vectors, x_tail) = x.as_chunks::<BYTES>();
             for (y, x) in y_vectors.iter_mut().zip(x_vectors) {
-                // SAFETY: each is an array of `BYTES` bytes.
+                // SAFETY: both are arrays of `BYTES` bytes.
                 unsafe {
                     let y = y.as_mut_ptr();
                     store(y, sum(load(y), load(x.as_ptr())));
@@ -48,14 +48,14 @@ macro_rules! operations {
             super::scalar::add(y_tail, x_tail);
         }
 
-        /// `y += c x`; as long as each other.
+        /// `y += c x`; the lengths are equal.
         #[target_feature(enable = $features)]
         pub(super) fn multiply_add(tables: &Tables, y: &mut [u8], c: u8, x: &[u8]) {
             let factor = factor(tables, c);
             let (y_vectors, y_tail) = y.as_chunks_mut::<BYTES>();
             let (x_vectors, x_tail) = x.as_chunks::<BYTES>();
             for (y, x) in y_vectors.iter_mut().zip(x_vectors) {
-                // SAFETY: each is an array of `BYTES` bytes.
+                // SAFETY: both are arrays of `BYTES` bytes.
                 unsafe {
                     let y = y.as_mut_ptr();
                     store(y, sum(load(y), product(factor, load(x.as_ptr()))));
@@ -85,8 +85,8 @@ macro_rules! operations {
             super::scalar::scale(tables, tail, c);
         }
 
-        /// Adds to rows of `y` as often as `terms` say; see [`super::Kernel::scatter`],
-        /// which checks them.
+        /// Adds `x` to rows of `y` once per term; see [`super::Kernel::scatter`], which
+        /// checks the arguments.
         #[target_feature(enable = $features)]
         pub(super) fn scatter(
             tables: &Tables,
@@ -97,7 +97,7 @@ macro_rules! operations {
         ) {
             let mut at = 0;
             while at < x.len() {
-                // SAFETY: that many vectors from `at` on are in `x` and in each row.
+                // SAFETY: `x` and each row have that many vectors from `at` on.
                 at += unsafe {
                     match (x.len() - at) / BYTES {
                         1 => scatter_strip::<1>(tables, y, stride, terms, x, at),
@@ -109,11 +109,12 @@ macro_rules! operations {
             }
         }
 
-        /// `C` vectors of each row from byte `at` on. Returns their bytes.
+        /// Handles `C` vectors of each row from byte `at` on. Returns their length in
+        /// bytes.
         ///
         /// # Safety
         ///
-        /// `x`, and so each row, has as many.
+        /// `x`, and so each row, has that many vectors.
         #[inline]
         #[target_feature(enable = $features)]
         unsafe fn scatter_strip<const C: usize>(
@@ -124,7 +125,7 @@ macro_rules! operations {
             x: &[u8],
             at: usize,
         ) -> usize {
-            // SAFETY: what the caller promises, and the rows are in `y`.
+            // SAFETY: guaranteed by the caller; the rows are in `y`.
             unsafe {
                 let mut vectors = [zero(); C];
                 for i in 0..C {
@@ -143,7 +144,8 @@ macro_rules! operations {
             C * BYTES
         }
 
-        /// Sums of products; see [`super::Kernel::multiply`], which checks `job`.
+        /// Computes sums of products; see [`super::Kernel::multiply`], which checks
+        /// `job`.
         #[target_feature(enable = $features)]
         pub(super) fn multiply(tables: &Tables, job: &mut Product<'_>) {
             let (groups, single) = job.rows.as_chunks::<$rows>();
@@ -151,10 +153,10 @@ macro_rules! operations {
             let mut at = 0;
             while at < row_bytes {
                 let left = (row_bytes - at) / BYTES;
-                // SAFETY: no more vectors than are left in a row; rows and inputs are
-                // in their slices, as `job` was checked for.
+                // SAFETY: no more vectors than a row has left; rows and inputs are in their
+                // slices, as checked for `job`.
                 at += unsafe {
-                    // A row by itself takes more columns, if it has no company.
+                    // A single row uses more columns, if there are no groups of rows.
                     if groups.is_empty() && left >= 8 {
                         column::<8>(tables, job, groups, single, at)
                     } else if left >= $columns {
@@ -168,11 +170,12 @@ macro_rules! operations {
             }
         }
 
-        /// All rows of `C` vectors from byte `at` on. Returns their bytes.
+        /// Handles `C` vectors of all rows from byte `at` on. Returns their length in
+        /// bytes.
         ///
         /// # Safety
         ///
-        /// As for `tile`.
+        /// The conditions of `tile`.
         #[inline]
         #[target_feature(enable = $features)]
         unsafe fn column<const C: usize>(
@@ -182,7 +185,7 @@ macro_rules! operations {
             single: &[(u16, u16)],
             at: usize,
         ) -> usize {
-            // SAFETY: what the caller promises.
+            // SAFETY: guaranteed by the caller.
             unsafe {
                 for rows in groups {
                     tile::<$rows, C>(tables, job, rows, at);
@@ -194,12 +197,12 @@ macro_rules! operations {
             C * BYTES
         }
 
-        /// `R` rows of the output, `C` vectors of each, from byte `at` on.
+        /// Computes `R` rows of the output, `C` vectors of each, from byte `at` on.
         ///
         /// # Safety
         ///
         /// The rows are in `job.out` and `job.coefficients`, `job.count` inputs are in
-        /// `job.inputs`, and rows have `C` vectors at `at`.
+        /// `job.inputs`, and each row has `C` vectors at `at`.
         #[inline]
         #[target_feature(enable = $features)]
         unsafe fn tile<const R: usize, const C: usize>(
@@ -210,7 +213,7 @@ macro_rules! operations {
         ) {
             let mut sums = [[zero(); C]; R];
             let mut coefficients = [job.coefficients.as_ptr(); R];
-            // SAFETY: what the caller promises.
+            // SAFETY: guaranteed by the caller.
             unsafe {
                 for r in 0..R {
                     let (out, row) = (usize::from(rows[r].0), usize::from(rows[r].1));
@@ -236,7 +239,7 @@ macro_rules! operations {
                             }
                         }
                     }
-                    // The last step stays in the allocation or one row past it.
+                    // After the last step the pointer is in the allocation or one row past it.
                     input = input.wrapping_add(job.inputs_stride);
                 }
                 for r in 0..R {
@@ -249,15 +252,14 @@ macro_rules! operations {
             }
         }
 
-        /// Sums over GF(2) of the inputs whose bit is set, row by row; see
+        /// Adds over GF(2) the inputs whose bit is set, row by row; see
         /// [`super::Kernel::multiply`], which checks `job`.
         #[target_feature(enable = $features)]
         pub(super) fn select(job: &mut Product<'_>) {
             let mut at = 0;
             while at < job.row_bytes {
-                // SAFETY: rows are whole cache lines, so that many vectors from `at` on
-                // are in a row; rows and inputs are in their slices, as `job` was
-                // checked for.
+                // SAFETY: rows consist of whole cache lines, so a row has that many vectors
+                // from `at` on; rows and inputs are in their slices, as checked for `job`.
                 at += unsafe {
                     match job.row_bytes - at {
                         64 => select_strip::<{ 64 / BYTES }>(job, at),
@@ -269,17 +271,17 @@ macro_rules! operations {
             }
         }
 
-        /// Returns the bytes of the strip.
+        /// Handles one strip of all rows. Returns its length in bytes.
         ///
         /// # Safety
         ///
-        /// As for `tile`, with bits for coefficients.
+        /// The conditions of `tile`, with bits as coefficients.
         #[inline]
         #[target_feature(enable = $features)]
         unsafe fn select_strip<const C: usize>(job: &mut Product<'_>, at: usize) -> usize {
             for &(out, row) in job.rows {
                 let bits = &job.coefficients[usize::from(row) * job.coefficients_stride..];
-                // SAFETY: what the caller promises; a bit is looked at only below `count`.
+                // SAFETY: guaranteed by the caller; only bits below `count` are used.
                 unsafe {
                     let y = job.out.as_mut_ptr().add(usize::from(out) * job.out_stride + at);
                     let mut sums = [zero(); C];
@@ -307,15 +309,15 @@ macro_rules! operations {
             C * BYTES
         }
 
-        /// The same as `select` by the method of the four Russians: of each four
-        /// inputs all 16 sums are tabulated, and a row adds one of them. There is an
+        /// The same as `select` by the method of the Four Russians: all 16 sums of each
+        /// four inputs are tabulated, and each row adds one of them. There must be an
         /// input.
         #[target_feature(enable = $features)]
         pub(super) fn four_russians(job: &mut Product<'_>) {
             let mut table = Sums([0; GROUPS * GROUP_SUMS * STRIP_BYTES]);
             let mut at = 0;
             while at < job.row_bytes {
-                // SAFETY: rows are whole cache lines, so half a strip is in a row, and
+                // SAFETY: rows consist of whole cache lines, so a row has half a strip left, or
                 // a whole one where that much is left; `job` was checked.
                 unsafe {
                     if job.row_bytes - at >= STRIP_BYTES {
@@ -331,7 +333,7 @@ macro_rules! operations {
 
         /// # Safety
         ///
-        /// As for `tile`, with bits for coefficients.
+        /// The conditions of `tile`, with bits as coefficients.
         #[inline]
         #[target_feature(enable = $features)]
         unsafe fn strip<const C: usize>(table: &mut Sums, job: &mut Product<'_>, at: usize) {
@@ -339,8 +341,8 @@ macro_rules! operations {
                 let groups = (job.count - first).div_ceil(GROUP_INPUTS).min(GROUPS);
                 for group in 0..groups {
                     let first = first + group * GROUP_INPUTS;
-                    // SAFETY: an input below `count` is in `inputs`; the table has
-                    // `GROUPS` groups of `GROUP_SUMS` strips.
+                    // SAFETY: an input below `count` is in `inputs`; the table has `GROUPS` groups
+                    // of `GROUP_SUMS` strips.
                     unsafe {
                         let sums = table.0.as_mut_ptr().add(group * GROUP_SUMS * STRIP_BYTES);
                         for c in 0..C {
@@ -351,7 +353,7 @@ macro_rules! operations {
                                     x[i] = load(job.inputs.as_ptr().add(row + at + c * BYTES));
                                 }
                             }
-                            // Four inputs: the sums of two, with each of the other two.
+                            // Four inputs: each sum of the first two plus each sum of the other two.
                             let low = [zero(), x[0], x[1], sum(x[0], x[1])];
                             let high = [zero(), x[2], x[3], sum(x[2], x[3])];
                             for h in 0..4 {
@@ -366,7 +368,7 @@ macro_rules! operations {
                 for &(out, row) in job.rows {
                     let bits = &job.coefficients[usize::from(row) * job.coefficients_stride..];
                     let bits = word(bits, first, job.count);
-                    // SAFETY: a nibble names one of `GROUP_SUMS`; the rest as above.
+                    // SAFETY: a nibble is below `GROUP_SUMS`; the rest as above.
                     unsafe {
                         let y = job.out.as_mut_ptr().add(usize::from(out) * job.out_stride + at);
                         let mut sums = [zero(); C];
@@ -375,7 +377,7 @@ macro_rules! operations {
                                 sums[c] = load(y.add(c * BYTES));
                             }
                         }
-                        // The usual count is a constant, for the compiler to unroll.
+                        // The usual count is a constant, so that the compiler unrolls the loop.
                         if groups == GROUPS {
                             for group in 0..GROUPS {
                                 look_up(table, bits, group, &mut sums);
@@ -393,11 +395,11 @@ macro_rules! operations {
             }
         }
 
-        /// Adds the sum of a group's inputs that `bits` select.
+        /// Adds the sum of those inputs of a group that `bits` select.
         ///
         /// # Safety
         ///
-        /// `group` is below `GROUPS`, and `C` vectors are no more than a strip.
+        /// `group` is below `GROUPS`, and `C` vectors are at most a strip.
         #[inline]
         #[target_feature(enable = $features)]
         unsafe fn look_up<const C: usize>(
@@ -406,10 +408,10 @@ macro_rules! operations {
             group: usize,
             sums: &mut [Vector; C],
         ) {
-            // The nibble, times the bytes of a strip, in two instructions.
+            // The nibble times the bytes of a strip, in two instructions.
             let turned = bits.rotate_right((group * GROUP_INPUTS) as u32 + 64 - STRIP_BITS);
             let offset = turned as usize & ((GROUP_SUMS - 1) * STRIP_BYTES);
-            // SAFETY: what the caller promises, and a nibble names one of `GROUP_SUMS`.
+            // SAFETY: guaranteed by the caller, and a nibble is below `GROUP_SUMS`.
             unsafe {
                 let entry = table.0.as_ptr().add(group * GROUP_SUMS * STRIP_BYTES + offset);
                 for c in 0..C {

@@ -1,35 +1,38 @@
-//! What an x86 CPU has and its operating system saves: CPUID and XGETBV, for
-//! there is no `std` to ask.
+//! Which instruction sets an x86 CPU has and its operating system supports, by
+//! CPUID and XGETBV (Intel SDM, volume 1, chapter 14): without `std` there is no
+//! other way to ask. Leaves out all that no kernel uses.
 #![expect(unsafe_code, reason = "instructions that not every CPU has")]
 
 use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 
-/// Leaf 1, ECX.
+/// Bits of CPUID leaf 1, ECX.
 const SSSE3: u32 = 1 << 9;
 const OSXSAVE: u32 = 1 << 27;
-/// Leaf 7, EBX.
+/// Bits of CPUID leaf 7, EBX.
 const AVX2: u32 = 1 << 5;
 const AVX512F: u32 = 1 << 16;
 const AVX512BW: u32 = 1 << 30;
-/// Leaf 7, ECX.
+/// Bits of CPUID leaf 7, ECX.
 const GFNI: u32 = 1 << 8;
-/// XCR0: SSE and AVX registers; these, mask registers and the rest of AVX-512's.
+/// Bits of XCR0: SSE and AVX registers; the same with mask registers and the rest
+/// of AVX-512's registers.
 const YMM_STATE: u64 = 0b110;
 const ZMM_STATE: u64 = 0b1110_0110;
 
-/// Instructions that may be used.
+/// The instruction sets that may be used.
 pub(super) struct Features {
     pub ssse3: bool,
     pub avx2: bool,
     /// AVX-512F and AVX-512BW.
     pub avx512: bool,
-    /// In the widths of the others.
+    /// GFNI, at the vector widths of the other sets.
     pub gfni: bool,
 }
 
-/// Asks the CPU. Slow where a hypervisor answers: the result is to be kept.
+/// Asks the CPU. Slow where a hypervisor answers: the caller keeps the result.
 pub(super) fn features() -> Features {
-    // Miri knows no CPUID; the scalar kernel and what is around it is what it judges.
+    // Miri does not support CPUID; it checks the scalar kernel and the code around
+    // it.
     if cfg!(miri) {
         return Features { ssse3: false, avx2: false, avx512: false, gfni: false };
     }
@@ -43,7 +46,7 @@ pub(super) fn features() -> Features {
         false => (0, 0),
     };
     let saved = match one & OSXSAVE != 0 {
-        // SAFETY: OSXSAVE says that XGETBV is there.
+        // SAFETY: OSXSAVE says that the CPU has XGETBV.
         true => unsafe { _xgetbv(0) },
         false => 0,
     };
@@ -57,7 +60,7 @@ pub(super) fn features() -> Features {
     }
 }
 
-/// What CPUID says about `leaf`, its first part.
+/// The first sub-leaf of CPUID `leaf`.
 #[allow(unused_unsafe, reason = "newer compilers know that every x86-64 has CPUID")]
 fn leaf(leaf: u32) -> CpuidResult {
     // SAFETY: every x86-64 has CPUID.

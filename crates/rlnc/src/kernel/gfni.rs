@@ -1,7 +1,9 @@
-//! x86 with GFNI and AVX-512: 64 bytes, a product in one instruction.
+//! The kernel for x86 with GFNI and AVX-512: vectors of 64 bytes, a product in one
+//! instruction. [`super::body`] has the operations; this file has only what depends
+//! on the instruction set.
 //!
-//! GF2P8AFFINEQB multiplies by a matrix over GF(2), so it serves every field at
-//! the price of GF2P8MULB, and its factor is broadcast by the load.
+//! GF2P8AFFINEQB multiplies by a matrix over GF(2), so it works for every field at
+//! the cost of GF2P8MULB, and the load broadcasts its factor.
 #![expect(unsafe_code, reason = "vector loads and stores through pointers")]
 
 use super::body::operations;
@@ -11,7 +13,7 @@ operations!("avx512f,avx512bw,gfni", 64, 6, 3);
 
 type Vector = __m512i;
 
-/// Eight times the matrix of one element.
+/// The matrix of one element, repeated eight times.
 type Factor = __m512i;
 
 /// # Safety
@@ -20,7 +22,7 @@ type Factor = __m512i;
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
 unsafe fn load(at: *const u8) -> Vector {
-    // SAFETY: what the caller promises; no alignment is asked for.
+    // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm512_loadu_si512(at.cast()) }
 }
 
@@ -30,7 +32,7 @@ unsafe fn load(at: *const u8) -> Vector {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
 unsafe fn store(at: *mut u8, vector: Vector) {
-    // SAFETY: what the caller promises; no alignment is asked for.
+    // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm512_storeu_si512(at.cast(), vector) }
 }
 

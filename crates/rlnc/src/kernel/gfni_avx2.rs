@@ -1,5 +1,6 @@
-//! x86 with GFNI and AVX2 but no AVX-512: 32 bytes, a product in one
-//! instruction, as in `gfni`.
+//! The kernel for x86 with GFNI and AVX2 but without AVX-512: vectors of 32 bytes,
+//! a product in one instruction, as in `gfni`. [`super::body`] has the operations;
+//! this file has only what depends on the instruction set.
 #![expect(unsafe_code, reason = "vector loads and stores through pointers")]
 
 use super::body::operations;
@@ -9,7 +10,7 @@ operations!("avx2,gfni", 32, 4, 3);
 
 type Vector = __m256i;
 
-/// Four times the matrix of one element.
+/// The matrix of one element, repeated four times.
 type Factor = __m256i;
 
 /// # Safety
@@ -18,7 +19,7 @@ type Factor = __m256i;
 #[inline]
 #[target_feature(enable = "avx2,gfni")]
 unsafe fn load(at: *const u8) -> Vector {
-    // SAFETY: what the caller promises; no alignment is asked for.
+    // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm256_loadu_si256(at.cast()) }
 }
 
@@ -28,7 +29,7 @@ unsafe fn load(at: *const u8) -> Vector {
 #[inline]
 #[target_feature(enable = "avx2,gfni")]
 unsafe fn store(at: *mut u8, vector: Vector) {
-    // SAFETY: what the caller promises; no alignment is asked for.
+    // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm256_storeu_si256(at.cast(), vector) }
 }
 

@@ -1,11 +1,12 @@
-//! Memory of whole, aligned cache lines, so that a kernel needs no tail and no
-//! load crosses a line.
+//! Memory that consists of whole, aligned cache lines of 64 bytes, so that a kernel
+//! has no remainder to handle and no load crosses a line. Cache lines of other
+//! lengths are not considered.
 #![expect(unsafe_code, reason = "one allocation seen as lines and as bytes")]
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Bytes of a cache line, and of the longest vector.
+/// Bytes per cache line, and of the longest vector.
 pub(crate) const LINE_BYTES: usize = 64;
 
 /// A cache line.
@@ -13,7 +14,7 @@ pub(crate) const LINE_BYTES: usize = 64;
 #[repr(C, align(64))]
 struct Line([u8; LINE_BYTES]);
 
-/// Bytes that begin at a cache line; a multiple of [`LINE_BYTES`] of them.
+/// Bytes that start at a cache line; their number is a multiple of [`LINE_BYTES`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lines(Vec<Line>);
 
@@ -23,15 +24,15 @@ impl Lines {
         Self(vec![Line([0; LINE_BYTES]); count])
     }
 
-    /// As bytes.
+    /// The content as bytes.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: `Line` is `repr(C)` with one array of bytes that fills it, so
-        // the lines are that many initialised bytes in one allocation.
+        // SAFETY: `Line` is `repr(C)` and consists of one array of bytes, so the lines
+        // are that many initialised bytes in one allocation.
         unsafe { core::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * LINE_BYTES) }
     }
 
-    /// As bytes, to write.
+    /// The content as bytes, for writing.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         let length = self.0.len() * LINE_BYTES;

@@ -1,4 +1,6 @@
-//! AArch64 with NEON: 16 bytes, two look-ups of nibbles (TBL).
+//! The kernel for AArch64 with NEON: vectors of 16 bytes, a product by two look-ups
+//! of nibbles (TBL). [`super::body`] has the operations; this file has only what
+//! depends on the instruction set.
 #![expect(unsafe_code, reason = "vector loads and stores through pointers")]
 
 use super::body::operations;
@@ -8,7 +10,7 @@ operations!("neon", 16, 4, 3);
 
 type Vector = uint8x16_t;
 
-/// The products of both nibbles with one element.
+/// The products of one element and all low nibbles, and all high nibbles.
 type Factor = [Vector; 2];
 
 /// # Safety
@@ -17,7 +19,7 @@ type Factor = [Vector; 2];
 #[inline]
 #[target_feature(enable = "neon")]
 unsafe fn load(at: *const u8) -> Vector {
-    // SAFETY: what the caller promises; no alignment is asked for.
+    // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { vld1q_u8(at) }
 }
 
@@ -27,7 +29,7 @@ unsafe fn load(at: *const u8) -> Vector {
 #[inline]
 #[target_feature(enable = "neon")]
 unsafe fn store(at: *mut u8, vector: Vector) {
-    // SAFETY: what the caller promises; no alignment is asked for.
+    // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { vst1q_u8(at, vector) }
 }
 

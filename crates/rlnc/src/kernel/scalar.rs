@@ -1,17 +1,18 @@
-//! Any CPU: the definition of each operation, byte by byte. The other kernels
-//! are tested against this one.
+//! The kernel for any CPU: the definition of each operation, byte by byte, with the
+//! tables of nibbles. The other kernels are tested against this one. Lengths are in
+//! bytes.
 
 use super::{Product, bit};
 use crate::field::Tables;
 
-/// `y += x`; as long as each other.
+/// `y += x`; the lengths are equal.
 pub(super) fn add(y: &mut [u8], x: &[u8]) {
     for (y, x) in y.iter_mut().zip(x) {
         *y ^= x;
     }
 }
 
-/// `y += c x`; as long as each other.
+/// `y += c x`; the lengths are equal.
 pub(super) fn multiply_add(tables: &Tables, y: &mut [u8], c: u8, x: &[u8]) {
     let nibbles = &tables.nibbles[usize::from(c)];
     for (y, x) in y.iter_mut().zip(x) {
@@ -27,24 +28,24 @@ pub(super) fn scale(tables: &Tables, y: &mut [u8], c: u8) {
     }
 }
 
-/// Adds to rows of `y` as often as `terms` say; see [`super::Kernel::scatter`].
+/// Adds `x` to rows of `y` once per term; see [`super::Kernel::scatter`].
 pub(super) fn scatter(tables: &Tables, y: &mut [u8], stride: usize, terms: &[(u16, u8)], x: &[u8]) {
     for &(row, c) in terms {
         multiply_add(tables, &mut y[usize::from(row) * stride..][..x.len()], c, x);
     }
 }
 
-/// Sums of products; see [`super::Kernel::multiply`].
+/// Computes sums of products; see [`super::Kernel::multiply`].
 pub(super) fn multiply(tables: &Tables, job: &mut Product<'_>) {
     sums(job, |coefficients, i| coefficients[i], |y, c, x| multiply_add(tables, y, c, x));
 }
 
-/// Sums over GF(2) of the inputs whose bit is set.
+/// Adds over GF(2) the inputs whose bit is set.
 pub(super) fn select(job: &mut Product<'_>) {
     sums(job, |bits, i| u8::from(bit(bits, i)), |y, _, x| add(y, x));
 }
 
-/// The same as `select`: without vectors the tables do not pay.
+/// The same as `select`: without vectors, tables of sums are not faster.
 pub(super) fn four_russians(job: &mut Product<'_>) {
     select(job);
 }

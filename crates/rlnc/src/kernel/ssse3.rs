@@ -1,4 +1,6 @@
-//! x86 with SSSE3: 16 bytes, two look-ups of nibbles (PSHUFB).
+//! The kernel for x86 with SSSE3: vectors of 16 bytes, a product by two look-ups of
+//! nibbles (PSHUFB). [`super::body`] has the operations; this file has only what
+//! depends on the instruction set.
 #![expect(unsafe_code, reason = "vector loads and stores through pointers")]
 
 use super::body::operations;
@@ -8,7 +10,7 @@ operations!("ssse3", 16, 2, 4);
 
 type Vector = __m128i;
 
-/// The products of both nibbles with one element.
+/// The products of one element and all low nibbles, and all high nibbles.
 type Factor = [Vector; 2];
 
 /// # Safety
@@ -17,7 +19,7 @@ type Factor = [Vector; 2];
 #[inline]
 #[target_feature(enable = "ssse3")]
 unsafe fn load(at: *const u8) -> Vector {
-    // SAFETY: what the caller promises; no alignment is asked for.
+    // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm_loadu_si128(at.cast()) }
 }
 
@@ -27,7 +29,7 @@ unsafe fn load(at: *const u8) -> Vector {
 #[inline]
 #[target_feature(enable = "ssse3")]
 unsafe fn store(at: *mut u8, vector: Vector) {
-    // SAFETY: what the caller promises; no alignment is asked for.
+    // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm_storeu_si128(at.cast(), vector) }
 }
 

@@ -1,11 +1,13 @@
-//! Every kernel against the scalar one, over lengths, alignments and coefficients.
+//! Tests of every kernel that this CPU supports against the scalar one: all
+//! operations, for arbitrary lengths in bytes, alignments, coefficients and numbers
+//! of rows.
 
 use super::*;
 use crate::Symbols;
 use alloc::vec::Vec;
 use proptest::prelude::*;
 
-/// As many, or an eighth under miri, which is a thousand times slower.
+/// `count`, or an eighth of it under miri, which is a thousand times slower.
 const fn few(count: usize) -> usize {
     if cfg!(miri) { count / 8 + 1 } else { count }
 }
@@ -14,7 +16,8 @@ fn field() -> impl Strategy<Value = Field> {
     prop::sample::select(&Field::ALL)
 }
 
-/// Two runs of bytes, and how many to leave out in front: the rest is aligned anyhow.
+/// Two slices of bytes of equal length, and how many bytes to skip at the front:
+/// without that they are aligned anyway.
 fn misaligned() -> impl Strategy<Value = (Vec<u8>, Vec<u8>, usize)> {
     (0..400usize, 0..64usize).prop_flat_map(|(length, shift)| {
         let bytes = || prop::collection::vec(any::<u8>(), length + shift);
@@ -87,7 +90,7 @@ proptest! {
     ) {
         let inputs = filled(count, bytes, seed);
         let coefficients = filled(rows, count.max(1), !seed);
-        // In another order than that of the rows.
+        // In another order than the rows.
         let pairs: Vec<_> = (0..rows as u16).map(|row| (rows as u16 - 1 - row, row)).collect();
         let run = |kernel: Kernel| {
             let mut out = filled(rows, bytes, seed ^ 1);
