@@ -1,4 +1,6 @@
-//! IEEE 802 48-bit MAC addresses.
+//! IEEE 802 48-bit MAC addresses (IEEE 802-2014): groups, broadcast, and text of
+//! six hexadecimal octets separated by colons. Leaves out 64-bit addresses, and the
+//! vendor part of an address.
 
 use core::fmt;
 use core::str::FromStr;
@@ -8,27 +10,28 @@ use core::str::FromStr;
 pub struct MacAddr(pub [u8; 6]);
 
 impl MacAddr {
-    /// `ff:ff:ff:ff:ff:ff`.
+    /// The broadcast address `ff:ff:ff:ff:ff:ff`.
     pub const BROADCAST: Self = Self([0xff; 6]);
 
-    /// A locally administered unicast address made from `index`; distinct for distinct indices.
+    /// A locally administered unicast address made from `index`; different indices
+    /// give different addresses.
     pub const fn local(index: u32) -> Self {
         let b = index.to_be_bytes();
         Self([0x02, 0x1a, b[0], b[1], b[2], b[3]])
     }
 
-    /// Group bit set (multicast or broadcast).
+    /// Whether the group bit is set (multicast or broadcast).
     pub const fn is_multicast(self) -> bool {
         self.0[0] & 1 == 1
     }
 
-    /// All ones.
+    /// Whether the address is the broadcast address.
     pub fn is_broadcast(self) -> bool {
         self == Self::BROADCAST
     }
 }
 
-/// Text that is not six hexadecimal octets separated by colons.
+/// The error for text that is not six hexadecimal octets separated by colons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseMacAddrError;
 

@@ -1,10 +1,10 @@
-//! The values every other crate speaks in: instants and durations in integer
-//! nanoseconds, bit rates, byte counts, powers, probabilities, addresses,
-//! sequence numbers, token buckets, paces, and independent random streams.
+//! The quantities that all other crates use: instants and durations in integer
+//! nanoseconds, bit rates, byte counts, powers, probabilities, addresses, sequence
+//! numbers, token buckets, constant rates, and independent random streams.
 //!
-//! Each quantity is a type with only the arithmetic that means something:
-//! a [`Bytes`] divided by a [`Bitrate`] is a [`Duration`], two [`Dbm`] cannot
-//! be added. No clock, no entropy, no I/O.
+//! Each quantity is a type with only the arithmetic that makes sense: a [`Bytes`]
+//! divided by a [`Bitrate`] is a [`Duration`], and two [`Dbm`] cannot be added. No
+//! clock, no entropy, no I/O.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,20 +1,20 @@
-//! What every state machine of the workspace promises its driver.
+//! The interface of every state machine of the workspace towards its driver.
 //!
-//! A machine owns no clock: `now` comes in with every call and never
-//! decreases. The driver mutates once (`handle_*`), then drains the polls until
-//! only a timeout is left. Machines add their own `handle_*` and `poll_*`; this
-//! trait is the part that drivers and the contract test share.
+//! A machine owns no clock: `now` is an argument of every call and never decreases.
+//! The driver calls one `handle_*`, then drains the polls until only a timeout is
+//! left. Machines have their own `handle_*` and `poll_*` functions; this trait is
+//! the part that drivers and the contract test share. Leaves out I/O and threads.
 
 use crate::Instant;
 use core::fmt::Debug;
 
-/// A pure state machine in time.
+/// A state machine that is told the time and does no I/O.
 ///
-/// Contract, checked for every machine by one generic test:
+/// The contract, which one generic test checks for every machine:
 /// - `handle_timeout(now)` before the polled instant changes nothing;
-/// - after `handle_timeout(t)` with `t` the polled instant, the next polled
-///   instant is later than `t` or `None` within finitely many calls;
-/// - `poll_timeout` takes `&self`: asking twice gives the same answer.
+/// - after `handle_timeout(t)` at the polled instant `t`, the next polled instant
+///   is later than `t`, or `None`, within finitely many calls;
+/// - `poll_timeout` takes `&self`: a second call gives the same answer.
 pub trait Machine {
     /// Why the machine wants to be woken.
     type Reason: Copy + Debug + PartialEq;
@@ -22,6 +22,6 @@ pub trait Machine {
     /// The next instant at which the machine must be woken, and why.
     fn poll_timeout(&self) -> Option<(Instant, Self::Reason)>;
 
-    /// Does whatever is due at `now`; nothing if nothing is.
+    /// Does what is due at `now`; nothing if nothing is due.
     fn handle_timeout(&mut self, now: Instant);
 }

@@ -1,56 +1,59 @@
-//! Instants at which a stream of bytes passes a constant rate, without drift:
-//! what the nanosecond cannot hold is carried to the next one.
+//! The instants at which bytes pass at a constant rate, without drift: the part of
+//! a nanosecond that [`Instant`] cannot represent is carried over. Rates are in
+//! bits per second and above zero. Leaves out bursts: see [`crate::TokenBucket`].
 
 use crate::{Bitrate, Duration, Instant};
 
-/// A clock that bytes move on. Its exact reading is `floor + carry / rate` nanoseconds.
+/// A clock that advances with each byte. Its exact reading is `floor + carry /
+/// rate` nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     rate_bps: u64,
     floor: Instant,
-    /// Below `rate_bps`.
+    /// The fraction of a nanosecond, in units of 1 / `rate_bps`; below `rate_bps`.
     carry: u64,
 }
 
 impl Pace {
-    /// Panics if `rate` is zero: nothing would ever pass.
+    /// A pace of `rate` that starts at `start`. Panics if `rate` is zero: nothing
+    /// would ever pass.
     pub fn new(rate: Bitrate, start: Instant) -> Self {
         assert!(rate.as_bps() > 0, "a rate must be above zero");
         Self { rate_bps: rate.as_bps(), floor: start, carry: 0 }
     }
 
-    /// The first whole nanosecond not before the exact reading.
+    /// The first whole nanosecond that is not before the exact reading.
     pub fn now(&self) -> Instant {
         if self.carry == 0 { self.floor } else { self.floor + Duration::from_nanos(1) }
     }
 
-    /// Starts afresh at `at`.
+    /// Starts again at `at`.
     pub fn restart(&mut self, at: Instant) {
         self.floor = at;
         self.carry = 0;
     }
 
-    /// What `bytes` are in units of 1e-9 bits, of which a nanosecond passes as many as the
-    /// rate has bits a second.
+    /// The length of `bytes` in units of 1e-9 bits. In one nanosecond as many units
+    /// pass as the rate has bits per second.
     pub fn nanobits(bytes: u32) -> u64 {
         u64::from(bytes) * 8 * 1_000_000_000
     }
 
-    /// Lets `bytes` pass. Packets are below 2^17 bytes, so 10^9 times their
+    /// Lets `bytes` pass. Packets are shorter than 2^17 bytes, so 10^9 times their
     /// bits, plus a carry below the rate, stays far below 2^64.
     pub fn pass(&mut self, bytes: u32) {
         self.pass_nanobits(Self::nanobits(bytes));
     }
 
-    /// Lets so many [`nanobits`](Self::nanobits) pass.
+    /// Lets this many [`nanobits`](Self::nanobits) pass.
     pub fn pass_nanobits(&mut self, nanobits: u64) {
         let scaled = nanobits + self.carry;
         self.floor += Duration::from_nanos(scaled / self.rate_bps);
         self.carry = scaled % self.rate_bps;
     }
 
-    /// Lets them pass if they do by `until`; otherwise says how many are left then, and
-    /// changes nothing.
+    /// Lets `nanobits` pass if all of them have passed by `until`, and returns 0.
+    /// Otherwise returns how many are left then, and changes nothing.
     pub fn pass_until(&mut self, nanobits: u64, until: Instant) -> u64 {
         let mut after = *self;
         after.pass_nanobits(nanobits);
@@ -58,7 +61,7 @@ impl Pace {
             *self = after;
             return 0;
         }
-        // Less than all of them, so it is below 2^64 as they are.
+        // Less than `nanobits`, and so below 2^64.
         let room = until.saturating_since(self.floor).as_nanos() * self.rate_bps;
         nanobits - room.saturating_sub(self.carry)
     }

@@ -1,20 +1,21 @@
-//! Powers, power ratios and distances.
+//! Powers, power ratios and distances, as floating-point numbers in dBm, dB and
+//! metres.
 //!
-//! A [`Dbm`] is a level, a [`Db`] a ratio: levels cannot be added, their
-//! difference is a ratio. Sums of powers are done in milliwatts.
+//! A [`Dbm`] is a level, a [`Db`] a ratio: levels cannot be added, their difference
+//! is a ratio. To add powers, convert them to milliwatts. Leaves out other units.
 
 use core::fmt;
 use core::ops::{Add, Neg, Sub};
 
-/// A power level relative to one milliwatt.
+/// A power level in dBm: relative to one milliwatt.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Dbm(pub f64);
 
-/// A power ratio (gain, loss, SNR).
+/// A power ratio in dB: a gain, a loss or an SNR.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Db(pub f64);
 
-/// A distance.
+/// A distance in metres.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Meters(pub f64);
 
@@ -24,7 +25,7 @@ impl Dbm {
         Self(10.0 * libm::log10(mw))
     }
 
-    /// Milliwatts.
+    /// The power in milliwatts.
     pub fn as_milliwatts(self) -> f64 {
         libm::pow(10.0, self.0 / 10.0)
     }
@@ -36,7 +37,7 @@ impl Db {
         Self(10.0 * libm::log10(linear))
     }
 
-    /// The plain ratio.
+    /// The ratio as a plain factor.
     pub fn as_linear(self) -> f64 {
         libm::pow(10.0, self.0 / 10.0)
     }

@@ -1,10 +1,12 @@
-//! Bit rates, byte counts and probabilities.
+//! Bit rates in whole bits per second, byte counts, and probabilities from 0 to 1.
+//! Prefixes of bits are decimal (kb/s, Mb/s), those of bytes are binary when
+//! displayed. Arithmetic panics on overflow in debug builds.
 
 use crate::Duration;
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
-/// A rate in whole bits a second.
+/// A rate in whole bits per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bitrate(u64);
 
@@ -12,37 +14,38 @@ pub struct Bitrate(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(u64);
 
-/// A probability in `[0, 1]`; the constructor clamps nothing and refuses the rest.
+/// A probability in `[0, 1]`; the constructor refuses other numbers.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Probability(f64);
 
 impl Bitrate {
-    /// `bps` bits a second.
+    /// A rate of `bps` bits per second.
     pub const fn from_bps(bps: u64) -> Self {
         Self(bps)
     }
 
-    /// `kbps` thousand bits a second.
+    /// A rate of `kbps` thousand bits per second.
     pub const fn from_kbps(kbps: u64) -> Self {
         Self(kbps * 1_000)
     }
 
-    /// `mbps` million bits a second.
+    /// A rate of `mbps` million bits per second.
     pub const fn from_mbps(mbps: u64) -> Self {
         Self(mbps * 1_000_000)
     }
 
-    /// Bits a second.
+    /// The rate in bits per second.
     pub const fn as_bps(self) -> u64 {
         self.0
     }
 
-    /// Million bits a second, for output.
+    /// The rate in million bits per second, for output.
     pub fn as_mbps_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// The rate at which `bytes` pass in `time`, rounded down; zero time gives zero.
+    /// The rate at which `bytes` pass in `time`, rounded down; zero if `time` is
+    /// zero.
     pub fn of(bytes: Bytes, time: Duration) -> Self {
         if time.is_zero() {
             return Self(0);
@@ -53,20 +56,20 @@ impl Bitrate {
 }
 
 impl Bytes {
-    /// No bytes.
+    /// A count of zero bytes.
     pub const ZERO: Self = Self(0);
 
-    /// `n` bytes.
+    /// A count of `n` bytes.
     pub const fn new(n: u64) -> Self {
         Self(n)
     }
 
-    /// The count.
+    /// The number of bytes.
     pub const fn as_u64(self) -> u64 {
         self.0
     }
 
-    /// The difference, or zero.
+    /// The difference, or zero if `other` is larger.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -101,7 +104,8 @@ impl Mul<u64> for Bytes {
 
 impl Div<Bitrate> for Bytes {
     type Output = Duration;
-    /// Serialisation time, rounded up to the nanosecond.
+    /// The serialisation time of these bytes at `rate`, rounded up to the
+    /// nanosecond. Panics if `rate` is zero.
     fn div(self, rate: Bitrate) -> Duration {
         let bits = u128::from(self.0) * 8 * 1_000_000_000;
         Duration::from_nanos(bits.div_ceil(u128::from(rate.0)) as u64)
@@ -133,22 +137,22 @@ impl fmt::Display for Bytes {
 }
 
 impl Probability {
-    /// Never.
+    /// The probability of an event that never happens.
     pub const ZERO: Self = Self(0.0);
-    /// Always.
+    /// The probability of an event that always happens.
     pub const ONE: Self = Self(1.0);
 
-    /// `Some` for a number in `[0, 1]`.
+    /// A probability, or `None` if `p` is not in `[0, 1]`.
     pub fn new(p: f64) -> Option<Self> {
         (0.0..=1.0).contains(&p).then_some(Self(p))
     }
 
-    /// The number.
+    /// The probability as a number.
     pub const fn as_f64(self) -> f64 {
         self.0
     }
 
-    /// The probability that it does not happen.
+    /// The probability that the event does not happen.
     pub fn complement(self) -> Self {
         Self(1.0 - self.0)
     }
@@ -156,7 +160,7 @@ impl Probability {
 
 impl Mul for Probability {
     type Output = Self;
-    /// Both of two independent events.
+    /// The probability that two independent events both happen.
     fn mul(self, rhs: Self) -> Self {
         Self(self.0 * rhs.0)
     }

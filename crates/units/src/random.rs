@@ -1,67 +1,67 @@
 //! Seeds and independent random streams.
 //!
-//! A stream belongs to a component and is made from (seed, run, component
-//! path, [`Identity`]): adding a station, another order of the stations, or
-//! drawing more numbers in one place changes no other stream. The generator is
-//! xoshiro256++, its state filled by SplitMix64 from an FNV-1a hash of these, so
-//! results are the same on every machine.
+//! A stream belongs to one component and is derived from (seed, run, component
+//! path, [`Identity`]). Adding a station, reordering stations, or drawing more
+//! numbers in one place changes no other stream. The generator is xoshiro256++, its
+//! state filled by SplitMix64 from an FNV-1a hash, so results are the same on every
+//! machine. Leaves out cryptographic randomness.
 
 use crate::{Duration, Probability};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What one run draws all its randomness from.
+/// The origin of all randomness of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed {
-    /// Chosen by the user; printed with every result.
+    /// The seed, chosen by the user and printed with every result.
     pub seed: u64,
-    /// Number of the run under that seed, from 0.
+    /// Number of the run with that seed, from 0.
     pub run: u64,
 }
 
-/// One component's random numbers.
+/// The random numbers of one component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream(Xoshiro256PlusPlus);
 
-/// Which of the components at one path a stream belongs to: a hash of what the
-/// component is called. A number counted while a configuration is read is not an
-/// identity, because whatever is added before it changes it.
+/// Distinguishes the components at one path: a hash of the component's name. A
+/// number counted while reading a configuration must not be an identity, because
+/// anything added before it would change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Identity(u64);
 
 impl Identity {
-    /// The component called `name`.
+    /// The identity of the component called `name`.
     pub fn of(name: &str) -> Self {
         Self(fnv_1a(name.bytes()))
     }
 
-    /// The component that carries this number in the protocol or in the standard
-    /// (an access category, say); for tests, any number.
+    /// The identity of a component with this number in a protocol or standard (such
+    /// as an access category); for tests, any number.
     pub const fn numbered(number: u64) -> Self {
         Self(number)
     }
 
-    /// What lies from this component to `other`.
+    /// The identity of the direction from this component to `other`.
     #[must_use]
     pub fn to(self, other: Self) -> Self {
         let ends = [self.0.to_le_bytes(), other.0.to_le_bytes()];
         Self(fnv_1a(ends.into_iter().flatten()))
     }
 
-    /// What lies between this component and `other`, in whichever order they are named.
+    /// The identity of the pair of this component and `other`, in either order.
     #[must_use]
     pub fn beside(self, other: Self) -> Self {
         self.min(other).to(self.max(other))
     }
 
-    /// A number that spreads components over all of its values, for a flow hash.
+    /// A 32-bit hash that is spread evenly over its values, for a flow hash.
     pub const fn hash(self) -> u32 {
         (self.0 ^ self.0 >> 32) as u32
     }
 }
 
 impl Seed {
-    /// Run `run` of seed `seed`.
+    /// The seed `seed`, run number `run`.
     pub const fn new(seed: u64, run: u64) -> Self {
         Self { seed, run }
     }
@@ -71,8 +71,8 @@ impl Seed {
         self.stream_of(path, Identity::default())
     }
 
-    /// The stream of the `index`-th component at `path`, for tests: an index that was
-    /// counted depends on what else was counted.
+    /// The stream of the `index`-th component at `path`. For tests only: a counted
+    /// index depends on what else was counted.
     pub fn indexed(self, path: &str, index: u64) -> Stream {
         self.stream_of(path, Identity::numbered(index))
     }
@@ -84,7 +84,7 @@ impl Seed {
     }
 }
 
-/// FNV-1a, 64 bits.
+/// The 64-bit FNV-1a hash.
 fn fnv_1a(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -92,38 +92,40 @@ fn fnv_1a(bytes: impl Iterator<Item = u8>) -> u64 {
 }
 
 impl Stream {
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// Uniform in `[0, 1)`, 53 bits.
+    /// A uniform number in `[0, 1)` with 53 random bits.
     pub fn uniform(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform in `0..=max` (Lemire's multiply-shift; bias below 2^-32 for `max` below 2^32).
+    /// A uniform integer in `0..=max` (Lemire's multiply-shift; its bias is below
+    /// 2^-32).
     pub fn up_to(&mut self, max: u32) -> u32 {
         let range = u64::from(max) + 1;
         ((u128::from(self.next_u64()) * u128::from(range)) >> 64) as u32
     }
 
-    /// `true` with probability `p`.
+    /// Returns `true` with probability `p`.
     pub fn chance(&mut self, p: Probability) -> bool {
         self.uniform() < p.as_f64()
     }
 
-    /// Exponential with mean 1.
+    /// A number with an exponential distribution of mean 1.
     pub fn exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.uniform())
     }
 
-    /// Exponential time with the given mean.
+    /// A time with an exponential distribution of this mean.
     pub fn exponential_time(&mut self, mean: Duration) -> Duration {
         mean.mul_f64(self.exponential())
     }
 
-    /// Standard normal (Box-Muller, one value a call).
+    /// A number with a standard normal distribution (Box-Muller, one value per
+    /// call).
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(2.0 * self.exponential());
         radius * libm::cos(2.0 * core::f64::consts::PI * self.uniform())

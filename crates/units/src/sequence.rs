@@ -1,49 +1,51 @@
-//! The 12-bit sequence number of 802.11 (IEEE 802.11-2020, 9.2.4.4.2).
+//! The 12-bit sequence number of 802.11 (IEEE 802.11-2020, 9.2.4.4.2): 0 to 4095,
+//! modulo 4096, compared within half of that space. Leaves out fragment numbers.
 
 use core::fmt;
 
-/// A sequence number modulo 4096, compared within half the space.
+/// A sequence number modulo 4096; the half of the space before it is older, the
+/// rest newer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SeqNo12(u16);
 
 impl SeqNo12 {
-    /// The size of the space.
+    /// The number of sequence numbers.
     pub const MODULUS: u16 = 4096;
 
-    /// `n` modulo 4096.
+    /// The sequence number `n` modulo 4096.
     pub const fn new(n: u16) -> Self {
         Self(n & 0x0fff)
     }
 
-    /// The number, 0 to 4095.
+    /// The value, 0 to 4095.
     pub const fn as_u16(self) -> u16 {
         self.0
     }
 
-    /// The number `n` further on.
+    /// The sequence number `n` after this one.
     #[must_use]
     pub const fn plus(self, n: u16) -> Self {
         Self(self.0.wrapping_add(n) & 0x0fff)
     }
 
-    /// The number `n` further back.
+    /// The sequence number `n` before this one.
     #[must_use]
     pub const fn minus(self, n: u16) -> Self {
         Self(self.0.wrapping_sub(n) & 0x0fff)
     }
 
-    /// The next number.
+    /// The next sequence number.
     #[must_use]
     pub const fn next(self) -> Self {
         self.plus(1)
     }
 
-    /// Steps forward from `start` to `self`, 0 to 4095.
+    /// Number of increments from `start` to `self`, 0 to 4095.
     pub const fn distance_from(self, start: Self) -> u16 {
         self.0.wrapping_sub(start.0) & 0x0fff
     }
 
-    /// `self` lies in the half of the space before `other`.
+    /// Whether `self` is older than `other`: in the half of the space before it.
     pub const fn is_before(self, other: Self) -> bool {
         let ahead = other.distance_from(self);
         ahead != 0 && ahead < 2048

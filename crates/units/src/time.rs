@@ -1,8 +1,8 @@
-//! Points in time and lengths of time, both whole nanoseconds.
+//! Points in time and lengths of time, both in whole nanoseconds.
 //!
-//! [`Instant`] counts from the start of a run (0 to 584 years). [`Duration`]
-//! is never negative. Arithmetic panics on overflow in debug builds; the
-//! `saturating_*` methods say so where a clamp is meant.
+//! [`Instant`] counts from the start of a run (0 to 584 years). [`Duration`] is
+//! never negative. Arithmetic panics on overflow in debug builds; the
+//! `saturating_*` methods clamp instead. Leaves out calendar time and every clock.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Rem, Sub, SubAssign};
@@ -18,7 +18,7 @@ pub struct Duration(u64);
 impl Instant {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than everything; no machine ever waits for it.
+    /// Later than all others; no machine ever waits for it.
     pub const MAX: Self = Self(u64::MAX);
 
     /// The instant `nanos` nanoseconds after the start of the run.
@@ -53,67 +53,68 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Self = Self(0);
-    /// 584 years.
+    /// The longest duration: 584 years.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// `nanos` nanoseconds.
+    /// A duration of `nanos` nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// `micros` microseconds.
+    /// A duration of `micros` microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
 
-    /// `millis` milliseconds.
+    /// A duration of `millis` milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
 
-    /// `secs` seconds.
+    /// A duration of `secs` seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs * 1_000_000_000)
     }
 
-    /// The nearest whole number of nanoseconds; negative and NaN give zero.
+    /// A duration of `secs` seconds, rounded to the nearest nanosecond; negative
+    /// numbers and NaN give zero.
     pub fn from_secs_f64(secs: f64) -> Self {
         Self(libm::round(secs * 1e9) as u64)
     }
 
-    /// Nanoseconds.
+    /// The duration in nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Whole microseconds, rounded down.
+    /// The duration in whole microseconds, rounded down.
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
     }
 
-    /// Seconds, for output and ratios.
+    /// The duration in seconds, for output and ratios.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// Milliseconds, for output.
+    /// The duration in milliseconds, for output.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// Microseconds, for output.
+    /// The duration in microseconds, for output.
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
-    /// `true` for a length of zero.
+    /// Whether the duration is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// The difference, or zero.
+    /// The difference, or zero if `other` is longer.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -123,7 +124,7 @@ impl Duration {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// This length scaled by `factor`, rounded to the nearest nanosecond.
+    /// The duration multiplied by `factor`, rounded to the nearest nanosecond.
     pub fn mul_f64(self, factor: f64) -> Self {
         Self(libm::round(self.0 as f64 * factor) as u64)
     }
@@ -151,7 +152,7 @@ impl Sub<Duration> for Instant {
 
 impl Sub for Instant {
     type Output = Duration;
-    /// Time from `rhs` to `self`; panics in debug builds if `rhs` is later.
+    /// The time from `rhs` to `self`; panics in debug builds if `rhs` is later.
     fn sub(self, rhs: Self) -> Duration {
         Duration(self.0 - rhs.0)
     }
@@ -199,7 +200,7 @@ impl Div<u64> for Duration {
 
 impl Div for Duration {
     type Output = u64;
-    /// How many whole times `rhs` fits.
+    /// How many whole times `rhs` fits into `self`; panics if `rhs` is zero.
     fn div(self, rhs: Self) -> u64 {
         self.0 / rhs.0
     }
@@ -237,7 +238,8 @@ impl fmt::Debug for Duration {
 }
 
 impl fmt::Display for Duration {
-    /// The largest unit that keeps the number exact: `16us`, `102400us`, `5ns`.
+    /// Writes the largest unit in which the number is exact: `16us`, `102400us`,
+    /// `5ns`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = self.0;
         if n == 0 {

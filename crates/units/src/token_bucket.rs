@@ -1,41 +1,42 @@
-//! A token bucket (as the `srTCM` of RFC 2697 has two): how much may pass in
-//! any window of time. Amounts are in whatever unit the caller counts in: bits,
-//! bytes, packets. Integer arithmetic, exact to 10^-9 of a unit; time is an
-//! argument. It leaves out borrowing: what does not fit is refused, not delayed.
+//! A token bucket (as `srTCM` of RFC 2697 has two): a limit on what passes in any
+//! window of time. Amounts are in any unit that the caller chooses: bits, bytes,
+//! packets. Integer arithmetic, exact to 10^-9 of a unit; time is an argument.
+//! Leaves out borrowing: an amount that exceeds the level is refused, not delayed.
 
 use crate::{Duration, Instant};
 
-/// Parts of a token, so that a nanosecond at one token a second is a whole number.
+/// Parts of a token, so that one nanosecond at one token per second is a whole
+/// number.
 const PARTS: u128 = 1_000_000_000;
 
-/// Lets at most `rate_per_s * w + burst` pass in any window of `w` seconds.
+/// Lets at most `rate_per_s * w + burst` tokens pass in any window of `w` seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenBucket {
     rate_per_s: u64,
     burst: u64,
-    /// Tokens in the bucket at `updated`, in [`PARTS`].
+    /// Level of the bucket at `updated`, in [`PARTS`] of a token.
     level_parts: u128,
     updated: Instant,
 }
 
 impl TokenBucket {
-    /// A full bucket of `burst` tokens that gains `rate_per_s` tokens a second.
+    /// A full bucket of `burst` tokens that gains `rate_per_s` tokens per second.
     pub const fn new(rate_per_s: u64, burst: u64, now: Instant) -> Self {
         Self { rate_per_s, burst, level_parts: burst as u128 * PARTS, updated: now }
     }
 
-    /// Tokens that it gains in a second.
+    /// Tokens gained per second.
     pub const fn rate_per_s(&self) -> u64 {
         self.rate_per_s
     }
 
-    /// Tokens that it holds when it is full.
+    /// Tokens in a full bucket.
     pub const fn burst(&self) -> u64 {
         self.burst
     }
 
-    /// Takes `amount` tokens if all of them are there; otherwise none. A `now`
-    /// before an earlier one counts as that earlier one.
+    /// Takes `amount` tokens if the bucket has all of them, otherwise none. Returns
+    /// whether it did. A `now` before an earlier one counts as that earlier one.
     pub fn take(&mut self, now: Instant, amount: u64) -> bool {
         self.level_parts = self.parts(now);
         self.updated = self.updated.max(now);
@@ -46,7 +47,7 @@ impl TokenBucket {
         true
     }
 
-    /// Puts back `amount` tokens that were taken and not used after all.
+    /// Returns `amount` tokens that were taken and not used.
     pub fn put_back(&mut self, amount: u64) {
         let full = u128::from(self.burst) * PARTS;
         self.level_parts = full.min(self.level_parts + u128::from(amount) * PARTS);
@@ -54,17 +55,17 @@ impl TokenBucket {
 
     /// Whole tokens in the bucket at `now`.
     pub fn level(&self, now: Instant) -> u64 {
-        // Never more than `burst`.
+        // The level is never above `burst`.
         (self.parts(now) / PARTS) as u64
     }
 
-    /// Whether the bucket is full at `now`: as good as a new one.
+    /// Whether the bucket is full at `now`, and so equal to a new one.
     pub fn is_full(&self, now: Instant) -> bool {
         self.parts(now) == u128::from(self.burst) * PARTS
     }
 
-    /// The earliest instant at which `amount` tokens are there if none are taken
-    /// before; `None` if there never are so many.
+    /// The earliest instant at which the bucket has `amount` tokens if none are
+    /// taken before; `None` if it never has that many.
     pub fn next_at(&self, amount: u64) -> Option<Instant> {
         if amount > self.burst {
             return None;
@@ -80,7 +81,7 @@ impl TokenBucket {
         self.updated.as_nanos().checked_add(nanos).map(Instant::from_nanos)
     }
 
-    /// What is in it at `now`.
+    /// The level at `now`, in [`PARTS`] of a token.
     fn parts(&self, now: Instant) -> u128 {
         let elapsed: Duration = now.saturating_since(self.updated);
         let gained = u128::from(elapsed.as_nanos()) * u128::from(self.rate_per_s);
