@@ -1,13 +1,15 @@
-//! Active queue management: what queues of packets share whose standing delay is kept
-//! short, whatever their packets are.
+//! Active queue management for packets of any kind: keeps the standing delay of a
+//! queue short.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! |---|---|
-//! | [`codel`] | CoDel's control law (RFC 8289), one state for each queue |
+//! | [`codel`] | CoDel's control law (RFC 8289), one state per queue |
 //! | [`round_robin`] | deficit round robin with precedence for new flows (RFC 8290) |
-//! | [`flow_queues`] | queues of flows under both |
+//! | [`flow_queues`] | queues of flows that use both |
 //!
-//! Queues themselves, their bounds and what a flow is are their owners'.
+//! Times are instants and durations of `units`, lengths in bytes. Leaves out the
+//! queues themselves, their limits, and the definition of a flow: these are the
+//! owner's.
 
 pub mod codel;
 pub mod flow_queues;

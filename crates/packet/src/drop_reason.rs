@@ -1,30 +1,34 @@
-//! Why packets are given up: the words that records of all kinds share.
+//! Why packets are dropped: the reasons that all records use, each of a queue, of
+//! the MAC (IEEE 802.11-2020, clause 10), of a wire or of a coded link. Leaves out
+//! where the drop happened, and losses on the air that a retransmission repairs.
 
-/// Why a packet was given up.
+/// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
-    /// No room in the queue.
+    /// The queue was full.
     QueueFull,
-    /// Dropped by active queue management (CoDel, FQ-CoDel).
+    /// Active queue management dropped it (CoDel, FQ-CoDel).
     ActiveQueue,
-    /// The retry limit was reached.
+    /// The retry limit of the MAC was reached.
     RetryLimit,
-    /// The MSDU lifetime was over.
+    /// The lifetime of the MSDU ended.
     Lifetime,
-    /// Lost on a wire.
+    /// It was lost on a wire.
     WireLoss,
-    /// A group-addressed frame that the receiver could not decode.
+    /// A receiver could not decode a group-addressed frame.
     GroupLoss,
-    /// Arrived behind the reorder window: the gap had been given up.
+    /// It arrived before the start of the recipient's reorder window, which had
+    /// moved on.
     Duplicate,
-    /// A part of a packet whose receiver had no room or no patience for the rest.
+    /// A fragment whose packet was not completed: the receiver's buffer was full or
+    /// its timer expired.
     Reassembly,
-    /// The station left its channel and gave up what was not sent yet.
+    /// The station left its channel and discarded what was not sent yet.
     OffChannel,
-    /// The access point holds no more packets for a station that cannot be reached.
+    /// The access point's buffer for a station that cannot be reached was full.
     PowerSaveBuffer,
-    /// Arrived after its receiver had given it up (pseudo retry-out).
+    /// It arrived after its recipient had given it up (pseudo retry-out).
     PseudoRetryOut,
-    /// Dropped by a coded link that carried it, or lost there by injection.
+    /// A coded link that carried it dropped it, or it was lost there by injection.
     CodedLink,
 }

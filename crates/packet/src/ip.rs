@@ -1,10 +1,10 @@
-//! IP headers as bytes, and what queues and links do with them: IPv4 (RFC 791), IPv6 (RFC
-//! 8200), ECN (RFC 3168), the Internet checksum (RFC 1071, 1624).
+//! IP headers as bytes, as far as queues and links need them: IPv4 (RFC 791), IPv6
+//! (RFC 8200), ECN (RFC 3168), the Internet checksum (RFC 1071, RFC 1624).
 //!
-//! [`View`] reads a packet without copying; [`Ipv4`] is the header as sane values, to be
-//! written. Reading never panics: what is cut short or of no known version is no packet, and
-//! what a field cannot mean is left as it is. Left out: options of IPv4, which are skipped,
-//! and IPv6's extension headers but for those that may stand before a transport header.
+//! [`View`] reads a packet in place; [`Ipv4`] is a header as values, for writing.
+//! Reading never panics: a truncated packet or one of an unknown version gives
+//! `None`. Leaves out options of IPv4, which are skipped, and IPv6 extension
+//! headers except those that may precede a transport header.
 
 pub mod checksum;
 pub mod ipv4;
@@ -20,39 +20,40 @@ pub const IPV6_BYTES: usize = 40;
 
 /// Protocol numbers (IANA).
 pub mod protocol {
-    /// ICMP.
+    /// ICMP (RFC 792).
     pub const ICMP: u8 = 1;
-    /// TCP.
+    /// TCP (RFC 9293).
     pub const TCP: u8 = 6;
-    /// UDP.
+    /// UDP (RFC 768).
     pub const UDP: u8 = 17;
-    /// DCCP.
+    /// DCCP (RFC 4340).
     pub const DCCP: u8 = 33;
-    /// ICMP for IPv6.
+    /// ICMP for IPv6 (RFC 4443).
     pub const ICMPV6: u8 = 58;
-    /// SCTP.
+    /// SCTP (RFC 9260).
     pub const SCTP: u8 = 132;
-    /// UDP-Lite.
+    /// UDP-Lite (RFC 3828).
     pub const UDP_LITE: u8 = 136;
-    /// For experiments (RFC 3692).
+    /// For experiments and testing (RFC 3692).
     pub const EXPERIMENT: u8 = 253;
 }
 
 /// The ECN field of a header (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
-    /// 00: not capable.
+    /// 00: not ECN-capable (Not-ECT).
     NotCapable,
-    /// 01.
+    /// 01: ECN-capable, ECT(1).
     Capable1,
-    /// 10: what senders use.
+    /// 10: ECN-capable, ECT(0), which senders use.
     Capable0,
-    /// 11: a queue on the way marked it.
+    /// 11: marked by a queue on the path, CE.
     Congestion,
 }
 
 impl Ecn {
-    /// The two last bits of IPv4's type of service and IPv6's traffic class.
+    /// The ECN field: the two lowest bits of IPv4's type of service or IPv6's
+    /// traffic class.
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 0b11 {
             0b00 => Self::NotCapable,
@@ -62,7 +63,7 @@ impl Ecn {
         }
     }
 
-    /// Two bits.
+    /// The value of the field, two bits.
     pub const fn bits(self) -> u8 {
         match self {
             Self::NotCapable => 0b00,
@@ -72,14 +73,14 @@ impl Ecn {
         }
     }
 
-    /// Queues may mark it.
+    /// Whether queues may mark the packet.
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotCapable)
     }
 }
 
-/// Marks "congestion experienced" if the packet is capable of it, repairs IPv4's checksum, and
-/// says whether it was.
+/// Sets "congestion experienced" if the packet is ECN-capable, and updates IPv4's
+/// checksum. Returns whether the packet is ECN-capable.
 pub fn mark_congestion(packet: &mut [u8]) -> bool {
     let Some(view) = View::new(packet) else { return false };
     if !view.ecn().is_capable() {
@@ -94,7 +95,8 @@ pub fn mark_congestion(packet: &mut [u8]) -> bool {
             let sum = checksum::updated(word(packet, 10), before, word(packet, 0));
             packet[10..12].copy_from_slice(&sum.to_be_bytes());
         }
-        // The traffic class spans the first two bytes; its last bits are here.
+        // The traffic class spans the first two bytes; its lowest bits are in the
+        // second one.
         Version::V6 => packet[1] |= bits << 4,
     }
     true

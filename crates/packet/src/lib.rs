@@ -1,14 +1,15 @@
-//! Packets as every machine sees them, whatever carries them.
+//! Packets as all machines see them, independent of what carries them.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! |---|---|
-//! | [`packet`] | the packet: sizes, stamps, where its time went, a driver's handle |
-//! | [`drop_reason`] | why a packet was given up |
+//! | [`packet`] | the packet: lengths, timestamps, the parts of its delay, a driver's handle |
+//! | [`drop_reason`] | why a packet was dropped |
 //! | [`ip`] | IP headers as bytes: flows, ECN, the Internet checksum |
 //! | [`queue`] | queues for several next hops: drop-tail, CoDel, FQ-CoDel, eBDP, a driver's |
-//! | [`aqm`] | active queue management for any kind of packet: CoDel, flow queueing |
+//! | [`aqm`] | active queue management for packets of any kind: CoDel, flow queueing |
 //!
-//! No protocol is known here and nothing does I/O.
+//! Lengths are in bytes, times in nanoseconds since the start of a run. No protocol
+//! above IP is implemented here, and nothing does I/O.
 
 #![no_std]
 #![forbid(unsafe_code)]

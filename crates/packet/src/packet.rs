@@ -1,6 +1,8 @@
-//! The packet as the machines see it: sizes, stamps and a driver's handle, no
-//! payload bytes. The driver keeps the bytes (if there are any) under
-//! [`Packet::tag`].
+//! The packet as the machines see it: lengths in bytes, timestamps, the parts of
+//! its delay and a driver's handle, without payload bytes. The driver keeps the
+//! bytes, if there are any, under [`Packet::tag`]. Priorities are those of IEEE
+//! 802.11-2020, 10.2.3.2, and RFC 8325; fragments those of RFC 791. Leaves out
+//! headers, which are in [`crate::ip`].
 
 use crate::aqm;
 use crate::ip::Ecn;
@@ -12,7 +14,7 @@ use lasthop_units::{Duration, Instant};
 pub struct NodeId(pub u16);
 
 impl NodeId {
-    /// As an index.
+    /// The index of the node.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -23,7 +25,8 @@ impl NodeId {
 pub struct FlowId(pub u16);
 
 impl FlowId {
-    /// Traffic that belongs to no flow of the scenario (ARP, a user's program).
+    /// Traffic that belongs to no flow of the scenario (such as ARP or a user's
+    /// program).
     pub const NONE: Self = Self(u16::MAX);
     /// Traffic of a user's program that got no number of its own.
     pub const UNNUMBERED: Self = Self(u16::MAX - 1);
@@ -32,22 +35,22 @@ impl FlowId {
 /// EDCA access categories, lowest priority first (IEEE 802.11-2020, 10.2.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum AccessCategory {
-    /// AC_BK, TIDs 1 and 2.
+    /// AC_BK: TIDs 1 and 2.
     Background,
-    /// AC_BE, TIDs 0 and 3.
+    /// AC_BE: TIDs 0 and 3.
     #[default]
     BestEffort,
-    /// AC_VI, TIDs 4 and 5.
+    /// AC_VI: TIDs 4 and 5.
     Video,
-    /// AC_VO, TIDs 6 and 7.
+    /// AC_VO: TIDs 6 and 7.
     Voice,
 }
 
 impl AccessCategory {
-    /// All four, lowest priority first.
+    /// All four access categories, lowest priority first.
     pub const ALL: [Self; 4] = [Self::Background, Self::BestEffort, Self::Video, Self::Voice];
 
-    /// 0 (background) to 3 (voice).
+    /// The index of the category: 0 (background) to 3 (voice).
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -62,14 +65,14 @@ impl AccessCategory {
         }
     }
 
-    /// The access category of a differentiated services code point 0 to 63: the three upper
-    /// bits are the user priority, but for those that would get the wrong one (RFC 8325,
-    /// section 4.3), as in Linux' mac80211.
+    /// The access category of a differentiated services code point 0 to 63: its
+    /// three upper bits are the user priority, except for code points that would
+    /// get the wrong one (RFC 8325, section 4.3), as in Linux' mac80211.
     pub const fn from_dscp(dscp: u8) -> Self {
         Self::from_user_priority(user_priority(dscp))
     }
 
-    /// A code point of this category: CS1, default, AF41, EF.
+    /// A code point that maps to this category: CS1, default, AF41 or EF.
     pub const fn dscp(self) -> u8 {
         match self {
             Self::Background => 8,
@@ -79,7 +82,7 @@ impl AccessCategory {
         }
     }
 
-    /// The TID under which lasthop sends this category: 1, 0, 5, 6.
+    /// The TID with which lasthop sends this category: 1, 0, 5 or 6.
     pub const fn tid(self) -> u8 {
         match self {
             Self::Background => 1,
@@ -90,7 +93,7 @@ impl AccessCategory {
     }
 }
 
-/// RFC 8325, figure 1.
+/// The user priority of a code point (RFC 8325, figure 1).
 const fn user_priority(dscp: u8) -> u8 {
     match dscp {
         10 | 12 | 14 | 16 => 0, // AF1x, CS2
@@ -102,30 +105,30 @@ const fn user_priority(dscp: u8) -> u8 {
     }
 }
 
-/// Where a packet's time went, summed over all the hops it took.
+/// The parts of a packet's delay, summed over all hops.
 ///
-/// On a Wi-Fi hop the parts are cut at: arrival in the queue; the start of the
-/// contention for the exchange that first carried it; the start of that first
-/// PPDU; the start of the PPDU that got it across; the end of that PPDU;
-/// release by the recipient's reorder buffer. What falls into an absence of the
-/// sender or the receiver up to the start of the PPDU that got it across is
-/// [`away`](Self::away) or [`asleep`](Self::asleep), and in no other part.
+/// On a Wi-Fi hop the parts are separated by: arrival in the queue; start of the
+/// contention for the exchange that first carried the packet; start of that first
+/// PPDU; start of the PPDU that delivered it; end of that PPDU; release by the
+/// recipient's reorder buffer. Time of an absence of sender or receiver before the
+/// delivering PPDU counts as [`away`](Self::away) or [`asleep`](Self::asleep), and
+/// for no other part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct DelayParts {
     /// Waiting behind other packets in the queues of the Wi-Fi hop.
     pub queue: Duration,
-    /// Waiting for a station that scans: its own uplink stopped from the flush
-    /// to the end of the scan's absence, or it could not be reached and the
-    /// access point held its packets or sent them in vain.
+    /// Waiting for a station that scans: its own uplink was stopped from the flush
+    /// to the end of the absence, or it could not be reached and the access point
+    /// buffered its packets or sent them in vain.
     pub away: Duration,
-    /// The same for a station that dozes, up to the frame that wakes it or the
-    /// PS-Poll that asks for the packet; of group frames, up to the DTIM.
+    /// The same for a station that dozes, until the frame that wakes it or the
+    /// PS-Poll that requests the packet; for group frames, until the DTIM.
     pub asleep: Duration,
-    /// Waiting for the channel: AIFS, backoff, other stations, RTS/CTS.
+    /// Waiting for access to the channel: AIFS, backoff, other stations, RTS/CTS.
     pub contention: Duration,
-    /// From the first PPDU that carried it to the one that got it across.
+    /// From the first PPDU that carried it to the one that delivered it.
     pub retries: Duration,
-    /// In the PPDU that got it across.
+    /// Duration of the PPDU that delivered it.
     pub air: Duration,
     /// Held in the recipient's reorder buffer.
     pub reorder: Duration,
@@ -134,7 +137,7 @@ pub struct DelayParts {
 }
 
 impl DelayParts {
-    /// The sum of the parts.
+    /// The total delay: the sum of all parts.
     pub fn total(&self) -> Duration {
         let absent = self.away + self.asleep;
         let channel = self.contention + self.retries + self.air;
@@ -142,106 +145,106 @@ impl DelayParts {
     }
 }
 
-/// The transport protocol that a packet carries, as far as the MAC cares.
+/// The transport protocol of a packet, as far as the MAC distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Transport {
-    /// UDP, ICMP, or what is not IP.
+    /// UDP, ICMP, or a protocol other than IP.
     #[default]
     Other,
     /// TCP, with or without payload.
     Tcp,
 }
 
-/// Which part of a packet this is, as flags and fragment offset of an IPv4
-/// header say it (RFC 791, section 3.1).
+/// Which fragment of a packet this is: flags and fragment offset of an IPv4 header
+/// (RFC 791, section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Fragment {
-    /// The header's 16 bits: flag MF and offset, never DF.
+    /// The 16 bits of the header: flag MF and offset, never DF.
     header: u16,
-    /// Length of the packet before it was cut.
+    /// Length in bytes of the packet before fragmentation.
     whole_bytes: u16,
 }
 
 impl Fragment {
-    /// A packet that was not cut.
+    /// A packet that is not fragmented.
     pub const WHOLE: Self = Self { header: 0, whole_bytes: 0 };
-    /// The flag MF.
+    /// The flag MF (more fragments).
     const MORE: u16 = 1 << 13;
-    /// Offsets are in units of eight bytes.
+    /// Unit of fragment offsets in bytes.
     const UNIT_BYTES: u16 = 8;
 
-    /// The part of a packet of `whole_bytes` (header included) whose payload
-    /// begins `offset_bytes` after the packet's, a multiple of 8 up to 65 528;
-    /// `more` unless it is the last.
+    /// A fragment of a packet of `whole_bytes` (header included). Its payload
+    /// starts at `offset_bytes` of the packet's payload, a multiple of 8 up to
+    /// 65 528; `more` unless it is the last fragment.
     pub const fn new(offset_bytes: u16, more: bool, whole_bytes: u16) -> Self {
         let more = if more { Self::MORE } else { 0 };
         Self { header: (offset_bytes / Self::UNIT_BYTES) | more, whole_bytes }
     }
 
-    /// Where its payload begins in that of the packet.
+    /// Offset in bytes of its payload in that of the packet.
     pub const fn offset_bytes(self) -> u16 {
         (self.header & (Self::MORE - 1)) * Self::UNIT_BYTES
     }
 
-    /// There are parts behind it.
+    /// Whether there are fragments after it.
     pub const fn more(self) -> bool {
         self.header & Self::MORE != 0
     }
 
-    /// Not a part, but all of it.
+    /// Whether it is a complete packet, not a fragment.
     pub const fn is_whole(self) -> bool {
         self.header == 0
     }
 
-    /// Length of the packet that it is a part of, header included; zero of a
-    /// packet that was not cut.
+    /// Length in bytes of the unfragmented packet, header included; zero for a
+    /// packet that is not fragmented.
     pub const fn whole_bytes(self) -> u16 {
         self.whole_bytes
     }
 
-    /// Flags and offset as in the header.
+    /// Flags and offset, as in the header.
     pub const fn header_bits(self) -> u16 {
         self.header
     }
 }
 
-/// A network-layer packet (the payload of an Ethernet frame) on its way.
+/// A network-layer packet (the payload of an Ethernet frame) in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// The driver's handle: a sequence number in simulation, a buffer in emulation.
     pub tag: u64,
-    /// Length of the network-layer packet in bytes (IP header included, no
-    /// LLC/SNAP, no MAC header); up to 7 900 on the air.
+    /// Length of the network-layer packet in bytes (IP header included, without
+    /// LLC/SNAP and MAC header); at most 7 900 on the air.
     pub bytes: u16,
-    /// Which part of a packet it is; parts share tag, flow and addresses.
+    /// Which fragment of a packet it is; fragments share tag, flow and addresses.
     pub fragment: Fragment,
-    /// The flow it belongs to, or [`FlowId::NONE`].
+    /// Its flow, or [`FlowId::NONE`].
     pub flow: FlowId,
-    /// Hash of its addresses, ports and protocol, for flow queueing.
+    /// Hash of addresses, ports and protocol, for flow queueing.
     pub flow_hash: u32,
-    /// Where it enters the network.
+    /// Node at which it enters the network.
     pub source: NodeId,
-    /// Where it leaves the network, or [`Packet::EVERYWHERE`].
+    /// Node at which it leaves the network, or [`Packet::EVERYWHERE`].
     pub destination: NodeId,
-    /// Priority on the air.
+    /// Its access category on the air.
     pub access_category: AccessCategory,
-    /// Can be marked instead of dropped (ECN-capable transport).
+    /// Whether it can be marked instead of dropped (ECN-capable transport).
     pub ecn_capable: bool,
-    /// Marked "congestion experienced" by a queue on the way.
+    /// Whether a queue on the path marked it as "congestion experienced".
     pub ecn_marked: bool,
-    /// What it carries.
+    /// The transport protocol that it carries.
     pub transport: Transport,
-    /// Nobody acts on its arrival: the cell may put it out late, with the right
+    /// Nothing reacts to its arrival: the cell may report it later, with the right
     /// instant (`wifi::cell::RxInterrupt::Mpdu`).
     pub passive: bool,
-    /// Its source wants to know when the node at which it entered lets go of it
-    /// ([`Released`]); cleared on the way out of that node.
+    /// Whether its source is to be notified when the node at which it entered
+    /// releases it ([`Released`]); cleared when it leaves that node.
     pub notify: bool,
     /// When it entered the network.
     pub created: Instant,
-    /// When it entered the queue it is in, or the hop it is on.
+    /// When it entered its present queue or hop.
     pub arrived: Instant,
-    /// Where its time went so far.
+    /// The parts of its delay so far.
     pub parts: DelayParts,
 }
 
@@ -249,7 +252,7 @@ impl Packet {
     /// Destination of broadcast and multicast packets.
     pub const EVERYWHERE: NodeId = NodeId(u16::MAX);
 
-    /// The ECN field of its header; what senders that are capable of it use is ECT(0).
+    /// The ECN field of its header; ECN-capable senders use ECT(0).
     pub const fn ecn(&self) -> Ecn {
         match self {
             Self { ecn_marked: true, .. } => Ecn::Congestion,
@@ -258,7 +261,7 @@ impl Packet {
         }
     }
 
-    /// A packet without a flow, entering at `now`.
+    /// A packet of `bytes` without a flow that enters the network at `now`.
     pub fn new(tag: u64, bytes: u16, now: Instant) -> Self {
         Self {
             tag,
@@ -296,29 +299,30 @@ impl aqm::Packet for Packet {
     }
 }
 
-/// Packets with [`Packet::notify`] that the node at which they entered holds no
-/// more: acknowledged on the air, put on a wire, or given up. What a sender's
-/// socket counts as freed.
+/// A report that packets with [`Packet::notify`] are no longer held by the node at
+/// which they entered: they were acknowledged on the air, sent on a wire, or
+/// dropped. The sender's socket counts them as freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Released {
-    /// Where they entered.
+    /// Node at which they entered.
     pub source: NodeId,
-    /// Their flow.
+    /// Flow to which they belong.
     pub flow: FlowId,
-    /// How many.
+    /// Number of packets.
     pub packets: u32,
-    /// Their length together.
+    /// Sum of their lengths in bytes.
     pub bytes: u32,
 }
 
 impl Released {
-    /// `packet` alone, if its source wants to know.
+    /// The report for `packet` alone, if its source is to be notified.
     pub fn of(packet: &Packet) -> Option<Self> {
         let &Packet { source, flow, .. } = packet;
         packet.notify.then_some(Self { source, flow, packets: 1, bytes: u32::from(packet.bytes) })
     }
 
-    /// Appends it, together with the last one if that is of the same flow.
+    /// Appends the report to `list`, merged with the last one if that is of the
+    /// same flow.
     pub fn add_to(self, list: &mut VecDeque<Self>) {
         match list.back_mut() {
             Some(last) if last.flow == self.flow && last.source == self.source => {
@@ -329,7 +333,7 @@ impl Released {
         }
     }
 
-    /// Appends `packet`, if its source wants to know.
+    /// Appends a report for `packet` to `list`, if its source is to be notified.
     #[inline]
     pub fn book(packet: &Packet, list: &mut VecDeque<Self>) {
         if let Some(released) = Self::of(packet) {

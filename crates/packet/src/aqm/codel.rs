@@ -1,67 +1,71 @@
 //! CoDel, controlled delay ([RFC 8289](https://www.rfc-editor.org/rfc/rfc8289), section 5).
 //!
-//! The sojourn time of departing packets stays above the target for an interval:
-//! drop (or mark) one packet, and the next one an interval / sqrt(count) later.
-//! The square root is `libm`'s, not the fixed-point Newton step of Linux. As in
-//! Linux, a marked packet leaves at once, so one dequeue marks at most once.
+//! Once the sojourn time of departing packets stays above the target for an
+//! interval, one packet is dropped (or marked), and the next one an interval /
+//! sqrt(count) later. The square root is that of `libm`, not the fixed-point Newton
+//! step of Linux. As in Linux a marked packet is returned at once, so one dequeue
+//! marks at most one packet. Leaves out the queue itself.
 
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
-/// One MTU of backlog is never dropped from (RFC 8289, 5.4).
+/// A backlog of at most one MTU is never dropped from (RFC 8289, 5.4).
 const MTU_BYTES: u64 = 1500;
 
-/// An old drop rate is taken up again within this many intervals (RFC 8289, 5.5).
+/// The former drop rate is resumed within this many intervals (RFC 8289, 5.5).
 const RESUME_INTERVALS: u64 = 16;
 
-/// What CoDel is tuned by.
+/// The parameters of CoDel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// Acceptable standing delay.
+    /// Acceptable standing delay (RFC 8289: 5 ms).
     pub target: Duration,
-    /// Time in which a burst may drain: of the order of the worst round trip.
+    /// Time in which a burst may drain, about the longest usual round-trip time
+    /// (RFC 8289: 100 ms).
     pub interval: Duration,
-    /// Mark ECN-capable packets instead of dropping them.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
-/// What CoDel must know of a packet.
+/// What CoDel needs to know of a packet.
 pub trait Packet {
-    /// When it came into the queue.
+    /// When the packet entered the queue.
     fn arrived(&self) -> Instant;
-    /// Its length.
+    /// Length of the packet in bytes.
     fn len_bytes(&self) -> u64;
-    /// Marks congestion and says `true`, if it is ECN-capable.
+    /// Marks the packet as congestion experienced if it is ECN-capable; returns
+    /// whether it is.
     fn mark(&mut self) -> bool;
 }
 
-/// The queue that a [`Control`] takes packets from.
+/// The queue from which a [`Control`] takes packets.
 pub trait Source {
-    /// What it holds.
+    /// The kind of packet in the queue.
     type Packet: Packet;
-    /// Takes the next one.
+    /// Takes the next packet.
     fn pop(&mut self) -> Option<Self::Packet>;
-    /// Bytes left.
+    /// Bytes that are left in the queue.
     fn bytes(&self) -> u64;
 }
 
-/// CoDel's state, one for each queue it controls.
+/// The state of CoDel, one per queue that it controls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Control {
-    /// When the sojourn time will have been above the target for an interval.
+    /// The instant at which the sojourn time will have been above the target for an
+    /// interval.
     first_above: Option<Instant>,
     drop_next: Instant,
-    /// Drops since the dropping state began.
+    /// Number of drops since the dropping state began.
     count: u32,
-    /// `count` when the dropping state began.
+    /// Value of `count` when the dropping state began.
     count_at_start: u32,
     dropping: bool,
-    /// The longest packet seen, at least [`MTU_BYTES`].
+    /// Length of the longest packet seen in bytes, at least [`MTU_BYTES`].
     packet_bytes_max: u64,
 }
 
 impl Control {
-    /// Of a queue that never was too long.
+    /// The state for a queue that was never too long.
     pub const fn new() -> Self {
         Self {
             first_above: None,
@@ -73,7 +77,8 @@ impl Control {
         }
     }
 
-    /// The next packet that survives; the others go to `dropped`.
+    /// Returns the next packet that is not dropped; dropped ones are appended to
+    /// `dropped`.
     pub fn dequeue<S: Source>(
         &mut self,
         now: Instant,
@@ -113,7 +118,8 @@ impl Control {
         head
     }
 
-    /// The next packet and whether it may be dropped (`dodequeue` of RFC 8289, 5.6).
+    /// Returns the next packet, and whether it may be dropped (`dodequeue` of
+    /// RFC 8289, 5.6).
     fn pop<S: Source>(
         &mut self,
         now: Instant,
@@ -146,12 +152,13 @@ impl Default for Control {
     }
 }
 
-/// Marks instead of dropping, if both the queue and the packet can.
+/// Marks the packet instead of dropping it, if ECN is on and the packet is capable
+/// of it.
 fn mark(packet: &mut Option<impl Packet>, parameters: &Parameters) -> bool {
     parameters.ecn && packet.as_mut().is_some_and(Packet::mark)
 }
 
-/// When to drop again (RFC 8289, 5.3).
+/// The time of the next drop (RFC 8289, 5.3).
 fn control_law(from: Instant, interval: Duration, count: u32) -> Instant {
     from + interval.mul_f64(1.0 / libm::sqrt(f64::from(count)))
 }

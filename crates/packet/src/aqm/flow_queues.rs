@@ -1,16 +1,17 @@
-//! Queues of flows, each under CoDel, that take turns by deficit round robin
-//! ([RFC 8290](https://www.rfc-editor.org/rfc/rfc8290), section 4).
+//! Queues of flows, each controlled by CoDel and served by deficit round robin
+//! ([RFC 8290](https://www.rfc-editor.org/rfc/rfc8290), section 4). Lengths and
+//! deficits are in bytes.
 //!
-//! Flows are small numbers, in the order in which they were added. Which packet belongs to
-//! which flow, the bounds over all of them, and the [`RoundRobin`] that a flow is listed in are
-//! the owner's.
+//! Flows are numbered in the order in which they were added. Leaves out to which
+//! flow a packet belongs, the limits over all flows, and the [`RoundRobin`] that
+//! lists a flow: these are the owner's.
 
 use super::{Control, Members, Packet, Parameters, RoundRobin, Source};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::Instant;
 
-/// The queues.
+/// The queues of all flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowQueues<P>(Vec<FlowQueue<P>>);
 
@@ -18,9 +19,10 @@ pub struct FlowQueues<P>(Vec<FlowQueue<P>>);
 struct FlowQueue<P> {
     packets: VecDeque<P>,
     bytes: u64,
-    /// What it may still send in this turn.
+    /// Bytes that the flow may still send in this turn; negative after a long
+    /// packet.
     deficit_bytes: i64,
-    /// It is in a round robin.
+    /// Whether the flow is in a round robin.
     listed: bool,
     control: Control,
 }
@@ -32,7 +34,7 @@ impl<P> Default for FlowQueues<P> {
 }
 
 impl<P: Packet> FlowQueues<P> {
-    /// One more flow, with an empty queue; returns its number.
+    /// Adds a flow with an empty queue; returns its number.
     pub fn add(&mut self) -> u32 {
         let number = self.0.len() as u32;
         self.0.push(FlowQueue {
@@ -45,13 +47,13 @@ impl<P: Packet> FlowQueues<P> {
         number
     }
 
-    /// Packets of `flow`.
+    /// Number of packets in `flow`.
     #[inline]
     pub fn packets(&self, flow: u32) -> usize {
         self.0[flow as usize].packets.len()
     }
 
-    /// Their length together.
+    /// Bytes of the packets in `flow`.
     #[inline]
     pub fn bytes(&self, flow: u32) -> u64 {
         self.0[flow as usize].bytes
@@ -63,7 +65,8 @@ impl<P: Packet> FlowQueues<P> {
         self.0[flow as usize].packets.front()
     }
 
-    /// Appends `packet` to `flow`, which joins `turns` with a new quantum if it was idle.
+    /// Appends `packet` to `flow`, which joins `turns` with a new quantum if it was
+    /// idle.
     #[inline]
     pub fn push(&mut self, flow: u32, packet: P, quantum: i64, turns: &mut RoundRobin) {
         let queue = &mut self.0[flow as usize];
@@ -76,7 +79,7 @@ impl<P: Packet> FlowQueues<P> {
         queue.packets.push_back(packet);
     }
 
-    /// Undoes the last [`FlowQueues::take`] from `flow`.
+    /// Reverts the last [`FlowQueues::take`] from `flow`.
     pub fn put_back(&mut self, flow: u32, packet: P, turns: &mut RoundRobin) {
         let queue = &mut self.0[flow as usize];
         let bytes = packet.len_bytes();
@@ -89,7 +92,8 @@ impl<P: Packet> FlowQueues<P> {
         }
     }
 
-    /// The flow whose turn it is among those that are `eligible`: it has packets and a deficit.
+    /// The flow whose turn it is among those that are `eligible`: it has packets
+    /// and a positive deficit.
     #[inline]
     pub fn turn(
         &mut self,
@@ -101,8 +105,9 @@ impl<P: Packet> FlowQueues<P> {
         turns.next(quantum, &mut members).map(|turn| turn.member)
     }
 
-    /// The next packet of `flow` that survives CoDel; its length counts against the deficit.
-    /// The others go to `dropped`. CoDel never drops the last packet of a queue.
+    /// Returns the next packet of `flow` that CoDel does not drop, and deducts its
+    /// length from the deficit. Dropped packets are appended to `dropped`. CoDel
+    /// never drops the last packet of a queue.
     #[inline]
     pub fn take(
         &mut self,
@@ -117,9 +122,10 @@ impl<P: Packet> FlowQueues<P> {
         Some(packet)
     }
 
-    /// Drops half of the packets, `packets_max` at most, at the head of the flow with the most
-    /// bytes (RFC 8290, 4.1), of equals the first, so that the choice does not depend on the
-    /// search. Returns that flow; `None` if there is none.
+    /// Drops half of the packets, but at most `packets_max`, from the head of the
+    /// flow with the most bytes (RFC 8290, 4.1); of several such flows the first
+    /// one, so that the choice does not depend on the search. Returns that flow;
+    /// `None` if there are no flows.
     pub fn drop_from_fattest(&mut self, packets_max: usize, dropped: &mut Vec<P>) -> Option<u32> {
         let queues = self.0.iter_mut().zip(0..);
         let (queue, flow) = queues.reduce(|a, b| if b.0.bytes > a.0.bytes { b } else { a })?;
@@ -132,7 +138,7 @@ impl<P: Packet> FlowQueues<P> {
     }
 }
 
-/// Flows that take turns.
+/// The flows, as members of a round robin.
 struct Eligible<'a, P, F> {
     queues: &'a mut [FlowQueue<P>],
     eligible: F,
@@ -156,7 +162,7 @@ impl<P, F: Fn(u32) -> bool> Members for Eligible<'_, P, F> {
     }
 }
 
-/// The queue of one flow, as CoDel takes packets from it.
+/// The queue of one flow, as a source of packets for CoDel.
 struct Flow<'a, P> {
     packets: &'a mut VecDeque<P>,
     bytes: &'a mut u64,

@@ -1,59 +1,58 @@
 //! Deficit round robin with precedence for members that were idle
-//! ([RFC 8290](https://www.rfc-editor.org/rfc/rfc8290), section 4.2), and the spread of
-//! flows over its buckets (4.1.2).
-//!
-//! Members are small numbers. What a deficit counts is their owner's: bytes of a flow,
-//! air time of a station.
+//! ([RFC 8290](https://www.rfc-editor.org/rfc/rfc8290), section 4.2), and the
+//! distribution of flows over its buckets (4.1.2). Members are small numbers. The
+//! unit of a deficit is the owner's choice: bytes of a flow, airtime of a station.
+//! Leaves out the packets.
 
 use alloc::collections::VecDeque;
 
-/// The lists of new and old members.
+/// The lists of new and of old members.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoundRobin {
     new: VecDeque<u32>,
     old: VecDeque<u32>,
 }
 
-/// What a [`RoundRobin`] must know of its members.
+/// What a [`RoundRobin`] needs to know of its members.
 pub trait Members {
-    /// Whether it may take a turn now; it keeps its place if not.
+    /// Whether the member may take a turn now; if not it keeps its place.
     fn is_eligible(&self, member: u32) -> bool;
-    /// What it may still use in this turn.
+    /// What the member may still use in this turn.
     fn deficit(&mut self, member: u32) -> &mut i64;
-    /// Whether it has anything to take a turn with.
+    /// Whether the member has anything to send.
     fn is_busy(&self, member: u32) -> bool;
-    /// It has left the lists.
+    /// Notes that the member has left the lists.
     fn unlist(&mut self, member: u32);
 }
 
-/// Whose turn it is.
+/// The member whose turn it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// The member.
+    /// Number of the member.
     pub member: u32,
-    /// It is in the list of new ones.
+    /// Whether it is in the list of new members.
     pub new: bool,
 }
 
 impl RoundRobin {
-    /// A member joins that was idle.
+    /// Adds a member that was idle.
     pub fn join_new(&mut self, member: u32) {
         self.new.push_back(member);
     }
 
-    /// The same, before the other new ones: what it used is given back.
+    /// The same, but ahead of the other new members: its last turn was reverted.
     pub fn rejoin_first(&mut self, member: u32) {
         self.new.push_front(member);
     }
 
-    /// A member joins behind all others.
+    /// Adds a member after all others.
     pub fn join_old(&mut self, member: u32) {
         self.old.push_back(member);
     }
 
-    /// Whose turn it is: a member that is busy and has a deficit left. Those whose
-    /// deficit is used up get a quantum more and wait; those that are idle leave.
-    /// Asking again gives the same answer until something changes.
+    /// The member whose turn it is: busy and with a positive deficit. Members whose
+    /// deficit is used up get another quantum and wait; members that are idle leave
+    /// the lists. Repeated calls give the same answer until something changes.
     #[inline]
     pub fn next(&mut self, quantum: i64, members: &mut impl Members) -> Option<Turn> {
         loop {
@@ -73,7 +72,7 @@ impl RoundRobin {
         }
     }
 
-    /// The first member that `eligible` accepts, new ones before old ones.
+    /// The first member that `eligible` accepts; new ones come before old ones.
     #[inline]
     fn first_where(&self, eligible: impl Fn(u32) -> bool) -> Option<Place> {
         let find = |list: &VecDeque<u32>, new| {
@@ -83,8 +82,8 @@ impl RoundRobin {
         find(&self.new, true).or_else(|| find(&self.old, false))
     }
 
-    /// How many turns a member must now pass to pay `deficit` off: one at a
-    /// time, but all at once if there is nobody else to take a turn.
+    /// Number of quanta that a member gets for its `deficit`: one, or as many as
+    /// needed if no other member could take a turn.
     fn rounds(&self, deficit: i64, quantum: i64) -> i64 {
         if self.new.len() + self.old.len() == 1 { -deficit / quantum + 1 } else { 1 }
     }
@@ -103,7 +102,7 @@ impl RoundRobin {
     }
 }
 
-/// A place in a [`RoundRobin`].
+/// A position in a [`RoundRobin`].
 #[derive(Clone, Copy)]
 struct Place {
     member: u32,
@@ -111,7 +110,8 @@ struct Place {
     index: usize,
 }
 
-/// Spreads the keyed hash (MurmurHash3's finaliser) evenly over `buckets`.
+/// The bucket of a keyed hash (MurmurHash3's finaliser): even over 0 to `buckets` -
+/// 1.
 pub fn bucket_of(hash: u32, perturbation: u32, buckets: u16) -> u16 {
     let mut h = hash ^ perturbation;
     h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);

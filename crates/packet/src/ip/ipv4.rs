@@ -1,32 +1,35 @@
-//! IPv4's header as values ([RFC 791](https://www.rfc-editor.org/rfc/rfc791), section 3.1).
+//! The header of IPv4 as values ([RFC 791](https://www.rfc-editor.org/rfc/rfc791),
+//! section 3.1; DSCP: RFC 2474; ECN: RFC 3168), and its bytes. Lengths are in
+//! bytes, fragment offsets in units of eight bytes. Leaves out options and reading:
+//! [`super::View`] does that.
 
 use super::{Ecn, IPV4_BYTES, checksum};
 
 /// An IPv4 header without options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ipv4 {
-    /// Differentiated services code point, 0 to 63.
+    /// Differentiated services code point, 0 to 63 (RFC 2474).
     pub dscp: u8,
-    /// The ECN field.
+    /// The ECN field (RFC 3168).
     pub ecn: Ecn,
-    /// Length of the packet, header included.
+    /// Length of the packet in bytes, header included.
     pub total_bytes: u16,
-    /// Identification: what parts of a packet have in common.
+    /// Identification: the same in all fragments of a packet.
     pub identification: u16,
-    /// The flags DF and MF, and the offset in units of eight bytes.
+    /// The flags DF and MF, and the fragment offset in units of eight bytes.
     pub fragment_bits: u16,
-    /// Time to live.
+    /// Time to live, in hops.
     pub time_to_live: u8,
-    /// Protocol above IP.
+    /// Protocol number of the payload.
     pub protocol: u8,
-    /// Source address.
+    /// The source address, in network byte order.
     pub source: [u8; 4],
-    /// Destination address.
+    /// The destination address, in network byte order.
     pub destination: [u8; 4],
 }
 
 impl Ipv4 {
-    /// The flag DF among [`fragment_bits`](Self::fragment_bits).
+    /// The flag DF (don't fragment) in [`fragment_bits`](Self::fragment_bits).
     pub const DONT_FRAGMENT: u16 = 1 << 14;
 
     /// The header as bytes, with its checksum.
@@ -46,10 +49,11 @@ impl Ipv4 {
     }
 }
 
-/// Writes the checksum of `header`, which is an IPv4 header with its options.
+/// Computes and writes the checksum of `header`, which is an IPv4 header with its
+/// options.
 ///
 /// # Panics
-/// If it is shorter than a header.
+/// If `header` is shorter than a header.
 pub fn set_checksum(header: &mut [u8]) {
     header[10..12].fill(0);
     let sum = checksum::of_sum(checksum::sum(header));

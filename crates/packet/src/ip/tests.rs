@@ -1,4 +1,6 @@
-//! Judged by etherparse, and by the worked examples of RFC 1071 and RFC 1624.
+//! Tests of IP headers against etherparse, another parser, with arbitrary packets,
+//! and against the worked examples of RFC 1071 and RFC 1624. Reading is also tested
+//! with arbitrary bytes: it must not panic.
 
 use super::checksum::{fold, of_sum, sum, updated};
 use super::*;
@@ -12,13 +14,14 @@ fn the_sum_of_the_rfc() {
     assert_eq!(fold(sum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7])), 0xddf2);
 }
 
-/// RFC 1624, section 4: a header whose checksum is dd2f; the word 5555 becomes 3285.
+/// RFC 1624, section 4: a header whose checksum is dd2f; its word 5555 becomes
+/// 3285.
 #[test]
 fn the_update_of_the_rfc() {
     assert_eq!(updated(0xdd2f, 0x5555, 0x3285), 0x0000);
 }
 
-/// Wikipedia, "IPv4 header checksum": that of this header is b861.
+/// Wikipedia, "IPv4 header checksum": the checksum of this header is b861.
 #[test]
 fn the_checksum_of_a_known_header() {
     let header = Ipv4 {
@@ -71,7 +74,8 @@ fn header_sum(packet: &[u8]) -> u16 {
 }
 
 proptest! {
-    /// What another parser reads, and both find every checksum right.
+    /// The other parser reads the same values, and both find every checksum
+    /// correct.
     #[test]
     fn packets_are_read_as_etherparse_reads_them(
         v6: bool,
@@ -100,7 +104,7 @@ proptest! {
         prop_assert!(v6 || header_sum(&bytes) == 0);
     }
 
-    /// A header is what another parser says that it is.
+    /// A written header has the values that the other parser reads.
     #[test]
     fn headers_are_written_as_etherparse_reads_them(
         dscp in 0..64u8,
@@ -142,7 +146,7 @@ proptest! {
         prop_assert_eq!(view.flow().ports.is_empty() || (offset == 0 && !more), true);
     }
 
-    /// Only packets that are capable of it are marked, and IPv4's checksum stays right.
+    /// Only ECN-capable packets are marked, and IPv4's checksum stays correct.
     #[test]
     fn marks_keep_the_checksum_right(v6: bool, tos: u8, ports: [u16; 2]) {
         let mut bytes = built(v6, Transport::Udp, ports, &[1, 2, 3]);
@@ -163,7 +167,8 @@ proptest! {
         prop_assert!(is_capable || bytes == before);
     }
 
-    /// Sums of parts add up, wherever an even number of bytes is cut.
+    /// Sums of parts can be added, if all but the last have an even number of
+    /// bytes.
     #[test]
     fn sums_add_up(bytes in proptest::collection::vec(any::<u8>(), 0..100), at in 0..50_usize) {
         let at = (2 * at).min(bytes.len() & !1);
@@ -174,7 +179,7 @@ proptest! {
         prop_assert_eq!(fold(sum(one) + sum(other)), fold(words.sum()));
     }
 
-    /// Whatever comes in.
+    /// Arbitrary bytes do not cause a panic.
     #[test]
     fn any_bytes_are_read(mut bytes in proptest::collection::vec(any::<u8>(), 0..80), first: u8) {
         if let Some(byte) = bytes.first_mut() {
@@ -194,7 +199,7 @@ proptest! {
     }
 }
 
-/// An IPv6 packet behind extension headers, and parts of one.
+/// An IPv6 packet with extension headers, and fragments of one.
 #[test]
 fn extension_headers_are_looked_behind() {
     let mut packet = [0; 40].to_vec();
@@ -206,7 +211,8 @@ fn extension_headers_are_looked_behind() {
     let view = View::new(&packet).expect("a packet");
     assert_eq!(view.upper().0, protocol::UDP);
     assert_eq!(view.flow().ports, [1, 2, 3, 4]);
-    // Both parts of a packet are of one flow; only the second one has no transport header.
+    // Both fragments of a packet belong to one flow; only the second has no
+    // transport header.
     for (bits, is_later) in [(1_u16, false), (8, true)] {
         let mut part = packet[..40].to_vec();
         part[6] = 44;

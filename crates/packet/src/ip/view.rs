@@ -1,51 +1,55 @@
-//! An IP packet, read where it lies.
+//! An IP packet, read in place: version, traffic class, addresses, transport
+//! protocol, ports, and whether it is a fragment (RFC 791, RFC 8200). All accessors
+//! accept any bytes after a complete fixed header. Leaves out checks of lengths and
+//! checksums.
 
 use super::protocol::{DCCP, ICMP, ICMPV6, SCTP, TCP, UDP, UDP_LITE};
 use super::{Ecn, IPV4_BYTES, IPV6_BYTES};
 use core::net::IpAddr;
 
-/// IPv6 extension headers that may stand before the transport header (RFC 8200, 4).
+/// IPv6 extension headers that may precede the transport header (RFC 8200, 4).
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;
 const DESTINATION_OPTIONS: u8 = 60;
 
-/// At most this many of them are looked behind.
+/// Most extension headers that are skipped.
 const EXTENSIONS_MAX: usize = 4;
 
-/// Echo and its reply: ICMP, ICMPv6 (RFC 792, RFC 4443).
+/// Types of echo request and reply: ICMP, ICMPv6 (RFC 792, RFC 4443).
 const ECHO: [u8; 2] = [0, 8];
 const ECHO_V6: [u8; 2] = [128, 129];
 
-/// Which IP.
+/// The version of IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// IPv4.
+    /// IPv4 (RFC 791).
     V4,
-    /// IPv6.
+    /// IPv6 (RFC 8200).
     V6,
 }
 
-/// An IP packet of whose fixed header every byte is there.
+/// An IP packet with a complete fixed header.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     packet: &'a [u8],
     version: Version,
 }
 
-/// What packets of a flow have in common.
+/// What all packets of a flow have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow<'a> {
     /// Source and destination address.
     pub addresses: &'a [u8],
-    /// Protocol above IP; 0 of a fragment, all of which are of one flow.
+    /// Protocol number of the payload; 0 for fragments, which all belong to one
+    /// flow.
     pub protocol: u8,
-    /// Source and destination port, the identifier of an echo, or nothing.
+    /// Source and destination port, or the identifier of an echo, or nothing.
     pub ports: &'a [u8],
 }
 
 impl<'a> View<'a> {
-    /// `packet`, if it begins with a header of a known version.
+    /// A view of `packet`, if it starts with a complete header of a known version.
     pub fn new(packet: &'a [u8]) -> Option<Self> {
         let (version, header_bytes) = match packet.first()? >> 4 {
             4 => (Version::V4, IPV4_BYTES),
@@ -55,12 +59,12 @@ impl<'a> View<'a> {
         (packet.len() >= header_bytes).then_some(Self { packet, version })
     }
 
-    /// Which IP it is.
+    /// The version of IP.
     pub const fn version(self) -> Version {
         self.version
     }
 
-    /// IPv4's type of service or IPv6's traffic class.
+    /// Type of service of IPv4 or traffic class of IPv6.
     pub const fn traffic_class(self) -> u8 {
         match self.version {
             Version::V4 => self.packet[1],
@@ -68,7 +72,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The ECN field.
+    /// The ECN field (RFC 3168).
     pub const fn ecn(self) -> Ecn {
         Ecn::from_bits(self.traffic_class())
     }
@@ -78,7 +82,7 @@ impl<'a> View<'a> {
         self.traffic_class() >> 2
     }
 
-    /// Source and destination address as they lie there, 8 or 32 bytes.
+    /// Source and destination address as in the header: 8 or 32 bytes.
     pub fn address_bytes(self) -> &'a [u8] {
         match self.version {
             Version::V4 => &self.packet[12..IPV4_BYTES],
@@ -102,7 +106,8 @@ impl<'a> View<'a> {
         *self.packet[at..].first_chunk().expect("the fixed header is there")
     }
 
-    /// Where it is a part of a packet, and not the first: there is no transport header in it.
+    /// Whether it is a fragment other than the first one, and so has no transport
+    /// header.
     pub fn is_later_fragment(self) -> bool {
         match self.version {
             Version::V4 => u16::from_be_bytes(self.array(6)) & 0x1fff != 0,
@@ -113,17 +118,18 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether it is a part of a packet.
+    /// Whether it is a fragment.
     fn is_fragment(self) -> bool {
         match self.version {
-            // All of the field but "don't fragment": more fragments, or an offset.
+            // Every bit of the field except "don't fragment": more fragments, or an offset.
             Version::V4 => self.packet[6] & 0x3f != 0 || self.packet[7] != 0,
             Version::V6 => self.upper().0 == FRAGMENT,
         }
     }
 
-    /// Protocol above IP, and the bytes of it. Of a later fragment there is no header in them;
-    /// of an IPv6 fragment the protocol is that of the fragment header.
+    /// The protocol number of the payload, and the payload. In a fragment other
+    /// than the first the payload does not start with a header; for an IPv6
+    /// fragment the protocol is that of the fragment header.
     pub fn upper(self) -> (u8, &'a [u8]) {
         match self.version {
             Version::V4 => {
@@ -146,8 +152,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The flow it belongs to. Fragments have no ports, so all of a packet's go by addresses
-    /// alone.
+    /// The flow of the packet. Fragments have no ports, so all fragments are
+    /// assigned by their addresses alone.
     pub fn flow(self) -> Flow<'a> {
         let addresses = self.address_bytes();
         if self.is_fragment() {
@@ -158,7 +164,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The bytes of a transport header that tell flows apart.
+/// The bytes of a transport header that distinguish flows.
 fn ports(protocol: u8, transport: &[u8]) -> &[u8] {
     let bytes = match (protocol, transport.first()) {
         (TCP | UDP | DCCP | SCTP | UDP_LITE, _) => transport.get(..4),

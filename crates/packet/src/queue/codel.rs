@@ -1,6 +1,7 @@
-//! A queue under CoDel ([`crate::aqm::codel`]).
-//!
-//! Pulled by peer, the queue keeps one control state over all peers.
+//! A first-in-first-out queue under CoDel ([`crate::aqm::codel`], RFC 8289),
+//! limited in packets or bytes. One control state applies to all peers, also when
+//! packets are taken by peer. Leaves out head drop on overflow: a full queue drops
+//! the arriving packet.
 
 use super::fifo::Fifo;
 use super::{Held, Limit, PeerId};
@@ -9,7 +10,8 @@ use crate::aqm::{Control, Parameters, Source};
 use alloc::vec::Vec;
 use lasthop_units::{Bytes, Instant};
 
-/// A first-in-first-out queue under CoDel; a full queue drops the arriving packet.
+/// A first-in-first-out queue under CoDel; when it is full it drops the arriving
+/// packet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoDel {
     limit: Limit,
@@ -88,7 +90,7 @@ impl CoDel {
     }
 }
 
-/// The packets for one peer.
+/// The packets for one peer, as CoDel takes them.
 struct OfPeer<'a> {
     fifo: &'a mut Fifo,
     peer: PeerId,
@@ -106,7 +108,7 @@ impl Source for OfPeer<'_> {
     }
 }
 
-/// All packets in order of arrival; `peer` is the receiver of the last one.
+/// All packets in order of arrival; `peer` is the receiver of the last one taken.
 struct Oldest<'a> {
     fifo: &'a mut Fifo,
     peer: PeerId,

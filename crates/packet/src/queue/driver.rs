@@ -1,9 +1,10 @@
-//! The driver's own queue below the upper queue, as real devices have: a FIFO
-//! a peer, bounded in all by packets, or a peer by estimated air time (Airtime
+//! The driver's own queue below the upper queue, as real devices have it: one FIFO
+//! per peer, limited in total by packets, or per peer by estimated airtime (Airtime
 //! Queue Limits, mac80211 since Linux 5.5).
 //!
-//! Packets here are out of reach of the upper queue's management: with a long
-//! driver queue even FQ-CoDel bloats. A packet counts until it is popped.
+//! The upper queue's management does not apply to packets here: with a long driver
+//! queue even FQ-CoDel has high delay. A packet counts until it is popped. Leaves
+//! out the device's descriptor rings.
 
 use super::PeerId;
 use super::fifo::{Element, Fifo};
@@ -11,25 +12,26 @@ use crate::Packet;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
-/// How much the driver takes from the upper queue ahead of transmission.
+/// How much the driver takes from the upper queue before transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum DriverLimit {
-    /// No driver queue: the MAC pulls from the upper queue when it builds an
-    /// aggregate, and its packets stay counted above until acknowledged.
+    /// No driver queue: the MAC takes packets from the upper queue when it builds
+    /// an aggregate, and they count against that queue's limit until they are
+    /// acknowledged.
     #[default]
     None,
-    /// So many packets over all peers.
+    /// A number of packets over all peers.
     Packets(u32),
-    /// So much estimated air time a peer (mac80211: 5 ms when the device is busy).
+    /// Estimated airtime per peer (mac80211: 5 ms when the device is busy).
     Airtime(Duration),
 }
 
-/// A driver queue.
+/// The queue of a driver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriverQueue {
     limit: DriverLimit,
     fifo: Fifo<Timed>,
-    /// Estimated air time of the packets of each peer.
+    /// Estimated airtime of the packets of each peer.
     airtime: Vec<Duration>,
 }
 
@@ -52,19 +54,19 @@ impl DriverQueue {
         Self { limit, fifo: Fifo::new(), airtime: Vec::new() }
     }
 
-    /// The limit it was made with.
+    /// The limit that it was created with.
     pub fn limit(&self) -> DriverLimit {
         self.limit
     }
 
-    /// There is a driver queue.
+    /// Whether there is a driver queue.
     pub fn is_used(&self) -> bool {
         self.limit != DriverLimit::None
     }
 
-    /// Whether one more packet for `peer` may be pushed; never without a
-    /// driver queue. The limit of air time may be passed by one packet, so
-    /// that a long packet at a low rate is not stuck for ever.
+    /// Whether one more packet for `peer` may be pushed; `false` without a driver
+    /// queue. One packet may exceed the limit of airtime, so that a long packet at
+    /// a low rate is not stuck for ever.
     pub fn has_room(&self, peer: PeerId) -> bool {
         match self.limit {
             DriverLimit::None => false,
@@ -73,8 +75,8 @@ impl DriverQueue {
         }
     }
 
-    /// Takes a packet at `now` whose transmission is estimated to last `airtime`.
-    /// The caller has asked [`DriverQueue::has_room`].
+    /// Takes a packet at `now` whose transmission takes an estimated `airtime`. The
+    /// caller has checked [`DriverQueue::has_room`].
     pub fn push(&mut self, now: Instant, peer: PeerId, packet: Packet, airtime: Duration) {
         let slot = peer.index();
         if slot >= self.airtime.len() {
@@ -84,19 +86,19 @@ impl DriverQueue {
         self.fifo.push(peer, Timed { packet, since: now, airtime });
     }
 
-    /// The next packet for `peer`.
+    /// Takes the next packet for `peer`.
     pub fn pop(&mut self, peer: PeerId) -> Option<Packet> {
         let Timed { packet, airtime, .. } = self.fifo.pop(peer)?;
         self.airtime[peer.index()] -= airtime;
         Some(packet)
     }
 
-    /// Receiver of the oldest packet.
+    /// The receiver of the oldest packet.
     pub fn next_peer(&self) -> Option<PeerId> {
         self.next_peer_where(|_| true)
     }
 
-    /// Receiver of the oldest packet among the peers that `eligible` accepts.
+    /// The receiver of the oldest packet, among the peers that `eligible` accepts.
     pub fn next_peer_where(&self, eligible: impl Fn(PeerId) -> bool) -> Option<PeerId> {
         self.fifo.oldest_where(eligible)
     }
@@ -111,22 +113,22 @@ impl DriverQueue {
         self.fifo.front(peer).map(|timed| timed.since)
     }
 
-    /// Estimated air time of the packets for `peer`.
+    /// Estimated airtime of the packets for `peer`.
     pub fn airtime_for(&self, peer: PeerId) -> Duration {
         self.airtime.get(peer.index()).copied().unwrap_or(Duration::ZERO)
     }
 
-    /// Packets in the queue.
+    /// Number of packets in the queue.
     pub fn len_packets(&self) -> u32 {
         self.fifo.packets()
     }
 
-    /// Packets in the queue for `peer`.
+    /// Number of packets in the queue for `peer`.
     pub fn len_packets_for(&self, peer: PeerId) -> u32 {
         self.fifo.packets_for(peer)
     }
 
-    /// No packet in the queue.
+    /// Whether the queue has no packets.
     pub fn is_empty(&self) -> bool {
         self.fifo.packets() == 0
     }

@@ -1,6 +1,6 @@
-//! Drop-tail: first in, first out; an arriving packet that does not fit is
-//! dropped. The limit counts network-layer packets or bytes, and those held
-//! below the queue with them.
+//! Drop-tail: first in, first out; an arriving packet that does not fit is dropped.
+//! The limit counts network-layer packets or their bytes, including those held
+//! below the queue.
 
 use super::fifo::Fifo;
 use super::{Held, Limit, PeerId};
@@ -8,7 +8,7 @@ use crate::Packet;
 use alloc::vec::Vec;
 use lasthop_units::{Bytes, Instant};
 
-/// A drop-tail queue.
+/// A first-in-first-out queue with a fixed limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DropTail {
     limit: Limit,

@@ -1,18 +1,20 @@
-//! A tail-drop queue that adapts its capacity to the rate at which it is served: emulated
-//! bandwidth-delay product, eBDP (T. Li, D. Leith, D. Malone, "Buffer Sizing for 802.11 Based
-//! Networks", IEEE/ACM Transactions on Networking, 2011). Capacity is what is served in a
-//! target delay, and a few packets for bursts, up to a bound.
+//! A drop-tail queue that adapts its capacity, in packets, to its rate of service:
+//! emulated bandwidth-delay product, eBDP (T. Li, D. Leith, D. Malone, "Buffer
+//! Sizing for 802.11 Based Networks", IEEE/ACM Transactions on Networking, 2011).
+//! The capacity is what is served in a target delay plus a few packets for bursts,
+//! up to a bound.
 //!
-//! Service times are measured while packets wait: from one dequeue that leaves some behind to
-//! the next, averaged with exponential weights. With `flows` the target is divided by the root
-//! of the number of flows (G. Appenzeller, I. Keslassy, N. McKeown, "Sizing Router Buffers",
-//! SIGCOMM 2004), which are counted in a bit vector of hashes over an interval, corrected for
-//! those that share a bit (R. Morris, "Scalable TCP Congestion Control", INFOCOM 2000).
-//! Capacity that shrinks drops nothing that waits: what arrives is dropped until there is room.
-//! Left out: adaptation to the queue's own losses (ALT and A* of the same paper). The time in
-//! which a sleeping station's packets wait counts as their service. Not compared with the
-//! paper's text, only with its abstract: the constants of `QueueConfig::EMULATED_BDP` are
-//! lasthop's, but for the target.
+//! A service time is the time between two dequeues, the first of which leaves
+//! packets in the queue; it is averaged with exponential weights. With `flows` the
+//! target is divided by the square root of the number of flows (G. Appenzeller, I.
+//! Keslassy, N. McKeown, "Sizing Router Buffers", SIGCOMM 2004), which are counted
+//! in a bit vector of hashes over an interval, corrected for collisions (R. Morris,
+//! "Scalable TCP Congestion Control", INFOCOM 2000). When the capacity shrinks, no
+//! packet in the queue is dropped; arriving ones are until there is space. Leaves
+//! out adaptation to the queue's own losses (ALT and A* of the same paper). The
+//! time for which packets of a dozing station wait counts as their service.
+//! Compared with the abstract of the paper only: except for the target, the
+//! constants of `QueueConfig::EMULATED_BDP` are lasthop's.
 
 use super::fifo::Fifo;
 use super::{Held, PeerId};
@@ -21,41 +23,42 @@ use alloc::vec;
 use alloc::vec::Vec;
 use lasthop_units::{Bytes, Duration, Instant};
 
-/// How capacity follows service.
+/// The parameters of eBDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The bound, packets held below the queue included.
+    /// Upper bound of the capacity in packets; packets held below the queue count.
     pub limit_packets: u32,
-    /// What is served in this time has room.
+    /// The capacity is what is served in this time, plus a burst.
     pub target: Duration,
-    /// Room for a burst beyond it, at least 1.
+    /// Capacity for bursts in packets, at least 1.
     pub burst_packets: u32,
-    /// Packets over which service times are averaged (the inverse of the weight of the
-    /// newest), at least 1.
+    /// Number of packets over which service times are averaged (the inverse of the
+    /// newest one's weight), at least 1.
     pub average_packets: u32,
-    /// Divide the target by the root of the number of flows that arrive in this time.
+    /// Divide the target by the square root of the number of flows that arrive in
+    /// this time.
     pub flows: Option<Duration>,
 }
 
-/// A queue with a capacity that it adapts.
+/// A drop-tail queue that adapts its capacity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmulatedBdp {
     config: Config,
     fifo: Fifo,
     service: Service,
-    /// As it was before the last dequeue, which may be undone.
+    /// The state before the last dequeue, which may be reverted.
     before: Service,
     flows: FlowCount,
 }
 
-/// What a packet takes.
+/// The measured service time of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Service {
-    /// Mean in nanoseconds.
+    /// Mean service time in nanoseconds.
     mean_ns: f64,
-    /// Service times in it, up to `average_packets`.
+    /// Number of service times in the mean, up to `average_packets`.
     samples: u32,
-    /// The last dequeue, if it left packets behind.
+    /// Time of the last dequeue, if it left packets in the queue.
     since: Option<Instant>,
 }
 
@@ -66,8 +69,9 @@ impl EmulatedBdp {
         Self { config, fifo: Fifo::new(), service, before: service, flows }
     }
 
-    /// Packets that have room, held below the queue included: at least `burst_packets` and at
-    /// most `limit_packets`, which it is before any service was measured.
+    /// The capacity in packets, including those held below the queue: at least
+    /// `burst_packets` and at most `limit_packets`, which it is until a service
+    /// time was measured.
     pub fn capacity(&self) -> u32 {
         let Config { limit_packets, target, burst_packets, flows, .. } = self.config;
         let root = if flows.is_some() { libm::sqrt(self.flows.count()) } else { 1.0 };
@@ -147,10 +151,10 @@ impl EmulatedBdp {
 }
 
 impl Service {
-    /// A packet left at `now`, and others are `left` behind.
+    /// A packet left at `now`. `left`: whether others are still in the queue.
     fn take(&mut self, now: Instant, average_packets: u32, left: bool) {
         if let Some(since) = self.since {
-            // The mean of all, as long as they are few.
+            // Until there are `average_packets` samples, the plain mean of all of them.
             self.samples = (self.samples + 1).min(average_packets);
             let sample = now.saturating_since(since).as_nanos() as f64;
             self.mean_ns += (sample - self.mean_ns) / f64::from(self.samples);
@@ -159,15 +163,15 @@ impl Service {
     }
 }
 
-/// Bits of the vector of hashes.
+/// Number of bits in the vector of hashes.
 const FLOW_BITS: usize = 4096;
 
-/// How many flows arrive in an interval.
+/// The number of flows that arrive in an interval.
 #[derive(Clone, Debug, PartialEq)]
 struct FlowCount {
     bits: Vec<u64>,
     set: usize,
-    /// Bits that were set in the interval before.
+    /// Number of bits that were set in the previous interval.
     set_before: usize,
     began: Instant,
 }
@@ -189,7 +193,8 @@ impl FlowCount {
         *word |= bit;
     }
 
-    /// At least 1. An interval that has just begun says little, so the one before counts too.
+    /// The estimated number of flows, at least 1. The previous interval counts as
+    /// well, because one that has just begun says little.
     fn count(&self) -> f64 {
         let bits = FLOW_BITS as f64;
         let free = bits - self.set.max(self.set_before) as f64;

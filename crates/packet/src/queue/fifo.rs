@@ -1,26 +1,26 @@
-//! First in, first out over all peers, and within one peer.
+//! A first-in-first-out queue over all peers, and within each peer.
 //!
-//! Each peer has its own list; a running number over all arrivals restores the
-//! order between lists. Peers that have packets are kept in a dense vector, so
-//! finding the oldest packet costs O(peers with packets).
+//! Each peer has its own list; a number that increases with every arrival defines
+//! the order between lists. Peers with packets are in a dense vector, so finding
+//! the oldest packet costs O(peers with packets). Leaves out limits.
 
 use super::PeerId;
 use crate::Packet;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// Packets in order of arrival, reachable by peer.
+/// Packets in order of arrival, also by peer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fifo<T = Packet> {
     lists: Vec<List<T>>,
-    /// Peers that have packets, in no order.
+    /// The peers that have packets, in no particular order.
     heads: Vec<Head>,
     next_number: u64,
     packets: u32,
     bytes: u64,
 }
 
-/// What a [`Fifo`] holds: packets, or packets with a note.
+/// An element of a [`Fifo`]: a packet, or a packet with additional data.
 pub(super) trait Element {
     fn len_bytes(&self) -> u16;
 }
@@ -34,7 +34,7 @@ impl Element for Packet {
 #[derive(Clone, Debug, PartialEq)]
 struct List<T> {
     packets: VecDeque<(u64, T)>,
-    /// Index in `heads` while the list has packets.
+    /// Index into `heads` while the list has packets.
     head: usize,
     /// Number of the packet that left last.
     left: u64,
@@ -42,7 +42,7 @@ struct List<T> {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Head {
-    /// Arrival number of the list's first packet.
+    /// Arrival number of the first packet in the list.
     number: u64,
     peer: PeerId,
 }
@@ -74,7 +74,7 @@ impl<T: Element + Copy> Fifo<T> {
         list.packets.push_back((number, item));
     }
 
-    /// Undoes the last pop from `peer`.
+    /// Reverts the last pop from `peer`.
     pub(super) fn unpop(&mut self, peer: PeerId, item: T) {
         let list = &mut self.lists[peer.index()];
         let number = list.left;
@@ -105,14 +105,14 @@ impl<T: Element + Copy> Fifo<T> {
                 self.lists[moved.peer.index()].head = head;
             }
         }
-        // Last and from its place, so that it is copied once.
+        // Read last and in place, so that it is copied only once.
         let packets = &mut self.lists[slot].packets;
         let &(_, item) = packets.front()?;
         packets.pop_front();
         Some(item)
     }
 
-    /// Receiver of the oldest packet among those that `eligible` accepts.
+    /// The receiver of the oldest packet, among the peers that `eligible` accepts.
     pub(super) fn oldest_where(&self, eligible: impl Fn(PeerId) -> bool) -> Option<PeerId> {
         self.heads
             .iter()

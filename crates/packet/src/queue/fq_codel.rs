@@ -1,12 +1,11 @@
 //! FQ-CoDel ([RFC 8290](https://www.rfc-editor.org/rfc/rfc8290)): flows are hashed
-//! into queues, each under CoDel, served by deficit round robin with precedence
-//! for new flows. With `airtime`, flows belong to a station and stations are
-//! served by deficit round robin over air time (Hoiland-Jorgensen et al., USENIX
-//! ATC 2017, algorithm 3), as in mac80211.
-//!
-//! Deficits count network-layer bytes. Flows of different peers never share a
-//! queue, as the hash of addresses that the RFC has in mind all but ensures.
-//! Left out: mac80211's slack target (50 ms) for stations below 12 Mb/s.
+//! into queues, each under CoDel, served by deficit round robin with precedence for
+//! new flows. With `airtime`, flows belong to a station, and stations are served by
+//! deficit round robin over airtime (Hoiland-Jorgensen et al., USENIX ATC 2017,
+//! algorithm 3), as in mac80211. Deficits of flows are in bytes of network-layer
+//! packets. Flows of different peers never share a queue, which the hash of
+//! addresses in the RFC makes almost certain. Leaves out mac80211's slack target
+//! (50 ms) for stations below 12 Mb/s.
 
 use super::{Held, PeerId};
 use crate::Packet;
@@ -14,25 +13,25 @@ use crate::aqm::{FlowQueues, Members, Parameters, RoundRobin, bucket_of};
 use alloc::vec::Vec;
 use lasthop_units::{Bytes, Duration, Instant};
 
-/// At most so many packets are dropped at once from the fattest flow (RFC 8290, 4.1).
+/// Most packets that one overflow drops from the fattest flow (RFC 8290, 4.1).
 const DROP_BATCH_PACKETS: usize = 64;
 
-/// What a station may use before the next one's turn: the default weight of
-/// mac80211, in nanoseconds (`IEEE80211_DEFAULT_AIRTIME_WEIGHT`, 256 us).
+/// Airtime that a station may use per turn in nanoseconds: the default weight of
+/// mac80211 (`IEEE80211_DEFAULT_AIRTIME_WEIGHT`, 256 us).
 const AIRTIME_QUANTUM_NS: i64 = 256_000;
 
-/// A flow queue.
+/// A queue with flow queueing under CoDel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FqCodel {
     config: Config,
     perturbation: u32,
     peers: Vec<Peer>,
     flows: FlowQueues<Packet>,
-    /// The slots of the peers that flows go to.
+    /// For each flow, the slot of its peer.
     slots: Vec<usize>,
-    /// One for each peer with `airtime`, else a single one.
+    /// The round robins over flows: one per peer with `airtime`, else a single one.
     tins: Vec<RoundRobin>,
-    /// Slots of peers; only with `airtime`.
+    /// The round robin over the slots of peers; used with `airtime` only.
     stations: RoundRobin,
     packets: u32,
     bytes: u64,
@@ -50,10 +49,12 @@ pub(super) struct Config {
 
 #[derive(Clone, Debug, PartialEq)]
 struct Peer {
-    /// (bucket of the hash, index into `flows`), sorted; entries stay.
+    /// Pairs (bucket of the hash, index into `flows`), sorted; entries are never
+    /// removed.
     buckets: Vec<(u16, u32)>,
     packets: u32,
-    /// The MAC holds MPDUs for it: it keeps its turn without packets.
+    /// Whether the MAC holds MPDUs for the peer, which then keeps its turn without
+    /// packets.
     waiting: bool,
     deficit_ns: i64,
     listed: bool,
@@ -211,7 +212,7 @@ impl FqCodel {
         if self.config.airtime { slot } else { 0 }
     }
 
-    /// The flow of a hash within a peer, made on first use.
+    /// The flow of a hash within a peer, created on first use.
     #[inline]
     fn flow_of(&mut self, slot: usize, hash: u32) -> u32 {
         let bucket = bucket_of(hash, self.perturbation, self.config.flows);
@@ -227,8 +228,8 @@ impl FqCodel {
         }
     }
 
-    /// The peer whose turn it is: it has packets, or something to repeat, and
-    /// air time left.
+    /// The peer whose turn it is: it has packets, or retransmissions waiting, and
+    /// airtime left.
     fn head_station(&mut self, eligible: impl Fn(usize) -> bool) -> Option<usize> {
         let mut stations = Stations { peers: &mut self.peers, eligible };
         let turn = self.stations.next(AIRTIME_QUANTUM_NS, &mut stations)?;
@@ -244,7 +245,8 @@ impl FqCodel {
         self.head_flow(self.tin_of(slot), |other| other == slot)
     }
 
-    /// The flow whose turn it is (RFC 8290, 4.2): it has packets and a deficit left.
+    /// The flow whose turn it is (RFC 8290, 4.2): it has packets and a positive
+    /// deficit.
     #[inline]
     fn head_flow(&mut self, tin: usize, eligible: impl Fn(usize) -> bool) -> Option<u32> {
         let quantum = i64::from(self.config.quantum_bytes);
@@ -252,8 +254,8 @@ impl FqCodel {
         flows.turn(quantum, tins.get_mut(tin)?, |flow| eligible(slots[flow as usize]))
     }
 
-    /// A packet of a flow that has some, through its CoDel. The last packet of
-    /// a flow is never dropped (the MTU exception), so there is one.
+    /// Takes a packet from a flow that has some, through its CoDel. The last packet
+    /// of a flow is never dropped (the MTU exception), so there is one.
     #[inline]
     fn take(&mut self, flow: u32, now: Instant, dropped: &mut Vec<Packet>) -> Option<Packet> {
         let before = (self.flows.packets(flow), self.flows.bytes(flow));
@@ -262,7 +264,8 @@ impl FqCodel {
         Some(packet)
     }
 
-    /// Drops half the packets, but at most a batch, of the flow with the most bytes.
+    /// Drops half of the packets, but at most a batch, of the flow with the most
+    /// bytes.
     fn drop_from_fattest(&mut self, dropped: &mut Vec<Packet>) {
         let before = dropped.len();
         let Some(flow) = self.flows.drop_from_fattest(DROP_BATCH_PACKETS, dropped) else { return };
@@ -272,7 +275,8 @@ impl FqCodel {
         self.peers[self.slots[flow as usize]].packets -= gone.len() as u32;
     }
 
-    /// Packets left `flow`, which had so many, and bytes, before.
+    /// Counts the packets that left `flow`, which had this many packets and bytes
+    /// before.
     fn book(&mut self, flow: u32, (packets, bytes): (usize, u64)) {
         let taken = (packets - self.flows.packets(flow)) as u32;
         self.packets -= taken;
@@ -281,7 +285,7 @@ impl FqCodel {
     }
 }
 
-/// Stations that take turns; `eligible` accepts their slots.
+/// The stations as members of a round robin; `eligible` accepts their slots.
 struct Stations<'a, F> {
     peers: &'a mut [Peer],
     eligible: F,

@@ -1,5 +1,6 @@
-//! What every queue must do, whatever its discipline; each discipline beside a
-//! reference model in its own file.
+//! Tests of what all queues have in common, with arbitrary operations: every packet
+//! that enters leaves exactly once, unchanged and in order, or is dropped. Each
+//! discipline is tested against a reference model in a file of its own.
 
 mod codel;
 mod drop_tail;
@@ -73,7 +74,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The packets a queue should hold, in order of arrival.
+/// The packets that a queue should hold, in order of arrival.
 struct Ledger(Vec<(PeerId, Packet)>);
 
 impl Ledger {
@@ -82,7 +83,7 @@ impl Ledger {
         self.0.remove(index.expect("the queue gave what it does not hold"))
     }
 
-    /// `tag` is the oldest of its peer and flow.
+    /// Whether `tag` is the oldest packet of its peer and flow.
     fn is_first_of_flow(&self, tag: u64) -> bool {
         let flow_of = |(peer, p): &(PeerId, Packet)| (*peer, p.flow_hash);
         let entry = self.0.iter().find(|(_, p)| p.tag == tag).expect("held");
@@ -91,7 +92,8 @@ impl Ledger {
 }
 
 proptest! {
-    /// What goes in comes out once, unharmed and in order, is dropped, or is still there.
+    /// Every packet leaves exactly once, unchanged and in order, or is dropped, or
+    /// is still there.
     #[test]
     fn packets_are_conserved(
         config in any_config(),
@@ -248,7 +250,7 @@ fn a_packet_that_comes_back_late_is_not_forgotten() {
     }
 }
 
-/// A dozing station is passed over and is served when it wakes.
+/// A dozing station is passed over, and served when it wakes.
 #[test]
 fn an_ineligible_peer_is_passed_over() {
     for config in ALL {

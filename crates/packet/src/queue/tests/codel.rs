@@ -1,4 +1,6 @@
-//! CoDel beside the pseudo-code of RFC 8289, 5.4 to 5.6, and its control law.
+//! Tests of CoDel against the pseudo-code of RFC 8289, 5.4 to 5.6, with random
+//! arrivals, and of its control law under a standing queue. Times of the model are
+//! in nanoseconds.
 
 use super::*;
 use alloc::collections::VecDeque;
@@ -10,7 +12,8 @@ fn config(ecn: bool) -> QueueConfig {
     QueueConfig::CoDel { limit: Limit::Packets(1000), target: TARGET, interval: INTERVAL, ecn }
 }
 
-/// The pseudo-code with its names, in nanoseconds; zero stands for "not set" as there.
+/// The pseudo-code with its names, in nanoseconds; zero stands for "not set", as it
+/// does there.
 #[derive(Default)]
 pub(super) struct Model {
     pub(super) packets: VecDeque<Packet>,
@@ -84,7 +87,7 @@ impl Model {
 }
 
 proptest! {
-    /// Packets arrive and leave at random, in phases of overload and of calm.
+    /// Packets arrive and leave at random, in phases of overload and of low load.
     #[test]
     fn follows_the_pseudo_code(
         steps in prop::collection::vec((0..4000u64, 0..4u8, 40..=1500u16), 1..1500),
@@ -96,7 +99,7 @@ proptest! {
         for (tag, (micros, arrivals, bytes)) in steps.into_iter().enumerate() {
             now += Duration::from_micros(micros);
             let mut dropped = vec![];
-            // One packet leaves for each step; in calm phases fewer arrive.
+            // One packet leaves per step; in phases of low load fewer arrive.
             let calm = tag / phase % 2 == 1;
             for _ in 0..if calm { arrivals / 2 } else { arrivals } {
                 let mut packet = packet(tag as u64, bytes);
@@ -158,8 +161,7 @@ fn drops_keep_the_square_root_law() {
     }
 }
 
-/// A lone MTU is never dropped, however long it waits; behind longer packets it is as long as
-/// the longest.
+/// A backlog of one MTU is never dropped, however long it waits.
 #[test]
 fn one_mtu_of_backlog_is_exempt() {
     for bytes in [40, 1500, 7900] {

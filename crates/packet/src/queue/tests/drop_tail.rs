@@ -1,4 +1,6 @@
-//! Drop-tail against a plain list.
+//! Tests of the drop-tail queue against a plain list of packets, with arbitrary
+//! operations and limits in packets or bytes. What all queues have in common is
+//! tested in the folder's main file.
 
 use super::*;
 use alloc::vec;
@@ -22,7 +24,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// Against a plain list of (peer, packet) in order of arrival.
+    /// Compared with a plain list of (peer, packet) in order of arrival.
     #[test]
     fn drop_tail_is_a_list(
         steps in steps(),

@@ -1,4 +1,6 @@
-//! eBDP: bounds of the capacity, and that delay follows the rate of service.
+//! Tests of eBDP: the capacity stays within its bounds, and delay follows the rate
+//! of service and, if asked to, the number of flows. The paper's own figures are
+//! not compared.
 
 use super::*;
 use alloc::vec;
@@ -22,8 +24,8 @@ fn capacity(queue: &Queue) -> u32 {
     }
 }
 
-/// Keeps the queue full, with packets of `flows` flows in turn, while it is served every
-/// `interval`; returns how long the last packet waited.
+/// Keeps the queue full with packets of `flows` flows in turn while one is served
+/// every `interval`. Returns how long the last packet waited.
 fn saturate(
     queue: &mut Queue,
     now: &mut Instant,
@@ -47,8 +49,9 @@ fn saturate(
     waited
 }
 
-/// What fits is what is served in the target, and a burst; when service slows down to a tenth,
-/// delay grows at first, and is back at the target when some hundreds of packets were served.
+/// The capacity is what is served in the target plus a burst. When service slows
+/// down to a tenth, delay increases first, and is back at the target after some
+/// hundreds of packets.
 #[test]
 fn delay_follows_the_rate() {
     let (mut queue, mut now) = (Queue::new(&config(None), 0), Instant::ZERO);
@@ -67,7 +70,7 @@ fn delay_follows_the_rate() {
     assert!(capacity(&queue).abs_diff(205) <= 1, "and back: {}", capacity(&queue));
 }
 
-/// Aggregates leave at one instant: their mean counts.
+/// Aggregates leave at one instant: the mean of their packets counts.
 #[test]
 fn aggregates_count_as_their_mean() {
     let (mut queue, mut now) = (Queue::new(&config(None), 0), Instant::ZERO);
@@ -82,7 +85,7 @@ fn aggregates_count_as_their_mean() {
     assert!(found.abs_diff(205) <= 10, "8 packets in 4 ms: {found}");
 }
 
-/// A queue that runs empty does not say how fast it would be served.
+/// A queue that runs empty measures no service time.
 #[test]
 fn idle_time_is_no_service() {
     let (mut queue, mut now) = (Queue::new(&config(None), 0), Instant::ZERO);
@@ -100,8 +103,8 @@ fn idle_time_is_no_service() {
     assert!(capacity(&queue).abs_diff(205) <= 1, "{}", capacity(&queue));
 }
 
-/// A flow's room is divided by the root of the number of flows, within the count of a bit
-/// vector's accuracy.
+/// The capacity is divided by the square root of the number of flows, within the
+/// accuracy of counting with a bit vector.
 #[test]
 fn capacity_follows_the_number_of_flows() {
     for (flows, expected) in [(1, 205), (4, 105), (16, 55), (100, 25)] {
@@ -114,7 +117,8 @@ fn capacity_follows_the_number_of_flows() {
 }
 
 proptest! {
-    /// Capacity is within its bounds whatever happens, and so is what waits.
+    /// The capacity stays within its bounds for any operations, and so does the
+    /// queue.
     #[test]
     fn capacity_is_bounded(
         steps in prop::collection::vec((0..3u8, 0..50_000u64, 0..200u32), 0..400),
@@ -139,7 +143,7 @@ proptest! {
                     let room = queue.len_packets() < capacity(&queue);
                     let packet = Packet { flow_hash: flow, ..packet(0, 1500) };
                     queue.enqueue(now, peer(1), packet, Held::NONE, &mut dropped);
-                    // A flow more may shrink it.
+                    // An additional flow may reduce the capacity.
                     prop_assert!(by_flows || dropped.is_empty() == room);
                 }
                 1 => _ = queue.dequeue(now, &mut dropped),

@@ -1,5 +1,6 @@
-//! FQ-CoDel beside a model written from RFC 8290, 4.1 and 4.2, and the airtime
-//! scheduler by what it promises.
+//! Tests of FQ-CoDel against a model written from RFC 8290, 4.1 and 4.2, with
+//! arbitrary operations, and of the airtime scheduler: shares of airtime,
+//! precedence, overflow, hashing.
 
 use super::codel::Model as CoDelModel;
 use super::*;
@@ -8,7 +9,7 @@ const TARGET: Duration = Duration::from_millis(5);
 const INTERVAL: Duration = Duration::from_millis(20);
 const QUANTUM: u16 = 300;
 
-/// Every flow in one vector, the lists as vectors of names.
+/// The model: every flow in one vector, the lists as vectors of names.
 #[derive(Default)]
 struct Model {
     flows: Vec<ModelFlow>,
@@ -85,7 +86,8 @@ impl Model {
 }
 
 proptest! {
-    /// One peer, few flows without collisions, bursts that overflow and a CoDel that acts.
+    /// One peer, few flows without collisions, bursts that overflow, and an active
+    /// CoDel.
     #[test]
     fn follows_the_rfc(
         steps in prop::collection::vec((0..6000u64, 0..5u8, 0..5u32, 40..=1500u16), 1..600),
@@ -128,8 +130,8 @@ fn fill(queue: &mut Queue, now: Instant, p: u8, packets: u32) {
     }
 }
 
-/// Stations whose packets cost 1:10 in air time get the same air time, to
-/// within one exchange and a quantum.
+/// Stations whose packets cost 1:10 in airtime get equal airtime, within one
+/// exchange and a quantum.
 #[test]
 fn airtime_is_shared_evenly() {
     let mut queue = Queue::new(&QueueConfig::MAC80211, 0);
@@ -203,7 +205,7 @@ fn bytes_alone_decide_without_airtime() {
     assert_eq!(order(Duration::from_secs(1)), order(Duration::ZERO));
 }
 
-/// A station that has just become active goes before the backlogged ones.
+/// A station that has just become active is served before the backlogged ones.
 #[test]
 fn a_sparse_station_goes_first() {
     let mut queue = Queue::new(&QueueConfig::MAC80211, 0);
@@ -218,7 +220,8 @@ fn a_sparse_station_goes_first() {
     assert_eq!(queue.dequeue(now, &mut vec![]).map(|(peer, _)| peer), Some(peer(2)));
 }
 
-/// A new flow of one packet passes a flow with a long queue (RFC 8290, 4.2).
+/// A new flow with one packet is served before a flow with a long queue (RFC 8290,
+/// 4.2).
 #[test]
 fn a_sparse_flow_goes_first() {
     let mut queue = Queue::new(&QueueConfig::RFC_8290, 3);
@@ -232,7 +235,7 @@ fn a_sparse_flow_goes_first() {
     assert_eq!(queue.dequeue(now, &mut vec![]).map(|(_, packet)| packet.tag), Some(99));
 }
 
-/// Overflow takes half of the fattest flow, but no more than 64 packets, from its head.
+/// Overflow drops half of the fattest flow from its head, but at most 64 packets.
 #[test]
 fn overflow_empties_the_fattest_flow() {
     let mut queue = Queue::new(&QueueConfig::RFC_8290, 3);
@@ -269,13 +272,14 @@ fn overflow_does_not_depend_on_the_search() {
     assert_eq!(dropped.iter().map(|packet| packet.tag).collect::<Vec<_>>(), [0, 2]);
 }
 
-/// The flow hash spreads consecutive values evenly and depends on its key.
+/// The flow hash spreads consecutive values evenly, and depends on its key.
 #[test]
 fn the_hash_spreads_flows() {
     use crate::aqm::bucket_of;
     let mut counts = [0u32; 64];
     (0..6400).for_each(|hash| counts[usize::from(bucket_of(hash, 5, 64))] += 1);
-    // Chi-squared with 63 degrees of freedom: below 110 but for one key in 4 000.
+    // Chi-squared with 63 degrees of freedom: below 110 except for one key in
+    // 4 000.
     let chi: f64 = counts.iter().map(|&n| (f64::from(n) - 100.0).powi(2) / 100.0).sum();
     assert!(chi < 110.0, "{counts:?}");
     assert!((0..100).any(|hash| bucket_of(hash, 5, 1024) != bucket_of(hash, 6, 1024)));
