@@ -1,46 +1,44 @@
-//! Proofs: that a client receives what is sent to its address, and that both
-//! hosts have the same key. HMAC-SHA-256 (RFC 2104, RFC 6234), truncated to 16
-//! bytes.
+//! Authentication: proof that a client receives what is sent to its address, and
+//! that both hosts have the same key. HMAC-SHA-256 (RFC 2104, RFC 6234), truncated
+//! to 16 bytes.
 //!
-//! A token is stateless: the server makes it from its secret, the client's
-//! address and the time, and recognises it when it comes back. Nothing is kept
-//! for an address that has not proven itself. Control messages carry a code
-//! under a key of their session and a number that is used once; without a
-//! shared key the code keeps out accidents and strangers who cannot read the
-//! traffic.
-//!
-//! Codes are compared in constant time. Keys are wiped where they are kept, not
-//! on the stack.
+//! A token is stateless: the server derives it from its secret, the client's
+//! address and the time, and recognises it when it is returned, so nothing is
+//! stored for an unproven address. Control messages carry a code under a key of
+//! their session, and a number that is used once; without a shared key the code
+//! protects against accidents and against strangers who cannot read the traffic.
+//! Codes are compared in constant time. Keys are wiped where they are stored, but
+//! not on the stack.
 
 use core::net::{IpAddr, SocketAddr};
 use hmac::{Hmac, KeyInit, Mac};
 use lasthop_units::{Duration, Instant};
 use sha2::Sha256;
 
-/// Bytes of a key or a secret.
+/// Length of a key or a secret in bytes.
 pub const KEY_BYTES: usize = 32;
-/// Bytes of a message's code.
+/// Length of a message's code in bytes.
 pub const CODE_BYTES: usize = 16;
-/// Bytes of a client's nonce.
+/// Length of a client's nonce in bytes.
 pub const NONCE_BYTES: usize = 16;
-/// Bytes of a token: the time it was made, and a code.
+/// Length of a token in bytes: the period in which it was made, and a code.
 pub const TOKEN_BYTES: usize = 8 + CODE_BYTES;
-/// A token is good for this period and the next.
+/// A token is valid in the period in which it was made and in the next one.
 const TOKEN_PERIOD: Duration = Duration::from_secs(10);
 
-/// What two hosts share, or one keeps to itself.
+/// A key that two hosts share, or a secret of one host.
 pub type Key = [u8; KEY_BYTES];
-/// Chosen anew by a client for each handshake.
+/// A number that a client chooses anew for each handshake.
 pub type Nonce = [u8; NONCE_BYTES];
-/// Comes back from the address it was sent to.
+/// A value that the client must return from the address to which it was sent.
 pub type Token = [u8; TOKEN_BYTES];
-/// The end of an authenticated message.
+/// The code at the end of an authenticated message.
 pub type Code = [u8; CODE_BYTES];
 
-/// Stands for a shared key where there is none.
+/// The key that is used if there is no shared key.
 const NO_KEY: Key = [0; KEY_BYTES];
 
-/// Computes a code over several pieces.
+/// Starts the HMAC of several pieces.
 fn hmac(key: &[u8], pieces: &[&[u8]]) -> Hmac<Sha256> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
     for piece in pieces {
@@ -61,18 +59,18 @@ pub fn code(key: &Key, message: &[u8]) -> Code {
     code
 }
 
-/// Whether `code` is that of `message` under `key`, in constant time.
+/// Whether `code` is that of `message` under `key`; takes constant time.
 pub fn is_code(key: &Key, message: &[u8], code: &[u8]) -> bool {
     code.len() == CODE_BYTES && hmac(key, &[message]).verify_truncated_left(code).is_ok()
 }
 
-/// The key under which a handshake is authenticated.
+/// The key that authenticates a handshake.
 pub fn handshake_key(shared: Option<&Key>, nonce: &Nonce, token: &Token) -> Key {
     key_from(shared.unwrap_or(&NO_KEY), &[b"lasthop apq handshake", nonce, token])
 }
 
-/// Whose messages a key authenticates. Each side has its own, so that nothing
-/// can be sent back to where it came from.
+/// The sender whose messages a key authenticates. Each side has its own key, so a
+/// message cannot be reflected to its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The host that measures.
@@ -90,7 +88,8 @@ pub fn session_key(handshake: &Key, session: u64, side: Side) -> Key {
     key_from(handshake, &[b"lasthop apq session", &session.to_be_bytes(), side])
 }
 
-/// The value at `index` of those that only the holder of `secret` can tell.
+/// A value that only the holder of `secret` can compute, for this purpose and
+/// index.
 pub fn unguessable(secret: &Key, purpose: &[u8], index: &[u64]) -> Key {
     let mut mac = hmac(secret, &[b"lasthop apq ", purpose]);
     index.iter().for_each(|number| mac.update(&number.to_be_bytes()));
@@ -102,7 +101,7 @@ pub fn token(secret: &Key, address: &SocketAddr, nonce: &Nonce, now: Instant) ->
     token_of(secret, address, nonce, now.as_nanos() / TOKEN_PERIOD.as_nanos())
 }
 
-/// Whether `token` was made for `address` and `nonce`, at most 20 s ago.
+/// Whether `token` was made for `address` and `nonce`, 20 s ago at most.
 pub fn is_token(
     secret: &Key,
     address: &SocketAddr,
@@ -133,19 +132,19 @@ fn token_mac(secret: &Key, address: &SocketAddr, nonce: &Nonce, period: u64) -> 
     hmac(secret, &[b"lasthop apq token", &ip, &port, nonce, &period])
 }
 
-/// Which numbers of messages have been used (as RFC 4303, 3.4.3): none is taken
-/// twice, and none that is 64 or more behind the highest.
+/// The message numbers that were used (as in RFC 4303, 3.4.3): none is accepted
+/// twice, nor if it is 64 or more below the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ReplayWindow {
     highest: u32,
-    /// How many were taken.
+    /// Number of messages accepted.
     taken: u32,
-    /// Bit `i`: `highest - i` was used.
+    /// Bit `i` is set if the number `highest - i` was used.
     used: u64,
 }
 
 impl ReplayWindow {
-    /// Takes `number` if it is new; numbers begin at 1.
+    /// Accepts `number` if it is new; numbers start at 1. Returns whether it was.
     pub fn take(&mut self, number: u32) -> bool {
         if number > self.highest {
             let ahead = number - self.highest;
@@ -163,7 +162,8 @@ impl ReplayWindow {
         true
     }
 
-    /// Numbers that were left out: messages that were lost, or are on their way.
+    /// Number of messages below the highest number that were lost or are still in
+    /// flight.
     pub fn missing(&self) -> u32 {
         self.highest - self.taken
     }

@@ -1,12 +1,12 @@
-//! What may leave a server: a token bucket for a session, one for an address
-//! and one for the server, in bits of IP packets, header included; and how many
-//! answers addresses get that have not proven themselves. An address is one of
-//! IPv4 or a prefix of 64 bits of IPv6: whoever has one of these has all of it.
+//! Limits on what a server sends: token buckets for each session, for each address
+//! and for the server, in bits of IP packets, headers included; and a limit on
+//! answers to unproven addresses. An address here is one of IPv4 or a 64-bit prefix
+//! of IPv6, because whoever has one address of a prefix can use all of them.
 //!
-//! A bucket holds what passes in [`BURST`], or one packet: over any second the
-//! bound is passed by 1 %, or by that packet. Addresses that have not proven
-//! themselves share [`CLASSES`] buckets by a keyed hash, so that nothing is kept
-//! for one of them and nobody can tell whose bucket he empties.
+//! A bucket holds what passes in [`BURST`], or one packet: in any second the rate
+//! is exceeded by at most 1 %, or by that packet. Unproven addresses share
+//! [`CLASSES`] buckets by a keyed hash, so nothing is stored per address, and
+//! nobody can choose whose bucket to drain.
 
 use crate::auth::{Key, unguessable};
 use alloc::collections::BTreeMap;
@@ -15,25 +15,25 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use lasthop_units::{Duration, Instant, TokenBucket};
 
-/// What a bucket holds: 1 % of what passes in a second.
+/// Depth of a bucket: 1 % of what passes in a second.
 const BURST: Duration = Duration::from_millis(10);
-/// It holds one packet of Ethernet's longest payload at least.
+/// Smallest depth of a bucket in bits: one packet with Ethernet's longest payload.
 const BURST_BITS_MIN: u64 = 8 * 1_500;
-/// Addresses that were sent to and whose bucket is not full. A bucket is full
-/// after [`BURST`], and is then as good as a new one.
+/// Most addresses with a bucket that is not full. A bucket is full again after
+/// [`BURST`], and then equal to a new one.
 const ADDRESSES_MAX: usize = 1_024;
-/// Classes of addresses that have not proven themselves.
+/// Number of classes of unproven addresses.
 const CLASSES: u64 = 4_096;
-/// Answers a second to one class, and at once: more than a client asks for that
-/// asks again. All classes together get less than 20 Mb/s.
+/// Answers per second to one class, and its burst: more than a client that retries
+/// asks for. All classes together get less than 20 Mb/s.
 const CLASS_ANSWERS: u64 = 8;
 
-/// The part of an address that its user cannot choose at will.
+/// The part of an address that its user cannot choose freely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct AddressClass(u128);
 
 impl AddressClass {
-    /// That of `address`.
+    /// The class of `address`.
     pub fn of(address: &SocketAddr) -> Self {
         Self(match address.ip().to_canonical() {
             IpAddr::V4(ip) => ip.to_ipv6_mapped().to_bits(),
@@ -42,18 +42,18 @@ impl AddressClass {
     }
 }
 
-/// A bucket for `rate_bps`.
+/// A full bucket for `rate_bps`.
 pub(crate) fn bucket(rate_bps: u64, now: Instant) -> TokenBucket {
     let bits = u128::from(rate_bps) * u128::from(BURST.as_nanos()) / 1_000_000_000;
     TokenBucket::new(rate_bps, (bits as u64).max(BURST_BITS_MIN), now)
 }
 
-/// The longest IP packet that passes `rate_bps`, in bytes.
+/// Length in bytes of the longest IP packet that `rate_bps` allows.
 pub(crate) fn packet_bytes_max(rate_bps: u64) -> u64 {
     bucket(rate_bps, Instant::ZERO).burst() / 8
 }
 
-/// What may leave to clients.
+/// The limits on what is sent to clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Budget {
     rate_max_bps: u64,
@@ -62,21 +62,23 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// For an address and a session `rate_max_bps`, `rate_total_max_bps` for all.
+    /// Limits of `rate_max_bps` for each address and each session, and
+    /// `rate_total_max_bps` for all.
     pub fn new(rate_max_bps: u64, rate_total_max_bps: u64) -> Self {
         let total = bucket(rate_total_max_bps, Instant::ZERO);
         Self { rate_max_bps, total, addresses: BTreeMap::new() }
     }
 
-    /// The bucket of a session that begins.
+    /// The bucket of a session that starts.
     pub fn session(&self, now: Instant) -> TokenBucket {
         bucket(self.rate_max_bps, now)
     }
 
-    /// Takes `bytes` of an IP packet to `to` out of all three buckets.
+    /// Takes an IP packet of `bytes` to `to` out of all three buckets.
     ///
     /// # Errors
-    /// When they may all hold so much; later than `now`. Nothing is taken.
+    /// The earliest instant, after `now`, at which all of them may hold enough.
+    /// Nothing is taken.
     pub fn spend(
         &mut self,
         now: Instant,
@@ -105,20 +107,20 @@ impl Budget {
     }
 }
 
-/// Answers to addresses that have not proven themselves.
+/// The limits on answers to unproven addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Strangers {
     classes: Vec<TokenBucket>,
 }
 
 impl Strangers {
-    /// One that has answered nobody.
+    /// Limits of which nothing is used.
     pub fn new() -> Self {
         let bucket = TokenBucket::new(CLASS_ANSWERS, CLASS_ANSWERS, Instant::ZERO);
         Self { classes: vec![bucket; CLASSES as usize] }
     }
 
-    /// Whether `to` may be answered; `secret` says which class it is in.
+    /// Whether `to` may be answered; `secret` keys the hash that selects its class.
     pub fn take(&mut self, now: Instant, secret: &Key, to: &SocketAddr) -> bool {
         let AddressClass(address) = AddressClass::of(to);
         let (high, low) = ((address >> 64) as u64, address as u64);

@@ -1,9 +1,10 @@
-//! The host that measures: proves the addresses of its two sockets, has phases
-//! run, collects their records and hands them to the survey.
+//! The host that measures: it proves the addresses of its two sockets, has the
+//! server run phases, collects their records and passes them to the survey.
 //!
-//! During a phase the receiver is heard regularly, never the sender, so that
-//! what is sent through the queue under test is what the plan says. A server
-//! that is not heard for [`ClientConfig::patience`] has vanished.
+//! During a phase it sends only what the plan says through the queue under test:
+//! the receiver reports regularly, the sender does not. A server that is not heard
+//! for [`ClientConfig::patience`] has vanished. Leaves out sockets and clocks,
+//! which are the driver's.
 
 use crate::auth::{self, NONCE_BYTES, Nonce, Side, Token, handshake_key, unguessable};
 use crate::link::Link;
@@ -24,32 +25,34 @@ use core::net::SocketAddr;
 use lasthop_units::{Bitrate, Duration, Instant, Machine};
 use zeroize::{Zeroize, Zeroizing};
 
-/// What was not answered is sent again after this, then after twice as long.
+/// First delay before an unanswered message is repeated; doubles with each
+/// repetition.
 const RETRY_FIRST: Duration = Duration::from_millis(200);
-/// And so on, up to this.
+/// Upper bound of that delay.
 const RETRY_MAX: Duration = Duration::from_secs(1);
-/// A server that is being started listens after this long, also on a busy host.
+/// Time that a server that is being started needs until it listens, also on a busy
+/// host.
 const STARTING: Duration = Duration::from_secs(3);
-/// How often the last word to the server is said if it does not answer.
+/// Number of times that the end is sent to a server that does not answer.
 const STOP_TRIES: u32 = 4;
-/// From one sign of life to the next, which says what was received: eight fit into
-/// the second for which a server sends without one.
+/// Interval of keep-alive messages, which also show what was received: eight of
+/// them per second, the time for which a server sends without one.
 const ALIVE_INTERVAL: Duration = Duration::from_millis(125);
-/// Chunks that are asked for at a time.
+/// Number of chunks per request.
 const WINDOW: u32 = 16;
 
-/// What a client needs to know. Key and secret are wiped when it goes.
+/// The configuration of a client. Key and secret are wiped when it is dropped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientConfig {
-    /// The far host.
+    /// Address of the server.
     pub server: SocketAddr,
-    /// The key both hosts know, if the server asks for one.
+    /// The key that both hosts know, if the server requires one.
     pub key: Option<[u8; 32]>,
-    /// 32 bytes that nobody can guess.
+    /// A secret of 32 random bytes.
     pub secret: [u8; 32],
-    /// How it stamps packets.
+    /// The clock that stamps packets.
     pub clock: HostClock,
-    /// Gives up if the server says nothing for so long.
+    /// The client gives up after so long without a message of the server.
     pub patience: Duration,
 }
 
@@ -60,30 +63,30 @@ impl Drop for ClientConfig {
     }
 }
 
-/// What happened.
+/// An event that a client reports.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientEvent {
-    /// The server takes part.
+    /// The server has accepted the session.
     Accepted,
-    /// A phase began.
+    /// A phase has started.
     PhaseBegan {
-        /// Its number, from 0.
+        /// Number of the phase, from 0.
         number: u32,
-        /// What it is.
+        /// Direction and plan of the phase.
         phase: crate::Phase,
     },
-    /// A phase is over, and the survey has its record.
+    /// A phase has ended, and the survey has its record.
     PhaseDone {
-        /// Its number, from 0.
+        /// Number of the phase, from 0.
         number: u32,
-        /// What became of it.
+        /// The record of the phase.
         record: PhaseRecord,
     },
-    /// The survey is done; its report is in [`Client::survey`].
+    /// The survey is complete; its report is in [`Client::survey`].
     Done,
-    /// It was stopped, and the server knows it or did not answer.
+    /// The measurement was stopped; the server knows, or did not answer.
     Stopped,
-    /// Nothing more will happen.
+    /// The measurement failed; nothing more will happen.
     Failed(ClientError),
 }
 
@@ -93,43 +96,43 @@ pub enum ClientError {
     /// The server never answered.
     #[error("{0} does not answer: `lasthop apq serve` must run there, and UDP must get through")]
     Silent(SocketAddr),
-    /// The server answered before, and no more.
+    /// The server answered before, but no longer does.
     #[error("{0} no longer answers")]
     Vanished(SocketAddr),
-    /// There is no program at that port.
+    /// No program listens at that port.
     #[error("nothing listens at {0}: `lasthop apq serve` must run there")]
     Unreachable(SocketAddr),
-    /// The server speaks another version.
+    /// The server uses another version of the protocol.
     #[error("the server speaks version {theirs} of the protocol, this program version {ours}")]
     Version {
-        /// The server's.
+        /// Version of the server.
         theirs: u8,
-        /// This program's.
+        /// Version of this program.
         ours: u8,
     },
-    /// The server asks for a key and there is none.
+    /// The server requires a key, and none is configured.
     #[error("the server asks for a key")]
     KeyNeeded,
     /// The server has another key, or none.
     #[error("the server has another key")]
     WrongKey,
-    /// The server refuses, and why.
+    /// The server refuses, for this reason.
     #[error("the server refuses: {0}")]
     Refused(String),
 }
 
-/// Why a client wants to be woken.
+/// Why a client asks to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Something was not answered.
+    /// A message was not answered.
     Retry,
     /// A packet of a flow is due.
     Departure,
-    /// The server must know that we are there.
+    /// A keep-alive message to the server is due.
     Alive,
-    /// Packets that are on their way have had time to arrive.
+    /// Packets in flight have had time to arrive.
     Drained,
-    /// The server has been silent for too long.
+    /// The server was silent for too long.
     Patience,
 }
 
@@ -139,60 +142,61 @@ pub struct Client {
     config: ClientConfig,
     survey: Survey,
     state: State,
-    /// Both ends of the session, once there is one.
+    /// The session with the server, once there is one.
     link: Option<Link>,
     limits: Option<Limits>,
-    /// The newest that each socket received.
+    /// The newest proof of reception of each socket.
     proofs: Proofs,
-    /// Phases that were begun.
+    /// Number of phases completed, which is also the number of the current one.
     phases: u32,
-    /// Handshakes that were begun: no nonce is used twice.
+    /// Number of handshakes started: no nonce is used twice.
     nonces: u64,
-    /// When the server was heard last; when it began, before that.
+    /// When the server was last heard; before that, when the client started.
     heard: Instant,
     outbox: VecDeque<Outgoing>,
     events: VecDeque<ClientEvent>,
 }
 
-/// What is to leave.
+/// A datagram that waits to be sent.
 #[derive(Clone, Debug, PartialEq)]
 enum Outgoing {
     Control(SocketId, Vec<u8>),
-    /// Stamped when it leaves.
+    /// A packet of a flow; it is stamped when it is sent.
     Probe(Due, u32),
 }
 
-/// Where a measurement is.
+/// The state of a measurement.
 #[derive(Clone, Debug, PartialEq)]
 enum State {
     /// A handshake of one of the two sockets.
     Handshake { socket: SocketId, nonce: Nonce, step: Step, retry: Retry },
-    /// The server has been asked to run a phase.
+    /// The server was asked to run a phase.
     Preparing { phase: Phase, retry: Retry },
-    /// The server sends. It is done once it has said what it sent.
+    /// The server sends. The phase ends after it has reported what it sent.
     Receiving { phase: Phase, receiver: Receiver, sent: Option<Sent>, alive: Instant },
-    /// We send.
+    /// The client sends.
     Sending { phase: Phase, sender: Sender },
-    /// We have sent everything, and the server has not said what arrived.
+    /// The client has sent everything, and the server has not yet reported what
+    /// arrived.
     Finishing { phase: Phase, sender: Sender, retry: Retry },
-    /// What the server received comes piece by piece.
+    /// The record of the server is fetched chunk by chunk.
     Fetching(Box<Fetching>),
-    /// The server has been told that this is the end.
+    /// The server was told that the session ends.
     Stopping { done: bool, retry: Retry },
-    /// Nothing happens any more.
+    /// The measurement has ended.
     Ended,
 }
 
-/// How far a handshake is.
+/// The progress of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// The server has not answered.
     Hello,
-    /// It has, and must still take the token back.
+    /// The server has sent a token, which must be returned.
     Proving(Token),
 }
 
-/// What the server says that it sent.
+/// What the server reports that it sent.
 #[derive(Clone, Debug, PartialEq)]
 struct Sent {
     heard: Instant,
@@ -200,7 +204,7 @@ struct Sent {
     counts: Vec<StreamCount>,
 }
 
-/// When to send something again.
+/// When a message is repeated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Retry {
     at: Instant,
@@ -212,32 +216,32 @@ impl Retry {
         Self { at: now + RETRY_FIRST, tries: 1 }
     }
 
-    /// Sent again at `now`; the waits double up to a bound.
+    /// The next repetition after one at `now`: the delay doubles up to a bound.
     fn again(self, now: Instant) -> Self {
         let wait = (RETRY_FIRST * (1 << self.tries.min(8))).min(RETRY_MAX);
         Self { at: now + wait, tries: self.tries + 1 }
     }
 }
 
-/// The record of a phase on its way from the server.
+/// The record of a phase while it is fetched from the server.
 #[derive(Clone, Debug, PartialEq)]
 struct Fetching {
     phase: Phase,
     sender: Sender,
     duplicates: u32,
     samples_total: u32,
-    /// The chunks that were asked for last begin with this one.
+    /// Number of the first chunk in the last request.
     first: u32,
-    /// Of these, the ones that have not come: bit `i` is chunk `first + i`.
+    /// Chunks of that request that are missing: bit `i` is chunk `first + i`.
     wanted: u16,
-    /// What came of them, by place.
+    /// Chunks of that request that have arrived.
     chunks: [Vec<Sample>; WINDOW as usize],
     samples: Vec<Sample>,
     retry: Instant,
 }
 
 impl Client {
-    /// One that begins at once.
+    /// A client that starts its handshake at once.
     pub fn new(config: ClientConfig, survey: Survey, now: Instant) -> Self {
         let mut client = Self {
             config,
@@ -256,12 +260,12 @@ impl Client {
         client
     }
 
-    /// What it found out so far.
+    /// The survey with all results so far.
     pub fn survey(&self) -> &Survey {
         &self.survey
     }
 
-    /// What the server allows, once it is known.
+    /// The limits of the server, once they are known.
     pub fn limits(&self) -> Option<Limits> {
         self.limits
     }
@@ -286,8 +290,9 @@ impl Client {
         }
     }
 
-    /// The network says that nothing listens there (ICMP port unreachable). A
-    /// server that is started at the same time gets a moment to be there.
+    /// The network reports that nothing listens at the server's port (ICMP port
+    /// unreachable). A server that is being started at the same time gets
+    /// three seconds for that.
     pub fn handle_unreachable(&mut self, now: Instant) {
         match self.state {
             State::Ended => {}
@@ -301,14 +306,14 @@ impl Client {
         }
     }
 
-    /// The last packet of that flow could not be sent: the host had no room for it.
+    /// The last packet of that flow could not be sent: the host's buffer was full.
     pub fn handle_unsent(&mut self, _now: Instant, kind: StreamKind) {
         if let State::Sending { sender, .. } | State::Finishing { sender, .. } = &mut self.state {
             sender.unsent(kind);
         }
     }
 
-    /// Ends the measurement: nothing more is sent but a word to the server.
+    /// Ends the measurement: sends nothing more, except the end to the server.
     pub fn stop(&mut self, now: Instant) {
         if matches!(self.state, State::Ended | State::Stopping { .. }) {
             return;
@@ -317,7 +322,7 @@ impl Client {
         self.leave(now, false);
     }
 
-    /// The next datagram that is to leave now.
+    /// Returns the next datagram to send now.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         let to = self.config.server;
         match self.outbox.pop_front()? {
@@ -334,7 +339,7 @@ impl Client {
         }
     }
 
-    /// The next thing that happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<ClientEvent> {
         self.events.pop_front()
     }
@@ -351,7 +356,7 @@ impl Client {
         self.say_handshake();
     }
 
-    /// Sends the message of the handshake's step.
+    /// Sends the message of the handshake's current step.
     fn say_handshake(&mut self) {
         let State::Handshake { socket, nonce, step, .. } = &self.state else { return };
         let (socket, nonce, step) = (*socket, *nonce, *step);
@@ -413,7 +418,7 @@ impl Client {
 
     // Phases.
 
-    /// Has the survey's next phase run, or ends.
+    /// Starts the survey's next phase, or ends.
     fn next_phase(&mut self, now: Instant) {
         match self.survey.phase() {
             Some(phase) => {
@@ -446,7 +451,8 @@ impl Client {
         if probe.phase != self.phases {
             return;
         }
-        // The first packets may overtake the word that they come, or it is lost.
+        // The first packets may overtake the server's message that it is ready, or that
+        // is lost.
         if let State::Preparing { phase, .. } = &self.state
             && phase.direction == Direction::Down
         {
@@ -457,7 +463,8 @@ impl Client {
         receiver.handle(now, probe.sample(self.config.clock.read_ns(received.at)));
     }
 
-    /// What `socket` received is shown to the server if it is the newest.
+    /// Remembers the proof that `socket` received, to be shown to the server, if it
+    /// is the newest.
     fn note(&mut self, socket: SocketId, proof: Proof) {
         let newest = &mut self.proofs[socket.index()];
         if proof.at_ms > newest.at_ms {
@@ -465,7 +472,7 @@ impl Client {
         }
     }
 
-    /// The server is ready for the phase that was asked for.
+    /// Starts the phase that the server is ready for.
     fn begin_phase(&mut self, now: Instant) {
         let State::Preparing { phase, .. } = &self.state else { return };
         let phase = phase.clone();
@@ -499,7 +506,8 @@ impl Client {
                 {
                     sent.get_or_insert(Sent { heard: now, started_ns, counts });
                 }
-                // Also when it is heard again after the phase: the first answer was lost.
+                // Also if it is repeated after the phase: then the first acknowledgement was
+                // lost.
                 if phase <= current {
                     self.say(&Message::FinishedHeard { phase });
                 }
@@ -535,7 +543,7 @@ impl Client {
         }
     }
 
-    /// Asks for what is missing, or closes the phase.
+    /// Requests the missing chunks, or completes the phase.
     fn fetch(&mut self, now: Instant) {
         let State::Fetching(fetching) = &mut self.state else { return };
         if fetching.wanted == 0 && !fetching.advance() {
@@ -569,7 +577,7 @@ impl Client {
 
     // Ends.
 
-    /// Tells the server that this is the end.
+    /// Tells the server that the session ends.
     fn leave(&mut self, now: Instant, done: bool) {
         if self.link.is_none() {
             return self.end(Self::farewell(done));
@@ -606,14 +614,14 @@ impl Client {
         }
     }
 
-    /// When patience ends, if it can.
+    /// When the client gives up, if it is waiting.
     fn patience(&self) -> Option<Instant> {
         let waits = !matches!(self.state, State::Ended | State::Stopping { .. });
         waits.then(|| self.heard.saturating_add(self.config.patience))
     }
 }
 
-/// A refusal in words.
+/// A refusal as text.
 fn words(reason: Refusal, limits: Option<Limits>) -> String {
     match (reason, limits) {
         (Refusal::Busy, _) => "it has as many sessions as it allows; try again later".into(),
@@ -651,7 +659,8 @@ impl Fetching {
         }
     }
 
-    /// Takes over what came and wants the next chunks; `false` if there are none.
+    /// Appends the chunks that arrived and selects the next ones; `false` if there
+    /// are none.
     fn advance(&mut self) -> bool {
         for chunk in &mut self.chunks {
             self.samples.append(chunk);
@@ -663,7 +672,7 @@ impl Fetching {
         chunks > 0
     }
 
-    /// A chunk came.
+    /// Takes a chunk.
     fn take(&mut self, index: u32, samples: Vec<Sample>) {
         let place = index.wrapping_sub(self.first);
         let before = self.samples.len() + place as usize * CHUNK_SAMPLES;
@@ -747,8 +756,8 @@ impl Machine for Client {
                 }
                 if sender.next().is_none() && sender.end() <= now {
                     let (phase, sender) = (phase.clone(), sender.clone());
-                    // Said at the next wake-up: what of the last packets could not be
-                    // sent is known only then.
+                    // Reported at the next wake-up: only then it is known which of the last packets
+                    // could not be sent.
                     let retry = Retry { at: now, tries: 0 };
                     self.state = State::Finishing { phase, sender, retry };
                 }

@@ -1,17 +1,18 @@
-//! Queue, rates and disciplines from the records of phases.
+//! Estimates of the queue, of rates and of the discipline, from the records of
+//! phases.
 //!
-//! | module | what follows from what |
+//! | module | input and result |
 //! |---|---|
 //! | [`statistics`] | medians, quantiles, intervals, lines, peaks |
-//! | [`timeline`] | a record in order, on one clock |
-//! | [`session`] | equation 1 and the counted capacity from an empty, a full, an empty queue |
-//! | [`discipline`] | drop-tail, CoDel, fair; the driver queue |
-//! | [`unit`](mod@unit) | packets or bytes |
-//! | [`symptoms`] | what makes a result doubtful |
+//! | [`timeline`] | a record in the order of sending, on one clock |
+//! | [`session`] | equation 1 and the counted capacity, from an empty, a full and an empty queue |
+//! | [`discipline`] | drop-tail, CoDel or fair queueing; the driver queue |
+//! | [`unit`](mod@unit) | whether the limit counts packets or bytes |
+//! | [`symptoms`] | reasons to doubt a result |
 //!
-//! Times are seconds as `f64` from the start of a phase. A clock's reading is
-//! never turned into one: only differences are, taken as integers, so that
-//! clocks that are hours apart cost no digit.
+//! Times are seconds as `f64` from the start of a phase. Readings of clocks are not
+//! converted themselves: only their differences are, as integers, so that clocks
+//! that are hours apart lose no precision.
 
 pub mod discipline;
 pub mod session;

@@ -1,26 +1,27 @@
-//! APQ: how many packets an access point's queue holds, measured from outside
-//! (paper `apq`, algorithms 1 and 2, equation 1), and what else can be told of
-//! that queue. Two hosts send numbered, stamped datagrams across it; nothing is
-//! asked of the access point.
+//! APQ: measures from outside how many packets the queue of an access point holds
+//! (paper `apq`, algorithms 1 and 2, equation 1), and infers other properties of
+//! that queue. Two hosts send numbered, timestamped datagrams through it; the
+//! access point does not cooperate.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! |---|---|
 //! | [`plan`] | what a host sends during one phase of a measurement |
-//! | [`record`] | what became of it: one sample a packet that arrived |
-//! | [`survey`] | which phases a measurement consists of, and what follows from their records |
-//! | [`estimate`] | queue, rates and disciplines from records |
-//! | [`report`] | what is known at the end, and what makes it doubtful |
+//! | [`record`] | the result of a phase: one sample per packet that arrived |
+//! | [`survey`] | the phases of a measurement, and the conclusions from their records |
+//! | [`estimate`] | estimates of queue, rates and discipline from records |
+//! | [`report`] | the results of a survey, and reasons to doubt them |
 //! | [`wire`] | the datagrams as bytes |
 //! | [`auth`] | tokens and message authentication |
 //! | `link` | an authenticated session |
-//! | `proof` | whether a client receives what it is sent |
-//! | `budget` | how much may leave a server, and to whom |
+//! | `proof` | proof that a client receives what it is sent |
+//! | `budget` | limits on what a server sends, and to whom |
 //! | `sender`, `receiver` | the two sides of a phase |
-//! | [`client`] | the host that measures: a machine |
-//! | [`server`] | the host that answers: a machine |
+//! | [`client`] | the host that measures, as a machine |
+//! | [`server`] | the host that answers, as a machine |
 //!
-//! Lengths are those of IP packets, header included. Delays are differences of
-//! two clocks that need not agree: only their changes mean anything.
+//! Lengths are those of IP packets in bytes, headers included. Delays are
+//! differences of two clocks that need not agree: only their changes are
+//! meaningful.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -56,71 +57,71 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use lasthop_units::{Duration, Instant};
 
-/// Which of a host's sockets. They differ in their port, so that a queue that
-/// tells flows apart tells these two apart.
+/// A socket of a host. The sockets have different ports, so that a queue that
+/// separates flows separates these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SocketId {
-    /// Control messages and the sparse flow. A server has only this one.
+    /// Control messages and the sparse flow. A server has only this socket.
     Control,
-    /// The saturating flow, on the client's side.
+    /// The saturation flow, at the client.
     Bulk,
 }
 
 /// A datagram to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// From which socket.
+    /// The socket from which it is sent.
     pub socket: SocketId,
-    /// To whom.
+    /// The address to which it is sent.
     pub to: SocketAddr,
     /// The beginning of the UDP payload.
     pub payload: Vec<u8>,
-    /// Length of the UDP payload; zeros follow `payload`.
+    /// Length of the UDP payload in bytes; zeros follow `payload`.
     pub length: u16,
-    /// What it is, for a driver that could not send it.
+    /// The kind of datagram, for a driver that could not send it.
     pub kind: TransmitKind,
 }
 
-/// What a datagram is.
+/// The kind of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransmitKind {
-    /// A control message: lost as if on the way, and sent again.
+    /// A control message: if it cannot be sent it counts as lost, and is repeated.
     Control,
-    /// A packet of a flow: told to `handle_unsent`.
+    /// A packet of a flow: if it cannot be sent, `handle_unsent` must be called.
     Probe(StreamKind),
 }
 
 /// A datagram that arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
-    /// At which socket.
+    /// The socket at which it arrived.
     pub socket: SocketId,
-    /// From whom.
+    /// The address from which it came.
     pub from: SocketAddr,
-    /// When it arrived, not later than now: the kernel's stamp if there is one.
+    /// When it arrived, not later than now: the kernel's timestamp if there is one.
     pub at: Instant,
-    /// The UDP payload; may be cut off after [`HEAD_BYTES_MAX`].
+    /// The UDP payload; it may be truncated after [`HEAD_BYTES_MAX`].
     pub payload: &'a [u8],
-    /// Length of the UDP payload before it was cut.
+    /// Length of the UDP payload in bytes before truncation.
     pub length: u16,
 }
 
-/// No datagram means anything after so many bytes: control messages are
-/// shorter, packets of flows are padding from there on.
+/// Length after which no datagram has content: control messages are shorter, and
+/// packets of flows have only padding from there on.
 pub const HEAD_BYTES_MAX: usize = 1_232;
 
-/// The clock by which a host stamps packets: far from the other host's, and a
-/// little faster or slower.
+/// The clock with which a host stamps packets. It may be far from that of the other
+/// host, and run slightly faster or slower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct HostClock {
-    /// What it shows at [`Instant::ZERO`], in nanoseconds.
+    /// Reading at [`Instant::ZERO`] in nanoseconds.
     pub offset_ns: u64,
-    /// By how much it is fast, in parts per million.
+    /// Frequency error in parts per million; positive if the clock is fast.
     pub drift_ppm: i32,
 }
 
 impl HostClock {
-    /// What it shows at `at`, in nanoseconds; wraps around.
+    /// The reading at `at` in nanoseconds; wraps around.
     pub const fn read_ns(self, at: Instant) -> u64 {
         let nanos = at.as_nanos();
         let gained = (nanos as i128 * self.drift_ppm as i128 / 1_000_000) as i64;
@@ -128,7 +129,7 @@ impl HostClock {
     }
 }
 
-/// Bytes of IP and UDP header before the payload of a datagram to `address`.
+/// Length of IP and UDP headers of a datagram to `address` in bytes.
 pub const fn header_bytes(address: &SocketAddr) -> u16 {
     match address {
         SocketAddr::V4(_) => 28,
@@ -136,7 +137,7 @@ pub const fn header_bytes(address: &SocketAddr) -> u16 {
     }
 }
 
-/// The time between two packets of a flow of `rate_pps` packets a second.
+/// The time between two packets of a flow of `rate_pps` packets per second.
 pub fn interval_of(rate_pps: f64) -> Duration {
     Duration::from_secs_f64(1.0 / rate_pps)
 }

@@ -1,5 +1,7 @@
-//! An authenticated session between two hosts: both directions' keys, the
-//! numbers of what was sent, and which of the other side's were used.
+//! An authenticated session between two hosts: the keys of both directions, the
+//! number of the next message, and the numbers of the peer's messages that were
+//! used (RFC 4303, 3.4.3). Leaves out retransmission: messages are lost, reordered
+//! and repeated like any datagram.
 
 use crate::auth::{Key, ReplayWindow, Side, session_key};
 use crate::proof::Proofs;
@@ -7,7 +9,7 @@ use crate::wire::{self, Message, Sealed};
 use alloc::vec::Vec;
 use zeroize::Zeroize;
 
-/// One side of a session. Its keys are wiped when it goes.
+/// One side of a session. Its keys are wiped when it is dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     session: u64,
@@ -18,7 +20,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// The end that is `side`, after a handshake under `handshake`.
+    /// The end that is `side`, after a handshake with the key `handshake`.
     pub fn new(handshake: &Key, session: u64, side: Side) -> Self {
         let other = match side {
             Side::Client => Side::Server,
@@ -33,25 +35,26 @@ impl Link {
         }
     }
 
-    /// The session's number.
+    /// The session number.
     pub fn session(&self) -> u64 {
         self.session
     }
 
-    /// Messages of the other side that were lost, or are on their way.
+    /// Number of the peer's messages that were lost or are still in flight.
     pub fn missing(&self) -> u32 {
         self.used.missing()
     }
 
-    /// Writes a message for the other side, with proofs of reception.
+    /// Encodes a message to the peer, with proofs of reception.
     pub fn seal(&mut self, message: &Message, proofs: &Proofs) -> Vec<u8> {
-        // After 2^32 messages numbers would come twice: the other side hears no more.
+        // Numbers stop after 2^32 messages instead of repeating: the peer accepts no
+        // more.
         self.number = self.number.saturating_add(1);
         wire::seal(message, self.session, self.number, proofs, &self.ours)
     }
 
-    /// Reads a message of the other side; `None` if it is of somebody else, came
-    /// before, or means nothing.
+    /// Decodes a message of the peer; `None` if it is not authentic, a repetition,
+    /// or malformed.
     pub fn open(&mut self, sealed: &Sealed<'_>) -> Option<Message> {
         let is_theirs = sealed.session == self.session && sealed.is_authentic(&self.theirs);
         if !is_theirs || !self.used.take(sealed.number) {

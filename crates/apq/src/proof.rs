@@ -1,74 +1,76 @@
-//! Proof of reception: whatever a server sends carries a value that nobody can
-//! guess, HMAC of address and time under a key of the session, and a client says
-//! which it received last at each of its sockets. A server goes on sending to a
-//! socket only while it is shown newer values; a session's keys alone do not
-//! make it send to somebody who receives nothing.
+//! Proof of reception: each datagram of a server carries a value that cannot be
+//! guessed, an HMAC of address and time under a key of the session, and a client
+//! shows the last value that each of its sockets received. A server continues to
+//! send to a socket only while it is shown newer values: the keys of a session
+//! alone do not make it send to a victim.
 //!
-//! What counts is that the values become newer, not how old they are: a packet
-//! may wait seconds in the queue that is measured, but while that queue is
-//! served something arrives all the time. Times are milliseconds of the session.
+//! What counts is that values become newer, not how old they are: a packet may wait
+//! for seconds in the queue that is measured, but while that queue is served
+//! packets arrive all the time. Times are milliseconds of the session.
 
 use crate::SocketId;
 use crate::auth::{Key, unguessable};
 use core::net::{IpAddr, SocketAddr};
 use lasthop_units::{Duration, Instant};
 
-/// Without newer proof a socket is sent to for so long: eight signs of life.
+/// Time for which a socket is sent to without a newer proof: eight keep-alive
+/// messages.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
-/// The patience is longer by this for each message of the client that was lost,
+/// Addition to [`PATIENCE`] for each of the client's messages that was lost.
 const PATIENCE_PER_LOSS: Duration = Duration::from_millis(250);
-/// for so many: of eight signs of life at the start 30 % of losses take all once in
-/// 15 000 times.
+/// Largest number of lost messages for which patience is added: with 30 % of losses
+/// all of the first eight keep-alive messages are lost once in 15 000 times.
 const LOSSES_MAX: u32 = 8;
-/// and by the age of the last value when it was shown, which is about a round trip and
-/// not to be gained by many who hoard values.
+/// Upper bound of another addition: the age of the last value when it was shown. It
+/// is about a round-trip time, and clients that hoard values gain little by it.
 const PATIENCE_PER_AGE_MAX: Duration = Duration::from_secs(1);
-/// So many packets leave without newer proof in any case: the baseline flow of
-/// ten packets a second may lose most of them.
+/// Packets that are sent without a newer proof in any case: the baseline flow of
+/// ten packets per second may lose most of them.
 const UNPROVEN_PACKETS: u32 = 32;
-/// After that one packet leaves in so long, for a client that lost all others,
+/// After that, the interval of single packets for a client that lost all others.
 const TRICKLE_INTERVAL: Duration = Duration::from_millis(500);
-/// until so long after the last proof of either socket,
+/// Time after the last proof of either socket for which these single packets are
+/// sent.
 const TRICKLE: Duration = Duration::from_secs(6);
-/// and again in as many phases that are begun meanwhile.
+/// Number of phases that may start them again without a newer proof.
 const RESTARTS_MAX: u32 = 4;
-/// An older value proves nothing: longer than packets wait in any queue that is
-/// measured, and so the longest for which hoarded values serve.
+/// Age after which a value proves nothing: longer than packets wait in any queue
+/// that is measured, and so the longest time for which hoarded values are of use.
 const VALIDITY_MS: u32 = 10_000;
 
-/// What a server sends to a socket, and its client sends back.
+/// A value that a server sends to a socket, and its client shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Proof {
-    /// When it was made, in ms of the session; 0 stands for none.
+    /// When it was made, in ms of the session; 0 if there is none.
     pub at_ms: u32,
-    /// What nobody can guess.
+    /// The value that cannot be guessed.
     pub value: u64,
 }
 
-/// One for each of a client's sockets, by [`SocketId::index`].
+/// One proof for each of a client's sockets, by [`SocketId::index`].
 pub type Proofs = [Proof; 2];
 
-/// What one socket of a client has proven.
+/// The state of the proofs of one socket of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ledger {
     offered: Proof,
-    /// Only newer values count.
+    /// Only values newer than this count.
     floor_ms: u32,
     is_proven: bool,
-    /// When the first packet left after the newest proof came.
+    /// When the first packet was sent after the newest proof.
     since: Option<Instant>,
-    /// When the last one left, and how many there were.
+    /// When the last packet was sent, and how many were since the newest proof.
     latest: Instant,
     packets: u32,
     restarts: u32,
-    /// When a newer value was shown last, and how old it was then.
+    /// When a newer value was last shown, and how old it was then.
     accepted: Instant,
     age: Duration,
 }
 
 impl Ledger {
-    /// Of a socket that has received something in the session, or has not; values
-    /// of `floor_ms` and before prove nothing.
+    /// The state of a socket; `is_proven` if it has received something in this
+    /// session. Values of `floor_ms` and before prove nothing.
     pub fn new(is_proven: bool, now: Instant, floor_ms: u32) -> Self {
         Self {
             offered: Proof::default(),
@@ -91,7 +93,7 @@ impl Ledger {
         self.offered
     }
 
-    /// The client says that it received `proof` at `to`.
+    /// Takes a `proof` that the client shows to have received at `to`.
     pub fn accept(
         &mut self,
         key: &Key,
@@ -104,7 +106,8 @@ impl Ledger {
         if !is_newer || now_ms.saturating_sub(at_ms) > VALIDITY_MS {
             return;
         }
-        // One comparison of 64 bits: it takes as long whichever of them differ.
+        // One comparison of 64 bits: its duration does not depend on which of them
+        // differ.
         if value(key, to, at_ms) ^ shown == 0 {
             (self.floor_ms, self.is_proven) = (at_ms, true);
             (self.since, self.packets, self.restarts) = (None, 0, 0);
@@ -113,15 +116,16 @@ impl Ledger {
         }
     }
 
-    /// When a newer value was shown last.
+    /// When a newer value was last shown.
     pub fn accepted(&self) -> Instant {
         self.accepted
     }
 
-    /// Whether a packet may leave, `lost` messages of the client having been lost, and its
-    /// other socket having shown a newer value at `other` for the last time. A flow of few
-    /// packets can lose all of them in a full queue for long, where they always arrive at
-    /// the same time after the other flow's; while that one receives, a trickle goes on.
+    /// Whether a packet may be sent. `lost`: number of the client's messages that
+    /// were lost; `other`: when its other socket last showed a newer value. In a
+    /// full queue a flow with few packets can lose all of them for a long time,
+    /// because they always arrive at the same time after those of the other flow;
+    /// while the other socket receives, single packets continue.
     pub fn may_send(&self, now: Instant, lost: u32, other: Instant) -> bool {
         let Some(since) = self.since else { return self.is_proven };
         let patience = PATIENCE
@@ -133,15 +137,15 @@ impl Ledger {
             && (self.packets < UNPROVEN_PACKETS || now < since.saturating_add(patience) || trickles)
     }
 
-    /// A packet left.
+    /// A packet was sent.
     pub fn sent(&mut self, now: Instant) {
         self.since.get_or_insert(now);
         self.latest = now;
         self.packets = self.packets.saturating_add(1);
     }
 
-    /// A phase begins: a client that lost all of the last packets before needs
-    /// something to show.
+    /// A phase starts: a client that lost all of the last packets needs new values
+    /// to show.
     pub fn restart(&mut self, now: Instant) {
         if self.stalled(Instant::ZERO).is_some() && self.restarts < RESTARTS_MAX {
             self.restarts += 1;
@@ -149,8 +153,8 @@ impl Ledger {
         }
     }
 
-    /// Since when there is no newer proof, if many packets have left, the last of
-    /// them not before `begin`.
+    /// Since when there is no newer proof, if many packets were sent, the last of
+    /// them at `begin` or later.
     pub fn stalled(&self, begin: Instant) -> Option<Instant> {
         self.since.filter(|_| self.packets >= UNPROVEN_PACKETS && self.latest >= begin)
     }
@@ -167,7 +171,7 @@ fn value(key: &Key, to: &SocketAddr, at_ms: u32) -> u64 {
 }
 
 impl SocketId {
-    /// 0 or 1.
+    /// The index of the socket, 0 or 1.
     pub const fn index(self) -> usize {
         self as usize
     }

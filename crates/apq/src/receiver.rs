@@ -1,5 +1,6 @@
-//! The receiver of a phase: one sample a packet, whatever comes twice counted
-//! and left out. Holds no more than the plan has packets.
+//! The receiver of a phase: one sample per packet; copies are counted and left out.
+//! It stores at most as many samples as the plan has packets. Times are those of
+//! the driver. Leaves out the evaluation of samples.
 
 use crate::plan::{PhasePlan, StreamKind};
 use crate::record::Sample;
@@ -7,17 +8,17 @@ use alloc::vec;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
-/// No packet for so long: none is in flight any more. Longer than two packets
-/// of the baseline flow are apart.
+/// After so long without a packet none is in flight any more: longer than the
+/// interval of the baseline flow.
 const QUIET: Duration = Duration::from_millis(300);
 /// Longest wait for the last packets of a phase.
 const QUIET_MAX: Duration = Duration::from_secs(6);
 
-/// Receives one phase.
+/// Receives the packets of one phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receiver {
     samples: Vec<Sample>,
-    /// A bit for each packet of the plan, by kind.
+    /// One bit per packet of the plan, by kind.
     seen: [Seen; 2],
     duplicates: u32,
     latest: Instant,
@@ -36,7 +37,8 @@ impl Seen {
         Self { packets, bits: vec![0; packets.div_ceil(64) as usize] }
     }
 
-    /// `None` if there is no such packet, else whether it is the first of its number.
+    /// Marks a packet as seen. `None` if the plan has no such packet, else whether
+    /// it is the first copy.
     fn take(&mut self, sequence: u32) -> Option<bool> {
         if u64::from(sequence) >= self.packets {
             return None;
@@ -49,13 +51,13 @@ impl Seen {
 }
 
 impl Receiver {
-    /// For the packets of `plan`, from `now` on.
+    /// A receiver for the packets of `plan`, from `now` on.
     pub fn new(plan: &PhasePlan, now: Instant) -> Self {
         let seen = StreamKind::ALL.map(|kind| Seen::new(plan, kind));
         Self { samples: Vec::new(), seen, duplicates: 0, latest: now }
     }
 
-    /// A packet arrived.
+    /// Takes a packet that arrived.
     pub fn handle(&mut self, now: Instant, sample: Sample) {
         match self.seen[sample.kind.index()].take(sample.sequence) {
             Some(true) => {
@@ -67,18 +69,18 @@ impl Receiver {
         }
     }
 
-    /// When nothing more is to be expected, if nothing comes until then;
-    /// `finished` is when the sender was heard to be done.
+    /// When the phase ends if no packet arrives before; `finished` is when the
+    /// sender reported to be done.
     pub fn quiet_at(&self, finished: Instant) -> Instant {
         (self.latest.max(finished) + QUIET).min(finished + QUIET_MAX)
     }
 
-    /// What came, in the order of arrival.
+    /// The samples so far, in the order of arrival.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
     }
 
-    /// Takes it as it is.
+    /// Moves the content out and leaves an empty receiver.
     pub fn take(&mut self) -> Self {
         let empty = Seen { packets: 0, bits: Vec::new() };
         let nothing = Self {
@@ -90,12 +92,13 @@ impl Receiver {
         core::mem::replace(self, nothing)
     }
 
-    /// Takes what came, in the order of arrival, and how much came more than once.
+    /// Moves out the samples, in the order of arrival; also returns the number of
+    /// copies.
     pub fn take_samples(&mut self) -> (Vec<Sample>, u32) {
         (core::mem::take(&mut self.samples), self.duplicates)
     }
 
-    /// Packets that came more than once.
+    /// Number of copies that arrived after the first.
     pub fn duplicates(&self) -> u32 {
         self.duplicates
     }

@@ -1,7 +1,7 @@
-//! What became of a phase: a sample a packet that arrived, and what the sender
-//! says it sent. Stamps are nanoseconds of the hosts' own clocks; the difference
-//! of a sample's two stamps is its one-way delay plus an unknown constant that
-//! may drift.
+//! The record of a phase: one sample per packet that arrived, and the sender's
+//! counts. Timestamps are nanoseconds of the hosts' own clocks; the difference of a
+//! sample's two timestamps is its one-way delay plus an unknown constant that may
+//! drift. Leaves out packets that were lost, except as missing numbers.
 
 use crate::plan::{Direction, PhasePlan, StreamKind};
 use alloc::vec::Vec;
@@ -10,48 +10,48 @@ use lasthop_units::Duration;
 /// A packet that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// The flow.
+    /// The flow of the packet.
     pub kind: StreamKind,
-    /// Number of the packet in its flow and phase, from 0.
+    /// Sequence number of the packet in its flow and phase, from 0.
     pub sequence: u32,
-    /// The sender's clock when it sent it, in ns.
+    /// Reading of the sender's clock at transmission, in ns.
     pub sent_ns: u64,
-    /// The receiver's clock when it arrived, in ns.
+    /// Reading of the receiver's clock at arrival, in ns.
     pub received_ns: u64,
 }
 
 impl Sample {
-    /// One-way delay plus the clocks' offset, in ns.
+    /// One-way delay plus the offset of the clocks, in ns.
     pub const fn delay_ns(&self) -> i64 {
         self.received_ns.wrapping_sub(self.sent_ns) as i64
     }
 }
 
-/// What a sender says of one stream of the plan.
+/// The sender's counts for one stream of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct StreamCount {
-    /// Packets given to the network.
+    /// Number of packets sent.
     pub sent: u32,
-    /// Packets that were due and for which the host had no room: they have
-    /// numbers, but were not sent.
+    /// Number of packets that were due but not sent, because the host's buffer was
+    /// full or sending was not allowed; they have sequence numbers.
     pub unsent: u32,
-    /// Longest time by which a packet left late.
+    /// Longest time by which a packet was sent late.
     pub late_max: Duration,
 }
 
-/// What became of a phase.
+/// The record of a phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhaseRecord {
-    /// Which way the packets went.
+    /// Direction of the packets.
     pub direction: Direction,
     /// What was to be sent.
     pub plan: PhasePlan,
-    /// The sender's clock at the start of the phase, in ns.
+    /// Reading of the sender's clock at the start of the phase, in ns.
     pub started_ns: u64,
-    /// One for each stream of the plan.
+    /// Counts for each stream of the plan.
     pub counts: Vec<StreamCount>,
-    /// In the order of arrival.
+    /// The samples, in the order of arrival.
     pub samples: Vec<Sample>,
-    /// Packets that arrived more than once; the first is the sample.
+    /// Number of copies that arrived after the first.
     pub duplicates: u32,
 }

@@ -1,4 +1,7 @@
-//! What is known at the end of a survey, and what makes it doubtful.
+//! The results of a survey, and the reasons to doubt them. Capacities are in
+//! packets or in bytes of IP packets, rates in packets or bits per second, delays
+//! in nanoseconds, shares from 0 to 1. Leaves out how they are measured
+//! ([`crate::survey`]) and their JSON form.
 
 use crate::plan::Direction;
 use alloc::vec::Vec;
@@ -8,125 +11,126 @@ use lasthop_units::Duration;
 /// The result of a [`Survey`](crate::Survey).
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Report {
-    /// One for each direction, in the order of measurement.
+    /// One report per direction, in the order of measurement.
     pub directions: Vec<DirectionReport>,
 }
 
-/// What is known of the queue in one direction.
+/// The results for the queue in one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionReport {
-    /// Which way the packets went.
+    /// Direction of the packets.
     pub direction: Direction,
-    /// One for each packet length, in the order of measurement.
+    /// Results per packet length, in the order of measurement.
     pub sizes: Vec<SizeReport>,
-    /// What the queue's bound counts; `None` if it was not asked for.
+    /// What the limit of the queue counts; `None` with a single packet length.
     pub unit: Option<Judgement<Unit>>,
-    /// How the queue chooses what to drop and what to send; `None` if it was not asked for.
+    /// The discipline of the queue; `None` if it was not asked for.
     pub discipline: Option<Judgement<Discipline>>,
-    /// Packets that a queue under the upper one holds, where the discipline shows it.
+    /// Packets held by a queue below the upper one, if the discipline reveals it.
     pub driver_queue_packets: Option<Estimate>,
-    /// Why the result may be wrong; empty if nothing speaks against it.
+    /// Why the result may be wrong; empty if there is no reason.
     pub doubts: Vec<Doubt>,
-    /// How long its phases took, pauses between them left out.
+    /// Duration of all phases, without the pauses between them.
     pub measured: Duration,
 }
 
-/// What packets of one length showed.
+/// The results for packets of one length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeReport {
-    /// Length of the IP packets.
+    /// Length of the IP packets in bytes.
     pub packet_bytes: u16,
     /// The search for the saturation rate, in the order of measurement.
     pub search: Vec<LoadPoint>,
-    /// The rate of the saturation flow, in packets a second.
+    /// Rate of the saturation flow in packets per second.
     pub saturation_pps: Option<f64>,
     /// The sessions, in the order of measurement.
     pub sessions: Vec<SessionReport>,
-    /// The capacity: the most packets that were in the queue and in transmission
-    /// when one more was let in, that one included; counted packet by packet.
+    /// The capacity in packets: the most that were in the queue and in transmission
+    /// when one more was accepted, including that one; counted packet by packet.
     pub capacity_packets: Option<Estimate>,
     /// The same in bytes of IP packets.
     pub capacity_bytes: Option<Estimate>,
     /// Equation 1 of the paper: median queueing delay times throughput.
     pub equation_1_packets: Option<Estimate>,
-    /// Throughput of the saturation flow while the queue was full, in bits a
+    /// Throughput of the saturation flow while the queue was full, in bits per
     /// second, IP headers included.
     pub throughput_bps: Option<Estimate>,
     /// Median delay with a full queue less that with an empty one, in ns.
     pub queueing_delay_ns: Option<Estimate>,
 }
 
-/// One load of the search for the saturation rate.
+/// One rate of the search for the saturation rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadPoint {
-    /// Packets a second that were sent.
+    /// Packets sent per second.
     pub offered_pps: f64,
-    /// Packets a second that arrived.
+    /// Packets received per second.
     pub received_pps: f64,
     /// Share of packets that did not arrive, 0 to 1.
     pub loss: f64,
-    /// Median delay less the shortest one of the search so far.
+    /// Median delay less the shortest delay of the search so far.
     pub queueing_delay: Duration,
 }
 
 /// One session: an empty queue, a full queue, an empty queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SessionReport {
-    /// Equation 1.
+    /// Capacity by equation 1, in packets.
     pub equation_1_packets: f64,
-    /// Counted packet by packet.
+    /// Capacity counted packet by packet, in packets.
     pub counted_packets: f64,
-    /// Throughput with a full queue, in bits a second.
+    /// Throughput with a full queue, in bits per second.
     pub throughput_bps: f64,
     /// Median delay with a full queue less that with an empty one, in ns.
     pub queueing_delay_ns: f64,
     /// Share of the saturation flow's packets that did not arrive, 0 to 1.
     pub loss: f64,
-    /// By how much the receiver's clock gained on the sender's, in parts per million.
+    /// Drift of the receiver's clock relative to the sender's, in parts per
+    /// million.
     pub drift_ppm: f64,
 }
 
 /// A mean and the half width of its 95 % confidence interval (Student's t).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The mean.
+    /// Mean of the values.
     pub mean: f64,
-    /// Half of the interval's width; `None` from fewer than two values.
+    /// Half of the width of the interval; `None` with fewer than two values.
     pub half_width: Option<f64>,
-    /// How many values it is made of.
+    /// Number of values.
     pub values: u32,
 }
 
-/// A verdict and how sure it is.
+/// A verdict and its confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement<T> {
-    /// What was decided.
+    /// The decision.
     pub verdict: T,
-    /// How sure, 0 to 1; of "cannot tell": how sure the likeliest verdict would have been.
+    /// Confidence, 0 to 1; for "cannot tell": that of the likeliest verdict.
     pub confidence: f64,
 }
 
 /// What the bound of a queue counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Packets.
+    /// The limit is in packets.
     Packets,
-    /// Bytes.
+    /// The limit is in bytes.
     Bytes,
     /// The records fit neither, or both.
     CannotTell,
 }
 
-/// How a queue chooses what to drop and what to send.
+/// How a queue selects packets to drop and to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discipline {
-    /// One queue with a bound; what comes to a full one is dropped.
+    /// One queue with a limit; packets that arrive at a full queue are dropped.
     DropTail,
-    /// One queue whose delay is managed (CoDel, RFC 8289, and its like).
+    /// One queue with controlled delay (CoDel, RFC 8289, and similar ones).
     CoDel,
-    /// A queue for each flow, bounded.
+    /// One queue per flow, with a limit.
     FairDropTail,
-    /// A queue for each flow, whose delay is managed (FQ-CoDel, RFC 8290).
+    /// One queue per flow, with controlled delay (FQ-CoDel, RFC 8290).
     FqCoDel,
     /// None of these, or more than one.
     CannotTell,
@@ -135,27 +139,28 @@ pub enum Discipline {
 /// Why a result may be wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Doubt {
-    /// The queue never filled: no rate that was tried lost packets.
+    /// The queue was never full: no rate that was tried lost packets.
     NeverSaturated,
-    /// Throughput with a full queue varies from second to second by this share of its mean.
+    /// The throughput with a full queue varies from second to second by this share
+    /// of its mean.
     ThroughputUnsteady(f64),
-    /// The delay with a full queue has two peaks, so far apart, in ns.
+    /// The delay with a full queue has two peaks at this distance, in ns.
     DelayMultimodal(f64),
     /// The delay without load varies by this much, in ns: the queue was not empty.
     BaselineUnsteady(f64),
-    /// The sender could send only this share of what it should have.
+    /// The sender achieved only this share of its rate.
     SenderIsBottleneck(f64),
-    /// Packets leave the bottleneck too evenly for Wi-Fi: the variation of
-    /// their distances is this share of the mean.
+    /// Packets leave the bottleneck too evenly for Wi-Fi: the variation of their
+    /// gaps is this share of the mean.
     BottleneckNotWifi(f64),
-    /// Other traffic took this share of the throughput for a while.
+    /// Other traffic used this share of the throughput for some time.
     OtherTraffic(f64),
-    /// The confidence interval is wider than was asked for, relative to the mean.
+    /// The confidence interval is wider than requested, relative to the mean.
     Imprecise(f64),
 }
 
 impl Doubt {
-    /// Which it is, in one word, for documents.
+    /// The kind of doubt in one word, for documents.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::NeverSaturated => "never_saturated",

@@ -1,6 +1,7 @@
-//! The sender of a phase: which packet is due when. Packets that are late are
-//! sent at once, so that the number sent is that of the plan; how late they
-//! were is counted, and so is what could not or may not be sent.
+//! The sender of a phase: which packet is due when. Packets that are late are sent
+//! immediately, so that their number is that of the plan; their lateness is
+//! counted, as are packets that could not or may not be sent. Leaves out timestamps
+//! and sockets, which are the driver's.
 
 use crate::plan::{PhasePlan, StreamKind, StreamPlan};
 use crate::proof::Proof;
@@ -14,16 +15,16 @@ use lasthop_units::Instant;
 /// A packet that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
-    /// The flow.
+    /// The flow of the packet.
     pub kind: StreamKind,
-    /// Its number in flow and phase.
+    /// Sequence number in flow and phase.
     pub sequence: u32,
-    /// Length of the IP packet.
+    /// Length of the IP packet in bytes.
     pub packet_bytes: u16,
 }
 
 impl Due {
-    /// The datagram, stamped `sent_ns` by the sender's clock.
+    /// The datagram with this packet, stamped `sent_ns` by the sender's clock.
     pub fn transmit(
         self,
         to: SocketAddr,
@@ -36,38 +37,38 @@ impl Due {
         let Self { kind, sequence, packet_bytes } = self;
         let probe = Probe { kind, session, phase, sequence, sent_ns, proof };
         let payload = wire::emit(&Datagram::Probe(probe));
-        // A packet is never shorter than what it says.
+        // A datagram is never shorter than its content.
         let length = packet_bytes.saturating_sub(header_bytes(&to)).max(payload.len() as u16);
         Transmit { socket, to, payload, length, kind: TransmitKind::Probe(kind) }
     }
 }
 
-/// Where a flow is in the plan.
+/// The position of a flow in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cursor {
-    /// The stream of the plan; beyond the last one when all is sent.
+    /// Index of the stream in the plan; past the last one when all is sent.
     stream: usize,
-    /// The next packet's index in the stream.
+    /// Index of the next packet in the stream.
     index: u64,
-    /// The next packet's sequence number.
+    /// Sequence number of the next packet.
     sequence: u32,
-    /// When it leaves.
+    /// When the next packet is sent.
     at: Instant,
 }
 
-/// Sends one phase.
+/// Sends the packets of one phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sender {
     plan: PhasePlan,
     start: Instant,
     cursors: [Cursor; 2],
     counts: Vec<StreamCount>,
-    /// The stream of the packet that was handed out last, by kind.
+    /// The stream of the packet that was last taken, by kind.
     last: [usize; 2],
 }
 
 impl Sender {
-    /// Sends `plan` from `start` on.
+    /// A sender that sends `plan` from `start` on.
     pub fn new(plan: PhasePlan, start: Instant) -> Self {
         let counts = plan.streams.iter().map(|_| StreamCount::default()).collect();
         let cursor = Cursor { stream: 0, index: 0, sequence: 0, at: start };
@@ -78,30 +79,30 @@ impl Sender {
         sender
     }
 
-    /// When it began.
+    /// Start of the phase.
     pub fn start(&self) -> Instant {
         self.start
     }
 
-    /// When the next packet is due; `None` once all have been sent.
+    /// When the next packet is due; `None` once all were sent.
     pub fn next(&self) -> Option<Instant> {
         let next = self.cursors.iter().filter(|cursor| cursor.stream < self.plan.streams.len());
         next.map(|cursor| cursor.at).min()
     }
 
-    /// When the last stream ends.
+    /// End of the last stream.
     pub fn end(&self) -> Instant {
         self.start.saturating_add(self.plan.duration())
     }
 
-    /// The next packet if it is due at `now`, and since when it is.
+    /// The next packet if it is due at `now`, and since when it is due.
     pub fn peek(&self, now: Instant) -> Option<(Due, Instant)> {
         let cursor = self.due(now)?;
         let StreamPlan { kind, packet_bytes, .. } = self.plan.streams[cursor.stream];
         Some((Due { kind, sequence: cursor.sequence, packet_bytes }, cursor.at))
     }
 
-    /// Leaves out the next packet if it is due at `now`: it may not be sent.
+    /// Skips the next packet if it is due at `now`: it may not be sent.
     pub fn skip(&mut self, now: Instant) {
         let Some(cursor) = self.due(now) else { return };
         self.counts[cursor.stream].unsent += 1;
@@ -124,13 +125,13 @@ impl Sender {
         })
     }
 
-    /// Where the next packet is if it is due at `now`.
+    /// The position of the next packet if it is due at `now`.
     fn due(&self, now: Instant) -> Option<Cursor> {
         let due = |cursor: &&Cursor| cursor.stream < self.plan.streams.len() && cursor.at <= now;
         self.cursors.iter().filter(due).min_by_key(|cursor| cursor.at).copied()
     }
 
-    /// The next packet of the stream at that place is done with.
+    /// Moves past the next packet of the stream with that index.
     fn advance(&mut self, stream: usize) {
         let kind = self.plan.streams[stream].kind;
         let next = &mut self.cursors[kind.index()];
@@ -139,7 +140,7 @@ impl Sender {
         self.settle(kind);
     }
 
-    /// The last packet of `kind` that was taken was not sent after all.
+    /// The last packet of `kind` that was taken could not be sent after all.
     pub fn unsent(&mut self, kind: StreamKind) {
         let Some(count) = self.counts.get_mut(self.last[kind.index()]) else { return };
         if count.sent > 0 {
@@ -148,12 +149,12 @@ impl Sender {
         }
     }
 
-    /// What was sent so far.
+    /// Counts of the packets so far, per stream.
     pub fn counts(&self) -> &[StreamCount] {
         &self.counts
     }
 
-    /// Moves the cursor of `kind` on to a stream that has packets left.
+    /// Moves the position of `kind` to a stream with packets left.
     fn settle(&mut self, kind: StreamKind) {
         let cursor = &mut self.cursors[kind.index()];
         while let Some(stream) = self.plan.streams.get(cursor.stream) {

@@ -1,13 +1,13 @@
 //! The host that answers.
 //!
-//! To an address that has not proven itself it sends nothing but challenges,
-//! each in answer to a longer `Hello` from there. Nothing is kept for such an
-//! address. Whoever proves an address, and knows the key if there is one, gets
-//! one of [`ServerConfig::sessions_max`] sessions with the first message, in
-//! which everything is bounded: rate, length, packets. What may leave is in
-//! `budget`. It
-//! sends packets of a flow and samples only to sockets that prove that they
-//! receive them (`proof`); other messages are answers to longer ones.
+//! To an unproven address it sends only challenges, each in answer to a longer
+//! `Hello`, and it stores nothing for such an address. A client that proves its
+//! address, and knows the key if there is one, gets one of
+//! [`ServerConfig::sessions_max`] sessions with its first message. In a session
+//! everything is limited: rate, duration, packets (`budget`). Packets of flows and
+//! samples are sent only to sockets that prove their reception (`proof`); other
+//! messages are answers to longer ones. Leaves out sockets and clocks, which are
+//! the driver's.
 
 use crate::auth::{self, Key, Nonce, handshake_key, is_token, token, unguessable};
 use crate::budget::{AddressClass, Budget, Strangers, packet_bytes_max};
@@ -28,58 +28,58 @@ use core::net::SocketAddr;
 use lasthop_units::{Duration, Instant, Machine, TokenBucket};
 use zeroize::{Zeroize, Zeroizing};
 
-/// A client that has not used its session for so long has not got the answer, nor one
-/// to what it has asked since, some fifteen times.
+/// Time after which a session that its client has not used is closed: the client
+/// did not get the answer, nor any of some fifteen repetitions.
 const CONFIRM: Duration = Duration::from_secs(15);
-/// A client that is sent to and not heard for so long, or proves for so long that
-/// it receives nothing, has gone: 96 signs of life, of which one arrives if four
-/// of five are lost.
+/// Time after which a client that is sent to has vanished, if it is not heard or
+/// proves no reception: 96 keep-alive messages, one of which arrives if four of
+/// five are lost.
 const SILENCE_WHILE_SENDING: Duration = Duration::from_secs(12);
-/// A client that is not sent to and not heard for so long has gone.
+/// Time after which a client that is not sent to has vanished, if it is not heard.
 const SILENCE: Duration = Duration::from_secs(30);
-/// From one sign of life to the next.
+/// Interval of keep-alive messages.
 const ALIVE_INTERVAL: Duration = Duration::from_secs(1);
-/// From one time that a phase is said to be finished to the next.
+/// Interval of reports that a phase is finished.
 const RETRY: Duration = Duration::from_millis(200);
-/// Sessions that have not been used: the oldest is forgotten for a new one. They
-/// are not among [`ServerConfig::sessions_max`].
+/// Most sessions that were not used yet: the oldest is closed for a new one. They
+/// do not count for [`ServerConfig::sessions_max`].
 const UNCONFIRMED_MAX: usize = 64;
-/// Events that wait for a driver; what happens meanwhile is not told.
+/// Most events that wait for a driver; further events are discarded.
 const EVENTS_MAX: usize = 1_024;
-/// Clients that were refused are told of so often in a second, and at once.
+/// Events about refused clients: rate per second, and burst.
 const REFUSED_TOLD: (u64, u64) = (1, 10);
-/// Peers of another version are told of once in so many seconds.
+/// Events about peers with another version: one per this many seconds.
 const VERSIONS_INTERVAL_S: u64 = 10;
-/// Datagrams that wait to leave. A client asks again for a message that was left
-/// out; packets of flows wait.
+/// Most datagrams that wait to be sent. A message that does not fit is dropped, and
+/// the client repeats its request; packets of flows wait.
 const OUTBOX_MAX: usize = 4_096;
-/// A packet of a flow for which nothing is left in the [`Budget`] waits so long,
-/// and is then not sent: longer than a packet of 1500 bytes takes at 300 kb/s.
+/// Longest time for which a packet of a flow waits for the [`Budget`] before it is
+/// skipped: longer than a packet of 1500 bytes takes at 300 kb/s.
 const DEFERRAL_MAX: Duration = Duration::from_millis(50);
 
-/// What a server allows. Key and secret are wiped when it goes.
+/// The configuration of a server. Key and secret are wiped when it is dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
     /// The key that clients must know, if any.
     pub key: Option<[u8; 32]>,
-    /// 32 bytes that nobody can guess.
+    /// A secret of 32 random bytes.
     pub secret: [u8; 32],
-    /// How it stamps packets.
+    /// The clock that stamps packets.
     pub clock: HostClock,
-    /// Most sessions at a time, half of them (rounded up) of one address: one of
-    /// IPv4 or 64 bits of IPv6.
+    /// Most sessions at a time. Half of them, rounded up, may be of one address:
+    /// one of IPv4, or 64 bits of IPv6.
     pub sessions_max: usize,
-    /// Most bits that are sent in any second to a session or to an address, IP
-    /// headers included. It may be passed by 1 %, or by a packet of 1500 bytes.
+    /// Most bits sent in any second to a session or to an address, IP headers
+    /// included. May be exceeded by 1 %, or by a packet of 1500 bytes.
     pub rate_max_bps: u64,
-    /// As [`Self::rate_max_bps`], to all clients together.
+    /// The same for all clients together.
     pub rate_total_max_bps: u64,
-    /// Longest session.
+    /// Longest duration of a session.
     pub duration_max: Duration,
-    /// Most packets of a phase.
+    /// Most packets in a phase.
     pub phase_packets_max: u32,
-    /// Most packets of the uplink phases of all sessions together: what is held
-    /// in memory, 24 bytes each.
+    /// Most packets in the uplink phases of all sessions together: they are stored,
+    /// 24 bytes each.
     pub samples_max: u64,
 }
 
@@ -90,49 +90,49 @@ impl Drop for ServerConfig {
     }
 }
 
-/// What happened.
+/// An event that a server reports.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerEvent {
-    /// A client proved its address, was let in, and uses its session.
+    /// A client proved its address, was accepted, and uses its session.
     Opened(SocketAddr),
-    /// A phase began.
+    /// A phase started.
     PhaseBegan(SocketAddr, Direction, PhasePlan),
-    /// A session ended, and why.
+    /// A session ended, for this reason.
     Closed(SocketAddr, Ending),
-    /// A client that proved its address was refused, and why.
+    /// A client that proved its address was refused, for this reason.
     Refused(SocketAddr, &'static str),
-    /// Somebody speaks that version of the protocol and not [`wire::VERSION`]:
-    /// the address is not proven.
+    /// A peer uses this version of the protocol, not [`wire::VERSION`]. Its address
+    /// is not proven.
     OtherVersion(SocketAddr, u8),
 }
 
 /// Why a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The client said so.
+    /// The client reported that it is done.
     Done,
-    /// The client was stopped.
+    /// The client or the server was stopped.
     Stopped,
-    /// The client said nothing for too long.
+    /// The client was silent for too long.
     Vanished,
-    /// It took longer than the server allows.
+    /// The session took longer than the server allows.
     TooLong,
 }
 
-/// Why a server wants to be woken.
+/// Why a server asks to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// A packet of a flow is due.
     Departure,
-    /// What waits for the allowed rate may leave.
+    /// The rate limits allow what waits.
     Allowance,
-    /// Something was not answered.
+    /// A report was not acknowledged.
     Retry,
-    /// A client must know that we are there.
+    /// A keep-alive message to the client is due.
     Alive,
-    /// Packets that are on their way have had time to arrive.
+    /// Packets in flight have had time to arrive.
     Drained,
-    /// A client has been silent for too long, or a session has taken too long.
+    /// A client was silent, or a session lasted, for too long.
     Expiry,
 }
 
@@ -141,20 +141,20 @@ pub enum Reason {
 pub struct Server {
     config: ServerConfig,
     sessions: Vec<Session>,
-    /// Sessions that there were.
+    /// Number of sessions opened since the start.
     opened: u64,
-    /// The session that is served first at the next wake-up: each in turn.
+    /// Index of the session that is served first at the next wake-up: each in turn.
     turn: usize,
     strangers: Strangers,
     budget: Budget,
-    /// How often clients that were refused are told of, and other versions.
+    /// Rate limits for events about refused clients, and about other versions.
     refusals: TokenBucket,
     versions: TokenBucket,
     outbox: VecDeque<Outgoing>,
     events: VecDeque<ServerEvent>,
 }
 
-/// Numbers of what a server holds.
+/// Sizes of what a server stores.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
@@ -164,11 +164,11 @@ pub(crate) struct Held {
     pub events: usize,
 }
 
-/// What is to leave.
+/// A datagram that waits to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outgoing {
     Control(SocketAddr, Vec<u8>),
-    /// Stamped when it leaves.
+    /// A packet of a flow; it is stamped when it is sent.
     Probe {
         to: SocketAddr,
         due: Due,
@@ -178,51 +178,51 @@ enum Outgoing {
     },
 }
 
-/// A client that has proven its address.
+/// A session with a client that has proven its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Session {
     control: SocketAddr,
     bulk: Option<SocketAddr>,
     nonce: Nonce,
     link: Link,
-    /// Under which its proofs of reception are made.
+    /// The key of its proofs of reception.
     proof_key: Zeroizing<Key>,
-    /// What each of its sockets has proven.
+    /// The state of the proofs of each of its sockets.
     ledgers: [Ledger; 2],
-    /// What it was let in with, for a client that did not get it.
+    /// The message that accepted it, for a client that did not receive it.
     accepted: Vec<u8>,
     opened: Instant,
     heard: Instant,
-    /// It has used the session's key.
+    /// Whether the client has used the session's key.
     confirmed: bool,
     budget: TokenBucket,
-    /// Until then nothing more may leave.
+    /// Nothing more may be sent before this instant.
     blocked: Instant,
-    /// The last phase that was begun; none is begun twice.
+    /// Number of the last phase that was started; none is started twice.
     phase: Option<u32>,
-    /// Packets of an uplink phase for which there is memory.
+    /// Number of samples reserved for an uplink phase.
     reserved: u64,
     state: State,
 }
 
-/// What a session does.
+/// The state of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing.
+    /// No phase is running.
     Idle,
     /// Sends a phase.
     Sending { sender: Sender },
-    /// Has sent it, and says so until it is heard.
+    /// Has sent a phase, and reports that until it is acknowledged.
     Sent { sender: Sender, retry: Instant },
-    /// Receives a phase, from `finished` on only what is still in flight.
+    /// Receives a phase; from `finished` on only packets in flight.
     Receiving { receiver: Receiver, finished: Option<Instant>, alive: Instant },
-    /// Has what arrived, to be fetched; of chunk `first` and those after it, the
-    /// ones that were asked for and have not left.
+    /// Has received a phase, to be fetched; `wanted` are the requested chunks, from
+    /// `first` on, that were not sent yet.
     Received { receiver: Receiver, first: u32, wanted: u16 },
 }
 
 impl Server {
-    /// One without sessions.
+    /// A server without sessions.
     pub fn new(config: ServerConfig) -> Self {
         let budget = Budget::new(config.rate_max_bps, config.rate_total_max_bps);
         Self {
@@ -259,7 +259,7 @@ impl Server {
                     self.happened(ServerEvent::OtherVersion(from, theirs));
                 }
             }
-            // Nothing is said to an address that has not proven itself.
+            // An unproven address gets no answer.
             Ok(Datagram::Open { nonce, token, code })
                 if is_token(&self.config.secret, &from, &nonce, &token, now) =>
             {
@@ -271,7 +271,8 @@ impl Server {
         }
     }
 
-    /// The last packet of that flow to `to` could not be sent: the host had no room for it.
+    /// The last packet of that flow to `to` could not be sent: the host's buffer
+    /// was full.
     pub fn handle_unsent(&mut self, _now: Instant, to: SocketAddr, kind: StreamKind) {
         let is_it = |session: &&mut Session| session.address(kind) == Some(to);
         if let Some(session) = self.sessions.iter_mut().find(is_it)
@@ -281,7 +282,7 @@ impl Server {
         }
     }
 
-    /// Sends nothing more, and tells all clients so.
+    /// Ends all sessions, and tells the clients.
     pub fn stop(&mut self, now: Instant) {
         self.outbox.clear();
         for index in 0..self.sessions.len() {
@@ -292,7 +293,7 @@ impl Server {
         }
     }
 
-    /// The next datagram that is to leave now.
+    /// Returns the next datagram to send now.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         let socket = SocketId::Control;
         match self.outbox.pop_front()? {
@@ -307,17 +308,17 @@ impl Server {
         }
     }
 
-    /// The next thing that happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<ServerEvent> {
         self.events.pop_front()
     }
 
-    /// How many sessions there are that their clients use.
+    /// Number of sessions that are used by their clients.
     pub fn sessions(&self) -> usize {
         self.sessions.iter().filter(|session| session.confirmed).count()
     }
 
-    /// What it holds.
+    /// Sizes of what the server stores.
     #[cfg(test)]
     pub(crate) fn held(&self) -> Held {
         let samples = |session: &Session| match &session.state {
@@ -346,7 +347,7 @@ impl Server {
         Limits { rate_max_bps, duration_max, phase_packets_max }
     }
 
-    /// Answers an address that has not proven itself, unless there were many of them.
+    /// Answers an unproven address, unless its class has had too many answers.
     fn answer_stranger(
         &mut self,
         now: Instant,
@@ -359,11 +360,11 @@ impl Server {
         }
     }
 
-    /// Sends a datagram of a session, unless the rate that is allowed is used
-    /// up: who misses it asks again.
+    /// Sends a datagram of a session, unless the rate limits forbid it: a client
+    /// that misses it repeats its request.
     ///
     /// # Errors
-    /// When it may be sent.
+    /// The earliest instant at which it may be sent.
     fn tell(
         &mut self,
         now: Instant,
@@ -381,7 +382,8 @@ impl Server {
         Ok(())
     }
 
-    /// A client at a proven address asks to be let in; without `key` its code is wrong.
+    /// Accepts a client at a proven address, or refuses it: without `key` its code
+    /// was wrong.
     fn open(&mut self, now: Instant, from: SocketAddr, nonce: Nonce, key: Option<Zeroizing<Key>>) {
         let Some(key) = key else {
             return self.turn_away(now, from, nonce, Refusal::WrongKey, "it has another key");
@@ -408,7 +410,7 @@ impl Server {
             nonce,
             link: Link::new(&key, session, auth::Side::Server),
             proof_key: Zeroizing::new(unguessable(&self.config.secret, b"proof", &[session])),
-            // Only at its control socket can it learn the session's number.
+            // A client can learn the session number at its control socket only.
             ledgers: [Ledger::new(true, now, 0), Ledger::new(false, now, 0)],
             accepted: bytes.clone(),
             opened: now,
@@ -423,7 +425,8 @@ impl Server {
         let _ = self.tell(now, self.sessions.len() - 1, from, bytes);
     }
 
-    /// Whether one more session of `from` may be used.
+    /// Whether one more session of `from` may be used; the error is the reason why
+    /// not.
     fn place(&self, from: &SocketAddr) -> Result<(), &'static str> {
         let class = AddressClass::of(from);
         let used = self.sessions.iter().filter(|session| session.confirmed);
@@ -437,8 +440,8 @@ impl Server {
         Ok(())
     }
 
-    /// Makes place for one more session that is not used yet: first among those
-    /// of the same address.
+    /// Closes an unused session if there are too many, preferably one of the same
+    /// address.
     fn forget(&mut self, from: &SocketAddr) {
         let class = AddressClass::of(from);
         let oldest = |is_it: &dyn Fn(&Session) -> bool| {
@@ -454,7 +457,7 @@ impl Server {
         }
     }
 
-    /// A client uses its session; `false` if there is no place left for it.
+    /// Marks a session as used by its client; `false` if too many are in use.
     fn confirm(&mut self, now: Instant, index: usize) -> bool {
         if self.sessions[index].confirmed {
             return true;
@@ -560,7 +563,7 @@ impl Server {
         }
     }
 
-    /// Begins a phase, or has begun it before.
+    /// Starts a phase, or confirms one that was started before.
     fn prepare(
         &mut self,
         now: Instant,
@@ -604,7 +607,7 @@ impl Server {
         Message::Ready { phase }
     }
 
-    /// Sends chunks that were asked for, as far as the rate allows it.
+    /// Sends the requested chunks, as far as the rate limits allow.
     fn send_chunks(&mut self, now: Instant, index: usize) {
         loop {
             let session = &mut self.sessions[index];
@@ -673,7 +676,7 @@ impl Server {
     }
 }
 
-/// Whether a phase is within what the server allows.
+/// Checks that a phase is within the server's limits.
 fn check(
     plan: &PhasePlan,
     config: &ServerConfig,
@@ -697,7 +700,7 @@ fn check(
     if packets > u64::from(config.phase_packets_max) {
         return Err(Refusal::TooMany);
     }
-    // Streams of one kind follow each other.
+    // Streams of one kind are not sent at the same time.
     let rate_bps = |kind| {
         let of_kind = plan.streams.iter().filter(|stream| stream.kind == kind);
         of_kind.map(StreamPlan::rate_bps).max().unwrap_or(0)
@@ -720,7 +723,7 @@ fn check(
 }
 
 impl Session {
-    /// Where packets of `kind` go to, or come from.
+    /// Address to which packets of `kind` go, or from which they come.
     fn address(&self, kind: StreamKind) -> Option<SocketAddr> {
         match kind {
             StreamKind::Sparse => Some(self.control),
@@ -728,13 +731,13 @@ impl Session {
         }
     }
 
-    /// Milliseconds of the session; the first is 1.
+    /// Milliseconds of the session, starting with 1.
     fn time_ms(&self, now: Instant) -> u32 {
         let ms = now.saturating_since(self.opened).as_micros() / 1_000;
         u32::try_from(ms + 1).unwrap_or(u32::MAX)
     }
 
-    /// The client shows what its sockets received.
+    /// Takes the proofs that the client shows.
     fn accept(&mut self, now: Instant, proofs: &Proofs) {
         let now_ms = self.time_ms(now);
         let sockets = [Some(self.control), self.bulk];
@@ -745,7 +748,7 @@ impl Session {
         }
     }
 
-    /// What a datagram to `socket` carries.
+    /// The proof that a datagram to `socket` carries.
     fn offer(&mut self, now: Instant, socket: SocketId) -> Proof {
         let now_ms = self.time_ms(now);
         let to = match socket {
@@ -766,7 +769,7 @@ impl Session {
         self.link.seal(message, &proofs)
     }
 
-    /// When it ends if nothing is heard, and why.
+    /// When the session ends if nothing is heard, and the reason.
     fn expiry(&self, config: &ServerConfig) -> (Instant, Ending) {
         let silence = match self.state {
             _ if !self.confirmed => CONFIRM,
@@ -775,7 +778,8 @@ impl Session {
         };
         let stalled = match &self.state {
             State::Sending { sender } => {
-                // While one socket receives, the other one may for long lose all in the queue.
+                // While one socket receives, the other one may lose all packets in the queue
+                // for long.
                 let stalled = |at: usize| {
                     let other = self.ledgers[1 - at].accepted();
                     self.ledgers[at].stalled(sender.start()).map(|since| since.max(other))
@@ -871,7 +875,7 @@ impl Server {
         }
     }
 
-    /// Sends what is due of a phase and may be sent.
+    /// Sends the packets of a phase that are due and allowed.
     fn send_probes(&mut self, now: Instant, index: usize, phase: u32) {
         let session = &mut self.sessions[index];
         let offered = StreamKind::ALL.map(|kind| session.offer(now, kind.socket()));
@@ -911,8 +915,8 @@ impl Server {
             }
         }
         if sender.next().is_none() && sender.end() <= now {
-            // Said at the next wake-up: what of the last packets could not be
-            // sent is known only then.
+            // Reported at the next wake-up: only then it is known which of the last packets
+            // could not be sent.
             session.state = State::Sent { sender: sender.clone(), retry: now };
         }
     }

@@ -1,5 +1,7 @@
-//! Which phases a measurement consists of, and what follows from their records.
-//! Knows nothing of datagrams and clocks: phases go out, records come in.
+//! A survey: which phases a measurement consists of, and the conclusions from their
+//! records (paper `apq`, algorithms 1 and 2, and a faster method). Rates are in
+//! packets per second, lengths in bytes of IP packets. Leaves out datagrams and
+//! clocks: phases go out, records come in.
 
 mod exact;
 mod fast;
@@ -16,52 +18,54 @@ use known::Direct;
 use lasthop_units::Duration;
 use step::{Step, Volume};
 
-/// What is to be found out, and how.
+/// The configuration of a survey.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SurveyConfig {
-    /// The directions, measured one after the other; at least one.
+    /// The directions, measured one after the other; at least one, each once.
     pub directions: Vec<Direction>,
-    /// Lengths of IP packets, at least one; two of them tell packets from bytes.
+    /// Lengths of IP packets, at least one; with two the unit of the limit is
+    /// found.
     pub packet_bytes: Vec<u16>,
-    /// How.
+    /// The method.
     pub method: Method,
-    /// Find out the discipline too (the fast method does while it measures).
+    /// Whether to find the discipline, too (the fast method always does).
     pub discipline: bool,
-    /// No flow is faster than this, in packets a second.
+    /// Upper bound of the rate of a flow, in packets per second.
     pub rate_max_pps: f64,
 }
 
 /// How a queue is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Method {
-    /// The paper's algorithms, to the letter.
+    /// The paper's algorithms, exactly.
     Exact(ExactConfig),
-    /// Bisection and short bursts, until the confidence interval is tight enough.
+    /// Bisection and short bursts, until the confidence interval is narrow enough.
     Fast(FastConfig),
 }
 
-/// Algorithms 1 and 2; the default is the paper's.
+/// The parameters of algorithms 1 and 2; the defaults are the paper's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExactConfig {
-    /// Rates are multiples of this, in packets a second.
+    /// Step of the search: rates are multiples of this, in packets per second.
     pub step_pps: f64,
-    /// How long each rate is sent.
+    /// Time for which each rate is sent.
     pub dwell: Duration,
-    /// The saturation rate if it is known; then algorithm 1 is left out.
+    /// The saturation rate if it is known, in packets per second; then algorithm 1
+    /// is skipped.
     pub saturation_pps: Option<f64>,
-    /// How many sessions.
+    /// Number of sessions.
     pub sessions: u32,
-    /// All times of algorithm 2 (120 s in the paper) are this many times as
-    /// long, above 0 and up to 1.
+    /// Factor of all times of algorithm 2 (120 s in the paper), above 0 and at most
+    /// 1.
     pub time_scale: f64,
 }
 
-/// The fast method.
+/// The parameters of the fast method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FastConfig {
-    /// Most time for one direction, all packet lengths together.
+    /// Most time for one direction, for all packet lengths together.
     pub duration_max: Duration,
-    /// Half width of the confidence interval that is enough, relative to the mean.
+    /// Sufficient half width of the confidence interval, relative to the mean.
     pub precision: f64,
 }
 
@@ -83,52 +87,52 @@ impl Default for FastConfig {
     }
 }
 
-/// A phase to be run now.
+/// A phase that is to be run now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// Which way the packets go.
+    /// Direction of the packets.
     pub direction: Direction,
-    /// What is sent.
+    /// The packets to send.
     pub plan: PhasePlan,
 }
 
-/// How far a survey is.
+/// The progress of a survey.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Progress {
-    /// Time of the phases that are done.
+    /// Duration of the phases that are done.
     pub done: Duration,
     /// Most time that is still needed, without the pauses between phases.
     pub left_max: Duration,
 }
 
-/// Why a configuration cannot be run.
+/// Why a configuration is not valid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ConfigError {
-    /// There is nothing to do.
+    /// No direction, or one that is given twice.
     #[error("at least one direction is needed, each once")]
     Directions,
-    /// Packets of that length cannot be sent, or are asked for twice.
+    /// A packet length that cannot be sent, or is given twice.
     #[error(
         "packet lengths must differ and be {PACKET_BYTES_MIN} to {PACKET_BYTES_MAX} bytes; there is {0}"
     )]
     PacketBytes(u16),
-    /// There is no packet length.
+    /// No packet length.
     #[error("at least one packet length is needed")]
     NoPacketBytes,
-    /// A rate that means nothing.
+    /// A rate outside of its range.
     #[error("{name} must be {RATE_MIN_PPS} to {RATE_MAX_PPS} packets a second, not {value}")]
     Rate {
-        /// Which.
+        /// The name of the rate.
         name: &'static str,
-        /// What it is.
+        /// The value of the rate.
         value: f64,
     },
-    /// Something else out of its range.
+    /// Another value outside of its range.
     #[error("{name} must be {allowed}")]
     Range {
-        /// Which.
+        /// The name of the value.
         name: &'static str,
-        /// What it may be.
+        /// The range that is allowed.
         allowed: &'static str,
     },
 }
@@ -139,18 +143,18 @@ pub const PACKET_BYTES_MIN: u16 = 100;
 /// Longest IP packet of a flow, in bytes.
 pub const PACKET_BYTES_MAX: u16 = 9_000;
 
-/// Slowest rate that can be asked for, in packets a second.
+/// Lowest rate that can be configured, in packets per second.
 pub const RATE_MIN_PPS: f64 = 1.0;
 
-/// Fastest rate that can be asked for, in packets a second.
+/// Highest rate that can be configured, in packets per second.
 pub const RATE_MAX_PPS: f64 = 1e6;
 
 impl SurveyConfig {
-    /// Whether it makes sense.
+    /// Checks the configuration.
     ///
     /// # Errors
     ///
-    /// The first value that is out of its range.
+    /// The first value that is outside of its range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let twice = |index: usize| self.packet_bytes[..index].contains(&self.packet_bytes[index]);
         let (first, others) = self.directions.split_first().ok_or(ConfigError::Directions)?;
@@ -198,16 +202,17 @@ impl FastConfig {
     }
 }
 
-/// Shorter, and a rate of a few hundred packets a second is not known.
+/// Shortest time for which a rate is sent: with less, rates of a few hundred
+/// packets per second are not known precisely.
 const DWELL_MIN: Duration = Duration::from_millis(100);
 
-/// No baseline flow is faster, in packets a second.
+/// Upper bound of the baseline flow's rate in packets per second.
 const SPARSE_PPS_MAX: f64 = 50.0;
 
-/// Nothing of a survey takes longer.
+/// Upper bound of all times.
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// The fast method's search alone takes this long.
+/// Least time for one direction: the search of the fast method needs this.
 const FAST_DURATION_MIN: Duration = Duration::from_secs(5);
 
 fn check_rate(name: &'static str, value: f64) -> Result<(), ConfigError> {
@@ -219,19 +224,20 @@ fn check_range(sound: bool, name: &'static str, allowed: &'static str) -> Result
     if sound { Ok(()) } else { Err(ConfigError::Range { name, allowed }) }
 }
 
-/// A measurement.
+/// A measurement in progress.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Survey {
     config: SurveyConfig,
-    /// One for each direction, begun or not.
+    /// The results per direction, started or not.
     known: Vec<Direct>,
-    /// The direction and what is done there now; `None` once all is known.
+    /// The index of the current direction and its current step; `None` once all is
+    /// done.
     step: Option<(usize, Step)>,
 }
 
 impl Survey {
-    /// One that has not begun. A configuration that [`SurveyConfig::check`]
-    /// refuses makes a survey that ends early or knows little.
+    /// A survey that has not started. A configuration that [`SurveyConfig::check`]
+    /// refuses gives a survey that ends early or finds little.
     pub fn new(config: SurveyConfig) -> Self {
         let direct = |&direction: &_| Direct::new(direction, &config.packet_bytes);
         let known = config.directions.iter().map(direct).collect();
@@ -240,14 +246,14 @@ impl Survey {
         survey
     }
 
-    /// The next phase; `None` once all is known. Asking twice gives the same.
+    /// The next phase; `None` once all is done. Repeated calls give the same phase.
     pub fn phase(&self) -> Option<Phase> {
         let (index, step) = self.step.as_ref()?;
         Some(Phase { direction: self.config.directions[*index], plan: step.plan().clone() })
     }
 
-    /// The server allows no more than `rate_max_bps` for both flows together, IP
-    /// headers included. To be called before the first phase.
+    /// Limits both flows together to `rate_max_bps`, IP headers included. Must be
+    /// called before the first phase.
     pub fn limit_rate(&mut self, rate_max_bps: u64) {
         let bytes = self.config.packet_bytes.iter().copied().max().unwrap_or(1).max(1);
         let pps = rate_max_bps as f64 / 8.0 / f64::from(bytes) - SPARSE_PPS_MAX;
@@ -255,8 +261,8 @@ impl Survey {
         self.step = self.next_from(0);
     }
 
-    /// What became of the phase. A record of anything else spoils the result,
-    /// and nothing more.
+    /// Takes the record of the current phase. A record of something else makes the
+    /// result wrong, and has no other effect.
     pub fn handle_record(&mut self, record: &PhaseRecord) {
         if let Some((index, step)) = self.step.take() {
             self.known[index].absorb(&step, record);
@@ -264,7 +270,7 @@ impl Survey {
         }
     }
 
-    /// How far it is.
+    /// The progress of the survey.
     pub fn progress(&self) -> Progress {
         let done = self.known.iter().map(|direct| direct.measured).sum();
         let left = match &self.step {
@@ -278,14 +284,14 @@ impl Survey {
         Progress { done, left_max: left }
     }
 
-    /// The most that will be sent, both directions and all flows together, and
-    /// the longest time it takes without the pauses between phases: packets,
-    /// bytes of IP packets, time.
+    /// Upper bounds of what will be sent, in both directions and all flows
+    /// together, and of the time without the pauses between phases: packets, bytes
+    /// of IP packets, time.
     pub fn volume_max(&self) -> (u64, u64, Duration) {
         self.each_max().of_directions(self.known.len())
     }
 
-    /// What is known so far.
+    /// The results so far.
     pub fn report(&self) -> Report {
         let current = self.step.as_ref().map_or(self.known.len(), |(index, _)| *index);
         let begun = (current + 1).min(self.known.len());
@@ -302,7 +308,7 @@ impl Survey {
         telling::report(known, &self.config, search, done)
     }
 
-    /// The next step, in the direction of that index or a later one.
+    /// The next step, in the direction with that index or a later one.
     fn next_from(&self, first: usize) -> Option<(usize, Step)> {
         (first..self.known.len()).find_map(|index| {
             let step = match &self.config.method {
@@ -313,7 +319,7 @@ impl Survey {
         })
     }
 
-    /// The most that is sent in one direction.
+    /// Upper bounds of what is sent in one direction.
     fn each_max(&self) -> Volume {
         match &self.config.method {
             Method::Exact(config) => exact::volume_max(&self.config, config),

@@ -1,5 +1,6 @@
-//! Client and server over a network that loses, delays and repeats datagrams:
-//! what must hold whatever happens on the way.
+//! Tests of client and server over a network that loses, delays and repeats
+//! datagrams: what must hold for any network. Attacks are in a file of their own.
+//! Times are virtual.
 
 use crate::client::{Client, ClientConfig, ClientError, ClientEvent};
 use crate::plan::{Direction, PhasePlan, StreamKind};
@@ -27,7 +28,7 @@ fn client_address(socket: SocketId) -> SocketAddr {
     address(if socket == SocketId::Control { "192.0.2.1:5000" } else { "192.0.2.1:5001" })
 }
 
-/// What happens on the way.
+/// The behaviour of the network.
 #[derive(Clone, Copy, Debug)]
 struct Weather {
     loss: f64,
@@ -39,7 +40,8 @@ struct Weather {
 const FAIR: Weather =
     Weather { loss: 0.0, repeat: 0.0, delay: Duration::from_millis(2), jitter: Duration::ZERO };
 
-/// A datagram: to a socket of the client or to the server, from whom, and what.
+/// A datagram in flight: the client's socket, or `None` for the server, its sender,
+/// payload and length.
 type OnTheWay = (Option<SocketId>, SocketAddr, Vec<u8>, u16);
 
 struct World {
@@ -48,17 +50,17 @@ struct World {
     server: Server,
     weather: Weather,
     stream: Stream,
-    /// By arrival and number.
+    /// Datagrams in flight, by time of arrival and number.
     way: BTreeMap<(Instant, u64), OnTheWay>,
     number: u64,
     events: Vec<(Instant, ClientEvent)>,
     server_events: Vec<(Instant, ServerEvent)>,
-    /// Packets of flows that the server sent, and when the last left.
+    /// Number of flow packets that the server sent, and when it sent the last one.
     server_probes: u64,
     server_probe_last: Instant,
     server_is_there: bool,
-    /// A queue in front of the client: the time a packet takes, how many fit, and
-    /// when the last of them is through.
+    /// A queue in front of the client: service time of a packet, capacity, and when
+    /// its last packet leaves.
     queue: Option<(Duration, u64, Instant)>,
 }
 
@@ -179,7 +181,7 @@ impl World {
         }
     }
 
-    /// One event; `false` once nothing more will happen.
+    /// Handles one event; `false` once nothing more will happen.
     fn step(&mut self) -> bool {
         self.drain();
         let by_way = self.way.keys().next().map(|(at, _)| *at);
@@ -249,7 +251,7 @@ fn a_fair_way_loses_nothing_either_way() {
                 assert_eq!(u64::from(count.sent), stream.packets());
                 assert_eq!((count.unsent, count.late_max), (0, Duration::ZERO));
             }
-            // Delay plus the difference of the clocks, the same for every packet.
+            // Delay plus the offset of the clocks, the same for every packet.
             let delays: Vec<i64> = record.samples.iter().map(|s| s.delay_ns()).collect();
             let clocks = match direction {
                 Direction::Down => 11i64.wrapping_sub(-6),
@@ -269,7 +271,7 @@ fn a_fair_way_loses_nothing_either_way() {
     }
 }
 
-/// An interrupt ends the sending on both sides within a round trip.
+/// A stop ends transmission on both sides within a round trip.
 #[test]
 fn a_stopped_client_stops_the_server() {
     let mut world = World::new(Direction::Down, FAIR);
@@ -283,7 +285,7 @@ fn a_stopped_client_stops_the_server() {
     assert!(world.server_probe_last <= now + FAIR.delay, "{}", world.server_probe_last);
 }
 
-/// A client that dies without a word is sent to for a few seconds, no longer.
+/// A client that dies without notice is sent to for a few seconds at most.
 #[test]
 fn a_silent_client_is_not_sent_to() {
     let mut world = World::new(Direction::Down, FAIR);
@@ -308,8 +310,8 @@ fn a_server_that_is_not_there_is_told() {
     assert!(world.now < at_secs(12), "{}", world.now);
 }
 
-/// A server may be started a moment after the client; one that is not there at
-/// all is told soon.
+/// A server may be started shortly after the client; if there is none, the client
+/// reports that soon.
 #[test]
 fn a_server_gets_a_moment_to_start() {
     let mut world = World::new(Direction::Down, FAIR);
@@ -366,7 +368,7 @@ fn a_server_keeps_to_its_bounds() {
     }
 }
 
-/// Another version is told which one is spoken here.
+/// A peer of another version is told the version that is used here.
 #[test]
 fn versions_tell_each_other_apart() {
     let mut server = Server::new(server_config());
@@ -421,7 +423,7 @@ fn strangers_get_challenges_only_and_not_many() {
             answers += 1;
         }
     }
-    // Each asks once.
+    // Each address asks once.
     assert_eq!(answers, 5_000);
     assert_eq!((server.sessions(), server.poll_timeout()), (0, None));
     assert!(server.poll_event().is_none());
@@ -430,8 +432,8 @@ fn strangers_get_challenges_only_and_not_many() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Bad weather costs time and packets of flows, nothing else: the record is
-    /// of what was sent, no sample twice, none that was not.
+    /// A bad network costs time and packets of flows, nothing else: the record has
+    /// what was sent, no sample twice, and none that was not sent.
     #[test]
     fn a_bad_way_ends_well(
         loss in 0.0..0.3f64,
@@ -469,8 +471,9 @@ proptest! {
     }
 }
 
-/// Signs of life, their answers and the exchanges of a handshake are lost several times in
-/// a row on some of many ways: nothing is left out, and no session is given up.
+/// On some of many networks keep-alive messages, their answers and the messages of
+/// a handshake are lost several times in a row: no packet is skipped, and no
+/// session is closed.
 #[test]
 fn a_loss_of_a_quarter_ends_well_each_time() {
     let mut stream = Seed::new(7, 0).stream("ways");
@@ -493,8 +496,9 @@ fn a_loss_of_a_quarter_ends_well_each_time() {
     }
 }
 
-/// A queue that holds six seconds, filled three times as fast as it is served:
-/// nothing is left out of the phase, although what arrives was sent long ago.
+/// A queue that holds six seconds, filled at three times its rate of service: no
+/// packet of the phase is skipped, although packets arrive long after they were
+/// sent.
 #[test]
 fn a_slow_queue_is_no_lack_of_proof() {
     let mut world = World::new(Direction::Down, FAIR);
@@ -511,14 +515,14 @@ fn a_slow_queue_is_no_lack_of_proof() {
     }
 }
 
-/// Four of five datagrams of a session are lost, either way: it takes longer, and some packets
-/// may not be sent, but the measurement ends.
+/// Four of five datagrams of a session are lost in both directions: it takes
+/// longer, and some packets may not be sent, but the measurement ends.
 #[test]
 fn heavy_losses_end_no_session() {
     for seed in 0..8 {
         let mut world = World::new(Direction::Down, FAIR);
         world.stream = Seed::new(seed, 0).stream("weather");
-        // It waits for single answers that long.
+        // It waits that long for single answers.
         world.client = Client::new(
             ClientConfig { patience: Duration::from_secs(60), ..client_config() },
             survey(Direction::Down),
@@ -537,7 +541,7 @@ fn heavy_losses_end_no_session() {
     }
 }
 
-/// A host that has no room for packets says how many it could not send.
+/// A host whose buffer is full reports how many packets it could not send.
 #[test]
 fn packets_that_could_not_be_sent_are_told() {
     let mut world = World::new(Direction::Up, FAIR);
@@ -569,7 +573,7 @@ fn packets_that_could_not_be_sent_are_told() {
     assert_eq!(record.samples.len() as u32, sent);
 }
 
-/// A phase is run once, however often it is asked for.
+/// A phase is run once, however often it is requested.
 #[test]
 fn a_phase_is_not_begun_twice() {
     let mut world = World::new(Direction::Down, Weather { repeat: 1.0, ..FAIR });

@@ -1,4 +1,5 @@
-//! The datagrams as bytes. All numbers are big-endian.
+//! The encoding of datagrams. All numbers are big-endian, times in nanoseconds
+//! unless noted, lengths in bytes.
 //!
 //! ```text
 //! every datagram   magic (4)  version (1)  type (1)
@@ -16,10 +17,10 @@
 //!                  in messages the control socket's comes first
 //! ```
 //!
-//! The version and the type of `Hello`, and the place of its nonce, stay as they
-//! are in every version, so that versions can tell each other apart. What comes
-//! from a server before an address is proven is shorter than what it answers,
-//! and so is the answer to an `Open`.
+//! The version, the type of `Hello` and the position of its nonce are the same in
+//! every version, so that versions can recognise each other. Everything that a
+//! server sends to an unproven address is shorter than what it answers, as is the
+//! answer to an `Open`. Leaves out fragmentation: a datagram fits into a packet.
 
 use crate::auth::{self, CODE_BYTES, Code, Key, NONCE_BYTES, Nonce, TOKEN_BYTES, Token};
 use crate::plan::{Direction, PhasePlan, STREAMS_MAX, StreamKind, StreamPlan};
@@ -28,17 +29,17 @@ use crate::record::{Sample, StreamCount};
 use alloc::vec::Vec;
 use lasthop_units::Duration;
 
-/// How every datagram begins.
+/// The first bytes of every datagram.
 pub const MAGIC: [u8; 4] = *b"lapq";
-/// The version that this program speaks.
+/// The version of the protocol.
 pub const VERSION: u8 = 2;
-/// Length of a `Hello` and of an `Open`: more than any answer to them.
+/// Length of a `Hello` and of an `Open` in bytes: more than any answer to them.
 pub const HELLO_BYTES: usize = 200;
-/// Most samples of a chunk.
+/// Most samples in a chunk.
 pub const CHUNK_SAMPLES: usize = 55;
-/// Bytes of a probe that mean something.
+/// Length of the content of a probe in bytes.
 pub const PROBE_BYTES: usize = 6 + 8 + 4 + 4 + 8 + 12;
-/// Shortest and longest IP packets of a stream.
+/// Lengths of IP packets in a stream, in bytes.
 pub const PACKET_BYTES: core::ops::RangeInclusive<u16> = 100..=9_000;
 
 const HELLO: u8 = 1;
@@ -49,7 +50,7 @@ const ACCEPTED: u8 = 5;
 const TURNED: u8 = 6;
 const PROBE_SPARSE: u8 = 7;
 const PROBE_BULK: u8 = 8;
-/// Types from here on belong to a session and are authenticated.
+/// Types from this one on belong to a session and are authenticated.
 const SESSION: u8 = 16;
 const ATTACH: u8 = 16;
 const ATTACHED: u8 = 17;
@@ -65,32 +66,32 @@ const STOP: u8 = 26;
 const STOPPED: u8 = 27;
 const REFUSED: u8 = 28;
 
-/// What is wrong with a datagram.
+/// Why a datagram cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// It ends inside a field.
     #[error("the datagram ends at byte {0}, inside a field")]
     Short(usize),
-    /// It is not of this protocol.
+    /// It does not start with the magic number.
     #[error("the datagram does not begin as one of APQ")]
     Magic,
-    /// It is of another version.
+    /// It has another version.
     #[error("version {0}; this program speaks version {VERSION}")]
     Version(u8),
-    /// There is no such type.
+    /// Its type is unknown.
     #[error("byte 5: there is no type {0}")]
     Type(u8),
-    /// A field has a value that means nothing.
+    /// A field has a value that is not allowed.
     #[error("byte {offset}: {field} cannot be {value}")]
     Value {
-        /// Where it is.
+        /// Offset of the field in bytes.
         offset: usize,
-        /// What it is called.
+        /// Name of the field.
         field: &'static str,
-        /// What it is.
+        /// Value of the field.
         value: u64,
     },
-    /// There is something behind the end.
+    /// There are bytes after its end.
     #[error("byte {0}: the message should end here")]
     Long(usize),
 }
@@ -98,47 +99,47 @@ pub enum WireError {
 /// A datagram of any kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Datagram<'a> {
-    /// A client would like to talk.
+    /// A client requests a challenge.
     Hello(Nonce),
-    /// A client of another version would like to talk.
+    /// A client of another version requests a challenge.
     HelloOfVersion(u8, Nonce),
-    /// A server asks it to prove its address.
+    /// A server asks the client to prove its address.
     Challenge {
-        /// The client's.
+        /// The client's nonce.
         nonce: Nonce,
-        /// To be sent back.
+        /// The token, to be returned.
         token: Token,
-        /// The client must know the key.
+        /// Whether the client must know the key.
         keyed: bool,
     },
     /// A server of another version answers.
     OtherVersion {
         /// The server's version.
         version: u8,
-        /// The client's.
+        /// The client's nonce.
         nonce: Nonce,
     },
     /// A client proves its address and its key.
     Open {
-        /// The client's.
+        /// The client's nonce.
         nonce: Nonce,
-        /// The server's.
+        /// The server's token.
         token: Token,
-        /// Under the handshake's key.
+        /// The code under the handshake's key.
         code: Code,
     },
-    /// A server lets a client in.
+    /// A server accepts a client.
     Accepted {
-        /// What it says.
+        /// The session and its limits.
         accepted: Accepted,
-        /// Under the handshake's key.
+        /// The code under the handshake's key.
         code: Code,
     },
-    /// A server turns a client away, at a proven address.
+    /// A server refuses a client at a proven address.
     Turned {
-        /// The client's.
+        /// The client's nonce.
         nonce: Nonce,
-        /// Why.
+        /// The reason.
         reason: Refusal,
     },
     /// A packet of a flow.
@@ -147,47 +148,47 @@ pub enum Datagram<'a> {
     Sealed(Sealed<'a>),
 }
 
-/// What a server says when it lets a client in.
+/// The content of the message that accepts a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepted {
-    /// The client's.
+    /// The client's nonce.
     pub nonce: Nonce,
-    /// The session's number.
+    /// The session number.
     pub session: u64,
-    /// What the server allows.
+    /// The limits of the server.
     pub limits: Limits,
 }
 
-/// What a server allows.
+/// The limits of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bits a second of all streams together, IP headers included.
+    /// Bits per second of all streams together, IP headers included.
     pub rate_max_bps: u64,
-    /// Length of a session.
+    /// Longest duration of a session.
     pub duration_max: Duration,
-    /// Packets of a phase.
+    /// Most packets in a phase.
     pub phase_packets_max: u32,
 }
 
 /// A packet of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The flow.
+    /// The flow of the packet.
     pub kind: StreamKind,
-    /// The session.
+    /// The session number.
     pub session: u64,
-    /// The phase.
+    /// The phase number.
     pub phase: u32,
-    /// Its number in flow and phase.
+    /// Sequence number of the packet in flow and phase.
     pub sequence: u32,
-    /// The sender's clock when it left, in ns.
+    /// Reading of the sender's clock at transmission, in ns.
     pub sent_ns: u64,
-    /// Of a server, for the socket it goes to.
+    /// The proof of a server, for the socket to which the packet goes.
     pub proof: Proof,
 }
 
 impl Probe {
-    /// What the receiver notes, its clock at `received_ns`.
+    /// The sample of this packet, with the receiver's clock at `received_ns`.
     pub const fn sample(&self, received_ns: u64) -> Sample {
         let &Self { kind, sequence, sent_ns, .. } = self;
         Sample { kind, sequence, sent_ns, received_ns }
@@ -197,21 +198,21 @@ impl Probe {
 /// Why a server refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The code is wrong.
+    /// The code is wrong: the keys differ.
     WrongKey,
-    /// There are as many sessions as it allows.
+    /// It has as many sessions as it allows.
     Busy,
-    /// A phase would be faster than it allows.
+    /// A phase is faster than it allows.
     TooFast,
     /// A phase has more packets than it allows.
     TooMany,
-    /// The session would be longer than it allows.
+    /// The session would last longer than it allows.
     TooLong,
-    /// The phase makes no sense.
+    /// The plan of the phase is not valid.
     Senseless,
-    /// The server ends.
+    /// The server is being stopped.
     Ending,
-    /// The server holds as many packets of uplink phases as it allows.
+    /// It stores as many packets of uplink phases as it allows.
     Full,
 }
 
@@ -236,17 +237,17 @@ impl Refusal {
     }
 }
 
-/// A message of a session as it came.
+/// A message of a session as received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sealed<'a> {
-    /// The session's number.
+    /// The session number.
     pub session: u64,
-    /// Used once in a session and direction.
+    /// The message number, used once per session and direction.
     pub number: u32,
-    /// Of the client's sockets.
+    /// The proofs for the client's sockets.
     pub proofs: Proofs,
     kind: u8,
-    /// All that the code covers.
+    /// The bytes that the code covers.
     covered: &'a [u8],
     code: &'a [u8],
 }
@@ -254,90 +255,91 @@ pub struct Sealed<'a> {
 /// A message of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    /// The sending socket is the client's bulk socket.
+    /// The socket that sends this is the client's bulk socket.
     Attach {
-        /// Of the handshake of that socket.
+        /// The nonce of that socket's handshake.
         nonce: Nonce,
-        /// Of the handshake of that socket.
+        /// The token of that socket's handshake.
         token: Token,
     },
-    /// The bulk socket is known.
+    /// The server knows the bulk socket.
     Attached,
-    /// A phase is to be run.
+    /// The client asks for a phase.
     Prepare {
-        /// Its number.
+        /// The phase number.
         phase: u32,
-        /// Who sends.
+        /// The direction of the packets.
         direction: Direction,
-        /// What.
+        /// The packets to send.
         plan: PhasePlan,
     },
-    /// The server is ready for it; if it sends, it begins.
+    /// The server is ready for the phase; if it sends, it starts.
     Ready {
-        /// Its number.
+        /// The phase number.
         phase: u32,
     },
     /// The sender of a phase has sent everything.
     Finished {
-        /// Its number.
+        /// The phase number.
         phase: u32,
-        /// The sender's clock at the start, in ns.
+        /// Reading of the sender's clock at the start of the phase, in ns.
         started_ns: u64,
-        /// One for each stream.
+        /// Counts for each stream.
         counts: Vec<StreamCount>,
     },
-    /// The client has heard that the server is finished.
+    /// The client acknowledges that the server is finished.
     FinishedHeard {
-        /// The phase.
+        /// The phase number.
         phase: u32,
     },
-    /// What the server received of a phase.
+    /// The number of packets that the server received in a phase.
     Summary {
-        /// The phase.
+        /// The phase number.
         phase: u32,
-        /// How many samples there are to be fetched.
+        /// Number of samples that can be fetched.
         samples: u32,
-        /// Packets that came more than once.
+        /// Number of copies that arrived after the first.
         duplicates: u32,
     },
-    /// The client asks for samples.
+    /// The client requests samples.
     Fetch {
-        /// The phase.
+        /// The phase number.
         phase: u32,
         /// Number of the first chunk.
         first: u32,
-        /// Bit `i`: chunk `first + i` is wanted.
+        /// Bit `i` is set if chunk `first + i` is requested.
         wanted: u16,
     },
     /// Samples of a phase.
     Chunk {
-        /// The phase.
+        /// The phase number.
         phase: u32,
-        /// Number of the chunk: its first sample is this times [`CHUNK_SAMPLES`].
+        /// Number of the chunk: its first sample is this number times
+        /// [`CHUNK_SAMPLES`].
         index: u32,
-        /// They.
+        /// The samples.
         samples: Vec<Sample>,
     },
-    /// The sending host is there.
+    /// A keep-alive message.
     Alive,
-    /// The session ends.
+    /// The client ends the session.
     Stop {
-        /// Because all is done.
+        /// Whether the survey is complete.
         done: bool,
     },
-    /// The server has heard that it ends, or ends it.
+    /// The server confirms the end of the session, or ends it.
     Stopped,
     /// The server refuses a phase.
     Refused {
-        /// Why.
+        /// The reason.
         reason: Refusal,
     },
 }
 
-/// Reads a datagram.
+/// Decodes a datagram.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// The reason why it cannot be decoded, and the offset.
 pub fn parse(bytes: &[u8]) -> Result<Datagram<'_>, WireError> {
     let mut reader = Reader { bytes, at: 0 };
     if reader.array::<4>()? != MAGIC {
@@ -356,7 +358,7 @@ pub fn parse(bytes: &[u8]) -> Result<Datagram<'_>, WireError> {
     let datagram = match kind {
         HELLO => {
             let nonce = reader.array()?;
-            // Shorter ones would make an amplifier of the server.
+            // Answers to shorter ones would make the server an amplifier.
             if bytes.len() < HELLO_BYTES {
                 return Err(WireError::Short(bytes.len()));
             }
@@ -414,15 +416,15 @@ pub fn parse(bytes: &[u8]) -> Result<Datagram<'_>, WireError> {
 }
 
 impl Sealed<'_> {
-    /// Whether it was made by somebody who has the session's key, for the other side.
+    /// Whether it was made by a holder of the peer's session key.
     pub fn is_authentic(&self, key: &Key) -> bool {
         auth::is_code(key, self.covered, self.code)
     }
 
-    /// What it says.
+    /// Decodes the message.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// The reason why it cannot be decoded, and the offset.
     pub fn message(&self) -> Result<Message, WireError> {
         let mut reader = Reader { bytes: self.covered, at: SEALED_HEAD_BYTES };
         let message = match self.kind {
@@ -468,10 +470,10 @@ impl Sealed<'_> {
     }
 }
 
-/// Magic, version, type, session, number, proofs.
+/// Length of magic, version, type, session, number and proofs in bytes.
 const SEALED_HEAD_BYTES: usize = 6 + 8 + 4 + 2 * 12;
 
-/// Writes a datagram; a `Hello` with its zeros.
+/// Encodes a datagram; a `Hello` with its zeros.
 pub fn emit(datagram: &Datagram<'_>) -> Vec<u8> {
     let mut out = Vec::with_capacity(128);
     out.extend(MAGIC);
@@ -564,7 +566,7 @@ fn emit_proof(out: &mut Vec<u8>, proof: Proof) {
     out.extend(proof.value.to_be_bytes());
 }
 
-/// Writes a message of a session.
+/// Encodes a message of a session, with its code.
 pub fn seal(message: &Message, session: u64, number: u32, proofs: &Proofs, key: &Key) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     out.extend(MAGIC);
@@ -652,7 +654,7 @@ impl Message {
     }
 }
 
-/// Takes fields off the front.
+/// Reads fields from the front of a datagram.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
     bytes: &'a [u8],

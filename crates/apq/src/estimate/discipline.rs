@@ -1,18 +1,17 @@
-//! Which discipline a queue has, from one phase of constant, slight overload.
+//! Infers the discipline of a queue from one phase of constant, slight overload
+//! (paper `apq`; RFC 8289, 3.3). Two questions are answered separately.
 //!
-//! Two questions, answered apart. **Are flows kept apart?** Then packets of the
-//! sparse flow overtake those of the saturation flow that wait, and none of them
-//! is refused. **Is it the bound that drops?**
-//! Then packets are refused only when the queue is as long as it gets, however
-//! fast it empties: what was in the queue before each refusal is always the
-//! same. CoDel drops while the queue is short and then long and then short
-//! again: its n-th drop comes 2 sqrt(n) intervals after the first (RFC 8289,
-//! 3.3: the next one after interval / sqrt(n)), so that at an overload of v
-//! packets a second it has caught up after v intervals squared times two, and
-//! from then on the delay falls.
+//! **Are flows kept apart?** Then packets of the sparse flow overtake those of the
+//! saturation flow that are waiting, and none of them is refused. **Does a limit
+//! cause the drops?** Then packets are refused only when the queue is at its
+//! longest, regardless of the rate of service: the occupancy before each refusal is
+//! always the same. CoDel drops while the queue is first short, then long, then
+//! short again: its n-th drop comes 2 sqrt(n) intervals after the first, because
+//! each follows after interval / sqrt(n). At an overload of v packets per second it
+//! has caught up after 2 v intervals squared, and the delay falls from then on.
 //!
-//! What fits neither is not told: other active queue managements, a queue
-//! shared with much other traffic, a phase too short for what it met.
+//! Anything else gives no verdict: other active queue management, a queue shared
+//! with much other traffic, a phase that is too short. Times are in seconds.
 
 use super::session::{Occupancy, Refusal, Window, refusals};
 use super::statistics::{median, quantile, sorted};
@@ -21,129 +20,131 @@ use crate::plan::StreamKind;
 use crate::report::{Discipline, Judgement};
 use alloc::vec::Vec;
 
-/// Of the packets in front of one of the sparse flow, the share it overtakes: up
-/// to the first value all flows share a queue, from the second on they do not,
-/// but for a driver queue.
+/// Share of the packets before one of the sparse flow that it overtakes: up to the
+/// first value all flows share a queue, from the second value on they do not,
+/// except for a driver queue.
 const OVERTAKEN: (f64, f64) = (0.03, 0.15);
 
-/// Stamps of packets that arrive together are no order, in seconds.
+/// Packets that arrive within this time have no order, in seconds.
 const TOGETHER_S: f64 = 200e-6;
 
-/// The time from one aggregate to the next relative to the queueing delay:
-/// above this the whole queue leaves at once, and nobody can overtake.
+/// Time between aggregates relative to the queueing delay: above this the whole
+/// queue leaves at once, and no packet can overtake.
 const AGGREGATE_MAX: f64 = 0.4;
 
-/// The loss of the sparse flow relative to the other's: up to the first value
-/// it has a queue of its own, from the second on it has none.
+/// Loss of the sparse flow relative to that of the other: up to the first value it
+/// has its own queue, from the second value on it has none.
 const LOSS_SHARED: (f64, f64) = (0.03, 0.2);
 
-/// So many losses must be expected of the sparse flow before their absence
-/// means something.
+/// The sparse flow must be expected to lose this many packets before their absence
+/// is significant.
 const LOSSES_MIN: f64 = 8.0;
 
-/// What was in the queue before a refusal, the lowest tenth relative to the
-/// highest: a bound gives 1, and a little less if others have packets there too;
-/// the first value and less is no bound. Between them lie queues that drop
-/// early, at random.
+/// Occupancy before refusals, its lowest tenth relative to the highest: 1 for a
+/// limit, or slightly less if other hosts also have packets in the queue; up to the
+/// first value there is no limit. Queues that drop early at random are in between.
 const AT_BOUND: (f64, f64) = (0.72, 0.92);
 
-/// What is counted may be off by a packet, which matters little if there are many.
+/// Possible error of a count in packets, and the count from which on it is allowed
+/// for.
 const COUNT_PACKETS: f64 = 1.0;
 const MANY_PACKETS: f64 = 15.0;
 
-/// What was in the queue before the first refusals counts like the lowest tenth:
-/// a queue that drops early begins before it is full.
+/// The first refusals count like the lowest tenth: a queue that drops early starts
+/// before it is full.
 const FIRST_REFUSALS: usize = 9;
 
-/// When a packet leaves is known up to its own transmission, which in an
-/// aggregate takes as long as those of several; so many service times earlier
-/// is tried, and what makes the most of a bound is taken.
+/// The time at which a packet leaves is known up to its transmission, which in an
+/// aggregate includes that of others. Departures earlier by this many service times
+/// are tried, and the one that most resembles a limit is used.
 const SERVICES: [f64; 5] = [1.0, 2.0, 3.0, 5.0, 8.0];
 
-/// The queue has fallen when it is so much of its longest.
+/// The queue has fallen when it is below this share of its longest.
 const FALLEN: f64 = 0.5;
 
-/// When it has, relative to when CoDel should have caught up with the overload;
-/// the queue then takes as long again to fall.
+/// When it has fallen, relative to when CoDel should have caught up with the
+/// overload; the queue then needs as long again to fall.
 const CAUGHT_UP: (f64, f64) = (0.7, 5.0);
 
-/// CoDel's interval by RFC 8289 and in Linux, in seconds.
+/// CoDel's interval in RFC 8289 and in Linux, in seconds.
 const INTERVAL_S: f64 = 0.1;
 
-/// What passes for it: drops are noticed late at first, when the queue is long,
-/// and others in the queue take some of them.
+/// The intervals that are accepted as CoDel's: drops are noticed late at first,
+/// while the queue is long, and packets of other hosts take some of the drops.
 const INTERVAL_RANGE_S: (f64, f64) = (0.055, 0.15);
 
-/// The intervals that single drops speak for differ by less than this, highest
-/// tenth to lowest; even losses differ by 3.
+/// Largest ratio of the intervals computed from single drops, highest to lowest
+/// tenth; evenly spaced losses give 3.
 const INTERVAL_SPREAD: f64 = 1.6;
 
-/// The drops from which the interval is read: the first few are counted from a
-/// first drop that may be another packet's loss.
+/// The drops, by number, from which the interval is computed: the first few are
+/// counted from a first drop that may be an unrelated loss.
 const LAW_DROPS: (usize, usize) = (16, 200);
 
-/// Fewer refusals say nothing.
+/// Fewest refusals that are significant.
 const REFUSALS_MIN: usize = 12;
 
-/// CoDel lets a delay of more than its target stand for one interval; a delay of
-/// this many seconds that stands for as long as [`STANDING_S`] without a drop
-/// is none that is managed.
+/// CoDel tolerates a delay above its target for one interval. A delay above this
+/// many seconds that lasts for [`STANDING_S`] without a drop is not managed.
 const UNMANAGED_DELAY_S: f64 = 0.05;
 
-/// Two measurements of one bound differ by no more than this, in packets and
-/// relative to the larger.
+/// Largest difference of two measurements of one limit, in packets and relative to
+/// the larger.
 const SAME_PACKETS: f64 = 4.0;
 /// See [`SAME_PACKETS`].
 const SAME: f64 = 0.15;
 
-/// See [`UNMANAGED_DELAY_S`]; ten intervals.
+/// See [`UNMANAGED_DELAY_S`]; ten intervals, in seconds.
 const STANDING_S: f64 = 1.0;
 
-/// Below this confidence nothing is told.
+/// Lowest confidence of a verdict.
 pub const CONFIDENCE_MIN: f64 = 0.7;
 
-/// Nothing is surer: the world has more queues than are known here.
+/// Highest confidence: there are more kinds of queues than are known here.
 pub const CONFIDENCE_MAX: f64 = 0.99;
 
-/// The quantile of packets' distances that is the time from one aggregate to
-/// the next, of up to 60 packets.
+/// The quantile of the gaps between packets that is taken for the time between
+/// aggregates of up to 60 packets.
 const CLUMP: f64 = 0.985;
 
-/// The parts of a phase of overload into which its length is cut.
+/// Number of parts into which a phase of overload is divided to measure the queue's
+/// length.
 const PARTS: usize = 24;
 
 /// What a phase of constant overload showed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evidence {
-    /// Share of the packets in front of one of the sparse flow that it
-    /// overtakes: 0 if they share a queue. `None` if there was no queue to speak of.
+    /// Share of the packets before one of the sparse flow that it overtakes: 0 if
+    /// they share a queue. `None` if there was hardly a queue.
     pub overtaken: Option<f64>,
-    /// The sparse flow's loss relative to the saturation flow's: 1 if they share
-    /// a queue. `None` if too little was lost.
+    /// Loss of the sparse flow relative to that of the saturation flow: 1 if they
+    /// share a queue. `None` if too little was lost.
     pub sparse_loss: Option<f64>,
-    /// The time from one aggregate to the next relative to the queueing delay.
+    /// Time between aggregates relative to the queueing delay.
     pub aggregate: f64,
-    /// What was in the queue before refusals, the first and the lowest tenth
-    /// relative to the highest: 1 for a bound. `None` if too few were refused.
+    /// Occupancy before refusals, the smaller of the first and the lowest tenth
+    /// relative to the highest: 1 for a limit. `None` if there were too few
+    /// refusals.
     pub at_bound: Option<f64>,
-    /// CoDel's interval, if refusals are CoDel's drops, in seconds.
+    /// CoDel's interval in seconds, supposing that refusals are CoDel's drops.
     pub interval: Option<f64>,
-    /// When the queue had fallen to half its longest, relative to when CoDel
-    /// would have caught up with the overload; `None` if it had not.
+    /// When the queue had fallen to half its longest, relative to when CoDel would
+    /// have caught up with the overload; `None` if it had not.
     pub caught_up: Option<f64>,
-    /// For how long the queue delay was above 50 ms before the first drop, in seconds.
+    /// Time for which the queueing delay was above 50 ms before the first drop, in
+    /// seconds.
     pub standing: f64,
     /// Median queueing delay of the sparse flow in the second half, in seconds.
     pub sparse_delay: f64,
-    /// What was in the queue at its longest, in packets.
+    /// Occupancy of the queue at its longest, in packets.
     pub longest: f64,
-    /// What was in the queue before most refusals, in packets: its bound, if
-    /// they are a bound's. `None` if too few were refused.
+    /// Median occupancy before refusals, in packets: the limit, if there is one.
+    /// `None` if there were too few refusals.
     pub refused_at: Option<f64>,
 }
 
-/// What `timeline` shows, whose drift is removed. The overload was sent in
-/// `bulk`, at `offered_pps` both flows together.
+/// The evidence in `timeline`, whose drift was removed. The overload was sent in
+/// the window `bulk`, at `offered_pps` packets per second of both flows.
 pub fn evidence(
     timeline: &Timeline,
     bulk: Window,
@@ -171,13 +172,13 @@ pub fn evidence(
     let longest = lengths.iter().copied().fold(0.0, f64::max);
     let peak = lengths.iter().position(|&length| length >= longest).unwrap_or(0);
 
-    // Those in front of a sparse packet that came after it all the same.
+    // Packets sent before a sparse packet that arrived after it.
     let (mut in_front, mut overtaken) = (0.0, 0.0);
     for packet in &sparse {
         let came = packet.received() + TOGETHER_S;
         let before = &sent[..sent.partition_point(|p| p.sent < packet.sent)];
         in_front += occupancy.at(packet.sent);
-        // Nobody waits longer than the whole of the overload.
+        // No packet waits longer than the whole overload.
         overtaken += before.iter().filter(|p| p.received() > came).count() as f64;
     }
     let packets = sparse.len().max(1) as f64;
@@ -212,7 +213,7 @@ pub fn evidence(
         .map(|p| p.delay - empty_delay)
         .collect();
     Some(Evidence {
-        // A packet or two are no queue to share.
+        // One or two packets are no queue to share.
         overtaken: (in_front / packets > 3.0).then(|| overtaken / in_front),
         sparse_loss,
         aggregate: if delays > 0.0 { clump / delays } else { f64::INFINITY },
@@ -226,20 +227,20 @@ pub fn evidence(
     })
 }
 
-/// How many numbers are missing between the first and the last.
+/// Number of sequence numbers missing between the first and the last.
 fn missing(sent: &[&super::Passage]) -> f64 {
     let numbers = || sent.iter().map(|p| p.sequence);
     let span = numbers().max().zip(numbers().min()).map_or(0, |(last, first)| last - first + 1);
     (f64::from(span) - sent.len() as f64).max(0.0)
 }
 
-/// The time from one aggregate to the next, from sorted distances of packets.
+/// The time between aggregates, from the sorted gaps between packets.
 pub fn clump(distances: &[f64]) -> f64 {
     quantile(distances, CLUMP).unwrap_or(0.0)
 }
 
-/// The occupancy whose departures are placed such that refusals come closest to
-/// one length of the queue, and [`Evidence::at_bound`] by it.
+/// The occupancy, with the departures placed such that refusals come closest to one
+/// length of the queue, and its [`Evidence::at_bound`].
 fn fitted(
     timeline: &Timeline,
     empty_delay: f64,
@@ -257,8 +258,7 @@ fn fitted(
     others.fold(of(SERVICES[0]), |best, next| if next.1 > best.1 { next } else { best })
 }
 
-/// The median of what was in the queue before refusals, for each of `parts`
-/// that has any.
+/// The median occupancy before refusals, for each of `parts` that has any.
 pub fn held(
     timeline: &Timeline,
     empty_delay: f64,
@@ -276,7 +276,7 @@ pub fn held(
         .collect()
 }
 
-/// See [`Evidence::at_bound`].
+/// Computes [`Evidence::at_bound`].
 fn at_bound(occupancy: &Occupancy, refusals: &[Refusal]) -> f64 {
     let before = |refusal: &Refusal| occupancy.at(refusal.entered);
     let all = sorted(refusals.iter().map(before));
@@ -287,11 +287,11 @@ fn at_bound(occupancy: &Occupancy, refusals: &[Refusal]) -> f64 {
     ((low + off) / (high - off).max(1.0)).min(1.0)
 }
 
-/// The interval of a CoDel whose drops were noticed at these times: the n-th
+/// The interval of a CoDel whose drops were noticed at these times: the n-th one
 /// comes nearly 2 sqrt(n) intervals after the first.
 fn interval(drops: &[(f64, u32)]) -> Option<f64> {
-    /// The sum of 1 / sqrt(k) over the first n numbers is 2 sqrt(n) less this,
-    /// for large n: the zeta function at one half.
+    /// For large n the sum of 1 / sqrt(k) over k from 1 to n is 2 sqrt(n) less
+    /// this: the negative of the zeta function at one half.
     const HEAD_START: f64 = 1.460_354_5;
     let (start, _) = *drops.first()?;
     let mut count = 0;
@@ -303,18 +303,19 @@ fn interval(drops: &[(f64, u32)]) -> Option<f64> {
         }
     }
     let intervals = sorted(intervals);
-    // Losses that come evenly, or with the load, follow no such law.
+    // Losses that are evenly spaced, or follow the load, do not obey this law.
     let spread = quantile(&intervals, 0.9)? / quantile(&intervals, 0.1)?;
     quantile(&intervals, 0.5).filter(|_| spread < INTERVAL_SPREAD)
 }
 
-/// Where between the bounds of a range a value lies: 0 at the first, 1 at the second.
+/// The position of a value between the bounds of a range: 0 at the first, 1 at the
+/// second.
 fn place(value: f64, range: (f64, f64)) -> f64 {
     ((value - range.0) / (range.1 - range.0)).clamp(0.0, 1.0)
 }
 
-/// The verdict. Its confidence is that of the less certain of the two answers:
-/// how far from undecided the value it rests on is.
+/// The verdict. Its confidence is that of the less certain of the two answers,
+/// which is the distance of its value from undecided.
 pub fn judge(evidence: &Evidence) -> Judgement<Discipline> {
     let cannot_tell = |confidence| Judgement { verdict: Discipline::CannotTell, confidence };
     let Some(shared) = shared(evidence) else { return cannot_tell(0.0) };
@@ -333,25 +334,26 @@ pub fn judge(evidence: &Evidence) -> Judgement<Discipline> {
     Judgement { verdict, confidence }
 }
 
-/// Whether a bound that refused packets under slight overload at `slight` packets
-/// is the one that did so under heavy overload at `heavy`. A queue that drops by
-/// other rules becomes longer the more comes.
+/// Whether the limit that refused packets under slight overload, at `slight`
+/// packets, is the one that did under heavy overload, at `heavy`. Queues that drop
+/// by other rules become longer with more load.
 pub fn is_same_bound(slight: f64, heavy: f64) -> bool {
     libm::fabs(slight - heavy) <= SAME_PACKETS.max(SAME * slight.max(heavy))
 }
 
-/// How much speaks for a queue that flows share (1) and for one of each (0).
+/// How strongly the evidence is for one queue shared by all flows (1) or for one
+/// per flow (0).
 fn shared(evidence: &Evidence) -> Option<f64> {
     let by_order = 1.0 - place(evidence.overtaken?, OVERTAKEN);
     if by_order < 0.5 || evidence.aggregate < AGGREGATE_MAX {
         return Some(by_order);
     }
-    // The order says nothing of a queue that leaves at once; losses may.
+    // The order says nothing about a queue that leaves at once; losses may.
     evidence.sparse_loss.map(|loss| place(loss, LOSS_SHARED))
 }
 
-/// How much speaks for a bound (1) and for CoDel (0); `None` if nothing speaks
-/// for either.
+/// How strongly the evidence is for a limit (1) or for CoDel (0); `None` if it is
+/// for neither.
 fn bound(evidence: &Evidence) -> Option<f64> {
     let Some(at_bound) = evidence.at_bound else {
         return (evidence.standing > STANDING_S).then_some(0.9);
@@ -361,18 +363,18 @@ fn bound(evidence: &Evidence) -> Option<f64> {
         .interval
         .is_some_and(|interval| interval > INTERVAL_RANGE_S.0 && interval < INTERVAL_RANGE_S.1);
     if bound < 0.5 && lawful {
-        // A high rate may take longer to catch up with than the phase lasts.
+        // Catching up with a high rate may take longer than the phase.
         let fallen =
             evidence.caught_up.is_some_and(|share| share > CAUGHT_UP.0 && share < CAUGHT_UP.1);
         return Some(if fallen { 0.0 } else { 0.15 });
     }
-    // Neither CoDel's ways nor a bound's.
+    // Neither CoDel's behaviour nor that of a limit.
     (bound > 0.5).then_some(bound)
 }
 
-/// Packets that a driver queue under a fair upper queue holds: what the sparse
-/// flow, that has no queue of its own to wait for, waits for all the same. Of
-/// one queue for all flows, the part below cannot be told from the part above.
+/// Packets in a driver queue below a fair upper queue: the delay of the sparse
+/// flow, which does not wait in an upper queue, times the rate. Below a single
+/// queue for all flows, a driver queue cannot be distinguished from it.
 pub fn driver_queue_packets(evidence: &Evidence, rate_pps: f64) -> f64 {
     (evidence.sparse_delay * rate_pps).max(0.0)
 }

@@ -1,14 +1,12 @@
-//! One session: an empty queue, a full one, an empty one (paper `apq`,
-//! algorithm 2), and what follows from it: equation 1 and the counted capacity.
+//! The estimates of one session, an empty, a full and an empty queue (paper `apq`,
+//! algorithm 2): equation 1 and the counted capacity.
 //!
-//! Equation 1 takes medians, so it tells how long the queue mostly was. Where
-//! packets leave in aggregates, a full queue is anything from its bound down to
-//! an aggregate less, and the median lies between. The counted capacity looks
-//! at the packets that entered just before another was refused: what was in the
-//! queue then, one by one.
-//!
-//! Both flows count in both, because both are in the queue; throughput and loss
-//! are the saturation flow's. Other hosts' packets are invisible here.
+//! Equation 1 uses medians, so it gives the usual length of the queue. If packets
+//! leave in aggregates, a full queue is between its limit and one aggregate less,
+//! and the median lies in between. The counted capacity is the occupancy just
+//! before packets were refused, counted packet by packet. Both flows count in both
+//! estimates, because both are in the queue; throughput and loss are those of the
+//! saturation flow. Times are in seconds. Packets of other hosts are not seen here.
 
 use super::statistics::{densest, median, quantile, sorted};
 use super::timeline::Timeline;
@@ -16,74 +14,73 @@ use crate::plan::StreamKind;
 use crate::report::SessionReport;
 use alloc::vec::Vec;
 
-/// So many entries before a refusal say what the bound is.
+/// Fewest refusals from which the limit is computed.
 const REFUSALS_MIN: usize = 8;
 
-/// What was in the queue before refusals is the same as often as it is within
-/// this of one value, in packets and relative to it: stamps jitter, and others
-/// may have a packet there.
+/// Occupancies before refusals count as equal within this, in packets and relative:
+/// timestamps jitter, and other hosts may have a packet in the queue.
 const ALIKE: (f64, f64) = (1.0, 0.005);
 
-/// The quantile of what was in the queue at any entry that is its bound where
-/// refusals do not show it: with aggregates of a third of the bound and a load
-/// of 1.3 the last tenth of each fill is within a packet or two of the bound.
+/// The quantile of the occupancy at all entries that is taken for the limit if
+/// refusals do not show it: with aggregates of a third of the limit and a load of
+/// 1.3, the last tenth of each fill is within one or two packets of the limit.
 const ENTRY_QUANTILE: f64 = 0.97;
 
-/// If more than this share of packets never left the sender, a gap in the
-/// numbers is no refusal.
+/// If more than this share of packets was not sent, a gap in the numbers does not
+/// indicate a refusal.
 const UNSENT_MAX: f64 = 0.005;
 
-/// A part of a phase, in seconds from its start.
+/// A part of a phase, in seconds from the start of the phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// From here.
+    /// Start of the window, inclusive.
     pub begin: f64,
-    /// Until before here.
+    /// End of the window, exclusive.
     pub end: f64,
 }
 
 impl Window {
-    /// From `begin` until before `end`.
+    /// The window from `begin` until before `end`.
     pub const fn new(begin: f64, end: f64) -> Self {
         Self { begin, end }
     }
 
-    /// Whether `time` is in it.
+    /// Whether `time` is in the window.
     pub fn contains(&self, time: f64) -> bool {
         self.begin <= time && time < self.end
     }
 
-    /// How long it is.
+    /// Length of the window in seconds.
     pub fn length(&self) -> f64 {
         self.end - self.begin
     }
 }
 
-/// Where in a phase the queue is empty and where it is full.
+/// The parts of a phase in which the queue is empty, and in which it is full.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Windows {
     /// Empty: before the saturation flow.
     pub before: Window,
-    /// Full.
+    /// Full: during the saturation flow.
     pub full: Window,
-    /// Empty: after it.
+    /// Empty: after the saturation flow.
     pub after: Window,
 }
 
-/// A session and what is asked of it later.
+/// The estimates of a session, and values that later steps need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
-    /// What is told of it.
+    /// The estimates that are reported.
     pub report: SessionReport,
-    /// Packets of both flows that arrived a second while the queue was full.
+    /// Packets of both flows that arrived per second while the queue was full.
     pub rate_pps: f64,
     /// Whether packets of the saturation flow were refused.
     pub refused: bool,
 }
 
-/// What a timeline showed, whose drift is removed: `drift` says how much it was.
-/// `unsent` is the share of packets that never left the sender. `None` if a
-/// window that is needed holds no packet.
+/// The estimates from `timeline`, whose drift was removed: it was `drift`. `unsent`
+/// is the share of packets that were not sent. `None` if a window that is needed
+/// has no packet.
 pub fn session(
     timeline: &Timeline,
     windows: Windows,
@@ -133,18 +130,19 @@ pub fn empty_delay(timeline: &Timeline, windows: Windows) -> Option<f64> {
     median(timeline.of(StreamKind::Sparse).filter(both).map(|passage| passage.delay))
 }
 
-/// Packets of the saturation flow that did not arrive, and what went before.
+/// A gap in the saturation flow: packets that did not arrive, and the packets
+/// around them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Refusal {
-    /// When the last one before them was sent that arrived.
+    /// When the last packet before the gap was sent.
     pub entered: f64,
-    /// When the first one after them arrived.
+    /// When the first packet after the gap arrived.
     pub noticed: f64,
-    /// How many are missing.
+    /// Number of missing packets.
     pub packets: u32,
 }
 
-/// The gaps in the numbers of the saturation flow, between packets sent in
+/// The gaps in the sequence numbers of the saturation flow, between packets sent in
 /// `window`, in the order of sending.
 pub fn refusals(timeline: &Timeline, window: Window) -> Vec<Refusal> {
     let mut bulk: Vec<_> = timeline.sent_in(StreamKind::Bulk, window).collect();
@@ -157,27 +155,27 @@ pub fn refusals(timeline: &Timeline, window: Window) -> Vec<Refusal> {
     bulk.windows(2).map(gap).filter(|refusal| refusal.packets > 0).collect()
 }
 
-/// How many packets were in the queue and in transmission, at any time.
+/// Number of packets in the queue and in transmission, as a function of time.
 #[derive(Clone, Debug)]
 pub struct Occupancy {
-    /// When those that arrived were sent, sorted.
+    /// When the packets that arrived were sent, sorted.
     entered: Vec<f64>,
-    /// When they left, on the same axis, sorted.
+    /// When they left the queue, on the same time axis, sorted.
     left: Vec<f64>,
 }
 
 impl Occupancy {
-    /// From what arrived. `empty_delay` is the delay with an empty queue, in
-    /// which a packet's own transmission is: it takes `service` seconds, about.
-    /// By half of it departures are counted as earlier, so that one in flight
-    /// when a packet enters is in front of that packet.
+    /// Computes the occupancy from arrivals. `empty_delay`, the delay with an empty
+    /// queue, includes a packet's own transmission, which takes about `service`
+    /// seconds. Departures count as half of it earlier, so that a packet in
+    /// transmission is before one that enters then.
     pub fn new(timeline: &Timeline, empty_delay: f64, service: f64) -> Self {
         let shift = service / 2.0 - empty_delay;
         let left = timeline.arrivals().into_iter().map(|time| time + shift).collect();
         Self { entered: timeline.passages.iter().map(|passage| passage.sent).collect(), left }
     }
 
-    /// Just after what was sent at `time` had entered.
+    /// The occupancy just after the packet sent at `time` entered.
     pub fn at(&self, time: f64) -> f64 {
         let entered = self.entered.partition_point(|&sent| sent <= time);
         let left = self.left.partition_point(|&left| left <= time);
@@ -185,7 +183,7 @@ impl Occupancy {
     }
 }
 
-/// The bound, from what was in the queue when packets were refused.
+/// The limit of the queue, from the occupancy when packets were refused.
 fn counted_packets(
     timeline: &Timeline,
     occupancy: &Occupancy,
@@ -196,9 +194,9 @@ fn counted_packets(
     if refusals.len() >= REFUSALS_MIN && unsent <= UNSENT_MAX {
         let before = sorted(refusals.iter().map(|refusal| occupancy.at(refusal.entered)));
         let middle = quantile(&before, 0.5)?;
-        // The most frequent value, neither mean nor extreme: a driver queue
-        // underneath is at times not quite full, and packets that wait for a
-        // lost one of their aggregate are counted but no longer in the queue.
+        // The most frequent value, not the mean or an extreme: a driver queue below is
+        // sometimes not quite full, and packets that wait for a lost one of their
+        // aggregate are counted although they have left the queue.
         return densest(&before, 2.0 * ALIKE.0.max(ALIKE.1 * middle));
     }
     let entries = timeline.sent_in(StreamKind::Bulk, window).map(|p| occupancy.at(p.sent));

@@ -1,26 +1,27 @@
-//! Medians, quantiles, confidence intervals, a robust line, two peaks.
+//! Medians, quantiles, confidence intervals, a robust line, and two peaks.
 //!
 //! Quantiles interpolate between order statistics (Hyndman and Fan's type 7).
-//! Student's t is Hill's approximation (CACM algorithm 396, 1970), good to four
-//! digits. Values are never NaN: they come from integers.
+//! Student's t uses Hill's approximation (CACM algorithm 396, 1970), with four
+//! correct digits. Values are never NaN, because they come from integers. Leaves
+//! out weights and tests of significance.
 
 use crate::report::Estimate;
 use alloc::vec::Vec;
 
-/// The normal distribution's 97.5 % point.
+/// The 97.5 % point of the normal distribution.
 const NORMAL_95: f64 = 1.959_963_985;
 
-/// The probability that a 95 % interval leaves out on both sides together.
+/// The probability that a 95 % interval leaves out, both sides together.
 const OUTSIDE_95: f64 = 0.05;
 
-/// Sorts and returns the values.
+/// Returns the values in ascending order.
 pub fn sorted(values: impl IntoIterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_unstable_by(f64::total_cmp);
     values
 }
 
-/// The value below which `share` (0 to 1) of `sorted` lies; `None` of nothing.
+/// The value below which `share` (0 to 1) of `sorted` lies; `None` if it is empty.
 pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let position = share.clamp(0.0, 1.0) * last as f64;
@@ -30,29 +31,29 @@ pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     Some(low + (high - low) * (position - below as f64))
 }
 
-/// The median of values in any order; `None` of nothing.
+/// The median of values in any order; `None` if there are none.
 pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     quantile(&sorted(values), 0.5)
 }
 
-/// The mean of those values that lie closest together: of the interval of that
-/// width that holds the most of them, the lowest if there are several; `None` of
-/// nothing.
+/// The mean of the values that are closest together: those in the interval of this
+/// width that holds most of them, the lowest such interval if there are several;
+/// `None` if there are no values.
 pub fn densest(sorted: &[f64], width: f64) -> Option<f64> {
     let within = |&first: &usize| {
         let end = sorted.partition_point(|&value| value <= sorted[first] + width);
         &sorted[first..end]
     };
-    // `max_by_key` gives the last of several.
+    // `max_by_key` returns the last of several maxima.
     (0..sorted.len()).rev().max_by_key(|first| within(first).len()).and_then(|f| mean(within(&f)))
 }
 
-/// The mean; `None` of nothing.
+/// The mean; `None` if there are no values.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The standard deviation of a sample (n - 1); zero of fewer than two values.
+/// The standard deviation of a sample (n - 1); zero for fewer than two values.
 pub fn deviation(values: &[f64]) -> f64 {
     let Some(mean) = mean(values) else { return 0.0 };
     if values.len() < 2 {
@@ -62,10 +63,10 @@ pub fn deviation(values: &[f64]) -> f64 {
     libm::sqrt(squares / (values.len() - 1) as f64)
 }
 
-/// The standard deviation that a normal distribution of the same quartiles has:
-/// a few outliers do not change it.
+/// The standard deviation of the normal distribution with the same quartiles, which
+/// a few outliers do not change.
 pub fn deviation_of_quartiles(sorted: &[f64]) -> f64 {
-    /// The distance of a normal distribution's quartiles, in standard deviations.
+    /// Distance of the quartiles of a normal distribution in standard deviations.
     const QUARTILES: f64 = 1.349;
     match (quantile(sorted, 0.25), quantile(sorted, 0.75)) {
         (Some(low), Some(high)) => (high - low) / QUARTILES,
@@ -73,7 +74,7 @@ pub fn deviation_of_quartiles(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Mean and 95 % confidence interval; `None` of nothing.
+/// The mean and its 95 % confidence interval; `None` if there are no values.
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
     let mean = mean(values)?;
     let count = values.len();
@@ -82,8 +83,8 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { mean, half_width, values: count as u32 })
 }
 
-/// The 97.5 % point of Student's t distribution with `freedom` degrees of
-/// freedom: 95 % lie within it to either side. No degree counts as one.
+/// The 97.5 % point of Student's t distribution with `freedom` degrees of freedom:
+/// 95 % lie within it on either side. 0 counts as 1.
 pub fn student_95(freedom: u32) -> f64 {
     use core::f64::consts::{FRAC_PI_2, PI};
     let n = f64::from(freedom.max(1));
@@ -115,9 +116,9 @@ pub fn student_95(freedom: u32) -> f64 {
     libm::sqrt(n * y)
 }
 
-/// The slope of a line through points (x, y): the median of the slopes of all
-/// pairs (Theil and Sen), which a third of bad points does not move far. Zero
-/// of fewer than two.
+/// The slope of a line through points (x, y): the median slope of all pairs (Theil
+/// and Sen), which is robust if up to a third of the points are outliers. Zero for
+/// fewer than two points.
 pub fn slope(points: &[(f64, f64)]) -> f64 {
     let pairs = points.iter().enumerate().flat_map(|(index, a)| {
         points[index + 1..].iter().filter(|b| b.0 != a.0).map(|b| (b.1 - a.1) / (b.0 - a.0))
@@ -125,7 +126,7 @@ pub fn slope(points: &[(f64, f64)]) -> f64 {
     median(pairs).unwrap_or(0.0)
 }
 
-/// Two peaks of a distribution.
+/// The two peaks of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Peaks {
     /// Mean of the lower part.
@@ -134,21 +135,22 @@ pub struct Peaks {
     pub high: f64,
     /// Share of the smaller part, 0 to 0.5.
     pub minority: f64,
-    /// Ashman's D: the peaks' distance in terms of their widths; two peaks are
-    /// apart above 2 (Ashman, Bird and Zepf, 1994).
+    /// Ashman's D: the distance of the peaks relative to their widths; they are
+    /// separate above 2 (Ashman, Bird and Zepf, 1994).
     pub ashman: f64,
     /// Share of the values in the middle third between the peaks.
     pub valley: f64,
 }
 
-/// The split of sorted values into two parts that leaves the least variance
-/// within them (Otsu, 1979); `None` if they are fewer than four, or all the same.
+/// Splits sorted values into two parts with the least variance within them (Otsu,
+/// 1979); `None` for fewer than four values, or if all are equal.
 pub fn two_peaks(sorted: &[f64]) -> Option<Peaks> {
     let count = sorted.len();
     if count < 4 || sorted[0] == sorted[count - 1] {
         return None;
     }
-    // Sums of values less the first one, so that squares keep their digits.
+    // Sums of the differences from the first value, so that squares keep their
+    // precision.
     let value = |index: usize| sorted[index] - sorted[0];
     let (total, squares) =
         (0..count).map(value).fold((0.0, 0.0), |(sum, squares), v| (sum + v, squares + v * v));

@@ -1,6 +1,7 @@
-//! What makes a result doubtful, as numbers: how steady throughput and baseline
-//! are, whether the delay has two peaks, whether the sender kept to its plan,
-//! whether the bottleneck is a Wi-Fi link at all. Each has a threshold.
+//! Reasons to doubt a result, as numbers with thresholds: how steady throughput and
+//! baseline are, whether the delay has two peaks, whether the sender kept to its
+//! plan, and whether the bottleneck is a Wi-Fi link at all. Shares are 0 to 1,
+//! times in seconds. Leaves out the verdict, which is in `survey::telling`.
 
 use super::discipline::{clump, held};
 use super::session::{Window, Windows, refusals};
@@ -10,86 +11,89 @@ use crate::plan::{PhasePlan, StreamKind};
 use crate::record::PhaseRecord;
 use alloc::vec::Vec;
 
-/// Throughput by the second deviates by more than this share of its mean: random
-/// backoff and losses leave 1 to 3 %; the access point that the paper had to
-/// discard sessions of varied by 50 %.
+/// Threshold for the deviation of the throughput per second, relative to its mean:
+/// random backoff and losses cause 1 to 3 %; at the access point whose sessions the
+/// paper had to discard it was 50 %.
 pub const UNSTEADY: f64 = 0.1;
 
-/// What was in the full queue varies by more than this from second to second:
-/// somebody else had the rest.
+/// Threshold for the variation of the occupancy of the full queue from second to
+/// second: other hosts had the rest of the queue.
 pub const OTHERS: f64 = 0.12;
 
-/// So much of the time on the air goes to packets that are not ours: backoff,
-/// retries and the stamps of a busy host make up to a quarter of it.
+/// Threshold for the share of airtime that packets of other hosts use: backoff,
+/// retries and the timestamps of a busy host cause up to a quarter.
 pub const BETWEEN: f64 = 0.3;
 
-/// Both packet lengths together show this share of others in the queue.
+/// Threshold for the share of other hosts in the queue, as computed from two packet
+/// lengths.
 pub const OTHERS_BY_LENGTH: f64 = 0.05;
 
-/// The spread of the delay without load, relative to the queueing delay, and in
-/// seconds: below either it moves the capacity by less than it is known.
+/// Threshold for the spread of the delay without load relative to the queueing
+/// delay. Below it, or below [`BASELINE_S`], its effect on the capacity is smaller
+/// than the precision.
 pub const BASELINE: f64 = 0.05;
-/// See [`BASELINE`]: the retries of a packet and the air time of a few others.
+/// The same in seconds: the retries of a packet and the airtime of a few others.
 pub const BASELINE_S: f64 = 0.004;
 
-/// The sender managed less than this share of its rate.
+/// Threshold for the share of its rate that the sender achieved.
 pub const SENDER: f64 = 0.97;
 
-/// Distances of packets that vary by less than this share are no random
-/// backoff's: 802.11g's (15 slots of 9 us) is 2 % of a packet of 1 500 bytes at
-/// 6 Mb/s and more of any other, 802.11b's 10 % at 11 Mb/s.
+/// Threshold for the variation of the gaps between packets: less is no random
+/// backoff. That of 802.11g (15 slots of 9 us) is 2 % of a packet of 1 500 bytes at
+/// 6 Mb/s and more at higher rates, that of 802.11b 10 % at 11 Mb/s.
 pub const TOO_EVEN: f64 = 0.015;
-/// With rates that are as the inverse of the packet lengths, this is enough:
-/// the stamps of a busy host vary so much.
+/// The threshold if rates are inversely proportional to packet lengths: timestamps
+/// of a busy host vary by this much.
 pub const TOO_EVEN_BY_LENGTH: f64 = 0.1;
-/// As the inverse of the lengths: nothing is paid for the packet itself. Over
-/// Wi-Fi a packet costs at least its preamble, its header and its
-/// acknowledgment, or a share of them.
+/// Threshold from which on rates are inversely proportional to lengths: there is no
+/// cost per packet. Over Wi-Fi a packet costs at least its preamble, its header and
+/// its acknowledgment, or a share of them.
 pub const INVERSE: f64 = 0.965;
 
-/// Ashman's D from which peaks are apart.
+/// Ashman's D from which peaks are separate.
 const ASHMAN_MIN: f64 = 2.0;
-/// Share of packets of the smaller peak: fewer are outliers.
+/// Smallest share of packets in a peak: fewer are outliers.
 const MINORITY_MIN: f64 = 0.1;
-/// Share of packets in the middle third between the peaks, relative to the
-/// smaller peak's: more is no valley.
+/// Largest share of packets in the middle third between the peaks, relative to the
+/// smaller peak's: with more there is no valley.
 const VALLEY_MAX: f64 = 0.15;
-/// The peaks' distance relative to the queueing delay.
+/// Smallest distance of the peaks relative to the queueing delay.
 const GAP_MIN: f64 = 0.15;
 
-/// A part of the full window over which throughput is taken has as many packets.
+/// Fewest packets in a part of the full window over which throughput is measured.
 const PART_PACKETS: f64 = 200.0;
-/// Fewer parts say nothing about steadiness.
+/// Fewest parts from which steadiness is computed.
 const PARTS_MIN: usize = 5;
-/// Length of a part, in seconds: a twentieth of the window, within these.
+/// Length of a part in seconds: a twentieth of the window, within these bounds.
 const PART_S: (f64, f64) = (0.25, 1.0);
 
-/// What one session showed.
+/// The symptoms of one session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Symptoms {
-    /// The deviation of the throughput from second to second, relative to its mean.
+    /// Deviation of the throughput from second to second, relative to its mean.
     pub unsteady: Option<f64>,
-    /// By how much what was in the full queue fell short of its most, for a
-    /// second or more, relative to that.
+    /// How far the occupancy of the full queue fell below its highest, for a second
+    /// or more, relative to that.
     pub others: Option<f64>,
-    /// Share of the time that goes to packets between ours; `None` if ours leave
-    /// in clumps.
+    /// Share of the time used by packets between those of this measurement; `None`
+    /// if these leave in clumps.
     pub between: Option<f64>,
     /// Distance of two peaks of the full queue's delay, in seconds.
     pub peaks: Option<f64>,
-    /// Between the lowest and the highest tenth of delays without load, in seconds.
+    /// Difference between the lowest and the highest tenth of delays without load,
+    /// in seconds.
     pub baseline: f64,
     /// The same relative to the queueing delay.
     pub baseline_relative: f64,
-    /// The share of its rate that the sender managed.
+    /// Share of its rate that the sender achieved.
     pub sender: f64,
-    /// The deviation of the distances of packets that leave, relative to the
-    /// mean; `None` if they leave in clumps.
+    /// Deviation of the gaps between departing packets relative to the mean; `None`
+    /// if they leave in clumps.
     pub evenness: Option<f64>,
 }
 
-/// What `timeline` shows, whose drift is removed. `full` is where the queue was
-/// full or overloaded.
+/// The symptoms in `timeline`, whose drift was removed. `full` is the window in
+/// which the queue was full or overloaded.
 pub fn symptoms(
     timeline: &Timeline,
     windows: Windows,
@@ -148,8 +152,8 @@ pub fn symptoms(
     })
 }
 
-/// The distance of two peaks of sorted delays. Packets of one aggregate wait
-/// for one another, so peaks as close as aggregates are none.
+/// The distance of two peaks of sorted delays. Packets of one aggregate wait for
+/// each other, so peaks at the distance of aggregates do not count.
 fn gap(delays: &[f64], distances: &[f64], queueing: f64) -> Option<f64> {
     let peaks = two_peaks(delays)?;
     let gap = peaks.high - peaks.low;
@@ -162,27 +166,29 @@ fn gap(delays: &[f64], distances: &[f64], queueing: f64) -> Option<f64> {
     apart.then_some(gap)
 }
 
-/// See [`Symptoms::between`]: how much shorter than the mean the distance of two
-/// packets is that follow each other.
+/// Computes [`Symptoms::between`]: how much shorter than the mean the gap of two
+/// packets is that follow each other directly.
 fn between(distances: &[f64]) -> Option<f64> {
-    /// Most of the distances that are short are of packets with nothing between.
+    /// Most of the gaps that are this short are between packets with none in
+    /// between.
     const SHORT: f64 = 0.3;
-    /// Shorter ones, relative to the mean, are those of clumps; so are pauses
-    /// of this many.
+    /// Gaps shorter than the first value, relative to the mean, indicate clumps; so
+    /// do pauses longer than the second.
     const CLUMPS: (f64, f64) = (0.2, 6.0);
     let mean = mean(distances).filter(|&mean| mean > 0.0)?;
     let share = quantile(distances, SHORT)? / mean;
     (share > CLUMPS.0 && clump(distances) < CLUMPS.1 * mean).then_some(1.0 - share)
 }
 
-/// Packets of others in a queue bounded in packets, relative to all, from what
-/// two packet lengths found: `counted` packets that took `delay` seconds each.
-/// Others bring as many packets a second whatever our length, so more of them
-/// are in the queue the longer it takes to empty. `None` if that cannot be told.
+/// Packets of other hosts in a queue with a limit in packets, relative to all, from
+/// sessions with two packet lengths that found `counted` packets and `delay`
+/// seconds each. Other hosts send as many packets per second whatever our length,
+/// so more of theirs are in the queue the longer it takes to empty. `None` if that
+/// cannot be computed.
 pub fn others_by_length(first: (f64, f64), second: (f64, f64)) -> Option<f64> {
-    /// Counts differ by more than this, in packets and relative to the larger.
+    /// Counts must differ by more than this, in packets and relative to the larger.
     const DIFFER: (f64, f64) = (3.0, 0.02);
-    /// Delays differ by more than this, relative to the larger.
+    /// Delays must differ by more than this, relative to the larger.
     const DELAYS_DIFFER: f64 = 0.2;
     let (counts, delays) = (first.0 - second.0, second.1 - first.1);
     let differ = libm::fabs(counts) > DIFFER.0.max(DIFFER.1 * first.0.max(second.0))
@@ -194,17 +200,18 @@ pub fn others_by_length(first: (f64, f64), second: (f64, f64)) -> Option<f64> {
     (others > 0.0).then(|| others / (others + first.0))
 }
 
-/// See [`Symptoms::evenness`]. Clumps show in a median far from the mean.
+/// Computes [`Symptoms::evenness`]. In clumps the median is far from the mean.
 fn evenness(distances: &[f64]) -> Option<f64> {
-    /// The median of distances that do not come in clumps, relative to the mean.
+    /// Largest difference between median and mean of gaps without clumps, relative
+    /// to the mean.
     const ALIKE: f64 = 0.15;
     let (mean, median) = (mean(distances)?, quantile(distances, 0.5)?);
     let alike = mean > 0.0 && libm::fabs(median / mean - 1.0) < ALIKE;
     alike.then(|| deviation_of_quartiles(distances) / mean)
 }
 
-/// The share of its rate that the sender managed: packets it had no room for,
-/// and streams that took longer than planned.
+/// The share of its rate that the sender achieved: counts packets for which its
+/// buffer was full, and streams that took longer than planned.
 pub fn sender_share(timeline: &Timeline, plan: &PhasePlan, record: &PhaseRecord) -> f64 {
     let sum = |of: fn(&crate::StreamCount) -> u32| {
         record.counts.iter().map(|count| f64::from(of(count))).sum::<f64>()
@@ -226,7 +233,7 @@ pub fn sender_share(timeline: &Timeline, plan: &PhasePlan, record: &PhaseRecord)
         let (Some(low), Some(high)) = (low, high) else { continue };
         let planned = f64::from(high.sequence - low.sequence) * stream.interval.as_secs_f64();
         let took = high.sent - low.sent;
-        // A few milliseconds late are a host's, not a bottleneck's.
+        // A few milliseconds of lateness are caused by the host, not by a bottleneck.
         if took > planned + LATE_S {
             pace = pace.min(planned / took);
         }
@@ -234,7 +241,7 @@ pub fn sender_share(timeline: &Timeline, plan: &PhasePlan, record: &PhaseRecord)
     given.min(pace).clamp(0.0, 1.0)
 }
 
-/// A stream that ends so late is not slower for that, in seconds.
+/// A stream that ends no later than this is not slower, in seconds.
 const LATE_S: f64 = 0.01;
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! A record in order, on one clock: every packet that arrived with the time it
-//! was sent, counted from the start of the phase by the sender's clock, and its
-//! delay, of which only differences mean anything.
+//! A record in the order of sending, on one clock: for each packet that arrived,
+//! the time at which it was sent, in seconds from the start of the phase by the
+//! sender's clock, and its delay, of which only differences are meaningful.
 //!
 //! Records come from the network. Samples that no packet of the plan can have
-//! caused are left out: unknown numbers, second copies, times outside the phase.
+//! caused are left out: unknown numbers, second copies, times outside of the phase.
 
 use super::session::Window;
 use super::statistics::{median, sorted};
@@ -11,18 +11,18 @@ use crate::plan::{PhasePlan, StreamKind};
 use crate::record::{PhaseRecord, Sample};
 use alloc::vec::Vec;
 
-/// A packet may leave so long before or after the phase it belongs to, in
-/// seconds; anything else is no packet of it.
+/// How long before or after its phase a packet may be sent, in seconds; others are
+/// not part of it.
 const STRAY_S: f64 = 30.0;
 
-/// A delay differs by no more than this from the median one, in seconds.
+/// Largest difference of a delay from the median delay, in seconds.
 const DELAY_SPREAD_S: f64 = 120.0;
 
-/// Two clocks do not drift further apart, in seconds a second: crystals are
-/// within 100 ppm, and NTP slews by at most 500 ppm.
+/// Largest drift of two clocks in seconds per second: crystals are within 100 ppm,
+/// and NTP slews by at most 500 ppm.
 pub const DRIFT_MAX: f64 = 700e-6;
 
-/// Medians of a few delays over Wi-Fi differ by this without any drift, in seconds.
+/// Difference of medians of a few delays over Wi-Fi without drift, in seconds.
 const JITTER_S: f64 = 0.001;
 
 /// A packet that arrived.
@@ -30,17 +30,17 @@ const JITTER_S: f64 = 0.001;
 pub struct Passage {
     /// Its flow.
     pub kind: StreamKind,
-    /// Its number in its flow.
+    /// Its sequence number in the flow.
     pub sequence: u32,
     /// When it was sent, in seconds from the start of the phase.
     pub sent: f64,
-    /// How much longer it took than [`Timeline::delay_ns`], in seconds.
+    /// Its delay less [`Timeline::delay_ns`], in seconds.
     pub delay: f64,
 }
 
 impl Passage {
-    /// When it arrived, by the sender's clock, had its delay been that of
-    /// [`Timeline::delay_ns`].
+    /// When it arrived by the sender's clock, with [`Timeline::delay_ns`] counted
+    /// as zero.
     pub fn received(&self) -> f64 {
         self.sent + self.delay
     }
@@ -49,15 +49,15 @@ impl Passage {
 /// A record in the order of sending.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
-    /// The packets.
+    /// The packets, in the order of sending.
     pub passages: Vec<Passage>,
-    /// The delay from which theirs are counted: the first sample's, in ns, clocks'
-    /// offset included.
+    /// The delay of the first sample in ns, including the offset of the clocks; all
+    /// delays are relative to it.
     pub delay_ns: i64,
 }
 
 impl Timeline {
-    /// Puts `record` in order. `plan` is what was to be sent.
+    /// Puts `record` in order. `plan` says what was to be sent.
     pub fn new(plan: &PhasePlan, record: &PhaseRecord) -> Self {
         let delay_ns = record.samples.first().map_or(0, Sample::delay_ns);
         let end = plan.duration().as_secs_f64() + STRAY_S;
@@ -75,7 +75,7 @@ impl Timeline {
             .collect();
         let middle = median(passages.iter().map(|passage| passage.delay)).unwrap_or(0.0);
         passages.retain(|passage| libm::fabs(passage.delay - middle) < DELAY_SPREAD_S);
-        // Stable, so that of two copies the one that arrived first stays.
+        // Stable, so that of two copies the one that arrived first remains.
         passages.sort_by_key(|passage| (passage.kind, passage.sequence));
         passages.dedup_by_key(|passage| (passage.kind, passage.sequence));
         passages.sort_by(|a, b| a.sent.total_cmp(&b.sent));
@@ -96,10 +96,10 @@ impl Timeline {
         self.of(kind).filter(move |passage| window.contains(passage.sent))
     }
 
-    /// Finds out by how much the receiver's clock gains on the sender's, from
-    /// packets that met an empty queue in two windows, and takes it out of all
-    /// delays. Returns it in seconds a second; `None`, and nothing is changed, if
-    /// a window is empty, or if so much cannot be the clocks' doing.
+    /// Computes the drift of the receiver's clock relative to the sender's, from
+    /// packets that met an empty queue in two windows, and removes it from all
+    /// delays. Returns it in seconds per second. Returns `None`, and changes
+    /// nothing, if a window is empty or if clocks cannot drift that much.
     pub fn remove_drift(&mut self, before: Window, after: Window) -> Option<f64> {
         let middle = |window| {
             let sent = median(self.sent_in(StreamKind::Sparse, window).map(|p| p.sent))?;

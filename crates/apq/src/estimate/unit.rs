@@ -1,17 +1,19 @@
-//! What a queue's bound counts, packets or bytes, from what it held of packets
-//! of two lengths.
+//! What the limit of a queue counts, packets or bytes, from the capacities measured
+//! with two packet lengths. Lengths are in bytes of IP packets, capacities in
+//! packets. Leaves out limits on time.
 
 use super::discipline::{CONFIDENCE_MAX, CONFIDENCE_MIN};
 use super::statistics::{deviation, mean};
 use crate::report::{Judgement, Unit};
 
-/// What a queue's bound counts, from the capacities in packets that sessions
-/// with two packet lengths gave. `None` if one has none.
+/// What the limit counts, from the capacities in packets that sessions with two
+/// packet lengths gave. `None` if there are none for one length.
 pub fn unit(first: (u16, &[f64]), second: (u16, &[f64])) -> Option<Judgement<Unit>> {
-    /// What an estimate is off by besides its scatter: a packet, or a part of it.
+    /// Error of an estimate in addition to its scatter: one packet, or a share of
+    /// it.
     const ERROR_PACKETS: f64 = 1.0;
     const ERROR: f64 = 0.03;
-    /// On the scale from packets (0) to bytes (1): both may be off by this.
+    /// Largest error on the scale from packets (0) to bytes (1).
     const NEAR: f64 = 0.25;
     let of = |values: &[f64]| {
         let mean = mean(values).filter(|&mean| mean > 0.0)?;
@@ -30,7 +32,7 @@ pub fn unit(first: (u16, &[f64]), second: (u16, &[f64])) -> Option<Judgement<Uni
     let error = libm::sqrt(low_variance + high_variance) / libm::fabs(whole);
     let (verdict, distance) =
         if place < 0.5 { (Unit::Packets, place) } else { (Unit::Bytes, place - 1.0) };
-    // How sure it is on this side of the middle.
+    // The probability of this side of the middle.
     let sure = normal_below((0.5 - libm::fabs(distance)) / error).min(CONFIDENCE_MAX);
     if libm::fabs(distance) > NEAR.max(2.0 * error) || sure < CONFIDENCE_MIN {
         return Some(Judgement { verdict: Unit::CannotTell, confidence: sure });
@@ -38,7 +40,7 @@ pub fn unit(first: (u16, &[f64]), second: (u16, &[f64])) -> Option<Judgement<Uni
     Some(Judgement { verdict, confidence: sure })
 }
 
-/// The normal distribution function.
+/// The cumulative distribution function of the normal distribution.
 fn normal_below(value: f64) -> f64 {
     0.5 * libm::erfc(-value / core::f64::consts::SQRT_2)
 }

@@ -1,5 +1,6 @@
-//! The paper's algorithms 1 and 2, to the letter: which step is next, given
-//! what is known.
+//! The paper's algorithms 1 and 2, exactly: selects the next step from the results
+//! so far. Rates are in packets per second, times in seconds unless they are
+//! durations. Leaves out the evaluation of records.
 
 use super::known::{Direct, Load, STEADY_TRIES, Sized};
 use super::steady::{longest_s, steady};
@@ -13,29 +14,29 @@ use lasthop_units::Duration;
 /// A rate is too high if it loses at least this share (algorithm 1, line 8).
 const LOSS_MIN: f64 = 0.2;
 
-/// So many rates in a row must be (algorithm 1, line 8).
+/// Number of consecutive rates that must be too high (algorithm 1, line 8).
 const LOSSY_RATES: usize = 3;
 
-/// Packets a second of the baseline flow (section II).
+/// Rate of the baseline flow in packets per second (section II).
 const BASELINE_PPS: f64 = 10.0;
 
-/// The baseline flow's first packet leaves this share of its interval after the
-/// start: no simple fraction.
+/// Offset of the baseline flow's first packet, as a share of its interval: not a
+/// simple fraction.
 const BASELINE_OFFSET: f64 = 0.317;
 
-/// Algorithm 2, in seconds: when the saturation flow starts and stops and when
-/// the baseline flow stops.
+/// Algorithm 2, in seconds: start and end of the saturation flow, and end of the
+/// baseline flow.
 const BULK_S: Window = Window::new(30.0, 90.0);
 const SESSION_S: f64 = 120.0;
 
-/// Algorithm 2, lines 5 to 7: where medians and throughput are taken.
+/// Algorithm 2, lines 5 to 7: the windows for medians and throughput, in seconds.
 const WINDOWS_S: Windows = Windows {
     before: Window::new(5.0, 25.0),
     full: Window::new(40.0, 80.0),
     after: Window::new(95.0, 115.0),
 };
 
-/// Algorithm 1 after `loads`.
+/// The state of algorithm 1 after `loads`.
 pub(super) fn search(loads: &[Load], exact: &ExactConfig, rate_max_pps: f64) -> Search {
     if let Some(rate) = exact.saturation_pps {
         return Search::Found(rate);
@@ -68,7 +69,7 @@ pub(super) fn next(config: &SurveyConfig, exact: &ExactConfig, known: &Direct) -
     Some(steady(0, size.packet_bytes, rate, config.rate_max_pps, tries, known.settle))
 }
 
-/// Algorithm 1, line 5.
+/// A step of algorithm 1, line 5.
 fn load(size: usize, of: &Sized, rate_pps: f64, dwell: Duration) -> Step {
     let stream = StreamPlan {
         kind: StreamKind::Bulk,
@@ -85,7 +86,7 @@ fn load(size: usize, of: &Sized, rate_pps: f64, dwell: Duration) -> Step {
     }
 }
 
-/// Algorithm 2.
+/// A session of algorithm 2.
 fn session(size: usize, of: &Sized, rate_pps: f64, scale: f64) -> Step {
     let at = |seconds: f64| Duration::from_secs_f64(seconds * scale);
     let scaled = |window: Window| Window::new(window.begin * scale, window.end * scale);
@@ -93,8 +94,8 @@ fn session(size: usize, of: &Sized, rate_pps: f64, scale: f64) -> Step {
         kind: StreamKind::Sparse,
         packet_bytes: of.packet_bytes,
         interval: interval_of(BASELINE_PPS),
-        // Of two packets that come to a full queue at the same instant it is always the
-        // same one that is refused, and most rates are multiples of the baseline flow's.
+        // Of two packets that arrive at a full queue at the same instant, always the
+        // same one is refused, and most rates are multiples of the baseline flow's.
         begin: interval_of(BASELINE_PPS).mul_f64(BASELINE_OFFSET),
         end: at(SESSION_S),
     };
@@ -116,7 +117,7 @@ fn session(size: usize, of: &Sized, rate_pps: f64, scale: f64) -> Step {
     }
 }
 
-/// The most that can be sent in one direction.
+/// Upper bounds of what is sent in one direction.
 pub(super) fn volume_max(config: &SurveyConfig, exact: &ExactConfig) -> Volume {
     let mut volume = Volume::default();
     for &packet_bytes in &config.packet_bytes {
@@ -126,7 +127,7 @@ pub(super) fn volume_max(config: &SurveyConfig, exact: &ExactConfig) -> Volume {
         if exact.saturation_pps.is_none() {
             let dwell = exact.dwell.as_secs_f64();
             let packets = exact.step_pps * dwell * steps * (steps + 1.0) / 2.0;
-            // A stream has up to one packet more than rate times duration.
+            // A stream has up to one packet more than its rate times its duration.
             volume.add(packets + steps, packet_bytes, dwell * steps);
         }
         if fastest > 0.0 {

@@ -1,16 +1,17 @@
-//! The fast method: which step is next, given what is known.
+//! The fast method: selects the next step from the results so far. Rates are in
+//! packets per second, times in seconds. Leaves out the evaluation of records.
 //!
-//! 1. **The rate.** Short trains, each twice as fast as the last, until one
-//!    comes slower than it was sent and waits; then bisection, or better where
-//!    the train itself says what the link carries, until one is a little too
-//!    fast.
-//! 2. **The discipline.** One phase of slight overload (`steady`), which also
-//!    says how long the queue gets.
-//! 3. **The capacity.** Bursts: empty, filled fast, kept full for a moment,
-//!    empty; packet lengths in turn, until the interval is tight enough or the
-//!    time is used up.
+//! 1. **The rate.** Short trains of packets, each twice as fast as the last, until
+//!   one is received slower than sent and is delayed; then bisection, or a better
+//!   estimate if the train shows the capacity of the link, until a train is
+//!   slightly too fast.
+//! 2. **The discipline.** One phase of slight overload (`steady`), which also shows
+//!   the length of the queue.
+//! 3. **The capacity.** Bursts: the queue is empty, filled quickly, kept full
+//!   briefly, and empty again; with each packet length in turn, until the
+//!   confidence interval is narrow enough or the time is used up.
 //!
-//! A queue that is not empty at the end of a phase is waited for in the next.
+//! If the queue is not empty at the end of a phase, the next phase waits for it.
 
 use super::known::{Direct, Load, Sized};
 use super::steady::{sparse_pps, steady};
@@ -21,67 +22,69 @@ use crate::interval_of;
 use crate::plan::{PhasePlan, StreamKind, StreamPlan};
 use lasthop_units::Duration;
 
-/// The first train of the first packet length, in packets a second.
+/// Rate of the first train of the first packet length, in packets per second.
 const FIRST_PPS: f64 = 100.0;
 
-/// A train that is up to so many times as fast as the link is a good one.
+/// A train is useful up to this many times the capacity of the link.
 const GOOD: f64 = 1.6;
 
-/// The next train is so many times as fast as the last one was received.
+/// Rate of the next train relative to the rate at which the last one was received.
 const NEXT: f64 = 1.35;
 
-/// The rate of the saturation flow relative to the capacity.
+/// Rate of the saturation flow relative to the capacity.
 const SATURATING: f64 = 1.5;
 
-/// Trains for one packet length.
+/// Most trains per packet length.
 const TRAINS_MAX: usize = 14;
 
-/// Seconds of a train, before and after it.
+/// Duration of a train, and of the times before and after it, in seconds.
 const TRAIN_S: f64 = 0.45;
 const TRAIN_LEAD_S: f64 = 0.1;
 const TRAIN_TAIL_S: f64 = 0.25;
 
-/// The baseline flow beside a train, in packets a second.
+/// Rate of the baseline flow during a train, in packets per second.
 const TRAIN_SPARSE_PPS: f64 = 20.0;
 
-/// A queue is filled this many times as fast as it empties; with more packets
-/// a second than the second number less is enough, and hosts are spared.
+/// Rate at which a queue is filled relative to that at which it empties. Above
+/// [`FILLING_GENTLY_PPS`] the second value is used, to spare hosts.
 const FILLING: (f64, f64) = (2.5, 1.6);
 const FILLING_GENTLY_PPS: f64 = 2_000.0;
 
-/// Of what is thought to be in a full queue, so much is sent to fill it.
+/// Packets sent to fill the queue relative to its estimated length.
 const FILL_MORE: f64 = 1.2;
 
-/// Packets that leave the queue while it is kept full, and bounds in seconds.
+/// Packets that leave the queue while it is kept full, and bounds of that time in
+/// seconds.
 const PLATEAU_PACKETS: f64 = 400.0;
 const PLATEAU_S: (f64, f64) = (0.4, 2.0);
 
-/// Packets of the baseline flow before and after, and bounds in seconds.
+/// Packets of the baseline flow before and after, and bounds of these times in
+/// seconds.
 const EMPTY_PACKETS: f64 = 16.0;
 const EMPTY_S: (f64, f64) = (0.35, 0.8);
 
-/// Fewest and most bursts of a packet length.
+/// Fewest and most bursts per packet length.
 const BURSTS: (u32, u32) = (3, 12);
 
-/// Bursts of a queue whose delay is managed: for its throughput.
+/// Number of bursts for a queue with controlled delay: they measure its throughput.
 const BURSTS_MANAGED: u32 = 2;
 
-/// An interval of a packet to either side is always enough.
+/// Half width of a confidence interval in packets that is always sufficient.
 const ENOUGH_PACKETS: f64 = 1.0;
 
-/// What hosts need for one phase besides its plan, in seconds.
+/// Time that hosts need per phase in addition to its plan, in seconds.
 const PAUSE_S: f64 = 0.5;
 
-/// Of the time allowed, this much is planned with.
+/// Share of the allowed time that is planned for.
 const TIME_SHARE: f64 = 0.97;
 
-/// Where the search for the saturation rate is.
+/// The state of the search for the saturation rate.
 pub(super) fn search(loads: &[Load], first_pps: f64, rate_max_pps: f64) -> Search {
     let slow = loads.iter().filter(|load| !load.saturated).map(|load| load.offered_pps);
     let low = slow.fold(0.0, f64::max);
     let fast = loads.iter().filter(|load| load.saturated);
     let Some(high) = fast.min_by(|a, b| a.offered_pps.total_cmp(&b.offered_pps)) else {
-        // A sender that cannot keep up does not become faster by being asked.
+        // A sender that cannot keep up is not asked for higher rates.
         let exhausted = low >= rate_max_pps * 0.999 || loads.iter().any(|load| load.behind);
         if exhausted || loads.len() >= TRAINS_MAX {
             return Search::Never;
@@ -94,13 +97,14 @@ pub(super) fn search(loads: &[Load], first_pps: f64, rate_max_pps: f64) -> Searc
         return Search::Found(saturating);
     }
     let next = NEXT * high.received_pps;
-    // A train that was not received so fast, though not too fast: halve.
+    // A train was received that fast without being too fast: take the geometric
+    // mean.
     let next = if next > low * 1.05 { next } else { libm::sqrt(low * high.offered_pps) };
     if next >= high.offered_pps * 0.97 { Search::Found(saturating) } else { Search::Try(next) }
 }
 
-/// The search with the packet length of that index, which begins where the one
-/// before it ended.
+/// The search with the packet length of that index, which starts where the previous
+/// one ended.
 pub(super) fn search_of(known: &Direct, index: usize, rate_max_pps: f64) -> Search {
     let before = known.sizes[..index].iter().rev().find_map(Sized::capacity_pps);
     let first = before.map_or(FIRST_PPS, |rate| rate * SATURATING);
@@ -131,7 +135,7 @@ pub(super) fn next(config: &SurveyConfig, fast: &FastConfig, known: &Direct) -> 
     let wanting = |&index: &usize| {
         known.sizes[index].capacity_pps().is_some() && !is_done(known, index, fast.precision)
     };
-    // One after the other: what changes in between hits all lengths alike.
+    // In turn, so that changes over time affect all lengths equally.
     let index = (0..known.sizes.len()).filter(wanting).min_by_key(|&i| known.sizes[i].attempts)?;
     Some(burst(known, index, rate_max)?).filter(fits)
 }
@@ -145,7 +149,7 @@ fn is_done(known: &Direct, index: usize, precision: f64) -> bool {
     size.attempts >= BURSTS.1 || (size.attempts >= BURSTS.0 && is_tight(size, precision))
 }
 
-/// Whether the confidence interval of the capacity is as tight as asked for.
+/// Whether the confidence interval of the capacity is as narrow as requested.
 pub(super) fn is_tight(size: &Sized, precision: f64) -> bool {
     let counted = size.counted();
     let tight = |estimate: crate::report::Estimate| {
@@ -156,7 +160,7 @@ pub(super) fn is_tight(size: &Sized, precision: f64) -> bool {
     counted.len() >= BURSTS.0 as usize && statistics::estimate(&counted).is_some_and(tight)
 }
 
-/// A short train.
+/// The step of a short train.
 fn train(size: usize, of: &Sized, rate_pps: f64, settle: f64) -> Step {
     let begin = settle + TRAIN_LEAD_S;
     let window = Window::new(begin, begin + TRAIN_S);
@@ -178,7 +182,7 @@ fn train(size: usize, of: &Sized, rate_pps: f64, settle: f64) -> Step {
     Step::Train { size, rate_pps, plan: PhasePlan { streams: [sparse, bulk].into() } }
 }
 
-/// A burst; `None` if no rate that is allowed fills the queue.
+/// The step of a burst; `None` if no allowed rate fills the queue.
 fn burst(known: &Direct, index: usize, rate_max_pps: f64) -> Option<Step> {
     let of = &known.sizes[index];
     let rate = of.capacity_pps()?;
@@ -221,7 +225,7 @@ fn burst(known: &Direct, index: usize, rate_max_pps: f64) -> Option<Step> {
     })
 }
 
-/// The most that can be sent in one direction.
+/// Upper bounds of what is sent in one direction.
 pub(super) fn volume_max(config: &SurveyConfig, fast: &FastConfig) -> Volume {
     let longest = config.packet_bytes.iter().copied().max().unwrap_or(0);
     let seconds = fast.duration_max.as_secs_f64();

@@ -1,5 +1,7 @@
-//! What is known so far in one direction. Methods read it to say what is next;
-//! the report is made of it (`telling`).
+//! The results so far in one direction. The methods select the next step from them,
+//! and the report is computed from them (`telling`). Rates are in packets per
+//! second, times in seconds unless they are durations. Leaves out the estimates
+//! themselves ([`crate::estimate`]).
 
 use super::step::Step;
 use crate::estimate::{
@@ -12,83 +14,85 @@ use crate::report::{Discipline, Judgement};
 use alloc::vec::Vec;
 use lasthop_units::Duration;
 
-/// A queue of which nothing is known is filled as if it held so many packets.
+/// Packets that a queue is assumed to hold while nothing is known of it.
 const QUEUE_PACKETS: f64 = 400.0;
 
-/// A queue that was not full may hold so many times what it held.
+/// Factor of the length of a queue that was not full, for its possible length.
 const QUEUE_MORE: f64 = 2.0;
 
-/// A queue is waited for no longer than this, in seconds.
+/// Longest wait for a queue to become empty, in seconds.
 pub(super) const SETTLE_MAX_S: f64 = 5.0;
 
-/// A steady overload is sent up to so many times: a second time if the first was none.
+/// Most phases of steady overload: a second one if the first filled no queue.
 pub(super) const STEADY_TRIES: u32 = 2;
 
 /// A train was too fast if it was received at less than this share of its rate.
 const TRAIN_RECEIVED: f64 = 0.92;
 
-/// The end of such a train waited for so many packets and so many seconds: mere
-/// losses make nobody wait.
+/// Delay of the end of such a train, at least, in packets and in seconds: losses
+/// alone do not delay packets.
 const TRAIN_WAIT: (f64, f64) = (3.0, 0.000_3);
 
-/// One direction.
+/// The results for one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Direct {
     pub(super) direction: Direction,
     pub(super) sizes: Vec<Sized>,
-    /// Time of all phases so far.
+    /// Duration of all phases so far.
     pub(super) measured: Duration,
-    /// Phases so far.
+    /// Number of phases so far.
     pub(super) phases: u32,
-    /// The queue is empty so many seconds after the end of the last phase, or later.
+    /// Time after the end of the last phase at which the queue is empty, in
+    /// seconds.
     pub(super) settle: f64,
     pub(super) steady: Option<Steady>,
-    /// How often a steady overload was sent.
+    /// Number of phases of steady overload so far.
     pub(super) steady_tries: u32,
-    /// Clocks of the first record: what later ones are compared with.
+    /// Clock and delay of the first record, relative to which later ones are
+    /// placed.
     origin: Option<Origin>,
 }
 
-/// What a steady overload showed.
+/// The results of a steady overload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Steady {
     pub(super) evidence: Evidence,
     pub(super) judgement: Judgement<Discipline>,
     pub(super) symptoms: Option<Symptoms>,
-    /// The capacity as it was known then, in packets a second.
+    /// The capacity as known at that time, in packets per second.
     pub(super) rate_pps: f64,
 }
 
-/// One packet length.
+/// The results for one packet length.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sized {
     pub(super) packet_bytes: u16,
     pub(super) loads: Vec<Load>,
-    /// Sessions that were run, with or without a result.
+    /// Number of sessions, with or without a result.
     pub(super) attempts: u32,
     pub(super) sessions: Vec<(Session, Option<Symptoms>)>,
 }
 
-/// A rate that was tried.
+/// The results for one rate of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Load {
     pub(super) offered_pps: f64,
     pub(super) received_pps: f64,
     pub(super) loss: f64,
-    /// It was received slower than sent, and waited more and more.
+    /// Whether it was received slower than sent, with increasing delay.
     pub(super) saturated: bool,
-    /// The sender could not send so fast.
+    /// Whether the sender could not send that fast.
     pub(super) behind: bool,
-    /// The share of its rate that the sender managed.
+    /// Share of its rate that the sender achieved.
     pub(super) sender: f64,
-    /// The median delay: when, in seconds since the survey's first phase, and
-    /// how much longer than the survey's first sample.
+    /// The median delay: time in seconds since the first phase of the survey, and
+    /// delay relative to its first sample.
     pub(super) median: Option<(f64, f64)>,
-    /// The shortest delay, likewise.
+    /// The shortest delay, in the same form.
     pub(super) shortest: Option<(f64, f64)>,
 }
 
-/// A sender's clock and a delay.
+/// A reading of the sender's clock, and a delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Origin {
     started_ns: u64,
@@ -100,8 +104,8 @@ impl Sized {
         Self { packet_bytes, loads: Vec::new(), attempts: 0, sessions: Vec::new() }
     }
 
-    /// Packets a second that the link carries: of the sessions, or else of the
-    /// slowest rate that was too fast.
+    /// Packets per second that the link carries: the median of the sessions, or
+    /// else of the lowest rate that was too high.
     pub(super) fn capacity_pps(&self) -> Option<f64> {
         let sessions =
             statistics::median(self.sessions.iter().map(|(session, _)| session.rate_pps));
@@ -110,8 +114,8 @@ impl Sized {
         sessions.or(slowest.map(|load| load.received_pps)).filter(|&rate| rate > 0.0)
     }
 
-    /// The counted capacities, in packets: of the sessions that filled the
-    /// queue, or of all if none did.
+    /// The counted capacities in packets: of the sessions that filled the queue, or
+    /// of all if none did.
     pub(super) fn counted(&self) -> Vec<f64> {
         let full = self.sessions.iter().any(|(session, _)| session.refused);
         let counts = self.sessions.iter().filter(|(session, _)| session.refused || !full);
@@ -133,21 +137,23 @@ impl Direct {
         }
     }
 
-    /// Whether a steady overload is still to be sent: none was, or it was none.
+    /// Whether a steady overload is still needed: none was sent, or it filled no
+    /// queue.
     pub(super) fn wants_steady(&self) -> bool {
         let empty = |steady: &Steady| steady.evidence.overtaken.is_none();
         self.steady_tries == 0
             || (self.steady_tries < STEADY_TRIES && self.steady.as_ref().is_none_or(empty))
     }
 
-    /// Whether the queue's delay is managed, so that it has no bound to be measured.
+    /// Whether the delay of the queue is controlled, so that there is no limit to
+    /// measure.
     pub(super) fn is_managed(&self) -> bool {
         self.steady.as_ref().is_some_and(|steady| {
             matches!(steady.judgement.verdict, Discipline::CoDel | Discipline::FqCoDel)
         })
     }
 
-    /// How many packets of that length a full queue holds, as far as is known.
+    /// Estimated number of packets of that length in a full queue.
     pub(super) fn queue_packets(&self, index: usize) -> f64 {
         let of = |size: &Sized| {
             let longest = size.counted().into_iter().reduce(f64::max)?;
@@ -163,7 +169,7 @@ impl Direct {
         if let Some(packets) = of(size) {
             return packets;
         }
-        // As many packets, or as many bytes: whichever is more.
+        // As many packets, or as many bytes, whichever is more.
         let other = |(other, packets): (&Sized, f64)| {
             packets * (f64::from(other.packet_bytes) / f64::from(size.packet_bytes)).max(1.0)
         };
@@ -172,7 +178,7 @@ impl Direct {
         known.chain(first).map(other).reduce(f64::max).unwrap_or(QUEUE_PACKETS)
     }
 
-    /// Takes what became of `step`.
+    /// Takes the record of `step`.
     pub(super) fn absorb(&mut self, step: &Step, record: &PhaseRecord) {
         let plan = step.plan();
         self.measured += plan.duration();
@@ -211,8 +217,9 @@ impl Direct {
     }
 }
 
-/// Takes the clocks' drift out; says the windows to go on with and the drift, in
-/// seconds a second. A queue that is not empty afterwards is not taken for one.
+/// Removes the drift of the clocks. Returns the windows to use and the drift in
+/// seconds per second. If the queue was not empty afterwards, that window is not
+/// used.
 fn remove_drift(timeline: &mut Timeline, windows: Windows) -> (Windows, f64) {
     match timeline.remove_drift(windows.before, windows.after) {
         Some(drift) => (windows, drift),
@@ -247,22 +254,22 @@ fn steady(
     let evidence = discipline::evidence(timeline, bulk, empty, offered_pps)?;
     let mut judgement = discipline::judge(&evidence);
     if sender < symptoms::SENDER {
-        // It was not the load that was meant.
+        // The load was not the planned one.
         judgement = Judgement { verdict: Discipline::CannotTell, confidence: judgement.confidence };
     }
     let symptoms = symptoms::symptoms(timeline, windows, bulk, empty, sender);
     Some(Steady { evidence, judgement, symptoms, rate_pps })
 }
 
-/// How long after the end of a phase the queue may still not be empty: what the
-/// last packets waited for.
+/// Time after the end of a phase for which the queue may still not be empty: the
+/// delay of the last packets.
 fn settle(timeline: &Timeline, plan: &PhasePlan) -> f64 {
     let shortest = timeline.passages.iter().map(|p| p.delay).fold(f64::INFINITY, f64::min);
     let last = timeline.passages.iter().map(|p| p.received() - shortest).fold(0.0, f64::max);
     (last - plan.duration().as_secs_f64()).clamp(0.0, SETTLE_MAX_S)
 }
 
-/// Share of a phase's packets that never left the sender.
+/// Share of a phase's packets that were not sent.
 fn unsent(record: &PhaseRecord) -> f64 {
     let sum = |of: fn(&crate::StreamCount) -> u32| {
         record.counts.iter().map(|count| f64::from(of(count))).sum::<f64>()
@@ -271,12 +278,12 @@ fn unsent(record: &PhaseRecord) -> f64 {
     unsent / (sent + unsent).max(1.0)
 }
 
-/// Where a phase lies among the others of a direction.
+/// The position of a phase among those of a direction.
 #[derive(Clone, Copy)]
 struct Axis {
-    /// Seconds from the first one's start.
+    /// Start of the phase, in seconds from the start of the first one.
     at: f64,
-    /// Its delays count from a delay that is so much longer than the first one's.
+    /// Reference delay of the phase less that of the first one, in seconds.
     delay: f64,
 }
 
@@ -296,9 +303,9 @@ impl Axis {
     }
 }
 
-/// What a rate showed: packets that arrived while it was sent (algorithm 1,
-/// lines 6 and 7), so that what a long queue still holds at its end is neither
-/// received nor mistaken for a higher rate.
+/// The result of one rate: packets that arrived while it was sent (algorithm 1,
+/// lines 6 and 7), so that packets that a long queue still holds at the end count
+/// neither as received nor as a higher rate.
 fn load(timeline: &Timeline, offered_pps: f64, window: Window, axis: Axis) -> Load {
     let bulk = timeline.of(StreamKind::Bulk);
     let least = bulk.clone().map(|p| p.delay).fold(f64::INFINITY, f64::min);
@@ -317,8 +324,8 @@ fn load(timeline: &Timeline, offered_pps: f64, window: Window, axis: Axis) -> Lo
     }
 }
 
-/// What a short train showed: the rate at which its packets came, however long
-/// that took, and whether they waited more and more for one another.
+/// The result of a short train: the rate at which its packets arrived, and whether
+/// their delay increased.
 fn train(timeline: &Timeline, plan: &PhasePlan, offered_pps: f64, sender: f64, axis: Axis) -> Load {
     let bulk = timeline.of(StreamKind::Bulk);
     let planned = plan.streams.iter().filter(|stream| stream.kind == StreamKind::Bulk);

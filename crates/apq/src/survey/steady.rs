@@ -1,9 +1,12 @@
-//! A phase of constant, slight overload, from which the discipline is read.
+//! A phase of constant, slight overload, from which the discipline is inferred.
+//! Rates are in packets per second, times in seconds. Leaves out the evaluation
+//! (`estimate::discipline`).
 //!
-//! Slight, because CoDel takes time to catch up with an overload: its drops come
-//! at `t / (2 interval^2)` a second after `t` seconds, so with 100 ms it takes
-//! an overload of v packets a second v / 50 s, and the queue as long again to
-//! fall. But no slighter than the capacity is known.
+//! The overload is slight because CoDel needs time to catch up with it: it drops `t
+//! / (2 interval^2)` packets per second after `t` seconds, so with an interval of
+//! 100 ms it needs v / 50 s for an overload of v packets per second, and the queue
+//! needs as long again to fall. But it is no slighter than the precision of the
+//! capacity.
 
 use super::known::{SETTLE_MAX_S, STEADY_TRIES};
 use super::step::Step;
@@ -12,45 +15,46 @@ use crate::interval_of;
 use crate::plan::{PhasePlan, StreamKind, StreamPlan};
 use lasthop_units::Duration;
 
-/// Packets a second beyond the capacity: CoDel catches up in 4 s.
+/// Overload in packets per second: CoDel catches up in 4 s.
 const OVERLOAD_PPS: f64 = 200.0;
 
-/// The overload relative to the capacity is within these.
+/// Bounds of the overload relative to the capacity.
 const OVERLOAD: (f64, f64) = (0.05, 0.5);
 
-/// Relative overload that is added when the last one filled no queue.
+/// Additional relative overload if the last one filled no queue.
 const OVERLOAD_MORE: f64 = 0.12;
 
-/// Time to catch up and to let the queue fall, in terms of the time to catch up.
+/// Time to catch up and let the queue fall, relative to the time to catch up.
 const CATCH_UPS: f64 = 2.3;
 
-/// Seconds of overload.
+/// Bounds of the duration of the overload in seconds.
 const LENGTH_S: (f64, f64) = (7.0, 11.0);
 
-/// Seconds without load before and after.
+/// Time without load before and after, in seconds.
 const EMPTY_S: f64 = 0.8;
 
-/// What the queue may take longer to empty than it should, in seconds.
+/// Additional time for the queue to become empty, in seconds.
 const LATE_S: f64 = 0.3;
 
-/// The sparse flow relative to the capacity, and its bounds in packets a second.
+/// Rate of the sparse flow relative to the capacity, and its bounds in packets per
+/// second.
 const SPARSE: f64 = 0.08;
 const SPARSE_PPS: (f64, f64) = (10.0, 50.0);
 
-/// The sparse flow's rate where the capacity is `rate_pps`.
+/// The rate of the sparse flow for a capacity of `rate_pps`.
 pub(super) fn sparse_pps(rate_pps: f64) -> f64 {
     (rate_pps * SPARSE).clamp(SPARSE_PPS.0, SPARSE_PPS.1)
 }
 
-/// The longest that such a phase takes, in seconds.
+/// The longest duration of such a phase, in seconds.
 pub(super) fn longest_s() -> f64 {
     let overload = OVERLOAD.1 + OVERLOAD_MORE * f64::from(STEADY_TRIES);
     SETTLE_MAX_S + 2.0 * EMPTY_S + LENGTH_S.1 * (1.0 + overload) + LATE_S
 }
 
-/// The phase. `rate_pps` is the capacity, `tries` how often this was done
-/// before, `settle` the time until the queue is empty, in seconds. Bulk is sent
-/// at no more than `rate_max_pps`.
+/// The step. `rate_pps` is the capacity, `tries` the number of such phases before,
+/// `settle` the time until the queue is empty, in seconds. The saturation flow is
+/// sent at no more than `rate_max_pps`.
 pub(super) fn steady(
     size: usize,
     packet_bytes: u16,
@@ -67,7 +71,7 @@ pub(super) fn steady(
     let length = (CATCH_UPS * catch_up).clamp(LENGTH_S.0, LENGTH_S.1);
     let begin = settle + EMPTY_S;
     let bulk = Window::new(begin, begin + length);
-    // What can be in the queue at the end, and some time for it to be late.
+    // What the queue can hold at the end, and some additional time.
     let after = Window::new(bulk.end + length * overload + LATE_S, 0.0);
     let after = Window::new(after.begin, after.begin + EMPTY_S);
     let at = Duration::from_secs_f64;

@@ -1,58 +1,60 @@
-//! What a survey does in one phase, and how much a survey may send.
+//! The steps of a survey, one phase each, and upper bounds of what a survey sends.
+//! Rates are in packets per second, lengths in bytes of IP packets, times in
+//! seconds. Leaves out the choice of the next step, which is in `exact` and `fast`.
 
 use crate::estimate::{Window, Windows};
 use crate::plan::PhasePlan;
 use lasthop_units::Duration;
 
-/// One phase and what it is for.
+/// One phase and its purpose.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
-    /// A rate is tried.
+    /// One rate of algorithm 1.
     Load {
         /// Index of the packet length.
         size: usize,
-        /// Packets a second.
+        /// The rate in packets per second.
         rate_pps: f64,
-        /// When it is sent.
+        /// The window in which it is sent.
         window: Window,
-        /// What is sent.
+        /// The packets to send.
         plan: PhasePlan,
     },
-    /// The same, briefly, beside a baseline flow.
+    /// One rate, sent briefly and together with a baseline flow.
     Train {
         /// Index of the packet length.
         size: usize,
-        /// Packets a second.
+        /// The rate in packets per second.
         rate_pps: f64,
-        /// What is sent.
+        /// The packets to send.
         plan: PhasePlan,
     },
-    /// A constant overload.
+    /// A constant, slight overload.
     Steady {
         /// Index of the packet length.
         size: usize,
-        /// Where the queue is empty; the second half of the overload.
+        /// The windows: empty before and after, and the second half of the overload.
         windows: Windows,
-        /// The overload.
+        /// The window of the overload.
         bulk: Window,
-        /// Packets of both flows a second meanwhile.
+        /// Packets of both flows per second in that window.
         offered_pps: f64,
-        /// What is sent.
+        /// The packets to send.
         plan: PhasePlan,
     },
-    /// An empty, a full, an empty queue.
+    /// A session: an empty, a full and an empty queue.
     Session {
         /// Index of the packet length.
         size: usize,
-        /// Where it is which.
+        /// The windows in which the queue is empty and full.
         windows: Windows,
-        /// What is sent.
+        /// The packets to send.
         plan: PhasePlan,
     },
 }
 
 impl Step {
-    /// What is sent.
+    /// The packets to send.
     pub(super) fn plan(&self) -> &PhasePlan {
         match self {
             Self::Load { plan, .. }
@@ -63,18 +65,18 @@ impl Step {
     }
 }
 
-/// What the search for the saturation rate says.
+/// The state of the search for the saturation rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Search {
-    /// Try this rate.
+    /// This rate is to be tried next.
     Try(f64),
-    /// This is it.
+    /// The saturation rate was found.
     Found(f64),
-    /// No rate that is allowed is high enough.
+    /// No allowed rate is high enough.
     Never,
 }
 
-/// Packets, bytes and time, as upper bounds.
+/// Upper bounds of packets, bytes and time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Volume {
     packets: f64,
@@ -83,14 +85,14 @@ pub(super) struct Volume {
 }
 
 impl Volume {
-    /// So many packets of one length in so many seconds.
+    /// Adds `packets` of one length in `seconds`.
     pub(super) fn add(&mut self, packets: f64, packet_bytes: u16, seconds: f64) {
         self.packets += packets;
         self.bytes += packets * f64::from(packet_bytes);
         self.seconds += seconds;
     }
 
-    /// A plan, several times.
+    /// Adds a plan that is run several times.
     pub(super) fn add_plan(&mut self, plan: &PhasePlan, times: u32) {
         let times = f64::from(times);
         self.packets += plan.packets() as f64 * times;
@@ -98,7 +100,7 @@ impl Volume {
         self.seconds += plan.duration().as_secs_f64() * times;
     }
 
-    /// The same for several directions.
+    /// The bounds for several directions: packets, bytes, time.
     pub(super) fn of_directions(&self, directions: usize) -> (u64, u64, Duration) {
         let all = |each: f64| libm::ceil(each * directions as f64) as u64;
         let seconds = self.seconds * directions as f64;

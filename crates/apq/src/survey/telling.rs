@@ -1,4 +1,6 @@
-//! The report of a direction: estimates, verdicts, doubts.
+//! The report of a direction: estimates, verdicts and doubts, from the results so
+//! far. Shares are 0 to 1; the units of the report are in [`crate::report`]. Leaves
+//! out its text and JSON form.
 
 use super::fast;
 use super::known::{Direct, Load, Sized};
@@ -11,8 +13,8 @@ use crate::report::{
 use alloc::vec::Vec;
 use lasthop_units::Duration;
 
-/// All that is to be told. `search` says where the search with the packet length
-/// of an index ended.
+/// The report. `search` returns the state of the search with the packet length of
+/// an index.
 pub(super) fn report(
     known: &Direct,
     config: &SurveyConfig,
@@ -26,7 +28,7 @@ pub(super) fn report(
         .enumerate()
         .map(|(index, size)| size_report(size, search(index), managed))
         .collect();
-    // A rate that was given may be too low for a search to end there.
+    // A rate that was configured may be too low to fill the queue.
     let is_below = |size: &Sized| {
         let sessions = &size.sessions;
         !sessions.is_empty() && !sessions.iter().any(|(session, _)| session.refused)
@@ -45,11 +47,11 @@ pub(super) fn report(
     }
 }
 
-/// Nothing was seen.
+/// The verdict without any evidence.
 const UNKNOWN: Judgement<Discipline> =
     Judgement { verdict: Discipline::CannotTell, confidence: 0.0 };
 
-/// One measurement says this, another that.
+/// Highest confidence if measurements contradict each other.
 const CONTRADICTED: f64 = 0.5;
 
 /// The verdict of the steady overload, unless the bursts contradict it.
@@ -74,7 +76,7 @@ fn is_bounded(discipline: Discipline) -> bool {
 fn counted_unit(known: &Direct, managed: bool) -> Option<Judgement<Unit>> {
     let [first, second, ..] = &known.sizes[..] else { return None };
     let nothing = Judgement { verdict: Unit::CannotTell, confidence: 0.0 };
-    // What looked like a bound was none, so there is nothing that it counts.
+    // There is no limit after all, so it has no unit.
     let contradicted = known.steady.is_some_and(|steady| is_bounded(steady.judgement.verdict))
         && verdict(known).verdict == Discipline::CannotTell;
     if managed || contradicted {
@@ -102,7 +104,7 @@ fn size_report(size: &Sized, search: Search, managed: bool) -> SizeReport {
     let bytes = f64::from(size.packet_bytes);
     let counted = size.counted();
     let counted_bytes: Vec<_> = counted.iter().map(|packets| packets * bytes).collect();
-    // Where the delay is managed there is no bound that it would be the delay of.
+    // A queue with controlled delay has no limit to report.
     let bounded = |estimate: Option<Estimate>| estimate.filter(|_| !managed);
     SizeReport {
         packet_bytes: size.packet_bytes,
@@ -120,8 +122,8 @@ fn size_report(size: &Sized, search: Search, managed: bool) -> SizeReport {
     }
 }
 
-/// The rates that were tried. The clocks drift apart during a search, so a line
-/// through each rate's shortest delay is taken out first.
+/// The rates that were tried. Clocks drift during a search, so a line through the
+/// shortest delay of each rate is subtracted first.
 fn load_points(loads: &[Load]) -> Vec<LoadPoint> {
     let shortest: Vec<_> = loads.iter().filter_map(|load| load.shortest).collect();
     let drift = statistics::slope(&shortest);
@@ -148,7 +150,7 @@ fn doubts(known: &Direct, config: &SurveyConfig, never: bool, done: bool) -> Vec
         .flat_map(|size| size.sessions.iter().filter_map(|(_, symptoms)| symptoms.as_ref()))
         .collect();
     let steady = known.steady.as_ref().and_then(|steady| steady.symptoms.as_ref());
-    // What most sessions show; a steady overload is one more.
+    // The median of the sessions; a steady overload counts as one more.
     let typical = |of: &dyn Fn(&Symptoms) -> Option<f64>| {
         statistics::median(bursts.iter().copied().chain(steady).filter_map(of))
     };
@@ -203,7 +205,7 @@ fn doubts(known: &Direct, config: &SurveyConfig, never: bool, done: bool) -> Vec
     doubts
 }
 
-/// Packets of others in the queue, relative to all, if two packet lengths show them.
+/// Share of packets of other hosts in the queue, if two packet lengths reveal it.
 fn others_by_length(known: &Direct) -> Option<f64> {
     let [first, second, ..] = &known.sizes[..] else { return None };
     if known.is_managed() || counted_unit(known, false)?.verdict == Unit::Bytes {
@@ -218,14 +220,14 @@ fn others_by_length(known: &Direct) -> Option<f64> {
     symptoms::others_by_length(of(first)?, of(second)?)
 }
 
-/// The rate that a sender that fell behind managed, relative to what it was asked for.
+/// The lowest share of its rate that a sender achieved that fell behind.
 fn managed_share(known: &Direct) -> f64 {
     let behind = known.sizes.iter().flat_map(|size| &size.loads).filter(|load| load.behind);
     behind.map(|load| load.sender).fold(1.0, f64::min)
 }
 
-/// Whether rates are as the inverse of packet lengths: nothing is paid for a
-/// packet itself, as on a wire.
+/// Whether rates are inversely proportional to packet lengths: there is no cost per
+/// packet, as on a wire.
 fn is_inverse(known: &Direct) -> bool {
     let [first, second, ..] = &known.sizes[..] else { return false };
     let (Some(a), Some(b)) = (first.capacity_pps(), second.capacity_pps()) else { return false };

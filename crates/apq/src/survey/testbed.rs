@@ -1,7 +1,8 @@
-//! A bottleneck that runs phases, for the tests of surveys: packets go over a
-//! wire of fixed delay into one queue, which a Wi-Fi link of random service times
-//! empties; stamps are those of two clocks far apart. Not the model of `wifi`:
-//! only as much of it as the shape of records depends on.
+//! A bottleneck that runs phases, for the tests of surveys. Packets cross a wire of
+//! fixed delay and enter one queue, which a Wi-Fi link with random service times
+//! empties; timestamps are those of two clocks that are far apart. It is not the
+//! model of `wifi`, but has only what the shape of records depends on. Rates are in
+//! packets per second.
 
 use crate::plan::StreamKind;
 use crate::record::{PhaseRecord, Sample, StreamCount};
@@ -11,33 +12,33 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant, Seed, Stream};
 
-/// The queue's discipline and bound.
+/// The discipline of the queue and its limit.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
-    /// Drop-tail, bounded in packets, those in transmission included.
+    /// Drop-tail with a limit in packets, including those in transmission.
     Packets(usize),
-    /// Drop-tail, bounded in bytes, likewise.
+    /// Drop-tail with a limit in bytes, including those in transmission.
     Bytes(u64),
-    /// CoDel of RFC 8289 with 5 ms and 100 ms, and a bound in packets.
+    /// CoDel of RFC 8289 with 5 ms and 100 ms, and a limit in packets.
     CoDel(usize),
-    /// A queue for each flow, served in turn, each under CoDel.
+    /// One queue per flow, served in turn, each under CoDel.
     FqCoDel(usize),
-    /// A queue for each flow, served in turn, each bounded.
+    /// One queue per flow, served in turn, each with a limit.
     FairDropTail(usize),
-    /// Drops early, at random, the more the longer the queue is (RED).
+    /// Drops early at random, with a probability that grows with the queue (RED).
     Early(usize),
 }
 
-/// How fast packets leave.
+/// The link's rate of service.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
-    /// Time of a transmission besides its packets.
+    /// Duration of a transmission in addition to its packets.
     pub(super) overhead: Duration,
-    /// Longest backoff, drawn evenly; in slots of `slot`.
+    /// Longest backoff in slots of `slot`, drawn uniformly.
     pub(super) backoff_slots: u32,
     pub(super) slot: Duration,
     pub(super) rate_bps: f64,
-    /// Most packets of one transmission.
+    /// Most packets per transmission.
     pub(super) aggregate: usize,
 }
 
@@ -58,7 +59,7 @@ impl Link {
         rate_bps: 65e6,
         aggregate: 32,
     };
-    /// A wire: nothing random about it.
+    /// A wire: nothing is random.
     pub(super) const WIRE: Self = Self {
         overhead: Duration::ZERO,
         backoff_slots: 0,
@@ -75,14 +76,14 @@ pub(super) struct Bed {
     pub(super) link: Link,
     pub(super) sender: HostClock,
     pub(super) receiver: HostClock,
-    /// Stamps are late by up to this.
+    /// Timestamps are late by up to this.
     pub(super) jitter: Duration,
-    /// Packets a second of 1 000 bytes that others send through the same queue
-    /// at random times.
+    /// Packets of 1 000 bytes per second that other hosts send through the same
+    /// queue at random times.
     pub(super) others_pps: f64,
-    /// The link is so many times as slow from that second of each phase on.
+    /// From this second of each phase on, the link is slower by this factor.
     pub(super) slows: Option<(f64, f64)>,
-    /// No more packets a second leave the sender.
+    /// Most packets per second that the sender can send.
     pub(super) sender_max_pps: f64,
     pub(super) stream: Stream,
     now: Instant,
@@ -139,7 +140,7 @@ impl Bed {
         }
     }
 
-    /// Runs one phase, and waits until all has arrived.
+    /// Runs one phase, and waits until all packets have arrived.
     pub(super) fn phase(&mut self, phase: &Phase) -> PhaseRecord {
         let start = self.now;
         let (arrivals, counts) = self.arrivals(&phase.plan);
@@ -159,7 +160,7 @@ impl Bed {
         self.jitter.mul_f64(self.stream.uniform())
     }
 
-    /// What comes to the queue, in order.
+    /// The packets that arrive at the queue, in order.
     fn arrivals(&mut self, plan: &PhasePlan) -> (Vec<Arrival>, Vec<StreamCount>) {
         let (mut all, mut counts) = (Vec::new(), Vec::new());
         let mut sequences = [0_u32; 2];
@@ -198,7 +199,7 @@ impl Bed {
         (all, counts)
     }
 
-    /// Lets all through the queue.
+    /// Passes all packets through the queue.
     fn serve(&mut self, start: Instant, arrivals: Vec<Arrival>) -> Vec<Sample> {
         let mut samples = Vec::new();
         let mut queues: [VecDeque<Waiting>; 3] = Default::default();
@@ -346,7 +347,7 @@ impl CoDel {
     }
 }
 
-/// How many packets of the saturation flow a plan has, for the tests' sums.
+/// Number of packets of the saturation flow in a plan.
 pub(super) fn bulk_packets(plan: &PhasePlan) -> u64 {
     let bulk = plan.streams.iter().filter(|stream| stream.kind == StreamKind::Bulk);
     bulk.map(crate::StreamPlan::packets).sum()

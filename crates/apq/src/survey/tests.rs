@@ -1,5 +1,6 @@
-//! The exact method against the bottleneck of `testbed`; configurations. The
-//! fast method, and records that mean nothing, are in files of their own.
+//! Tests of the exact method against the bottleneck of `testbed`, and of the ranges
+//! of configurations. The fast method, and records without meaning, are tested in
+//! files of their own.
 
 mod fast;
 mod garbage;
@@ -38,7 +39,7 @@ fn run(config: &SurveyConfig, bed: &mut Bed) -> Report {
     survey.report()
 }
 
-/// Within 2 packets or 3 %.
+/// Asserts the capacity within 2 packets or 3 %.
 fn assert_capacity(size: &SizeReport, packets: f64) {
     let counted = size.capacity_packets.unwrap().mean;
     let allowed = (0.03 * packets).max(2.0);

@@ -1,6 +1,6 @@
-//! Attacks on a server: what strangers send, and what a client does that has
-//! been let in and keeps no rule. Lengths and rates are those of IP packets,
-//! header included, as [`ServerConfig::rate_max_bps`] counts them.
+//! Tests of attacks on a server: by strangers, and by an accepted client that
+//! ignores all rules. Lengths and rates are those of IP packets, headers included,
+//! as [`ServerConfig::rate_max_bps`] counts them.
 
 use super::*;
 use crate::auth::{self, Key, Nonce, Side, Token, handshake_key};
@@ -26,7 +26,7 @@ impl Left {
     }
 }
 
-/// A server, and all that it sent.
+/// A server, and everything that it sent.
 struct Target {
     server: Server,
     now: Instant,
@@ -44,7 +44,7 @@ impl Target {
         }
     }
 
-    /// Gives it a datagram; what it answers.
+    /// Passes a datagram to the server. Returns its answers.
     fn give(&mut self, from: SocketAddr, payload: &[u8]) -> Vec<Transmit> {
         let before = self.left.len();
         let (socket, length) = (SocketId::Control, payload.len() as u16);
@@ -54,7 +54,7 @@ impl Target {
         self.left[before..].iter().map(|left| left.transmit.clone()).collect()
     }
 
-    /// Time goes by, and it is woken whenever it asks for it.
+    /// Lets time pass, and wakes the server whenever it asks for that.
     fn pass(&mut self, time: Duration) {
         let end = self.now + time;
         while let Some((at, _)) = self.server.poll_timeout().filter(|(at, _)| *at <= end) {
@@ -65,13 +65,14 @@ impl Target {
         self.now = end;
     }
 
-    /// Bits that it sent to `to` from `since` on.
+    /// Bits sent to `to` since `since`.
     fn bits_to(&self, to: SocketAddr, since: Instant) -> u64 {
         let is_it = |left: &&Left| left.transmit.to == to && left.at >= since;
         self.left.iter().filter(is_it).map(Left::bits).sum()
     }
 
-    /// Over every window of a second, what passes `of` is within 1 % of `rate_bps`.
+    /// Asserts that in every window of a second, the bits selected by `of` are
+    /// within 1 % of `rate_bps`.
     fn assert_rate(&self, rate_bps: u64, of: impl Fn(&Transmit) -> bool) {
         let left: Vec<&Left> = self.left.iter().filter(|left| of(&left.transmit)).collect();
         let (mut first, mut bits, mut most) = (0, 0, 0);
@@ -90,7 +91,7 @@ impl Target {
     }
 }
 
-/// A client that has been let in and keeps no rule.
+/// An accepted client that ignores all rules.
 struct Rogue {
     control: SocketAddr,
     bulk: SocketAddr,
@@ -98,7 +99,7 @@ struct Rogue {
     session: u64,
     number: u32,
     phase: u32,
-    /// What it shows; what it receives is taken note of by [`Rogue::look`].
+    /// The proofs that it shows; [`Rogue::look`] collects those that it receives.
     proofs: Proofs,
     seen: usize,
 }
@@ -113,14 +114,14 @@ fn ask(target: &mut Target, from: SocketAddr, nonce: Nonce) -> Option<Token> {
 }
 
 impl Rogue {
-    /// One at `ip`, whose ports are `port` and the next.
+    /// An accepted client at `ip`, whose ports are `port` and the next.
     fn enter(target: &mut Target, ip: [u8; 4], port: u16) -> Self {
         let mut rogue = Self::open(target, ip, port).expect("it lets us in");
         rogue.attach(target);
         rogue
     }
 
-    /// As [`Rogue::enter`], but it has not used its session yet.
+    /// The same, but it has not used its session yet.
     fn open(target: &mut Target, ip: [u8; 4], port: u16) -> Option<Self> {
         let (control, bulk) = (SocketAddr::from((ip, port)), SocketAddr::from((ip, port + 1)));
         let nonce = [port as u8; 16];
@@ -139,7 +140,7 @@ impl Rogue {
         Some(Self { control, bulk, handshake, session, number, phase, proofs, seen })
     }
 
-    /// Tells its bulk socket.
+    /// Registers its bulk socket.
     fn attach(&mut self, target: &mut Target) {
         let nonce = [9; 16];
         let token = ask(target, self.bulk, nonce).expect("it asks for a proof");
@@ -148,8 +149,8 @@ impl Rogue {
         self.look(target, |_| true);
     }
 
-    /// Takes note of the proofs in what it was sent since it looked last, if
-    /// `receives` says so of the address.
+    /// Collects the proofs that were sent to it since the last call, at addresses
+    /// for which `receives` returns true.
     fn look(&mut self, target: &Target, receives: impl Fn(SocketAddr) -> bool) {
         for Left { transmit, .. } in &target.left[self.seen..] {
             let is_mine = [self.control, self.bulk].contains(&transmit.to);
@@ -184,7 +185,7 @@ impl Rogue {
         target.give(self.control, &bytes);
     }
 
-    /// Sends the packets of a phase, so that the server holds `packets` samples.
+    /// Sends the packets of a phase, so that the server stores `packets` samples.
     fn fill(&mut self, target: &mut Target, packets: u32) {
         let phase = self.phase;
         let interval = Duration::from_micros(500);
@@ -209,7 +210,7 @@ impl Rogue {
         target.pass(Duration::from_secs(1));
     }
 
-    /// Has one more phase begun.
+    /// Requests another phase.
     fn begin(&mut self, target: &mut Target, direction: Direction, streams: Vec<StreamPlan>) {
         let (phase, plan) = (self.phase, PhasePlan { streams });
         self.phase += 1;
@@ -233,8 +234,8 @@ fn limited(rate_max_bps: u64) -> ServerConfig {
     }
 }
 
-/// Each beginning of a phase sends something at once, and what was due is due
-/// once more in the next one.
+/// Each start of a phase sends packets at once, and packets that were due are due
+/// again in the next phase.
 #[test]
 fn phases_without_end_stay_within_the_rate() {
     let rate = 10 * MBPS;
@@ -249,7 +250,7 @@ fn phases_without_end_stay_within_the_rate() {
     target.assert_rate(rate, |_| true);
 }
 
-/// The driver of a busy host comes late, and finds much that is due.
+/// The driver of a busy host is late, and finds many packets due.
 #[test]
 fn a_late_driver_stays_within_the_rate() {
     let rate = 20 * MBPS;
@@ -268,7 +269,7 @@ fn a_late_driver_stays_within_the_rate() {
     target.assert_rate(rate, |_| true);
 }
 
-/// Sessions of one address share its rate, all of them the server's.
+/// The sessions of one address share its rate, all sessions that of the server.
 #[test]
 fn sessions_share_the_rates() {
     let (rate, total) = (10 * MBPS, 15 * MBPS);
@@ -295,7 +296,7 @@ fn sessions_share_the_rates() {
     }
 }
 
-/// A question for chunks is short, and what it asks for is long.
+/// A request for chunks is short, and the chunks are long.
 #[test]
 fn chunks_stay_within_the_rate() {
     let rate = 2 * MBPS;
@@ -310,9 +311,9 @@ fn chunks_stay_within_the_rate() {
     target.assert_rate(rate, |_| true);
 }
 
-/// At exactly the rate that is allowed a phase is sent as it was planned, by a
-/// driver that is late as well; at less than 1.2 Mb/s the bucket holds one packet
-/// and makes up for nothing, and clients of ours stay 50 packets a second below.
+/// At exactly the allowed rate a phase is sent as planned, also by a driver that is
+/// late. Below 1.2 Mb/s the bucket holds one packet and cannot catch up, and our
+/// clients stay 50 packets per second below.
 #[test]
 fn a_phase_at_the_limit_loses_nothing() {
     for (rate, late_us_max) in [(MBPS, 1), (10 * MBPS, 8_000), (200 * MBPS, 8_000)] {
@@ -338,10 +339,10 @@ fn a_phase_at_the_limit_loses_nothing() {
     }
 }
 
-/// 20 000 questions a second from addresses at random, and clients of ours among
-/// them: they are let in within two seconds. 4.9 strangers a second share a
-/// client's class of addresses and its 8 answers a second, so that one question
-/// in a thousand is not answered; it is asked four times in these two seconds.
+/// 20 000 requests per second from random addresses, and our clients among them:
+/// they are accepted within two seconds. 4.9 strangers per second share a client's
+/// class of addresses and its 8 answers per second, so one request in a thousand is
+/// not answered; it is repeated four times in these two seconds.
 #[test]
 fn a_flood_of_questions_shuts_nobody_out() {
     const CLIENTS: usize = 60;
@@ -394,8 +395,8 @@ fn a_flood_of_questions_shuts_nobody_out() {
     assert_eq!(accepted, CLIENTS);
 }
 
-/// An address that asks without end gets eight answers a second, and whatever
-/// strangers send, what they get is shorter, headers included.
+/// An address that asks endlessly gets eight answers per second, and whatever
+/// strangers send, the answers are shorter, headers included.
 #[test]
 fn strangers_get_less_than_they_send() {
     let mut target = Target::new(ServerConfig { key: Some([3; 32]), ..server_config() });
@@ -425,7 +426,8 @@ fn strangers_get_less_than_they_send() {
     assert_eq!(target.server.held().sessions, 0);
 }
 
-/// Who has a token and no session number is answered no more than it sends.
+/// A client with a token but without a session number is answered with no more than
+/// it sends.
 #[test]
 fn a_token_used_again_and_again_is_no_amplifier() {
     let mut target = Target::new(server_config());
@@ -445,7 +447,7 @@ fn a_token_used_again_and_again_is_no_amplifier() {
     assert_eq!(target.server.held().sessions, 1);
 }
 
-/// Where a client that keeps no rule still receives.
+/// The sockets at which a client that ignores all rules still receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Open {
     Nowhere,
@@ -453,16 +455,16 @@ enum Open {
     Bulk,
 }
 
-/// Packets that a socket gets that receives nothing: a second of the phase, and
-/// a few more.
+/// Asserts that a socket that receives nothing is sent one second of the phase, and
+/// a few packets more.
 fn assert_given_up(target: &Target, to: SocketAddr, since: Instant, rate: u64, what: &str) {
     let bits = target.bits_to(to, since);
     let few = 80 * 1_500 * 8;
     assert!(bits < rate + rate / 50 + few, "{bits} bits to a closed socket: {what}");
 }
 
-/// A client whose sockets are closed, both or one of them, says that it is there
-/// and has phase after phase begun.
+/// A client whose sockets are closed, one or both, sends keep-alive messages and
+/// requests phase after phase.
 #[test]
 fn who_receives_nothing_is_sent_a_second_of_it() {
     let rate = 50 * MBPS;
@@ -499,7 +501,7 @@ fn who_receives_nothing_is_sent_a_second_of_it() {
     }
 }
 
-/// Values that a client has kept serve it for ten seconds.
+/// Values that a client has hoarded are of use for ten seconds.
 #[test]
 fn hoarded_proofs_serve_for_a_while_only() {
     let rate = 10 * MBPS;
@@ -513,7 +515,8 @@ fn hoarded_proofs_serve_for_a_while_only() {
         hoard.push(rogue.proofs);
         rogue.say(&mut target, &Message::Alive);
     }
-    // From now on it receives nothing. What it has shown, it cannot show again.
+    // From now on it receives nothing. Values that it has shown, it cannot show
+    // again.
     let since = target.now;
     for _ in 0..60 {
         for proofs in &hoard {
@@ -524,7 +527,7 @@ fn hoarded_proofs_serve_for_a_while_only() {
     }
     assert_given_up(&target, rogue.bulk, since, rate, "shown again");
 
-    // It shows little by little what it received.
+    // It shows the values that it received one at a time.
     let mut target = Target::new(limited(rate));
     let mut rogue = Rogue::enter(&mut target, [192, 0, 2, 1], 5_000);
     rogue.begin(&mut target, Direction::Down, vec![at_rate(StreamKind::Bulk, rate)]);
@@ -544,7 +547,7 @@ fn hoarded_proofs_serve_for_a_while_only() {
     assert!(bits < 12 * rate, "{bits} bits");
 }
 
-/// Who asks for what the server holds, and does not receive it.
+/// A client that requests what the server stores, and does not receive it.
 #[test]
 fn chunks_need_proof_too() {
     let rate = 50 * MBPS;
@@ -559,7 +562,7 @@ fn chunks_need_proof_too() {
     assert_given_up(&target, rogue.control, since, rate, "chunks");
 }
 
-/// A token of the bulk socket does not stand for what is received there later.
+/// A token of the bulk socket does not prove what that socket receives later.
 #[test]
 fn a_token_is_no_proof_of_reception() {
     let rate = 50 * MBPS;
@@ -586,8 +589,8 @@ fn opened(target: &mut Target) -> usize {
     core::iter::from_fn(|| target.server.poll_event()).filter(is_it).count()
 }
 
-/// One address gets half of the sessions, whatever its ports; IPv6 has as many
-/// addresses as it wants.
+/// One address gets half of the sessions, with any ports; an IPv6 host has as many
+/// addresses as it likes.
 #[test]
 fn an_address_does_not_get_all_sessions() {
     let mut target = Target::new(ServerConfig { sessions_max: 4, ..server_config() });
@@ -602,7 +605,7 @@ fn an_address_does_not_get_all_sessions() {
     assert_eq!(target.server.sessions(), 3);
 }
 
-/// Whoever lets a session lie holds nobody's place, and few are kept.
+/// Unused sessions take no place from others, and few of them are stored.
 #[test]
 fn sessions_that_are_not_used_hold_no_place() {
     let mut target = Target::new(ServerConfig { sessions_max: 4, ..server_config() });
@@ -619,8 +622,8 @@ fn sessions_that_are_not_used_hold_no_place() {
     assert_eq!((target.server.sessions(), opened(&mut target)), (1, 1));
 }
 
-/// More clients are let in at once than there are places; who comes last with
-/// the first message is told so.
+/// More clients are accepted at once than there are sessions; the last one to send
+/// its first message is refused.
 #[test]
 fn places_go_to_those_who_use_them() {
     let mut target = Target::new(ServerConfig { sessions_max: 2, ..server_config() });
@@ -642,8 +645,8 @@ fn places_go_to_those_who_use_them() {
     }
 }
 
-/// What clients have a server hold of their uplink phases is bounded for all
-/// sessions together, and given back.
+/// The number of stored packets of uplink phases is limited for all sessions
+/// together, and they are released.
 #[test]
 fn samples_of_all_sessions_are_bounded() {
     let config = ServerConfig {
@@ -669,7 +672,7 @@ fn samples_of_all_sessions_are_bounded() {
     assert_eq!(target.server.held().samples, 0);
 }
 
-/// A driver that takes nothing away.
+/// A driver that takes no datagrams or events.
 #[test]
 fn what_waits_in_a_server_is_bounded() {
     let mut target = Target::new(ServerConfig { sessions_max: 64, ..limited(10_000 * MBPS) });
@@ -705,7 +708,7 @@ fn what_waits_in_a_server_is_bounded() {
     assert_eq!(target.server.held().outbox, 4_096, "the attack does nothing");
 }
 
-/// A peer of another version is named, and not each time.
+/// A peer of another version is reported, but not every time.
 #[test]
 fn another_version_is_named_now_and_then() {
     let mut target = Target::new(server_config());

@@ -1,4 +1,6 @@
-//! Datagrams written and read, cut, and made of anything.
+//! Tests of the encoding of datagrams: what is written is read back; truncated,
+//! padded and arbitrary bytes are refused or read without a panic; and the layout
+//! is the documented one.
 
 use super::*;
 use crate::link::Link;
@@ -146,7 +148,7 @@ proptest! {
         prop_assert_eq!(sealed.proofs, [control, bulk]);
     }
 
-    /// Whatever comes, it is read, or refused at an offset that is inside.
+    /// Any bytes are decoded, or refused at an offset inside of them.
     #[test]
     fn anything_can_come(
         mut bytes in proptest::collection::vec(any::<u8>(), 0..300),
@@ -174,7 +176,7 @@ proptest! {
         }
     }
 
-    /// A datagram that is cut anywhere is refused, unless the rest is padding.
+    /// A truncated datagram is refused, unless the rest is padding.
     #[test]
     fn what_is_cut_is_refused(datagram in datagrams(), part in 0.0f64..1.0) {
         let bytes = emit(&datagram);
@@ -183,7 +185,7 @@ proptest! {
     }
 }
 
-/// The layout is what the documentation says; another version could not be read.
+/// The layout is the documented one; a change would make versions incompatible.
 #[test]
 fn the_layout_stays() {
     let probe = Probe {

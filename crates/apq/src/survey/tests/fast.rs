@@ -1,4 +1,6 @@
-//! The fast method against the bottleneck of `testbed`.
+//! Tests of the fast method against the bottleneck of `testbed`: capacities and
+//! disciplines of queues behind Wi-Fi links of several generations and a wire, and
+//! the doubts that disturbances must raise. Rates are in packets per second.
 
 use super::*;
 use crate::report::{DirectionReport, Discipline, Doubt, Unit};
@@ -12,7 +14,7 @@ const G: Link = Link {
     aggregate: 1,
 };
 
-/// What hosts need between two phases: packets that are still on their way, the
+/// Time that hosts need between two phases in seconds: packets in flight, the
 /// record, two more round trips.
 const PAUSE_S: f64 = 0.5;
 
@@ -62,7 +64,7 @@ fn bounds_are_found_in_a_minute() {
 
 #[test]
 fn forty_cases_are_told_apart() {
-    // Light: others take 8 % of the air.
+    // Light traffic: other hosts use 8 % of the airtime.
     for (link, limit, rate) in [
         (Link::B, 60, 560.0),
         (Link::B, 338, 560.0),
@@ -104,7 +106,7 @@ fn what_it_was_not_made_for_is_not_told_wrong() {
         let report = measure(&mut Bed::new(Kind::Early(100), link, 1));
         assert_eq!(report.discipline.unwrap().verdict, Discipline::CannotTell);
     }
-    // A link that becomes slower midway, and one that others take half of.
+    // A link that becomes slower midway, and one of which other hosts use half.
     for kind in [Kind::Packets(100), Kind::CoDel(1_000), Kind::FqCoDel(1_000)] {
         let own = match kind {
             Kind::Packets(_) => Discipline::DropTail,

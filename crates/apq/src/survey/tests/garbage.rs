@@ -1,4 +1,6 @@
-//! Records come from the network: whatever is in them, nothing panics.
+//! Tests with arbitrary records. Records come from the network, so no content of
+//! them may cause a panic, and drift of clocks must not change results. Leaves out
+//! datagrams, which the tests of `wire` cover.
 
 use super::*;
 use crate::record::StreamCount;
@@ -56,7 +58,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Any clocks: what they show at first, and 200 ppm between them.
+    /// Arbitrary initial readings of the clocks, and 200 ppm of drift between them.
     #[test]
     fn clocks_cancel(sender: u64, receiver: u64, drift_ppm in -200_i32..=200) {
         let config = exact(ExactConfig { saturation_pps: Some(800.0), ..short(50.0) });
