@@ -1,24 +1,25 @@
-//! Where a datagram came from or goes to, as the driver that carries it says. The machines
-//! compare addresses and bind cookies to them; they know nothing else of them.
+//! Addresses of datagrams, as reported by the driver that carries them. The
+//! machines compare addresses and derive cookies from them (`node::addresses`), and
+//! know nothing else about them. Leaves out how a driver sends to an address.
 
 use crate::wire::NodeId;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use lasthop_units::MacAddr;
 
-/// An address below the link.
+/// An address of the layer below the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// UDP.
+    /// An address and port of UDP.
     Udp(SocketAddr),
-    /// Ethernet.
+    /// An address of Ethernet.
     Mac(MacAddr),
-    /// Virtual time: the node that transmitted it.
+    /// In virtual time: the node that transmitted the datagram.
     Node(NodeId),
 }
 
 impl Address {
-    /// Bytes that are those of no other address.
+    /// A representation in bytes that no other address has.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         match self {
             Self::Udp(address) => {

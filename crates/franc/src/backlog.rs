@@ -1,9 +1,11 @@
-//! Packets that wait to be coded: flow queueing with controlled delay (RFC 8289, RFC
-//! 8290), bounded in packets and bytes, so that a saturated link keeps a short queue.
+//! Packets that wait to be coded: flow queueing with controlled delay (RFC 8289,
+//! RFC 8290), limited in packets and bytes, so that a saturated link keeps a short
+//! queue.
 //!
-//! Flows are hashed into 256 buckets, each a queue under CoDel, served by deficit round
-//! robin with precedence for new flows. Over the bound, packets at the head of the longest
-//! queue go. The hash has keys, which the caller draws. Left out: what the RFC leaves to others, classes and shaping.
+//! Flows are hashed into 256 buckets, each a queue under CoDel, served by deficit
+//! round robin with precedence for new flows. Above the limit, the packet at the
+//! head of the longest queue is dropped. The caller draws the keys of the hash.
+//! Leaves out classes and shaping.
 
 #[cfg(test)]
 mod tests;
@@ -17,35 +19,35 @@ use lasthop_packet::ip::{self, View};
 use lasthop_units::{Duration, Instant};
 use siphasher::sip::SipHasher13;
 
-/// Buckets of the flow hash.
+/// Number of buckets of the flow hash.
 const BUCKETS: u16 = 256;
 
-/// A flow is sparse whose packets are so far apart.
+/// A flow is sparse if its packets are at least this far apart.
 const SPARSE: Duration = Duration::from_millis(20);
 
-/// Bytes that a flow may send before the next one's turn: mac80211's, small so that
-/// sparse flows of small packets pass (RFC 8290, 5.2.5 and 5.2.6).
+/// Bytes that a flow may send per turn: as in mac80211, and small so that sparse
+/// flows with small packets are served first (RFC 8290, 5.2.5 and 5.2.6).
 const QUANTUM_BYTES: i64 = 300;
 
-/// Bounds and targets.
+/// The limits and targets of a backlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BacklogConfig {
-    /// Packets over all flows at most.
+    /// Most packets over all flows.
     pub packets_max: u32,
-    /// Bytes over all flows at most.
+    /// Most bytes over all flows.
     pub bytes_max: u32,
-    /// Acceptable standing delay, more where answers are late ([`Backlog::set_latency`]);
-    /// `None`: one queue, first in, first out, dropping what
-    /// arrives when it is full, as the paper's.
+    /// Acceptable standing delay; more if answers are late
+    /// ([`Backlog::set_latency`]). `None`: a single first-in-first-out queue that
+    /// drops arriving packets when it is full, as in the paper.
     pub target: Option<Duration>,
     /// Time in which a burst may drain.
     pub interval: Duration,
-    /// Mark ECN-capable packets instead of dropping them.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
 impl Default for BacklogConfig {
-    /// 1 000 packets, 4 MiB, CoDel's 5 ms and 100 ms (RFC 8289, 4.3 and 4.4), with ECN.
+    /// 1 000 packets, 4 MiB, 5 ms and 100 ms (RFC 8289, 4.3 and 4.4), with ECN.
     fn default() -> Self {
         Self {
             packets_max: 1_000,
@@ -62,15 +64,15 @@ impl Default for BacklogConfig {
 pub struct Waiting {
     /// The IP packet.
     pub packet: Vec<u8>,
-    /// When it came.
+    /// When it arrived.
     pub arrived: Instant,
-    /// Its flow's bucket: packets of one flow have the same.
+    /// Bucket of its flow: packets of one flow have the same.
     pub bucket: u8,
-    /// Its flow had sent nothing for a while.
+    /// Whether its flow had sent nothing for 20 ms.
     pub sparse: bool,
 }
 
-/// Packets that wait.
+/// The queue of packets that wait to be coded.
 #[derive(Clone, PartialEq)]
 pub struct Backlog {
     config: BacklogConfig,
@@ -78,27 +80,27 @@ pub struct Backlog {
     order: Order,
     packets: usize,
     bytes: usize,
-    /// Those of them that are sparse.
+    /// Number of these packets that are sparse.
     sparse: usize,
     drops: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum Order {
-    /// First in, first out.
+    /// A single first-in-first-out queue.
     Arrival(VecDeque<Waiting>),
-    /// Flows in turn, each under CoDel.
+    /// Queues of flows, served in turn, each under CoDel.
     Turns {
         parameters: Parameters,
         flows: FlowQueues<Waiting>,
         turns: RoundRobin,
-        /// When the last packet of each bucket came.
+        /// When the last packet of each bucket arrived.
         arrived: Vec<Option<Instant>>,
     },
 }
 
 impl fmt::Debug for Backlog {
-    /// Without the keys, and without what is in packets.
+    /// Leaves out the keys and the content of packets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { config, packets, bytes, drops, .. } = self;
         f.debug_struct("Backlog")
@@ -111,8 +113,8 @@ impl fmt::Debug for Backlog {
 }
 
 impl Backlog {
-    /// An empty one. `flow_keys` are of the hash of flows (SipHash): nobody else ought to know
-    /// them, or flows can be chosen that share the bucket of another.
+    /// An empty backlog. `flow_keys` key the hash of flows (SipHash): whoever knows
+    /// them can choose flows that share a bucket with another one.
     pub fn new(config: BacklogConfig, flow_keys: [u64; 2]) -> Self {
         let order = match config.target {
             None => Order::Arrival(VecDeque::new()),
@@ -130,11 +132,12 @@ impl Backlog {
         Self { config, flow_keys, order, packets: 0, bytes: 0, sparse: 0, drops: 0 }
     }
 
-    /// What leaves is delivered and answered so much later, from now on. A sender whose
-    /// window is cut to 0.7 (CUBIC, RFC 9438) keeps a link busy if 3/7 of that waits here.
-    /// Over losses answers come in bursts, now and then twice as late as on average, and it
-    /// takes about one and a half of it. Target and interval are at least that and twice
-    /// the latency; other flows do not wait for it.
+    /// Sets the time from when a packet leaves until its delivery is acknowledged.
+    /// A sender that reduces its window to 0.7 (CUBIC, RFC 9438) keeps a link busy
+    /// if 3/7 of that time is queued here. With losses acknowledgements come in
+    /// bursts, sometimes twice as late as on average, so about one and a half of it
+    /// is needed. Target and interval become at least that and twice the latency;
+    /// other flows do not wait for it.
     pub fn set_latency(&mut self, latency: Duration) {
         if let (Order::Turns { parameters, .. }, Some(target)) =
             (&mut self.order, self.config.target)
@@ -144,7 +147,7 @@ impl Backlog {
         }
     }
 
-    /// Takes a packet, or drops one.
+    /// Takes a packet; drops one if the backlog is full.
     pub fn push(&mut self, now: Instant, packet: Vec<u8>) {
         let hash = flow_hash(self.flow_keys, &packet);
         let bucket = bucket_of(hash as u32, (hash >> 32) as u32, BUCKETS) as u8;
@@ -167,7 +170,8 @@ impl Backlog {
         }
     }
 
-    /// The next packet, of `bytes_max` bytes at most: a longer one stays.
+    /// Returns the next packet, if it has at most `bytes_max` bytes: a longer one
+    /// stays.
     pub fn pop(&mut self, now: Instant, bytes_max: usize) -> Option<Waiting> {
         let mut dropped = Vec::new();
         let waiting = self.order.pop(now, bytes_max, &mut dropped);
@@ -179,27 +183,27 @@ impl Backlog {
         Some(waiting)
     }
 
-    /// Whether a packet waits whose flow had sent nothing for a while.
+    /// Whether a packet of a sparse flow waits.
     pub fn has_sparse(&self) -> bool {
         self.sparse > 0
     }
 
-    /// Nothing waits.
+    /// Whether no packet waits.
     pub fn is_empty(&self) -> bool {
         self.packets == 0
     }
 
-    /// Packets that wait.
+    /// Number of packets that wait.
     pub fn packets(&self) -> usize {
         self.packets
     }
 
-    /// Their bytes.
+    /// Bytes of the packets that wait.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Packets dropped so far.
+    /// Number of packets dropped so far.
     pub fn drops(&self) -> u64 {
         self.drops
     }
@@ -217,8 +221,8 @@ impl Backlog {
         self.drops += 1;
     }
 
-    /// Drops the packet at the head of the flow with the most bytes (RFC 8290, 4.1); of
-    /// equals the first.
+    /// Drops the packet at the head of the flow with the most bytes (RFC 8290,
+    /// 4.1); of several such flows, of the first.
     fn drop_from_longest(&mut self) {
         let Order::Turns { flows, .. } = &mut self.order else { return };
         let mut dropped = Vec::new();
@@ -229,7 +233,8 @@ impl Backlog {
 }
 
 impl Order {
-    /// The next packet, if it is not too long; what CoDel drops goes to `dropped`.
+    /// Returns the next packet, if it is not too long; packets that CoDel drops go
+    /// to `dropped`.
     fn pop(
         &mut self,
         now: Instant,
@@ -248,7 +253,7 @@ impl Order {
                     return None;
                 }
                 let waiting = flows.take(flow, now, parameters, dropped)?;
-                // It need not be the one that was in front.
+                // It may be another packet than the one that was in front.
                 if !fits(&waiting) {
                     flows.put_back(flow, waiting, turns);
                     return None;
@@ -273,8 +278,8 @@ impl Packet for Waiting {
     }
 }
 
-/// A hash of the flow that `packet` belongs to; whatever cannot be read is one flow. Whoever
-/// knows its keys can choose flows that collide.
+/// The hash of the flow of `packet`; everything that is not IP is one flow. Whoever
+/// knows the keys can choose flows that collide.
 fn flow_hash(keys: [u64; 2], packet: &[u8]) -> u64 {
     let mut hasher = SipHasher13::new_with_keys(keys[0], keys[1]);
     match View::new(packet).map(View::flow) {

@@ -1,75 +1,78 @@
-//! How many packets source and helper send for a block: the budgets of PlayNCool
-//! (Khamfroush et al., ICC 2014), as the programs of its authors have them.
+//! The number of packets that source and helper send for a block: the budgets of
+//! PlayNCool (Khamfroush et al., ICC 2014), as its authors' programs compute them.
 //!
-//! The source sends `r` packets alone; then source and helper send in turn, the helper
-//! one for each that the source sends, until the destination has the block and the
-//! helper nothing more to tell. Losses are `e1` from source to helper, `e2` from helper
-//! to destination, `e3` from source to destination; counts are packets and may be broken.
-//!
-//! Beyond the published: a helper is asked only if that saves air ([`is_worth`]) unless the
-//! plan is [`Plan::published`], two helpers share the work, and budgets may have a
-//! [`Plan::margin`] for chance.
+//! The source sends `r` packets alone; then source and helper alternate until the
+//! destination has the block or the helper has nothing new. Losses are `e1` from
+//! source to helper, `e2` from helper to destination, `e3` from source to
+//! destination, 0 to 1; counts are packets and may be fractions. Beyond the
+//! published budgets: a helper is used only if that saves airtime ([`is_worth`])
+//! unless the plan is [`Plan::published`], two helpers share the work, and budgets
+//! may have a [`Plan::margin`] for chance. Leaves out collisions and the time to
+//! access the channel.
 
 use crate::config::Losses;
 use lasthop_rlnc::Field;
 use lasthop_units::Probability;
 
-/// Losses above are taken as this: no budget is more than a hundred packets a symbol.
+/// Upper bound of losses in the formulas: no budget is more than a hundred packets
+/// per symbol.
 const LOSS_MAX: f64 = 0.99;
 
-/// What budgets are made for.
+/// The parameters of a budget.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// The field of coefficients.
+    /// The field of the coefficients.
     pub field: Field,
-    /// Symbols of a block.
+    /// Symbols per block.
     pub symbols: u16,
-    /// The links.
+    /// Losses of the links.
     pub losses: Losses,
-    /// Helpers, all with the same losses.
+    /// Number of helpers; all have the same losses.
     pub helpers: u8,
-    /// The source's budget is multiplied by this.
+    /// Factor of the source's budget.
     pub overshoot: f64,
-    /// The helper is asked as published, also where it costs more air than it saves.
+    /// Whether the helper is used as published, also if it costs more airtime than
+    /// it saves.
     pub published: bool,
-    /// `None`: what is sent is enough on average, as published, and so too little for
-    /// about every other block. `Some(z)`: enough unless luck is worse than `z` standard
-    /// deviations. Budgets are those of a block that is longer by the packets that
-    /// the field wastes ([`overhead`]) and by `z` times
+    /// `None`: what is sent suffices on average, as published, and so is too little
+    /// for about every other block. `Some(z)`: it suffices unless losses are worse
+    /// by `z` standard deviations. The budget is then that of a block that is
+    /// longer by the packets that the field wastes ([`overhead`]) and by `z` times
     ///
     /// ```text
     /// sqrt(max(Bs e (1 - e), Bs e3 (1 - e3) + Bh e2 (1 - e2)))    e = e1 e3
     /// ```
     ///
-    /// which is the deviation of how many packets cross the narrower of the two cuts:
-    /// from the source to whoever hears it, and from whoever sends to the destination.
+    /// which is the standard deviation of the number of packets that cross the
+    /// narrower of the two cuts: from the source to its receivers, and from the
+    /// senders to the destination.
     pub margin: Option<f64>,
 }
 
-/// What is sent for a block.
+/// The number of packets sent for a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
-    /// Packets of the source for a whole block.
+    /// Packets of the source per block.
     pub source: f64,
-    /// Packets of the source for each symbol that is added, at least 1.
+    /// Packets of the source per symbol that is added, at least 1.
     pub source_credit: f64,
-    /// What each helper sends; `None`: it stays silent.
+    /// What each helper sends; `None`: helpers stay silent.
     pub helper: Option<HelperBudget>,
 }
 
-/// What a helper sends for a block.
+/// The number of packets that a helper sends for a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HelperBudget {
-    /// It begins when it has heard more independent packets than this.
+    /// It starts when it has received more independent packets than this.
     pub threshold: f64,
-    /// Packets for a whole block.
+    /// Packets per block.
     pub packets: f64,
-    /// Packets for each that it hears from then on.
+    /// Packets per packet that it receives from then on.
     pub credit: f64,
 }
 
 impl Budget {
-    /// The budget of a plan.
+    /// Computes the budget of a plan.
     pub fn new(plan: &Plan) -> Self {
         let symbols = f64::from(plan.symbols);
         let published = Self::of(symbols, plan);
@@ -81,7 +84,7 @@ impl Budget {
         budget
     }
 
-    /// For `symbols` symbols.
+    /// The budget of a block of `symbols` symbols.
     fn of(symbols: f64, plan: &Plan) -> Self {
         let Losses { e3, .. } = plan.losses;
         if plan.helpers == 0 || !(plan.published || is_worth(plan.losses)) {
@@ -102,7 +105,7 @@ impl Budget {
         }
     }
 
-    /// Of the packets that cross the cut where they vary more.
+    /// The variance of the packets that cross the cut where it is larger.
     fn variance(&self, plan: &Plan) -> f64 {
         let of_loss = |loss: f64| loss * (1.0 - loss);
         let (e2, e3) = (bounded(plan.losses.e2), bounded(plan.losses.e3));
@@ -114,16 +117,16 @@ impl Budget {
     }
 }
 
-/// Whether a helper saves air. By the closed form it does if
-/// `Bs + Bh < g / (1 - e3)`, which comes to `e2 < e3`: it must reach the destination
-/// better than the source does. The published programs do not ask.
+/// Whether a helper saves airtime. By the closed form it does if `Bs + Bh < g / (1
+/// - e3)`, which is equivalent to `e2 < e3`: it must have a better link to the
+/// destination than the source. The published programs do not check this.
 pub fn is_worth(losses: Losses) -> bool {
     bounded(losses.e2) < bounded(losses.e3)
 }
 
-/// The share of the air for blocks of `symbols` that helpers save by the closed form,
-/// 1 - (Bs + Bh) (1 - e3) / g; 0 if they save none. What they need beside their packets,
-/// access to the air and reports, is not in it.
+/// The share of the airtime for blocks of `symbols` that helpers save by the closed
+/// form, 1 - (Bs + Bh) (1 - e3) / g; 0 if they save none. The airtime for access to
+/// the channel and for reports is not included.
 pub fn saving(symbols: u16, losses: Losses, helpers: u8) -> f64 {
     if helpers == 0 || !is_worth(losses) {
         return 0.0;
@@ -133,12 +136,13 @@ pub fn saving(symbols: u16, losses: Losses, helpers: u8) -> f64 {
     (1.0 - (play.source + play.helper) * (1.0 - bounded(losses.e3)) / symbols).max(0.0)
 }
 
-/// Packets beyond a block's symbols that a destination needs because some are
-/// combinations of others: the sum of `1 / (q^i - 1)` over `i` from 1 on.
+/// Mean number of packets in excess of a block's symbols that a destination needs
+/// because some are linearly dependent: the sum of `1 / (q^i - 1)` over `i` from 1
+/// on.
 pub fn overhead(field: Field) -> f64 {
     let order = field.order() as f64;
     let mut power = 1.0;
-    // What is left out is below 2^-30.
+    // The remaining terms are below 2^-30.
     let terms = (1..=30).map(|_| {
         power *= order;
         1.0 / (power - 1.0)
@@ -146,25 +150,27 @@ pub fn overhead(field: Field) -> f64 {
     terms.sum()
 }
 
-/// PlayNCool as published: without overshoot, and whether or not the helper is of use.
+/// PlayNCool as published: without overshoot, and regardless of whether the helper
+/// is of use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlayNCool {
-    /// `r`: packets of the source before the helper begins.
+    /// `r`: packets of the source before the helper starts.
     pub alone: f64,
-    /// `Bs`: packets of the source, those included.
+    /// `Bs`: packets of the source, including `alone`.
     pub source: f64,
     /// `Bh`: packets of the helper.
     pub helper: f64,
 }
 
 impl PlayNCool {
-    /// For a block of `symbols`.
+    /// Computes the budgets for a block of `symbols`.
     ///
-    /// In turns, `r (1 - e3) + (Bs - r) (1 - e3) + Bh (1 - e2) = g` with `Bh = Bs - r`;
-    /// and all that the helper alone has heard must be told:
-    /// `Bs (1 - e1) e3 = Bh (1 - e2)`. Both give `r`. If the helper's link is so slow that
-    /// it never ends, `r` is what it takes until the helper has one packet to tell, or the
-    /// destination the block.
+    /// Source and helper alternate, so `r (1 - e3) + (Bs - r) (1 - e3) + Bh (1 -
+    /// e2) = g` with `Bh = Bs - r`. Everything that only the helper has received
+    /// must be delivered: `Bs (1 - e1) e3 = Bh (1 - e2)`. Both equations give `r`.
+    /// If the helper's link is so bad that it never finishes, `r` is the number of
+    /// packets until the helper has one new packet, or until the destination has
+    /// the block.
     pub fn new(symbols: f64, losses: Losses) -> Self {
         let (e1, e2, e3) = (bounded(losses.e1), bounded(losses.e2), bounded(losses.e3));
         let news = (1.0 - e1) * e3;
@@ -181,7 +187,7 @@ impl PlayNCool {
     }
 }
 
-/// The losses of all helpers as of one that hears what any of them hears.
+/// The losses of a single helper that receives what any of the helpers receives.
 fn together(losses: Losses, helpers: u8) -> Losses {
     let all = libm::pow(bounded(losses.e1), f64::from(helpers));
     Losses { e1: Probability::new(all).expect("a power of a probability"), ..losses }

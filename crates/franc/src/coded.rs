@@ -1,5 +1,7 @@
-//! A combination before it becomes an ENC and after: what [`wire::Enc`](crate::wire::Enc)
-//! borrows, owned.
+//! A combination of symbols with its own memory: the owned form of
+//! [`wire::Enc`](crate::wire::Enc), before it is encoded as an ENC datagram and
+//! after. Symbols are numbered within their block. Leaves out the arithmetic, which
+//! is in `rlnc`.
 
 use crate::wire::Enc;
 use alloc::vec::Vec;
@@ -8,49 +10,49 @@ use lasthop_rlnc::{Density, Vector};
 /// A combination of a block's symbols.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coded {
-    /// The block.
+    /// Number of the block.
     pub block: u32,
-    /// The sender has nothing of blocks below this one any more.
+    /// The sender no longer has anything of blocks below this one.
     pub oldest: u32,
-    /// Which combination.
+    /// The coding vector.
     pub vector: CodedVector,
-    /// Its bytes without the zeros at the end.
+    /// The payload without the zeros at its end.
     pub payload: Vec<u8>,
 }
 
-/// Which combination it is. Symbols are numbered within their block.
+/// The coding vector. Symbols are numbered within their block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodedVector {
-    /// A symbol as it is.
+    /// An uncoded symbol.
     Source(u16),
-    /// Dense coefficients from a seed.
+    /// Dense coefficients drawn from a seed.
     Seeded {
-        /// What they are drawn from.
+        /// The seed.
         seed: u32,
-        /// The first symbol in the combination.
+        /// Number of the first symbol in the combination.
         first: u16,
-        /// How many symbols are in it, from 1 on.
+        /// Number of symbols in the combination, at least 1.
         count: u16,
     },
-    /// Coefficients written out.
+    /// Coefficients transmitted in full.
     Full {
-        /// The symbol that the first coefficient belongs to.
+        /// Number of the symbol of the first coefficient.
         first: u16,
-        /// How many coefficients there are.
+        /// Number of coefficients.
         count: u16,
-        /// The coefficients, as [`Vector::Full`] has them.
+        /// The coefficients, packed as in [`Vector::Full`].
         packed: Vec<u8>,
     },
 }
 
 impl Coded {
-    /// A combination that a codec gave. Panics if its vector is not that of a block.
+    /// Takes a codec's combination. Panics if its vector is not that of a block.
     pub fn new(block: u32, oldest: u32, vector: Vector<'_>, payload: &[u8]) -> Self {
         let payload = trimmed(payload).to_vec();
         Self { block, oldest, vector: CodedVector::new(vector), payload }
     }
 
-    /// As it is written into an ENC.
+    /// The borrowed form, for an ENC datagram.
     pub fn as_enc(&self) -> Enc<'_> {
         let Self { block, oldest, ref vector, ref payload } = *self;
         Enc { block, oldest, vector: vector.as_vector(), payload }
@@ -58,7 +60,7 @@ impl Coded {
 }
 
 impl CodedVector {
-    /// The vector that a codec gave. Panics if its numbers are not those of a block, or
+    /// Takes a codec's vector. Panics if its numbers are not those of a block, or
     /// if its seed has more than 32 bits.
     pub fn new(vector: Vector<'_>) -> Self {
         let symbol = |number: u64| u16::try_from(number).expect("a block has fewer symbols");
@@ -74,7 +76,7 @@ impl CodedVector {
         }
     }
 
-    /// As a codec takes it.
+    /// The vector in the codec's form.
     pub fn as_vector(&self) -> Vector<'_> {
         match *self {
             Self::Source(index) => Vector::Source(u64::from(index)),
@@ -91,7 +93,7 @@ impl CodedVector {
     }
 }
 
-/// Bytes without the zeros at their end.
+/// The bytes without the zeros at their end.
 pub fn trimmed(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     &bytes[..end]

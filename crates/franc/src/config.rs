@@ -1,8 +1,10 @@
-//! What a node is and how it codes. Values as in the paper (section IV) where it names
-//! them: field, block size, symbol size, encoder timeout, overshoot.
+//! The configuration of a node: its role and its code. Values are the paper's
+//! (section IV) where it gives them: field, block size, symbol size, encoder
+//! timeout, overshoot.
 //!
-//! Lengths are bytes; a datagram is what the transport carries for us (the payload of
-//! UDP or of an Ethernet frame), an inner packet an IP packet, header included.
+//! Lengths are in bytes. A datagram is what the transport carries (the payload of
+//! UDP or of an Ethernet frame); an inner packet is an IP packet, header included.
+//! Leaves out addresses and interfaces, which are the driver's.
 
 use crate::backlog::BacklogConfig;
 use crate::wire::{self, NodeId};
@@ -11,51 +13,53 @@ use lasthop_rlnc::{Code, CodeError, Field};
 use lasthop_units::{Bitrate, Duration, Probability};
 use zeroize::Zeroize;
 
-/// Bytes of a shared key.
+/// Length of a shared key in bytes.
 pub const KEY_BYTES: usize = 32;
 
 /// A shared key.
 pub type Key = [u8; KEY_BYTES];
 
-/// What a node is.
+/// The role of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Encoder and decoder: one of the two ends.
+    /// Encoder and decoder: one of the two ends of the link.
     End {
         /// The other end.
         peer: NodeId,
-        /// The neighbour on the way to it: the peer itself, or a recoder.
+        /// The neighbour towards it: the other end itself, or a recoder.
         via: NodeId,
-        /// Helpers beside that hop, 0 to 2.
+        /// Number of helpers on that hop, 0 to 2.
         helpers: u8,
     },
-    /// Hears both ends of a hop and sends combinations of what it heard.
+    /// Overhears both ends of a hop and sends combinations of what it received.
     Helper {
         /// The ends of the hop.
         between: [NodeId; 2],
-        /// How many helpers share the work.
+        /// Number of helpers that share the work.
         helpers: u8,
     },
-    /// Takes part in a longer path: reliable on both sides, codes anew.
+    /// Part of a longer path: reliable on both sides; recodes.
     Recoder {
         /// Its neighbours on the path.
         between: [NodeId; 2],
     },
-    /// Passes datagrams on as they are.
+    /// Forwards datagrams unchanged.
     Forwarder {
-        /// The nodes on its two sides whose datagrams pass.
+        /// The neighbours whose datagrams it forwards.
         between: [NodeId; 2],
     },
 }
 
-/// What is shared with whom.
+/// The keys of a node.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Keys {
-    /// The ends' key: seals packets end to end, and the hop key follows from it.
+    /// The key of the ends: seals packets end to end; the hop key is derived from
+    /// it.
     Shared(Key),
-    /// The hop key alone, for nodes that must not read ([`crate::hop_key`]).
+    /// The hop key only, for nodes that must not decrypt packets
+    /// ([`crate::hop_key`]).
     Hop(Key),
-    /// A key that everybody knows: finds accidents, stops nobody.
+    /// A public constant: detects accidental corruption, protects against nobody.
     Insecure,
 }
 
@@ -78,157 +82,159 @@ impl core::fmt::Debug for Keys {
     }
 }
 
-/// What becomes of packets that are much shorter than a symbol.
+/// What happens to packets that are much shorter than a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Small {
-    /// Those that wait together share a symbol.
+    /// Packets that wait together share a symbol.
     #[default]
     Share,
-    /// Each packet has a symbol of its own.
+    /// Each packet has its own symbol.
     Alone,
 }
 
 /// When the paper's decoder acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum AckRules {
-    /// Whenever all that it received is decoded, as the text has it.
+    /// Whenever everything received is decoded, as in the text.
     #[default]
     Text,
-    /// As the authors' program of January 2014 (netmix 902fc60).
+    /// As in the authors' program of January 2014 (netmix 902fc60).
     January,
-    /// As the authors' program of March 2014 (netmix 94897df).
+    /// As in the authors' program of March 2014 (netmix 94897df).
     March,
 }
 
-/// How the paper's encoder reads the packets that wait.
+/// How the paper's encoder takes the packets that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Reading {
-    /// One by one: what a packet adds to the budget is sent before the next is read (section
-    /// II.D: the budget grows with each packet that is added, and is spent again), as in both
-    /// of the authors' programs.
+    /// One by one: the budget of a packet is spent before the next one is taken
+    /// (section II.D: the budget grows with each packet that is added, and is spent
+    /// again), as in both of the authors' programs.
     #[default]
     Packet,
-    /// All that the block has room for at once, another reading of section V.C (in bursts).
+    /// All packets that fit in the block at once: another reading of section V.C
+    /// (in bursts).
     Burst,
 }
 
-/// Where the paper's text and its authors' programs differ, or the text can be read in two
-/// ways.
+/// Choices where the paper's text and its authors' programs differ, or where the
+/// text is ambiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PaperRules {
     /// When the decoder acknowledges.
     pub acknowledge: AckRules,
-    /// How the encoder reads.
+    /// How the encoder takes packets.
     pub read: Reading,
-    /// Packets that a timeout asks for, at least 1; `None`: a symbol's credit, as the text
-    /// has it.
+    /// Packets that a timeout grants, at least 1; `None`: the credit of a symbol,
+    /// as in the text.
     pub timeout_packets: Option<u8>,
 }
 
 impl PaperRules {
-    /// The text's.
+    /// The rules of the text.
     pub const TEXT: Self =
         Self { acknowledge: AckRules::Text, read: Reading::Packet, timeout_packets: None };
 }
 
-/// When an end sends what.
+/// The scheme by which an end sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
     /// The paper's: one block at a time, budgets, states ENC, WAIT and IDLE.
     Paper {
-        /// Budgets are multiplied by this; the paper: 1.05.
+        /// Factor of the budgets; in the paper 1.05.
         overshoot: f64,
-        /// Send each symbol as it is before combinations; the paper does not.
+        /// Whether each symbol is sent uncoded before combinations; in the paper it is
+        /// not.
         systematic: bool,
-        /// Where the paper's text and its authors' programs differ.
+        /// Choices where the paper's text and its authors' programs differ.
         rules: PaperRules,
     },
-    /// Ours: several blocks in flight, symbols first as they are, combinations as the
-    /// measured loss and the destination's rank ask for.
+    /// lasthop's: several blocks in flight, uncoded symbols first, combinations
+    /// according to the measured loss and the destination's rank.
     Stream {
-        /// Blocks in flight at most, 1 to 255.
+        /// Most blocks in flight, 1 to 255.
         blocks_max: u8,
-        /// Keep the queue of the way short ([`PaceConfig`]); `None` where the
-        /// interface itself says when it takes more.
+        /// Parameters of pacing, which keeps the queues of the path short
+        /// ([`PaceConfig`]); `None` if the interface itself limits the rate.
         pace: Option<PaceConfig>,
     },
 }
 
-/// How the rate of sending is found.
+/// The parameters of rate control.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PaceConfig {
-    /// Delay that datagrams may have in queues of the way.
+    /// Delay that datagrams may have in queues of the path.
     pub queue_target: Duration,
-    /// Never send faster than this.
+    /// Upper bound of the rate; `None`: no bound.
     pub rate_max: Option<Bitrate>,
 }
 
-/// Error probabilities of the links of a hop with a helper.
+/// Loss probabilities of the links of a hop with a helper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Losses {
-    /// Source to helper.
+    /// From source to helper.
     pub e1: Probability,
-    /// Helper to destination.
+    /// From helper to destination.
     pub e2: Probability,
-    /// Source to destination.
+    /// From source to destination.
     pub e3: Probability,
 }
 
-/// Datagrams to lose by injection, for tests.
+/// Losses by injection, for tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SyntheticLoss {
-    /// Of those that this neighbour sends, whomever they are for.
+    /// The neighbour whose datagrams are affected, regardless of their recipient.
     pub from: NodeId,
-    /// So many are lost before anything looks at them.
+    /// Probability that a datagram is dropped before it is processed.
     pub loss: Probability,
 }
 
-/// A node.
+/// The configuration of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Its number on the link.
+    /// Number of the node on its link.
     pub id: NodeId,
-    /// What it is.
+    /// Role of the node.
     pub role: Role,
-    /// Its keys.
+    /// Keys of the node.
     pub keys: Keys,
-    /// The field of coefficients.
+    /// The field of the coefficients.
     pub field: Field,
-    /// Symbols of a block, 1 to 1 024.
+    /// Symbols per block, 1 to 1 024.
     pub block_symbols: u16,
-    /// Bytes of a symbol.
+    /// Length of a symbol in bytes.
     pub symbol_bytes: u16,
-    /// The longest datagram that the transport carries.
+    /// Length of the longest datagram that the transport carries, in bytes.
     pub datagram_bytes_max: u16,
-    /// When to send what.
+    /// The scheme by which it sends.
     pub mode: Mode,
-    /// How long an end waits for an acknowledgement beyond a round trip (the paper's
-    /// mode: altogether).
+    /// How long an end waits for an acknowledgement in addition to a round trip (in
+    /// the paper's mode: altogether).
     pub encoder_timeout: Duration,
-    /// Error probabilities from this node's side, if they are not to be estimated.
+    /// Loss probabilities as seen from this node; `None`: they are estimated.
     pub losses: Option<Losses>,
-    /// What becomes of small packets.
+    /// What happens to small packets.
     pub small: Small,
-    /// Packets that wait to be coded.
+    /// Parameters of the backlog.
     pub backlog: BacklogConfig,
-    /// Blocks after which both ends derive their next key; at least 16.
+    /// Number of blocks after which both ends derive their next key; at least 16.
     pub rekey_blocks: u32,
-    /// Injected losses.
+    /// Losses by injection.
     pub synthetic: Vec<SyntheticLoss>,
 }
 
-/// A node that cannot be.
+/// Why a configuration is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// The code is unsound.
+    /// The parameters of the code are not valid.
     #[error(transparent)]
     Code(#[from] CodeError),
-    /// A block of too many symbols.
+    /// A block has too many symbols.
     #[error("a block has 1 to {allowed} symbols, not {is}")]
     Block {
-        /// What was asked for.
+        /// Configured number of symbols.
         is: u16,
-        /// The most.
+        /// Largest number of symbols.
         allowed: u16,
     },
     /// A symbol does not fit in a datagram.
@@ -237,13 +243,13 @@ pub enum ConfigError {
          coefficients, and the path carries {allowed}: use symbols of at most {fits}"
     )]
     Symbol {
-        /// Bytes of a symbol.
+        /// Length of a symbol in bytes.
         symbol: u16,
-        /// Bytes of the longest datagram with it.
+        /// Length of the longest datagram with such a symbol in bytes.
         needed: usize,
-        /// The bound.
+        /// Length of the longest datagram that is allowed, in bytes.
         allowed: u16,
-        /// The longest symbol that fits.
+        /// Length of the longest symbol that fits, in bytes.
         fits: usize,
     },
     /// A HELLO does not fit in a datagram.
@@ -252,49 +258,49 @@ pub enum ConfigError {
         wire::CONTROL_BYTES
     )]
     Datagram {
-        /// The bound.
+        /// Length of the longest datagram that is allowed, in bytes.
         is: u16,
     },
-    /// A symbol has no room for a packet of [`INNER_MTU_MIN`] bytes.
+    /// A symbol is too short for a packet of [`INNER_MTU_MIN`] bytes.
     #[error(
         "a symbol of {symbol} bytes leaves {mtu} for a packet; at least {INNER_MTU_MIN} are needed: \
          use symbols of {} bytes or more, for which the path may need a larger MTU",
         usize::from(*.symbol) + INNER_MTU_MIN - .mtu
     )]
     Small {
-        /// Bytes of a symbol.
+        /// Length of a symbol in bytes.
         symbol: u16,
-        /// Bytes left.
+        /// Bytes that it leaves for a packet.
         mtu: usize,
     },
-    /// Two nodes have one number.
+    /// Two nodes have the same number.
     #[error("node {0} is named twice; every node of a link has a number of its own")]
     Twice(NodeId),
-    /// An end needs the shared key.
+    /// An end needs the shared key, not only the hop key.
     #[error("an end needs the shared key; the hop key is for helpers, recoders and forwarders")]
     HopKeyAtEnd,
-    /// A parameter out of its range.
+    /// A parameter is outside of its range.
     #[error("{what} must be {allowed}")]
     Range {
-        /// Which.
+        /// Name of the parameter.
         what: &'static str,
-        /// What is allowed.
+        /// The range that is allowed.
         allowed: &'static str,
     },
 }
 
-/// The shortest MTU of a link: what IPv4 asks of every link (RFC 791).
+/// The smallest MTU of a link in bytes: what IPv4 requires of every link (RFC 791).
 pub const INNER_MTU_MIN: usize = 68;
 
-/// Symbols are not made shorter than this for a path that carries less.
+/// Symbols are not shortened below this for a path with a smaller MTU.
 const SYMBOL_BYTES_MIN: u16 = 128;
 
-/// Symbols of a block at most.
+/// Most symbols per block.
 pub const BLOCK_SYMBOLS_MAX: u16 = 1024;
 
 impl Config {
-    /// A node as the daemon makes it by default, tuned for a lossy link of 12 Mb/s and
-    /// 10 ms: GF(2^8), 64 symbols a block, 16 blocks, a timeout of 20 ms.
+    /// The daemon's default, tuned for a lossy link of 12 Mb/s and 10 ms: GF(2^8),
+    /// 64 symbols per block, 16 blocks, a timeout of 20 ms.
     pub fn new(id: NodeId, role: Role, keys: Keys, datagram_bytes_max: u16) -> Self {
         let mut config = Self {
             id,
@@ -319,13 +325,13 @@ impl Config {
         config
     }
 
-    /// The longest symbol that fits in a datagram. Where helpers or recoders code anew,
-    /// there is room for the coefficients of a block.
+    /// Length of the longest symbol that fits in a datagram. Where helpers or
+    /// recoders recode, there is space for the coefficients of a block.
     pub fn symbol_bytes_max(&self) -> u16 {
         self.fitting(self.datagram_bytes_max)
     }
 
-    /// How long a symbol may be, at most [`Self::symbol_bytes`], so that it fits in datagrams
+    /// Length of a symbol, at most [`Self::symbol_bytes`], that fits in datagrams
     /// of `datagram_bytes`.
     pub(crate) fn symbol_bytes_in(&self, datagram_bytes: u16) -> u16 {
         self.symbol_bytes.min(self.fitting(datagram_bytes).max(SYMBOL_BYTES_MIN))
@@ -336,7 +342,7 @@ impl Config {
         u16::try_from(fits).unwrap_or(u16::MAX)
     }
 
-    /// Bytes of a datagram around its symbol at most.
+    /// Most bytes of a datagram in addition to its symbol.
     fn around_symbol(&self) -> usize {
         let recoded = match self.role {
             Role::End { peer, via, helpers } => helpers > 0 || peer != via,
@@ -350,23 +356,23 @@ impl Config {
         wire::enc_bytes(if recoded { own.max(wire::full_bytes(packed)) } else { own })
     }
 
-    /// The longest inner packet.
+    /// Length of the longest inner packet in bytes.
     pub fn inner_mtu(&self) -> usize {
         usize::from(self.symbol_bytes).saturating_sub(wire::SYMBOL_OVERHEAD_BYTES)
     }
 
-    /// The code.
+    /// The parameters of the code.
     ///
     /// # Errors
-    /// If it is unsound.
+    /// If they are not valid.
     pub fn code(&self) -> Result<Code, CodeError> {
         Code::new(self.field, self.block_symbols, usize::from(self.symbol_bytes))
     }
 
-    /// Checks everything that can be wrong.
+    /// Checks the configuration.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first problem that is found.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.code()?;
         if self.block_symbols > BLOCK_SYMBOLS_MAX {

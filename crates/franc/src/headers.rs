@@ -1,6 +1,7 @@
-//! The headers of a TCP segment that follows from the packet before it in its bucket are
-//! left out. After Van Jacobson (RFC 1144), but all or nothing: a segment travels short if
-//! each field that somebody outside the flow would have to guess is as expected, or whole.
+//! Header compression for TCP: the headers of a segment that follows from the
+//! previous packet in its bucket are left out. After Van Jacobson (RFC 1144), but
+//! all or nothing: a segment is sent short if every field that an outsider would
+//! have to guess has its expected value, else whole.
 //!
 //! ```text
 //! 1 (1 bit) | the length follows (1) | the identification is the last one (1)
@@ -11,52 +12,57 @@
 //!   | window (2) | the last 1, 2 or 4 bytes of TSval | of TSecr | data
 //! ```
 //!
-//! The first bit tells it from a packet, which begins with its version, 4 or 6. Expected
-//! are: IPv4 without options and not a fragment, or IPv6 without extension headers; no TCP
-//! options, or NOP, NOP, timestamps (as RFC 7323, appendix A, lays them out); the last
-//! packet's addresses, ports, TTL or hop limit, flow label and flags of IP; the next
-//! identification, or the last one (Linux counts within a connection, others send 0: RFC
-//! 6864); the sequence number behind the last one's data; one of four acknowledgement
-//! numbers, a step being how far it moved when it moved last; no urgent pointer; lengths
-//! and checksums that are right. Left out: all other protocols, which travel whole, as do
-//! segments with other options.
+//! The first bit distinguishes a short record from a packet, which starts with its
+//! version, 4 or 6. Expected are: IPv4 without options and not a fragment, or IPv6
+//! without extension headers; no TCP options, or NOP, NOP, timestamps (as laid out
+//! in RFC 7323, appendix A); the previous packet's addresses, ports, TTL or hop
+//! limit, flow label and flags of IP; the next identification, or the same (Linux
+//! counts per connection, others send 0: RFC 6864); the sequence number after the
+//! previous packet's data; one of four acknowledgement numbers, where a step is the
+//! distance of its last change; no urgent pointer; correct lengths and checksums.
+//! Leaves out all other protocols and segments with other options: these are sent
+//! whole.
 //!
-//! Why not byte by byte: an observer of lengths outside, for whom somebody forges segments
-//! into the tunnel, would see which bytes of a guess are right (as CRIME did with TLS). Here
-//! all wrong guesses have the same length. A right one takes both numbers at once, 62 bits;
-//! ports and identification come on top. The same holds in reverse, where the forged segment
-//! becomes the last one of its bucket and the flow's own next one is compared with it: that
-//! is short only if the forged one leads to its sequence *and* its acknowledgement number.
-//! UDP and ICMP have too little that cannot be guessed. TOS, flags, window and
-//! timestamps may be anything; of these what is as in the last packet is left out, in a
-//! segment that is short: who sees that has guessed both numbers. What does show: a packet of another flow in the
-//! bucket, or a forged one of this flow, makes the next segment travel whole, and brings the
-//! next whole one forward. That tells that two flows share a bucket, 8 bits under a secret
-//! key ([`crate::backlog`]), as their common queue does.
+//! Fields are not compressed one by one, because an observer of lengths for whom
+//! someone forges segments into the tunnel would learn which bytes of a guess are
+//! right (as CRIME did with TLS). Here all wrong guesses have the same length. A
+//! right guess needs both numbers at once, 62 bits, in addition to ports and
+//! identification. The same holds in reverse, where the forged segment becomes the
+//! previous one of its bucket and the flow's next segment is compared with it: that
+//! is short only if the forged one leads to its sequence *and* its acknowledgement
+//! number. UDP and ICMP have too little that cannot be guessed. TOS, flags, window
+//! and timestamps may have any value; those that did not change are left out of a
+//! short segment, which only somebody who guessed both numbers can observe. What
+//! remains visible: a packet of another flow in the bucket, or a forged one of this
+//! flow, makes the next segment whole, and moves the next whole one forward. That
+//! reveals that two flows share a bucket, 8 bits under a secret key
+//! ([`crate::backlog`]), as their common queue does.
 //!
-//! A bucket's packets are restored in their order. Every [`WHOLE_EVERY`]th is sent whole
-//! and depends on nothing before it, so that an end that misses one goes on there.
+//! The packets of a bucket are restored in their order. Every [`WHOLE_EVERY`]th one
+//! is sent whole and does not depend on earlier ones, so that an end that misses
+//! one recovers there.
 
 use crate::order::BUCKETS;
 use crate::symbol;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Packets of a bucket from one that depends on nothing to the next.
+/// Packets of a bucket from one independent packet to the next.
 const WHOLE_EVERY: u16 = 32;
 
-/// The first word of a short record.
+/// Flags in the first word of a short record.
 const IS_SHORT: u16 = 1 << 15;
 const HAS_LENGTH: u16 = 1 << 14;
 const SAME_IDENTIFICATION: u16 = 1 << 13;
 const ACKNOWLEDGEMENT_SHIFT: u16 = 11;
 const ACKNOWLEDGEMENTS: usize = 4;
-/// Whether TOS, flags and window follow, and how much of each timestamp ([`TAILS`]).
+/// Whether TOS, flags and window follow, and how many bytes of each timestamp
+/// ([`TAILS`]).
 const HAS_TOS: u16 = 1 << 10;
 const HAS_FLAGS: u16 = 1 << 9;
 const HAS_WINDOW: u16 = 1 << 8;
 const TIMESTAMP_SHIFTS: [u16; 2] = [6, 4];
-/// Last bytes of a timestamp that follow.
+/// Number of trailing bytes of a timestamp that follow.
 const TAILS: [usize; 4] = [0, 1, 2, 4];
 /// Reserved bits and AE, which share their byte with the data offset (RFC 9768).
 const BEHIND_OFFSET: u16 = 0x000f;
@@ -72,34 +78,35 @@ const TIMESTAMPS_BYTES: usize = 12;
 const DONT_FRAGMENT: u16 = 0x4000;
 
 const HEADERS_MAX: usize = IPV6_BYTES + TCP_BYTES + TIMESTAMPS_BYTES;
-/// TOS or traffic class, flags, window; timestamps.
+/// Bytes of TOS or traffic class, flags and window; with timestamps.
 const SENT_BYTES: usize = 4;
 const SENT_MAX: usize = SENT_BYTES + 8;
 
-/// What is known of each bucket's last packet.
+/// The previous packet of each bucket, as far as it is known.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Headers(Vec<Bucket>);
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Bucket {
-    /// The number behind the last packet's, if all since a whole one are known that
-    /// depended on nothing.
+    /// Number of the next packet, if all packets since an independent one are
+    /// known.
     next: Option<u16>,
-    /// The last packet, if the one behind it may be short.
+    /// The previous packet, if the next one may be short.
     last: Option<Box<Last>>,
 }
 
-/// A segment.
+/// The previous segment of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Last {
     layout: Layout,
     headers: [u8; HEADERS_MAX],
     data_bytes: usize,
-    /// How far the acknowledgement number moved when it moved last; 0 if that is not known.
+    /// Distance of the last change of the acknowledgement number; 0 if it is not
+    /// known.
     step: u32,
 }
 
-/// Where things are in a segment that can be short.
+/// The position of fields in a segment that can be short.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Layout {
     is_ipv4: bool,
@@ -111,7 +118,7 @@ impl Headers {
         Self(alloc::vec![Bucket::default(); BUCKETS])
     }
 
-    /// Writes a packet behind `out`, whole or short.
+    /// Appends a packet to `out`, whole or short.
     pub fn shorten(&mut self, bucket: u8, number: u16, packet: &[u8], out: &mut Vec<u8>) {
         let bucket = &mut self.0[usize::from(bucket)];
         let last = bucket.last.as_ref().filter(|_| !is_independent(number));
@@ -121,16 +128,16 @@ impl Headers {
         bucket.keep(number, packet);
     }
 
-    /// The packet that ended with this number went in pieces, or came: what follows it depends
-    /// on it and on nothing before.
+    /// The packet with this number was sent, or received, in pieces: the next one
+    /// depends on it and on nothing before.
     pub fn begin_anew(&mut self, bucket: u8, number: u16, packet: &[u8]) {
         let bucket = &mut self.0[usize::from(bucket)];
         bucket.last = None;
         bucket.keep(number, packet);
     }
 
-    /// The packet of which [`Headers::shorten`] wrote `record`; `None` if the one before
-    /// it is not known, or if nobody wrote it.
+    /// Restores the packet of which [`Headers::shorten`] wrote `record`; `None` if
+    /// the previous packet is not known, or if the record is not valid.
     pub fn restore(&mut self, bucket: u8, number: u16, record: &[u8]) -> Option<Vec<u8>> {
         let bucket = &mut self.0[usize::from(bucket)];
         let follows = bucket.next.take() == Some(number);
@@ -141,7 +148,7 @@ impl Headers {
         if !symbol::is_ip(&packet) {
             return None;
         }
-        // The step of others is not known, though the packet is.
+        // In other cases the packet is known, but not the step.
         if follows || is_independent(number) {
             bucket.keep(number, &packet);
         }
@@ -149,17 +156,18 @@ impl Headers {
     }
 }
 
-/// Whether the packet with this number is whole, and nothing before it is remembered.
+/// Whether the packet with this number is sent whole and independent of earlier
+/// ones.
 fn is_independent(number: u16) -> bool {
     number.is_multiple_of(WHOLE_EVERY)
 }
 
-/// Whether `record` begins with one that is short.
+/// Whether `record` starts with a short record.
 pub(crate) fn is_short(record: &[u8]) -> bool {
     word(record, 0).is_some_and(|top| top & IS_SHORT != 0)
 }
 
-/// The length of the short record that `bytes` begin with.
+/// Length of the short record at the start of `bytes`.
 pub(crate) fn short_length(bytes: &[u8]) -> Option<usize> {
     match word(bytes, 0)? & HAS_LENGTH {
         0 => Some(bytes.len()),
@@ -167,7 +175,8 @@ pub(crate) fn short_length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Takes the length out of the record at `start`, if it is short: it ends where all does.
+/// Removes the length from the record at `start`, if it is short: it ends with the
+/// symbol.
 pub(crate) fn drop_length(records: &mut Vec<u8>, start: usize) {
     if is_short(&records[start..]) {
         records[start] &= !HAS_LENGTH.to_be_bytes()[0];
@@ -176,7 +185,7 @@ pub(crate) fn drop_length(records: &mut Vec<u8>, start: usize) {
 }
 
 impl Bucket {
-    /// Takes a packet for the last one.
+    /// Makes a packet the previous one.
     fn keep(&mut self, number: u16, packet: &[u8]) {
         self.next = Some(number.wrapping_add(1));
         let Some(layout) = Layout::of(packet) else {
@@ -211,9 +220,10 @@ impl Last {
         [0, step, step.wrapping_mul(2), step / 2].map(|steps| last.wrapping_add(steps))
     }
 
-    /// The step behind a segment with these headers. Only one whose sequence number is as
-    /// expected shows it: or else a forged segment with the right acknowledgement number
-    /// alone would make a step with the flow's next one, and a later one short.
+    /// The step after a segment with these headers. Only a segment with the
+    /// expected sequence number defines it: otherwise a forged segment with only
+    /// the right acknowledgement number would define a step together with the
+    /// flow's next one, and make a later one short.
     fn step_to(&self, layout: Layout, headers: &[u8]) -> u32 {
         let addresses_and_ports = layout.addresses().start..layout.tcp() + 4;
         if self.layout != layout
@@ -229,12 +239,12 @@ impl Last {
         }
     }
 
-    /// The sequence number behind the last segment's data.
+    /// The sequence number after the previous segment's data.
     fn next_sequence(&self) -> u32 {
         long(&self.headers, self.layout.tcp() + 4).wrapping_add(self.data_bytes as u32)
     }
 
-    /// Writes a packet behind `out` if it is as expected.
+    /// Appends a packet to `out` in its short form, if it is as expected.
     fn shorten(&self, packet: &[u8], out: &mut Vec<u8>) -> Option<()> {
         let layout = Layout::of(packet).filter(|&layout| layout == self.layout)?;
         let (headers, data) = packet.split_at(layout.bytes());
@@ -250,7 +260,7 @@ impl Last {
         let sent = &sent[..layout.sent_bytes()];
         let mut expected = self.next(top, sent, data.len());
         let expected = &mut expected[..headers.len()];
-        // Without the checksums first: to see whether they are right takes all the data.
+        // First without the checksums: verifying them takes all of the data.
         layout.set_checksums(expected, layout.checksums(headers));
         if expected != headers || layout.checksums(headers) != layout.right(expected, data) {
             return None;
@@ -265,7 +275,8 @@ impl Last {
         Some(())
     }
 
-    /// Writes what of `sent` is not as in the last packet, and says what that is.
+    /// Appends the parts of `sent` that differ from the previous packet; returns
+    /// the flags for them.
     fn difference(&self, sent: &[u8], out: &mut Vec<u8>) -> u16 {
         let last = self.layout.sent(&self.headers);
         let mut top = 0;
@@ -285,8 +296,8 @@ impl Last {
         top
     }
 
-    /// What is sent if it differs from the last packet as `top` and the bytes behind it say;
-    /// and what follows.
+    /// The fields of the next packet, where they differ from the previous packet as
+    /// `top` and the following bytes say; and the bytes after them.
     fn apply<'a>(&self, top: u16, mut rest: &'a [u8]) -> Option<([u8; SENT_MAX], &'a [u8])> {
         let mut sent = self.layout.sent(&self.headers);
         let mut take = |at: core::ops::Range<usize>, is_there: bool| {
@@ -324,8 +335,8 @@ impl Last {
         Some(packet)
     }
 
-    /// The next segment's headers but for the checksums, if its record begins with `top`
-    /// and these bytes are its own.
+    /// The headers of the next segment without checksums, if its record has the
+    /// flags `top` and these fields.
     fn next(&self, top: u16, sent: &[u8], data_bytes: usize) -> [u8; HEADERS_MAX] {
         let layout = self.layout;
         let (tcp, bytes) = (layout.tcp(), layout.bytes() + data_bytes);
@@ -354,8 +365,8 @@ impl Last {
 }
 
 impl Layout {
-    /// Of a whole packet, if it is a segment that can be short or can be followed by one
-    /// that is.
+    /// The layout of a whole packet, if it is a segment that can be short or can be
+    /// followed by a short one.
     fn of(packet: &[u8]) -> Option<Self> {
         if !symbol::is_ip(packet) {
             return None;
@@ -377,7 +388,7 @@ impl Layout {
         (is_plain && has_options_known && !is_urgent).then_some(Self { is_ipv4, has_timestamps })
     }
 
-    /// Where TCP begins.
+    /// Offset of the TCP header.
     fn tcp(self) -> usize {
         if self.is_ipv4 { IPV4_BYTES } else { IPV6_BYTES }
     }
@@ -386,17 +397,17 @@ impl Layout {
         if self.is_ipv4 { 12..IPV4_BYTES } else { 8..IPV6_BYTES }
     }
 
-    /// Bytes of all headers.
+    /// Length of all headers.
     fn bytes(self) -> usize {
         self.tcp() + TCP_BYTES + if self.has_timestamps { TIMESTAMPS_BYTES } else { 0 }
     }
 
-    /// Bytes of what may be anything.
+    /// Length of the fields that may have any value.
     fn sent_bytes(self) -> usize {
         if self.has_timestamps { SENT_MAX } else { SENT_BYTES }
     }
 
-    /// What may be anything of these headers, in as many bytes as it has.
+    /// The fields of these headers that may have any value.
     fn sent(self, headers: &[u8]) -> [u8; SENT_MAX] {
         let tcp = self.tcp();
         let mut sent = [0; SENT_MAX];
@@ -422,7 +433,7 @@ impl Layout {
         put(headers, self.tcp() + 16, &tcp.to_be_bytes());
     }
 
-    /// What they ought to be (RFC 1071), whatever they are.
+    /// The correct checksums (RFC 1071).
     fn right(self, headers: &[u8], data: &[u8]) -> [u16; 2] {
         let tcp = self.tcp();
         let ip = match self.is_ipv4 {
@@ -440,7 +451,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
 }
 
-/// A number of four bytes of headers, which have it.
+/// A number of four bytes in headers that are known to have it.
 fn long(headers: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([headers[at], headers[at + 1], headers[at + 2], headers[at + 3]])
 }
@@ -449,8 +460,8 @@ fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     bytes[at..at + value.len()].copy_from_slice(value);
 }
 
-/// A sum that is that of the 16-bit words modulo 2^16 - 1, which is all that the checksum
-/// takes of it; a last byte stands alone.
+/// A sum that equals that of the 16-bit words modulo 2^16 - 1, which is all that
+/// the checksum depends on; an odd last byte stands alone.
 fn sum(bytes: &[u8]) -> u64 {
     let (longs, rest) = bytes.as_chunks::<4>();
     let mut last = [0; 4];
@@ -459,7 +470,7 @@ fn sum(bytes: &[u8]) -> u64 {
     longs.iter().map(long).sum::<u64>() + long(&last)
 }
 
-/// The Internet checksum of what adds up to `sum` (RFC 1071).
+/// The Internet checksum of a sum (RFC 1071).
 fn checksum(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);

@@ -1,6 +1,7 @@
-//! What a node knows of the way to one neighbour: which of its datagrams are in flight,
-//! how long a round trip takes, how many are lost, how fast it may send. And of the way
-//! back: which numbers came, for the reports of its own acknowledgements.
+//! The state of the path to one neighbour: its datagrams in flight, round-trip time
+//! (RFC 6298), losses and rate; and of the path back: which numbers were received,
+//! for the reports in acknowledgements. Lengths are in bytes, losses 0 to 1. Leaves
+//! out what datagrams carry and what is retransmitted, which the sender decides.
 
 use crate::config::PaceConfig;
 use crate::keys::ReplayWindow;
@@ -9,51 +10,57 @@ use crate::wire::{LinkReport, NodeId};
 use alloc::collections::VecDeque;
 use lasthop_units::{Duration, Instant};
 
-/// A round trip before any was measured.
+/// Assumed round-trip time before the first measurement.
 const ROUND_TRIP_FIRST: Duration = Duration::from_millis(100);
-/// The longest wait for an acknowledgement.
+/// Longest wait for an acknowledgement.
 const TIMEOUT_MAX: Duration = Duration::from_secs(1);
-/// Silent timeouts before the wait grows and the rate falls: losses alone do as much.
+/// Number of timeouts without any report after which the wait doubles and the rate
+/// falls: losses alone can cause fewer.
 const TIMEOUTS_PATIENT: u32 = 3;
-/// The rate falls if nothing at all is heard for so long.
+/// The rate falls if nothing is heard for this long.
 const SILENCE: Duration = Duration::from_millis(200);
-/// A neighbour of which nothing new was heard for so long, while old numbers come, is told
-/// which numbers were heard: it began anew, or somebody with the hop key counted in its name.
+/// Time without a new number, while old ones arrive, after which the neighbour is
+/// told which numbers were received: it restarted, or somebody with the hop key
+/// sent in its name.
 const STARVED: Duration = Duration::from_millis(600);
-/// What the neighbour is told then may be lost, and is said again.
+/// That message may be lost, and is repeated after this time.
 const STARVED_AGAIN: Duration = Duration::from_millis(150);
-/// What is said in a node's name is heard of for so long.
+/// Time for which messages that others sent in a node's name may still arrive.
 const JUMP_OVER: Duration = Duration::from_millis(300);
-/// The least wait beyond a round trip: what an acknowledgement is held back.
+/// Shortest wait in addition to a round trip: the delay of an acknowledgement.
 const BEYOND_MIN: Duration = Duration::from_millis(8);
 
-/// A standard deviation for so much of a round trip, at least and at most.
+/// One standard deviation of caution per this much of a round trip, within bounds.
 const CAUTION_ROUND_TRIP: Duration = Duration::from_millis(25);
 const CAUTION: (f64, f64) = (1.0, 3.0);
 
-/// Symbols gather for a combination for one in so many of a round trip: what is made up for
-/// that late is below the eighth that ends a TCP's slow start (HyStart, in Linux).
+/// Symbols gather for a combination for this fraction of a round trip: a loss that
+/// is repaired that late is below the eighth that ends a TCP's slow start (HyStart
+/// in Linux).
 const GATHER_SHARE: u64 = 12;
 
-/// More datagrams in flight than this are acknowledged again and again. Where round trips
-/// vary by more than is waited for, an answer is rather late than lost: no more than so many
-/// are taken for lost the first time, and the answer to those that go again tells of all.
+/// With more datagrams in flight than this, there are many acknowledgements. If
+/// round-trip times vary by more than the wait, an answer is more likely late than
+/// lost: at most this many are taken for lost at first, and the answer to their
+/// retransmissions covers all.
 const FLOWING: usize = 8;
 
-/// A way that was never free for so many round trips is not going to be.
+/// After this many round trips without idle time, the path is considered
+/// permanently busy.
 const BUSY_ROUND_TRIPS: u64 = 8;
 
-/// How long datagrams without cargo are remembered, and those that were taken for lost.
+/// Time for which datagrams without cargo, and those taken for lost, are
+/// remembered.
 const UNLADEN_KEPT: Duration = Duration::from_secs(6);
-/// How late such a one came after all is forgotten over so many answers.
+/// Number of answers over which the lateness of such datagrams decays.
 const LATE_KEPT: u64 = 32;
 
 /// What a datagram carried, for the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cargo {
-    /// A symbol as it is.
+    /// An uncoded symbol.
     Source { block: u32, index: u16 },
-    /// A combination that reaches up to a symbol.
+    /// A combination of symbols up to `last`.
     Coded { block: u32, last: u16 },
 }
 
@@ -63,32 +70,32 @@ struct Flight {
     cargo: Option<Cargo>,
     sent_at: Instant,
     bytes: u64,
-    /// Sent up to it, it included.
+    /// Bytes sent up to and including it.
     bytes_up_to: u64,
-    /// When nothing new waited last.
+    /// When no new data was last waiting.
     free_at: Instant,
-    /// Its cargo was taken for lost because nothing was heard of it.
+    /// Its cargo was taken for lost because nothing was reported of it.
     is_timed_out: bool,
 }
 
-/// What the number of a datagram says.
+/// What the number of a datagram says about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hearing {
-    /// It came before.
+    /// It was received before.
     Before,
     /// It is new.
     New,
-    /// It is new, and those before it did not come, or not yet.
+    /// It is new, and numbers before it were not received, or not yet.
     AfterGap,
 }
 
-/// The way to a neighbour and back.
+/// The path to a neighbour and back.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Hop {
     next_number: u32,
-    /// Not yet known to have come or to be lost, the oldest first.
+    /// Datagrams not yet known to be received or lost, the oldest first.
     flights: VecDeque<Flight>,
-    /// With cargo among them, and their bytes.
+    /// Number of these with cargo, and their bytes.
     laden: usize,
     laden_bytes: u64,
     bytes: u64,
@@ -99,18 +106,20 @@ pub(crate) struct Hop {
     encoder_timeout: Duration,
     timeouts: u32,
     last_timeout: Instant,
-    /// How much later than expected what was taken for lost was heard of lately.
+    /// How much later than expected datagrams that were taken for lost were
+    /// reported recently.
     late: Duration,
-    /// When something was last heard of our datagrams.
+    /// When a report last covered new datagrams.
     progress_at: Instant,
-    /// When nothing new waited last.
+    /// When no new data was last waiting.
     free_at: Instant,
-    /// What came back.
+    /// The numbers received from the neighbour.
     heard: Ear,
     began: Instant,
-    /// When numbers were heard that this node had not said, until it measured anew.
+    /// When numbers were reported that this node had not sent; `None` once it
+    /// measures anew.
     jumped_at: Option<Instant>,
-    /// When the neighbour was told last that only old numbers come.
+    /// When the neighbour was last told that only old numbers arrive.
     starved_at: Instant,
 }
 
@@ -138,15 +147,16 @@ impl Hop {
         }
     }
 
-    /// The number of the next datagram.
+    /// Number of the next datagram.
     pub fn number(&self) -> u32 {
         self.next_number
     }
 
-    /// The datagram with [`Hop::number`] leaves.
+    /// The datagram with [`Hop::number`] is sent.
     pub fn depart(&mut self, now: Instant, length: usize, cargo: Option<Cargo>) {
         let (number, bytes) = (self.next_number, length as u64);
-        // At the end of all numbers only a new session helps, which begins soon.
+        // Only a new session helps when numbers run out, and it starts before
+        // ([`Hop::is_worn_out`]).
         self.next_number = self.next_number.saturating_add(1);
         self.bytes += bytes;
         if cargo.is_some() {
@@ -162,7 +172,7 @@ impl Hop {
             free_at: self.free_at,
             is_timed_out: false,
         });
-        // Nobody need ever say that an acknowledgement came.
+        // The reception of an acknowledgement need not be reported.
         let is_over = |f: &Flight| f.cargo.is_none() && f.sent_at + UNLADEN_KEPT < now;
         while self.flights.front().is_some_and(is_over) {
             self.flights.pop_front();
@@ -172,12 +182,13 @@ impl Hop {
         }
     }
 
-    /// Whether numbers run out: a new session is needed.
+    /// Whether numbers are running out: a new session is needed.
     pub fn is_worn_out(&self) -> bool {
         self.next_number > u32::MAX / 4 * 3
     }
 
-    /// Whether the next datagram may leave now; when, if only the rate forbids it.
+    /// Whether the next datagram may be sent now; the error is the time, if only
+    /// the rate forbids it.
     pub fn may_send(&self, now: Instant) -> Result<(), Option<Instant>> {
         let Some(pace) = &self.pace else { return Ok(()) };
         let window = pace.window_bytes(self.round_trip.least() + self.round_trip.held);
@@ -190,7 +201,8 @@ impl Hop {
         }
     }
 
-    /// When the rate lets the next datagram go, if that is later than the last one went.
+    /// When the rate allows the next datagram, if that is after the last one was
+    /// sent.
     pub fn pace_at(&self) -> Option<Instant> {
         let pace = self.pace.as_ref()?;
         let last = self.flights.back().map_or(Instant::ZERO, |flight| flight.sent_at);
@@ -199,8 +211,8 @@ impl Hop {
         (is_open && pace.next_at() > last).then_some(pace.next_at())
     }
 
-    /// Takes what the neighbour says of our datagrams; `landed` is told the cargo of each
-    /// that is in flight no longer.
+    /// Takes the neighbour's report about this node's datagrams; `landed` receives
+    /// the cargo of each that is no longer in flight.
     pub fn handle_report(
         &mut self,
         now: Instant,
@@ -208,7 +220,7 @@ impl Hop {
         landed: &mut dyn FnMut(Cargo),
     ) {
         if report.highest >= self.next_number {
-            // We began anew, and the neighbour remembers: go on where we were.
+            // This node restarted, and the neighbour remembers: continue after its numbers.
             self.go_on_behind(now, report.highest);
             return;
         }
@@ -221,12 +233,12 @@ impl Hop {
         self.loss.update(report.highest, report.received);
         let Some(newest) = newest.filter(|newest| newest.number == report.highest) else { return };
         if newest.is_timed_out && now < self.progress_at + SILENCE {
-            // Others say what round trips are.
+            // The round-trip time is measured from other datagrams.
             return;
         }
         self.timeouts = 0;
         self.progress_at = now;
-        // What was held back for longer than a report can say is no measure of the way.
+        // A delay longer than a report can express is no measure of the path.
         if report.delay_4us < u16::MAX {
             let held = Duration::from_micros(u64::from(report.delay_4us) * 4);
             let took = now.saturating_since(newest.sent_at).saturating_sub(held);
@@ -269,13 +281,14 @@ impl Hop {
         }
         let oldest = self.flights.iter().find(|flight| flight.cargo.is_some())?;
         let alone = oldest.sent_at.max(self.last_timeout) + self.wait();
-        // Of many acknowledgements some are lost, and the next will say it all.
+        // Some of many acknowledgements may be lost, and the next one covers
+        // everything.
         let flowing = self.progress_at + self.wait() + self.encoder_timeout;
         Some(if self.laden > FLOWING { alone.max(flowing) } else { alone })
     }
 
     fn wait(&self) -> Duration {
-        // Early where that was right so far.
+        // Early, unless datagrams turned out to be late recently.
         let beyond = self.beyond().min(self.beyond_max());
         let overtaken = self.round_trip.held.saturating_sub(BEYOND_MIN);
         let wait = self.round_trip.smoothed() + beyond + overtaken;
@@ -283,17 +296,19 @@ impl Hop {
         (wait * (1 << doublings)).min(TIMEOUT_MAX)
     }
 
-    /// Beyond a round trip an answer may take so long, as far as round trips vary.
+    /// Time in addition to a round trip that an answer may take, according to the
+    /// variation of round-trip times.
     fn beyond(&self) -> Duration {
         (self.round_trip.deviation() * 4).max(BEYOND_MIN)
     }
 
-    /// But it is not waited for longer.
+    /// Upper bound of that time.
     fn beyond_max(&self) -> Duration {
         self.encoder_timeout.max(BEYOND_MIN).max(self.late)
     }
 
-    /// Takes for lost what is in flight for too long. Returns whether anything was.
+    /// Takes datagrams for lost that are in flight for too long. Returns whether
+    /// there were any.
     pub fn handle_timeout(&mut self, now: Instant, landed: &mut dyn FnMut(Cargo)) -> bool {
         if self.timeout_at().is_none_or(|at| now < at) {
             return false;
@@ -302,7 +317,8 @@ impl Hop {
         let is_early = self.beyond() > self.beyond_max();
         let most = if is_early && self.timeouts == 0 { FLOWING } else { usize::MAX };
         let due = self.flights.iter_mut().take_while(|flight| flight.sent_at + wait <= now);
-        // What is late is still heard of: round trips would seem short for ever else.
+        // Late ones are still measured: otherwise round-trip times would be
+        // underestimated.
         for flight in due.filter(|flight| flight.cargo.is_some()).take(most) {
             let Some(cargo) = flight.cargo.take() else { continue };
             flight.is_timed_out = true;
@@ -322,39 +338,40 @@ impl Hop {
         true
     }
 
-    /// How much more than expected may be lost ([`crate::sender::Outlook::caution`]): what is
-    /// not made up for ahead takes a round trip, and what is sent for nothing takes air that
-    /// others may want.
+    /// How many standard deviations of additional losses to allow for
+    /// ([`crate::sender::Outlook::caution`]): a loss that is not repaired in
+    /// advance takes a round trip, and a needless repair takes airtime from others.
     pub fn caution(&self) -> f64 {
         let round_trip = self.round_trip.least().as_secs_f64();
         (round_trip / CAUTION_ROUND_TRIP.as_secs_f64()).clamp(CAUTION.0, CAUTION.1)
     }
 
-    /// How long symbols wait for others that a combination will be for, too
-    /// ([`crate::sender::Outlook::gather`]): little of the round trip that it saves them.
+    /// How long symbols wait for others that the next combination covers, too
+    /// ([`crate::sender::Outlook::gather`]): a small part of the round trip that
+    /// the combination saves.
     pub fn gather(&self) -> Duration {
         self.round_trip.least() / GATHER_SHARE
     }
 
-    /// Nothing new waits to be sent.
+    /// Notes that no new data waits.
     pub fn is_free(&mut self, now: Instant) {
         self.free_at = now;
     }
 
-    /// Whether what is sent now is missing later: because `waiting` bytes are more than
-    /// half of what is in flight, so that the air will not be free before a loss is known,
-    /// or because it was not free for long.
+    /// Whether capacity used now will be missing later: because `waiting` bytes are
+    /// more than half of those in flight, so that there will be no idle time before
+    /// a loss is known, or because there was none for long.
     pub fn is_scarce(&self, now: Instant, waiting: u64) -> bool {
         2 * waiting > self.laden_bytes
             || now > self.free_at + self.round_trip.smoothed() * BUSY_ROUND_TRIPS
     }
 
-    /// Answers may be so late, as far as is known before there is one.
+    /// Sets how late answers may be, before the first one is measured.
     pub fn expect_late(&mut self, late: Duration) {
         self.late = late;
     }
 
-    /// How long answers take, late ones too.
+    /// How long answers take, late ones included.
     pub fn lateness(&self) -> Duration {
         self.round_trip.smoothed() + self.late
     }
@@ -367,7 +384,7 @@ impl Hop {
         self.pace.as_ref().map_or(Duration::ZERO, Pace::queue_delay)
     }
 
-    /// Whether less is sent for a while to see whose queue it is.
+    /// Whether the rate is reduced for a while to test whose queue it is.
     pub fn is_testing(&self) -> bool {
         self.pace.as_ref().is_some_and(Pace::is_testing)
     }
@@ -376,7 +393,7 @@ impl Hop {
         self.pace.as_ref().map_or(0, |pace| (pace.rate(now) * 8.0) as u64)
     }
 
-    /// Takes a number of the neighbour's.
+    /// Takes a number received from the neighbour.
     pub fn hear(&mut self, now: Instant, number: u32) -> Hearing {
         let expected = self.heard.window.highest().saturating_add(1);
         match self.heard.take(now, number) {
@@ -386,22 +403,23 @@ impl Hop {
         }
     }
 
-    /// When a report says all of the datagrams that came from the neighbour so far.
+    /// When a report covers all datagrams received from the neighbour so far.
     pub fn settles_at(&self) -> Instant {
         self.heard.settles_at()
     }
 
-    /// What to report of the neighbour.
+    /// The report about the neighbour's datagrams.
     pub fn report(&self, node: NodeId, now: Instant) -> LinkReport {
         self.heard.report(node, now)
     }
 
-    /// Losses of what the neighbour sends.
+    /// Losses of the neighbour's datagrams.
     pub fn loss_in(&self) -> Option<f64> {
         self.heard.loss.known()
     }
 
-    /// Whether only old numbers come for long, and nobody was told lately.
+    /// Whether only old numbers arrive for long, and the neighbour was not told
+    /// recently.
     pub fn is_starved(&mut self, now: Instant) -> bool {
         let is_starved =
             now >= self.heard.highest_at + STARVED && now >= self.starved_at + STARVED_AGAIN;
@@ -411,35 +429,36 @@ impl Hop {
         is_starved
     }
 
-    /// Whether nothing new came for longer than it takes to tell a neighbour which numbers
-    /// came.
+    /// Whether nothing new arrived for longer than it takes to tell a neighbour
+    /// which numbers were received.
     pub fn is_silent(&self, now: Instant) -> bool {
         now >= self.heard.highest_at.max(self.began) + STARVED * 2
     }
 
-    /// The neighbour's next number is this one.
+    /// Sets the neighbour's next number.
     pub fn skip_to(&mut self, next: u32) {
         self.heard.skip_to(next);
     }
 
-    /// The highest number that came from it.
+    /// The highest number received from the neighbour.
     pub fn highest(&self) -> u32 {
         self.heard.highest()
     }
 
-    /// The neighbour heard numbers up to `highest`: go on behind them. If they are not ours,
-    /// this node began anew, or somebody counted in its name.
+    /// The neighbour received numbers up to `highest`: continues after them. If
+    /// this node did not send them, it restarted, or somebody sent in its name.
     pub fn go_on_behind(&mut self, now: Instant, highest: u32) {
         if highest >= self.next_number {
             self.next_number = highest.saturating_add(1);
             self.jumped_at = Some(now);
-            // It was silent for that reason.
+            // That explains its silence.
             self.timeouts = 0;
         }
     }
 
-    /// What the neighbour said while numbers were not ours is of somebody else's datagrams:
-    /// once that is over, rate, losses and round trip are measured anew.
+    /// Reports about numbers that this node did not send describe another sender's
+    /// datagrams: once that is over, rate, losses and round-trip time are measured
+    /// anew.
     fn measure_anew(&mut self, now: Instant) {
         if self.jumped_at.is_none_or(|at| now < at + JUMP_OVER) {
             return;
@@ -449,13 +468,13 @@ impl Hop {
         (self.loss, self.round_trip) = (LossEstimate::default(), RoundTrip::default());
     }
 
-    /// Datagrams that came from it.
+    /// Number of datagrams received from the neighbour.
     pub fn heard_count(&self) -> u32 {
         self.heard.received
     }
 }
 
-/// Which numbers of one sender came.
+/// The numbers received from one sender.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ear {
     window: ReplayWindow,
@@ -478,7 +497,7 @@ impl Default for Ear {
 }
 
 impl Ear {
-    /// Takes a number; false if it came before.
+    /// Takes a number; `false` if it was received before.
     pub fn take(&mut self, now: Instant, number: u32) -> bool {
         let before = self.window.highest();
         if !self.window.take(number) {
@@ -495,12 +514,12 @@ impl Ear {
         true
     }
 
-    /// The highest number that came.
+    /// The highest number received.
     pub fn highest(&self) -> u32 {
         self.window.highest()
     }
 
-    /// The sender's next number is this one: those before are not to be taken.
+    /// Sets the sender's next number: lower ones are no longer accepted.
     pub fn skip_to(&mut self, next: u32) {
         let skipped = next.saturating_sub(1);
         if skipped > self.window.highest() {
@@ -510,23 +529,23 @@ impl Ear {
         self.loss.highest = self.loss.highest.max(skipped);
     }
 
-    /// The share that was lost, if anything came.
+    /// The share of numbers that were lost, if any were received.
     pub fn loss(&self) -> Option<f64> {
         self.loss.known()
     }
 
-    /// How many came.
+    /// Count of numbers received.
     pub fn received(&self) -> u32 {
         self.received
     }
 
-    /// When a report says of the highest number what came before it; the time is over if
-    /// datagrams do not overtake each other.
+    /// When a report covers the highest number; that time has passed if datagrams
+    /// do not overtake each other.
     pub fn settles_at(&self) -> Instant {
         self.highest_at + self.lateness.tolerance()
     }
 
-    /// What is settled: what came of the numbers up to one that others could have overtaken.
+    /// The report up to a number that can no longer be overtaken.
     pub fn report(&self, node: NodeId, now: Instant) -> LinkReport {
         let (highest, highest_at) = self.lateness.settled(now);
         let delay = now.saturating_since(highest_at).as_micros() / 4;
@@ -540,24 +559,25 @@ impl Ear {
     }
 }
 
-/// By how much datagrams come later than others that were sent after them: so long nobody
-/// is told that they are lost (as RFC 8985 has it, with the receiver's knowledge).
+/// How much later datagrams arrive than ones sent after them: for that long they
+/// are not reported as lost (as in RFC 8985, with the receiver's knowledge).
 #[derive(Clone, Debug, PartialEq, Default)]
 struct Lateness {
-    /// Numbers that were the highest when they came, and when, the oldest first.
+    /// Numbers that were the highest when they arrived, and when that was, the
+    /// oldest first.
     firsts: VecDeque<(u32, Instant)>,
-    /// The most of this period and of the one before.
+    /// Largest lateness of this period and of the one before.
     most: [Duration; 2],
     period_ends: Instant,
 }
 
 impl Lateness {
-    /// What is later than this is lost, and bounds what is remembered.
+    /// What is later than this counts as lost; also bounds the memory.
     const MAX: Duration = Duration::from_millis(60);
-    /// The most is remembered for one to two of these.
+    /// The largest lateness is remembered for one to two periods.
     const PERIOD: Duration = Duration::from_secs(5);
 
-    /// How long to wait for what was overtaken.
+    /// How long to wait for an overtaken datagram.
     fn tolerance(&self) -> Duration {
         let most = self.most[0].max(self.most[1]);
         (most + most / 4).min(Self::MAX)
@@ -569,7 +589,7 @@ impl Lateness {
             self.period_ends = now + Self::PERIOD;
         }
         self.firsts.push_back((number, now));
-        // Of what is settled only the last is told.
+        // Of old entries only the last is needed.
         let is_over = |&(_, at): &(u32, Instant)| at + Self::MAX <= now;
         while self.firsts.len() > ReplayWindow::WIDTH as usize
             || self.firsts.get(1).is_some_and(is_over)
@@ -578,21 +598,21 @@ impl Lateness {
         }
     }
 
-    /// A number came behind others that are higher. Returns whether it was only late: what is
-    /// later than is waited for was lost, as the sender was told. Who listens where it was not
-    /// lost may have said it again, and a way that loses much would seem to lose little.
+    /// A number arrived after higher ones. Returns whether it was only late: after
+    /// the tolerance it was reported as lost. Counting it then would let a path
+    /// with many losses seem to have few, as the sender may have repeated it.
     fn take_late(&mut self, now: Instant, number: u32) -> bool {
         let at = self.firsts.partition_point(|&(first, _)| first < number);
         let Some(&(_, overtaken_at)) = self.firsts.get(at) else { return true };
         let late = now.saturating_since(overtaken_at);
-        // Before all that is remembered nobody knows by how much.
+        // For numbers before the oldest entry the lateness is unknown.
         if at > 0 {
             self.most[0] = self.most[0].max(late.min(Self::MAX));
         }
         late <= Self::MAX
     }
 
-    /// The highest number that came long enough ago, and when.
+    /// The highest number that arrived long enough ago, and when.
     fn settled(&self, now: Instant) -> (u32, Instant) {
         let tolerance = self.tolerance();
         let at = self.firsts.partition_point(|&(_, at)| at + tolerance <= now);
@@ -600,32 +620,32 @@ impl Lateness {
     }
 }
 
-/// The share of datagrams that are lost, of the last few hundred.
+/// The share of datagrams that are lost, over the last few hundred.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub(crate) struct LossEstimate {
     highest: u32,
     received: u32,
-    /// Sent and come, the older the less.
+    /// Sent and received, weighted by age.
     sent: f64,
     came: f64,
 }
 
 impl LossEstimate {
-    /// Weights halve over so many datagrams.
+    /// Number of datagrams over which weights halve.
     const HALF_LIFE: f64 = 256.0;
-    /// Before anything is known: as if so many had been sent and this share lost.
+    /// The prior: as if this many had been sent, and this share of them lost.
     const PRIOR: (f64, f64) = (4.0, 0.05);
-    /// A way that loses more is no way.
+    /// Upper bound: a path that loses more is not usable.
     const MAX: f64 = 0.95;
 
-    /// The highest number that came, and how many came.
+    /// Takes the highest number received, and the count of numbers received.
     pub fn update(&mut self, highest: u32, received: u32) {
         let Some(sent) = highest.checked_sub(self.highest).filter(|&sent| sent > 0) else { return };
         let before = (self.highest, self.received);
         (self.highest, self.received) = (highest, received);
         if received < before.1 || sent > ReplayWindow::WIDTH {
-            // Whoever counts began anew, or somebody counted in its name; so many in a row are
-            // not lost by chance.
+            // The counting node restarted, or somebody sent in its name; that many in a row
+            // are not lost by chance.
             return;
         }
         let came = (received - before.1).min(sent.saturating_add(ReplayWindow::WIDTH));
@@ -639,7 +659,7 @@ impl LossEstimate {
         (self.sent > 0.0).then(|| (1.0 - self.came / self.sent).clamp(0.0, Self::MAX))
     }
 
-    /// The share to reckon with.
+    /// The share to plan with.
     pub fn probability(&self) -> f64 {
         let (weight, prior) = Self::PRIOR;
         let lost = (self.sent - self.came).max(0.0) + weight * prior;
@@ -647,20 +667,20 @@ impl LossEstimate {
     }
 }
 
-/// Smoothed as RFC 6298, section 2, and the least of the last while.
+/// Smoothed as in RFC 6298, section 2, and the minimum of recent periods.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 struct RoundTrip {
     smoothed: Option<Duration>,
     deviation: Duration,
-    /// The least of this period and of the one before.
+    /// Minimum of this period and of the one before.
     least: [Option<Duration>; 2],
     period_ends: Instant,
-    /// How long answers are held back, at most lately.
+    /// Largest recent delay of answers at the receiver.
     held: Duration,
 }
 
 impl RoundTrip {
-    /// The least is remembered for one to two of these.
+    /// The minimum is remembered for one to two periods.
     const PERIOD: Duration = Duration::from_secs(5);
 
     fn measure(&mut self, now: Instant, sample: Duration, held: Duration) {

@@ -1,15 +1,16 @@
-//! Who may speak, and who may read. HMAC-SHA-256 (RFC 2104) derives keys, SipHash-2-4
-//! (Aumasson, Bernstein: "SipHash: a fast short-input PRF") tags each datagram from hop
-//! to hop with 8 bytes, ChaCha20-Poly1305 (RFC 8439) seals symbols and pulses from end to
-//! end.
+//! Authentication and encryption. HMAC-SHA-256 (RFC 2104) derives keys, SipHash-2-4
+//! (Aumasson, Bernstein: "SipHash: a fast short-input PRF") tags each datagram on
+//! each hop with 8 bytes, ChaCha20-Poly1305 (RFC 8439) seals symbols and pulses end
+//! to end.
 //!
-//! A session's keys follow from the shared key, one fresh public key of each end and what
-//! only the holders of their private keys know (X25519), so what was recorded in one session
-//! means nothing in another, and who gets the shared key later reads nothing of it. A
-//! symbol's place (block and index) is its AEAD nonce and is used once. Helpers and recoders
-//! have the hop key, which follows from the shared key and not the other way round. Not
-//! protected: lengths and times of datagrams, and a link whose own hop-key holders forge ENC
-//! datagrams (what comes out of the decoder then fails its seal and is not delivered).
+//! The keys of a session derive from the shared key, one fresh public key of each
+//! end, and the secret that they agree on (X25519). So recordings of one session
+//! are meaningless in another, and whoever obtains the shared key later cannot
+//! decrypt them. The place of a symbol (block and index) is its AEAD nonce and is
+//! used once. Helpers and recoders have the hop key, which is derived from the
+//! shared key, not the other way round. Leaves out: lengths and times of datagrams
+//! are not hidden, and holders of the hop key can forge ENC datagrams (what the
+//! decoder then computes fails to open and is not delivered).
 
 use crate::config::{Key, Keys};
 use crate::secret::{Ephemeral, PublicKey, SECRET_BYTES, Secret, is_same};
@@ -22,16 +23,18 @@ use core::hash::Hasher;
 use siphasher::sip::SipHasher24;
 use zeroize::Zeroize;
 
-/// Bytes of a seal.
+/// Length of a seal in bytes.
 pub(crate) const SEAL_BYTES: usize = 16;
 
-/// Keys are derived ahead at most so often: a window of 255 blocks with new keys every 16.
+/// Most epochs for which keys are derived ahead: a window of 255 blocks with new
+/// keys every 16.
 const EPOCHS_AHEAD_MAX: usize = 17;
 
-/// Stands for a shared key where there is none.
+/// The key that is used if there is no shared key.
 const KNOWN_KEY: Key = [0; SECRET_BYTES];
 
-/// The key for nodes that code anew but must not read: of helpers, recoders, forwarders.
+/// The key for nodes that recode but must not decrypt: helpers, recoders,
+/// forwarders.
 pub fn hop_key(shared: &Key) -> Key {
     *hop_secret(&Secret::new(*shared)).as_bytes()
 }
@@ -40,7 +43,7 @@ fn hop_secret(shared: &Secret) -> Secret {
     shared.derive(&[b"lasthop franc hop"])
 }
 
-/// Tags datagrams of one session, or HELLOs.
+/// Tags the datagrams of one session, or HELLOs.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Tagger(u64, u64);
 
@@ -66,7 +69,7 @@ impl Tagger {
         Self(half(0), half(8))
     }
 
-    /// Appends the tag of what `datagram` holds.
+    /// Appends the tag of `datagram`.
     pub fn seal(&self, datagram: &mut Vec<u8>) {
         let tag = self.tag(datagram);
         datagram.extend(tag);
@@ -86,15 +89,15 @@ impl Tagger {
     }
 }
 
-/// What a node has of the link's secrets.
+/// The secrets of the link that a node has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Secrets {
     shared: Option<Secret>,
     hop: Secret,
 }
 
-/// What names a session: a public key of the end with the lower and of the one with the
-/// higher number.
+/// The identity of a session: the public keys of the end with the lower and of the
+/// end with the higher number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     ends: [NodeId; 2],
@@ -102,7 +105,7 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// Of an end with its key, and of the other.
+    /// The pair of two ends with their keys.
     pub fn new((a, key_a): (NodeId, PublicKey), (b, key_b): (NodeId, PublicKey)) -> Self {
         match a < b {
             true => Self { ends: [a, b], keys: [key_a, key_b] },
@@ -110,7 +113,7 @@ impl Pair {
         }
     }
 
-    /// Of a HELLO that names both; `None` of one that does not.
+    /// The pair of a HELLO that names both keys; `None` for others.
     pub fn of(hello: &Hello) -> Option<Self> {
         let is_both = hello.echo != [0; SECRET_BYTES];
         let pair = Self::new((hello.origin, hello.key), (hello.destination, hello.echo));
@@ -132,17 +135,17 @@ impl Pair {
     }
 }
 
-/// The keys of a session, from end to end.
+/// The end-to-end keys of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SessionKeys(Secret);
 
 impl SessionKeys {
-    /// The key under which `origin` seals symbols at first.
+    /// The first key with which `origin` seals symbols.
     pub fn symbols(&self, origin: NodeId) -> Secret {
         self.0.derive(&[b"symbols", &[origin.0]])
     }
 
-    /// The key under which `origin` seals pulses.
+    /// The key with which `origin` seals pulses.
     pub fn pulses(&self, origin: NodeId) -> Secret {
         self.0.derive(&[b"pulses", &[origin.0]])
     }
@@ -166,7 +169,7 @@ impl Secrets {
         Self { shared, hop }
     }
 
-    /// For HELLOs and CALLs, which are of no session.
+    /// The tagger for HELLOs and CALLs, which belong to no session.
     pub fn hello_tagger(&self) -> Tagger {
         Tagger::from_key(&self.hop.derive(&[b"hello"]))
     }
@@ -179,10 +182,10 @@ impl Secrets {
         (u16::from_be_bytes(id), Tagger::from_key(&key))
     }
 
-    /// The keys of a session that this end begins with its key pair `ours`, which is in
-    /// `pair`, by what `hello` of the other end says, this end having `blocks_max` blocks
-    /// in flight; `None` if the other end's key is none, or without the shared key. Ends that
-    /// take each other's parameters for others agree on other keys.
+    /// The keys of a session that this end begins with its key pair `ours`, which
+    /// is in `pair`, given the other end's `hello` and this end's `blocks_max`
+    /// blocks in flight. `None` if the other end's key is not valid, or without the
+    /// shared key. Ends that disagree about parameters derive different keys.
     pub fn agree(
         &self,
         pair: &Pair,
@@ -201,7 +204,8 @@ impl Secrets {
         Some(SessionKeys(self.shared.as_ref()?.derive(&pieces)))
     }
 
-    /// What only a holder of the shared key can say of a HELLO; zeros without it.
+    /// The proof in a HELLO, which only holders of the shared key can compute;
+    /// zeros without it.
     pub fn proof(&self, hello: &Hello) -> [u8; PROOF_BYTES] {
         match &self.shared {
             Some(shared) => shared.code(&[b"hello", &hello.proven()]),
@@ -209,31 +213,32 @@ impl Secrets {
         }
     }
 
-    /// Whether a holder of the shared key said a HELLO.
+    /// Whether a HELLO was made by a holder of the shared key.
     pub fn is_proven(&self, hello: &Hello) -> bool {
         self.shared.is_some() && is_same(&self.proof(hello), &hello.proof)
     }
 }
 
-/// Seals what an end says to the other, each under a counter of its own.
+/// Seals pulses, each with a counter of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PulseSeal {
     key: Secret,
-    /// Of the last one.
+    /// Counter of the last pulse.
     counter: u64,
 }
 
-/// What a [`Pulse`] says.
+/// The content of a [`Pulse`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Vital {
-    /// Symbols of the other end, from the first on, of which nothing is missing any more:
-    /// that arrived, or were given up.
+    /// Number of the other end's symbols, from the first on, of which none is
+    /// missing any more: they arrived, or were given up.
     pub received: u64,
-    /// Symbols that arrived.
+    /// Number of symbols that arrived.
     pub arrived: u64,
-    /// Nothing of blocks below this one comes any more.
+    /// Nothing more will be sent of blocks below this one.
     pub oldest: u32,
-    /// The longest datagram that came lately, in bytes; 0 if none did.
+    /// Length of the longest datagram that arrived recently, in bytes; 0 if none
+    /// did.
     pub longest: u16,
 }
 
@@ -242,7 +247,7 @@ impl PulseSeal {
         Self { key, counter: 0 }
     }
 
-    /// Seals the next one: its counter and its bytes.
+    /// Seals the next pulse. Returns its counter and its bytes.
     pub fn seal(&mut self, vital: Vital) -> (u64, Vec<u8>) {
         self.counter += 1;
         let mut sealed = Vec::with_capacity(SEALED_PULSE_BYTES);
@@ -259,12 +264,12 @@ impl PulseSeal {
         (self.counter, sealed)
     }
 
-    /// Whether it is newer than all before.
+    /// Whether it is newer than all pulses before.
     pub fn is_new(&self, pulse: &Pulse<'_>) -> bool {
         pulse.counter > self.counter
     }
 
-    /// Opens one that is newer than all before.
+    /// Opens a pulse that is newer than all before.
     pub fn open(&mut self, pulse: &Pulse<'_>) -> Option<Vital> {
         if !self.is_new(pulse) {
             return None;
@@ -292,12 +297,12 @@ fn of_counter(counter: u64) -> Nonce {
     nonce.into()
 }
 
-/// Seals or opens the symbols of one direction, block after block; its key moves on every
-/// so many blocks, and those of blocks that are done are forgotten.
+/// Seals or opens the symbols of one direction, block after block. The key changes
+/// every `rekey_blocks` blocks; keys of blocks that are done are erased.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Seal {
     rekey_blocks: u32,
-    /// Of the first of `keys`.
+    /// Epoch of the first of `keys`.
     epoch: u32,
     keys: VecDeque<Secret>,
 }
@@ -322,7 +327,8 @@ impl Seal {
         symbol.extend_from_slice(&tag);
     }
 
-    /// Opens in place and returns the length of what is open, `None` if it was not sealed so.
+    /// Opens in place. Returns the length of the plain symbol; `None` if it is not
+    /// authentic.
     pub fn open(&mut self, block: u32, index: u16, sealed: &mut [u8]) -> Option<usize> {
         let length = sealed.len().checked_sub(SEAL_BYTES)?;
         let cipher = self.cipher(block)?;
@@ -333,7 +339,7 @@ impl Seal {
         Some(length)
     }
 
-    /// Forgets the keys of blocks below `block`.
+    /// Erases the keys of blocks below `block`.
     pub fn forget_below(&mut self, block: u32) {
         while self.epoch < block / self.rekey_blocks {
             if self.keys.len() == 1 {
@@ -344,7 +350,7 @@ impl Seal {
         }
     }
 
-    /// The cipher of a block that was not forgotten, and not further ahead than blocks are.
+    /// The cipher of a block, unless its key was erased or it is too far ahead.
     fn cipher(&mut self, block: u32) -> Option<ChaCha20Poly1305> {
         let ahead = (block / self.rekey_blocks).checked_sub(self.epoch)? as usize;
         if ahead > EPOCHS_AHEAD_MAX {
@@ -366,8 +372,8 @@ fn nonce(block: u32, index: u16) -> Nonce {
     nonce.into()
 }
 
-/// Which numbers of datagrams came (as RFC 4303, 3.4.3): none is taken twice, and none
-/// that is [`ReplayWindow::WIDTH`] or more behind the highest.
+/// The numbers of datagrams that were received (as in RFC 4303, 3.4.3): none is
+/// accepted twice, nor if it is [`ReplayWindow::WIDTH`] or more below the highest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReplayWindow {
     highest: u32,
@@ -377,19 +383,19 @@ pub(crate) struct ReplayWindow {
 
 impl ReplayWindow {
     const WORDS: usize = 16;
-    /// How far behind the highest a number may be.
+    /// How far below the highest a number may be.
     pub const WIDTH: u32 = Self::WORDS as u32 * 64;
 
     pub const fn new() -> Self {
         Self { highest: 0, came: [0; Self::WORDS] }
     }
 
-    /// The highest number taken.
+    /// The highest number accepted.
     pub fn highest(&self) -> u32 {
         self.highest
     }
 
-    /// All numbers below `next` are taken for such as came.
+    /// Marks all numbers below `next` as received.
     pub fn skip_to(&mut self, next: u32) {
         if next.saturating_sub(1) > self.highest {
             self.highest = next - 1;
@@ -397,7 +403,7 @@ impl ReplayWindow {
         }
     }
 
-    /// Takes `number` if it is new; numbers begin at 1.
+    /// Accepts `number` if it is new; numbers start at 1. Returns whether it was.
     pub fn take(&mut self, number: u32) -> bool {
         if number > self.highest {
             for skipped in (number - (number - self.highest).min(Self::WIDTH)) + 1..=number {
@@ -412,7 +418,8 @@ impl ReplayWindow {
         is_new
     }
 
-    /// How many above `number` were taken, of those that are remembered.
+    /// Count of numbers above `number` that were accepted, as far as they are
+    /// remembered.
     pub fn taken_above(&self, number: u32) -> u32 {
         let behind = self.highest.saturating_sub(number).min(Self::WIDTH);
         let above = (0..behind).map(|below| self.highest - below);

@@ -1,27 +1,28 @@
-//! FRANC: a reliable link for packets that are coded over a network (paper `franc`),
-//! as machines: they are told the time, draw from a stream and do no I/O.
+//! FRANC: a reliable link for IP packets with network coding (paper `franc`), as
+//! state machines: they are told the time, draw from random streams and do no I/O.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! |---|---|
 //! | [`config`] | a node's role, code, keys and parameters |
 //! | [`wire`] | the datagrams as bytes: ENC, ACK and HELLO |
-//! | [`budget`] | how much source and helper send (PlayNCool) |
+//! | [`budget`] | the number of packets that source and helper send (PlayNCool) |
 //! | [`backlog`] | packets that wait to be coded: flow queueing, controlled delay |
-//! | [`coded`] | a combination that owns its bytes |
-//! | [`paper`] | encoder and helper as in the paper, one block after another |
+//! | [`coded`] | a combination with its own memory |
+//! | [`paper`] | encoder and helper as in the paper, one block after the other |
 //! | [`node`] | a node of any role: a machine with packets on one side, datagrams on the other |
-//! | `sender`, `receiver` | ours: several blocks in flight, repairs as losses and ranks ask for |
-//! | `hop`, `pace` | the way to a neighbour: what is in flight, losses, round trip, rate |
-//! | `symbol`, `headers` | what is in a symbol: packets, without what their flow's last one said |
-//! | `order` | packets in order within their flow |
-//! | `keys`, [`secret`] | who may speak, who may read; keys and where they come from |
-//! | [`address`] | where a datagram came from |
-//! | [`stats`] | what a node counted |
+//! | `sender`, `receiver` | lasthop's scheme: several blocks in flight, repairs by losses and ranks |
+//! | `hop`, `pace` | the path to a neighbour: datagrams in flight, losses, round-trip time, rate |
+//! | `symbol`, `headers` | the content of a symbol: packets, with compressed headers |
+//! | `order` | delivery of packets in order within their flow |
+//! | `keys`, [`secret`] | authentication and encryption; keys and their derivation |
+//! | [`address`] | the address of a datagram |
+//! | [`stats`] | the counters of a node |
 //!
-//! A link has two ends. Both take IP packets in and give them out, each once, unchanged
-//! and in order within its flow. Between the ends there may be recoders and forwarders,
-//! beside each hop helpers. Losses are named as in PlayNCool: `e1` from source to helper,
-//! `e2` from helper to destination, `e3` from source to destination.
+//! A link has two ends. Each takes IP packets and delivers those of the other end,
+//! once, unchanged and in order within their flow. Between the ends there may be
+//! recoders and forwarders, and helpers on each hop. Losses are named as in
+//! PlayNCool: `e1` from source to helper, `e2` from helper to destination, `e3`
+//! from source to destination.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,8 +1,10 @@
 //! A node of any role: IP packets on one side, datagrams on the other.
 //!
-//! `end` is encoder and decoder, `helper`, `recoder` and `forwarder` stand between ends.
-//! All know a session by the HELLOs that begin it, and take nothing without its tag.
-//! `addresses` says what proves where a neighbour is, and whom to answer.
+//! `end` is encoder and decoder; `helper`, `recoder` and `forwarder` are between
+//! ends. All learn of a session from the HELLOs that begin it, and accept nothing
+//! without its tag. `addresses` decides what proves the address of a neighbour, and
+//! whom to answer. Lengths are in bytes. Leaves out interfaces and sockets, which
+//! are the driver's.
 
 mod addresses;
 mod end;
@@ -33,105 +35,109 @@ use recoder::Recoder;
 /// A datagram to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// The neighbour it is for.
+    /// The neighbour for which it is.
     pub to: NodeId,
-    /// Where it goes, if that is not where the neighbour is known to be: it answers what
-    /// came from there. No copies of it go elsewhere.
+    /// The address to which it goes, if that is not where the neighbour is known to
+    /// be: it answers a datagram from there. No copies of it go elsewhere.
     pub reply: Option<Address>,
-    /// The datagram.
+    /// The bytes of the datagram.
     pub datagram: Vec<u8>,
 }
 
-/// A datagram of a neighbour that nobody recorded.
+/// A datagram from a neighbour that is not a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heard {
-    /// Which neighbour.
+    /// The neighbour that sent it.
     pub sender: NodeId,
-    /// It proved that it is where this came from, and was not known to be there.
+    /// Whether it proved an address at which the neighbour was not known to be.
     pub is_moved: bool,
 }
 
-/// What a driver or a user wants to know.
+/// An event for the driver or the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A session began.
     Connected {
-        /// With this end.
+        /// The other end.
         peer: NodeId,
     },
-    /// The other end is silent or began anew: packets in flight may be lost.
+    /// The other end is silent or restarted: packets in flight may be lost.
     Disconnected {
-        /// Which end.
+        /// The other end.
         peer: NodeId,
     },
-    /// Datagrams come that our key does not open (told at most once a second).
+    /// Datagrams arrive that this node's key does not authenticate (reported at
+    /// most once a second).
     KeyMismatch {
-        /// Who says to be their sender.
+        /// The sender that they name.
         sender: NodeId,
     },
-    /// The other end codes in another way (told at most once a second).
+    /// The other end uses other parameters of the code (reported at most once a
+    /// second).
     CodeMismatch {
-        /// Which end.
+        /// The other end.
         peer: NodeId,
     },
-    /// Datagrams come of another version of the protocol (told at most once a second).
+    /// Datagrams of another version of the protocol arrive (reported at most once a
+    /// second).
     VersionMismatch {
-        /// Who says to be their sender.
+        /// The sender that they name.
         sender: NodeId,
-        /// Their version.
+        /// Version of the sender.
         theirs: u8,
     },
-    /// What was sent in the session does not arrive: another one is asked for.
+    /// Datagrams of the session do not arrive: another session is requested.
     Stalled {
-        /// With this end.
+        /// The other end.
         peer: NodeId,
     },
-    /// The longest datagram that the path carries was found, and is another than before.
+    /// The length of the longest datagram that the path carries was found, and has
+    /// changed.
     PathMtu {
-        /// To this end.
+        /// The other end.
         peer: NodeId,
-        /// Its length, as [`crate::config::Config::datagram_bytes_max`] counts.
+        /// That length in bytes, as in [`crate::config::Config::datagram_bytes_max`].
         datagram_bytes: u16,
     },
 }
 
-/// Why a node wants to be woken.
+/// Why a node asks to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The next datagram may leave.
+    /// The rate allows the next datagram.
     Pace,
     /// An acknowledgement is due.
     Acknowledge,
-    /// An acknowledgement did not come.
+    /// An acknowledgement did not arrive.
     EncoderTimeout,
-    /// A session is to be begun, announced or asked for.
+    /// A session is to be begun, announced or requested.
     Hello,
-    /// The other end is to know what arrived.
+    /// A report to the other end of what arrived is due.
     Pulse,
-    /// Whether the path carries longer datagrams is to be found out.
+    /// A probe of longer datagrams is due.
     Probe,
-    /// Something is too old.
+    /// Something expires.
     Expiry,
 }
 
-/// Complaints are told this often.
+/// Shortest interval of reports about problems.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Complaints and events that wait to be told at most.
+/// Most events that wait for the driver.
 const EVENTS_MAX: usize = 64;
 
-/// Datagrams that go before all others and wait for the interface, at most. Each is said
-/// again if it is not answered.
+/// Most datagrams that precede all others and wait for the interface. Each is
+/// repeated if it is not answered.
 const URGENT_MAX: usize = 32;
 
-/// A node.
+/// A node of a coded link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     shared: Shared,
     part: Part,
 }
 
-/// What every role uses.
+/// What all roles use.
 #[derive(Clone, Debug, PartialEq)]
 struct Shared {
     config: Config,
@@ -142,15 +148,15 @@ struct Shared {
     addresses: Addresses,
     stats: Stats,
     events: VecDeque<Event>,
-    /// No complaint before.
+    /// No problem is reported before this instant.
     complain_at: Instant,
     /// The last wake-up.
     told: Instant,
-    /// Datagrams that go before all others.
+    /// Datagrams that precede all others.
     urgent: VecDeque<Transmit>,
 }
 
-/// What a role adds.
+/// The part that depends on the role.
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
     End(Box<End>),
@@ -166,7 +172,7 @@ impl Shared {
         }
     }
 
-    /// Tells what may come as often as a stranger likes.
+    /// Reports an event that strangers can cause at will, at a limited rate.
     fn complain(&mut self, now: Instant, event: Event) {
         if now >= self.complain_at {
             self.complain_at = now + COMPLAINT_INTERVAL;
@@ -174,7 +180,7 @@ impl Shared {
         }
     }
 
-    /// Writes a datagram under a session's tagger.
+    /// Encodes a datagram with a session's tag.
     fn emit(&mut self, header: &Header, body: &Body<'_>, tagger: &Tagger) -> Transmit {
         let mut datagram = Vec::with_capacity(usize::from(self.config.datagram_bytes_max));
         wire::emit(header, body, &mut datagram);
@@ -183,14 +189,15 @@ impl Shared {
         Transmit { to: header.to, reply: None, datagram }
     }
 
-    /// Sends a datagram before all others, unless many of them wait.
+    /// Sends a datagram before all others, unless too many of them wait.
     fn hasten(&mut self, transmit: Transmit) {
         if self.urgent.len() < URGENT_MAX {
             self.urgent.push_back(transmit);
         }
     }
 
-    /// The contents of a datagram under `tagger`, or why not.
+    /// The content of a datagram under `tagger`; `None` if it is not authentic or
+    /// malformed.
     fn open<'a>(
         &mut self,
         now: Instant,
@@ -212,12 +219,12 @@ impl Shared {
         }
     }
 
-    /// Counts an authentic datagram whose number is new.
+    /// Counts an authentic datagram with a new number.
     fn accept(&mut self, datagram: &[u8]) {
         self.stats.datagram_bytes_received += datagram.len() as u64;
     }
 
-    /// A seed nobody can guess, of a machine's own.
+    /// A random stream for a machine of this node.
     fn fork(&mut self) -> Stream {
         lasthop_units::Seed::new(self.stream.next_u64(), self.stream.next_u64()).stream("franc")
     }
@@ -228,7 +235,7 @@ impl Node {
     /// and losses from `stream`, in which nothing is secret.
     ///
     /// # Errors
-    /// If the configuration is unsound.
+    /// If the configuration is not valid.
     pub fn new(
         config: Config,
         mut entropy: Entropy,
@@ -264,8 +271,8 @@ impl Node {
         Ok(Self { shared, part })
     }
 
-    /// Takes an IP packet from the tunnel. It may be dropped at once or later, if more
-    /// comes than the link carries. Nodes between the ends have no tunnel.
+    /// Takes an IP packet from the tunnel. It may be dropped at once or later, if
+    /// there are more than the link carries. Nodes between the ends have no tunnel.
     pub fn handle_packet(&mut self, now: Instant, packet: &[u8]) {
         match &mut self.part {
             Part::End(end) => end.handle_packet(&mut self.shared, now, packet),
@@ -273,8 +280,8 @@ impl Node {
         }
     }
 
-    /// Takes a datagram that came from `from`, whomever it is for. Returns the neighbour
-    /// that sent it, if it is authentic and did not come before.
+    /// Takes a datagram that came from `from`, whatever its recipient. Returns the
+    /// neighbour that sent it, if it is authentic and new.
     pub fn handle_datagram(
         &mut self,
         now: Instant,
@@ -293,7 +300,7 @@ impl Node {
             }
         };
         if header.sender == shared.config.id {
-            // Our own, heard back from a shared medium.
+            // This node's own datagram, received from a shared medium.
             return None;
         }
         let loss = shared.config.synthetic.iter().find(|s| s.from == header.sender);
@@ -348,9 +355,10 @@ impl Node {
             false => Proof::Nothing,
         };
         let is_new = shared.addresses.is_new(hop.life, hop.count);
-        // While all is well a neighbour is where it proved to be. Who sends its calls from
-        // elsewhere could have them answered there, and would be taken for it. An end that
-        // asks for a session may have moved; the answer is no use to who asks in its name.
+        // While the session works, a neighbour is where it proved to be: a sender of
+        // CALLs from elsewhere could have them answered there, and would be taken for
+        // the neighbour. An end that asks for a session may have moved; the answer is
+        // useless to others who ask in its name.
         let is_well = match &self.part {
             Part::End(end) => end.is_well(now),
             Part::Helper(helper) => helper.sessions().is_settled(now),
@@ -383,7 +391,8 @@ impl Node {
             self.shared.stats.unproven += 1;
             return None;
         }
-        // What this node said before it began anew, or what somebody said in its name.
+        // Messages that this node sent before a restart, or that somebody sent in its
+        // name.
         match &mut self.part {
             Part::End(end) => end.go_on_behind(now, header.sender, hop.highest),
             Part::Helper(helper) => helper.go_on_behind(header.sender, hop.highest),
@@ -393,8 +402,8 @@ impl Node {
         Some(Heard { sender: header.sender, is_moved: proof == Proof::Moved })
     }
 
-    /// The next datagram that may be sent now. A driver whose interface is full asks
-    /// again when it is not.
+    /// Returns the next datagram that may be sent now. A driver whose interface is
+    /// full polls again when it is not.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(urgent) = self.shared.urgent.pop_front() {
             return Some(urgent);
@@ -407,7 +416,7 @@ impl Node {
         }
     }
 
-    /// The next IP packet for the tunnel.
+    /// Returns the next IP packet for the tunnel.
     pub fn poll_packet(&mut self) -> Option<Vec<u8>> {
         let Part::End(end) = &mut self.part else { return None };
         let packet = end.poll_packet()?;
@@ -416,12 +425,12 @@ impl Node {
         Some(packet)
     }
 
-    /// What happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.shared.events.pop_front()
     }
 
-    /// What was counted until `now`.
+    /// The counters and gauges at `now`.
     pub fn stats(&self, now: Instant) -> Stats {
         let mut stats = self.shared.stats.clone();
         match &self.part {
@@ -433,7 +442,7 @@ impl Node {
         stats
     }
 
-    /// The configuration.
+    /// The configuration of the node.
     pub fn config(&self) -> &Config {
         &self.shared.config
     }
@@ -466,7 +475,7 @@ impl Machine for Node {
     }
 }
 
-/// A datagram of a session as it came.
+/// A datagram of a session as received.
 #[derive(Clone, Copy, Debug)]
 struct Came<'a> {
     from: Address,
@@ -474,18 +483,18 @@ struct Came<'a> {
     datagram: &'a [u8],
 }
 
-/// A HELLO or a CALL, and where an answer to it goes.
+/// A HELLO or a CALL, and the address to which an answer goes.
 #[derive(Clone, Copy, Debug)]
 struct Question {
     header: Header,
     proof: Proof,
     reply: Reply,
-    /// It did not come before in this node's life, as far as that is known.
+    /// Whether it was not received before by this node, as far as that is known.
     is_new: bool,
 }
 
-/// The earliest of several wishes to be woken. What lets a datagram go is told once: whether
-/// and when it is polled then, is the driver's business.
+/// The earliest of several wake-ups. A wake-up that allows a datagram is reported
+/// only once: whether and when the driver polls then is up to it.
 fn earliest(
     told: Instant,
     wishes: impl IntoIterator<Item = Option<(Instant, Reason)>>,

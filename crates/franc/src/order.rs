@@ -1,10 +1,12 @@
-//! Gives packets out in the order in which they came in, flow by flow: a lost symbol holds
-//! up only the flows that had a packet in it. Flows are told by buckets, packets numbered
-//! within their bucket. What is in order can have its headers back ([`crate::headers`]).
+//! Delivers packets in the order in which they were sent, flow by flow: a lost
+//! symbol delays only the flows with a packet in it. Flows are identified by
+//! buckets, packets numbered within their bucket (16 bits, modulo 2^16). Headers
+//! are restored in that order ([`crate::headers`]).
 //!
-//! What is held is bounded: over the bound, the bucket that holds most gives up what it
-//! misses. What is ready is not: the driver takes it after each datagram, and it is at most
-//! what was held, with its headers.
+//! The packets held are limited in bytes: above the limit, the bucket that holds
+//! most gives up its missing packets. Packets that are ready are not limited: the
+//! driver takes them after each datagram, and they are at most what was held, with
+//! headers. Leaves out retransmission.
 
 use crate::headers::Headers;
 use crate::symbol::{self, Piece};
@@ -12,13 +14,13 @@ use alloc::collections::VecDeque;
 use alloc::collections::btree_map::{BTreeMap, Entry};
 use alloc::vec::Vec;
 
-/// Buckets of flows.
+/// Number of buckets of flows.
 pub(crate) const BUCKETS: usize = 256;
 
-/// What a packet that is held takes beside its own bytes, about.
+/// Approximate memory of a held packet in addition to its bytes.
 const HELD_BYTES: usize = 64;
 
-/// Numbers packets of each bucket.
+/// Numbers the packets of each bucket.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Numbers(Vec<u16>);
 
@@ -36,28 +38,30 @@ impl Numbers {
     }
 }
 
-/// Waits for what is missing.
+/// Holds packets until the missing ones before them arrive.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Order {
     next: Vec<u16>,
-    /// By bucket and how far ahead of the bucket's first number they are.
+    /// Held packets, by bucket and number.
     held: BTreeMap<(u8, u16), Vec<u8>>,
-    /// Their bytes in each bucket, with [`HELD_BYTES`] each, and in all.
+    /// Bytes held in each bucket, plus [`HELD_BYTES`] per packet; and their sum.
     held_bytes: Vec<usize>,
     held_bytes_sum: usize,
     held_bytes_max: usize,
     headers: Headers,
-    /// The beginnings of packets in pieces, by bucket, and the number of the next piece.
+    /// The beginnings of packets in pieces, by bucket, with the number of the next
+    /// piece.
     begun: BTreeMap<u8, (u16, Vec<u8>)>,
     ready: VecDeque<Vec<u8>>,
-    /// Packets without the headers of the one before, or forged.
+    /// Number of packets whose headers could not be restored, or that were forged.
     pub corrupt: u64,
 }
 
 impl Order {
-    /// For packets of which so many bytes are in flight at most. Twice that is held: so
-    /// nothing is given up that is still in flight, unless records are shorter than
-    /// [`HELD_BYTES`] on average and more than half of all is used.
+    /// An order for packets of which at most `bytes_max` bytes are in flight. Twice
+    /// that is held, so that no packet in flight is given up, unless records are
+    /// shorter than [`HELD_BYTES`] on average and more than half of the limit is
+    /// used.
     pub fn new(bytes_max: usize) -> Self {
         Self {
             next: alloc::vec![0; BUCKETS],
@@ -72,7 +76,7 @@ impl Order {
         }
     }
 
-    /// Takes a packet, whole or short; one that came before is dropped.
+    /// Takes a packet, whole or short; drops it if it was received before.
     pub fn push(&mut self, bucket: u8, number: u16, record: &[u8]) {
         let next = self.next[usize::from(bucket)];
         let ahead = number.wrapping_sub(next);
@@ -119,7 +123,8 @@ impl Order {
         }
     }
 
-    /// Takes the next piece of a packet, and gives out a packet that is whole.
+    /// Takes the next piece of a packet, and delivers the packet once it is
+    /// complete.
     fn join(&mut self, bucket: u8, number: u16, piece: &Piece<'_>) {
         let begun = self.begun.remove(&bucket).filter(|(next, _)| *next == number);
         let mut packet = match (piece.is_first, begun) {
@@ -142,7 +147,7 @@ impl Order {
         }
     }
 
-    /// What is missing will not come: gives out what waits for it, in order.
+    /// Gives up all missing packets: delivers those that wait for them, in order.
     pub fn give_up(&mut self) {
         (0..=u8::MAX).for_each(|bucket| self.give_up_in(bucket));
     }
@@ -159,7 +164,7 @@ impl Order {
         }
     }
 
-    /// The next packet.
+    /// The next packet in order.
     pub fn pop(&mut self) -> Option<Vec<u8>> {
         self.ready.pop_front()
     }

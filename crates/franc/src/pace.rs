@@ -1,29 +1,35 @@
-//! How fast to send so that the way's queue stays short, however many datagrams are lost,
-//! however much delays vary, and whoever else sends.
+//! Rate control: how fast to send so that the queues of the path stay short,
+//! whatever the losses, the variation of delays and the traffic of others. Rates
+//! are in bytes per second, delays in microseconds.
 //!
-//! A receiver tells when it heard which datagram. What was sent within a round trip or so
-//! is looked at together, as a [`Window`]: how fast it was sent, the *least* delay in it,
-//! which is that of a queue that stands (RFC 8289's argument), and how many were lost.
+//! A receiver reports when it received which datagram. Datagrams sent within about
+//! a round trip are evaluated together, as a [`Window`]: their sending rate, their
+//! *least* delay, which is that of a standing queue (RFC 8289's argument), and
+//! their losses.
 //!
-//! - **Capacity** is what the way takes. It is measured where the standing queue grows or
-//!   drains, for there the way is busy: what was sent, over the time in which it came. Where
-//!   the queue does neither, what was sent is what the way takes at least. So neither delay
-//!   that varies nor what other causes of delay there are make the rate smaller.
-//! - **Queue.** The rate is the capacity, a little more while the standing queue is below its
-//!   target and less above. The target is in bytes that grow with the root of the rate, so
-//!   that two links that share a queue come to the same rate (as FAST TCP's constant number
-//!   of packets), and grows with the spread of delays.
-//! - **Losses** say nothing by themselves. What is lost at full rate beyond what is lost at
-//!   a lower one was lost in a queue that is too short to be seen in delays: it counts as
-//!   queue. Every so often a window is sent at a lower rate, to know.
-//! - **Others.** A queue that stands although less is sent is somebody else's, or none: half
-//!   the rate for two round trips tells ([`Drain`]). If the queue is gone, it was ours. If it
-//!   is as it was, it is not a queue, and taken for part of the way. If it fell a little,
-//!   others fill it, and short queues are not to be had: the link takes its share as CUBIC
-//!   (RFC 9438) does, until another test says that the queue is its own.
+//! - **Capacity** is the rate that the path can carry. It is measured while the
+//!   standing queue grows or drains, because the path is busy then: what was sent,
+//!   over the time in which it arrived. While the queue does neither, the rate sent
+//!   is a lower bound. So neither delays that vary nor other causes of delay reduce
+//!   the rate.
+//! - **Queue.** The rate is the capacity, slightly more while the standing queue is
+//!   below its target and less above. The target in bytes grows with the square
+//!   root of the rate, so that two links that share a queue converge to the same
+//!   rate (as with FAST TCP's constant number of packets), and with the spread of
+//!   delays.
+//! - **Losses** by themselves say nothing. Losses at full rate in excess of those
+//!   at a lower rate occurred in a queue that is too short to be seen in delays,
+//!   and count as queue. From time to time a window is sent at a lower rate to
+//!   measure this.
+//! - **Others.** A queue that stands although less is sent is caused by others, or
+//!   is none: half the rate for two round trips decides ([`Drain`]). If the queue
+//!   disappears, it was this link's. If it does not change, it is no queue but part
+//!   of the path. If it falls a little, others fill it, and a short queue is not
+//!   possible: the link then takes its share as CUBIC (RFC 9438) does, until
+//!   another test shows that the queue is its own.
 //!
-//! Clocks need not agree; a drift of 100 ppm is one millisecond in the ten seconds for which
-//! the least delay is remembered.
+//! Clocks need not agree; a drift of 100 ppm is 3 to 6 ms in the 30 to 60 s for
+//! which the least delay is remembered.
 
 mod compete;
 mod delays;
@@ -35,99 +41,107 @@ use delays::{Delay, Delays};
 use lasthop_units::{Duration, Instant};
 use window::{Ratio, Tally, Window};
 
-/// How much the rate changes for a queue that is off by its target.
+/// Relative change of the rate for a queue that is off by its target.
 const GAIN: f64 = 0.25;
-/// The rate relative to the capacity at most and at least.
+/// Lowest and highest rate relative to the capacity.
 const RELATIVE_RATE: (f64, f64) = (0.75, 1.25);
-/// Faster while a long queue drains.
+/// The relative rate while a long queue drains.
 const RELATIVE_RATE_LONG: f64 = 0.5;
-/// While no queue was seen yet: what comes doubles in a round trip, and what is sent next to
-/// it is known a little later.
+/// The relative rate while no queue was seen yet: the arriving rate doubles per
+/// round trip, and is measured a little later.
 const STARTUP_RATE: f64 = 2.885;
-/// Round trips that may be in flight then.
+/// Round trips of data that may be in flight in that phase.
 const STARTUP_ROUND_TRIPS: f64 = 2.0;
-/// While a queue is drained to see whose it is.
+/// The relative rate while a queue is drained to test whose it is.
 const DRAIN_RATE: f64 = 0.5;
-/// Every so many windows one is sent at a lower rate.
+/// One of this many windows is sent at the lower rate [`CALM_RATE`].
 const CALM_EVERY: u32 = 12;
 const CALM_RATE: f64 = 0.85;
-/// What was sent at less than this share of the capacity was sent calmly.
+/// A window sent at less than this share of the capacity counts as calm.
 const CALM_BELOW: f64 = 0.92;
 /// The rate before anything is known, in bytes per second.
 const RATE_FIRST: f64 = 500_000.0;
-/// What may be in flight before anything was heard of (RFC 6928's ten segments).
+/// Bytes that may be in flight before the first report (RFC 6928's ten segments).
 const WINDOW_FIRST: u64 = 16_000;
-/// Silence alone makes it no slower than this, so that it is soon as fast again.
+/// Lower bound of the rate when it falls because of silence, in bytes per second,
+/// so that it recovers soon.
 const RATE_SILENT: f64 = 62_500.0;
-/// Never slower, in bytes per second: a sign of life every few seconds gets through.
+/// Lower bound of the rate in bytes per second: enough for a datagram every few
+/// seconds.
 const RATE_MIN: f64 = 4_000.0;
-/// At this rate the queue's target is what was configured, in bytes per second.
+/// The rate at which the queue's target is the configured one, in bytes per second.
 const RATE_OF_TARGET: f64 = 1_500_000.0;
-/// The queue's target at most and at least, in microseconds, before the spread of delays.
+/// Lowest and highest target of the queue in microseconds, without the spread of
+/// delays.
 const TARGET_US: (f64, f64) = (1_000.0, 20_000.0);
-/// The target with the spread of delays at most, in microseconds.
+/// Highest target with the spread of delays, in microseconds.
 const TARGET_MAX_US: f64 = 25_000.0;
-/// A window takes a round trip, but no less than this.
+/// Shortest window: it takes a round trip, but no less than this.
 const WINDOW_MIN: Duration = Duration::from_millis(40);
 const WINDOW_MIN_STARTUP: Duration = Duration::from_millis(10);
-/// This share of losses beyond what is lost anyway counts as much as the target.
+/// Share of losses in excess of the usual ones that counts as much as a queue of
+/// the target.
 const EXCESS_OF_TARGET: f64 = 0.02;
-/// What a window says of the capacity counts for so much.
+/// Weight of a window's measurement in the capacity.
 const CAPACITY_WEIGHT: f64 = 0.5;
-/// Delays that vary by less than this share of a window do not matter to a rate.
+/// Variation of delays, as a share of the window, below which rates of arrival are
+/// precise.
 const EVEN: f64 = 0.03;
-/// So much of it is taken off the capacity at once.
+/// Share of the excess losses that is subtracted from the capacity at once.
 const EXCESS_WEIGHT: f64 = 0.25;
-/// More than the least round trip may be in flight by so much, beside the target.
+/// Additional time that may be in flight beyond the least round trip and the
+/// target.
 const BEYOND_ROUND_TRIP: Duration = Duration::from_millis(20);
 const BEYOND_BYTES: u64 = 3_000;
-/// What was not sent when it could have been is made up for, so much.
+/// Time for which missed transmissions are made up.
 const BURST: Duration = Duration::from_millis(1);
-/// A queue of so many targets at the start is tested at once.
+/// A queue of this many targets at the start is tested at once.
 const FOREIGN: f64 = 2.0;
-/// A queue that stands for so many windows is tested.
+/// Number of windows for which a queue must stand before it is tested.
 const STANDING_WINDOWS: u32 = 4;
-/// The same where others filled it not long ago.
+/// The same if others filled it recently.
 const STANDING_AGAIN: u32 = 2;
-/// A queue that fell by this share was this link's, at least for the most part.
+/// A queue that fell by this share was mostly this link's.
 const MOSTLY: f64 = 0.5;
-/// Others that take less than this share of a way are none.
+/// Other traffic below this share of the path does not count.
 const ALONE: f64 = 0.2;
-/// A second queue that does not move within this time is somebody's.
+/// Within this time, a second queue that does not change is caused by others.
 const PHANTOM_AGAIN: Duration = Duration::from_secs(30);
 
-/// A rate under control.
+/// The rate control of one path.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pace {
     config: PaceConfig,
-    /// Of the way, in bytes per second.
+    /// Capacity of the path in bytes per second.
     capacity: f64,
-    /// The rate relative to it.
+    /// The rate relative to the capacity.
     relative: f64,
     phase: Phase,
     delays: Delays,
     window: Option<Window>,
-    /// Lost of what was sent calmly, and of the rest.
+    /// Losses of calm windows, and of the others.
     calm: Ratio,
     busy: Ratio,
-    /// Windows since a calm one; windows with a queue that should not stand.
+    /// Number of windows since a calm one; number of windows with a standing queue
+    /// above the target.
     since_calm: u32,
     standing: u32,
-    /// When the rate was changed last.
+    /// When the rate was last changed.
     changed_at: Instant,
-    /// Windows without a queue.
+    /// Number of windows without a queue.
     empty: u32,
-    /// What the link competed with before the queue seemed its own.
+    /// The window with which the link competed before the queue seemed its own.
     competed: Option<Compete>,
     /// When a queue turned out to be none.
     phantom_at: Option<Instant>,
     next_at: Instant,
 }
 
-/// What the rate follows.
+/// The phase of the rate control.
 #[derive(Clone, Debug, PartialEq)]
 enum Phase {
-    /// No queue was seen yet; the greatest rate that came so far, and when it was reached.
+    /// No queue was seen yet; the highest rate of arrival so far, and when it was
+    /// reached.
     Startup { delivered: f64, since: Instant },
     /// The queue is kept at its target.
     Steady,
@@ -137,40 +151,40 @@ enum Phase {
     Compete(Compete),
 }
 
-/// Half the rate for two round trips, or until that must have shown.
+/// A test: half the rate for two round trips, or until the result must show.
 #[derive(Clone, Debug, PartialEq)]
 struct Drain {
     began: Instant,
     ends: Instant,
-    /// The rate before, and the standing queue.
+    /// The rate and the standing queue before the test.
     rate: f64,
     queue_us: f64,
-    /// The least queue since.
+    /// The shortest queue since then.
     least_us: f64,
-    /// What was sent before it, and since.
+    /// What was sent before the test, and since.
     before: Tally,
     since: Tally,
-    /// Where the link competed, what it goes on with.
+    /// The window to continue with, if the link was competing.
     compete: Option<Compete>,
 }
 
-/// What an acknowledgement says of the latest datagram that was heard.
+/// A report about the latest datagram received.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard {
     /// When it was sent.
     pub sent_at: Instant,
-    /// When it came, on the receiver's clock.
+    /// When it was received, in microseconds of the receiver's clock.
     pub heard_at_us: u32,
-    /// Its bytes.
+    /// Length of the datagram in bytes.
     pub bytes: u64,
-    /// Bytes sent up to it, it included.
+    /// Bytes sent up to and including it.
     pub bytes_up_to: u64,
-    /// Its number, and how many came up to it.
+    /// Its number, and the count of numbers received up to it.
     pub number: u32,
     pub received: u32,
-    /// When nothing waited to be sent last, as of its sending.
+    /// When no data was last waiting, at the time of its transmission.
     pub free_at: Instant,
-    /// The smoothed round trip, and the least one.
+    /// The smoothed and the least round-trip time.
     pub round_trip: Duration,
     pub round_trip_min: Duration,
 }
@@ -196,12 +210,12 @@ impl Pace {
         }
     }
 
-    /// What it was made with.
+    /// The configuration that it was created with.
     pub fn config(&self) -> PaceConfig {
         self.config
     }
 
-    /// Bytes per second now.
+    /// The present rate in bytes per second.
     pub fn rate(&self, now: Instant) -> f64 {
         let rate = match &self.phase {
             Phase::Startup { .. } => self.capacity * STARTUP_RATE,
@@ -214,12 +228,13 @@ impl Pace {
         rate.clamp(RATE_MIN, max.max(RATE_MIN))
     }
 
-    /// Delay in queues of the way that stand.
+    /// Delay in standing queues of the path.
     pub fn queue_delay(&self) -> Duration {
         Duration::from_nanos((self.delays.standing_us() * 1e3) as u64)
     }
 
-    /// Bytes that may be in flight, if the least round trip is `round_trip_min`.
+    /// Bytes that may be in flight, if the least round-trip time is
+    /// `round_trip_min`.
     pub fn window_bytes(&self, round_trip_min: Duration) -> u64 {
         if let Phase::Compete(compete) = &self.phase {
             return compete.window_bytes();
@@ -236,30 +251,31 @@ impl Pace {
         (self.capacity * (time_us + more_us) * 1e-6) as u64 + BEYOND_BYTES
     }
 
-    /// Whether less is sent for a while to see whose queue it is.
+    /// Whether the rate is reduced for a while to test whose queue it is.
     pub fn is_testing(&self) -> bool {
         matches!(self.phase, Phase::Drain(_))
     }
 
-    /// When the next datagram may leave.
+    /// When the next datagram may be sent.
     pub fn next_at(&self) -> Instant {
         self.next_at
     }
 
-    /// A datagram leaves.
+    /// A datagram of `bytes` is sent.
     pub fn sent(&mut self, now: Instant, bytes: usize) {
         let from = self.next_at.max(now.saturating_sub(BURST));
         self.next_at = from + Duration::from_secs_f64(bytes as f64 / self.rate(now));
     }
 
-    /// Nothing was heard for long: the way may have become much slower, or be broken.
+    /// Nothing was reported for long: the path may have become much slower, or be
+    /// broken.
     pub fn silence(&mut self, now: Instant) {
         self.capacity = (self.capacity * 0.5).max(RATE_SILENT.min(self.capacity));
         self.phase = Phase::Startup { delivered: 0.0, since: now };
         self.window = None;
     }
 
-    /// The standing queue that is aimed at, in microseconds.
+    /// The target of the standing queue in microseconds.
     fn target_us(&self) -> f64 {
         let configured = self.config.queue_target.as_micros_f64();
         let target = configured * libm::sqrt(RATE_OF_TARGET / self.capacity);
@@ -268,7 +284,7 @@ impl Pace {
         (target + 2.0 * self.delays.spread_us()).min(TARGET_MAX_US.max(target))
     }
 
-    /// A datagram was heard of.
+    /// Takes a report about a datagram.
     pub fn heard(&mut self, now: Instant, heard: Heard) {
         let delay = self.delays.delay(&heard);
         let queue_us = self.delays.queue_us(&delay, self.capacity);
@@ -313,7 +329,7 @@ impl Pace {
                     drain.since.add(window);
                 } else {
                     drain.before.add(window);
-                    // What was sent before it began counts for before.
+                    // What was sent before the test began counts for the time before.
                     drain.queue_us = drain.queue_us.max(standing_us);
                     drain.least_us = drain.queue_us;
                 }
@@ -332,7 +348,7 @@ impl Pace {
         }
     }
 
-    /// The rate doubles until more does not come, or a queue stands.
+    /// The rate doubles until no more arrives, or a queue stands.
     fn start_up(&mut self, now: Instant, window: &Window, heard: &Heard) {
         let Phase::Startup { delivered, since } = self.phase else { return };
         let came = window.came_rate();
@@ -351,7 +367,7 @@ impl Pace {
             && (window.arrival_rate() < 0.9 * window.sent_rate()
                 || over_us > 2.0 * self.target_us());
         if rate > self.capacity {
-            // What was lost in a queue did not come.
+            // Datagrams lost in a queue did not arrive.
             let bound = came.max(delivered) / (1.0 - self.calm.share());
             self.capacity = rate.min(bound).max(self.capacity);
         }
@@ -367,40 +383,42 @@ impl Pace {
         }
     }
 
-    /// Books what was lost of a window.
+    /// Counts the losses of a window.
     fn count_losses(&mut self, window: &Window) {
         self.calm.forget(Ratio::KEEP);
         self.busy.forget(Ratio::KEEP);
         if window.sent_rate() >= CALM_BELOW * self.capacity {
             self.busy.add(window.losses());
         } else if self.delays.standing_us() + window.spread_us() <= self.target_us() {
-            // Where a queue stands it may be full.
+            // A standing queue may be full.
             self.calm.add(window.losses());
         }
     }
 
-    /// What is lost at full rate beyond what is lost anyway, as far as that is no chance.
+    /// Losses at full rate in excess of the usual ones, as far as they are
+    /// significant.
     fn excess(&self) -> f64 {
         let (calm, busy) = (self.calm.share(), self.busy.share());
         let chance = 2.0 * (self.calm.deviation() + self.busy.deviation());
         (1.0 - (1.0 - busy) / (1.0 - calm) - chance).max(0.0)
     }
 
-    /// Takes what a window says of the capacity.
+    /// Adapts the capacity to a window.
     fn follow_capacity(&mut self, window: &Window, grew_us: f64) {
         let noise_us = self.delays.noise_us();
         let rate = window.sent_rate();
         let excess = self.excess();
-        // What is lost beyond what is lost anyway did not get into the queue.
+        // Losses in excess of the usual ones did not enter the queue.
         let took = window.came_rate() / (1.0 - self.calm.share());
         let is_moving = grew_us.abs() > noise_us;
         if is_moving && window.is_free() {
-            // A burst among nothing says neither.
+            // A burst after idle time shows neither.
         } else if grew_us < 0.0 && is_moving && self.delays.standing_us() <= noise_us {
-            // The queue came to an end, and with it what this says of the way, but the least.
+            // The queue emptied: the window gives a lower bound of the capacity only.
             self.capacity = self.capacity.max(took.min(rate));
         } else if is_moving {
-            // Few datagrams come as evenly as they are; where delays vary, least ones are sure.
+            // Few datagrams arrive evenly enough; where delays vary, the least ones are
+            // reliable.
             let is_even = self.delays.spread_us() * 1e-6 < window.seconds() * EVEN;
             let measured = match is_even {
                 true => window.arrival_rate(),
@@ -418,7 +436,7 @@ impl Pace {
         self.capacity = self.capacity.max(RATE_MIN);
     }
 
-    /// Chooses the rate of the next window.
+    /// Selects the rate of the next window.
     fn steer(&mut self, now: Instant, window: &Window, heard: &Heard, grew_us: f64) {
         let target_us = self.target_us();
         let queue_us = self.delays.standing_us();
@@ -444,7 +462,7 @@ impl Pace {
         let is_draining = grew_us < -self.delays.noise_us();
         self.standing = match queue_us > 2.0 * target_us && !window.is_free() {
             false => 0,
-            // A long one that grows although less is sent needs no long look.
+            // A long queue that grows at a reduced rate is tested sooner.
             true if is_long && grew_us > self.delays.noise_us() => self.standing + 2,
             true if is_draining && !is_long => 0,
             true if is_draining => self.standing,
@@ -454,7 +472,7 @@ impl Pace {
         if let Some(before) = before
             && self.standing >= STANDING_AGAIN
         {
-            // The others are there again, or still.
+            // The others are back, or still there.
             let mut compete = before.clone();
             compete.go_on(now, heard.round_trip);
             (self.phase, self.competed) = (Phase::Compete(compete), None);
@@ -464,7 +482,8 @@ impl Pace {
         }
     }
 
-    /// What was sent since the least queue of a window will add to it, in microseconds.
+    /// What was sent since the shortest queue of a window will add to the queue, in
+    /// microseconds.
     fn under_way_us(&self, now: Instant, window: &Window) -> f64 {
         let relative = window.sent_rate() / self.capacity - 1.0;
         let since = if relative > 0.0 { window.began() } else { window.ended() };
@@ -472,11 +491,11 @@ impl Pace {
         relative.clamp(least - 1.0, most - 1.0) * now.saturating_since(since).as_micros_f64()
     }
 
-    /// Begins to test whose queue it is.
+    /// Starts a test of whose queue it is.
     fn drain(&mut self, now: Instant, rate: f64, round_trip: Duration, compete: Option<Compete>) {
         self.standing = 0;
         let queue_us = self.delays.standing_us();
-        // At half the rate this link's own queue is half as long after as much time.
+        // At half the rate this link's own queue is half as long after that time.
         let queue = Duration::from_secs_f64(queue_us * 1e-6);
         self.phase = Phase::Drain(Drain {
             began: now,
@@ -490,7 +509,7 @@ impl Pace {
         });
     }
 
-    /// The test is over.
+    /// Evaluates the test.
     fn judge(&mut self, now: Instant, heard: &Heard) {
         let Phase::Drain(drain) = &self.phase else { return };
         let drain = drain.clone();
@@ -499,7 +518,7 @@ impl Pace {
         let is_gone = drain.least_us <= self.target_us()
             || is_alone
             || drain.compete.is_none() && fell_us > MOSTLY * drain.queue_us;
-        // What others fill grows although this link sends less.
+        // A queue that others fill grows although this link sends less.
         let moved_us = self.delays.standing_us() - drain.queue_us;
         let is_unmoved = fell_us.max(moved_us) <= self.delays.noise_us();
         let is_first = self.phantom_at.is_none_or(|at| now > at + PHANTOM_AGAIN);

@@ -1,9 +1,9 @@
-//! Encoder, helper and the decoder's acknowledgements as in the paper (sections II.C and
-//! II.D, figures 4 and 5): one block after another, budgets spent as symbols come.
-//!
-//! What is pulled from a machine is sent at once: backpressure is the driver's, who
-//! pulls only while the interface takes more. Left out: bytes on the air, keys, and
-//! packets; a symbol is bytes.
+//! Encoder, helper and the decoder's acknowledgements as in the paper (sections
+//! II.C and II.D, figures 4 and 5): one block after the other, with budgets that
+//! are spent as symbols arrive. Counts are packets and may be fractions. A packet
+//! that is polled is sent at once: the driver polls only while the interface takes
+//! more. Leaves out the encoding of datagrams, keys, and IP packets: a symbol is a
+//! sequence of bytes.
 
 mod ack;
 mod encoder;
@@ -21,23 +21,23 @@ use crate::config::Losses;
 use lasthop_rlnc::Code;
 use lasthop_units::Duration;
 
-/// How the encoder sends. The paper's values: overshoot 1.05, a timeout of 20 ms, not
-/// systematic, no margin.
+/// The parameters of the encoder. The paper's values: overshoot 1.05, a timeout of
+/// 20 ms, not systematic, no margin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PaperParameters {
-    /// The links of the hop.
+    /// Losses of the links of the hop.
     pub losses: Losses,
-    /// Helpers beside it.
+    /// Number of helpers on the hop.
     pub helpers: u8,
-    /// The budget is multiplied by this.
+    /// Factor of the budget.
     pub overshoot: f64,
-    /// Deviations that the budget allows for ([`Plan::margin`]).
+    /// Standard deviations of losses that the budget allows for ([`Plan::margin`]).
     pub margin: Option<f64>,
-    /// How long an acknowledgement is waited for after the last packet.
+    /// Wait for an acknowledgement after the last packet.
     pub timeout: Duration,
-    /// Send each symbol as it is first; combinations after it.
+    /// Whether each symbol is sent uncoded first, and combinations afterwards.
     pub systematic: bool,
-    /// Packets that a timeout asks for; `None`: a symbol's credit.
+    /// Packets that a timeout grants; `None`: the credit of a symbol.
     pub timeout_packets: Option<u8>,
 }
 

@@ -1,84 +1,88 @@
-//! The longest datagram that the path carries: datagram packetization layer path MTU discovery
-//! (RFC 8899). Padded pulses are the probes, so that nothing is lost with them. Each pulse of
-//! the other end says, sealed, how long the longest datagram was that came lately: one as long
-//! as a probe confirms it, and if all that come are shorter than many that were sent, the path
-//! has become narrower.
+//! The length of the longest datagram that the path carries: datagram packetization
+//! layer path MTU discovery (RFC 8899). The probes are padded pulses, so that no
+//! data is lost with them. Each pulse of the other end reports, sealed, the length
+//! of the longest datagram that arrived recently: one as long as a probe confirms
+//! it, and if all are shorter than many that were sent, the path has become
+//! narrower. Lengths are in bytes.
 //!
-//! Differences: the first size is confirmed by what is sent with it; a path that carries less
-//! than [`BASE`] is searched below it, too; the search is begun again after a minute.
+//! Differences from the RFC: the first size is confirmed by the datagrams sent with
+//! it; a path that carries less than [`BASE`] is searched below it, too; the search
+//! is repeated after a minute.
 
 use crate::wire;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
-/// What is sent before more is confirmed: the base of RFC 8899, 5.1.2.
+/// Length of datagrams before more is confirmed: the base of RFC 8899, 5.1.2.
 const BASE: u16 = 1_200;
-/// The least that is sent: a datagram that begins a session has come through.
+/// Smallest length: a datagram that begins a session has arrived with it.
 const FLOOR: u16 = wire::CONTROL_BYTES as u16;
-/// The search ends when it is as exact as this.
+/// The search ends when it is this precise.
 const EXACT: u16 = 8;
-/// When it is begun again, for a path that has become wider (PMTU_RAISE_TIMER).
+/// Interval after which the search is repeated, in case the path has become wider
+/// (PMTU_RAISE_TIMER).
 const RAISE: Duration = Duration::from_secs(60);
-/// A size fails if so many probes of it are not heard of (MAX_PROBES), more where they may all
-/// have been lost by a chance of this.
+/// Number of probes of one size that must be unanswered for it to fail
+/// (MAX_PROBES); more if all of them may have been lost by chance with more than
+/// this probability.
 const PROBES_MIN: usize = 3;
 const PROBES_MAX: usize = 24;
 const BY_CHANCE: f64 = 1e-3;
-/// Probes of one size take so many times as long as an answer at least.
+/// Time for the probes of one size, as a multiple of the time of an answer.
 const ANSWERS: u64 = 3;
-/// An answer takes a round trip and this, for which a pulse is held back at most.
+/// Time of an answer in addition to a round trip: the longest delay of a pulse.
 const ANSWER_BEYOND: Duration = Duration::from_millis(100);
-/// What was sent in so long is held against what is said to have come, until as long after
-/// an answer.
+/// Time in which the datagrams sent are compared with those reported, until as long
+/// after an answer.
 const WATCH: Duration = Duration::from_millis(600);
-/// But for less than so many pulses.
+/// Least number of pulses for that comparison.
 const WATCH_PULSES: u32 = 4;
-/// How long a receiver takes back what it says, from once to twice.
+/// Time after which a receiver forgets what it reports: once to twice this.
 const LATELY: Duration = Duration::from_millis(300);
 
-/// How answers come.
+/// The conditions under which answers arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Answers {
-    /// A probe or its answer is lost, 0 to 1.
+    /// Probability that a probe or its answer is lost, 0 to 1.
     pub loss: f64,
-    /// How long they take, late ones too.
+    /// Time of an answer, late ones included.
     pub round_trip: Duration,
 }
 
-/// The search.
+/// The search for the longest datagram.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PathMtu {
-    /// What this node's interface carries, in bytes of a datagram.
+    /// Longest datagram that this node's interface carries, in bytes.
     max: u16,
-    /// What is known to come, or taken for granted.
+    /// Longest datagram that is known, or assumed, to arrive.
     confirmed: u16,
-    /// The shortest that does not; `max + 1` before there is one.
+    /// Shortest datagram that does not arrive; `max + 1` before there is one.
     failed: u16,
     probing: Option<Probing>,
-    /// When the search is begun again.
+    /// When the search is repeated.
     raise_at: Instant,
     watch: Watch,
-    /// Datagrams that were sent in this session may be too long.
+    /// Whether datagrams that were sent in this session may be too long.
     is_narrower: bool,
-    /// What the search ended with last.
+    /// The last result of the search.
     found: u16,
 }
 
-/// One size.
+/// The probes of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Probing {
     bytes: u16,
-    /// What comes although this size may not, if it was `confirmed`.
+    /// The length to fall back to if this size, which was `confirmed`, fails.
     instead: Option<u16>,
     sent: usize,
     next_at: Instant,
 }
 
-/// What was sent, and what came.
+/// The datagrams sent, and those reported, for the comparison.
 #[derive(Clone, Debug, PartialEq)]
 struct Watch {
     began: Instant,
-    /// The longest that were sent, the longest first.
+    /// Lengths of the longest datagrams sent, the longest first.
     sent: Vec<u16>,
     came: u16,
     pulses: u32,
@@ -91,7 +95,7 @@ impl Watch {
 }
 
 impl PathMtu {
-    /// For datagrams of at most `max` bytes.
+    /// A search for datagrams of at most `max` bytes.
     pub fn new(max: u16, now: Instant) -> Self {
         Self {
             max,
@@ -105,25 +109,25 @@ impl PathMtu {
         }
     }
 
-    /// The same for a session that follows. What was probed in the last one is probed anew:
-    /// the other end may not have heard the end of it.
+    /// Takes over the state of the previous session. A size that was being probed
+    /// is probed again: the other end may not have received the last probes.
     pub fn inherit(&mut self, before: &Self, now: Instant) {
         let watch = Watch::new(now);
         *self = Self { probing: None, watch, is_narrower: false, ..before.clone() };
     }
 
-    /// The longest datagram that may be sent, in bytes.
+    /// Length of the longest datagram that may be sent, in bytes.
     pub fn limit(&self) -> u16 {
         self.confirmed
     }
 
-    /// Datagrams of this session can be too long for the path.
+    /// Whether datagrams of this session can be too long for the path.
     pub fn is_narrower(&self) -> bool {
         self.is_narrower
     }
 
-    /// What the search ended with, if that is new: at first, if it is not all that this node's
-    /// interface carries.
+    /// The result of the search, if it is new; the first one only if it differs
+    /// from what this node's interface carries.
     pub fn found(&mut self) -> Option<u16> {
         if !self.is_over() || self.found == self.confirmed {
             return None;
@@ -132,7 +136,7 @@ impl PathMtu {
         Some(self.found)
     }
 
-    /// Nothing is left to be probed.
+    /// Whether there is nothing left to probe.
     fn is_over(&self) -> bool {
         self.probing.is_none() && self.next_size().is_none() && !self.is_narrower
     }
@@ -146,7 +150,7 @@ impl PathMtu {
         }
     }
 
-    /// The length of a probe that is to be sent now.
+    /// Length of a probe that is to be sent now.
     pub fn probe(&mut self, now: Instant, answers: Answers) -> Option<u16> {
         let count = probes(answers.loss);
         if self.probing.is_some_and(|probing| probing.next_at <= now && probing.sent >= count) {
@@ -166,7 +170,7 @@ impl PathMtu {
         let probing = self.probing.as_mut().filter(|probing| probing.next_at <= now)?;
         probing.sent += 1;
         let answer = answers.round_trip + ANSWER_BEYOND;
-        // The last one has the time of an answer, however many there are.
+        // The last probe gets the time of a full answer, whatever their number.
         probing.next_at = match probing.sent < count {
             true => now + answer * ANSWERS / count as u64,
             false => now + answer * 2,
@@ -174,7 +178,7 @@ impl PathMtu {
         Some(probing.bytes)
     }
 
-    /// The size that is to be probed next; `None` once the search is over.
+    /// The size that is to be probed next; `None` if the search is over.
     fn next_size(&self) -> Option<u16> {
         let is_searched = self.raise_at == Instant::MAX && !self.is_narrower;
         if !is_searched || self.failed <= self.confirmed.saturating_add(EXACT) {
@@ -189,7 +193,7 @@ impl PathMtu {
         })
     }
 
-    /// The size that is probed does not come.
+    /// The size that is being probed does not arrive.
     fn fail(&mut self, now: Instant) {
         let Some(probing) = self.probing.take() else { return };
         self.failed = probing.bytes;
@@ -202,14 +206,14 @@ impl PathMtu {
         self.settle(now);
     }
 
-    /// A search that is over is begun again in a while.
+    /// Schedules the repetition of a search that is over.
     fn settle(&mut self, now: Instant) {
         if self.is_over() && self.raise_at == Instant::MAX && self.confirmed < self.max {
             self.raise_at = now + RAISE;
         }
     }
 
-    /// A datagram with cargo of this length left.
+    /// A datagram of this length with cargo was sent.
     pub fn sent(&mut self, now: Instant, bytes: usize) {
         let watch = &mut self.watch;
         if now >= watch.began + WATCH {
@@ -223,7 +227,8 @@ impl PathMtu {
         }
     }
 
-    /// The other end says how long the longest datagram was that came lately.
+    /// The other end reports the length of the longest datagram that arrived
+    /// recently.
     pub fn heard(&mut self, now: Instant, longest: u16, answers: Answers) {
         if longest >= self.failed {
             // It was only late.
@@ -249,7 +254,7 @@ impl PathMtu {
             return;
         }
         let watch = core::mem::replace(watch, Watch::new(now));
-        // All of so many may not be lost by chance.
+        // So many are not all lost by chance.
         if let Some(&bytes) = watch.sent.get(probes(answers.loss) - 1)
             && bytes > watch.came
             && self.probing.is_none_or(|probing| probing.instead.is_none())
@@ -260,13 +265,13 @@ impl PathMtu {
     }
 }
 
-/// Probes of one size, of which `loss` are lost by chance.
+/// Number of probes of one size, of which `loss` are lost by chance.
 fn probes(loss: f64) -> usize {
     let loss = loss.clamp(f64::MIN_POSITIVE, 0.999);
     (libm::ceil(libm::log(BY_CHANCE) / libm::log(loss)) as usize).clamp(PROBES_MIN, PROBES_MAX)
 }
 
-/// How long the longest datagram was that came lately.
+/// The length of the longest datagram that arrived recently.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Longest {
     since: Instant,
@@ -279,13 +284,13 @@ impl Longest {
         Self { since: now, now: 0, before: 0 }
     }
 
-    /// A datagram came.
+    /// A datagram of `bytes` arrived.
     pub fn came(&mut self, now: Instant, bytes: usize) {
         self.turn(now);
         self.now = self.now.max(u16::try_from(bytes).unwrap_or(u16::MAX));
     }
 
-    /// What to say of those that came.
+    /// The length to report.
     pub fn bytes(&mut self, now: Instant) -> u16 {
         self.turn(now);
         self.now.max(self.before)

@@ -1,50 +1,53 @@
-//! What a node has of a neighbour's blocks: decodes, tells each symbol once, as soon as it
-//! is known, and says in its acknowledgements what it has.
+//! The receiver of a neighbour's blocks: decodes them, reports each symbol once, as
+//! soon as it is known, and lists in its acknowledgements what it has.
 //!
-//! Bounded: blocks from the oldest that is not complete to a bound beyond;
-//! what lies further ahead is refused.
+//! Memory is limited: it accepts blocks from the oldest incomplete one up to a
+//! fixed number of blocks ahead, and refuses others. Leaves out seals: the caller
+//! checks symbols.
 
 use crate::wire::{BLOCK_REPORTS_MAX, BlockReport, Enc};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_rlnc::{Code, Decoder, Received};
 
-/// Decodes blocks.
+/// The receiver of blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Receiver {
     code: Code,
-    /// All blocks below are complete or given up.
+    /// All blocks below this one are complete or given up.
     done: u32,
     blocks: VecDeque<Option<Decoder>>,
     spare: Vec<Decoder>,
     payload: Vec<u8>,
     blocks_max: usize,
-    /// Believes an ENC, which is not sealed, what its sender gave up.
+    /// Whether to believe an ENC, which is not sealed, about blocks that its sender
+    /// gave up.
     trusts: bool,
-    /// Symbols that became known.
+    /// Number of symbols that became known.
     pub arrived: u64,
-    /// Symbols of blocks that their sender gave up.
+    /// Number of symbols of blocks that their sender gave up.
     pub symbols_lost: u64,
 }
 
-/// What became of an ENC.
+/// The result of an ENC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It raised the rank of its block.
+    /// It increased the rank of its block.
     Innovative,
-    /// It said nothing new of a block that is not complete.
+    /// It had nothing new for a block that is not complete.
     Redundant,
     /// Its block is complete.
     Late,
-    /// No sender of this link sends it.
+    /// No sender of this link would send it.
     Refused,
-    /// What it made known was not sealed by the other end: the block begins anew.
+    /// A symbol that it made known was not sealed by the other end: the block
+    /// restarts.
     Polluted,
 }
 
 impl Receiver {
-    /// A receiver of at most `blocks_max` blocks at once. One that `trusts` follows its
-    /// sender wherever that says to be; an end is told of blocks given up in what is sealed
+    /// A receiver of at most `blocks_max` blocks at once. One that `trusts` follows
+    /// its sender to any block; an end learns of blocks given up from sealed pulses
     /// ([`Receiver::give_up_below`]).
     pub fn new(code: Code, blocks_max: usize, trusts: bool) -> Self {
         Self {
@@ -60,8 +63,8 @@ impl Receiver {
         }
     }
 
-    /// Takes an ENC; `known` is told block, index and bytes of each symbol that it made
-    /// known, and says whether that is what the other end sealed.
+    /// Takes an ENC. `known` gets block, index and bytes of each symbol that it
+    /// made known, and returns whether the other end sealed that symbol.
     pub fn handle_enc(
         &mut self,
         enc: &Enc<'_>,
@@ -97,7 +100,7 @@ impl Receiver {
         while let Some(index) = decoder.next_known() {
             let symbol = decoder.symbol(index).expect("it is known");
             if !known(enc.block, index, symbol) {
-                // Some combination in this block was forged, and there is no telling which.
+                // Some combination in this block was forged; it cannot be known which.
                 decoder.clear();
                 return Verdict::Polluted;
             }
@@ -111,12 +114,12 @@ impl Receiver {
         verdict
     }
 
-    /// What a combination says once its zeros are back.
+    /// The payload of the last combination with its zeros.
     pub fn payload(&self) -> &[u8] {
         &self.payload
     }
 
-    /// Nothing comes of blocks below `block` any more. Returns whether something was missing.
+    /// Gives up the blocks below `block`. Returns whether something was missing.
     pub fn give_up_below(&mut self, block: u32) -> bool {
         let mut missing = false;
         while self.done < block {
@@ -141,25 +144,25 @@ impl Receiver {
         }
     }
 
-    /// Rank and known symbols of a block that is not done.
+    /// Rank and number of known symbols of a block that is not done.
     pub fn progress(&self, block: u32) -> (u16, u16) {
         let at = block.checked_sub(self.done).map(|at| at as usize);
         let decoder = at.and_then(|at| self.blocks.get(at)).and_then(Option::as_ref);
         decoder.map_or((0, 0), |decoder| (decoder.rank() as u16, decoder.known() as u16))
     }
 
-    /// Symbols that are known or given up, from the first on.
+    /// Number of symbols that are known or given up, from the first on.
     pub fn received(&self) -> u64 {
         let known: usize = self.blocks.iter().flatten().map(Decoder::known).sum();
         u64::from(self.done) * self.code.symbols() as u64 + known as u64
     }
 
-    /// All blocks below are complete or given up.
+    /// All blocks below this one are complete or given up.
     pub fn done(&self) -> u32 {
         self.done
     }
 
-    /// What is here of blocks that are not done, the oldest first.
+    /// Reports about the blocks that are not done, the oldest first.
     pub fn reports(&self) -> Vec<BlockReport> {
         let blocks = (self.done..).zip(&self.blocks);
         blocks

@@ -1,11 +1,11 @@
-//! Secrets: keys of 32 bytes that are erased when they are dropped, compared in constant
-//! time and never shown, and where new ones come from.
+//! Secrets: keys of 32 bytes that are erased when they are dropped, compared in
+//! constant time and never displayed; and the generation of new ones.
 //!
-//! HMAC-SHA-256 (RFC 2104) derives keys. [`Entropy`] is a generator with key erasure: each
-//! draw replaces its state by a one-way function of it, so what is in memory later does not
-//! tell what was drawn before. X25519 (RFC 7748) agrees on keys that no later compromise of
-//! the shared key reveals. Erasure is of the copies that this crate holds; what the compiler
-//! or the kernel copied elsewhere is not reached.
+//! HMAC-SHA-256 (RFC 2104) derives keys. [`Entropy`] is a generator with key
+//! erasure: each draw replaces its state by a one-way function of it, so that
+//! memory read later does not reveal earlier draws. X25519 (RFC 7748) agrees on
+//! keys that a later compromise of the shared key does not reveal. Leaves out
+//! copies made by the compiler or the kernel: only this crate's copies are erased.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -14,7 +14,7 @@ use lasthop_units::Stream;
 use sha2::Sha256;
 use zeroize::Zeroize;
 
-/// Bytes of a secret, and of a public key of X25519.
+/// Length of a secret, and of a public key of X25519, in bytes.
 pub const SECRET_BYTES: usize = 32;
 
 /// A key that is erased when it is dropped.
@@ -28,18 +28,18 @@ impl Drop for Secret {
 }
 
 impl Secret {
-    /// A secret of these bytes; the caller erases its own copy.
+    /// A secret with these bytes; the caller erases its own copy.
     pub const fn new(bytes: [u8; SECRET_BYTES]) -> Self {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// The bytes of the secret.
     pub const fn as_bytes(&self) -> &[u8; SECRET_BYTES] {
         &self.0
     }
 
-    /// A key that follows from this one and `pieces`, and not the other way round. The first
-    /// piece names what it is for; the others have fixed lengths.
+    /// A key derived one-way from this one and `pieces`. The first piece names its
+    /// purpose; the others have fixed lengths.
     pub(crate) fn derive(&self, pieces: &[&[u8]]) -> Self {
         let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(&self.0)
             .expect("HMAC takes keys of any length");
@@ -49,7 +49,7 @@ impl Secret {
         Self(mac.finalize().into_bytes().into())
     }
 
-    /// The beginning of what [`Secret::derive`] gives, as a code of a message.
+    /// The first bytes of [`Secret::derive`], as a code of a message.
     pub(crate) fn code<const N: usize>(&self, pieces: &[&[u8]]) -> [u8; N] {
         let whole = self.derive(pieces);
         let mut code = [0; N];
@@ -72,7 +72,8 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Whether two codes or keys are the same, in a time that depends on their length only.
+/// Whether two codes or keys are equal, in a time that depends on their length
+/// only.
 pub(crate) fn is_same(a: &[u8], b: &[u8]) -> bool {
     let difference = a.iter().zip(b).fold(0, |sum, (a, b)| sum | (a ^ b));
     a.len() == b.len() && core::hint::black_box(difference) == 0
@@ -83,26 +84,27 @@ pub(crate) fn is_same(a: &[u8], b: &[u8]) -> bool {
 pub struct Entropy(Secret);
 
 impl Entropy {
-    /// A source that begins with 32 bytes which nobody can guess and which are never used
-    /// twice: on a real network, of the operating system.
+    /// A source that starts with 32 bytes that nobody can guess and that are never
+    /// used twice: on a real network, from the operating system.
     pub const fn new(seed: [u8; SECRET_BYTES]) -> Self {
         Self(Secret::new(seed))
     }
 
-    /// A source for virtual time, where nothing is secret and every run is repeatable.
+    /// A source for virtual time, where nothing is secret and every run is
+    /// repeatable.
     pub fn from_stream(stream: &mut Stream) -> Self {
         let bytes: Vec<u8> = (0..4).flat_map(|_| stream.next_u64().to_le_bytes()).collect();
         Self::new(bytes.try_into().expect("four words are 32 bytes"))
     }
 
-    /// The next secret.
+    /// Draws a secret.
     pub(crate) fn secret(&mut self) -> Secret {
         let drawn = self.0.derive(&[b"draw"]);
         self.0 = self.0.derive(&[b"next"]);
         drawn
     }
 
-    /// The next 64 bits.
+    /// Draws 64 bits.
     pub(crate) fn word(&mut self) -> u64 {
         let drawn = self.secret();
         u64::from_le_bytes(drawn.0[..8].try_into().expect("eight bytes were taken"))
@@ -130,8 +132,8 @@ impl Ephemeral {
         &self.public
     }
 
-    /// What the holder of the other key knows too; `None` if `theirs` is a point that makes
-    /// it known to everybody (RFC 7748, section 6.1).
+    /// The secret shared with the holder of the other key; `None` if `theirs` is a
+    /// point that would make it known to everybody (RFC 7748, section 6.1).
     pub fn agree(&self, theirs: &PublicKey) -> Option<Secret> {
         let shared = Secret(x25519_dalek::x25519(self.secret.0, *theirs));
         (!is_same(&shared.0, &[0; SECRET_BYTES])).then_some(shared)

@@ -1,21 +1,23 @@
-//! Which combination goes next, to a neighbour that reports what it has (ours; the paper's
-//! encoder is [`crate::paper`]).
+//! Selects the next combination for a neighbour that reports what it has (lasthop's
+//! scheme; the paper's encoder is [`crate::paper`]). Counts are symbols, losses 0
+//! to 1.
 //!
-//! Symbols go out as they are, in order, each once. What is known to be lost goes again
-//! before anything new. For every block the sender also reckons what the receiver will
-//! lack: the symbols it was sent, less the rank it reports, less what is expected of the
-//! datagrams in flight, of which a share `p` is lost; a combination of what may be missing
-//! makes up for that before anybody can know which symbols they are. That saves a round
-//! trip, and now and then it is for nothing. So it is done while the air suffices for it:
-//! before new symbols if few wait, more freely if none does, and not at all while so many
-//! wait that each combination for nothing is a symbol less.
+//! Symbols are sent uncoded, in order, once each. Symbols known to be lost are sent
+//! again before anything new. For every block the sender also estimates the deficit
+//! of the receiver: the symbols sent to it, less the rank that it reports, less the
+//! expected result of the datagrams in flight, of which a share `p` is lost. A
+//! combination of the symbols that may be missing repairs that before it is known
+//! which they are. That saves a round trip, and is sometimes needless. So it is
+//! done while airtime permits: before new symbols if few wait, more freely if none
+//! wait, and not at all while so many wait that each needless combination delays a
+//! symbol.
 //!
-//! A combination does nothing for symbols that were sent after it. What the receiver will lack
-//! is therefore reckoned for the whole block, and for what lies behind the end of each
-//! combination once that is a part of a round trip old: others that follow soon are covered too.
-//!
-//! At a recoder the symbols are those it knows so far, in whatever order, and its
-//! combinations are of everything that it received.
+//! A combination does nothing for symbols sent after it. So the deficit is
+//! estimated for the whole block, and for the symbols after the end of each
+//! combination once that is a fraction of a round trip old: the next combination
+//! then covers others that follow soon, too. At a recoder the symbols are those
+//! that it knows so far, in any order, and its combinations cover everything that
+//! it received. Leaves out pacing (`hop`, `pace`).
 
 use crate::coded::{Coded, CodedVector};
 use crate::hop::Cargo;
@@ -32,28 +34,28 @@ use lasthop_units::{Duration, Instant};
 pub(crate) struct Sender {
     code: Code,
     blocks_max: usize,
-    /// Of the oldest block that is here.
+    /// Number of the oldest stored block.
     first: u32,
     blocks: VecDeque<Block>,
-    /// Symbols to be sent for the first time, and copies of some, from a time on.
+    /// Symbols to be sent for the first time; and copies of some, with their times.
     fresh: VecDeque<(u32, u16)>,
     copies: VecDeque<(u32, u16, Instant)>,
-    /// Pools for blocks to come.
+    /// Pools for future blocks.
     spare: Vec<Pool>,
     recodes: bool,
-    /// The receiver's memory.
+    /// The receiver's `state`: changes when it lost its memory.
     state: Option<u16>,
-    /// The first symbol that the receiver does not know, and what knowing all before took
-    /// on average, from their sending to the acknowledgement.
+    /// The first symbol that the receiver does not know; and the average time from
+    /// the transmission of a symbol until it and all before it are acknowledged.
     frontier: (u32, usize),
     latency: Option<Duration>,
     /// When symbols are old enough for a combination.
     mend_at: Option<Instant>,
-    /// Counters.
+    /// The counters.
     pub counts: Counts,
 }
 
-/// What a sender did.
+/// The counters of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Counts {
     pub blocks_begun: u64,
@@ -62,47 +64,51 @@ pub(crate) struct Counts {
     pub coded_sent: u64,
 }
 
-/// The losses that a sender reckons with.
+/// The losses and times that a sender plans with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Outlook {
-    /// The next datagram's number: the seed of its combination.
+    /// Number of the next datagram: the seed of its combination.
     pub number: u32,
-    /// Of a datagram to the receiver.
+    /// Probability that a datagram to the receiver is lost.
     pub loss: f64,
-    /// The share of what the receiver did not hear that no helper heard either; 1 without.
+    /// Share of the datagrams lost at the receiver that no helper received either;
+    /// 1 without helpers.
     pub unhelped: f64,
     /// How long helpers are waited for.
     pub patience: Duration,
-    /// Standard deviations by which losses may be more than expected, where the air is free.
+    /// Standard deviations of additional losses to allow for, while airtime is
+    /// free.
     pub caution: f64,
-    /// Symbols behind the last combination are so old before another one is made for them.
+    /// Age of the symbols after the last combination at which another one is made
+    /// for them.
     pub gather: Duration,
-    /// What goes now is missing later ([`crate::hop::Hop::is_scarce`]).
+    /// Whether capacity used now will be missing later
+    /// ([`crate::hop::Hop::is_scarce`]).
     pub is_scarce: bool,
 }
 
-/// What combinations are made of.
+/// The symbols that combinations are made of.
 #[derive(Clone, Debug, PartialEq)]
 enum Pool {
     Own(Box<Encoder>),
     Relayed { symbols: Symbols, known: Vec<bool>, recoder: Box<Recoder> },
 }
 
-/// A symbol on its way.
+/// The state of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 struct Symbol {
     is_sent: bool,
     is_known: bool,
     under_way: u8,
-    /// Copies that are to follow.
+    /// Number of copies that are still planned.
     planned: u8,
-    /// How often it was sent as it is.
+    /// Number of times that it was sent uncoded.
     times: u8,
     /// When it was first sent.
     sent_at: Instant,
-    /// When the last one in flight came or was lost.
+    /// When the last one in flight was received or lost.
     landed: Instant,
-    /// Combinations that reach up to it and no further: in flight, and those that were.
+    /// Number of combinations that end with it: in flight, and no longer in flight.
     coded_under_way: u16,
     coded_landed: u16,
 }
@@ -110,30 +116,30 @@ struct Symbol {
 #[derive(Clone, Debug, PartialEq)]
 struct Block {
     pool: Pool,
-    /// Those that the pool has; a recoder's may have gaps.
+    /// The symbols in the pool; those of a recoder may have gaps.
     symbols: Vec<Symbol>,
-    /// Combinations in flight.
+    /// Number of combinations in flight.
     coded_under_way: u16,
-    /// What the receiver said.
+    /// Rank and number of known symbols as reported by the receiver.
     rank: u16,
     known: u16,
-    /// Symbols in `fresh`.
+    /// Number of its symbols in `fresh`.
     fresh: u16,
-    /// When its last symbol went out; helpers begin late in a block.
+    /// When its last symbol was sent; helpers start late in a block.
     filled: Option<Instant>,
 }
 
 impl Symbol {
-    /// Lost for certain, whatever combinations make of it.
+    /// Whether it is certainly lost, regardless of combinations.
     fn is_gone(&self) -> bool {
         self.is_sent && !self.is_known && self.under_way == 0
     }
 }
 
-/// What the receiver of a block will lack.
+/// The estimated deficit of the receiver of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 struct Deficit {
-    /// The mean, and its variance.
+    /// Mean and variance in symbols.
     mean: f64,
     variance: f64,
     /// Both without the combinations in flight.
@@ -142,18 +148,19 @@ struct Deficit {
 }
 
 impl Sender {
-    /// A combination goes before new symbols when so much will be lacking, if chance makes
-    /// it so many standard deviations more than expected.
+    /// A combination precedes new symbols if the deficit exceeds this, with
+    /// [`Sender::CAUTION`] standard deviations added.
     const REPAIR_AT: f64 = 0.5;
     const CAUTION: f64 = 1.0;
-    /// When the air is free, with [`Outlook::caution`].
+    /// The same while airtime is free, with [`Outlook::caution`].
     const IDLE_REPAIR_AT: f64 = 0.5;
-    /// Copies of a sparse symbol are so far apart.
+    /// Time between the copies of a sparse symbol.
     const APART: Duration = Duration::from_millis(6);
-    /// As many symbols, or fewer, are lost as often as an unlucky one.
+    /// A symbol counts as unlucky if it is lost that often with at most this
+    /// probability.
     const UNLUCKY: f64 = 0.01;
 
-    /// The source of a link's symbols, or a recoder's sender.
+    /// A sender of the link's own symbols, or, if `recodes`, of a recoder.
     pub fn new(code: Code, blocks_max: u8, recodes: bool) -> Self {
         Self {
             code,
@@ -172,7 +179,7 @@ impl Sender {
         }
     }
 
-    /// Where the next symbol will be; `None` while all blocks are full.
+    /// Place of the next symbol; `None` while all blocks are full.
     pub fn room(&self) -> Option<(u32, u16)> {
         let next = self.first + self.blocks.len() as u32;
         match self.blocks.back() {
@@ -183,8 +190,8 @@ impl Sender {
         }
     }
 
-    /// Takes a symbol where [`Sender::room`] said, to be sent `copies` times, apart: losses
-    /// come in bursts.
+    /// Takes a symbol for the place of [`Sender::room`]. It is sent `copies` times,
+    /// with time in between, because losses come in bursts.
     pub fn push(&mut self, now: Instant, symbol: &[u8], copies: u8) {
         let Some((block, index)) = self.room() else { return };
         if index == 0 {
@@ -235,12 +242,12 @@ impl Sender {
         self.counts.blocks_begun += 1;
     }
 
-    /// Whether a recoder has room for a block, or had it.
+    /// Whether a recoder can store a block, or has stored it before.
     pub fn accepts(&self, block: u32) -> bool {
         block.checked_sub(self.first).is_none_or(|at| (at as usize) < self.blocks_max)
     }
 
-    /// A recoder heard a combination. Its block begins if there is room for it.
+    /// A recoder received a combination. Its block starts if it can be stored.
     pub fn overhear(&mut self, enc: &Enc<'_>, payload: &[u8]) -> Result<Received, PacketError> {
         let Some(at) = enc.block.checked_sub(self.first) else { return Ok(Received::Redundant) };
         if at as usize >= self.blocks_max {
@@ -255,7 +262,7 @@ impl Sender {
         }
     }
 
-    /// A recoder knows a symbol.
+    /// A recoder decoded a symbol.
     pub fn relay(&mut self, block: u32, index: u16, symbol: &[u8]) {
         let Some(at) = block.checked_sub(self.first) else { return };
         let Some(current) = self.blocks.get_mut(at as usize) else { return };
@@ -269,12 +276,12 @@ impl Sender {
         self.fresh.push_back((block, index));
     }
 
-    /// The oldest block that is here.
+    /// Number of the oldest stored block.
     pub fn oldest(&self) -> u32 {
         self.first
     }
 
-    /// Symbols taken so far, from the first on.
+    /// Number of symbols taken so far.
     pub fn taken(&self) -> u64 {
         let full = self.code.symbols() as u64;
         let before = u64::from(self.first) * full;
@@ -300,7 +307,7 @@ impl Sender {
         self.copies.retain(|&(block, ..)| block >= first);
     }
 
-    /// Takes what the receiver has. Returns whether anything is new.
+    /// Takes the receiver's acknowledgement.
     pub fn handle_ack(&mut self, now: Instant, ack: &Ack) {
         if self.state.is_some_and(|state| state != ack.state) {
             for block in &mut self.blocks {
@@ -318,7 +325,7 @@ impl Sender {
             let at = report.block.checked_sub(self.first);
             let Some(block) = at.and_then(|at| self.blocks.get_mut(at as usize)) else { continue };
             if report.rank < block.rank {
-                // Older than one that was taken.
+                // It is older than one that was taken before.
                 continue;
             }
             block.rank = report.rank.min(self.code.symbols() as u16);
@@ -331,7 +338,7 @@ impl Sender {
         self.follow_frontier(now);
     }
 
-    /// Measures how long symbols took until all before them were known too.
+    /// Measures the time of symbols until they and all before them are known.
     fn follow_frontier(&mut self, now: Instant) {
         let symbols = self.code.symbols();
         loop {
@@ -355,12 +362,12 @@ impl Sender {
         }
     }
 
-    /// What it takes on average until a symbol and all before it are acknowledged.
+    /// Average time until a symbol and all before it are acknowledged.
     pub fn latency(&self) -> Option<Duration> {
         self.latency
     }
 
-    /// A datagram is in flight no longer.
+    /// A datagram with this cargo is no longer in flight.
     pub fn landed(&mut self, now: Instant, cargo: Cargo) {
         match cargo {
             Cargo::Source { block, index } => {
@@ -389,7 +396,7 @@ impl Sender {
         self.block_mut(block)?.symbols.get_mut(usize::from(index))
     }
 
-    /// A repair that must go before anything new.
+    /// A repair that must precede new symbols.
     pub fn repair(&mut self, now: Instant, outlook: &Outlook) -> Option<(Coded, Cargo)> {
         while self.copies_at().is_some_and(|at| at <= now) {
             let (block, index, _) = self.copies.pop_front().expect("there is one");
@@ -435,15 +442,15 @@ impl Sender {
         !self.fresh.is_empty()
     }
 
-    /// What waits to be sent for the first time.
+    /// Bytes of the symbols that wait to be sent for the first time.
     pub fn fresh_bytes(&self) -> u64 {
         (self.fresh.len() * self.code.symbol_bytes()) as u64
     }
 
-    /// A repair when there is nothing else to send.
+    /// A repair to send while there is nothing else to send.
     pub fn spare_repair(&mut self, now: Instant, outlook: &Outlook) -> Option<(Coded, Cargo)> {
-        // Combinations are as uncertain as they are many; once nothing is likely to lack
-        // without them, that matters no more.
+        // The more combinations, the more uncertain their result; that no longer
+        // matters once no deficit is likely without them.
         let may_be = |mean: f64, variance: f64| mean + outlook.caution * libm::sqrt(variance);
         let is_due = |deficit: Deficit| {
             may_be(deficit.mean, deficit.variance) > Self::IDLE_REPAIR_AT
@@ -452,7 +459,7 @@ impl Sender {
         self.mend(now, outlook, false, is_due)
     }
 
-    /// When helpers will have had their time with something that was lost; never without
+    /// When helpers will have had time to repair a lost symbol; never without
     /// helpers.
     pub fn patience_ends(&self, now: Instant, outlook: &Outlook) -> Instant {
         if outlook.unhelped >= 1.0 {
@@ -470,17 +477,17 @@ impl Sender {
         self.mend_at
     }
 
-    /// Whether symbols are old enough now; not a second time.
+    /// Whether symbols are old enough now; `true` only once.
     pub fn take_mend(&mut self, now: Instant) -> bool {
         self.mend_at.take_if(|at| *at <= now).is_some()
     }
 
-    /// When the next copy of a symbol goes, if one does.
+    /// When the next copy of a symbol is due, if there is one.
     pub fn copies_at(&self) -> Option<Instant> {
         self.copies.front().map(|&(.., at)| at)
     }
 
-    /// The receiver has everything that was sent.
+    /// Whether the receiver has everything that was sent.
     pub fn is_idle(&self) -> bool {
         self.fresh.is_empty()
             && self.blocks.iter().all(|block| usize::from(block.rank) >= block.sent())
@@ -516,8 +523,8 @@ impl Sender {
         }
     }
 
-    /// A symbol that was lost, as it is. What waits behind one that was lost so often that
-    /// few are, waits for long already: it is sent twice.
+    /// A lost symbol, uncoded. If it was lost so often that few are, the packets
+    /// behind it have been waiting for long: it is sent twice.
     fn again(&mut self, block: u32, index: u16, outlook: &Outlook) -> Option<(Coded, Cargo)> {
         let times = self.symbol_mut(block, index)?.times;
         if times >= 2 && libm::pow(outlook.loss, f64::from(times)) <= Self::UNLUCKY {
@@ -526,7 +533,7 @@ impl Sender {
         self.source(block, index)
     }
 
-    /// A symbol as it is.
+    /// A symbol, uncoded.
     fn source(&mut self, number: u32, index: u16) -> Option<(Coded, Cargo)> {
         let oldest = self.first;
         let block = self.block_mut(number)?;
@@ -547,7 +554,7 @@ impl Sender {
         Some((coded, Cargo::Source { block: number, index }))
     }
 
-    /// A combination of what the receiver may lack.
+    /// A combination of the symbols that the receiver may lack.
     fn combination(&mut self, number: u32, outlook: &Outlook) -> Option<(Coded, Cargo)> {
         let oldest = self.first;
         let seed = u64::from(outlook.number);
@@ -564,7 +571,7 @@ impl Sender {
         let last = last.unwrap_or_default();
         let coded = Coded::new(number, oldest, vector, payload);
         if let CodedVector::Seeded { first, count: 1, .. } = coded.vector {
-            // A combination of one symbol is the symbol.
+            // A combination of one symbol is that symbol.
             return self.source(number, first);
         }
         block.coded_under_way += 1;
@@ -577,7 +584,7 @@ impl Sender {
 }
 
 impl Block {
-    /// What the receiver could know of what was sent.
+    /// Number of sent symbols that the receiver could know.
     fn sent(&self) -> usize {
         match &self.pool {
             Pool::Own(_) => self.symbols.iter().filter(|symbol| symbol.is_sent).count(),
@@ -585,8 +592,8 @@ impl Block {
         }
     }
 
-    /// When helpers have had their time with a symbol that was lost. `goes_on`: the block
-    /// does, if it is not full.
+    /// When helpers have had time to repair a lost symbol. `goes_on`: whether a
+    /// block that is not full continues.
     fn helped_until(&self, symbol: &Symbol, outlook: &Outlook, goes_on: bool) -> Instant {
         match self.filled {
             Some(filled) => symbol.landed.max(filled) + outlook.patience,
@@ -595,15 +602,15 @@ impl Block {
         }
     }
 
-    /// A symbol that is lost for certain, and that helpers had their time with.
+    /// Whether a symbol is certainly lost, and helpers have had time to repair it.
     fn is_lost(&self, symbol: &Symbol, now: Instant, outlook: &Outlook) -> bool {
         symbol.is_gone()
             && (outlook.unhelped >= 1.0 || now >= self.helped_until(symbol, outlook, true))
     }
 
-    /// Of the symbols that are lost the one to send, if combinations that are there or under
-    /// way do not mend them all. Those reach up to what was sent when they were made: they
-    /// mend the older ones.
+    /// The lost symbol to send, if combinations received or in flight do not repair
+    /// all of them. Combinations cover what was sent before them, so they repair
+    /// the older ones.
     fn unmended(&self, is_lost: &dyn Fn(&Symbol) -> bool) -> Option<u16> {
         let mut lost = (0..).zip(&self.symbols).filter(|(_, s)| is_lost(s)).map(|(i, _)| i);
         let mending = self.rank.saturating_sub(self.known) + self.coded_under_way;
@@ -611,8 +618,9 @@ impl Block {
         Some(if mending == 0 { first } else { lost.last().unwrap_or(first) })
     }
 
-    /// When what will lack is `is_due`: of the whole block now, of the symbols behind the end of
-    /// a combination, which it does nothing for, once the oldest of them is old enough.
+    /// When the deficit is `is_due`: of the whole block now; of the symbols after
+    /// the end of a combination, which it does not cover, once the oldest of them
+    /// is old enough.
     fn lacks(
         &self,
         now: Instant,
@@ -623,7 +631,8 @@ impl Block {
         if self.sent() <= usize::from(self.rank) {
             return None;
         }
-        // Combinations that came and mend what is not known; what helpers sent reaches anywhere.
+        // Combinations received for symbols that are not known; those of helpers may
+        // cover any symbol.
         let mended = self.rank.saturating_sub(self.known);
         let is_helped = outlook.unhelped < 1.0;
         let loss = outlook.loss;
@@ -668,7 +677,7 @@ impl Block {
                 mean += 1.0;
             }
         }
-        // What a recoder knows is not counted by symbols.
+        // Combinations that a recoder received are not counted by symbol.
         let beyond = (self.sent() - usize::from(self.known)) as f64 - f64::from(unknown);
         match is_due(deficit(mean + beyond, variance, self.coded_under_way, mended)) {
             true => Some(now),

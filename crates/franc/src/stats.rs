@@ -1,7 +1,9 @@
-//! What a node counted since it began; a driver shows it (`lasthop franc stats`).
+//! The counters of a node since its start, and gauges; a driver displays them
+//! (`lasthop franc stats`).
 //!
-//! A counter is one line of [`franc_counters`](crate::franc_counters): all that adds counters
-//! up, shows them or describes them is made from that list. Gauges are fields of [`Stats`].
+//! A counter is one line of [`franc_counters`](crate::franc_counters): everything
+//! that sums, displays or describes counters is generated from that list. Gauges
+//! are fields of [`Stats`]. Leaves out histories: counters are `u64` and only grow.
 
 use crate::wire::NodeId;
 use alloc::vec::Vec;
@@ -73,7 +75,7 @@ macro_rules! franc_counters {
     };
 }
 
-/// Declares [`Stats`]: gauges as they are written, and the counters.
+/// Declares [`Stats`]: the gauges as written, and the counters.
 macro_rules! stats {
     (
         $(#[doc = $docs:literal])*
@@ -90,7 +92,7 @@ macro_rules! stats {
         }
 
         impl Stats {
-            /// Name, value and meaning of each counter.
+            /// Name, value and description of each counter.
             pub fn counters(&self) -> impl Iterator<Item = (&'static str, u64, &'static str)> {
                 [$((stringify!($counter), self.$counter, concat!($($counter_docs),*).trim()),)*]
                     .into_iter()
@@ -130,15 +132,15 @@ franc_counters!(stats {
     }
 });
 
-/// What is known of a neighbour.
+/// The values of one neighbour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NeighbourStats {
-    /// Which.
+    /// Number of the neighbour.
     pub id: NodeId,
-    /// Datagrams heard from it.
+    /// Number of datagrams received from it.
     pub heard: u64,
-    /// The share of its datagrams that was lost on the way to this node.
+    /// Share of its datagrams that were lost on the path to this node, 0 to 1.
     pub loss_in: Option<f64>,
-    /// The share of this node's datagrams that was lost on the way to it.
+    /// Share of this node's datagrams that were lost on the path to it, 0 to 1.
     pub loss_out: Option<f64>,
 }

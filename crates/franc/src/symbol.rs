@@ -1,24 +1,26 @@
-//! What a symbol holds: its length (2 bytes), and sealed from end to end one record after
-//! another: a flow's bucket (1), a packet's number there (2), and the packet, whole or as
-//! [`crate::headers`] shortens it. The length of a whole one is in its own header (IPv4,
-//! RFC 791; IPv6, RFC 8200). Where the path carries less than the longest packet needs, a
-//! packet can be in pieces, each with a number of its own: which ends of the packet it has
-//! (1), its length (2), its bytes.
+//! The content of a symbol: its length (2 bytes), and, sealed end to end, one
+//! record after the other: the bucket of a flow (1), the number of a packet in it
+//! (2), and the packet, whole or compressed as in [`crate::headers`]. A whole
+//! packet has its length in its own header (IPv4, RFC 791; IPv6, RFC 8200). If the
+//! path carries less than the longest packet needs, a packet can be sent in pieces,
+//! each with a number of its own: which ends of the packet it has (1), its length
+//! (2), its bytes. Leaves out sealing (`keys`).
 
 use crate::headers;
 use alloc::vec::Vec;
 
-/// Bytes of a record before its packet.
+/// Length of a record before its packet.
 pub(crate) const RECORD_BYTES: usize = 3;
-/// And of a piece before its bytes.
+/// Length of a piece before its bytes.
 pub(crate) const PIECE_BYTES: usize = 3;
 
-/// The first four bits of a piece: no version of IP, and not those of what is short.
+/// The first four bits of a piece: not a version of IP, and not those of a short
+/// record.
 const PIECE: u8 = 0x10;
 const FIRST: u8 = 1;
 const LAST: u8 = 2;
 
-/// A part of a packet.
+/// A piece of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece<'a> {
     pub is_first: bool,
@@ -27,7 +29,7 @@ pub(crate) struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// `None` if the record is no piece, but a packet.
+    /// The piece in a record; `None` if the record is a packet.
     pub fn parse(record: &'a [u8]) -> Option<Self> {
         let (head, bytes) = record.split_at_checked(PIECE_BYTES)?;
         let ends = head[0] ^ PIECE;
@@ -48,8 +50,8 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// The length that an IP packet at the beginning of `bytes` says it has, if it has a
-/// header.
+/// The length that the IP header at the start of `bytes` states; `None` if there is
+/// no IP header.
 pub(crate) fn ip_length(bytes: &[u8]) -> Option<usize> {
     let word =
         |at: usize| Some(usize::from(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?])));
@@ -60,7 +62,7 @@ pub(crate) fn ip_length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether `packet` is one IP packet, whole.
+/// Whether `packet` is exactly one IP packet.
 pub(crate) fn is_ip(packet: &[u8]) -> bool {
     let header = match packet.first().map(|first| first >> 4) {
         Some(4) => 20,
@@ -70,13 +72,14 @@ pub(crate) fn is_ip(packet: &[u8]) -> bool {
     packet.len() >= header && ip_length(packet) == Some(packet.len())
 }
 
-/// Begins a record; its packet follows.
+/// Starts a record; its packet follows.
 pub(crate) fn begin(symbol: &mut Vec<u8>, bucket: u8, number: u16) {
     symbol.push(bucket);
     symbol.extend(number.to_be_bytes());
 }
 
-/// The records of an open symbol: bucket, number, packet. `None` at one that is cut off.
+/// The records of an opened symbol: bucket, number, packet; `None` for a truncated
+/// one.
 pub(crate) fn records(mut bytes: &[u8]) -> impl Iterator<Item = Option<(u8, u16, &[u8])>> {
     core::iter::from_fn(move || {
         if bytes.is_empty() {
@@ -100,7 +103,7 @@ fn record(bytes: &[u8]) -> Option<(u8, u16, &[u8])> {
     Some((head[0], u16::from_be_bytes([head[1], head[2]]), rest.get(..length)?))
 }
 
-/// Puts the length before a sealed symbol.
+/// Prepends the length to a sealed symbol.
 pub(crate) fn frame(sealed: &[u8]) -> Vec<u8> {
     let mut symbol = Vec::with_capacity(2 + sealed.len());
     let length = u16::try_from(sealed.len()).expect("a symbol is shorter than 64 KiB");

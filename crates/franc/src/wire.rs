@@ -1,11 +1,12 @@
-//! Datagrams as bytes. Numbers are big-endian. Every datagram begins with
+//! The encoding of datagrams. Numbers are big-endian, lengths in bytes. Every
+//! datagram starts with
 //!
 //! ```text
 //! version and kind (1) | sender (1) | to (1) | session (2) | number (4)
 //! ```
 //!
-//! and ends with a tag of 8 bytes over all that is before it (`keys`). Between
-//! them stands one of
+//! and ends with a tag of 8 bytes over everything before it (`keys`). Between them
+//! is one of
 //!
 //! ```text
 //! ENC    block (4) | blocks down to the sender's oldest (1) | vector | payload
@@ -28,19 +29,21 @@
 //!        | highest number heard (4) | next number (4)
 //! ```
 //!
-//! ENC and ACK are the paper's two types; on Wi-Fi a datagram costs as much air as some hundred
-//! bytes, so that an ACK travels in BOTH if there is an ENC for the same neighbour. HELLO begins a session and announces it to the
-//! nodes between the ends; CALL asks for one, from the address that its sender claims; PULSE
-//! says from end to end what arrived. These three have the same length, so that no answer is
-//! longer than what it answers. Zeros at the end of a payload are left out.
+//! ENC and ACK are the paper's two types. On Wi-Fi a datagram costs as much airtime
+//! as some hundred bytes, so an ACK is sent in BOTH if there is an ENC for the same
+//! neighbour. HELLO begins a session and announces it to the nodes between the
+//! ends; CALL requests one, from the address that its sender claims; PULSE reports
+//! end to end what arrived. These three have the same length, so that no answer is
+//! longer than its question. Zeros at the end of a payload are left out.
 //!
-//! The first two bytes mean the same in every version of the protocol.
+//! The first two bytes have the same meaning in every version of the protocol.
+//! Leaves out fragmentation: a datagram fits into a packet.
 
 use alloc::vec::Vec;
 use core::fmt;
 use lasthop_rlnc::{Density, Field, Vector};
 
-/// A node's number on its link.
+/// Number of a node on its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct NodeId(pub u8);
 
@@ -50,23 +53,23 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// Bytes of the header.
+/// Length of the header.
 pub const HEADER_BYTES: usize = 9;
-/// Bytes of the tag.
+/// Length of the tag.
 pub const TAG_BYTES: usize = 8;
-/// Bytes of a public key.
+/// Length of a public key.
 pub const KEY_BYTES: usize = 32;
-/// Bytes of a cookie.
+/// Length of a cookie.
 pub const COOKIE_BYTES: usize = 16;
-/// Bytes of the proof in a HELLO.
+/// Length of the proof in a HELLO.
 pub const PROOF_BYTES: usize = 16;
-/// Bytes that a symbol has around the packets in it: their length together, and the
-/// seal of 16 bytes; and before the one packet, its flow and number.
+/// Length of what a symbol has in addition to its packets: their total length, and
+/// the seal of 16 bytes; and before a single packet its flow and number.
 pub const SYMBOL_OVERHEAD_BYTES: usize = 2 + 16 + 3;
 
-/// Block reports in an ACK at most.
+/// Most block reports in an ACK.
 pub const BLOCK_REPORTS_MAX: usize = 32;
-/// Link reports in an ACK at most.
+/// Most link reports in an ACK.
 pub const LINK_REPORTS_MAX: usize = 8;
 
 /// The version of the protocol.
@@ -82,65 +85,67 @@ const PULSE: u8 = 8;
 const PROBE: u8 = 9;
 const BOTH: u8 = 10;
 
-/// Bytes of a HELLO before its hop fields.
+/// Length of a HELLO without its hop fields.
 const END_BYTES: usize = 2 + 2 * KEY_BYTES + 4 + 1 + 4 + PROOF_BYTES;
-/// Bytes of hop fields.
+/// Length of the hop fields.
 const HOP_BYTES: usize = 2 * COOKIE_BYTES + 8 + 4 + 2 * 4;
-/// Bytes of a HELLO, a CALL or a PULSE.
+/// Length of a HELLO, a CALL or a PULSE.
 pub const CONTROL_BYTES: usize = HEADER_BYTES + END_BYTES + HOP_BYTES + TAG_BYTES;
-/// Bytes of what is sealed in a PULSE, its seal included.
+/// Length of the sealed part of a PULSE, with its seal.
 pub const SEALED_PULSE_BYTES: usize = END_BYTES + HOP_BYTES - 8;
 
-/// The highest number of a block: a session ends before, for want of numbers of datagrams.
+/// The highest block number: a session ends before, because its datagram numbers
+/// run out.
 pub const BLOCK_MAX: u32 = u32::MAX - 1_024;
 
-/// Bytes of the vector of a combination whose seed is the datagram's number.
+/// Length of the vector of a combination whose seed is the datagram's number.
 pub const NUMBERED_BYTES: usize = 4;
-/// Bytes of the vector of a combination with a seed of its own.
+/// Length of the vector of a combination with a seed of its own.
 pub const SEEDED_BYTES: usize = 8;
 
-/// Bytes of a vector that is written out in `packed` bytes.
+/// Length of a vector that is transmitted in full in `packed` bytes.
 pub const fn full_bytes(packed: usize) -> usize {
     4 + packed
 }
 
-/// Bytes of an ENC around its payload, if its vector takes `vector` bytes.
+/// Length of an ENC without its payload, if its vector takes `vector` bytes.
 pub const fn enc_bytes(vector: usize) -> usize {
     HEADER_BYTES + 4 + 1 + vector + TAG_BYTES
 }
 
-/// What every datagram begins with.
+/// The header of every datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The neighbour that sent it.
     pub sender: NodeId,
-    /// The neighbour it is for; others may overhear it.
+    /// The neighbour for which it is; others may overhear it.
     pub to: NodeId,
-    /// The session, abbreviated.
+    /// The session number, a short hash of the session.
     pub session: u16,
-    /// From `sender` to `to` in this session, from 1 on, each number once.
+    /// Number of the datagram from `sender` to `to` in this session, from 1 on;
+    /// each is used once.
     pub number: u32,
 }
 
-/// A datagram's contents.
+/// The content of a datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
     /// A combination of a block's symbols.
     Enc(Enc<'a>),
     /// What the receiver has.
     Ack(Ack),
-    /// The one and the other.
+    /// An acknowledgement and a combination.
     Both(Ack, Enc<'a>),
-    /// The beginning of a session, or an announcement of it.
+    /// The start of a session, or its announcement.
     Hello(Hello),
-    /// A node asks for a HELLO.
+    /// A request for a HELLO.
     Call(Hop),
-    /// What an end says to the other.
+    /// A report from end to end.
     Pulse(Pulse<'a>),
 }
 
 impl<'a> Body<'a> {
-    /// What it says of combinations: what the sender has of ours, and one of its own.
+    /// The parts about blocks: the acknowledgement and the combination.
     pub fn into_parts(self) -> (Option<Ack>, Option<Enc<'a>>) {
         match self {
             Self::Enc(enc) => (None, Some(enc)),
@@ -154,18 +159,19 @@ impl<'a> Body<'a> {
 /// A combination of symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enc<'a> {
-    /// The block.
+    /// Number of the block.
     pub block: u32,
-    /// The sender has nothing of blocks below this one any more; at most 255 below `block`.
+    /// The sender no longer has anything of blocks below this one; at most 255
+    /// below `block`.
     pub oldest: u32,
-    /// The combination; seeded ones are dense.
+    /// The coding vector; seeded ones are dense.
     pub vector: Vector<'a>,
-    /// Its bytes; zeros follow.
+    /// The payload; zeros follow.
     pub payload: &'a [u8],
 }
 
 impl Enc<'_> {
-    /// Bytes of the datagram, if a seed that it has is not the datagram's number.
+    /// Length of the datagram, supposing that a seed is not the datagram's number.
     pub(crate) fn datagram_bytes(&self) -> usize {
         let vector = match self.vector {
             Vector::Source(_) => 2,
@@ -176,26 +182,26 @@ impl Enc<'_> {
     }
 }
 
-/// What a decoder, recoder or helper has.
+/// What a decoder, recoder or helper has received.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Ack {
-    /// Everything of blocks below this one is there, or will never be.
+    /// All blocks below this one are complete, or were given up.
     pub done: u32,
     /// Changes when the receiver lost its memory.
     pub state: u16,
-    /// How well it hears, the neighbour that it acknowledges first.
+    /// Reports about links; that of the acknowledged neighbour is first.
     pub links: Vec<LinkReport>,
-    /// Blocks that are not complete, the oldest first.
+    /// Reports about incomplete blocks, the oldest first.
     pub blocks: Vec<BlockReport>,
 }
 
 impl Ack {
-    /// Bytes of the datagram.
+    /// Length of a datagram with only this acknowledgement.
     pub(crate) fn datagram_bytes(&self) -> usize {
         HEADER_BYTES + self.bytes() + TAG_BYTES
     }
 
-    /// Bytes by which it makes an ENC longer.
+    /// Additional length of an ENC with this acknowledgement.
     pub(crate) fn added_bytes(&self) -> usize {
         self.bytes() + 1
     }
@@ -206,31 +212,33 @@ impl Ack {
     }
 }
 
-/// How well a node hears another.
+/// A report about the datagrams received from one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct LinkReport {
-    /// Which other.
+    /// Number of that node.
     pub node: NodeId,
-    /// The highest number of a datagram that came from it to anybody on this hop.
+    /// The highest datagram number received from it for any node on this hop.
     pub highest: u32,
-    /// How many came.
+    /// Count of datagrams received.
     pub received: u32,
-    /// When the highest came, in microseconds of the receiver's clock, modulo 2^32.
+    /// When the highest was received, in microseconds of the receiver's clock,
+    /// modulo 2^32.
     pub heard_at_us: u32,
-    /// How long that was before the report, in units of 4 us, at most 65 535.
+    /// Time from then until the report, in units of 4 us, at most 65 535.
     pub delay_4us: u16,
 }
 
 /// What a node has of a block.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct BlockReport {
-    /// Which.
+    /// Number of the block.
     pub block: u32,
-    /// Independent combinations.
+    /// Number of independent combinations.
     pub rank: u16,
-    /// Bits that matter in `bitmap`.
+    /// Number of valid bits in `bitmap`.
     pub bits: u16,
-    /// A bit for each symbol that is known, the lowest of the first byte first.
+    /// One bit per symbol, set if it is known; the lowest bit of the first byte is
+    /// symbol 0.
     pub bitmap: Vec<u8>,
 }
 
@@ -245,98 +253,100 @@ impl BlockReport {
     }
 }
 
-/// The beginning of a session, or an announcement of it.
+/// The start of a session, or its announcement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// The end that says it.
+    /// The end that sends it.
     pub origin: NodeId,
-    /// The end it is for.
+    /// The end for which it is.
     pub destination: NodeId,
     /// A public key of the origin, for one session.
     pub key: [u8; KEY_BYTES],
-    /// The destination's key that the origin heard, zeros if none.
+    /// The destination's key that the origin received; zeros if none.
     pub echo: [u8; KEY_BYTES],
-    /// Goes up with each HELLO of the origin with this key.
+    /// Increases with each HELLO of the origin with this key.
     pub count: u32,
-    /// Blocks that the origin has in flight at most.
+    /// Most blocks that the origin has in flight.
     pub blocks_max: u8,
-    /// Both ends must code alike.
+    /// Digest of the parameters of the code, which both ends must share.
     pub digest: u32,
-    /// That the origin has the shared key.
+    /// Proof that the origin has the shared key.
     pub proof: [u8; PROOF_BYTES],
-    /// Between neighbours; not covered by the proof.
+    /// Fields between neighbours; not covered by the proof.
     pub hop: Hop,
 }
 
-/// What proves to a neighbour where a node is.
+/// The fields that prove a node's address to a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Hop {
-    /// The receiver says it back, from the address that it was sent to.
+    /// The receiver returns it from the address to which it was sent.
     pub cookie: [u8; COOKIE_BYTES],
-    /// The receiver's last one, zeros if none.
+    /// The receiver's last cookie; zeros if none.
     pub echo: [u8; COOKIE_BYTES],
-    /// Chosen by the sender when it began.
+    /// A random number chosen by the sender when it started.
     pub life: u64,
-    /// Goes up with each HELLO and CALL in this life.
+    /// Increases with each HELLO and CALL of this life.
     pub count: u32,
-    /// The highest number heard from the receiver in the session that is announced.
+    /// The highest number received from the receiver in the announced session.
     pub highest: u32,
-    /// The next number that the sender says to the receiver in it; those before are old.
+    /// The next number that the sender sends to the receiver in it; lower ones are
+    /// old.
     pub next: u32,
 }
 
-/// What an end says to the other, sealed.
+/// A report from end to end, sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pulse<'a> {
-    /// Goes up with each, from 1 on.
+    /// Increases with each pulse, from 1 on.
     pub counter: u64,
-    /// The rest, [`SEALED_PULSE_BYTES`] long.
+    /// The sealed report, of [`SEALED_PULSE_BYTES`].
     pub sealed: &'a [u8],
-    /// Bytes behind it, which make it a probe of the path's MTU; 0 if it is none.
+    /// Number of bytes after it, which make it a probe of the path's MTU; 0 if it
+    /// is none.
     pub padding: usize,
 }
 
-/// A datagram that is none.
+/// Why a datagram cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// It ends too early.
+    /// It ends inside a field.
     #[error("at byte {offset}: {field} is cut off")]
     Short {
-        /// What was expected.
+        /// Name of the field.
         field: &'static str,
-        /// Where.
+        /// Offset of the field in bytes.
         offset: usize,
     },
-    /// A kind that is not known.
+    /// Its kind is unknown.
     #[error("at byte 0: there is no kind {0:#03x}")]
     Kind(u8),
-    /// A version that is not known.
+    /// Its version is unknown.
     #[error("at byte 0: version {theirs}; this program speaks version {VERSION}")]
     Version {
-        /// The sender's.
+        /// The sender's version.
         theirs: u8,
-        /// Who says to be the sender.
+        /// The sender that it names.
         sender: NodeId,
     },
-    /// A field with a value that it cannot have.
+    /// A field has a value that is not allowed.
     #[error("at byte {offset}: {field} is out of range")]
     Range {
-        /// Which.
+        /// Name of the field.
         field: &'static str,
-        /// Where.
+        /// Offset of the field in bytes.
         offset: usize,
     },
-    /// Something follows.
+    /// There are bytes after its end.
     #[error("at byte {offset}: {left} bytes too many")]
     Trailing {
-        /// Where.
+        /// Offset of the first of them.
         offset: usize,
-        /// How many.
+        /// Number of these bytes.
         left: usize,
     },
 }
 
-/// Reads fields one after another.
+/// Reads fields one after the other.
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -379,7 +389,7 @@ impl<'a> Reader<'a> {
         rest
     }
 
-    /// That a value just read, of `bytes` bytes, may be.
+    /// Checks the value of `bytes` bytes that was just read.
     fn check(&self, ok: bool, bytes: usize, field: &'static str) -> Result<(), WireError> {
         match ok {
             true => Ok(()),
@@ -389,10 +399,10 @@ impl<'a> Reader<'a> {
 }
 
 impl Header {
-    /// The header of a datagram.
+    /// Decodes the header of a datagram.
     ///
     /// # Errors
-    /// If it is too short or of no known kind.
+    /// If it is too short or of an unknown kind.
     pub fn parse(datagram: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader { bytes: datagram, at: 0 };
         let kind = reader.u8("kind")?;
@@ -415,16 +425,17 @@ impl Header {
         }
     }
 
-    /// Whether a datagram that [`Header::parse`] took is of no session: a HELLO or a CALL.
+    /// Whether a datagram that [`Header::parse`] accepted belongs to no session: a
+    /// HELLO or a CALL.
     pub fn is_sessionless(datagram: &[u8]) -> bool {
         matches!(datagram[0] & 0x0f, HELLO | CALL)
     }
 }
 
-/// The contents of a datagram that [`Header::parse`] took, over `field`.
+/// Decodes the content of a datagram that [`Header::parse`] accepted, over `field`.
 ///
 /// # Errors
-/// What and where it is wrong.
+/// The reason why it cannot be decoded, and the offset.
 pub fn parse(datagram: &[u8], field: Field) -> Result<Body<'_>, WireError> {
     let end = datagram.len().saturating_sub(TAG_BYTES).max(HEADER_BYTES.min(datagram.len()));
     let mut reader = Reader { bytes: &datagram[..end], at: 0 };
@@ -541,10 +552,10 @@ fn parse_ack(reader: &mut Reader<'_>) -> Result<Ack, WireError> {
     Ok(Ack { done, state, links, blocks })
 }
 
-/// Writes header and body; the tag is the caller's to add.
+/// Encodes header and content; the caller adds the tag.
 ///
-/// Panics if there are more reports than an ACK carries, or if a vector's numbers are
-/// not those of a block.
+/// Panics if there are more reports than fit in an ACK, or if a vector's numbers
+/// are not those of a block.
 pub fn emit(header: &Header, body: &Body<'_>, out: &mut Vec<u8>) {
     let kind_of = |enc: &Enc<'_>| match enc.vector {
         Vector::Source(_) => ENC_SOURCE,
@@ -592,7 +603,7 @@ pub fn emit(header: &Header, body: &Body<'_>, out: &mut Vec<u8>) {
 }
 
 impl Hello {
-    /// What the proof covers.
+    /// The bytes that the proof covers.
     pub fn proven(&self) -> [u8; END_BYTES - PROOF_BYTES] {
         let mut bytes = [0; END_BYTES - PROOF_BYTES];
         let (ids, rest) = bytes.split_at_mut(2);
@@ -619,7 +630,7 @@ fn emit_hop(hop: &Hop, out: &mut Vec<u8>) {
     out.extend(hop.next.to_be_bytes());
 }
 
-/// A number of a symbol as it travels.
+/// The number of a symbol as transmitted.
 fn symbol(number: u64) -> [u8; 2] {
     u16::try_from(number).expect("a block has fewer symbols").to_be_bytes()
 }

@@ -1,17 +1,18 @@
-//! Where neighbours are, and who is answered.
+//! The addresses of neighbours, and the rules by which questions are answered.
 //!
-//! A node that sends to an address gives it a cookie: a code of the address, the neighbour
-//! that is to be there, and the time, under a secret of its own. An address is a neighbour's
-//! once a HELLO or a CALL with that cookie came from it, so nothing recorded moves an
-//! address, and nothing is kept for who only asks (after RFC 9147, section 5.1, and QUIC's
-//! path validation, RFC 9000, section 8.2). A cookie is good for 10 to 20 s; once a
-//! neighbour moved, those given out for its address before are void.
+//! A node that sends to an address includes a cookie: a code of the address, the
+//! neighbour expected there, and the time, under a secret of its own. An address is
+//! accepted as a neighbour's once a HELLO or a CALL with that cookie came from it.
+//! So no recording changes an address, and nothing is stored for a node that only
+//! asks (after RFC 9147, section 5.1, and QUIC's path validation, RFC 9000,
+//! section 8.2). A cookie is valid for 10 to 20 s; once a neighbour has moved,
+//! earlier cookies for it are void.
 //!
-//! What proves nothing is answered to where it came from, by no more bytes, and no more
-//! often than budgets allow. HELLOs and CALLs count on, and which counts came is remembered:
-//! what came before, as a recording does, has a small budget, what is new a larger one. A
-//! part of each is for each of several classes of addresses, so that who floods from one
-//! address takes nothing from another.
+//! A message that proves nothing is answered at its origin, with no more bytes than
+//! it has, within rate limits. HELLOs and CALLs have counts, and the counts
+//! received are remembered: old ones, as in recordings, have a small limit, new
+//! ones a larger one. Part of each limit is per class of addresses, so that a flood
+//! from one address takes nothing from others.
 
 use crate::address::Address;
 use crate::secret::{Entropy, Secret, is_same};
@@ -22,30 +23,30 @@ use core::hash::Hasher;
 use lasthop_units::{Duration, Instant, TokenBucket};
 use siphasher::sip::SipHasher13;
 
-/// A cookie is good for this period and the next.
+/// A cookie is valid in this period and in the next one.
 const COOKIE_PERIOD: Duration = Duration::from_secs(10);
-/// A neighbour that proved its address so lately need not be asked again.
+/// A neighbour that proved its address within this time is not asked again.
 const PROVEN_LATELY: Duration = Duration::from_millis(400);
-/// Classes of addresses.
+/// Number of classes of addresses.
 const CLASSES: usize = 16;
-/// Answers a second to what is new: to a class of addresses, and to all.
+/// Answers per second to new messages: per class of addresses, and in total.
 const NEW_PER_S: [u64; 2] = [100, 200];
-/// To what came before, or has no count.
+/// Answers per second to messages received before or without a count.
 const OLD_PER_S: [u64; 2] = [5, 20];
-/// Neighbours whose addresses are known, at most: two, and helpers.
+/// Most neighbours whose addresses are known: two, and helpers.
 const KNOWN_MAX: usize = 4;
-/// Lives and keys whose counts are remembered, at most: those of as many recordings.
+/// Most lives and keys whose counts are remembered: those of as many recordings.
 const COUNTS_MAX: usize = 1_024;
 
-/// Comes back from the address it was sent to.
+/// A value that must be returned from the address to which it was sent.
 pub(super) type Cookie = [u8; COOKIE_BYTES];
 
-/// What answers go to, and with what.
+/// The address of an answer, and the cookie to return there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Reply {
-    /// Where the question came from.
+    /// The address from which the question came.
     pub to: Address,
-    /// The cookie in it.
+    /// The cookie in the question.
     pub echo: Cookie,
 }
 
@@ -54,19 +55,19 @@ pub(super) struct Reply {
 pub(super) enum Proof {
     /// Nothing: it may be a recording.
     Nothing,
-    /// The neighbour is where it was.
+    /// The neighbour is at its known address.
     Same,
-    /// The neighbour is where it was not before.
+    /// The neighbour is at a new address.
     Moved,
 }
 
-/// What is known of addresses.
+/// The known addresses, and the limits on answers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Addresses {
     secret: Secret,
-    /// A neighbour each.
+    /// One entry per neighbour.
     known: Vec<Known>,
-    /// Of this node's own life.
+    /// The random number of this node's life.
     life: u64,
     count: u32,
     counts: Counts,
@@ -74,12 +75,13 @@ pub(super) struct Addresses {
     old: Budget,
 }
 
-/// The highest count that came of each life or key, the one that was heard last at the end.
+/// The highest count received of each life or key; the one heard last is at the
+/// end.
 #[derive(Clone, Debug, PartialEq, Default)]
 struct Counts(VecDeque<(u64, u32)>);
 
 impl Counts {
-    /// Takes a count; false if it, or a higher one, came before.
+    /// Takes a count; `false` if it or a higher one was received before.
     fn take(&mut self, of: u64, count: u32) -> bool {
         let at = self.0.iter().rposition(|&(known, _)| known == of);
         let highest = at.and_then(|at| self.0.remove(at)).map(|(_, highest)| highest);
@@ -96,14 +98,14 @@ impl Counts {
 struct Known {
     id: NodeId,
     address: Address,
-    /// Goes up when the address changes.
+    /// Increases when the address changes.
     generation: u32,
     proven_at: Instant,
-    /// The neighbour's, to be said back.
+    /// The neighbour's cookie, to be returned to it.
     cookie: Cookie,
 }
 
-/// Answers that may be given.
+/// A limit on answers.
 #[derive(Clone, Debug, PartialEq)]
 struct Budget {
     classes: Vec<TokenBucket>,
@@ -177,15 +179,15 @@ impl Addresses {
         }
     }
 
-    /// What was given out for neighbour `id` until now is void: a recording of it proves
-    /// nothing any more.
+    /// Voids all cookies given to neighbour `id` until now: a recording of them
+    /// proves nothing any more.
     pub fn renew(&mut self, id: NodeId) {
         for known in self.known.iter_mut().filter(|known| known.id == id) {
             known.generation = known.generation.wrapping_add(1);
         }
     }
 
-    /// Where neighbour `id` is.
+    /// The known address of neighbour `id`.
     pub fn place(&self, id: NodeId) -> Option<Address> {
         self.known(id).map(|known| known.address)
     }
@@ -195,14 +197,15 @@ impl Addresses {
         self.known(id).is_some_and(|known| known.address == *from)
     }
 
-    /// Whether neighbour `id` proved lately that it is at `from`.
+    /// Whether neighbour `id` proved recently that it is at `from`.
     pub fn is_at_lately(&self, now: Instant, id: NodeId, from: &Address) -> bool {
         let lately = |known: &Known| now < known.proven_at + PROVEN_LATELY;
         self.is_at(id, from) && self.known(id).is_some_and(lately)
     }
 
-    /// What goes to neighbour `id`: where it is, or back to where it asked from. `numbers`
-    /// are the highest that was heard from it, and the next that it hears.
+    /// The hop fields of a message to neighbour `id`: at its known address, or as
+    /// an answer at `reply`. `numbers`: the highest number received from it, and
+    /// the next one sent to it.
     pub fn hop(
         &mut self,
         now: Instant,
@@ -222,13 +225,13 @@ impl Addresses {
         Hop { cookie, echo, life, count, highest, next }
     }
 
-    /// Whether a HELLO or a CALL is none that was heard before in this node's life: `life`
-    /// is its sender's, or the beginning of a key that it counts for.
+    /// Whether a HELLO or a CALL was not received before by this node: `life` is
+    /// its sender's, or the start of the key for which it counts.
     pub fn is_new(&mut self, life: u64, count: u32) -> bool {
         self.counts.take(life, count)
     }
 
-    /// Whether what proves nothing may be answered now to `to`.
+    /// Whether a message that proves nothing may be answered now at `to`.
     pub fn may_answer(&mut self, now: Instant, to: &Address, is_new: bool) -> bool {
         let key = self.secret.as_bytes();
         let half = |at: usize| {

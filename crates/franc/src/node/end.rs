@@ -1,4 +1,7 @@
-//! An end: takes packets, codes them, and decodes what the other end sends.
+//! An end of a link: takes packets, codes them, and decodes what the other end
+//! sends. It keeps a current session, a candidate that may replace it, and the
+//! backlog. The handshake is in `handshake`, what one session sends and receives in
+//! `session`. Leaves out recoding: see `recoder`.
 
 mod packer;
 mod session;
@@ -21,17 +24,19 @@ use lasthop_rlnc::Code;
 use lasthop_units::{Duration, Instant, Machine};
 use session::{Outgoing, Session};
 
-/// HELLOs while a session is asked for or not confirmed.
+/// Interval of HELLOs while a session is requested or not confirmed.
 const HELLO_INTERVAL: Duration = Duration::from_millis(100);
-/// A HELLO of a session that the other end may not have yet is answered, not more often.
+/// Shortest interval of answers to HELLOs of a session that the other end may not
+/// have yet.
 const ANSWER_INTERVAL: Duration = Duration::from_millis(50);
-/// All is well if the other end was heard so lately: five pulses in a row may be lost.
+/// The session works if the other end was heard within this time: five pulses in a
+/// row may be lost.
 const HEARD_LATELY: Duration = Duration::from_millis(1_500);
-/// A session that is not confirmed by then is dropped, and in the paper's mode, which is for
-/// ways that lose nearly everything.
+/// Time after which an unconfirmed session is dropped; the second value is for the
+/// paper's mode, which is used on paths with extreme losses.
 const CANDIDATE_MAX: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
-/// Where the other end was so long in answering, it may be as long in confirming, and some of
-/// what it says is lost; up to so long.
+/// If the other end took long to answer, it may take this many times as long to
+/// confirm, because of losses; with an upper bound.
 const CANDIDATE_ANSWERS: u64 = 3;
 const CANDIDATE_LATE_MAX: Duration = Duration::from_secs(15);
 
@@ -42,20 +47,20 @@ pub(super) struct End {
     via: NodeId,
     helpers: u8,
     handshake: Handshake,
-    /// HELLOs said.
+    /// Number of HELLOs sent.
     count: u32,
-    /// When the next HELLO is said, if one is.
+    /// When the next HELLO is sent, if one is.
     hello_at: Instant,
-    /// When a HELLO of the candidate was said last.
+    /// When a HELLO of the candidate was last sent.
     answered: Instant,
     backlog: Backlog,
-    /// The session that packets go through: both ends have said something in it.
+    /// The session that packets use: both ends have sent something in it.
     current: Option<Box<Session>>,
-    /// One that may become the current one, until then.
+    /// A session that may become the current one, and until when.
     candidate: Option<(Box<Session>, Instant)>,
-    /// Another session is asked for beside the current one.
+    /// Whether another session is requested in addition to the current one.
     is_renewing: bool,
-    /// Of sessions that are over.
+    /// Counters of sessions that ended.
     past: Stats,
 }
 
@@ -105,7 +110,7 @@ impl End {
 
     // ---- sessions ----
 
-    /// What both ends must have in common.
+    /// A digest of the parameters that both ends must have in common.
     fn digest(&self, shared: &Shared) -> u32 {
         let config = &shared.config;
         let numbers = [
@@ -114,19 +119,21 @@ impl End {
             u32::from(config.symbol_bytes),
             config.rekey_blocks,
         ];
-        // FNV-1a: this finds accidents, the HELLO's proof finds forgeries.
+        // FNV-1a detects accidental differences; the proof in the HELLO detects
+        // forgeries.
         numbers
             .iter()
             .flat_map(|number| number.to_be_bytes())
             .fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
     }
 
-    /// Whether a HELLO or a CALL is of a neighbour: the one on the way, or a helper.
+    /// Whether a HELLO or a CALL is for this node: from its neighbour on the path,
+    /// or a helper.
     pub fn is_neighbour(&self, shared: &Shared, header: &Header) -> bool {
         header.to == shared.config.id
     }
 
-    /// Whether the other end was heard in the session lately.
+    /// Whether the other end was heard in the session recently.
     pub fn is_well(&self, now: Instant) -> bool {
         self.current.as_ref().is_some_and(|session| now < session.heard_at + HEARD_LATELY)
     }
@@ -171,10 +178,11 @@ impl End {
             self.answered = now;
             self.announce(shared, now, self.via, Some(question.reply));
         } else if pair.is_none() || self.current.is_none() {
-            // Who has a session answers questions only: a recorded answer to somebody else's
-            // would have both ends begin anew otherwise.
+            // A node with a session answers questions only: otherwise a recorded answer to
+            // another question would make both ends restart.
             self.handshake.hear(hello.key);
-            // The count is of the key and proven, so that no holder of the hop key can count on.
+            // The count belongs to the key and is proven, so that holders of the hop key
+            // cannot increase it.
             let key = u64::from_be_bytes(*hello.key.first_chunk().expect("a key has 32 bytes"));
             let is_new = shared.addresses.is_new(key, hello.count);
             if shared.addresses.may_answer(now, &question.reply.to, is_new) {
@@ -184,7 +192,7 @@ impl End {
         }
     }
 
-    /// A node between the ends, or a helper, asks what session there is.
+    /// A node between the ends, or a helper, asks for the current session.
     pub fn handle_call(&mut self, shared: &mut Shared, now: Instant, question: &Question) {
         if self.is_neighbour(shared, &question.header)
             && shared.addresses.may_answer(now, &question.reply.to, question.is_new)
@@ -193,12 +201,12 @@ impl End {
         }
     }
 
-    /// A session that the other end may have too.
+    /// Begins a session that the other end may also have.
     fn begin(&mut self, shared: &mut Shared, now: Instant, pair: Pair, hello: &Hello) {
         let answered_after = self.handshake.age(now);
         let ours = self.handshake.ours();
         let keys = shared.secrets.agree(&pair, ours, hello, blocks_max(&shared.config.mode));
-        // Whatever came of it, this key pair was used.
+        // This key pair counts as used, whatever the result.
         self.handshake.renew(&mut shared.entropy);
         let Some(keys) = keys else { return };
         let other = (self.peer, self.helpers, hello.blocks_max);
@@ -211,7 +219,8 @@ impl End {
         self.hello_at = now + HELLO_INTERVAL;
     }
 
-    /// Both ends have said something in the candidate: it is the current session now.
+    /// Makes the candidate the current session: both ends have sent something in
+    /// it.
     fn promote(&mut self, shared: &mut Shared) {
         let Some((mut session, _)) = self.candidate.take() else { return };
         let before = self.current.as_ref().and_then(|before| before.path_mtu.as_ref());
@@ -219,7 +228,7 @@ impl End {
             path.inherit(before, session.heard_at);
         }
         self.end_session(shared);
-        // The other end may wait for it.
+        // The other end may be waiting for it.
         session.hasten_pulse(session.heard_at);
         self.current = Some(session);
         self.is_renewing = false;
@@ -227,7 +236,7 @@ impl End {
         shared.tell(Event::Connected { peer: self.peer });
     }
 
-    /// Books what the session counted, and forgets it.
+    /// Adds the counters of the current session to the past ones, and drops it.
     fn end_session(&mut self, shared: &mut Shared) {
         if let Some(session) = self.current.take() {
             session.fill(&mut self.past);
@@ -235,7 +244,7 @@ impl End {
         }
     }
 
-    /// Says what session there is, or asks for one.
+    /// Announces the newest session, or asks for one.
     fn announce(&mut self, shared: &mut Shared, now: Instant, to: NodeId, reply: Option<Reply>) {
         let newest = self.candidate.as_ref().map(|(session, _)| session).or(self.current.as_ref());
         let keys = match newest {
@@ -275,7 +284,7 @@ impl End {
         shared.say(shared.config.id, to, &Body::Hello(hello), reply);
     }
 
-    // ---- what comes ----
+    // ---- received datagrams ----
 
     pub fn handle_datagram(
         &mut self,
@@ -311,7 +320,7 @@ impl End {
             Hearing::New => {}
             Hearing::AfterGap => session.acknowledge_gap(now),
         }
-        // Not of what came before: anybody can say a recording again.
+        // Only new datagrams: anybody can repeat a recording.
         if is_via {
             session.longest.came(now, datagram.len());
         }
@@ -341,8 +350,8 @@ impl End {
         Some(Heard { sender: header.sender, is_moved: false })
     }
 
-    /// A number of the neighbour came that came before, or was too old. If nothing else comes
-    /// it is told, and if that does not help, another session is asked for.
+    /// A number of the neighbour arrived that is old. If only such arrive, the
+    /// neighbour is told, and if that does not help, another session is requested.
     fn handle_old_number(&mut self, shared: &mut Shared, now: Instant) {
         let Some(session) = &mut self.current else { return };
         if session.hop.is_starved(now) {
@@ -354,27 +363,27 @@ impl End {
         }
     }
 
-    /// A neighbour heard numbers of this node up to `highest`.
+    /// A neighbour received numbers of this node up to `highest`.
     pub fn go_on_behind(&mut self, now: Instant, neighbour: NodeId, highest: u32) {
         if let Some(session) = self.current.as_mut().filter(|_| neighbour == self.via) {
             session.hop.go_on_behind(now, highest);
         }
     }
 
-    /// The session that a datagram says to be of.
+    /// The session that a datagram names.
     fn session_of(&mut self, header: &Header, datagram: &[u8]) -> Option<&mut Session> {
         let candidate = self.candidate.as_mut().map(|(session, _)| session);
         let sessions = [self.current.as_deref_mut(), candidate.map(|session| &mut **session)];
         let mut named = sessions.into_iter().flatten().filter(|s| s.id == header.session);
         let (first, second) = (named.next()?, named.next());
-        // By chance both have the same number.
+        // Both have the same number by chance.
         match second {
             Some(second) if !first.tagger.is_authentic(datagram) => Some(second),
             _ => Some(first),
         }
     }
 
-    /// Asks for another session if this one is of no use any more.
+    /// Requests another session if the current one does not work any more.
     fn watch(&mut self, shared: &mut Shared, now: Instant) {
         let Some(session) = &self.current else { return };
         let is_stalled = session.is_stalled(now);
@@ -388,13 +397,13 @@ impl End {
             }
         }
         if self.is_renewing && !is_useless {
-            // Who recorded the questions cannot have them answered now.
+            // Recordings of earlier questions cannot be answered now.
             self.handshake.renew(&mut shared.entropy);
         }
         self.is_renewing = is_useless;
     }
 
-    // ---- what goes ----
+    // ---- sent datagrams ----
 
     pub fn poll_transmit(&mut self, shared: &mut Shared, now: Instant) -> Option<Transmit> {
         let via = self.via;
@@ -426,20 +435,21 @@ impl End {
             path.sent(now, transmit.datagram.len());
         }
         if session.is_ack_due(now) {
-            // It did not fit.
+            // The acknowledgement did not fit.
             let ack = session.acknowledge(shared, now, via);
             shared.hasten(ack);
         }
         Some(transmit)
     }
 
-    /// When the next HELLO is said: to ask for a session, or until the other end has it too.
+    /// When the next HELLO is sent: to request a session, or until the other end
+    /// has it, too.
     fn hello_due(&self) -> Option<Instant> {
         let is_asked_for = self.current.is_none() || self.is_renewing || self.candidate.is_some();
         is_asked_for.then_some(self.hello_at)
     }
 
-    /// When a candidate is dropped.
+    /// When the candidate is dropped.
     fn candidate_ends(&self) -> Option<Instant> {
         self.candidate.as_ref().map(|&(_, ends)| ends)
     }
@@ -499,7 +509,8 @@ impl End {
         }
     }
 
-    /// What the session says of the longest datagram that came lately.
+    /// Length of the longest datagram that arrived recently, as the session reports
+    /// it.
     #[cfg(test)]
     pub fn longest_heard(&mut self, now: Instant) -> Option<u16> {
         self.current.as_mut().map(|session| session.longest.bytes(now))
@@ -536,7 +547,7 @@ impl End {
     }
 }
 
-/// Blocks in flight at most.
+/// Most blocks in flight.
 fn blocks_max(mode: &Mode) -> u8 {
     match mode {
         Mode::Stream { blocks_max, .. } => *blocks_max,

@@ -1,5 +1,7 @@
-//! A plain forwarder: passes on what is authentic and did not come before, as it is. To each
-//! neighbour it stands for the other one.
+//! A forwarder: forwards datagrams unchanged if they are authentic and new. To each
+//! of its two neighbours it stands for the other one. At most [`QUEUE_MAX`]
+//! datagrams wait for the interface. Leaves out coding, acknowledgements and rate
+//! control: the neighbours see one hop.
 
 use super::addresses::{Proof, Reply};
 use super::sessions::Sessions;
@@ -9,13 +11,13 @@ use crate::stats::Stats;
 use crate::wire::{Body, Header, Hello, NodeId};
 use lasthop_units::Instant;
 
-/// Datagrams that wait for the interface at most; more are dropped.
+/// Most datagrams that wait for the interface; others are dropped.
 const QUEUE_MAX: usize = 256;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Forwarder {
     sessions: Sessions,
-    /// The numbers of each neighbour in the session.
+    /// Numbers received from each neighbour in the session.
     came: [ReplayWindow; 2],
 }
 
@@ -25,7 +27,7 @@ impl Forwarder {
         Self { sessions: Sessions::new(between, now), came }
     }
 
-    /// Whether something is of one neighbour for the other.
+    /// Whether a datagram is from one neighbour for the other.
     pub fn is_neighbour(&self, header: &Header) -> bool {
         let sides = [header.sender, header.to].map(|node| self.sessions.side(node));
         matches!(sides, [Some(from), Some(to)] if from != to)
@@ -58,7 +60,8 @@ impl Forwarder {
         }
     }
 
-    /// A neighbour wants to know what session there is: what the other one says.
+    /// A neighbour asks for the current session: answers with the other one's
+    /// announcement.
     pub fn handle_call(&mut self, shared: &mut Shared, now: Instant, question: &Question) {
         let Question { header, proof, reply, is_new } = question;
         if !self.is_neighbour(header) {
@@ -114,7 +117,8 @@ impl Forwarder {
         stats.connected = self.sessions.current().is_some();
     }
 
-    /// A HELLO of `sender` goes on to `to`, with what proves to it where this node is.
+    /// Forwards a HELLO of `sender` to `to`, with the fields that prove this node's
+    /// address to it.
     fn pass_on(
         &self,
         shared: &mut Shared,
@@ -124,8 +128,8 @@ impl Forwarder {
         to: NodeId,
         reply: Option<Reply>,
     ) {
-        // Numbers are of the neighbours, from one to the other. Those that only this node
-        // heard would be old here if they came again.
+        // Numbers are between the neighbours. Numbers that only this node has received
+        // would be old here if they were sent again.
         let came = self.sessions.side(to).map_or(0, |side| self.came[side].highest());
         let highest = hello.hop.highest.max(came);
         let hop = shared.addresses.hop(now, to, reply.as_ref(), (highest, hello.hop.next));

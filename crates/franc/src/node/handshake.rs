@@ -1,4 +1,5 @@
-//! How a session begins: each end says a public key until the other one says it back.
+//! How a session begins: each end sends a public key until the other one returns
+//! it.
 //!
 //! ```text
 //! a: HELLO key A, echo -         b: HELLO key B, echo A     an answer; b keeps nothing
@@ -6,27 +7,29 @@
 //! a: HELLO key A, echo B         b: has it too
 //! ```
 //!
-//! A key pair is used for one session and erased. A HELLO that says back no key of ours
-//! proves nothing, whoever made it: it is answered, and neither state nor work is spent on
-//! it. A session that began is a candidate until a pulse or a symbol of it came, which
-//! nobody could make before both ends had it; only then it takes the place of the one there
-//! is, and that one's keys are erased.
+//! A key pair is used for one session and erased. A HELLO that returns none of our
+//! keys proves nothing, whoever made it: it is answered, without spending state or
+//! computation on it. A new session is a candidate until a pulse or a symbol of it
+//! arrives, which nobody could make before both ends had it. Only then it replaces
+//! the current session, whose keys are erased. Leaves out the keys themselves
+//! (`keys`) and when HELLOs are sent (`end`).
 
 use crate::keys::Pair;
 use crate::secret::{Entropy, Ephemeral, PublicKey};
 use crate::wire::{Hello, KEY_BYTES};
 use lasthop_units::{Duration, Instant};
 
-/// An end's side of it.
+/// The state of one end in the handshake.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Handshake {
-    /// Of no session yet.
+    /// Our key pair, not yet used for a session.
     ours: Ephemeral,
-    /// When its public key was first said.
+    /// When its public key was first sent.
     said: Option<Instant>,
-    /// What the other end said last: an echo that saves it a question, and may be wrong.
+    /// The other end's last key: returning it saves a question, but it may be
+    /// outdated.
     heard: Option<PublicKey>,
-    /// Whether the next question has that echo.
+    /// Whether the next question returns that key.
     is_echoed: bool,
 }
 
@@ -35,41 +38,42 @@ impl Handshake {
         Self { ours: Ephemeral::new(entropy), said: None, heard: None, is_echoed: false }
     }
 
-    /// Our key pair, of no session yet.
+    /// Our key pair, not yet used for a session.
     pub fn ours(&self) -> &Ephemeral {
         &self.ours
     }
 
-    /// The other end said a key that may be of a session to come.
+    /// The other end sent a key that may be of a future session.
     pub fn hear(&mut self, theirs: PublicKey) {
         self.heard = Some(theirs);
     }
 
-    /// Key and echo to say while there is no session. Every second question has the echo
-    /// of what was heard, which may answer the other end, or be of a recording.
+    /// Key and echo to send while there is no session. Every second question
+    /// returns the last key received, which may answer the other end, or be of a
+    /// recording.
     pub fn ask(&mut self, now: Instant) -> (PublicKey, PublicKey) {
         let echo = self.heard.filter(|_| self.is_echoed);
         self.is_echoed = !self.is_echoed;
         (self.say(now), echo.unwrap_or([0; KEY_BYTES]))
     }
 
-    /// Our public key, to be said.
+    /// Our public key, which is being sent.
     pub fn say(&mut self, now: Instant) -> PublicKey {
         self.said.get_or_insert(now);
         *self.ours.public()
     }
 
-    /// How long ago that was first.
+    /// Time since our public key was first sent.
     pub fn age(&self, now: Instant) -> Duration {
         self.said.map_or(Duration::ZERO, |said| now.saturating_since(said))
     }
 
-    /// The session that `hello` begins, if it says back our key.
+    /// The session that `hello` begins, if it returns our key.
     pub fn begun_by(&self, hello: &Hello) -> Option<Pair> {
         Pair::of(hello).filter(|_| hello.echo == *self.ours.public())
     }
 
-    /// Our key pair was used.
+    /// Replaces our key pair, which was used.
     pub fn renew(&mut self, entropy: &mut Entropy) {
         *self = Self::new(entropy);
     }

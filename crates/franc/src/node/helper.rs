@@ -1,5 +1,8 @@
-//! A helper: overhears both ends of a hop and sends combinations of what it heard, in the
-//! amounts that PlayNCool's budgets say ([`crate::paper::Helper`]), each way by itself.
+//! A helper: overhears both ends of a hop and sends combinations of what it
+//! received, in the amounts of PlayNCool's budgets ([`crate::paper::Helper`]),
+//! separately for each direction. It reports how well it receives every
+//! [`ACK_INTERVAL`]. Losses are 0 to 1. Leaves out decoding: a helper has only the
+//! hop key.
 
 use super::sessions::{Heard as Followed, Sessions};
 use super::{Came, Heard, Question, Reason, Shared, Transmit, earliest};
@@ -12,18 +15,19 @@ use crate::wire::{Ack, Body, Enc, Header, Hello, LinkReport, NodeId};
 use lasthop_rlnc::{Code, Received};
 use lasthop_units::{Duration, Instant, Probability};
 
-/// As long as nothing is known, a helper is silent.
+/// Losses with which a helper is silent, until they are known.
 const SILENT: Losses = Losses { e1: Probability::ONE, e2: Probability::ONE, e3: Probability::ZERO };
 
-/// A helper says how well it hears this often.
+/// Interval of a helper's reports.
 const ACK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// So many combinations in a row that are of no use: the source is not where somebody with
-/// the hop key said it was.
+/// Number of useless combinations in a row after which the source is not where
+/// somebody with the hop key claimed.
 const USELESS_MAX: u32 = 128;
 
-/// A helper of a stream is silent unless it saves so much of the air: it has to win the air
-/// as the source does, and what it sends may be known already.
+/// A stream's helper is silent unless it saves at least this share of the airtime:
+/// it must contend for the channel like the source, and what it sends may already
+/// be known.
 const SAVING_MIN: f64 = 0.1;
 
 /// Whether helpers of a stream help; its source waits for them only if they do.
@@ -37,22 +41,22 @@ pub(super) struct Helper {
     between: [NodeId; 2],
     helpers: u8,
     sessions: Sessions,
-    /// From each end towards the other.
+    /// The directions from each end to the other.
     ways: [Way; 2],
 }
 
-/// One direction.
+/// One direction of the hop.
 #[derive(Clone, Debug, PartialEq)]
 struct Way {
     machine: Option<paper::Helper>,
-    /// Combinations in a row that were of no use to it.
+    /// Number of combinations in a row that were of no use.
     useless: u32,
-    /// What comes from the source.
+    /// Numbers received from the source.
     ear: Ear,
     /// Losses from here to the destination, and from the source to it.
     losses_there: [LossEstimate; 2],
     next_number: u32,
-    /// To the source, about how well it is heard.
+    /// When the next report to the source is due.
     ack_at: Option<Instant>,
 }
 
@@ -93,9 +97,10 @@ impl Helper {
         }
     }
 
-    /// An end heard numbers of this node up to `highest`.
+    /// An end received numbers of this node up to `highest`.
     pub fn go_on_behind(&mut self, end: NodeId, highest: u32) {
-        // Numbers are of a sender and a receiver: of the way that ends at the receiver.
+        // Numbers are per sender and receiver: of the direction that ends at the
+        // receiver.
         let way = &mut self.ways[usize::from(self.between[0] == end)];
         way.next_number = way.next_number.max(highest.saturating_add(1));
     }
@@ -110,7 +115,7 @@ impl Helper {
         let way = self.sessions.side(header.sender)?;
         shared.ask_if_moved(now, shared.config.id, header, from, datagram);
         if self.between[1 - way] != header.to {
-            // Another helper's, or a report to one.
+            // From another helper, or a report to one.
             return None;
         }
         let session = self.sessions.of(shared, header)?;
@@ -135,14 +140,14 @@ impl Helper {
         self.ways = [Way::new(), Way::new()];
         for (side, way) in self.ways.iter_mut().enumerate() {
             way.machine = Some(new_machine(self.code, self.helpers, shared));
-            // What was recorded before this node began is old.
+            // Datagrams recorded before this node began are old.
             way.ear.skip_to(self.sessions.next_of(side));
         }
     }
 
-    /// The source of `way` says a combination.
+    /// Takes a combination of the source of direction `way`.
     fn handle_enc(&mut self, shared: &mut Shared, now: Instant, way: usize, enc: &Enc<'_>) {
-        // The paper's helper says nothing; budgets that are given know of it.
+        // The paper's helper sends no reports: configured losses make them unnecessary.
         let is_paper = matches!(shared.config.mode, Mode::Paper { .. });
         if !is_paper || shared.config.losses.is_none() {
             self.ways[way].ack_at.get_or_insert(now + ACK_INTERVAL);
@@ -172,7 +177,8 @@ impl Helper {
         }
     }
 
-    /// The destination of `way` says what it has and how well it hears.
+    /// Takes an acknowledgement of the destination of direction `way`, with its
+    /// link reports.
     fn handle_ack(&mut self, me: NodeId, now: Instant, way: usize, ack: &Ack) {
         let source = self.between[way];
         let way = &mut self.ways[way];
@@ -186,7 +192,7 @@ impl Helper {
             };
             way.losses_there[at].update(report.highest, report.received);
             if at == 0 {
-                // If we began anew: go on where we were.
+                // If this node restarted: continue after its numbers.
                 way.next_number = way.next_number.max(report.highest.saturating_add(1));
             }
         }
@@ -235,7 +241,8 @@ impl Helper {
         to: NodeId,
         body: &Body<'_>,
     ) -> Transmit {
-        // Numbers are of a sender and a receiver: of the way that ends at the receiver.
+        // Numbers are per sender and receiver: of the direction that ends at the
+        // receiver.
         let way = &mut self.ways[usize::from(self.between[0] == to)];
         let (sender, number) = (shared.config.id, way.next_number);
         way.next_number = way.next_number.saturating_add(1);
@@ -274,7 +281,7 @@ impl Helper {
     }
 }
 
-/// What helps in one direction, and knows nothing yet.
+/// The machine of one direction, without knowledge yet.
 fn new_machine(code: Code, helpers: u8, shared: &mut Shared) -> paper::Helper {
     let is_paper = matches!(shared.config.mode, Mode::Paper { .. });
     let helps = |&losses: &Losses| is_paper || is_worth(code, losses, helpers);

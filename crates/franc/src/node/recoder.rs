@@ -1,8 +1,10 @@
-//! A recoder: reliable on both of its sides. It decodes what one neighbour sends and codes
-//! anew for the other; what it has not decoded goes into its combinations all the same.
+//! A recoder: reliable on both of its sides. It decodes what one neighbour sends
+//! and recodes it for the other; combinations also include what it has not decoded
+//! yet.
 //!
-//! It says a block is done when the next node said so: the source keeps what is not at the
-//! other end, so a recoder may vanish and come back.
+//! It reports a block as done once the next node has: the source keeps everything
+//! that is not at the other end, so a recoder may vanish and return. Leaves out
+//! end-to-end keys: it cannot read packets.
 
 use super::addresses::{Proof, Reply};
 use super::sessions::{Heard as Followed, News, Sessions};
@@ -17,7 +19,7 @@ use alloc::vec::Vec;
 use lasthop_rlnc::Code;
 use lasthop_units::{Duration, Instant};
 
-/// Acknowledgements are at least so far apart.
+/// Shortest interval of acknowledgements.
 const ACK_INTERVAL: Duration = Duration::from_millis(5);
 
 #[derive(Clone, Debug, PartialEq)]
@@ -25,23 +27,23 @@ pub(super) struct Recoder {
     code: Code,
     sessions: Sessions,
     sides: Option<[Side; 2]>,
-    /// Whose turn it is.
+    /// Index of the side that is served next.
     turn: usize,
 }
 
-/// What belongs to one neighbour.
+/// The state towards one neighbour.
 #[derive(Clone, Debug, PartialEq)]
 struct Side {
     neighbour: NodeId,
     hop: Hop,
-    /// Of the blocks that it sends.
+    /// Receiver of the blocks that it sends.
     receiver: Receiver,
-    /// To it, of the blocks that the other neighbour sends.
+    /// Sender to it, of the blocks that the other neighbour sends.
     sender: Sender,
     ack_due: Option<Instant>,
     ack_last: Instant,
     state: u16,
-    /// There was nothing to send, until something happens.
+    /// There was nothing to send until the next event.
     is_drained: bool,
 }
 
@@ -72,15 +74,15 @@ impl Recoder {
         }
     }
 
-    /// A neighbour heard numbers of this node up to `highest`.
+    /// A neighbour received numbers of this node up to `highest`.
     pub fn go_on_behind(&mut self, now: Instant, neighbour: NodeId, highest: u32) {
         for side in self.sides.iter_mut().flatten().filter(|side| side.neighbour == neighbour) {
             side.hop.go_on_behind(now, highest);
         }
     }
 
-    /// A node wants to know what session there is: a neighbour what the other one says, a
-    /// helper what either says.
+    /// A node asks for the current session: a neighbour gets the other one's
+    /// announcement, a helper the latest of both.
     pub fn handle_call(&mut self, shared: &mut Shared, now: Instant, question: &Question) {
         let Question { header, proof, reply, is_new } = question;
         let me = shared.config.id;
@@ -132,7 +134,7 @@ impl Recoder {
         };
         let mut sides = self.sessions.between().map(&mut side);
         for (at, side) in sides.iter_mut().enumerate() {
-            // What was recorded before this node began is old.
+            // Datagrams recorded before this node began are old.
             side.hop.skip_to(self.sessions.next_of(at));
         }
         self.sides = Some(sides);
@@ -170,7 +172,7 @@ impl Recoder {
             }
         }
         if let Body::Pulse(pulse) = body {
-            // It is of the other end, and for that beyond.
+            // It is from the other end, for the one beyond.
             other.pass(shared, now, &session, pulse);
         } else {
             let (ack, enc) = body.into_parts();
@@ -296,7 +298,7 @@ impl Recoder {
     }
 }
 
-/// The node behind `side` says what it has.
+/// Takes an acknowledgement of the node at `side`.
 fn handle_ack(shared: &mut Shared, side: &mut Side, other: &mut Side, now: Instant, ack: &Ack) {
     shared.stats.acks_received += 1;
     let Side { hop, sender, .. } = side;
@@ -307,12 +309,12 @@ fn handle_ack(shared: &mut Shared, side: &mut Side, other: &mut Side, now: Insta
     let oldest = sender.oldest();
     sender.handle_ack(now, ack);
     if sender.oldest() != oldest {
-        // The other side may let go of blocks as well.
+        // The other side may then release blocks, too.
         other.acknowledge_soon(now);
     }
 }
 
-/// A combination came from `side`, for what lies behind `other`.
+/// Takes a combination from `side`, for the node at `other`.
 fn handle_enc(shared: &mut Shared, side: &mut Side, other: &mut Side, now: Instant, enc: &Enc<'_>) {
     let Side { receiver, .. } = side;
     let sender = &mut other.sender;
@@ -329,7 +331,7 @@ fn handle_enc(shared: &mut Shared, side: &mut Side, other: &mut Side, now: Insta
     match verdict {
         Verdict::Innovative => {
             shared.stats.innovative += 1;
-            // Its block begins with it: a symbol finds it there.
+            // Starts the block, so that symbols can be added to it.
             let _ = sender.overhear(enc, receiver.payload());
         }
         Verdict::Redundant => shared.stats.redundant += 1,
@@ -343,13 +345,13 @@ fn handle_enc(shared: &mut Shared, side: &mut Side, other: &mut Side, now: Insta
 }
 
 impl Side {
-    /// Says what came, and not too often.
+    /// Schedules an acknowledgement, at a limited rate.
     fn acknowledge_soon(&mut self, now: Instant) {
         let at = now.max(self.ack_last + ACK_INTERVAL);
         self.ack_due = Some(self.ack_due.map_or(at, |due| due.min(at)));
     }
 
-    /// Sends on what one end says to the other.
+    /// Forwards a pulse between the ends.
     fn pass(&mut self, shared: &mut Shared, now: Instant, session: &Followed, pulse: Pulse<'_>) {
         let (sender, to) = (shared.config.id, self.neighbour);
         let header = Header { sender, to, session: session.id, number: self.hop.number() };
@@ -359,8 +361,8 @@ impl Side {
         shared.hasten(transmit);
     }
 
-    /// What is here of the neighbour's blocks. Those that are complete are not done until
-    /// `onward` says that the next node has them.
+    /// The acknowledgement of the neighbour's blocks. Complete blocks are not done
+    /// until `onward` reports that the next node has them.
     fn ack(&self, now: Instant, onward: &Sender, code: Code) -> Ack {
         let symbols = code.symbols() as u16;
         let done = onward.oldest().min(self.receiver.done());

@@ -1,8 +1,9 @@
-//! Sessions as nodes between the ends know them. Such a node asks both neighbours for HELLOs
-//! (CALL) and follows the session that both announced last, in HELLOs that prove where they
-//! come from ([`super::addresses`]). So a session begins that both ends have now, whatever
-//! was recorded of others; and one that only a holder of the hop key announced is left again
-//! as soon as the ends are heard.
+//! Sessions as known to nodes between the ends. Such a node asks both neighbours
+//! for HELLOs (CALL) and follows the session that both announced last, in HELLOs
+//! that prove their origin ([`super::addresses`]). So it follows the session that
+//! both ends have now, whatever was recorded of others; and a session that only a
+//! holder of the hop key announced is left again as soon as the ends are heard.
+//! Leaves out end-to-end keys.
 
 use super::addresses::{Proof, Reply};
 use super::{Address, Question, Shared};
@@ -10,17 +11,17 @@ use crate::keys::{Pair, Tagger};
 use crate::wire::{Body, CONTROL_BYTES, Header, Hello, Hop, NodeId};
 use lasthop_units::{Duration, Instant, TokenBucket};
 
-/// CALLs while the neighbours do not both announce the session that is followed, and while
-/// they do.
+/// Interval of CALLs while the neighbours do not both announce the followed
+/// session, and while they do.
 const CALL_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(500)];
-/// An announcement that is older says nothing of now.
+/// Age after which an announcement is outdated.
 const ANNOUNCED_MAX: Duration = Duration::from_secs(2);
-/// The same HELLO is passed on at least so far apart.
+/// Shortest interval at which the same HELLO is forwarded.
 const PASS_INTERVAL: Duration = Duration::from_millis(90);
-/// HELLOs passed on a second, whatever they are: two ends say no more.
+/// HELLOs forwarded per second in total: two ends send no more.
 const PASSES_PER_S: u64 = 50;
 
-/// A session as the hop key shows it.
+/// A session as known to holders of the hop key.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Heard {
     pub id: u16,
@@ -34,22 +35,22 @@ impl Heard {
         self.pair.ends()
     }
 
-    /// Whether a datagram that names session `id` is of this one.
+    /// Whether a datagram that names session `id` belongs to this one.
     pub fn is_of(&self, id: u16, datagram: &[u8]) -> bool {
         self.id == id && self.tagger.is_authentic(datagram)
     }
 }
 
-/// What one neighbour announced last.
+/// The last announcement of one neighbour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Announced {
     hello: Hello,
     at: Instant,
-    /// When it was passed on.
+    /// When it was last forwarded.
     passed: Instant,
 }
 
-/// What both neighbours announced.
+/// The announcements of both neighbours, and the followed session.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sessions {
     between: [NodeId; 2],
@@ -59,14 +60,15 @@ pub(super) struct Sessions {
     passes: TokenBucket,
 }
 
-/// What became of an announcement.
+/// The result of an announcement.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct News {
-    /// The position of the neighbour that it came from.
+    /// Index of the neighbour that sent it.
     pub side: usize,
     /// Both neighbours announced a session that was not followed before: it is now.
     pub begins: Option<Heard>,
-    /// The other neighbour has not got this HELLO lately.
+    /// Whether this HELLO is to be forwarded: the other neighbour did not get it
+    /// recently.
     pub is_passed: bool,
 }
 
@@ -76,32 +78,32 @@ impl Sessions {
         Self { between, announced: [None; 2], current: None, call_at: now, passes }
     }
 
-    /// The next number of a neighbour, as it announced it last.
+    /// The next number of a neighbour, as it last announced it.
     pub fn next_of(&self, side: usize) -> u32 {
         self.announced[side].map_or(0, |announced| announced.hello.hop.next)
     }
 
-    /// The one that is followed.
+    /// The followed session.
     pub fn current(&self) -> Option<&Heard> {
         self.current.as_ref()
     }
 
-    /// The position of a neighbour.
+    /// The index of a neighbour.
     pub fn side(&self, neighbour: NodeId) -> Option<usize> {
         self.between.iter().position(|&between| between == neighbour)
     }
 
-    /// The neighbours.
+    /// The two neighbours.
     pub fn between(&self) -> [NodeId; 2] {
         self.between
     }
 
-    /// Whether a datagram is of a neighbour for `node`.
+    /// Whether a datagram is from a neighbour for `node`.
     pub fn is_of_neighbour(&self, header: &Header, node: NodeId) -> bool {
         self.side(header.sender).is_some() && header.to == node
     }
 
-    /// The session of a datagram, if it is the one that is followed.
+    /// The session of a datagram, if it is the followed one.
     pub fn of(&self, shared: &mut Shared, header: &Header) -> Option<Heard> {
         let followed = self.current.as_ref().filter(|session| session.id == header.session);
         if followed.is_none() {
@@ -110,8 +112,8 @@ impl Sessions {
         followed.cloned()
     }
 
-    /// Takes a HELLO. A neighbour that proves nothing is called instead, in the name of
-    /// `as_sender`.
+    /// Takes a HELLO. A neighbour that proves nothing is called instead, in the
+    /// name of `as_sender`.
     pub fn handle_hello(
         &mut self,
         shared: &mut Shared,
@@ -128,7 +130,7 @@ impl Sessions {
         Some(self.hear(shared, now, side, hello))
     }
 
-    /// Takes a HELLO of the neighbour at `side` that proved where it came from.
+    /// Takes a HELLO of the neighbour at `side` that proved its origin.
     fn hear(&mut self, shared: &mut Shared, now: Instant, side: usize, hello: &Hello) -> News {
         let before = self.announced[side];
         let is_same = |before: &Announced| {
@@ -152,14 +154,14 @@ impl Sessions {
             Heard { id, tagger, pair }
         });
         if begins.is_some() {
-            // Announcements of the session before do not bring it back.
+            // Announcements of the previous session must not bring it back.
             self.between.iter().for_each(|&neighbour| shared.addresses.renew(neighbour));
         }
         self.current = begins.clone().or(self.current.take());
         News { side, begins, is_passed }
     }
 
-    /// Both neighbours announce what is followed.
+    /// Whether both neighbours announce the followed session.
     pub fn is_settled(&self, now: Instant) -> bool {
         let followed = self.current.as_ref().map(|current| current.pair);
         let is_of_current = |announced: &Option<Announced>| {
@@ -172,8 +174,8 @@ impl Sessions {
         self.announced.iter().all(is_of_current)
     }
 
-    /// What to announce to a node: the HELLO of the neighbour at `side`, or of any, if it is
-    /// not too old.
+    /// The announcement for a node: the HELLO of the neighbour at `side`, or of
+    /// either, unless it is outdated.
     pub fn announcement(&self, now: Instant, side: Option<usize>) -> Option<Hello> {
         let is_asked = |at: usize| side.is_none_or(|side| side == at);
         let of = |at: usize| self.announced[at].filter(|_| is_asked(at));
@@ -181,13 +183,13 @@ impl Sessions {
         all.max_by_key(|announced| announced.at).map(|announced| announced.hello)
     }
 
-    /// When the neighbours are called.
+    /// When the neighbours are called next.
     pub fn call_at(&self) -> Instant {
         self.call_at
     }
 
-    /// Calls the neighbours if it is time. `from` says in whose name each is called, the
-    /// highest number that was heard from it and the next that it hears.
+    /// Calls the neighbours if it is time. `from` gives the name in which each is
+    /// called, the highest number received from it, and the next one sent to it.
     pub fn call(
         &mut self,
         shared: &mut Shared,
@@ -204,8 +206,8 @@ impl Sessions {
         }
     }
 
-    /// Whether a neighbour that proves nothing is to be called to where it says it is, and
-    /// has not been there before.
+    /// Calls a neighbour that proves nothing at the address that it claims, if it
+    /// was not seen there before.
     pub fn call_back(
         &self,
         shared: &mut Shared,
@@ -223,8 +225,9 @@ impl Sessions {
 }
 
 impl Shared {
-    /// Asks `to` for a HELLO in the name of `sender`, where `to` is or at `reply`. `numbers`
-    /// are the highest that was heard from it, and the next that it hears.
+    /// Asks `to` for a HELLO in the name of `sender`, at its known address or at
+    /// `reply`. `numbers`: the highest number received from it, and the next one
+    /// sent to it.
     pub(super) fn call(
         &mut self,
         now: Instant,
@@ -237,8 +240,9 @@ impl Shared {
         self.say(sender, to, &Body::Call(hop), reply);
     }
 
-    /// A datagram of the neighbour that `header` names came from `from`. If it is not known
-    /// to be there it may have moved: asks it in the name of `me`, by no more bytes.
+    /// A datagram of the neighbour named in `header` came from `from`. If that is
+    /// not its known address it may have moved: asks it in the name of `me`, with
+    /// no more bytes.
     pub(super) fn ask_if_moved(
         &mut self,
         now: Instant,
@@ -256,7 +260,7 @@ impl Shared {
         }
     }
 
-    /// Says a HELLO or a CALL, which are of no session.
+    /// Sends a HELLO or a CALL, which belong to no session.
     pub(super) fn say(
         &mut self,
         sender: NodeId,

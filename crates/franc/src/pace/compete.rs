@@ -1,48 +1,54 @@
-//! A share of a queue that others fill: a window that grows and shrinks as CUBIC's does
-//! (RFC 9438), where more is lost than is lost anyway.
+//! A fair share of a queue that others fill: a congestion window that grows and
+//! shrinks as CUBIC's does (RFC 9438), when losses exceed the usual ones. The
+//! window is in segments of 1 500 bytes, times in seconds. Leaves out
+//! retransmission, which the sender of blocks does.
 
 use super::window::Window;
 use lasthop_units::{Duration, Instant};
 
-/// RFC 9438, section 4.6, and section 5.
+/// Constants of RFC 9438, sections 4.6 and 5.
 const BETA: f64 = 0.7;
 const C: f64 = 0.4;
-/// A segment of those that compete, in bytes.
+/// Length of a segment of the competing flows in bytes.
 const SEGMENT_BYTES: f64 = 1_500.0;
-/// Segments at least.
+/// Smallest window in segments.
 const SEGMENTS_MIN: f64 = 2.0;
-/// The rate beyond a window in a round trip, so that the window rules.
+/// Rate relative to a window per round trip: higher, so that the window is the
+/// limit.
 const AHEAD: f64 = 1.2;
-/// A test of whose queue it is after so long at first and at last, and so many round trips.
+/// First and longest interval of tests of whose queue it is, and its minimum in
+/// round trips.
 const TEST_INTERVAL: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(20)];
 const TEST_ROUND_TRIPS: u64 = 20;
-/// A window is gone on with after so long.
+/// Time after which a window is not resumed any more.
 const RECENT: Duration = Duration::from_secs(30);
-/// Losses beyond what is expected are no chance by so many standard deviations.
+/// Losses in excess of the expected ones are significant from this many standard
+/// deviations on.
 const CERTAIN: f64 = 3.0;
 
-/// A window in segments.
+/// The congestion window.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Compete {
     segments: f64,
-    /// Before the last reduction.
+    /// Window before the last reduction, in segments.
     segments_max: f64,
-    /// When the window was reduced last, and after how many seconds it is as large again.
+    /// When the window was last reduced, and after how many seconds it is that
+    /// large again.
     epoch: Instant,
     k_s: f64,
-    /// What Reno's would be.
+    /// The window that Reno would have, in segments.
     reno: f64,
-    /// Nothing was lost yet: slow start.
+    /// Whether it is in slow start: nothing was lost yet.
     is_starting: bool,
     round_trip: Duration,
-    /// What was sent before is not looked at again.
+    /// Datagrams sent before this instant are not evaluated again.
     looked_at: Instant,
     test_after: Duration,
     test_at: Instant,
 }
 
 impl Compete {
-    /// Begins with so many bytes in flight.
+    /// Starts with `bytes` in flight.
     pub fn new(now: Instant, bytes: f64, round_trip: Duration) -> Self {
         let segments = (bytes / SEGMENT_BYTES).max(SEGMENTS_MIN);
         Self {
@@ -72,19 +78,20 @@ impl Compete {
         self.test_at
     }
 
-    /// Whether what it knows may still hold.
+    /// Whether the window may still be right.
     pub fn is_recent(&self, now: Instant) -> bool {
         now < self.test_at + RECENT
     }
 
-    /// They are.
+    /// Resumes: the others are still there.
     pub fn go_on(&mut self, now: Instant, round_trip: Duration) {
         self.test_after = (self.test_after * 2).min(TEST_INTERVAL[1]);
         self.test_at = now + self.test_after.max(round_trip * TEST_ROUND_TRIPS);
         self.looked_at = now;
     }
 
-    /// Takes what became of a window; the share `loss` is lost anyway.
+    /// Takes the result of a window of datagrams; the share `loss` is lost in any
+    /// case.
     pub fn handle_window(
         &mut self,
         now: Instant,
@@ -100,7 +107,7 @@ impl Compete {
             return;
         }
         if window.is_free() {
-            // What is not used does not grow (RFC 9438, section 5.8).
+            // A window that is not used does not grow (RFC 9438, section 5.8).
             self.epoch += Duration::from_secs_f64(window.seconds());
             return;
         }
@@ -114,14 +121,14 @@ impl Compete {
         let alpha = 3.0 * (1.0 - BETA) / (1.0 + BETA);
         self.reno += alpha * window.seconds() / round_trip.as_secs_f64().max(1e-3);
         let rounds = window.seconds() / round_trip.as_secs_f64().max(1e-3);
-        // No more than half as much again in a round trip (section 4.4).
+        // At most half as much again per round trip (section 4.4).
         let most = self.segments * (1.0 + 0.5 * rounds);
         self.segments = cubic.clamp(self.segments, most).max(self.reno);
     }
 
     fn reduce(&mut self, now: Instant) {
         self.is_starting = false;
-        // What was sent at the old window may still be lost.
+        // Datagrams sent with the old window may still be lost.
         self.looked_at = now;
         let is_shrinking = self.segments < self.segments_max;
         self.segments_max = self.segments * if is_shrinking { (1.0 + BETA) / 2.0 } else { 1.0 };

@@ -1,34 +1,36 @@
-//! Delays of datagrams: the way's own, a queue's that stands, and how they vary.
+//! Delays of datagrams in microseconds: that of the path itself, that of a standing
+//! queue, and their variation. The clocks of sender and receiver need not agree;
+//! only changes count. Leaves out the choice of the rate.
 
 use super::Heard;
 use super::window::Window;
 use lasthop_units::{Duration, Instant};
 
-/// The least delay is remembered for one to two of these.
+/// The least delay is remembered for one to two of these periods.
 const BASE_PERIOD: Duration = Duration::from_secs(30);
-/// What two windows' least delays may differ by without a reason, in microseconds, beside
-/// the spread of delays.
+/// Difference of the least delays of two windows that is not significant, in
+/// microseconds, in addition to the spread of delays.
 const NOISE_US: f64 = 500.0;
 
-/// A datagram's delay.
+/// The delay of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Delay {
     us: f64,
-    /// Of the datagram: longer ones take longer.
+    /// Length of the datagram in bytes: longer ones take longer.
     bytes: u64,
 }
 
-/// What is known of the delays of a way.
+/// The delays of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Delays {
-    /// Reference of delays, so that differences of clocks fit in 32 bits.
+    /// Reference of all delays, so that differences of clocks fit in 32 bits.
     reference_us: Option<u32>,
-    /// The least of windows, of this period and the one before.
+    /// The least delays of windows, of this period and of the one before.
     base: [Option<Delay>; 2],
     period_ends: Instant,
-    /// The least queue of the last window, in microseconds.
+    /// The shortest queue of the last window, in microseconds.
     standing_us: f64,
-    /// How much more the mean queue of a window is.
+    /// How much longer the mean queue of a window is, in microseconds.
     spread_us: f64,
 }
 
@@ -43,7 +45,7 @@ impl Delays {
         }
     }
 
-    /// The delay of a datagram, on whatever clocks.
+    /// The delay of a datagram, with any offset of the clocks.
     pub fn delay(&mut self, heard: &Heard) -> Delay {
         let sent_at_us = (heard.sent_at.as_nanos() / 1_000) as u32;
         let delay = heard.heard_at_us.wrapping_sub(sent_at_us);
@@ -51,13 +53,14 @@ impl Delays {
         Delay { us: f64::from(delay.wrapping_sub(reference) as i32), bytes: heard.bytes }
     }
 
-    /// The queue's part of a delay; without any, more bytes would also take longer.
+    /// The queue's part of a delay in microseconds; without a queue, longer
+    /// datagrams also take longer.
     pub fn queue_us(&self, delay: &Delay, capacity: f64) -> f64 {
         let base = self.base.iter().flatten().map(|base| beyond_us(delay, base, capacity));
         base.fold(f64::NEG_INFINITY, f64::max).max(0.0)
     }
 
-    /// The queue that stands, in microseconds.
+    /// The standing queue in microseconds.
     pub fn standing_us(&self) -> f64 {
         self.standing_us
     }
@@ -66,15 +69,16 @@ impl Delays {
         self.spread_us
     }
 
-    /// Less than this is no change of a standing queue.
+    /// Smallest significant change of a standing queue, in microseconds.
     pub fn noise_us(&self) -> f64 {
         NOISE_US + self.spread_us
     }
 
-    /// Takes a window. Returns by how much the standing queue grew since the last one.
+    /// Takes a window. Returns by how much the standing queue grew since the last
+    /// one, in microseconds.
     pub fn handle_window(&mut self, now: Instant, window: &Window, capacity: f64) -> f64 {
         if now >= self.period_ends {
-            // What was measured before a long silence says nothing: clocks drift.
+            // Measurements from before a long silence are useless: clocks drift.
             let is_recent = now < self.period_ends + BASE_PERIOD;
             self.base = [None, self.base[0].filter(|_| is_recent)];
             self.period_ends = now + BASE_PERIOD;
@@ -94,7 +98,7 @@ impl Delays {
         grew_us
     }
 
-    /// The delay of the last window is the way's own.
+    /// Takes the delay of the last window for that of the path itself.
     pub fn anchor(&mut self) {
         for base in self.base.iter_mut().flatten() {
             base.us += self.standing_us;
@@ -103,7 +107,8 @@ impl Delays {
     }
 }
 
-/// How much later than `base`, if more bytes take longer.
+/// Delay in excess of `base`, allowing for the length of the datagrams, in
+/// microseconds.
 fn beyond_us(delay: &Delay, base: &Delay, capacity: f64) -> f64 {
     let longer_us = (delay.bytes as f64 - base.bytes as f64) / capacity * 1e6;
     delay.us - base.us - longer_us

@@ -1,33 +1,37 @@
-//! What was sent within a round trip or so, looked at together.
+//! The datagrams sent within about a round trip, evaluated together: rates of
+//! sending and arrival in bytes per second, losses, and the shortest queue. Also
+//! sums over several windows. Leaves out conclusions about the path, which are in
+//! `pace`.
 
 use super::{Delay, Heard};
 use lasthop_units::{Duration, Instant};
 
-/// Reports in a window at least, so that the least delay of them says something.
+/// Fewest reports in a window for which their least delay is significant.
 const SAMPLES_MIN: u32 = 4;
-/// Datagrams between two reports at most.
+/// Most datagrams between two reports.
 const GAP_MAX: u32 = 8_192;
-/// But no window takes so many times as long.
+/// Longest window, as a multiple of the requested length.
 const LONGER_MAX: u64 = 4;
 
-/// Two rates differ at least by so much to say what they do.
+/// Smallest ratio of two rates whose results can be compared.
 const APART: f64 = 1.25;
 
-/// What is known of the datagrams that were sent in a time.
+/// The datagrams that were sent within some time.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Window {
     first: Edge,
     last: Edge,
     samples: u32,
-    /// Sum and least of the queue's delays, in microseconds, and the delay of the least.
+    /// Sum and minimum of the queue's delays in microseconds, and the delay with
+    /// the minimum.
     queue_sum_us: f64,
     queue_min_us: f64,
     least: Option<Delay>,
-    /// When nothing waited to be sent last.
+    /// When no data was last waiting.
     free_at: Instant,
 }
 
-/// Where a window begins or ends.
+/// The start or the end of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Edge {
     sent_at: Instant,
@@ -45,7 +49,7 @@ impl Edge {
 }
 
 impl Window {
-    /// It begins behind a datagram.
+    /// A window that starts after the reported datagram.
     pub fn new(heard: &Heard) -> Self {
         Self {
             first: Edge::of(heard),
@@ -58,8 +62,8 @@ impl Window {
         }
     }
 
-    /// Whether `heard` is of the same count: whoever counts may have begun anew, and so many
-    /// in a row are not lost by chance.
+    /// Whether `heard` continues the count: the counting node may have restarted,
+    /// and that many datagrams in a row are not lost by chance.
     pub fn goes_on(&self, heard: &Heard) -> bool {
         heard.received >= self.last.received
             && heard.number >= self.last.number
@@ -76,7 +80,7 @@ impl Window {
         self.free_at = heard.free_at;
     }
 
-    /// Whether it is as long as `least` and says something.
+    /// Whether it has at least the length `least` and enough reports.
     pub fn is_complete(&self, least: Duration) -> bool {
         let time = self.last.sent_at.saturating_since(self.first.sent_at);
         time >= least && (self.samples >= SAMPLES_MIN || time >= least * LONGER_MAX)
@@ -90,17 +94,17 @@ impl Window {
         self.last.sent_at
     }
 
-    /// Whether there are enough reports for their least delay to be that of the way.
+    /// Whether it has enough reports for their least delay to be that of the path.
     pub fn is_dense(&self) -> bool {
         self.samples >= SAMPLES_MIN
     }
 
-    /// How long it took to send.
+    /// Time in which it was sent, in seconds.
     pub fn seconds(&self) -> f64 {
         self.ended().saturating_since(self.began()).as_secs_f64().max(1e-6)
     }
 
-    /// At times nothing waited to be sent.
+    /// Whether at times no data was waiting.
     pub fn is_free(&self) -> bool {
         self.free_at > self.first.sent_at
     }
@@ -109,41 +113,41 @@ impl Window {
         (self.last.bytes_up_to - self.first.bytes_up_to) as f64
     }
 
-    /// Bytes per second that were sent.
+    /// Rate of sending in bytes per second.
     pub fn sent_rate(&self) -> f64 {
         self.bytes() / self.seconds()
     }
 
-    /// How long it took to come.
+    /// Time in which it arrived, in seconds.
     fn arrival_seconds(&self) -> f64 {
         let time_us = self.last.heard_at_us.wrapping_sub(self.first.heard_at_us) as i32;
         f64::from(time_us.max(1)) * 1e-6
     }
 
-    /// The same as they came, those that were lost included.
+    /// The rate of arrival in bytes per second, as if nothing were lost.
     pub fn arrival_rate(&self) -> f64 {
         self.bytes() / self.arrival_seconds()
     }
 
-    /// Bytes per second that came; no more than were sent.
+    /// Bytes per second that arrived; no more than were sent.
     pub fn came_rate(&self) -> f64 {
         let (sent, lost) = self.losses();
         self.arrival_rate().min(self.sent_rate()) * (1.0 - lost / sent.max(1.0))
     }
 
-    /// Datagrams that were sent, and those that were lost.
+    /// Number of datagrams sent, and number lost.
     pub fn losses(&self) -> (f64, f64) {
         let sent = f64::from(self.last.number.saturating_sub(self.first.number));
         let came = f64::from(self.last.received.wrapping_sub(self.first.received));
         (sent, (sent - came).clamp(0.0, sent))
     }
 
-    /// The datagram with the least queue.
+    /// The datagram with the shortest queue.
     pub fn least(&self) -> Option<Delay> {
         self.least
     }
 
-    /// The mean queue beyond the least one, in microseconds.
+    /// The mean queue less the shortest one, in microseconds.
     pub fn spread_us(&self) -> f64 {
         match self.samples {
             0 => 0.0,
@@ -152,7 +156,7 @@ impl Window {
     }
 }
 
-/// What was sent in some windows, and how long it took to send and to come.
+/// Bytes sent in some windows, and the time in which they were sent and arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub(super) struct Tally {
     bytes: f64,
@@ -167,10 +171,11 @@ impl Tally {
         self.came_s += window.arrival_seconds();
     }
 
-    /// The share of a way's capacity that others use, if this is what it made of what was
-    /// sent at one rate, `other` at another one, and it was busy in both. First in, first
-    /// out, what comes of `S` is `A = C S / (S + others)`: two rates tell what others send.
-    /// `None` if the rates are too much alike.
+    /// The share of a path's capacity that others use, if this is the result of
+    /// sending at one rate and `other` at another, with the path busy in both
+    /// cases. In a first-in-first-out queue, of a rate `S` there arrives `A = C S /
+    /// (S + others)`: two rates reveal what others send. `None` if the rates are
+    /// too similar.
     pub fn others(&self, other: &Self) -> Option<f64> {
         let (sent, came) = (self.sent_s / self.bytes, self.came_s / self.bytes);
         let (sent_other, came_other) = (other.sent_s / other.bytes, other.came_s / other.bytes);
@@ -179,7 +184,7 @@ impl Tally {
     }
 }
 
-/// A share of datagrams that are lost, of the last few windows.
+/// The share of datagrams that are lost, over the last few windows.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub(super) struct Ratio {
     sent: f64,
@@ -187,9 +192,10 @@ pub(super) struct Ratio {
 }
 
 impl Ratio {
-    /// Weights halve over so many windows.
+    /// Factor of the weights per window.
     pub const KEEP: f64 = 0.9;
-    /// Losses come in bursts: they vary more than chance alone has it.
+    /// Losses come in bursts: their variance is this many times that of independent
+    /// losses.
     const BURSTS: f64 = 2.0;
 
     pub fn add(&mut self, (sent, lost): (f64, f64)) {
@@ -197,7 +203,7 @@ impl Ratio {
         self.lost += lost;
     }
 
-    /// What is known weighs less.
+    /// Reduces the weight of what is known.
     pub fn forget(&mut self, keep: f64) {
         self.sent *= keep;
         self.lost *= keep;
@@ -207,13 +213,14 @@ impl Ratio {
         if self.sent > 0.0 { (self.lost / self.sent).min(0.95) } else { 0.0 }
     }
 
-    /// The rate is now so much of what it was: if a queue overflowed, as much comes of less.
+    /// The rate is now `factor` of what it was: if a queue overflowed, the same
+    /// number arrives of fewer datagrams.
     pub fn slower(&mut self, factor: f64) {
         let came = (self.sent - self.lost) / factor;
         self.lost = (self.sent - came).max(0.0);
     }
 
-    /// By how much the share may be off.
+    /// Standard deviation of the share.
     pub fn deviation(&self) -> f64 {
         if self.sent == 0.0 {
             return 1.0;

@@ -1,60 +1,60 @@
-//! When the decoder acknowledges: whenever all that it received is decoded, partially or
-//! fully (section II.C).
+//! When the decoder acknowledges: whenever everything that it received is decoded,
+//! partially or fully (section II.C).
 //!
-//! An acknowledgement may be lost; what comes then is redundant or late, and now and
-//! then one of these is acknowledged again, which the text leaves open, at intervals of the
-//! authors' programs (netmix 902fc60 of January and 94897df of March 2014). Those acknowledge
-//! what is partially decoded after redundant packets only ([`AckRules`]), and not whenever it
-//! is decoded. Left out: that they compare the rank with the encoder's, which changes only
-//! acknowledgements that the encoder has no use for.
+//! An acknowledgement may be lost; packets that arrive then are redundant or late,
+//! and some of these are acknowledged again, which the text does not specify: at
+//! intervals of the authors' programs (netmix 902fc60 of January and 94897df of
+//! March 2014). These programs acknowledge a partially decoded block only after
+//! redundant packets ([`AckRules`]). Leaves out that they compare the rank with the
+//! encoder's, which affects only acknowledgements of no use to the encoder.
 
 use crate::config::AckRules;
 
-/// Redundant packets in a row, while all is decoded, from which on January's program
-/// acknowledges each.
+/// Number of redundant packets in a row, while everything is decoded, from which on
+/// January's program acknowledges each.
 const JANUARY_REDUNDANT_MIN: u32 = 3;
 
-/// Redundant packets, while all is decoded, from one acknowledgement to the next.
+/// Number of redundant packets per acknowledgement, while everything is decoded.
 const REDUNDANT_DECODED: u32 = 4;
 
-/// Redundant packets, while something is not decoded, from one to the next; from which on
-/// March's program acknowledges each.
+/// The same while something is not decoded; from this number on, March's program
+/// acknowledges each.
 const REDUNDANT: u32 = 50;
 
-/// Packets of blocks that are done, from one to the next.
+/// Number of packets of completed blocks per acknowledgement.
 const LATE: u32 = 5;
 
-/// What an ENC was worth to the decoder.
+/// Whether an ENC was useful to the decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// It raised the rank of its block, which is not full yet.
+    /// It increased the rank of its block, which is not full yet.
     Innovative,
-    /// With it, its block is complete.
+    /// It completed its block.
     Last,
-    /// It did not raise the rank.
+    /// It did not increase the rank.
     Redundant,
-    /// Its block was complete before.
+    /// Its block was already complete.
     Late,
 }
 
-/// Says which packets are acknowledged.
+/// Decides which packets are acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct AckRule {
     rules: AckRules,
-    /// Redundant ones since an innovative one.
+    /// Number of redundant packets since an innovative one.
     redundant: u32,
-    /// Late ones since one that was not.
+    /// Number of late packets since one that was not late.
     late: u32,
 }
 
 impl AckRule {
-    /// Acknowledges by `rules`.
+    /// A rule that acknowledges by `rules`.
     pub fn new(rules: AckRules) -> Self {
         Self { rules, ..Self::default() }
     }
 
-    /// Whether to acknowledge now, after a packet whose block has `rank` and `known`
-    /// symbols with it.
+    /// Whether to acknowledge now, after a packet whose block has `rank`, and
+    /// `known` symbols, with it.
     pub fn handle_enc(&mut self, arrival: Arrival, rank: u16, known: u16) -> bool {
         let decoded = rank == known;
         match arrival {

@@ -1,11 +1,12 @@
-//! The encoder (figure 4). Each symbol that is added raises what is owed by the credit,
-//! and so does each timeout; what is owed is sent.
+//! The encoder (figure 4). Each symbol that is added increases the packets owed by
+//! a credit, as does each timeout; packets that are owed are sent.
 //!
-//! Beyond the text: when a block is full, what is owed is raised to the block's budget
-//! and to whole packets (credits alone are too little where the helper begins at once).
-//! At a timeout one credit is granted, as the text and the authors' program of January 2014
-//! have it (netmix 902fc60); since March 2014 that program sends five packets (94897df), which
-//! [`PaperParameters::timeout_packets`] does.
+//! In addition to the text: when a block is full, what is owed is increased to the
+//! block's budget and to whole packets (credits alone are too little if the helper
+//! starts at once). A timeout grants one credit, as in the text and in the authors'
+//! program of January 2014 (netmix 902fc60); the program of March 2014 sends five
+//! packets (94897df), which [`PaperParameters::timeout_packets`] can do. Leaves out
+//! several blocks in flight.
 
 use super::PaperParameters;
 use crate::budget::Budget;
@@ -16,55 +17,55 @@ use alloc::collections::VecDeque;
 use lasthop_rlnc::{Code, Density, SymbolError, Vector};
 use lasthop_units::{Instant, Machine, Stream};
 
-/// What the encoder does.
+/// The state of the encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Packets are owed.
     Enc,
-    /// All that is owed was sent; an acknowledgement is awaited.
+    /// All packets owed were sent; waits for an acknowledgement.
     Wait {
-        /// Until then.
+        /// End of the wait.
         until: Instant,
     },
-    /// The destination has all there is.
+    /// The destination has everything.
     Idle,
 }
 
-/// Why the encoder wants to be woken.
+/// Why the encoder asks to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// No acknowledgement came.
+    /// No acknowledgement arrived in time.
     EncoderTimeout,
 }
 
-/// What happened.
+/// An event that the encoder reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The destination has a block.
     BlockDone {
-        /// Which.
+        /// Number of the block.
         block: u32,
-        /// Packets that the encoder sent for it.
+        /// Number of packets that the encoder sent for it.
         transmissions: u32,
-        /// Timeouts while it was coded.
+        /// Number of timeouts while it was coded.
         timeouts: u32,
     },
 }
 
-/// What the encoder counted.
+/// The counters of the encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// Timeouts.
+    /// Number of timeouts.
     pub timeouts: u64,
-    /// Symbols sent as they are.
+    /// Number of uncoded symbols sent.
     pub source_sent: u64,
-    /// Combinations sent.
+    /// Number of combinations sent.
     pub coded_sent: u64,
-    /// Blocks that the destination has.
+    /// Number of blocks that the destination has.
     pub blocks_done: u64,
 }
 
-/// Encodes one block after another.
+/// Encodes one block after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Encoder {
     parameters: PaperParameters,
@@ -73,10 +74,10 @@ pub struct Encoder {
     code: lasthop_rlnc::Encoder,
     block: u32,
     state: State,
-    /// Packets to be sent, and granted for this block so far.
+    /// Packets owed, and granted for this block so far.
     owed: f64,
     granted: f64,
-    /// Symbols before it need not be sent as they are.
+    /// Number of symbols that were sent uncoded.
     sent_as_is: u16,
     transmissions: u32,
     timeouts: u32,
@@ -84,11 +85,12 @@ pub struct Encoder {
     events: VecDeque<Event>,
 }
 
-/// Events that nobody asked for are forgotten beyond these.
+/// Most events that wait; further events are discarded.
 const EVENTS_MAX: usize = 64;
 
 impl Encoder {
-    /// Of blocks of `code` from 0 on; seeds of coefficients are drawn from `stream`.
+    /// An encoder of blocks of `code` from number 0 on; seeds of coefficients are
+    /// drawn from `stream`.
     pub fn new(code: Code, parameters: &PaperParameters, stream: Stream) -> Self {
         Self {
             parameters: *parameters,
@@ -107,14 +109,14 @@ impl Encoder {
         }
     }
 
-    /// Block and number of the next symbol; `None` if there is no room until an
-    /// acknowledgement comes, or ever, after block [`BLOCK_MAX`].
+    /// Block and index of the next symbol; `None` if the block is full until an
+    /// acknowledgement arrives, or for good after block [`BLOCK_MAX`].
     pub fn room(&self) -> Option<(u32, u16)> {
         let room = !self.code.is_full() && self.block < BLOCK_MAX;
         room.then(|| (self.block, self.code.len()))
     }
 
-    /// The block that is sent now; the destination has all before it.
+    /// The current block; the destination has all blocks before it.
     pub fn block(&self) -> u32 {
         self.block
     }
@@ -122,7 +124,7 @@ impl Encoder {
     /// Takes the next symbol.
     ///
     /// # Errors
-    /// If there is no room or the symbol is too long.
+    /// If the block is full or the symbol is too long.
     pub fn push(&mut self, _now: Instant, symbol: &[u8]) -> Result<(), SymbolError> {
         self.code.push(symbol)?;
         self.grant(self.budget.source_credit);
@@ -133,7 +135,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// The next packet to be sent, if one is owed.
+    /// Returns the next packet to send, if one is owed.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Coded> {
         if self.state != State::Enc {
             return None;
@@ -160,28 +162,28 @@ impl Encoder {
         }
     }
 
-    /// Budgets follow these losses from now on.
+    /// Computes budgets from these losses from now on.
     pub fn set_losses(&mut self, losses: Losses) {
         self.parameters.losses = losses;
         self.budget = Budget::new(&self.parameters.plan(self.code.code()));
     }
 
-    /// What happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// What it does.
+    /// The state of the encoder.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// What was counted.
+    /// The counters of the encoder.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Packets more are owed.
+    /// Increases the packets owed.
     fn grant(&mut self, packets: f64) {
         self.granted += packets;
         self.owed += packets;
@@ -190,7 +192,7 @@ impl Encoder {
         }
     }
 
-    /// A symbol as it is, or a combination of all.
+    /// An uncoded symbol, or a combination of all symbols.
     fn next_packet(&mut self) -> Coded {
         let block = self.block;
         if self.parameters.systematic && self.sent_as_is < self.code.len() {
@@ -235,7 +237,7 @@ impl Machine for Encoder {
         if matches!(self.state, State::Wait { until } if now >= until) {
             self.timeouts += 1;
             self.counters.timeouts += 1;
-            // At least a packet: a credit is one or more.
+            // At least one packet: a credit is one or more.
             let packets = self.parameters.timeout_packets.map(f64::from);
             self.grant(packets.unwrap_or(self.budget.source_credit));
         }

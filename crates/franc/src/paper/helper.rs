@@ -1,17 +1,19 @@
-//! The helper (figure 5). It collects what it overhears of a block; above the threshold,
-//! each packet raises what it owes by a credit. What it sends are new combinations of what
-//! it heard, without decoding.
+//! The helper (figure 5). It stores what it overhears of a block; above the
+//! threshold, each packet increases what it owes by a credit. It sends new
+//! combinations of what it received, without decoding. Counts are packets and may
+//! be fractions.
 //!
-//! As published ([`HelperParameters::published`]) it is idle for the rest of the block when
-//! its budget is spent, and it is asked whatever it costs: what the source sends beyond its
-//! budget, at timeouts, it does not help. Otherwise (the stream) the next packet calls it
-//! back, and it is silent where it saves no air. Packets need not be independent to count,
-//! as in the authors' program, which sends something for each that it hears above the
-//! threshold: a helper that hears well has the whole block before it has sent its share.
+//! As published ([`HelperParameters::published`]) it stays idle for the rest of the
+//! block when its budget is spent, and helps at any cost; packets that the source
+//! sends beyond its budget, at timeouts, do not restart it. Otherwise (in a stream)
+//! the next packet restarts it, and it stays silent if it saves no airtime. Packets
+//! count even if they are not independent, as in the authors' program, which sends
+//! something for each packet received above the threshold: a helper with a good
+//! link has the whole block before it has sent its share.
 //!
-//! One helper serves one direction of a hop. Of the blocks that it hears it keeps the
-//! last few, so its memory is bounded whatever it hears. Hand it packets of the source
-//! only: another helper's would raise its credit for nothing.
+//! One helper serves one direction of a hop. It stores the last few blocks, so its
+//! memory is limited. Pass it packets of the source only: packets of another helper
+//! would increase its credit needlessly.
 
 use crate::budget::{Budget, HelperBudget, Plan};
 use crate::coded::Coded;
@@ -23,22 +25,23 @@ use alloc::vec::Vec;
 use lasthop_rlnc::{Code, Density, Received, Recoder};
 use lasthop_units::{Instant, Stream};
 
-/// How a helper helps.
+/// The parameters of a helper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HelperParameters {
-    /// The links of the hop, in the direction it serves.
+    /// Losses of the links of the hop, in the direction that it serves.
     pub losses: Losses,
-    /// Helpers that share the work, itself included; at least 1.
+    /// Number of helpers that share the work, itself included; at least 1.
     pub helpers: u8,
-    /// Deviations that the budget allows for ([`Plan::margin`]), as the source has it.
+    /// Standard deviations of losses that the budget allows for ([`Plan::margin`]),
+    /// as for the source.
     pub margin: Option<f64>,
-    /// Blocks that it keeps at most, at least 1; the paper: 1.
+    /// Most blocks that it stores, at least 1; in the paper 1.
     pub blocks_max: u8,
-    /// Budgets are asked for and end as the paper has it.
+    /// Whether budgets are computed, and end, as in the paper.
     pub published: bool,
 }
 
-/// What the helper does for a block.
+/// The state of the helper for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HelperState {
     /// It listens.
@@ -47,41 +50,41 @@ pub enum HelperState {
     Enc,
 }
 
-/// Overhears one direction of a hop and sends what it can add.
+/// Overhears one direction of a hop and sends combinations of what it received.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Helper {
     code: Code,
     parameters: HelperParameters,
     budget: Option<HelperBudget>,
     stream: Stream,
-    /// In the order in which they were heard first.
+    /// The blocks, in the order in which they were first received.
     blocks: VecDeque<Block>,
     spare: Vec<Recoder>,
-    /// Blocks below it need nothing any more.
+    /// Blocks below this one need nothing any more.
     oldest: u32,
     /// A symbol with its zeros.
     padded: Vec<u8>,
     sent: u64,
 }
 
-/// A block in flight.
+/// A block of which packets were received.
 #[derive(Clone, Debug, PartialEq)]
 struct Block {
     number: u32,
     recoder: Recoder,
     state: HelperState,
-    /// Packets to be sent, and granted so far of the budget or beyond.
+    /// Packets owed, and granted so far within the budget or beyond.
     owed: f64,
     granted: f64,
-    /// The destination has it.
+    /// Whether the destination has the block.
     done: bool,
 }
 
-/// How far behind a packet's block its sender's oldest may be, on the air.
+/// How far the sender's oldest block may be below a packet's block, on the air.
 const OLDEST_BEHIND_MAX: u32 = 255;
 
 impl Helper {
-    /// For blocks of `code`; factors are drawn from `stream`.
+    /// A helper for blocks of `code`; factors are drawn from `stream`.
     pub fn new(code: Code, parameters: &HelperParameters, stream: Stream) -> Self {
         let mut helper = Self {
             code,
@@ -98,7 +101,7 @@ impl Helper {
         helper
     }
 
-    /// Takes a packet that the source sent. `None` if it is of no use here: of a block
+    /// Takes a packet that the source sent. `None` if it is of no use: of a block
     /// that is done, or not of this code.
     pub fn handle_enc(&mut self, _now: Instant, enc: &Enc<'_>) -> Option<Received> {
         self.forget_below(enc.oldest);
@@ -128,7 +131,7 @@ impl Helper {
         }
     }
 
-    /// The next packet to be sent, if one is owed.
+    /// Returns the next packet to send, if one is owed.
     pub fn poll_transmit(&mut self, _now: Instant) -> Option<Coded> {
         let budget = self.budget?;
         let block = self.blocks.iter_mut().find(|block| block.owed >= 1.0)?;
@@ -145,7 +148,7 @@ impl Helper {
         Some(coded)
     }
 
-    /// Budgets follow these losses from now on.
+    /// Computes budgets from these losses from now on.
     pub fn set_losses(&mut self, losses: Losses) {
         self.parameters.losses = losses;
         let HelperParameters { helpers, margin, published, .. } = self.parameters;
@@ -154,18 +157,18 @@ impl Helper {
         self.budget = Budget::new(&plan).helper;
     }
 
-    /// Whether it sends for any of the blocks it keeps.
+    /// Whether it sends for any of the blocks that it stores.
     pub fn state(&self) -> HelperState {
         let sends = self.blocks.iter().any(|block| block.state == HelperState::Enc);
         if sends { HelperState::Enc } else { HelperState::Idle }
     }
 
-    /// Packets it sent.
+    /// Number of packets sent.
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// Blocks that it keeps.
+    /// Number of blocks that it stores.
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
         self.blocks.len()
@@ -179,7 +182,8 @@ impl Helper {
         }
     }
 
-    /// Where block `number` is; the one heard longest ago makes room for a new one.
+    /// Index of block `number`; a new block replaces the one that was first
+    /// received longest ago.
     fn find_or_begin(&mut self, number: u32) -> usize {
         if let Some(at) = self.blocks.iter().position(|block| block.number == number) {
             return at;
@@ -202,7 +206,8 @@ impl Helper {
 }
 
 impl Block {
-    /// A packet more was heard; what is granted may end with the budget, in whole packets.
+    /// Another packet was received; if `ends`, the grants end with the budget, in
+    /// whole packets.
     fn take_credit(&mut self, budget: &HelperBudget, ends: bool) {
         if self.done || self.recoder.rank() as f64 <= budget.threshold {
             return;
@@ -215,7 +220,7 @@ impl Block {
         self.owed += budget.credit;
         self.granted += budget.credit;
         if ends && self.granted > most {
-            // Both are whole then, but for rounding.
+            // Both are whole numbers then, except for rounding.
             self.owed = libm::round(self.owed - (self.granted - most)).max(0.0);
             self.granted = most;
         }

@@ -1,4 +1,6 @@
-//! Puts packets that wait into symbols, and seals them.
+//! Puts packets of the backlog into symbols, several small ones together or a large
+//! one in pieces, and seals them. Lengths are in bytes. Leaves out the choice of
+//! packets, which is the backlog's, and coding.
 
 use super::super::Shared;
 use crate::backlog::{Backlog, Waiting};
@@ -10,33 +12,33 @@ use crate::symbol::{self, Piece};
 use alloc::vec::Vec;
 use lasthop_units::Instant;
 
-/// A sparse flow's symbol has at most so many bytes.
+/// Longest symbol of a sparse flow.
 const SPARSE_BYTES: usize = 256;
-/// A packet is cut where so many bytes of it fit.
+/// Least part of a packet that is worth cutting it for.
 const CUT_BYTES: usize = 64;
 
-/// Makes symbols.
+/// Makes symbols from packets.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Packer {
     seal: Seal,
     numbers: Numbers,
-    /// `None`: packets are sent whole, as the paper's are.
+    /// Header compression; `None`: packets are sent whole, as in the paper.
     headers: Option<Headers>,
-    /// What is left of a packet that was cut.
+    /// The rest of a packet that was cut.
     rest: Option<Rest>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct Rest {
     waiting: Waiting,
-    /// Bytes of it that are on their way.
+    /// Number of its bytes that were sent.
     sent: usize,
 }
 
 /// A sealed symbol.
 pub(super) struct Packed {
     pub symbol: Vec<u8>,
-    /// Short, and of flows that seldom send.
+    /// Whether it is short, and of sparse flows.
     pub is_sparse: bool,
 }
 
@@ -46,13 +48,14 @@ impl Packer {
         Self { seal, numbers: Numbers::new(), headers, rest: None }
     }
 
-    /// Whether a part of a packet waits.
+    /// Whether the rest of a packet waits.
     pub fn has_rest(&self) -> bool {
         self.rest.is_some()
     }
 
-    /// The next symbol of what waits, with records of `room` bytes at most, to be sent at a
-    /// place of a block. A packet that could never fit goes in pieces.
+    /// The next symbol of the packets that wait, with records of `room` bytes at
+    /// most, to be sent at the given place of a block. A packet that can never fit
+    /// is sent in pieces.
     pub fn pack(
         &mut self,
         shared: &Shared,
@@ -104,8 +107,8 @@ impl Packer {
         Some(Packed { symbol: symbol::frame(&records), is_sparse })
     }
 
-    /// Puts the next piece of a packet behind `records`, up to `room` bytes. Returns where it
-    /// begins.
+    /// Appends the next piece of a packet to `records`, up to `room` bytes. Returns
+    /// where it starts.
     fn cut(&mut self, mut rest: Rest, room: usize, records: &mut Vec<u8>) -> usize {
         let Waiting { bucket, ref packet, .. } = rest.waiting;
         let left = room - records.len() - symbol::RECORD_BYTES - symbol::PIECE_BYTES;

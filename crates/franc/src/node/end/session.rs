@@ -1,4 +1,7 @@
-//! A session of two ends: what one of them sends, has received and knows of the hop.
+//! A session of two ends: what one of them sends, what it has received, and the
+//! state of the hop (`hop`); when it acknowledges; and the pulses that ends
+//! exchange. Times are instants and durations, lengths in bytes, losses 0 to 1.
+//! Leaves out how a session begins (`handshake`) and ends (`end`).
 
 use super::super::helper::is_worth;
 use super::super::{Shared, Transmit};
@@ -20,67 +23,73 @@ use alloc::vec::Vec;
 use lasthop_rlnc::Code;
 use lasthop_units::{Duration, Instant, Machine, Probability};
 
-/// The paper's budgets need losses before any are known.
+/// Losses for the paper's budgets before any are known.
 const LOSSES_FIRST: Losses =
     Losses { e1: Probability::ZERO, e2: Probability::ZERO, e3: Probability::ZERO };
 
-/// Pulses while a session is young, so that both ends know soon that both have it, and then.
+/// Interval of pulses while a session is young, so that both ends learn soon that
+/// both have it, and later.
 const PULSE_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(250)];
-/// And after a probe of the path's MTU, so that the other end knows soon what came of it.
+/// Interval after a probe of the path's MTU, so that its result is known soon.
 const PULSE_INTERVAL_PROBED: Duration = Duration::from_millis(50);
-/// Probes leave at once where answers are not expected later than this.
+/// Probes are sent at once if answers are not expected later than this.
 const PROBED_AT_ONCE: Duration = Duration::from_millis(500);
-/// A session is young for so long.
+/// Time for which a session is young.
 const YOUNG: Duration = Duration::from_secs(1);
-/// What was sent and does not arrive for so long, while the other end is heard, never will:
-/// on a way that loses less than half, and on worse ones.
+/// Time without progress, while the other end is heard, after which the session has
+/// stalled: on a path that loses less than half, and on others.
 const STALLED: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
-/// The other end said as often that nothing more arrived.
+/// Number of pulses in that time that must report no progress.
 const STALLED_PULSES: u32 = 3;
-/// Where answers come late a symbol may take so many times as long, up to so long.
+/// If answers are late, symbols may take this many times as long, with an upper
+/// bound.
 const STALLED_LATE: u64 = 10;
 const STALLED_LATE_MAX: Duration = Duration::from_secs(6);
 
-/// Packets wait for their order within so many blocks at least: many short ones of a few
-/// blocks take more memory than bytes.
+/// Least number of blocks for which packets wait for their order: many short
+/// packets of a few blocks take more memory than their bytes.
 const ORDERED_MIN: u8 = 32;
 
-/// A peer that is silent for so long is gone: at least and at most, depending on what the way
-/// loses and how long it takes.
+/// Shortest and longest time after which a silent peer is gone, depending on losses
+/// and round-trip time.
 const SILENCE_MAX: [Duration; 2] = [Duration::from_secs(6), Duration::from_secs(15)];
-/// Round trips that it may be silent, and how seldom all its pulses are lost by chance.
+/// Number of round trips for which it may be silent, and the probability with which
+/// all its pulses may be lost by chance.
 const SILENCE_ROUND_TRIPS: u64 = 8;
 const SILENCE_BY_CHANCE: f64 = 1e-4;
-/// In the paper's mode, which knows no sessions and has seldom something to acknowledge:
-/// at a loss of 90 % a sign of life arrives every few seconds.
+/// The same in the paper's mode, which has no sessions and acknowledges rarely: at
+/// a loss of 90 % one datagram arrives every few seconds.
 const SILENCE_MAX_OF_PAPER: Duration = Duration::from_secs(30);
-/// Packets that fill less than half a symbol wait so long behind the last symbol for others
-/// to share one: a stream of TCP's acknowledgements would take the air of datagrams.
+/// Time after the last symbol for which packets that fill less than half a symbol
+/// wait for others to share one: otherwise a stream of TCP's acknowledgements would
+/// use the airtime of full datagrams.
 const GATHER: Duration = Duration::from_millis(5);
-/// While less is sent to see whose queue it is, packets may wait so many times as long.
+/// Factor of that time during a test of whose queue it is, in which the rate is
+/// reduced.
 const TEST_PATIENCE: u64 = 4;
-/// Acknowledgements of a stream are at least so far apart, half as far if they tell of a
+/// Shortest interval of a stream's acknowledgements; half of it if they report a
 /// loss.
 const ACK_INTERVAL: Duration = Duration::from_millis(8);
-/// And while packets wait for the air that they take.
+/// The same while packets wait for airtime.
 const ACK_INTERVAL_SATURATED: Duration = Duration::from_millis(10);
-/// Where symbols leave now and then, an acknowledgement waits for one of them for this share
-/// of the interval: a datagram costs more than the bytes in it.
+/// If symbols are sent occasionally, an acknowledgement waits for one of them for
+/// this fraction of the interval: a datagram costs more than the bytes in it.
 const ACK_PATIENCE_SHARE: u64 = 4;
-/// Acknowledgements beside symbols are at least so far apart.
+/// Shortest interval of acknowledgements that share a datagram with a symbol.
 const ACK_INTERVAL_BESIDE: Duration = Duration::from_millis(1);
-/// Beside the paper's, where losses are to be learned.
+/// Interval of reports in addition to the paper's acknowledgements, to measure
+/// losses.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
-/// A sparse flow's symbol is sent more than once at once, so that no more than this share
-/// of them waits for a timeout, at most [`COPIES_MAX`] times.
+/// A symbol of a sparse flow is sent several times at once, so that at most this
+/// share of them waits for a timeout, but at most [`COPIES_MAX`] times.
 const SPARSE_LOSS: f64 = 0.01;
 const COPIES_MAX: u8 = 4;
-/// A helper that was silent for so long is gone.
+/// Time after which a silent helper is gone.
 const HELPER_SILENCE_MAX: Duration = Duration::from_millis(500);
-/// Helpers beside a hop at most.
+/// Most helpers on a hop.
 const HELPERS_MAX: usize = 2;
 
-/// What a session has.
+/// The state of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Session {
     pub(super) id: u16,
@@ -94,26 +103,30 @@ pub(super) struct Session {
     pub(super) opener: Seal,
     pub(super) order: Order,
     pub(super) hop: Hop,
-    /// What the path to the other end carries, if nobody is between and the code is a stream's.
+    /// The search for the path's MTU, if no node is between the ends and the mode
+    /// is a stream.
     pub(super) path_mtu: Option<PathMtu>,
-    /// What of the other end's came.
+    /// The longest datagrams received from the other end.
     pub(super) longest: Longest,
     pub(super) helpers: Vec<HeardHelper>,
     pub(super) acknowledge: Acknowledge,
-    /// Of this end's memory.
+    /// Identifies this end's memory of blocks; changes when it is lost.
     pub(super) state: u16,
-    /// When something came that only the other end could say; when it began, before.
+    /// When something last arrived that only the other end could send; initially
+    /// the start.
     pub(super) heard_at: Instant,
-    /// Packets waited when the last one was sent.
+    /// Whether packets were waiting when the last one was sent.
     pub(super) is_saturated: bool,
-    /// When packets were made a symbol last, and until when a few wait to share the next.
+    /// When the last symbol was packed, and until when a few packets wait to share
+    /// the next one.
     packed_at: Instant,
     pub(super) held_until: Option<Instant>,
-    /// There was nothing to send; it may be otherwise then, or when something happens.
+    /// There was nothing to send; that may change at this instant, or with the next
+    /// event.
     pub(super) idle_until: Option<Instant>,
 }
 
-/// What the ends tell each other in seals.
+/// The state of the pulses of both ends.
 #[derive(Clone, Debug, PartialEq)]
 struct Pulses {
     ours: PulseSeal,
@@ -121,12 +134,13 @@ struct Pulses {
     last_at: Instant,
     next_at: Instant,
     began: Instant,
-    /// Symbols of ours that were taken, as of the last pulse.
+    /// Number of our symbols that were taken, as of the last pulse.
     taken: u64,
-    /// What was said to have arrived, and to be received, at most.
+    /// Most symbols reported as arrived, and as received.
     arrived: u64,
     received: u64,
-    /// When more arrived last, or nothing was to; pulses since that say otherwise.
+    /// When the reports last increased, or nothing was outstanding; and the number
+    /// of pulses since then that report no progress.
     progress_at: Instant,
     since: u32,
 }
@@ -136,14 +150,15 @@ struct Pulses {
 pub(super) struct HeardHelper {
     pub(super) id: NodeId,
     pub(super) ear: Ear,
-    /// Losses from us to it, as it says, and from it to the neighbour, as that says.
+    /// Losses from us to it, as it reports, and from it to the neighbour, as that
+    /// reports.
     pub(super) loss: LossEstimate,
     pub(super) loss_there: LossEstimate,
     pub(super) heard_at: Instant,
 }
 
 impl HeardHelper {
-    /// Of the three links, if the hop's own loses `e3`.
+    /// The losses of the three links, if the hop itself loses `e3`.
     fn losses(&self, e3: f64) -> Losses {
         let loss = |p| Probability::new(p).expect("estimates are between 0 and 1");
         Losses {
@@ -154,25 +169,25 @@ impl HeardHelper {
     }
 }
 
-/// What sends.
+/// The sender of the session's mode.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Outgoing {
     Stream(Box<Sender>),
     Paper(Box<Encoder>),
 }
 
-/// When acknowledgements go out.
+/// The rule by which acknowledgements are sent.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Acknowledge {
-    /// Soon, and not too often.
+    /// Soon, at a limited rate.
     Stream { due: Option<Instant>, last: Instant },
     /// By the paper's rule.
     Paper { rule: AckRule, due: bool, next: Instant },
 }
 
 impl Session {
-    /// A session with `peer` that begins at `now`; `helpers` are beside our hop, `blocks_max`
-    /// blocks of the other end in flight at most.
+    /// A session with `peer` that begins at `now`. `helpers`: number of helpers on
+    /// our hop; `blocks_max`: most blocks of the other end in flight.
     pub(super) fn new(
         shared: &mut Shared,
         code: Code,
@@ -254,8 +269,8 @@ impl Session {
         Header { sender: shared.config.id, to, session: self.id, number: self.hop.number() }
     }
 
-    /// Takes a number of a helper's. A helper that is new takes the place of one that has
-    /// been silent, if there are as many as may be.
+    /// Takes a number of a helper. If there are too many helpers, a new one
+    /// replaces one that was silent.
     pub(super) fn hear_helper(&mut self, now: Instant, header: &Header) -> Hearing {
         let at = self.helpers.iter().position(|helper| helper.id == header.sender);
         let at = at.unwrap_or_else(|| {
@@ -271,11 +286,11 @@ impl Session {
         }
         let helper = &mut self.helpers[at];
         helper.heard_at = now;
-        // What is lost between a helper and us, nobody sends again.
+        // Losses between a helper and this node are not retransmitted.
         if helper.ear.take(now, header.number) { Hearing::New } else { Hearing::Before }
     }
 
-    /// The highest number heard from a neighbour on our hop.
+    /// The highest number received from a neighbour on our hop.
     pub(super) fn highest_of(&self, neighbour: NodeId, via: NodeId) -> u32 {
         let helper = self.helpers.iter().find(|helper| helper.id == neighbour);
         match helper {
@@ -285,19 +300,19 @@ impl Session {
         }
     }
 
-    // ---- what the ends tell each other ----
+    // ---- pulses ----
 
     /// When the next pulse is due.
     pub(super) fn pulse_at(&self) -> Instant {
         self.pulses.next_at
     }
 
-    /// The next pulse is due now.
+    /// Makes the next pulse due now.
     pub(super) fn hasten_pulse(&mut self, now: Instant) {
         self.pulses.next_at = self.pulses.next_at.min(now);
     }
 
-    /// A pulse, if it is due.
+    /// Sends a pulse, if one is due.
     pub(super) fn pulse(&mut self, shared: &mut Shared, now: Instant, via: NodeId) {
         if now < self.pulses.next_at {
             return;
@@ -307,7 +322,7 @@ impl Session {
         self.emit_pulse(shared, now, via, 0);
     }
 
-    /// A probe of the path's MTU, if one is due.
+    /// Sends a probe of the path's MTU, if one is due.
     pub(super) fn probe(&mut self, shared: &mut Shared, now: Instant, via: NodeId) {
         if self.probe_at().is_none_or(|at| now < at) {
             return;
@@ -319,8 +334,9 @@ impl Session {
         self.emit_pulse(shared, now, via, usize::from(bytes).saturating_sub(wire::CONTROL_BYTES));
     }
 
-    /// When a probe is due. Where the other end was long in answering, not before it is known
-    /// how long answers take: the air is scarce there, and probes are long.
+    /// When a probe is due. If the other end took long to answer, no probe is sent
+    /// before the time of answers is known: airtime is scarce then, and probes are
+    /// long.
     pub(super) fn probe_at(&self) -> Option<Instant> {
         if self.hop.round_trip().is_none() && self.hop.lateness() > PROBED_AT_ONCE {
             return None;
@@ -334,7 +350,7 @@ impl Session {
         Answers { loss: 1.0 - gets_through, round_trip: self.hop.lateness() }
     }
 
-    /// Says the pulse with `padding` bytes behind it.
+    /// Sends a pulse with `padding` bytes after it.
     fn emit_pulse(&mut self, shared: &mut Shared, now: Instant, via: NodeId, padding: usize) {
         self.pulses.last_at = now;
         let oldest = match &self.outgoing {
@@ -351,7 +367,8 @@ impl Session {
         shared.hasten(transmit);
     }
 
-    /// Takes a pulse of the other end; false if it is none of it, or not the newest.
+    /// Takes a pulse of the other end; `false` if it is not authentic or not the
+    /// newest.
     pub(super) fn handle_pulse(
         &mut self,
         shared: &mut Shared,
@@ -383,8 +400,8 @@ impl Session {
         };
         let pulses = &mut self.pulses;
         let is_idle = vital.received >= taken && taken == pulses.taken;
-        // What is given up is received without arriving; what arrives in a block that begins
-        // again and again is not received.
+        // Symbols that are given up count as received without arriving; symbols of a
+        // block that restarts again and again arrive without being received.
         let is_progress = vital.arrived > pulses.arrived && vital.received > pulses.received;
         if is_idle || is_progress {
             (pulses.progress_at, pulses.since) = (now, 0);
@@ -396,9 +413,9 @@ impl Session {
         true
     }
 
-    /// Whether what was sent does not arrive, although the other end is heard: somebody with
-    /// the hop key said what is not so, to an end or to a node between them. A session begun
-    /// anew has nothing of it.
+    /// Whether nothing arrives although the other end is heard: somebody with the
+    /// hop key sent false reports to an end or a node between. A new session has no
+    /// trace of them.
     pub(super) fn is_stalled(&self, now: Instant) -> bool {
         let Pulses { progress_at, since, .. } = self.pulses;
         let is_bad = self.hop.loss.probability() > 0.5;
@@ -406,7 +423,8 @@ impl Session {
         since >= STALLED_PULSES && now >= progress_at + STALLED[usize::from(is_bad)].max(late)
     }
 
-    /// Takes a combination. Returns whether something came of it that the other end sealed.
+    /// Takes a combination. Returns whether it yielded a symbol that the other end
+    /// sealed.
     pub(super) fn handle_enc(
         &mut self,
         shared: &mut Shared,
@@ -441,7 +459,7 @@ impl Session {
             Verdict::Redundant => stats.redundant += 1,
             Verdict::Late => stats.late += 1,
             Verdict::Refused => stats.malformed += 1,
-            // What was acknowledged of the block is not there any more.
+            // What was acknowledged of the block is no longer valid.
             Verdict::Polluted => self.state = self.state.wrapping_add(1),
         }
         if is_sealed {
@@ -450,7 +468,7 @@ impl Session {
         match &mut self.acknowledge {
             Acknowledge::Stream { .. } => self.acknowledge_soon(now),
             Acknowledge::Paper { rule, due, next } => {
-                // Where losses are not given, they are learned from acknowledgements.
+                // If losses are not configured, they are measured from acknowledgements.
                 if shared.config.losses.is_none() && now >= *next {
                     *next = now + REPORT_INTERVAL;
                     *due = true;
@@ -501,7 +519,7 @@ impl Session {
             Outgoing::Paper(encoder) => {
                 if shared.config.losses.is_none() {
                     let loss = |p: f64| Probability::new(p).expect("estimates are between 0 and 1");
-                    // Budgets take helpers for alike: the better one speaks for both.
+                    // Budgets assume equal helpers: the best one stands for all.
                     let e1 = self.helpers.iter().map(|h| h.loss.known().unwrap_or(1.0));
                     let e2 = self.helpers.iter().map(|h| h.loss_there.probability());
                     encoder.set_losses(Losses {
@@ -515,7 +533,7 @@ impl Session {
         }
     }
 
-    /// Of a stream; the paper's rule is its own.
+    /// Schedules an acknowledgement of a stream; the paper's mode has its own rule.
     pub(super) fn acknowledge_soon(&mut self, now: Instant) {
         let interval = self.ack_interval();
         if let Acknowledge::Stream { due, last } = &mut self.acknowledge {
@@ -524,7 +542,8 @@ impl Session {
         }
     }
 
-    /// What was lost is told sooner than what came.
+    /// Schedules an acknowledgement that reports a loss, sooner than one that
+    /// reports arrivals only.
     pub(super) fn acknowledge_gap(&mut self, now: Instant) {
         let at = |last: Instant| now.max(self.hop.settles_at()).max(last + self.ack_interval() / 2);
         if let Acknowledge::Stream { due, last } = self.acknowledge {
@@ -533,12 +552,13 @@ impl Session {
         }
     }
 
-    /// Between acknowledgements of a stream.
+    /// Shortest interval of a stream's acknowledgements.
     fn ack_interval(&self) -> Duration {
         if self.is_saturated { ACK_INTERVAL_SATURATED } else { ACK_INTERVAL }
     }
 
-    /// When an acknowledgement goes alone, if nothing leaves before that takes it along.
+    /// When an acknowledgement is sent alone, unless a symbol takes it along
+    /// before.
     pub(super) fn ack_at(&self) -> Option<Instant> {
         let Acknowledge::Stream { due: Some(due), .. } = self.acknowledge else { return None };
         let is_busy = self.is_saturated || due < self.packed_at + GATHER * 2;
@@ -552,7 +572,7 @@ impl Session {
         }
     }
 
-    /// An acknowledgement of its own.
+    /// An acknowledgement in a datagram of its own.
     pub(super) fn acknowledge(
         &mut self,
         shared: &mut Shared,
@@ -561,7 +581,7 @@ impl Session {
     ) -> Transmit {
         let mut ack = self.ack(now, via);
         if let Some(path) = &self.path_mtu {
-            // The oldest blocks are waited for most.
+            // The oldest blocks are the most urgent.
             while ack.datagram_bytes() > usize::from(path.limit()) && ack.blocks.pop().is_some() {}
         }
         self.acknowledged(shared, now);
@@ -571,8 +591,9 @@ impl Session {
         transmit
     }
 
-    /// What to acknowledge beside a combination that leaves now, if it fits: what is due, or
-    /// will be due before long. The paper's acknowledgements travel alone.
+    /// The acknowledgement that shares a datagram with a combination that is sent
+    /// now, if it fits: if one is due, or soon will be. The paper's
+    /// acknowledgements are sent alone.
     pub(super) fn ack_beside(
         &mut self,
         shared: &mut Shared,
@@ -594,7 +615,7 @@ impl Session {
         Some(ack)
     }
 
-    /// What came, as of now.
+    /// The acknowledgement of what was received until now.
     fn ack(&self, now: Instant, via: NodeId) -> Ack {
         let mut links = alloc::vec![self.hop.report(via, now)];
         links.extend(self.helpers.iter().map(|helper| helper.ear.report(helper.id, now)));
@@ -602,7 +623,7 @@ impl Session {
         Ack { done, state, links, blocks: self.receiver.reports() }
     }
 
-    /// An acknowledgement leaves now.
+    /// Notes that an acknowledgement is sent now.
     fn acknowledged(&mut self, shared: &mut Shared, now: Instant) {
         let settles_at = Some(self.hop.settles_at()).filter(|&at| at > now);
         let interval = self.ack_interval();
@@ -615,7 +636,7 @@ impl Session {
         shared.stats.acks_sent += 1;
     }
 
-    /// What to reckon with.
+    /// The outlook for the sender: losses and times to plan with.
     pub(super) fn outlook(&self, shared: &Shared, now: Instant) -> Outlook {
         let given = shared.config.losses;
         let loss = given.map_or(self.hop.loss.probability(), |losses| losses.e3.as_f64());
@@ -665,7 +686,7 @@ impl Session {
             None => shared.config.symbol_bytes,
         };
         let room = usize::from(room) - (wire::SYMBOL_OVERHEAD_BYTES - symbol::RECORD_BYTES);
-        // What is little goes with an acknowledgement, if one goes.
+        // A small amount of data is sent with an acknowledgement, if one is sent.
         let is_little = 2 * backlog.bytes() < room && !backlog.has_sparse() && !is_ack_due;
         let goes_at = self.packed_at + GATHER;
         if is_little && !backlog.is_empty() && !self.packer.has_rest() && now < goes_at {
@@ -711,8 +732,9 @@ impl Session {
             shared.config.mode,
             Mode::Paper { rules: PaperRules { read: Reading::Packet, .. }, .. }
         );
-        // Each packet's budget is spent before the next is read (the paper's section II.D),
-        // unless all that the block has room for is to be read at once.
+        // The budget of each packet is spent before the next one is taken (the paper's
+        // section II.D), unless all packets that fit in the block are to be taken at
+        // once.
         while let Some(place) = encoder.room() {
             if reads_packet && encoder.state() == paper::State::Enc {
                 break;
@@ -725,13 +747,13 @@ impl Session {
             }
         }
         let mut coded = encoder.poll_transmit(now)?;
-        // The paper's packets carry whole symbols, however little is in them.
+        // The paper's datagrams carry whole symbols, however little they contain.
         coded.payload.resize(usize::from(shared.config.symbol_bytes), 0);
         let block = coded.block;
         Some((coded, Cargo::Coded { block, last: 0 }))
     }
 
-    /// When helpers will have had their time with what was lost.
+    /// When helpers will have had time to repair what was lost.
     pub(super) fn patience_ends(&self, shared: &Shared, now: Instant) -> Instant {
         match &self.outgoing {
             Outgoing::Stream(sender) => {
@@ -743,7 +765,7 @@ impl Session {
         }
     }
 
-    /// When the rate lets the next datagram go, if there may be one.
+    /// When the rate allows the next datagram, if there may be one.
     pub(super) fn pace_at(&self, backlog: &Backlog) -> Option<Instant> {
         if let Some(until) = self.idle_until {
             return (until < Instant::MAX).then_some(until);
@@ -804,7 +826,7 @@ impl Outgoing {
     }
 }
 
-/// How often a sparse symbol is sent at once.
+/// Number of times that a symbol of a sparse flow is sent at once.
 fn copies(loss: f64) -> u8 {
     let mut copies = 1;
     let mut lost = loss;
