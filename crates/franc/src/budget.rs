@@ -117,9 +117,9 @@ impl Budget {
     }
 }
 
-/// Whether a helper saves airtime. By the closed form it does if `Bs + Bh < g / (1
-/// - e3)`, which is equivalent to `e2 < e3`: it must have a better link to the
-/// destination than the source. The published programs do not check this.
+/// Whether a helper saves airtime. By the closed form it does if
+/// `Bs + Bh < g / (1 - e3)`, which is equivalent to `e2 < e3`: it must have a better
+/// link to the destination than the source. The published programs do not check this.
 pub fn is_worth(losses: Losses) -> bool {
     bounded(losses.e2) < bounded(losses.e3)
 }

@@ -2,14 +2,14 @@
 //! packets per second, times in seconds. Leaves out the evaluation of records.
 //!
 //! 1. **The rate.** Short trains of packets, each twice as fast as the last, until
-//!   one is received slower than sent and is delayed; then bisection, or a better
-//!   estimate if the train shows the capacity of the link, until a train is
-//!   slightly too fast.
+//!    one is received slower than sent and is delayed; then bisection, or a better
+//!    estimate if the train shows the capacity of the link, until a train is
+//!    slightly too fast.
 //! 2. **The discipline.** One phase of slight overload (`steady`), which also shows
-//!   the length of the queue.
+//!    the length of the queue.
 //! 3. **The capacity.** Bursts: the queue is empty, filled quickly, kept full
-//!   briefly, and empty again; with each packet length in turn, until the
-//!   confidence interval is narrow enough or the time is used up.
+//!    briefly, and empty again; with each packet length in turn, until the
+//!    confidence interval is narrow enough or the time is used up.
 //!
 //! If the queue is not empty at the end of a phase, the next phase waits for it.
 
