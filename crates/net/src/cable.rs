@@ -120,9 +120,7 @@ impl Cable {
             jitter: config.jitter,
             reorder: config.reorder,
             free: config.rate.map(|rate| Transmitter::new(rate, &config.rate_changes)),
-            // CoDel's state is at rest whenever its queue is empty; that of
-            // FQ-CoDel's scheduler is not, and eBDP counts every flow.
-            bypass: !matches!(queue, Queue::FqCodel(_) | Queue::EmulatedBdp(_)),
+            bypass: config.queue.is_stateless_when_empty(),
             tail: match config.queue {
                 QueueConfig::DropTail { limit } => Some(limit),
                 _ => None,

@@ -154,6 +154,43 @@ impl QueueConfig {
     };
 }
 
+impl QueueConfig {
+    /// Most packets of `bytes` that such a queue holds: its bound, in packets.
+    pub fn packets_max(&self, bytes: u16) -> u32 {
+        let packets = |limit| match limit {
+            Limit::Packets(packets) => packets,
+            Limit::Bytes(limit) => {
+                (limit.as_u64() / u64::from(bytes).max(1)).try_into().unwrap_or(u32::MAX)
+            }
+        };
+        match *self {
+            Self::DropTail { limit } | Self::CoDel { limit, .. } => packets(limit),
+            Self::FqCodel { limit_packets, memory_limit, .. } => {
+                packets(Limit::Bytes(memory_limit)).min(limit_packets)
+            }
+            Self::EmulatedBdp { limit_packets, .. } => limit_packets,
+        }
+    }
+
+    /// It drops packets for the delay that they had, so its bound is far away.
+    pub const fn is_delay_managed(&self) -> bool {
+        match self {
+            Self::CoDel { .. } | Self::FqCodel { .. } => true,
+            Self::DropTail { .. } | Self::EmulatedBdp { .. } => false,
+        }
+    }
+
+    /// A packet that comes while it is empty and its server idle may be served without
+    /// passing through: it would leave no trace. CoDel's state is at rest whenever its queue
+    /// is empty; that of FQ-CoDel's scheduler is not, and eBDP counts every flow.
+    pub const fn is_stateless_when_empty(&self) -> bool {
+        match self {
+            Self::DropTail { .. } | Self::CoDel { .. } => true,
+            Self::FqCodel { .. } | Self::EmulatedBdp { .. } => false,
+        }
+    }
+}
+
 impl Default for QueueConfig {
     /// The default is [`QueueConfig::MAC80211`].
     fn default() -> Self {

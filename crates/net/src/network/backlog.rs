@@ -10,7 +10,6 @@ use super::route::Hop;
 use super::{Network, NetworkConfig};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use lasthop_packet::queue::{Limit, QueueConfig};
 use lasthop_packet::{AccessCategory, NodeId};
 use lasthop_units::Instant;
 
@@ -87,12 +86,10 @@ impl Backlogs {
                 }
             };
             let SaturatedFlow { from, to, bytes, .. } = flow;
-            let limit = limit(&queue, bytes.min(config.nodes[from.index()].mtu));
-            let flow_limit = match queue {
-                QueueConfig::DropTail { .. } | QueueConfig::EmulatedBdp { .. } => limit,
-                QueueConfig::CoDel { .. } | QueueConfig::FqCodel { .. } => {
-                    limit.min(MANAGED_PACKETS_MAX)
-                }
+            let limit = queue.packets_max(bytes.min(config.nodes[from.index()].mtu));
+            let flow_limit = match queue.is_delay_managed() {
+                true => limit.min(MANAGED_PACKETS_MAX),
+                false => limit,
             };
             let parts = match network.adaptive_mtu(from, to) {
                 // Its packets are as long as fits.
@@ -136,22 +133,5 @@ impl Backlogs {
             *target = (share.min(*flow_limit) / *parts).max(1);
             *turn += 1;
         }
-    }
-}
-
-/// How many packets of `bytes` a queue takes.
-fn limit(queue: &QueueConfig, bytes: u16) -> u32 {
-    let packets = |limit| match limit {
-        Limit::Packets(packets) => packets,
-        Limit::Bytes(limit) => {
-            (limit.as_u64() / u64::from(bytes).max(1)).try_into().unwrap_or(u32::MAX)
-        }
-    };
-    match *queue {
-        QueueConfig::DropTail { limit } | QueueConfig::CoDel { limit, .. } => packets(limit),
-        QueueConfig::FqCodel { limit_packets, memory_limit, .. } => {
-            packets(Limit::Bytes(memory_limit)).min(limit_packets)
-        }
-        QueueConfig::EmulatedBdp { limit_packets, .. } => limit_packets,
     }
 }
