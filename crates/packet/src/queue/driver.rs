@@ -154,6 +154,9 @@ mod tests {
         }
         assert!(!queue.has_room(A));
         assert!(queue.has_room(B));
+        // The limit itself leaves no room, as in ieee80211_txq_airtime_check.
+        queue.push(Instant::ZERO, B, packet(9), Duration::from_millis(5));
+        assert!(!queue.has_room(B));
         assert_eq!(queue.pop(A).map(|p| p.tag), Some(0));
         assert_eq!(queue.airtime_for(A), Duration::from_micros(4800));
         assert!(queue.has_room(A));
