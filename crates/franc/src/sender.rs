@@ -20,7 +20,7 @@
 //! it received. Leaves out pacing (`hop`, `pace`).
 
 use crate::coded::{Coded, CodedVector};
-use crate::hop::Cargo;
+use crate::path_state::Cargo;
 use crate::wire::{Ack, Enc};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -75,7 +75,7 @@ pub(crate) struct Outlook {
     /// 1 without helpers.
     pub unhelped: f64,
     /// How long helpers are waited for.
-    pub patience: Duration,
+    pub helper_timeout: Duration,
     /// Standard deviations of additional losses to allow for, while airtime is
     /// free.
     pub caution: f64,
@@ -83,7 +83,7 @@ pub(crate) struct Outlook {
     /// for them.
     pub gather: Duration,
     /// Whether capacity used now will be missing later
-    /// ([`crate::hop::Hop::is_scarce`]).
+    /// ([`crate::path_state::PathState::is_scarce`]).
     pub is_scarce: bool,
 }
 
@@ -461,7 +461,7 @@ impl Sender {
 
     /// When helpers will have had time to repair a lost symbol; never without
     /// helpers.
-    pub fn patience_ends(&self, now: Instant, outlook: &Outlook) -> Instant {
+    pub fn helpers_done_at(&self, now: Instant, outlook: &Outlook) -> Instant {
         if outlook.unhelped >= 1.0 {
             return Instant::MAX;
         }
@@ -596,9 +596,9 @@ impl Block {
     /// block that is not full continues.
     fn helped_until(&self, symbol: &Symbol, outlook: &Outlook, goes_on: bool) -> Instant {
         match self.filled {
-            Some(filled) => symbol.landed.max(filled) + outlook.patience,
+            Some(filled) => symbol.landed.max(filled) + outlook.helper_timeout,
             None if goes_on => Instant::MAX,
-            None => symbol.landed + outlook.patience,
+            None => symbol.landed + outlook.helper_timeout,
         }
     }
 

@@ -11,9 +11,9 @@ use super::handshake::Handshake;
 use super::{Came, Event, Heard, Question, Reason, Shared, Transmit, earliest};
 use crate::backlog::Backlog;
 use crate::config::Mode;
-use crate::hop::Hearing;
 use crate::keys::Pair;
 use crate::path_mtu::PathMtu;
+use crate::path_state::Hearing;
 use crate::secret::PublicKey;
 use crate::stats::{NeighbourStats, Stats};
 use crate::symbol;
@@ -211,7 +211,7 @@ impl End {
         let Some(keys) = keys else { return };
         let other = (self.peer, self.helpers, hello.blocks_max);
         let mut session = Session::new(shared, self.code, other, (pair, &keys), now);
-        session.hop.expect_late(answered_after.min(CANDIDATE_LATE_MAX));
+        session.path.expect_late(answered_after.min(CANDIDATE_LATE_MAX));
         let is_paper = matches!(shared.config.mode, Mode::Paper { .. });
         let late = (answered_after * CANDIDATE_ANSWERS).min(CANDIDATE_LATE_MAX);
         let ends = now + CANDIDATE_MAX[usize::from(is_paper)].max(late);
@@ -266,7 +266,7 @@ impl End {
     ) {
         let session = self.candidate.as_ref().map(|(session, _)| session).or(self.current.as_ref());
         let numbers = session
-            .map_or((0, 0), |session| (session.highest_of(to, self.via), session.hop.number()));
+            .map_or((0, 0), |session| (session.highest_of(to, self.via), session.path.number()));
         self.count = self.count.saturating_add(1);
         let config = &shared.config;
         let mut hello = Hello {
@@ -305,7 +305,7 @@ impl End {
             return None;
         }
         let hearing = if is_via {
-            session.hop.hear(now, header.number)
+            session.path.hear(now, header.number)
         } else {
             session.hear_helper(now, header)
         };
@@ -354,11 +354,11 @@ impl End {
     /// neighbour is told, and if that does not help, another session is requested.
     fn handle_old_number(&mut self, shared: &mut Shared, now: Instant) {
         let Some(session) = &mut self.current else { return };
-        if session.hop.is_starved(now) {
-            let numbers = (session.hop.highest(), session.hop.number());
+        if session.path.is_starved(now) {
+            let numbers = (session.path.highest(), session.path.number());
             shared.call(now, shared.config.id, self.via, numbers, None);
         }
-        if session.hop.is_silent(now) && !self.is_renewing {
+        if session.path.is_silent(now) && !self.is_renewing {
             (self.is_renewing, self.hello_at) = (true, now);
         }
     }
@@ -366,7 +366,7 @@ impl End {
     /// A neighbour received numbers of this node up to `highest`.
     pub fn go_on_behind(&mut self, now: Instant, neighbour: NodeId, highest: u32) {
         if let Some(session) = self.current.as_mut().filter(|_| neighbour == self.via) {
-            session.hop.go_on_behind(now, highest);
+            session.path.go_on_behind(now, highest);
         }
     }
 
@@ -388,7 +388,7 @@ impl End {
         let Some(session) = &self.current else { return };
         let is_stalled = session.is_stalled(now);
         let is_narrower = session.path_mtu.as_ref().is_some_and(PathMtu::is_narrower);
-        let is_useless = is_stalled || is_narrower || session.hop.is_worn_out();
+        let is_useless = is_stalled || is_narrower || session.path.is_worn_out();
         if is_useless && !self.is_renewing {
             self.hello_at = now;
             if is_stalled {
@@ -410,7 +410,7 @@ impl End {
         let session = self.current.as_mut()?;
         let is_ack_due = session.is_ack_due(now);
         let is_alone = matches!(session.outgoing, Outgoing::Paper(_));
-        if is_ack_due && is_alone || session.hop.may_send(now).is_err() {
+        if is_ack_due && is_alone || session.path.may_send(now).is_err() {
             return is_ack_due.then(|| session.acknowledge(shared, now, via));
         }
         let next = match &mut session.outgoing {
@@ -420,7 +420,7 @@ impl End {
         session.is_saturated = !self.backlog.is_empty() && session.held_until.is_none();
         let Some((coded, cargo)) = next else {
             let held_until = session.held_until.unwrap_or(Instant::MAX);
-            session.idle_until = Some(session.patience_ends(shared, now).min(held_until));
+            session.idle_until = Some(session.helpers_done_at(shared, now).min(held_until));
             return is_ack_due.then(|| session.acknowledge(shared, now, via));
         };
         let header = session.header(shared, via);
@@ -430,7 +430,7 @@ impl End {
             None => Body::Enc(enc),
         };
         let transmit = shared.emit(&header, &body, &session.tagger);
-        session.hop.depart(now, transmit.datagram.len(), Some(cargo));
+        session.path.depart(now, transmit.datagram.len(), Some(cargo));
         if let Some(path) = &mut session.path_mtu {
             path.sent(now, transmit.datagram.len());
         }
@@ -466,7 +466,7 @@ impl End {
         let probe = session.probe_at().map(|at| (at, Reason::Probe));
         let silence = Some((session.heard_at + session.silence_max(), Reason::Expiry));
         let encoder = match &session.outgoing {
-            Outgoing::Stream(_) => session.hop.timeout_at().map(|at| (at, Reason::EncoderTimeout)),
+            Outgoing::Stream(_) => session.path.timeout_at().map(|at| (at, Reason::EncoderTimeout)),
             Outgoing::Paper(encoder) => {
                 encoder.poll_timeout().map(|(at, _)| (at, Reason::EncoderTimeout))
             }
@@ -528,15 +528,15 @@ impl End {
         let Some(session) = &self.current else { return };
         stats.connected = true;
         session.fill(stats);
-        stats.round_trip = session.hop.round_trip().unwrap_or(Duration::ZERO);
+        stats.round_trip = session.path.round_trip().unwrap_or(Duration::ZERO);
         stats.path_datagram_bytes = session.path_mtu.as_ref().map_or(0, PathMtu::limit);
-        stats.queue_delay = session.hop.queue_delay();
-        stats.pace_bps = session.hop.pace_bps(now);
+        stats.queue_delay = session.path.queue_delay();
+        stats.pace_bps = session.path.pace_bps(now);
         stats.neighbours.push(NeighbourStats {
             id: self.via,
-            heard: u64::from(session.hop.heard_count()),
-            loss_in: session.hop.loss_in(),
-            loss_out: session.hop.loss.known(),
+            heard: u64::from(session.path.heard_count()),
+            loss_in: session.path.loss_in(),
+            loss_out: session.path.loss.known(),
         });
         stats.neighbours.extend(session.helpers.iter().map(|helper| NeighbourStats {
             id: helper.id,

@@ -10,7 +10,7 @@ use super::addresses::{Proof, Reply};
 use super::sessions::{Heard as Followed, News, Sessions};
 use super::{Came, Event, Heard, Question, Reason, Shared, Transmit, earliest};
 use crate::config::Mode;
-use crate::hop::{Hearing, Hop};
+use crate::path_state::{Hearing, PathState};
 use crate::receiver::{Receiver, Verdict};
 use crate::sender::{Outlook, Sender};
 use crate::stats::{NeighbourStats, Stats};
@@ -35,7 +35,7 @@ pub(super) struct Recoder {
 #[derive(Clone, Debug, PartialEq)]
 struct Side {
     neighbour: NodeId,
-    hop: Hop,
+    path: PathState,
     /// Receiver of the blocks that it sends.
     receiver: Receiver,
     /// Sender to it, of the blocks that the other neighbour sends.
@@ -77,7 +77,7 @@ impl Recoder {
     /// A neighbour received numbers of this node up to `highest`.
     pub fn go_on_behind(&mut self, now: Instant, neighbour: NodeId, highest: u32) {
         for side in self.sides.iter_mut().flatten().filter(|side| side.neighbour == neighbour) {
-            side.hop.go_on_behind(now, highest);
+            side.path.go_on_behind(now, highest);
         }
     }
 
@@ -110,7 +110,7 @@ impl Recoder {
         reply: Option<Reply>,
     ) {
         let side = self.sides.iter().flatten().find(|side| side.neighbour == to);
-        let numbers = side.map_or((0, 0), |side| (side.hop.highest(), side.hop.number()));
+        let numbers = side.map_or((0, 0), |side| (side.path.highest(), side.path.number()));
         let hop = shared.addresses.hop(now, to, reply.as_ref(), numbers);
         shared.say(shared.config.id, to, &Body::Hello(Hello { hop, ..*hello }), reply);
     }
@@ -124,7 +124,7 @@ impl Recoder {
         let code = self.code;
         let mut side = |neighbour| Side {
             neighbour,
-            hop: Hop::new(pace, timeout, now),
+            path: PathState::new(pace, timeout, now),
             receiver: Receiver::new(code, usize::from(blocks_max), true),
             sender: Sender::new(code, blocks_max, true),
             ack_due: None,
@@ -135,7 +135,7 @@ impl Recoder {
         let mut sides = self.sessions.between().map(&mut side);
         for (at, side) in sides.iter_mut().enumerate() {
             // Datagrams recorded before this node began are old.
-            side.hop.skip_to(self.sessions.next_of(at));
+            side.path.skip_to(self.sessions.next_of(at));
         }
         self.sides = Some(sides);
         shared.stats.sessions += 1;
@@ -156,18 +156,18 @@ impl Recoder {
         let [a, b] = self.sides.as_mut()?;
         let (side, other) = if from == 0 { (a, b) } else { (b, a) };
         (side.is_drained, other.is_drained) = (false, false);
-        match side.hop.hear(now, header.number) {
+        match side.path.hear(now, header.number) {
             Hearing::Before => {
                 shared.stats.replayed += 1;
-                if side.hop.is_starved(now) {
-                    let numbers = (side.hop.highest(), side.hop.number());
+                if side.path.is_starved(now) {
+                    let numbers = (side.path.highest(), side.path.number());
                     shared.call(now, shared.config.id, header.sender, numbers, None);
                 }
                 return None;
             }
             Hearing::New => {}
             Hearing::AfterGap => {
-                let at = side.hop.settles_at().max(side.ack_last + ACK_INTERVAL / 2);
+                let at = side.path.settles_at().max(side.ack_last + ACK_INTERVAL / 2);
                 side.ack_due = Some(side.ack_due.map_or(at, |due| due.min(at)));
             }
         }
@@ -197,37 +197,37 @@ impl Recoder {
                 sender: shared.config.id,
                 to: side.neighbour,
                 session: session.id,
-                number: side.hop.number(),
+                number: side.path.number(),
             };
             if side.ack_due.is_some_and(|due| due <= now) {
-                let settles_at = Some(side.hop.settles_at()).filter(|&at| at > now);
+                let settles_at = Some(side.path.settles_at()).filter(|&at| at > now);
                 side.ack_due = settles_at.map(|at| at.max(now + ACK_INTERVAL));
                 side.ack_last = now;
                 let ack = side.ack(now, &other.sender, self.code);
                 let header = header(side);
                 let transmit = shared.emit(&header, &Body::Ack(ack), &session.tagger);
-                side.hop.depart(now, transmit.datagram.len(), None);
+                side.path.depart(now, transmit.datagram.len(), None);
                 shared.stats.acks_sent += 1;
                 return Some(transmit);
             }
-            if side.hop.may_send(now).is_err() {
+            if side.path.may_send(now).is_err() {
                 continue;
             }
-            let loss = side.hop.loss.probability();
-            let number = side.hop.number();
+            let loss = side.path.loss.probability();
+            let number = side.path.number();
             let sender = &mut side.sender;
             let outlook = Outlook {
                 number,
                 loss,
                 unhelped: 1.0,
-                patience: Duration::ZERO,
-                caution: side.hop.caution(),
-                gather: side.hop.gather(),
-                is_scarce: side.hop.is_scarce(now, sender.fresh_bytes()),
+                helper_timeout: Duration::ZERO,
+                caution: side.path.caution(),
+                gather: side.path.gather(),
+                is_scarce: side.path.is_scarce(now, sender.fresh_bytes()),
             };
             let next = sender.repair(now, &outlook).or_else(|| sender.fresh(now));
             let next = next.or_else(|| {
-                side.hop.is_free(now);
+                side.path.note_idle(now);
                 sender.spare_repair(now, &outlook)
             });
             let Some((coded, cargo)) = next else {
@@ -236,7 +236,7 @@ impl Recoder {
             };
             let header = header(side);
             let transmit = shared.emit(&header, &Body::Enc(coded.as_enc()), &session.tagger);
-            side.hop.depart(now, transmit.datagram.len(), Some(cargo));
+            side.path.depart(now, transmit.datagram.len(), Some(cargo));
             return Some(transmit);
         }
         None
@@ -251,8 +251,8 @@ impl Recoder {
                 let wants = !side.is_drained && !side.sender.is_idle();
                 [
                     side.ack_due.map(|at| (at, Reason::Acknowledge)),
-                    side.hop.timeout_at().map(|at| (at, Reason::EncoderTimeout)),
-                    side.hop.pace_at().filter(|_| wants).map(|at| (at, Reason::Pace)),
+                    side.path.timeout_at().map(|at| (at, Reason::EncoderTimeout)),
+                    side.path.pace_at().filter(|_| wants).map(|at| (at, Reason::Pace)),
                     side.sender.mend_at().filter(|_| !wants).map(|at| (at, Reason::Pace)),
                 ]
             })),
@@ -262,13 +262,13 @@ impl Recoder {
     pub fn handle_timeout(&mut self, shared: &mut Shared, now: Instant) {
         let (me, sides) = (shared.config.id, &self.sides);
         let numbers = |at: usize| {
-            let side = sides.as_ref().map(|sides| &sides[at].hop);
-            side.map_or((0, 0), |hop| (hop.highest(), hop.number()))
+            let side = sides.as_ref().map(|sides| &sides[at].path);
+            side.map_or((0, 0), |path| (path.highest(), path.number()))
         };
         self.sessions.call(shared, now, |side| (me, numbers(side)));
         for side in self.sides.iter_mut().flatten() {
-            let Side { hop, sender, .. } = side;
-            if hop.handle_timeout(now, &mut |cargo| sender.landed(now, cargo)) {
+            let Side { path, sender, .. } = side;
+            if path.handle_timeout(now, &mut |cargo| sender.landed(now, cargo)) {
                 shared.stats.timeouts += 1;
                 side.is_drained = false;
             }
@@ -285,14 +285,14 @@ impl Recoder {
             stats.blocks_done += side.sender.counts.blocks_done;
             stats.source_sent += side.sender.counts.source_sent;
             stats.coded_sent += side.sender.counts.coded_sent;
-            stats.round_trip = stats.round_trip.max(side.hop.round_trip().unwrap_or_default());
-            stats.queue_delay = stats.queue_delay.max(side.hop.queue_delay());
-            stats.pace_bps = stats.pace_bps.max(side.hop.pace_bps(now));
+            stats.round_trip = stats.round_trip.max(side.path.round_trip().unwrap_or_default());
+            stats.queue_delay = stats.queue_delay.max(side.path.queue_delay());
+            stats.pace_bps = stats.pace_bps.max(side.path.pace_bps(now));
             stats.neighbours.push(NeighbourStats {
                 id: side.neighbour,
-                heard: u64::from(side.hop.heard_count()),
-                loss_in: side.hop.loss_in(),
-                loss_out: side.hop.loss.known(),
+                heard: u64::from(side.path.heard_count()),
+                loss_in: side.path.loss_in(),
+                loss_out: side.path.loss.known(),
             });
         }
     }
@@ -301,10 +301,10 @@ impl Recoder {
 /// Takes an acknowledgement of the node at `side`.
 fn handle_ack(shared: &mut Shared, side: &mut Side, other: &mut Side, now: Instant, ack: &Ack) {
     shared.stats.acks_received += 1;
-    let Side { hop, sender, .. } = side;
+    let Side { path, sender, .. } = side;
     let me = shared.config.id;
     if let Some(report) = ack.links.iter().find(|report| report.node == me) {
-        hop.handle_report(now, report, &mut |cargo| sender.landed(now, cargo));
+        path.handle_report(now, report, &mut |cargo| sender.landed(now, cargo));
     }
     let oldest = sender.oldest();
     sender.handle_ack(now, ack);
@@ -354,10 +354,10 @@ impl Side {
     /// Forwards a pulse between the ends.
     fn pass(&mut self, shared: &mut Shared, now: Instant, session: &Followed, pulse: Pulse<'_>) {
         let (sender, to) = (shared.config.id, self.neighbour);
-        let header = Header { sender, to, session: session.id, number: self.hop.number() };
+        let header = Header { sender, to, session: session.id, number: self.path.number() };
         let body = Body::Pulse(Pulse { padding: 0, ..pulse });
         let transmit = shared.emit(&header, &body, &session.tagger);
-        self.hop.depart(now, transmit.datagram.len(), None);
+        self.path.depart(now, transmit.datagram.len(), None);
         shared.hasten(transmit);
     }
 
@@ -373,7 +373,7 @@ impl Side {
         });
         let mut blocks: Vec<BlockReport> = complete.chain(self.receiver.reports()).collect();
         blocks.truncate(BLOCK_REPORTS_MAX);
-        let links = alloc::vec![self.hop.report(self.neighbour, now)];
+        let links = alloc::vec![self.path.report(self.neighbour, now)];
         Ack { done, state: self.state, links, blocks }
     }
 }

@@ -8,11 +8,11 @@ use super::super::{Shared, Transmit};
 use super::packer::Packer;
 use crate::backlog::Backlog;
 use crate::config::{Config, Losses, Mode, PaperRules, Reading, Role};
-use crate::hop::{Cargo, Ear, Hearing, Hop, LossEstimate};
 use crate::keys::{Pair, PulseSeal, Seal, SessionKeys, Tagger, Vital};
 use crate::order::Order;
 use crate::paper::{self, AckRule, Encoder, PaperParameters};
 use crate::path_mtu::{Answers, Longest, PathMtu};
+use crate::path_state::{Cargo, Ear, Hearing, LossEstimate, PathState};
 use crate::receiver::{Receiver, Verdict};
 use crate::sender::{Outlook, Sender};
 use crate::stats::Stats;
@@ -102,7 +102,7 @@ pub(super) struct Session {
     pub(super) receiver: Receiver,
     pub(super) opener: Seal,
     pub(super) order: Order,
-    pub(super) hop: Hop,
+    pub(super) path: PathState,
     /// The search for the path's MTU, if no node is between the ends and the mode
     /// is a stream.
     pub(super) path_mtu: Option<PathMtu>,
@@ -251,7 +251,7 @@ impl Session {
             receiver: Receiver::new(code, usize::from(blocks_max.max(1)), false),
             opener: Seal::new(keys.symbols(peer), config.rekey_blocks),
             order: Order::new(ordered_bytes),
-            hop: Hop::new(pace, config.encoder_timeout, now),
+            path: PathState::new(pace, config.encoder_timeout, now),
             path_mtu,
             longest: Longest::new(now),
             helpers: Vec::new(),
@@ -266,7 +266,7 @@ impl Session {
     }
 
     pub(super) fn header(&self, shared: &Shared, to: NodeId) -> Header {
-        Header { sender: shared.config.id, to, session: self.id, number: self.hop.number() }
+        Header { sender: shared.config.id, to, session: self.id, number: self.path.number() }
     }
 
     /// Takes a number of a helper. If there are too many helpers, a new one
@@ -295,7 +295,7 @@ impl Session {
         let helper = self.helpers.iter().find(|helper| helper.id == neighbour);
         match helper {
             Some(helper) => helper.ear.highest(),
-            None if neighbour == via => self.hop.highest(),
+            None if neighbour == via => self.path.highest(),
             None => 0,
         }
     }
@@ -338,7 +338,7 @@ impl Session {
     /// before the time of answers is known: airtime is scarce then, and probes are
     /// long.
     pub(super) fn probe_at(&self) -> Option<Instant> {
-        if self.hop.round_trip().is_none() && self.hop.lateness() > PROBED_AT_ONCE {
+        if self.path.round_trip().is_none() && self.path.lateness() > PROBED_AT_ONCE {
             return None;
         }
         self.path_mtu.as_ref()?.poll_timeout()
@@ -346,8 +346,8 @@ impl Session {
 
     fn answers(&self) -> Answers {
         let gets_through =
-            (1.0 - self.hop.loss.probability()) * (1.0 - self.hop.loss_in().unwrap_or(0.0));
-        Answers { loss: 1.0 - gets_through, round_trip: self.hop.lateness() }
+            (1.0 - self.path.loss.probability()) * (1.0 - self.path.loss_in().unwrap_or(0.0));
+        Answers { loss: 1.0 - gets_through, round_trip: self.path.lateness() }
     }
 
     /// Sends a pulse with `padding` bytes after it.
@@ -363,7 +363,7 @@ impl Session {
         let header = self.header(shared, via);
         let body = Body::Pulse(Pulse { counter, sealed: &sealed, padding });
         let transmit = shared.emit(&header, &body, &self.tagger);
-        self.hop.depart(now, transmit.datagram.len(), None);
+        self.path.depart(now, transmit.datagram.len(), None);
         shared.hasten(transmit);
     }
 
@@ -418,8 +418,8 @@ impl Session {
     /// trace of them.
     pub(super) fn is_stalled(&self, now: Instant) -> bool {
         let Pulses { progress_at, since, .. } = self.pulses;
-        let is_bad = self.hop.loss.probability() > 0.5;
-        let late = (self.hop.lateness() * STALLED_LATE).min(STALLED_LATE_MAX);
+        let is_bad = self.path.loss.probability() > 0.5;
+        let late = (self.path.lateness() * STALLED_LATE).min(STALLED_LATE_MAX);
         since >= STALLED_PULSES && now >= progress_at + STALLED[usize::from(is_bad)].max(late)
     }
 
@@ -505,9 +505,9 @@ impl Session {
             }
             return;
         }
-        let Self { hop, outgoing, .. } = self;
+        let Self { path, outgoing, .. } = self;
         if let Some(report) = of_us {
-            hop.handle_report(now, report, &mut |cargo| outgoing.landed(now, cargo));
+            path.handle_report(now, report, &mut |cargo| outgoing.landed(now, cargo));
         }
         for helper in &mut self.helpers {
             if let Some(report) = ack.links.iter().find(|report| report.node == helper.id) {
@@ -525,7 +525,7 @@ impl Session {
                     encoder.set_losses(Losses {
                         e1: loss(e1.fold(1.0, f64::min)),
                         e2: loss(e2.fold(1.0, f64::min)),
-                        e3: loss(hop.loss.probability()),
+                        e3: loss(path.loss.probability()),
                     });
                 }
                 encoder.handle_ack(now, ack);
@@ -545,7 +545,8 @@ impl Session {
     /// Schedules an acknowledgement that reports a loss, sooner than one that
     /// reports arrivals only.
     pub(super) fn acknowledge_gap(&mut self, now: Instant) {
-        let at = |last: Instant| now.max(self.hop.settles_at()).max(last + self.ack_interval() / 2);
+        let at =
+            |last: Instant| now.max(self.path.settles_at()).max(last + self.ack_interval() / 2);
         if let Acknowledge::Stream { due, last } = self.acknowledge {
             let due = Some(due.map_or(at(last), |due| due.min(at(last))));
             self.acknowledge = Acknowledge::Stream { due, last };
@@ -587,7 +588,7 @@ impl Session {
         self.acknowledged(shared, now);
         let header = self.header(shared, via);
         let transmit = shared.emit(&header, &Body::Ack(ack), &self.tagger);
-        self.hop.depart(now, transmit.datagram.len(), None);
+        self.path.depart(now, transmit.datagram.len(), None);
         transmit
     }
 
@@ -617,7 +618,7 @@ impl Session {
 
     /// The acknowledgement of what was received until now.
     fn ack(&self, now: Instant, via: NodeId) -> Ack {
-        let mut links = alloc::vec![self.hop.report(via, now)];
+        let mut links = alloc::vec![self.path.report(via, now)];
         links.extend(self.helpers.iter().map(|helper| helper.ear.report(helper.id, now)));
         let (done, state) = (self.receiver.done(), self.state);
         Ack { done, state, links, blocks: self.receiver.reports() }
@@ -625,7 +626,7 @@ impl Session {
 
     /// Notes that an acknowledgement is sent now.
     fn acknowledged(&mut self, shared: &mut Shared, now: Instant) {
-        let settles_at = Some(self.hop.settles_at()).filter(|&at| at > now);
+        let settles_at = Some(self.path.settles_at()).filter(|&at| at > now);
         let interval = self.ack_interval();
         match &mut self.acknowledge {
             Acknowledge::Stream { due, last } => {
@@ -639,7 +640,7 @@ impl Session {
     /// The outlook for the sender: losses and times to plan with.
     pub(super) fn outlook(&self, shared: &Shared, now: Instant) -> Outlook {
         let given = shared.config.losses;
-        let loss = given.map_or(self.hop.loss.probability(), |losses| losses.e3.as_f64());
+        let loss = given.map_or(self.path.loss.probability(), |losses| losses.e3.as_f64());
         let alive = || self.helpers.iter().filter(|h| now < h.heard_at + HELPER_SILENCE_MAX);
         let count = alive().count() as u8;
         let unhelped = match given {
@@ -653,12 +654,12 @@ impl Session {
             }
         };
         Outlook {
-            number: self.hop.number(),
+            number: self.path.number(),
             loss,
             unhelped,
-            patience: shared.config.encoder_timeout,
-            caution: self.hop.caution(),
-            gather: self.hop.gather(),
+            helper_timeout: shared.config.encoder_timeout,
+            caution: self.path.caution(),
+            gather: self.path.gather(),
             is_scarce: false,
         }
     }
@@ -671,13 +672,13 @@ impl Session {
     ) -> Option<(crate::coded::Coded, Cargo)> {
         let is_ack_due = self.is_ack_due(now);
         let mut outlook = self.outlook(shared, now);
-        outlook.is_scarce = self.hop.is_scarce(now, backlog.bytes() as u64);
+        outlook.is_scarce = self.path.is_scarce(now, backlog.bytes() as u64);
         let Outgoing::Stream(sender) = &mut self.outgoing else { return None };
         if let Some(repair) = sender.repair(now, &outlook) {
             return Some(repair);
         }
         if let Some(latency) = sender.latency() {
-            let times = if self.hop.is_testing() { TEST_PATIENCE } else { 1 };
+            let times = if self.path.is_testing() { TEST_PATIENCE } else { 1 };
             backlog.set_latency(latency * times);
         }
         self.held_until = None;
@@ -702,7 +703,7 @@ impl Session {
         if let Some(fresh) = sender.fresh(now) {
             return Some(fresh);
         }
-        self.hop.is_free(now);
+        self.path.note_idle(now);
         sender.spare_repair(now, &outlook)
     }
 
@@ -711,10 +712,10 @@ impl Session {
         match self.outgoing {
             Outgoing::Stream(_) => {
                 let [least, most] = SILENCE_MAX;
-                let loss = self.hop.loss_in().unwrap_or(0.0).max(f64::MIN_POSITIVE);
+                let loss = self.path.loss_in().unwrap_or(0.0).max(f64::MIN_POSITIVE);
                 let pulses = libm::log(SILENCE_BY_CHANCE) / libm::log(loss).min(-1e-3);
                 let lost = Duration::from_secs_f64(PULSE_INTERVAL[1].as_secs_f64() * pulses);
-                let late = self.hop.round_trip().unwrap_or_default() * SILENCE_ROUND_TRIPS;
+                let late = self.path.round_trip().unwrap_or_default() * SILENCE_ROUND_TRIPS;
                 lost.max(late).clamp(least, most)
             }
             Outgoing::Paper(_) => SILENCE_MAX_OF_PAPER,
@@ -754,12 +755,12 @@ impl Session {
     }
 
     /// When helpers will have had time to repair what was lost.
-    pub(super) fn patience_ends(&self, shared: &Shared, now: Instant) -> Instant {
+    pub(super) fn helpers_done_at(&self, shared: &Shared, now: Instant) -> Instant {
         match &self.outgoing {
             Outgoing::Stream(sender) => {
-                let patience = sender.patience_ends(now, &self.outlook(shared, now));
+                let helped = sender.helpers_done_at(now, &self.outlook(shared, now));
                 let planned = sender.copies_at().into_iter().chain(sender.mend_at());
-                planned.fold(patience, Instant::min)
+                planned.fold(helped, Instant::min)
             }
             Outgoing::Paper(_) => Instant::MAX,
         }
@@ -774,7 +775,7 @@ impl Session {
             Outgoing::Stream(sender)
                 if !sender.is_idle() || !backlog.is_empty() || self.packer.has_rest() =>
             {
-                self.hop.pace_at()
+                self.path.pace_at()
             }
             _ => None,
         }
@@ -784,10 +785,10 @@ impl Session {
         if self.idle_until.is_some_and(|until| until <= now) {
             self.idle_until = None;
         }
-        let Self { hop, outgoing, idle_until, .. } = self;
+        let Self { path, outgoing, idle_until, .. } = self;
         match outgoing {
             Outgoing::Stream(_) => {
-                if hop.handle_timeout(now, &mut |cargo| outgoing.landed(now, cargo)) {
+                if path.handle_timeout(now, &mut |cargo| outgoing.landed(now, cargo)) {
                     shared.stats.timeouts += 1;
                     *idle_until = None;
                 }

@@ -91,7 +91,7 @@ pub(crate) enum Hearing {
 
 /// The path to a neighbour and back.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Hop {
+pub(crate) struct PathState {
     next_number: u32,
     /// Datagrams not yet known to be received or lost, the oldest first.
     flights: VecDeque<Flight>,
@@ -123,7 +123,7 @@ pub(crate) struct Hop {
     starved_at: Instant,
 }
 
-impl Hop {
+impl PathState {
     pub fn new(pace: Option<PaceConfig>, encoder_timeout: Duration, now: Instant) -> Self {
         Self {
             next_number: 1,
@@ -152,11 +152,11 @@ impl Hop {
         self.next_number
     }
 
-    /// The datagram with [`Hop::number`] is sent.
+    /// The datagram with [`PathState::number`] is sent.
     pub fn depart(&mut self, now: Instant, length: usize, cargo: Option<Cargo>) {
         let (number, bytes) = (self.next_number, length as u64);
         // Only a new session helps when numbers run out, and it starts before
-        // ([`Hop::is_worn_out`]).
+        // ([`PathState::is_worn_out`]).
         self.next_number = self.next_number.saturating_add(1);
         self.bytes += bytes;
         if cargo.is_some() {
@@ -354,7 +354,7 @@ impl Hop {
     }
 
     /// Notes that no new data waits.
-    pub fn is_free(&mut self, now: Instant) {
+    pub fn note_idle(&mut self, now: Instant) {
         self.free_at = now;
     }
 
@@ -724,22 +724,22 @@ mod tests {
     /// after round trips of these milliseconds.
     fn lost_at_a_time(round_trips_ms: &[u64]) -> Vec<usize> {
         let mut now = Instant::ZERO;
-        let mut hop = Hop::new(None, Duration::from_millis(20), now);
+        let mut path = PathState::new(None, Duration::from_millis(20), now);
         let cargo = Some(Cargo::Source { block: 0, index: 0 });
         for &milliseconds in round_trips_ms {
-            hop.depart(now, 100, cargo);
+            path.depart(now, 100, cargo);
             now += Duration::from_millis(milliseconds);
-            let highest = hop.number() - 1;
+            let highest = path.number() - 1;
             let report = LinkReport { highest, received: highest, ..LinkReport::default() };
-            hop.handle_report(now, &report, &mut |_| {});
+            path.handle_report(now, &report, &mut |_| {});
         }
         for _ in 0..50 {
-            hop.depart(now, 100, cargo);
+            path.depart(now, 100, cargo);
         }
         let mut counts = Vec::new();
-        while let Some(at) = hop.timeout_at() {
+        while let Some(at) = path.timeout_at() {
             let mut count = 0;
-            assert!(hop.handle_timeout(at, &mut |_| count += 1));
+            assert!(path.handle_timeout(at, &mut |_| count += 1));
             counts.push(count);
         }
         counts
