@@ -70,8 +70,8 @@ fuzz_target!(|bytes: &[u8]| {
     let nonce = [1; 16];
     let token = prove(&mut server, control, nonce);
     let handshake = auth::handshake_key(None, &nonce, &token);
-    let code = auth::code(&handshake, &wire::open_covered(&nonce, &token));
-    let open = Datagram::Open { nonce, token, code };
+    let mac_tag = auth::mac_tag(&handshake, &wire::open_covered(&nonce, &token));
+    let open = Datagram::Open { nonce, token, mac_tag };
     handle(&mut server, control, Instant::ZERO, &wire::emit(&open));
     let session = match wire::parse(&answer(&mut server, Instant::ZERO)) {
         Ok(Datagram::Accepted { accepted, .. }) => accepted.session,
@@ -115,8 +115,8 @@ fuzz_target!(|bytes: &[u8]| {
                     message.extend(proof.value.to_be_bytes());
                 }
                 message.extend(body);
-                let code = auth::code(&key, &message);
-                message.extend(code);
+                let mac_tag = auth::mac_tag(&key, &message);
+                message.extend(mac_tag);
                 handle(&mut server, control, now, &message);
             }
         }

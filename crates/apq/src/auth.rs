@@ -4,8 +4,8 @@
 //!
 //! A token is stateless: the server derives it from its secret, the client's
 //! address and the time, and recognises it when it is returned, so nothing is
-//! stored for an unproven address. Control messages carry a code under a key of
-//! their session, and a number that is used once; without a shared key the code
+//! stored for an unproven address. Control messages carry a MAC tag under a key of
+//! their session, and a number that is used once; without a shared key the MAC tag
 //! protects against accidents and against strangers who cannot read the traffic.
 //! Codes are compared in constant time. Keys are wiped where they are stored, but
 //! not on the stack.
@@ -17,12 +17,12 @@ use sha2::Sha256;
 
 /// Length of a key or a secret in bytes.
 pub const KEY_BYTES: usize = 32;
-/// Length of a message's code in bytes.
-pub const CODE_BYTES: usize = 16;
+/// Length of a message's MAC tag in bytes.
+pub const MAC_TAG_BYTES: usize = 16;
 /// Length of a client's nonce in bytes.
 pub const NONCE_BYTES: usize = 16;
-/// Length of a token in bytes: the period in which it was made, and a code.
-pub const TOKEN_BYTES: usize = 8 + CODE_BYTES;
+/// Length of a token in bytes: the period in which it was made, and a MAC tag.
+pub const TOKEN_BYTES: usize = 8 + MAC_TAG_BYTES;
 /// A token is valid in the period in which it was made and in the next one.
 const TOKEN_PERIOD: Duration = Duration::from_secs(10);
 
@@ -32,8 +32,8 @@ pub type Key = [u8; KEY_BYTES];
 pub type Nonce = [u8; NONCE_BYTES];
 /// A value that the client must return from the address to which it was sent.
 pub type Token = [u8; TOKEN_BYTES];
-/// The code at the end of an authenticated message.
-pub type Code = [u8; CODE_BYTES];
+/// The MAC tag at the end of an authenticated message.
+pub type MacTag = [u8; MAC_TAG_BYTES];
 
 /// The key that is used if there is no shared key.
 const NO_KEY: Key = [0; KEY_BYTES];
@@ -51,17 +51,17 @@ fn key_from(key: &[u8], pieces: &[&[u8]]) -> Key {
     hmac(key, pieces).finalize().into_bytes().into()
 }
 
-/// The code of `message` under `key`.
-pub fn code(key: &Key, message: &[u8]) -> Code {
+/// The MAC tag of `message` under `key`.
+pub fn mac_tag(key: &Key, message: &[u8]) -> MacTag {
     let whole = key_from(key, &[message]);
-    let mut code = [0; CODE_BYTES];
-    code.copy_from_slice(&whole[..CODE_BYTES]);
-    code
+    let mut mac_tag = [0; MAC_TAG_BYTES];
+    mac_tag.copy_from_slice(&whole[..MAC_TAG_BYTES]);
+    mac_tag
 }
 
-/// Whether `code` is that of `message` under `key`; takes constant time.
-pub fn is_code(key: &Key, message: &[u8], code: &[u8]) -> bool {
-    code.len() == CODE_BYTES && hmac(key, &[message]).verify_truncated_left(code).is_ok()
+/// Whether `MAC tag` is that of `message` under `key`; takes constant time.
+pub fn is_mac_tag(key: &Key, message: &[u8], mac_tag: &[u8]) -> bool {
+    mac_tag.len() == MAC_TAG_BYTES && hmac(key, &[message]).verify_truncated_left(mac_tag).is_ok()
 }
 
 /// The key that authenticates a handshake.
@@ -119,7 +119,7 @@ fn token_of(secret: &Key, address: &SocketAddr, nonce: &Nonce, period: u64) -> T
     let mut token = [0; TOKEN_BYTES];
     token[..8].copy_from_slice(&period.to_be_bytes());
     let whole = token_mac(secret, address, nonce, period).finalize().into_bytes();
-    token[8..].copy_from_slice(&whole[..CODE_BYTES]);
+    token[8..].copy_from_slice(&whole[..MAC_TAG_BYTES]);
     token
 }
 
@@ -211,12 +211,12 @@ mod tests {
 
     #[test]
     fn a_code_needs_every_bit_of_message_and_key() {
-        let good = code(&SECRET, b"message");
-        assert!(is_code(&SECRET, b"message", &good));
-        assert!(!is_code(&SECRET, b"massage", &good));
-        assert!(!is_code(&NO_KEY, b"message", &good));
-        assert!(!is_code(&SECRET, b"message", &good[..15]));
-        assert!(!is_code(&SECRET, b"message", &[]));
+        let good = mac_tag(&SECRET, b"message");
+        assert!(is_mac_tag(&SECRET, b"message", &good));
+        assert!(!is_mac_tag(&SECRET, b"massage", &good));
+        assert!(!is_mac_tag(&NO_KEY, b"message", &good));
+        assert!(!is_mac_tag(&SECRET, b"message", &good[..15]));
+        assert!(!is_mac_tag(&SECRET, b"message", &[]));
     }
 
     proptest! {

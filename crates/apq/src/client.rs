@@ -3,7 +3,7 @@
 //!
 //! During a phase it sends only what the plan says through the queue under test:
 //! the receiver reports regularly, the sender does not. A server that is not heard
-//! for [`ClientConfig::patience`] has vanished. Leaves out sockets and clocks,
+//! for [`ClientConfig::idle_timeout`] has vanished. Leaves out sockets and clocks,
 //! which are the driver's.
 
 use crate::auth::{self, NONCE_BYTES, Nonce, Side, Token, handshake_key, unguessable};
@@ -53,7 +53,7 @@ pub struct ClientConfig {
     /// The clock that stamps packets.
     pub clock: HostClock,
     /// The client gives up after so long without a message of the server.
-    pub patience: Duration,
+    pub idle_timeout: Duration,
 }
 
 impl Drop for ClientConfig {
@@ -133,7 +133,7 @@ pub enum Reason {
     /// Packets in flight have had time to arrive.
     Drained,
     /// The server was silent for too long.
-    Patience,
+    IdleTimeout,
 }
 
 /// The host that measures.
@@ -364,8 +364,8 @@ impl Client {
             (Step::Hello, _) => wire::emit(&Datagram::Hello(nonce)),
             (Step::Proving(token), SocketId::Control) => {
                 let key = Zeroizing::new(handshake_key(self.config.key.as_ref(), &nonce, &token));
-                let code = auth::code(&key, &wire::open_covered(&nonce, &token));
-                wire::emit(&Datagram::Open { nonce, token, code })
+                let mac_tag = auth::mac_tag(&key, &wire::open_covered(&nonce, &token));
+                wire::emit(&Datagram::Open { nonce, token, mac_tag })
             }
             (Step::Proving(token), SocketId::Bulk) => {
                 let Some(link) = &mut self.link else { return };
@@ -399,11 +399,11 @@ impl Client {
             (Datagram::Turned { nonce, reason }, Step::Proving(_)) if nonce == ours => {
                 self.refused(reason);
             }
-            (Datagram::Accepted { accepted, code }, Step::Proving(token))
+            (Datagram::Accepted { accepted, mac_tag }, Step::Proving(token))
                 if accepted.nonce == ours && socket == SocketId::Control =>
             {
                 let key = Zeroizing::new(handshake_key(self.config.key.as_ref(), &ours, &token));
-                if !auth::is_code(&key, &accepted.covered(), &code) {
+                if !auth::is_mac_tag(&key, &accepted.covered(), &mac_tag) {
                     return;
                 }
                 self.heard = now;
@@ -615,9 +615,9 @@ impl Client {
     }
 
     /// When the client gives up, if it is waiting.
-    fn patience(&self) -> Option<Instant> {
+    fn idle_deadline(&self) -> Option<Instant> {
         let waits = !matches!(self.state, State::Ended | State::Stopping { .. });
-        waits.then(|| self.heard.saturating_add(self.config.patience))
+        waits.then(|| self.heard.saturating_add(self.config.idle_timeout))
     }
 }
 
@@ -704,12 +704,12 @@ impl Machine for Client {
             }
             State::Ended => None,
         };
-        let by_patience = self.patience().map(|at| (at, Reason::Patience));
-        by_state.into_iter().chain(by_patience).min_by_key(|(at, _)| *at)
+        let by_idle_timeout = self.idle_deadline().map(|at| (at, Reason::IdleTimeout));
+        by_state.into_iter().chain(by_idle_timeout).min_by_key(|(at, _)| *at)
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        if self.patience().is_some_and(|at| at <= now) {
+        if self.idle_deadline().is_some_and(|at| at <= now) {
             let server = self.config.server;
             return self.fail(match self.link {
                 Some(_) => ClientError::Vanished(server),

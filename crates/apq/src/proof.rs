@@ -15,15 +15,15 @@ use lasthop_units::{Duration, Instant};
 
 /// Time for which a socket is sent to without a newer proof: eight keep-alive
 /// messages.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
-/// Addition to [`PATIENCE`] for each of the client's messages that was lost.
-const PATIENCE_PER_LOSS: Duration = Duration::from_millis(250);
-/// Largest number of lost messages for which patience is added: with 30 % of losses
+pub(crate) const PROOF_TIMEOUT: Duration = Duration::from_secs(1);
+/// Addition to [`PROOF_TIMEOUT`] for each of the client's messages that was lost.
+const PROOF_TIMEOUT_PER_LOSS: Duration = Duration::from_millis(250);
+/// Largest number of lost messages for which time is added: with 30 % of losses
 /// all of the first eight keep-alive messages are lost once in 15 000 times.
 const LOSSES_MAX: u32 = 8;
 /// Upper bound of another addition: the age of the last value when it was shown. It
 /// is about a round-trip time, and clients that hoard values gain little by it.
-const PATIENCE_PER_AGE_MAX: Duration = Duration::from_secs(1);
+const PROOF_TIMEOUT_PER_AGE_MAX: Duration = Duration::from_secs(1);
 /// Packets that are sent without a newer proof in any case: the baseline flow of
 /// ten packets per second may lose most of them.
 const UNPROVEN_PACKETS: u32 = 32;
@@ -128,13 +128,13 @@ impl Ledger {
     /// while the other socket receives, single packets continue.
     pub fn may_send(&self, now: Instant, lost: u32, other: Instant) -> bool {
         let Some(since) = self.since else { return self.is_proven };
-        let patience = PATIENCE
-            + PATIENCE_PER_LOSS * u64::from(lost.min(LOSSES_MAX))
-            + self.age.min(PATIENCE_PER_AGE_MAX);
+        let timeout = PROOF_TIMEOUT
+            + PROOF_TIMEOUT_PER_LOSS * u64::from(lost.min(LOSSES_MAX))
+            + self.age.min(PROOF_TIMEOUT_PER_AGE_MAX);
         let trickles = now < since.max(other).saturating_add(TRICKLE)
             && now >= self.latest.saturating_add(TRICKLE_INTERVAL);
         self.is_proven
-            && (self.packets < UNPROVEN_PACKETS || now < since.saturating_add(patience) || trickles)
+            && (self.packets < UNPROVEN_PACKETS || now < since.saturating_add(timeout) || trickles)
     }
 
     /// A packet was sent.
@@ -149,7 +149,7 @@ impl Ledger {
     pub fn restart(&mut self, now: Instant) {
         if self.stalled(Instant::ZERO).is_some() && self.restarts < RESTARTS_MAX {
             self.restarts += 1;
-            self.since = self.since.map(|since| since.max(now.saturating_sub(PATIENCE * 4)));
+            self.since = self.since.map(|since| since.max(now.saturating_sub(PROOF_TIMEOUT * 4)));
         }
     }
 

@@ -260,11 +260,12 @@ impl Server {
                 }
             }
             // An unproven address gets no answer.
-            Ok(Datagram::Open { nonce, token, code })
+            Ok(Datagram::Open { nonce, token, mac_tag })
                 if is_token(&self.config.secret, &from, &nonce, &token, now) =>
             {
                 let key = Zeroizing::new(handshake_key(self.config.key.as_ref(), &nonce, &token));
-                let is_known = auth::is_code(&key, &wire::open_covered(&nonce, &token), &code);
+                let is_known =
+                    auth::is_mac_tag(&key, &wire::open_covered(&nonce, &token), &mac_tag);
                 self.open(now, from, nonce, is_known.then_some(key));
             }
             _ => {}
@@ -382,7 +383,7 @@ impl Server {
         Ok(())
     }
 
-    /// Accepts a client at a proven address, or refuses it: without `key` its code
+    /// Accepts a client at a proven address, or refuses it: without `key` its MAC tag
     /// was wrong.
     fn open(&mut self, now: Instant, from: SocketAddr, nonce: Nonce, key: Option<Zeroizing<Key>>) {
         let Some(key) = key else {
@@ -402,8 +403,8 @@ impl Server {
         self.opened += 1;
         let session = u64::from_be_bytes(*whole.first_chunk().expect("a key has 32 bytes"));
         let accepted = Accepted { nonce, session, limits: self.limits() };
-        let code = auth::code(&key, &accepted.covered());
-        let bytes = wire::emit(&Datagram::Accepted { accepted, code });
+        let mac_tag = auth::mac_tag(&key, &accepted.covered());
+        let bytes = wire::emit(&Datagram::Accepted { accepted, mac_tag });
         self.sessions.push(Session {
             control: from,
             bulk: None,

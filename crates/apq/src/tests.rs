@@ -86,7 +86,7 @@ fn client_config() -> ClientConfig {
         key: None,
         secret: [1; 32],
         clock: HostClock { offset_ns: 11, drift_ppm: 0 },
-        patience: Duration::from_secs(10),
+        idle_timeout: Duration::from_secs(10),
     }
 }
 
@@ -405,7 +405,7 @@ fn strangers_get_challenges_only_and_not_many() {
             0 => wire::emit(&Datagram::Hello([index as u8; 16])),
             1 => {
                 let (nonce, token) = ([0; 16], [index as u8; 24]);
-                wire::emit(&Datagram::Open { nonce, token, code: [0; 16] })
+                wire::emit(&Datagram::Open { nonce, token, mac_tag: [0; 16] })
             }
             2 => {
                 let mut bytes = b"lapq\x02".to_vec();
@@ -524,7 +524,7 @@ fn heavy_losses_end_no_session() {
         world.stream = Seed::new(seed, 0).stream("weather");
         // It waits that long for single answers.
         world.client = Client::new(
-            ClientConfig { patience: Duration::from_secs(60), ..client_config() },
+            ClientConfig { idle_timeout: Duration::from_secs(60), ..client_config() },
             survey(Direction::Down),
             Instant::ZERO,
         );

@@ -6,11 +6,11 @@
 //! Hello            nonce (16), zeros up to HELLO_BYTES
 //! Challenge        nonce (16)  token (24)  a key is needed (1)
 //! OtherVersion     nonce (16)
-//! Open             nonce (16)  token (24)  code (16), zeros up to HELLO_BYTES
+//! Open             nonce (16)  token (24)  MAC tag (16), zeros up to HELLO_BYTES
 //! Accepted         nonce (16)  session (8)  rate_max_bps (8)  duration_max_ns (8)
-//!                  phase_packets_max (4)  code (16)
+//!                  phase_packets_max (4)  MAC tag (16)
 //! Turned           nonce (16)  reason (1)
-//! in a session     session (8)  number (4)  proofs (2 x 12)  body  code (16)
+//! in a session     session (8)  number (4)  proofs (2 x 12)  body  MAC tag (16)
 //! Probe            session (8)  phase (4)  sequence (4)  stamp (8)  proof (12), zeros
 //! proof            time (4)  value (8): what the server sends to one of the
 //!                  client's sockets, and what the client last received there;
@@ -22,7 +22,7 @@
 //! server sends to an unproven address is shorter than what it answers, as is the
 //! answer to an `Open`. Leaves out fragmentation: a datagram fits into a packet.
 
-use crate::auth::{self, CODE_BYTES, Code, Key, NONCE_BYTES, Nonce, TOKEN_BYTES, Token};
+use crate::auth::{self, Key, MAC_TAG_BYTES, MacTag, NONCE_BYTES, Nonce, TOKEN_BYTES, Token};
 use crate::plan::{Direction, PhasePlan, STREAMS_MAX, StreamKind, StreamPlan};
 use crate::proof::{Proof, Proofs};
 use crate::record::{Sample, StreamCount};
@@ -125,15 +125,15 @@ pub enum Datagram<'a> {
         nonce: Nonce,
         /// The server's token.
         token: Token,
-        /// The code under the handshake's key.
-        code: Code,
+        /// The MAC tag under the handshake's key.
+        mac_tag: MacTag,
     },
     /// A server accepts a client.
     Accepted {
         /// The session and its limits.
         accepted: Accepted,
-        /// The code under the handshake's key.
-        code: Code,
+        /// The MAC tag under the handshake's key.
+        mac_tag: MacTag,
     },
     /// A server refuses a client at a proven address.
     Turned {
@@ -198,7 +198,7 @@ impl Probe {
 /// Why a server refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The code is wrong: the keys differ.
+    /// The MAC tag is wrong: the keys differ.
     WrongKey,
     /// It has as many sessions as it allows.
     Busy,
@@ -247,9 +247,9 @@ pub struct Sealed<'a> {
     /// The proofs for the client's sockets.
     pub proofs: Proofs,
     kind: u8,
-    /// The bytes that the code covers.
+    /// The bytes that the MAC tag covers.
     covered: &'a [u8],
-    code: &'a [u8],
+    mac_tag: &'a [u8],
 }
 
 /// A message of a session.
@@ -371,11 +371,11 @@ pub fn parse(bytes: &[u8]) -> Result<Datagram<'_>, WireError> {
         },
         OTHER_VERSION => Datagram::OtherVersion { version, nonce: reader.array()? },
         OPEN => {
-            let (nonce, token, code) = (reader.array()?, reader.array()?, reader.array()?);
+            let (nonce, token, mac_tag) = (reader.array()?, reader.array()?, reader.array()?);
             if bytes.len() < HELLO_BYTES {
                 return Err(WireError::Short(bytes.len()));
             }
-            return Ok(Datagram::Open { nonce, token, code });
+            return Ok(Datagram::Open { nonce, token, mac_tag });
         }
         ACCEPTED => Datagram::Accepted {
             accepted: Accepted {
@@ -387,7 +387,7 @@ pub fn parse(bytes: &[u8]) -> Result<Datagram<'_>, WireError> {
                     phase_packets_max: reader.u32()?,
                 },
             },
-            code: reader.array()?,
+            mac_tag: reader.array()?,
         },
         TURNED => Datagram::Turned { nonce: reader.array()?, reason: reader.refusal()? },
         PROBE_SPARSE | PROBE_BULK => {
@@ -404,10 +404,17 @@ pub fn parse(bytes: &[u8]) -> Result<Datagram<'_>, WireError> {
         SESSION.. => {
             let (session, number) = (reader.u64()?, reader.u32()?);
             let proofs = [reader.proof()?, reader.proof()?];
-            let covered = bytes.len().checked_sub(CODE_BYTES).filter(|end| *end >= reader.at);
+            let covered = bytes.len().checked_sub(MAC_TAG_BYTES).filter(|end| *end >= reader.at);
             let end = covered.ok_or(WireError::Short(bytes.len()))?;
-            let (covered, code) = bytes.split_at(end);
-            return Ok(Datagram::Sealed(Sealed { session, number, proofs, kind, covered, code }));
+            let (covered, mac_tag) = bytes.split_at(end);
+            return Ok(Datagram::Sealed(Sealed {
+                session,
+                number,
+                proofs,
+                kind,
+                covered,
+                mac_tag,
+            }));
         }
         other => return Err(WireError::Type(other)),
     };
@@ -418,7 +425,7 @@ pub fn parse(bytes: &[u8]) -> Result<Datagram<'_>, WireError> {
 impl Sealed<'_> {
     /// Whether it was made by a holder of the peer's session key.
     pub fn is_authentic(&self, key: &Key) -> bool {
-        auth::is_code(key, self.covered, self.code)
+        auth::is_mac_tag(key, self.covered, self.mac_tag)
     }
 
     /// Decodes the message.
@@ -501,16 +508,16 @@ pub fn emit(datagram: &Datagram<'_>) -> Vec<u8> {
             out.push(OTHER_VERSION);
             out.extend(nonce);
         }
-        Datagram::Open { nonce, token, code } => {
+        Datagram::Open { nonce, token, mac_tag } => {
             out.push(OPEN);
             out.extend(nonce);
             out.extend(token);
-            out.extend(code);
+            out.extend(mac_tag);
             out.resize(HELLO_BYTES, 0);
         }
-        Datagram::Accepted { accepted, code } => {
+        Datagram::Accepted { accepted, mac_tag } => {
             out = accepted.covered();
-            out.extend(code);
+            out.extend(mac_tag);
         }
         Datagram::Turned { nonce, reason } => {
             out.push(TURNED);
@@ -531,14 +538,14 @@ pub fn emit(datagram: &Datagram<'_>) -> Vec<u8> {
         Datagram::Sealed(sealed) => {
             out.clear();
             out.extend(sealed.covered);
-            out.extend(sealed.code);
+            out.extend(sealed.mac_tag);
         }
     }
     out
 }
 
 impl Accepted {
-    /// The bytes that its code covers.
+    /// The bytes that its MAC tag covers.
     pub fn covered(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(80);
         out.extend(MAGIC);
@@ -552,7 +559,7 @@ impl Accepted {
     }
 }
 
-/// The bytes that the code of an `Open` covers.
+/// The bytes that the MAC tag of an `Open` covers.
 pub fn open_covered(nonce: &Nonce, token: &Token) -> [u8; NONCE_BYTES + TOKEN_BYTES + 4] {
     let mut out = [0; NONCE_BYTES + TOKEN_BYTES + 4];
     out[..4].copy_from_slice(b"open");
@@ -566,7 +573,7 @@ fn emit_proof(out: &mut Vec<u8>, proof: Proof) {
     out.extend(proof.value.to_be_bytes());
 }
 
-/// Encodes a message of a session, with its code.
+/// Encodes a message of a session, with its MAC tag.
 pub fn seal(message: &Message, session: u64, number: u32, proofs: &Proofs, key: &Key) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     out.extend(MAGIC);
@@ -629,8 +636,8 @@ pub fn seal(message: &Message, session: u64, number: u32, proofs: &Proofs, key: 
         Message::Stop { done } => out.push(u8::from(*done)),
         Message::Refused { reason } => out.push(*reason as u8),
     }
-    let code = auth::code(key, &out);
-    out.extend(code);
+    let mac_tag = auth::mac_tag(key, &out);
+    out.extend(mac_tag);
     out
 }
 

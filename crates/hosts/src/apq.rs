@@ -33,7 +33,7 @@ const CONTROL_PORT: u16 = 49_152;
 const BULK_PORT: u16 = 49_153;
 
 /// A simulated network never falls silent for good; losses in a row are bad luck.
-const PATIENCE: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A flow.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +73,7 @@ impl Apq {
             key: None,
             secret: secret(seed, "flow/apq/client", identity),
             clock: HostClock::default(),
-            patience: PATIENCE,
+            idle_timeout: IDLE_TIMEOUT,
         };
         let server = ServerConfig {
             key: None,

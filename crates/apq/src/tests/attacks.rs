@@ -127,8 +127,8 @@ impl Rogue {
         let nonce = [port as u8; 16];
         let token = ask(target, control, nonce).expect("it asks for a proof");
         let handshake = handshake_key(None, &nonce, &token);
-        let code = auth::code(&handshake, &wire::open_covered(&nonce, &token));
-        let open = wire::emit(&Datagram::Open { nonce, token, code });
+        let mac_tag = auth::mac_tag(&handshake, &wire::open_covered(&nonce, &token));
+        let open = wire::emit(&Datagram::Open { nonce, token, mac_tag });
         let answer = target.give(control, &open).pop().expect("it answers");
         let session = match wire::parse(&answer.payload) {
             Ok(Datagram::Accepted { accepted, .. }) => accepted.session,
@@ -408,7 +408,7 @@ fn strangers_get_less_than_they_send() {
         let mut bytes = match index % 6 {
             0 => wire::emit(&Datagram::Hello(nonce)),
             1 => wire::emit(&Datagram::HelloOfVersion(1, nonce)),
-            2 => wire::emit(&Datagram::Open { nonce, token, code: [0; 16] }),
+            2 => wire::emit(&Datagram::Open { nonce, token, mac_tag: [0; 16] }),
             3 => wire::seal(&Message::Alive, index, 1, &Proofs::default(), &[0; 32]),
             _ => (0..stream.next_u64() % 300).map(|_| stream.next_u64() as u8).collect(),
         };
@@ -435,8 +435,8 @@ fn a_token_used_again_and_again_is_no_amplifier() {
     let token = ask(&mut target, from, nonce).expect("it asks for a proof");
     for key in [None, Some([3; 32])] {
         let handshake = handshake_key(key.as_ref(), &nonce, &token);
-        let code = auth::code(&handshake, &wire::open_covered(&nonce, &token));
-        let open = wire::emit(&Datagram::Open { nonce, token, code });
+        let mac_tag = auth::mac_tag(&handshake, &wire::open_covered(&nonce, &token));
+        let open = wire::emit(&Datagram::Open { nonce, token, mac_tag });
         for _ in 0..1_000 {
             target.now += Duration::from_micros(100);
             let answered = target.give(from, &open);

@@ -97,16 +97,16 @@ fn datagrams() -> impl Strategy<Value = Datagram<'static>> {
         }),
         any::<(u8, [u8; 16])>()
             .prop_map(|(version, nonce)| Datagram::OtherVersion { version, nonce }),
-        (nonce, token, any::<[u8; 16]>()).prop_map(|(nonce, token, code)| Datagram::Open {
+        (nonce, token, any::<[u8; 16]>()).prop_map(|(nonce, token, mac_tag)| Datagram::Open {
             nonce,
             token,
-            code
+            mac_tag
         }),
         (nonce, any::<(u64, u64, u64, u32)>(), any::<[u8; 16]>()).prop_map(
-            |(nonce, (session, rate_max_bps, duration, phase_packets_max), code)| {
+            |(nonce, (session, rate_max_bps, duration, phase_packets_max), mac_tag)| {
                 let duration_max = Duration::from_nanos(duration);
                 let limits = Limits { rate_max_bps, duration_max, phase_packets_max };
-                Datagram::Accepted { accepted: Accepted { nonce, session, limits }, code }
+                Datagram::Accepted { accepted: Accepted { nonce, session, limits }, mac_tag }
             }
         ),
         (nonce, reason).prop_map(|(nonce, reason)| Datagram::Turned { nonce, reason }),

@@ -181,8 +181,8 @@ impl RogueClient {
         let (nonce, control): (Nonce, SocketAddr) = ([1; 16], CONTROL.into());
         let token = Self::prove(server, now, nonce, control);
         let handshake = auth::handshake_key(None, &nonce, &token);
-        let code = auth::code(&handshake, &wire::open_covered(&nonce, &token));
-        let open = wire::emit(&Datagram::Open { nonce, token, code });
+        let mac_tag = auth::mac_tag(&handshake, &wire::open_covered(&nonce, &token));
+        let open = wire::emit(&Datagram::Open { nonce, token, mac_tag });
         server.handle_datagram(now, received(SocketId::Control, control, now, &open));
         let answer = server.poll_transmit(now).expect("it lets us in").payload;
         let Ok(Datagram::Accepted { accepted, .. }) = wire::parse(&answer) else {
@@ -242,7 +242,7 @@ fn client(method: Method, direction: Direction) -> Client {
         key: None,
         secret: [1; 32],
         clock: HostClock { offset_ns: 7, drift_ppm: 200 },
-        patience: Duration::from_secs(10),
+        idle_timeout: Duration::from_secs(10),
     };
     Client::new(client, Survey::new(config), Instant::ZERO)
 }
@@ -293,8 +293,8 @@ impl RogueServer {
             phase_packets_max: 1_000_000,
         };
         let accepted = Accepted { nonce, session: SESSION, limits };
-        let code = auth::code(&handshake, &accepted.covered());
-        tell(client, SocketId::Control, &Datagram::Accepted { accepted, code });
+        let mac_tag = auth::mac_tag(&handshake, &accepted.covered());
+        tell(client, SocketId::Control, &Datagram::Accepted { accepted, mac_tag });
         let nonce = hello(client);
         tell(client, SocketId::Bulk, &Datagram::Challenge { nonce, token, keyed: false });
         client.poll_transmit(now).expect("it attaches");

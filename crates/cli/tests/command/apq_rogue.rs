@@ -6,7 +6,7 @@
 #![expect(clippy::disallowed_types, reason = "sockets that stand for a client, and its clock")]
 
 use crate::apq::Serving;
-use lasthop_apq::auth::{self, Key, Side, code, handshake_key};
+use lasthop_apq::auth::{self, Key, Side, handshake_key, mac_tag};
 use lasthop_apq::record::StreamCount;
 use lasthop_apq::wire::{self, Datagram, Message};
 use lasthop_apq::{Direction, PhasePlan, Proof, Proofs, StreamKind, StreamPlan};
@@ -58,8 +58,8 @@ impl Rogue {
         });
         let token = tokens[CONTROL];
         let handshake = handshake_key(None, &nonce, &token);
-        let code = code(&handshake, &wire::open_covered(&nonce, &token));
-        let open = wire::emit(&Datagram::Open { nonce, token, code });
+        let mac_tag = mac_tag(&handshake, &wire::open_covered(&nonce, &token));
+        let open = wire::emit(&Datagram::Open { nonce, token, mac_tag });
         sockets[CONTROL].send(&open).expect("it is there");
         let session = match wire::parse(&answer(&sockets[CONTROL])) {
             Ok(Datagram::Accepted { accepted, .. }) => accepted.session,

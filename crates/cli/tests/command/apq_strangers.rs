@@ -6,7 +6,7 @@
 #![expect(clippy::disallowed_types, reason = "sockets that stand for other hosts")]
 
 use crate::apq::{SHORT, Serving};
-use lasthop_apq::auth::{code, handshake_key};
+use lasthop_apq::auth::{handshake_key, mac_tag};
 use lasthop_apq::wire::{self, Datagram, HELLO_BYTES};
 use std::io::ErrorKind;
 use std::net::UdpSocket;
@@ -122,8 +122,8 @@ fn nobody_answers_for_another_address() {
         panic!("a challenge");
     };
     let key = handshake_key(None, &nonce, &token);
-    let code = code(&key, &wire::open_covered(&nonce, &token));
-    let open = wire::emit(&Datagram::Open { nonce, token, code });
+    let mac_tag = mac_tag(&key, &wire::open_covered(&nonce, &token));
+    let open = wire::emit(&Datagram::Open { nonce, token, mac_tag });
     other.send_to(&open, &serving.address).expect("it is there");
     assert_silence(&other, &serving.address);
     // It was right, but for the address.

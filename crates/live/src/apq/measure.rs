@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use zeroize::Zeroize;
 
 /// A server is given up if it says nothing for so long.
-const PATIENCE: Duration = Duration::from_secs(8);
+const PROOF_TIMEOUT: Duration = Duration::from_secs(8);
 /// In this order.
 const SOCKETS: [SocketId; 2] = [SocketId::Control, SocketId::Bulk];
 /// How often the caller is told that time goes by.
@@ -102,7 +102,7 @@ pub fn measure(
         key: options.key,
         secret: entropy::secret()?,
         clock: io.host_clock(),
-        patience: PATIENCE,
+        idle_timeout: PROOF_TIMEOUT,
     };
     let begin = io.clock.now();
     let mut client = Client::new(config, Survey::new(options.survey.clone()), begin);
