@@ -16,6 +16,8 @@ pub struct Package {
     pub member: Option<String>,
     /// What its manifest names as dependencies, of any kind.
     pub dependencies: BTreeSet<String>,
+    /// Those of them that are built into it: not for its tests or its build script only.
+    pub built_in: BTreeSet<String>,
     /// The root file of its library.
     pub library: Option<PathBuf>,
 }
@@ -63,6 +65,11 @@ fn package(package: &Value) -> Package {
         name: text(&package["name"]),
         member: member.map(|member| member.to_string_lossy().into_owned()),
         dependencies: dependencies.iter().map(|d| text(&d["name"])).collect(),
+        built_in: dependencies
+            .iter()
+            .filter(|d| d["kind"].is_null())
+            .map(|d| text(&d["name"]))
+            .collect(),
         library: array(&package["targets"])
             .iter()
             .find(is_library)

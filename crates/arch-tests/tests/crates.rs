@@ -49,6 +49,18 @@ fn pure_crates_depend_on_pure_crates() {
 }
 
 #[test]
+fn what_is_for_tests_is_built_into_tests_only() {
+    let table = architecture::crates();
+    let crates = cargo::crates();
+    let is_for_tests = |member: &str| table[member].kind == "tests";
+    for (name, package) in crates.iter().filter(|(name, _)| !is_for_tests(name)) {
+        let mut used = crates.iter().filter(|(_, other)| package.built_in.contains(&other.name));
+        let wrong = used.find(|(member, _)| is_for_tests(member));
+        assert!(wrong.is_none(), "{name} is built with {:?}", wrong.map(|(member, _)| member));
+    }
+}
+
+#[test]
 fn only_trace_knows_arrow_and_parquet() {
     let column_stores = |name: &str| name == "parquet" || name.starts_with("arrow");
     for (name, package) in cargo::crates() {

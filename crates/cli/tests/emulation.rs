@@ -6,6 +6,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "waits for other processes")]
 
+use lasthop_fixtures::flow;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -16,46 +17,26 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// A laptop near its access point, and a server behind that.
-const HOP: &str = r#"
+fn hop() -> String {
+    let head = r#"
 name = "hop"
 duration = "2500ms"
 warmup = "500ms"
 [node_defaults]
 rate_control = { kind = "fixed", mcs = 7 }
-[[node]]
-name = "ap"
-role = "access-point"
-[[node]]
-name = "laptop"
-role = "station"
-position = ["3m", "0m"]
-[[node]]
-name = "server"
-role = "host"
-[[wire]]
-between = ["server", "ap"]
-rate = "1Gb/s"
-delay = "2ms"
 "#;
+    head.to_owned() + &lasthop_fixtures::hop("laptop", "position = [\"3m\", \"0m\"]", "2ms")
+}
+
 const ONE_WAY_WIRE_MS: f64 = 2.0;
 /// As many datagrams as the hop takes; with headers, packets of 1428 bytes.
-const SATURATED: &str = r#"
-[[flow]]
-name = "up"
-from = "laptop"
-to = "server"
-kind = "udp"
-rate = "saturated"
-packet_bytes = 1428
-"#;
+fn saturated() -> String {
+    flow("up", ["laptop", "server"], "udp", "rate = \"saturated\"\npacket_bytes = 1428")
+}
 /// What the kernel's TCP makes of it.
-const TCP: &str = r#"
-[[flow]]
-name = "up"
-from = "laptop"
-to = "server"
-kind = "tcp"
-"#;
+fn tcp() -> String {
+    flow("up", ["laptop", "server"], "tcp", "")
+}
 /// Payload of a full TCP segment with time stamps.
 const SEGMENT_BYTES: f64 = 1_448.0;
 
@@ -155,7 +136,7 @@ fn tshark(capture: &Path, arguments: &[&str]) -> Vec<String> {
 
 #[test]
 fn a_saturated_hop_carries_what_the_simulation_says() {
-    let Some(stage) = Stage::new("saturated", &format!("{HOP}{SATURATED}"), &[]) else { return };
+    let Some(stage) = Stage::new("saturated", &(hop() + &saturated()), &[]) else { return };
     for aggregation in ["65535", "0"] {
         let set = format!("node.laptop.aggregation.ampdu_bytes_max={aggregation}");
         let (simulated, _) = stage.document("simulate", &["--set", &set]);
@@ -172,7 +153,7 @@ fn a_saturated_hop_carries_what_the_simulation_says() {
 #[test]
 fn iperf3_finds_the_capacity_that_the_simulation_says() {
     let server = "[[run]]\nnode = \"server\"\ncommand = [\"iperf3\", \"-s\"]\n";
-    let Some(stage) = Stage::new("iperf3", &format!("{HOP}{server}"), &["iperf3"]) else { return };
+    let Some(stage) = Stage::new("iperf3", &(hop() + server), &["iperf3"]) else { return };
     let mcs = "node.laptop.rate_control.mcs=1";
     // 1400 bytes, and 28 of headers: the packets of the simulation.
     let script = "until iperf3 -c server -u -b 24M -l 1400 -t 3 -O 1 -J > iperf3.json
@@ -184,7 +165,7 @@ fn iperf3_finds_the_capacity_that_the_simulation_says() {
     let (emulated, _) = stage.document("emulate", &arguments);
     let report = fs::read(stage.file("iperf3.json")).expect("it was written");
     let report: Value = serde_json::from_slice(&report).expect("JSON");
-    fs::write(stage.file("hop.toml"), format!("{HOP}{SATURATED}")).expect("it can be written");
+    fs::write(stage.file("hop.toml"), hop() + &saturated()).expect("it can be written");
     let (simulated, _) = stage.document("simulate", &["--set", mcs]);
     let lost_percent = number(&report, "/end/sum_received/lost_percent");
     if lost_percent < 20.0 {
@@ -200,7 +181,7 @@ fn iperf3_finds_the_capacity_that_the_simulation_says() {
 /// kernel's TCP measures it.
 #[test]
 fn the_kernel_measures_the_wait_that_the_queue_makes() {
-    let Some(stage) = Stage::new("little", &format!("{HOP}{TCP}"), &[]) else { return };
+    let Some(stage) = Stage::new("little", &(hop() + &tcp()), &[]) else { return };
     let (run, _) = stage.document(
         "emulate",
         &[
@@ -232,9 +213,9 @@ fn the_kernel_measures_the_wait_that_the_queue_makes() {
 #[test]
 fn flows_of_programs_are_shown_with_their_parts() {
     let laptop = "name = \"laptop\"\n";
-    let hop = HOP.replace(laptop, &format!("{laptop}power_save = {{ idle = \"50ms\" }}\n"));
-    assert!(hop.len() > HOP.len());
-    let Some(stage) = Stage::new("programs", &hop, &["ping"]) else { return };
+    let dozing = hop().replace(laptop, &format!("{laptop}power_save = {{ idle = \"50ms\" }}\n"));
+    assert!(dozing.len() > hop().len());
+    let Some(stage) = Stage::new("programs", &dozing, &["ping"]) else { return };
     let ping = ["--", "ping", "-q", "-c", "6", "-i", "0.3", "server"];
     let (run, _) = stage.document("emulate", &ping);
     let programs = run["programs"].as_object().expect("there was a program");
@@ -261,7 +242,7 @@ fn captures_hold_what_the_programs_sent() {
     let server = "[[run]]\nnode = \"server\"
         command = [\"python3\", \"-m\", \"http.server\", \"8000\", \"-d\", \"served\"]\n";
     let programs = ["python3", "curl", "tshark"];
-    let scenario = format!("{HOP}{server}");
+    let scenario = hop() + server;
     let Some(stage) = Stage::new("captures", &scenario, &programs) else { return };
     // No byte like the next, so that nothing can take another's place unseen.
     let content: Vec<u8> =
@@ -313,7 +294,7 @@ fn captures_hold_what_the_programs_sent() {
 
 #[test]
 fn a_jumbo_packet_passes_whole_and_a_longer_one_does_not() {
-    let scenario = HOP.replace("[node_defaults]\n", "[node_defaults]\nmtu = 7900\n");
+    let scenario = hop().replace("[node_defaults]\n", "[node_defaults]\nmtu = 7900\n");
     let Some(stage) = Stage::new("jumbo", &scenario, &["ping"]) else { return };
     // 20 bytes of IPv4 and 8 of ICMP.
     let ping = |bytes: &str| {
@@ -331,7 +312,7 @@ fn a_queue_is_measured_from_outside() {
     let serving =
         format!("[[run]]\nnode = \"server\"\ncommand = [{lasthop:?}, \"apq\", \"serve\"]\n");
     let standard = "[channel]\nstandard = \"802.11b\"\n[node_defaults]";
-    let hop = HOP.replace("mcs = 7", "rate = \"11Mb/s\"").replace("[node_defaults]", standard);
+    let hop = hop().replace("mcs = 7", "rate = \"11Mb/s\"").replace("[node_defaults]", standard);
     let Some(stage) = Stage::new("queue", &format!("{hop}{serving}"), &[]) else { return };
     // A packet in a thousand that is late does not move a median.
     let sets = [
@@ -360,7 +341,7 @@ fn a_queue_is_measured_from_outside() {
 
 #[test]
 fn no_program_outlives_a_killed_emulation() {
-    let Some(stage) = Stage::new("killed", &format!("{HOP}{TCP}"), &["setsid"]) else { return };
+    let Some(stage) = Stage::new("killed", &(hop() + &tcp()), &["setsid"]) else { return };
     let interfaces = || {
         let entries = fs::read_dir("/sys/class/net").expect("Linux has it").flatten();
         let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
@@ -411,7 +392,7 @@ fn wait_for(mut condition: impl FnMut() -> bool) {
 /// A limit of namespaces can be lowered by anybody, for a user namespace of his own.
 #[test]
 fn a_machine_without_room_says_so_and_keeps_nothing() {
-    let Some(stage) = Stage::new("limits", HOP, &["unshare"]) else { return };
+    let Some(stage) = Stage::new("limits", &hop(), &["unshare"]) else { return };
     let lasthop = env!("CARGO_BIN_EXE_lasthop");
     for (limit, hint) in [("user", "user.max_user_namespaces"), ("net", "'user.max_.*_namespaces'")]
     {

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 
+use lasthop_fixtures::{hop, two_hosts};
 use lasthop_hosts::{FrancReport, Sink, TcpSample};
 use lasthop_live::{DeviceChoice, EmulateError, EmulateOptions, EmulateOutcome, emulate};
 use lasthop_packet::{FlowId, NodeId, Packet};
@@ -15,39 +16,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 /// Two hosts on a wire of 10 ms and 100 Mb/s.
-const HOSTS: &str = r#"
-duration = "3s"
-[[node]]
-name = "left"
-role = "host"
-[[node]]
-name = "right"
-role = "host"
-[[wire]]
-between = ["left", "right"]
-rate = "100Mb/s"
-delay = "10ms"
-"#;
+fn hosts() -> String {
+    "duration = \"3s\"\n".to_owned() + &two_hosts("rate = \"100Mb/s\"\ndelay = \"10ms\"")
+}
 
 /// A station, its access point, and a host behind it.
-const HOP: &str = r#"
-duration = "2s"
-[[node]]
-name = "ap"
-role = "access-point"
-[[node]]
-name = "laptop"
-role = "station"
-position = ["3m", "0m"]
-rate_control = { kind = "fixed", mcs = 7 }
-[[node]]
-name = "server"
-role = "host"
-[[wire]]
-between = ["server", "ap"]
-rate = "1Gb/s"
-delay = "5ms"
-"#;
+fn wifi_hop() -> String {
+    let laptop = "position = [\"3m\", \"0m\"]\nrate_control = { kind = \"fixed\", mcs = 7 }";
+    "duration = \"2s\"\n".to_owned() + &hop("laptop", laptop, "5ms")
+}
 
 /// What the tests look at.
 #[derive(Default)]
@@ -100,7 +77,7 @@ fn run(text: &str, options: &EmulateOptions, tally: &mut Tally) -> Option<Emulat
 /// Exit status of a shell command in the left host.
 fn shell(command: &str) -> Option<i32> {
     let options = options(&["/bin/sh", "-c", command]);
-    run(HOSTS, &options, &mut Tally::default())?.exit_status
+    run(&hosts(), &options, &mut Tally::default())?.exit_status
 }
 
 fn installed(program: &str) -> bool {
@@ -117,7 +94,7 @@ fn ping(device: DeviceChoice, target: &str) -> Option<Vec<f64>> {
     let file = std::env::temp_dir().join(format!("lasthop-ping-{}-{device:?}", std::process::id()));
     let command = format!("ping -c 6 -i 0.2 {target} > {}", file.display());
     let options = EmulateOptions { device, ..options(&["/bin/sh", "-c", &command]) };
-    let outcome = run(HOSTS, &options, &mut Tally::default())?;
+    let outcome = run(&hosts(), &options, &mut Tally::default())?;
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::remove_file(&file).unwrap();
     assert_eq!(outcome.exit_status, Some(0), "{text}");
@@ -177,7 +154,7 @@ fn a_command_finds_the_nodes_by_name_and_in_its_environment() {
 #[test]
 fn an_unknown_command_is_named() {
     let options = options(&["no-such-program"]);
-    let error = emulate(&scenario(HOSTS), &options, &mut Tally::default(), &mut |_, _| {});
+    let error = emulate(&scenario(&hosts()), &options, &mut Tally::default(), &mut |_, _| {});
     match error.unwrap_err() {
         EmulateError::NotStarted { command, node, .. } => {
             assert_eq!((command.as_str(), node.as_str()), ("no-such-program", "left"));
@@ -192,7 +169,7 @@ fn an_unknown_command_is_named() {
 #[test]
 fn an_unknown_node_is_named_with_the_known_ones() {
     let options = EmulateOptions { in_node: Some("middle".into()), ..options(&["true"]) };
-    let error = emulate(&scenario(HOSTS), &options, &mut Tally::default(), &mut |_, _| {});
+    let error = emulate(&scenario(&hosts()), &options, &mut Tally::default(), &mut |_, _| {});
     let text = error.unwrap_err().to_string();
     assert!(text.contains("\"middle\"") && text.contains("left, right"), "{text}");
 }
@@ -207,7 +184,7 @@ to = "right"
 kind = "tcp"
 congestion_control = "cubik"
 "#;
-    let text = format!("{HOSTS}{flow}");
+    let text = hosts() + flow;
     let Ok(scenario) = lasthop_scenario::parse("test.toml", &text, &[]) else {
         eprintln!("skipped, because the scenario refuses it already");
         return;
@@ -249,7 +226,7 @@ rate = "8Mb/s"
 packet_bytes = 1000
 "#;
     let mut tally = Tally::default();
-    let Some(outcome) = run(&format!("{HOSTS}{flows}"), &options(&[]), &mut tally) else { return };
+    let Some(outcome) = run(&(hosts() + flows), &options(&[]), &mut tally) else { return };
     assert_eq!(outcome.frames_lost_outside, 0);
     // 8 Mb/s in packets of 1 000 bytes for 3 s; a hundred may be in flight at
     // the ends or lost while ARP is asked.
@@ -288,7 +265,7 @@ kind = "tcp"
 requests = { think = "10ms" }
 "#;
     let mut tally = Tally::default();
-    let Some(outcome) = run(&format!("{HOSTS}{flows}"), &options(&[]), &mut tally) else { return };
+    let Some(outcome) = run(&(hosts() + flows), &options(&[]), &mut tally) else { return };
     assert_eq!(outcome.frames_lost_outside, 0);
     let seconds = outcome.duration.as_secs_f64();
     let mbps = |flow: u16| {
@@ -324,7 +301,7 @@ kind = "tcp"
         true => options(&["/bin/sh", "-c", "ping -c 15 -i 0.1 -W 2 right | grep -q ' 0% packet'"]),
         false => options(&[]),
     };
-    let Some(outcome) = run(&format!("{HOSTS}{link}"), &options, &mut tally) else { return };
+    let Some(outcome) = run(&(hosts() + link), &options, &mut tally) else { return };
     assert!(matches!(outcome.exit_status, None | Some(0)), "a ping was lost");
     assert_eq!(tally.corrupt, Some(0));
     // CUBIC without it: 1.2 * MSS / (RTT * sqrt(p)) is 2.2 Mb/s (Mathis et al.).
@@ -339,7 +316,7 @@ fn a_command_runs_behind_the_wifi_hop() {
         "test $LASTHOP_NODE = laptop && grep -q wlan0 /proc/net/dev && ping -q -c 3 -i 0.2 server";
     let options = EmulateOptions { in_node: None, ..options(&["sh", "-c", script]) };
     let mut tally = Tally::default();
-    let Some(outcome) = run(HOP, &options, &mut tally) else { return };
+    let Some(outcome) = run(&wifi_hop(), &options, &mut tally) else { return };
     assert_eq!(outcome.exit_status, Some(0));
     let (_, laptop) = &outcome.stats.stations[1];
     assert!(!laptop.airtime.is_zero());
@@ -358,7 +335,7 @@ kind = "udp"
 rate = "saturated"
 "#;
     let mut tally = Tally::default();
-    let Some(outcome) = run(&format!("{HOP}{flow}"), &options(&[]), &mut tally) else { return };
+    let Some(outcome) = run(&(wifi_hop() + flow), &options(&[]), &mut tally) else { return };
     let of_flow = tally.arrived.iter().filter(|(flow, ..)| *flow == FlowId(0));
     let bytes: u64 = of_flow.map(|(.., bytes)| u64::from(*bytes)).sum();
     let mbps = bytes as f64 * 8e-6 / outcome.duration.as_secs_f64();
@@ -373,7 +350,7 @@ fn a_run_that_is_later_than_allowed_says_so() {
     if !installed("ping") {
         return;
     }
-    let Some(outcome) = run(&format!("{HOP}{strict}"), &ping, &mut Tally::default()) else {
+    let Some(outcome) = run(&(wifi_hop() + strict), &ping, &mut Tally::default()) else {
         return;
     };
     assert!(outcome.late);
@@ -397,7 +374,7 @@ start = "300ms"
     let mut best = 0.0f64;
     for _ in 0..3 {
         let mut tally = Tally::default();
-        let Some(outcome) = run(&format!("{HOSTS}{programs}"), &options(&[]), &mut tally) else {
+        let Some(outcome) = run(&(hosts() + programs), &options(&[]), &mut tally) else {
             return;
         };
         let client = &outcome.programs[1];
@@ -421,7 +398,7 @@ start = "300ms"
 fn a_signal_from_before_ends_it() {
     let signal_noted = Arc::new(AtomicUsize::new(15));
     let options = EmulateOptions { signal_noted, ..options(&["sleep", "100"]) };
-    let Some(outcome) = run(HOSTS, &options, &mut Tally::default()) else { return };
+    let Some(outcome) = run(&hosts(), &options, &mut Tally::default()) else { return };
     assert_eq!((outcome.exit_status, outcome.interrupted), (None, Some(15)));
     assert!(outcome.duration < Duration::from_secs(2), "{}", outcome.duration);
 }
@@ -430,7 +407,7 @@ fn a_signal_from_before_ends_it() {
 fn the_duration_ends_a_command_that_does_not() {
     let limit = Some(Duration::from_millis(300));
     let options = EmulateOptions { duration: limit, ..options(&["sleep", "100"]) };
-    let Some(outcome) = run(HOSTS, &options, &mut Tally::default()) else { return };
+    let Some(outcome) = run(&hosts(), &options, &mut Tally::default()) else { return };
     assert_eq!(outcome.exit_status, Some(128 + 15));
     assert_eq!(outcome.interrupted, None);
     assert!(outcome.duration < Duration::from_secs(2), "{}", outcome.duration);

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 #![expect(clippy::disallowed_methods, reason = "processes take real time")]
 
+use lasthop_fixtures::{flow, two_hosts};
 use lasthop_hosts::sink::NoSink;
 use lasthop_live::{EmulateError, EmulateOptions, emulate};
 use std::os::unix::fs::MetadataExt;
@@ -20,33 +21,26 @@ const COMMAND: &str = "LASTHOP_TEST_COMMAND";
 /// The user and group nobody.
 const NOBODY: u32 = 65534;
 
-const SCENARIO: &str = r#"
-duration = "20s"
-[[node]]
-name = "left"
-role = "host"
-[[node]]
-name = "right"
-role = "host"
-[[wire]]
-between = ["left", "right"]
-delay = "1ms"
-[[flow]]
-name = "ping"
-from = "left"
-to = "right"
-kind = "ping"
-interval = "10ms"
+fn scenario() -> String {
+    let run = r#"
 [[run]]
 node = "right"
 command = ["sh", "-c", "trap '' TERM INT HUP; setsid sleep 1000 & sleep 1000"]
 "#;
+    [
+        "duration = \"20s\"\n",
+        &two_hosts("delay = \"1ms\""),
+        &flow("ping", ["left", "right"], "ping", "interval = \"10ms\""),
+        run,
+    ]
+    .concat()
+}
 
 /// Not a test of its own: what the others kill.
 #[test]
 #[ignore = "run by the other tests"]
 fn an_emulation() {
-    let scenario = lasthop_scenario::parse("test.toml", SCENARIO, &[]).unwrap();
+    let scenario = lasthop_scenario::parse("test.toml", &scenario(), &[]).unwrap();
     let command = std::env::var_os(COMMAND).map(|script| vec!["sh".into(), "-c".into(), script]);
     let in_node = Some("left".into());
     let options = EmulateOptions { command, in_node, ..EmulateOptions::default() };

@@ -1,5 +1,6 @@
 //! Coded links in virtual time: what goes in comes out, through the cell and its losses.
 
+use lasthop_fixtures::{access_point, flow, franc, host, station, wire};
 use lasthop_hosts::{FrancReport, Sink};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::{Scenario, parse};
@@ -44,7 +45,8 @@ impl Sink for Seen {
 }
 
 /// Two hosts behind two stations that hear each other and a third.
-const CELL: &str = r#"
+fn cell() -> String {
+    let head = r#"
 duration = "4s"
 [channel]
 standard = "802.11g"
@@ -52,52 +54,27 @@ independent = true
 beacon_interval = "off"
 [node_defaults]
 rate_control = { kind = "fixed", rate = "12Mb/s" }
-[[node]]
-name = "a"
-role = "station"
-[[node]]
-name = "b"
-role = "access-point"
-[[node]]
-name = "h"
-role = "station"
-[[node]]
-name = "source"
-role = "host"
-[[node]]
-name = "sink"
-role = "host"
-[[wire]]
-between = ["source", "a"]
-[[wire]]
-between = ["b", "sink"]
 "#;
+    let nodes = [station("a", ""), access_point("b", ""), station("h", "")].concat();
+    let wires = [wire(["source", "a"], ""), wire(["b", "sink"], "")].concat();
+    [head, &nodes, &host("source"), &host("sink"), &wires].concat()
+}
 
-const UDP: &str = r#"
-[[flow]]
-name = "udp"
-from = "source"
-to = "sink"
-kind = "udp"
-rate = "4Mb/s"
-packet_bytes = 1400
-"#;
+fn udp() -> String {
+    flow("udp", ["source", "sink"], "udp", "rate = \"4Mb/s\"\npacket_bytes = 1400")
+}
 
-const TCP: &str = r#"
-[[flow]]
-name = "tcp"
-from = "source"
-to = "sink"
-kind = "tcp"
-"#;
+fn tcp() -> String {
+    flow("tcp", ["source", "sink"], "tcp", "")
+}
 
 /// A coded link between two nodes, with more keys.
 fn link(ends: [&str; 2], keys: &str) -> String {
-    format!("[[franc]]\nname = \"link\"\nends = {ends:?}\n{keys}\n")
+    franc("link", ends, keys)
 }
 
 fn scenario(tables: &str) -> Scenario {
-    parse("test.toml", &format!("{CELL}{tables}"), &[]).unwrap_or_else(|why| panic!("{why}"))
+    parse("test.toml", &(cell() + tables), &[]).unwrap_or_else(|why| panic!("{why}"))
 }
 
 fn simulate(tables: &str) -> Seen {
@@ -118,7 +95,7 @@ fn simulate_run(scenario: &Scenario, seed: Seed) -> Seen {
 fn a_plain_link_loses_what_it_is_told_to() {
     let keys = "mode = \"plain\"\nloss = [{ between = [\"a\", \"b\"], loss = 0.3 }]";
     let link = link(["a", "b"], keys);
-    let seen = simulate(&format!("{UDP}{link}"));
+    let seen = simulate(&(udp() + &link));
     let share = seen.dropped as f64 / seen.sent as f64;
     assert!(seen.sent > 1_400 && (share - 0.3).abs() < 0.03, "{share} of {}", seen.sent);
     assert_eq!(seen.carried, seen.arrived);
@@ -135,7 +112,7 @@ fn a_plain_link_loses_what_it_is_told_to() {
 fn an_interface_that_is_full_pushes_back() {
     let keys = "mode = \"plain\"\ninterface_packets = 3\nbacklog_packets = 50";
     let link = link(["a", "b"], keys);
-    let flow = UDP.replace("4Mb/s", "30Mb/s");
+    let flow = udp().replace("4Mb/s", "30Mb/s");
     let mut seen = Seen::default();
     let stats = run(&scenario(&format!("{flow}{link}")), Seed::new(1, 0), &mut seen, |_| {});
     let stats = stats.expect("it is sound");
@@ -180,7 +157,7 @@ packet_bytes = 4000
 #[test]
 fn segments_fit_into_symbols() {
     let keys = "mode = \"plain\"\nloss = [{ from = \"a\", to = \"b\", loss = 0.02 }]";
-    let seen = simulate(&format!("{TCP}{}", link(["a", "b"], keys)));
+    let seen = simulate(&(tcp() + &link(["a", "b"], keys)));
     let report = seen.report.expect("there is one");
     assert!(report.nodes[0].stats.packets_in > 500 && report.nodes[1].stats.packets_in > 200);
     assert_eq!(report.corrupt, 0);
@@ -190,7 +167,7 @@ fn segments_fit_into_symbols() {
 fn a_dead_end_takes_nothing() {
     let keys = "mode = \"plain\"\noutage = [{ node = \"a\", from = \"1s\", until = \"3s\" }]";
     let link = link(["a", "b"], keys);
-    let seen = simulate(&format!("{UDP}{link}"));
+    let seen = simulate(&(udp() + &link));
     let share = seen.dropped as f64 / seen.sent as f64;
     assert!((share - 0.5).abs() < 0.01, "dead for two seconds of four: {share}");
     let report = seen.report.expect("there is one");
@@ -245,9 +222,9 @@ loss = [
 ]
 "#
     );
-    let flow = UDP.replace("4Mb/s", "2Mb/s");
+    let flow = udp().replace("4Mb/s", "2Mb/s");
     // Long enough for more than three of the paper's blocks, whatever chance does.
-    let cell = CELL.replace("4s", "6s");
+    let cell = cell().replace("4s", "6s");
     let text = format!("{cell}{flow}{}", link(["a", "b"], &keys));
     let scenario = parse("test.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"));
     simulate_run(&scenario, Seed::new(seed, 0))
@@ -257,7 +234,7 @@ loss = [
 #[test]
 fn tcp_is_carried_in_spite_of_losses() {
     let goodput = |keys: &str| {
-        let seen = simulate(&format!("{TCP}{}", link(["a", "b"], keys)));
+        let seen = simulate(&(tcp() + &link(["a", "b"], keys)));
         let report = seen.report.expect("there is one");
         assert_eq!(report.corrupt, 0);
         report.nodes[1].stats.bytes_out

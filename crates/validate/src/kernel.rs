@@ -10,6 +10,7 @@
 
 use crate::data::Record;
 use crate::kept::Kept;
+use lasthop_fixtures::{flow, hop};
 use lasthop_hosts::{Sink, TcpSample};
 use lasthop_live::{EmulateError, EmulateOptions, EmulateOutcome};
 use lasthop_net::network::NetworkStats;
@@ -162,7 +163,8 @@ impl Cell {
 
     /// The scenario file.
     pub fn toml(&self) -> String {
-        let (from, to) = if self.is_upload { ("laptop", "server") } else { ("server", "laptop") };
+        let ends = if self.is_upload { ["laptop", "server"] } else { ["server", "laptop"] };
+        let control = self.congestion_control;
         format!(
             r#"name = "kernel"
 duration = "{duration}"
@@ -179,31 +181,8 @@ streams = 2
 rate_control = {{ kind = "fixed", mcs = {mcs} }}
 queue = {{ kind = "drop-tail", packets = {queue} }}
 
-[[node]]
-name = "ap"
-role = "access-point"
-
-[[node]]
-name = "laptop"
-role = "station"
-position = ["2m", "0m"]
-
-[[node]]
-name = "server"
-role = "host"
-
-[[wire]]
-between = ["server", "ap"]
-rate = "1Gb/s"
-delay = "{wire}ms"
-
-[[flow]]
-name = "data"
-from = "{from}"
-to = "{to}"
-kind = "tcp"
-congestion_control = "{congestion_control}"
-
+{hop}
+{flow}
 [emulation]
 lateness_max = "{lateness_max}ms"
 "#,
@@ -211,8 +190,8 @@ lateness_max = "{lateness_max}ms"
             duration = self.duration(),
             mcs = self.mcs,
             queue = self.queue_packets,
-            wire = self.wire_ms,
-            congestion_control = self.congestion_control,
+            hop = hop("laptop", "position = [\"2m\", \"0m\"]", &format!("{}ms", self.wire_ms)),
+            flow = flow("data", ends, "tcp", &format!("congestion_control = {control:?}")),
         )
     }
 

@@ -3,6 +3,7 @@
 //! defaults, queues of 500 packets, a server behind 1 Gb/s and 1 ms for TCP.
 //! Nothing is recorded.
 
+use lasthop_fixtures::{flow, host, wire};
 use lasthop_hosts::sink::NoSink;
 use lasthop_scenario::{Scenario, parse};
 use lasthop_units::Seed;
@@ -57,35 +58,12 @@ pub fn scenario(workload: &str) -> Scenario {
 }
 
 fn saturated(from: &str, to: &str) -> String {
-    format!(
-        r#"
-        [[flow]]
-        name = "data"
-        from = "{from}"
-        to = "{to}"
-        kind = "udp"
-        rate = "saturated"
-        "#
-    )
+    flow("data", [from, to], "udp", "rate = \"saturated\"")
 }
 
 fn tcp(from: &str, to: &str) -> String {
-    format!(
-        r#"
-        [[node]]
-        name = "server"
-        role = "host"
-        [[wire]]
-        between = ["server", "ap"]
-        rate = "1Gb/s"
-        delay = "1ms"
-        [[flow]]
-        name = "data"
-        from = "{from}"
-        to = "{to}"
-        kind = "tcp"
-        "#
-    )
+    let cable = wire(["server", "ap"], "rate = \"1Gb/s\"\ndelay = \"1ms\"");
+    [host("server"), cable, flow("data", [from, to], "tcp", "")].concat()
 }
 
 /// Runs it.

@@ -4,6 +4,7 @@ use super::SEED;
 use crate::data::{self, Record, TCP, TCP_QUEUE, TCP_WIRE};
 use lasthop_evidence::Verdict;
 use lasthop_evidence::table::{Row, Table, is_within, ratio};
+use lasthop_fixtures::{flow, hop};
 use lasthop_hosts::{Sink, TcpSample};
 use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant, Seed};
@@ -263,9 +264,14 @@ fn measure(case: &Case<'_>, run: u64) -> Measured {
 
 fn toml(case: &Case<'_>) -> String {
     let Case { record, hystart, windows, from: begin } = *case;
-    let (from, to) = if record.text("dir") == "ul" { ("sta", "server") } else { ("server", "sta") };
+    let ends = if record.text("dir") == "ul" { ["sta", "server"] } else { ["server", "sta"] };
     let mcs = record.text("mode").trim_start_matches("HtMcs");
     let control = if record.text("cc") == "TcpCubic" { "cubic" } else { "reno" };
+    let delay = format!("{}ms", record.text("wire_delay_ms"));
+    let keys = format!(
+        "congestion_control = {control:?}\n\
+         tcp = {{ small_queues = \"off\", hystart = {hystart:?}{windows} }}"
+    );
     format!(
         r#"duration = "{seconds}s"
 series_interval = "20ms"
@@ -285,39 +291,16 @@ rate_control = {{ kind = "fixed", mcs = {mcs} }}
 aggregation = {{ ampdu_bytes_max = {ampdu}, amsdu_bytes_max = 0 }}
 block_ack = {{ request = "after-missing" }}
 
-[[node]]
-name = "ap"
-role = "access-point"
-
-[[node]]
-name = "sta"
-role = "station"
-position = ["1m", "0m"]
-
-[[node]]
-name = "server"
-role = "host"
-
-[[wire]]
-between = ["server", "ap"]
-rate = "1Gb/s"
-delay = "{wire}ms"
-
-[[flow]]
-name = "data"
-from = "{from}"
-to = "{to}"
-kind = "tcp"
-congestion_control = "{control}"
-tcp = {{ small_queues = "off", hystart = "{hystart}"{windows} }}
-"#,
+{hop}
+{flow}"#,
         seconds = u64::from(record.whole("sim_s")) + begin.as_nanos() / 1_000_000_000,
         width = record.text("width_mhz"),
         guard_interval = if record.flag("sgi") { "400ns" } else { "800ns" },
         streams = record.text("nss"),
         queue = record.text("queue_pkts"),
         ampdu = record.text("max_ampdu"),
-        wire = record.text("wire_delay_ms"),
+        hop = hop("sta", "position = [\"1m\", \"0m\"]", &delay),
+        flow = flow("data", ends, "tcp", &keys),
     )
 }
 
