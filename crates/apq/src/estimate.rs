@@ -7,7 +7,7 @@
 //! | [`timeline`] | a record in the order of sending, on one clock |
 //! | [`session`] | equation 1 and the counted capacity, from an empty, a full and an empty queue |
 //! | [`discipline`] | drop-tail, CoDel or fair queueing; the driver queue |
-//! | [`unit`](mod@unit) | whether the limit counts packets or bytes |
+//! | [`limit_unit`](mod@unit) | whether the limit counts packets or bytes |
 //! | [`symptoms`] | reasons to doubt a result |
 //!
 //! Times are seconds as `f64` from the start of a phase. Readings of clocks are not
@@ -15,11 +15,11 @@
 //! that are hours apart lose no precision.
 
 pub mod discipline;
+pub mod limit_unit;
 pub mod session;
 pub mod statistics;
 pub mod symptoms;
 pub mod timeline;
-pub mod unit;
 
 pub use discipline::Evidence;
 pub use session::{Session, Window, Windows};

@@ -23,7 +23,7 @@ pub struct DirectionReport {
     /// Results per packet length, in the order of measurement.
     pub sizes: Vec<SizeReport>,
     /// What the limit of the queue counts; `None` with a single packet length.
-    pub unit: Option<Judgement<Unit>>,
+    pub limit_unit: Option<Judgement<Unit>>,
     /// The discipline of the queue; `None` if it was not asked for.
     pub discipline: Option<Judgement<Discipline>>,
     /// Packets held by a queue below the upper one, if the discipline reveals it.

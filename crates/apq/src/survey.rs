@@ -3,12 +3,12 @@
 //! packets per second, lengths in bytes of IP packets. Leaves out datagrams and
 //! clocks: phases go out, records come in.
 
+mod conclude;
 mod exact;
 mod fast;
 mod known;
 mod steady;
 mod step;
-mod telling;
 
 use crate::plan::{Direction, PhasePlan};
 use crate::record::PhaseRecord;
@@ -305,7 +305,7 @@ impl Survey {
             Method::Exact(exact) => exact::search(&known.sizes[index].loads, exact, rate_max),
             Method::Fast(_) => fast::search_of(known, index, rate_max),
         };
-        telling::report(known, &self.config, search, done)
+        conclude::report(known, &self.config, search, done)
     }
 
     /// The next step, in the direction with that index or a later one.

@@ -278,7 +278,7 @@ impl From<&DirectionReport> for ApqDirection {
             trusted: report.doubts.is_empty(),
             doubts: report.doubts.iter().map(ApqDoubt::from).collect(),
             sizes: report.sizes.iter().map(ApqSize::from).collect(),
-            unit: report.unit.map(ApqUnitJudgement::from),
+            unit: report.limit_unit.map(ApqUnitJudgement::from),
             discipline: report.discipline.map(ApqDisciplineJudgement::from),
             driver_queue_packets: report.driver_queue_packets.map(packets),
             measured_s: rounded(report.measured.as_secs_f64(), 6),

@@ -46,7 +46,7 @@ fn report() -> Report {
     let down = DirectionReport {
         direction: Direction::Down,
         sizes: vec![size],
-        unit: Some(Judgement { verdict: Unit::CannotTell, confidence: 0.5 }),
+        limit_unit: Some(Judgement { verdict: Unit::CannotTell, confidence: 0.5 }),
         discipline: Some(Judgement { verdict: Discipline::FqCoDel, confidence: 0.99 }),
         driver_queue_packets: estimate(3.0),
         doubts: vec![Doubt::NeverSaturated, Doubt::SenderIsBottleneck(0.8)],
@@ -55,7 +55,7 @@ fn report() -> Report {
     let up = DirectionReport {
         direction: Direction::Up,
         sizes: Vec::new(),
-        unit: None,
+        limit_unit: None,
         discipline: None,
         driver_queue_packets: None,
         doubts: Vec::new(),

@@ -82,7 +82,8 @@ fn forty_cases_are_told_apart() {
                 let mut bed = Bed::new(kind, link, limit as u64);
                 bed.others_pps = others * rate;
                 let report = measure(&mut bed);
-                let verdicts = (report.discipline.unwrap().verdict, report.unit.unwrap().verdict);
+                let verdicts =
+                    (report.discipline.unwrap().verdict, report.limit_unit.unwrap().verdict);
                 assert_eq!(verdicts, (discipline, unit), "{kind:?}, {link:?}, others {others}");
             }
         }
@@ -130,7 +131,7 @@ fn a_sender_that_is_too_slow_is_found_out() {
     bed.sender_max_pps = 300.0;
     let report = measure(&mut bed);
     assert_eq!(report.discipline.unwrap().verdict, Discipline::CannotTell);
-    assert_eq!(report.unit.unwrap().verdict, Unit::CannotTell);
+    assert_eq!(report.limit_unit.unwrap().verdict, Unit::CannotTell);
     let behind = |doubt: &Doubt| matches!(doubt, Doubt::SenderIsBottleneck(_));
     assert!(report.doubts.contains(&Doubt::NeverSaturated));
     assert!(report.doubts.iter().any(behind), "{:?}", report.doubts);
@@ -162,7 +163,7 @@ fn clocks_change_nothing() {
     for (offset, drift) in [(u64::MAX - 7_000_000_000, 200), (86_400_000_000_000, -200)] {
         let other = of(offset, drift);
         assert_eq!(plain.discipline, other.discipline);
-        assert_eq!(plain.unit, other.unit);
+        assert_eq!(plain.limit_unit, other.limit_unit);
         for (a, b) in plain.sizes.iter().zip(&other.sizes) {
             let (a, b) = (a.capacity_packets.unwrap().mean, b.capacity_packets.unwrap().mean);
             assert!((a - b).abs() <= 0.5, "{a} and {b}");

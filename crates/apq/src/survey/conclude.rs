@@ -6,7 +6,7 @@ use super::fast;
 use super::known::{Direct, Load, Sized};
 use super::step::Search;
 use super::{Method, SurveyConfig};
-use crate::estimate::{Session, Symptoms, discipline, statistics, symptoms, unit};
+use crate::estimate::{Session, Symptoms, discipline, limit_unit, statistics, symptoms};
 use crate::report::{
     DirectionReport, Discipline, Doubt, Estimate, Judgement, LoadPoint, SizeReport, Unit,
 };
@@ -37,7 +37,7 @@ pub(super) fn report(
         || (matches!(config.method, Method::Exact(_)) && known.sizes.iter().any(is_below));
     DirectionReport {
         direction: known.direction,
-        unit: counted_unit(known, managed),
+        limit_unit: counted_unit(known, managed),
         discipline: (config.discipline || matches!(config.method, Method::Fast(_)))
             .then(|| verdict(known)),
         driver_queue_packets: driver_queue(known),
@@ -83,8 +83,10 @@ fn counted_unit(known: &Direct, managed: bool) -> Option<Judgement<Unit>> {
         return Some(nothing);
     }
     let of = |size: &Sized| size.counted();
-    let judgement =
-        unit::unit((first.packet_bytes, &of(first)), (second.packet_bytes, &of(second)));
+    let judgement = limit_unit::limit_unit(
+        (first.packet_bytes, &of(first)),
+        (second.packet_bytes, &of(second)),
+    );
     Some(judgement.unwrap_or(nothing))
 }
 

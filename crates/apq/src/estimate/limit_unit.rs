@@ -8,7 +8,7 @@ use crate::report::{Judgement, Unit};
 
 /// What the limit counts, from the capacities in packets that sessions with two
 /// packet lengths gave. `None` if there are none for one length.
-pub fn unit(first: (u16, &[f64]), second: (u16, &[f64])) -> Option<Judgement<Unit>> {
+pub fn limit_unit(first: (u16, &[f64]), second: (u16, &[f64])) -> Option<Judgement<Unit>> {
     /// Error of an estimate in addition to its scatter: one packet, or a share of
     /// it.
     const ERROR_PACKETS: f64 = 1.0;
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     fn verdict(long: &[f64], short: &[f64]) -> Unit {
-        unit((1_500, long), (750, short)).unwrap().verdict
+        limit_unit((1_500, long), (750, short)).unwrap().verdict
     }
 
     #[test]
@@ -71,6 +71,6 @@ mod tests {
         assert_eq!(verdict(&[100.0, 20.0, 260.0], &[150.0, 30.0, 300.0]), Unit::CannotTell);
         // One packet more or less is everything.
         assert_eq!(verdict(&[2.0], &[3.0]), Unit::CannotTell);
-        assert_eq!(unit((1_500, &[]), (750, &[1.0])), None);
+        assert_eq!(limit_unit((1_500, &[]), (750, &[1.0])), None);
     }
 }
