@@ -150,8 +150,9 @@ impl AirWriter {
             FrameKind::Ack => link.control(control::Body::Ack).emit_mpdu(out),
             FrameKind::Cts => link.control(control::Body::Cts).emit_mpdu(out),
             FrameKind::Rts => link.control(control::Body::Rts { transmitter }).emit_mpdu(out),
-            FrameKind::BlockAck { tid, start, bitmap } => {
-                let ack = BlockAck::compressed(tid, start, bitmap);
+            FrameKind::BlockAck { tid, start, bitmap, bits } => {
+                let bitmap = bitmap.to_octets(bits);
+                let ack = BlockAck::compressed(tid, start, &bitmap);
                 link.control(control::Body::BlockAck { transmitter, ack }).emit_mpdu(out);
             }
             FrameKind::BlockAckRequest { tid, start } => {

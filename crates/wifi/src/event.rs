@@ -1,6 +1,7 @@
 //! What can be observed of a cell. Machines fill these only when asked to
 //! record; the driver hands them to a sink, and `trace` turns them into files.
 
+use crate::mac::block_ack::Bitmap;
 use crate::phy::Rate;
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
@@ -188,7 +189,9 @@ pub enum FrameKind {
         /// First sequence number of the bitmap.
         start: SeqNo12,
         /// Bit n: `start + n` was received.
-        bitmap: u64,
+        bitmap: Bitmap,
+        /// Length of the bitmap in bits: 64, 256, 512 or 1 024.
+        bits: u16,
     },
     /// Block Ack Request.
     BlockAckRequest {

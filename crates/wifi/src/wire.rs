@@ -35,7 +35,7 @@
 //!     receiver: MacAddr::local(1),
 //!     body: control::Body::BlockAck {
 //!         transmitter: MacAddr::local(2),
-//!         ack: control::BlockAck::compressed(0, SeqNo12::new(100), 0b1011),
+//!         ack: control::BlockAck::compressed(0, SeqNo12::new(100), &[0b1011, 0, 0, 0, 0, 0, 0, 0]),
 //!     },
 //! });
 //! let mut captured = Vec::new();

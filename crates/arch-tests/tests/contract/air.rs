@@ -85,7 +85,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
         prop::option::weighted(0.4, power_save()),
         prop::option::of(1..20u32),
     );
-    (queue, driver_queue, aggregation, limits, 0..3, 1..=64u8, any::<bool>(), absence).prop_map(
+    (queue, driver_queue, aggregation, limits, 0..3, 1..=64u16, any::<bool>(), absence).prop_map(
         |(queue, driver_queue, (ampdu, amsdu), limits, control, window, after_drop, absence)| {
             let rates = RateSet::ht(2, ChannelWidth::Mhz20, false);
             let fixed = rates.rates[rates.rates.len() / 2];

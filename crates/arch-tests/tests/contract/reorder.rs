@@ -37,7 +37,7 @@ proptest! {
     #[test]
     fn keeps_the_contract(
         start in 0..4_096u16,
-        window in 1..=64u8,
+        window in prop_oneof![1..=64u16, 1..=1_024u16],
         work in prop::collection::vec(
             (pause(Duration::from_millis(150)), -3..6i32, prop::bool::weighted(0.05)), 1..300),
     ) {

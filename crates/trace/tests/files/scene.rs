@@ -8,6 +8,7 @@ use lasthop_trace::{AirInfo, Files, FlowKind, FlowName, Names, NodeFrames, NodeN
 use lasthop_trace::{OutputDir, Recorder, Recording, RunDocument, RunInfo};
 use lasthop_units::{Dbm, Duration, Instant, MacAddr, SeqNo12};
 use lasthop_wifi::event::{Event, Frame, FrameKind, Ppdu};
+use lasthop_wifi::mac::block_ack::Bitmap;
 use lasthop_wifi::phy::{Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
 use lasthop_wifi::{Address, StationId};
 use std::path::{Path, PathBuf};
@@ -255,7 +256,15 @@ pub fn ppdus() -> Vec<Ppdu> {
             AP,
             laptop,
             BASIC,
-            vec![plain(FrameKind::BlockAck { tid: 0, start, bitmap: 0b101 }, 32)],
+            vec![plain(
+                FrameKind::BlockAck {
+                    tid: 0,
+                    start,
+                    bitmap: [0, 2].into_iter().collect(),
+                    bits: 64,
+                },
+                32,
+            )],
         ),
         ppdu(5_000, LAPTOP, ap, HT, vec![again]),
         ppdu(6_000, AP, laptop, BASIC, vec![plain(FrameKind::Ack, 14)]),
@@ -273,7 +282,15 @@ pub fn ppdus() -> Vec<Ppdu> {
             AP,
             laptop,
             BASIC,
-            vec![plain(FrameKind::BlockAck { tid: 0, start: start.plus(3), bitmap: 0 }, 32)],
+            vec![plain(
+                FrameKind::BlockAck {
+                    tid: 0,
+                    start: start.plus(3),
+                    bitmap: Bitmap::EMPTY,
+                    bits: 64,
+                },
+                32,
+            )],
         ),
         ppdu(10_000, AP, Address::Group, SLOW, vec![group]),
         ppdu(20_000, LAPTOP, ap, SLOW, vec![legacy]),

@@ -7,6 +7,7 @@ use super::station::{
 };
 use super::{Cell, StationConfig, category_of};
 use crate::event::Event;
+use crate::mac::block_ack::Bitmap;
 use crate::mac::contention::ContenderId;
 use crate::mac::mpdu::Msdus;
 use crate::mac::originator::{Agreement, Originator};
@@ -242,7 +243,7 @@ impl Cell {
             response: None,
             requesting: false,
             opportunity_end,
-            decoded: 0,
+            decoded: Bitmap::EMPTY,
             collided: false,
         }
     }
@@ -264,7 +265,7 @@ impl Cell {
         };
         let (peer, response) = match frame.action {
             Action::ProbeRequest => (Address::Group, None),
-            _ => (Address::Station(frame.peer), Some(self.expected(rate, false))),
+            _ => (Address::Station(frame.peer), Some(self.expected(rate, None))),
         };
         let requesting = matches!(frame.action, Action::Null { .. })
             && self.asks_before_null(station, frame.attempts);
@@ -278,7 +279,7 @@ impl Cell {
             response,
             requesting,
             opportunity_end,
-            decoded: 0,
+            decoded: Bitmap::EMPTY,
             collided: false,
         }
     }
@@ -292,7 +293,8 @@ impl Cell {
     ) -> Exchange {
         let index = self.originator(station, edcaf, peer);
         let originator = &mut self.edcaf(station, edcaf).originators[index];
-        let start = originator.window_start();
+        let (start, window) = (originator.window_start(), originator.agreement.window());
+        let window = window.expect("what is asked for was agreed");
         let data_rate = originator.rate_control.as_ref().map(RateControl::main_rate);
         let data_rate = data_rate.unwrap_or(self.settings.group_rate);
         let rate = self.facts(data_rate).response;
@@ -303,18 +305,27 @@ impl Cell {
             rate,
             psdu_bytes: sizes::BLOCK_ACK_REQUEST,
             duration: self.ppdu_duration(rate, sizes::BLOCK_ACK_REQUEST),
-            response: Some(self.expected(rate, true)),
+            response: Some(self.expected(rate, Some(window))),
             requesting: false,
             opportunity_end,
-            decoded: 0,
+            decoded: Bitmap::EMPTY,
             collided: false,
         }
     }
 
-    pub(super) fn expected(&mut self, rate: Rate, block_ack: bool) -> Expected {
+    /// The response to a frame at `rate`: a Block Ack under an agreement over so many MPDUs,
+    /// or an Ack.
+    pub(super) fn expected(&mut self, rate: Rate, block_ack: Option<u16>) -> Expected {
+        let bits = block_ack.map(Bitmap::bits_for);
+        let psdu_bytes = bits.map_or(sizes::ACK, sizes::block_ack);
+        let band = self.settings.band;
         let facts = self.facts(rate);
-        let duration = if block_ack { facts.block_ack } else { facts.ack };
-        Expected { rate: facts.response, duration, block_ack }
+        let duration = match psdu_bytes {
+            sizes::ACK => facts.ack,
+            sizes::BLOCK_ACK => facts.block_ack,
+            longer => facts.response.ppdu_duration(longer, band),
+        };
+        Expected { rate: facts.response, duration, psdu_bytes, block_ack: bits.is_some() }
     }
 
     fn build_data(
@@ -353,12 +364,17 @@ impl Cell {
         // A PS-Poll asks for a single frame.
         let asked_for = access.absent.is_dozing(peer);
         let originator = &access.originators[index];
-        let established = matches!(originator.agreement, Agreement::Established { .. });
+        let agreed = originator.agreement.window();
         let (mut mpdus, mut psdu_bytes) = (1, u32::from(originator.pending[0].bytes));
-        if established && !asked_for && !single && psdu_bytes <= sizes::AMPDU_MPDU_MAX {
+        if let Some(window) = agreed
+            && !asked_for
+            && !single
+            && psdu_bytes <= sizes::AMPDU_MPDU_MAX
+        {
             let mut duration_max = aggregation.ampdu_duration_max;
             if !single_limit.is_zero() {
-                let response = self.facts(rate).block_ack + self.settings.timing.sifs;
+                let block_ack = self.expected(rate, Some(window)).duration;
+                let response = block_ack + self.settings.timing.sifs;
                 let left = opportunity_end.saturating_since(now).saturating_sub(response);
                 duration_max = duration_max.min(left);
             }
@@ -375,7 +391,7 @@ impl Cell {
         let aggregated = mpdus > 1;
         let response = match peer {
             Address::Group => None,
-            Address::Station(_) => Some(self.expected(rate, aggregated)),
+            Address::Station(_) => Some(self.expected(rate, agreed.filter(|_| aggregated))),
         };
         let rts_threshold = self.stations[station.index()].config.rts_threshold;
         Some(Exchange {
@@ -388,7 +404,7 @@ impl Cell {
             response,
             requesting: response.is_some() && rts_threshold.is_some_and(|t| psdu_bytes >= t),
             opportunity_end,
-            decoded: 0,
+            decoded: Bitmap::EMPTY,
             collided: false,
         })
     }
@@ -415,8 +431,7 @@ impl Cell {
         loop {
             let originator = &self.edcaf(station, edcaf).originators[index];
             let built = originator.number_built() + usize::from(is_on_air);
-            let established = matches!(originator.agreement, Agreement::Established { .. });
-            if built >= HARDWARE_AMPDUS || !established {
+            if built >= HARDWARE_AMPDUS || originator.agreement.window().is_none() {
                 return;
             }
             let rate = originator.rate_control.as_ref().map(RateControl::main_rate);

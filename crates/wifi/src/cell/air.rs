@@ -13,6 +13,7 @@
 
 use super::config::{CellConfig, PairConfig};
 use super::{Address, CellError, StationId};
+use crate::mac::block_ack::Bitmap;
 use crate::phy::{Band, ChannelWidth, ErrorModel, Link, Rate, SnrChange};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -44,7 +45,7 @@ pub(super) enum Carried {
     Ack,
     BlockAck {
         /// Bit n: MPDU n of the exchange it answers is acknowledged.
-        acked: u64,
+        acked: Bitmap,
     },
 }
 

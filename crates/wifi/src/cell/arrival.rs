@@ -10,6 +10,7 @@ use super::air::Flight;
 use super::config::RxInterrupt;
 use super::reception::{Taken, happens};
 use super::{Address, Cell, StationId};
+use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
 use crate::mac::sizes;
 use crate::phy::Rate;
@@ -33,7 +34,7 @@ pub(super) struct Arrival {
     /// Somebody acts on a packet as soon as it is delivered.
     pub is_prompt: bool,
     /// Bit n: MPDU n was decoded.
-    decoded: u64,
+    decoded: Bitmap,
     /// Length of the last MPDU, and how likely those of this length are decoded
     /// while no other PPDU interferes.
     undisturbed: Option<(u32, Probability)>,
@@ -153,7 +154,7 @@ impl Cell {
             subframes,
             due,
             is_prompt,
-            decoded: 0,
+            decoded: Bitmap::EMPTY,
             undisturbed: None,
         });
     }
@@ -193,7 +194,7 @@ impl Cell {
         &mut self,
         flight: &Flight,
         pending: &mut VecDeque<Mpdu>,
-    ) -> Option<Option<u64>> {
+    ) -> Option<Option<Bitmap>> {
         let index = self.arrivals.iter().position(|a| a.sender == flight.transmitter)?;
         let mut arrival = self.arrivals.swap_remove(index);
         self.advance_arrival(&mut arrival, flight, pending, flight.end);
@@ -228,7 +229,7 @@ impl Cell {
             self.decide(arrival, flight, snr, pending);
         }
         // Whoever is woken for each MPDU takes them in one by one.
-        let is_one = arrival.subframes.index == first + 1 && arrival.decoded >> first & 1 == 1;
+        let is_one = arrival.subframes.index == first + 1 && arrival.decoded.contains(first);
         if is_one && self.take_next(arrival, flight.start, ends, &mut pending[first]) {
             return;
         }
@@ -270,7 +271,9 @@ impl Cell {
         arrival.subframes.pass(bytes);
         arrival.undisturbed = is_undisturbed.then_some((bytes, success));
         let is_decoded = happens(self.air.reception(flight.transmitter, receiver), success);
-        arrival.decoded |= u64::from(is_decoded) << bit;
+        if is_decoded {
+            arrival.decoded.insert(bit);
+        }
         arrival.due = match pending.get(bit + 1) {
             Some(next) if bit + 1 < arrival.subframes.count => {
                 arrival.subframes.end_of(u32::from(next.bytes))

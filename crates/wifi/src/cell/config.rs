@@ -226,8 +226,8 @@ pub struct Aggregation {
     pub ampdu_bytes_max: u32,
     /// Longest PPDU that carries an A-MPDU (aPPDUMaxTime 5.484 ms; drivers use less).
     pub ampdu_duration_max: Duration,
-    /// Most MPDUs in an A-MPDU, 1 to 64.
-    pub ampdu_frames_max: u8,
+    /// Most MPDUs in an A-MPDU, 1 to 1 024; the Block Ack window bounds them too.
+    pub ampdu_frames_max: u16,
     /// Minimum MPDU start spacing, zero to 16 us (IEEE 802.11-2020, 9.4.2.55.3).
     pub mpdu_start_spacing: Duration,
     /// Longest A-MSDU in bytes, 0 (no A-MSDU), up to 3 839 or 7 935; inside an
@@ -255,8 +255,8 @@ impl Aggregation {
 /// Block Ack of one station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockAck {
-    /// Window in MPDUs, 1 to 64.
-    pub window: u8,
+    /// Window in MPDUs, 1 to 1 024.
+    pub window: u16,
     /// The recipient releases a gap after this long (Linux: 100 ms).
     pub reorder_timeout: Duration,
     /// When the originator sends a Block Ack Request.

@@ -10,6 +10,7 @@ use super::Cell;
 use super::air::Flight;
 use super::away::{EDCAFS, Rhythm};
 use super::station::{Action, Exchange, Gate};
+use crate::mac::block_ack::Bitmap;
 use crate::mac::power_save::{self, Input, Phase, PowerSaveConfig, partial_virtual_bitmap};
 use crate::station::{Address, StationId};
 use alloc::collections::VecDeque;
@@ -182,7 +183,8 @@ impl Cell {
             if !announced && !listens {
                 continue;
             }
-            let heard = self.decode(flight, station, exchange, &VecDeque::new()) == Some(1);
+            let heard =
+                self.decode(flight, station, exchange, &VecDeque::new()) == Some(Bitmap::FIRST);
             if listens {
                 let input = match heard {
                     true if announced => Input::Indicated,

@@ -6,7 +6,7 @@ use super::air::{Carried, Flight};
 use super::station::{Action, BEACON_EDCAF, Content, Exchange, Management};
 use super::{Cell, Pending, Sequel};
 use crate::event::Event;
-use crate::mac::block_ack::Recipient;
+use crate::mac::block_ack::{Bitmap, Recipient};
 use crate::mac::originator::{Agreement, AttemptsMax};
 use crate::mac::retry_out::PseudoRetryOut;
 use crate::mac::sizes;
@@ -181,7 +181,7 @@ impl Cell {
     }
 
     /// The exchange brought what it was for; bit n of `acked` is MPDU n.
-    pub(super) fn exchange_succeeded(&mut self, station: StationId, acked: u64) {
+    pub(super) fn exchange_succeeded(&mut self, station: StationId, acked: &Bitmap) {
         let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
         match exchange.content {
             Content::Data { mpdus, .. } => self.settle(station, &exchange, mpdus, acked, true),
@@ -214,7 +214,7 @@ impl Cell {
                     let access = self.edcaf(station, exchange.edcaf);
                     access.originators[index].request_failed(mpdus);
                 }
-                self.settle(station, &exchange, mpdus, 0, false);
+                self.settle(station, &exchange, mpdus, &Bitmap::EMPTY, false);
                 let policy = self.stations[station.index()].config.block_ack.request;
                 if aggregated
                     && !exchange.requesting
@@ -265,7 +265,7 @@ impl Cell {
         station: StationId,
         exchange: &Exchange,
         mpdus: usize,
-        acked: u64,
+        acked: &Bitmap,
         answered: bool,
     ) {
         let now = self.now;
@@ -341,7 +341,7 @@ impl Cell {
     }
 
     /// Books what the Block Ack to a request says of all pending MPDUs.
-    fn settle_request(&mut self, station: StationId, exchange: &Exchange, acked: u64) {
+    fn settle_request(&mut self, station: StationId, exchange: &Exchange, acked: &Bitmap) {
         let now = self.now;
         let index = self.originator(station, exchange.edcaf, exchange.peer);
         let state = &mut self.stations[station.index()];
@@ -352,7 +352,7 @@ impl Cell {
         originator.succeeded();
         let before = originator.held();
         // What is still missing was counted as an attempt when it was sent.
-        let all = originator.pending.len().min(64);
+        let all = originator.pending.len().min(Bitmap::BITS);
         let never = AttemptsMax::all(u8::MAX);
         let number_acked = originator.settle(all, acked, never, &mut self.released, |_| {});
         let after = originator.held();
@@ -442,7 +442,7 @@ impl Cell {
         self.arm(originator, edcaf);
     }
 
-    pub(super) fn agreed_window(&self, originator: StationId, recipient: StationId) -> u8 {
+    pub(super) fn agreed_window(&self, originator: StationId, recipient: StationId) -> u16 {
         let window = |station: StationId| self.stations[station.index()].config.block_ack.window;
         window(originator).min(window(recipient))
     }
@@ -483,7 +483,7 @@ impl Cell {
         let (timeout, retry_out) = (config.block_ack.reorder_timeout, config.pseudo_retry_out);
         let inbox = self.stations[recipient.index()].inbox(originator, edcaf);
         inbox.recipient = Some(Recipient::new(start, window, timeout));
-        inbox.retry_out = retry_out.map(|table| PseudoRetryOut::new(table, start));
+        inbox.retry_out = retry_out.map(|table| PseudoRetryOut::new(table, start, window));
         let frame = Management {
             peer: originator,
             action: Action::AddbaResponse { window },

@@ -7,7 +7,7 @@ use super::station::{Action, Content, Exchange, Inbox, Management};
 use super::{Cell, Output, Pending, Sequel, category_of};
 use crate::event::Event;
 use crate::mac::absence::Waits;
-use crate::mac::block_ack::Reception;
+use crate::mac::block_ack::{Bitmap, Reception};
 use crate::mac::mpdu::{Mpdu, Msdus};
 use crate::mac::originator::Agreement;
 use crate::mac::retry_out::Decision;
@@ -25,7 +25,7 @@ pub(super) struct Taken {
     /// Which ones of the pending MPDUs.
     pub mpdus: Range<usize>,
     /// Bit n: pending MPDU n was decoded.
-    pub decoded: u64,
+    pub decoded: Bitmap,
     /// Where the first of them begins, if each is taken in at the end of its
     /// subframe; all are now if there is none.
     pub subframes: Option<Subframes>,
@@ -74,9 +74,9 @@ impl Cell {
                     }
                     Carried::Rts => self.start_response_timeout(flight.transmitter),
                     Carried::Cts if decoded => self.follow(receiver, Sequel::Payload),
-                    Carried::Ack if decoded => self.exchange_succeeded(receiver, 1),
+                    Carried::Ack if decoded => self.exchange_succeeded(receiver, &Bitmap::FIRST),
                     Carried::BlockAck { acked } if decoded => {
-                        self.exchange_succeeded(receiver, acked);
+                        self.exchange_succeeded(receiver, &acked);
                     }
                     _ => self.exchange_failed(receiver),
                 }
@@ -133,21 +133,23 @@ impl Cell {
         receiver: StationId,
         exchange: &Exchange,
         mpdus: &VecDeque<Mpdu>,
-    ) -> Option<u64> {
+    ) -> Option<Bitmap> {
         let snr = self.receive_header(flight, receiver)?;
         let span = (flight.start, flight.end);
         let Content::Data { mpdus: count, aggregated: true } = exchange.content else {
             let bytes = flight.psdu_bytes;
-            return Some(u64::from(self.receive_mpdu(flight, receiver, snr, bytes, span)));
+            let is_decoded = self.receive_mpdu(flight, receiver, snr, bytes, span);
+            return Some(if is_decoded { Bitmap::FIRST } else { Bitmap::EMPTY });
         };
         let air = (flight.rate, flight.psdu_bytes);
         let mut subframes = self.subframes(flight.transmitter, count, span, air);
-        let mut decoded = 0;
+        let mut decoded = Bitmap::EMPTY;
         for (bit, mpdu) in mpdus.iter().take(count).enumerate() {
             let bytes = u32::from(mpdu.bytes);
             let span = subframes.next(bytes);
-            let is_decoded = self.receive_mpdu(flight, receiver, snr, bytes, span);
-            decoded |= u64::from(is_decoded) << bit;
+            if self.receive_mpdu(flight, receiver, snr, bytes, span) {
+                decoded.insert(bit);
+            }
         }
         Some(decoded)
     }
@@ -182,12 +184,12 @@ impl Cell {
         let mut pending = self.take_pending(sender, exchange.edcaf, exchange.peer);
         let arrived = self.end_arrival(flight, &mut pending);
         let decoded = arrived.unwrap_or_else(|| self.decode(flight, receiver, &exchange, &pending));
-        exchange.decoded = decoded.unwrap_or(0);
+        exchange.decoded = decoded.unwrap_or(Bitmap::EMPTY);
         if let Content::Management(Management { action: Action::Null { power_management }, .. }) =
             exchange.content
             && self.ignores_null(sender, receiver, power_management)
         {
-            exchange.decoded = 0;
+            exchange.decoded = Bitmap::EMPTY;
         }
         exchange.collided = self.air.is_disturbed(flight, receiver);
         if self.settings.record {
@@ -197,7 +199,8 @@ impl Cell {
             self.overhear_packets(flight, receiver, &exchange, &pending);
         }
         let mut acked = exchange.decoded;
-        if exchange.decoded != 0 {
+        let answered = !exchange.decoded.is_empty();
+        if answered {
             match exchange.content {
                 Content::Data { mpdus, .. } => {
                     if arrived.is_none() {
@@ -208,7 +211,7 @@ impl Cell {
                 }
                 Content::BlockAckRequest { start } => {
                     self.take_request(receiver, sender, exchange.edcaf, start);
-                    let all = pending.len().min(64);
+                    let all = pending.len().min(Bitmap::BITS);
                     acked = self.acknowledges(receiver, &exchange, sender, all, &pending);
                 }
                 Content::Management(frame) => match frame.action {
@@ -231,15 +234,15 @@ impl Cell {
                 self.wake_up(sender);
             }
             let response = exchange.response.expect("frames to one station are answered");
-            let (carried, psdu_bytes) = match response.block_ack {
-                true => (Carried::BlockAck { acked }, sizes::BLOCK_ACK),
-                false => (Carried::Ack, sizes::ACK),
+            let carried = match response.block_ack {
+                true => Carried::BlockAck { acked },
+                false => Carried::Ack,
             };
             let sequel = Sequel::Response {
                 to: sender,
                 carried,
                 rate: response.rate,
-                psdu_bytes,
+                psdu_bytes: response.psdu_bytes,
                 duration: response.duration,
                 reserves_until: flight.reserves_until,
             };
@@ -258,7 +261,6 @@ impl Cell {
             self.take_in(flight, receiver, &mut pending, Taken::together(&exchange, mpdus));
         }
         self.return_pending(sender, exchange.edcaf, exchange.peer, pending);
-        let answered = exchange.decoded != 0;
         self.stations[sender.index()].exchange = Some(exchange);
         if !answered {
             self.start_response_timeout(sender);
@@ -282,9 +284,9 @@ impl Cell {
             {
                 continue;
             }
-            let decoded = self.decode(flight, listener, exchange, pending).unwrap_or(0);
+            let decoded = self.decode(flight, listener, exchange, pending).unwrap_or(Bitmap::EMPTY);
             for (bit, mpdu) in pending.iter().take(mpdus).enumerate() {
-                if decoded >> bit & 1 == 0 {
+                if !decoded.contains(bit) {
                     continue;
                 }
                 for &packet in mpdu.msdus.packets() {
@@ -358,7 +360,7 @@ impl Cell {
             if let Some(subframes) = &mut subframes {
                 now = subframes.next_end(u32::from(mpdu.bytes));
             }
-            let is_decoded = decoded >> bit & 1 == 1;
+            let is_decoded = decoded.contains(bit);
             let mut events = record.then_some(&mut *events);
             let decision = inbox.decide(mpdu, is_decoded, agreed, flight.rate);
             if let (Some(Decision::Lost(retransmissions)), Some(recipient)) =
@@ -492,15 +494,16 @@ impl Cell {
         sender: StationId,
         mpdus: usize,
         pending: &VecDeque<Mpdu>,
-    ) -> u64 {
+    ) -> Bitmap {
         if !exchange.response.is_some_and(|response| response.block_ack) {
             return exchange.decoded;
         }
         let inbox = self.stations[receiver.index()].inbox(sender, exchange.edcaf);
         let Some(recipient) = &inbox.recipient else { return exchange.decoded };
         let board = recipient.scoreboard();
-        let bits = pending.iter().take(mpdus).enumerate();
-        bits.fold(0, |acked, (bit, mpdu)| acked | u64::from(board.contains(mpdu.sequence)) << bit)
+        let acknowledged = pending.iter().take(mpdus).enumerate();
+        let acknowledged = acknowledged.filter(|(_, mpdu)| board.contains(mpdu.sequence));
+        acknowledged.map(|(bit, _)| bit).collect()
     }
 
     fn receive_group(&mut self, flight: &Flight) {
@@ -517,7 +520,7 @@ impl Cell {
                     continue;
                 }
                 let decoded = self.decode(flight, listener, &exchange, &pending);
-                if decoded.is_some_and(|decoded| decoded != 0) {
+                if decoded.is_some_and(|decoded| !decoded.is_empty()) {
                     let msdus = mpdu.received(flight.start, self.now, &waits);
                     let events = self.settings.record.then_some(&mut self.events);
                     hand_up(msdus, listener, self.now, &mut self.outputs, events);
@@ -529,7 +532,7 @@ impl Cell {
             }
         }
         if self.settings.record {
-            let heard = Exchange { decoded: 1, ..exchange.clone() };
+            let heard = Exchange { decoded: Bitmap::FIRST, ..exchange.clone() };
             self.record_payload(flight, &heard, &pending);
         }
         match exchange.content {
@@ -537,14 +540,14 @@ impl Cell {
             Content::Data { .. } if !self.dozing.is_empty() => self.hear_group_frame(),
             Content::Management(Management { action: Action::ProbeRequest, .. }) => {
                 let access_point = self.settings.access_point;
-                if self.decode(flight, access_point, &exchange, &pending) == Some(1) {
+                if self.decode(flight, access_point, &exchange, &pending) == Some(Bitmap::FIRST) {
                     self.answer_probe(sender);
                 }
             }
             _ => {}
         }
         self.return_pending(sender, edcaf, peer, pending);
-        self.exchange_succeeded(sender, 0);
+        self.exchange_succeeded(sender, &Bitmap::EMPTY);
     }
 
     /// Stations that are not addressed set their NAV, or wait for EIFS.

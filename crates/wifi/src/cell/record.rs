@@ -4,6 +4,7 @@ use super::air::{Carried, Flight};
 use super::station::{Action, Content, Exchange};
 use super::{Cell, category_of};
 use crate::event::{Event, Frame, FrameKind, Ppdu};
+use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::{Mpdu, Msdus};
 use crate::station::{Address, StationId};
 use alloc::collections::VecDeque;
@@ -18,7 +19,7 @@ impl Cell {
         pending: &VecDeque<Mpdu>,
     ) {
         let duration_us = microseconds(flight.end, flight.reserves_until);
-        let received = |bit: usize| exchange.decoded >> bit & 1 == 1;
+        let received = |bit: usize| exchange.decoded.contains(bit);
         let plain = |kind, sequence, retry| Frame {
             kind,
             bytes: flight.psdu_bytes as u16,
@@ -60,11 +61,9 @@ impl Cell {
             Content::Management(frame) => {
                 let kind = match frame.action {
                     Action::AddbaRequest { window, start } => {
-                        FrameKind::AddbaRequest { tid, window: u16::from(window), start }
+                        FrameKind::AddbaRequest { tid, window, start }
                     }
-                    Action::AddbaResponse { window } => {
-                        FrameKind::AddbaResponse { tid, window: u16::from(window) }
-                    }
+                    Action::AddbaResponse { window } => FrameKind::AddbaResponse { tid, window },
                     Action::Null { power_management } => FrameKind::Null { power_management },
                     Action::PsPoll => FrameKind::PsPoll { aid: self.aid(flight.transmitter) },
                     Action::ProbeRequest => FrameKind::ProbeRequest,
@@ -132,7 +131,8 @@ impl Cell {
         FrameKind::BlockAck {
             tid,
             start: board.map_or(SeqNo12::default(), |board| board.start()),
-            bitmap: board.map_or(0, |board| board.bitmap()),
+            bitmap: board.map_or(Bitmap::EMPTY, |board| *board.bitmap()),
+            bits: board.map_or(64, |board| board.bits()),
         }
     }
 

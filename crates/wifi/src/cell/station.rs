@@ -4,7 +4,7 @@
 use super::away::Away;
 use super::config::StationConfig;
 use crate::mac::adaptive_mtu::{AdaptiveMtu, PpduLimits};
-use crate::mac::block_ack::Recipient;
+use crate::mac::block_ack::{Bitmap, Recipient};
 use crate::mac::contention::ContenderId;
 use crate::mac::mpdu::Mpdu;
 use crate::mac::originator::{Agreement, Originator};
@@ -164,8 +164,8 @@ pub(super) struct Management {
 /// data and control frames by their type, Null and PS-Poll.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Action {
-    AddbaRequest { window: u8, start: SeqNo12 },
-    AddbaResponse { window: u8 },
+    AddbaRequest { window: u16, start: SeqNo12 },
+    AddbaResponse { window: u16 },
     Null { power_management: bool },
     PsPoll,
     ProbeRequest,
@@ -195,7 +195,7 @@ pub(super) struct Exchange {
     /// End of the transmission opportunity; its start if one exchange is all.
     pub opportunity_end: Instant,
     /// What the receiver decoded: bit n is MPDU n.
-    pub decoded: u64,
+    pub decoded: Bitmap,
     /// The payload overlapped with another PPDU at its receiver.
     pub collided: bool,
 }
@@ -205,6 +205,7 @@ pub(super) struct Exchange {
 pub(super) struct Expected {
     pub rate: Rate,
     pub duration: Duration,
+    pub psdu_bytes: u32,
     /// A Block Ack, not an Ack.
     pub block_ack: bool,
 }
@@ -304,12 +305,12 @@ impl Station {
         (band, slot): (Band, Duration),
         exchange: &Exchange,
         originator: usize,
-        (mpdus, acked): (usize, u64),
+        (mpdus, acked): (usize, &Bitmap),
     ) {
         let Some(access) = self.edcafs[exchange.edcaf].take() else { return };
         if let Some(mtu) = self.adaptive_mtu(exchange.peer, band, slot) {
             let sent = access.originators[originator].pending.iter().take(mpdus).enumerate();
-            let mpdus = sent.map(|(n, mpdu)| (u32::from(mpdu.bytes), acked >> n & 1 == 1));
+            let mpdus = sent.map(|(n, mpdu)| (u32::from(mpdu.bytes), acked.contains(n)));
             let elapsed = now - access.contends_since;
             mtu.handle_exchange(now, exchange.rate, elapsed, exchange.duration, mpdus);
         }

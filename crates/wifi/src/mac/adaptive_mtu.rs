@@ -77,7 +77,7 @@ pub struct PpduLimits {
     /// Longest PPDU with an A-MPDU.
     pub ampdu_duration_max: Duration,
     /// Most MPDUs in it.
-    pub ampdu_frames_max: u8,
+    pub ampdu_frames_max: u16,
     /// Of the backoff.
     pub slot: Duration,
     /// Smallest contention window in slots.

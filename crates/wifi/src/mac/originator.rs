@@ -4,6 +4,7 @@
 //!
 //! MPDUs stay in sequence order; every PPDU carries a prefix of them.
 
+use super::block_ack::Bitmap;
 use super::mpdu::{Mpdu, Msdus};
 use super::rate::{RateChain, RateControl};
 use super::retry_out::{RateTable, SmoothedRate};
@@ -24,13 +25,23 @@ pub enum Agreement {
     /// In force over so many MPDUs.
     Established {
         /// Window in MPDUs.
-        window: u8,
+        window: u16,
     },
     /// The peer did not answer; data goes unaggregated until then.
     Failed {
         /// When to ask again.
         until: Instant,
     },
+}
+
+impl Agreement {
+    /// Window in MPDUs if it is in force.
+    pub const fn window(self) -> Option<u16> {
+        match self {
+            Self::Established { window } => Some(window),
+            Self::None | Self::Requested | Self::Failed { .. } => None,
+        }
+    }
 }
 
 /// Attempts for an MPDU before it is given up, the first included.
@@ -154,7 +165,7 @@ impl Originator {
     pub fn has_window(&self) -> bool {
         let ahead = self.next_sequence.distance_from(self.window_start());
         match self.agreement {
-            Agreement::Established { window } => ahead < u16::from(window),
+            Agreement::Established { window } => ahead < window,
             _ => self.pending.is_empty(),
         }
     }
@@ -246,7 +257,7 @@ impl Originator {
         }
     }
 
-    /// Bit n of `acked` tells whether MPDU n of the first `count` was
+    /// Bit n of `acked` tells whether MPDU n of the first `count` (at most [`Bitmap::BITS`]) was
     /// acknowledged. Those are settled; of the others, those sent `attempts_max`
     /// times are given up through `give_up`; both are booked in `released`.
     /// Returns how many were acknowledged.
@@ -254,7 +265,7 @@ impl Originator {
     pub fn settle(
         &mut self,
         count: usize,
-        acked: u64,
+        acked: &Bitmap,
         attempts_max: AttemptsMax,
         released: &mut VecDeque<Released>,
         mut give_up: impl FnMut(&Mpdu),
@@ -272,7 +283,7 @@ impl Originator {
         let mut lost = false;
         for index in 0..count {
             let mpdu = &self.pending[index];
-            if acked >> index & 1 == 1 {
+            if acked.contains(index) {
                 number_acked += 1;
                 done(mpdu);
             } else if mpdu.attempts >= attempts_max.of(mpdu) {
@@ -373,11 +384,12 @@ mod tests {
         let mut originator = originator(64);
         assert!(!originator.has_window());
         originator.sent(64, Instant::ZERO);
-        originator.settle(64, !1, AttemptsMax::all(7), &mut VecDeque::new(), |_| {});
+        let others = (1..64).collect();
+        originator.settle(64, &others, AttemptsMax::all(7), &mut VecDeque::new(), |_| {});
         assert_eq!(originator.pending.len(), 1);
         assert!(!originator.has_window(), "number 0 still holds the window back");
         originator.sent(1, Instant::ZERO);
-        originator.settle(1, 1, AttemptsMax::all(7), &mut VecDeque::new(), |_| {});
+        originator.settle(1, &Bitmap::FIRST, AttemptsMax::all(7), &mut VecDeque::new(), |_| {});
         assert!(originator.has_window());
         assert_eq!(originator.window_start(), SeqNo12::new(64));
     }
@@ -438,13 +450,14 @@ mod tests {
         let mut originator = originator(3);
         let mut lost = Vec::new();
         originator.sent(3, Instant::ZERO);
-        originator.settle(3, 0b101, AttemptsMax::all(2), &mut VecDeque::new(), |m| {
+        let acked = [0, 2].into_iter().collect();
+        originator.settle(3, &acked, AttemptsMax::all(2), &mut VecDeque::new(), |m| {
             lost.push(m.sequence.as_u16())
         });
         assert_eq!(originator.pending.len(), 1);
         assert!(lost.is_empty() && !originator.block_ack_request_due);
         originator.sent(1, Instant::ZERO);
-        originator.settle(1, 0, AttemptsMax::all(2), &mut VecDeque::new(), |m| {
+        originator.settle(1, &Bitmap::EMPTY, AttemptsMax::all(2), &mut VecDeque::new(), |m| {
             lost.push(m.sequence.as_u16())
         });
         assert_eq!(lost, [1]);
@@ -455,18 +468,18 @@ mod tests {
     proptest! {
         #[test]
         fn order_and_number_are_kept(
-            rounds in proptest::collection::vec((1usize..=64, any::<u64>()), 1..20),
+            rounds in proptest::collection::vec((1usize..=200, any::<[u8; 32]>()), 1..20),
         ) {
-            let mut originator = originator(64);
+            let mut originator = originator(200);
             let (mut settled, mut lost) = (0, 0);
             for (count, acked) in rounds {
                 let count = count.min(originator.pending.len());
                 originator.sent(count, Instant::ZERO);
-                let acked = originator.settle(count, acked, AttemptsMax::all(4), &mut VecDeque::new(), |_| lost += 1);
+                let acked = originator.settle(count, &Bitmap::from_octets(&acked), AttemptsMax::all(4), &mut VecDeque::new(), |_| lost += 1);
                 settled += acked as usize;
                 let order: Vec<_> = originator.pending.iter().map(|m| m.sequence.as_u16()).collect();
                 prop_assert!(order.is_sorted());
-                prop_assert_eq!(settled + lost + order.len(), 64);
+                prop_assert_eq!(settled + lost + order.len(), 200);
                 prop_assert_eq!(originator.held().packets as usize, order.len());
             }
         }

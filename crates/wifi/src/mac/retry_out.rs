@@ -12,14 +12,11 @@
 //! meant to be carried over into a C driver line by line.
 //! Left to the caller: the reorder buffer, whose head it asks for.
 
+use super::block_ack::Bitmap;
 use lasthop_units::SeqNo12;
 
 /// Most steps of a [`RateTable`].
 pub const STEPS_MAX: usize = 4;
-
-/// Sequence numbers that are remembered: the Block Ack window of HT. Divides
-/// 4096, so the numbers of one window never share a slot.
-const WINDOW: u16 = 64;
 
 /// One step of a [`RateTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,25 +114,30 @@ pub enum Decision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PseudoRetryOut {
     rate: SmoothedRate,
-    /// The greatest sequence number heard of; the 63 before it are remembered too.
+    /// Sequence numbers that are remembered: as many as the Block Ack's bitmap has bits. Divides
+    /// 4096, so the numbers of one window never share a slot.
+    slots: u16,
+    /// The greatest sequence number heard of; those before it, one less than `slots`, are
+    /// remembered too.
     newest: SeqNo12,
     /// By slot: received without error.
-    received: u64,
+    received: Bitmap,
     /// By slot: marked as lost.
-    lost: u64,
+    lost: Bitmap,
     /// By slot: erroneous receptions.
-    errors: [u8; WINDOW as usize],
+    errors: [u8; Bitmap::BITS],
 }
 
 impl PseudoRetryOut {
-    /// For an agreement that begins with `start`.
-    pub fn new(table: RateTable, start: SeqNo12) -> Self {
+    /// For an agreement over `window` MPDUs (1 to 1 024) that begins with `start`.
+    pub fn new(table: RateTable, start: SeqNo12, window: u16) -> Self {
         Self {
             rate: SmoothedRate::new(table),
+            slots: Bitmap::bits_for(window),
             newest: start.minus(1),
-            received: 0,
-            lost: 0,
-            errors: [0; WINDOW as usize],
+            received: Bitmap::EMPTY,
+            lost: Bitmap::EMPTY,
+            errors: [0; Bitmap::BITS],
         }
     }
 
@@ -146,11 +148,11 @@ impl PseudoRetryOut {
         if !self.remember(sequence) {
             return Decision::Old;
         }
-        let bit = 1 << slot(sequence);
-        if self.lost & bit != 0 {
+        let slot = self.slot(sequence);
+        if self.lost.contains(slot) {
             return Decision::Ignore;
         }
-        self.received |= bit;
+        self.received.insert(slot);
         if sequence == head {
             Decision::Deliver
         } else if head.is_before(sequence) {
@@ -176,15 +178,15 @@ impl PseudoRetryOut {
         if !self.remember(sequence) {
             return Decision::CountOnly(0);
         }
-        let slot = slot(sequence);
-        let bit = 1 << slot;
+        let slot = self.slot(sequence);
         let retransmissions = self.errors[slot];
         self.errors[slot] = retransmissions.saturating_add(1);
-        let is_awaited = sequence.distance_from(head) < WINDOW;
-        let is_open = is_awaited && (self.received | self.lost) & bit == 0;
+        let is_awaited = sequence.distance_from(head) < self.slots;
+        let is_settled = self.received.contains(slot) || self.lost.contains(slot);
+        let is_open = is_awaited && !is_settled;
         match self.rate.retransmissions() {
             Some(index) if carries_tcp && is_open && retransmissions >= index => {
-                self.lost |= bit;
+                self.lost.insert(slot);
                 Decision::Lost(retransmissions)
             }
             _ => Decision::CountOnly(retransmissions),
@@ -196,7 +198,7 @@ impl PseudoRetryOut {
         if self.newest.is_before(start) {
             self.remember(start.minus(1));
         }
-        for back in 0..WINDOW {
+        for back in 0..self.slots {
             let sequence = self.newest.minus(back);
             if sequence.is_before(start) {
                 self.forget(sequence);
@@ -212,10 +214,10 @@ impl PseudoRetryOut {
     /// Makes `sequence` one of the remembered numbers; `false` if it is older than those.
     fn remember(&mut self, sequence: SeqNo12) -> bool {
         if !self.newest.is_before(sequence) {
-            return self.newest.distance_from(sequence) < WINDOW;
+            return self.newest.distance_from(sequence) < self.slots;
         }
         // Those a whole window back are settled, or the sender could not be here.
-        let ahead = sequence.distance_from(self.newest).min(WINDOW);
+        let ahead = sequence.distance_from(self.newest).min(self.slots);
         for back in 0..ahead {
             self.forget(sequence.minus(back));
         }
@@ -224,15 +226,15 @@ impl PseudoRetryOut {
     }
 
     fn forget(&mut self, sequence: SeqNo12) {
-        let slot = slot(sequence);
-        self.received &= !(1 << slot);
-        self.lost &= !(1 << slot);
+        let slot = self.slot(sequence);
+        self.received.remove(slot);
+        self.lost.remove(slot);
         self.errors[slot] = 0;
     }
-}
 
-fn slot(sequence: SeqNo12) -> usize {
-    (sequence.as_u16() % WINDOW) as usize
+    fn slot(&self, sequence: SeqNo12) -> usize {
+        usize::from(sequence.as_u16() & (self.slots - 1))
+    }
 }
 
 #[cfg(test)]

@@ -21,8 +21,8 @@ pub const ACK: u32 = 14;
 pub const CTS: u32 = 14;
 /// RTS (9.3.1.2).
 pub const RTS: u32 = 20;
-/// Compressed Block Ack (9.3.1.8.2).
-pub const BLOCK_ACK: u32 = 32;
+/// Compressed Block Ack with a bitmap of 64 bits (9.3.1.8.2).
+pub const BLOCK_ACK: u32 = block_ack(64);
 /// Block Ack Request (9.3.1.7).
 pub const BLOCK_ACK_REQUEST: u32 = 24;
 /// ADDBA Request and Response: management header, nine bytes of body (9.6.4.2, 9.6.4.3).
@@ -42,6 +42,11 @@ pub const PROBE_REQUEST: u32 = 24 + 2 + 10 + FCS;
 pub const PROBE_REQUEST_HT: u32 = 28;
 /// What HT capabilities and operation add to a beacon.
 pub const BEACON_HT: u32 = 28 + 24;
+
+/// Compressed Block Ack with a bitmap of `bits`.
+pub const fn block_ack(bits: u16) -> u32 {
+    20 + bits as u32 / 8 + FCS
+}
 
 /// `n` rounded up to a multiple of four.
 pub const fn padded(n: u32) -> u32 {

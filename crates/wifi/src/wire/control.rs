@@ -1,12 +1,14 @@
 //! Control frames (IEEE 802.11-2020, 9.3.1): Ack, RTS, CTS, PS-Poll, CF-End,
-//! Block Ack Request and Block Ack. The compressed Block Ack with its 64-bit
-//! bitmap is read; the other variants (basic, multi-TID, GCR, 256-bit) keep
-//! their bytes. Trailing bytes are ignored.
+//! Block Ack Request and Block Ack. The compressed Block Ack is read with a bitmap of
+//! 64 bits (802.11n), 256 (802.11ax), 512 or 1 024 (802.11be); the other variants
+//! (basic, multi-TID, multi-STA, GCR) keep their bytes, as do compressed ones for
+//! fragments. Trailing bytes are ignored.
 
 use super::frame::View;
 use super::reader::Reader;
 use super::{Error, Flags, FrameControl, Kind, SequenceControl};
 use alloc::vec::Vec;
+use core::iter::repeat;
 use lasthop_units::{MacAddr, SeqNo12};
 
 /// A control frame.
@@ -102,12 +104,13 @@ pub struct BlockAck<'a> {
 /// The variants of a Block Ack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckVariant<'a> {
-    /// Compressed, 64 MSDUs.
+    /// Compressed, one bit for each MSDU.
     Compressed {
         /// Starting sequence number.
         start: SeqNo12,
-        /// Bit n: `start + n` was received.
-        bitmap: u64,
+        /// Bit n, from the least significant one of the first octet on: `start + n` was received.
+        /// 8, 32, 64 or 128 octets; on the air zeros fill a shorter one up.
+        bitmap: &'a [u8],
     },
     /// Any other.
     Other {
@@ -119,8 +122,8 @@ pub enum AckVariant<'a> {
 }
 
 impl<'a> BlockAck<'a> {
-    /// A compressed Block Ack.
-    pub const fn compressed(tid: u8, start: SeqNo12, bitmap: u64) -> Self {
+    /// A compressed Block Ack; `bitmap` has up to 128 octets.
+    pub const fn compressed(tid: u8, start: SeqNo12, bitmap: &'a [u8]) -> Self {
         Self { no_ack: false, tid, variant: AckVariant::Compressed { start, bitmap } }
     }
 
@@ -129,9 +132,8 @@ impl<'a> BlockAck<'a> {
         let information = *reader;
         if code == COMPRESSED {
             let start = SequenceControl::from_bits(reader.u16("starting sequence control")?);
-            // Since 802.11ax the fragment number says how long the bitmap is.
-            if start.fragment == 0 {
-                let bitmap = reader.u64("bitmap")?;
+            if let Some((_, octets)) = BITMAPS.iter().find(|(code, _)| *code == start.fragment) {
+                let bitmap = reader.take("bitmap", *octets)?;
                 let variant = AckVariant::Compressed { start: start.sequence, bitmap };
                 return Ok(Self { no_ack, tid, variant });
             }
@@ -202,7 +204,7 @@ impl<'a> Repr<'a> {
                 RequestVariant::Other { information, .. } => 18 + information.len(),
             },
             Body::BlockAck { ack, .. } => match ack.variant {
-                AckVariant::Compressed { .. } => 28,
+                AckVariant::Compressed { bitmap, .. } => 20 + bitmap_length(bitmap).1,
                 AckVariant::Other { information, .. } => 18 + information.len(),
             },
         }
@@ -241,8 +243,10 @@ impl<'a> Repr<'a> {
             Body::BlockAck { ack: BlockAck { no_ack, tid, variant }, .. } => match variant {
                 AckVariant::Compressed { start, bitmap } => {
                     BlockAckControl { no_ack, code: COMPRESSED, tid }.emit(out);
-                    out.extend_from_slice(&SequenceControl::new(start).bits().to_le_bytes());
-                    out.extend_from_slice(&bitmap.to_le_bytes());
+                    let (fragment, octets) = bitmap_length(bitmap);
+                    let start = SequenceControl { sequence: start, fragment };
+                    out.extend_from_slice(&start.bits().to_le_bytes());
+                    out.extend(bitmap.iter().copied().chain(repeat(0)).take(octets));
                 }
                 AckVariant::Other { code, information } => {
                     BlockAckControl { no_ack, code, tid }.emit(out);
@@ -258,6 +262,21 @@ const TRANSMITTER: &str = "transmitter address";
 
 /// BAR and BA type "compressed" (tables 9-24 and 9-25).
 const COMPRESSED: u8 = 2;
+
+/// Fragment numbers of a compressed Block Ack and how many octets of bitmap they announce
+/// (IEEE 802.11ax-2021, 9.3.1.8.2; IEEE 802.11be-2024 adds 8 and 10).
+const BITMAPS: [(u8, usize); 4] = [(0, 8), (4, 32), (8, 64), (10, 128)];
+
+/// Fragment number and length on the air of a bitmap, in octets.
+const fn bitmap_length(bitmap: &[u8]) -> (u8, usize) {
+    let index = match bitmap.len() {
+        0..=8 => 0,
+        9..=32 => 1,
+        33..=64 => 2,
+        _ => 3,
+    };
+    BITMAPS[index]
+}
 
 /// BAR Control and BA Control: the same layout (figures 9-34 and 9-41).
 struct BlockAckControl {

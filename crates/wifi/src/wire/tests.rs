@@ -25,11 +25,15 @@ fn parse(mpdu: &[u8]) -> Result<Repr<'_>, Error> {
     Repr::parse(&View::new(mpdu, BARE)?)
 }
 
+/// Of the longest Block Ack.
+const BITMAP: [u8; 128] = [0xa7; 128];
+
 /// One frame of each kind and shape.
 fn every_kind<'a>(flags: Flags, n: u16, wide: u64, body: &'a [u8]) -> Vec<Repr<'a>> {
     let sequence_control = SequenceControl { sequence: SeqNo12::new(n), fragment: 0 };
     let tid = (n >> 12) as u8;
     let start = SeqNo12::new(n ^ 0x5a5);
+    let bitmap = &BITMAP[..[8, 32, 64, 128][usize::from(n % 4)]];
     let to_ds = data::Addresses::ToDs { bssid: AP, source: STATION, destination: HOST };
     let from_ds = data::Addresses::FromDs { destination: STATION, bssid: AP, source: HOST };
     let direct = data::Addresses::Direct { destination: HOST, source: STATION, bssid: AP };
@@ -66,7 +70,7 @@ fn every_kind<'a>(flags: Flags, n: u16, wide: u64, body: &'a [u8]) -> Vec<Repr<'
         control::Body::CfEnd { bssid: AP },
         control::Body::BlockAck {
             transmitter,
-            ack: control::BlockAck::compressed(tid, start, wide),
+            ack: control::BlockAck::compressed(tid, start, bitmap),
         },
         control::Body::BlockAck {
             transmitter,
@@ -500,7 +504,10 @@ fn layouts_of_control_frames() {
         })
     };
     let transmitter = STATION;
-    let ack = control::BlockAck::compressed(5, SeqNo12::new(0x123), 0x8000_0000_0000_0003);
+    let short = [3, 0, 0, 0, 0, 0, 0, 0x80];
+    let ack = control::BlockAck::compressed(5, SeqNo12::new(0x123), &short);
+    let long: [u8; 32] = core::array::from_fn(|n| n as u8);
+    let long_ack = control::BlockAck::compressed(5, SeqNo12::new(0x123), &long);
     let request = control::BlockAckRequest::compressed(5, SeqNo12::new(0x123));
     for (repr, bytes) in [
         (frame(control::Body::Ack), "d400 2c01 020000000001"),
@@ -510,6 +517,11 @@ fn layouts_of_control_frames() {
         (
             frame(control::Body::BlockAck { transmitter, ack }),
             "9400 2c01 020000000001 020000000002 0450 3012 0300000000000080",
+        ),
+        (
+            frame(control::Body::BlockAck { transmitter, ack: long_ack }),
+            "9400 2c01 020000000001 020000000002 0450 3412 0001020304050607 08090a0b0c0d0e0f\
+             1011121314151617 18191a1b1c1d1e1f",
         ),
         (
             frame(control::Body::BlockAckRequest { transmitter, request }),

@@ -127,7 +127,7 @@ impl Receiver {
     fn new() -> Self {
         let first = SeqNo12::new(1);
         Self {
-            decisions: PseudoRetryOut::new(RateTable::PAPER, first),
+            decisions: PseudoRetryOut::new(RateTable::PAPER, first, 64),
             buffer: Recipient::new(first, 64, Duration::from_millis(100)),
             receptions: 0,
             marks: Default::default(),

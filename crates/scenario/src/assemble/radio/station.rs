@@ -262,7 +262,7 @@ fn aggregation(
         let message = format!("expected at most {MPDU_START_SPACING_MAX}, got {}", spacing.value);
         problems.push(&spacing.place, message);
     }
-    let window: u8 = raw.block_ack.window.value.get();
+    let window: u16 = raw.block_ack.window.value.get();
     let frames = aggregation.ampdu_frames_max.as_ref().map_or(window, |at| at.value.get());
     if let Some(at) = &aggregation.ampdu_frames_max
         && frames > window

@@ -5,7 +5,7 @@
 //! first MPDU behind the gap has waited that long, everything up to it is
 //! released. The standard itself knows only the window and the Block Ack Request.
 
-use super::Scoreboard;
+use super::{Bitmap, Scoreboard};
 use crate::mac::mpdu::Msdus;
 use alloc::vec::Vec;
 use lasthop_packet::Packet;
@@ -19,11 +19,13 @@ pub struct Recipient {
     next: SeqNo12,
     window: u16,
     timeout: Duration,
-    /// Ring of [`Self::RING`] slots, allocated with the first gap: what waits behind it.
+    /// Ring of [`Recipient::ring`] slots, allocated with the first gap: what waits behind it.
     buffer: Vec<Option<Waiting>>,
     buffered: u16,
     /// By slot: numbers from `next` on that nothing waits for.
-    skipped: u64,
+    skipped: Bitmap,
+    /// How many of them.
+    number_skipped: u16,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -42,19 +44,17 @@ pub enum Reception {
 }
 
 impl Recipient {
-    /// Divides 4096, so the numbers of one window never share a slot.
-    const RING: u16 = 64;
-
-    /// An agreement over `window` MPDUs (1 to 64) that begins at `start`.
-    pub fn new(start: SeqNo12, window: u8, timeout: Duration) -> Self {
+    /// An agreement over `window` MPDUs (1 to 1 024) that begins at `start`.
+    pub fn new(start: SeqNo12, window: u16, timeout: Duration) -> Self {
         Self {
-            scoreboard: Scoreboard::new(start),
+            scoreboard: Scoreboard::new(start, window),
             next: start,
-            window: u16::from(window).clamp(1, Self::RING),
+            window: window.clamp(1, Bitmap::BITS as u16),
             timeout,
             buffer: Vec::new(),
             buffered: 0,
-            skipped: 0,
+            skipped: Bitmap::EMPTY,
+            number_skipped: 0,
         }
     }
 
@@ -102,10 +102,10 @@ impl Recipient {
             self.advance_to(sequence.minus(self.window - 1), &mut release);
         }
         if self.buffer.is_empty() {
-            self.buffer.resize(usize::from(Self::RING), None);
+            self.buffer.resize(usize::from(self.ring()), None);
         }
-        let slot = Self::slot(sequence);
-        if self.buffer[slot].is_some() || self.skipped >> slot & 1 == 1 {
+        let slot = self.slot(sequence);
+        if self.buffer[slot].is_some() || self.skipped.contains(slot) {
             return Reception::Duplicate;
         }
         self.buffer[slot] = Some(Waiting { since: now, msdus });
@@ -123,10 +123,11 @@ impl Recipient {
     /// What waits behind `sequence` does not wait for it any more, and it is
     /// not taken in if it comes after all. Nothing happens if it has come.
     pub fn skip(&mut self, sequence: SeqNo12, mut release: impl FnMut(Msdus)) {
-        let slot = Self::slot(sequence);
+        let slot = self.slot(sequence);
         let is_waiting = self.buffer.get(slot).is_some_and(Option::is_some);
-        if sequence.distance_from(self.next) < Self::RING && !is_waiting {
-            self.skipped |= 1 << slot;
+        if sequence.distance_from(self.next) < self.ring() && !is_waiting {
+            self.number_skipped += u16::from(!self.skipped.contains(slot));
+            self.skipped.insert(slot);
             self.release_in_order(&mut release);
         }
     }
@@ -164,8 +165,14 @@ impl Recipient {
         }
     }
 
-    fn slot(sequence: SeqNo12) -> usize {
-        usize::from(sequence.as_u16() % Self::RING)
+    /// Length of the ring: that of the Block Ack's bitmap. It divides 4096, so the numbers of
+    /// one window never share a slot.
+    fn ring(&self) -> u16 {
+        self.scoreboard.bits()
+    }
+
+    fn slot(&self, sequence: SeqNo12) -> usize {
+        usize::from(sequence.as_u16() & (self.ring() - 1))
     }
 
     fn first_waiting(&self) -> Option<(SeqNo12, &Waiting)> {
@@ -174,12 +181,12 @@ impl Recipient {
         }
         (0..self.window)
             .map(|ahead| self.next.plus(ahead))
-            .find_map(|sequence| Some((sequence, self.buffer[Self::slot(sequence)].as_ref()?)))
+            .find_map(|sequence| Some((sequence, self.buffer[self.slot(sequence)].as_ref()?)))
     }
 
     fn advance_to(&mut self, start: SeqNo12, release: &mut impl FnMut(Msdus)) {
         while self.next != start {
-            if self.buffered == 0 && self.skipped == 0 {
+            if self.buffered == 0 && self.number_skipped == 0 {
                 self.next = start;
                 return;
             }
@@ -189,22 +196,23 @@ impl Recipient {
     }
 
     fn release_in_order(&mut self, release: &mut impl FnMut(Msdus)) {
-        while (self.buffered > 0 || self.skipped != 0) && self.release_next(release) {
+        while (self.buffered > 0 || self.number_skipped > 0) && self.release_next(release) {
             self.next = self.next.next();
         }
     }
 
     /// Releases what has the next number, if it is there; `false` if it is awaited.
     fn release_next(&mut self, release: &mut impl FnMut(Msdus)) -> bool {
-        let bit = 1 << Self::slot(self.next);
-        if self.skipped & bit != 0 {
-            self.skipped &= !bit;
+        let slot = self.slot(self.next);
+        if self.number_skipped > 0 && self.skipped.contains(slot) {
+            self.skipped.remove(slot);
+            self.number_skipped -= 1;
             return true;
         }
         if self.buffered == 0 {
             return false;
         }
-        match self.buffer[Self::slot(self.next)].take() {
+        match self.buffer[slot].take() {
             Some(waiting) => {
                 self.buffered -= 1;
                 release(waiting.msdus);
@@ -285,7 +293,9 @@ mod tests {
     fn step() -> impl Strategy<Value = Step> {
         prop_oneof![
             8 => (-5i64..70).prop_map(Step::Receive),
+            1 => (-5i64..1_100).prop_map(Step::Receive),
             1 => (-5i64..70).prop_map(Step::Request),
+            1 => (-5i64..1_100).prop_map(Step::Request),
             2 => (0u64..150).prop_map(Step::Wait),
         ]
     }
@@ -294,7 +304,7 @@ mod tests {
         #[test]
         fn agrees_with_the_reference(
             start in 0i64..4096,
-            window in 1u8..=64,
+            window in prop_oneof![1u16..=64, 1u16..=1_024],
             steps in proptest::collection::vec(step(), 1..300),
         ) {
             let mut now = Instant::ZERO;

@@ -1,21 +1,22 @@
 //! The recipient's scoreboard context (IEEE 802.11-2020, 10.25.6.3): which of
-//! the last 64 sequence numbers were received, as a compressed Block Ack tells.
+//! the last sequence numbers were received, as a compressed Block Ack tells. It has as
+//! many bits as that Block Ack: 64 to 1 024 ([`Bitmap::bits_for`] the agreed window).
 
+use super::Bitmap;
 use lasthop_units::SeqNo12;
 
-/// 64 sequence numbers from [`Scoreboard::start`] on.
+/// The sequence numbers from [`Scoreboard::start`] on, as many as [`Scoreboard::bits`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scoreboard {
     start: SeqNo12,
-    bitmap: u64,
+    bits: u16,
+    bitmap: Bitmap,
 }
 
 impl Scoreboard {
-    const WINDOW: u16 = 64;
-
-    /// An empty scoreboard from `start` (WinStartR) on.
-    pub const fn new(start: SeqNo12) -> Self {
-        Self { start, bitmap: 0 }
+    /// An empty scoreboard from `start` (WinStartR) on, for an agreement over `window` MPDUs.
+    pub const fn new(start: SeqNo12, window: u16) -> Self {
+        Self { start, bits: Bitmap::bits_for(window), bitmap: Bitmap::EMPTY }
     }
 
     /// First sequence number of the bitmap.
@@ -23,26 +24,32 @@ impl Scoreboard {
         self.start
     }
 
+    /// Length of the bitmap in bits: 64, 256, 512 or 1 024.
+    pub const fn bits(&self) -> u16 {
+        self.bits
+    }
+
     /// Bit n: `start + n` was received.
-    pub const fn bitmap(&self) -> u64 {
-        self.bitmap
+    pub const fn bitmap(&self) -> &Bitmap {
+        &self.bitmap
     }
 
     /// `sequence` lies in the bitmap and was received.
     pub fn contains(&self, sequence: SeqNo12) -> bool {
         let offset = sequence.distance_from(self.start);
-        offset < Self::WINDOW && self.bitmap >> offset & 1 == 1
+        offset < self.bits && self.bitmap.contains(usize::from(offset))
     }
 
     /// Data with `sequence` was received.
     pub fn record(&mut self, sequence: SeqNo12) {
         let offset = sequence.distance_from(self.start);
-        if offset < Self::WINDOW {
-            self.bitmap |= 1 << offset;
+        if offset < self.bits {
+            self.bitmap.insert(usize::from(offset));
         } else if offset < 2048 {
             // Beyond the window: it becomes the last one.
-            self.shift(offset - (Self::WINDOW - 1));
-            self.bitmap |= 1 << (Self::WINDOW - 1);
+            let last = self.bits - 1;
+            self.shift(offset - last);
+            self.bitmap.insert(usize::from(last));
         }
     }
 
@@ -56,7 +63,7 @@ impl Scoreboard {
 
     fn shift(&mut self, by: u16) {
         self.start = self.start.plus(by);
-        self.bitmap = if by < Self::WINDOW { self.bitmap >> by } else { 0 };
+        self.bitmap.shift_down(usize::from(by), usize::from(self.bits));
     }
 }
 
@@ -67,21 +74,26 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A plain set with the rule "only the last 64 up to the greatest" says the same.
+        /// A plain set with the rule "only the last ones up to the greatest" says the same.
         #[test]
-        fn agrees_with_a_set(first in 0u16..4096, steps in proptest::collection::vec(0i64..100, 1..200)) {
-            let mut board = Scoreboard::new(SeqNo12::new(first));
+        fn agrees_with_a_set(
+            first in 0u16..4096,
+            window in 1u16..=1_024,
+            steps in proptest::collection::vec(0i64..1_100, 1..200),
+        ) {
+            let mut board = Scoreboard::new(SeqNo12::new(first), window);
+            let bits = i64::from(Bitmap::bits_for(window));
             let mut window_start = i64::from(first);
             let mut set = BTreeSet::new();
             for step in steps {
-                // Numbers from ten behind to 89 ahead of the window's start.
-                let number = window_start + step - 10;
+                // Numbers from ten behind to some ahead of the bitmap.
+                let number = window_start + step % (bits + 76) - 10;
                 board.record(SeqNo12::new(number.rem_euclid(4096) as u16));
                 if number >= window_start {
                     set.insert(number);
-                    window_start = window_start.max(number - 63);
+                    window_start = window_start.max(number - (bits - 1));
                 }
-                for probe in window_start..window_start + 64 {
+                for probe in window_start..window_start + bits {
                     let sequence = SeqNo12::new(probe.rem_euclid(4096) as u16);
                     prop_assert_eq!(board.contains(sequence), set.contains(&probe));
                 }

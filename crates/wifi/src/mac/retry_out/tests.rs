@@ -81,7 +81,7 @@ struct Receiver {
 impl Receiver {
     fn new(start: SeqNo12) -> Self {
         Self {
-            core: PseudoRetryOut::new(RateTable::PAPER, start),
+            core: PseudoRetryOut::new(RateTable::PAPER, start, 64),
             recipient: Recipient::new(start, 64, TIMEOUT),
             released: Vec::new(),
         }
@@ -227,7 +227,7 @@ fn a_copy_of_what_is_there_is_not_given_up() {
 
 #[test]
 fn a_block_ack_request_clears_the_marks() {
-    let mut core = PseudoRetryOut::new(RateTable::PAPER, SeqNo12::new(4_090));
+    let mut core = PseudoRetryOut::new(RateTable::PAPER, SeqNo12::new(4_090), 64);
     let head = SeqNo12::new(4_090);
     for sequence in [head, SeqNo12::new(3)] {
         let decisions = [(); 3].map(|()| core.errored(sequence, head, SLOW, true));

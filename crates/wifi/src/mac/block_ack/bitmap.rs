@@ -1,0 +1,157 @@
+//! The bitmap of a compressed Block Ack (IEEE 802.11-2020, 9.3.1.8.2; IEEE 802.11be,
+//! 9.3.1.8.2): up to 1 024 bits. A set of MPDUs of one PPDU has the same form: bit n is
+//! its MPDU n, in the order of sending.
+
+use alloc::vec::Vec;
+
+/// Up to 1 024 bits, the least significant bit of the first word first. All are 0 at first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Bitmap {
+    words: [u64; Bitmap::BITS / 64],
+}
+
+impl Bitmap {
+    /// Bits in the longest bitmap (IEEE 802.11be).
+    pub const BITS: usize = 1_024;
+
+    /// All bits are 0.
+    pub const EMPTY: Self = Self { words: [0; Self::BITS / 64] };
+
+    /// Bit 0 alone.
+    pub const FIRST: Self = {
+        let mut first = Self::EMPTY;
+        first.words[0] = 1;
+        first
+    };
+
+    /// Length of the bitmap in a Block Ack under an agreement over `window` MPDUs, in bits:
+    /// 64 (802.11n), 256 (802.11ax), 512 or 1 024 (802.11be).
+    pub const fn bits_for(window: u16) -> u16 {
+        match window {
+            0..=64 => 64,
+            65..=256 => 256,
+            257..=512 => 512,
+            _ => 1_024,
+        }
+    }
+
+    /// Bit `n` is 1; `false` from [`Bitmap::BITS`] on.
+    #[inline]
+    pub const fn contains(&self, n: usize) -> bool {
+        n < Self::BITS && self.words[n / 64] >> (n % 64) & 1 == 1
+    }
+
+    /// No bit is 1.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().fold(0, |any, word| any | word) == 0
+    }
+
+    /// How many bits are 1.
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Sets bit `n`, below [`Bitmap::BITS`], to 1.
+    #[inline]
+    pub const fn insert(&mut self, n: usize) {
+        self.words[n / 64] |= 1 << (n % 64);
+    }
+
+    /// Sets bit `n`, below [`Bitmap::BITS`], to 0.
+    #[inline]
+    pub const fn remove(&mut self, n: usize) {
+        self.words[n / 64] &= !(1 << (n % 64));
+    }
+
+    /// Bit n becomes bit n - `by`, within the first `bits` (a multiple of 64); what has no
+    /// place is lost.
+    #[inline]
+    pub fn shift_down(&mut self, by: usize, bits: usize) {
+        let words = &mut self.words[..bits / 64];
+        let (whole, part) = (by / 64, by % 64);
+        for index in 0..words.len() {
+            let word = |at: usize| words.get(at).copied().unwrap_or(0);
+            let (low, high) = (word(index + whole), word(index + whole + 1));
+            // In two steps: a shift by 64 is none.
+            words[index] = low >> part | high << 1 << (63 - part);
+        }
+    }
+
+    /// The first `bits` (a multiple of 8) as octets on the air.
+    pub fn to_octets(&self, bits: u16) -> Vec<u8> {
+        let octets = self.words.iter().flat_map(|word| word.to_le_bytes());
+        octets.take(usize::from(bits / 8)).collect()
+    }
+
+    /// Of octets on the air; those beyond [`Bitmap::BITS`] are ignored.
+    pub fn from_octets(octets: &[u8]) -> Self {
+        let mut bitmap = Self::EMPTY;
+        for (index, octet) in octets.iter().enumerate().take(Self::BITS / 8) {
+            bitmap.words[index / 8] |= u64::from(*octet) << (index % 8 * 8);
+        }
+        bitmap
+    }
+}
+
+impl FromIterator<usize> for Bitmap {
+    /// Those bits are 1; each is below [`Bitmap::BITS`].
+    fn from_iter<I: IntoIterator<Item = usize>>(bits: I) -> Self {
+        let mut bitmap = Self::EMPTY;
+        bits.into_iter().for_each(|bit| bitmap.insert(bit));
+        bitmap
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeSet;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// It is a set of numbers below 1 024.
+        #[test]
+        fn agrees_with_a_set(
+            numbers in proptest::collection::btree_set(0usize..1_024, 0..200),
+            removed in 0usize..1_024,
+            by in 0usize..1_100,
+            words in 1usize..=16,
+        ) {
+            let mut bitmap: Bitmap = numbers.iter().copied().collect();
+            let members = |bitmap: &Bitmap| -> BTreeSet<usize> {
+                (0..2_000).filter(|n| bitmap.contains(*n)).collect()
+            };
+            prop_assert_eq!(&members(&bitmap), &numbers);
+            prop_assert_eq!(bitmap.len(), numbers.len());
+            prop_assert_eq!(bitmap.is_empty(), numbers.is_empty());
+            prop_assert_eq!(Bitmap::from_octets(&bitmap.to_octets(1_024)), bitmap);
+            bitmap.remove(removed);
+            let mut left = numbers;
+            left.remove(&removed);
+            prop_assert_eq!(&members(&bitmap), &left);
+
+            let bits = words * 64;
+            let mut short: Bitmap = left.iter().copied().filter(|n| *n < bits).collect();
+            short.shift_down(by, bits);
+            let moved = left.iter().filter(|n| **n < bits).filter_map(|n| n.checked_sub(by));
+            prop_assert_eq!(members(&short), moved.collect());
+        }
+    }
+
+    #[test]
+    fn octets_begin_with_the_first_bit() {
+        let bitmap: Bitmap = [0, 9, 63, 64].into_iter().collect();
+        assert_eq!(bitmap.to_octets(64), [1, 2, 0, 0, 0, 0, 0, 0x80]);
+        assert_eq!(bitmap.to_octets(256).len(), 32);
+        assert_eq!(bitmap.to_octets(256)[8], 1);
+        assert_eq!(Bitmap::FIRST.to_octets(64)[0], 1);
+        assert_eq!(Bitmap::FIRST.len(), 1);
+    }
+
+    #[test]
+    fn lengths_are_those_of_the_standards() {
+        let lengths = [1, 64, 65, 256, 257, 512, 513, 1_024].map(Bitmap::bits_for);
+        assert_eq!(lengths, [64, 64, 256, 256, 512, 512, 1_024, 1_024]);
+    }
+}
