@@ -86,7 +86,7 @@ fn air(scenario: &Scenario, cell: &CellConfig) -> AirInfo {
         ssid: scenario.name.clone(),
         beacon_interval: cell.beacon_interval.unwrap_or(Duration::ZERO),
         basic_rates: cell.basic_rates.clone(),
-        rates: access_point.map(|station| station.rates.clone()).unwrap_or_default(),
+        rates: access_point.map(|station| station.capabilities.rates.clone()).unwrap_or_default(),
     }
 }
 

@@ -69,7 +69,8 @@ fn lowest_rate(cell: &CellConfig, pair: &PairConfig) -> Option<Rate> {
     match from.rate_control {
         RateControlConfig::Fixed { rate } => Some(rate),
         _ => {
-            let common = from.rates.iter().filter(|rate| to.rates.contains(rate));
+            let common =
+                from.capabilities.rates.iter().filter(|rate| to.capabilities.rates.contains(rate));
             common.copied().min_by_key(|rate| rate.bitrate())
         }
     }

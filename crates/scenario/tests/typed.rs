@@ -58,8 +58,8 @@ fn the_defaults_are_those_of_linux_and_80211n() {
         assert_eq!(station.queue, QueueConfig::MAC80211);
         assert_eq!(station.driver_queue, DriverLimit::None);
         assert_eq!(station.rate_control, RateControlConfig::minstrel_ht());
-        assert_eq!(station.rates.len(), 16);
-        assert!(station.qos);
+        assert_eq!(station.capabilities.rates.len(), 16);
+        assert!(station.capabilities.qos);
         assert_eq!(station.retry_limit, 7);
         assert_eq!((station.low_rate_retry, station.pseudo_retry_out), (None, None));
         assert_eq!(station.block_ack.window, 64);
@@ -91,7 +91,7 @@ fn edca_parameters_are_the_standards() {
     let plain = with(CELL, &["channel.standard=802.11g"]);
     let dcf = EdcaParameters { aifsn: 2, cw_min: 15, cw_max: 1023, txop_limit: Duration::ZERO };
     assert_eq!(cell(&plain).stations[0].access, [dcf; 4]);
-    assert!(!cell(&plain).stations[0].qos);
+    assert!(!cell(&plain).stations[0].capabilities.qos);
     assert_eq!(cell(&plain).stations[0].aggregation.ampdu_bytes_max, 0);
 }
 
@@ -568,8 +568,12 @@ fn legacy_standards_have_their_rates() {
     ];
     let scenario = with(CELL, &sets);
     assert_eq!(cell(&scenario).band, Band::Ghz2_4);
-    let rates: Vec<u64> =
-        cell(&scenario).stations[0].rates.iter().map(|rate| rate.bitrate().as_bps()).collect();
+    let rates: Vec<u64> = cell(&scenario).stations[0]
+        .capabilities
+        .rates
+        .iter()
+        .map(|rate| rate.bitrate().as_bps())
+        .collect();
     assert_eq!(rates, [1_000_000, 2_000_000, 5_500_000, 11_000_000]);
     let RateControlConfig::Fixed { rate } = cell(&scenario).stations[1].rate_control else {
         panic!("the rate is fixed");

@@ -281,8 +281,8 @@ impl Cell {
         let access_point = config.stations.iter().position(|s| s.role == Role::AccessPoint);
         let access_point = StationId(access_point.expect("counted one") as u16);
         for (index, station) in config.stations.iter().enumerate() {
-            let ap_rates = &config.stations[access_point.index()].rates;
-            if !station.rates.iter().any(|rate| ap_rates.contains(rate)) {
+            let ap_rates = &config.stations[access_point.index()].capabilities.rates;
+            if !station.capabilities.rates.iter().any(|rate| ap_rates.contains(rate)) {
                 return Err(CellError::NoCommonRate(access_point.0, index as u16));
             }
         }
@@ -295,7 +295,7 @@ impl Cell {
         let lowest = control_rates.lowest();
         let air = Air::new(config, seed)?;
         let contention = Contention::new(timing.slot, &air.sense_matrix());
-        let ht = config.stations[access_point.index()].qos;
+        let ht = config.stations[access_point.index()].capabilities.qos;
         let settings = Settings {
             band: config.band,
             extended_space: timing.sifs + lowest.ppdu_duration(sizes::ACK, config.band),
@@ -589,12 +589,13 @@ impl Cell {
         facts.ppdu.1
     }
 
-    /// The longest PSDU, up to 65 535 bytes, whose PPDU lasts at most `duration`.
+    /// The longest PSDU whose PPDU lasts at most `duration`; no A-MPDU is longer than that of
+    /// [`PSDU_BYTES_MAX`].
     fn psdu_within(&mut self, rate: Rate, duration: Duration) -> u32 {
         let band = self.settings.band;
         let facts = self.facts(rate);
         if facts.psdu_within.0 != duration {
-            let (mut fits, mut too_long) = (0, 65_536);
+            let (mut fits, mut too_long) = (0, PSDU_BYTES_MAX + 1);
             while too_long - fits > 1 {
                 let middle = (fits + too_long) / 2;
                 if rate.ppdu_duration(middle, band) <= duration {
@@ -648,7 +649,8 @@ impl Cell {
             // Beacons go out after PIFS without backoff.
             None => (1, 0),
         };
-        let contender = self.contention.add(station, self.settings.timing.aifs(aifsn), config.qos);
+        let contender =
+            self.contention.add(station, self.settings.timing.aifs(aifsn), config.capabilities.qos);
         self.owners.push((station, edcaf as u8));
         let identity = config.identity.to(Identity::numbered(edcaf as u64));
         let perturbation = self.settings.seed.stream_of("cell/queue/perturbation", identity);
@@ -704,6 +706,9 @@ fn ranks(stations: &[StationConfig]) -> Result<Vec<u16>, CellError> {
     }
     Ok(ranks)
 }
+
+/// The longest PSDU of any PHY (IEEE 802.11ax-2021, table 27-54: aPSDUMaxLength).
+const PSDU_BYTES_MAX: u32 = 6_500_631;
 
 fn earliest(instants: impl Iterator<Item = Instant>) -> Instant {
     instants.min().unwrap_or(Instant::MAX)

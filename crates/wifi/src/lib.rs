@@ -17,6 +17,7 @@
 
 extern crate alloc;
 
+pub mod capabilities;
 pub mod cell;
 pub mod event;
 pub mod mac;
@@ -25,4 +26,5 @@ pub mod station;
 pub mod stats;
 pub mod wire;
 
+pub use capabilities::Capabilities;
 pub use station::{Address, StationId};

@@ -7,6 +7,7 @@ use lasthop_arch_tests::contract::Driver;
 use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_packet::{AccessCategory, Packet, Transport};
 use lasthop_units::{Db, Dbm, Duration, Identity, Instant, Meters, Probability, Seed};
+use lasthop_wifi::Capabilities;
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
     PairConfig, Role, RxInterrupt, StationConfig,
@@ -103,7 +104,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
                     1 => RateControlConfig::ideal(),
                     _ => RateControlConfig::minstrel_ht(),
                 },
-                rates: rates.rates.clone(),
+                capabilities: Capabilities::new(rates.rates.clone(), true),
                 rts_threshold,
                 aggregation: Aggregation {
                     ampdu_bytes_max: ampdu,

@@ -134,7 +134,12 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
         let request = BlockAckRequestPolicy::AfterDrop;
         StationConfig {
             address: MacAddr::local(u32::from(index)),
-            qos: true,
+            capabilities: lasthop_wifi::Capabilities {
+                ampdu_bytes_max: 65_535,
+                ampdu_mpdu_bytes_max: 4_095,
+                block_ack_window_max: 64,
+                ..lasthop_wifi::Capabilities::new(alloc::vec![rate], true)
+            },
             block_ack: BlockAck { request, ..BlockAck::STANDARD },
             ..StationConfig::fixed(role, Identity::numbered(u64::from(index)), rate)
         }

@@ -129,7 +129,6 @@ fn station(case: Case, role: Role) -> StationConfig {
     let rate = Rate::Ht { mcs, width, guard_interval };
     StationConfig {
         queue: QueueConfig::DropTail { limit: Limit::Packets(QUEUE_PACKETS) },
-        qos: true,
         aggregation: Aggregation { ampdu_bytes_max: case.ampdu_bytes_max, ..Aggregation::STANDARD },
         ..StationConfig::fixed(role, Identity::default(), rate)
     }

@@ -6,6 +6,7 @@ use super::station::{
     Action, BEACON_EDCAF, Content, Edcaf, Exchange, Expected, Gate, Management, originator_of,
 };
 use super::{Cell, StationConfig, category_of};
+use crate::capabilities::Capabilities;
 use crate::event::Event;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::contention::ContenderId;
@@ -366,10 +367,11 @@ impl Cell {
         let originator = &access.originators[index];
         let agreed = originator.agreement.window();
         let (mut mpdus, mut psdu_bytes) = (1, u32::from(originator.pending[0].bytes));
+        let bytes_max = aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max);
         if let Some(window) = agreed
             && !asked_for
             && !single
-            && psdu_bytes <= sizes::AMPDU_MPDU_MAX
+            && psdu_bytes <= originator.shared.ampdu_mpdu_bytes_max
         {
             let mut duration_max = aggregation.ampdu_duration_max;
             if !single_limit.is_zero() {
@@ -378,7 +380,7 @@ impl Cell {
                 let left = opportunity_end.saturating_since(now).saturating_sub(response);
                 duration_max = duration_max.min(left);
             }
-            let bytes_max = self.psdu_within(rate, duration_max).min(aggregation.ampdu_bytes_max);
+            let bytes_max = self.psdu_within(rate, duration_max).min(bytes_max);
             let spacing_bytes = spacing_bytes(rate, aggregation.mpdu_start_spacing);
             let mut frames_max = usize::from(aggregation.ampdu_frames_max);
             if aggregation.built_ahead {
@@ -435,9 +437,9 @@ impl Cell {
                 return;
             }
             let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
+            let bytes_max = aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max);
             let rate = rate.unwrap_or(self.settings.group_rate);
-            let bytes_max = self.psdu_within(rate, aggregation.ampdu_duration_max);
-            let bytes_max = bytes_max.min(aggregation.ampdu_bytes_max);
+            let bytes_max = self.psdu_within(rate, aggregation.ampdu_duration_max).min(bytes_max);
             let (mut mpdus, mut bytes) = (0, 0);
             while mpdus < usize::from(aggregation.ampdu_frames_max)
                 && bytes < bytes_max
@@ -467,7 +469,9 @@ impl Cell {
     ) -> (usize, u32) {
         let (mut total, mut padded) = (0, 0);
         let mut count = 0;
-        let first = u32::from(self.access(station, edcaf).originators[index].pending[0].bytes);
+        let originator = &self.access(station, edcaf).originators[index];
+        let mpdu_bytes_max = originator.shared.ampdu_mpdu_bytes_max;
+        let first = u32::from(originator.pending[0].bytes);
         while count < frames_max {
             let originator = &self.access(station, edcaf).originators[index];
             let bytes = match originator.pending.get(count) {
@@ -478,7 +482,7 @@ impl Cell {
             let Some(bytes) = bytes else { break };
             // The last subframe is not padded (9.7.1).
             let with = padded + sizes::AMPDU_DELIMITER + bytes;
-            if bytes > sizes::AMPDU_MPDU_MAX || with > bytes_max {
+            if bytes > mpdu_bytes_max || with > bytes_max {
                 break;
             }
             padded += sizes::ampdu_subframe(bytes, spacing_bytes);
@@ -516,7 +520,7 @@ impl Cell {
             } else {
                 access.join(now, peer, *first, amsdu_max, dropped)
             };
-            let bytes = msdus.mpdu_bytes(config.qos);
+            let bytes = msdus.mpdu_bytes(config.capabilities.qos);
             let contends_since = access.contends_since;
             let more = access.originators[index].push(msdus, bytes, dequeued, contends_since);
             access.held.packets += more.packets;
@@ -636,24 +640,22 @@ impl Cell {
         if let Some(index) = self.edcaf(station, edcaf).originator(peer) {
             return index;
         }
-        let rate_control = match peer {
-            Address::Group => None,
+        let (shared, rate_control) = match peer {
+            Address::Group => (Capabilities::default(), None),
             Address::Station(to) => {
                 let [here, there] = [station, to].map(|s| &self.stations[s.index()].config);
-                let set = |config: &StationConfig| RateSet::new(config.rates.iter().copied());
+                let shared = here.capabilities.shared_with(&there.capabilities);
+                let rates = RateSet::new(shared.rates.iter().copied());
                 let pair = here.identity.to(there.identity);
                 let identity = pair.to(Identity::numbered(edcaf as u64));
                 let stream = self.settings.seed.stream_of("cell/rate-control", identity);
-                Some(RateControl::new(
-                    &here.rate_control,
-                    &set(here).intersection(&set(there)),
-                    self.air.error_model(),
-                    stream,
-                ))
+                let error_model = self.air.error_model();
+                let control = RateControl::new(&here.rate_control, &rates, error_model, stream);
+                (shared, Some(control))
             }
         };
         let low_rate_retry = self.stations[station.index()].config.low_rate_retry;
-        let originator = Originator::new(peer, rate_control, low_rate_retry);
+        let originator = Originator::new(peer, shared, rate_control, low_rate_retry);
         self.edcaf(station, edcaf).add_originator(originator)
     }
 
@@ -666,11 +668,11 @@ impl Cell {
     ) -> Option<Management> {
         let now = self.now;
         let config = &self.stations[station.index()].config;
-        let wants = config.qos
-            && config.aggregation.ampdu_bytes_max > 0
-            && config.aggregation.ampdu_frames_max > 1;
+        let aggregates =
+            config.aggregation.ampdu_bytes_max > 0 && config.aggregation.ampdu_frames_max > 1;
         let window = config.block_ack.window;
         let originator = &self.edcaf(station, edcaf).originators[index];
+        let window = window.min(originator.shared.block_ack_window_max);
         let Address::Station(peer) = originator.peer else { return None };
         if self.edcaf(station, edcaf).absent.dozing.contains(&peer) {
             return None;
@@ -681,7 +683,7 @@ impl Cell {
             Agreement::Failed { until } => now >= until,
             Agreement::Requested | Agreement::Established { .. } => false,
         };
-        if !wants || !asks || !self.stations[peer.index()].config.qos {
+        if !aggregates || !asks || window == 0 {
             return None;
         }
         let originator = &mut self.edcaf(station, edcaf).originators[index];
@@ -849,12 +851,13 @@ pub(super) fn spacing_bytes(rate: Rate, spacing: Duration) -> u32 {
     (rate.bitrate().as_bps() * spacing.as_nanos()).div_ceil(8_000_000_000) as u32
 }
 
-/// Inside an A-MPDU an MPDU has at most 4 095 bytes, so an A-MSDU in it less.
+/// An A-MSDU that goes in an A-MPDU is no longer than its MPDU may be, less what is around it.
 fn amsdu_bytes_max(config: &StationConfig, originator: &Originator) -> u32 {
     let max = u32::from(config.aggregation.amsdu_bytes_max);
     match originator.agreement {
         Agreement::Established { .. } => {
-            max.min(sizes::AMPDU_MPDU_MAX - sizes::QOS_DATA_HEADER - sizes::FCS)
+            let mpdu_max = originator.shared.ampdu_mpdu_bytes_max;
+            max.min(mpdu_max.saturating_sub(sizes::QOS_DATA_HEADER + sizes::FCS))
         }
         _ => max,
     }

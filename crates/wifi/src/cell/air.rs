@@ -231,8 +231,7 @@ impl Air {
             .iter()
             .enumerate()
             .map(|(from, listeners)| weakest(listeners, &levels[from * stations..][..stations]));
-        let rates = config.stations.iter().flat_map(|station| &station.rates);
-        let widths = rates.map(|rate| rate.width());
+        let widths = config.stations.iter().map(|station| station.capabilities.width());
         Ok(Self {
             band: config.band,
             width: widths.max().unwrap_or(ChannelWidth::Mhz20),

@@ -1,6 +1,7 @@
 //! What a cell is made of: the channel, its stations, and what each of them
 //! does. Plain values; `scenario` makes them from TOML and fills the defaults.
 
+use crate::capabilities::Capabilities;
 use crate::mac::adaptive_mtu::AdaptiveMtuConfig;
 use crate::mac::originator::LowRateRetry;
 use crate::mac::power_save::PowerSaveConfig;
@@ -129,13 +130,11 @@ pub struct StationConfig {
     pub driver_queue: DriverLimit,
     /// Rate control towards every peer.
     pub rate_control: RateControlConfig,
-    /// Rates this station can send and receive, ascending.
-    pub rates: Vec<Rate>,
+    /// What it can send and receive; two stations use what both can.
+    pub capabilities: Capabilities,
     /// Frames of at least this many bytes (MPDU, or whole A-MPDU) are preceded
     /// by RTS/CTS; never if `None`.
     pub rts_threshold: Option<u32>,
-    /// QoS data frames, EDCA and Block Ack (802.11n); plain DCF otherwise.
-    pub qos: bool,
     /// Aggregation when sending.
     pub aggregation: Aggregation,
     /// Block Ack when receiving and sending.
@@ -181,9 +180,8 @@ impl StationConfig {
             queue: QueueConfig::MAC80211,
             driver_queue: DriverLimit::None,
             rate_control: RateControlConfig::Fixed { rate },
-            rates: alloc::vec![rate],
+            capabilities: Capabilities::new(alloc::vec![rate], rate.is_ht()),
             rts_threshold: None,
-            qos: rate.is_ht(),
             aggregation: Aggregation::STANDARD,
             block_ack: BlockAck::STANDARD,
             rx_interrupt: RxInterrupt::Mpdu,

@@ -4,7 +4,7 @@
 
 use super::air::{Carried, Flight};
 use super::station::{Action, BEACON_EDCAF, Content, Exchange, Management};
-use super::{Cell, Pending, Sequel};
+use super::{Cell, Pending, Sequel, StationConfig};
 use crate::event::Event;
 use crate::mac::block_ack::{Bitmap, Recipient};
 use crate::mac::originator::{Agreement, AttemptsMax};
@@ -443,7 +443,11 @@ impl Cell {
     }
 
     pub(super) fn agreed_window(&self, originator: StationId, recipient: StationId) -> u16 {
-        let window = |station: StationId| self.stations[station.index()].config.block_ack.window;
+        let [originator, recipient] =
+            [originator, recipient].map(|station| &self.stations[station.index()].config);
+        let window = |station: &StationConfig| {
+            station.block_ack.window.min(station.capabilities.block_ack_window_max)
+        };
         window(originator).min(window(recipient))
     }
 

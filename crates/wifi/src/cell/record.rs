@@ -35,7 +35,7 @@ impl Cell {
         let frames = match exchange.content {
             Content::Data { mpdus, .. } => {
                 let more_data = self.more_data(exchange.peer, pending.len() > mpdus);
-                let qos = self.stations[flight.transmitter.index()].config.qos;
+                let qos = self.stations[flight.transmitter.index()].config.capabilities.qos;
                 let frame = |(bit, mpdu): (usize, &Mpdu)| Frame {
                     kind: match qos {
                         true => FrameKind::QosData {

@@ -281,7 +281,8 @@ impl Station {
             let access = station.access[AccessCategory::BestEffort.index()];
             let limits = PpduLimits {
                 band,
-                qos: station.qos,
+                qos: station.capabilities.qos,
+                ampdu_mpdu_bytes_max: station.capabilities.ampdu_mpdu_bytes_max,
                 ampdu_bytes_max: aggregation.ampdu_bytes_max,
                 ampdu_duration_max: match access.txop_limit {
                     Duration::ZERO => aggregation.ampdu_duration_max,

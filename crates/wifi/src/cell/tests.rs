@@ -134,6 +134,76 @@ fn one_saturated_station_is_as_fast_as_in_ns3() {
     }
 }
 
+/// Windows of 802.11ax and 802.11be: as many MPDUs in a PPDU as the smaller of two windows
+/// has, in the time that a Block Ack with the bitmap of that window leaves.
+#[test]
+fn a_window_may_have_more_than_64_mpdus() {
+    let rate = mcs(15, ChannelWidth::Mhz40, GuardInterval::Short);
+    let time = Duration::from_secs(1);
+    let peer = Address::Station(StationId(1));
+    for (windows, mpdus, bitmap_bytes) in [
+        ((64, 1_024), 64, 8),
+        ((256, 256), 256, 32),
+        ((1_024, 300), 300, 64),
+        ((1_024, 600), 600, 128),
+    ] {
+        let mut config = cell(1, rate, ChannelWidth::Mhz40, 200_000);
+        for (station, window) in config.stations.iter_mut().zip([windows.0, windows.1]) {
+            station.capabilities.ampdu_bytes_max = 1_048_575;
+            station.capabilities.block_ack_window_max = window;
+            station.block_ack.window = window;
+            station.aggregation.ampdu_frames_max = window;
+            station.queue = QueueConfig::DropTail { limit: Limit::Packets(3_000) };
+        }
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        let delivered = saturate_up_to(3_000, &mut cell, &[(AP, peer)], time, 100);
+        let stats = cell.link_stats(AP, peer).expect("it sent");
+        assert_eq!(stats.mpdus_per_ppdu.quantile(0.5), Some(mpdus), "{windows:?}");
+        assert_eq!(stats.mpdus_lost, 0);
+        // AIFS and a backoff of 7.5 slots in the mean, PPDU, SIFS, Block Ack at 24 Mb/s.
+        let psdu_bytes = mpdus * sizes::ampdu_subframe(sizes::mpdu(100, true), 0) - 2;
+        let ppdu = rate.ppdu_duration(psdu_bytes, Band::Ghz5).as_secs_f64();
+        let octets = 20.0 + f64::from(bitmap_bytes) + 4.0;
+        let symbols = libm::ceil((22.0 + 8.0 * octets) / 96.0);
+        let cycle = 43e-6 + 7.5 * 9e-6 + ppdu + 16e-6 + 20e-6 + 4e-6 * symbols;
+        let ratio = delivered as f64 / (f64::from(mpdus) / cycle);
+        assert!((ratio - 1.0).abs() < 0.01, "{windows:?}: {delivered} delivered, ratio {ratio}");
+    }
+}
+
+/// The same over a link that loses every third MPDU: nothing is lost for good, and what is
+/// delivered is in order.
+#[test]
+fn a_wide_window_survives_losses() {
+    let rate = mcs(15, ChannelWidth::Mhz40, GuardInterval::Short);
+    let mut config = cell(1, rate, ChannelWidth::Mhz40, 200_000);
+    for station in &mut config.stations {
+        station.capabilities.ampdu_bytes_max = 1_048_575;
+        station.capabilities.block_ack_window_max = 1_024;
+        (station.block_ack.window, station.aggregation.ampdu_frames_max) = (1_024, 1_024);
+        station.queue = QueueConfig::DropTail { limit: Limit::Packets(6_000) };
+        station.retry_limit = 30;
+    }
+    for pair in &mut config.links {
+        pair.link.loss = Probability::new(0.3);
+    }
+    let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+    let peer = Address::Station(StationId(1));
+    for tag in 0..6_000 {
+        cell.handle_packet(Instant::ZERO, AP, peer, Packet::new(tag, 100, Instant::ZERO));
+    }
+    let mut delivered = Vec::new();
+    let end = Instant::ZERO + Duration::from_secs(2);
+    while let Some((at, _)) = cell.poll_timeout().filter(|(at, _)| *at < end) {
+        cell.handle_timeout(at);
+        while let Some(output) = cell.poll_output() {
+            let Output::Delivered { packet, .. } = output else { panic!("{output:?}") };
+            delivered.push(packet.tag);
+        }
+    }
+    assert_eq!(delivered, (0..6_000).collect::<Vec<u64>>());
+}
+
 /// A third of what there is on the air, a third built, a third that came later
 /// (ath9k builds the next A-MPDU when one is done, before the socket hears of it).
 #[test]
@@ -281,7 +351,7 @@ fn half_the_width_has_half_the_noise() {
         let rate = mcs(0, width, GuardInterval::Long);
         let mut config = cell(1, rate, ChannelWidth::Mhz40, 65_535);
         for station in &mut config.stations {
-            station.rates = [ChannelWidth::Mhz20, ChannelWidth::Mhz40]
+            station.capabilities.rates = [ChannelWidth::Mhz20, ChannelWidth::Mhz40]
                 .map(|w| mcs(0, w, GuardInterval::Long))
                 .to_vec();
         }

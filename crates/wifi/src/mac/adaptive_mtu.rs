@@ -72,6 +72,8 @@ pub struct PpduLimits {
     pub band: Band,
     /// QoS data frames.
     pub qos: bool,
+    /// Longest MPDU inside an A-MPDU in bytes.
+    pub ampdu_mpdu_bytes_max: u32,
     /// Longest A-MPDU in bytes; 0 for none.
     pub ampdu_bytes_max: u32,
     /// Longest PPDU with an A-MPDU.
@@ -309,7 +311,7 @@ impl AdaptiveMtu {
     /// Whether frames with packets of that length travel in aggregates.
     fn joins(&self, bytes: u16) -> bool {
         self.limits.ampdu_bytes_max > 0
-            && sizes::mpdu(u32::from(bytes), self.limits.qos) <= sizes::AMPDU_MPDU_MAX
+            && sizes::mpdu(u32::from(bytes), self.limits.qos) <= self.limits.ampdu_mpdu_bytes_max
     }
 }
 

@@ -8,6 +8,7 @@ use super::block_ack::Bitmap;
 use super::mpdu::{Mpdu, Msdus};
 use super::rate::{RateChain, RateControl};
 use super::retry_out::{RateTable, SmoothedRate};
+use crate::capabilities::Capabilities;
 use crate::phy::Rate;
 use crate::station::Address;
 use alloc::collections::VecDeque;
@@ -80,6 +81,8 @@ pub struct LowRateRetry {
 pub struct Originator {
     /// The peer.
     pub peer: Address,
+    /// What both it and the sender can do; of the group, nothing.
+    pub shared: Capabilities,
     /// MPDUs not yet acknowledged, in sequence order.
     pub pending: VecDeque<Mpdu>,
     /// The Block Ack agreement.
@@ -106,11 +109,13 @@ impl Originator {
     /// Nothing sent yet.
     pub fn new(
         peer: Address,
+        shared: Capabilities,
         rate_control: Option<RateControl>,
         low_rate_retry: Option<LowRateRetry>,
     ) -> Self {
         Self {
             peer,
+            shared,
             pending: VecDeque::new(),
             agreement: Agreement::None,
             block_ack_request_due: false,
@@ -370,7 +375,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn originator(mpdus: u64) -> Originator {
-        let mut originator = Originator::new(Address::Station(StationId(1)), None, None);
+        let mut originator =
+            Originator::new(Address::Station(StationId(1)), Capabilities::default(), None, None);
         originator.agreement = Agreement::Established { window: 64 };
         for tag in 0..mpdus {
             let packet = Packet::new(tag, 1500, Instant::ZERO);
@@ -405,7 +411,7 @@ mod tests {
             Seed::new(1, 0).stream("rate"),
         );
         let peer = Address::Station(StationId(1));
-        let mut originator = Originator::new(peer, Some(control), None);
+        let mut originator = Originator::new(peer, Capabilities::default(), Some(control), None);
         let mut choose = |failed: bool| {
             if failed {
                 originator.failed(false)
@@ -434,7 +440,7 @@ mod tests {
             Seed::new(1, 0).stream("rate"),
         );
         let peer = Address::Station(StationId(1));
-        let mut originator = Originator::new(peer, Some(control), None);
+        let mut originator = Originator::new(peer, Capabilities::default(), Some(control), None);
         let choose = |originator: &mut Originator, snr: f64| {
             originator.choose_rate(Instant::ZERO, Db(snr)).expect("there is rate control").0
         };

@@ -9,6 +9,7 @@ use crate::scalar::{At, Whole};
 use lasthop_packet::AccessCategory;
 use lasthop_packet::queue::{DriverLimit, QueueConfig};
 use lasthop_units::{Duration, Identity, MacAddr};
+use lasthop_wifi::Capabilities;
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, RxInterrupt, StationConfig,
 };
@@ -61,9 +62,8 @@ pub(super) fn config(
         queue: queue::config(&raw.queue, QueueConfig::MAC80211, problems),
         driver_queue: driver_queue(raw, problems),
         rate_control: rate_control(raw, common, problems),
-        rates: rates(common, raw.streams.value.get()),
+        capabilities: Capabilities::new(rates(common, raw.streams.value.get()), qos),
         rts_threshold: raw.rts_threshold.value.0.map(Whole::get),
-        qos,
         aggregation: aggregation(raw, qos, common, problems),
         block_ack,
         rx_interrupt: match raw.rx_interrupt.value {

@@ -192,7 +192,7 @@ fn signal_levels() {
     }
     assert_eq!(fingerprint(config.clone(), &uplink(6), 1500), 0x6083_2a06_1270_8dc3);
     for station in &mut config.stations {
-        station.rates =
+        station.capabilities.rates =
             Rate::all_ht(ChannelWidth::Mhz20, GuardInterval::Long, 2).collect::<Vec<_>>();
         station.rate_control = RateControlConfig::minstrel_ht();
     }

@@ -62,7 +62,7 @@ fn rate_control_follows_down_and_up() {
     let mut config = two(&[change(2_000, 14.0), change(4_000, 30.0)]);
     for rate_control in [RateControlConfig::minstrel_ht(), RateControlConfig::ideal()] {
         for station in &mut config.stations {
-            station.rates =
+            station.capabilities.rates =
                 Rate::all_ht(ChannelWidth::Mhz20, GuardInterval::Long, 1).collect::<Vec<_>>();
             station.rate_control = rate_control.clone();
         }
@@ -119,7 +119,7 @@ proptest! {
         let mut config = cell(3, mcs(2, width, GuardInterval::Long), width, 65_535);
         if minstrel {
             for station in &mut config.stations {
-                station.rates = Rate::all_ht(width, GuardInterval::Long, 1).collect::<Vec<_>>();
+                station.capabilities.rates = Rate::all_ht(width, GuardInterval::Long, 1).collect::<Vec<_>>();
                 station.rate_control = RateControlConfig::minstrel_ht();
             }
         }

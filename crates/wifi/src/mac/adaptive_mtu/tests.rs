@@ -18,6 +18,7 @@ fn limits(ampdu_bytes_max: u32) -> PpduLimits {
     PpduLimits {
         band: Band::Ghz5,
         qos: true,
+        ampdu_mpdu_bytes_max: 4_095,
         ampdu_bytes_max,
         ampdu_duration_max: Duration::from_micros(5_484),
         ampdu_frames_max: 64,
@@ -62,7 +63,7 @@ impl Link {
             let limits = self.mtu.limits;
             let frames = match limits.ampdu_bytes_max {
                 0 => 1,
-                _ if mpdu > sizes::AMPDU_MPDU_MAX => 1,
+                _ if mpdu > 4_095 => 1,
                 most => (most / sizes::ampdu_subframe(mpdu, 0)).min(64),
             };
             let collided = self.stream.uniform() < self.per_frame;
