@@ -31,12 +31,18 @@ impl Capabilities {
     /// Of the PHY of these rates, 802.11n's if one of them is, with QoS frames or without:
     /// Block Ack and aggregates need both.
     pub fn new(rates: Vec<Rate>, qos: bool) -> Self {
-        let is_ht = rates.iter().any(|rate| rate.is_ht());
-        let (ampdu_bytes_max, ampdu_mpdu_bytes_max, block_ack_window_max) = match is_ht && qos {
-            true => (65_535, 4_095, 64),
-            false => (0, 0, 0),
-        };
-        Self { rates, qos, ampdu_bytes_max, ampdu_mpdu_bytes_max, block_ack_window_max }
+        let bare = Self { rates, qos, ..Self::default() };
+        let (ampdu_bytes_max, ampdu_mpdu_bytes_max, block_ack_window_max) =
+            match bare.is_ht() && qos {
+                true => (65_535, 4_095, 64),
+                false => (0, 0, 0),
+            };
+        Self { ampdu_bytes_max, ampdu_mpdu_bytes_max, block_ack_window_max, ..bare }
+    }
+
+    /// It has rates of 802.11n.
+    pub fn is_ht(&self) -> bool {
+        self.rates.iter().any(|rate| rate.is_ht())
     }
 
     /// What both can do; rates ascend.

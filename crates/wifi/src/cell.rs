@@ -295,7 +295,7 @@ impl Cell {
         let lowest = control_rates.lowest();
         let air = Air::new(config, seed)?;
         let contention = Contention::new(timing.slot, &air.sense_matrix());
-        let ht = config.stations[access_point.index()].capabilities.qos;
+        let ht = config.stations[access_point.index()].capabilities.is_ht();
         let settings = Settings {
             band: config.band,
             extended_space: timing.sifs + lowest.ppdu_duration(sizes::ACK, config.band),

@@ -240,6 +240,26 @@ fn what_is_built_ahead_survives_losses() {
     assert!(delivered > 8_000, "it came to a halt after {delivered}");
 }
 
+/// QoS came before 802.11n: what is in a beacon follows from the rates.
+#[test]
+fn only_cells_of_802_11n_have_its_elements_in_beacons() {
+    use crate::phy::OfdmRate;
+    let ht = mcs(0, ChannelWidth::Mhz20, GuardInterval::Long);
+    for (rate, qos, bytes) in [
+        (ht, true, sizes::BEACON + sizes::BEACON_HT),
+        (ht, false, sizes::BEACON + sizes::BEACON_HT),
+        (Rate::Ofdm(OfdmRate::Mbps24), true, sizes::BEACON),
+        (Rate::Ofdm(OfdmRate::Mbps24), false, sizes::BEACON),
+    ] {
+        let mut config = cell(1, rate, ChannelWidth::Mhz20, 0);
+        for station in &mut config.stations {
+            station.capabilities = crate::Capabilities::new(vec![rate], qos);
+        }
+        let cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        assert_eq!(cell.settings.beacon_bytes, bytes, "{rate:?}, qos {qos}");
+    }
+}
+
 #[test]
 fn contention_costs_what_it_costs_in_ns3() {
     let width = ChannelWidth::Mhz20;
