@@ -19,6 +19,7 @@ mod away;
 mod config;
 mod doze;
 mod exchange;
+mod rates;
 mod reception;
 mod record;
 mod station;
@@ -35,7 +36,7 @@ use crate::event::Event;
 use crate::mac::absence::Absences;
 use crate::mac::contention::{ContenderId, Contention};
 use crate::mac::sizes;
-use crate::phy::{Band, ControlRates, Preamble, Rate, Timing};
+use crate::phy::{Band, Rate, Timing};
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use air::{Air, Carried};
@@ -46,6 +47,7 @@ use away::Away;
 use doze::Tim;
 use lasthop_packet::{AccessCategory, DropReason, Packet, Released};
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
+use rates::Rates;
 use station::{BEACON_EDCAF, Edcaf, Station};
 
 /// A packet that left the cell.
@@ -147,10 +149,7 @@ pub struct Cell {
     promiscuous: Vec<StationId>,
     /// Of the last beacon.
     tim: Tim,
-    /// Facts of the rates in use.
-    rates: Vec<RateFacts>,
-    /// The one that was asked for last.
-    recent_rate: usize,
+    rates: Rates,
     outputs: VecDeque<Output>,
     events: VecDeque<Event>,
     room: VecDeque<StationId>,
@@ -165,8 +164,6 @@ pub struct Cell {
 struct Settings {
     band: Band,
     timing: Timing,
-    control_rates: ControlRates,
-    control_preamble: Option<Preamble>,
     group_rate: Rate,
     beacon_interval: Option<Duration>,
     beacon_bytes: u32,
@@ -202,19 +199,6 @@ enum Sequel {
     Payload,
     /// It goes on in its transmission opportunity.
     Opportunity { edcaf: usize, end: Instant },
-}
-
-/// What follows from a data rate, computed once.
-#[derive(Clone, Debug, PartialEq)]
-struct RateFacts {
-    rate: Rate,
-    response: Rate,
-    ack: Duration,
-    block_ack: Duration,
-    /// Longest PSDU within the duration it was last asked for.
-    psdu_within: (Duration, u32),
-    /// Duration of the PSDU it was last asked for.
-    ppdu: (u32, Duration),
 }
 
 /// A configuration that no cell can have.
@@ -291,8 +275,8 @@ impl Cell {
             (timing, Band::Ghz2_4) if config.independent => timing.with_long_slot(),
             (timing, _) => timing,
         };
-        let control_rates = ControlRates { basic: config.basic_rates.clone() };
-        let lowest = control_rates.lowest();
+        let rates = Rates::new(config);
+        let lowest = rates.lowest();
         let air = Air::new(config, seed)?;
         let contention = Contention::new(timing.slot, &air.sense_matrix());
         let ht = config.stations[access_point.index()].capabilities.is_ht();
@@ -300,9 +284,7 @@ impl Cell {
             band: config.band,
             extended_space: timing.sifs + lowest.ppdu_duration(sizes::ACK, config.band),
             timing,
-            control_preamble: config.control_preamble,
             group_rate: config.group_rate.unwrap_or(lowest),
-            control_rates,
             beacon_interval: config.beacon_interval,
             beacon_bytes: sizes::BEACON + if ht { sizes::BEACON_HT } else { 0 },
             probe_request_bytes: sizes::PROBE_REQUEST
@@ -358,8 +340,7 @@ impl Cell {
             pending: Vec::new(),
             timeouts: Vec::new(),
             gaps: Vec::new(),
-            rates: Vec::new(),
-            recent_rate: 0,
+            rates,
             outputs: VecDeque::new(),
             events: VecDeque::new(),
             room: VecDeque::new(),
@@ -550,65 +531,6 @@ impl Cell {
         self.next = next;
     }
 
-    fn facts(&mut self, rate: Rate) -> &mut RateFacts {
-        let known = match self.rates.get(self.recent_rate) {
-            Some(facts) if facts.rate == rate => Some(self.recent_rate),
-            _ => self.rates.iter().position(|facts| facts.rate == rate),
-        };
-        let index = match known {
-            Some(index) => index,
-            None => {
-                let mut response = self.settings.control_rates.response(rate);
-                if let (Rate::Dsss { preamble, .. }, Some(wanted)) =
-                    (&mut response, self.settings.control_preamble)
-                {
-                    *preamble = wanted;
-                }
-                let band = self.settings.band;
-                self.rates.push(RateFacts {
-                    rate,
-                    response,
-                    ack: response.ppdu_duration(sizes::ACK, band),
-                    block_ack: response.ppdu_duration(sizes::BLOCK_ACK, band),
-                    psdu_within: (Duration::ZERO, 0),
-                    ppdu: (0, rate.ppdu_duration(0, band)),
-                });
-                self.rates.len() - 1
-            }
-        };
-        self.recent_rate = index;
-        &mut self.rates[index]
-    }
-
-    fn ppdu_duration(&mut self, rate: Rate, psdu_bytes: u32) -> Duration {
-        let band = self.settings.band;
-        let facts = self.facts(rate);
-        if facts.ppdu.0 != psdu_bytes {
-            facts.ppdu = (psdu_bytes, rate.ppdu_duration(psdu_bytes, band));
-        }
-        facts.ppdu.1
-    }
-
-    /// The longest PSDU whose PPDU lasts at most `duration`; no A-MPDU is longer than that of
-    /// [`PSDU_BYTES_MAX`].
-    fn psdu_within(&mut self, rate: Rate, duration: Duration) -> u32 {
-        let band = self.settings.band;
-        let facts = self.facts(rate);
-        if facts.psdu_within.0 != duration {
-            let (mut fits, mut too_long) = (0, PSDU_BYTES_MAX + 1);
-            while too_long - fits > 1 {
-                let middle = (fits + too_long) / 2;
-                if rate.ppdu_duration(middle, band) <= duration {
-                    fits = middle;
-                } else {
-                    too_long = middle;
-                }
-            }
-            facts.psdu_within = (duration, fits);
-        }
-        facts.psdu_within.1
-    }
-
     fn drop_packet(&mut self, station: StationId, packet: Packet, reason: DropReason) {
         let at = self.now;
         self.outputs.push_back(Output::Dropped { at, station, packet, reason });
@@ -706,9 +628,6 @@ fn ranks(stations: &[StationConfig]) -> Result<Vec<u16>, CellError> {
     }
     Ok(ranks)
 }
-
-/// The longest PSDU of any PHY (IEEE 802.11ax-2021, table 27-54: aPSDUMaxLength).
-const PSDU_BYTES_MAX: u32 = 6_500_631;
 
 fn earliest(instants: impl Iterator<Item = Instant>) -> Instant {
     instants.min().unwrap_or(Instant::MAX)

@@ -3,7 +3,7 @@
 //! (10.11, 10.12).
 
 use super::station::{
-    Action, BEACON_EDCAF, Content, Edcaf, Exchange, Expected, Gate, Management, originator_of,
+    Action, BEACON_EDCAF, Content, Edcaf, Exchange, Gate, Management, originator_of,
 };
 use super::{Cell, StationConfig, category_of};
 use crate::capabilities::Capabilities;
@@ -232,7 +232,7 @@ impl Cell {
     }
 
     fn build_beacon(&mut self, opportunity_end: Instant) -> Exchange {
-        let rate = self.settings.control_rates.lowest();
+        let rate = self.rates.lowest();
         let psdu_bytes = self.settings.beacon_bytes + self.announce_traffic();
         Exchange {
             edcaf: BEACON_EDCAF,
@@ -240,7 +240,7 @@ impl Cell {
             content: Content::Beacon,
             rate,
             psdu_bytes,
-            duration: self.ppdu_duration(rate, psdu_bytes),
+            duration: self.rates.ppdu_duration(rate, psdu_bytes),
             response: None,
             requesting: false,
             opportunity_end,
@@ -256,7 +256,7 @@ impl Cell {
         frame: Management,
         opportunity_end: Instant,
     ) -> Exchange {
-        let rate = self.settings.control_rates.lowest();
+        let rate = self.rates.lowest();
         let psdu_bytes = match frame.action {
             Action::Null { .. } => sizes::NULL,
             Action::PsPoll => sizes::PS_POLL,
@@ -266,7 +266,7 @@ impl Cell {
         };
         let (peer, response) = match frame.action {
             Action::ProbeRequest => (Address::Group, None),
-            _ => (Address::Station(frame.peer), Some(self.expected(rate, None))),
+            _ => (Address::Station(frame.peer), Some(self.rates.response(rate, None))),
         };
         let requesting = matches!(frame.action, Action::Null { .. })
             && self.asks_before_null(station, frame.attempts);
@@ -276,7 +276,7 @@ impl Cell {
             content: Content::Management(frame),
             rate,
             psdu_bytes,
-            duration: self.ppdu_duration(rate, psdu_bytes),
+            duration: self.rates.ppdu_duration(rate, psdu_bytes),
             response,
             requesting,
             opportunity_end,
@@ -298,35 +298,20 @@ impl Cell {
         let window = window.expect("what is asked for was agreed");
         let data_rate = originator.rate_control.as_ref().map(RateControl::main_rate);
         let data_rate = data_rate.unwrap_or(self.settings.group_rate);
-        let rate = self.facts(data_rate).response;
+        let rate = self.rates.of(data_rate).response;
         Exchange {
             edcaf,
             peer,
             content: Content::BlockAckRequest { start },
             rate,
             psdu_bytes: sizes::BLOCK_ACK_REQUEST,
-            duration: self.ppdu_duration(rate, sizes::BLOCK_ACK_REQUEST),
-            response: Some(self.expected(rate, Some(window))),
+            duration: self.rates.ppdu_duration(rate, sizes::BLOCK_ACK_REQUEST),
+            response: Some(self.rates.response(rate, Some(window))),
             requesting: false,
             opportunity_end,
             decoded: Bitmap::EMPTY,
             collided: false,
         }
-    }
-
-    /// The response to a frame at `rate`: a Block Ack under an agreement over so many MPDUs,
-    /// or an Ack.
-    pub(super) fn expected(&mut self, rate: Rate, block_ack: Option<u16>) -> Expected {
-        let bits = block_ack.map(Bitmap::bits_for);
-        let psdu_bytes = bits.map_or(sizes::ACK, sizes::block_ack);
-        let band = self.settings.band;
-        let facts = self.facts(rate);
-        let duration = match psdu_bytes {
-            sizes::ACK => facts.ack,
-            sizes::BLOCK_ACK => facts.block_ack,
-            longer => facts.response.ppdu_duration(longer, band),
-        };
-        Expected { rate: facts.response, duration, psdu_bytes, block_ack: bits.is_some() }
     }
 
     fn build_data(
@@ -375,12 +360,12 @@ impl Cell {
         {
             let mut duration_max = aggregation.ampdu_duration_max;
             if !single_limit.is_zero() {
-                let block_ack = self.expected(rate, Some(window)).duration;
+                let block_ack = self.rates.response(rate, Some(window)).duration;
                 let response = block_ack + self.settings.timing.sifs;
                 let left = opportunity_end.saturating_since(now).saturating_sub(response);
                 duration_max = duration_max.min(left);
             }
-            let bytes_max = self.psdu_within(rate, duration_max).min(bytes_max);
+            let bytes_max = self.rates.psdu_within(rate, duration_max, bytes_max);
             let spacing_bytes = spacing_bytes(rate, aggregation.mpdu_start_spacing);
             let mut frames_max = usize::from(aggregation.ampdu_frames_max);
             if aggregation.built_ahead {
@@ -393,7 +378,7 @@ impl Cell {
         let aggregated = mpdus > 1;
         let response = match peer {
             Address::Group => None,
-            Address::Station(_) => Some(self.expected(rate, agreed.filter(|_| aggregated))),
+            Address::Station(_) => Some(self.rates.response(rate, agreed.filter(|_| aggregated))),
         };
         let rts_threshold = self.stations[station.index()].config.rts_threshold;
         Some(Exchange {
@@ -402,7 +387,7 @@ impl Cell {
             content: Content::Data { mpdus, aggregated },
             rate,
             psdu_bytes,
-            duration: self.ppdu_duration(rate, psdu_bytes),
+            duration: self.rates.ppdu_duration(rate, psdu_bytes),
             response,
             requesting: response.is_some() && rts_threshold.is_some_and(|t| psdu_bytes >= t),
             opportunity_end,
@@ -439,7 +424,7 @@ impl Cell {
             let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
             let bytes_max = aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max);
             let rate = rate.unwrap_or(self.settings.group_rate);
-            let bytes_max = self.psdu_within(rate, aggregation.ampdu_duration_max).min(bytes_max);
+            let bytes_max = self.rates.psdu_within(rate, aggregation.ampdu_duration_max, bytes_max);
             let (mut mpdus, mut bytes) = (0, 0);
             while mpdus < usize::from(aggregation.ampdu_frames_max)
                 && bytes < bytes_max

@@ -43,9 +43,9 @@ impl Cell {
         self.contention.disarm(contender);
         if exchange.requesting {
             let Address::Station(_) = exchange.peer else { unreachable!("groups send no CTS") };
-            let facts = self.facts(exchange.rate);
+            let facts = self.rates.of(exchange.rate);
             let (rate, clear) = (facts.response, facts.ack);
-            let duration = self.ppdu_duration(rate, sizes::RTS);
+            let duration = self.rates.ppdu_duration(rate, sizes::RTS);
             let reserves_until =
                 now + duration + sifs + clear + sifs + exchange.duration + response;
             self.stations[station.index()].link_stats(exchange.peer).rts += 1;
@@ -173,7 +173,7 @@ impl Cell {
             Some(response) if !exchange.requesting => response.rate,
             _ => {
                 let rate = exchange.rate;
-                self.facts(rate).response
+                self.rates.of(rate).response
             }
         };
         let wait = self.settings.timing.response_timeout(rate);
@@ -411,7 +411,7 @@ impl Cell {
         let bytes = bytes.or_else(|| {
             access.queue.peek_len_for(peer.into()).map(|b| sizes::mpdu(b.into(), true))
         });
-        let payload = self.ppdu_duration(last.rate, bytes.unwrap_or(sizes::ADDBA));
+        let payload = self.rates.ppdu_duration(last.rate, bytes.unwrap_or(sizes::ADDBA));
         let response = last.response.map_or(Duration::ZERO, |r| sifs + r.duration);
         self.now + sifs + payload + response <= last.opportunity_end
     }

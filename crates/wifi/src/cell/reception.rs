@@ -95,7 +95,7 @@ impl Cell {
     }
 
     fn answer_rts(&mut self, flight: &Flight, receiver: StationId) {
-        let facts = self.facts(flight.rate);
+        let facts = self.rates.of(flight.rate);
         let (rate, duration) = (facts.response, facts.ack);
         let sequel = Sequel::Response {
             to: flight.transmitter,
