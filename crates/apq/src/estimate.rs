@@ -7,7 +7,7 @@
 //! | [`timeline`] | a record in the order of sending, on one clock |
 //! | [`session`] | equation 1 and the counted capacity, from an empty, a full and an empty queue |
 //! | [`discipline`] | drop-tail, CoDel or fair queueing; the driver queue |
-//! | [`limit_unit`](mod@unit) | whether the limit counts packets or bytes |
+//! | [`limit_unit`](mod@limit_unit) | whether the limit counts packets or bytes |
 //! | [`symptoms`] | reasons to doubt a result |
 //!
 //! Times are seconds as `f64` from the start of a phase. Readings of clocks are not
