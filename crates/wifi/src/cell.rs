@@ -19,6 +19,7 @@ mod away;
 mod config;
 mod doze;
 mod exchange;
+mod outbox;
 mod rates;
 mod reception;
 mod record;
@@ -40,13 +41,13 @@ use crate::phy::{Band, Rate, Timing};
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use air::{Air, Carried};
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use arrival::Arrival;
 use away::Away;
 use doze::Tim;
 use lasthop_packet::{AccessCategory, DropReason, Packet, Released};
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
+use outbox::Outbox;
 use rates::Rates;
 use station::{BEACON_EDCAF, Edcaf, Station};
 
@@ -150,13 +151,9 @@ pub struct Cell {
     /// Of the last beacon.
     tim: Tim,
     rates: Rates,
-    outputs: VecDeque<Output>,
-    events: VecDeque<Event>,
-    room: VecDeque<StationId>,
-    released: VecDeque<Released>,
+    outbox: Outbox,
     /// Kept to save allocations.
     winners: Vec<ContenderId>,
-    dropped: Vec<Packet>,
 }
 
 /// What the configuration comes down to.
@@ -173,7 +170,6 @@ struct Settings {
     extended_space: Duration,
     access_point: StationId,
     seed: Seed,
-    record: bool,
 }
 
 /// What a station does SIFS after something has ended.
@@ -292,7 +288,6 @@ impl Cell {
             dtim_period: config.dtim_period,
             access_point,
             seed,
-            record: config.record_events,
         };
         let stations = config.stations.iter().enumerate();
         let stations = stations
@@ -341,12 +336,8 @@ impl Cell {
             timeouts: Vec::new(),
             gaps: Vec::new(),
             rates,
-            outputs: VecDeque::new(),
-            events: VecDeque::new(),
-            room: VecDeque::new(),
-            released: VecDeque::new(),
+            outbox: Outbox::new(config.record_events),
             winners: Vec::new(),
-            dropped: Vec::new(),
         };
         cell.find_next_absence();
         cell.schedule();
@@ -373,35 +364,32 @@ impl Cell {
     /// A poll would give something.
     #[inline]
     pub fn has_outputs(&self) -> bool {
-        !(self.outputs.is_empty()
-            && self.events.is_empty()
-            && self.room.is_empty()
-            && self.released.is_empty())
+        !self.outbox.is_empty()
     }
 
     /// [`Cell::poll_output`] would give something.
     #[inline]
     pub fn has_packets(&self) -> bool {
-        !self.outputs.is_empty()
+        !self.outbox.outputs.is_empty()
     }
 
     /// The next packet that left the cell.
     #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        self.outbox.outputs.pop_front()
     }
 
     /// The next event, if events are recorded.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.outbox.events.pop_front()
     }
 
     /// A station whose packets got fewer since it was last polled: a
     /// saturated source can refill its queue.
     #[inline]
     pub fn poll_room(&mut self) -> Option<StationId> {
-        let station = self.room.pop_front()?;
+        let station = self.outbox.room.pop_front()?;
         self.stations[station.index()].room_announced = false;
         Some(station)
     }
@@ -409,7 +397,7 @@ impl Cell {
     /// Packets with [`Packet::notify`] that their station let go of.
     #[inline]
     pub fn poll_released(&mut self) -> Option<Released> {
-        self.released.pop_front()
+        self.outbox.released.pop_front()
     }
 
     /// Packets that `station` holds: queued, in its driver, in flight.
@@ -531,19 +519,11 @@ impl Cell {
         self.next = next;
     }
 
-    fn drop_packet(&mut self, station: StationId, packet: Packet, reason: DropReason) {
-        let at = self.now;
-        self.outputs.push_back(Output::Dropped { at, station, packet, reason });
-        if self.settings.record {
-            self.events.push_back(Event::Dropped { at, station, packet, reason });
-        }
-    }
-
     fn announce_room(&mut self, station: StationId) {
         let station = &mut self.stations[station.index()];
         if !station.room_announced {
             station.room_announced = true;
-            self.room.push_back(station.id);
+            self.outbox.room.push_back(station.id);
         }
     }
 

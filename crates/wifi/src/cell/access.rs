@@ -2,6 +2,7 @@
 //! (IEEE 802.11-2020, 10.23.2), and how packets become MPDUs and aggregates
 //! (10.11, 10.12).
 
+use super::outbox::Outbox;
 use super::station::{
     Action, BEACON_EDCAF, Content, Edcaf, Exchange, Gate, Management, originator_of,
 };
@@ -18,7 +19,7 @@ use crate::phy::Rate;
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_packet::queue::{DriverLimit, PeerId};
-use lasthop_packet::{DropReason, Packet, Released};
+use lasthop_packet::{DropReason, Packet};
 use lasthop_units::{Duration, Identity, Instant};
 
 /// What an EDCAF would send next.
@@ -45,11 +46,11 @@ impl Cell {
     pub(super) fn enqueue(&mut self, from: StationId, to: Address, packet: Packet) -> bool {
         let now = self.now;
         let category = packet.access_category.index();
-        let recorded = self.settings.record.then_some(Packet { arrived: now, ..packet });
+        let recorded = self.outbox.records.then_some(Packet { arrived: now, ..packet });
         if self.stations[from.index()].edcafs[category].is_none() {
             self.make_edcaf(from, category);
         }
-        let Self { stations, dropped, .. } = self;
+        let Self { stations, outbox: Outbox { dropped, .. }, .. } = self;
         let station = &mut stations[from.index()];
         let edcaf = station.edcafs[category].as_mut().expect("made above");
         let contender = edcaf.contender;
@@ -65,9 +66,14 @@ impl Cell {
         }
         if let Some(packet) = recorded {
             let queue_packets = station.held_packets;
-            self.events.push_back(Event::Queued { at: now, station: from, packet, queue_packets });
+            self.outbox.events.push_back(Event::Queued {
+                at: now,
+                station: from,
+                packet,
+                queue_packets,
+            });
         }
-        self.give_up_dropped(from, DropReason::QueueFull);
+        self.outbox.lose_dropped(now, from, DropReason::QueueFull);
         if !self.dozing.is_empty() {
             self.trim_buffer(from, category, to);
         }
@@ -77,24 +83,6 @@ impl Cell {
         self.build_ahead(from, category, to);
         let begins = !self.contention.is_armed(contender) && self.arm(from, category);
         begins | (self.stations[from.index()].away.is_some() && self.wake_to_send(from))
-    }
-
-    /// Gives up the packets that a queue dropped.
-    #[inline]
-    fn give_up_dropped(&mut self, station: StationId, reason: DropReason) {
-        if !self.dropped.is_empty() {
-            self.give_up_all(station, reason);
-        }
-    }
-
-    #[cold]
-    fn give_up_all(&mut self, station: StationId, reason: DropReason) {
-        let mut dropped = core::mem::take(&mut self.dropped);
-        for packet in dropped.drain(..) {
-            Released::book(&packet, &mut self.released);
-            self.drop_packet(station, packet, reason);
-        }
-        self.dropped = dropped;
     }
 
     pub(super) fn queue_beacon(&mut self) {
@@ -340,7 +328,7 @@ impl Cell {
         let group_rate = self.settings.group_rate;
         let originator = &mut self.access(station, edcaf).originators[index];
         let (rate, single) = originator.choose_rate(now, snr).unwrap_or((group_rate, false));
-        if self.settings.record {
+        if self.outbox.records {
             self.record_rate(station, edcaf, index);
         }
         let config = &self.stations[station.index()].config;
@@ -481,7 +469,7 @@ impl Cell {
     /// returns its length; `None` if there are none.
     fn pull(&mut self, station: StationId, edcaf: usize, index: usize) -> Option<u32> {
         let now = self.now;
-        let Self { stations, dropped, .. } = self;
+        let Self { stations, outbox: Outbox { dropped, .. }, .. } = self;
         let state = &mut stations[station.index()];
         let config = &state.config;
         let access = state.edcafs[edcaf].as_mut().expect("it is building a frame");
@@ -515,10 +503,9 @@ impl Cell {
         if !dropped.is_empty() || !expired.is_empty() {
             state.hold(now, 0, (dropped.len() + expired.len()) as u32);
             state.stats.queue_drops += dropped.len() as u64;
-            self.give_up_dropped(station, DropReason::ActiveQueue);
+            self.outbox.lose_dropped(now, station, DropReason::ActiveQueue);
             for packet in expired {
-                Released::book(&packet, &mut self.released);
-                self.drop_packet(station, packet, DropReason::Lifetime);
+                self.outbox.lose(now, station, packet, DropReason::Lifetime);
             }
         }
         if has_driver {
@@ -539,7 +526,7 @@ impl Cell {
     #[inline(never)]
     fn fill_used_driver(&mut self, station: StationId, edcaf: usize) {
         let now = self.now;
-        let mut dropped = core::mem::take(&mut self.dropped);
+        let mut dropped = core::mem::take(&mut self.outbox.dropped);
         loop {
             let access = self.edcaf(station, edcaf);
             // Packets in flight count against a limit in packets: the ring
@@ -567,8 +554,8 @@ impl Cell {
             state.hold(now, 0, dropped.len() as u32);
             state.stats.queue_drops += dropped.len() as u64;
         }
-        self.dropped = dropped;
-        self.give_up_dropped(station, DropReason::ActiveQueue);
+        self.outbox.dropped = dropped;
+        self.outbox.lose_dropped(now, station, DropReason::ActiveQueue);
     }
 
     /// Air time of a packet at the main rate, overhead left out.
@@ -602,7 +589,7 @@ impl Cell {
         let mut mpdus = 0;
         access.originators[index].expire(
             |arrived| is_expired(config, now, arrived),
-            &mut self.released,
+            &mut self.outbox.released,
             |mpdu| {
                 mpdus += 1;
                 if !mpdu.taken {
@@ -616,7 +603,7 @@ impl Cell {
         state.hold(now, 0, before.packets - after.packets);
         state.link_stats(peer).mpdus_lost += mpdus;
         for packet in expired {
-            self.drop_packet(station, packet, DropReason::Lifetime);
+            self.outbox.drop_packet(now, station, packet, DropReason::Lifetime);
         }
     }
 

@@ -137,7 +137,7 @@ impl Cell {
         }
         let subframes = self.subframes(sender, count, (self.now, end), (rate, psdu_bytes));
         let held_back = self.stations[receiver.index()].inbox(sender, edcaf).recipient.as_ref();
-        let mut is_prompt = self.settings.record
+        let mut is_prompt = self.outbox.records
             || held_back.is_some_and(|recipient| recipient.any_waiting(|p: &Packet| !p.passive));
         let access = self.access(sender, edcaf);
         let peer = Address::Station(receiver);

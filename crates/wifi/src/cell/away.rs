@@ -18,7 +18,7 @@ use crate::event::{Event, PowerState};
 use crate::mac::scan::{self, Input, Leftover, NullConfig, Phase, Scan};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
-use lasthop_packet::{AccessCategory, DropReason, Packet, Released};
+use lasthop_packet::{AccessCategory, DropReason, Packet};
 use lasthop_units::{Duration, Instant, Probability, SeqNo12};
 
 /// Null frames go out as voice, as in mac80211 (`ieee80211_send_nullfunc`).
@@ -224,7 +224,7 @@ impl Cell {
         if !access.absent.holds(to) {
             return;
         }
-        let mut dropped = core::mem::take(&mut self.dropped);
+        let mut dropped = core::mem::take(&mut self.outbox.dropped);
         let mut oldest = Vec::new();
         while access.queue.len_packets_for(to.into()) > packets_max {
             oldest.extend(access.queue.dequeue_for(now, to.into(), &mut dropped));
@@ -232,12 +232,12 @@ impl Cell {
         state.hold(now, 0, (dropped.len() + oldest.len()) as u32);
         state.stats.queue_drops += (dropped.len() + oldest.len()) as u64;
         for packet in dropped.drain(..) {
-            self.lose(from, packet, DropReason::ActiveQueue);
+            self.outbox.lose(now, from, packet, DropReason::ActiveQueue);
         }
         for packet in oldest {
-            self.lose(from, packet, DropReason::PowerSaveBuffer);
+            self.outbox.lose(now, from, packet, DropReason::PowerSaveBuffer);
         }
-        self.dropped = dropped;
+        self.outbox.dropped = dropped;
     }
 
     fn scan_input(&mut self, station: StationId, input: Input) {
@@ -275,11 +275,11 @@ impl Cell {
         let Some(most) = most else { return };
         for edcaf in 0..EDCAFS {
             let now = self.now;
-            let mut dropped = core::mem::take(&mut self.dropped);
+            let mut dropped = core::mem::take(&mut self.outbox.dropped);
             let mut lost = Vec::new();
             let state = &mut self.stations[station.index()];
             let Some(access) = &mut state.edcafs[edcaf] else {
-                self.dropped = dropped;
+                self.outbox.dropped = dropped;
                 continue;
             };
             while (lost.len() as u32) < most
@@ -288,12 +288,12 @@ impl Cell {
                 lost.push(packet);
             }
             lost.append(&mut dropped);
-            self.dropped = dropped;
+            self.outbox.dropped = dropped;
             state.hold(now, 0, lost.len() as u32);
             state.stats.off_channel_drops += lost.len() as u64;
             let has_room = !lost.is_empty();
             for packet in lost {
-                self.lose(station, packet, DropReason::OffChannel);
+                self.outbox.lose(now, station, packet, DropReason::OffChannel);
             }
             if has_room {
                 self.announce_room(station);
@@ -389,7 +389,7 @@ impl Cell {
             let mut lost = 0;
             originator.expire(
                 |_| true,
-                &mut self.released,
+                &mut self.outbox.released,
                 |mpdu| {
                     lost += 1;
                     if !mpdu.taken {
@@ -406,14 +406,14 @@ impl Cell {
         while let Some(peer) = access.driver.next_peer() {
             given_up.extend(access.driver.pop(peer));
         }
-        let mut dropped = core::mem::take(&mut self.dropped);
+        let mut dropped = core::mem::take(&mut self.outbox.dropped);
         if queue_too {
             while let Some((_, packet)) = access.queue.dequeue(now, &mut dropped) {
                 given_up.push(packet);
             }
             given_up.append(&mut dropped);
         }
-        self.dropped = dropped;
+        self.outbox.dropped = dropped;
         packets += (given_up.len() - booked) as u32;
         state.hold(now, 0, packets);
         state.stats.off_channel_drops += given_up.len() as u64;
@@ -422,18 +422,13 @@ impl Cell {
         }
         for (index, packet) in given_up.into_iter().enumerate() {
             match index < booked {
-                true => self.drop_packet(station, packet, DropReason::OffChannel),
-                false => self.lose(station, packet, DropReason::OffChannel),
+                true => self.outbox.drop_packet(now, station, packet, DropReason::OffChannel),
+                false => self.outbox.lose(now, station, packet, DropReason::OffChannel),
             }
         }
         if packets > 0 {
             self.announce_room(station);
         }
-    }
-
-    fn lose(&mut self, station: StationId, packet: Packet, reason: DropReason) {
-        Released::book(&packet, &mut self.released);
-        self.drop_packet(station, packet, reason);
     }
 
     /// A frame about its absence goes ahead of all others.
@@ -499,8 +494,8 @@ impl Cell {
     }
 
     pub(super) fn record_power(&mut self, station: StationId, state: PowerState) {
-        if self.settings.record {
-            self.events.push_back(Event::Power { at: self.now, station, state });
+        if self.outbox.records {
+            self.outbox.events.push_back(Event::Power { at: self.now, station, state });
         }
     }
 }

@@ -290,7 +290,7 @@ impl Cell {
         let mut lost = Vec::new();
         let mut lost_mpdus = 0;
         let number_acked =
-            originator.settle(mpdus, acked, attempts_max, &mut self.released, |mpdu| {
+            originator.settle(mpdus, acked, attempts_max, &mut self.outbox.released, |mpdu| {
                 lost_mpdus += 1;
                 // What got across without its acknowledgement is not lost.
                 if !mpdu.taken {
@@ -325,12 +325,16 @@ impl Cell {
         }
         if exchange.peer == Address::Group {
             for packet in lost {
-                self.outputs.push_back(super::Output::GroupSent { at: now, station, packet });
+                self.outbox.outputs.push_back(super::Output::GroupSent {
+                    at: now,
+                    station,
+                    packet,
+                });
             }
         } else {
             link.mpdus_lost += lost_mpdus;
             for packet in lost {
-                self.drop_packet(station, packet, DropReason::RetryLimit);
+                self.outbox.drop_packet(now, station, packet, DropReason::RetryLimit);
             }
         }
         if packets > 0 {
@@ -354,7 +358,7 @@ impl Cell {
         // What is still missing was counted as an attempt when it was sent.
         let all = originator.pending.len().min(Bitmap::BITS);
         let never = AttemptsMax::all(u8::MAX);
-        let number_acked = originator.settle(all, acked, never, &mut self.released, |_| {});
+        let number_acked = originator.settle(all, acked, never, &mut self.outbox.released, |_| {});
         let after = originator.held();
         let packets = before.packets - after.packets;
         access.held.packets -= packets;
@@ -430,8 +434,8 @@ impl Cell {
             return;
         }
         state.agreement = Agreement::Established { window };
-        if self.settings.record {
-            self.events.push_back(Event::BlockAckAgreement {
+        if self.outbox.records {
+            self.outbox.events.push_back(Event::BlockAckAgreement {
                 at: self.now,
                 originator,
                 recipient,

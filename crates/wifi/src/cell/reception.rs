@@ -3,6 +3,7 @@
 
 use super::air::{Carried, Flight, Overheard};
 use super::arrival::{Arrival, Subframes};
+use super::outbox::Outbox;
 use super::station::{Action, Content, Exchange, Inbox, Management};
 use super::{Cell, Output, Pending, Sequel, category_of};
 use crate::event::Event;
@@ -15,7 +16,7 @@ use crate::mac::sizes;
 use crate::station::{Address, StationId};
 use alloc::collections::VecDeque;
 use core::ops::Range;
-use lasthop_packet::{DropReason, Packet};
+use lasthop_packet::DropReason;
 use lasthop_units::{Db, Instant, Probability, Stream};
 
 /// Some MPDUs of a PPDU with data, at their receiver.
@@ -45,13 +46,10 @@ impl Cell {
         let now = self.now;
         while let Some(index) = self.gaps.iter().position(|(at, ..)| *at <= now) {
             let (_, station, key) = self.gaps.swap_remove(index);
-            let Self { stations, outputs, events, settings, .. } = self;
+            let Self { stations, outbox, .. } = self;
             let inbox = stations[station.index()].inboxes[key].as_mut();
             if let Some(recipient) = inbox.and_then(|inbox| inbox.recipient.as_mut()) {
-                let record = settings.record;
-                recipient.handle_timeout(now, |msdus| {
-                    hand_up(msdus, station, now, outputs, record.then_some(&mut *events));
-                });
+                recipient.handle_timeout(now, |msdus| release(&msdus, station, now, outbox));
             }
             self.watch_gap(station, key);
         }
@@ -65,7 +63,7 @@ impl Cell {
             }
             (carried, Address::Station(receiver)) => {
                 let decoded = self.decodes_control(flight, receiver);
-                if self.settings.record {
+                if self.outbox.records {
                     self.record_control(flight, decoded);
                 }
                 match carried {
@@ -192,7 +190,7 @@ impl Cell {
             exchange.decoded = Bitmap::EMPTY;
         }
         exchange.collided = self.air.is_disturbed(flight, receiver);
-        if self.settings.record {
+        if self.outbox.records {
             self.record_payload(flight, &exchange, &pending);
         }
         if !self.promiscuous.is_empty() {
@@ -291,7 +289,7 @@ impl Cell {
                 }
                 for &packet in mpdu.msdus.packets() {
                     let (at, station) = (self.now, listener);
-                    self.outputs.push_back(Output::Overheard { at, station, packet });
+                    self.outbox.outputs.push_back(Output::Overheard { at, station, packet });
                 }
             }
         }
@@ -308,13 +306,13 @@ impl Cell {
         mpdu: &mut Mpdu,
     ) -> bool {
         let agreement = self.access(sender, edcaf).originators[originator].agreement;
-        if self.settings.record
+        if self.outbox.records
             || self.has_absences(sender, Address::Station(receiver))
             || !matches!(agreement, Agreement::Established { .. })
         {
             return false;
         }
-        let Self { stations, outputs, .. } = self;
+        let Self { stations, outbox, .. } = self;
         let station = &mut stations[receiver.index()];
         let Inbox { recipient: Some(recipient), retry_out: None, .. } =
             station.inbox(sender, edcaf)
@@ -326,8 +324,7 @@ impl Cell {
         }
         let waits = Waits::default();
         for packet in mpdu.msdus.packets() {
-            let packet = put_out(packet, receiver, now, outputs);
-            mpdu.stamp(packet, start, now, &waits);
+            outbox.deliver(now, receiver, packet, |packet| mpdu.stamp(packet, start, now, &waits));
         }
         mpdu.taken = true;
         station.last_data = now;
@@ -346,11 +343,10 @@ impl Cell {
         Taken { edcaf, mpdus, decoded, mut subframes }: Taken,
     ) {
         let mut now = self.now;
-        let record = self.settings.record;
         let peer = Address::Station(receiver);
         let agreed = self.has_agreement(flight.transmitter, edcaf, peer);
         let waits = self.waits_of(flight, edcaf, peer, || pending.range(mpdus.clone()));
-        let Self { stations, outputs, events, .. } = self;
+        let Self { stations, outbox, .. } = self;
         let key = flight.transmitter.index() * 4 + edcaf;
         let (mut given_up, mut ignored) = (0, 0);
         let inbox = stations[receiver.index()].inbox(flight.transmitter, edcaf);
@@ -361,17 +357,16 @@ impl Cell {
                 now = subframes.next_end(u32::from(mpdu.bytes));
             }
             let is_decoded = decoded.contains(bit);
-            let mut events = record.then_some(&mut *events);
             let decision = inbox.decide(mpdu, is_decoded, agreed, flight.rate);
             if let (Some(Decision::Lost(retransmissions)), Some(recipient)) =
                 (decision, &mut inbox.recipient)
             {
                 given_up += 1;
                 recipient.skip(mpdu.sequence, |msdus| {
-                    hand_up(msdus, receiver, now, outputs, events.as_deref_mut());
+                    release(&msdus, receiver, now, outbox);
                 });
-                if let Some(events) = &mut events {
-                    events.push_back(Event::PseudoRetryOut {
+                if outbox.records {
+                    outbox.events.push_back(Event::PseudoRetryOut {
                         at: now,
                         station: receiver,
                         peer: flight.transmitter,
@@ -400,7 +395,7 @@ impl Cell {
                 Some(recipient) if agreed => {
                     let msdus = mpdu.received(flight.start, now, &waits);
                     let reception = recipient.receive(now, mpdu.sequence, msdus, |msdus| {
-                        hand_up(msdus, receiver, now, outputs, events.as_deref_mut());
+                        release(&msdus, receiver, now, outbox);
                     });
                     (reception, false)
                 }
@@ -414,9 +409,9 @@ impl Cell {
             };
             if is_delivered {
                 for packet in mpdu.msdus.packets() {
-                    let packet = put_out(packet, receiver, now, outputs);
-                    mpdu.stamp(packet, flight.start, now, &waits);
-                    record_delivery(packet, receiver, now, events.as_deref_mut());
+                    outbox.deliver(now, receiver, packet, |packet| {
+                        mpdu.stamp(packet, flight.start, now, &waits);
+                    });
                 }
             }
             // Not wanted at its first arrival: it or the gap was given up.
@@ -427,16 +422,7 @@ impl Cell {
                     false => DropReason::Duplicate,
                 };
                 for &packet in mpdu.msdus.packets() {
-                    outputs.push_back(Output::Dropped {
-                        at: now,
-                        station: receiver,
-                        packet,
-                        reason,
-                    });
-                    if let Some(events) = &mut events {
-                        let station = receiver;
-                        events.push_back(Event::Dropped { at: now, station, packet, reason });
-                    }
+                    outbox.drop_packet(now, receiver, packet, reason);
                 }
             }
             mpdu.taken = true;
@@ -472,16 +458,13 @@ impl Cell {
         start: lasthop_units::SeqNo12,
     ) {
         let now = self.now;
-        let Self { stations, outputs, events, settings, .. } = self;
-        let record = settings.record;
+        let Self { stations, outbox, .. } = self;
         let inbox = stations[receiver.index()].inbox(sender, edcaf);
         if let Some(retry_out) = &mut inbox.retry_out {
             retry_out.request(start);
         }
         if let Some(recipient) = &mut inbox.recipient {
-            recipient.request(start, |msdus| {
-                hand_up(msdus, receiver, now, outputs, record.then_some(&mut *events));
-            });
+            recipient.request(start, |msdus| release(&msdus, receiver, now, outbox));
         }
         self.watch_gap(receiver, sender.index() * 4 + edcaf);
     }
@@ -522,16 +505,15 @@ impl Cell {
                 let decoded = self.decode(flight, listener, &exchange, &pending);
                 if decoded.is_some_and(|decoded| !decoded.is_empty()) {
                     let msdus = mpdu.received(flight.start, self.now, &waits);
-                    let events = self.settings.record.then_some(&mut self.events);
-                    hand_up(msdus, listener, self.now, &mut self.outputs, events);
+                    release(&msdus, listener, self.now, &mut self.outbox);
                 } else {
                     for &packet in mpdu.msdus.packets() {
-                        self.drop_packet(listener, packet, DropReason::GroupLoss);
+                        self.outbox.drop_packet(self.now, listener, packet, DropReason::GroupLoss);
                     }
                 }
             }
         }
-        if self.settings.record {
+        if self.outbox.records {
             let heard = Exchange { decoded: Bitmap::FIRST, ..exchange.clone() };
             self.record_payload(flight, &heard, &pending);
         }
@@ -647,43 +629,8 @@ pub(super) fn happens(stream: &mut Stream, p: Probability) -> bool {
 }
 
 /// Packets leave the reorder buffer of `station`.
-fn hand_up(
-    msdus: Msdus,
-    station: StationId,
-    now: Instant,
-    outputs: &mut VecDeque<Output>,
-    mut events: Option<&mut VecDeque<Event>>,
-) {
+fn release(msdus: &Msdus, station: StationId, now: Instant, outbox: &mut Outbox) {
     for packet in msdus.packets() {
-        let packet = put_out(packet, station, now, outputs);
-        packet.parts.reorder += now - packet.arrived;
-        record_delivery(packet, station, now, events.as_deref_mut());
-    }
-}
-
-/// Puts a packet out at `station`; its parts are still to be completed.
-#[inline]
-fn put_out<'a>(
-    packet: &Packet,
-    station: StationId,
-    now: Instant,
-    outputs: &'a mut VecDeque<Output>,
-) -> &'a mut Packet {
-    outputs.push_back(Output::Delivered { at: now, station, packet: *packet });
-    match outputs.back_mut() {
-        Some(Output::Delivered { packet, .. }) => packet,
-        _ => unreachable!("it was just put there"),
-    }
-}
-
-#[inline]
-fn record_delivery(
-    packet: &Packet,
-    station: StationId,
-    now: Instant,
-    events: Option<&mut VecDeque<Event>>,
-) {
-    if let Some(events) = events {
-        events.push_back(Event::Delivered { at: now, station, packet: *packet });
+        outbox.deliver(now, station, packet, |packet| packet.parts.reorder += now - packet.arrived);
     }
 }

@@ -148,7 +148,7 @@ impl Cell {
             Address::Group => self.settings.access_point,
         };
         let signal = self.air.mean_power(flight.transmitter, listener);
-        self.events.push_back(Event::Ppdu(Ppdu {
+        self.outbox.events.push_back(Event::Ppdu(Ppdu {
             start: flight.start,
             end: flight.end,
             transmitter: flight.transmitter,
@@ -169,7 +169,7 @@ impl Cell {
         let Address::Station(peer) = originator.peer else { return };
         let changed = originator.rate_control.as_mut().and_then(|c| c.poll_rate_changed());
         if let Some(rate) = changed {
-            self.events.push_back(Event::RateChanged { at, station, peer, rate });
+            self.outbox.events.push_back(Event::RateChanged { at, station, peer, rate });
         }
     }
 }
