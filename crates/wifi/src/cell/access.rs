@@ -9,7 +9,6 @@ use super::station::{
 use super::{Cell, StationConfig, category_of};
 use crate::capabilities::Capabilities;
 use crate::event::Event;
-use crate::mac::block_ack::Bitmap;
 use crate::mac::contention::ContenderId;
 use crate::mac::mpdu::Msdus;
 use crate::mac::originator::{Agreement, Originator};
@@ -232,7 +231,6 @@ impl Cell {
             response: None,
             requesting: false,
             opportunity_end,
-            decoded: Bitmap::EMPTY,
             collided: false,
         }
     }
@@ -268,7 +266,6 @@ impl Cell {
             response,
             requesting,
             opportunity_end,
-            decoded: Bitmap::EMPTY,
             collided: false,
         }
     }
@@ -297,7 +294,6 @@ impl Cell {
             response: Some(self.rates.response(rate, Some(window))),
             requesting: false,
             opportunity_end,
-            decoded: Bitmap::EMPTY,
             collided: false,
         }
     }
@@ -379,7 +375,6 @@ impl Cell {
             response,
             requesting: response.is_some() && rts_threshold.is_some_and(|t| psdu_bytes >= t),
             opportunity_end,
-            decoded: Bitmap::EMPTY,
             collided: false,
         })
     }

@@ -236,7 +236,7 @@ impl Cell {
         let taken = Taken {
             edcaf: arrival.edcaf,
             mpdus: first..arrival.subframes.index,
-            decoded: arrival.decoded,
+            decoded: &arrival.decoded,
             subframes: Some(Subframes { index: first, offset, ..arrival.subframes }),
         };
         self.take_in(flight, receiver, pending, taken);

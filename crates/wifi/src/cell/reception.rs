@@ -20,13 +20,13 @@ use lasthop_packet::DropReason;
 use lasthop_units::{Db, Instant, Probability, Stream};
 
 /// Some MPDUs of a PPDU with data, at their receiver.
-pub(super) struct Taken {
+pub(super) struct Taken<'a> {
     /// The sender's EDCAF.
     pub edcaf: usize,
     /// Which ones of the pending MPDUs.
     pub mpdus: Range<usize>,
     /// Bit n: pending MPDU n was decoded.
-    pub decoded: Bitmap,
+    pub decoded: &'a Bitmap,
     /// Where the first of them begins, if each is taken in at the end of its
     /// subframe; all are now if there is none.
     pub subframes: Option<Subframes>,
@@ -182,35 +182,37 @@ impl Cell {
         let mut pending = self.take_pending(sender, exchange.edcaf, exchange.peer);
         let arrived = self.end_arrival(flight, &mut pending);
         let decoded = arrived.unwrap_or_else(|| self.decode(flight, receiver, &exchange, &pending));
-        exchange.decoded = decoded.unwrap_or(Bitmap::EMPTY);
+        let has_header = decoded.is_some();
+        let mut decoded = decoded.unwrap_or(Bitmap::EMPTY);
         if let Content::Management(Management { action: Action::Null { power_management }, .. }) =
             exchange.content
             && self.ignores_null(sender, receiver, power_management)
         {
-            exchange.decoded = Bitmap::EMPTY;
+            decoded = Bitmap::EMPTY;
         }
         exchange.collided = self.air.is_disturbed(flight, receiver);
         if self.outbox.records {
-            self.record_payload(flight, &exchange, &pending);
+            self.record_payload(flight, &exchange, &decoded, &pending);
         }
         if !self.promiscuous.is_empty() {
             self.overhear_packets(flight, receiver, &exchange, &pending);
         }
-        let mut acked = exchange.decoded;
-        let answered = !exchange.decoded.is_empty();
+        let answered = !decoded.is_empty();
         if answered {
             match exchange.content {
                 Content::Data { mpdus, .. } => {
                     if arrived.is_none() {
-                        let taken = Taken::together(&exchange, mpdus);
+                        let taken = Taken::together(&exchange, mpdus, &decoded);
                         self.take_in(flight, receiver, &mut pending, taken);
                     }
-                    acked = self.acknowledges(receiver, &exchange, sender, mpdus, &pending);
+                    decoded =
+                        self.acknowledges((sender, receiver), &exchange, decoded, mpdus, &pending);
                 }
                 Content::BlockAckRequest { start } => {
                     self.take_request(receiver, sender, exchange.edcaf, start);
                     let all = pending.len().min(Bitmap::BITS);
-                    acked = self.acknowledges(receiver, &exchange, sender, all, &pending);
+                    decoded =
+                        self.acknowledges((sender, receiver), &exchange, decoded, all, &pending);
                 }
                 Content::Management(frame) => match frame.action {
                     Action::AddbaRequest { start, .. } => {
@@ -233,7 +235,7 @@ impl Cell {
             }
             let response = exchange.response.expect("frames to one station are answered");
             let carried = match response.block_ack {
-                true => Carried::BlockAck { acked },
+                true => Carried::BlockAck { acked: decoded },
                 false => Carried::Ack,
             };
             let sequel = Sequel::Response {
@@ -252,11 +254,16 @@ impl Cell {
                 self.frame_came(receiver, more);
             }
         } else if let Content::Data { mpdus, .. } = exchange.content
-            && (decoded.is_some() && arrived.is_none())
+            && (has_header && arrived.is_none())
             && self.stations[receiver.index()].config.pseudo_retry_out.is_some()
         {
             // The hardware reports the MPDUs of a wholly erroneous PPDU as well.
-            self.take_in(flight, receiver, &mut pending, Taken::together(&exchange, mpdus));
+            self.take_in(
+                flight,
+                receiver,
+                &mut pending,
+                Taken::together(&exchange, mpdus, &decoded),
+            );
         }
         self.return_pending(sender, exchange.edcaf, exchange.peer, pending);
         self.stations[sender.index()].exchange = Some(exchange);
@@ -340,7 +347,7 @@ impl Cell {
         flight: &Flight,
         receiver: StationId,
         pending: &mut VecDeque<Mpdu>,
-        Taken { edcaf, mpdus, decoded, mut subframes }: Taken,
+        Taken { edcaf, mpdus, decoded, mut subframes }: Taken<'_>,
     ) {
         let mut now = self.now;
         let peer = Address::Station(receiver);
@@ -472,21 +479,25 @@ impl Cell {
     /// What the response says of the first `mpdus` pending MPDUs.
     fn acknowledges(
         &mut self,
-        receiver: StationId,
+        (sender, receiver): (StationId, StationId),
         exchange: &Exchange,
-        sender: StationId,
+        decoded: Bitmap,
         mpdus: usize,
         pending: &VecDeque<Mpdu>,
     ) -> Bitmap {
         if !exchange.response.is_some_and(|response| response.block_ack) {
-            return exchange.decoded;
+            return decoded;
         }
         let inbox = self.stations[receiver.index()].inbox(sender, exchange.edcaf);
-        let Some(recipient) = &inbox.recipient else { return exchange.decoded };
+        let Some(recipient) = &inbox.recipient else { return decoded };
         let board = recipient.scoreboard();
-        let acknowledged = pending.iter().take(mpdus).enumerate();
-        let acknowledged = acknowledged.filter(|(_, mpdu)| board.contains(mpdu.sequence));
-        acknowledged.map(|(bit, _)| bit).collect()
+        let mut acked = Bitmap::EMPTY;
+        for (bit, mpdu) in pending.iter().take(mpdus).enumerate() {
+            if board.contains(mpdu.sequence) {
+                acked.insert(bit);
+            }
+        }
+        acked
     }
 
     fn receive_group(&mut self, flight: &Flight) {
@@ -514,8 +525,7 @@ impl Cell {
             }
         }
         if self.outbox.records {
-            let heard = Exchange { decoded: Bitmap::FIRST, ..exchange.clone() };
-            self.record_payload(flight, &heard, &pending);
+            self.record_payload(flight, &exchange, &Bitmap::FIRST, &pending);
         }
         match exchange.content {
             Content::Beacon => self.hear_beacon(flight, &exchange),
@@ -609,11 +619,10 @@ impl Cell {
     }
 }
 
-impl Taken {
+impl<'a> Taken<'a> {
     /// The first `mpdus` of an exchange, all of them now.
-    fn together(exchange: &Exchange, mpdus: usize) -> Self {
-        let Exchange { edcaf, decoded, .. } = *exchange;
-        Self { edcaf, mpdus: 0..mpdus, decoded, subframes: None }
+    fn together(exchange: &Exchange, mpdus: usize, decoded: &'a Bitmap) -> Self {
+        Self { edcaf: exchange.edcaf, mpdus: 0..mpdus, decoded, subframes: None }
     }
 }
 

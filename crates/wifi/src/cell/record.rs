@@ -12,14 +12,16 @@ use alloc::vec::Vec;
 use lasthop_units::{Dbm, Duration, Instant, SeqNo12};
 
 impl Cell {
+    /// `decoded`: bit n is MPDU n.
     pub(super) fn record_payload(
         &mut self,
         flight: &Flight,
         exchange: &Exchange,
+        decoded: &Bitmap,
         pending: &VecDeque<Mpdu>,
     ) {
         let duration_us = microseconds(flight.end, flight.reserves_until);
-        let received = |bit: usize| exchange.decoded.contains(bit);
+        let received = |bit: usize| decoded.contains(bit);
         let plain = |kind, sequence, retry| Frame {
             kind,
             bytes: flight.psdu_bytes as u16,
@@ -127,11 +129,11 @@ impl Cell {
             Address::Group => flight.transmitter,
         };
         let inbox = self.stations[flight.transmitter.index()].inbox(originator, edcaf);
-        let board = inbox.recipient.as_ref().map(|r| *r.scoreboard());
+        let board = inbox.recipient.as_ref().map(|recipient| recipient.scoreboard());
         FrameKind::BlockAck {
             tid,
             start: board.map_or(SeqNo12::default(), |board| board.start()),
-            bitmap: board.map_or(Bitmap::EMPTY, |board| *board.bitmap()),
+            bitmap: board.as_ref().map_or(Bitmap::EMPTY, |board| board.bitmap()),
             bits: board.map_or(64, |board| board.bits()),
         }
     }

@@ -194,8 +194,6 @@ pub(super) struct Exchange {
     pub requesting: bool,
     /// End of the transmission opportunity; its start if one exchange is all.
     pub opportunity_end: Instant,
-    /// What the receiver decoded: bit n is MPDU n.
-    pub decoded: Bitmap,
     /// The payload overlapped with another PPDU at its receiver.
     pub collided: bool,
 }

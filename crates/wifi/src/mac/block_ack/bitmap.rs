@@ -64,20 +64,6 @@ impl Bitmap {
         self.words[n / 64] &= !(1 << (n % 64));
     }
 
-    /// Bit n becomes bit n - `by`, within the first `bits` (a multiple of 64); what has no
-    /// place is lost.
-    #[inline]
-    pub fn shift_down(&mut self, by: usize, bits: usize) {
-        let words = &mut self.words[..bits / 64];
-        let (whole, part) = (by / 64, by % 64);
-        for index in 0..words.len() {
-            let word = |at: usize| words.get(at).copied().unwrap_or(0);
-            let (low, high) = (word(index + whole), word(index + whole + 1));
-            // In two steps: a shift by 64 is none.
-            words[index] = low >> part | high << 1 << (63 - part);
-        }
-    }
-
     /// The first `bits` (a multiple of 8) as octets on the air.
     pub fn to_octets(&self, bits: u16) -> Vec<u8> {
         let octets = self.words.iter().flat_map(|word| word.to_le_bytes());
@@ -115,8 +101,6 @@ mod tests {
         fn agrees_with_a_set(
             numbers in proptest::collection::btree_set(0usize..1_024, 0..200),
             removed in 0usize..1_024,
-            by in 0usize..1_100,
-            words in 1usize..=16,
         ) {
             let mut bitmap: Bitmap = numbers.iter().copied().collect();
             let members = |bitmap: &Bitmap| -> BTreeSet<usize> {
@@ -130,12 +114,6 @@ mod tests {
             let mut left = numbers;
             left.remove(&removed);
             prop_assert_eq!(&members(&bitmap), &left);
-
-            let bits = words * 64;
-            let mut short: Bitmap = left.iter().copied().filter(|n| *n < bits).collect();
-            short.shift_down(by, bits);
-            let moved = left.iter().filter(|n| **n < bits).filter_map(|n| n.checked_sub(by));
-            prop_assert_eq!(members(&short), moved.collect());
         }
     }
 

@@ -6,17 +6,18 @@ use super::Bitmap;
 use lasthop_units::SeqNo12;
 
 /// The sequence numbers from [`Scoreboard::start`] on, as many as [`Scoreboard::bits`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scoreboard {
     start: SeqNo12,
     bits: u16,
-    bitmap: Bitmap,
+    /// By sequence number modulo `bits`, which divides 4096: nothing moves when the window does.
+    received: Bitmap,
 }
 
 impl Scoreboard {
     /// An empty scoreboard from `start` (WinStartR) on, for an agreement over `window` MPDUs.
     pub const fn new(start: SeqNo12, window: u16) -> Self {
-        Self { start, bits: Bitmap::bits_for(window), bitmap: Bitmap::EMPTY }
+        Self { start, bits: Bitmap::bits_for(window), received: Bitmap::EMPTY }
     }
 
     /// First sequence number of the bitmap.
@@ -30,40 +31,51 @@ impl Scoreboard {
     }
 
     /// Bit n: `start + n` was received.
-    pub const fn bitmap(&self) -> &Bitmap {
-        &self.bitmap
+    pub fn bitmap(&self) -> Bitmap {
+        let received = |n: &usize| self.contains(self.start.plus(*n as u16));
+        (0..usize::from(self.bits)).filter(received).collect()
     }
 
     /// `sequence` lies in the bitmap and was received.
     pub fn contains(&self, sequence: SeqNo12) -> bool {
         let offset = sequence.distance_from(self.start);
-        offset < self.bits && self.bitmap.contains(usize::from(offset))
+        offset < self.bits && self.received.contains(self.slot(sequence))
     }
 
     /// Data with `sequence` was received.
+    #[inline]
     pub fn record(&mut self, sequence: SeqNo12) {
         let offset = sequence.distance_from(self.start);
-        if offset < self.bits {
-            self.bitmap.insert(usize::from(offset));
-        } else if offset < 2048 {
-            // Beyond the window: it becomes the last one.
-            let last = self.bits - 1;
-            self.shift(offset - last);
-            self.bitmap.insert(usize::from(last));
+        if offset >= 2048 {
+            return;
         }
+        if offset >= self.bits {
+            // Beyond the window: it becomes the last one, in the slot of the last one that goes.
+            let by = offset - (self.bits - 1);
+            self.forget(by - 1);
+            self.start = self.start.plus(by);
+        }
+        self.received.insert(self.slot(sequence));
     }
 
     /// A Block Ack Request asks from `start` on.
     pub fn request(&mut self, start: SeqNo12) {
         let offset = start.distance_from(self.start);
         if offset < 2048 {
-            self.shift(offset);
+            self.forget(offset);
+            self.start = start;
         }
     }
 
-    fn shift(&mut self, by: u16) {
-        self.start = self.start.plus(by);
-        self.bitmap.shift_down(usize::from(by), usize::from(self.bits));
+    /// The first `count` numbers leave the bitmap.
+    fn forget(&mut self, count: u16) {
+        for passed in 0..count.min(self.bits) {
+            self.received.remove(self.slot(self.start.plus(passed)));
+        }
+    }
+
+    fn slot(&self, sequence: SeqNo12) -> usize {
+        usize::from(sequence.as_u16() & (self.bits - 1))
     }
 }
 

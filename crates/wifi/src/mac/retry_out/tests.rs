@@ -420,7 +420,7 @@ proptest! {
                         prop_assert_eq!(awaited, sequence(reference.next));
                     }
                     if !block_ack_lost {
-                        let board = *receiver.recipient.scoreboard();
+                        let board = receiver.recipient.scoreboard();
                         pending.retain(|&number| !(sent.contains(&number) && board.contains(sequence(number))));
                     }
                 }
