@@ -18,11 +18,14 @@ mod arrival;
 mod away;
 mod config;
 mod doze;
+mod edcaf;
 mod exchange;
+mod frames;
 mod outbox;
 mod rates;
 mod reception;
 mod record;
+mod settle;
 mod station;
 #[cfg(test)]
 mod tests;
@@ -33,11 +36,13 @@ pub use config::{
     RxInterrupt, StationConfig,
 };
 
+use crate::capabilities::Capabilities;
 use crate::event::Event;
 use crate::mac::absence::Absences;
 use crate::mac::contention::{ContenderId, Contention};
+use crate::mac::originator::Originator;
 use crate::mac::sizes;
-use crate::phy::{Band, Rate, Timing};
+use crate::phy::{Band, ErrorModel, Rate, Timing};
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use air::{Air, Carried};
@@ -45,11 +50,13 @@ use alloc::vec::Vec;
 use arrival::Arrival;
 use away::Away;
 use doze::Tim;
+use edcaf::Edcaf;
+use frames::Context;
 use lasthop_packet::{AccessCategory, DropReason, Packet, Released};
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
 use outbox::Outbox;
 use rates::Rates;
-use station::{BEACON_EDCAF, Edcaf, Station};
+use station::{BEACON_EDCAF, Station};
 
 /// A packet that left the cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -169,6 +176,9 @@ struct Settings {
     /// EIFS less AIFS: SIFS + Ack at the lowest basic rate.
     extended_space: Duration,
     access_point: StationId,
+    /// By station: whose random streams it draws from, and what it can do.
+    peers: Vec<(Identity, Capabilities)>,
+    error_model: ErrorModel,
     seed: Seed,
 }
 
@@ -287,6 +297,12 @@ impl Cell {
                 + if ht { sizes::PROBE_REQUEST_HT } else { 0 },
             dtim_period: config.dtim_period,
             access_point,
+            peers: config
+                .stations
+                .iter()
+                .map(|station| (station.identity, station.capabilities.clone()))
+                .collect(),
+            error_model: config.error_model.clone(),
             seed,
         };
         let stations = config.stations.iter().enumerate();
@@ -410,7 +426,7 @@ impl Cell {
     pub fn mtu(&self, station: StationId, peer: Address) -> Option<u16> {
         let station = &self.stations[station.index()];
         let config = station.config.adaptive_mtu?;
-        let state = station.mtus.get(station::slot_of(peer)).and_then(Option::as_ref);
+        let state = station.mtus.get(edcaf::slot_of(peer)).and_then(Option::as_ref);
         Some(state.map_or(config.first_bytes(), |state| state.mtu()))
     }
 
@@ -424,7 +440,7 @@ impl Cell {
 
     /// Counters from `station` to `peer`, if it ever sent to it.
     pub fn link_stats(&self, station: StationId, peer: Address) -> Option<&LinkStats> {
-        self.stations[station.index()].links.get(station::slot_of(peer))
+        self.stations[station.index()].links.get(edcaf::slot_of(peer))
     }
 
     /// Sets all counters to zero at `now`.
@@ -519,19 +535,17 @@ impl Cell {
         self.next = next;
     }
 
-    fn announce_room(&mut self, station: StationId) {
-        let station = &mut self.stations[station.index()];
-        if !station.room_announced {
-            station.room_announced = true;
-            self.outbox.room.push_back(station.id);
-        }
+    /// A station and what it works with.
+    #[inline]
+    fn at(&mut self, station: StationId) -> (&mut Station, Context<'_>) {
+        let Self { now, settings, rates, outbox, stations, .. } = self;
+        (&mut stations[station.index()], Context { now: *now, settings, rates, outbox })
     }
 
     /// The EDCAF, which has been used before.
     #[inline]
     fn access(&mut self, station: StationId, edcaf: usize) -> &mut Edcaf {
-        let access = self.stations[station.index()].edcafs[edcaf].as_mut();
-        access.expect("whoever has something to send has been asked to")
+        self.stations[station.index()].edcaf(edcaf)
     }
 
     /// The EDCAF, made when first used.
@@ -543,21 +557,24 @@ impl Cell {
         self.stations[station.index()].edcafs[edcaf].as_mut().expect("made above")
     }
 
+    /// What `station` has towards `peer` in that EDCAF, made when first used.
+    fn originator(&mut self, station: StationId, edcaf: usize, peer: StationId) -> &mut Originator {
+        let (state, cx) = self.at(station);
+        let index = state.originator(cx.settings, edcaf, Address::Station(peer));
+        &mut state.edcaf(edcaf).originators[index]
+    }
+
     #[cold]
     fn make_edcaf(&mut self, station: StationId, edcaf: usize) {
         let config = &self.stations[station.index()].config;
-        let (aifsn, cw) = match config.access.get(edcaf) {
-            Some(access) => (access.aifsn, access.cw_min),
-            // Beacons go out after PIFS without backoff.
-            None => (1, 0),
-        };
-        let contender =
-            self.contention.add(station, self.settings.timing.aifs(aifsn), config.capabilities.qos);
+        let parameters = config.access.get(edcaf).copied().unwrap_or(EdcaParameters::BEACON);
+        let aifs = self.settings.timing.aifs(parameters.aifsn);
+        let contender = self.contention.add(station, aifs, config.capabilities.qos);
         self.owners.push((station, edcaf as u8));
         let identity = config.identity.to(Identity::numbered(edcaf as u64));
         let perturbation = self.settings.seed.stream_of("cell/queue/perturbation", identity);
         let backoff = self.settings.seed.stream_of("cell/station/backoff", identity);
-        let mut new = Edcaf::new(contender, config, perturbation, backoff, cw);
+        let mut new = Edcaf::new(contender, config, parameters, perturbation, backoff);
         if station == self.settings.access_point {
             new.absent.dozing.clone_from(&self.dozing);
         }

@@ -253,10 +253,6 @@ impl Air {
         })
     }
 
-    pub fn error_model(&self) -> &ErrorModel {
-        &self.error_model
-    }
-
     /// `[s][t]`: station `s` senses transmissions of station `t`.
     pub fn sense_matrix(&self) -> Vec<Vec<bool>> {
         let mut senses = alloc::vec![alloc::vec![false; self.stations]; self.stations];

@@ -117,7 +117,7 @@ impl Cell {
             data_start: start + rate.preamble_and_header(self.settings.band),
             end,
             psdu_bytes,
-            spacing_bytes: super::access::spacing_bytes(rate, spacing),
+            spacing_bytes: super::frames::spacing_bytes(rate, spacing),
             index: 0,
             count,
             offset: 0,

@@ -10,8 +10,10 @@
 //! without the bit as a sign that the station is back.
 
 use super::doze::Doze;
+use super::edcaf::Gate;
+use super::frames::Context;
 use super::reception::happens;
-use super::station::{Action, Gate, Management};
+use super::station::{Action, Management, Station};
 use super::waits::Log;
 use super::{Cell, Sequel, StationConfig};
 use crate::event::{Event, PowerState};
@@ -93,12 +95,116 @@ impl Away {
         }
     }
 
+    /// Whether an RTS goes ahead of a Null after so many attempts.
+    pub fn asks_before_null(&self, attempts: u8) -> bool {
+        self.null.rts_after.is_some_and(|after| attempts > after)
+    }
+
     fn due(&self) -> Option<Instant> {
         let rhythm = match &self.rhythm {
             Rhythm::Scan(scan) => scan.due(),
             Rhythm::Doze(doze) => doze.due(),
         };
         self.departs_at.or(self.probes_at).or(rhythm)
+    }
+}
+
+impl Station {
+    /// Gives up the oldest packets that are too many for a station, or the
+    /// group, that cannot be reached.
+    pub(super) fn trim_buffer(&mut self, cx: &mut Context<'_>, edcaf: usize, to: Address) {
+        let now = cx.now;
+        let Some(packets_max) = self.config.power_save_buffer else { return };
+        let Some(access) = &mut self.edcafs[edcaf] else { return };
+        if !access.absent.holds(to) {
+            return;
+        }
+        let mut oldest = Vec::new();
+        while access.queue.len_packets_for(to.into()) > packets_max {
+            oldest.extend(access.queue.dequeue_for(now, to.into(), &mut cx.outbox.dropped));
+        }
+        let number_dropped = cx.outbox.dropped.len() + oldest.len();
+        self.hold(now, 0, number_dropped as u32);
+        self.stats.queue_drops += number_dropped as u64;
+        cx.outbox.lose_dropped(now, self.id, DropReason::ActiveQueue);
+        for packet in oldest {
+            cx.outbox.lose(now, self.id, packet, DropReason::PowerSaveBuffer);
+        }
+    }
+
+    /// Gives up what driver and hardware hold, and the queue above if it is to go too.
+    fn abandon(&mut self, cx: &mut Context<'_>, edcaf: usize, queue_too: bool) {
+        let (now, station) = (cx.now, self.id);
+        let Some(access) = &mut self.edcafs[edcaf] else { return };
+        let mut given_up: Vec<Packet> = Vec::new();
+        let (mut packets, mut mpdus) = (0, Vec::new());
+        for originator in &mut access.originators {
+            let before = originator.held();
+            let mut lost = 0;
+            originator.expire(
+                |_| true,
+                &mut cx.outbox.released,
+                |mpdu| {
+                    lost += 1;
+                    if !mpdu.taken {
+                        given_up.extend_from_slice(mpdu.msdus.packets());
+                    }
+                },
+            );
+            mpdus.push((originator.peer, lost));
+            packets += before.packets;
+            access.held.packets -= before.packets;
+            access.held.bytes = access.held.bytes - before.bytes;
+        }
+        let booked = given_up.len();
+        while let Some(peer) = access.driver.next_peer() {
+            given_up.extend(access.driver.pop(peer));
+        }
+        if queue_too {
+            let dropped = &mut cx.outbox.dropped;
+            while let Some((_, packet)) = access.queue.dequeue(now, dropped) {
+                given_up.push(packet);
+            }
+            given_up.append(dropped);
+        }
+        packets += (given_up.len() - booked) as u32;
+        self.hold(now, 0, packets);
+        self.stats.off_channel_drops += given_up.len() as u64;
+        for (peer, lost) in mpdus {
+            self.link_stats(peer).mpdus_lost += lost;
+        }
+        for (index, packet) in given_up.into_iter().enumerate() {
+            match index < booked {
+                true => cx.outbox.drop_packet(now, station, packet, DropReason::OffChannel),
+                false => cx.outbox.lose(now, station, packet, DropReason::OffChannel),
+            }
+        }
+        if packets > 0 {
+            self.announce_room(cx.outbox);
+        }
+    }
+
+    /// What comes out of the queue is lost, the oldest first, `packets_max` at most.
+    fn drain(&mut self, cx: &mut Context<'_>, edcaf: usize, packets_max: u32) {
+        let now = cx.now;
+        let Some(access) = &mut self.edcafs[edcaf] else { return };
+        let dropped = &mut cx.outbox.dropped;
+        let mut lost = Vec::new();
+        while (lost.len() as u32) < packets_max
+            && let Some((_, packet)) = access.queue.dequeue(now, dropped)
+        {
+            lost.push(packet);
+        }
+        lost.append(dropped);
+        self.hold(now, 0, lost.len() as u32);
+        self.stats.off_channel_drops += lost.len() as u64;
+        let has_room = !lost.is_empty();
+        for packet in lost {
+            cx.outbox.lose(now, self.id, packet, DropReason::OffChannel);
+        }
+        if has_room {
+            self.announce_room(cx.outbox);
+        }
     }
 }
 
@@ -158,11 +264,6 @@ impl Cell {
         }
     }
 
-    /// Whether an RTS goes ahead of a Null after so many attempts.
-    pub(super) fn asks_before_null(&mut self, station: StationId, attempts: u8) -> bool {
-        self.away(station).null.rts_after.is_some_and(|after| attempts > after)
-    }
-
     pub(super) fn null_attempts_max(&mut self, station: StationId) -> u8 {
         self.away(station).null.attempts
     }
@@ -191,7 +292,8 @@ impl Cell {
             let access = &mut self.stations[access_point.index()].edcafs[edcaf];
             if let Some(access) = access {
                 access.absent.dozing.push(station);
-                self.trim_buffer(access_point, edcaf, Address::Station(station));
+                let (state, mut cx) = self.at(access_point);
+                state.trim_buffer(&mut cx, edcaf, Address::Station(station));
             }
         }
     }
@@ -207,37 +309,12 @@ impl Cell {
             if let Some(access) = access {
                 access.absent.dozing.retain(|dozing| *dozing != station);
                 access.absent.released.retain(|(released, _)| *released != station);
-                self.fill_driver(access_point, edcaf);
-                self.build_ahead(access_point, edcaf, Address::Station(station));
+                let (state, mut cx) = self.at(access_point);
+                state.fill_driver(&mut cx, edcaf);
+                state.build_ahead(&mut cx, edcaf, Address::Station(station));
                 self.arm(access_point, edcaf);
             }
         }
-    }
-
-    /// Gives up the oldest packets that are too many for a station, or the
-    /// group, that cannot be reached.
-    pub(super) fn trim_buffer(&mut self, from: StationId, edcaf: usize, to: Address) {
-        let now = self.now;
-        let state = &mut self.stations[from.index()];
-        let Some(packets_max) = state.config.power_save_buffer else { return };
-        let Some(access) = &mut state.edcafs[edcaf] else { return };
-        if !access.absent.holds(to) {
-            return;
-        }
-        let mut dropped = core::mem::take(&mut self.outbox.dropped);
-        let mut oldest = Vec::new();
-        while access.queue.len_packets_for(to.into()) > packets_max {
-            oldest.extend(access.queue.dequeue_for(now, to.into(), &mut dropped));
-        }
-        state.hold(now, 0, (dropped.len() + oldest.len()) as u32);
-        state.stats.queue_drops += (dropped.len() + oldest.len()) as u64;
-        for packet in dropped.drain(..) {
-            self.outbox.lose(now, from, packet, DropReason::ActiveQueue);
-        }
-        for packet in oldest {
-            self.outbox.lose(now, from, packet, DropReason::PowerSaveBuffer);
-        }
-        self.outbox.dropped = dropped;
     }
 
     fn scan_input(&mut self, station: StationId, input: Input) {
@@ -274,30 +351,8 @@ impl Cell {
         let most = scan.config().return_drain.filter(|_| scan.is_between_absences());
         let Some(most) = most else { return };
         for edcaf in 0..EDCAFS {
-            let now = self.now;
-            let mut dropped = core::mem::take(&mut self.outbox.dropped);
-            let mut lost = Vec::new();
-            let state = &mut self.stations[station.index()];
-            let Some(access) = &mut state.edcafs[edcaf] else {
-                self.outbox.dropped = dropped;
-                continue;
-            };
-            while (lost.len() as u32) < most
-                && let Some((_, packet)) = access.queue.dequeue(now, &mut dropped)
-            {
-                lost.push(packet);
-            }
-            lost.append(&mut dropped);
-            self.outbox.dropped = dropped;
-            state.hold(now, 0, lost.len() as u32);
-            state.stats.off_channel_drops += lost.len() as u64;
-            let has_room = !lost.is_empty();
-            for packet in lost {
-                self.outbox.lose(now, station, packet, DropReason::OffChannel);
-            }
-            if has_room {
-                self.announce_room(station);
-            }
+            let (state, mut cx) = self.at(station);
+            state.drain(&mut cx, edcaf, most);
         }
     }
 
@@ -317,8 +372,9 @@ impl Cell {
         let access_point = Address::Station(self.settings.access_point);
         for edcaf in 0..EDCAFS {
             if self.stations[station.index()].edcafs[edcaf].is_some() {
-                self.fill_driver(station, edcaf);
-                self.build_ahead(station, edcaf, access_point);
+                let (state, mut cx) = self.at(station);
+                state.fill_driver(&mut cx, edcaf);
+                state.build_ahead(&mut cx, edcaf, access_point);
                 self.arm(station, edcaf);
             }
         }
@@ -340,7 +396,8 @@ impl Cell {
                 let (config, stays) = (*scan.config(), scan.is_on_own_channel());
                 if config.leftover != Leftover::Keep {
                     for edcaf in 0..EDCAFS {
-                        self.abandon(station, edcaf, config.leftover == Leftover::DropAll);
+                        let (state, mut cx) = self.at(station);
+                        state.abandon(&mut cx, edcaf, config.leftover == Leftover::DropAll);
                     }
                 }
                 if stays {
@@ -374,60 +431,6 @@ impl Cell {
             state.deaf_until = now;
             self.contention.return_to_channel(station, now);
             self.record_power(station, PowerState::Awake);
-        }
-    }
-
-    /// Gives up what driver and hardware hold, and the queue above if it is to go too.
-    fn abandon(&mut self, station: StationId, edcaf: usize, queue_too: bool) {
-        let now = self.now;
-        let state = &mut self.stations[station.index()];
-        let Some(access) = &mut state.edcafs[edcaf] else { return };
-        let mut given_up: Vec<Packet> = Vec::new();
-        let (mut packets, mut mpdus) = (0, Vec::new());
-        for originator in &mut access.originators {
-            let before = originator.held();
-            let mut lost = 0;
-            originator.expire(
-                |_| true,
-                &mut self.outbox.released,
-                |mpdu| {
-                    lost += 1;
-                    if !mpdu.taken {
-                        given_up.extend_from_slice(mpdu.msdus.packets());
-                    }
-                },
-            );
-            mpdus.push((originator.peer, lost));
-            packets += before.packets;
-            access.held.packets -= before.packets;
-            access.held.bytes = access.held.bytes - before.bytes;
-        }
-        let booked = given_up.len();
-        while let Some(peer) = access.driver.next_peer() {
-            given_up.extend(access.driver.pop(peer));
-        }
-        let mut dropped = core::mem::take(&mut self.outbox.dropped);
-        if queue_too {
-            while let Some((_, packet)) = access.queue.dequeue(now, &mut dropped) {
-                given_up.push(packet);
-            }
-            given_up.append(&mut dropped);
-        }
-        self.outbox.dropped = dropped;
-        packets += (given_up.len() - booked) as u32;
-        state.hold(now, 0, packets);
-        state.stats.off_channel_drops += given_up.len() as u64;
-        for (peer, lost) in mpdus {
-            state.link_stats(peer).mpdus_lost += lost;
-        }
-        for (index, packet) in given_up.into_iter().enumerate() {
-            match index < booked {
-                true => self.outbox.drop_packet(now, station, packet, DropReason::OffChannel),
-                false => self.outbox.lose(now, station, packet, DropReason::OffChannel),
-            }
-        }
-        if packets > 0 {
-            self.announce_room(station);
         }
     }
 

@@ -9,7 +9,8 @@
 use super::Cell;
 use super::air::Flight;
 use super::away::{EDCAFS, Rhythm};
-use super::station::{Action, Exchange, Gate};
+use super::edcaf::Gate;
+use super::station::{Action, Exchange};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::power_save::{self, Input, Phase, PowerSaveConfig, partial_virtual_bitmap};
 use crate::station::{Address, StationId};
@@ -142,13 +143,7 @@ impl Cell {
     /// Packets and MPDUs that an EDCAF of the access point holds for `peer`.
     fn held(&self, edcaf: usize, peer: Address) -> u32 {
         let edcafs = &self.stations[self.settings.access_point.index()].edcafs;
-        edcafs[edcaf].as_ref().map_or(0, |access| {
-            let originator = access.originator(peer).map(|index| &access.originators[index]);
-            let pending = originator.map_or(0, |originator| originator.pending.len());
-            access.queue.len_packets_for(peer.into())
-                + access.driver.len_packets_for(peer.into())
-                + pending as u32
-        })
+        edcafs[edcaf].as_ref().map_or(0, |access| access.held_for(peer))
     }
 
     /// The More Data bit of a frame to `peer`, whose MPDUs are in the hands of
@@ -210,7 +205,8 @@ impl Cell {
         if absent.dozing.contains(&station) && !absent.is_released(station) {
             absent.released.push((station, now));
             // The driver passed over packets for a station that dozed.
-            self.fill_driver(access_point, edcaf);
+            let (state, mut cx) = self.at(access_point);
+            state.fill_driver(&mut cx, edcaf);
             self.arm(access_point, edcaf);
         }
     }
@@ -242,7 +238,8 @@ impl Cell {
                 let now = self.now;
                 let absent = &mut self.edcaf(access_point, edcaf).absent;
                 (absent.group_left, absent.group_opened) = (held, Some(now));
-                self.fill_driver(access_point, edcaf);
+                let (state, mut cx) = self.at(access_point);
+                state.fill_driver(&mut cx, edcaf);
                 self.arm(access_point, edcaf);
             }
         }

@@ -7,12 +7,11 @@ use super::station::{Action, BEACON_EDCAF, Content, Exchange, Management};
 use super::{Cell, Pending, Sequel, StationConfig};
 use crate::event::Event;
 use crate::mac::block_ack::{Bitmap, Recipient};
-use crate::mac::originator::{Agreement, AttemptsMax};
+use crate::mac::originator::Agreement;
 use crate::mac::retry_out::PseudoRetryOut;
 use crate::mac::sizes;
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
-use lasthop_packet::DropReason;
 use lasthop_units::{Duration, Instant, SeqNo12};
 
 /// An originator whose ADDBA Requests were not answered asks again after this long.
@@ -183,16 +182,8 @@ impl Cell {
     /// The exchange brought what it was for; bit n of `acked` is MPDU n.
     pub(super) fn exchange_succeeded(&mut self, station: StationId, acked: &Bitmap) {
         let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
-        match exchange.content {
-            Content::Data { mpdus, .. } => self.settle(station, &exchange, mpdus, acked, true),
-            Content::BlockAckRequest { .. } => self.settle_request(station, &exchange, acked),
-            // The request waits for its answer, the answer was taken in already.
-            Content::Management(_) | Content::Beacon => {}
-        }
-        let access = self.stations[station.index()].config.access.get(exchange.edcaf).copied();
-        let state = self.access(station, exchange.edcaf);
-        state.failures = 0;
-        state.contention_window = access.map_or(0, |access| access.cw_min);
+        let (state, mut cx) = self.at(station);
+        state.answered(&mut cx, &exchange, acked);
         let content = exchange.content;
         self.exchange_over(station, exchange, true);
         match content {
@@ -205,172 +196,28 @@ impl Cell {
     /// The exchange brought no response.
     pub(super) fn exchange_failed(&mut self, station: StationId) {
         let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
-        let retry_limit = self.stations[station.index()].config.retry_limit;
+        let (state, mut cx) = self.at(station);
+        state.unanswered(&mut cx, &exchange);
         let mut settled = None;
-        match exchange.content {
-            Content::Data { mpdus, aggregated } => {
-                if exchange.requesting {
-                    let index = self.originator(station, exchange.edcaf, exchange.peer);
-                    let access = self.edcaf(station, exchange.edcaf);
-                    access.originators[index].request_failed(mpdus);
-                }
-                self.settle(station, &exchange, mpdus, &Bitmap::EMPTY, false);
-                let policy = self.stations[station.index()].config.block_ack.request;
-                if aggregated
-                    && !exchange.requesting
-                    && policy == super::BlockAckRequestPolicy::AfterMissing
-                {
-                    let index = self.originator(station, exchange.edcaf, exchange.peer);
-                    let access = self.edcaf(station, exchange.edcaf);
-                    access.originators[index].block_ack_request_due = true;
-                }
+        if let Content::Management(mut frame) = exchange.content {
+            frame.attempts += 1;
+            let attempts_max = match frame.action {
+                Action::Null { .. } => self.null_attempts_max(station),
+                _ => self.stations[station.index()].config.retry_limit,
+            };
+            if frame.attempts < attempts_max {
+                self.access(station, exchange.edcaf).management.push_front(frame);
+            } else if frame.action.is_about_absence() {
+                settled = Some(frame.action);
+            } else {
+                self.management_given_up(station, exchange.edcaf, frame.peer, frame.action);
             }
-            Content::BlockAckRequest { .. } => {
-                let index = self.originator(station, exchange.edcaf, exchange.peer);
-                let originator = &mut self.edcaf(station, exchange.edcaf).originators[index];
-                originator.block_ack_request_attempts += 1;
-                let given_up = originator.block_ack_request_attempts >= retry_limit;
-                originator.failed(given_up);
-                if given_up {
-                    originator.block_ack_request_due = false;
-                    originator.block_ack_request_attempts = 0;
-                }
-            }
-            Content::Management(mut frame) => {
-                frame.attempts += 1;
-                let attempts_max = match frame.action {
-                    Action::Null { .. } => self.null_attempts_max(station),
-                    _ => retry_limit,
-                };
-                if frame.attempts < attempts_max {
-                    self.edcaf(station, exchange.edcaf).management.push_front(frame);
-                } else if frame.action.is_about_absence() {
-                    settled = Some(frame.action);
-                } else {
-                    self.management_given_up(station, exchange.edcaf, frame.peer, frame.action);
-                }
-            }
-            Content::Beacon => {}
         }
-        self.widen(station, exchange.edcaf);
+        self.access(station, exchange.edcaf).widen();
         self.exchange_over(station, exchange, false);
         if let Some(action) = settled {
             self.absence_settled(station, action, false);
         }
-    }
-
-    /// Books the fate of the MPDUs that were sent.
-    fn settle(
-        &mut self,
-        station: StationId,
-        exchange: &Exchange,
-        mpdus: usize,
-        acked: &Bitmap,
-        answered: bool,
-    ) {
-        let now = self.now;
-        let index = self.originator(station, exchange.edcaf, exchange.peer);
-        let state = &mut self.stations[station.index()];
-        let retry_limit = state.config.retry_limit;
-        if state.config.adaptive_mtu.is_some() && !exchange.requesting {
-            let air = (self.settings.band, self.settings.timing.slot);
-            state.report_lengths(now, air, exchange, index, (mpdus, acked));
-        }
-        let access = state.edcafs[exchange.edcaf].as_mut().expect("it sent");
-        let originator = &mut access.originators[index];
-        let attempts_max = match exchange.peer {
-            // Group frames are sent once.
-            Address::Group => AttemptsMax::all(1),
-            Address::Station(_) => {
-                let sent = if exchange.requesting { 0 } else { mpdus };
-                originator.attempts_max(retry_limit, sent, exchange.rate)
-            }
-        };
-        let before = originator.held();
-        let mut lost = Vec::new();
-        let mut lost_mpdus = 0;
-        let number_acked =
-            originator.settle(mpdus, acked, attempts_max, &mut self.outbox.released, |mpdu| {
-                lost_mpdus += 1;
-                // What got across without its acknowledgement is not lost.
-                if !mpdu.taken {
-                    lost.extend_from_slice(mpdu.msdus.packets());
-                }
-            });
-        match answered {
-            true => originator.succeeded(),
-            false => originator.failed(lost_mpdus > 0),
-        }
-        if let Some(control) = &mut originator.rate_control
-            && !exchange.requesting
-        {
-            control.report(now, exchange.rate, mpdus as u16, number_acked as u16);
-        }
-        let after = originator.held();
-        let packets = before.packets - after.packets;
-        if !access.absent.dozing.is_empty() {
-            access.absent.exchanged(exchange.peer, answered || packets > 0);
-        }
-        access.held.packets -= packets;
-        access.held.bytes = access.held.bytes - (before.bytes - after.bytes);
-        state.hold(now, 0, packets);
-        state.last_data = now;
-        let link = state.link_stats(exchange.peer);
-        link.mpdus_acked += u64::from(number_acked);
-        if !exchange.requesting {
-            link.mpdus_failed += mpdus as u64 - u64::from(number_acked);
-        }
-        if exchange.collided {
-            link.collisions += 1;
-        }
-        if exchange.peer == Address::Group {
-            for packet in lost {
-                self.outbox.outputs.push_back(super::Output::GroupSent {
-                    at: now,
-                    station,
-                    packet,
-                });
-            }
-        } else {
-            link.mpdus_lost += lost_mpdus;
-            for packet in lost {
-                self.outbox.drop_packet(now, station, packet, DropReason::RetryLimit);
-            }
-        }
-        if packets > 0 {
-            self.announce_room(station);
-        }
-        self.fill_driver(station, exchange.edcaf);
-        self.build_ahead(station, exchange.edcaf, exchange.peer);
-    }
-
-    /// Books what the Block Ack to a request says of all pending MPDUs.
-    fn settle_request(&mut self, station: StationId, exchange: &Exchange, acked: &Bitmap) {
-        let now = self.now;
-        let index = self.originator(station, exchange.edcaf, exchange.peer);
-        let state = &mut self.stations[station.index()];
-        let access = state.edcafs[exchange.edcaf].as_mut().expect("it sent");
-        let originator = &mut access.originators[index];
-        originator.block_ack_request_due = false;
-        originator.block_ack_request_attempts = 0;
-        originator.succeeded();
-        let before = originator.held();
-        // What is still missing was counted as an attempt when it was sent.
-        let all = originator.pending.len().min(Bitmap::BITS);
-        let never = AttemptsMax::all(u8::MAX);
-        let number_acked = originator.settle(all, acked, never, &mut self.outbox.released, |_| {});
-        let after = originator.held();
-        let packets = before.packets - after.packets;
-        access.held.packets -= packets;
-        access.held.bytes = access.held.bytes - (before.bytes - after.bytes);
-        state.hold(now, 0, packets);
-        let link = state.link_stats(exchange.peer);
-        link.mpdus_acked += u64::from(number_acked);
-        if packets > 0 {
-            self.announce_room(station);
-        }
-        self.fill_driver(station, exchange.edcaf);
-        self.build_ahead(station, exchange.edcaf, exchange.peer);
     }
 
     /// Goes on within the transmission opportunity, or contends anew.
@@ -380,8 +227,9 @@ impl Cell {
         let sifs = self.settings.timing.sifs;
         self.edcaf(station, edcaf).keep_turn(exchange.peer);
         if success && edcaf != BEACON_EDCAF && now + sifs < exchange.opportunity_end {
-            self.edcaf(station, edcaf).contends_since = now;
-            if self.next_work(station, edcaf).is_some() && self.fits(station, &exchange) {
+            let access = self.access(station, edcaf);
+            access.contends_since = now;
+            if access.next_work().is_some() && self.fits(station, &exchange) {
                 self.follow(station, Sequel::Opportunity { edcaf, end: exchange.opportunity_end });
                 return;
             }
@@ -397,8 +245,10 @@ impl Cell {
         let contender = access.contender;
         access.contends_since = now;
         if edcaf != BEACON_EDCAF {
-            self.draw_backoff(station, edcaf);
-            if self.next_work(station, edcaf).is_some() {
+            let slots = access.draw_backoff();
+            let has_work = access.next_work().is_some();
+            self.contention.set_backoff(contender, slots);
+            if has_work {
                 self.contention.arm(contender, now);
             }
         }
@@ -428,8 +278,7 @@ impl Cell {
         edcaf: usize,
     ) {
         let window = self.agreed_window(originator, recipient);
-        let index = self.originator(originator, edcaf, Address::Station(recipient));
-        let state = &mut self.edcaf(originator, edcaf).originators[index];
+        let state = self.originator(originator, edcaf, recipient);
         if state.agreement != Agreement::Requested {
             return;
         }
@@ -439,7 +288,7 @@ impl Cell {
                 at: self.now,
                 originator,
                 recipient,
-                tid: super::access::tid_of(edcaf),
+                tid: super::frames::tid_of(edcaf),
                 established: true,
             });
         }
@@ -469,8 +318,7 @@ impl Cell {
             Action::AddbaResponse { .. } => (peer, station),
             _ => unreachable!("what is about absence is settled in another way"),
         };
-        let index = self.originator(originator, edcaf, Address::Station(to));
-        let state = &mut self.edcaf(originator, edcaf).originators[index];
+        let state = self.originator(originator, edcaf, to);
         // An answer may have arrived without its acknowledgement.
         if state.agreement == Agreement::Requested {
             state.agreement = Agreement::Failed { until };

@@ -6,7 +6,7 @@ use super::{Cell, category_of};
 use crate::event::{Event, Frame, FrameKind, Ppdu};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::{Mpdu, Msdus};
-use crate::station::{Address, StationId};
+use crate::station::Address;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Duration, Instant, SeqNo12};
@@ -163,16 +163,6 @@ impl Cell {
             signal: signal.unwrap_or(Dbm(-30.0)),
             collided,
         }));
-    }
-
-    pub(super) fn record_rate(&mut self, station: StationId, edcaf: usize, index: usize) {
-        let at = self.now;
-        let originator = &mut self.edcaf(station, edcaf).originators[index];
-        let Address::Station(peer) = originator.peer else { return };
-        let changed = originator.rate_control.as_mut().and_then(|c| c.poll_rate_changed());
-        if let Some(rate) = changed {
-            self.outbox.events.push_back(Event::RateChanged { at, station, peer, rate });
-        }
     }
 }
 

@@ -3,21 +3,19 @@
 
 use super::away::Away;
 use super::config::StationConfig;
+use super::edcaf::{Edcaf, slot_of};
+use super::outbox::Outbox;
 use crate::mac::adaptive_mtu::{AdaptiveMtu, PpduLimits};
 use crate::mac::block_ack::{Bitmap, Recipient};
-use crate::mac::contention::ContenderId;
 use crate::mac::mpdu::Mpdu;
-use crate::mac::originator::{Agreement, Originator};
 use crate::mac::retry_out::{Decision, PseudoRetryOut};
 use crate::phy::{Band, Rate};
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_packet::AccessCategory;
-use lasthop_packet::queue::{DriverQueue, Held, Queue};
-use lasthop_units::{Duration, Instant, SeqNo12, Stream};
+use lasthop_units::{Duration, Instant, SeqNo12};
 
 /// Beacons contend as a fifth EDCAF, ahead of all categories.
 pub(super) const BEACON_EDCAF: usize = 4;
@@ -51,104 +49,6 @@ pub(super) struct Station {
     pub away: Option<Box<Away>>,
     /// When it last sent or received data.
     pub last_data: Instant,
-}
-
-/// An EDCA function (EDCAF; IEEE 802.11-2020, 10.2.3.2): queue, originators, contention window.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Edcaf {
-    pub contender: ContenderId,
-    pub queue: Queue,
-    pub driver: DriverQueue,
-    pub originators: Vec<Originator>,
-    /// Index into `originators` by [`slot_of`] the peer.
-    pub index: Vec<Option<u16>>,
-    pub management: VecDeque<Management>,
-    pub contention_window: u16,
-    pub backoff: Stream,
-    /// Exchanges in a row that failed (QSRC).
-    pub failures: u8,
-    /// Since when it contends for the next exchange.
-    pub contends_since: Instant,
-    pub last_served: Option<Address>,
-    /// Packets in the originators' hands.
-    pub held: Held,
-    /// When the packet that was taken last left the upper queue.
-    pub dequeued: Instant,
-    /// What may be sent.
-    pub gate: Gate,
-    /// Whom it passes over.
-    pub absent: Absent,
-}
-
-/// The stations that cannot be reached, in an EDCAF of the access point.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub(super) struct Absent {
-    pub dozing: Vec<StationId>,
-    /// Those of them that asked for one frame, and when it was let out.
-    pub released: Vec<(StationId, Instant)>,
-    /// Group frames that may go out behind the last DTIM.
-    pub group_left: u32,
-    /// When group frames were let out last.
-    pub group_opened: Option<Instant>,
-}
-
-impl Absent {
-    /// What there is for `peer` must wait: it cannot be reached, or the group is
-    /// not complete.
-    #[inline]
-    pub fn holds(&self, peer: Address) -> bool {
-        !self.dozing.is_empty()
-            && match peer {
-                Address::Group => self.group_left == 0,
-                Address::Station(station) => {
-                    self.dozing.contains(&station) && !self.is_released(station)
-                }
-            }
-    }
-
-    /// A data frame was sent to `peer`; `done`: it need not be sent again.
-    pub fn exchanged(&mut self, peer: Address, done: bool) {
-        match peer {
-            Address::Group => self.group_left = self.group_left.saturating_sub(1),
-            Address::Station(station) if done => {
-                self.released.retain(|(other, _)| *other != station)
-            }
-            Address::Station(_) => {}
-        }
-    }
-
-    /// `station` asked for a frame and has not got it yet.
-    pub fn is_released(&self, station: StationId) -> bool {
-        self.released.iter().any(|(released, _)| *released == station)
-    }
-
-    /// When a frame for `peer` was let out although it, or somebody, dozes.
-    pub fn released_at(&self, peer: Address) -> Option<Instant> {
-        match peer {
-            Address::Group => self.group_opened,
-            Address::Station(station) => {
-                let released = self.released.iter().find(|(released, _)| *released == station);
-                released.map(|(_, at)| *at)
-            }
-        }
-    }
-
-    /// `peer` cannot be reached, unless it asked for a frame.
-    pub fn is_dozing(&self, peer: Address) -> bool {
-        matches!(peer, Address::Station(station) if self.dozing.contains(&station))
-    }
-}
-
-/// What an EDCAF may send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(super) enum Gate {
-    /// Everything.
-    #[default]
-    Open,
-    /// What lies below the upper queue.
-    Draining,
-    /// Null frames and the like.
-    Shut,
 }
 
 /// A management frame that waits to be sent.
@@ -234,24 +134,6 @@ pub(super) struct Inbox {
     pub last: Option<SeqNo12>,
 }
 
-/// Peers as small indices: the group is 0, station n is n + 1.
-pub(super) fn slot_of(peer: Address) -> usize {
-    match peer {
-        Address::Group => 0,
-        Address::Station(station) => station.index() + 1,
-    }
-}
-
-/// The originator towards `peer`, of those that a [`Edcaf`] has and their index.
-pub(super) fn originator_of<'a>(
-    originators: &'a [Originator],
-    index: &[Option<u16>],
-    peer: Address,
-) -> Option<&'a Originator> {
-    let index = index.get(slot_of(peer)).copied().flatten()?;
-    originators.get(usize::from(index))
-}
-
 impl Station {
     pub fn link_stats(&mut self, peer: Address) -> &mut LinkStats {
         let slot = slot_of(peer);
@@ -324,6 +206,14 @@ impl Station {
         self.inboxes[key].get_or_insert_default()
     }
 
+    /// It holds fewer packets than when its room was polled last.
+    pub fn announce_room(&mut self, outbox: &mut Outbox) {
+        if !self.room_announced {
+            self.room_announced = true;
+            outbox.room.push_back(self.id);
+        }
+    }
+
     /// Counts an absence that is not over until `now`.
     pub fn count_absence(&mut self, now: Instant) {
         if let Some(left) = self.away.as_mut().and_then(|away| away.left.as_mut()) {
@@ -360,66 +250,5 @@ impl Inbox {
             true => retry_out.received(mpdu.sequence, head, kbps),
             false => retry_out.errored(mpdu.sequence, head, kbps, mpdu.carries_tcp()),
         })
-    }
-}
-
-impl Edcaf {
-    pub fn new(
-        contender: ContenderId,
-        config: &StationConfig,
-        mut perturbation: Stream,
-        backoff: Stream,
-        cw: u16,
-    ) -> Self {
-        Self {
-            contender,
-            queue: Queue::new(&config.queue, perturbation.next_u64() as u32),
-            driver: DriverQueue::new(config.driver_queue),
-            originators: Vec::new(),
-            index: Vec::new(),
-            management: VecDeque::new(),
-            contention_window: cw,
-            backoff,
-            failures: 0,
-            contends_since: Instant::ZERO,
-            last_served: None,
-            held: Held::NONE,
-            dequeued: Instant::ZERO,
-            gate: Gate::Open,
-            absent: Absent::default(),
-        }
-    }
-
-    /// Index of the originator towards `peer`, if there is one.
-    pub fn originator(&self, peer: Address) -> Option<usize> {
-        self.index.get(slot_of(peer)).copied().flatten().map(usize::from)
-    }
-
-    /// Index of a new originator.
-    pub fn add_originator(&mut self, originator: Originator) -> usize {
-        let slot = slot_of(originator.peer);
-        if slot >= self.index.len() {
-            self.index.resize(slot + 1, None);
-        }
-        let new = self.originators.len();
-        self.index[slot] = Some(new as u16);
-        self.originators.push(originator);
-        new
-    }
-
-    /// What takes up room in the queue from below it: without a driver queue,
-    /// packets in flight.
-    pub fn held_below(&self) -> Held {
-        if self.driver.is_used() { Held::NONE } else { self.held }
-    }
-
-    /// Data may be sent to `peer` now: it can be reached, no ADDBA is in progress
-    /// and the window has room.
-    pub fn may_send(&self, peer: Address) -> bool {
-        !self.absent.holds(peer)
-            && self.originator(peer).is_none_or(|index| {
-                let originator = &self.originators[index];
-                originator.agreement != Agreement::Requested && originator.has_window()
-            })
     }
 }

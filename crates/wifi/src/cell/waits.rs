@@ -5,7 +5,7 @@
 
 use super::Cell;
 use super::away::{Away, Rhythm};
-use super::station::Gate;
+use super::edcaf::Gate;
 use crate::mac::absence::{Absences, Cause, Span, Waits};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;

@@ -1,0 +1,407 @@
+//! An EDCA function (EDCAF; IEEE 802.11-2020, 10.2.3.2 and 10.23.2): the queue of one access
+//! category at one station, the originators towards its peers, the frames that go ahead of
+//! data, its contention window and backoff, and what it sends next.
+//!
+//! It knows neither the air nor other stations. Backoffs are in slots.
+
+use super::config::{EdcaParameters, StationConfig};
+use super::station::{Action, Management};
+use crate::mac::contention::ContenderId;
+use crate::mac::mpdu::Msdus;
+use crate::mac::originator::{Agreement, Originator};
+use crate::mac::sizes;
+use crate::station::{Address, StationId};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use lasthop_packet::Packet;
+use lasthop_packet::queue::{DriverQueue, Held, Queue};
+use lasthop_units::{Instant, Stream};
+
+/// An EDCAF of one station.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Edcaf {
+    pub contender: ContenderId,
+    pub parameters: EdcaParameters,
+    /// Failures in a row after which the contention window is the smallest again.
+    retry_limit: u8,
+    pub queue: Queue,
+    pub driver: DriverQueue,
+    pub originators: Vec<Originator>,
+    /// Index into `originators` by [`slot_of`] the peer.
+    index: Vec<Option<u16>>,
+    pub management: VecDeque<Management>,
+    pub contention_window: u16,
+    backoff: Stream,
+    /// Exchanges in a row that failed (QSRC).
+    failures: u8,
+    /// Since when it contends for the next exchange.
+    pub contends_since: Instant,
+    pub last_served: Option<Address>,
+    /// Packets in the originators' hands.
+    pub held: Held,
+    /// When the packet that was taken last left the upper queue.
+    pub dequeued: Instant,
+    /// What may be sent.
+    pub gate: Gate,
+    /// Whom it passes over.
+    pub absent: Absent,
+}
+
+/// The stations that cannot be reached, in an EDCAF of the access point.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(super) struct Absent {
+    pub dozing: Vec<StationId>,
+    /// Those of them that asked for one frame, and when it was let out.
+    pub released: Vec<(StationId, Instant)>,
+    /// Group frames that may go out behind the last DTIM.
+    pub group_left: u32,
+    /// When group frames were let out last.
+    pub group_opened: Option<Instant>,
+}
+
+impl Absent {
+    /// What there is for `peer` must wait: it cannot be reached, or the group is
+    /// not complete.
+    #[inline]
+    pub fn holds(&self, peer: Address) -> bool {
+        !self.dozing.is_empty()
+            && match peer {
+                Address::Group => self.group_left == 0,
+                Address::Station(station) => {
+                    self.dozing.contains(&station) && !self.is_released(station)
+                }
+            }
+    }
+
+    /// A data frame was sent to `peer`; `done`: it need not be sent again.
+    pub fn exchanged(&mut self, peer: Address, done: bool) {
+        match peer {
+            Address::Group => self.group_left = self.group_left.saturating_sub(1),
+            Address::Station(station) if done => {
+                self.released.retain(|(other, _)| *other != station)
+            }
+            Address::Station(_) => {}
+        }
+    }
+
+    /// `station` asked for a frame and has not got it yet.
+    pub fn is_released(&self, station: StationId) -> bool {
+        self.released.iter().any(|(released, _)| *released == station)
+    }
+
+    /// When a frame for `peer` was let out although it, or somebody, dozes.
+    pub fn released_at(&self, peer: Address) -> Option<Instant> {
+        match peer {
+            Address::Group => self.group_opened,
+            Address::Station(station) => {
+                let released = self.released.iter().find(|(released, _)| *released == station);
+                released.map(|(_, at)| *at)
+            }
+        }
+    }
+
+    /// `peer` cannot be reached, unless it asked for a frame.
+    pub fn is_dozing(&self, peer: Address) -> bool {
+        matches!(peer, Address::Station(station) if self.dozing.contains(&station))
+    }
+}
+
+/// What an EDCAF may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) enum Gate {
+    /// Everything.
+    #[default]
+    Open,
+    /// What lies below the upper queue.
+    Draining,
+    /// Null frames and the like.
+    Shut,
+}
+
+/// What an EDCAF would send next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Work {
+    /// The frame at this place.
+    Management(usize),
+    BlockAckRequest(Address),
+    Data(Address),
+}
+
+/// Peers as small indices: the group is 0, station n is n + 1.
+pub(super) fn slot_of(peer: Address) -> usize {
+    match peer {
+        Address::Group => 0,
+        Address::Station(station) => station.index() + 1,
+    }
+}
+
+/// The originator towards `peer`, of those that a [`Edcaf`] has and their index.
+pub(super) fn originator_of<'a>(
+    originators: &'a [Originator],
+    index: &[Option<u16>],
+    peer: Address,
+) -> Option<&'a Originator> {
+    let index = index.get(slot_of(peer)).copied().flatten()?;
+    originators.get(usize::from(index))
+}
+
+impl Edcaf {
+    pub fn new(
+        contender: ContenderId,
+        config: &StationConfig,
+        parameters: EdcaParameters,
+        mut perturbation: Stream,
+        backoff: Stream,
+    ) -> Self {
+        Self {
+            contender,
+            parameters,
+            retry_limit: config.retry_limit,
+            queue: Queue::new(&config.queue, perturbation.next_u64() as u32),
+            driver: DriverQueue::new(config.driver_queue),
+            originators: Vec::new(),
+            index: Vec::new(),
+            management: VecDeque::new(),
+            contention_window: parameters.cw_min,
+            backoff,
+            failures: 0,
+            contends_since: Instant::ZERO,
+            last_served: None,
+            held: Held::NONE,
+            dequeued: Instant::ZERO,
+            gate: Gate::Open,
+            absent: Absent::default(),
+        }
+    }
+
+    /// Index of the originator towards `peer`, if there is one.
+    pub fn originator(&self, peer: Address) -> Option<usize> {
+        self.index.get(slot_of(peer)).copied().flatten().map(usize::from)
+    }
+
+    /// Index of a new originator.
+    pub fn add_originator(&mut self, originator: Originator) -> usize {
+        let slot = slot_of(originator.peer);
+        if slot >= self.index.len() {
+            self.index.resize(slot + 1, None);
+        }
+        let new = self.originators.len();
+        self.index[slot] = Some(new as u16);
+        self.originators.push(originator);
+        new
+    }
+
+    /// What takes up room in the queue from below it: without a driver queue,
+    /// packets in flight.
+    pub fn held_below(&self) -> Held {
+        if self.driver.is_used() { Held::NONE } else { self.held }
+    }
+
+    /// Data may be sent to `peer` now: it can be reached, no ADDBA is in progress
+    /// and the window has room.
+    pub fn may_send(&self, peer: Address) -> bool {
+        !self.absent.holds(peer)
+            && self.originator(peer).is_none_or(|index| {
+                let originator = &self.originators[index];
+                originator.agreement != Agreement::Requested && originator.has_window()
+            })
+    }
+
+    /// What it would send next, without side effect on its frames.
+    pub fn next_work(&mut self) -> Option<Work> {
+        if let Some(index) = self.next_management() {
+            return Some(Work::Management(index));
+        }
+        let peer = self.next_peer()?;
+        let due = self
+            .originator(peer)
+            .is_some_and(|index| self.originators[index].block_ack_request_due);
+        Some(if due { Work::BlockAckRequest(peer) } else { Work::Data(peer) })
+    }
+
+    /// Draws a backoff from the contention window, in slots.
+    pub fn draw_backoff(&mut self) -> u32 {
+        self.backoff.up_to(u32::from(self.contention_window))
+    }
+
+    /// Doubles the contention window, or resets it after as many failures as
+    /// the retry limit (10.23.2.2).
+    pub fn widen(&mut self) {
+        self.failures = self.failures.saturating_add(1);
+        if self.failures >= self.retry_limit {
+            self.reset_window();
+        } else {
+            self.contention_window = (2 * self.contention_window + 1).min(self.parameters.cw_max);
+        }
+    }
+
+    /// The contention window is the smallest again.
+    pub fn reset_window(&mut self) {
+        self.failures = 0;
+        self.contention_window = self.parameters.cw_min;
+    }
+
+    /// What its originators hold becomes less.
+    pub fn let_go(&mut self, before: Held, after: Held) -> u32 {
+        let packets = before.packets - after.packets;
+        self.held.packets -= packets;
+        self.held.bytes = self.held.bytes - (before.bytes - after.bytes);
+        packets
+    }
+
+    /// Packets and MPDUs that it holds for `peer`.
+    pub fn held_for(&self, peer: Address) -> u32 {
+        let originator = self.originator(peer).map(|index| &self.originators[index]);
+        let pending = originator.map_or(0, |originator| originator.pending.len());
+        self.queue.len_packets_for(peer.into())
+            + self.driver.len_packets_for(peer.into())
+            + pending as u32
+    }
+
+    /// Whom to send to next.
+    fn next_peer(&mut self) -> Option<Address> {
+        match self.gate {
+            Gate::Open => {}
+            Gate::Draining if self.driver.is_used() => {}
+            Gate::Draining => return self.waiting(),
+            Gate::Shut => return None,
+        }
+        if self.queue.schedules_airtime() && !self.driver.is_used() {
+            let Self { queue, originators, index, absent, .. } = self;
+            let next = queue.next_peer_where(|peer| {
+                let peer = Address::from(peer);
+                !absent.holds(peer)
+                    && originator_of(originators, index, peer).is_none_or(|originator| {
+                        originator.agreement != Agreement::Requested
+                            && (originator.is_waiting() || originator.has_window())
+                    })
+            });
+            return next.map(Address::from);
+        }
+        match (self.waiting(), self.fresh()) {
+            // Peers with something to repeat and peers with new packets take turns.
+            (Some(waiting), Some(fresh)) if self.last_served == Some(waiting) => Some(fresh),
+            (Some(waiting), _) => Some(waiting),
+            (None, fresh) => fresh,
+        }
+    }
+
+    /// Tells the queue whether `peer` has something to be repeated. Above a
+    /// driver queue the turns are about who fills it, so only packets count.
+    pub fn keep_turn(&mut self, peer: Address) {
+        if !self.driver.is_used()
+            && let Some(index) = self.originator(peer)
+        {
+            self.queue.set_waiting(peer.into(), self.originators[index].is_waiting());
+        }
+    }
+
+    /// A peer with MPDUs to repeat or a Block Ack Request due, after the one
+    /// served last in turn.
+    fn waiting(&self) -> Option<Address> {
+        if self.held.packets == 0 && !self.originators.iter().any(|o| o.block_ack_request_due) {
+            return None;
+        }
+        let waits = |o: &&Originator| {
+            o.agreement != Agreement::Requested && o.is_waiting() && !self.absent.holds(o.peer)
+        };
+        let last = self.last_served.and_then(|peer| self.originator(peer));
+        let (before, after) = self.originators.split_at(last.map_or(0, |index| index + 1));
+        let next = after.iter().find(waits).or_else(|| before.iter().find(waits));
+        next.map(|originator| originator.peer)
+    }
+
+    /// The peer of the next new packet.
+    fn fresh(&mut self) -> Option<Address> {
+        if self.driver.is_used() {
+            let next = self.driver.next_peer_where(|peer| self.may_send(peer.into()));
+            return next.map(Address::from);
+        }
+        let Self { queue, originators, index, absent, .. } = self;
+        let next = queue.next_peer_where(|peer| {
+            let peer = Address::from(peer);
+            !absent.holds(peer)
+                && originator_of(originators, index, peer).is_none_or(|originator| {
+                    originator.agreement != Agreement::Requested && originator.has_window()
+                })
+        });
+        next.map(Address::from)
+    }
+
+    /// The next management frame that may be sent now.
+    fn next_management(&self) -> Option<usize> {
+        self.management.iter().position(|frame| match frame.action {
+            action if action.is_about_absence() => true,
+            // Data of the other side waits for the answer.
+            Action::AddbaResponse { .. } => !self.absent.dozing.contains(&frame.peer),
+            _ => self.gate != Gate::Shut && !self.absent.dozing.contains(&frame.peer),
+        })
+    }
+
+    pub fn take(
+        &mut self,
+        now: Instant,
+        peer: Address,
+        dropped: &mut Vec<Packet>,
+    ) -> Option<Packet> {
+        if self.driver.is_used() {
+            self.dequeued = self.driver.since(peer.into()).unwrap_or(now);
+            return self.driver.pop(peer.into());
+        }
+        self.dequeued = now;
+        match self.gate {
+            Gate::Open => self.queue.dequeue_for(now, peer.into(), dropped),
+            _ => None,
+        }
+    }
+
+    /// An MPDU of `first` and what follows it for `peer`, as far as an A-MSDU of at
+    /// most `amsdu_max` bytes takes it.
+    // Most networks send no A-MSDUs, and where this is inlined every MPDU takes longer.
+    #[inline(never)]
+    pub fn join(
+        &mut self,
+        now: Instant,
+        peer: Address,
+        first: Packet,
+        amsdu_max: u32,
+        dropped: &mut Vec<Packet>,
+    ) -> Msdus {
+        let mut subframes = sizes::amsdu_subframe(u32::from(first.bytes));
+        if subframes > amsdu_max {
+            return Msdus::One(first);
+        }
+        let mut packets = alloc::vec![first];
+        while let Some(bytes) = self.peek(peer) {
+            let longer = sizes::padded(subframes) + sizes::amsdu_subframe(u32::from(bytes));
+            if longer > amsdu_max {
+                break;
+            }
+            let Some(packet) = self.take(now, peer, dropped) else { break };
+            let longer = sizes::padded(subframes) + sizes::amsdu_subframe(u32::from(packet.bytes));
+            if longer > amsdu_max {
+                // Queue management dropped the one that was announced.
+                self.put_back(peer, packet);
+                break;
+            }
+            subframes = longer;
+            packets.push(packet);
+        }
+        if packets.len() == 1 { Msdus::One(first) } else { Msdus::Aggregate(packets.into()) }
+    }
+
+    fn peek(&mut self, peer: Address) -> Option<u16> {
+        match self.driver.is_used() {
+            true => self.driver.peek_len_for(peer.into()),
+            false if self.gate == Gate::Open => self.queue.peek_len_for(peer.into()),
+            false => None,
+        }
+    }
+
+    /// Undoes [`Self::take`] from the upper queue; a driver queue announces
+    /// what it gives, so nothing ever goes back into it.
+    fn put_back(&mut self, peer: Address, packet: Packet) {
+        debug_assert!(!self.driver.is_used());
+        self.queue.put_back(peer.into(), packet);
+    }
+}

@@ -1,0 +1,549 @@
+//! From packets to frames: what a station's EDCAF sends once it has gained the channel, and
+//! how packets become MPDUs and aggregates (IEEE 802.11-2020, 10.11 to 10.13 and 10.25).
+//!
+//! Lengths are in bytes, FCS included. Left to others: who gains the channel (`access`), the
+//! exchange itself (`exchange`), what became of it (`settle`).
+
+use super::air::Air;
+use super::edcaf::{Edcaf, Gate, Work};
+use super::outbox::Outbox;
+use super::rates::Rates;
+use super::station::{Action, Content, Exchange, Management, Station};
+use super::{Settings, StationConfig, category_of};
+use crate::capabilities::Capabilities;
+use crate::event::Event;
+use crate::mac::mpdu::Msdus;
+use crate::mac::originator::{Agreement, Originator};
+use crate::mac::rate::{RateControl, RateSet};
+use crate::mac::sizes;
+use crate::phy::Rate;
+use crate::station::Address;
+use alloc::vec::Vec;
+use lasthop_packet::queue::{DriverLimit, PeerId};
+use lasthop_packet::{DropReason, Packet};
+use lasthop_units::{Duration, Identity, Instant};
+
+/// A-MPDUs for a peer that hardware has at a time, the one on the air included.
+const HARDWARE_AMPDUS: usize = 2;
+
+/// What a station works with beside its own state.
+pub(super) struct Context<'a> {
+    pub now: Instant,
+    pub settings: &'a Settings,
+    pub rates: &'a mut Rates,
+    pub outbox: &'a mut Outbox,
+}
+
+impl Station {
+    /// An EDCAF that has been used before.
+    #[inline]
+    pub fn edcaf(&mut self, edcaf: usize) -> &mut Edcaf {
+        self.edcafs[edcaf].as_mut().expect("whoever has something to send has been asked to")
+    }
+
+    /// A packet enters the queue of its access category, to be sent to `to`.
+    #[inline]
+    pub fn enqueue(&mut self, cx: &mut Context<'_>, to: Address, packet: Packet) {
+        let now = cx.now;
+        let category = packet.access_category.index();
+        let recorded = cx.outbox.records.then_some(Packet { arrived: now, ..packet });
+        let dropped = &mut cx.outbox.dropped;
+        let edcaf = self.edcaf(category);
+        edcaf.queue.enqueue(now, to.into(), packet, edcaf.held_below(), dropped);
+        let number_dropped = dropped.len();
+        self.hold(now, 1, number_dropped as u32);
+        self.stats.queue_drops += number_dropped as u64;
+        let (band, slot) = (cx.settings.band, cx.settings.timing.slot);
+        if self.config.adaptive_mtu.is_some()
+            && let Some(mtu) = self.adaptive_mtu(to, band, slot)
+        {
+            mtu.handle_packet();
+        }
+        if let Some(packet) = recorded {
+            let (station, queue_packets) = (self.id, self.held_packets);
+            cx.outbox.events.push_back(Event::Queued { at: now, station, packet, queue_packets });
+        }
+        cx.outbox.lose_dropped(now, self.id, DropReason::QueueFull);
+    }
+
+    /// Builds what `edcaf` sends next; `None` if there is nothing after all
+    /// (active queue management dropped it, or its lifetime was over).
+    pub fn build(
+        &mut self,
+        cx: &mut Context<'_>,
+        air: &Air,
+        edcaf: usize,
+        opportunity_end: Instant,
+    ) -> Option<Exchange> {
+        loop {
+            match self.edcafs[edcaf].as_mut()?.next_work()? {
+                Work::Management(index) => {
+                    let frame = self.edcaf(edcaf).management.remove(index);
+                    let frame = frame.expect("next_work saw it");
+                    return Some(self.build_management(cx, edcaf, frame, opportunity_end));
+                }
+                Work::BlockAckRequest(peer) => {
+                    return Some(self.build_request(cx, edcaf, peer, opportunity_end));
+                }
+                Work::Data(peer) => {
+                    let exchange = self.build_data(cx, air, edcaf, peer, opportunity_end);
+                    if exchange.is_some() {
+                        return exchange;
+                    }
+                }
+            }
+        }
+    }
+
+    fn build_management(
+        &mut self,
+        cx: &mut Context<'_>,
+        edcaf: usize,
+        frame: Management,
+        opportunity_end: Instant,
+    ) -> Exchange {
+        let rate = cx.rates.lowest();
+        let psdu_bytes = match frame.action {
+            Action::Null { .. } => sizes::NULL,
+            Action::PsPoll => sizes::PS_POLL,
+            Action::ProbeRequest => cx.settings.probe_request_bytes,
+            Action::ProbeResponse => cx.settings.beacon_bytes - sizes::TIM,
+            Action::AddbaRequest { .. } | Action::AddbaResponse { .. } => sizes::ADDBA,
+        };
+        let (peer, response) = match frame.action {
+            Action::ProbeRequest => (Address::Group, None),
+            _ => (Address::Station(frame.peer), Some(cx.rates.response(rate, None))),
+        };
+        let requesting = matches!(frame.action, Action::Null { .. })
+            && self.away.as_ref().is_some_and(|away| away.asks_before_null(frame.attempts));
+        Exchange {
+            edcaf,
+            peer,
+            content: Content::Management(frame),
+            rate,
+            psdu_bytes,
+            duration: cx.rates.ppdu_duration(rate, psdu_bytes),
+            response,
+            requesting,
+            opportunity_end,
+            collided: false,
+        }
+    }
+
+    fn build_request(
+        &mut self,
+        cx: &mut Context<'_>,
+        edcaf: usize,
+        peer: Address,
+        opportunity_end: Instant,
+    ) -> Exchange {
+        let index = self.originator(cx.settings, edcaf, peer);
+        let originator = &mut self.edcaf(edcaf).originators[index];
+        let (start, window) = (originator.window_start(), originator.agreement.window());
+        let window = window.expect("what is asked for was agreed");
+        let data_rate = originator.rate_control.as_ref().map(RateControl::main_rate);
+        let data_rate = data_rate.unwrap_or(cx.settings.group_rate);
+        let rate = cx.rates.of(data_rate).response;
+        Exchange {
+            edcaf,
+            peer,
+            content: Content::BlockAckRequest { start },
+            rate,
+            psdu_bytes: sizes::BLOCK_ACK_REQUEST,
+            duration: cx.rates.ppdu_duration(rate, sizes::BLOCK_ACK_REQUEST),
+            response: Some(cx.rates.response(rate, Some(window))),
+            requesting: false,
+            opportunity_end,
+            collided: false,
+        }
+    }
+
+    fn build_data(
+        &mut self,
+        cx: &mut Context<'_>,
+        air: &Air,
+        edcaf: usize,
+        peer: Address,
+        opportunity_end: Instant,
+    ) -> Option<Exchange> {
+        let now = cx.now;
+        let index = self.originator(cx.settings, edcaf, peer);
+        if let Some(frame) = self.wanted_agreement(now, edcaf, index) {
+            return Some(self.build_management(cx, edcaf, frame, opportunity_end));
+        }
+        self.expire(cx, edcaf, index);
+        if self.edcaf(edcaf).originators[index].pending.is_empty()
+            && self.pull(cx, edcaf, index).is_none()
+        {
+            self.edcaf(edcaf).keep_turn(peer);
+            return None;
+        }
+        let snr = match peer {
+            Address::Station(to) => air.last_snr(self.id, to),
+            Address::Group => air.last_snr(self.id, self.id),
+        };
+        let originator = &mut self.edcaf(edcaf).originators[index];
+        let chosen = originator.choose_rate(now, snr);
+        let (rate, single) = chosen.unwrap_or((cx.settings.group_rate, false));
+        if cx.outbox.records {
+            self.record_rate(cx, edcaf, index);
+        }
+        let aggregation = self.config.aggregation;
+        let txop_limit = self.config.access[edcaf].txop_limit;
+        let access = self.edcaf(edcaf);
+        // A PS-Poll asks for a single frame.
+        let asked_for = access.absent.is_dozing(peer);
+        let originator = &mut access.originators[index];
+        let agreed = originator.agreement.window();
+        let (mut mpdus, mut psdu_bytes) = (1, u32::from(originator.pending[0].bytes));
+        if let Some(window) = agreed
+            && !asked_for
+            && !single
+            && psdu_bytes <= originator.shared.ampdu_mpdu_bytes_max
+        {
+            let mut duration_max = aggregation.ampdu_duration_max;
+            if !txop_limit.is_zero() {
+                let block_ack = cx.rates.response(rate, Some(window)).duration;
+                let response = block_ack + cx.settings.timing.sifs;
+                let left = opportunity_end.saturating_since(now).saturating_sub(response);
+                duration_max = duration_max.min(left);
+            }
+            let bytes_max = aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max);
+            let bytes_max = cx.rates.psdu_within(rate, duration_max, bytes_max);
+            let spacing_bytes = spacing_bytes(rate, aggregation.mpdu_start_spacing);
+            let mut frames_max = usize::from(aggregation.ampdu_frames_max);
+            if aggregation.built_ahead {
+                frames_max = originator.take_built().map_or(frames_max, |n| n.min(frames_max));
+            }
+            let limits = (bytes_max, spacing_bytes, frames_max);
+            (mpdus, psdu_bytes) = self.aggregate(cx, edcaf, index, limits);
+        }
+        let aggregated = mpdus > 1;
+        let response = match peer {
+            Address::Group => None,
+            Address::Station(_) => Some(cx.rates.response(rate, agreed.filter(|_| aggregated))),
+        };
+        let rts_threshold = self.config.rts_threshold;
+        Some(Exchange {
+            edcaf,
+            peer,
+            content: Content::Data { mpdus, aggregated },
+            rate,
+            psdu_bytes,
+            duration: cx.rates.ppdu_duration(rate, psdu_bytes),
+            response,
+            requesting: response.is_some() && rts_threshold.is_some_and(|t| psdu_bytes >= t),
+            opportunity_end,
+            collided: false,
+        })
+    }
+
+    /// Builds A-MPDUs from what waits, until the hardware has two for the peer.
+    #[inline]
+    pub fn build_ahead(&mut self, cx: &mut Context<'_>, edcaf: usize, peer: Address) {
+        if self.config.aggregation.built_ahead {
+            self.build_for_hardware(cx, edcaf, peer);
+        }
+    }
+
+    #[inline(never)]
+    fn build_for_hardware(&mut self, cx: &mut Context<'_>, edcaf: usize, peer: Address) {
+        let aggregation = self.config.aggregation;
+        if peer == Address::Group || self.edcaf(edcaf).absent.is_dozing(peer) {
+            return;
+        }
+        let index = self.originator(cx.settings, edcaf, peer);
+        let is_on_air = self.exchange.as_ref().is_some_and(|e| {
+            e.edcaf == edcaf && e.peer == peer && matches!(e.content, Content::Data { .. })
+        });
+        loop {
+            let originator = &self.edcaf(edcaf).originators[index];
+            let built = originator.number_built() + usize::from(is_on_air);
+            if built >= HARDWARE_AMPDUS || originator.agreement.window().is_none() {
+                return;
+            }
+            let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
+            let rate = rate.unwrap_or(cx.settings.group_rate);
+            let bytes_max = aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max);
+            let bytes_max = cx.rates.psdu_within(rate, aggregation.ampdu_duration_max, bytes_max);
+            let (mut mpdus, mut bytes) = (0, 0);
+            while mpdus < usize::from(aggregation.ampdu_frames_max)
+                && bytes < bytes_max
+                && self.edcaf(edcaf).originators[index].has_window()
+                && let Some(mpdu_bytes) = self.pull(cx, edcaf, index)
+            {
+                bytes += sizes::ampdu_subframe(mpdu_bytes, 0);
+                mpdus += 1;
+            }
+            if mpdus == 0 {
+                return;
+            }
+            self.edcaf(edcaf).originators[index].build(mpdus);
+            // The queue may have nothing left for the peer.
+            self.edcaf(edcaf).keep_turn(peer);
+        }
+    }
+
+    /// How many pending MPDUs, filled up from the queue, fit into an A-MPDU,
+    /// and its length; one MPDU goes without delimiter.
+    fn aggregate(
+        &mut self,
+        cx: &mut Context<'_>,
+        edcaf: usize,
+        index: usize,
+        (bytes_max, spacing_bytes, frames_max): (u32, u32, usize),
+    ) -> (usize, u32) {
+        let (mut total, mut padded) = (0, 0);
+        let mut count = 0;
+        let originator = &self.edcaf(edcaf).originators[index];
+        let mpdu_bytes_max = originator.shared.ampdu_mpdu_bytes_max;
+        let first = u32::from(originator.pending[0].bytes);
+        while count < frames_max {
+            let originator = &self.edcaf(edcaf).originators[index];
+            let bytes = match originator.pending.get(count) {
+                Some(mpdu) => Some(u32::from(mpdu.bytes)),
+                None if originator.has_window() => self.pull(cx, edcaf, index),
+                None => None,
+            };
+            let Some(bytes) = bytes else { break };
+            // The last subframe is not padded (9.7.1).
+            let with = padded + sizes::AMPDU_DELIMITER + bytes;
+            if bytes > mpdu_bytes_max || with > bytes_max {
+                break;
+            }
+            padded += sizes::ampdu_subframe(bytes, spacing_bytes);
+            total = with;
+            count += 1;
+        }
+        if count > 1 { (count, total) } else { (1, first) }
+    }
+
+    /// Takes the next packets for the peer of originator `index` as one MPDU, and
+    /// returns its length; `None` if there are none.
+    fn pull(&mut self, cx: &mut Context<'_>, edcaf: usize, index: usize) -> Option<u32> {
+        let now = cx.now;
+        let dropped = &mut cx.outbox.dropped;
+        let config = &self.config;
+        let access = self.edcafs[edcaf].as_mut().expect("it is building a frame");
+        let has_driver = access.driver.is_used();
+        let peer = access.originators[index].peer;
+        let mut expired = Vec::new();
+        let first = loop {
+            let taken = access.take(now, peer, dropped);
+            match &taken {
+                Some(packet) if is_expired(config, now, packet.arrived) => expired.push(*packet),
+                _ => break taken,
+            }
+        };
+        let mut pulled = None;
+        // By reference: what is taken apart by value is copied.
+        if let Some(first) = &first {
+            let dequeued = access.dequeued;
+            let amsdu_max = amsdu_bytes_max(config, &access.originators[index]);
+            let msdus = if amsdu_max == 0 || peer == Address::Group {
+                Msdus::One(*first)
+            } else {
+                access.join(now, peer, *first, amsdu_max, dropped)
+            };
+            let bytes = msdus.mpdu_bytes(config.capabilities.qos);
+            let contends_since = access.contends_since;
+            let more = access.originators[index].push(msdus, bytes, dequeued, contends_since);
+            access.held.packets += more.packets;
+            access.held.bytes += more.bytes;
+            pulled = Some(bytes);
+        }
+        if !dropped.is_empty() || !expired.is_empty() {
+            let number_dropped = dropped.len();
+            self.hold(now, 0, (number_dropped + expired.len()) as u32);
+            self.stats.queue_drops += number_dropped as u64;
+            cx.outbox.lose_dropped(now, self.id, DropReason::ActiveQueue);
+            for packet in expired {
+                cx.outbox.lose(now, self.id, packet, DropReason::Lifetime);
+            }
+        }
+        if has_driver {
+            self.fill_driver(cx, edcaf);
+        }
+        pulled
+    }
+
+    /// Moves packets from the queue into the driver queue as far as it has room.
+    #[inline]
+    pub fn fill_driver(&mut self, cx: &mut Context<'_>, edcaf: usize) {
+        let access = self.edcafs[edcaf].as_ref();
+        if access.is_some_and(|access| access.driver.is_used() && access.gate == Gate::Open) {
+            self.fill_used_driver(cx, edcaf);
+        }
+    }
+
+    #[inline(never)]
+    fn fill_used_driver(&mut self, cx: &mut Context<'_>, edcaf: usize) {
+        let now = cx.now;
+        loop {
+            let access = self.edcaf(edcaf);
+            // Packets in flight count against a limit in packets: the ring
+            // slot is free when the frame is done.
+            let driver = &access.driver;
+            let absent = &access.absent;
+            let room = |peer: PeerId| match driver.limit() {
+                _ if absent.holds(peer.into()) => false,
+                DriverLimit::None => false,
+                DriverLimit::Packets(limit) => driver.len_packets() + access.held.packets < limit,
+                DriverLimit::Airtime(_) => driver.has_room(peer),
+            };
+            let Some(peer) = access.queue.next_peer_where(room) else { break };
+            let dropped = &mut cx.outbox.dropped;
+            let Some(packet) = access.queue.dequeue_for(now, peer, dropped) else { continue };
+            let airtime = match access.driver.limit() {
+                DriverLimit::Airtime(_) => self.estimated_airtime(cx, edcaf, peer.into(), &packet),
+                _ => Duration::ZERO,
+            };
+            self.edcaf(edcaf).driver.push(now, peer, packet, airtime);
+        }
+        let number_dropped = cx.outbox.dropped.len();
+        if number_dropped > 0 {
+            self.hold(now, 0, number_dropped as u32);
+            self.stats.queue_drops += number_dropped as u64;
+        }
+        cx.outbox.lose_dropped(now, self.id, DropReason::ActiveQueue);
+    }
+
+    /// Air time of a packet at the main rate, overhead left out.
+    fn estimated_airtime(
+        &mut self,
+        cx: &Context<'_>,
+        edcaf: usize,
+        peer: Address,
+        packet: &Packet,
+    ) -> Duration {
+        let index = self.originator(cx.settings, edcaf, peer);
+        let originator = &self.edcaf(edcaf).originators[index];
+        let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
+        let rate = rate.unwrap_or(cx.settings.group_rate);
+        let bits = u64::from(sizes::mpdu(u32::from(packet.bytes), true)) * 8_000_000_000;
+        Duration::from_nanos(bits / rate.bitrate().as_bps())
+    }
+
+    /// Gives up the pending MPDUs whose lifetime is over.
+    fn expire(&mut self, cx: &mut Context<'_>, edcaf: usize, index: usize) {
+        if self.config.msdu_lifetime.is_none() {
+            return;
+        }
+        let now = cx.now;
+        let config = &self.config;
+        let access = self.edcafs[edcaf].as_mut().expect("it is building a frame");
+        let originator = &mut access.originators[index];
+        let (before, peer) = (originator.held(), originator.peer);
+        let mut expired = Vec::new();
+        let mut mpdus = 0;
+        originator.expire(
+            |arrived| is_expired(config, now, arrived),
+            &mut cx.outbox.released,
+            |mpdu| {
+                mpdus += 1;
+                if !mpdu.taken {
+                    expired.extend_from_slice(mpdu.msdus.packets());
+                }
+            },
+        );
+        let after = originator.held();
+        let packets = access.let_go(before, after);
+        self.hold(now, 0, packets);
+        self.link_stats(peer).mpdus_lost += mpdus;
+        for packet in expired {
+            cx.outbox.drop_packet(now, self.id, packet, DropReason::Lifetime);
+        }
+    }
+
+    /// Index of the originator towards `peer`, made when first used.
+    pub fn originator(&mut self, settings: &Settings, edcaf: usize, peer: Address) -> usize {
+        match self.edcaf(edcaf).originator(peer) {
+            Some(index) => index,
+            None => self.make_originator(settings, edcaf, peer),
+        }
+    }
+
+    #[cold]
+    fn make_originator(&mut self, settings: &Settings, edcaf: usize, peer: Address) -> usize {
+        let (shared, rate_control) = match peer {
+            Address::Group => (Capabilities::default(), None),
+            Address::Station(to) => {
+                let (identity, capabilities) = &settings.peers[to.index()];
+                let shared = self.config.capabilities.shared_with(capabilities);
+                let rates = RateSet::new(shared.rates.iter().copied());
+                let pair = self.config.identity.to(*identity);
+                let identity = pair.to(Identity::numbered(edcaf as u64));
+                let stream = settings.seed.stream_of("cell/rate-control", identity);
+                let config = &self.config.rate_control;
+                let control = RateControl::new(config, &rates, &settings.error_model, stream);
+                (shared, Some(control))
+            }
+        };
+        let low_rate_retry = self.config.low_rate_retry;
+        let originator = Originator::new(peer, shared, rate_control, low_rate_retry);
+        self.edcaf(edcaf).add_originator(originator)
+    }
+
+    /// The ADDBA Request that must go out before data can be aggregated.
+    fn wanted_agreement(&mut self, now: Instant, edcaf: usize, index: usize) -> Option<Management> {
+        let aggregation = &self.config.aggregation;
+        let aggregates = aggregation.ampdu_bytes_max > 0 && aggregation.ampdu_frames_max > 1;
+        let window = self.config.block_ack.window;
+        let access = self.edcaf(edcaf);
+        let originator = &mut access.originators[index];
+        let window = window.min(originator.shared.block_ack_window_max);
+        let Address::Station(peer) = originator.peer else { return None };
+        if access.absent.dozing.contains(&peer) {
+            return None;
+        }
+        let asks = match originator.agreement {
+            Agreement::None => true,
+            Agreement::Failed { until } => now >= until,
+            Agreement::Requested | Agreement::Established { .. } => false,
+        };
+        // What was sent without agreement is settled first.
+        if !aggregates || !asks || window == 0 || !originator.pending.is_empty() {
+            return None;
+        }
+        originator.agreement = Agreement::Requested;
+        let start = originator.next_sequence();
+        let action = Action::AddbaRequest { window, start };
+        Some(Management { peer, action, attempts: 0, sequence: start })
+    }
+
+    fn record_rate(&mut self, cx: &mut Context<'_>, edcaf: usize, index: usize) {
+        let (at, station) = (cx.now, self.id);
+        let originator = &mut self.edcaf(edcaf).originators[index];
+        let Address::Station(peer) = originator.peer else { return };
+        let changed = originator.rate_control.as_mut().and_then(|c| c.poll_rate_changed());
+        if let Some(rate) = changed {
+            cx.outbox.events.push_back(Event::RateChanged { at, station, peer, rate });
+        }
+    }
+}
+
+fn is_expired(config: &StationConfig, now: Instant, arrived: Instant) -> bool {
+    config.msdu_lifetime.is_some_and(|lifetime| now.saturating_since(arrived) > lifetime)
+}
+
+/// Least length of an A-MPDU subframe at `rate`.
+pub(super) fn spacing_bytes(rate: Rate, spacing: Duration) -> u32 {
+    (rate.bitrate().as_bps() * spacing.as_nanos()).div_ceil(8_000_000_000) as u32
+}
+
+/// An A-MSDU that goes in an A-MPDU is no longer than its MPDU may be, less what is around it.
+fn amsdu_bytes_max(config: &StationConfig, originator: &Originator) -> u32 {
+    let max = u32::from(config.aggregation.amsdu_bytes_max);
+    match originator.agreement {
+        Agreement::Established { .. } => {
+            let mpdu_max = originator.shared.ampdu_mpdu_bytes_max;
+            max.min(mpdu_max.saturating_sub(sizes::QOS_DATA_HEADER + sizes::FCS))
+        }
+        _ => max,
+    }
+}
+
+/// Everything but beacons belongs to an access category.
+pub(super) fn tid_of(edcaf: usize) -> u8 {
+    category_of(edcaf).tid()
+}

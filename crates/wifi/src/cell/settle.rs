@@ -1,0 +1,165 @@
+//! What became of the MPDUs of an exchange: acknowledged, to be sent again, or given up
+//! (IEEE 802.11-2020, 10.3.4.4 and 10.25.6.7), with the packets that the station holds less.
+
+use super::Output;
+use super::config::BlockAckRequestPolicy;
+use super::frames::Context;
+use super::station::{Content, Exchange, Station};
+use crate::mac::block_ack::Bitmap;
+use crate::mac::originator::AttemptsMax;
+use crate::station::Address;
+use alloc::vec::Vec;
+use lasthop_packet::DropReason;
+
+impl Station {
+    /// The exchange brought what it was for; bit n of `acked` is MPDU n.
+    pub fn answered(&mut self, cx: &mut Context<'_>, exchange: &Exchange, acked: &Bitmap) {
+        match exchange.content {
+            Content::Data { mpdus, .. } => self.settle(cx, exchange, mpdus, acked, true),
+            Content::BlockAckRequest { .. } => self.settle_request(cx, exchange, acked),
+            // The request waits for its answer, the answer was taken in already.
+            Content::Management(_) | Content::Beacon => {}
+        }
+        self.edcaf(exchange.edcaf).reset_window();
+    }
+
+    /// The exchange brought no response: what that means for data and for requests of
+    /// Block Acks.
+    pub fn unanswered(&mut self, cx: &mut Context<'_>, exchange: &Exchange) {
+        match exchange.content {
+            Content::Data { mpdus, aggregated } => {
+                let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);
+                if exchange.requesting {
+                    self.edcaf(exchange.edcaf).originators[index].request_failed(mpdus);
+                }
+                self.settle(cx, exchange, mpdus, &Bitmap::EMPTY, false);
+                if aggregated
+                    && !exchange.requesting
+                    && self.config.block_ack.request == BlockAckRequestPolicy::AfterMissing
+                {
+                    let originator = &mut self.edcaf(exchange.edcaf).originators[index];
+                    originator.block_ack_request_due = true;
+                }
+            }
+            Content::BlockAckRequest { .. } => {
+                let retry_limit = self.config.retry_limit;
+                let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);
+                let originator = &mut self.edcaf(exchange.edcaf).originators[index];
+                originator.block_ack_request_attempts += 1;
+                let given_up = originator.block_ack_request_attempts >= retry_limit;
+                originator.failed(given_up);
+                if given_up {
+                    originator.block_ack_request_due = false;
+                    originator.block_ack_request_attempts = 0;
+                }
+            }
+            Content::Management(_) | Content::Beacon => {}
+        }
+    }
+
+    /// Books the fate of the MPDUs that were sent.
+    fn settle(
+        &mut self,
+        cx: &mut Context<'_>,
+        exchange: &Exchange,
+        mpdus: usize,
+        acked: &Bitmap,
+        answered: bool,
+    ) {
+        let now = cx.now;
+        let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);
+        let retry_limit = self.config.retry_limit;
+        if self.config.adaptive_mtu.is_some() && !exchange.requesting {
+            let air = (cx.settings.band, cx.settings.timing.slot);
+            self.report_lengths(now, air, exchange, index, (mpdus, acked));
+        }
+        let access = self.edcafs[exchange.edcaf].as_mut().expect("it sent");
+        let originator = &mut access.originators[index];
+        let attempts_max = match exchange.peer {
+            // Group frames are sent once.
+            Address::Group => AttemptsMax::all(1),
+            Address::Station(_) => {
+                let sent = if exchange.requesting { 0 } else { mpdus };
+                originator.attempts_max(retry_limit, sent, exchange.rate)
+            }
+        };
+        let before = originator.held();
+        let mut lost = Vec::new();
+        let mut lost_mpdus = 0;
+        let number_acked =
+            originator.settle(mpdus, acked, attempts_max, &mut cx.outbox.released, |mpdu| {
+                lost_mpdus += 1;
+                // What got across without its acknowledgement is not lost.
+                if !mpdu.taken {
+                    lost.extend_from_slice(mpdu.msdus.packets());
+                }
+            });
+        match answered {
+            true => originator.succeeded(),
+            false => originator.failed(lost_mpdus > 0),
+        }
+        if let Some(control) = &mut originator.rate_control
+            && !exchange.requesting
+        {
+            control.report(now, exchange.rate, mpdus as u16, number_acked as u16);
+        }
+        let after = originator.held();
+        let packets = access.let_go(before, after);
+        if !access.absent.dozing.is_empty() {
+            access.absent.exchanged(exchange.peer, answered || packets > 0);
+        }
+        self.hold(now, 0, packets);
+        self.last_data = now;
+        let station = self.id;
+        let link = self.link_stats(exchange.peer);
+        link.mpdus_acked += u64::from(number_acked);
+        if !exchange.requesting {
+            link.mpdus_failed += mpdus as u64 - u64::from(number_acked);
+        }
+        if exchange.collided {
+            link.collisions += 1;
+        }
+        if exchange.peer == Address::Group {
+            for packet in lost {
+                cx.outbox.outputs.push_back(Output::GroupSent { at: now, station, packet });
+            }
+        } else {
+            link.mpdus_lost += lost_mpdus;
+            for packet in lost {
+                cx.outbox.drop_packet(now, station, packet, DropReason::RetryLimit);
+            }
+        }
+        self.go_on(cx, exchange, packets);
+    }
+
+    /// Books what the Block Ack to a request says of all pending MPDUs.
+    fn settle_request(&mut self, cx: &mut Context<'_>, exchange: &Exchange, acked: &Bitmap) {
+        let now = cx.now;
+        let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);
+        let access = self.edcaf(exchange.edcaf);
+        let originator = &mut access.originators[index];
+        originator.block_ack_request_due = false;
+        originator.block_ack_request_attempts = 0;
+        originator.succeeded();
+        let before = originator.held();
+        // What is still missing was counted as an attempt when it was sent.
+        let all = originator.pending.len().min(Bitmap::BITS);
+        let never = AttemptsMax::all(u8::MAX);
+        let released = &mut cx.outbox.released;
+        let number_acked = originator.settle(all, acked, never, released, |_| {});
+        let after = originator.held();
+        let packets = access.let_go(before, after);
+        self.hold(now, 0, packets);
+        self.link_stats(exchange.peer).mpdus_acked += u64::from(number_acked);
+        self.go_on(cx, exchange, packets);
+    }
+
+    /// `packets` fewer are held: others take their place.
+    fn go_on(&mut self, cx: &mut Context<'_>, exchange: &Exchange, packets: u32) {
+        if packets > 0 {
+            self.announce_room(cx.outbox);
+        }
+        self.fill_driver(cx, exchange.edcaf);
+        self.build_ahead(cx, exchange.edcaf, exchange.peer);
+    }
+}
