@@ -24,6 +24,7 @@ mod frames;
 mod outbox;
 mod rates;
 mod reception;
+mod recipient;
 mod record;
 mod settle;
 mod station;
@@ -142,7 +143,7 @@ pub struct Cell {
     arrivals: Vec<Arrival>,
     pending: Vec<Pending>,
     timeouts: Vec<(Instant, StationId)>,
-    /// Reorder buffers with a gap: when they give up, receiver, inbox.
+    /// Reorder buffers with a gap: when they give up, receiver, which of its recipients.
     gaps: Vec<(Instant, StationId, usize)>,
     next_beacon: Option<Instant>,
     /// When some station's scan or power save goes on.
@@ -312,7 +313,7 @@ impl Cell {
                 config: station.clone(),
                 edcafs: [const { None }; 5],
                 exchange: None,
-                inboxes: Vec::new(),
+                recipients: Vec::new(),
                 rank: ranks[index],
                 stats: StationStats::default(),
                 links: Vec::new(),

@@ -136,9 +136,9 @@ impl Cell {
             return;
         }
         let subframes = self.subframes(sender, count, (self.now, end), (rate, psdu_bytes));
-        let held_back = self.stations[receiver.index()].inbox(sender, edcaf).recipient.as_ref();
+        let held_back = self.stations[receiver.index()].recipient(sender, edcaf).block_ack.as_ref();
         let mut is_prompt = self.outbox.records
-            || held_back.is_some_and(|recipient| recipient.any_waiting(|p: &Packet| !p.passive));
+            || held_back.is_some_and(|block_ack| block_ack.any_waiting(|p: &Packet| !p.passive));
         let access = self.access(sender, edcaf);
         let peer = Address::Station(receiver);
         let originator = access.originator(peer).expect("it has pending MPDUs");

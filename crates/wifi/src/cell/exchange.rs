@@ -337,9 +337,9 @@ impl Cell {
         let window = self.agreed_window(originator, recipient);
         let config = &self.stations[recipient.index()].config;
         let (timeout, retry_out) = (config.block_ack.reorder_timeout, config.pseudo_retry_out);
-        let inbox = self.stations[recipient.index()].inbox(originator, edcaf);
-        inbox.recipient = Some(Recipient::new(start, window, timeout));
-        inbox.retry_out = retry_out.map(|table| PseudoRetryOut::new(table, start, window));
+        let state = self.stations[recipient.index()].recipient(originator, edcaf);
+        state.block_ack = Some(Recipient::new(start, window, timeout));
+        state.retry_out = retry_out.map(|table| PseudoRetryOut::new(table, start, window));
         let frame = Management {
             peer: originator,
             action: Action::AddbaResponse { window },

@@ -3,15 +3,13 @@
 
 use super::air::{Carried, Flight, Overheard};
 use super::arrival::{Arrival, Subframes};
-use super::outbox::Outbox;
-use super::station::{Action, Content, Exchange, Inbox, Management};
-use super::{Cell, Output, Pending, Sequel, category_of};
-use crate::event::Event;
+use super::recipient::{Arrived, Fate, RecipientState, release};
+use super::station::{Action, Content, Exchange, Management};
+use super::{Cell, Output, Pending, Sequel};
 use crate::mac::absence::Waits;
-use crate::mac::block_ack::{Bitmap, Reception};
-use crate::mac::mpdu::{Mpdu, Msdus};
+use crate::mac::block_ack::Bitmap;
+use crate::mac::mpdu::Mpdu;
 use crate::mac::originator::Agreement;
-use crate::mac::retry_out::Decision;
 use crate::mac::sizes;
 use crate::station::{Address, StationId};
 use alloc::collections::VecDeque;
@@ -47,9 +45,9 @@ impl Cell {
         while let Some(index) = self.gaps.iter().position(|(at, ..)| *at <= now) {
             let (_, station, key) = self.gaps.swap_remove(index);
             let Self { stations, outbox, .. } = self;
-            let inbox = stations[station.index()].inboxes[key].as_mut();
-            if let Some(recipient) = inbox.and_then(|inbox| inbox.recipient.as_mut()) {
-                recipient.handle_timeout(now, |msdus| release(&msdus, station, now, outbox));
+            let recipient = stations[station.index()].recipients[key].as_mut();
+            if let Some(block_ack) = recipient.and_then(|recipient| recipient.block_ack.as_mut()) {
+                block_ack.handle_timeout(now, |msdus| release(&msdus, station, now, outbox));
             }
             self.watch_gap(station, key);
         }
@@ -321,12 +319,12 @@ impl Cell {
         }
         let Self { stations, outbox, .. } = self;
         let station = &mut stations[receiver.index()];
-        let Inbox { recipient: Some(recipient), retry_out: None, .. } =
-            station.inbox(sender, edcaf)
+        let RecipientState { block_ack: Some(block_ack), retry_out: None, .. } =
+            station.recipient(sender, edcaf)
         else {
             return false;
         };
-        if !recipient.pass(mpdu.sequence) {
+        if !block_ack.pass(mpdu.sequence) {
             return false;
         }
         let waits = Waits::default();
@@ -339,7 +337,7 @@ impl Cell {
         true
     }
 
-    /// Hands the decoded ones of some MPDUs to the receiver's inbox, and reports
+    /// Gives the decoded ones of some MPDUs to their recipient, and reports
     /// the erroneous ones where that matters: each at the end of its subframe,
     /// or all now.
     pub(super) fn take_in(
@@ -355,84 +353,28 @@ impl Cell {
         let waits = self.waits_of(flight, edcaf, peer, || pending.range(mpdus.clone()));
         let Self { stations, outbox, .. } = self;
         let key = flight.transmitter.index() * 4 + edcaf;
+        let recipient = stations[receiver.index()].recipient(flight.transmitter, edcaf);
         let (mut given_up, mut ignored) = (0, 0);
-        let inbox = stations[receiver.index()].inbox(flight.transmitter, edcaf);
+        let mut arrival = Arrived {
+            now,
+            start: flight.start,
+            rate: flight.rate,
+            receiver,
+            transmitter: flight.transmitter,
+            edcaf,
+            agreed,
+            waits: &waits,
+        };
         // Most often it is one: an iterator over a part of the deque would cost more.
         for bit in mpdus {
             let mpdu = &mut pending[bit];
             if let Some(subframes) = &mut subframes {
                 now = subframes.next_end(u32::from(mpdu.bytes));
+                arrival.now = now;
             }
-            let is_decoded = decoded.contains(bit);
-            let decision = inbox.decide(mpdu, is_decoded, agreed, flight.rate);
-            if let (Some(Decision::Lost(retransmissions)), Some(recipient)) =
-                (decision, &mut inbox.recipient)
-            {
-                given_up += 1;
-                recipient.skip(mpdu.sequence, |msdus| {
-                    release(&msdus, receiver, now, outbox);
-                });
-                if outbox.records {
-                    outbox.events.push_back(Event::PseudoRetryOut {
-                        at: now,
-                        station: receiver,
-                        peer: flight.transmitter,
-                        tid: category_of(edcaf).tid(),
-                        sequence: mpdu.sequence,
-                        retransmissions,
-                        smoothed_kbps: inbox.retry_out.as_ref().map_or(0, |r| r.smoothed_kbps()),
-                    });
-                }
-            }
-            if !is_decoded {
-                continue;
-            }
-            let is_ignored = decision == Some(Decision::Ignore);
-            // Most MPDUs are: the packets in them need not be copied to be buffered.
-            let is_in_order = match &mut inbox.recipient {
-                Some(recipient) if agreed => !is_ignored && recipient.pass(mpdu.sequence),
-                _ => false,
-            };
-            let (reception, is_delivered) = match &mut inbox.recipient {
-                _ if is_in_order => (Reception::New, true),
-                Some(recipient) if agreed && is_ignored => {
-                    recipient.ignore(mpdu.sequence);
-                    (Reception::Duplicate, false)
-                }
-                Some(recipient) if agreed => {
-                    let msdus = mpdu.received(flight.start, now, &waits);
-                    let reception = recipient.receive(now, mpdu.sequence, msdus, |msdus| {
-                        release(&msdus, receiver, now, outbox);
-                    });
-                    (reception, false)
-                }
-                _ if inbox.last == Some(mpdu.sequence) && mpdu.transmissions > 1 => {
-                    (Reception::Duplicate, false)
-                }
-                _ => {
-                    inbox.last = Some(mpdu.sequence);
-                    (Reception::New, true)
-                }
-            };
-            if is_delivered {
-                for packet in mpdu.msdus.packets() {
-                    outbox.deliver(now, receiver, packet, |packet| {
-                        mpdu.stamp(packet, flight.start, now, &waits);
-                    });
-                }
-            }
-            // Not wanted at its first arrival: it or the gap was given up.
-            if reception == Reception::Duplicate && !mpdu.taken {
-                ignored += u64::from(is_ignored);
-                let reason = match is_ignored {
-                    true => DropReason::PseudoRetryOut,
-                    false => DropReason::Duplicate,
-                };
-                for &packet in mpdu.msdus.packets() {
-                    outbox.drop_packet(now, receiver, packet, reason);
-                }
-            }
-            mpdu.taken = true;
+            let fate = recipient.take(mpdu, decoded.contains(bit), &arrival, outbox);
+            given_up += u64::from(fate == Fate::GivenUp);
+            ignored += u64::from(fate == Fate::Ignored);
         }
         stations[receiver.index()].last_data = now;
         let stats = &mut stations[receiver.index()].stats;
@@ -466,12 +408,12 @@ impl Cell {
     ) {
         let now = self.now;
         let Self { stations, outbox, .. } = self;
-        let inbox = stations[receiver.index()].inbox(sender, edcaf);
-        if let Some(retry_out) = &mut inbox.retry_out {
+        let recipient = stations[receiver.index()].recipient(sender, edcaf);
+        if let Some(retry_out) = &mut recipient.retry_out {
             retry_out.request(start);
         }
-        if let Some(recipient) = &mut inbox.recipient {
-            recipient.request(start, |msdus| release(&msdus, receiver, now, outbox));
+        if let Some(block_ack) = &mut recipient.block_ack {
+            block_ack.request(start, |msdus| release(&msdus, receiver, now, outbox));
         }
         self.watch_gap(receiver, sender.index() * 4 + edcaf);
     }
@@ -488,9 +430,9 @@ impl Cell {
         if !exchange.response.is_some_and(|response| response.block_ack) {
             return decoded;
         }
-        let inbox = self.stations[receiver.index()].inbox(sender, exchange.edcaf);
-        let Some(recipient) = &inbox.recipient else { return decoded };
-        let board = recipient.scoreboard();
+        let recipient = self.stations[receiver.index()].recipient(sender, exchange.edcaf);
+        let Some(block_ack) = &recipient.block_ack else { return decoded };
+        let board = block_ack.scoreboard();
         let mut acked = Bitmap::EMPTY;
         for (bit, mpdu) in pending.iter().take(mpdus).enumerate() {
             if board.contains(mpdu.sequence) {
@@ -603,9 +545,9 @@ impl Cell {
     /// Keeps the list of gaps in step with one reorder buffer.
     #[inline]
     fn watch_gap(&mut self, station: StationId, key: usize) {
-        let inbox = self.stations[station.index()].inboxes.get(key).and_then(Option::as_ref);
+        let recipient = self.stations[station.index()].recipients.get(key).and_then(Option::as_ref);
         // Behind a gap that just closed, the next may have waited long enough already.
-        let deadline = inbox.and_then(|inbox| inbox.recipient.as_ref()?.deadline());
+        let deadline = recipient.and_then(|recipient| recipient.block_ack.as_ref()?.deadline());
         let deadline = deadline.map(|at| at.max(self.now));
         let known = self.gaps.iter().position(|(_, s, k)| (*s, *k) == (station, key));
         match (known, deadline) {
@@ -635,11 +577,4 @@ fn keeps_dozing(content: &Content) -> bool {
 /// `true` with probability `p`; what is certain takes no random number.
 pub(super) fn happens(stream: &mut Stream, p: Probability) -> bool {
     p >= Probability::ONE || (p > Probability::ZERO && stream.chance(p))
-}
-
-/// Packets leave the reorder buffer of `station`.
-fn release(msdus: &Msdus, station: StationId, now: Instant, outbox: &mut Outbox) {
-    for packet in msdus.packets() {
-        outbox.deliver(now, station, packet, |packet| packet.parts.reorder += now - packet.arrived);
-    }
 }

@@ -128,8 +128,8 @@ impl Cell {
             Address::Station(to) => to,
             Address::Group => flight.transmitter,
         };
-        let inbox = self.stations[flight.transmitter.index()].inbox(originator, edcaf);
-        let board = inbox.recipient.as_ref().map(|recipient| recipient.scoreboard());
+        let recipient = self.stations[flight.transmitter.index()].recipient(originator, edcaf);
+        let board = recipient.block_ack.as_ref().map(|block_ack| block_ack.scoreboard());
         FrameKind::BlockAck {
             tid,
             start: board.map_or(SeqNo12::default(), |board| board.start()),

@@ -5,10 +5,9 @@ use super::away::Away;
 use super::config::StationConfig;
 use super::edcaf::{Edcaf, slot_of};
 use super::outbox::Outbox;
+use super::recipient::RecipientState;
 use crate::mac::adaptive_mtu::{AdaptiveMtu, PpduLimits};
-use crate::mac::block_ack::{Bitmap, Recipient};
-use crate::mac::mpdu::Mpdu;
-use crate::mac::retry_out::{Decision, PseudoRetryOut};
+use crate::mac::block_ack::Bitmap;
 use crate::phy::{Band, Rate};
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
@@ -29,7 +28,7 @@ pub(super) struct Station {
     pub edcafs: [Option<Box<Edcaf>>; 5],
     pub exchange: Option<Exchange>,
     /// By transmitter * 4 + access category.
-    pub inboxes: Vec<Option<Box<Inbox>>>,
+    pub recipients: Vec<Option<Box<RecipientState>>>,
     /// Its place among all in an order of their identities.
     pub rank: u16,
     pub stats: StationStats,
@@ -123,17 +122,6 @@ pub(super) enum Content {
     Beacon,
 }
 
-/// What a station received from one transmitter in one category.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub(super) struct Inbox {
-    /// Under a Block Ack agreement.
-    pub recipient: Option<Recipient>,
-    /// Gives MPDUs of that agreement up early.
-    pub retry_out: Option<PseudoRetryOut>,
-    /// Last sequence number outside of one, to tell duplicates.
-    pub last: Option<SeqNo12>,
-}
-
 impl Station {
     pub fn link_stats(&mut self, peer: Address) -> &mut LinkStats {
         let slot = slot_of(peer);
@@ -198,12 +186,12 @@ impl Station {
         self.edcafs[exchange.edcaf] = Some(access);
     }
 
-    pub fn inbox(&mut self, transmitter: StationId, category: usize) -> &mut Inbox {
+    pub fn recipient(&mut self, transmitter: StationId, category: usize) -> &mut RecipientState {
         let key = transmitter.index() * 4 + category;
-        if key >= self.inboxes.len() {
-            self.inboxes.resize_with(key + 1, || None);
+        if key >= self.recipients.len() {
+            self.recipients.resize_with(key + 1, || None);
         }
-        self.inboxes[key].get_or_insert_default()
+        self.recipients[key].get_or_insert_default()
     }
 
     /// It holds fewer packets than when its room was polled last.
@@ -227,28 +215,5 @@ impl Station {
         let since = core::mem::replace(&mut self.held_since, now);
         self.stats.queue_packets.add(self.held_packets, (now - since).as_nanos());
         self.held_packets = self.held_packets + more - fewer;
-    }
-}
-
-impl Inbox {
-    /// What pseudo retry-out says to an MPDU that came in under a Block Ack
-    /// agreement; nothing without either. The sender's word on its content
-    /// stands for what the driver reads in an erroneous frame.
-    pub fn decide(
-        &mut self,
-        mpdu: &Mpdu,
-        is_decoded: bool,
-        agreed: bool,
-        rate: Rate,
-    ) -> Option<Decision> {
-        let (retry_out, recipient) = (self.retry_out.as_mut()?, self.recipient.as_ref()?);
-        if !agreed {
-            return None;
-        }
-        let (head, kbps) = (recipient.head(), rate.kbps());
-        Some(match is_decoded {
-            true => retry_out.received(mpdu.sequence, head, kbps),
-            false => retry_out.errored(mpdu.sequence, head, kbps, mpdu.carries_tcp()),
-        })
     }
 }

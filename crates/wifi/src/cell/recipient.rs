@@ -1,0 +1,176 @@
+//! The recipient's side of what one station receives from one transmitter in one access
+//! category: MPDUs that are decoded, in order or not, duplicates, and MPDUs that pseudo
+//! retry-out gives up (IEEE 802.11-2020, 10.3.2.14 and 10.25.6.6).
+
+use super::category_of;
+use super::outbox::Outbox;
+use crate::event::Event;
+use crate::mac::absence::Waits;
+use crate::mac::block_ack::{Reception, Recipient};
+use crate::mac::mpdu::{Mpdu, Msdus};
+use crate::mac::retry_out::{Decision, PseudoRetryOut};
+use crate::phy::Rate;
+use crate::station::StationId;
+use lasthop_packet::DropReason;
+use lasthop_units::{Instant, SeqNo12};
+
+/// What a station received from one transmitter in one category.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(super) struct RecipientState {
+    /// Under a Block Ack agreement.
+    pub block_ack: Option<Recipient>,
+    /// Gives MPDUs of that agreement up early.
+    pub retry_out: Option<PseudoRetryOut>,
+    /// Last sequence number outside of one, to tell duplicates.
+    pub last: Option<SeqNo12>,
+}
+
+/// An MPDU as it arrives.
+#[derive(Clone, Copy)]
+pub(super) struct Arrived<'a> {
+    /// When its last bit is in.
+    pub now: Instant,
+    /// When its PPDU began.
+    pub start: Instant,
+    pub rate: Rate,
+    pub receiver: StationId,
+    pub transmitter: StationId,
+    /// The transmitter's.
+    pub edcaf: usize,
+    /// Under a Block Ack agreement.
+    pub agreed: bool,
+    /// The absences that its packets may have waited for.
+    pub waits: &'a Waits,
+}
+
+/// What pseudo retry-out had to do with an MPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Nothing,
+    /// It was erroneous, and once too often.
+    GivenUp,
+    /// It came after it was given up.
+    Ignored,
+}
+
+impl RecipientState {
+    /// What pseudo retry-out says to an MPDU that came in under a Block Ack
+    /// agreement; nothing without either. The sender's word on its content
+    /// stands for what the driver reads in an erroneous frame.
+    pub fn decide(
+        &mut self,
+        mpdu: &Mpdu,
+        is_decoded: bool,
+        agreed: bool,
+        rate: Rate,
+    ) -> Option<Decision> {
+        let (retry_out, block_ack) = (self.retry_out.as_mut()?, self.block_ack.as_ref()?);
+        if !agreed {
+            return None;
+        }
+        let (head, kbps) = (block_ack.head(), rate.kbps());
+        Some(match is_decoded {
+            true => retry_out.received(mpdu.sequence, head, kbps),
+            false => retry_out.errored(mpdu.sequence, head, kbps, mpdu.carries_tcp()),
+        })
+    }
+
+    /// An MPDU is in, decoded or not: what can be delivered is.
+    #[inline]
+    pub fn take(
+        &mut self,
+        mpdu: &mut Mpdu,
+        is_decoded: bool,
+        at: &Arrived<'_>,
+        outbox: &mut Outbox,
+    ) -> Fate {
+        let &Arrived { now, start, rate, receiver, agreed, waits, .. } = at;
+        let decision = self.decide(mpdu, is_decoded, agreed, rate);
+        if let (Some(Decision::Lost(retransmissions)), Some(block_ack)) =
+            (decision, &mut self.block_ack)
+        {
+            block_ack.skip(mpdu.sequence, |msdus| release(&msdus, receiver, now, outbox));
+            self.record_give_up(mpdu, retransmissions, at, outbox);
+            return Fate::GivenUp;
+        }
+        if !is_decoded {
+            return Fate::Nothing;
+        }
+        let is_ignored = decision == Some(Decision::Ignore);
+        // Most MPDUs are: the packets in them need not be copied to be buffered.
+        let is_in_order = match &mut self.block_ack {
+            Some(block_ack) if agreed => !is_ignored && block_ack.pass(mpdu.sequence),
+            _ => false,
+        };
+        let (reception, is_delivered) = match &mut self.block_ack {
+            _ if is_in_order => (Reception::New, true),
+            Some(block_ack) if agreed && is_ignored => {
+                block_ack.ignore(mpdu.sequence);
+                (Reception::Duplicate, false)
+            }
+            Some(block_ack) if agreed => {
+                let msdus = mpdu.received(start, now, waits);
+                let reception = block_ack.receive(now, mpdu.sequence, msdus, |msdus| {
+                    release(&msdus, receiver, now, outbox);
+                });
+                (reception, false)
+            }
+            _ if self.last == Some(mpdu.sequence) && mpdu.transmissions > 1 => {
+                (Reception::Duplicate, false)
+            }
+            _ => {
+                self.last = Some(mpdu.sequence);
+                (Reception::New, true)
+            }
+        };
+        if is_delivered {
+            for packet in mpdu.msdus.packets() {
+                outbox.deliver(now, receiver, packet, |packet| {
+                    mpdu.stamp(packet, start, now, waits);
+                });
+            }
+        }
+        // Not wanted at its first arrival: it or the gap was given up.
+        let is_unwanted = reception == Reception::Duplicate && !mpdu.taken;
+        mpdu.taken = true;
+        if !is_unwanted {
+            return Fate::Nothing;
+        }
+        let (reason, fate) = match is_ignored {
+            true => (DropReason::PseudoRetryOut, Fate::Ignored),
+            false => (DropReason::Duplicate, Fate::Nothing),
+        };
+        for &packet in mpdu.msdus.packets() {
+            outbox.drop_packet(now, receiver, packet, reason);
+        }
+        fate
+    }
+
+    #[cold]
+    fn record_give_up(
+        &self,
+        mpdu: &Mpdu,
+        retransmissions: u8,
+        at: &Arrived<'_>,
+        outbox: &mut Outbox,
+    ) {
+        if outbox.records {
+            outbox.events.push_back(Event::PseudoRetryOut {
+                at: at.now,
+                station: at.receiver,
+                peer: at.transmitter,
+                tid: category_of(at.edcaf).tid(),
+                sequence: mpdu.sequence,
+                retransmissions,
+                smoothed_kbps: self.retry_out.as_ref().map_or(0, |r| r.smoothed_kbps()),
+            });
+        }
+    }
+}
+
+/// Packets leave the reorder buffer of `station`.
+pub(super) fn release(msdus: &Msdus, station: StationId, now: Instant, outbox: &mut Outbox) {
+    for packet in msdus.packets() {
+        outbox.deliver(now, station, packet, |packet| packet.parts.reorder += now - packet.arrived);
+    }
+}
