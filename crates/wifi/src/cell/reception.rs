@@ -3,7 +3,7 @@
 
 use super::air::{Carried, Flight, Overheard};
 use super::arrival::{Arrival, Subframes};
-use super::recipient::{Arrived, Fate, RecipientState, release};
+use super::recipient::{Arrived, Fate, release};
 use super::station::{Action, Content, Exchange, Management};
 use super::{Cell, Output, Pending, Sequel};
 use crate::mac::absence::Waits;
@@ -319,12 +319,7 @@ impl Cell {
         }
         let Self { stations, outbox, .. } = self;
         let station = &mut stations[receiver.index()];
-        let RecipientState { block_ack: Some(block_ack), retry_out: None, .. } =
-            station.recipient(sender, edcaf)
-        else {
-            return false;
-        };
-        if !block_ack.pass(mpdu.sequence) {
+        if !station.recipient(sender, edcaf).pass(mpdu.sequence) {
             return false;
         }
         let waits = Waits::default();
@@ -372,7 +367,17 @@ impl Cell {
                 now = subframes.next_end(u32::from(mpdu.bytes));
                 arrival.now = now;
             }
-            let fate = recipient.take(mpdu, decoded.contains(bit), &arrival, outbox);
+            let is_decoded = decoded.contains(bit);
+            if agreed && is_decoded && recipient.pass(mpdu.sequence) {
+                for packet in mpdu.msdus.packets() {
+                    outbox.deliver(now, receiver, packet, |packet| {
+                        mpdu.stamp(packet, flight.start, now, &waits);
+                    });
+                }
+                mpdu.taken = true;
+                continue;
+            }
+            let fate = recipient.take(mpdu, is_decoded, &arrival, outbox);
             given_up += u64::from(fate == Fate::GivenUp);
             ignored += u64::from(fate == Fate::Ignored);
         }

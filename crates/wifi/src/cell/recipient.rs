@@ -75,8 +75,15 @@ impl RecipientState {
         })
     }
 
-    /// An MPDU is in, decoded or not: what can be delivered is.
+    /// Whether an MPDU that was decoded under the agreement can be delivered at once, as most
+    /// can; if not, nothing has happened.
     #[inline]
+    pub fn pass(&mut self, sequence: SeqNo12) -> bool {
+        self.retry_out.is_none()
+            && self.block_ack.as_mut().is_some_and(|block_ack| block_ack.pass(sequence))
+    }
+
+    /// An MPDU is in, decoded or not: what can be delivered is.
     pub fn take(
         &mut self,
         mpdu: &mut Mpdu,
