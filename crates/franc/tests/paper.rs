@@ -19,7 +19,7 @@ const SLOT: Duration = Duration::from_millis(1);
 
 /// How the hop treats packets beyond losing them.
 #[derive(Clone, Copy, Debug, Default)]
-struct Way {
+struct Impairments {
     /// They come this many slots late at most.
     slots_late_max: u32,
     /// So many come twice.
@@ -95,7 +95,7 @@ impl Destination {
 struct Hop {
     now: Instant,
     losses: Losses,
-    way: Way,
+    impairments: Impairments,
     source: Encoder,
     helpers: Vec<Helper>,
     destination: Destination,
@@ -105,15 +105,15 @@ struct Hop {
 }
 
 impl Hop {
-    fn new(code: Code, parameters: &PaperParameters, way: Way, seed: u64) -> Self {
-        Self::with(code, parameters, way, seed, true)
+    fn new(code: Code, parameters: &PaperParameters, impairments: Impairments, seed: u64) -> Self {
+        Self::with(code, parameters, impairments, seed, true)
     }
 
     /// With a helper as published, or with one of the stream.
     fn with(
         code: Code,
         parameters: &PaperParameters,
-        way: Way,
+        impairments: Impairments,
         seed: u64,
         published: bool,
     ) -> Self {
@@ -124,7 +124,7 @@ impl Hop {
         Self {
             now: Instant::ZERO,
             losses,
-            way,
+            impairments,
             source: Encoder::new(code, parameters, seed.stream("source")),
             helpers: (0..u64::from(helpers)).map(helper).collect(),
             destination: Destination::new(code),
@@ -158,10 +158,10 @@ impl Hop {
     }
 
     fn send(&mut self, loss: Probability, item: Item) {
-        let twice = Probability::new(self.way.twice).unwrap();
+        let twice = Probability::new(self.impairments.twice).unwrap();
         for _ in 0..=u8::from(self.chance.chance(twice)) {
             if !self.chance.chance(loss) {
-                let late = SLOT * u64::from(self.chance.up_to(self.way.slots_late_max));
+                let late = SLOT * u64::from(self.chance.up_to(self.impairments.slots_late_max));
                 self.under_way.push((self.now + late, item.clone()));
             }
         }
@@ -176,7 +176,7 @@ impl Hop {
                 }
                 Item::ToDestination(coded) => {
                     if let Some(ack) = self.destination.take(&coded) {
-                        let loss = Probability::new(self.way.ack_loss).unwrap();
+                        let loss = Probability::new(self.impairments.ack_loss).unwrap();
                         self.send(loss, Item::Ack(ack));
                     }
                 }
@@ -229,7 +229,7 @@ proptest! {
         (symbols, bytes) in (1..20u16, 1..40usize),
         (e1, e2, e3) in (0.0..0.7f64, 0.0..0.7f64, 0.0..0.7f64),
         helpers in 0..=2u8,
-        way in (0..6u32, 0.0..0.3f64, 0.0..0.7f64),
+        impairments in (0..6u32, 0.0..0.3f64, 0.0..0.7f64),
         (overshoot, margin) in (1.0..1.3f64, prop::option::of(0.0..2.0f64)),
         systematic: bool,
         // Slots from a symbol to the next: none is a burst.
@@ -240,9 +240,9 @@ proptest! {
         let losses = losses(e1, e2, e3);
         let base = parameters(losses, helpers);
         let parameters = PaperParameters { overshoot, margin, systematic, ..base };
-        let (slots_late_max, twice, ack_loss) = way;
-        let way = Way { slots_late_max, twice, ack_loss };
-        let mut hop = Hop::new(code, &parameters, way, seed);
+        let (slots_late_max, twice, ack_loss) = impairments;
+        let impairments = Impairments { slots_late_max, twice, ack_loss };
+        let mut hop = Hop::new(code, &parameters, impairments, seed);
         let mut pushed = Vec::new();
         for gap in gaps {
             (0..gap).for_each(|_| hop.slot());
@@ -280,7 +280,7 @@ fn means(parameters: &PaperParameters, blocks: usize) -> (f64, f64, f64) {
 fn means_with(parameters: &PaperParameters, blocks: usize, published: bool) -> (f64, f64, f64) {
     // Bytes cost time and change nothing here.
     let code = Code::new(Field::Gf2, 150, 1).unwrap();
-    let mut hop = Hop::with(code, parameters, Way::default(), 1, published);
+    let mut hop = Hop::with(code, parameters, Impairments::default(), 1, published);
     while hop.done.len() < blocks {
         while hop.source.room().is_some() {
             hop.source.push(hop.now, &[1]).unwrap();
@@ -356,15 +356,15 @@ fn a_long_run_loses_nothing() {
     let code = Code::new(Field::Gf16, 24, BYTES).unwrap();
     let seed = Seed::new(3, 0);
     let mut chance = seed.stream("changes");
-    let way = Way { slots_late_max: 3, twice: 0.02, ack_loss: 0.1 };
+    let impairments = Impairments { slots_late_max: 3, twice: 0.02, ack_loss: 0.1 };
     let parameters = parameters(losses(0.1, 0.1, 0.3), 2);
-    let mut hop = Hop::new(code, &parameters, way, 3);
+    let mut hop = Hop::new(code, &parameters, impairments, 3);
     let mut symbols = Vec::new();
     for slot in 0..220_000u32 {
         if slot % 500 == 0 {
             let mut loss = |max| chance.uniform() * max;
             hop.losses = losses(loss(0.8), loss(0.8), loss(0.8));
-            hop.way.ack_loss = loss(1.0);
+            hop.impairments.ack_loss = loss(1.0);
             // What the source believes is nearly right, and the helpers believe what they did.
             let Losses { e1, e2, e3 } = hop.losses;
             hop.source.set_losses(losses(e1.as_f64(), e2.as_f64(), e3.as_f64() * 0.8));
@@ -389,7 +389,7 @@ fn a_long_run_loses_nothing() {
         }
         hop.slot();
     }
-    hop.way.ack_loss = 0.0;
+    hop.impairments.ack_loss = 0.0;
     while hop.source.poll_timeout().is_some() || hop.source.clone().poll_transmit(hop.now).is_some()
     {
         hop.slot();

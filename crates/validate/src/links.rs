@@ -32,7 +32,7 @@ pub const HOPS_LOSS: u32 = 20;
 
 /// How packets get across.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Tunnel {
     /// As they are.
     Plain,
     /// Through the daemon over UDP.
@@ -49,7 +49,7 @@ pub enum Way {
     KcptunTuned,
 }
 
-impl Way {
+impl Tunnel {
     /// Those over one link.
     pub const ONE_HOP: [Self; 5] =
         [Self::Plain, Self::Udp, Self::Ethernet, Self::Kcptun, Self::KcptunTuned];
@@ -133,7 +133,7 @@ pub enum Load {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
     /// How.
-    pub way: Way,
+    pub tunnel: Tunnel,
     /// With what.
     pub load: Load,
     /// Losses in each direction.
@@ -179,26 +179,30 @@ impl Case {
     pub fn all() -> Vec<Self> {
         let mut all = Vec::new();
         for loss_percent in LOSSES {
-            for way in Way::ONE_HOP {
+            for tunnel in Tunnel::ONE_HOP {
                 for congestion_control in ["cubic", "bbr"] {
                     // kcptun ends TCP on both sides.
-                    if !way.is_peer() || congestion_control == "cubic" {
-                        all.push(Self { way, load: Load::Tcp(congestion_control), loss_percent });
+                    if !tunnel.is_peer() || congestion_control == "cubic" {
+                        all.push(Self {
+                            tunnel,
+                            load: Load::Tcp(congestion_control),
+                            loss_percent,
+                        });
                     }
                 }
             }
         }
-        for way in [Way::Plain, Way::Udp, Way::Ethernet] {
-            all.push(Self { way, load: Load::Sparse, loss_percent: SPARSE_LOSS });
+        for tunnel in [Tunnel::Plain, Tunnel::Udp, Tunnel::Ethernet] {
+            all.push(Self { tunnel, load: Load::Sparse, loss_percent: SPARSE_LOSS });
         }
-        for way in [Way::Recoders, Way::Forwarders] {
+        for tunnel in [Tunnel::Recoders, Tunnel::Forwarders] {
             for congestion_control in ["cubic", "bbr"] {
                 let load = Load::Tcp(congestion_control);
-                all.push(Self { way, load, loss_percent: HOPS_LOSS });
+                all.push(Self { tunnel, load, loss_percent: HOPS_LOSS });
             }
         }
-        for way in [Way::Udp, Way::Ethernet] {
-            all.push(Self { way, load: Load::Flood, loss_percent: 0 });
+        for tunnel in [Tunnel::Udp, Tunnel::Ethernet] {
+            all.push(Self { tunnel, load: Load::Flood, loss_percent: 0 });
         }
         all
     }
@@ -214,13 +218,13 @@ impl Case {
 
     /// What it is called for a person.
     pub fn name(&self) -> String {
-        format!("{} {} {} %", self.way.name(), self.load_name(), self.loss_percent)
+        format!("{} {} {} %", self.tunnel.name(), self.load_name(), self.loss_percent)
     }
 
     /// The scenario file. `lasthop` is the program to start, `directory` where its sockets
     /// go, `flags` what its ends are told besides.
     pub fn toml(&self, run: u64, lasthop: &Path, directory: &Path, flags: &str) -> String {
-        let nodes = self.way.nodes();
+        let nodes = self.tunnel.nodes();
         let mut text = format!(
             r#"name = "lossy-link"
 duration = "1h"
@@ -254,7 +258,7 @@ lateness_max = "2ms"
         };
         run("b", "exec iperf3 -s".to_owned());
         let place = |name: String| format!("'{}'", directory.join(name).display());
-        for (core, (node, what)) in self.way.daemons().iter().enumerate() {
+        for (core, (node, what)) in self.tunnel.daemons().iter().enumerate() {
             let address = match *node {
                 "a" => "--address 10.9.0.1/24",
                 "b" => "--address 10.9.0.2/24",
@@ -278,7 +282,7 @@ lateness_max = "2ms"
                 ),
             );
         }
-        if self.way.is_peer() {
+        if self.tunnel.is_peer() {
             let tuning = self.kcptun_tuning();
             run(
                 "b",
@@ -302,8 +306,8 @@ lateness_max = "2ms"
             11..=20 => 10,
             _ => 16,
         };
-        match self.way {
-            Way::KcptunTuned => {
+        match self.tunnel {
+            Tunnel::KcptunTuned => {
                 format!("-crypt none -nocomp -mode fast3 -mtu 1400 -sndwnd 64 -ds 20 -ps {parity}")
             }
             _ => String::new(),
@@ -312,7 +316,7 @@ lateness_max = "2ms"
 
     /// What runs behind the hop; its results go to `directory`.
     pub fn script(&self, lasthop: &Path, directory: &Path) -> String {
-        let (target, out) = (self.way.target(), directory.display());
+        let (target, out) = (self.tunnel.target(), directory.display());
         let wait = format!(
             "for i in 1 2 3 4 5 6 7 8 9 10; do ping -c 1 -W 1 {target} >/dev/null && break; done; sleep 1\n"
         );
@@ -340,7 +344,7 @@ lateness_max = "2ms"
                 )
             }
             Load::Tcp(congestion_control) => {
-                let server = if self.way.is_peer() { "127.0.0.1" } else { target };
+                let server = if self.tunnel.is_peer() { "127.0.0.1" } else { target };
                 format!(
                     "{wait}ping -c 190 -i 0.1 -W 2 {target} > '{out}/ping.txt' &\n\
                      timeout 60 iperf3 -c {server} -t 20 -C {congestion_control} -J > '{out}/iperf.json'\n\
@@ -435,7 +439,7 @@ impl Outcome {
             |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
         let ping = |index: usize| number(self.ping_ms.map(|ms| ms[index]));
         [
-            case.way.name().to_owned(),
+            case.tunnel.name().to_owned(),
             case.load_name().to_owned(),
             case.loss_percent.to_string(),
             run.to_string(),
@@ -496,7 +500,7 @@ pub struct Store {
     lines: Vec<(Key, String)>,
 }
 
-/// Way, load, loss and run.
+/// Tunnel, load, loss and run.
 type Key = (String, String, u32, u64);
 
 impl Store {
@@ -511,8 +515,8 @@ impl Store {
     fn parse(text: &'static str) -> Self {
         let key = |record: &Record| {
             let run = u64::from(record.whole("run"));
-            let (way, load) = (record.text("way"), record.text("congestion_control"));
-            (way.to_owned(), load.to_owned(), record.whole("loss_percent"), run)
+            let (tunnel, load) = (record.text("way"), record.text("congestion_control"));
+            (tunnel.to_owned(), load.to_owned(), record.whole("loss_percent"), run)
         };
         let records = data::records(text);
         let lines = records.iter().map(key).zip(text.lines().skip(1).map(str::to_owned)).collect();
@@ -522,8 +526,8 @@ impl Store {
 
     /// Runs of a case, and their numbers.
     pub fn runs(&self, case: &Case) -> Vec<(u64, Outcome)> {
-        let mine = |(way, load, loss, _): &Key| {
-            way == case.way.name() && load == case.load_name() && *loss == case.loss_percent
+        let mine = |(tunnel, load, loss, _): &Key| {
+            tunnel == case.tunnel.name() && load == case.load_name() && *loss == case.loss_percent
         };
         self.rows
             .iter()
@@ -534,7 +538,8 @@ impl Store {
 
     /// Puts a run in place of the one of that number.
     pub fn put(&mut self, case: &Case, run: u64, outcome: &Outcome) {
-        let key = (case.way.name().to_owned(), case.load_name().to_owned(), case.loss_percent, run);
+        let key =
+            (case.tunnel.name().to_owned(), case.load_name().to_owned(), case.loss_percent, run);
         self.rows.retain(|(other, _)| *other != key);
         self.lines.retain(|(other, _)| *other != key);
         self.lines.push((key.clone(), outcome.row(case, run)));
@@ -551,8 +556,10 @@ impl Store {
             let mut mine: Vec<&(Key, String)> = self
                 .lines
                 .iter()
-                .filter(|((way, load, loss, _), _)| {
-                    way == case.way.name() && load == case.load_name() && *loss == case.loss_percent
+                .filter(|((tunnel, load, loss, _), _)| {
+                    tunnel == case.tunnel.name()
+                        && load == case.load_name()
+                        && *loss == case.loss_percent
                 })
                 .collect();
             mine.sort_by_key(|(key, _)| key.3);
@@ -563,11 +570,11 @@ impl Store {
 }
 
 /// Goodput of the older comparison on such a link, the mean over its seeds.
-pub fn earlier_mbps(way: &str, congestion_control: &str, loss_percent: u32) -> Option<f64> {
+pub fn earlier_mbps(tunnel: &str, congestion_control: &str, loss_percent: u32) -> Option<f64> {
     let mine: Vec<f64> = data::records(data::LOSSY_LINK)
         .iter()
         .filter(|record| {
-            record.text("way") == way
+            record.text("way") == tunnel
                 && record.text("congestion_control") == congestion_control
                 && record.whole("loss_percent") == loss_percent
                 && !record.text("goodput_mbps").is_empty()
@@ -588,9 +595,9 @@ mod tests {
             let text = case.toml(0, lasthop, directory, "--field gf2");
             let scenario = lasthop_scenario::parse("link.toml", &text, &[])
                 .unwrap_or_else(|error| panic!("{}: {error}\n{text}", case.name()));
-            let programs = match case.way {
-                Way::Plain => 1,
-                Way::Recoders | Way::Forwarders => 5,
+            let programs = match case.tunnel {
+                Tunnel::Plain => 1,
+                Tunnel::Recoders | Tunnel::Forwarders => 5,
                 _ => 3,
             };
             assert_eq!(scenario.programs.len(), programs);
@@ -612,7 +619,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_read_again() {
-        let case = Case { way: Way::Udp, load: Load::Tcp("bbr"), loss_percent: 5 };
+        let case = Case { tunnel: Tunnel::Udp, load: Load::Tcp("bbr"), loss_percent: 5 };
         let outcome = Outcome {
             goodput_mbps: Some(10.5),
             retransmissions: Some(3.0),

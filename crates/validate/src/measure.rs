@@ -234,14 +234,14 @@ pub fn links(wanted: &Links<'_>) -> (bool, links::Store) {
     let mut store = if is_kept { links::Store::read() } else { links::Store::default() };
     let is_wanted = |case: &links::Case| {
         let is_named = match wanted.ways {
-            [] => wanted.peers || !case.way.is_peer(),
-            ways => ways.iter().any(|way| way == case.way.name()),
+            [] => wanted.peers || !case.tunnel.is_peer(),
+            ways => ways.iter().any(|way| way == case.tunnel.name()),
         };
         is_named && wanted.losses.contains(&case.loss_percent)
     };
     let mut tasks = Vec::new();
     for case in links::Case::all().into_iter().filter(is_wanted) {
-        if case.way.is_peer() && !is_installed("kcptun-client") {
+        if case.tunnel.is_peer() && !is_installed("kcptun-client") {
             eprintln!(
                 "skipped: {}: kcptun is not here (Debian: apt-get install kcptun)",
                 case.name()
@@ -291,7 +291,7 @@ fn link(case: &links::Case, run: u64, flags: &str) -> Result<links::Outcome, Str
     let (scenario, script) = (path.join("scenario.toml"), path.join("script.sh"));
     fs::write(&scenario, case.toml(run, &lasthop, path, flags)).map_err(say)?;
     fs::write(&script, case.script(&lasthop, path)).map_err(say)?;
-    if case.way.is_ours() {
+    if case.tunnel.is_ours() {
         let key = path.join("key");
         let made = Command::new(&lasthop).args(["franc", "key", "--out"]).arg(&key).status();
         if !made.map_err(say)?.success() {
@@ -300,7 +300,7 @@ fn link(case: &links::Case, run: u64, flags: &str) -> Result<links::Outcome, Str
     }
     let run = emulate(&lasthop, &scenario, Some(&script))?;
     let outcome = case.outcome(&run, path)?;
-    if outcome.ping_ms.is_none() && case.load != Load::Flood && case.way.is_ours() {
+    if outcome.ping_ms.is_none() && case.load != Load::Flood && case.tunnel.is_ours() {
         let logs =
             ["a.log", "b.log"].map(|log| fs::read_to_string(path.join(log)).unwrap_or_default());
         return Err(format!("nothing came through: {}", logs.concat().trim()));

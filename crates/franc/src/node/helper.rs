@@ -42,12 +42,12 @@ pub(super) struct Helper {
     helpers: u8,
     sessions: Sessions,
     /// The directions from each end to the other.
-    ways: [Way; 2],
+    directions: [Direction; 2],
 }
 
 /// One direction of the hop.
 #[derive(Clone, Debug, PartialEq)]
-struct Way {
+struct Direction {
     machine: Option<paper::Helper>,
     /// Number of combinations in a row that were of no use.
     useless: u32,
@@ -60,7 +60,7 @@ struct Way {
     ack_at: Option<Instant>,
 }
 
-impl Way {
+impl Direction {
     fn new() -> Self {
         Self {
             machine: None,
@@ -75,8 +75,8 @@ impl Way {
 
 impl Helper {
     pub fn new(code: Code, between: [NodeId; 2], helpers: u8, now: Instant) -> Self {
-        let ways = [Way::new(), Way::new()];
-        Self { code, between, helpers, sessions: Sessions::new(between, now), ways }
+        let directions = [Direction::new(), Direction::new()];
+        Self { code, between, helpers, sessions: Sessions::new(between, now), directions }
     }
 
     pub fn sessions(&self) -> &Sessions {
@@ -101,8 +101,8 @@ impl Helper {
     pub fn go_on_behind(&mut self, end: NodeId, highest: u32) {
         // Numbers are per sender and receiver: of the direction that ends at the
         // receiver.
-        let way = &mut self.ways[usize::from(self.between[0] == end)];
-        way.next_number = way.next_number.max(highest.saturating_add(1));
+        let direction = &mut self.directions[usize::from(self.between[0] == end)];
+        direction.next_number = direction.next_number.max(highest.saturating_add(1));
     }
 
     pub fn handle_datagram(
@@ -112,76 +112,77 @@ impl Helper {
         came: &Came<'_>,
     ) -> Option<Heard> {
         let Came { from, header, datagram } = came;
-        let way = self.sessions.side(header.sender)?;
+        let direction = self.sessions.side(header.sender)?;
         shared.ask_if_moved(now, shared.config.id, header, from, datagram);
-        if self.between[1 - way] != header.to {
+        if self.between[1 - direction] != header.to {
             // From another helper, or a report to one.
             return None;
         }
         let session = self.sessions.of(shared, header)?;
         let body = shared.open(now, header, datagram, &session.tagger)?;
-        if !self.ways[way].ear.take(now, header.number) {
+        if !self.directions[direction].ear.take(now, header.number) {
             shared.stats.replayed += 1;
             return None;
         }
         let (ack, enc) = body.into_parts();
         if let Some(ack) = ack {
             shared.stats.acks_received += 1;
-            self.handle_ack(shared.config.id, now, 1 - way, &ack);
+            self.handle_ack(shared.config.id, now, 1 - direction, &ack);
         }
         if let Some(enc) = enc {
-            self.handle_enc(shared, now, way, &enc);
+            self.handle_enc(shared, now, direction, &enc);
         }
         Some(Heard { sender: header.sender, is_moved: false })
     }
 
     fn begin(&mut self, shared: &mut Shared) {
         shared.stats.sessions += 1;
-        self.ways = [Way::new(), Way::new()];
-        for (side, way) in self.ways.iter_mut().enumerate() {
-            way.machine = Some(new_machine(self.code, self.helpers, shared));
+        self.directions = [Direction::new(), Direction::new()];
+        for (side, direction) in self.directions.iter_mut().enumerate() {
+            direction.machine = Some(new_machine(self.code, self.helpers, shared));
             // Datagrams recorded before this node began are old.
-            way.ear.skip_to(self.sessions.next_of(side));
+            direction.ear.skip_to(self.sessions.next_of(side));
         }
     }
 
     /// Takes a combination of the source of direction `way`.
-    fn handle_enc(&mut self, shared: &mut Shared, now: Instant, way: usize, enc: &Enc<'_>) {
+    fn handle_enc(&mut self, shared: &mut Shared, now: Instant, direction: usize, enc: &Enc<'_>) {
         // The paper's helper sends no reports: configured losses make them unnecessary.
         let is_paper = matches!(shared.config.mode, Mode::Paper { .. });
         if !is_paper || shared.config.losses.is_none() {
-            self.ways[way].ack_at.get_or_insert(now + ACK_INTERVAL);
+            self.directions[direction].ack_at.get_or_insert(now + ACK_INTERVAL);
         }
         if shared.config.losses.is_none() {
-            let estimate = self.estimate(way);
+            let estimate = self.estimate(direction);
             let losses = match is_paper || is_worth(self.code, estimate, self.helpers) {
                 true => estimate,
                 false => SILENT,
             };
-            if let Some(machine) = &mut self.ways[way].machine {
+            if let Some(machine) = &mut self.directions[direction].machine {
                 machine.set_losses(losses);
             }
         }
-        let way = &mut self.ways[way];
-        if let Some(machine) = &mut way.machine {
+        let direction = &mut self.directions[direction];
+        if let Some(machine) = &mut direction.machine {
             let received = machine.handle_enc(now, enc);
             match received {
                 Some(Received::Innovative) => shared.stats.innovative += 1,
                 Some(Received::Redundant) => shared.stats.redundant += 1,
                 None => shared.stats.late += 1,
             }
-            way.useless = if received.is_some() { 0 } else { way.useless + 1 };
+            direction.useless = if received.is_some() { 0 } else { direction.useless + 1 };
         }
-        if way.useless >= USELESS_MAX {
-            (way.useless, way.machine) = (0, Some(new_machine(self.code, self.helpers, shared)));
+        if direction.useless >= USELESS_MAX {
+            (direction.useless, direction.machine) =
+                (0, Some(new_machine(self.code, self.helpers, shared)));
         }
     }
 
     /// Takes an acknowledgement of the destination of direction `way`, with its
     /// link reports.
-    fn handle_ack(&mut self, me: NodeId, now: Instant, way: usize, ack: &Ack) {
-        let source = self.between[way];
-        let way = &mut self.ways[way];
+    fn handle_ack(&mut self, me: NodeId, now: Instant, direction: usize, ack: &Ack) {
+        let source = self.between[direction];
+        let direction = &mut self.directions[direction];
         for report in &ack.links {
             let at = if report.node == me {
                 0
@@ -190,24 +191,24 @@ impl Helper {
             } else {
                 continue;
             };
-            way.losses_there[at].update(report.highest, report.received);
+            direction.losses_there[at].update(report.highest, report.received);
             if at == 0 {
                 // If this node restarted: continue after its numbers.
-                way.next_number = way.next_number.max(report.highest.saturating_add(1));
+                direction.next_number = direction.next_number.max(report.highest.saturating_add(1));
             }
         }
-        if let Some(machine) = &mut way.machine {
+        if let Some(machine) = &mut direction.machine {
             machine.handle_ack(now, ack);
         }
     }
 
-    fn estimate(&self, way: usize) -> Losses {
-        let way = &self.ways[way];
+    fn estimate(&self, direction: usize) -> Losses {
+        let direction = &self.directions[direction];
         let loss = |p: f64| Probability::new(p).expect("an estimate is between 0 and 1");
         Losses {
-            e1: loss(way.ear.loss().unwrap_or(0.05)),
-            e2: loss(way.losses_there[0].probability()),
-            e3: loss(way.losses_there[1].probability()),
+            e1: loss(direction.ear.loss().unwrap_or(0.05)),
+            e2: loss(direction.losses_there[0].probability()),
+            e3: loss(direction.losses_there[1].probability()),
         }
     }
 
@@ -215,15 +216,15 @@ impl Helper {
         let session = self.sessions.current()?.clone();
         for at in 0..2 {
             let (source, destination) = (self.between[at], self.between[1 - at]);
-            let way = &mut self.ways[at];
-            if way.ack_at.is_some_and(|ack_at| ack_at <= now) {
-                way.ack_at = None;
-                let report: LinkReport = way.ear.report(source, now);
+            let direction = &mut self.directions[at];
+            if direction.ack_at.is_some_and(|ack_at| ack_at <= now) {
+                direction.ack_at = None;
+                let report: LinkReport = direction.ear.report(source, now);
                 let ack = Ack { links: alloc::vec![report], ..Ack::default() };
                 shared.stats.acks_sent += 1;
                 return Some(self.emit(shared, &session, source, &Body::Ack(ack)));
             }
-            if let Some(mut coded) = way.machine.as_mut().and_then(|m| m.poll_transmit(now)) {
+            if let Some(mut coded) = direction.machine.as_mut().and_then(|m| m.poll_transmit(now)) {
                 if let Mode::Paper { .. } = shared.config.mode {
                     coded.payload.resize(usize::from(shared.config.symbol_bytes), 0);
                 }
@@ -243,17 +244,17 @@ impl Helper {
     ) -> Transmit {
         // Numbers are per sender and receiver: of the direction that ends at the
         // receiver.
-        let way = &mut self.ways[usize::from(self.between[0] == to)];
-        let (sender, number) = (shared.config.id, way.next_number);
-        way.next_number = way.next_number.saturating_add(1);
+        let direction = &mut self.directions[usize::from(self.between[0] == to)];
+        let (sender, number) = (shared.config.id, direction.next_number);
+        direction.next_number = direction.next_number.saturating_add(1);
         let header = Header { sender, to, session: session.id, number };
         shared.emit(&header, body, &session.tagger)
     }
 
     pub fn poll_timeout(&self, told: Instant) -> Option<(Instant, Reason)> {
         let call = [Some((self.sessions.call_at(), Reason::Hello))];
-        let ack = |way: &Way| way.ack_at.map(|at| (at, Reason::Acknowledge));
-        earliest(told, call.into_iter().chain(self.ways.iter().map(ack)))
+        let ack = |direction: &Direction| direction.ack_at.map(|at| (at, Reason::Acknowledge));
+        earliest(told, call.into_iter().chain(self.directions.iter().map(ack)))
     }
 
     pub fn handle_timeout(&mut self, shared: &mut Shared, now: Instant) {
@@ -263,19 +264,19 @@ impl Helper {
 
     pub fn fill(&self, stats: &mut Stats) {
         stats.connected = self.sessions.current().is_some();
-        for (way, &id) in self.ways.iter().zip(&self.between) {
-            let heard = u64::from(way.ear.received());
+        for (direction, &id) in self.directions.iter().zip(&self.between) {
+            let heard = u64::from(direction.ear.received());
             stats.neighbours.push(NeighbourStats {
                 id,
                 heard,
-                loss_in: way.ear.loss(),
+                loss_in: direction.ear.loss(),
                 loss_out: None,
             });
         }
-        for (way, &id) in self.ways.iter().zip(self.between.iter().rev()) {
+        for (direction, &id) in self.directions.iter().zip(self.between.iter().rev()) {
             let known = stats.neighbours.iter_mut().find(|known| known.id == id);
             if let Some(known) = known {
-                known.loss_out = way.losses_there[0].known();
+                known.loss_out = direction.losses_there[0].known();
             }
         }
     }

@@ -16,7 +16,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use lasthop_rlnc::Field;
 use lasthop_units::{Probability, Seed};
-use net::{Flying, Net, Way, node, share_of_packets};
+use net::{Flying, Link, Net, node, share_of_packets};
 use proptest::prelude::*;
 
 const KEY: [u8; 32] = [9; 32];
@@ -135,12 +135,12 @@ fn three_hops(role: impl Fn(u8) -> Role, via: [u8; 2], loss: f64, seed: u64) -> 
         config.symbol_bytes = 1_300;
         configs.push(config);
     }
-    let hop = || Way::new(12.0, 3, loss);
+    let hop = || Link::new(12.0, 3, loss);
     // What a forwarder passes on is from the end, but goes its own way.
-    let ways = [(1, 2), (2, 3), (3, 4), (4, 3), (3, 2), (2, 1)];
-    let mut ways: Vec<_> = ways.into_iter().map(|(a, b)| (a, b, hop())).collect();
-    ways.extend([(1, 4, hop()), (4, 1, hop())]);
-    Net::new(configs, ways, seed)
+    let links = [(1, 2), (2, 3), (3, 4), (4, 3), (3, 2), (2, 1)];
+    let mut links: Vec<_> = links.into_iter().map(|(a, b)| (a, b, hop())).collect();
+    links.extend([(1, 4, hop()), (4, 1, hop())]);
+    Net::new(configs, links, seed)
 }
 
 /// Two ends and helpers that overhear them; all ways at 12 Mb/s, each its own air.
@@ -157,18 +157,18 @@ fn helped(mode: Mode, losses: Option<Losses>, e: [f64; 3], helpers: u8, seed: u6
         config.symbol_bytes = 1_400;
     };
     let mut configs = vec![end(1, 2, 2), end(2, 1, 1)];
-    let mut ways = vec![(1, 2, Way::new(12.0, 1, e3)), (2, 1, Way::new(12.0, 1, e3))];
+    let mut links = vec![(1, 2, Link::new(12.0, 1, e3)), (2, 1, Link::new(12.0, 1, e3))];
     for id in 3..3 + helpers {
         configs.push(between(
             id,
             Role::Helper { between: [NodeId(1), NodeId(2)], helpers },
             Field::Gf2,
         ));
-        ways.extend([(1, id, Way::new(12.0, 1, e1)), (id, 2, Way::new(12.0, 1, e2))]);
-        ways.extend([(2, id, Way::new(12.0, 1, e1)), (id, 1, Way::new(12.0, 1, e2))]);
+        links.extend([(1, id, Link::new(12.0, 1, e1)), (id, 2, Link::new(12.0, 1, e2))]);
+        links.extend([(2, id, Link::new(12.0, 1, e1)), (id, 1, Link::new(12.0, 1, e2))]);
     }
     configs.iter_mut().for_each(adjust);
-    let mut net = Net::new(configs, ways, seed);
+    let mut net = Net::new(configs, links, seed);
     net.helpers = (3..3 + helpers).map(|id| (NodeId(id), [NodeId(1), NodeId(2)])).collect();
     net
 }

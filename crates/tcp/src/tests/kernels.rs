@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
-use super::path::{Fate, Path, Way};
+use super::path::{Direction, Fate, Path};
 use crate::{Config, CongestionControlKind, HyStart, Recovery, Segment, SmallQueues};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -25,7 +25,7 @@ fn config(recovery: Recovery) -> Config {
 
 /// A transfer of `segments` in which the data segments with these numbers are lost.
 fn losing(config: Config, segments: u64, lost: &'static [usize]) -> Path {
-    let mut path = Path::new(config, [Way::new(MS(10)), Way::new(MS(10))]);
+    let mut path = Path::new(config, [Direction::new(MS(10)), Direction::new(MS(10))]);
     path.rule = Box::new(move |end, number, segment: &Segment| {
         let is_lost = end == 0 && segment.payload_bytes > 0 && lost.contains(&number);
         if is_lost { Fate::Lose } else { Fate::Pass }
@@ -95,7 +95,8 @@ fn a_lost_retransmission_is_found_by_what_was_sent_after_it() {
 fn a_timeout_of_3_2_sends_the_head_alone_and_then_two_new() {
     // The whole first flight arrives, but its acknowledgements are delayed:
     // spurious.
-    let mut path = Path::new(config(Recovery::Linux32), [Way::new(MS(10)), Way::new(MS(10))]);
+    let mut path =
+        Path::new(config(Recovery::Linux32), [Direction::new(MS(10)), Direction::new(MS(10))]);
     path.rule = Box::new(|end, _, segment: &Segment| {
         let at = segment.sent;
         let is_late = end == 1 && at > Instant::ZERO + MS(15) && at < Instant::ZERO + MS(35);
@@ -117,8 +118,9 @@ fn reduced_by_the_own_queue_the_window_falls_step_by_step_in_3_2() {
     for recovery in ALL {
         let config = Config { local_congestion: true, ..config(recovery) };
         let rate = lasthop_units::Bitrate::from_mbps(12);
-        let mut path = Path::new(config, [Way::limited(MS(10), rate, 5), Way::new(MS(10))]);
-        path.ways[0].refuses = true;
+        let mut path =
+            Path::new(config, [Direction::limited(MS(10), rate, 5), Direction::new(MS(10))]);
+        path.directions[0].refuses = true;
         path.start(400 * FULL);
         assert!(path.run_until_done(Duration::from_secs(20)), "{recovery:?}");
         assert_eq!(path.ends[0].retransmissions(), 0, "{recovery:?}");
@@ -147,7 +149,8 @@ fn hystart_of_old_ends_slow_start_early_on_a_short_path() {
         let config = Config { congestion_control: cubic, ..config(recovery) };
         let rate = lasthop_units::Bitrate::from_mbps(50);
         let delay = Duration::from_micros(500);
-        let mut path = Path::new(config, [Way::limited(delay, rate, 2_000), Way::new(delay)]);
+        let mut path =
+            Path::new(config, [Direction::limited(delay, rate, 2_000), Direction::new(delay)]);
         path.start(2_000 * FULL);
         assert!(path.run_until_done(Duration::from_secs(5)));
         path.ends[0].ssthresh()

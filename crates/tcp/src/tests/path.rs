@@ -20,7 +20,7 @@ pub enum Fate {
 }
 
 /// One direction of the path.
-pub struct Way {
+pub struct Direction {
     pub rate: Option<Bitrate>,
     pub delay: Duration,
     pub queue_packets: usize,
@@ -31,7 +31,7 @@ pub struct Way {
     pub dropped: u64,
 }
 
-impl Way {
+impl Direction {
     pub fn new(delay: Duration) -> Self {
         Self {
             rate: None,
@@ -55,7 +55,7 @@ pub type Rule = alloc::boxed::Box<dyn FnMut(usize, usize, &Segment) -> Fate>;
 /// Both ends and both directions; index 0 is the client, and the direction from it.
 pub struct Path {
     pub ends: [Endpoint; 2],
-    pub ways: [Way; 2],
+    pub directions: [Direction; 2],
     pub now: Instant,
     pub rule: Rule,
     in_flight: BTreeMap<(Instant, u64), Event>,
@@ -72,10 +72,10 @@ enum Event {
 }
 
 impl Path {
-    pub fn new(config: Config, ways: [Way; 2]) -> Self {
+    pub fn new(config: Config, directions: [Direction; 2]) -> Self {
         Self {
             ends: [Endpoint::new(&config), Endpoint::new(&config)],
-            ways,
+            directions,
             now: Instant::ZERO,
             rule: alloc::boxed::Box::new(|_, _, _| Fate::Pass),
             in_flight: BTreeMap::new(),
@@ -107,14 +107,14 @@ impl Path {
 
     fn carry(&mut self, end: usize, segment: Segment) {
         let now = self.now;
-        let way = &mut self.ways[end];
-        while way.leaving.front().is_some_and(|&left| left <= now) {
-            way.leaving.pop_front();
+        let direction = &mut self.directions[end];
+        while direction.leaving.front().is_some_and(|&left| left <= now) {
+            direction.leaving.pop_front();
         }
         let has_data = segment.payload_bytes > 0 || segment.fin;
-        if way.leaving.len() >= way.queue_packets {
-            way.dropped += 1;
-            if way.refuses {
+        if direction.leaving.len() >= direction.queue_packets {
+            direction.dropped += 1;
+            if direction.refuses {
                 self.ends[end].handle_refused(now, &segment);
             } else {
                 self.log(end, &segment);
@@ -124,11 +124,11 @@ impl Path {
             }
             return;
         }
-        let start = way.leaving.back().copied().unwrap_or(now).max(now);
+        let start = direction.leaving.back().copied().unwrap_or(now).max(now);
         let packet = Bytes::new(u64::from(segment.packet_bytes()));
-        let left = start + way.rate.map_or(Duration::ZERO, |rate| packet / rate);
-        way.leaving.push_back(left);
-        let arrival = left + way.delay;
+        let left = start + direction.rate.map_or(Duration::ZERO, |rate| packet / rate);
+        direction.leaving.push_back(left);
+        let arrival = left + direction.delay;
         self.log(end, &segment);
         let number = &mut self.counts[usize::from(!has_data)];
         let fate = (self.rule)(end, *number, &segment);

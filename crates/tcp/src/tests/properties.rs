@@ -6,7 +6,7 @@
 use lasthop_units::{Bitrate, Bytes, Duration};
 use proptest::prelude::*;
 
-use super::path::{Fate, Path, Way};
+use super::path::{Direction, Fate, Path};
 use crate::{
     Config, CongestionControlKind, HyStart, Pacing, Recovery, SmallQueues, WindowValidation,
 };
@@ -79,9 +79,9 @@ proptest! {
         delay_us in 0u64..50_000,
     ) {
         let delay = Duration::from_micros(delay_us);
-        let mut forth = Way::limited(delay, Bitrate::from_kbps(kbps), queue);
+        let mut forth = Direction::limited(delay, Bitrate::from_kbps(kbps), queue);
         forth.refuses = config.local_congestion;
-        let mut path = Path::new(config, [forth, Way::new(delay)]);
+        let mut path = Path::new(config, [forth, Direction::new(delay)]);
         let mut next = fates.into_iter();
         path.rule = alloc::boxed::Box::new(move |_, _, _| next.next().unwrap_or(Fate::Pass));
         path.ends[0].connect(path.now);

@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine};
 
-use super::path::{Fate, Path, Way};
+use super::path::{Direction, Fate, Path};
 use crate::{Config, CongestionControlKind, Reason, Segment, SmallQueues, State};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -28,7 +28,7 @@ fn config() -> Config {
 
 /// A transfer of `segments` in which the data segments with these numbers are lost.
 fn losing(config: Config, segments: u64, lost: &'static [usize]) -> Path {
-    let mut path = Path::new(config, [Way::new(MS(10)), Way::new(MS(10))]);
+    let mut path = Path::new(config, [Direction::new(MS(10)), Direction::new(MS(10))]);
     path.rule = Box::new(move |end, number, segment: &Segment| {
         let is_lost = end == 0 && segment.payload_bytes > 0 && lost.contains(&number);
         if is_lost { Fate::Lose } else { Fate::Pass }
@@ -72,7 +72,7 @@ fn each_late_loss_halves_the_window_alone() {
     // Three at 20 ms and three at 150 ms, of both the first is lost. Each time the
     // reordering window runs out on one loss: the window of 10 is halved (it does not grow while
     // the application uses a third of it), and then the 5 that are left.
-    let mut path = Path::new(config(), [Way::new(MS(10)), Way::new(MS(10))]);
+    let mut path = Path::new(config(), [Direction::new(MS(10)), Direction::new(MS(10))]);
     path.rule = Box::new(|end, number, segment: &Segment| {
         let is_lost = end == 0 && segment.payload_bytes > 0 && (number == 0 || number == 4);
         if is_lost { Fate::Lose } else { Fate::Pass }
@@ -129,8 +129,8 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
 /// Runs a transfer of `segments` over 12 Mb/s for 80 ms; its first segment is lost
 /// twice. Returns the path, and the times at which the first segment was sent.
 fn losing_head_twice(segments: u64) -> (Path, [Instant; 2]) {
-    let ways = || Way::limited(MS(10), RATE, 100);
-    let mut path = Path::new(config(), [ways(), ways()]);
+    let directions = || Direction::limited(MS(10), RATE, 100);
+    let mut path = Path::new(config(), [directions(), directions()]);
     path.rule = Box::new(move |end, number, segment: &Segment| {
         let is_lost =
             end == 0 && segment.payload_bytes > 0 && (number == 0 || segments == number as u64);
@@ -170,7 +170,7 @@ fn the_timeout_after_the_reordering_timer_runs_from_the_retransmission() {
 #[test]
 fn everything_lost_is_sent_again_after_timeouts_that_double() {
     // No acknowledgement returns from 30 ms to 2 s.
-    let mut path = Path::new(config(), [Way::new(MS(10)), Way::new(MS(10))]);
+    let mut path = Path::new(config(), [Direction::new(MS(10)), Direction::new(MS(10))]);
     path.rule = Box::new(|end, number, segment: &Segment| {
         let is_lost = end == 0 && segment.payload_bytes > 0 && number < 13;
         if is_lost { Fate::Lose } else { Fate::Pass }
@@ -204,7 +204,7 @@ fn a_late_segment_is_no_loss_once_reordering_was_seen() {
     // Segment 2 is 3 ms late, less than a quarter of the round trip. But no
     // reordering was seen yet, so three sacked segments make it a loss. The
     // duplicate that results is reported, and the reduction undone.
-    let mut path = Path::new(config(), [Way::new(MS(10)), Way::new(MS(10))]);
+    let mut path = Path::new(config(), [Direction::new(MS(10)), Direction::new(MS(10))]);
     path.rule = Box::new(|end, number, segment: &Segment| {
         let is_late = end == 0 && segment.payload_bytes > 0 && (number == 2 || number == 40);
         if is_late { Fate::Late(MS(3)) } else { Fate::Pass }
@@ -220,7 +220,7 @@ fn a_late_segment_is_no_loss_once_reordering_was_seen() {
 fn a_spurious_timeout_is_taken_back() {
     // The path stalls from 30 to 540 ms. The timeout retransmits a segment, then
     // the originals are acknowledged.
-    let mut path = Path::new(config(), [Way::new(MS(10)), Way::new(MS(10))]);
+    let mut path = Path::new(config(), [Direction::new(MS(10)), Direction::new(MS(10))]);
     path.rule = Box::new(|end, _, segment: &Segment| match end {
         0 if segment.sent > at(30) => Fate::Late(at(540).saturating_since(segment.sent)),
         _ => Fate::Pass,

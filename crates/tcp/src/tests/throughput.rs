@@ -4,14 +4,14 @@
 
 use lasthop_units::{Bitrate, Bytes, Duration};
 
-use super::path::{Path, Way};
+use super::path::{Direction, Path};
 use crate::{Config, CongestionControlKind, Endpoint, HyStart, Pacing, SmallQueues};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
 /// Payload bits per second between `from` and `to` seconds of a bulk transfer.
-fn goodput(config: Config, ways: [Way; 2], from: u64, to: u64) -> (f64, Path) {
-    let mut path = Path::new(config, ways);
+fn goodput(config: Config, directions: [Direction; 2], from: u64, to: u64) -> (f64, Path) {
+    let mut path = Path::new(config, directions);
     path.logs = false;
     path.start(Endpoint::BULK);
     path.run(Duration::from_secs(from));
@@ -30,7 +30,7 @@ fn expect(measured: f64, expected: f64, tolerance: f64) {
 #[test]
 fn the_receive_window_limits() {
     let config = Config { receive_window: Bytes::new(64 * 1448), ..Config::default() };
-    let (bps, path) = goodput(config, [Way::new(MS(10)), Way::new(MS(10))], 1, 3);
+    let (bps, path) = goodput(config, [Direction::new(MS(10)), Direction::new(MS(10))], 1, 3);
     expect(bps, 64.0 * 1448.0 * 8.0 / 0.02, 0.02);
     assert_eq!(path.ends[0].retransmissions(), 0);
 }
@@ -44,8 +44,8 @@ fn the_path_limits() {
     ] {
         let config = Config { congestion_control: kind, ..Config::default() };
         let rate = Bitrate::from_mbps(50);
-        let ways = [Way::limited(MS(5), rate, 200), Way::new(MS(5))];
-        let (bps, path) = goodput(config, ways, 5, 10);
+        let directions = [Direction::limited(MS(5), rate, 200), Direction::new(MS(5))];
+        let (bps, path) = goodput(config, directions, 5, 10);
         expect(bps, 50e6 * 1448.0 / 1500.0, 0.01);
         assert!(path.ends[0].timeouts() == 0, "{kind:?}");
     }
@@ -55,8 +55,9 @@ fn the_path_limits() {
 fn without_selective_acknowledgements_too() {
     let small_queues = SmallQueues::Off;
     let config = Config { sack: false, small_queues, ..Config::default() };
-    let ways = [Way::limited(MS(5), Bitrate::from_mbps(50), 200), Way::new(MS(5))];
-    let (bps, path) = goodput(config, ways, 5, 15);
+    let directions =
+        [Direction::limited(MS(5), Bitrate::from_mbps(50), 200), Direction::new(MS(5))];
+    let (bps, path) = goodput(config, directions, 5, 15);
     expect(bps, 50e6 * 1448.0 / 1500.0, 0.03);
     assert!(path.ends[0].retransmissions() > 0);
 }
@@ -69,8 +70,8 @@ fn small_queues_bound_what_waits_and_not_the_rate() {
         (SmallQueues::Pacing { limit: Bytes::new(4 << 20), shift: 10 }, 8),
     ] {
         let config = Config { small_queues: rules, ..Config::default() };
-        let ways = [Way::limited(MS(5), rate, 10_000), Way::new(MS(5))];
-        let (bps, path) = goodput(config, ways, 2, 6);
+        let directions = [Direction::limited(MS(5), rate, 10_000), Direction::new(MS(5))];
+        let (bps, path) = goodput(config, directions, 2, 6);
         expect(bps, 50e6 * 1448.0 / 1500.0, 0.01);
         let queued = path.ends[0].queued_bytes() / 1500;
         assert!(queued <= most, "{queued} packets wait with {rules:?}");
@@ -81,10 +82,11 @@ fn small_queues_bound_what_waits_and_not_the_rate() {
 #[test]
 fn without_small_queues_the_window_fills_any_queue() {
     let config = Config { small_queues: SmallQueues::Off, ..Config::default() };
-    let ways = [Way::limited(MS(5), Bitrate::from_mbps(50), 500), Way::new(MS(5))];
-    let (bps, path) = goodput(config, ways, 5, 20);
+    let directions =
+        [Direction::limited(MS(5), Bitrate::from_mbps(50), 500), Direction::new(MS(5))];
+    let (bps, path) = goodput(config, directions, 5, 20);
     expect(bps, 50e6 * 1448.0 / 1500.0, 0.01);
-    assert!(path.ways[0].dropped > 0);
+    assert!(path.directions[0].dropped > 0);
     assert!(path.ends[0].retransmissions() > 0);
 }
 
@@ -96,18 +98,19 @@ fn only_what_was_lost_is_sent_again() {
         small_queues: SmallQueues::Off,
         ..Config::default()
     };
-    let ways = [Way::limited(MS(5), Bitrate::from_mbps(50), 300), Way::new(MS(5))];
-    let (bps, path) = goodput(config, ways, 1, 3);
+    let directions =
+        [Direction::limited(MS(5), Bitrate::from_mbps(50), 300), Direction::new(MS(5))];
+    let (bps, path) = goodput(config, directions, 1, 3);
     expect(bps, 50e6 * 1448.0 / 1500.0, 0.01);
-    assert!(path.ways[0].dropped > 100, "{}", path.ways[0].dropped);
-    assert_eq!(path.ends[0].retransmissions(), path.ways[0].dropped);
+    assert!(path.directions[0].dropped > 100, "{}", path.directions[0].dropped);
+    assert_eq!(path.ends[0].retransmissions(), path.directions[0].dropped);
 }
 
 #[test]
 fn a_paced_sender_keeps_its_rate() {
     let pacing = Pacing::Fixed(Bitrate::from_mbps(8));
     let config = Config { pacing, ..Config::default() };
-    let (bps, _) = goodput(config, [Way::new(MS(10)), Way::new(MS(10))], 1, 5);
+    let (bps, _) = goodput(config, [Direction::new(MS(10)), Direction::new(MS(10))], 1, 5);
     expect(bps, 8e6, 0.01);
 }
 
@@ -115,18 +118,19 @@ fn a_paced_sender_keeps_its_rate() {
 fn a_queue_that_refuses_costs_no_retransmission() {
     let config =
         Config { local_congestion: true, small_queues: SmallQueues::Off, ..Config::default() };
-    let mut way = Way::limited(MS(5), Bitrate::from_mbps(50), 100);
-    way.refuses = true;
-    let (bps, path) = goodput(config, [way, Way::new(MS(5))], 2, 10);
+    let mut direction = Direction::limited(MS(5), Bitrate::from_mbps(50), 100);
+    direction.refuses = true;
+    let (bps, path) = goodput(config, [direction, Direction::new(MS(5))], 2, 10);
     expect(bps, 50e6 * 1448.0 / 1500.0, 0.01);
-    assert!(path.ways[0].dropped > 0, "it was refused");
+    assert!(path.directions[0].dropped > 0, "it was refused");
     assert_eq!(path.ends[0].retransmissions(), 0);
 }
 
 #[test]
 fn segments_follow_the_path() {
-    let ways = [Way::limited(MS(5), Bitrate::from_mbps(50), 200), Way::new(MS(5))];
-    let mut path = Path::new(Config::default(), ways);
+    let directions =
+        [Direction::limited(MS(5), Bitrate::from_mbps(50), 200), Direction::new(MS(5))];
+    let mut path = Path::new(Config::default(), directions);
     path.logs = false;
     path.start(Endpoint::BULK);
     for segment_bytes in [1448u16, 3948, 500] {

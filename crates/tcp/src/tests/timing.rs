@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine};
 
-use super::path::{Fate, Path, Way};
+use super::path::{Direction, Fate, Path};
 use crate::{
     Config, CongestionControlKind, Endpoint, Pacing, Reason, Recovery, Segment, SmallQueues, State,
 };
@@ -23,7 +23,7 @@ fn config() -> Config {
 }
 
 fn path(config: Config) -> Path {
-    Path::new(config, [Way::new(MS(10)), Way::new(MS(10))])
+    Path::new(config, [Direction::new(MS(10)), Direction::new(MS(10))])
 }
 
 /// When data segments were sent, in ms.
@@ -138,7 +138,7 @@ fn a_lone_segment_is_probed_after_the_longest_delayed_acknowledgement() {
 
 /// What the client waits for after `segments` full ones left 20 ms after its SYN and got lost.
 fn awaited(config: Config, way_ms: u64, segments: u64) -> (u64, Reason) {
-    let mut path = Path::new(config, [Way::new(MS(way_ms)), Way::new(MS(way_ms))]);
+    let mut path = Path::new(config, [Direction::new(MS(way_ms)), Direction::new(MS(way_ms))]);
     path.rule =
         Box::new(
             |end, _, segment: &Segment| {

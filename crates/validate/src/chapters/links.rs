@@ -1,6 +1,8 @@
 //! A coded link against what else there is.
 
-use crate::links::{Case, HOPS_LOSS, IDEAL_MBPS, LOSSES, Load, Outcome, Store, Way, earlier_mbps};
+use crate::links::{
+    Case, HOPS_LOSS, IDEAL_MBPS, LOSSES, Load, Outcome, Store, Tunnel, earlier_mbps,
+};
 use lasthop_evidence::Verdict;
 use lasthop_evidence::table::{Row, Table};
 
@@ -25,11 +27,13 @@ pub fn loaded_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
     let mut rows = Vec::new();
     for loss_percent in LOSSES {
         let cases = Case::all().into_iter().filter(|case| case.loss_percent == loss_percent);
-        let cases = cases.filter(|case| Way::ONE_HOP.contains(&case.way));
+        let cases = cases.filter(|case| Tunnel::ONE_HOP.contains(&case.tunnel));
         let measured: Vec<Row> = cases.filter_map(|case| row(&case, &runs(&case))).collect();
         if !measured.is_empty() {
             rows.extend(measured);
-            rows.extend(NOT_HERE.into_iter().filter_map(|way| earlier_row(way, loss_percent)));
+            rows.extend(
+                NOT_HERE.into_iter().filter_map(|tunnel| earlier_row(tunnel, loss_percent)),
+            );
         }
     }
     Table {
@@ -61,12 +65,12 @@ const NOT_HERE: [(&str, &str); 3] =
     [("tinyfecVPN", "cubic"), ("tinyfecVPN-tuned", "cubic"), ("tinyfecVPN-tuned", "bbr")];
 
 /// What is known of them.
-fn earlier_row((way, congestion_control): (&str, &str), loss_percent: u32) -> Option<Row> {
+fn earlier_row((tunnel, congestion_control): (&str, &str), loss_percent: u32) -> Option<Row> {
     let mut cells = vec!["-".to_owned(); 11];
     cells[0] = loss_percent.to_string();
-    cells[1] = way.into();
+    cells[1] = tunnel.into();
     cells[2] = congestion_control.into();
-    cells[5] = number(Some(earlier_mbps(way, congestion_control, loss_percent)?), 2);
+    cells[5] = number(Some(earlier_mbps(tunnel, congestion_control, loss_percent)?), 2);
     Some((cells, Verdict::Listed))
 }
 
@@ -91,11 +95,11 @@ fn row(case: &Case, runs: &[Outcome]) -> Option<Row> {
     let pings: u32 = runs.iter().map(|run| run.pings).sum();
     let cells = vec![
         case.loss_percent.to_string(),
-        case.way.name().into(),
-        if case.way.is_peer() { "-".into() } else { congestion_control.to_owned() },
+        case.tunnel.name().into(),
+        if case.tunnel.is_peer() { "-".into() } else { congestion_control.to_owned() },
         goodput.map_or("failed".into(), |mbps| format!("{mbps:.2}")),
         number(goodput.map(|mbps| 100.0 * mbps / ideal), 0) + " %",
-        number(earlier_mbps(case.way.name(), congestion_control, case.loss_percent), 2),
+        number(earlier_mbps(case.tunnel.name(), congestion_control, case.loss_percent), 2),
         number(ping(0), 1),
         number(ping(1), 1),
         format!("{lost} of {pings}"),
@@ -106,7 +110,7 @@ fn row(case: &Case, runs: &[Outcome]) -> Option<Row> {
         && ping(0).is_some_and(|ms| ms <= PING_TARGET_MS[0])
         && ping(1).is_some_and(|ms| ms <= PING_TARGET_MS[1])
         && lost == 0;
-    Some((cells, if case.way.is_ours() { Verdict::of(is_right) } else { Verdict::Listed }))
+    Some((cells, if case.tunnel.is_ours() { Verdict::of(is_right) } else { Verdict::Listed }))
 }
 
 pub(super) fn sparse() -> Table {
@@ -120,7 +124,8 @@ pub fn sparse_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
         mean(runs.iter().filter_map(|run| run.ping_ms.map(|ms| ms[index])))
     };
     let cases: Vec<Case> = Case::all().into_iter().filter(|c| c.load == Load::Sparse).collect();
-    let bare = cases.iter().find(|case| case.way == Way::Plain).and_then(|case| of(&runs(case), 0));
+    let bare =
+        cases.iter().find(|case| case.tunnel == Tunnel::Plain).and_then(|case| of(&runs(case), 0));
     let rows = cases.iter().filter_map(|case| {
         let mine = runs(case);
         let ping = |index: usize| of(&mine, index);
@@ -129,7 +134,7 @@ pub fn sparse_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
         let above = ping(2).zip(bare).map(|(own, bare)| own - bare);
         let cells = vec![
             case.loss_percent.to_string(),
-            case.way.name().into(),
+            case.tunnel.name().into(),
             number(ping(0), 1),
             number(ping(1), 1),
             number(ping(2), 1),
@@ -137,7 +142,7 @@ pub fn sparse_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
             format!("{lost} of {pings}"),
         ];
         let is_right = above.is_some_and(|ms| ms <= SPARSE_TARGET_MS);
-        let verdict = if case.way.is_ours() { Verdict::of(is_right) } else { Verdict::Listed };
+        let verdict = if case.tunnel.is_ours() { Verdict::of(is_right) } else { Verdict::Listed };
         (!mine.is_empty()).then_some((cells, verdict))
     });
     Table {
@@ -160,16 +165,16 @@ pub(super) fn hops() -> Table {
 
 /// The table of what `runs` says of three hops.
 pub fn hops_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
-    let of = |way: Way, congestion_control: &str| {
+    let of = |tunnel: Tunnel, congestion_control: &str| {
         Case::all()
             .into_iter()
-            .find(|case| case.way == way && case.load_name() == congestion_control)
+            .find(|case| case.tunnel == tunnel && case.load_name() == congestion_control)
             .map(|case| runs(&case))
             .filter(|runs| !runs.is_empty())
     };
     let rows = ["cubic", "bbr"].into_iter().filter_map(|congestion_control| {
-        let recoders = of(Way::Recoders, congestion_control)?;
-        let forwarders = of(Way::Forwarders, congestion_control)?;
+        let recoders = of(Tunnel::Recoders, congestion_control)?;
+        let forwarders = of(Tunnel::Forwarders, congestion_control)?;
         let goodput = |runs: &[Outcome]| mean(runs.iter().filter_map(|run| run.goodput_mbps));
         let ping = |runs: &[Outcome]| {
             number(mean(runs.iter().filter_map(|run| run.ping_ms.map(|ms| ms[0]))), 1)
@@ -213,7 +218,7 @@ pub fn flood_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
         let run = runs(&case).into_iter().next()?;
         let (flood, mbps) = (run.flood?, run.goodput_mbps?);
         let cells = vec![
-            case.way.name().into(),
+            case.tunnel.name().into(),
             format!("{mbps:.1}"),
             format!("{:.0} of {:.0}", flood.packets_lost, flood.packets),
             format!("{:.0}", flood.cpu_percent),

@@ -21,15 +21,15 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(configs: Vec<Config>, ways: Vec<(u8, u8, Way)>, to: u8) -> Self {
-        let net = Net::new(configs.clone(), ways, 1);
+    fn new(configs: Vec<Config>, links: Vec<(u8, u8, Link)>, to: u8) -> Self {
+        let net = Net::new(configs.clone(), links, 1);
         Self { net, configs, lives: 0, to, sent: BTreeMap::new(), next: 0 }
     }
 
     /// Two ends.
     fn pair(loss: f64) -> Self {
-        let way = || Way::new(12.0, 5, loss);
-        Self::new(vec![end(1, 2, 2), end(2, 1, 1)], vec![(1, 2, way()), (2, 1, way())], 2)
+        let link = || Link::new(12.0, 5, loss);
+        Self::new(vec![end(1, 2, 2), end(2, 1, 1)], vec![(1, 2, link()), (2, 1, link())], 2)
     }
 
     /// Two ends and a node between them.
@@ -39,9 +39,9 @@ impl Stage {
         let mut configs = vec![end(1, 2, via(2)), end(2, 1, via(1))];
         configs.push(between(3, role, Field::Gf256));
         configs.iter_mut().for_each(|config| config.symbol_bytes = 1_300);
-        let way = || Way::new(12.0, 5, loss);
-        let ways = [(1, 3), (3, 2), (2, 3), (3, 1)].map(|(a, b)| (a, b, way()));
-        let mut stage = Self::new(configs, ways.into(), 2);
+        let link = || Link::new(12.0, 5, loss);
+        let links = [(1, 3), (3, 2), (2, 3), (3, 1)].map(|(a, b)| (a, b, link()));
+        let mut stage = Self::new(configs, links.into(), 2);
         if is_forwarder {
             for (end, other) in [(1, 2), (2, 1)] {
                 let place = Address::Node(NodeId(3));
@@ -57,9 +57,9 @@ impl Stage {
         let ends = [NodeId(1), NodeId(2)];
         configs.push(between(3, Role::Helper { between: ends, helpers: 1 }, Field::Gf256));
         configs.iter_mut().for_each(|config| config.symbol_bytes = 1_300);
-        let way = |loss| Way::new(12.0, 5, loss);
-        let lossy = [(1, 2), (2, 1)].map(|(a, b)| (a, b, way(0.4)));
-        let good = [(1, 3), (2, 3), (3, 1), (3, 2)].map(|(a, b)| (a, b, way(0.05)));
+        let link = |loss| Link::new(12.0, 5, loss);
+        let lossy = [(1, 2), (2, 1)].map(|(a, b)| (a, b, link(0.4)));
+        let good = [(1, 3), (2, 3), (3, 1), (3, 2)].map(|(a, b)| (a, b, link(0.05)));
         let mut stage = Self::new(configs, [lossy.as_slice(), &good].concat(), 2);
         stage.net.helpers = vec![(NodeId(3), ends)];
         stage
@@ -490,9 +490,9 @@ fn an_end_that_moves_is_followed() {
         // End 1 is where node 9 would be from now on.
         let elsewhere = NodeId(9);
         let neighbour = NodeId(if name == "ends" { 2 } else { 3 });
-        let way = stage.net.ways[&(NodeId(1), neighbour)].clone();
-        stage.net.ways.insert((neighbour, elsewhere), way);
-        stage.net.ways.remove(&(neighbour, NodeId(1)));
+        let link = stage.net.links[&(NodeId(1), neighbour)].clone();
+        stage.net.links.insert((neighbour, elsewhere), link);
+        stage.net.links.remove(&(neighbour, NodeId(1)));
         stage.net.moved = Some((NodeId(1), elsewhere));
         stage.quiet(Duration::from_secs(1));
         let after = stage.quiet(Duration::from_secs(2));

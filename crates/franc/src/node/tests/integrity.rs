@@ -10,7 +10,7 @@ fn losses_on_purpose_are_of_their_neighbour() {
             SyntheticLoss { from: NodeId(9), loss: probability(1.0) },
         ];
     };
-    let mut net = Net::pair(lossy, &Way::new(12.0, 5, 0.0), 4);
+    let mut net = Net::pair(lossy, &Link::new(12.0, 5, 0.0), 4);
     chat(&mut net, seconds(0.5), seconds(6.0), &mut BTreeMap::new());
     let loss = net.stats(2).neighbours[0].loss_in.expect("it heard something");
     assert!((loss - 0.25).abs() < 0.1, "{loss}");
@@ -36,8 +36,8 @@ proptest! {
         paper: bool,
         alone: bool,
     ) {
-        let mut way = Way::new(12.0, delay_ms, loss);
-        (way.reorder, way.duplicate, way.corrupt) = (reorder, duplicate, corrupt);
+        let mut link = Link::new(12.0, delay_ms, loss);
+        (link.reorder, link.duplicate, link.corrupt) = (reorder, duplicate, corrupt);
         let adjust = |config: &mut Config| {
             (config.field, config.block_symbols) = (field, block);
             // No drops in the backlog, so that everything must come out.
@@ -51,7 +51,7 @@ proptest! {
             config.rekey_blocks = 16;
             config.symbol_bytes = config.symbol_bytes_max();
         };
-        let mut net = Net::pair(adjust, &way, seed);
+        let mut net = Net::pair(adjust, &link, seed);
         let mut sent = BTreeMap::new();
         chat(&mut net, seconds(0.5), seconds(2.0), &mut sent);
         let until = net.now + Duration::from_secs(60);

@@ -4,7 +4,7 @@ use super::*;
 
 /// A way from one node to another.
 #[derive(Clone, Debug)]
-pub(super) struct Way {
+pub(super) struct Link {
     pub(super) bytes_per_s: f64,
     pub(super) delay: Duration,
     pub(super) loss: f64,
@@ -20,7 +20,7 @@ pub(super) struct Way {
     pub(super) carries: usize,
 }
 
-impl Way {
+impl Link {
     pub(super) fn new(mbps: f64, delay_ms: u64, loss: f64) -> Self {
         Self {
             bytes_per_s: mbps * 1e6 / 8.0,
@@ -67,7 +67,7 @@ pub(super) fn node(config: Config, mut stream: Stream, now: Instant) -> Node {
 pub(super) struct Net {
     pub(super) now: Instant,
     pub(super) nodes: BTreeMap<NodeId, Node>,
-    pub(super) ways: BTreeMap<(NodeId, NodeId), Way>,
+    pub(super) links: BTreeMap<(NodeId, NodeId), Link>,
     /// Nodes that overhear all that these two say to each other.
     pub(super) helpers: Vec<(NodeId, [NodeId; 2])>,
     pub(super) air: BTreeMap<(Instant, u64), Flying>,
@@ -90,7 +90,7 @@ pub(super) struct Net {
 }
 
 impl Net {
-    pub(super) fn new(configs: Vec<Config>, ways: Vec<(u8, u8, Way)>, seed: u64) -> Self {
+    pub(super) fn new(configs: Vec<Config>, links: Vec<(u8, u8, Link)>, seed: u64) -> Self {
         let seed = Seed::new(seed, 0);
         let nodes = configs.into_iter().map(|config| {
             let id = config.id;
@@ -100,7 +100,7 @@ impl Net {
         Self {
             now: Instant::ZERO,
             nodes: nodes.collect(),
-            ways: ways.into_iter().map(|(a, b, way)| ((NodeId(a), NodeId(b)), way)).collect(),
+            links: links.into_iter().map(|(a, b, link)| ((NodeId(a), NodeId(b)), link)).collect(),
             helpers: Vec::new(),
             air: BTreeMap::new(),
             places: BTreeMap::new(),
@@ -116,13 +116,13 @@ impl Net {
     }
 
     /// Two ends and a way both ways.
-    pub(super) fn pair(adjust: impl Fn(&mut Config), way: &Way, seed: u64) -> Self {
+    pub(super) fn pair(adjust: impl Fn(&mut Config), link: &Link, seed: u64) -> Self {
         let configs = [(1, 2), (2, 1)].map(|(id, peer)| {
             let mut config = end(id, peer, peer);
             adjust(&mut config);
             config
         });
-        Self::new(configs.into(), vec![(1, 2, way.clone()), (2, 1, way.clone())], seed)
+        Self::new(configs.into(), vec![(1, 2, link.clone()), (2, 1, link.clone())], seed)
     }
 
     pub(super) fn chance(&mut self, p: f64) -> bool {
@@ -154,7 +154,7 @@ impl Net {
     pub(super) fn is_full(&self, id: NodeId) -> bool {
         let limit = self.now + Duration::from_millis(4);
         matches!(self.nodes[&id].config().mode, Mode::Paper { .. })
-            && self.ways.iter().any(|(&(from, _), way)| from == id && way.free_at > limit)
+            && self.links.iter().any(|(&(from, _), link)| from == id && link.free_at > limit)
     }
 
     pub(super) fn carry(&mut self, from: NodeId, transmit: Transmit) {
@@ -163,50 +163,50 @@ impl Net {
             Some(Address::Node(node)) => node,
             _ => transmit.to,
         };
-        let Some(way) = self.ways.get(&(from, to)).cloned() else {
+        let Some(link) = self.links.get(&(from, to)).cloned() else {
             *self.strays.entry(to).or_default() += transmit.datagram.len();
             return;
         };
         if let Some(recorded) = &mut self.recorded {
             recorded.push(Flying { from, to, datagram: transmit.datagram.clone() });
         }
-        if transmit.datagram.len() > way.carries {
+        if transmit.datagram.len() > link.carries {
             return;
         }
-        let start = way.free_at.max(self.now);
-        if start.saturating_since(self.now) > way.queue_max {
+        let start = link.free_at.max(self.now);
+        if start.saturating_since(self.now) > link.queue_max {
             return;
         }
-        let time = (transmit.datagram.len() + AROUND) as f64 / way.bytes_per_s;
+        let time = (transmit.datagram.len() + AROUND) as f64 / link.bytes_per_s;
         let sent = start + Duration::from_secs_f64(time);
-        self.ways.get_mut(&(from, to)).expect("it is there").free_at = sent;
+        self.links.get_mut(&(from, to)).expect("it is there").free_at = sent;
         let mut listeners = vec![to];
         listeners.extend(self.helpers.iter().filter_map(|&(helper, ends)| {
             (ends.contains(&from) && ends.contains(&to)).then_some(helper)
         }));
         for to in listeners {
             // A listener's losses are its own way's, or made at the listener.
-            let loss = self.ways.get(&(from, to)).map_or(0.0, |way| way.loss);
-            for _ in 0..1 + usize::from(self.chance(way.duplicate)) {
+            let loss = self.links.get(&(from, to)).map_or(0.0, |link| link.loss);
+            for _ in 0..1 + usize::from(self.chance(link.duplicate)) {
                 if self.chance(loss) {
                     continue;
                 }
                 let mut datagram = transmit.datagram.clone();
-                if self.chance(way.corrupt) {
+                if self.chance(link.corrupt) {
                     let at = self.stream.up_to(datagram.len() as u32 - 1) as usize;
                     datagram[at] ^= 1 << self.stream.up_to(7);
                 }
-                let extra = match self.chance(way.reorder) {
+                let extra = match self.chance(link.reorder) {
                     true => Duration::from_micros(u64::from(self.stream.up_to(8_000))),
                     false => Duration::ZERO,
                 };
-                let mut at = sent + way.delay + extra;
-                if way.jitter > Duration::ZERO {
-                    let jitter_us = way.jitter.as_micros() as u32;
+                let mut at = sent + link.delay + extra;
+                if link.jitter > Duration::ZERO {
+                    let jitter_us = link.jitter.as_micros() as u32;
                     at += Duration::from_micros(u64::from(self.stream.up_to(jitter_us)));
-                    let way = self.ways.get_mut(&(from, to)).expect("it is there");
-                    at = at.max(way.last_at);
-                    way.last_at = at;
+                    let link = self.links.get_mut(&(from, to)).expect("it is there");
+                    at = at.max(link.last_at);
+                    link.last_at = at;
                 }
                 self.count += 1;
                 let flying = Flying { from, to, datagram };

@@ -4,13 +4,13 @@ use super::*;
 
 /// A pair over a way of 12 Mb/s and 10 ms that carries datagrams of so many bytes.
 fn narrow(carries: usize, loss: f64, seed: u64) -> Net {
-    let mut way = Way::new(12.0, 10, loss);
-    way.carries = carries;
-    Net::pair(|_| {}, &way, seed)
+    let mut link = Link::new(12.0, 10, loss);
+    link.carries = carries;
+    Net::pair(|_| {}, &link, seed)
 }
 
 fn set_carries(net: &mut Net, carries: usize) {
-    net.ways.values_mut().for_each(|way| way.carries = carries);
+    net.links.values_mut().for_each(|link| link.carries = carries);
 }
 
 /// What ends send at most now.

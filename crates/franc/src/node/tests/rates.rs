@@ -9,7 +9,7 @@ use lasthop_rlnc::Vector;
 #[test]
 fn a_saturated_lossy_link_carries_what_the_losses_leave() {
     for loss in [0.0, 0.01, 0.05, 0.1, 0.2, 0.3] {
-        let mut net = Net::pair(|_| {}, &Way::new(12.0, 10, loss), 1);
+        let mut net = Net::pair(|_| {}, &Link::new(12.0, 10, loss), 1);
         let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
         let goodput = saturate(&mut net, [1, 2], 10, mtu);
         let ideal = 12.0 * (1.0 - loss) * share_of_packets(mtu);
@@ -22,19 +22,19 @@ fn a_saturated_lossy_link_carries_what_the_losses_leave() {
 }
 
 /// What ways that are not a laboratory's carry of what they could.
-fn share(way: &Way, seconds: u64) -> f64 {
-    let mut net = Net::pair(|_| {}, way, 1);
+fn share(link: &Link, seconds: u64) -> f64 {
+    let mut net = Net::pair(|_| {}, link, 1);
     let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
     let goodput = saturate(&mut net, [1, 2], seconds, mtu);
-    goodput / (way.bytes_per_s * 8e-6 * (1.0 - way.loss) * share_of_packets(mtu))
+    goodput / (link.bytes_per_s * 8e-6 * (1.0 - link.loss) * share_of_packets(mtu))
 }
 
 #[test]
 fn delays_that_vary_are_no_queue() {
     for (jitter_ms, loss) in [(2, 0.0), (8, 0.0), (20, 0.0), (8, 0.1)] {
-        let mut way = Way::new(12.0, 10, loss);
-        way.jitter = Duration::from_millis(jitter_ms);
-        let share = share(&way, 10);
+        let mut link = Link::new(12.0, 10, loss);
+        link.jitter = Duration::from_millis(jitter_ms);
+        let share = share(&link, 10);
         assert!(share > 0.92, "{jitter_ms} ms, {loss}: {share} of what it carries");
     }
 }
@@ -42,9 +42,9 @@ fn delays_that_vary_are_no_queue() {
 #[test]
 fn what_is_overtaken_is_not_lost() {
     for (reorder, loss) in [(0.05, 0.0), (0.5, 0.0), (0.5, 0.1)] {
-        let mut way = Way::new(12.0, 10, loss);
-        way.reorder = reorder;
-        let share = share(&way, 10);
+        let mut link = Link::new(12.0, 10, loss);
+        link.reorder = reorder;
+        let share = share(&link, 10);
         assert!(share > 0.92, "{reorder}, {loss}: {share} of what it carries");
     }
 }
@@ -53,14 +53,14 @@ fn what_is_overtaken_is_not_lost() {
 #[test]
 fn the_queue_stays_near_its_target() {
     for rate in [4.0, 12.0, 50.0] {
-        let mut net = Net::pair(|_| {}, &Way::new(rate, 10, 0.0), 1);
+        let mut net = Net::pair(|_| {}, &Link::new(rate, 10, 0.0), 1);
         let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
         let mut queues = Vec::new();
         let mut count = 0;
         net.run(seconds(10.0), |net| {
             if net.now >= seconds(3.0) {
-                let way = &net.ways[&(NodeId(1), NodeId(2))];
-                queues.push(way.free_at.saturating_since(net.now));
+                let link = &net.links[&(NodeId(1), NodeId(2))];
+                queues.push(link.free_at.saturating_since(net.now));
             }
             while net.stats(1).backlog_packets < 8 {
                 net.send(1, &packet(1, count, mtu));
@@ -84,9 +84,9 @@ fn short_queues_are_not_overfilled() {
     for (rate, queue_ms, loss) in
         [(12.0, 2, 0.0), (12.0, 4, 0.0), (12.0, 4, 0.1), (50.0, 1, 0.0), (50.0, 2, 0.1)]
     {
-        let mut way = Way::new(rate, 10, loss);
-        way.queue_max = Duration::from_millis(queue_ms);
-        let mut net = Net::pair(|_| {}, &way, 1);
+        let mut link = Link::new(rate, 10, loss);
+        link.queue_max = Duration::from_millis(queue_ms);
+        let mut net = Net::pair(|_| {}, &link, 1);
         let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
         let goodput = saturate(&mut net, [1, 2], 20, mtu);
         let case = alloc::format!("{rate} Mb/s, {queue_ms} ms, {loss}");
@@ -103,7 +103,7 @@ fn another_rate_is_found_within_half_a_second() {
     for (before, after) in [(12.0, 6.0), (12.0, 24.0)] {
         let mut queues = Vec::new();
         for turn in 0..10 {
-            let mut net = Net::pair(|_| {}, &Way::new(before, 10, 0.0), 1);
+            let mut net = Net::pair(|_| {}, &Link::new(before, 10, 0.0), 1);
             let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
             let changes = 5.0 + 0.037 * f64::from(turn);
             let [changes, found, end] = [0.0, 0.5, 1.5].map(|later| seconds(changes + later));
@@ -111,11 +111,11 @@ fn another_rate_is_found_within_half_a_second() {
             let mut queue = Duration::ZERO;
             net.run(end, |net| {
                 if net.now >= changes {
-                    net.ways.values_mut().for_each(|way| way.bytes_per_s = after * 1e6 / 8.0);
+                    net.links.values_mut().for_each(|link| link.bytes_per_s = after * 1e6 / 8.0);
                 }
                 if net.now >= found {
-                    let way = &net.ways[&(NodeId(1), NodeId(2))];
-                    queue = queue.max(way.free_at.saturating_since(net.now));
+                    let link = &net.links[&(NodeId(1), NodeId(2))];
+                    queue = queue.max(link.free_at.saturating_since(net.now));
                 }
                 while net.stats(1).backlog_packets < 8 {
                     net.send(1, &packet(1, count, mtu));
@@ -170,7 +170,7 @@ fn what_is_lost_on_a_free_way_is_made_up_for_at_once() {
         const SEEDS: u64 = 4;
         let (mut late, mut coded) = (0.0, 0.0);
         for seed in 0..SEEDS {
-            let mut net = Net::pair(|_| {}, &Way::new(100.0, 40, loss), seed);
+            let mut net = Net::pair(|_| {}, &Link::new(100.0, 40, loss), seed);
             let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
             let mut sent_at = BTreeMap::new();
             let mut count = 0;
@@ -203,7 +203,7 @@ fn what_is_lost_on_a_free_way_is_made_up_for_at_once() {
 
 #[test]
 fn sparse_packets_wait_a_round_trip_and_a_timeout_at_most() {
-    let mut net = Net::pair(|_| {}, &Way::new(12.0, 10, 0.2), 2);
+    let mut net = Net::pair(|_| {}, &Link::new(12.0, 10, 0.2), 2);
     let delays = sparse(&mut net, Duration::from_millis(50), 2_000);
     let p99 = delays[delays.len() * 99 / 100];
     // The bare link takes 10 ms; a round trip 20, the encoder timeout 20.
@@ -216,12 +216,12 @@ fn recoders_make_three_lossy_hops_as_good_as_one() {
     let recoder = |id: u8| Role::Recoder { between: [NodeId(id - 1), NodeId(id + 1)] };
     // End to end: what three ways leave, over one way as fast with their losses together.
     let lost = 1.0 - 0.8f64.powi(3);
-    let mut way = Way::new(12.0, 9, lost);
-    way.queue_max = Duration::from_millis(100);
+    let mut link = Link::new(12.0, 9, lost);
+    link.queue_max = Duration::from_millis(100);
     let both = |seed| {
         let mut net = three_hops(recoder, [2, 3], 0.2, seed);
         let recoded = saturate(&mut net, [1, 4], 6, 1_279);
-        let mut net = Net::pair(|config| config.symbol_bytes = 1_300, &way, seed);
+        let mut net = Net::pair(|config| config.symbol_bytes = 1_300, &link, seed);
         (recoded, saturate(&mut net, [1, 2], 6, 1_279))
     };
     // Chance moves what a way carries in six seconds by a percent or two.
@@ -271,7 +271,7 @@ fn the_papers_encoder_reads_packet_by_packet() {
     for (read, expected) in [(Reading::Packet, [1, 2, 3]), (Reading::Burst, [3, 3, 3])] {
         let rules = PaperRules { read, ..PaperRules::TEXT };
         let mode = Mode::Paper { overshoot: 1.0, systematic: false, rules };
-        let way = Way::new(12.0, 1, 0.0);
+        let link = Link::new(12.0, 1, 0.0);
         let adjust = |config: &mut Config| {
             config.mode = mode;
             let none = Probability::ZERO;
@@ -279,7 +279,7 @@ fn the_papers_encoder_reads_packet_by_packet() {
             config.small = Small::Alone;
             config.symbol_bytes = 1_400;
         };
-        let mut net = Net::pair(adjust, &way, 1);
+        let mut net = Net::pair(adjust, &link, 1);
         let begin = seconds(1.0);
         let mut is_sent = false;
         net.run(seconds(1.5), |net| {
@@ -311,10 +311,10 @@ fn the_papers_encoder_reads_packet_by_packet() {
 fn ways_that_take_seconds_are_used_and_lose_nothing() {
     for delay_ms in [700, 1_500] {
         for seed in 0..4 {
-            let mut net = Net::pair(|_| {}, &Way::new(12.0, delay_ms, 0.0), seed);
+            let mut net = Net::pair(|_| {}, &Link::new(12.0, delay_ms, 0.0), seed);
             let delays = sparse(&mut net, Duration::from_millis(400), 60);
-            let way = Duration::from_millis(delay_ms);
-            assert!(delays[delays.len() / 2] < way + way / 4, "{delay_ms} ms: {seed}");
+            let link = Duration::from_millis(delay_ms);
+            assert!(delays[delays.len() / 2] < link + link / 4, "{delay_ms} ms: {seed}");
         }
     }
 }
@@ -323,11 +323,11 @@ fn ways_that_take_seconds_are_used_and_lose_nothing() {
 /// longer than anything is waited for.
 #[test]
 fn what_is_late_is_soon_waited_for() {
-    let mut net = Net::pair(|_| {}, &Way::new(12.0, 10, 0.0), 1);
+    let mut net = Net::pair(|_| {}, &Link::new(12.0, 10, 0.0), 1);
     let mut sent = BTreeMap::new();
     let mut counts = Vec::new();
     chat(&mut net, seconds(1.0), seconds(3.0), &mut sent);
-    net.ways.values_mut().for_each(|way| way.delay = Duration::from_millis(400));
+    net.links.values_mut().for_each(|link| link.delay = Duration::from_millis(400));
     for until in [8.0, 14.0] {
         chat(&mut net, seconds(1.0), seconds(until), &mut sent);
         counts.push((net.stats(2).redundant, net.stats(1).source_sent));

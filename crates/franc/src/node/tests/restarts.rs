@@ -10,7 +10,7 @@ fn next_out(net: &Net, end: u8, since: Instant) -> Option<Duration> {
 #[test]
 fn an_end_that_restarts_is_back_within_a_second() {
     for seed in 0..8 {
-        let mut net = Net::pair(|_| {}, &Way::new(12.0, 10, 0.2), seed);
+        let mut net = Net::pair(|_| {}, &Link::new(12.0, 10, 0.2), seed);
         let mut sent = BTreeMap::new();
         chat(&mut net, seconds(0.5), seconds(3.0), &mut sent);
         check(net.out(1), &sent);

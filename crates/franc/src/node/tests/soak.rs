@@ -25,15 +25,15 @@ fn nth_packet(flow: u8, nth: u32) -> Vec<u8> {
 /// they are silent for a second; then, and where numbers or clocks wrap, two hundred packets
 /// come at once. What comes out is compared as it comes, so that memory is the machines' own.
 fn soak(hours: f64, interval: Duration) -> Net {
-    let mut way = Way::new(12.0, 10, 0.03);
-    (way.reorder, way.duplicate) = (0.02, 0.02);
+    let mut link = Link::new(12.0, 10, 0.03);
+    (link.reorder, link.duplicate) = (0.02, 0.02);
     let adjust = |config: &mut Config| {
         // Symbols of one packet and short blocks: new keys every few seconds.
         config.small = crate::config::Small::Alone;
         (config.block_symbols, config.rekey_blocks) = (16, 16);
         (config.symbol_bytes, config.backlog.target) = (600, None);
     };
-    let mut net = Net::pair(adjust, &way, 24);
+    let mut net = Net::pair(adjust, &link, 24);
     let (mut next, mut came) = (0, [0; 2]);
     let mut lengths = Vec::new();
     let end = seconds(hours * 3_600.0);

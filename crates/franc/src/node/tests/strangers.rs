@@ -14,7 +14,7 @@ fn ends_with_other_keys_or_codes_say_so_and_carry_nothing() {
                 config.keys = Keys::Shared([8; 32]);
             }
         },
-        &Way::new(12.0, 10, 0.0),
+        &Link::new(12.0, 10, 0.0),
         1,
     );
     chat(&mut net, seconds(0.0), seconds(3.0), &mut BTreeMap::new());
@@ -25,7 +25,7 @@ fn ends_with_other_keys_or_codes_say_so_and_carry_nothing() {
         assert_eq!(told[0].1, Event::KeyMismatch { sender: other });
     }
     let adjust = |config: &mut Config| config.block_symbols = 50 + u16::from(config.id.0);
-    let mut net = Net::pair(adjust, &Way::new(12.0, 10, 0.0), 1);
+    let mut net = Net::pair(adjust, &Link::new(12.0, 10, 0.0), 1);
     chat(&mut net, seconds(0.0), seconds(1.0), &mut BTreeMap::new());
     assert!(net.out.is_empty());
     for (id, other) in [(NodeId(1), NodeId(2)), (NodeId(2), NodeId(1))] {
@@ -35,7 +35,7 @@ fn ends_with_other_keys_or_codes_say_so_and_carry_nothing() {
 
 #[test]
 fn what_was_recorded_in_one_session_is_nothing_in_another() {
-    let mut net = Net::pair(|_| {}, &Way::new(12.0, 10, 0.0), 1);
+    let mut net = Net::pair(|_| {}, &Link::new(12.0, 10, 0.0), 1);
     let mut recorded = Vec::new();
     let mut sent = BTreeMap::new();
     for step in 0..100 {
@@ -69,7 +69,7 @@ proptest! {
         datagrams in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..200),
         kind in (1..=10u8).prop_map(|kind| wire::VERSION << 4 | kind),
     ) {
-        let mut net = Net::pair(|_| {}, &Way::new(12.0, 5, 0.0), 1);
+        let mut net = Net::pair(|_| {}, &Link::new(12.0, 5, 0.0), 1);
         net.run(seconds(0.5), |_| None);
         let now = net.now;
         let node = net.nodes.get_mut(&NodeId(2)).expect("it is there");
@@ -203,8 +203,8 @@ proptest! {
         for config in &mut configs {
             config.symbol_bytes = 1_300;
         }
-        let way = || Way::new(12.0, 2, 0.0);
-        let mut net = Net::new(configs, vec![(1, 2, way()), (2, 1, way())], 1);
+        let link = || Link::new(12.0, 2, 0.0);
+        let mut net = Net::new(configs, vec![(1, 2, link()), (2, 1, link())], 1);
         net.helpers = vec![(NodeId(3), [NodeId(1), NodeId(2)])];
         let (session, tagger) = tagger_of(&mut net);
         let mut sent = BTreeMap::new();
