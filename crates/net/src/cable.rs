@@ -1,11 +1,11 @@
-//! One direction of a wired link: a queue, a transmitter with a rate, losses,
-//! and a propagation delay with jitter, in this order.
+//! One direction of a wired link: a queue, a transmitter with a rate, losses, and a
+//! propagation delay with jitter, in this order.
 //!
-//! A packet occupies the transmitter for its Ethernet frame without FCS,
-//! preamble and gap (network-layer bytes + 14), as `tc`'s netem and tbf count;
-//! times are exact, with nothing lost to rounding from packet to packet. The
-//! packet in the transmitter does not count against the queue's limit. Left
-//! out: corruption, duplication, and slotted releases.
+//! A packet occupies the transmitter for its Ethernet frame without FCS, preamble and
+//! interframe gap (network-layer bytes + 14), as `tc`'s netem and tbf count; times are
+//! exact, without rounding errors that add up. The packet in the transmitter does not
+//! count against the limit of the queue. Leaves out corruption, duplication and slotted
+//! releases.
 
 use crate::loss::{Loss, LossProcess};
 use crate::transmitter::{RateChange, Transmitter};
@@ -15,35 +15,38 @@ use lasthop_packet::queue::{Held, Limit, PeerId, Queue, QueueConfig};
 use lasthop_packet::{DropReason, Packet, Released};
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine, Stream};
 
-/// Destination, source and type of an Ethernet frame (IEEE 802.3, 3.1.1).
+/// Length of the destination, source and type fields of an Ethernet frame (IEEE 802.3,
+/// 3.1.1).
 const ETHERNET_HEADER_BYTES: u32 = 14;
 
-/// What a cable is like.
+/// The configuration of a [`Cable`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CableConfig {
-    /// Bits of Ethernet frame a second, above zero; `None` if it never limits.
+    /// Rate in bit/s of Ethernet frames, above zero; `None`: unlimited.
     pub rate: Option<Bitrate>,
-    /// How the rate changes, one change after the other; without a rate nothing does.
+    /// Changes of the rate, in ascending order of their instants; ignored if `rate` is
+    /// `None`.
     pub rate_changes: Vec<RateChange>,
-    /// Propagation, one way.
+    /// Propagation delay, one way.
     pub delay: Duration,
-    /// How the delay varies.
+    /// Variation of the delay.
     pub jitter: Jitter,
-    /// Let jitter reorder packets; otherwise a packet waits for those before it.
+    /// Whether jitter may reorder packets; if not, a packet waits for those before it.
     pub reorder: bool,
-    /// The queue before the transmitter.
+    /// The queue in front of the transmitter.
     pub queue: QueueConfig,
-    /// How packets are lost on the way.
+    /// Losses after transmission.
     pub loss: Loss,
 }
 
-/// How the delay of a cable varies from packet to packet; never below zero in all.
+/// Variation of the delay of a cable from packet to packet. The delay itself is never
+/// below zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Jitter {
-    /// Not at all.
+    /// No variation.
     #[default]
     None,
-    /// Uniformly, by at most so much more or less.
+    /// Uniform, at most this much more or less.
     Uniform(Duration),
     /// Normally distributed around the delay.
     Normal {
@@ -53,8 +56,8 @@ pub enum Jitter {
 }
 
 impl Default for CableConfig {
-    /// A cable that does nothing: no rate limit, no delay, no loss; the queue is
-    /// Linux's default of 1 000 packets, drop-tail.
+    /// A cable without rate limit, delay and loss. The queue is drop-tail with 1 000
+    /// packets, the default of Linux.
     fn default() -> Self {
         Self {
             rate: None,
@@ -68,7 +71,7 @@ impl Default for CableConfig {
     }
 }
 
-/// Why a [`Cable`] wants to be woken.
+/// Why a [`Cable`] asks to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CableReason {
     /// The transmitter takes the next packet from the queue.
@@ -83,26 +86,30 @@ pub struct Cable {
     delay: Duration,
     jitter: Jitter,
     reorder: bool,
-    /// When the transmitter is free; `None` without a rate.
+    /// The transmitter and when it is free; `None` without a rate.
     free: Option<Transmitter>,
     queue: Queue,
-    /// The queue is not empty. Asked at every step, and most cables have an empty one.
+    /// Whether the queue holds packets. It is read at every step, and most queues are
+    /// empty.
     is_queueing: bool,
-    /// A packet that finds the cable free need not pass through the queue.
+    /// Whether a packet that finds the transmitter idle need not pass through the
+    /// queue.
     bypass: bool,
-    /// Limit of a drop-tail queue, which decides about a packet when it comes.
+    /// Limit of a drop-tail queue, which accepts or drops a packet when it arrives.
     tail: Option<Limit>,
-    /// Packets that are on their way already and whose transmission has not
-    /// begun: when it begins, and their length. They count as queued.
+    /// Packets that are sent on ahead although their transmission has not started: when
+    /// it starts, and their length in bytes. They count as queued.
     booked: VecDeque<(Instant, u16)>,
-    /// The same behind them, from the first one on at whose beginning somebody
-    /// wakes up, and who is told that it was released.
+    /// Packets behind `booked`, from the first one on whose start of transmission has
+    /// to wake the cable: as in `booked`, and what to report to the sender then, if
+    /// anything.
     awaited: VecDeque<(Instant, u16, Option<Released>)>,
-    /// Length of both together.
+    /// Bytes of the packets in `booked` and `awaited`.
     booked_bytes: u64,
     loss: LossProcess,
     stream: Stream,
-    /// On the way to the far end, by arrival; the first `arrived` are there.
+    /// Packets on the way to the far end with their arrival, in order of arrival. The
+    /// first `arrived` of them are there.
     travelling: VecDeque<(Instant, Packet)>,
     arrived: usize,
     last_arrival: Instant,
@@ -112,7 +119,8 @@ pub struct Cable {
 }
 
 impl Cable {
-    /// An empty cable. Panics if a rate is zero, or if changes do not follow each other.
+    /// Returns an empty cable. Panics if a rate is zero, or if the changes of the rate
+    /// are not in ascending order of their instants.
     pub fn new(config: &CableConfig, mut stream: Stream) -> Self {
         let queue = Queue::new(&config.queue, stream.next_u64() as u32);
         Self {
@@ -141,12 +149,12 @@ impl Cable {
         }
     }
 
-    /// A packet enters the near end; [`Packet::arrived`] becomes `now`. If it
-    /// `is_watched`, the cable wakes up when it leaves the queue.
+    /// Takes a packet at the near end; [`Packet::arrived`] becomes `now`. With
+    /// `is_watched` the cable wakes up when the packet leaves the queue.
     ///
-    /// What a drop-tail queue takes in will be transmitted after all that came
-    /// before, so it is sent on its way at once. Only a loss that somebody waits
-    /// to hear of has to be drawn when the transmission begins.
+    /// A packet that a drop-tail queue accepts is transmitted after everything before
+    /// it, so its arrival is computed and the packet sent on at once. Only if its loss
+    /// has to be reported at the start of transmission is it drawn then.
     pub fn handle_packet(&mut self, now: Instant, mut packet: Packet, is_watched: bool) {
         self.transmit_until(now);
         self.unbook(now);
@@ -195,46 +203,47 @@ impl Cable {
         self.deliver_until(now);
     }
 
-    /// Whether `packet` would be taken in at `now`.
+    /// Whether the queue would accept `packet` at `now`.
     pub fn admits(&mut self, now: Instant, packet: &Packet) -> bool {
         self.transmit_until(now);
         self.unbook(now);
         self.queue.admits(packet, self.booked())
     }
 
-    /// The next packet that has arrived at the far end, its stay on this cable
-    /// added to [`DelayParts::wire`](lasthop_packet::DelayParts::wire).
+    /// Returns the next packet that has arrived at the far end. The time that it spent
+    /// on this cable is added to
+    /// [`DelayParts::wire`](lasthop_packet::DelayParts::wire).
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         self.arrived = self.arrived.checked_sub(1)?;
-        // Copied from its place: what is popped would be copied once more.
+        // Copied where it is: `pop_front` would copy it once more.
         let &(_, packet) = self.travelling.front()?;
         self.travelling.pop_front();
         Some(packet)
     }
 
-    /// The next packet that was given up, and why.
+    /// Returns the next dropped or lost packet, and the reason.
     pub fn poll_drop(&mut self) -> Option<(Packet, DropReason)> {
         self.dropped.pop_front()
     }
 
-    /// Packets with [`Packet::notify`] that left the near end.
+    /// Returns the next packets with [`Packet::notify`] that left the near end.
     pub fn poll_released(&mut self) -> Option<Released> {
         self.released.pop_front()
     }
 
-    /// [`Cable::poll_transmit`] or [`Cable::poll_drop`] would give something.
+    /// Whether [`Cable::poll_transmit`] or [`Cable::poll_drop`] would return something.
     #[inline]
     pub fn has_outputs(&self) -> bool {
         self.arrived > 0 || !self.dropped.is_empty()
     }
 
-    /// [`Cable::poll_released`] would give something.
+    /// Whether [`Cable::poll_released`] would return something.
     #[inline]
     pub fn has_released(&self) -> bool {
         !self.released.is_empty()
     }
 
-    /// Packets waiting for the transmitter at `now`.
+    /// The number of packets that wait for the transmitter at `now`.
     pub fn queue_packets(&self, now: Instant) -> u32 {
         let begun = self.booked.partition_point(|&(begins, _)| begins <= now)
             + self.awaited.partition_point(|&(begins, ..)| begins <= now);
@@ -268,7 +277,7 @@ impl Machine for Cable {
 }
 
 impl Cable {
-    /// Serves the queue as far as the transmitter got by `now`.
+    /// Serves the queue until the transmitter is busy beyond `now`.
     #[inline]
     fn transmit_until(&mut self, now: Instant) {
         if self.next_start().is_some_and(|start| start <= now) {
@@ -287,7 +296,7 @@ impl Cable {
         }
     }
 
-    /// Forgets packets whose transmission has begun.
+    /// Removes packets from `booked` and `awaited` whose transmission has started.
     #[inline]
     fn unbook(&mut self, now: Instant) {
         while let Some(&(begins, bytes)) = self.booked.front()
@@ -299,7 +308,7 @@ impl Cable {
         self.release(now);
     }
 
-    /// The same for those that somebody waits for, and reports it.
+    /// Removes packets from `awaited` whose transmission has started, and reports them.
     #[inline]
     fn release(&mut self, now: Instant) {
         while let Some(&(begins, bytes, released)) = self.awaited.front()
@@ -318,13 +327,14 @@ impl Cable {
         Held { packets, bytes: Bytes::new(self.booked_bytes) }
     }
 
-    /// When the transmitter takes the next packet from the queue. Whoever finds
-    /// it idle restarts it, so this is never before the packet came.
+    /// When the transmitter takes the next packet from the queue. The transmitter is
+    /// restarted when a packet finds it idle, so this is never before the packet
+    /// arrived.
     fn next_start(&self) -> Option<Instant> {
         if self.is_queueing { self.free.as_ref().map(Transmitter::now) } else { None }
     }
 
-    /// Puts a packet on the cable after what the transmitter has sent so far.
+    /// Transmits a packet after everything sent so far.
     fn transmit(&mut self, packet: &mut Packet) {
         if let Some(free) = self.free.as_mut() {
             free.pass(u32::from(packet.bytes) + ETHERNET_HEADER_BYTES);
@@ -333,7 +343,7 @@ impl Cable {
         }
     }
 
-    /// A packet whose last bit leaves at `at`.
+    /// Sends on a packet whose last bit leaves the transmitter at `at`, or loses it.
     #[inline]
     fn launch(&mut self, at: Instant, packet: &mut Packet) {
         Released::book(packet, &mut self.released);
@@ -363,7 +373,7 @@ impl Cable {
             Jitter::Uniform(most) => most.as_nanos() as f64 * (2.0 * self.stream.uniform() - 1.0),
             Jitter::Normal { sd } => sd.as_nanos() as f64 * self.stream.normal(),
         };
-        // The cast of a negative number gives zero.
+        // Casting a negative number gives zero.
         Duration::from_nanos(libm::round(self.delay.as_nanos() as f64 + offset_ns) as u64)
     }
 

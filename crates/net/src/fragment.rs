@@ -1,48 +1,51 @@
-//! IPv4 fragmentation and reassembly without bytes (RFC 791, section 3.2): how a
-//! packet that is longer than an MTU is cut, and what its receiver keeps until
-//! all parts are there.
+//! IPv4 fragmentation and reassembly without bytes (RFC 791, section 3.2): how a packet
+//! that is longer than an MTU is cut into parts, and what its destination keeps until
+//! all parts have arrived.
 //!
-//! Lengths are those of network-layer packets, each part with a header of 20
-//! bytes of its own; header options are left out, and so are overlapping and
-//! repeated parts: the network makes none. Time and memory that a receiver
-//! spends on incomplete packets are bounded as in Linux.
+//! Lengths are in bytes of network-layer packets; each part has a header of 20 bytes of
+//! its own. The time and the memory that a receiver spends on incomplete packets are
+//! limited as in Linux. Leaves out header options, and overlapping or repeated parts,
+//! which the network never makes.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use lasthop_packet::{Fragment, Packet};
 use lasthop_units::{Duration, Instant};
 
-/// IPv4 header without options (RFC 791, section 3.1).
+/// Length of an IPv4 header without options (RFC 791, section 3.1).
 pub const IPV4_HEADER_BYTES: u16 = 20;
 
-/// Every link carries packets of this length whole (RFC 791, section 3.2): a
-/// header with all options, and one unit of payload.
+/// Least MTU of a link (RFC 791, section 3.2): a header with all options, and eight
+/// bytes of payload.
 pub const MTU_BYTES_MIN: u16 = 68;
 
-/// Payloads of all parts but the last are multiples of this.
+/// The payload of every part but the last is a multiple of this (RFC 791, section 3.1).
 const UNIT_BYTES: u16 = 8;
 
-/// How long a receiver waits for the rest (Linux: `net.ipv4.ipfrag_time`).
+/// Time for which a receiver keeps the parts of an incomplete packet (Linux:
+/// `net.ipv4.ipfrag_time`).
 pub const REASSEMBLY_TIME: Duration = Duration::from_secs(30);
 
-/// What a receiver keeps for incomplete packets before it refuses parts of
-/// further ones (Linux: `net.ipv4.ipfrag_high_thresh`).
+/// Memory for incomplete packets. A receiver that uses more refuses parts of packets of
+/// which it has none (Linux: `net.ipv4.ipfrag_high_thresh`).
 pub const REASSEMBLY_BYTES_MAX: u64 = 4 << 20;
 
-/// What a kept part takes beside its own bytes: Linux counts `struct sk_buff`
-/// and `struct skb_shared_info` too (`SKB_TRUESIZE` on 64-bit machines).
+/// Memory that a stored part takes beside its own bytes: Linux also counts
+/// `struct sk_buff` and `struct skb_shared_info` (`SKB_TRUESIZE` on 64-bit machines).
 const BUFFER_OVERHEAD_BYTES: u64 = 576;
 
-/// Completed packets that may stay in the order by age, beside as many as wait.
+/// Most completed packets that remain in `Reassembly::by_age`, beyond as many as are
+/// incomplete.
 const SKIPPED_MAX: usize = 64;
 
-/// Payload that a link of that MTU, at least [`MTU_BYTES_MIN`], has room for:
-/// in the last part, and in the others.
+/// Most payload of a part on a link with this MTU, which is at least
+/// [`MTU_BYTES_MIN`]: of the last part, and of the others.
 const fn payload_bytes(mtu: u16) -> (u16, u16) {
     let last = mtu - IPV4_HEADER_BYTES;
     (last, last / UNIT_BYTES * UNIT_BYTES)
 }
 
-/// How many packets cross a link of that MTU for one of `bytes`.
+/// Returns the number of parts in which a packet of `bytes` crosses a link with this
+/// MTU; 1 if it fits.
 pub const fn count(bytes: u16, mtu: u16) -> u32 {
     if bytes <= mtu {
         return 1;
@@ -51,8 +54,9 @@ pub const fn count(bytes: u16, mtu: u16) -> u32 {
     1 + (bytes - IPV4_HEADER_BYTES - last).div_ceil(others) as u32
 }
 
-/// The parts of `packet`, in order, for a link of that MTU; a part can be cut
-/// again. It must be longer than the MTU, and the MTU at least [`MTU_BYTES_MIN`].
+/// Returns the parts of `packet`, in order, for a link with this MTU. The packet is
+/// longer than the MTU, and the MTU is at least [`MTU_BYTES_MIN`]. A part can be cut
+/// again.
 pub fn cut(packet: Packet, mtu: u16) -> impl Iterator<Item = Packet> {
     debug_assert!(mtu >= MTU_BYTES_MIN, "there is room for a header and a unit of payload");
     let (_, step) = payload_bytes(mtu);
@@ -66,31 +70,31 @@ pub fn cut(packet: Packet, mtu: u16) -> impl Iterator<Item = Packet> {
         Packet {
             bytes: IPV4_HEADER_BYTES + if is_last { payload - offset } else { step },
             fragment: Fragment::new(packet.fragment.offset_bytes() + offset, more, whole_bytes),
-            // The sender has let go of a packet once it has of its last part.
+            // The sender has released a packet when it has released its last part.
             notify: packet.notify && is_last,
             ..packet
         }
     })
 }
 
-/// What became of a part.
+/// The result of [`Reassembly::handle_part`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reassembled {
-    /// Others are missing.
+    /// The part is stored; others are missing.
     Kept,
-    /// All are there.
+    /// The packet is complete.
     Complete,
-    /// No room, or it came too late.
+    /// The part is discarded, because there is no room.
     Refused,
 }
 
-/// A receiver's incomplete packets.
+/// The incomplete packets of a receiver.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Reassembly {
-    /// By the number that the network gave a packet when it was cut.
+    /// By the number that the network gave to a packet when it was cut.
     incomplete: BTreeMap<u64, Incomplete>,
-    /// The same in the order in which their first parts came; those that were
-    /// completed are skipped.
+    /// Arrival of the first part and number of each packet, in this order. Completed
+    /// packets are skipped.
     by_age: VecDeque<(Instant, u64)>,
     buffered_bytes: u64,
 }
@@ -103,8 +107,9 @@ struct Incomplete {
 }
 
 impl Reassembly {
-    /// A part of packet number `id` came; each comes at most once. One that
-    /// came too late begins a packet that is never completed, as it does in IP.
+    /// Takes a part of packet number `id`; each part arrives at most once. A part that
+    /// arrives after its packet has expired starts a packet that is never completed, as
+    /// in IP.
     pub fn handle_part(&mut self, now: Instant, id: u64, part: &Packet) -> Reassembled {
         self.expire(now);
         let is_new = !self.incomplete.contains_key(&id);
@@ -135,7 +140,7 @@ impl Reassembly {
         Reassembled::Kept
     }
 
-    /// Gives up what has waited too long.
+    /// Discards packets whose first part arrived [`REASSEMBLY_TIME`] ago.
     fn expire(&mut self, now: Instant) {
         while let Some(&(since, id)) = self.by_age.front() {
             let waits = self.incomplete.get(&id).is_some_and(|entry| entry.since == since);

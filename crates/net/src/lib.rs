@@ -1,13 +1,13 @@
-//! Everything around the Wi-Fi cell that both drivers share, as pure machines.
+//! The network around the Wi-Fi cell, as pure machines.
 //!
-//! | module | what it is |
+//! | module | content |
 //! |---|---|
 //! | [`cable`] | one direction of a wired link |
-//! | [`loss`] | how it loses packets |
-//! | [`fragment`] | how IPv4 cuts long packets and puts them together |
+//! | [`loss`] | losses of a wire that do not depend on the load |
+//! | [`fragment`] | IPv4 fragmentation and reassembly |
 //! | [`network`] | nodes, wires and a cell as one machine |
 //!
-//! `sim` runs these under the virtual clock, `live` under the wall clock.
+//! `sim` runs these machines under a virtual clock, `live` under the wall clock.
 
 #![no_std]
 #![forbid(unsafe_code)]

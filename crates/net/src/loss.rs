@@ -1,33 +1,36 @@
 //! Losses that do not depend on the load: independent ones, and bursts from the
-//! two-state chain of Gilbert (1960) and Elliott (1963).
+//! two-state Markov chain of Gilbert (1960) and Elliott (1963).
+//!
+//! The state changes per packet, not with time. Losses at a full queue belong to the
+//! queue, and losses on the air to the cell.
 
 use lasthop_units::{Probability, Stream};
 
 /// How a wire loses packets.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Loss {
-    /// Never.
+    /// No losses.
     #[default]
     None,
-    /// Each packet alike and independently.
+    /// Each packet with this probability, independently of the others.
     Random(Probability),
-    /// Bursts: a hidden state that may change before each packet, in steady
-    /// state from the first one. The share of time in the bad state is
-    /// `p_good_to_bad / (p_good_to_bad + p_bad_to_good)`, a bad spell lasts
+    /// Bursts: a hidden state that may change before each packet, in steady state from
+    /// the first packet on. The share of packets in the bad state is
+    /// `p_good_to_bad / (p_good_to_bad + p_bad_to_good)`; a bad period lasts
     /// `1 / p_bad_to_good` packets on average.
     GilbertElliott {
-        /// From good to bad.
+        /// Probability per packet of a change from good to bad.
         p_good_to_bad: Probability,
-        /// From bad to good.
+        /// Probability per packet of a change from bad to good.
         p_bad_to_good: Probability,
-        /// Loss in the good state (0 in Gilbert's model).
+        /// Probability of a loss in the good state (0 in Gilbert's model).
         loss_good: Probability,
-        /// Loss in the bad state.
+        /// Probability of a loss in the bad state.
         loss_bad: Probability,
     },
 }
 
-/// A [`Loss`] and its state.
+/// A [`Loss`] and the state of its chain.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LossProcess {
     loss: Loss,
@@ -46,7 +49,7 @@ impl LossProcess {
         Self { loss, bad }
     }
 
-    /// Some packets may be lost.
+    /// Whether packets may be lost.
     pub(crate) fn is_lossy(&self) -> bool {
         self.loss != Loss::None
     }
@@ -94,7 +97,7 @@ mod tests {
         assert!((share(Loss::Random(p(0.02))) - 0.02).abs() < 4.0 * deviation);
     }
 
-    /// The share of losses against the stationary one, within four standard
+    /// Compares the share of losses with the stationary one, within four standard
     /// deviations of a sum whose terms correlate by (1 - p - r)^k.
     #[test]
     fn bursty_losses_have_the_stationary_share() {
@@ -115,7 +118,8 @@ mod tests {
         assert!((share - mean).abs() < 4.0 * deviation, "{share} is not {mean} +- {deviation}");
     }
 
-    /// In Gilbert's model with certain loss a burst is geometric with mean 1 / p_bad_to_good.
+    /// In Gilbert's model with certain loss the length of a burst is geometric with
+    /// mean 1 / p_bad_to_good.
     #[test]
     fn bursts_have_their_mean_length() {
         let loss = Loss::GilbertElliott {

@@ -1,15 +1,14 @@
-//! The whole network as one pure machine: nodes, the wires between them, and a
-//! Wi-Fi cell. It forwards packets hop by hop along the only path there is (a
-//! network is a tree: a switch without spanning tree wants no loops).
+//! The whole network as one machine: nodes, the wires between them, and a Wi-Fi cell.
+//! It forwards packets hop by hop along the only path between two nodes: a network is a
+//! tree, like switches without a spanning tree protocol.
 //!
-//! `sim` feeds it from traffic sources, `live` from real interfaces. A node may
-//! have a [`HostCost`]: the time its processor needs for every packet that it
-//! sends or receives itself; forwarding costs nothing. A packet longer than
-//! [`NodeConfig::mtu`] of the node that sends it on is cut as IPv4 does, and put
-//! together at its destination; it still ends once, when its last part has.
-//! Something else may take the packets of a link ([`Network::divert`]) and carry
-//! them to its other end in packets of its own.
-//! Left out: routing, and more than one cell.
+//! `sim` feeds it from traffic sources, `live` from real interfaces. A node may have a
+//! [`HostCost`], the time that its processor takes for each packet that the node itself
+//! sends or receives; forwarding takes no time. A packet that is longer than
+//! [`NodeConfig::mtu`] of a node that forwards it is cut as in IPv4 and reassembled at
+//! its destination; it is reported once, after the end of its last part. Packets of a
+//! link can be diverted ([`Network::divert`]): the driver carries them to the far end
+//! inside packets of its own. Leaves out routing, and more than one cell.
 
 mod backlog;
 mod config;
@@ -36,155 +35,156 @@ use lasthop_wifi::stats::{LinkStats, StationStats};
 use lasthop_wifi::{Address, StationId};
 use route::{Hop, Routes};
 
-/// A network that cannot be.
+/// Why a [`NetworkConfig`] is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkError {
-    /// The cell's configuration is unsound.
+    /// The configuration of the cell is invalid.
     #[error(transparent)]
     Cell(#[from] CellError),
     /// There is no path between two nodes.
     #[error("nodes {0} and {1} are not connected")]
     Unreachable(u16, u16),
-    /// There is more than one path.
+    /// There is more than one path between two nodes.
     #[error("the links make a loop through node {0}")]
     Loop(u16),
-    /// A wire ends at a node that is not there, or where it begins.
+    /// An end of a wire is not a node, or both ends are the same node.
     #[error("wire {0} does not connect two nodes")]
     Wire(usize),
-    /// A node names a station that is not in the cell, or another node has it.
+    /// The station of a node is not in the cell, or belongs to another node too.
     #[error("node {0} has no station of its own in the cell")]
     Station(u16),
     /// Two nodes would draw the same random numbers.
     #[error("nodes {0} and {1} have the same identity")]
     SameIdentity(u16, u16),
-    /// An MTU that leaves no room beside a header.
+    /// An MTU below [`fragment::MTU_BYTES_MIN`].
     #[error("node {0} has an MTU of {1} bytes, and IPv4 needs 68")]
     Mtu(u16, u16),
 }
 
-/// What came out of the network.
+/// What the driver gets from [`Network::poll_output`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Output {
-    /// A packet is at its destination.
+    /// A packet arrived at its destination.
     Arrived {
-        /// The instant; the last one handled at the latest.
+        /// When it arrived; at most the last instant handled.
         at: Instant,
         /// The destination.
         node: NodeId,
-        /// The packet, its delay parts complete.
+        /// The packet, with complete delay parts.
         packet: Packet,
     },
-    /// A packet was given up.
+    /// A packet was dropped or lost.
     Dropped {
-        /// The instant.
+        /// When it was dropped.
         at: Instant,
-        /// Who held it, or failed to receive it.
+        /// The node that held it, or failed to receive it.
         node: NodeId,
         /// The packet.
         packet: Packet,
-        /// Why.
+        /// The reason.
         reason: DropReason,
     },
-    /// A packet that somebody else carries from here ([`Network::divert`]); it goes on
-    /// by [`Network::resume`] or ends by [`Network::give_up`].
+    /// A diverted packet ([`Network::divert`]). The driver carries it, and ends with
+    /// [`Network::resume`] or [`Network::give_up`].
     Diverted {
-        /// The instant.
+        /// When it was diverted.
         at: Instant,
-        /// Where it is.
+        /// The node at which it left the network.
         node: NodeId,
         /// The packet.
         packet: Packet,
     },
-    /// A promiscuous station heard a whole packet on its way to another one.
+    /// A promiscuous station overheard a whole packet to another station.
     Overheard {
-        /// The instant.
+        /// When it was received.
         at: Instant,
-        /// Who heard it.
+        /// The node that overheard it.
         node: NodeId,
-        /// The packet, which ends elsewhere.
+        /// The packet, which is reported at its destination too.
         packet: Packet,
     },
-    /// The last copy of a packet for [`Packet::EVERYWHERE`] is gone: its tag is
-    /// free. For other packets, `Arrived` and `Dropped` say so.
+    /// The last copy of a packet to [`Packet::EVERYWHERE`] has ended, so its tag is
+    /// free. For other packets, `Arrived` and `Dropped` mean this.
     Released {
-        /// The tag.
+        /// The tag of the packet.
         tag: u64,
     },
 }
 
-/// Why the network wants to be woken.
+/// Why the network asks to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The cell.
+    /// The reason of the cell.
     Cell(lasthop_wifi::cell::Reason),
-    /// A wire.
+    /// The reason of a wire.
     Wire(CableReason),
-    /// A node's processor is done with a packet.
+    /// The processor of a node has finished a packet.
     Host,
 }
 
-/// Counters of one direction of a wire.
+/// The counters of one direction of a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct WireStats {
-    /// Packets that came out at the far end.
+    /// Number of packets that arrived at the far end.
     pub packets: u64,
-    /// Packets dropped by its queue.
+    /// Number of packets dropped by the queue.
     pub queue_drops: u64,
-    /// Packets lost on the way.
+    /// Number of packets lost after transmission.
     pub lost: u64,
 }
 
-/// All counters of a run.
+/// All counters of a network.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct NetworkStats {
-    /// Of every node with Wi-Fi.
+    /// The counters of each node with Wi-Fi.
     pub stations: Vec<(NodeId, StationStats)>,
-    /// Of every direction between two nodes with Wi-Fi that was used.
+    /// The counters of each pair (from, to) of nodes with Wi-Fi that exchanged frames.
     pub links: Vec<(NodeId, NodeId, LinkStats)>,
-    /// Of every direction of a wire.
+    /// The counters of each direction (from, to) of each wire.
     pub wires: Vec<(NodeId, NodeId, WireStats)>,
 }
 
-/// The machine.
+/// A network of nodes, wires and a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     now: Instant,
-    /// When something is due next, [`Instant::MAX`] if nothing is; kept up to date by
-    /// whatever changes it. So are the instants of the wires below.
+    /// When something is due next, [`Instant::MAX`] if nothing is; updated with every
+    /// change, as are the instants of the wires below.
     next: Instant,
     routes: Routes,
-    /// By node.
+    /// The MTU of each node.
     mtus: Vec<Mtu>,
-    /// By node; empty if nobody diverts anything.
+    /// What is diverted at each node; empty if nothing is.
     taps: Vec<Option<Tap>>,
     /// Packets that were cut.
     datagrams: Datagrams,
-    /// By node.
+    /// The processor of each node that has a [`HostCost`].
     hosts: Vec<Option<Host>>,
-    /// The nodes with a host, usually few or none, in an order of identities.
+    /// The nodes in `hosts`, usually few or none, ordered by identity.
     with_host: Vec<NodeId>,
-    /// By station: its node.
+    /// The node of each station.
     node_of: Vec<NodeId>,
     cell: Option<Cell>,
-    /// Two directions for each link: 2n and 2n + 1.
+    /// Two directions for each link: indices 2n and 2n + 1.
     wires: Vec<DirectedWire>,
-    /// `wires` in an order of identities: what arrives at one instant is taken in it.
+    /// Indices of `wires`, ordered by identity: the order of arrivals at one instant.
     wire_order: Vec<usize>,
-    /// Packets for everywhere: their copies.
+    /// Tag and number of copies of each packet to [`Packet::EVERYWHERE`].
     copies: Vec<(u64, u32)>,
     /// When the first of the wires is due, [`Instant::MAX`] if none is.
     next_wire: Instant,
-    /// A wire has something to give out.
+    /// Whether a wire has something to put out.
     wires_moved: bool,
     /// A wire may have something to report to [`Network::poll_released`].
     wires_released: bool,
     outputs: VecDeque<Output>,
     room: VecDeque<NodeId>,
-    /// Packets that left their node by being diverted.
+    /// Reports of packets that left their source by being diverted.
     released: VecDeque<Released>,
 }
 
-/// The MTU of a node; what lies between the two depends on the link and changes.
+/// The MTU of a node in bytes. If the two differ, the MTU depends on the link and on
+/// the time, and is between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mtu {
     least: u16,
@@ -203,12 +203,12 @@ impl Mtu {
     }
 }
 
-/// What somebody else carries from a node.
+/// What is diverted at a node.
 #[derive(Clone, Debug, PartialEq)]
 struct Tap {
-    /// By destination.
+    /// Whether packets to each destination are diverted.
     beyond: Vec<bool>,
-    /// Longest packet.
+    /// Longest packet to divert, in bytes.
     mtu: u16,
 }
 
@@ -217,19 +217,19 @@ struct DirectedWire {
     from: NodeId,
     to: NodeId,
     wire: Cable,
-    /// What the wire asks for, kept up to date by whatever changes it.
+    /// The next wake-up of the wire, updated with every change.
     due: (Instant, CableReason),
     stats: WireStats,
 }
 
-/// When a wire that asks for nothing is due.
+/// The `due` of a wire that asks for no wake-up.
 const NEVER: (Instant, CableReason) = (Instant::MAX, CableReason::Arrival);
 
 impl Network {
-    /// A network at rest.
+    /// Returns an idle network.
     ///
     /// # Errors
-    /// What [`NetworkError`] lists.
+    /// See [`NetworkError`].
     pub fn new(config: &NetworkConfig, seed: Seed) -> Result<Self, NetworkError> {
         let short = |node: &NodeConfig| node.mtu < fragment::MTU_BYTES_MIN;
         if let Some(index) = config.nodes.iter().position(short) {
@@ -293,13 +293,13 @@ impl Network {
         Ok(network)
     }
 
-    /// A packet enters at its source.
+    /// Takes a packet at its source.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
         self.catch_up(now);
         self.enter(now, &packet);
     }
 
-    /// The same once everything due before is done.
+    /// Takes a packet at its source when everything due before `now` is done.
     fn enter(&mut self, now: Instant, packet: &Packet) {
         self.now = now;
         let source = packet.source;
@@ -317,10 +317,11 @@ impl Network {
         self.next = self.earliest();
     }
 
-    /// From now on packets of flows that `node` would send to or through `far_end`
-    /// come out ([`Output::Diverted`]), cut so that none is longer than `mtu`; a node
-    /// does so towards one far end. Packets of no flow
-    /// ([`FlowId::NONE`](lasthop_packet::FlowId::NONE)) pass: they carry the others.
+    /// Diverts packets of flows from `node` to `far_end` and beyond: from now on they
+    /// are put out ([`Output::Diverted`]), in parts of at most `mtu` bytes. A node
+    /// diverts towards one far end only. Packets without a flow
+    /// ([`FlowId::NONE`](lasthop_packet::FlowId::NONE)) are not diverted, because they
+    /// carry the others.
     pub fn divert(&mut self, node: NodeId, far_end: NodeId, mtu: u16) {
         let nodes = self.mtus.len();
         self.taps.resize(nodes, None);
@@ -333,7 +334,7 @@ impl Network {
         self.taps[node.index()] = Some(Tap { beyond, mtu });
     }
 
-    /// A diverted packet goes on from `node`, the far end.
+    /// Returns a diverted packet to the network at `node`, the far end.
     pub fn resume(&mut self, now: Instant, node: NodeId, packet: Packet) {
         self.handle_timeout(now);
         self.now = now;
@@ -342,15 +343,15 @@ impl Network {
         self.next = self.earliest();
     }
 
-    /// A diverted packet is lost at `node`.
+    /// Reports a diverted packet as lost at `node`.
     pub fn give_up(&mut self, now: Instant, node: NodeId, packet: Packet, reason: DropReason) {
         self.handle_timeout(now);
         self.now = now;
         self.drop_packet(node, &packet, reason);
     }
 
-    /// As [`Network::handle_packet`] if the first queue on the way has room;
-    /// otherwise the packet is refused and nothing happened: `false`. A node
+    /// Takes a packet like [`Network::handle_packet`] if the first queue on its path
+    /// has room, and returns `true`; otherwise does nothing and returns `false`. A node
     /// with a [`HostCost`] takes every packet.
     pub fn offer_packet(&mut self, now: Instant, packet: Packet) -> bool {
         self.catch_up(now);
@@ -377,14 +378,14 @@ impl Network {
         has_room
     }
 
-    /// Somebody else carries what a flow sends from `node` to `destination`
+    /// Whether packets of flows from `node` to `destination` are diverted there
     /// ([`Network::divert`]).
     pub fn diverts(&self, node: NodeId, destination: NodeId) -> bool {
         self.tap(node, destination).is_some()
     }
 
-    /// Puts out the [`passive`](Packet::passive) packets that have arrived by
-    /// `now`: before they are counted.
+    /// Puts out the [`passive`](Packet::passive) packets that have arrived by `now`; to
+    /// be called before counters are read.
     pub fn take_arrived(&mut self, now: Instant) {
         if let Some(cell) = &mut self.cell {
             cell.take_arrived(now);
@@ -393,19 +394,19 @@ impl Network {
     }
 
     /// Does everything due up to `limit`, but stops after the first instant at which
-    /// something came out; then it is [`Network::now`].
+    /// something was put out; [`Network::now`] is then that instant.
     pub fn advance(&mut self, limit: Instant) {
         self.run(limit, true);
     }
 
-    /// When something is due next, [`Instant::MAX`] if nothing is: what
-    /// [`Machine::poll_timeout`] says, without the reason.
+    /// When something is due next, [`Instant::MAX`] if nothing is: the instant of
+    /// [`Machine::poll_timeout`] without the reason.
     #[inline]
     pub fn due(&self) -> Instant {
         self.next
     }
 
-    /// A poll may give something; if not, none does.
+    /// Whether a poll may return something; if not, none does.
     #[inline]
     pub fn has_outputs(&self) -> bool {
         !self.outputs.is_empty()
@@ -414,17 +415,17 @@ impl Network {
             || self.cell.as_ref().is_some_and(Cell::has_outputs)
     }
 
-    /// The next thing that came out.
+    /// Returns the next output.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// The next event of the cell, if it records events.
+    /// Returns the next event of the cell, if it records events.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.cell.as_mut()?.poll_event()
     }
 
-    /// Packets with [`Packet::notify`] that the node at which they entered let go of.
+    /// Returns the next packets with [`Packet::notify`] that left their source.
     #[inline]
     pub fn poll_released(&mut self) -> Option<Released> {
         if let Some(released) = self.cell.as_mut().and_then(Cell::poll_released) {
@@ -443,7 +444,8 @@ impl Network {
         released
     }
 
-    /// A node whose queues got shorter: a saturated source can refill them.
+    /// Returns the next node whose queues became shorter, so that a saturated source
+    /// may refill them.
     #[inline]
     pub fn poll_room(&mut self) -> Option<NodeId> {
         if let Some(node) = self.room.pop_front() {
@@ -453,8 +455,9 @@ impl Network {
         Some(self.node_of[station.index()])
     }
 
-    /// Packets (parts of a packet that was cut each for itself) that `node` holds: in its Wi-Fi queues and in flight, in the
-    /// queues of the wires that leave it, before its processor.
+    /// The number of packets that `node` holds: in its Wi-Fi queues and in flight, in
+    /// the queues of its outgoing wires, and waiting for its processor. Each part of a
+    /// cut packet counts.
     pub fn queue_packets(&self, node: NodeId) -> u32 {
         let on_air = match (&self.cell, self.routes.station(node)) {
             (Some(cell), Some(station)) => cell.held_packets(station),
@@ -466,7 +469,7 @@ impl Network {
         on_air + on_wires + before_host
     }
 
-    /// Packets that `node` holds in its Wi-Fi queues and in flight.
+    /// The number of packets that `node` holds in its Wi-Fi queues and in flight.
     pub fn wifi_packets(&self, node: NodeId) -> u32 {
         match (&self.cell, self.routes.station(node)) {
             (Some(cell), Some(station)) => cell.held_packets(station),
@@ -479,32 +482,32 @@ impl Network {
         self.now
     }
 
-    /// Packets in which `from` sends one of `bytes` to another node.
+    /// The number of parts in which `from` sends a packet of `bytes` towards `to`.
     pub fn packets_for(&self, from: NodeId, to: NodeId, bytes: u16) -> u32 {
         fragment::count(bytes, self.mtu(from, to))
     }
 
-    /// Longest packet that gets from one node to another whole: what a TCP
-    /// segment may be long, headers included.
+    /// Length in bytes of the longest packet that gets from `from` to `to` uncut: the
+    /// limit of a TCP segment with its headers. `u16::MAX` if both are the same node.
     pub fn path_mtu(&self, from: NodeId, to: NodeId) -> u16 {
         self.path(from, to).map(|node| self.mtu(node, to)).min().unwrap_or(u16::MAX)
     }
 
-    /// The same if a node on the way adapts its MTU to the link: then a source
-    /// asks for every packet how long it should be.
+    /// The path MTU if it changes, because a node on the path adapts its MTU to the
+    /// link: a source then asks before each packet. `None` if it is constant.
     pub fn adaptive_mtu(&self, from: NodeId, to: NodeId) -> Option<u16> {
         let adapts = |node: NodeId| self.mtus[node.index()].adapts();
         self.path(from, to).any(adapts).then(|| self.path_mtu(from, to))
     }
 
-    /// The nodes on the way, the last left out.
+    /// The nodes on the path, without the last one.
     fn path(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = NodeId> {
         let next = move |node: &NodeId| Some(self.routes.next_node(*node, to));
         core::iter::successors(Some(from), next).take_while(move |node| *node != to)
     }
 
-    /// The same for a packet: TCP does not allow cuts (DF), and what was made
-    /// when an adaptive MTU was longer passes.
+    /// Longest packet that `node` sends instead of `packet`. TCP segments are not cut
+    /// (DF), so one that was made when an adaptive MTU was longer is sent whole.
     fn mtu_for(&self, node: NodeId, packet: &Packet) -> u16 {
         let on_link = match packet.transport {
             Transport::Tcp => self.mtus[node.index()].most,
@@ -513,13 +516,13 @@ impl Network {
         self.tap_for(node, packet).map_or(on_link, |tap| tap.mtu.min(on_link))
     }
 
-    /// Longest packet of a flow that leaves `node` towards `to` now.
+    /// Longest packet of a flow that `node` sends towards `to` now, in bytes.
     fn mtu(&self, node: NodeId, to: NodeId) -> u16 {
         let on_link = self.link_mtu(node, to);
         self.tap(node, to).map_or(on_link, |tap| tap.mtu.min(on_link))
     }
 
-    /// Longest packet that `node` puts on its link towards `to` now.
+    /// Longest packet that `node` puts on its link towards `to` now, in bytes.
     fn link_mtu(&self, node: NodeId, to: NodeId) -> u16 {
         let mtu = self.mtus[node.index()];
         match (mtu.adapts(), self.routes.station(node), &self.cell) {
@@ -567,7 +570,7 @@ impl Network {
         stats
     }
 
-    /// A packet of at most the MTU leaves its source through the processor there.
+    /// Sends a packet that needs no cut from its source, by way of the processor there.
     #[inline]
     fn leave(&mut self, source: NodeId, packet: &Packet) {
         match &mut self.hosts[source.index()] {
@@ -576,7 +579,7 @@ impl Network {
         }
     }
 
-    /// Who takes what `node` sends to `destination`.
+    /// The diversion of packets of flows from `node` to `destination`, if any.
     fn tap(&self, node: NodeId, destination: NodeId) -> Option<&Tap> {
         let tap = self.taps.get(node.index())?.as_ref()?;
         tap.beyond.get(destination.index()).copied().unwrap_or(false).then_some(tap)
@@ -594,7 +597,7 @@ impl Network {
 
     #[inline]
     fn is_too_long(&self, node: NodeId, packet: &Packet) -> bool {
-        // Where nobody diverts anything, most often the length alone says no.
+        // In a network that diverts nothing the length alone usually decides.
         (packet.bytes > self.mtus[node.index()].least || !self.taps.is_empty())
             && self.is_cut(node, packet)
     }
@@ -605,21 +608,22 @@ impl Network {
             && packet.bytes > self.mtu_for(node, packet)
     }
 
-    /// The parts in which a packet leaves `node`.
+    /// Cuts a packet into the parts in which it leaves `node`.
     fn cut(&mut self, node: NodeId, packet: Packet) -> impl Iterator<Item = Packet> + use<> {
         let mtu = self.mtu_for(node, &packet);
         self.datagrams.cut(&packet, fragment::count(packet.bytes, mtu));
         fragment::cut(packet, mtu)
     }
 
-    /// A packet leaves `node` towards its destination.
+    /// Sends a packet from `node` towards its destination.
     fn send(&mut self, node: NodeId, packet: &Packet) {
         if packet.destination == Packet::EVERYWHERE {
             self.flood(node, None, packet);
         } else if packet.destination == node {
             self.arrive(node, packet);
         } else if self.is_diverted(node, packet) {
-            // As a tunnel's interface lets go of what it takes: it may hold it for long.
+            // Like the interface of a tunnel: whoever takes the packet may hold it for
+            // long.
             Released::book(packet, &mut self.released);
             let packet = Packet { notify: false, ..*packet };
             self.outputs.push_back(Output::Diverted { at: self.now, node, packet });
@@ -639,7 +643,7 @@ impl Network {
 
     fn send_by_wire(&mut self, index: usize, packet: &Packet) {
         let wire = &mut self.wires[index];
-        // A saturated source wants to hear when its packets leave the queue.
+        // A saturated source has to know when its packets leave the queue.
         let is_watched = packet.source == wire.from && packet.transport != Transport::Tcp;
         wire.wire.handle_packet(self.now, *packet, is_watched);
         self.wire_changed(index);
@@ -652,7 +656,7 @@ impl Network {
         cell.handle_packet(self.now, station, to, Packet { passive, ..*packet });
     }
 
-    /// The packet goes no further than to `to`, and nothing there depends on it.
+    /// Whether the packet ends at `to`, and nothing there depends on it.
     fn ends_at(&self, to: Address, packet: &Packet) -> bool {
         let destination = packet.destination;
         let is_last = |station: StationId| self.node_of[station.index()] == destination;
@@ -661,8 +665,8 @@ impl Network {
             && self.hosts[destination.index()].is_none()
     }
 
-    /// Copies go out everywhere but where the packet came from; `packet`'s own
-    /// copy is used up.
+    /// Sends copies on every hop except towards `from`; the copy in `packet` is used
+    /// up.
     fn flood(&mut self, node: NodeId, from: Option<NodeId>, packet: &Packet) {
         let hops = self.routes.flood(node, from);
         self.add_copies(packet.tag, hops.len() as u32);
@@ -672,7 +676,7 @@ impl Network {
         self.remove_copy(packet);
     }
 
-    /// A packet reached `node` from its neighbour `from`.
+    /// Handles a packet that `node` received from its neighbour `from`.
     fn receive(&mut self, node: NodeId, from: NodeId, packet: &Packet) {
         if packet.destination != Packet::EVERYWHERE {
             if packet.destination == node {
@@ -695,7 +699,7 @@ impl Network {
         self.remove_copy(packet);
     }
 
-    /// A packet is where it was to go, but for the processor there.
+    /// Delivers a packet at its destination, by way of the processor there.
     #[inline]
     fn arrive(&mut self, node: NodeId, packet: &Packet) {
         match &mut self.hosts[node.index()] {
@@ -722,7 +726,7 @@ impl Network {
         self.remove_copy(packet);
     }
 
-    /// The last part of a packet that was cut is no more.
+    /// Puts out the end of a packet that was cut.
     fn end_cut(&mut self, end: Option<datagrams::End>) {
         let at = self.now;
         self.outputs.extend(end.map(|end| match end {
@@ -756,7 +760,8 @@ impl Network {
         }
     }
 
-    /// Moves on whatever the parts have put out at this instant, until nothing moves.
+    /// Forwards whatever the cell and the wires put out at this instant, until nothing
+    /// is left.
     #[inline]
     fn collect(&mut self) {
         loop {
@@ -770,11 +775,12 @@ impl Network {
         }
     }
 
-    // Most often nothing moves, and neither this nor the next is called.
+    // Usually there is nothing to forward, and neither this nor `collect_wires` is
+    // called.
     #[inline(never)]
     fn collect_cell(&mut self) {
         while let Some(output) = self.cell.as_mut().and_then(Cell::poll_output) {
-            // By reference: what is taken apart by value is copied.
+            // Matched by reference: destructuring the value would copy it.
             match &output {
                 &CellOutput::Delivered { at, station, ref packet } => {
                     let node = self.node_of[station.index()];
@@ -789,7 +795,8 @@ impl Network {
                     let from = self.routes.sender(node, packet);
                     if packet.destination == Packet::EVERYWHERE && self.routes.is_access_point(from)
                     {
-                        // One transmission, many receivers: this is one more copy.
+                        // One transmission reaches many receivers: this is one more
+                        // copy.
                         self.add_copies(packet.tag, 1);
                     }
                     self.receive(node, from, packet);
@@ -807,7 +814,7 @@ impl Network {
                 }
                 &CellOutput::Overheard { station, ref packet, .. } => {
                     let node = self.node_of[station.index()];
-                    // Parts are put together at the destination only.
+                    // Only the destination reassembles parts.
                     match &mut self.hosts[node.index()] {
                         _ if !packet.fragment.is_whole() => {}
                         Some(host) => host.take_in(self.now, *packet, host::Direction::Heard),
@@ -846,8 +853,8 @@ impl Network {
         }
     }
 
-    /// Does everything due up to `limit` in the order of its instants; if it `stops`, up to
-    /// the first instant at which something came out.
+    /// Does everything due up to `limit` in order of time; with `stops`, only up to the
+    /// first instant at which something was put out.
     fn run(&mut self, limit: Instant, stops: bool) {
         while self.next <= limit {
             let at = self.next;
@@ -909,7 +916,7 @@ impl Network {
         self.find_next_wire();
     }
 
-    /// A wire took in a packet.
+    /// Updates what depends on a wire that took a packet.
     #[inline]
     fn wire_changed(&mut self, index: usize) {
         let DirectedWire { wire, due, .. } = &mut self.wires[index];
@@ -920,7 +927,7 @@ impl Network {
         if due.0 < self.next_wire {
             self.next_wire = due.0;
         } else if due.0 != before.0 && before.0 == self.next_wire {
-            // It may have been the first.
+            // It may have been the first one.
             self.find_next_wire();
         }
     }
@@ -940,7 +947,7 @@ impl Network {
         }
     }
 
-    /// When the first of everything is due.
+    /// The earliest instant at which anything is due.
     #[inline]
     fn earliest(&self) -> Instant {
         debug_assert_eq!(
@@ -956,7 +963,8 @@ impl Network {
         next
     }
 
-    /// Who is due at [`Self::due`]: of several the cell, then the first wire.
+    /// The reason for the wake-up at [`Self::due`]: the first of the cell, the wires
+    /// and the processors that is due.
     fn reason(&self) -> Reason {
         let due = |wire: &&DirectedWire| wire.due.0 == self.next;
         match self.cell.as_ref().and_then(Machine::poll_timeout) {
@@ -966,7 +974,8 @@ impl Network {
     }
 }
 
-/// The nodes in an order of their identities, which does not depend on the configuration's.
+/// Returns the nodes ordered by identity, which does not depend on their order in the
+/// configuration.
 fn in_order(nodes: &[NodeConfig]) -> Result<Vec<NodeId>, NetworkError> {
     let mut order: Vec<NodeId> = (0..nodes.len() as u16).map(NodeId).collect();
     let identity = |node: NodeId| nodes[node.index()].identity;

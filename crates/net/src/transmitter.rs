@@ -1,29 +1,32 @@
-//! A transmitter whose rate may change at instants that are known from the beginning. A
-//! packet that is in it at such an instant leaves with the old rate until then, and with
-//! the new one after: times are exact, as those of [`Pace`].
+//! A transmitter whose rate changes at instants that are known from the start. The part
+//! of a packet that has not left when the rate changes leaves at the new rate.
+//!
+//! Rates are in bit/s of Ethernet frames. Times are exact, as those of [`Pace`]: no
+//! rounding error is passed on from packet to packet.
 
 use alloc::vec::Vec;
 use lasthop_units::{Bitrate, Instant, Pace};
 
-/// A new rate, and from when on.
+/// A change of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateChange {
-    /// From this instant on.
+    /// When the new rate begins to apply.
     pub at: Instant,
-    /// Bits of Ethernet frame a second, above zero.
+    /// New rate in bit/s of Ethernet frames, above zero.
     pub rate: Bitrate,
 }
 
-/// When bytes leave.
+/// A transmitter: when its bytes leave.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Transmitter {
     pace: Pace,
-    /// Those to come, the next one last.
+    /// Changes to come, the next one last.
     changes: Vec<RateChange>,
 }
 
 impl Transmitter {
-    /// Panics if a rate is zero, or if changes do not follow each other.
+    /// Returns an idle transmitter. Panics if a rate is zero, or if the changes are not
+    /// in ascending order of their instants.
     pub(crate) fn new(rate: Bitrate, changes: &[RateChange]) -> Self {
         assert!(changes.is_sorted_by(|one, other| one.at < other.at), "changes follow each other");
         assert!(changes.iter().all(|change| change.rate.as_bps() > 0), "a rate is above zero");
@@ -32,12 +35,12 @@ impl Transmitter {
         Self { pace: Pace::new(rate, Instant::ZERO), changes }
     }
 
-    /// The first whole nanosecond at which what passed has left.
+    /// The first whole nanosecond at which everything passed so far has left.
     pub(crate) fn now(&self) -> Instant {
         self.pace.now()
     }
 
-    /// It was idle until `at`.
+    /// Ends an idle period at `at`: the next byte leaves from then on.
     pub(crate) fn restart(&mut self, at: Instant) {
         while let Some(change) = self.changes.pop_if(|change| change.at <= at) {
             self.pace = Pace::new(change.rate, at);
@@ -45,7 +48,7 @@ impl Transmitter {
         self.pace.restart(at);
     }
 
-    /// Lets `bytes` pass.
+    /// Sends `bytes` after everything passed so far.
     pub(crate) fn pass(&mut self, bytes: u32) {
         let mut left = Pace::nanobits(bytes);
         while let Some(change) = self.changes.last() {
@@ -72,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_packet_in_the_transmitter_goes_on_with_the_new_rate() {
-        // 1 000 bytes at 8 Mb/s take 1 ms; half of them go at 4 Mb/s.
+        // At 8 Mb/s 1 000 bytes take 1 ms; the second half of them leaves at 4 Mb/s.
         let halves = [RateChange { at: at(1), rate: Bitrate::from_mbps(4) }];
         let mut transmitter = Transmitter::new(Bitrate::from_mbps(8), &halves);
         transmitter.restart(at(1) - Duration::from_micros(500));
@@ -91,7 +94,8 @@ mod tests {
         assert_eq!(transmitter.now(), at(12));
     }
 
-    /// Bits that leave in each nanosecond, added up one by one.
+    /// When each packet (arrival in ns, bytes) has left, computed nanosecond by
+    /// nanosecond.
     fn by_hand(rate: u64, changes: &[(u64, u64)], packets: &[(u64, u32)]) -> Vec<u64> {
         // In units of 1e-9 bits, so that a nanosecond passes a whole number.
         let (mut now, mut spare, mut out) = (0_u64, 0_u64, Vec::new());
@@ -104,7 +108,7 @@ mod tests {
                 (now, spare) = (arrived, 0);
             }
             let mut left = u64::from(bytes) * 8_000_000_000;
-            // What the last nanosecond had room for beside the packet before.
+            // Room in the last nanosecond beside the previous packet.
             let from_spare = spare.min(left);
             (left, spare) = (left - from_spare, spare - from_spare);
             while left > 0 {

@@ -1,4 +1,4 @@
-//! Exact times, drops and order on a wire, and what every machine promises.
+//! Exact times, drops and order on a wire, and the contract of machines.
 
 use super::*;
 use lasthop_units::{Bytes, Probability, Seed};
@@ -12,7 +12,7 @@ fn at(nanos: u64) -> Instant {
     Instant::from_nanos(nanos)
 }
 
-/// Drives the wire until nothing is in flight; arrivals with their instants.
+/// Drives the wire until it is empty; returns the arrivals with their instants.
 fn drain(wire: &mut Cable) -> Vec<(Instant, Packet)> {
     let mut arrivals: Vec<_> = core::iter::from_fn(|| wire.poll_transmit())
         .map(|p| (p.arrived + p.parts.wire, p))
@@ -27,7 +27,7 @@ fn drain(wire: &mut Cable) -> Vec<(Instant, Packet)> {
     arrivals
 }
 
-/// 1 486 bytes are 1 500 with the header: 120 us at 100 Mb/s, then 5 ms of way.
+/// 1 486 bytes are 1 500 with the header: 120 us at 100 Mb/s, then 5 ms of propagation.
 #[test]
 fn packets_take_turns_and_then_travel() {
     let config = CableConfig {
@@ -59,8 +59,8 @@ fn without_a_rate_only_the_delay_counts() {
     assert_eq!(drain(&mut far).len(), 1);
 }
 
-/// A busy transmitter at an awkward rate: after a million packets of 1 014
-/// bytes the last bit is through at the exact instant, rounded up once.
+/// A busy transmitter whose rate does not divide evenly: after a million packets of 1
+/// 014 bytes the last bit has left at the exact instant, rounded up once.
 #[test]
 fn the_long_run_rate_is_exact() {
     let rate = 123_456_789;
@@ -82,7 +82,8 @@ fn the_long_run_rate_is_exact() {
     assert_eq!(u128::from(end.as_nanos()), exact);
 }
 
-/// The transmitter holds one packet, the queue its limit, the rest falls out.
+/// The transmitter holds one packet and the queue as many as its limit; the rest is
+/// dropped.
 #[test]
 fn a_full_queue_drops_arrivals() {
     let config = CableConfig {
@@ -100,7 +101,8 @@ fn a_full_queue_drops_arrivals() {
     assert_eq!(drain(&mut wire).iter().map(|(_, p)| p.tag).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
 }
 
-/// A sender at twice the rate: CoDel keeps the delay near its target, drop-tail does not.
+/// With a sender at twice the rate CoDel keeps the delay near its target, drop-tail
+/// does not.
 #[test]
 fn codel_works_on_a_wire() {
     let mean_ms = |queue| {
@@ -128,11 +130,12 @@ fn codel_works_on_a_wire() {
     let (tail, no_drops) = mean_ms(QueueConfig::DropTail { limit });
     assert!(tail > 500.0 && no_drops == 0, "{tail}");
     let (codel, drops) = mean_ms(QueueConfig::RFC_8289);
-    // An unresponsive sender yields to CoDel only slowly, so the bound is loose.
+    // CoDel slows an unresponsive sender only gradually, so the bound is loose.
     assert!(codel < 200.0 && drops > 1000, "{codel} ms, {drops} drops");
 }
 
-/// A driver that wakes the wire only with the next packet sees the same times and drops.
+/// Times and drops do not depend on whether the driver wakes the wire when it asks, or
+/// only with the next packet.
 #[test]
 fn a_late_driver_changes_nothing() {
     let run = |punctual: bool| {
@@ -172,7 +175,7 @@ fn losses_are_reported() {
     assert!((2800..3200).contains(&lost), "{lost}");
 }
 
-/// Mean and deviation of the delay of packets sent one at a time.
+/// Mean and standard deviation of the delay of packets sent one at a time.
 fn delays_ms(jitter: Jitter) -> (f64, f64) {
     let config = CableConfig { delay: Duration::from_millis(50), jitter, ..CableConfig::default() };
     let mut wire = wire(&config);
@@ -191,7 +194,7 @@ fn delays_ms(jitter: Jitter) -> (f64, f64) {
 #[test]
 fn jitter_has_its_moments() {
     assert_eq!(delays_ms(Jitter::None), (50.0, 0.0));
-    // Uniform over +-10 ms has a deviation of 10 / sqrt(3) ms.
+    // Uniform over +-10 ms has a standard deviation of 10 / sqrt(3) ms.
     let (mean, deviation) = delays_ms(Jitter::Uniform(Duration::from_millis(10)));
     assert!((mean - 50.0).abs() < 0.2 && (deviation - 5.7735).abs() < 0.1, "{mean} {deviation}");
     let (mean, deviation) = delays_ms(Jitter::Normal { sd: Duration::from_millis(5) });
@@ -218,8 +221,8 @@ fn jitter_reorders_only_on_request() {
 }
 
 proptest! {
-    /// The contract of machines, and conservation, whatever the wire: also with
-    /// a driver that is late.
+    /// The contract of machines, and conservation of packets, for any wire, also with a
+    /// driver that is late.
     #[test]
     fn keeps_the_contract(
         steps in prop::collection::vec((0..400_000u64, 40..1500u16, any::<bool>()), 1..200),
@@ -274,8 +277,8 @@ proptest! {
         prop_assert_eq!(wire.queue_packets(now + Duration::from_secs(10)), 0);
     }
 
-    /// Whether somebody watches the queue or not: the same packets arrive at the
-    /// same instants, the same are dropped, and as many wait.
+    /// Watching the queue changes nothing: the same packets arrive at the same
+    /// instants, the same ones are dropped, and as many wait.
     #[test]
     fn watching_changes_nothing(
         steps in prop::collection::vec((0..40_000u64, 40..1500u16, any::<bool>()), 1..300),
@@ -316,9 +319,9 @@ proptest! {
         prop_assert_eq!(watched, other);
     }
 
-    /// A wire that may lose packets keeps those in its queue whose release somebody
-    /// waits for; one that never does sends them on their way at once. Both wake up
-    /// at the same instants and report the same.
+    /// A wire that may lose packets keeps those in its queue whose release has to be
+    /// reported; a wire without losses sends them on at once. Both wake up at the same
+    /// instants and report the same.
     #[test]
     fn what_is_on_its_way_is_released_as_if_it_waited(
         steps in prop::collection::vec((0..40_000u64, 40..1500u16, 0..4u8), 1..300),
@@ -359,7 +362,8 @@ proptest! {
     }
 }
 
-/// What is booked ahead in a drop-tail queue leaves as late as what waits in another one.
+/// Packets sent on ahead of a drop-tail queue arrive as late as packets that wait in
+/// another queue.
 #[test]
 fn a_queue_drains_at_the_rate_of_the_moment() {
     let changes = [(20, 2), (60, 8)].map(|(ms, mbps)| RateChange {
@@ -383,7 +387,7 @@ fn a_queue_drains_at_the_rate_of_the_moment() {
             ..CableConfig::default()
         };
         let mut wire = wire(&config);
-        // Frames of 500 bytes, a millisecond each at 4 Mb/s.
+        // Frames of 500 bytes take 1 ms at 4 Mb/s.
         for tag in 0..60 {
             wire.handle_packet(Instant::ZERO, Packet::new(tag, 486, Instant::ZERO), false);
         }

@@ -1,5 +1,5 @@
-//! The example of RFC 791 (appendix A, example 2), a reference that cuts real
-//! bytes as section 3.2 says, and the receiver's bounds.
+//! Tests against the example of RFC 791 (appendix A, example 2), against a reference
+//! that cuts real bytes as section 3.2 says, and of the limits of the receiver.
 
 use super::*;
 use alloc::vec::Vec;
@@ -15,7 +15,7 @@ fn shapes(parts: impl Iterator<Item = Packet>) -> Vec<(u16, u16, bool)> {
 
 #[test]
 fn the_example_of_rfc_791() {
-    // 452 bytes of data; the largest packet that the network carries is 280 bytes.
+    // 452 bytes of data; the network carries packets of at most 280 bytes.
     let parts: Vec<_> = cut(packet(472), 280).collect();
     assert_eq!(parts.iter().map(|p| p.bytes).collect::<Vec<_>>(), [276, 216]);
     // MF and an offset of 0; the last with an offset of 32 units.
@@ -31,8 +31,7 @@ fn four_thousand_bytes_of_payload_are_three_packets_on_ethernet() {
     assert_eq!(parts, [(1500, 0, true), (1500, 1480, true), (1068, 2960, false)]);
 }
 
-/// Section 3.2's procedure, on bytes: the header's fields and the payload of
-/// every part.
+/// The procedure of section 3.2 on bytes: header fields and payload of every part.
 fn by_the_book(payload: &[u8], (base, more): (u16, bool), mtu: u16) -> Vec<(u16, bool, Vec<u8>)> {
     let total_length = payload.len() as u16 + 20;
     if total_length <= mtu {
@@ -47,8 +46,8 @@ fn by_the_book(payload: &[u8], (base, more): (u16, bool), mtu: u16) -> Vec<(u16,
 }
 
 proptest! {
-    /// Sizes, offsets and flags are the standard's, also of parts that are cut
-    /// again, and no byte is lost or made.
+    /// Lengths, offsets and flags are those of the standard, also for parts that are
+    /// cut again, and no byte is lost or added.
     #[test]
     fn every_byte_is_in_one_part(
         bytes in MTU_BYTES_MIN + 1..9_000u16,
@@ -78,7 +77,7 @@ proptest! {
         prop_assert!(parts.len() == 1 || parts.iter().all(|p| p.fragment.whole_bytes() == bytes));
     }
 
-    /// In whatever order they come, the last one completes the packet.
+    /// In any order of arrival, the last part completes the packet.
     #[test]
     fn the_last_part_completes_the_packet(bytes in 1_501..9_000u16, seed in any::<u64>()) {
         let mut parts: Vec<_> = cut(packet(bytes), 600).collect();
@@ -107,7 +106,7 @@ fn a_receiver_waits_thirty_seconds() {
     assert_eq!(parts.len(), 3);
     assert_eq!(reassembly.handle_part(at(1), 1, &parts[0]), Reassembled::Kept);
     assert_eq!(reassembly.handle_part(at(2), 2, &parts[0]), Reassembled::Kept);
-    // The other parts of packet 1 begin a new one, of packet 2 they are in time.
+    // The other parts of packet 1 start a new packet; those of packet 2 are in time.
     assert_eq!(reassembly.handle_part(at(31), 1, &parts[1]), Reassembled::Kept);
     assert_eq!(reassembly.handle_part(at(31), 1, &parts[2]), Reassembled::Kept);
     assert_eq!(reassembly.handle_part(at(31), 2, &parts[1]), Reassembled::Kept);
@@ -127,7 +126,7 @@ fn a_receiver_keeps_four_mebibytes() {
         assert_eq!(reassembly.handle_part(at(0), id, &parts[0]), Reassembled::Kept);
     }
     assert_eq!(reassembly.handle_part(at(0), most, &parts[0]), Reassembled::Refused);
-    // What has begun is completed all the same, and makes room.
+    // A packet that has started is completed nevertheless, and frees its memory.
     assert_eq!(reassembly.handle_part(at(0), 5, &parts[1]), Reassembled::Kept);
     assert_eq!(reassembly.handle_part(at(0), 5, &parts[2]), Reassembled::Complete);
     assert_eq!(reassembly.handle_part(at(0), most, &parts[1]), Reassembled::Kept);

@@ -1,10 +1,10 @@
-//! How much saturated flows keep before the first queue on their way. Both drivers
-//! ask here, so that a saturated flow is the same in either.
+//! How many packets saturated flows keep in the first queue on their path. Both drivers
+//! ask here, so that a saturated flow behaves alike under both clocks.
 //!
-//! Each flow keeps its own packets there, however fast those of others leave: an
-//! access category, or a station in a queue that is fair, is served from what waits
-//! for it. Flows whose packets wait in one queue share its limit evenly. Packets
-//! longer than the MTU count as their parts.
+//! Each flow keeps packets of its own, whatever the rate at which those of others
+//! leave: an access category, or a station in a fair queue, is served only while it has
+//! packets waiting. Flows that share a queue share its limit evenly. A packet longer
+//! than the MTU counts as its parts.
 
 use super::route::Hop;
 use super::{Network, NetworkConfig};
@@ -13,34 +13,33 @@ use alloc::vec::Vec;
 use lasthop_packet::{AccessCategory, NodeId};
 use lasthop_units::Instant;
 
-/// Most packets that a flow keeps before a queue with active management: far more
-/// than an aggregate, and no burden to the queue.
+/// Most packets that a flow keeps in a queue with active management: far more than an
+/// aggregate holds, and few enough for the queue to handle.
 const MANAGED_PACKETS_MAX: u32 = 1_000;
 
-/// A flow that is always ready to send.
+/// A flow that always has packets to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SaturatedFlow {
-    /// Where it begins.
+    /// The node at which it starts.
     pub from: NodeId,
-    /// Where it ends.
+    /// The node at which it ends.
     pub to: NodeId,
-    /// Priority on the air.
+    /// Access category of its packets.
     pub access_category: AccessCategory,
-    /// Length of a packet.
+    /// Length of a packet in bytes.
     pub bytes: u16,
-    /// When it begins.
+    /// When it starts.
     pub start: Instant,
     /// When it ends.
     pub stop: Instant,
 }
 
-/// The packets that saturated flows keep; a flow is known by its place among those
-/// that [`Backlogs::new`] was given.
+/// How many packets each saturated flow keeps; a flow is known by its index among those
+/// given to [`Backlogs::new`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backlogs {
     flows: Vec<Entry>,
-    /// Flows that begin or end, in the order of their instants; the first `changed`
-    /// are past.
+    /// When flows start or end, in order; the first `changed` are past.
     changes: Vec<Instant>,
     changed: usize,
 }
@@ -49,16 +48,16 @@ pub struct Backlogs {
 struct Entry {
     flow: SaturatedFlow,
     queue: FirstQueue,
-    /// What the queue takes, in packets as they are put on the link.
+    /// Limit of the queue, in packets as they are put on the link.
     limit: u32,
-    /// The same for one flow, whatever is left for the others.
+    /// Most packets of one flow, however many flows share the queue.
     flow_limit: u32,
-    /// Packets as they are put on the link that one of the flow's becomes.
+    /// Number of packets on the link that a packet of the flow becomes.
     parts: u32,
     target: u32,
 }
 
-/// The queue in which packets wait that leave their source.
+/// The queue in which packets wait at their source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FirstQueue {
     Wire(usize),
@@ -66,7 +65,7 @@ enum FirstQueue {
 }
 
 impl Backlogs {
-    /// Those of `flows` in a network that was made from `config`.
+    /// Returns the backlogs of `flows` in `network`, which was made from `config`.
     pub fn new(
         config: &NetworkConfig,
         network: &Network,
@@ -92,7 +91,7 @@ impl Backlogs {
                 false => limit,
             };
             let parts = match network.adaptive_mtu(from, to) {
-                // Its packets are as long as fits.
+                // The source makes its packets as long as fits.
                 Some(_) => 1,
                 None => network.packets_for(from, to, bytes),
             };
@@ -105,8 +104,8 @@ impl Backlogs {
         Self { flows, changes, changed: 0 }
     }
 
-    /// How many packets the flow should keep at its source at `now`, which never
-    /// decreases; none before it begins and after it ended.
+    /// The number of packets that the flow should keep at its source at `now`; 0 before
+    /// it starts and after it ends. `now` never decreases.
     pub fn target(&mut self, now: Instant, flow: usize) -> u32 {
         if self.changes.get(self.changed).is_some_and(|change| *change <= now) {
             self.changed = self.changes.partition_point(|change| *change <= now);
@@ -128,7 +127,7 @@ impl Backlogs {
                 continue;
             }
             let (count, turn) = (sharing[queue], served.entry(*queue).or_default());
-            // What does not divide goes to the first ones.
+            // The remainder goes to the first flows.
             let share = *limit / count + u32::from(*turn < *limit % count);
             *target = (share.min(*flow_limit) / *parts).max(1);
             *turn += 1;

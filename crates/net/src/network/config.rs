@@ -1,4 +1,5 @@
-//! What a network is made of.
+//! The configuration of a network: its nodes, wires and cell. Lengths are in bytes of
+//! network-layer packets.
 
 use crate::cable::CableConfig;
 use alloc::vec::Vec;
@@ -7,57 +8,57 @@ use lasthop_units::{Duration, Identity};
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::CellConfig;
 
-/// Everything that [`Network::new`](super::Network::new) needs.
+/// The configuration from which [`Network::new`](super::Network::new) makes a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkConfig {
-    /// The nodes; the index is the [`NodeId`].
+    /// The nodes, in the order of their [`NodeId`].
     pub nodes: Vec<NodeConfig>,
-    /// The Wi-Fi cell; hosts and wires alone make a link emulator.
+    /// The Wi-Fi cell; `None` for a network of wires only.
     pub cell: Option<CellConfig>,
     /// The wired links.
     pub wires: Vec<WiredLink>,
 }
 
-/// One node.
+/// The configuration of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeConfig {
-    /// Whose random streams the wires that begin and end here draw from; no two
-    /// nodes of a network share one.
+    /// The identity, unique in the network: the key of the random streams of the wires
+    /// that start or end here.
     pub identity: Identity,
-    /// Its station in the cell, if it has Wi-Fi.
+    /// The station of the node in the cell; `None` without Wi-Fi.
     pub station: Option<StationId>,
-    /// Longest packet that it puts on a link, at least
-    /// [`MTU_BYTES_MIN`](crate::fragment::MTU_BYTES_MIN); longer ones are cut. Group
-    /// packets go whole. On the air it may be less for the while, if the
-    /// station's MTU is adaptive.
+    /// Length in bytes of the longest packet that the node puts on a link, at least
+    /// [`MTU_BYTES_MIN`](crate::fragment::MTU_BYTES_MIN). Longer packets are cut; group
+    /// packets are sent whole. On the air it may be less for some time, if the MTU of
+    /// the station is adaptive.
     pub mtu: u16,
-    /// What a packet costs its processor, if that matters.
+    /// Processor time per packet; `None` if it takes none.
     pub host_cost: Option<HostCost>,
 }
 
 impl Default for NodeConfig {
-    /// A host with Ethernet's MTU that is never the bottleneck. Its identity is
-    /// number 0: a network of several gives each its own.
+    /// A host with the MTU of Ethernet whose processor takes no time. Its identity is
+    /// number 0: each node of a larger network needs one of its own.
     fn default() -> Self {
         Self { identity: Identity::default(), station: None, mtu: 1_500, host_cost: None }
     }
 }
 
-/// Processor time for a packet that a node sends or receives; the parts of one
-/// that was cut count each for itself.
+/// Processor time per packet that a node sends or receives. Each part of a cut packet
+/// counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCost {
-    /// For every packet.
+    /// Time per packet.
     pub per_packet: Duration,
-    /// For every byte of it.
+    /// Time per byte.
     pub per_byte: Duration,
 }
 
-/// A wired link, both directions.
+/// A wired link with its two directions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WiredLink {
-    /// Its ends.
+    /// The nodes at its ends.
     pub ends: [NodeId; 2],
-    /// From the first end to the second, and back.
+    /// The cables from the first end to the second, and back.
     pub directions: [CableConfig; 2],
 }

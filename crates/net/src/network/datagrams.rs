@@ -1,6 +1,7 @@
-//! Packets that were cut, from the cut until their last part is no more: what
-//! makes them end once, and only then, so that a driver's handle stays in use
-//! as long as a part of it travels. A packet is lost with the first part that is.
+//! Packets that were cut, from the cut until the end of their last part. Each is
+//! reported once, and only when no part of it travels, so that a driver's tag stays in
+//! use until then. A packet is lost if any part of it is; node and reason are those of
+//! the first part lost.
 
 use crate::fragment::{Reassembled, Reassembly};
 use alloc::collections::BTreeMap;
@@ -10,36 +11,36 @@ use lasthop_units::Instant;
 /// The end of a packet that was cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum End {
-    /// All parts were put together at `node`.
+    /// All parts were reassembled at `node`.
     Arrived { node: NodeId, packet: Packet },
-    /// `node` held the first part that was lost.
+    /// The first lost part was lost at `node`.
     Lost { node: NodeId, packet: Packet, reason: DropReason },
 }
 
-/// Tag, flow and addresses: what parts have in common.
+/// Tag, flow, source and destination, which all parts have in common.
 type Key = (u64, FlowId, NodeId, NodeId);
 
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Datagrams {
     travelling: BTreeMap<Key, Datagram>,
-    /// By destination.
+    /// The incomplete packets at each destination.
     reassembly: BTreeMap<NodeId, Reassembly>,
-    /// Packets that were ever cut.
+    /// Number of packets cut so far.
     cut: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Datagram {
-    /// Tells it from earlier ones with the same tag.
+    /// Number that distinguishes it from earlier packets with the same tag.
     id: u64,
-    /// Parts that travel.
+    /// Number of parts that travel.
     parts: u32,
     lost: Option<(NodeId, DropReason)>,
     ecn_marked: bool,
 }
 
 impl Datagrams {
-    /// A packet, or a part of one, goes on in so many parts.
+    /// Records that a packet, or a part of one, was cut into this many parts.
     pub fn cut(&mut self, packet: &Packet, parts: u32) {
         if !packet.fragment.is_whole() {
             self.of(packet).parts += parts - 1;
@@ -51,10 +52,10 @@ impl Datagrams {
         debug_assert!(before.is_none(), "the driver uses a tag again that is not free");
     }
 
-    /// A part is at its destination.
+    /// Handles a part that arrived at its destination.
     pub fn arrived(&mut self, now: Instant, node: NodeId, part: &Packet) -> Option<End> {
         let datagram = self.of(part);
-        // One mark is enough (RFC 3168, section 5.3).
+        // The packet is marked if any part is (RFC 3168, section 5.3).
         datagram.ecn_marked |= part.ecn_marked;
         let (id, ecn_marked) = (datagram.id, datagram.ecn_marked);
         let reassembly = self.reassembly.entry(node).or_default();
@@ -68,13 +69,14 @@ impl Datagrams {
         }
     }
 
-    /// A part is lost.
+    /// Handles a part that was lost at `node`.
     pub fn lost(&mut self, node: NodeId, part: &Packet, reason: DropReason) -> Option<End> {
         self.of(part).lost.get_or_insert((node, reason));
         self.end_part(node, part, reason)
     }
 
-    /// One part less; `reason` if no other is known.
+    /// Counts a part as ended. If it was the last one, the packet is lost, for `reason`
+    /// unless a part was lost for another one before.
     fn end_part(&mut self, node: NodeId, part: &Packet, reason: DropReason) -> Option<End> {
         let datagram = self.of(part);
         datagram.parts -= 1;
@@ -86,7 +88,7 @@ impl Datagrams {
         Some(End::Lost { node, packet: whole(part), reason })
     }
 
-    /// No part travels.
+    /// Whether no part travels.
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.travelling.is_empty()
@@ -101,7 +103,7 @@ fn key(packet: &Packet) -> Key {
     (packet.tag, packet.flow, packet.source, packet.destination)
 }
 
-/// The packet that a part was cut from, with the history of that part.
+/// The packet from which a part was cut, with the delays and stamps of that part.
 fn whole(part: &Packet) -> Packet {
     Packet { bytes: part.fragment.whole_bytes(), fragment: Fragment::WHOLE, ..*part }
 }

@@ -1,14 +1,14 @@
-//! A node's processor: one packet at a time, first come, first served, each for
-//! as long as its [`HostCost`] says. The wait counts as
-//! [`DelayParts::queue`](lasthop_packet::DelayParts::queue). No limit is set to
-//! what waits before it.
+//! The processor of a node: one packet at a time, first come, first served, each for
+//! the time given by its [`HostCost`]. Waiting and processing count as
+//! [`DelayParts::queue`](lasthop_packet::DelayParts::queue). Leaves out a limit on the
+//! packets that wait for it.
 
 use super::HostCost;
 use alloc::collections::VecDeque;
 use lasthop_packet::Packet;
 use lasthop_units::Instant;
 
-/// Whether a packet comes from the network, goes to it, or is for somebody else.
+/// Whether the node receives a packet, sends it, or overhears it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     In,
@@ -20,7 +20,7 @@ pub(super) enum Direction {
 pub(super) struct Host {
     cost: HostCost,
     free: Instant,
-    /// By the instant at which the processor is done with it.
+    /// End of processing, arrival, packet and direction, ordered by the end.
     packets: VecDeque<(Instant, Instant, Packet, Direction)>,
     leaving: u32,
 }
@@ -37,12 +37,12 @@ impl Host {
         self.packets.push_back((self.free, now, packet, direction));
     }
 
-    /// When the processor is done with the packet it works on.
+    /// When the processor has finished the packet it works on.
     pub fn next(&self) -> Option<Instant> {
         self.packets.front().map(|(at, ..)| *at)
     }
 
-    /// The packet it is done with at `now`, if any.
+    /// Returns the next packet that the processor has finished by `now`, if any.
     pub fn finish(&mut self, now: Instant) -> Option<(Packet, Direction)> {
         self.packets.front().filter(|(at, ..)| *at <= now)?;
         let (at, since, mut packet, direction) = self.packets.pop_front()?;
@@ -51,7 +51,7 @@ impl Host {
         Some((packet, direction))
     }
 
-    /// Packets on their way out of the node that wait.
+    /// The number of packets that wait to leave the node.
     pub fn waiting(&self) -> u32 {
         self.leaving
     }

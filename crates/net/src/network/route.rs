@@ -1,6 +1,6 @@
-//! Paths: wires, and the air between the access point and each station, make a
-//! tree; the next hop from everywhere to everywhere is found once. In an independent
-//! cell stations are neighbours of each other, too; group packets still keep to the tree.
+//! Paths. Wires, and the air between the access point and each station, make a tree;
+//! the next hop from each node to each other one is computed once. In an independent
+//! cell all stations are neighbours of each other; group packets still follow the tree.
 
 use super::{NetworkConfig, NetworkError};
 use alloc::collections::VecDeque;
@@ -9,12 +9,12 @@ use lasthop_packet::{NodeId, Packet};
 use lasthop_wifi::cell::Role;
 use lasthop_wifi::{Address, StationId};
 
-/// The way to a neighbour.
+/// The next hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hop {
-    /// A directed wire, by index.
+    /// A directed wire, by index into `Network::wires`.
     Wire(usize),
-    /// The air.
+    /// The air, to this receiver.
     Air(Address),
 }
 
@@ -22,11 +22,12 @@ pub(super) enum Hop {
 pub(super) struct Routes {
     stations: Vec<Option<StationId>>,
     access_point: Option<NodeId>,
-    /// By node: its neighbours.
+    /// The neighbours of each node.
     neighbours: Vec<Vec<(NodeId, Hop)>>,
-    /// By node * nodes + destination: index into the node's neighbours.
+    /// By node * nodes + destination: index into the neighbours of the node.
     next: Vec<u16>,
-    /// The same: the hop to that neighbour. Asked for every packet at every node.
+    /// The hop to that neighbour, with the same index: it is read for every packet at
+    /// every node.
     hops: Vec<Hop>,
 }
 
@@ -62,7 +63,7 @@ impl Routes {
         for source in 0..nodes {
             routes.explore(source)?;
         }
-        // Connected with as many edges as a tree has, so it is one.
+        // The graph is connected and has as many edges as a tree, so it is one.
         if edges + 1 != nodes.max(1) {
             return Err(NetworkError::Loop(routes.on_loop()));
         }
@@ -71,14 +72,14 @@ impl Routes {
         }
         let Self { neighbours, next, hops, .. } = &mut routes;
         for (node, next) in next.chunks(nodes.max(1)).enumerate() {
-            // A node alone has no neighbour, and nobody asks for its hops.
+            // A single node has no neighbour, and nobody asks for its hops.
             let hop = |&index: &u16| neighbours[node].get(usize::from(index)).map(|(_, hop)| *hop);
             hops.extend(next.iter().filter_map(hop));
         }
         Ok(routes)
     }
 
-    /// Stations reach each other without the access point.
+    /// Makes stations reach each other without the access point.
     fn connect_stations(&mut self) -> Result<(), NetworkError> {
         let clients: Vec<(NodeId, StationId)> = (0..self.stations.len())
             .map(|index| NodeId(index as u16))
@@ -114,7 +115,7 @@ impl Routes {
         Ok(access_point.and_then(|index| owners[index]))
     }
 
-    /// Breadth first from `source`: the first hop to every node.
+    /// Finds the first hop from `source` to every node, breadth first.
     fn explore(&mut self, source: usize) -> Result<(), NetworkError> {
         let nodes = self.neighbours.len();
         let base = self.next.len();
@@ -137,7 +138,7 @@ impl Routes {
         }
     }
 
-    /// A node on a loop: what is left when leaves are taken away again and again.
+    /// A node on a loop: one that remains when leaves are removed until none is left.
     fn on_loop(&self) -> u16 {
         let mut degree: Vec<usize> = self.neighbours.iter().map(Vec::len).collect();
         while let Some(leaf) = degree.iter().position(|d| *d == 1) {
@@ -149,7 +150,7 @@ impl Routes {
         degree.iter().position(|d| *d > 1).unwrap_or(0) as u16
     }
 
-    /// The station of a node.
+    /// The station of a node, if it has Wi-Fi.
     pub fn station(&self, node: NodeId) -> Option<StationId> {
         self.stations[node.index()]
     }
@@ -158,20 +159,20 @@ impl Routes {
         self.access_point == Some(node)
     }
 
-    /// The next hop on the way from `node` to another.
+    /// The next hop on the path from `node` to `destination`.
     #[inline]
     pub fn next(&self, node: NodeId, destination: NodeId) -> Hop {
         self.hops[node.index() * self.neighbours.len() + destination.index()]
     }
 
-    /// The next node on the way from `node` to another.
+    /// The next node on the path from `node` to `destination`.
     pub fn next_node(&self, node: NodeId, destination: NodeId) -> NodeId {
         let index = self.next[node.index() * self.neighbours.len() + destination.index()];
         self.neighbours[node.index()][usize::from(index)].0
     }
 
-    /// Who sent a packet that `node` received over the air: the access point,
-    /// or at the access point the neighbour towards the packet's source.
+    /// The sender of a packet that `node` received over the air: the access point; at
+    /// the access point, the neighbour towards the source of the packet.
     pub fn sender(&self, node: NodeId, packet: &Packet) -> NodeId {
         match self.access_point {
             Some(access_point) if access_point != node => access_point,
@@ -182,15 +183,15 @@ impl Routes {
         }
     }
 
-    /// The hops by which a group packet leaves `node`, having come from `from`:
-    /// each wire, and the air once.
+    /// The hops on which a group packet from `from` leaves `node`: each wire, and the
+    /// air once.
     pub fn flood(&self, node: NodeId, from: Option<NodeId>) -> Vec<Hop> {
         let mut hops = Vec::new();
         let mut on_air = false;
         for &(neighbour, hop) in &self.neighbours[node.index()] {
             match hop {
-                // The air of the access point reaches every station, the one
-                // the packet came from as well: it knows its own.
+                // A transmission of the access point also reaches the station that sent
+                // the packet, which discards it.
                 Hop::Air(_) if self.is_access_point(node) => on_air = true,
                 Hop::Air(_) if !self.is_access_point(neighbour) => {}
                 _ if Some(neighbour) != from => hops.push(hop),

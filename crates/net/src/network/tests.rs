@@ -1,4 +1,5 @@
-//! Networks of hosts and wires; with a cell they are tested through `sim`.
+//! Networks of hosts and wires, and of a small cell; larger cells are tested through
+//! `sim`.
 
 use super::*;
 use crate::cable::CableConfig;
@@ -32,7 +33,7 @@ fn packet(tag: u64, source: u16, destination: u16) -> Packet {
     }
 }
 
-/// Runs until nothing is left and returns what came out.
+/// Runs the network until nothing is due; returns its outputs.
 fn drain(network: &mut Network) -> Vec<Output> {
     let mut outputs = Vec::new();
     loop {
@@ -207,8 +208,8 @@ fn stations_talk_through_the_access_point() {
 }
 
 proptest! {
-    /// Whatever is lost, every packet is accounted for, tags of group packets
-    /// come back once, and the node at which a packet entered lets go of it once.
+    /// With any loss every packet is accounted for, tags of group packets are released
+    /// once, and so is each packet by the node at which it entered.
     #[test]
     fn nothing_vanishes_on_a_lossy_network(
         loss in 0.0f64..0.9,
@@ -272,7 +273,8 @@ fn a_packet_is_cut_for_a_narrow_link_and_ends_whole() {
         }
         ref other => panic!("{other:?}"),
     }
-    // 980 bytes of payload: whole; 280 thrice and 140; each of them in parts of 80.
+    // 980 bytes of payload: one packet; three parts of 280 bytes and one of 140; each
+    // of these again in parts of at most 80.
     let packets: Vec<_> = network.stats(network.now()).wires.iter().map(|w| w.2.packets).collect();
     assert_eq!(packets, [1, 0, 4, 0, 4 + 4 + 4 + 2, 0]);
 }
@@ -287,7 +289,7 @@ fn a_processor_takes_its_time_for_every_part() {
     let mut network = Network::new(&config, Seed::new(1, 0)).expect("a sound network");
     network.handle_packet(Instant::ZERO, packet(0, 0, 1));
     match drain(&mut network)[..] {
-        // 980 bytes of payload as 496 and 484, and two headers.
+        // 980 bytes of payload in parts of 496 and 484, and two headers.
         [Output::Arrived { at, packet, .. }] => {
             assert_eq!(at.as_nanos(), 10_000_000 + 2 * 100_000 + 1_020 * 50);
             assert_eq!(packet.parts.total(), at - packet.created);
@@ -305,8 +307,8 @@ fn an_mtu_below_that_of_ip_is_refused() {
 }
 
 proptest! {
-    /// Whatever is lost, a packet that is cut ends once, after all of its parts
-    /// have; what arrives is as long as what was sent; nothing is left behind.
+    /// With any loss a packet that is cut ends once, after all of its parts; what
+    /// arrives has the length of what was sent; no state is left.
     #[test]
     fn cut_packets_end_once(
         loss in 0.0f64..0.9,
@@ -352,11 +354,11 @@ proptest! {
     }
 }
 
-/// Packets of flows come out where their link is carried by somebody else, and go on
-/// at its other end; packets of no flow pass.
+/// Packets of flows are put out where their link is diverted, and continue at its far
+/// end; packets without a flow pass.
 #[test]
 fn what_is_diverted_goes_on_at_the_far_end() {
-    // 0 - 1 ~ 2 - 3: the link in the middle is carried.
+    // 0 - 1 ~ 2 - 3: the link in the middle is diverted.
     let mut network = Network::new(&hosts(4, &[(0, 1), (1, 2), (2, 3)]), Seed::new(1, 0))
         .expect("a sound network");
     let (near, far) = (NodeId(1), NodeId(2));
