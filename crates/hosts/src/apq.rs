@@ -1,10 +1,10 @@
-//! An APQ flow in virtual time: the host that measures and the one that answers
-//! at its two ends, as the programs of `lasthop apq` run them. Their datagrams
-//! are packets of the network; what the datagrams say stays here under the
-//! packet's tag. A packet is as long as the IPv4 packet would be.
+//! An APQ flow in virtual time: the host that measures and the host that answers, as
+//! the programs of `lasthop apq` run them. Their datagrams are packets of the network;
+//! the content of a datagram is kept here under the tag of its packet. A packet has the
+//! length of the IPv4 packet.
 //!
-//! The hosts never lack room for a packet: what a node's own queue does not
-//! take is lost like in any other queue, and that is what is measured.
+//! The hosts send whenever they have something to send: what the queue of their own
+//! node does not accept is lost as in any other queue, and such losses are measured.
 
 use crate::in_flight::InFlight;
 use crate::port::{Port, Wake};
@@ -19,39 +19,40 @@ use lasthop_apq::{
 use lasthop_packet::{AccessCategory, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
 
-/// The end that measures.
+/// Index of the end that measures.
 const CLIENT: usize = 0;
-/// The end that answers.
+/// Index of the end that answers.
 const SERVER: usize = 1;
 
-/// Odd, so that the four directions of sockets have hashes of their own (2^32 over the golden
-/// ratio, rounded).
+/// An odd number, so that the four directions of the sockets have different hashes
+/// (2^32 divided by the golden ratio, rounded).
 const HASH_FACTOR: u32 = 0x9e37_79b9;
 
 const SERVER_PORT: u16 = 7_766;
 const CONTROL_PORT: u16 = 49_152;
 const BULK_PORT: u16 = 49_153;
 
-/// A simulated network never falls silent for good; losses in a row are bad luck.
+/// Time without an answer after which the client gives up. It is long, because a
+/// simulated network never stops working: silence only means many losses in a row.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A flow.
+/// An APQ flow.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Apq {
     id: FlowId,
-    /// By end.
+    /// The node of each end.
     nodes: [NodeId; 2],
     hash: u32,
     access_category: AccessCategory,
     client: Client,
     server: Server,
     in_flight: InFlight<Datagram>,
-    /// The earliest wake-up asked for, by end.
+    /// The earliest wake-up that each end has asked for.
     asked: [Instant; 2],
     ending: Option<ApqEnding>,
 }
 
-/// What a packet carries.
+/// The content of a packet.
 #[derive(Clone, Debug, PartialEq)]
 struct Datagram {
     from: SocketAddr,
@@ -61,7 +62,7 @@ struct Datagram {
 }
 
 impl Apq {
-    /// A measurement that has not begun.
+    /// Returns a measurement that has not started.
     pub fn new(id: FlowId, flow: &Flow, apq: &ApqFlow, hash: u32, seed: Seed) -> Self {
         let nodes = match apq.measured_by_sender {
             true => [flow.from, flow.to],
@@ -99,17 +100,17 @@ impl Apq {
         }
     }
 
-    /// The measurement begins.
+    /// Starts the measurement.
     pub fn start<S: Sink>(&mut self, now: Instant, net: &mut Port<'_, S>) {
         self.client.handle_timeout(now);
         self.act(CLIENT, now, net);
     }
 
-    /// A timer may have expired.
+    /// Handles a wake-up; the timer may have moved since.
     pub fn wake<S: Sink>(&mut self, wake: Wake, net: &mut Port<'_, S>) {
         let now = wake.at;
         if now != self.asked[wake.end] {
-            // An earlier one was asked for later, and did what was to do.
+            // An earlier wake-up was asked for later, and has done everything.
             return;
         }
         self.asked[wake.end] = Instant::MAX;
@@ -120,7 +121,7 @@ impl Apq {
         self.act(wake.end, now, net);
     }
 
-    /// A packet of the flow is where it was to go.
+    /// Handles a packet that arrived at its destination.
     pub fn arrived<S: Sink>(&mut self, at: Instant, packet: &Packet, net: &mut Port<'_, S>) {
         let end = usize::from(packet.destination == self.nodes[SERVER]);
         let datagram = self.in_flight.take(packet.tag);
@@ -141,17 +142,17 @@ impl Apq {
         self.act(end, at, net);
     }
 
-    /// A packet of the flow was given up.
+    /// Handles the loss of a packet.
     pub fn dropped(&mut self, packet: &Packet) {
         self.in_flight.take(packet.tag);
     }
 
-    /// The measurement is done, or it failed.
+    /// Whether the measurement is complete or has failed.
     pub fn is_done(&self) -> bool {
         self.ending.is_some()
     }
 
-    /// The run is over.
+    /// Reports a measurement that is not complete at the end of the run.
     pub fn stop<S: Sink>(&self, now: Instant, sink: &mut S) {
         if self.ending.is_none() {
             let report = self.client.survey().report();
@@ -159,8 +160,8 @@ impl Apq {
         }
     }
 
-    /// Tells what happened at `end`, sends what it has to send, and asks for
-    /// its next wake-up.
+    /// Reports what happened at `end`, sends what it has to send, and asks for its next
+    /// wake-up.
     fn act<S: Sink>(&mut self, end: usize, now: Instant, net: &mut Port<'_, S>) {
         if end == CLIENT {
             self.tell(now, net.sink);
@@ -236,7 +237,8 @@ fn address(node: NodeId) -> IpAddr {
     Ipv4Addr::new(10, 0, high, low).into()
 }
 
-/// Nobody guesses at anything in virtual time, but runs of one seed are equal.
+/// A secret for a host. Nobody attacks in virtual time; it is drawn from the seed so
+/// that runs with one seed are equal.
 fn secret(seed: Seed, path: &str, identity: Identity) -> [u8; 32] {
     let mut stream = seed.stream_of(path, identity);
     let mut secret = [0; 32];

@@ -1,4 +1,5 @@
-//! What begins and ends at hosts: flows and coded links, as a scenario has them.
+//! The configuration of what starts and ends at hosts: flows and coded links, as a
+//! scenario describes them. Lengths are in bytes of network-layer packets.
 
 use crate::traffic::SourceConfig;
 use alloc::boxed::Box;
@@ -11,158 +12,162 @@ use lasthop_units::{Bitrate, Bytes, Duration, Identity, Instant, Probability};
 /// Traffic from one node to another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// Its name.
+    /// Its name, unique in a scenario: the key of its random streams.
     pub name: String,
-    /// Where it begins.
+    /// The node at which it starts.
     pub from: NodeId,
-    /// Where it ends.
+    /// The node at which it ends.
     pub to: NodeId,
-    /// What it is.
+    /// The kind of traffic.
     pub kind: FlowKind,
-    /// When it begins.
+    /// When it starts.
     pub start: Instant,
-    /// When it ends; the end of the run if `None`.
+    /// When it stops sending; `None`: at the end of the run.
     pub stop: Option<Instant>,
-    /// Priority on the air.
+    /// Access category of its packets.
     pub access_category: AccessCategory,
-    /// Who sends and receives.
+    /// Whose endpoints it has.
     pub endpoints: Endpoints,
 }
 
-/// What the endpoints of a flow are.
+/// Whose endpoints a flow has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Endpoints {
-    /// Machines of this crate.
+    /// Endpoints of the model: machines of this crate.
     #[default]
     Model,
-    /// Sockets of a kernel: a driver in real time brings their packets, and takes them out.
+    /// Sockets of a kernel: a driver in real time adds and takes out their packets.
     Kernel,
 }
 
-/// Kinds of traffic.
+/// The kind of traffic of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowKind {
     /// An application over TCP.
     Tcp(Box<TcpFlow>),
-    /// Datagrams: constant, Poisson, on-off or saturated.
+    /// Datagrams at a constant rate, as a Poisson process, on and off, or saturated.
     Udp(SourceConfig),
-    /// Video frames as bursts of datagrams.
+    /// Video frames, each a burst of datagrams.
     Video(SourceConfig),
-    /// Requests that are answered at once.
+    /// Requests, each answered at once.
     Ping {
         /// Time between two requests.
         interval: Duration,
-        /// Length of request and answer, IP header included.
+        /// Length of a request and of an answer.
         bytes: u16,
     },
-    /// A measurement of a queue on the way.
+    /// A measurement of a queue on the path.
     Apq(Box<ApqFlow>),
 }
 
-/// A measurement of a queue: the host where the flow begins fills it.
+/// A measurement of a queue on the path. The host at which the flow starts fills the
+/// queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApqFlow {
-    /// What is measured, and how.
+    /// What to measure, and how.
     pub survey: SurveyConfig,
-    /// The end where the flow begins is the one that measures; else it is the other.
+    /// Whether the host at which the flow starts measures; if not, the other one does.
     pub measured_by_sender: bool,
-    /// The clock of the end that answers. The other one's is that of the run.
+    /// The clock of the host that answers. The host that measures has the clock of the
+    /// run.
     pub far_clock: HostClock,
 }
 
-/// A coded link: nodes of the network, and the machine in each.
+/// A coded link: nodes of the network, with a machine in each of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrancLink {
-    /// Its name.
+    /// Its name: the key of its random streams.
     pub name: String,
     /// Its nodes: from one end over the relays to the other, then helpers.
     pub nodes: Vec<FrancNode>,
-    /// How many of them are on the path; at least 2.
+    /// Number of its nodes that are on the path; at least 2.
     pub path: usize,
-    /// Longest packet that it carries.
+    /// Length of the longest packet that it carries.
     pub mtu: u16,
-    /// Frames of it that a node's interface holds; `None`: as many as the nodes send,
-    /// which pace themselves.
+    /// Most of its frames that the interface of a node holds; `None`: no limit, because
+    /// the nodes pace themselves.
     pub interface_packets: Option<u32>,
-    /// Times at which nodes are dead, by index in `nodes`.
+    /// Outages of its nodes.
     pub outages: Vec<FrancOutage>,
 }
 
 /// A node of a coded link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrancNode {
-    /// Where.
+    /// The node of the network.
     pub node: NodeId,
-    /// The number by which the link's nodes know it is its index plus one.
+    /// Its machine. The nodes of the link know it by its index plus one.
     pub machine: FrancMachine,
 }
 
-/// What a node of a coded link runs.
+/// The machine in a node of a coded link.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FrancMachine {
-    /// FRANC.
+    /// A node of FRANC.
     Coded(Box<lasthop_franc::Config>),
-    /// A program that passes packets on one by one, and loses some.
+    /// A program that forwards packets one by one, and injects losses.
     Plain {
-        /// Packets that wait at most.
+        /// Most packets that wait.
         packets_max: u32,
-        /// By index in [`FrancLink::nodes`]: what is lost of the frames from there.
+        /// By index in [`FrancLink::nodes`]: probability of losing a frame from that
+        /// node.
         loss_from: Vec<Probability>,
     },
 }
 
-/// A node of a coded link is dead for a while.
+/// An outage of a node of a coded link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrancOutage {
-    /// Its index in [`FrancLink::nodes`].
+    /// Index of the node in [`FrancLink::nodes`].
     pub index: usize,
-    /// From here on.
+    /// When it starts.
     pub from: Instant,
-    /// Until it begins anew.
+    /// When the node starts again, as a new machine; `None`: never.
     pub until: Option<Instant>,
 }
 
 /// An application over TCP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpFlow {
-    /// Congestion control, by the kernel's name.
+    /// Congestion control, by its name in Linux.
     pub congestion_control: String,
-    /// How many bytes are sent; as many as fit into the time if `None`.
+    /// Number of bytes to send; `None`: as many as fit into the time.
     pub bytes: Option<Bytes>,
     /// What the application does.
     pub application: TcpApplication,
-    /// The endpoints in virtual time, where the flow begins and where it ends;
-    /// `None` with a congestion control that only kernels have.
+    /// The endpoints in virtual time, at the start and the end of the flow; `None` with
+    /// a congestion control that only a kernel has.
     pub endpoints: Option<[lasthop_tcp::Config; 2]>,
 }
 
 /// What an application does with its TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpApplication {
-    /// It always has more to send.
+    /// Always has more to send.
     Bulk,
-    /// It writes at this rate, counted at the payload.
+    /// Writes payload at this rate in bit/s.
     Rate(Bitrate),
-    /// It asks, waits for the answer, and thinks.
+    /// Sends a request, waits for the response, then for the think time.
     Requests {
-        /// Bytes of a request.
+        /// Length of a request in bytes of payload.
         request: Bytes,
-        /// Bytes of an answer.
+        /// Length of a response in bytes of payload.
         response: Bytes,
-        /// From an answer to the next request.
+        /// Time from a response to the next request.
         think: Duration,
     },
 }
 
 impl Flow {
-    /// Whose random streams it draws from, and what tells it from others in a queue.
+    /// The identity, from its name: the key of its random streams and of its flow hash.
     pub fn identity(&self) -> Identity {
         Identity::of(&self.name)
     }
 }
 
 impl FrancLink {
-    /// Whose random streams its nodes draw from, each together with its own identity.
+    /// The identity, from its name: with the identity of a node, the key of the random
+    /// streams of that node in this link.
     pub fn identity(&self) -> Identity {
         Identity::of(&self.name)
     }

@@ -1,4 +1,6 @@
-//! A flow of datagrams: a source that sends, and pings that are answered.
+//! A flow of datagrams: a source that sends, and pings that are answered. Lengths are
+//! in bytes of network-layer packets. Datagrams that arrive are not acknowledged, and
+//! lost ones not repeated.
 
 use crate::Source;
 use crate::saturation::Saturation;
@@ -6,25 +8,25 @@ use alloc::collections::BTreeMap;
 use lasthop_packet::{AccessCategory, FlowId, NodeId, Packet};
 use lasthop_units::Instant;
 
-/// A flow.
+/// A flow of datagrams.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Datagrams {
     pub id: FlowId,
     pub from: NodeId,
     pub to: NodeId,
-    /// Of its packets, for flow queueing.
+    /// Flow hash of its packets.
     pub hash: u32,
     pub access_category: AccessCategory,
     pub source: Source,
     pub next_tag: u64,
-    /// Of a saturated flow.
+    /// How many packets the source keeps, for a saturated flow.
     pub saturation: Option<Saturation>,
-    /// Pings in flight by tag; none for other kinds.
+    /// When each ping in flight was sent, by tag; `None` for other kinds.
     pub requests: Option<BTreeMap<u64, Instant>>,
 }
 
 impl Datagrams {
-    /// The next packet of the source.
+    /// Makes the next packet of the source.
     pub fn packet(&mut self, bytes: u16, now: Instant) -> Packet {
         let tag = self.next_tag;
         self.next_tag += 1;
@@ -35,7 +37,8 @@ impl Datagrams {
         packet
     }
 
-    /// The answer to a request that arrived at its destination.
+    /// Makes the answer to a request that arrived at its destination; `None` if the
+    /// packet is no request.
     pub fn answer(&self, request: &Packet, now: Instant) -> Option<Packet> {
         let is_request = self.requests.is_some() && request.destination == self.to;
         is_request.then(|| Packet {
@@ -46,7 +49,7 @@ impl Datagrams {
         })
     }
 
-    /// A packet from where the flow begins to where it ends.
+    /// Makes a packet from the start of the flow to its end.
     pub fn packet_with(&self, tag: u64, bytes: u16, now: Instant) -> Packet {
         Packet {
             flow: self.id,

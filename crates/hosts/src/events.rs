@@ -1,5 +1,5 @@
-//! The driver's own events in the order of their instants; ties in the order
-//! in which they were pushed.
+//! The scheduled events of the hosts, in order of time; events of one instant in the
+//! order in which they were pushed. Wake-ups of the network are not among them.
 
 use crate::franc::FrancWake;
 use crate::port::Wake;
@@ -7,20 +7,20 @@ use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 use lasthop_units::Instant;
 
-/// What the driver does.
+/// What to do at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
-    /// A flow begins.
+    /// Start the flow with this index.
     Start(usize),
-    /// A flow sends its next packet.
+    /// Send the next packet of the flow with this index.
     Departure(usize),
-    /// A timer at an end of a flow.
+    /// Wake an end of a flow.
     Wake(Wake),
-    /// Something in a coded link.
+    /// Wake a node of a coded link.
     Franc(FrancWake),
-    /// Queues and windows are read for the series.
+    /// Read queues and windows for the series.
     Sample,
-    /// The warm-up is over.
+    /// End the warm-up.
     Warm,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct EventQueue {
 }
 
 impl PartialEq for EventQueue {
-    /// The same events in the same order.
+    /// Whether both hold the same events in the same order.
     fn eq(&self, other: &Self) -> bool {
         let sorted = |queue: &Self| queue.heap.clone().into_sorted_vec();
         self.pushed == other.pushed && sorted(self) == sorted(other)
@@ -48,7 +48,7 @@ impl EventQueue {
         self.heap.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// Panics if there is none: ask [`EventQueue::next`] first.
+    /// Removes the next event. Panics if there is none: see [`EventQueue::next`].
     pub fn pop(&mut self) -> Event {
         let Reverse((.., event)) = self.heap.pop().expect("the caller saw an event");
         event

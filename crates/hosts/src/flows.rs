@@ -1,5 +1,6 @@
-//! The flows: who sends what at a wake-up, when
-//! there is room, and in answer to what arrives.
+//! All flows of a run: what they send at a wake-up, when a queue has room, and in
+//! answer to what arrives. Flows of the model are served here; of flows between sockets
+//! of a kernel only the saturated ones are counted. Leaves out coded links (`franc`).
 
 use crate::HostsConfig;
 use crate::HostsError;
@@ -23,13 +24,12 @@ use lasthop_units::{Instant, Seed};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Flows {
     flows: Vec<Flow>,
-    /// By node: the saturated flows that begin there, by name.
+    /// The saturated flows that start at each node, ordered by name.
     saturated: Vec<Vec<usize>>,
     backlogs: Backlogs,
-    /// Wake-ups that flows with machines at their ends ask for.
+    /// Wake-ups that flows with endpoints asked for.
     wakes: Vec<Wake>,
-    /// Flows that are not over before the run is: all but measurements, and
-    /// those that are not done.
+    /// Number of flows that keep the run going: all but measurements that are done.
     lasting: usize,
 }
 
@@ -38,11 +38,12 @@ enum Flow {
     Datagrams(Box<Datagrams>),
     Tcp(Box<Tcp>),
     Apq(Box<Apq>),
-    /// Sockets outside of the model.
+    /// A flow between sockets of a kernel.
     Kernel(Box<KernelFlow>),
 }
 
-/// Flows in order: those that do something at one instant do it in this order.
+/// The indices of the flows, ordered by name: the order of flows that act at one
+/// instant.
 pub(crate) fn by_name(flows: &[config::Flow]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..flows.len()).collect();
     order.sort_by(|&one, &other| flows[one].name.cmp(&flows[other].name));
@@ -128,8 +129,8 @@ impl Flows {
         Ok(Self { flows, saturated, backlogs, wakes: Vec::new(), lasting })
     }
 
-    /// Sends what the flow sends at `now`; returns when it sends again, if it
-    /// does so of its own accord.
+    /// Sends what the flow sends at `now`; returns when it sends again, if it has a
+    /// schedule.
     pub fn depart<S: Sink>(
         &mut self,
         index: usize,
@@ -147,7 +148,7 @@ impl Flows {
                 apq.start(now, &mut Port { network, sink, wakes: &mut self.wakes });
                 return None;
             }
-            // Its sockets send when they do.
+            // Its sockets send by themselves.
             Flow::Kernel(_) => return None,
         };
         while let Some(departure) = flow.source.poll_packet(now) {
@@ -163,7 +164,7 @@ impl Flows {
         next
     }
 
-    /// A wake-up that a flow asked for.
+    /// Handles a wake-up that a flow asked for.
     pub fn wake<S: Sink>(&mut self, wake: Wake, network: &mut Network, sink: &mut S) {
         let mut port = Port { network, sink, wakes: &mut self.wakes };
         match &mut self.flows[usize::from(wake.flow.0)] {
@@ -179,12 +180,12 @@ impl Flows {
         }
     }
 
-    /// The next wake-up that was asked for.
+    /// Returns the next wake-up that was asked for.
     pub fn poll_wake(&mut self) -> Option<Wake> {
         self.wakes.pop()
     }
 
-    /// `node` has room: its saturated flows fill it up.
+    /// Refills the queues of `node`, which has room, from its saturated flows.
     #[inline]
     pub fn refill<S: Sink>(&mut self, node: NodeId, network: &mut Network, sink: &mut S) {
         if !self.saturated[node.index()].is_empty() {
@@ -193,8 +194,8 @@ impl Flows {
         }
     }
 
-    /// Each saturated flow of `node` keeps as many packets there as its share of the
-    /// queue is; they take turns, packet by packet.
+    /// Fills up the share of the queue of each saturated flow of `node`. They take
+    /// turns, packet by packet.
     fn refill_at<S: Sink>(
         &mut self,
         node: NodeId,
@@ -220,7 +221,8 @@ impl Flows {
         }
     }
 
-    /// A saturated flow sends one packet, if it keeps too few and its queue takes it.
+    /// Sends a packet of a saturated flow, if it keeps less than its share and the
+    /// queue accepts it; returns whether it did.
     fn add_packet<S: Sink>(
         &mut self,
         index: usize,
@@ -246,7 +248,7 @@ impl Flows {
         true
     }
 
-    /// Hands a packet to its destination, which may answer.
+    /// Delivers a packet at its destination, which may answer.
     #[inline]
     pub fn arrived<S: Sink>(
         &mut self,
@@ -278,7 +280,8 @@ impl Flows {
         }
     }
 
-    /// What a packet of a flow carries, if it is a TCP segment that was not cut.
+    /// The TCP segment that a packet of a flow carries; `None` with other packets and
+    /// with parts of cut ones.
     pub fn segment(&self, packet: &Packet) -> Option<&Segment> {
         match &self.flows[usize::from(packet.flow.0)] {
             Flow::Tcp(tcp) if packet.fragment.is_whole() => tcp.segment(packet),
@@ -286,10 +289,10 @@ impl Flows {
         }
     }
 
-    /// A packet was given up on its way.
+    /// Handles the loss of a packet.
     pub fn dropped(&mut self, packet: &Packet) {
         match &mut self.flows[usize::from(packet.flow.0)] {
-            // A ping that was lost on the way there or back gets no answer.
+            // A ping that was lost on either way gets no answer.
             Flow::Datagrams(flow) => {
                 if let Some(requests) = &mut flow.requests {
                     requests.remove(&packet.tag);
@@ -301,16 +304,16 @@ impl Flows {
         }
     }
 
-    /// The node at which they entered let go of packets.
+    /// Handles packets that left the node at which they entered.
     #[inline]
     pub fn released<S: Sink>(&mut self, released: Released, network: &mut Network, sink: &mut S) {
-        // A program's flow has no place here.
+        // A flow of a program is not among them.
         let Some(flow) = self.flows.get_mut(usize::from(released.flow.0)) else { return };
         match flow {
             Flow::Tcp(tcp) => {
                 tcp.released(released, &mut Port { network, sink, wakes: &mut self.wakes });
             }
-            // It sends more when its node says that there is room.
+            // It sends more when its node reports room.
             Flow::Datagrams(flow) => {
                 if let Some(saturation) = &mut flow.saturation {
                     saturation.held -= released.packets;
@@ -321,7 +324,8 @@ impl Flows {
         }
     }
 
-    /// A packet of the driver enters; `true` if its release has to be notified.
+    /// Counts a packet of the driver that enters; returns whether its release has to be
+    /// reported.
     pub fn entered(&mut self, packet: &Packet) -> bool {
         match self.flows.get_mut(usize::from(packet.flow.0)) {
             Some(Flow::Kernel(flow)) => flow.enter(packet.source),
@@ -329,7 +333,7 @@ impl Flows {
         }
     }
 
-    /// How a saturated flow of the kernel stands; `None` for all others.
+    /// The backlog of a saturated flow of the kernel; `None` for other flows.
     pub fn backlog(&mut self, now: Instant, flow: FlowId, network: &Network) -> Option<Backlog> {
         match self.flows.get(usize::from(flow.0)) {
             Some(Flow::Kernel(flow)) => flow.backlog(now, &mut self.backlogs, network),
@@ -337,12 +341,12 @@ impl Flows {
         }
     }
 
-    /// All flows are measurements, and all are done.
+    /// Whether all flows are measurements, and all of them are done.
     pub fn is_done(&self) -> bool {
         self.lasting == 0 && !self.flows.is_empty()
     }
 
-    /// The run is over: measurements that are not done tell how far they are.
+    /// Ends the run: measurements that are not done report what they have found.
     pub fn stop<S: Sink>(&self, now: Instant, sink: &mut S) {
         for flow in &self.flows {
             if let Flow::Apq(apq) = flow {
@@ -351,7 +355,7 @@ impl Flows {
         }
     }
 
-    /// Reads every TCP sender.
+    /// Reports the state of every TCP sender.
     pub fn sample<S: Sink>(&self, now: Instant, sink: &mut S) {
         for flow in &self.flows {
             if let Flow::Tcp(tcp) = flow {

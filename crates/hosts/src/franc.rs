@@ -1,11 +1,12 @@
-//! Coded links: the machines of the daemon in nodes of the network.
-//! Packets of flows that come to an end of a link go in as real bytes (those of a driver as
-//! what they are), and what comes out at the other end must be the same bytes, each once. Datagrams are packets of
-//! no flow between neighbours; what they say stays here under the packet's tag.
+//! Coded links: the machines of the daemon in nodes of the network. Packets of flows
+//! that reach an end of a link enter it as real bytes (those of a driver unchanged);
+//! the same bytes have to come out at the other end, once. Datagrams are packets
+//! without a flow between neighbours; their content is kept here under the tag of the
+//! packet.
 //!
-//! A machine drops packets without a word. Since it keeps a flow in order, the first
-//! packet behind a gap tells what is missing; parts of packets that were cut are not
-//! missed until the run is over.
+//! A machine does not report which packets it drops. It keeps the packets of a flow in
+//! order, so a packet behind a gap shows that those before it are lost. The loss of a
+//! part of a cut packet is not noticed.
 
 mod bytes;
 mod plain;
@@ -28,7 +29,7 @@ use lasthop_tcp::Segment;
 use lasthop_units::{Identity, Instant, Machine as _, Seed, Stream};
 use plain::Plain;
 
-/// Something that a link does of its own accord.
+/// A wake-up of a node of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FrancWake {
     pub at: Instant,
@@ -48,15 +49,15 @@ enum What {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Francs {
     links: Vec<Link>,
-    /// `links` by name: those that do something at one instant do it in this order.
+    /// Indices of `links`, ordered by name: the order of actions at one instant.
     order: Vec<usize>,
-    /// By node of the network: link and index.
+    /// Link and index in it of each node of the network.
     members: Vec<Option<(usize, usize)>>,
     in_flight: InFlight<Datagram>,
     wakes: Vec<FrancWake>,
 }
 
-/// What a packet between two nodes of a link carries.
+/// The content of a packet between two nodes of a link.
 #[derive(Clone, Debug, PartialEq)]
 struct Datagram {
     link: usize,
@@ -67,37 +68,37 @@ struct Datagram {
 #[derive(Clone, Debug, PartialEq)]
 struct Link {
     config: FrancLink,
-    /// Of all nodes of the network.
+    /// The identity of each node of the network.
     identities: Rc<[Identity]>,
     members: Vec<Member>,
     seed: Seed,
-    /// Packets that are in it, by number.
+    /// The packets inside the link, by number.
     inside: BTreeMap<u32, Inside>,
-    /// What tells them apart, and their numbers.
+    /// Mark and number of each packet inside, to find it by its bytes.
     marks: BTreeSet<(Mark, u32)>,
-    /// Those of each flow, direction and pair of sockets.
+    /// The order of packets of each flow, direction and pair of sockets.
     order: BTreeMap<(FlowId, NodeId, u32), Order>,
     next_number: u32,
     corrupt: u64,
 }
 
-/// Packets of the same sockets in one direction.
+/// The order of packets between the same sockets in one direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Order {
-    /// Those inside, first come first.
+    /// Numbers of those inside, in the order in which they entered.
     numbers: VecDeque<u32>,
-    /// The next one's identification, as Linux counts within a connection.
+    /// Identification of the next packet; Linux counts within a connection, too.
     next_identification: u16,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct Inside {
     packet: Packet,
-    /// What it is on the way.
+    /// Its bytes on the link.
     bytes: Vec<u8>,
-    /// What tells it from others.
+    /// Its mark.
     mark: Mark,
-    /// Index of the end where it went in.
+    /// Index of the end at which it entered.
     end: usize,
     since: Instant,
 }
@@ -105,15 +106,15 @@ struct Inside {
 #[derive(Clone, Debug, PartialEq)]
 struct Member {
     node: NodeId,
-    /// None while it is dead.
+    /// The machine; `None` during an outage.
     machine: Option<Machine>,
-    /// Lives it had before.
+    /// Number of machines that it had before.
     lives: u64,
-    /// What was counted in them; less what was counted before the warm-up was over.
+    /// Counters of these machines, less those from before the end of the warm-up.
     counted: Stats,
-    /// Frames in the node's interface.
+    /// Number of frames in the interface of the node.
     held: u32,
-    /// The earliest wake-up asked for.
+    /// The earliest wake-up that it has asked for.
     asked: Instant,
 }
 
@@ -123,32 +124,32 @@ enum Machine {
     Plain(Box<Plain>),
 }
 
-/// What a packet that enters a link carries.
+/// The content of a packet that enters a link.
 #[derive(Clone, Debug)]
 pub(crate) enum Content<'a> {
-    /// A filling.
+    /// Filling bytes.
     Filling,
-    /// A TCP segment, whole.
+    /// A TCP segment that was not cut.
     Segment(&'a Segment),
-    /// An Ethernet frame of the driver's, if it has it still.
+    /// An Ethernet frame of the driver; `None` if the driver no longer has it.
     Frame(Option<Vec<u8>>),
 }
 
 impl<'a> Content<'a> {
-    /// That of a flow of the model.
+    /// The content of a packet of a flow of the model.
     pub fn of(segment: Option<&'a Segment>) -> Self {
         segment.map_or(Self::Filling, Self::Segment)
     }
 }
 
-/// What the members of a link are acted on with.
+/// What nodes of a link act on.
 pub(crate) struct Outside<'a, S> {
     pub network: &'a mut Network,
     pub sink: &'a mut S,
 }
 
 impl Francs {
-    /// The links of `hosts`, not begun.
+    /// Returns the links of `hosts`, not started.
     pub fn new(hosts: &HostsConfig, network: &mut Network, seed: Seed) -> Result<Self, HostsError> {
         let mut members = vec![None; hosts.nodes.len()];
         let mut links = Vec::new();
@@ -175,7 +176,7 @@ impl Francs {
         Ok(Self { links, order, members, in_flight: InFlight::default(), wakes })
     }
 
-    /// Everything begins.
+    /// Starts all links.
     pub fn start<S: Sink>(&mut self, now: Instant, mut outside: Outside<'_, S>) {
         for turn in 0..self.order.len() {
             let link = self.order[turn];
@@ -185,17 +186,17 @@ impl Francs {
         }
     }
 
-    /// The next wake-up that was asked for.
+    /// Returns the next wake-up that was asked for.
     pub fn poll_wake(&mut self) -> Option<FrancWake> {
         self.wakes.pop()
     }
 
-    /// A wake-up that was asked for.
+    /// Handles a wake-up.
     pub fn wake<S: Sink>(&mut self, wake: FrancWake, mut outside: Outside<'_, S>) {
         let FrancWake { at: now, link: number, index, what } = wake;
         let link = &mut self.links[number];
         match what {
-            // An earlier one was asked for later, and did what was to do.
+            // An earlier wake-up was asked for later, and has done everything.
             What::Timer if now != link.members[index].asked => return,
             What::Timer => {
                 link.members[index].asked = Instant::MAX;
@@ -212,7 +213,7 @@ impl Francs {
         self.act(number, index, now, &mut outside);
     }
 
-    /// A packet of a flow is to be carried from `node`.
+    /// Takes a packet of a flow that is diverted at `node`, an end of a link.
     pub fn diverted<S: Sink>(
         &mut self,
         now: Instant,
@@ -235,7 +236,7 @@ impl Francs {
         self.act(number, index, now, &mut outside);
     }
 
-    /// A datagram is where it was to go.
+    /// Handles a datagram that arrived at its destination.
     pub fn arrived<S: Sink>(
         &mut self,
         now: Instant,
@@ -257,7 +258,7 @@ impl Francs {
         self.act(number, index, now, &mut outside);
     }
 
-    /// A datagram was heard on its way.
+    /// Handles a datagram that `node` overheard.
     pub fn overheard<S: Sink>(
         &mut self,
         now: Instant,
@@ -265,8 +266,9 @@ impl Francs {
         packet: &Packet,
         mut outside: Outside<'_, S>,
     ) {
-        // One that is sent again after it has arrived is gone here: such a copy is
-        // not heard, and would tell nothing new to whom heard the first.
+        // A datagram that is retransmitted after it has arrived is not found here, so
+        // that copy is not overheard. It contains nothing new for a node that overheard
+        // the first.
         let Some(datagram) = self.in_flight.get(packet.tag) else { return };
         let Some((number, index)) = self.members[node.index()] else { return };
         if datagram.link != number {
@@ -278,7 +280,7 @@ impl Francs {
         }
     }
 
-    /// A datagram was given up.
+    /// Handles the loss of a datagram.
     pub fn dropped<S: Sink>(&mut self, now: Instant, packet: &Packet, outside: Outside<'_, S>) {
         let Datagram { link, bytes, .. } = self.in_flight.take(packet.tag);
         let (_, index) = self.members[packet.source.index()].expect("it was sent by one");
@@ -289,7 +291,7 @@ impl Francs {
         }
     }
 
-    /// A node let go of datagrams: its interface has room.
+    /// Handles datagrams that left a node, whose interface has room then.
     pub fn released<S: Sink>(&mut self, released: Released, mut outside: Outside<'_, S>) {
         let now = outside.network.now();
         let Some((link, index)) = self.members[released.source.index()] else { return };
@@ -297,7 +299,7 @@ impl Francs {
         self.act(link, index, now, &mut outside);
     }
 
-    /// The warm-up is over: nothing is counted so far.
+    /// Ends the warm-up: counters restart at zero.
     pub fn clear_stats(&mut self, now: Instant) {
         for link in &mut self.links {
             link.corrupt = 0;
@@ -311,7 +313,7 @@ impl Francs {
         }
     }
 
-    /// The run is over.
+    /// Reports the counters at the end of the run.
     pub fn stop<S: Sink>(&self, now: Instant, sink: &mut S) {
         for (number, link) in self.links.iter().enumerate() {
             let report = |member: &Member| {
@@ -326,7 +328,7 @@ impl Francs {
         }
     }
 
-    /// Hands on what came out of a machine, lets it send, and asks for its next wake-up.
+    /// Delivers what a machine puts out, lets it send, and asks for its next wake-up.
     fn act<S: Sink>(
         &mut self,
         number: usize,
@@ -342,7 +344,7 @@ impl Francs {
         while held_max.is_none_or(|most| link.members[index].held < most) {
             let next = match &mut link.members[index].machine {
                 Some(Machine::Coded(node)) => node.poll_transmit(now).map(|transmit| {
-                    // A node's number is its index plus one.
+                    // The number of a node is its index plus one.
                     let to = usize::from(transmit.to.0) - 1;
                     (to, transmit.datagram)
                 }),
@@ -369,7 +371,8 @@ impl Francs {
         if machine.poll_timeout().is_some_and(|(at, _)| at <= now) {
             machine.handle_timeout(now);
         }
-        // What is due already waits for room, which will be told.
+        // A timer that is already due waits for room in the interface, which is
+        // reported.
         if let Some((at, _)) = machine.poll_timeout()
             && at > now
             && at < member.asked
@@ -380,7 +383,7 @@ impl Francs {
     }
 }
 
-/// Where datagrams of the node with this index come from.
+/// The address of the node with this index, for its neighbours.
 fn address(index: usize) -> Address {
     Address::Node(lasthop_franc::NodeId(u8::try_from(index + 1).expect("a link has few nodes")))
 }
@@ -412,9 +415,9 @@ impl Link {
         Ok(link)
     }
 
-    /// A new machine for the node with this index.
+    /// Returns a new machine for the node with this index.
     fn machine(&self, index: usize, now: Instant) -> Result<Machine, HostsError> {
-        // No two machines of a run draw from one stream.
+        // Each machine of a run has a random stream of its own.
         let life = Identity::numbered(self.members[index].lives);
         let identity = self.identity_at(index).to(life);
         let mut stream: Stream = self.seed.stream_of("franc/node", identity);
@@ -436,7 +439,7 @@ impl Link {
         })
     }
 
-    /// The node with this index, in this link.
+    /// The identity of the node with this index in this link.
     fn identity_at(&self, index: usize) -> Identity {
         let node = self.config.nodes[index].node;
         self.config.identity().to(self.identities[node.index()])
@@ -446,8 +449,8 @@ impl Link {
         if index == 0 { self.config.path - 1 } else { 0 }
     }
 
-    /// The neighbour on the way from one node of the link to another; off the path
-    /// all are neighbours.
+    /// The next node on the way from one node of the link to another: its neighbour on
+    /// the path; off the path, `to` itself.
     fn towards(&self, from: usize, to: usize) -> usize {
         let path = self.config.path;
         match (from < path && to < path, from < to) {
@@ -457,13 +460,15 @@ impl Link {
         }
     }
 
-    /// Where what came from one neighbour goes on from `index`; nowhere from an end.
+    /// The node to which `index` forwards what comes from its neighbour `from`; `None`
+    /// at an end.
     fn onwards(&self, from: usize, index: usize) -> Option<usize> {
         let is_end = index == 0 || index + 1 >= self.config.path;
         (!is_end).then(|| if from < index { index + 1 } else { index - 1 })
     }
 
-    /// A packet goes in at an end; `None` if that is dead.
+    /// Takes a packet at an end, and returns its bytes; `None` if the machine there is
+    /// dead.
     fn take_in(
         &mut self,
         end: usize,
@@ -503,7 +508,7 @@ impl Link {
         Some(bytes)
     }
 
-    /// Packets that came out at `index` go on, and those that never will are given up.
+    /// Returns packets that came out at `index` to the network, and reports lost ones.
     fn hand_out<S: Sink>(
         &mut self,
         number: usize,
@@ -543,7 +548,7 @@ impl Link {
         outside: &mut Outside<'_, S>,
     ) {
         let Some(id) = self.number_of(out, |end| end != index) else {
-            // It came before, or is not what went in.
+            // It came out before, or differs from what entered.
             self.corrupt += 1;
             return;
         };
@@ -565,8 +570,8 @@ impl Link {
         outside.network.resume(now, self.members[index].node, packet);
     }
 
-    /// The number of the packet inside that is these bytes, perhaps marked "congestion
-    /// experienced" since it went in at an end that `is_from` accepts.
+    /// The number of the packet inside that has these bytes and entered at an end that
+    /// `is_from` accepts. It may have been marked "congestion experienced" since.
     fn number_of(&mut self, bytes: &[u8], is_from: impl Fn(usize) -> bool) -> Option<u32> {
         let Self { marks, inside, .. } = self;
         let is_marked = bytes::is_marked(bytes);
@@ -578,19 +583,20 @@ impl Link {
             (is_from(inside.end) && inside.bytes == bytes).then_some(number)
         };
         let numbers = |mark| marks.range((mark, 0)..=(mark, u32::MAX)).map(|&(_, number)| number);
-        // Identifications come round: it is the latest. Equal frames keep their order.
+        // Identifications wrap around: the latest packet is meant. Equal frames stay in
+        // order.
         let of_made = Mark::of_made(bytes).and_then(|mark| numbers(mark).next_back());
         of_made.and_then(&mut is_it).or_else(|| numbers(Mark::of_frame(bytes)).find_map(is_it))
     }
 
-    /// A packet of a plain link is lost at `node`.
+    /// Reports a packet of a plain link as lost at `node`.
     fn lost(&mut self, now: Instant, node: NodeId, packet: &[u8], network: &mut Network) {
         let number = self.number_of(packet, |_| true).expect("it went in here");
         let inside = self.forget(number).expect("a packet ends once");
         network.give_up(now, node, inside.packet, DropReason::CodedLink);
     }
 
-    /// A packet is no longer inside.
+    /// Removes a packet that is no longer inside; `None` if it is not inside.
     fn forget(&mut self, number: u32) -> Option<Inside> {
         let inside = self.inside.remove(&number)?;
         self.marks.remove(&(inside.mark, number));
@@ -604,13 +610,13 @@ impl Link {
     }
 }
 
-/// What keeps its order: packets of the same sockets in one direction. Parts of packets
-/// have no ports, so they are on their own.
+/// The key of the packets whose order is kept: those between the same sockets in one
+/// direction. Parts of cut packets have no ports, so they have no order.
 fn order_key(packet: &Packet) -> Option<(FlowId, NodeId, u32)> {
     packet.fragment.is_whole().then_some((packet.flow, packet.source, packet.flow_hash))
 }
 
-/// In the order of numbers, which wrap around.
+/// Whether `number` is before `other`; numbers wrap around.
 fn is_before(number: u32, other: u32) -> bool {
     number != other && other.wrapping_sub(number) < 1 << 31
 }

@@ -1,13 +1,13 @@
-//! The hosts and their network as one machine: who sends what at a wake-up, when there is
-//! room, and in answer to what arrives.
+//! The hosts and their network as one machine: who sends what at a wake-up, when a
+//! queue has room, and in answer to what arrives.
 //!
-//! Under a clock in real time some flows belong to a kernel's sockets, and programs have flows
-//! of their own. Their packets enter by [`Hosts::handle_packet`], have tags from
+//! In real time some flows are between sockets of a kernel, and programs have flows of
+//! their own. Their packets enter by [`Hosts::handle_packet`], have tags from
 //! [`DRIVER_TAGS`] on, and leave by [`Hosts::poll_output`].
 //!
-//! The machine tells a [`Sink`] what happens, at the instant at which it does, so whoever
-//! drives it passes one in. Events of one instant happen in the order in which they were asked
-//! for; what arrives at an instant is there before anything new is sent.
+//! The machine reports to a [`Sink`], which its driver passes in, at the instant at
+//! which something happens. Events of one instant happen in the order in which they
+//! were asked for; packets that arrive at an instant do so before anything new is sent.
 
 use crate::config::{Endpoints, Flow, FrancLink};
 use crate::events::{Event, EventQueue};
@@ -22,21 +22,21 @@ use lasthop_net::network::{Network, NetworkConfig, NetworkError, NetworkStats, O
 use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Identity, Instant, Seed};
 
-/// Tags of a driver's packets are no less than this; those of the machine's own are.
+/// The lowest tag of a driver's packets; tags of the machine's own are below.
 pub const DRIVER_TAGS: u64 = 1 << 63;
 
-/// Why there cannot be such hosts.
+/// Why a [`HostsConfig`] is rejected.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum HostsError {
-    /// The network is unsound.
+    /// The configuration of the network is invalid.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// A coded link is unsound.
+    /// The configuration of a coded link is invalid.
     #[error("coded link {link:?}: {why}")]
     Franc {
-        /// The link.
+        /// Name of the link.
         link: String,
-        /// Why.
+        /// The reason.
         why: lasthop_franc::ConfigError,
     },
     /// A congestion control that only a kernel has.
@@ -45,36 +45,36 @@ pub enum HostsError {
          not {name:?}; `emulate` takes what the kernel has where endpoints = \"kernel\""
     )]
     CongestionControl {
-        /// The flow.
+        /// Name of the flow.
         flow: String,
-        /// What was asked for.
+        /// Name of the congestion control.
         name: String,
     },
 }
 
-/// What begins and ends at the nodes of a network.
+/// The configuration of [`Hosts`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostsConfig {
-    /// Whose random streams the nodes draw from, by [`NodeId`].
+    /// The identity of each node, by [`NodeId`]: the key of its random streams.
     pub nodes: Vec<Identity>,
     /// The flows, by [`FlowId`].
     pub flows: Vec<Flow>,
     /// The coded links.
     pub francs: Vec<FrancLink>,
-    /// No flow sends from here on.
+    /// No flow sends from this instant on.
     pub end: Instant,
-    /// When counters begin anew; zero: never.
+    /// Time after which counters restart at zero; zero: they do not.
     pub warmup: Duration,
     /// Time between two readings of queues and windows.
     pub sample_interval: Duration,
 }
 
-/// Why [`Hosts`] want to be woken.
+/// Why [`Hosts`] ask to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostsReason {
     /// Something is due in the network.
     Network,
-    /// A flow or a coded link sends, or has a timer; queues are read.
+    /// A flow or a coded link sends or has a timer, or queues are read.
     Event,
 }
 
@@ -85,20 +85,20 @@ pub struct Hosts {
     flows: Flows,
     francs: Francs,
     events: EventQueue,
-    /// The nodes with Wi-Fi queues.
+    /// The nodes with Wi-Fi.
     wifi: Vec<NodeId>,
     sample_interval: Duration,
-    /// What became of the driver's packets.
+    /// The ends of the driver's packets.
     outputs: VecDeque<Output>,
-    /// Some queue got shorter since the driver asked last.
+    /// Whether any queue became shorter since the driver asked last.
     room: bool,
 }
 
 impl Hosts {
-    /// Hosts at the beginning of time; [`Hosts::start`] comes next.
+    /// Returns hosts at [`Instant::ZERO`]; call [`Hosts::start`] next.
     ///
     /// # Errors
-    /// What [`HostsError`] lists.
+    /// See [`HostsError`].
     pub fn new(
         config: &HostsConfig,
         network_config: &NetworkConfig,
@@ -126,14 +126,14 @@ impl Hosts {
         Ok(Self { network, flows, francs, events, wifi, sample_interval, outputs, room: true })
     }
 
-    /// The coded links begin.
+    /// Starts the coded links.
     pub fn start<S: Sink>(&mut self, now: Instant, sink: &mut S) {
         let Self { network, francs, .. } = self;
         francs.start(now, Outside { network, sink });
         self.collect_wakes();
     }
 
-    /// The next instant at which the hosts must be woken, and why.
+    /// When the hosts have to be woken, and why.
     pub fn poll_timeout(&self) -> Option<(Instant, HostsReason)> {
         let by_events = self.events.next().unwrap_or(Instant::MAX);
         match self.network.due() {
@@ -143,8 +143,8 @@ impl Hosts {
         }
     }
 
-    /// A packet of the driver enters at its source; whatever was due before has been done
-    /// ([`Hosts::step`]).
+    /// Takes a packet of the driver at its source. Everything due before `now` has been
+    /// done ([`Hosts::step`]).
     pub fn handle_packet<S: Sink>(
         &mut self,
         now: Instant,
@@ -161,29 +161,29 @@ impl Hosts {
         self.collect_wakes();
     }
 
-    /// What became of the driver's packets: they arrived, were dropped, or (of packets for
-    /// [`Packet::EVERYWHERE`]) are gone.
+    /// Returns the next end of a packet of the driver: it arrived, was dropped, or, for
+    /// packets to [`Packet::EVERYWHERE`], its last copy has ended.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// Some queue got shorter since this was last asked.
+    /// Whether any queue became shorter since the last call.
     pub fn take_room(&mut self) -> bool {
         core::mem::take(&mut self.room)
     }
 
-    /// How a saturated flow whose endpoints are the kernel's stands; `None` for all others.
+    /// The backlog of a saturated flow of the kernel; `None` for other flows.
     pub fn backlog(&mut self, now: Instant, flow: FlowId) -> Option<Backlog> {
         self.flows.backlog(now, flow, &self.network)
     }
 
-    /// Does whatever is due at `now`; nothing if nothing is.
+    /// Does everything due by `now`.
     pub fn handle_timeout<S: Sink>(&mut self, now: Instant, sink: &mut S) {
         while self.step(now, sink, &|_| None).is_some() {}
     }
 
-    /// Does the next thing that is due by `until`, and says when it was; `None` if nothing is.
-    /// `frames` gives the bytes of the driver's packets.
+    /// Does the next thing due by `until` and returns its instant; `None` if nothing is
+    /// due. `frames` returns the bytes of the driver's packets.
     pub fn step<S: Sink>(
         &mut self,
         until: Instant,
@@ -213,13 +213,13 @@ impl Hosts {
         Some(now)
     }
 
-    /// All flows are measurements, and all are done.
+    /// Whether all flows are measurements, and all of them are done.
     pub fn is_done(&self) -> bool {
         self.flows.is_done()
     }
 
-    /// Everything ends at `now`: what has arrived by then is counted, and measurements and
-    /// coded links report.
+    /// Ends the run at `now`: counts what has arrived by then, makes measurements and
+    /// coded links report, and returns the counters of the network.
     pub fn finish<S: Sink>(&mut self, now: Instant, sink: &mut S) -> NetworkStats {
         if self.is_done() {
             self.francs.stop(now, sink);
@@ -261,7 +261,7 @@ impl Hosts {
         }
     }
 
-    /// Books the wake-ups that were asked for.
+    /// Schedules the wake-ups that were asked for.
     fn collect_wakes(&mut self) {
         while let Some(wake) = self.flows.poll_wake() {
             self.events.push(wake.at, Event::Wake(wake));
@@ -271,7 +271,7 @@ impl Hosts {
         }
     }
 
-    /// Takes everything out of the network until only a timeout is left.
+    /// Handles everything that the network puts out at this instant.
     fn drain<S: Sink>(&mut self, sink: &mut S, frames: Frames<'_>) {
         let Self { network, flows, francs, outputs, room, .. } = self;
         loop {
@@ -327,7 +327,7 @@ impl Hosts {
     }
 }
 
-/// The driver has its bytes, and wants to hear of its end.
+/// Whether the packet is the driver's, which holds its bytes and gets its end.
 #[inline]
 fn is_drivers(packet: &Packet) -> bool {
     packet.tag >= DRIVER_TAGS

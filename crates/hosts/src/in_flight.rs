@@ -1,10 +1,10 @@
-//! What packets in flight carry, by the packet's tag: the slot, and
-//! above it a count that tells uses of a slot apart. A packet ends once: it
-//! arrives or is dropped, and what it carried is taken out.
+//! The content of packets in flight, by the tag of the packet. The lower 32 bits of a
+//! tag are a slot, the upper ones count the uses of slots. A packet ends once, when it
+//! arrives or is lost; its content is then removed.
 
 use alloc::vec::Vec;
 
-/// What packets in flight carry.
+/// The content of packets in flight.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct InFlight<T> {
     slots: Vec<Option<(u64, T)>>,
@@ -19,7 +19,7 @@ impl<T> Default for InFlight<T> {
 }
 
 impl<T> InFlight<T> {
-    /// Keeps `load`; returns the tag of its packet.
+    /// Stores `load`; returns the tag for its packet.
     pub fn put(&mut self, load: T) -> u64 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
@@ -31,20 +31,20 @@ impl<T> InFlight<T> {
         tag
     }
 
-    /// What the packet with this tag carries, unless it has ended.
+    /// The content of the packet with this tag; `None` if the packet has ended.
     pub fn get(&self, tag: u64) -> Option<&T> {
         let (known, load) = self.slots.get(tag as u32 as usize)?.as_ref()?;
         (*known == tag).then_some(load)
     }
 
-    /// The packet with this tag has ended.
+    /// Removes the content of the packet with this tag, which has ended.
     pub fn end(&mut self, tag: u64) {
         let slot = tag as u32;
         self.free.push(slot);
         self.slots[slot as usize] = None;
     }
 
-    /// What the packet with this tag carried.
+    /// Removes and returns the content of the packet with this tag, which has ended.
     pub fn take(&mut self, tag: u64) -> T {
         let slot = tag as u32;
         self.free.push(slot);

@@ -1,14 +1,15 @@
-//! The hosts of a network: what begins and ends there, under both clocks.
+//! The hosts of a network: flows and coded links that start and end there, under both
+//! clocks.
 //!
-//! | module | what it is |
+//! | module | content |
 //! |---|---|
-//! | [`config`] | flows and coded links, as a scenario has them |
+//! | [`config`] | the configuration of flows and coded links |
 //! | [`hosts`] | hosts and their network as one machine |
-//! | `flows` | who sends what, of all flows: `datagrams`, `tcp`, `apq` |
+//! | `flows` | senders and receivers of all flows: `datagrams`, `tcp`, `apq` |
 //! | `saturation` | how many packets a saturated flow keeps in its queue |
 //! | `franc` | coded links between nodes |
 //! | [`traffic`] | sources that pace simulated flows and real sockets alike |
-//! | [`sink`] | whom a driver tells what happened |
+//! | [`sink`] | the trait to which a driver reports what happens |
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,51 +1,53 @@
 //! Saturated flows: how many packets each keeps in the first queue on its path.
 //!
-//! How many it should keep is [`Backlogs`]' answer, the same under both clocks. A model flow is
-//! filled up to that at once. A kernel's socket is not told what its queue holds, so a driver
-//! in real time reads a [`Backlog`] and lets the socket send what is missing.
+//! [`Backlogs`] computes the number for both clocks. A flow of the model is filled up
+//! to it at once. A kernel's socket does not know what its queue holds, so a driver in
+//! real time reads a [`Backlog`] and lets the socket send what is missing.
 
 use lasthop_net::network::{Backlogs, Network};
 use lasthop_packet::NodeId;
 use lasthop_units::Instant;
 
-/// What a saturated flow keeps at its source.
+/// The packets that a saturated flow keeps at its source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Saturation {
-    /// Its place among the saturated flows.
+    /// Its index in [`Backlogs`].
     pub place: usize,
-    /// Packets of it that the source holds; those that all its queues hold, when they
-    /// were last filled up, if its packets are diverted.
+    /// Number of its packets that the source holds; if they are diverted, of all
+    /// packets in the queues of the source when they were last filled up.
     pub held: u32,
-    /// Something else carries its packets from the source.
+    /// Whether its packets are diverted at the source.
     pub is_diverted: bool,
-    /// A packet is as long as the path allows at the moment.
+    /// Whether its packets are as long as the path allows at the time.
     pub adapts: bool,
 }
 
-/// The packets of a saturated flow whose endpoints are a kernel's.
+/// The packets of a saturated flow between sockets of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backlog {
-    /// Packets that its source should hold; zero before it begins and after it ended.
+    /// Number of packets that its source should hold; 0 before it starts and after it
+    /// ends.
     pub target: u32,
-    /// Packets that its source holds.
+    /// Number of packets that its source holds.
     pub held: u32,
-    /// Packets that have entered the network at its source.
+    /// Number of packets that have entered the network at its source.
     pub entered: u64,
 }
 
-/// A flow whose packets a kernel sends and receives.
+/// A flow between sockets of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct KernelFlow {
-    /// Where it begins.
+    /// The node at which it starts.
     pub from: NodeId,
-    /// If it is saturated.
+    /// How many packets the source keeps, if it is saturated.
     pub saturation: Option<Saturation>,
-    /// Packets that have entered at its source.
+    /// Number of packets that have entered the network at its source.
     pub entered: u64,
 }
 
 impl KernelFlow {
-    /// A packet enters at `source`; `true` if its release has to be notified.
+    /// Counts a packet that enters at `source`; returns whether its release has to be
+    /// reported.
     pub fn enter(&mut self, source: NodeId) -> bool {
         if source != self.from {
             return false;
@@ -58,14 +60,14 @@ impl KernelFlow {
         true
     }
 
-    /// The source let go of `packets`.
+    /// Counts packets that left the source.
     pub fn released(&mut self, packets: u32) {
         if let Some(saturation) = &mut self.saturation {
             saturation.held = saturation.held.saturating_sub(packets);
         }
     }
 
-    /// How it stands, if it is saturated.
+    /// The backlog of the flow, if it is saturated.
     pub fn backlog(&self, now: Instant, all: &mut Backlogs, network: &Network) -> Option<Backlog> {
         let saturation = self.saturation?;
         let held = match saturation.is_diverted {

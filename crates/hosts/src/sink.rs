@@ -1,6 +1,6 @@
-//! Whom a driver tells what happened. `trace` implements it to make summaries
-//! and files; drivers call it and write nothing themselves. Every method has an
-//! empty default, so a sink takes what it needs.
+//! The trait to which a driver reports what happens. `trace` implements it to make
+//! summaries and files; drivers call it and write nothing themselves. Every method has
+//! an empty default, so a sink implements what it needs.
 
 use core::net::IpAddr;
 use lasthop_apq::{ClientError, PhaseRecord, Report};
@@ -9,21 +9,22 @@ use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
 
-/// Into or out of a node.
+/// Whether a frame enters or leaves a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameDirection {
-    /// The node sent it.
+    /// The node sent the frame.
     Sent,
-    /// The node received it.
+    /// The node received the frame.
     Received,
 }
 
-/// One direction of a flow of real programs, as its packets' headers say (emulation).
+/// One direction of a flow of real programs, from the headers of its packets
+/// (emulation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ProgramFlow {
-    /// Where its packets enter the network.
+    /// The node at which its packets enter the network.
     pub from: NodeId,
-    /// Where they leave it.
+    /// The node at which they leave the network.
     pub to: NodeId,
     /// Protocol above IP, by its IANA number.
     pub protocol: u8,
@@ -31,32 +32,33 @@ pub struct ProgramFlow {
     pub source: IpAddr,
     /// Destination address.
     pub destination: IpAddr,
-    /// Source and destination port, or the identifier of an ICMP echo twice;
-    /// none in later fragments and with other protocols.
+    /// Source and destination port, or twice the identifier of an ICMP echo; `None` in
+    /// later fragments and with other protocols.
     pub ports: Option<[u16; 2]>,
 }
 
-/// Flows of real programs that a driver saw and did not number.
+/// Flows of real programs that a driver saw and gave no number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProgramsLeftOut {
-    /// How many, as far as they were told apart.
+    /// Number of flows, as far as they were told apart.
     pub flows: u64,
-    /// Their packets.
+    /// Number of their packets.
     pub packets: u64,
 }
 
-/// One reading of a TCP sender's state.
+/// A reading of the state of a TCP sender.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct TcpSample {
     /// Congestion window in segments.
     pub cwnd_packets: u32,
     /// Smoothed round-trip time.
     pub smoothed_rtt: Duration,
-    /// Latest raw round-trip time if the stack tells it, else the smoothed one.
+    /// Latest unsmoothed round-trip time if the stack reports it, else the smoothed
+    /// one.
     pub latest_rtt: Duration,
-    /// Segments retransmitted so far.
+    /// Number of segments retransmitted so far.
     pub retransmissions: u64,
-    /// Bytes acknowledged so far.
+    /// Number of bytes acknowledged so far.
     pub bytes_acked: u64,
     /// Bytes in flight.
     pub bytes_in_flight: u64,
@@ -65,40 +67,43 @@ pub struct TcpSample {
 /// How an APQ flow ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApqEnding {
-    /// The measurement is done.
+    /// The measurement is complete.
     Done,
-    /// The run was over before the measurement was.
+    /// The run ended before the measurement was complete.
     Unfinished,
-    /// It failed, and why.
+    /// The measurement failed.
     Failed(ClientError),
 }
 
-/// What a coded link counted.
+/// The counters of a coded link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrancReport {
-    /// Its nodes: from one end over the relays to the other, then helpers.
+    /// The counters of its nodes: from one end over the relays to the other, then of
+    /// helpers.
     pub nodes: alloc::vec::Vec<FrancNodeReport>,
-    /// How many of them are on the path.
+    /// Number of nodes on the path.
     pub path: usize,
-    /// Packets that came out of it and were not, or not again, what went in.
+    /// Number of packets that came out of the link and differ from what went in, or
+    /// came out twice.
     pub corrupt: u64,
 }
 
-/// What a node of a coded link counted.
+/// The counters of a node of a coded link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrancNodeReport {
-    /// Which.
+    /// The node of the network.
     pub node: NodeId,
-    /// Its counters, from the end of the warm-up on.
+    /// Its counters since the end of the warm-up.
     pub stats: Stats,
 }
 
-/// The Ethernet frame of a driver's packet, by the packet's tag, while the driver has it.
+/// Returns the Ethernet frame of a driver's packet, by the packet's tag, as long as the
+/// driver has it.
 pub type Frames<'a> = &'a dyn Fn(u64) -> Option<alloc::vec::Vec<u8>>;
 
-/// Whom a driver tells what happened.
+/// Receives the reports of a driver.
 pub trait Sink {
-    /// `true` if [`Sink::event`] should be called; machines then record events.
+    /// Whether [`Sink::event`] should be called; machines record events only then.
     fn wants_events(&self) -> bool {
         false
     }
@@ -106,59 +111,63 @@ pub trait Sink {
     /// A packet entered the network at its source.
     fn sent(&mut self, _now: Instant, _packet: &Packet) {}
 
-    /// A packet arrived at `node`, its destination.
+    /// A packet arrived at its destination `node`.
     fn arrived(&mut self, _now: Instant, _node: NodeId, _packet: &Packet) {}
 
-    /// A packet was given up at `node`.
+    /// A packet was dropped or lost at `node`.
     fn dropped(&mut self, _now: Instant, _node: NodeId, _packet: &Packet, _reason: DropReason) {}
 
-    /// Packets with the number `id`, which is none of the scenario's, are of this
-    /// flow (emulation). Numbers follow those of the scenario without a gap.
+    /// Packets with the number `id` are of this flow of a program (emulation). Such
+    /// numbers follow those of the scenario's flows without a gap.
     fn program_flow(&mut self, _now: Instant, _id: FlowId, _flow: &ProgramFlow) {}
 
-    /// The run is over, and these flows were not numbered (emulation).
+    /// The number of flows of programs without a number, at the end of the run
+    /// (emulation).
     fn programs_left_out(&mut self, _left_out: ProgramsLeftOut) {}
 
-    /// The cell did something. `frames` has the bytes of packets that have any (emulation).
+    /// An event of the cell. `frames` returns the bytes of packets that have any
+    /// (emulation).
     fn event(&mut self, _event: &Event, _frames: Frames<'_>) {}
 
-    /// A request of `flow` was answered after `rtt`: an echo request, or each
-    /// segment of a simulated TCP sender.
+    /// A round-trip time of `flow`: from a ping to its answer, or of a segment of a
+    /// simulated TCP sender.
     fn round_trip(&mut self, _now: Instant, _flow: FlowId, _rtt: Duration) {}
 
-    /// What an application wrote to a TCP flow in one go was read at its other end after
-    /// `delay`; of applications that do not always have more to write.
+    /// The time from one write of an application to a TCP flow until it was read at the
+    /// other end. Not reported for applications that always have more to write.
     fn application_delay(&mut self, _now: Instant, _flow: FlowId, _delay: Duration) {}
 
-    /// A TCP sender was read.
+    /// A reading of a TCP sender.
     fn tcp(&mut self, _now: Instant, _flow: FlowId, _sample: &TcpSample) {}
 
-    /// A phase of an APQ flow is over, and what became of it.
+    /// A phase of an APQ flow has ended.
     fn apq_phase(&mut self, _now: Instant, _flow: FlowId, _record: &PhaseRecord) {}
 
-    /// An APQ flow is over, and what it found out.
+    /// An APQ flow has ended.
     fn apq_ended(&mut self, _now: Instant, _flow: FlowId, _ending: &ApqEnding, _report: &Report) {}
 
-    /// The coded link with this index carried a packet that went in at `end`, in so long.
+    /// A packet entered the coded link with this index at `end`, and left it `delay`
+    /// later.
     fn carried(&mut self, _now: Instant, _link: usize, _end: NodeId, _delay: Duration) {}
 
-    /// The run is over, and this is what the coded link with this index counted.
+    /// The counters of the coded link with this index, at the end of the run.
     fn franc(&mut self, _now: Instant, _link: usize, _report: &FrancReport) {}
 
-    /// Nothing is left to do: the run is over before its time.
+    /// The run ended before its time, because nothing is left to do.
     fn ended(&mut self, _now: Instant) {}
 
-    /// The packets that `node` holds in its Wi-Fi queues, read at a regular interval.
+    /// The number of packets that `node` holds in its Wi-Fi queues and in flight, read
+    /// at a regular interval.
     fn queue(&mut self, _now: Instant, _node: NodeId, _packets: u32) {}
 
-    /// A real Ethernet frame passed `node`'s interface (emulation).
+    /// A real Ethernet frame passed the interface of `node` (emulation).
     fn frame(&mut self, _now: Instant, _node: NodeId, _direction: FrameDirection, _bytes: &[u8]) {}
 
-    /// A delivery was handed over `late` after its release instant (emulation).
+    /// A packet was delivered `late` after its instant (emulation).
     fn lateness(&mut self, _now: Instant, _late: Duration) {}
 }
 
-/// The sink that forgets everything.
+/// A sink that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSink;
 

@@ -1,10 +1,9 @@
-//! A TCP flow in virtual time: an endpoint at each end, the segments that are
-//! in flight, and the application.
+//! A TCP flow in virtual time: an endpoint and an application at each end, and the
+//! segments in flight. Neither end needs a kernel.
 //!
-//! A [`Packet`] has no payload; its tag says which segment it carries. A wake-up
-//! is asked for only when an endpoint's timer is earlier than the one asked for
-//! already: timers that move back with every acknowledgement, as most do, cost
-//! nothing.
+//! A [`Packet`] has no payload; its tag identifies the segment that it carries. An end
+//! asks only for a wake-up that is earlier than the one it has asked for: a timer that
+//! moves back with every acknowledgement, as most do, costs nothing.
 
 use crate::HostsError;
 use crate::in_flight::InFlight;
@@ -17,48 +16,51 @@ use lasthop_tcp::application::{Application, ApplicationKind, Side};
 use lasthop_tcp::{Config, Endpoint, HEADER_BYTES, Segment, SmallQueues};
 use lasthop_units::{Bytes, Instant, Machine};
 
-/// A limited application writes so much at once: a frame of video, a line of a log.
+/// Bytes that an application with a limited rate writes at once: a frame of video, a
+/// line of a log.
 const CHUNK: Bytes = Bytes::new(10_000);
 
-/// What a socket takes beyond what is sent: Linux' tcp_wmem at most.
+/// Most bytes that a socket holds before they are sent: the maximum of Linux'
+/// `tcp_wmem`.
 const SEND_BUFFER_BYTES: u64 = 4 << 20;
 
-/// Where the flow begins.
+/// Index of the end at which the flow starts.
 const SENDER: usize = 0;
-/// Where it ends.
+/// Index of the end at which the flow ends.
 const RECEIVER: usize = 1;
 
-/// A flow.
+/// A TCP flow.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tcp {
     id: FlowId,
     nodes: [NodeId; 2],
-    /// Of the packets that leave each end.
+    /// Flow hash of the packets that leave each end.
     hashes: [u32; 2],
     access_category: AccessCategory,
     endpoints: [Endpoint; 2],
     applications: [Application; 2],
-    /// Bytes that the applications have read.
+    /// Number of bytes that each application has read.
     read: [u64; 2],
-    /// What the sending application wrote and the other one has not read: up to which
-    /// byte, and when. Nothing of a bulk transfer, which never ends writing.
+    /// Writes of the sending application that the other one has not read: the number of
+    /// the last byte, and the time. Nothing of a bulk transfer, which never stops
+    /// writing.
     unread: VecDeque<(u64, Instant)>,
     written: u64,
     segments: InFlight<Segment>,
-    /// The earliest wake-up asked for, by end.
+    /// The earliest wake-up that each end has asked for.
     asked: [Instant; 2],
-    /// Full queues of the own node refuse segments instead of losing them.
+    /// Whether full queues of its own node refuse segments instead of dropping them.
     refuses: bool,
-    /// Its node reports what it lets go of.
+    /// Whether its nodes report when its packets leave.
     notify: bool,
-    /// Segments are as long as the path allows at the moment.
+    /// Whether segments are as long as the path allows at the time.
     adapts: bool,
     /// When the application stops.
     stop: Instant,
 }
 
 impl Tcp {
-    /// A connection that is not open yet.
+    /// Returns a connection that is not open.
     pub fn new(
         id: FlowId,
         flow: &Flow,
@@ -94,7 +96,7 @@ impl Tcp {
         })
     }
 
-    /// The connection is opened.
+    /// Opens the connection.
     pub fn start<S: Sink>(&mut self, now: Instant, net: &mut Port<'_, S>) {
         self.endpoints[SENDER].connect(now);
         if self.stop < Instant::MAX {
@@ -103,14 +105,14 @@ impl Tcp {
         self.act(SENDER, now, net);
     }
 
-    /// A timer may have expired.
+    /// Handles a wake-up; the timer may have moved since.
     pub fn wake<S: Sink>(&mut self, wake: Wake, net: &mut Port<'_, S>) {
         let now = wake.at;
         if now == self.stop {
-            // What the application wrote and the connection has not sent is gone.
+            // Discards what the application wrote and the connection has not sent.
             self.endpoints[SENDER].discard_unsent();
         } else if now != self.asked[wake.end] {
-            // An earlier one was asked for later, and did what was to do.
+            // An earlier wake-up was asked for later, and has done everything.
             return;
         }
         self.asked[wake.end] = Instant::MAX;
@@ -118,7 +120,7 @@ impl Tcp {
         self.act(wake.end, now, net);
     }
 
-    /// A packet of the flow is where it was to go.
+    /// Handles a packet that arrived at its destination.
     #[inline]
     pub fn arrived<S: Sink>(&mut self, at: Instant, packet: &Packet, net: &mut Port<'_, S>) {
         let end = usize::from(packet.destination == self.nodes[RECEIVER]);
@@ -133,30 +135,30 @@ impl Tcp {
         self.act(end, at, net);
     }
 
-    /// What a packet of the flow carries, unless it has ended.
+    /// The segment of a packet; `None` if the packet has ended.
     pub fn segment(&self, packet: &Packet) -> Option<&Segment> {
         self.segments.get(packet.tag)
     }
 
-    /// A packet of the flow was given up.
+    /// Handles the loss of a packet.
     pub fn dropped(&mut self, packet: &Packet) {
         self.segments.end(packet.tag);
     }
 
-    /// The node of an end let go of packets.
+    /// Handles packets that left the node of an end.
     #[inline]
     pub fn released<S: Sink>(&mut self, released: Released, net: &mut Port<'_, S>) {
         let now = net.network.now();
         let end = usize::from(released.source == self.nodes[RECEIVER]);
         let endpoint = &mut self.endpoints[end];
         endpoint.handle_released(now, released.packets, released.bytes);
-        // Most often nothing waited for it; then no timer has changed either.
+        // Usually nothing waited for it; then no timer has changed either.
         if self.adapts || !endpoint.is_settled() {
             self.transmit(end, now, net);
         }
     }
 
-    /// Reads the sender.
+    /// Reports the state of the sender.
     pub fn sample<S: Sink>(&self, now: Instant, sink: &mut S) {
         let sender = &self.endpoints[SENDER];
         let sample = TcpSample {
@@ -170,7 +172,7 @@ impl Tcp {
         sink.tcp(now, self.id, &sample);
     }
 
-    /// The application at `end` reads and writes, and its endpoint sends.
+    /// Lets the application at `end` read and write, and its endpoint send.
     fn act<S: Sink>(&mut self, end: usize, now: Instant, net: &mut Port<'_, S>) {
         let (application, endpoint) = (&mut self.applications[end], &mut self.endpoints[end]);
         let received = endpoint.received_bytes();
@@ -248,7 +250,7 @@ impl Tcp {
     }
 }
 
-/// What the flow is used for.
+/// The application at the ends of `flow`.
 fn application(flow: &TcpFlow) -> ApplicationKind {
     match flow.application {
         TcpApplication::Bulk => match flow.bytes {

@@ -1,65 +1,65 @@
-//! Traffic sources: when the next packet comes, and how long it is. The same
-//! machine paces a simulated flow and a real UDP socket.
+//! Traffic sources: when the next packet leaves, and how long it is. The same machine
+//! paces a simulated flow and a real UDP socket.
 //!
-//! Lengths are those of network-layer packets (UDP payload + 28 bytes), and so
-//! are rates. Schedules are exact: a constant rate or frame rate never drifts,
-//! however late it is polled. Left out: sources that react to the network (TCP).
+//! Lengths are in bytes of network-layer packets (UDP payload + 28), and rates in bit/s
+//! of these. Schedules are exact: a constant rate or frame rate does not drift, however
+//! late the source is polled. Leaves out sources that react to the network (TCP).
 
 use alloc::sync::Arc;
 use lasthop_units::{Bitrate, Duration, Instant, Pace, Stream};
 
-/// Headers of IPv4 and UDP.
+/// Length of the headers of IPv4 and UDP.
 pub const UDP_OVERHEAD_BYTES: u16 = 28;
 
 /// What a source sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SourceConfig {
-    /// Packets at a constant rate, the first at the start.
+    /// Packets at a constant rate, the first one at the start.
     Cbr {
-        /// Network-layer bits a second, above zero.
+        /// Rate in bit/s of network-layer packets, above zero.
         rate: Bitrate,
         /// Length of each packet.
         bytes: u16,
     },
-    /// A Poisson process.
+    /// Packets at the instants of a Poisson process.
     Poisson {
-        /// Mean of network-layer bits a second, above zero.
+        /// Mean rate in bit/s of network-layer packets, above zero.
         rate: Bitrate,
         /// Length of each packet.
         bytes: u16,
     },
-    /// A constant rate that is switched on and off, on at the start. The
-    /// spacing of packets counts on-time only, so the long-run rate is
-    /// `rate * on / (on + off)` however short the periods.
+    /// A constant rate that is switched on and off, on at the start. Only on-time
+    /// counts for the spacing of packets, so the long-run rate is
+    /// `rate * on / (on + off)` however short the periods are.
     OnOff {
-        /// Network-layer bits a second while on, above zero.
+        /// Rate while on in bit/s of network-layer packets, above zero.
         rate: Bitrate,
         /// Length of each packet.
         bytes: u16,
-        /// How long it is on, above zero.
+        /// Length of the on-periods, above zero.
         on: Period,
-        /// How long it is off.
+        /// Length of the off-periods.
         off: Period,
     },
-    /// As many packets as the driver takes: no schedule, see [`Source::refill`].
+    /// As many packets as the driver takes, without a schedule: see [`Source::refill`].
     Saturated {
         /// Length of each packet.
         bytes: u16,
     },
     /// Video frames, each cut into packets that leave at once.
     Video {
-        /// Frames a second, above zero.
+        /// Number of frames per second, above zero.
         frames_per_s: f64,
-        /// Payload bytes of a frame.
+        /// Payload bytes of each frame.
         sizes: Sizes,
-        /// Frames that are larger than the others.
+        /// Frames that are larger than the others, if any.
         key_frames: Option<KeyFrames>,
-        /// Longest packet, headers included; above [`UDP_OVERHEAD_BYTES`].
+        /// Length of the longest packet, with headers; above [`UDP_OVERHEAD_BYTES`].
         packet_bytes_max: u16,
     },
-    /// Requests at a regular interval, the first at the start.
+    /// Requests at a regular interval, the first one at the start.
     Ping {
-        /// From one to the next, above zero.
+        /// Time between two requests, above zero.
         interval: Duration,
         /// Length of each request.
         bytes: u16,
@@ -69,22 +69,22 @@ pub enum SourceConfig {
 /// The length of an on or off period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
-    /// Always this.
+    /// The same for each period.
     Fixed(Duration),
     /// Exponentially distributed with this mean.
     Exponential(Duration),
 }
 
-/// Payload bytes of video frames, before key frames are enlarged; at least 1.
+/// Payload bytes of video frames, at least 1, before key frames are enlarged.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sizes {
-    /// All alike.
+    /// The same for each frame.
     Constant(u32),
     /// Normally distributed.
     Normal {
-        /// Mean.
+        /// Mean size.
         mean: f64,
-        /// Standard deviation.
+        /// Standard deviation of the sizes.
         sd: f64,
     },
     /// Log-normally distributed.
@@ -98,11 +98,11 @@ pub enum Sizes {
     Trace(Arc<[u32]>),
 }
 
-/// Every so many frames, beginning with the first, one is larger. The others
-/// shrink so that the mean over all stays that of [`Sizes`].
+/// Frames at a regular interval, starting with the first one, that are larger than the
+/// others. The others shrink so that the mean over all is that of [`Sizes`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeyFrames {
-    /// From key frame to key frame, in frames, at least 1.
+    /// Number of frames from one key frame to the next, at least 1.
     pub interval_frames: u32,
     /// Size of a key frame relative to the others, above zero.
     pub factor: f64,
@@ -111,7 +111,7 @@ pub struct KeyFrames {
 /// A packet that a source sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// When.
+    /// When it leaves.
     pub at: Instant,
     /// Length of the network-layer packet.
     pub bytes: u16,
@@ -128,8 +128,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// A source that sends from `start` until before `stop`. Panics on
-    /// parameters outside the ranges that [`SourceConfig`] tells.
+    /// Returns a source that sends from `start` until before `stop`. Panics if
+    /// parameters are outside the ranges given at [`SourceConfig`].
     pub fn new(config: &SourceConfig, start: Instant, stop: Instant, stream: Stream) -> Self {
         let schedule = Schedule::new(config, start);
         let mut source = Self { schedule, start, stop, next: None, stream };
@@ -138,14 +138,14 @@ impl Source {
         source
     }
 
-    /// When the next packet leaves; `None` if there is none any more, or if the
-    /// source is saturated.
+    /// When the next packet leaves; `None` if no packet is left, or if the source is
+    /// saturated.
     pub fn next_departure(&self) -> Option<Instant> {
         self.next.map(|next| next.at)
     }
 
-    /// The next packet that has left by `now`, with its exact instant. A late
-    /// driver gets all it missed, call by call.
+    /// Returns the next packet that has left by `now`, with its exact instant. A driver
+    /// that is late gets all packets that it missed, one per call.
     pub fn poll_packet(&mut self, now: Instant) -> Option<Departure> {
         let departure = self.next.filter(|next| next.at <= now)?;
         let next = self.schedule.after(departure.at, &mut self.stream);
@@ -153,9 +153,9 @@ impl Source {
         Some(departure)
     }
 
-    /// The length of one more packet of a saturated source, which the driver
-    /// may take whenever it has room between start and stop; `None` otherwise
-    /// and for all other sources.
+    /// The length of one more packet of a saturated source, which the driver may take
+    /// whenever it has room; `None` before the start and after the stop, and for all
+    /// other sources.
     pub fn refill(&self, now: Instant) -> Option<u16> {
         match self.schedule {
             Schedule::Saturated { bytes } if self.start <= now && now < self.stop => Some(bytes),
@@ -164,7 +164,7 @@ impl Source {
     }
 }
 
-/// A configuration and where it has got to.
+/// A configuration, and the state of the source.
 #[derive(Clone, Debug, PartialEq)]
 enum Schedule {
     Cbr { pace: Pace, bytes: u16 },
@@ -184,7 +184,7 @@ struct Video {
     payload_bytes_max: u32,
     /// Number of the frame that is being sent, from 0.
     frame: u64,
-    /// Payload of that frame that has not left yet.
+    /// Payload bytes of that frame that have not left.
     left_bytes: u32,
 }
 
@@ -245,7 +245,7 @@ impl Schedule {
         Some(Departure { at, bytes })
     }
 
-    /// The packet that follows one at `at`.
+    /// Returns the packet that follows one at `at`.
     fn after(&mut self, at: Instant, stream: &mut Stream) -> Option<Departure> {
         let (at, bytes) = match self {
             Self::Cbr { pace, bytes } => {
@@ -288,7 +288,7 @@ impl Video {
         self.start + Duration::from_nanos(libm::round(self.frame as f64 * self.period_ns) as u64)
     }
 
-    /// Takes the next packet from the frame.
+    /// Takes the next packet out of the frame; returns its length.
     fn packet(&mut self) -> u16 {
         let payload = self.left_bytes.min(self.payload_bytes_max);
         self.left_bytes -= payload;
@@ -311,7 +311,7 @@ impl Video {
             let is_key = self.frame.is_multiple_of(u64::from(key.interval_frames));
             if is_key { shrink * key.factor } else { shrink }
         });
-        // The cast of a number beyond u32 gives its maximum.
+        // Casting a number beyond the range of u32 gives its maximum.
         (libm::round(size * scale) as u32).max(1)
     }
 }

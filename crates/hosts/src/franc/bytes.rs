@@ -1,8 +1,9 @@
-//! Real bytes for simulated packets: an IPv4 header (RFC 791) with the flow's addresses,
-//! ports, and a filling that depends on the packet's number, so that a byte out of place
-//! shows. A TCP segment has the header and the options that it would have in Linux (RFC
-//! 9293, 7323, 2018), so that what a link makes of headers is what it makes of real ones;
-//! of all others the number stands behind the ports. ECN bits are the packet's (RFC 3168).
+//! Real bytes for simulated packets: an IPv4 header (RFC 791) with the addresses of the
+//! flow, ports, and a filling that depends on the number of the packet, so that any
+//! wrong byte is noticed. A TCP segment has the header and the options that it would
+//! have in Linux (RFC 9293, 7323, 2018), so that a link treats it like a real one; in
+//! all other packets the number follows the ports. ECN bits are those of the packet
+//! (RFC 3168).
 
 use alloc::vec::Vec;
 use lasthop_packet::ip::protocol::{TCP, UDP};
@@ -11,33 +12,34 @@ use lasthop_packet::{NodeId, Packet, Transport};
 use lasthop_tcp::Segment;
 use lasthop_units::{Identity, Instant};
 
-/// Header, ports and number.
+/// Length of the IPv4 header, the ports and the number.
 const BYTES_MIN: usize = 28;
 const PORTS_AT: usize = 20;
 const NUMBER_AT: usize = 24;
-/// In the IPv4 header.
+/// Offset of the identification in the IPv4 header.
 const IDENTIFICATION_AT: usize = 4;
-/// The checksum in the IPv4 header.
+/// Offsets of the checksum in the IPv4 header.
 const CHECKSUM_AT: core::ops::Range<usize> = 10..12;
-/// Header of an Ethernet frame (IEEE 802.3, 3.1.1).
+/// Length of the header of an Ethernet frame (IEEE 802.3, 3.1.1).
 const ETHERNET_BYTES: usize = 14;
 const SOURCE_AT: usize = 12;
-/// Linux' for a receive buffer of at most 6 MiB (tcp_rmem).
+/// Window scale of Linux for a receive buffer of at most 6 MiB (`tcp_rmem`).
 const WINDOW_SHIFT: u8 = 7;
 
-/// What tells packets of a link apart.
+/// What distinguishes the packets inside a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
-    /// Of a segment: source address, ports and identification.
+    /// The mark of a TCP segment: source address, ports and identification.
     Segment([u8; 4], [u8; 4], u16),
-    /// Of any other that [`of`] made.
+    /// The mark of other packets made by [`of`]: the number.
     Number(u32),
-    /// Of a driver's: a hash of all that no queue on the path changes.
+    /// The mark of a driver's packet: a hash of all bytes that no queue on the path
+    /// changes.
     Frame(u64),
 }
 
 impl Mark {
-    /// Of bytes that [`of`] made.
+    /// The mark of bytes made by [`of`]; `None` if they are too short.
     pub fn of_made(bytes: &[u8]) -> Option<Self> {
         let behind_ports = bytes.get(NUMBER_AT..BYTES_MIN)?.try_into().expect("it has four bytes");
         let is_whole = bytes[6..8] == [0, 0];
@@ -51,7 +53,8 @@ impl Mark {
         })
     }
 
-    /// Of a packet of a driver's: without the byte of the ECN field and IPv4's checksum.
+    /// The mark of a packet of a driver: a hash of all bytes except the one with the
+    /// ECN field and the checksum of IPv4.
     pub fn of_frame(bytes: &[u8]) -> Self {
         let is_ipv4 = bytes.first().is_some_and(|byte| byte >> 4 == 4);
         let changes = |at: usize| at == 1 || (is_ipv4 && CHECKSUM_AT.contains(&at));
@@ -64,21 +67,22 @@ impl Mark {
     }
 }
 
-/// What [`of`] puts into the headers.
+/// What [`of`] puts into a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Made<'a> {
     /// The packet.
     pub packet: &'a Packet,
-    /// The TCP segment that it is, if it is one and was not cut.
+    /// The TCP segment, if the packet is one and was not cut.
     pub segment: Option<&'a Segment>,
-    /// Of the packets of its link.
+    /// Number of the packet in its link.
     pub number: u32,
-    /// Of the packets of its connection in this direction; not used without a segment.
+    /// Number of the packet in its connection and direction; not used without a
+    /// segment.
     pub identification: u16,
 }
 
-/// The packet as bytes; `nodes` are those of the network. The last part of a packet that was
-/// cut may be shorter than the number needs; then it is up to 7 bytes longer here.
+/// Returns the packet as bytes; `nodes` are those of the network. The last part of a
+/// cut packet may be too short for the number; it is then up to 7 bytes longer here.
 pub fn of(content: Made<'_>, nodes: &[Identity]) -> Vec<u8> {
     let Made { packet, segment, number, identification } = content;
     let length = usize::from(packet.bytes).max(BYTES_MIN);
@@ -118,7 +122,8 @@ pub fn of(content: Made<'_>, nodes: &[Identity]) -> Vec<u8> {
     bytes
 }
 
-/// The packet of a driver's Ethernet frame, with the packet's mark of congestion.
+/// Returns the packet in an Ethernet frame of a driver, marked "congestion experienced"
+/// if `packet` is.
 pub fn of_frame(packet: &Packet, mut frame: Vec<u8>) -> Vec<u8> {
     frame.drain(..ETHERNET_BYTES.min(frame.len()));
     if packet.ecn_marked {
@@ -127,15 +132,15 @@ pub fn of_frame(packet: &Packet, mut frame: Vec<u8>) -> Vec<u8> {
     frame
 }
 
-/// A queue on the way marked it "congestion experienced".
+/// Whether a queue on the path marked the packet "congestion experienced".
 pub fn is_marked(bytes: &[u8]) -> bool {
     View::new(bytes).is_some_and(|packet| packet.ecn() == Ecn::Congestion)
 }
 
-/// Where TCP's checksum stands.
+/// Offset of the checksum of TCP in an IPv4 packet.
 const TCP_CHECKSUM_AT: usize = IPV4_BYTES + 16;
 
-/// A TCP header from behind the ports, with its options; the checksum is 0.
+/// Writes a TCP header without the ports, with its options; the checksum is 0.
 fn write_tcp(segment: &Segment, out: &mut Vec<u8>) {
     let flags = [
         (segment.fin, 1_u8),
@@ -148,14 +153,15 @@ fn write_tcp(segment: &Segment, out: &mut Vec<u8>) {
     let header_bytes = segment.packet_bytes() - segment.payload_bytes - IPV4_BYTES as u32;
     let shift = if segment.syn { 0 } else { WINDOW_SHIFT };
     let window = u16::try_from(segment.window_bytes >> shift).unwrap_or(u16::MAX);
-    // Numbers are modulo 2^32.
+    // Sequence numbers are modulo 2^32.
     out.extend((segment.sequence as u32).to_be_bytes());
     out.extend((segment.acknowledgement.unwrap_or(0) as u32).to_be_bytes());
     out.extend([(header_bytes as u8 / 4) << 4, flags]);
     out.extend(window.to_be_bytes());
     out.extend([0; 4]);
     if segment.syn {
-        // The longest segment, selective acknowledgements permitted; window scale behind.
+        // Maximum segment size, selective acknowledgements permitted; the window scale
+        // follows below.
         out.extend([2, 4, 0x05, 0xb4, 4, 2]);
     } else {
         out.extend([1, 1]);
@@ -175,26 +181,27 @@ fn write_tcp(segment: &Segment, out: &mut Vec<u8>) {
     }
 }
 
-/// As Linux counts them in timestamps.
+/// The unit of timestamps in Linux.
 fn milliseconds(at: Instant) -> u32 {
     (at.as_nanos() / 1_000_000) as u32
 }
 
-/// An address by which a queue tells flows apart. Nothing is routed by it, so two
-/// nodes may have the same.
+/// The address of a node, by which queues distinguish flows. No route depends on it, so
+/// two nodes may have the same.
 fn address(nodes: &[Identity], node: NodeId) -> [u8; 4] {
     let [_, high, middle, low] = nodes[node.index()].hash().to_be_bytes();
     [10, high, middle, low]
 }
 
-/// TCP's, its own field being zero: over addresses, protocol, length and all of the segment.
+/// The checksum of TCP, over addresses, protocol, length and the whole segment, whose
+/// own checksum is zero.
 fn tcp_checksum(bytes: &[u8]) -> u16 {
     let segment = &bytes[IPV4_BYTES..];
     let pseudo = checksum::pseudo_header(&bytes[SOURCE_AT..IPV4_BYTES], TCP, segment.len());
     checksum::of_sum(pseudo + checksum::sum(segment))
 }
 
-/// A xorshift step: any change of the state changes what follows.
+/// A step of xorshift: each state has a different successor.
 fn next(mut state: u64) -> u64 {
     state ^= state << 13;
     state ^= state >> 7;
@@ -240,7 +247,7 @@ mod tests {
         assert_eq!(Mark::of_made(&one[..27]), None);
     }
 
-    /// Checksums and options are those that another program reads out of them.
+    /// Checksums and options are those that another program reads.
     #[test]
     fn segments_have_the_headers_that_others_read() {
         let segment = Segment {

@@ -1,22 +1,24 @@
-//! What the paper compares with (its figure 7): a program that passes every packet on
-//! in a frame of its own, and loses some by injection.
+//! The program with which the paper compares FRANC (its figure 7): it forwards every
+//! packet in a frame of its own, and injects losses. Leaves out coding, retransmissions
+//! and any header of its own.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_franc::Stats;
 use lasthop_units::{Probability, Stream};
 
-/// The program in one node.
+/// The program in a node.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plain {
     packets_max: usize,
-    /// By index of the node that a frame comes from.
+    /// Probability of losing a frame, and the stream to draw from, by index of the node
+    /// that sent it.
     loss_from: Vec<(Probability, Stream)>,
-    /// Packets to send, and to which index.
+    /// Packets to send, each with the index of the next node.
     leaving: VecDeque<(usize, Vec<u8>)>,
-    /// Packets for this node's end of the link.
+    /// Packets that arrived at this end of the link.
     pub arrived: VecDeque<Vec<u8>>,
-    /// Packets that are lost.
+    /// Packets that were lost or dropped here.
     pub lost: VecDeque<Vec<u8>>,
     pub stats: Stats,
 }
@@ -33,15 +35,16 @@ impl Plain {
         }
     }
 
-    /// A packet enters the link here, and goes to the node with index `next`.
+    /// Takes a packet that enters the link here, to forward it to the node with index
+    /// `next`.
     pub fn handle_packet(&mut self, next: usize, packet: Vec<u8>) {
         self.stats.packets_in += 1;
         self.stats.bytes_in += packet.len() as u64;
         self.send(next, packet);
     }
 
-    /// A frame came from the node with index `from`; `next` is where it goes on,
-    /// nowhere if the link ends here.
+    /// Takes a frame from the node with index `from`, to forward it to `next`; `None`
+    /// if the link ends here.
     pub fn handle_frame(&mut self, from: usize, next: Option<usize>, packet: Vec<u8>) {
         let (loss, stream) = &mut self.loss_from[from];
         if stream.chance(*loss) {
@@ -59,7 +62,7 @@ impl Plain {
         }
     }
 
-    /// The next frame, and the index of the node that it is for.
+    /// Returns the next frame, with the index of the node to send it to.
     pub fn poll_transmit(&mut self) -> Option<(usize, Vec<u8>)> {
         let (next, packet) = self.leaving.pop_front()?;
         self.stats.source_sent += 1;

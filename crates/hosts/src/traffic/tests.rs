@@ -1,4 +1,4 @@
-//! Sources against the closed forms of their rates and variances.
+//! Tests of sources against the closed forms of their rates and variances.
 
 use super::*;
 use alloc::vec;
@@ -13,7 +13,7 @@ fn source(config: &SourceConfig, stop: Duration) -> Source {
     Source::new(config, Instant::ZERO, Instant::ZERO + stop, Seed::new(5, 0).stream("source"))
 }
 
-/// Everything a source sends, polled at its own instants.
+/// All packets that a source sends, polled when they are due.
 fn departures(config: &SourceConfig, stop: Duration) -> Vec<Departure> {
     let mut source = source(config, stop);
     let mut all = vec![];
@@ -31,7 +31,7 @@ fn total_bytes(departures: &[Departure]) -> f64 {
     departures.iter().map(|d| f64::from(d.bytes)).sum()
 }
 
-/// 3 Mb/s in packets of 1 000 bytes is one each 2 666 666.67 ns.
+/// 3 Mb/s in packets of 1 000 bytes is one packet per 2 666 666.67 ns.
 #[test]
 fn a_constant_rate_does_not_drift() {
     let config = SourceConfig::Cbr { rate: Bitrate::from_mbps(3), bytes: 1000 };
@@ -44,7 +44,8 @@ fn a_constant_rate_does_not_drift() {
     assert_eq!(all[374_997].at, at(999_992_000_000));
 }
 
-/// A late driver gets the packets it missed, with the instants they were due.
+/// A late driver gets the packets that it missed, with the instants at which they were
+/// due.
 #[test]
 fn a_late_driver_gets_the_exact_instants() {
     let config = SourceConfig::Ping { interval: Duration::from_millis(10), bytes: 84 };
@@ -56,7 +57,8 @@ fn a_late_driver_gets_the_exact_instants() {
     assert_eq!(source.next_departure(), None);
 }
 
-/// Counts in windows of a Poisson process have their mean as variance.
+/// The numbers of packets of a Poisson process in windows have a variance equal to
+/// their mean.
 #[test]
 fn poisson_counts_have_equal_mean_and_variance() {
     let config = SourceConfig::Poisson { rate: Bitrate::from_mbps(8), bytes: 1000 };
@@ -86,7 +88,7 @@ fn fixed_periods_give_the_duty_cycle() {
     assert!(all.iter().all(|d| d.at.as_nanos() % 100_000_000 < 30_000_000));
 }
 
-/// On-periods shorter than the spacing of packets still add up.
+/// On-periods that are shorter than the spacing of packets add up.
 #[test]
 fn short_periods_keep_the_rate() {
     let config = SourceConfig::OnOff {
@@ -134,13 +136,13 @@ fn video(sizes: Sizes, key_frames: Option<KeyFrames>) -> SourceConfig {
     SourceConfig::Video { frames_per_s: 29.97, sizes, key_frames, packet_bytes_max: 1228 }
 }
 
-/// A frame of 3 000 bytes is 1 200 + 1 200 + 600 of payload, all at once.
+/// A frame of 3 000 bytes is sent as 1 200 + 1 200 + 600 bytes of payload at once.
 #[test]
 fn frames_are_cut_into_packets() {
     let all = departures(&video(Sizes::Constant(3000), None), Duration::from_secs(1001));
     assert_eq!(all[..4].iter().map(|d| d.bytes).collect::<Vec<_>>(), [1228, 1228, 628, 1228]);
     assert_eq!(all[..4].iter().map(|d| d.at.as_nanos()).collect::<Vec<_>>(), [0, 0, 0, 33_366_700]);
-    // 29.97 frames a second are exactly 30 000 in 1 001 s, but for the last one.
+    // 29.97 frames per second are 30 000 frames in 1 001 s.
     assert_eq!(all.len(), 3 * 30_000);
 }
 
@@ -161,7 +163,7 @@ fn frame_sizes_have_their_mean() {
     close(payload(Sizes::Trace([1000, 2000, 6000].into()), None), 3000.0, 0.0);
 }
 
-/// One frame in 30 is eight times the others.
+/// One frame of 30 has eight times the size of each other one.
 #[test]
 fn key_frames_are_larger() {
     let key = KeyFrames { interval_frames: 30, factor: 8.0 };
