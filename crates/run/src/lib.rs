@@ -1,9 +1,10 @@
-//! One run of a scenario in virtual time: from scenario, seed and run number to its document
-//! and files.
+//! One run of a scenario in virtual time: from scenario, seed and run number to its
+//! document and files.
 //!
-//! Commands, figures and whatever makes many runs make each of them here. A run is a pure
-//! function of scenario, seed and number but for [`RunInfo::wall_s`](lasthop_trace::RunInfo),
-//! so it does not matter which thread, process or machine makes it.
+//! Commands and figures make all their runs here. A run is a pure function of scenario,
+//! seed and number, except for [`RunInfo::wall_s`](lasthop_trace::RunInfo), so it does
+//! not matter which thread, process or machine makes it. Leaves out when and how many
+//! runs are made, and what is read from them.
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +19,8 @@ use lasthop_trace::{OutputError, Recorder, RunDocument};
 use lasthop_units::{Instant, Seed};
 use std::ops::ControlFlow;
 
-/// Called now and then with the virtual time; the run ends where it says so.
+/// Called with the virtual time at intervals; the run stops when it returns
+/// [`ControlFlow::Break`].
 pub type Progress<'a> = &'a mut dyn FnMut(Instant) -> ControlFlow<()>;
 
 /// Why a run has no result.
@@ -30,15 +32,15 @@ pub enum RunError {
     /// A file could not be written.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// `progress` ended it.
+    /// `progress` stopped the run.
     #[error("stopped")]
     Stopped,
 }
 
-/// Run `number` of `scenario`: what there is to see goes to `sink`, counters are returned.
+/// Makes run `number` of `scenario`: reports to `sink`, returns the counters.
 ///
 /// # Errors
-/// What [`RunError`] lists, but for files.
+/// See [`RunError`], except errors of files.
 pub fn observe<S: Sink>(
     scenario: &Scenario,
     number: u64,
@@ -49,11 +51,12 @@ pub fn observe<S: Sink>(
     lasthop_sim::run_while(scenario, seed, sink, progress)?.ok_or(RunError::Stopped)
 }
 
-/// Run `number` of `scenario`, and the document that `recorder` makes of it; see [`names`] and
-/// [`recording`] for what it is made with. Its files, if it has any, are complete.
+/// Makes run `number` of `scenario`; returns the document that `recorder` makes of it.
+/// For the parameters of a recorder see [`names`] and [`recording`]. Its files, if any,
+/// are complete afterwards.
 ///
 /// # Errors
-/// What [`RunError`] lists.
+/// See [`RunError`].
 pub fn simulate(
     scenario: &Scenario,
     number: u64,

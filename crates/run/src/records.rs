@@ -1,5 +1,5 @@
-//! What a recorder has to know of a scenario: what indices are called, what is measured, and
-//! which files are written.
+//! What a recorder has to know about a scenario: names for indices, what to measure,
+//! and which files to write. A recorder (`trace`) knows no scenario.
 
 use lasthop_hosts::FlowKind;
 use lasthop_packet::NodeId;
@@ -12,7 +12,7 @@ use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{CellConfig, Role};
 use lasthop_wifi::phy::Band;
 
-/// What nodes, stations and flows are called.
+/// Returns the names of nodes, stations and flows.
 pub fn names(scenario: &Scenario) -> Names {
     let cell = scenario.network.cell.as_ref();
     let stations = cell.map_or(&[][..], |cell| &cell.stations);
@@ -54,7 +54,7 @@ pub fn names(scenario: &Scenario) -> Names {
     }
 }
 
-/// What is measured of a run as long as the scenario says.
+/// Returns what to measure in a run with the duration of the scenario.
 pub fn recording(scenario: &Scenario) -> Recording {
     Recording {
         warmup: scenario.warmup,
@@ -64,7 +64,8 @@ pub fn recording(scenario: &Scenario) -> Recording {
     }
 }
 
-/// The files of one run.
+/// Returns the files of a run. `events`: the file of events, too; `captures`: captures
+/// on the air and at nodes, too, with these frames.
 pub fn files(scenario: &Scenario, events: bool, captures: Option<NodeFrames>) -> Files {
     Files {
         events,
@@ -74,7 +75,8 @@ pub fn files(scenario: &Scenario, events: bool, captures: Option<NodeFrames>) ->
     }
 }
 
-/// The model knows no channel numbers, and captures need one: the usual first.
+/// Returns the parameters of a capture on the air. The model has no channel numbers,
+/// and a capture needs one: the usual first one of the band.
 fn air(scenario: &Scenario, cell: &CellConfig) -> AirInfo {
     let access_point = cell.stations.iter().find(|station| station.role == Role::AccessPoint);
     AirInfo {
@@ -90,7 +92,8 @@ fn air(scenario: &Scenario, cell: &CellConfig) -> AirInfo {
     }
 }
 
-/// What a recorder cannot know of a run under virtual time; `wall_s` is how long it took.
+/// Returns what a recorder cannot know about a run in virtual time; `wall_s` is the
+/// time in seconds that it took.
 pub fn info(scenario: &Scenario, number: u64, wall_s: f64) -> RunInfo {
     RunInfo {
         scenario: scenario.name.clone(),

@@ -1,4 +1,4 @@
-//! Wall time of a simulated second.
+//! Benchmark: wall time per simulated second.
 //!
 //! `cargo bench -p lasthop-sim --bench run`
 

@@ -1,8 +1,8 @@
-//! Instructions for a simulated second, counted by Valgrind: the same on every
-//! machine and under any load.
+//! Benchmark: CPU instructions per simulated second, counted by Valgrind. The load of
+//! the machine makes no difference.
 //!
 //! `cargo bench -p lasthop-sim --bench run_instructions`; needs `valgrind` and
-//! `cargo install gungraun-runner@0.20`, and says so without them.
+//! `cargo install gungraun-runner@0.20`, and reports if they are missing.
 
 #![allow(missing_docs, reason = "gungraun's macros write undocumented functions")]
 

@@ -1,9 +1,9 @@
-//! The virtual clock: runs a scenario as fast as the machine allows, the same
-//! result every time.
+//! The driver in virtual time: runs a scenario as fast as the computer allows, always
+//! with the same result.
 //!
-//! One run is a pure function of scenario, seed and run number. Traffic sources
-//! and the network are machines; this driver jumps from one wake-up to the
-//! next and tells a [`Sink`] what happened. It writes no file and reads no clock.
+//! A run is a pure function of scenario, seed and run number. Traffic sources and the
+//! network are machines; this driver jumps from one wake-up to the next and reports to
+//! a [`Sink`]. It writes no file and reads no clock.
 //!
 //! ```
 //! use lasthop_hosts::sink::NoSink;
@@ -40,12 +40,13 @@ use std::ops::ControlFlow;
 
 pub use lasthop_hosts::HostsError as SimError;
 
-/// Runs `scenario` with `seed` and returns the counters at its end, a warm-up
-/// left out. A scenario of measurements ends when the last one is done
-/// ([`Sink::ended`]). `progress` is told the virtual time now and then.
+/// Runs `scenario` with `seed`; returns the counters at the end, without those of a
+/// warm-up. A scenario that consists of measurements ends with the last one
+/// ([`Sink::ended`]). `progress` is called with the virtual time, at most once per
+/// `series_interval`.
 ///
 /// # Errors
-/// What [`SimError`] lists.
+/// See [`SimError`].
 pub fn run<S: Sink>(
     scenario: &Scenario,
     seed: Seed,
@@ -59,10 +60,11 @@ pub fn run<S: Sink>(
     Ok(stats.expect("nothing ended it"))
 }
 
-/// The same as long as `progress` lets it go on; `None` if it did not until the end.
+/// Runs `scenario` like [`run`] until `progress` returns [`ControlFlow::Break`];
+/// returns `None` in that case.
 ///
 /// # Errors
-/// What [`SimError`] lists.
+/// See [`SimError`].
 pub fn run_while<S: Sink>(
     scenario: &Scenario,
     seed: Seed,

@@ -1,5 +1,5 @@
-//! A measured queue in virtual time: the hosts of `lasthop apq` over simulated
-//! packets, against what the scenario says that the queue holds.
+//! A measured queue in virtual time: the hosts of `lasthop apq` over simulated packets,
+//! against the queue limit in the scenario.
 
 use lasthop_apq::{PhaseRecord, Report};
 use lasthop_hosts::{ApqEnding, Sink};
@@ -8,7 +8,7 @@ use lasthop_scenario::{Scenario, parse};
 use lasthop_sim::run;
 use lasthop_units::{Instant, Seed};
 
-/// What a measurement told.
+/// What a measurement reported.
 #[derive(Debug, Default)]
 struct Told {
     phases: Vec<PhaseRecord>,
@@ -32,9 +32,9 @@ impl Sink for Told {
     }
 }
 
-/// 802.11b, which carries 577 packets of 1500 bytes a second, between a wired
-/// host and a station; the queue of 50 is in the node where the flow begins to
-/// cross the air.
+/// 802.11b, which carries 577 packets of 1500 bytes per second, between a wired host
+/// and a station; the queue of 50 packets is in the node from which the flow crosses
+/// the air.
 const CELL: &str = r#"
 duration = "10min"
 [channel]
@@ -87,15 +87,15 @@ fn the_queue_is_found_whichever_end_measures() {
             let packets = equation_1(&told);
             assert!((packets - 50.0).abs() < 2.0, "{flow} {end}: {packets}");
             assert_eq!(told.phases.len(), 2, "one for each session");
-            // Two sessions of 12 s, and little else.
+            // Two sessions of 12 s each, and little more.
             let ended = told.ended.expect("there is nothing else to do") - Instant::ZERO;
             assert!((24.0..27.0).contains(&ended.as_secs_f64()), "{ended}");
         }
     }
 }
 
-/// The clocks of two hosts agree in nothing; only differences of their
-/// differences count.
+/// The clocks of the two hosts may differ in offset and rate: only differences between
+/// differences of their readings count.
 #[test]
 fn clocks_that_differ_change_nothing() {
     let alike = equation_1(&measured(DOWN, ""));
@@ -107,7 +107,7 @@ fn clocks_that_differ_change_nothing() {
     }
 }
 
-/// A run that is too short says so, and tells what is known.
+/// A run that is too short reports so, with the results so far.
 #[test]
 fn a_run_may_be_over_before_the_measurement() {
     let mut scenario = scenario(DOWN, "");
@@ -129,8 +129,8 @@ fn a_run_goes_on_while_other_flows_do() {
     assert_eq!((told.ending, told.ended), (Some(ApqEnding::Done), None));
 }
 
-/// No server is ever told of the queue: 250 packets of the upper queue and 40
-/// of the driver's are counted as one.
+/// A measurement does not know how the queue is built: 250 packets of the upper queue
+/// and 40 of the driver queue count as one.
 #[test]
 fn a_driver_queue_counts_too() {
     let sets = ["node.ap.queue.packets=250".to_owned(), "node.ap.driver_queue.packets=40".into()];

@@ -1,4 +1,5 @@
-//! Coded links in virtual time: what goes in comes out, through the cell and its losses.
+//! Coded links in virtual time: what enters them leaves them, through the cell and its
+//! losses.
 
 use lasthop_fixtures::{access_point, flow, franc, host, station, wire};
 use lasthop_hosts::{FrancReport, Sink};
@@ -7,7 +8,7 @@ use lasthop_scenario::{Scenario, parse};
 use lasthop_sim::run;
 use lasthop_units::{Duration, Instant, Seed};
 
-/// What the flows of a run saw, and what its coded link counted.
+/// What the flows of a run saw, and the counters of its coded link.
 #[derive(Debug, Default)]
 struct Seen {
     sent: u64,
@@ -44,7 +45,7 @@ impl Sink for Seen {
     }
 }
 
-/// Two hosts behind two stations that hear each other and a third.
+/// Two hosts behind two stations, which hear each other and a third station.
 fn cell() -> String {
     let head = r#"
 duration = "4s"
@@ -68,7 +69,7 @@ fn tcp() -> String {
     flow("tcp", ["source", "sink"], "tcp", "")
 }
 
-/// A coded link between two nodes, with more keys.
+/// A coded link between two nodes, with additional keys.
 fn link(ends: [&str; 2], keys: &str) -> String {
     franc("link", ends, keys)
 }
@@ -107,7 +108,8 @@ fn a_plain_link_loses_what_it_is_told_to() {
     assert_eq!(b.stats.packets_out, seen.arrived);
 }
 
-/// More than the air carries: the backlog is bounded, and the queue on the air short.
+/// At more than the capacity of the air the backlog is limited, and the queue on the
+/// air short.
 #[test]
 fn an_interface_that_is_full_pushes_back() {
     let keys = "mode = \"plain\"\ninterface_packets = 3\nbacklog_packets = 50";
@@ -146,14 +148,14 @@ packet_bytes = 4000
 "#;
     let link = link(["sink", "y"], "relays = [\"x\"]\nmode = \"plain\"");
     let seen = simulate(&format!("{hosts}{link}"));
-    // Requests and answers, in three parts each.
+    // Requests and answers, of three parts each.
     assert!(seen.sent >= 78, "{seen:?}");
     assert_eq!((seen.arrived, seen.carried), (seen.sent, 3 * seen.sent));
     let report = seen.report.expect("there is one");
     assert_eq!(report.nodes[1].stats.source_sent, seen.carried, "all pass the relay");
 }
 
-/// TCP takes the length of its segments from the link.
+/// TCP derives the length of its segments from the link.
 #[test]
 fn segments_fit_into_symbols() {
     let keys = "mode = \"plain\"\nloss = [{ from = \"a\", to = \"b\", loss = 0.02 }]";
@@ -174,7 +176,7 @@ fn a_dead_end_takes_nothing() {
     assert_eq!(report.nodes[0].stats.packets_in, seen.sent - seen.dropped);
 }
 
-/// Every packet comes out once, as it went in, in spite of losses on all links.
+/// Every packet comes out once and unchanged, in spite of losses on all links.
 #[test]
 fn a_coded_link_loses_nothing() {
     for mode in ["stream", "paper"] {
@@ -189,8 +191,8 @@ fn a_coded_link_loses_nothing() {
     }
 }
 
-/// By the closed form the helper saves 5 % of the air here; ours wants a tenth. In one
-/// run of four or five the losses that it estimates say so for a moment.
+/// By the closed form the helper saves 5 % of the air here; our threshold is 10 %. In
+/// one of four or five runs its estimates of the losses exceed that for a moment.
 #[test]
 fn a_helper_of_little_use_is_silent_in_a_stream() {
     let sent = |mode, seed| {
@@ -203,8 +205,8 @@ fn a_helper_of_little_use_is_silent_in_a_stream() {
     assert!(sent("paper", 1) > 50, "the published programs do not ask");
 }
 
-/// UDP at 2 Mb/s over a link that loses `e3`, beside which a helper loses half as much on
-/// either side.
+/// UDP at 2 Mb/s over a link with losses `e3`, with a helper that loses half as much
+/// from and to either end.
 fn helped_upload(mode: &str, e3: f64) -> Seen {
     helped_upload_of(mode, e3, 1)
 }
@@ -223,14 +225,14 @@ loss = [
 "#
     );
     let flow = udp().replace("4Mb/s", "2Mb/s");
-    // Long enough for more than three of the paper's blocks, whatever chance does.
+    // Long enough for more than three blocks of the paper's mode, with any seed.
     let cell = cell().replace("4s", "6s");
     let text = format!("{cell}{flow}{}", link(["a", "b"], &keys));
     let scenario = parse("test.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"));
     simulate_run(&scenario, Seed::new(seed, 0))
 }
 
-/// Both directions at once, and a helper that vanishes and comes back.
+/// Both directions at once, and a helper that disappears and returns.
 #[test]
 fn tcp_is_carried_in_spite_of_losses() {
     let goodput = |keys: &str| {
@@ -248,7 +250,8 @@ fn tcp_is_carried_in_spite_of_losses() {
     assert!(coded > 3 * plain && coded > 1_500_000, "{coded} against {plain}");
 }
 
-/// A tunnel's interface lets go of what it takes, so TCP's small queues hold nothing back.
+/// The interface of a tunnel releases each packet at once, so TCP's small queues do not
+/// limit what is in flight.
 #[test]
 fn tcp_that_begins_at_an_end_is_as_fast_as_from_behind_it() {
     let arrived = |from: &str, to: &str| {

@@ -1,6 +1,6 @@
-//! What a scenario holds besides, and the order in which it is written down, changes
-//! nothing: neither an idle station, host, wire or flow, nor another order of nodes,
-//! wires, links and flows. What the others did is the same to the nanosecond.
+//! Neither additional idle parts of a scenario (a station, host, wire or flow) nor the
+//! order of its nodes, wires, links and flows changes what the others do, to the
+//! nanosecond.
 
 use lasthop_apq::{PhaseRecord, Report};
 use lasthop_hosts::{ApqEnding, FrancReport, Sink, TcpSample};
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// The tables of a scenario; each is a string of its own, so that they can change places.
+/// The tables of a scenario, each a string of its own, so that they can be reordered.
 #[derive(Clone, Debug)]
 struct Layout {
     head: &'static str,
@@ -44,7 +44,7 @@ impl Layout {
         parse("layout.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}\n{text}"))
     }
 
-    /// What each node, wire, link and flow of it did in a run.
+    /// Records what each node, wire, link and flow did in a run.
     fn run(&self, seed: u64) -> Records {
         let scenario = self.scenario();
         let mut records = Records { scenario: scenario.clone(), lines: BTreeMap::new() };
@@ -54,7 +54,7 @@ impl Layout {
     }
 }
 
-/// What happened, by the name of the thing that it happened to.
+/// What happened, by the name of the node, wire, link or flow.
 struct Records {
     scenario: Scenario,
     lines: BTreeMap<String, Vec<String>>,
@@ -77,7 +77,7 @@ impl Records {
     fn note_packet(&mut self, what: &str, now: Instant, node: NodeId, packet: &Packet) {
         let node = self.node(node);
         if packet.flow == FlowId::NONE {
-            // The tag of a datagram is a place in a store that all links share.
+            // The tag of a datagram depends on a store that all links share.
             return self.note(format!("datagrams {node}"), (what, now, packet.bytes, packet.parts));
         }
         self.note_flow(packet.flow, (what, now, node, packet.tag, packet.bytes, packet.parts));
@@ -95,7 +95,8 @@ impl Records {
         }
     }
 
-    /// Everything here happened there, too, in the same way.
+    /// Asserts that everything recorded here is also recorded in `all`, in the same
+    /// way.
     fn are_among(&self, all: &Self) {
         for (whose, lines) in &self.lines {
             let others = all.lines.get(whose).map_or(&[][..], Vec::as_slice);
@@ -160,7 +161,8 @@ impl Sink for Records {
     }
 }
 
-/// Fading, shadowing, rate control, wires that lose and delay, and traffic of every kind.
+/// Fading, shadowing, rate control, wires with losses and delay, and traffic of every
+/// kind.
 fn fading() -> Layout {
     let head = r#"
         duration = "400ms"
@@ -254,7 +256,8 @@ interval = "10ms"
     Layout::new(head, body)
 }
 
-/// Stations that do not hear each other, all four categories, collisions of three and four.
+/// Stations that do not hear each other, all four access categories, and collisions of
+/// three and four.
 fn hidden() -> Layout {
     let head = r#"
         duration = "300ms"
@@ -352,7 +355,7 @@ interval = "130ms"
     Layout::new(head, body)
 }
 
-/// A coded link with a helper, one that does not code, and a queue that is measured.
+/// A coded link with a helper, a link without coding, and a queue that is measured.
 fn coded() -> Layout {
     let head = r#"
         duration = "1500ms"
@@ -454,14 +457,14 @@ fn all() -> [Layout; 4] {
     [fading(), hidden(), absences(), coded()]
 }
 
-/// Puts what does nothing into a layout: `at` says where in each list.
+/// Adds idle parts to a layout, at index `at` of each list.
 fn with_idle(layout: &Layout, at: usize) -> Layout {
     let mut layout = layout.clone();
     let put = |list: &mut Vec<String>, what: &str| {
         let place = at.min(list.len());
         list.insert(place, what.to_owned());
     };
-    // Near all others, or where nobody hears it or decodes anything.
+    // Close to all others, or where nobody hears it or decodes anything.
     let meters = 6 + 25 * at.min(4);
     let station = format!("role = \"station\"\nposition = [\"{meters}m\", \"-3m\"]");
     let end = layout.scenario().duration.as_nanos();
@@ -514,7 +517,7 @@ fn a_run_backwards_is_the_same_run() {
     }
 }
 
-/// The layouts say something: their flows deliver, collide and lose.
+/// The layouts are not trivial: their flows deliver, collide and lose packets.
 #[test]
 fn the_runs_have_what_can_differ() {
     for (layout, wanted) in all().iter().zip(["WireLoss", "collisions", "ps_polls", "CodedLink"]) {

@@ -1,12 +1,12 @@
-//! Packet lengths in whole runs: what cutting costs, by hand, and an adaptive MTU
-//! against fixed ones.
+//! Packet lengths in whole runs: the cost of cutting against a calculation by hand, and
+//! an adaptive MTU against fixed ones.
 
 use lasthop_hosts::Sink;
 use lasthop_packet::{DropReason, NodeId, Packet};
 use lasthop_sim::run;
 use lasthop_units::{Instant, Seed};
 
-/// Of the flow's packets on their way there.
+/// Counts the packets of the flow at its destination.
 #[derive(Default)]
 struct Count {
     payload_bytes: u64,
@@ -51,7 +51,7 @@ const LINK: &str = r#"
     kind = "udp"
 "#;
 
-/// Mb/s and the counts.
+/// Runs the scenario; returns payload in Mb/s, and the counts.
 fn go(sets: &[&str]) -> (f64, Count) {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let scenario = lasthop_scenario::parse("mtu.toml", LINK, &sets).expect("a sound scenario");
@@ -68,11 +68,11 @@ fn a_processor_pays_for_every_fragment() {
     ];
     let (cut, count) = go(&sets);
     assert_eq!(count.lost, 0);
-    // 1500, 1500 and 1068 bytes.
+    // Parts of 1500, 1500 and 1068 bytes.
     let expected = 4_000.0 * 8.0 / (3.0 * 80.0 + 4_068.0 * 0.026);
     assert!((cut / expected - 1.0).abs() < 0.02, "{cut} {expected}");
     let (whole, _) = go(&[sets[0], sets[1], "node.ap.mtu=4028"]);
-    // The processor could do more than MCS 7 can.
+    // The processor allows more than MCS 7 carries.
     assert!(whole > 1.4 * cut && whole < 4_000.0 * 8.0 / (80.0 + 4_028.0 * 0.026), "{whole} {cut}");
 }
 

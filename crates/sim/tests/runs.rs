@@ -1,4 +1,4 @@
-//! Whole runs in virtual time, against what can be computed by hand.
+//! Whole runs in virtual time, against calculations by hand.
 
 use lasthop_hosts::Sink;
 use lasthop_net::network::NetworkStats;
@@ -7,7 +7,7 @@ use lasthop_scenario::Scenario;
 use lasthop_sim::{SimError, run};
 use lasthop_units::{Duration, Instant, Seed};
 
-/// Counts, and mixes everything it is told into one number.
+/// Counts what it is told, and hashes all of it into a number.
 #[derive(Debug, Default, PartialEq)]
 struct Fingerprint {
     hash: u64,
@@ -144,7 +144,7 @@ fn a_full_queue_delays_by_its_length() {
     let (sink, stats) = go(&scenario, 1);
     let rate = sink.arrived[0] as f64 / 2.0;
     let mean = sink.delays.as_secs_f64() / sink.arrived[0] as f64;
-    // Little's law, the ramp at the start left aside.
+    // Little's law, without the ramp at the start.
     assert!((mean * rate / 100.0 - 1.0).abs() < 0.03, "{mean} s at {rate} packets/s");
     assert!(sink.dropped > 1_000);
     assert!(stats.stations[0].1.queue_packets.max() <= Some(100));
@@ -160,12 +160,12 @@ fn a_congestion_control_of_kernels_is_refused_by_name() {
     assert_eq!((&*flow, &*name), ("ping", "bbr"));
 }
 
-/// What arrived, and when; with events or without.
+/// When which packets arrived, with events or without.
 #[derive(Default)]
 struct Arrivals {
     wants_events: bool,
     all: Vec<(Instant, u16, u64, Duration)>,
-    /// At every sample, how much had arrived.
+    /// Number of arrivals at each sample.
     sampled: Vec<usize>,
 }
 
@@ -185,7 +185,7 @@ impl Sink for Arrivals {
     }
 }
 
-/// Without events nobody is woken for a packet on which nobody acts.
+/// Without events the network is not woken for packets whose arrival changes nothing.
 #[test]
 fn packets_arrive_at_the_same_instants_with_events_and_without() {
     let text = format!("series_interval = \"7ms\"\n{CONTENTION}");

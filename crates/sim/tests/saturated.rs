@@ -1,5 +1,6 @@
-//! Saturated flows that begin at one node: each keeps a queue of its own filled, so
-//! that access categories get what EDCA gives them, and stations what their queue does.
+//! Saturated flows that start at one node. Each keeps a queue of its own filled, so
+//! that access categories get the shares of EDCA, and stations those of the queue
+//! discipline.
 
 use lasthop_hosts::Sink;
 use lasthop_net::network::NetworkStats;
@@ -8,7 +9,7 @@ use lasthop_scenario::{Scenario, parse};
 use lasthop_sim::run;
 use lasthop_units::{Duration, Instant, Seed};
 
-/// Packets that arrived, by flow.
+/// Number of packets that arrived, by flow.
 #[derive(Debug, Default)]
 struct Arrivals(Vec<u64>);
 
@@ -26,12 +27,12 @@ fn go(scenario: &Scenario) -> (Vec<u64>, NetworkStats) {
     (arrivals.0, stats)
 }
 
-/// 9 us slots, SIFS 16 us, and until a missing Ack is noticed SIFS + slot + 20 us
-/// (IEEE 802.11-2020, 10.3.2.11; the Ack is an OFDM PPDU).
+/// Slots of 9 us, SIFS of 16 us, and an AckTimeout of SIFS + slot + 20 us (IEEE
+/// 802.11-2020, 10.3.2.11; the Ack is an OFDM PPDU).
 const SLOT_US: u64 = 9;
 const SIFS_US: u64 = 16;
 const ACK_TIMEOUT_US: u64 = 45;
-/// Any length does: shares do not depend on it.
+/// Any value: shares do not depend on it.
 const DATA_US: u64 = 300;
 const ACK_US: u64 = 28;
 
@@ -44,9 +45,10 @@ const CATEGORIES: [(&str, u64, u64, u64); 4] = [
 ];
 const RETRY_LIMIT: u32 = 7;
 
-/// EDCA played slot by slot (10.23.2), one frame an opportunity, for as many contenders
-/// as there are pairs of station and category: how many frames of each get through.
-/// The order is that of rank: of a station's categories the later goes first.
+/// Simulates EDCA slot by slot (10.23.2), with one frame per opportunity, for
+/// contenders given as (station, category); returns how many frames of each get
+/// through. Among the categories of a station, the later contender wins an internal
+/// collision.
 fn edca(contenders: &[(usize, usize)], frames: u64) -> Vec<u64> {
     struct Contender {
         station: usize,
@@ -120,7 +122,7 @@ fn edca(contenders: &[(usize, usize)], frames: u64) -> Vec<u64> {
 }
 
 /// Saturated flows to the access point, each of a station and a category, in a cell
-/// where everybody hears everybody equally well.
+/// where all stations hear each other equally well.
 fn uplink(contenders: &[(usize, usize)]) -> Scenario {
     let mut text = String::from(
         "duration = \"20s\"\n[channel]\nbeacon_interval = \"off\"\n[node_defaults]\n\
@@ -168,8 +170,9 @@ fn categories_get_the_shares_of_edca() {
     }
 }
 
-/// The access point fills the queues of a fast and of a slow station, at rates that lose
-/// next to nothing: what must be sent again lets others go ahead. Returns the share of both's air time and packets that the fast one gets.
+/// The access point fills the queues of a fast and of a slow station, at rates with
+/// almost no losses, because retransmissions would let others go first. Returns the
+/// share of the fast station in the air time and in the packets of both.
 fn fast_and_slow(queue: &str, ampdu_bytes: u32) -> (f64, f64) {
     let text = format!(
         "duration = \"20s\"\n[channel]\nbeacon_interval = \"off\"\n[node_defaults]\n\
@@ -206,21 +209,22 @@ fn a_fast_station_gets_what_the_queue_gives_it() {
         let (airtime, _) = fast_and_slow(by_airtime, ampdu_bytes_max);
         assert!((airtime - 0.5).abs() < 0.02, "{ampdu_bytes_max}: {airtime:.3} of the air");
     }
-    // One packet each in turn, so little of the air.
+    // One packet each in turn: a small share of the air.
     for queue in [by_bytes, in_order] {
         let (airtime, packets) = fast_and_slow(queue, 0);
         assert!((packets - 0.5).abs() < 0.02, "{queue}: {packets:.3} of the packets");
         assert!(airtime < 0.25, "{queue}: {airtime:.3} of the air");
     }
-    // One A-MPDU each in turn: 42 packets are 65 535 bytes, and 5 last 5.484 ms at MCS 8.
+    // One A-MPDU each in turn: 42 packets are 65 535 bytes, and 5 last 5.484 ms at MCS
+    // 8.
     for queue in [by_bytes, in_order] {
         let (_, packets) = fast_and_slow(queue, 65_535);
         assert!((packets - 42.0 / 47.0).abs() < 0.02, "{queue}: {packets:.3} of the packets");
     }
 }
 
-/// A flow that begins later takes its share of a queue that is full, and the others
-/// get it back when it ends.
+/// A flow that starts later takes its share of a full queue, and the others get it back
+/// when it ends.
 #[test]
 fn a_late_flow_gets_its_share_of_a_full_queue() {
     let text = "duration = \"3s\"\n[node_defaults]\nrate_control = { kind = \"fixed\", mcs = 7 }\n\

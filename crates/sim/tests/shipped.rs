@@ -1,5 +1,5 @@
-//! The scenarios that are shipped, in virtual time: they run, they show what
-//! their first lines say, and their trajectories change only on purpose.
+//! The shipped scenarios in virtual time: they run, they show what their first lines
+//! claim, and their results change only on purpose.
 
 use lasthop_hosts::Sink;
 use lasthop_packet::{DropReason, NodeId, Packet};
@@ -12,8 +12,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-/// A shipped scenario with `--set` arguments, cut to `duration`: all of its
-/// flows begin at once.
+/// A shipped scenario with `--set` arguments, shortened to `duration`. All of its flows
+/// start at once.
 fn shipped(name: &str, sets: &[&str], duration: Duration) -> Scenario {
     let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
     let path = folder().join(name).with_extension("toml");
@@ -26,7 +26,7 @@ fn shipped(name: &str, sets: &[&str], duration: Duration) -> Scenario {
     scenario
 }
 
-/// What happened to the packets of one flow.
+/// What happened to the packets of a flow.
 #[derive(Clone, Debug, Default)]
 struct Flow {
     packets: u64,
@@ -36,7 +36,7 @@ struct Flow {
     round_trips: Vec<Duration>,
 }
 
-/// What happened, and all of it mixed into one number.
+/// What happened to all flows, and a hash of it.
 #[derive(Debug, Default)]
 struct Story {
     hash: u64,
@@ -62,7 +62,7 @@ impl Story {
         self.hash = (self.hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
     }
 
-    /// Of the IP packets of one flow.
+    /// Rate of the IP packets of a flow that arrived, in Mb/s.
     fn mbps(&self, flow: usize) -> f64 {
         self.flows[flow].bytes as f64 * 8e-6 / self.duration.as_secs_f64()
     }
@@ -81,7 +81,7 @@ impl Story {
 impl Sink for Story {
     fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet) {
         self.mix(now.as_nanos() ^ packet.tag << 20 ^ u64::from(node.0) << 50);
-        // Datagrams of coded links belong to no flow.
+        // Datagrams of coded links have no flow.
         let Some(flow) = self.flows.get_mut(usize::from(packet.flow.0)) else { return };
         flow.packets += 1;
         flow.bytes += u64::from(packet.bytes);
@@ -114,8 +114,8 @@ fn every_one_runs() {
     names.sort();
     assert!(names.len() >= 9, "{names:?}");
     for name in names {
-        // Calls of a coded link are lost like all else on it: one in six begins after half a
-        // second.
+        // The handshake of a coded link suffers losses, too: one of six starts only
+        // after half a second.
         let duration = if name == "franc" { SECOND * 3 } else { SECOND / 2 };
         let story = Story::of(&name, &[], duration);
         let (packets, ..) = story.fingerprint();
@@ -123,7 +123,7 @@ fn every_one_runs() {
     }
 }
 
-/// Packets that arrived, packets that were lost, and a hash of when. Whoever
+/// Number of packets that arrived, number that were lost, and a hash of when. Whoever
 /// changes one says why in the commit message.
 const FINGERPRINTS: [(&str, (u64, u64, u64)); 6] = [
     ("hello", (5_060, 0, 0x613c_9a1a_1c38_9a61)),
@@ -143,7 +143,7 @@ fn trajectories_stay_as_they_are() {
     assert_eq!(now, FINGERPRINTS);
 }
 
-/// 59.6 Mb/s of UDP payload, of the 65 Mb/s that MCS 7 has.
+/// 59.6 Mb/s of UDP payload, out of the 65 Mb/s of MCS 7.
 #[test]
 fn hello_shows_what_mcs_7_carries() {
     let payload = Story::of("hello", &[], SECOND).mbps(0) * 1472.0 / 1500.0;
@@ -200,7 +200,7 @@ fn a_scan_delays_only_the_one_that_scans() {
     let longest = |flow: usize| *story.flows[flow].round_trips.last().expect("it was answered");
     assert!(longest(1) > Duration::from_millis(100), "{}", longest(1));
     assert!(longest(2) < Duration::from_millis(20), "{}", longest(2));
-    // The access point's FQ-CoDel drops a few packets that waited for so long.
+    // The FQ-CoDel of the access point drops a few packets that waited for so long.
     assert!(story.flows[0].lost < 10, "{:?}", story.fingerprint());
     assert_eq!(story.flows[1].lost + story.flows[2].lost, 0);
 }

@@ -1,4 +1,4 @@
-//! TCP in virtual time against what can be computed by hand.
+//! TCP in virtual time against calculations by hand.
 
 use lasthop_hosts::{Sink, TcpSample};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet, Transport};
@@ -40,7 +40,8 @@ struct Story {
     other_losses: u64,
     queue_max: u32,
     last: TcpSample,
-    /// Sums and counts: delays of data and of bare acknowledgements, round trips.
+    /// Sums and numbers of: delays of data, delays of bare acknowledgements, round
+    /// trips.
     data: (Duration, u32),
     bare: (Duration, u32),
     round_trips: (Duration, u32),
@@ -51,7 +52,7 @@ impl Sink for Story {
         assert_eq!(packet.transport, Transport::Tcp);
         let sums = if packet.bytes > 60 { &mut self.data } else { &mut self.bare };
         *sums = (sums.0 + (now - packet.created), sums.1 + 1);
-        // Neither SYN nor bare acknowledgement.
+        // Neither a SYN nor a bare acknowledgement.
         if node == NodeId(2) && packet.bytes > 60 {
             let payload = u64::from(packet.bytes.saturating_sub(52));
             self.payload += payload;
@@ -94,8 +95,8 @@ fn upload(sets: &[&str]) -> Story {
     story
 }
 
-/// The path keeps the order, so only what was dropped need be sent again: many
-/// segments leave at one instant, and none may be taken for lost because of it.
+/// The path keeps the order, so only dropped segments have to be retransmitted: many
+/// segments leave at one instant, and none of them may be taken for lost because of it.
 #[test]
 fn what_is_sent_again_was_lost() {
     for control in ["reno", "cubic"] {
@@ -107,11 +108,11 @@ fn what_is_sent_again_was_lost() {
     }
 }
 
-/// Every segment has its round trip: there with its data, back with the
-/// acknowledgement, and what the receiver waits for a second segment. The newest
-/// of a burst, which used to stand for all, waits less than the others for both.
-/// All of them together are the time that data was in flight: a window, once the
-/// connection has begun.
+/// The round-trip time of a segment is the delay of its data, that of the
+/// acknowledgement, and the time that the receiver waits for a second segment. The last
+/// segment of a burst cannot stand for all: it waits less than the others. The sum over
+/// all segments is the time that data was in flight: a window, once the connection has
+/// started.
 #[test]
 fn round_trips_are_both_ways_together() {
     for (window, sets) in [
@@ -138,7 +139,7 @@ fn round_trips_are_both_ways_together() {
     }
 }
 
-/// A window of 20 segments and two crossings of the wire: at most so much.
+/// A window of 20 segments per two crossings of the wire is an upper bound.
 #[test]
 fn a_small_window_sets_the_rate() {
     let window = 20 * 1448;
@@ -149,7 +150,7 @@ fn a_small_window_sets_the_rate() {
     ]);
     let mbps = story.payload as f64 * 8.0 / 10.0 / 1e6;
     let bound = f64::from(window) * 8.0 / 0.100 / 1e6;
-    // The hop over the air and acknowledgements for two take some of it.
+    // The hop over the air and delayed acknowledgements take some of it.
     assert!(mbps < bound && mbps > 0.9 * bound, "{mbps} of {bound} Mb/s");
 }
 
@@ -164,7 +165,7 @@ fn small_queues_bound_what_waits_at_the_sender() {
     assert!(free.queue_max > 90, "{} packets", free.queue_max);
 }
 
-/// What the queue refuses is neither lost nor sent twice.
+/// A segment that the queue refuses is neither lost nor sent twice.
 #[test]
 fn a_refused_segment_is_kept() {
     let sets = ["flow.up.tcp.small_queues=off", "flow.up.tcp.local_drop=refused"];
@@ -181,7 +182,7 @@ fn an_application_may_write_slowly_or_wait_for_answers() {
     let mbps = slow.payload as f64 * 8.0 / 10.0 / 1e6;
     assert!((mbps / 4.0 - 1.0).abs() < 0.01, "{mbps} Mb/s");
     let asking = upload(&["flow.up.requests={ request = \"500B\", response = \"20kB\" }"]);
-    // A request each 100 ms of thinking and some 25 ms for the answer.
+    // A request per 100 ms of thinking and about 25 ms for the answer.
     let requests = asking.payload / 500;
     assert!((70..=95).contains(&requests), "{requests} requests");
 }

@@ -1,7 +1,7 @@
-//! One simulated second of whole scenarios at HT MCS 15 (40 MHz, short guard
-//! interval) or, with 50 stations, MCS 7 (20 MHz): 1500-byte packets, 802.11n's
-//! defaults, queues of 500 packets, a server behind 1 Gb/s and 1 ms for TCP.
-//! Nothing is recorded.
+//! Workloads of the benchmarks: one simulated second of whole scenarios at HT MCS 15
+//! (40 MHz, short guard interval) or, with 50 stations, MCS 7 (20 MHz). Packets of 1500
+//! bytes, defaults of 802.11n, queues of 500 packets; for TCP a server behind 1 Gb/s
+//! and 1 ms. Nothing is recorded.
 
 use lasthop_fixtures::{flow, host, wire};
 use lasthop_hosts::sink::NoSink;
@@ -11,7 +11,8 @@ use std::hint::black_box;
 
 /// The access point sends A-MPDUs to one station, saturated.
 pub const UDP_AMPDU: &str = "ampdu";
-/// The same, every packet an exchange of its own.
+/// The access point sends packets one by one, without A-MPDUs, to one station,
+/// saturated.
 pub const UDP_SINGLE: &str = "single";
 /// Fifty stations send to the access point, saturated, without A-MPDU.
 pub const UDP_FIFTY: &str = "fifty";
@@ -20,7 +21,7 @@ pub const TCP_DOWN: &str = "down";
 /// One bulk TCP flow from a station to the server.
 pub const TCP_UP: &str = "up";
 
-/// The scenario of a workload.
+/// Returns the scenario of a workload.
 pub fn scenario(workload: &str) -> Scenario {
     let fast = (40, "400ns", 15, 65_535);
     let (channel, body) = match workload {
@@ -66,7 +67,7 @@ fn tcp(from: &str, to: &str) -> String {
     [host("server"), cable, flow("data", [from, to], "tcp", "")].concat()
 }
 
-/// Runs it.
+/// Runs `scenario`.
 pub fn run(scenario: &Scenario) {
     let stats = lasthop_sim::run(scenario, Seed::new(1, 0), &mut NoSink, |_| {});
     black_box(stats.expect("it can be simulated"));
