@@ -1,13 +1,13 @@
-//! Figures held against those of others, for whoever holds them: a paper's (`reproduce`),
-//! another simulator's or a kernel's (`validate`).
+//! Comparison of our figures with those of others: of a paper (`reproduce`), of another
+//! simulator or of a kernel (`validate`).
 //!
-//! | module | what it is |
+//! | module | content |
 //! |---|---|
 //! | [`verdict`] | whether two figures agree |
-//! | [`table`] | rows with verdicts, as Markdown |
+//! | [`table`] | tables with verdicts, as Markdown |
 //! | [`plot`] | panels, drawn as SVG and PNG |
 //!
-//! It knows no scenario and no run, reads no clock and writes no file.
+//! This crate knows no scenario and no run, reads no clock and writes no file.
 
 #![forbid(unsafe_code)]
 

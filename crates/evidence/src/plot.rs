@@ -1,6 +1,6 @@
-//! Panels: what is drawn of a figure, and drawing it. A panel is data with
-//! labels; `layout` turns it into shapes once, and SVG and PNG are two ways to
-//! write the same shapes. How everything looks is in [`style`] and nowhere else.
+//! Plots: panels with axes and series, written as SVG or PNG. A panel is data with
+//! labels; `layout` turns it into shapes, and both formats write the same shapes. Sizes
+//! and colours are in [`style`] only.
 //!
 //! ```
 //! use lasthop_evidence::plot::{Axis, Panel, Series};
@@ -25,10 +25,10 @@ pub use check::faults;
 pub use png::png;
 pub use svg::{escaped, inline_svg, svg};
 
-/// A point: x, y.
+/// The x and y of a point, in the units of the axes.
 pub type Point = (f64, f64);
 
-/// One coordinate system and what is drawn in it.
+/// A coordinate system with the data drawn in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
     pub(crate) title: String,
@@ -44,24 +44,24 @@ pub struct Panel {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     pub(crate) label: String,
-    /// Given ends; else zero, and what the data need.
+    /// The ends of the axis; `None`: from zero to the greatest value.
     pub(crate) range: Option<(f64, f64)>,
     /// Names in place of numbers, at 0, 1, 2 ..
     pub(crate) names: Vec<String>,
 }
 
-/// How points are drawn.
+/// How the points of a series are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     Line,
     DottedLine,
     Dots,
     Bars,
-    /// Horizontal bars: the points are begin and end by turns, at heights of their own.
+    /// Horizontal bars: points are start and end in turn; the height is y.
     Intervals,
 }
 
-/// Points that belong together.
+/// Points that are drawn together, with one entry in the legend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     pub(crate) name: String,
@@ -70,7 +70,7 @@ pub struct Series {
     pub(crate) on_right: bool,
 }
 
-/// What the paper states of a series, as a band behind it.
+/// A band behind a series: what the paper states.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Target {
     pub(crate) series: usize,
@@ -79,7 +79,7 @@ pub(crate) struct Target {
     pub(crate) label: String,
 }
 
-/// A stretch of x, shaded.
+/// A shaded range of x.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shade {
     pub(crate) x: (f64, f64),
@@ -87,19 +87,19 @@ pub(crate) struct Shade {
 }
 
 impl Axis {
-    /// An axis with a label, which ends in the unit: `time, s`. It begins at
-    /// zero and goes as far as the data.
+    /// Returns an axis with a label, which ends in the unit: `time, s`. It extends from
+    /// zero to the greatest value.
     pub fn new(label: impl Into<String>) -> Self {
         Self { label: label.into(), range: None, names: Vec::new() }
     }
 
-    /// With given ends; what is beyond them moves them.
+    /// Sets the ends of the axis. Values beyond them extend it.
     #[must_use]
     pub fn range(self, from: f64, to: f64) -> Self {
         Self { range: Some((from, to)), ..self }
     }
 
-    /// With names in place of numbers, at 0, 1, 2 ..
+    /// Sets names in place of numbers, at 0, 1, 2 ..
     #[must_use]
     pub fn names<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
         Self { names: names.into_iter().map(Into::into).collect(), ..self }
@@ -107,27 +107,29 @@ impl Axis {
 }
 
 impl Series {
-    /// A line.
+    /// Returns a series drawn as a line.
     pub fn line(name: impl Into<String>, points: Vec<Point>) -> Self {
         Self { name: name.into(), points, mark: Mark::Line, on_right: false }
     }
 
-    /// A line with a dot at each point: for few points.
+    /// Returns a series drawn as a line with a dot at each point, for few points.
     pub fn dotted_line(name: impl Into<String>, points: Vec<Point>) -> Self {
         Self { mark: Mark::DottedLine, ..Self::line(name, points) }
     }
 
-    /// Dots.
+    /// Returns a series drawn as dots.
     pub fn dots(name: impl Into<String>, points: Vec<Point>) -> Self {
         Self { mark: Mark::Dots, ..Self::line(name, points) }
     }
 
-    /// Bars from zero, beside those of other series at the same x.
+    /// Returns a series drawn as bars from zero, beside those of other series at the
+    /// same x.
     pub fn bars(name: impl Into<String>, points: Vec<Point>) -> Self {
         Self { mark: Mark::Bars, ..Self::line(name, points) }
     }
 
-    /// Horizontal bars from x to x at a height: for what was when, on an axis with names.
+    /// Returns a series of horizontal bars, each from x to x at a height y, to show
+    /// when something happened, on an axis with names.
     pub fn intervals(
         name: impl Into<String>,
         intervals: impl IntoIterator<Item = (f64, f64, f64)>,
@@ -136,7 +138,7 @@ impl Series {
         Self { mark: Mark::Intervals, ..Self::line(name, ends.collect()) }
     }
 
-    /// Read at the right axis.
+    /// Moves the series to the right axis.
     #[must_use]
     pub fn on_right(self) -> Self {
         Self { on_right: true, ..self }
@@ -144,8 +146,8 @@ impl Series {
 }
 
 impl Panel {
-    /// An empty panel. The title says which of the panels of the figure it is;
-    /// it may be empty where there is one.
+    /// Returns an empty panel. The title says which panel of the figure it is; it may
+    /// be empty if there is only one.
     pub fn new(title: impl Into<String>, x: Axis, left: Axis) -> Self {
         Self {
             title: title.into(),
@@ -158,28 +160,29 @@ impl Panel {
         }
     }
 
-    /// With a second axis of y.
+    /// Adds a right axis.
     #[must_use]
     pub fn right(self, axis: Axis) -> Self {
         Self { right: Some(axis), ..self }
     }
 
-    /// With one more series.
+    /// Adds a series.
     #[must_use]
     pub fn with(mut self, series: Series) -> Self {
         self.series.push(series);
         self
     }
 
-    /// With a band behind the series of this index: where the paper puts it. A band of
-    /// no height is a line. Bands of one label have one entry in the legend.
+    /// Adds a band behind the series with this index, from and to these y: what the
+    /// paper states. A band without height is a line. Bands with the same label share
+    /// an entry in the legend.
     #[must_use]
     pub fn target(mut self, series: usize, y: (f64, f64), label: impl Into<String>) -> Self {
         self.targets.push(Target { series, y, x: None, label: label.into() });
         self
     }
 
-    /// The same between two x only.
+    /// Adds a band like [`Panel::target`], between two x only.
     #[must_use]
     pub fn target_at(
         mut self,
@@ -192,14 +195,14 @@ impl Panel {
         self
     }
 
-    /// With a stretch of x shaded. Shades of one label have one entry in the legend.
+    /// Shades a range of x. Shades with the same label share an entry in the legend.
     #[must_use]
     pub fn shade(mut self, from: f64, to: f64, label: impl Into<String>) -> Self {
         self.shades.push(Shade { x: (from, to), label: label.into() });
         self
     }
 
-    /// There is something in it to see.
+    /// Whether any series has points.
     pub fn has_points(&self) -> bool {
         self.series.iter().any(|series| !series.points.is_empty())
     }

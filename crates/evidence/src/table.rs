@@ -1,33 +1,34 @@
-//! Tables of figures with verdicts, as Markdown.
+//! Tables of figures with verdicts, as Markdown: a heading, a text, rows and notes.
+//! Cells are text; their units are in the names of the columns.
 
 use crate::Verdict;
 use std::fmt::Write as _;
 
-/// One row: a cell for each column, and a verdict.
+/// A row: a cell for each column, and a verdict.
 pub type Row = (Vec<String>, Verdict);
 
-/// A table with what is to be said about it.
+/// A table with its heading and notes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Heading.
+    /// The heading.
     pub title: &'static str,
     /// What was done, and what the target is.
     pub text: String,
-    /// Names of the columns but the last, which is the verdict.
+    /// The names of the columns, without the last one, which has the verdicts.
     pub columns: Vec<&'static str>,
     /// The rows.
     pub rows: Vec<Row>,
-    /// Why something is as it is.
+    /// Explanations below the table.
     pub notes: Vec<String>,
 }
 
 impl Table {
-    /// How many rows have `verdict`.
+    /// The number of rows with `verdict`.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.rows.iter().filter(|row| row.1 == verdict).count()
     }
 
-    /// The table under a heading of the second level.
+    /// Returns the table as Markdown, under a heading of the second level.
     pub fn markdown(&self) -> String {
         let mut out = format!("## {}\n\n{}\n\n", self.title, self.text);
         let mut header: Vec<String> = self.columns.iter().map(|&name| name.into()).collect();
@@ -64,12 +65,12 @@ fn line(out: &mut String, cells: &[String], widths: &[usize]) {
     out.push('\n');
 }
 
-/// Ours over theirs.
+/// The ratio of `ours` to `theirs`, with four decimals.
 pub fn ratio(ours: f64, theirs: f64) -> String {
     format!("{:.4}", ours / theirs)
 }
 
-/// Ours lies within `share` of theirs.
+/// Whether `ours` differs from `theirs` by at most `share` of it.
 pub fn is_within(ours: f64, theirs: f64, share: f64) -> bool {
     (ours / theirs - 1.0).abs() <= share
 }

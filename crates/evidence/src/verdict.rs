@@ -1,5 +1,5 @@
-//! Whether our figure agrees with another's. What "agrees" means is for the judge to say, and
-//! to show beside the verdict: a band, a share of the other, an interval of confidence.
+//! Whether our figure agrees with that of others. The caller decides what "agrees"
+//! means, and shows it beside the verdict: a band, a ratio, an interval of confidence.
 
 /// Whether our figure agrees with another's.
 #[derive(
@@ -16,12 +16,12 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// `Pass` if `ok`.
+    /// Returns [`Verdict::Pass`] if `ok`, else [`Verdict::Fail`].
     pub const fn of(ok: bool) -> Self {
         if ok { Self::Pass } else { Self::Fail }
     }
 
-    /// In a word.
+    /// The verdict in one word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -30,7 +30,7 @@ impl Verdict {
         }
     }
 
-    /// As Markdown has it, failures so that they are seen.
+    /// The verdict in Markdown, failures in bold.
     pub const fn markdown(self) -> &'static str {
         match self {
             Self::Fail => "**fail**",

@@ -1,15 +1,15 @@
-//! What a plot must not be: empty, outside its axes, of negative or unbounded
-//! size, or with a series that nobody can see because others cover it.
+//! Faults of a plot: it is empty, has points outside its axes, shapes of negative or
+//! unbounded size, or a series that is invisible because others cover it.
 
 use super::layout::{self, Drawing, Frame, Shape};
 use super::{Panel, Series};
 
-/// How far a shape may reach over the axes: half a line, a dot at the edge.
+/// How far a shape may extend over the axes: half a line, a dot at the edge.
 const OVER: f64 = 4.0;
-/// Closer than this is on the same spot.
+/// Shapes closer than this are in the same place.
 const SAME: f64 = 0.25;
 
-/// What is wrong with the plot of these panels, a sentence each.
+/// Returns the faults of the plot of these panels, a sentence each.
 pub fn faults(panels: &[Panel]) -> Vec<String> {
     let (drawing, frames) = layout::layout_with_frames(panels);
     let mut faults = Vec::new();
@@ -71,7 +71,7 @@ fn of_panel(panel: &Panel, frame: &Frame, drawing: &Drawing) -> Vec<String> {
     faults
 }
 
-/// Points that the axes do not reach; they are drawn where they are not.
+/// The points that are outside the axes, and are drawn at their ends instead.
 fn beyond<'a>(frame: &'a Frame, series: &'a Series) -> impl Iterator<Item = &'a (f64, f64)> {
     let points = series.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
     points.filter(|&&(x, y)| !frame.x.reaches(x) || !frame.y(series.on_right).reaches(y))
@@ -88,7 +88,7 @@ fn is_inside(shape: &Shape, [left, top, right, bottom]: [f64; 4]) -> bool {
     }
 }
 
-/// Every shape of the series lies under one of a later series that is as large.
+/// Whether every shape of the series is covered by a shape of a later series.
 fn is_hidden(
     own: &std::ops::Range<usize>,
     later: &[std::ops::Range<usize>],
@@ -106,7 +106,7 @@ fn is_nothing(shape: &Shape) -> bool {
     matches!(shape, Shape::Line { points, .. } if points.is_empty())
 }
 
-/// `above`, painted later, leaves nothing of `below` to see.
+/// Whether `above`, painted later, covers all of `below`.
 fn covers(above: &Shape, below: &Shape) -> bool {
     match (above, below) {
         (
@@ -154,7 +154,7 @@ mod tests {
         Panel::new("", Axis::new("payload, bytes").range(1250.0, 4250.0), Axis::new("packets"))
     }
 
-    /// Inks of series tell shapes of data from others.
+    /// Whether a shape shows data: it has the ink of a series.
     fn is_data(shape: &Shape) -> bool {
         match shape {
             Shape::Line { ink, .. } | Shape::Box { ink, .. } | Shape::Dot { ink, .. } => {
@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    /// Bars at 1 500, 2 000 .. bytes once had the width of half a byte, less a gap.
+    /// Bars at 1 500, 2 000 .. bytes must not have the width of half a byte.
     #[test]
     fn bars_far_apart_are_as_wide_as_others() {
         let payloads = [1500.0, 2000.0, 2500.0, 3000.0, 3500.0, 4000.0];
@@ -267,7 +267,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the data are, they lie between the axes and have a size.
+        /// With any data, all of it is between the axes and has a size.
         #[test]
         fn every_plot_is_inside_its_axes(
             (x, left, right) in (axis(), axis(), prop::option::of(axis())),
@@ -288,7 +288,7 @@ mod tests {
                 panel = panel.shade(from, from + length, "shade");
             }
             let faults = faults(&[panel]);
-            // Bars of any height may stand before others; that is for figures to avoid.
+            // Bars of any height may cover others; figures have to avoid that.
             let faults: Vec<_> = faults.iter().filter(|f| !f.ends_with("behind others")).collect();
             prop_assert!(faults.is_empty(), "{faults:?}");
         }

@@ -1,6 +1,6 @@
-//! The letters of plots: how wide a text is, and its outlines for the PNG. The
-//! fonts are part of the program (`fonts/README.md`); an SVG names them, and
-//! others that are as wide where they are not installed.
+//! The font of plots: the width of a text, and its outlines for the PNG. The fonts are
+//! part of the program (`fonts/README.md`); an SVG names them, and others of similar
+//! width for computers without them.
 
 use tiny_skia::{Path, PathBuilder, Transform};
 use ttf_parser::{Face, OutlineBuilder};
@@ -13,7 +13,7 @@ fn face(bold: bool) -> Face<'static> {
     Face::parse(bytes, 0).expect("the font is part of the program, and a test reads it")
 }
 
-/// Letters one after the other, each with the pen's place in units of the font.
+/// The glyphs of a text, each with its position and its advance in units of the font.
 fn glyphs<'a>(
     face: &'a Face<'static>,
     text: &'a str,
@@ -28,15 +28,15 @@ fn glyphs<'a>(
     })
 }
 
-/// How wide `text` is at `size` pixels.
+/// The width of `text` in pixels at `size` pixels.
 pub fn width(text: &str, size: f64, bold: bool) -> f64 {
     let face = face(bold);
     let units: f64 = glyphs(&face, text).map(|(_, _, advance)| advance).sum();
     units * size / f64::from(face.units_per_em())
 }
 
-/// The outlines of `text` at `size` pixels, its base line beginning at the
-/// origin, y downwards; `None` if there is nothing to see.
+/// The outlines of `text` at `size` pixels, with the base line starting at the origin
+/// and y downwards; `None` if nothing is visible.
 pub fn outline(text: &str, size: f64, bold: bool) -> Option<Path> {
     let face = face(bold);
     let mut pen = Pen { path: PathBuilder::new(), at: 0.0 };

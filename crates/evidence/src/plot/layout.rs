@@ -1,12 +1,13 @@
-//! Panels to shapes: where axes, numbers, legend and points go. All lengths are
-//! pixels of the SVG, y downwards.
+//! Turns panels into shapes: the positions of axes, numbers, legend and points. All
+//! lengths are in pixels of the SVG, with y downwards. Text is measured with `font`, so
+//! the result does not depend on installed fonts.
 
 use super::style::{self, Ink};
 use super::ticks::Scale;
 use super::{Axis, Mark, Panel, Point, Series, font};
 use std::ops::Range;
 
-/// Everything that is painted, in this order.
+/// All shapes, in the order in which they are painted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
     pub width: f64,
@@ -14,7 +15,7 @@ pub struct Drawing {
     pub shapes: Vec<Shape>,
 }
 
-/// What can be painted.
+/// A shape to paint.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     Line {
@@ -37,7 +38,7 @@ pub enum Shape {
         radius: f64,
         ink: Ink,
     },
-    /// `y` is the base line; a text that runs upwards begins below.
+    /// `y` is the base line; a text that runs upwards starts below.
     Text {
         x: f64,
         y: f64,
@@ -58,31 +59,31 @@ pub enum Anchor {
     End,
 }
 
-/// Numbers at an axis of y, about.
+/// Approximate number of steps on an axis of y.
 const STEPS_Y: usize = 5;
-/// Numbers at an axis of x, about.
+/// Approximate number of steps on an axis of x.
 const STEPS_X: usize = 10;
-/// Share of the room between two names that bars take.
+/// Share of the space between two names that bars take.
 const BARS_SHARE: f64 = 0.72;
-/// Widest bar.
+/// Width of the widest bar.
 const BAR_WIDTH_MAX: f64 = 44.0;
 /// Share of a row that its intervals take.
 const LANE_SHARE: f64 = 0.56;
-/// Side of a legend's entry, and the room after it.
+/// Side of the key of a legend entry, and the space after an entry.
 const KEY_WIDTH: f64 = 22.0;
 const KEY_GAP: f64 = 18.0;
-/// Height of a legend's row.
+/// Height of a row of the legend.
 const LEGEND_ROW: f64 = 20.0;
-/// By how much a line is wider for each later one on the same points.
+/// How much wider a line is for each later line on the same points.
 const RIM: f64 = 3.0;
-/// The same of dots, for each later series of dots.
+/// How much larger dots are for each later series of dots.
 const DOT_RIM: f64 = 1.5;
-/// Points closer than this are on the same spot.
+/// Points closer than this are in the same place.
 const SAME_SPOT: f64 = 0.5;
-/// Dashes of a band of no height.
+/// Dashes of a band without height.
 const DASH: [f64; 2] = [6.0, 4.0];
 
-/// Where the data of one panel are.
+/// Where the data of a panel are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     /// The coordinate system: left, top, right, bottom.
@@ -90,18 +91,18 @@ pub struct Frame {
     pub x: Scale,
     pub left: Scale,
     pub right: Option<Scale>,
-    /// Its shades, targets and series among the shapes.
+    /// Indices of the shapes of its shades, targets and series.
     pub data: Range<usize>,
-    /// Each series among the shapes.
+    /// Indices of the shapes of each series.
     pub series: Vec<Range<usize>>,
 }
 
-/// The shapes of panels, one below the other.
+/// Returns the shapes of panels, one below the other.
 pub fn layout(panels: &[Panel]) -> Drawing {
     layout_with_frames(panels).0
 }
 
-/// The same, and where the data of each panel are.
+/// Returns the shapes of panels, and where the data of each panel are.
 pub fn layout_with_frames(panels: &[Panel]) -> (Drawing, Vec<Frame>) {
     let mut drawing = Drawing { width: style::WIDTH, height: style::MARGIN, shapes: Vec::new() };
     let draw = |panel| Plan::new(panel, drawing.height).draw(&mut drawing);
@@ -109,7 +110,7 @@ pub fn layout_with_frames(panels: &[Panel]) -> (Drawing, Vec<Frame>) {
     (drawing, frames)
 }
 
-/// Where the parts of one panel are.
+/// The positions of the parts of a panel.
 struct Plan<'a> {
     panel: &'a Panel,
     x: Scale,
@@ -121,14 +122,14 @@ struct Plan<'a> {
     legend: Vec<Vec<Entry>>,
 }
 
-/// One entry of the legend.
+/// An entry of the legend.
 struct Entry {
     text: String,
     ink: Ink,
     key: Key,
 }
 
-/// What stands before an entry of the legend.
+/// What precedes the text of an entry of the legend.
 enum Key {
     Mark(Mark),
     Band,
@@ -271,7 +272,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Returns which shapes are of which series.
+    /// Draws the series; returns the indices of the shapes of each.
     fn draw_series(&self, out: &mut Vec<Shape>) -> Vec<Range<usize>> {
         let mut ranges = Vec::new();
         let bar_room = self.bar_room();
@@ -281,7 +282,7 @@ impl<'a> Plan<'a> {
         for (index, series) in self.panel.series.iter().enumerate() {
             let ink = Ink::Series(index);
             let begin = out.len();
-            // What later series would cover shows at both sides of them.
+            // Parts that later series would cover remain visible on both sides of them.
             let wider = RIM * self.number_above(index) as f64;
             let place = |&(x, y): &(f64, f64)| (self.at_x(x), self.at_y(y, series.on_right));
             let points = || series.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
@@ -337,7 +338,7 @@ impl<'a> Plan<'a> {
         ranges
     }
 
-    /// How many later series lie on the same points.
+    /// The number of later series on the same points.
     fn number_above(&self, index: usize) -> usize {
         let series = &self.panel.series;
         let own = &series[index];
@@ -349,7 +350,7 @@ impl<'a> Plan<'a> {
         series[index + 1..].iter().filter(is_same).count()
     }
 
-    /// How many later series are dots, of which each may lie on some of these.
+    /// The number of later series of dots, each of which may be on some of these.
     fn dots_above(&self, index: usize) -> usize {
         let later = &self.panel.series[index + 1..];
         later.iter().filter(|series| series.mark == Mark::Dots).count()
@@ -411,8 +412,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Where there are two axes, the label of one that a single series is read
-    /// at has its colour.
+    /// The colour of the label of an axis: with two axes, that of the series if only
+    /// one uses this axis.
     fn axis_ink(&self, on_right: bool) -> Ink {
         let mut there = (0..self.panel.series.len())
             .filter(|&index| self.panel.series[index].on_right == on_right);
@@ -441,14 +442,15 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Where bars stand.
+/// The x of all bars.
 fn bar_xs(panel: &Panel) -> Vec<f64> {
     let bars = panel.series.iter().filter(|series| series.mark == Mark::Bars);
     let points = bars.flat_map(|series| &series.points);
     points.filter(|(x, y)| x.is_finite() && y.is_finite()).map(|&(x, _)| x).collect()
 }
 
-/// Half of the least distance between two groups of bars: they need it at the ends.
+/// Half of the least distance between two groups of bars: the space that they need at
+/// the ends of the axis.
 fn half_group(panel: &Panel) -> f64 {
     let mut xs = bar_xs(panel);
     xs.sort_by(f64::total_cmp);
@@ -480,7 +482,7 @@ fn x_scale(panel: &Panel) -> Scale {
         }
         None => {
             let (from, to) = (xs().fold(f64::INFINITY, f64::min), xs().fold(0.0, f64::max));
-            // Where zero is near it is the begin.
+            // If zero is near, the axis starts there.
             let is_far = from.is_finite() && (from > to / 4.0 || from < 0.0);
             let from = if is_far { from } else { 0.0 };
             Scale::covering(from, to, STEPS_X)
@@ -504,22 +506,22 @@ fn y_scale(panel: &Panel, on_right: bool) -> Scale {
     }
 }
 
-/// Of the data.
+/// The least y of the data.
 fn least_y(panel: &Panel, on_right: bool) -> f64 {
     let data = panel.series.iter().filter(|series| is_read_at(panel, series, on_right));
-    // Bars begin at zero.
+    // Bars start at zero.
     let zero = data.clone().any(|series| series.mark == Mark::Bars).then_some(0.0);
     let points = data.flat_map(|series| &series.points);
     let finite = points.filter(|(x, y)| x.is_finite() && y.is_finite());
     finite.map(|&(_, y)| y).chain(zero).fold(f64::INFINITY, f64::min)
 }
 
-/// Without a right axis everything is read at the left one.
+/// Whether a series uses this axis. Without a right axis, all use the left one.
 fn is_read_at(panel: &Panel, series: &Series, on_right: bool) -> bool {
     (series.on_right && panel.right.is_some()) == on_right
 }
 
-/// Of the data and of what the paper says.
+/// The greatest y of the data and of the targets.
 fn greatest_y(panel: &Panel, on_right: bool) -> f64 {
     let there =
         |index: usize| panel.series.get(index).is_some_and(|s| is_read_at(panel, s, on_right));
@@ -530,14 +532,14 @@ fn greatest_y(panel: &Panel, on_right: bool) -> f64 {
     points.chain(targets).filter(|y| y.is_finite()).fold(0.0, f64::max)
 }
 
-/// Where something is written at an axis, and what.
+/// Position and text of each number or name at an axis.
 fn ticks<'a>(axis: &'a Axis, scale: &'a Scale) -> impl Iterator<Item = (f64, String)> + 'a {
     let names = axis.names.iter().enumerate().map(|(index, name)| (index as f64, name.clone()));
     let numbers = scale.ticks.iter().filter(|_| axis.names.is_empty());
     names.chain(numbers.map(|&tick| (tick, scale.text(tick))))
 }
 
-/// The legend in rows that are not wider than `width`.
+/// Arranges the legend in rows of at most `width`.
 fn legend(panel: &Panel, width: f64) -> Vec<Vec<Entry>> {
     let mut entries: Vec<Entry> = Vec::new();
     for (index, series) in panel.series.iter().enumerate() {

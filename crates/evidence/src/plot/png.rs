@@ -1,4 +1,5 @@
-//! Shapes as PNG, on white, with the letters drawn.
+//! Writes shapes as PNG, on a white background, at `PNG_SCALE` pixels per pixel of the
+//! SVG. Text is drawn as outlines, so no font needs to be installed.
 
 use super::layout::{Anchor, Shape, layout};
 use super::style::{Ink, PNG_SCALE};
@@ -7,7 +8,7 @@ use tiny_skia::{
     Color, FillRule, LineJoin, Paint, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform,
 };
 
-/// The file's bytes.
+/// Returns the bytes of a PNG file with `panels`, one below the other.
 pub fn png(panels: &[Panel]) -> Vec<u8> {
     let drawing = layout(panels);
     let pixels = |length: f64| (length * PNG_SCALE).ceil().max(1.0) as u32;

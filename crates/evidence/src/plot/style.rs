@@ -1,57 +1,58 @@
-//! How plots look: sizes in pixels of an SVG, colours for light and dark ground.
-//! The series' colours are those of Okabe and Ito, which people who see colours
-//! differently can tell apart; yellow is left out, as it is lost on white.
+//! How plots look: sizes in pixels of the SVG, colours for a light and a dark
+//! background. The colours of series are based on those of Okabe and Ito, which
+//! colour-blind people can distinguish; yellow is left out, because it is hardly
+//! visible on white.
 
 /// Width of a plot.
 pub const WIDTH: f64 = 880.0;
 /// Height of a panel's coordinate system.
 pub const PANEL_HEIGHT: f64 = 280.0;
-/// Height of one row of intervals.
+/// Height of a row of intervals.
 pub const LANE_HEIGHT: f64 = 34.0;
-/// Around a plot, and between its panels.
+/// Space around a plot and between its panels.
 pub const MARGIN: f64 = 18.0;
-/// Between a label and what it belongs to.
+/// Space between a label and what it labels.
 pub const GAP: f64 = 8.0;
-/// Height of a panel's title.
+/// Font size of titles.
 pub const TITLE_SIZE: f64 = 15.0;
-/// Height of the axes' labels and the legend's.
+/// Font size of the labels of axes and of the legend.
 pub const LABEL_SIZE: f64 = 13.0;
-/// Height of the numbers at the axes.
+/// Font size of the numbers at the axes.
 pub const TICK_SIZE: f64 = 12.0;
-/// Width of a series' line.
+/// Width of the line of a series.
 pub const LINE_WIDTH: f64 = 1.7;
 /// Radius of a dot.
 pub const DOT_RADIUS: f64 = 3.2;
 /// Opacity of a band.
 pub const BAND_OPACITY: f64 = 0.16;
-/// Opacity of shaded stretches of x.
+/// Opacity of shaded ranges of x.
 pub const SHADE_OPACITY: f64 = 0.13;
-/// Pixels of a PNG to a pixel of the SVG.
+/// Pixels of the PNG per pixel of the SVG.
 pub const PNG_SCALE: f64 = 2.0;
-/// Fonts, the first that is there.
+/// Font families; the first one installed is used.
 pub const FONTS: &str = "Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif";
 
-/// What a shape is painted with. Its colour depends on the ground.
+/// What a shape is painted with. The colour depends on the background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     /// Titles and labels.
     Text,
     /// Numbers at the axes.
     Muted,
-    /// Lines of the grid.
+    /// Grid lines.
     Grid,
     /// The line of the x axis.
     Axis,
-    /// Shaded stretches.
+    /// Shaded ranges of x.
     Shade,
-    /// The ground itself.
+    /// The background.
     Ground,
-    /// A series, by its index.
+    /// The series with this index.
     Series(usize),
 }
 
-/// Series that can be told apart; more begin again.
-/// Class, colour on white, colour on dark ground: blue, vermilion, green, purple, orange, sky.
+/// The inks of series: class, colour on white, colour on a dark background: blue,
+/// vermilion, green, purple, orange, sky. Series beyond the sixth repeat them.
 const SERIES: [(&str, u32, u32); 6] = [
     ("s0", 0x00_72_b2, 0x56_b4_e9),
     ("s1", 0xd5_5e_00, 0xf5_8a_3c),
@@ -71,12 +72,12 @@ const OTHERS: [(Ink, &str, u32, u32); 6] = [
 ];
 
 impl Ink {
-    /// Its class in an SVG.
+    /// The class of the ink in an SVG.
     pub fn class(self) -> &'static str {
         self.row().0
     }
 
-    /// Its colour on white, as 0xRRGGBB.
+    /// The colour on white, as 0xRRGGBB.
     pub fn light(self) -> u32 {
         self.row().1
     }
@@ -93,8 +94,8 @@ impl Ink {
     }
 }
 
-/// The colours as a style sheet: each class sets `color`. `scope` comes before
-/// each class, such as `.plot `.
+/// Returns the colours as a style sheet, in which each class sets `color`. `scope`
+/// precedes each class, such as `.plot `.
 pub fn sheet(scope: &str, dark: bool) -> String {
     let inks = (0..SERIES.len()).map(Ink::Series).chain(OTHERS.iter().map(|row| row.0));
     let rule = |ink: Ink| {

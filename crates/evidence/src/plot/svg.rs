@@ -1,11 +1,11 @@
-//! Shapes as SVG. Colours are classes: an SVG of its own has a style sheet and a
-//! white ground, one inside a page takes the page's colours, light or dark.
+//! Writes shapes as SVG. Colours are classes: a file has a style sheet and a white
+//! background, an SVG inside a page takes the colours of the page, light or dark.
 
 use super::layout::{Anchor, Drawing, Shape, layout};
 use super::{Panel, style};
 use std::fmt::Write;
 
-/// A file of its own.
+/// Returns an SVG file with `panels`, one below the other.
 pub fn svg(panels: &[Panel]) -> String {
     let drawing = layout(panels);
     let sheet = style::sheet("", false);
@@ -16,8 +16,8 @@ pub fn svg(panels: &[Panel]) -> String {
     out
 }
 
-/// Part of an HTML page, whose style sheet has the colours. `label` is what is
-/// read out to people who do not see it.
+/// Returns an SVG element for an HTML page, whose style sheet sets the colours. `label`
+/// is for screen readers.
 pub fn inline_svg(panels: &[Panel], label: &str) -> String {
     let drawing = layout(panels);
     let mut out = open(&drawing, &format!(" role=\"img\" aria-label=\"{}\"", escaped(label)));
@@ -25,7 +25,7 @@ pub fn inline_svg(panels: &[Panel], label: &str) -> String {
     out
 }
 
-/// Text as it stands in SVG and HTML, also between double quotes.
+/// Escapes text for SVG and HTML, also for attributes in double quotes.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

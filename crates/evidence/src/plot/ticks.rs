@@ -1,19 +1,21 @@
-//! Numbers at an axis: steps of 1, 2, 2.5 or 5 times a power of ten.
+//! Numbers at an axis, in steps of 1, 2, 2.5 or 5 times a power of ten. Only linear
+//! axes; all values are in the unit of the axis.
 
-/// An axis with its numbers.
+/// An axis with its ends and numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
-    /// Its ends.
+    /// The start of the axis.
     pub from: f64,
-    /// Its ends.
+    /// The end of the axis; below `from` if the axis is reversed.
     pub to: f64,
-    /// Where numbers are, from low to high.
+    /// The values that have a number, in ascending order.
     pub ticks: Vec<f64>,
     decimals: usize,
 }
 
 impl Scale {
-    /// From `from` to at least `to`, with about `count` steps.
+    /// Returns an axis from `from`, or a step below, to at least `to`, with about
+    /// `count` steps.
     pub fn covering(from: f64, to: f64, count: usize) -> Self {
         let to = if to > from { to } else { from + 1.0 };
         let step = step_at_least((to - from) / count as f64 * 0.999);
@@ -23,7 +25,8 @@ impl Scale {
         Self::new(first * step, last * step, ticks, step)
     }
 
-    /// With given ends: numbers are between them.
+    /// Returns an axis with these ends, with numbers between them in about `count`
+    /// steps.
     pub fn between(from: f64, to: f64, count: usize) -> Self {
         let step = step_at_least((to - from) / count as f64 * 0.999);
         let first = (from / step - 1e-9).ceil();
@@ -32,8 +35,8 @@ impl Scale {
         Self::new(from, to, ticks, step)
     }
 
-    /// From zero to at least `to` with exactly `count` steps, so that its
-    /// numbers stand at the lines of another scale's grid.
+    /// Returns an axis from zero to at least `to` with exactly `count` steps, so that
+    /// its numbers are at the grid lines of another axis.
     pub fn in_steps(to: f64, count: usize) -> Self {
         let step = step_at_least(to.max(1e-9) / count as f64 * (1.0 - 1e-9));
         let ticks = (0..=count).map(|n| n as f64 * step).collect();
@@ -49,19 +52,19 @@ impl Scale {
         Self { from, to, ticks, decimals }
     }
 
-    /// `value` is not beyond an end.
+    /// Whether `value` is between the ends.
     pub fn reaches(&self, value: f64) -> bool {
         let slack = 1e-9 * (self.to - self.from).abs();
         let (low, high) = (self.from.min(self.to), self.from.max(self.to));
         value >= low - slack && value <= high + slack
     }
 
-    /// Where `value` is, 0 to 1; values beyond an end are at that end.
+    /// The position of `value` from 0 to 1; values beyond an end are at that end.
     pub fn place(&self, value: f64) -> f64 {
         ((value - self.from) / (self.to - self.from)).clamp(0.0, 1.0)
     }
 
-    /// A number as it is written at the axis.
+    /// The text of a number at the axis.
     pub fn text(&self, tick: f64) -> String {
         let text = format!("{tick:.*}", self.decimals);
         match text.strip_prefix('-') {
