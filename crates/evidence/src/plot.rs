@@ -40,7 +40,7 @@ pub struct Panel {
     pub(crate) shades: Vec<Shade>,
 }
 
-/// An axis.
+/// An axis: its label, and its ends or names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     pub(crate) label: String,

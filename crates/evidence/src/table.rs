@@ -10,13 +10,13 @@ pub type Row = (Vec<String>, Verdict);
 /// A table with its heading and notes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// The heading.
+    /// The heading, of the second level.
     pub title: &'static str,
     /// What was done, and what the target is.
     pub text: String,
     /// The names of the columns, without the last one, which has the verdicts.
     pub columns: Vec<&'static str>,
-    /// The rows.
+    /// The rows, from top to bottom.
     pub rows: Vec<Row>,
     /// Explanations below the table.
     pub notes: Vec<String>,

@@ -96,7 +96,7 @@ struct Inside {
     packet: Packet,
     /// Its bytes on the link.
     bytes: Vec<u8>,
-    /// Its mark.
+    /// The mark by which it is found.
     mark: Mark,
     /// Index of the end at which it entered.
     end: usize,
@@ -127,7 +127,7 @@ enum Machine {
 /// The content of a packet that enters a link.
 #[derive(Clone, Debug)]
 pub(crate) enum Content<'a> {
-    /// Filling bytes.
+    /// Bytes that depend on the number of the packet.
     Filling,
     /// A TCP segment that was not cut.
     Segment(&'a Segment),

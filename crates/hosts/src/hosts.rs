@@ -36,7 +36,7 @@ pub enum HostsError {
     Franc {
         /// Name of the link.
         link: String,
-        /// The reason.
+        /// What is wrong with it.
         why: lasthop_franc::ConfigError,
     },
     /// A congestion control that only a kernel has.

@@ -28,9 +28,9 @@ pub struct ProgramFlow {
     pub to: NodeId,
     /// Protocol above IP, by its IANA number.
     pub protocol: u8,
-    /// Source address.
+    /// IP address of the sender.
     pub source: IpAddr,
-    /// Destination address.
+    /// IP address of the receiver.
     pub destination: IpAddr,
     /// Source and destination port, or twice the identifier of an ICMP echo; `None` in
     /// later fragments and with other protocols.

@@ -80,14 +80,14 @@ pub enum Period {
 pub enum Sizes {
     /// The same for each frame.
     Constant(u32),
-    /// Normally distributed.
+    /// Sizes with a normal distribution.
     Normal {
-        /// Mean size.
+        /// Mean of the sizes.
         mean: f64,
         /// Standard deviation of the sizes.
         sd: f64,
     },
-    /// Log-normally distributed.
+    /// Sizes with a log-normal distribution.
     LogNormal {
         /// Mean of the sizes (not of their logarithms).
         mean: f64,

@@ -43,14 +43,14 @@ pub struct CableConfig {
 /// below zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Jitter {
-    /// No variation.
+    /// The delay does not vary.
     #[default]
     None,
     /// Uniform, at most this much more or less.
     Uniform(Duration),
     /// Normally distributed around the delay.
     Normal {
-        /// Standard deviation.
+        /// Standard deviation of the delay.
         sd: Duration,
     },
 }

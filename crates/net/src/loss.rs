@@ -9,7 +9,7 @@ use lasthop_units::{Probability, Stream};
 /// How a wire loses packets.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Loss {
-    /// No losses.
+    /// No packet is lost.
     #[default]
     None,
     /// Each packet with this probability, independently of the others.

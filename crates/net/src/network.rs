@@ -68,7 +68,7 @@ pub enum Output {
     Arrived {
         /// When it arrived; at most the last instant handled.
         at: Instant,
-        /// The destination.
+        /// The destination of the packet.
         node: NodeId,
         /// The packet, with complete delay parts.
         packet: Packet,
@@ -79,9 +79,9 @@ pub enum Output {
         at: Instant,
         /// The node that held it, or failed to receive it.
         node: NodeId,
-        /// The packet.
+        /// The packet that was dropped.
         packet: Packet,
-        /// The reason.
+        /// Why it was dropped or lost.
         reason: DropReason,
     },
     /// A diverted packet ([`Network::divert`]). The driver carries it, and ends with
@@ -91,7 +91,7 @@ pub enum Output {
         at: Instant,
         /// The node at which it left the network.
         node: NodeId,
-        /// The packet.
+        /// The packet to carry.
         packet: Packet,
     },
     /// A promiscuous station overheard a whole packet to another station.

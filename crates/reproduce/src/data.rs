@@ -1,6 +1,6 @@
-//! What a run left behind: its summary, and its series by name as points (x in
-//! seconds), for a figure to read. Names that the scenario does not have are a
-//! mistake of the figure, and panic; a test makes every figure.
+//! The data of a run for a figure to read: its summary, and its series by name as
+//! points (x in seconds). Names that the scenario does not have are an error in the
+//! figure, and panic; a test makes every figure.
 
 use crate::figure::Run;
 use crate::record::{BareFrame, Measurement};
@@ -13,37 +13,38 @@ use lasthop_trace::{
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::StationId;
 
-/// A point: seconds, and whatever the series is of.
+/// A point: time in seconds, and the value of the series.
 pub type Point = (f64, f64);
 
-/// One run.
+/// The data of a run.
 #[derive(Clone, Debug)]
 pub struct RunData {
-    /// The scenario as run.
+    /// The scenario, with the changes.
     pub scenario: Scenario,
-    /// The summary.
+    /// The summary of the run.
     pub document: RunDocument,
-    /// What indices are called.
+    /// The names of nodes, stations and flows.
     pub names: Names,
-    /// Every interval of the series.
+    /// All intervals of the series.
     pub intervals: Vec<Snapshot>,
-    /// Frames that carry no data, if the air was watched.
+    /// Frames without data; empty unless the air was watched.
     pub frames: Vec<BareFrame>,
-    /// Round trips, if they were watched: flow, when the answer came, how long.
+    /// Flow, time of the answer and round-trip time of each round trip; empty unless
+    /// they were watched.
     pub round_trips: Vec<(FlowId, Instant, Duration)>,
-    /// Measurements of queues.
+    /// Results of the measurements of queues.
     pub measurements: Vec<Measurement>,
 }
 
-/// The runs of one figure.
+/// The runs of a figure.
 #[derive(Debug)]
 pub struct Runs<'a>(pub(crate) Vec<(Run, &'a RunData)>);
 
 impl<'a> Runs<'a> {
-    /// The run called `name`.
+    /// Returns the run called `name`.
     ///
     /// # Panics
-    /// If the figure has none.
+    /// If the figure has no such run.
     pub fn get(&self, name: &str) -> &'a RunData {
         match self.0.iter().find(|(run, _)| run.name == name) {
             Some((_, data)) => data,
@@ -51,7 +52,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// All of them, in the figure's order.
+    /// All runs with their names, in the order of the figure.
     pub fn all(&self) -> impl Iterator<Item = (&str, &'a RunData)> {
         self.0.iter().map(|(run, data)| (run.name.as_str(), *data))
     }
@@ -61,17 +62,17 @@ impl RunData {
     /// The summary of a flow.
     ///
     /// # Panics
-    /// If there is none of this name; so do the other methods.
+    /// If there is no flow of this name. The other methods panic in the same way.
     pub fn flow(&self, name: &str) -> &FlowSummary {
         self.document.flows.get(name).unwrap_or_else(|| self.lacks("flow", name))
     }
 
-    /// The summary of a Wi-Fi node.
+    /// The summary of a node with Wi-Fi.
     pub fn node(&self, name: &str) -> &NodeSummary {
         self.document.nodes.get(name).unwrap_or_else(|| self.lacks("node", name))
     }
 
-    /// The summary of a direction of a link, `sender->receiver`.
+    /// The summary of one direction of a link, called `sender->receiver`.
     pub fn link(&self, name: &str) -> &LinkSummary {
         self.document.links.get(name).unwrap_or_else(|| self.lacks("link", name))
     }
@@ -91,7 +92,7 @@ impl RunData {
         self.of_flow(flow, |_, reading| reading.cwnd_packets.map(f64::from))
     }
 
-    /// Segments that a TCP flow retransmitted in each interval.
+    /// Number of segments that a TCP flow retransmitted in each interval.
     pub fn retransmissions(&self, flow: &str) -> Vec<Point> {
         let mut before = 0;
         let since = |(at, total): Point| {
@@ -105,53 +106,56 @@ impl RunData {
             .collect()
     }
 
-    /// Packets of a flow that the network gave up in each interval.
+    /// Number of packets of a flow that the network dropped or lost in each interval.
     pub fn lost(&self, flow: &str) -> Vec<Point> {
         self.of_flow(flow, |_, reading| Some(reading.lost as f64))
     }
 
-    /// Mean one-way delay of a flow in each interval in which packets arrived, in ms.
+    /// Mean one-way delay of a flow in ms, in each interval in which packets arrived.
     pub fn delay_ms(&self, flow: &str) -> Vec<Point> {
         self.of_flow(flow, |_, reading| reading.delay.map(Duration::as_millis_f64))
     }
 
-    /// Packets in a node's Wi-Fi queues at the end of each interval.
+    /// Number of packets in the Wi-Fi queues of a node at the end of each interval.
     pub fn queue_packets(&self, node: &str) -> Vec<Point> {
         let index = self.names.nodes.iter().position(|known| known.name == node);
         let index = index.unwrap_or_else(|| self.lacks("node", node));
         self.over_time(|interval| interval.nodes[index].queue_packets.map(f64::from))
     }
 
-    /// Data PPDUs on a link in each interval, in PPDUs a second; of a watched run.
+    /// Rate of data PPDUs on a link in each interval, in PPDUs/s; only if the air was
+    /// watched.
     pub fn ppdus_per_s(&self, link: &str) -> Vec<Point> {
         self.of_link(link, |interval, reading| {
             reading.map_or(0.0, |reading| reading.ppdus as f64) / interval.interval.as_secs_f64()
         })
     }
 
-    /// Data MPDUs on a link in each interval, in MPDUs a second; of a watched run.
+    /// Rate of data MPDUs on a link in each interval, in MPDUs/s; only if the air was
+    /// watched.
     pub fn mpdus_per_s(&self, link: &str) -> Vec<Point> {
         self.of_link(link, |interval, reading| {
             reading.map_or(0.0, |reading| reading.mpdus as f64) / interval.interval.as_secs_f64()
         })
     }
 
-    /// Data MPDUs in a PPDU on a link in each interval, 0 in one without; of a watched run.
+    /// Mean number of MPDUs per data PPDU on a link in each interval, 0 without any;
+    /// only if the air was watched.
     pub fn mpdus_per_ppdu(&self, link: &str) -> Vec<Point> {
         self.of_link(link, |_, reading| {
             reading.map_or(0.0, |reading| reading.mpdus as f64 / reading.ppdus as f64)
         })
     }
 
-    /// Every round trip of a flow: when the answer came, and how long it took in ms; of a
-    /// run whose round trips were watched.
+    /// Time of the answer and round-trip time in ms of each round trip of a flow; only
+    /// if they were watched.
     pub fn round_trips_ms(&self, flow: &str) -> Vec<Point> {
         let id = self.flow_id(flow);
         let ours = self.round_trips.iter().filter(|(known, ..)| usize::from(known.0) == id);
         ours.map(|(_, at, rtt)| (seconds(*at), rtt.as_millis_f64())).collect()
     }
 
-    /// What a measurement of a queue left behind.
+    /// The result of the measurement of a queue.
     pub fn measurement(&self, flow: &str) -> &Measurement {
         let id = self.flow_id(flow);
         let is_it = |known: &&Measurement| usize::from(known.flow.0) == id;
@@ -187,7 +191,7 @@ impl RunData {
         })
     }
 
-    /// Each interval's reading, at its middle.
+    /// The value of each interval, at its middle.
     fn over_time(&self, read: impl Fn(&Snapshot) -> Option<f64>) -> Vec<Point> {
         let points = self.intervals.iter().filter_map(|interval| {
             let middle = seconds(interval.at) - interval.interval.as_secs_f64() / 2.0;
@@ -206,22 +210,23 @@ impl RunData {
     }
 }
 
-/// An instant of a run in seconds.
+/// An instant of a run, in seconds since its start.
 pub fn seconds(at: Instant) -> f64 {
     (at - Instant::ZERO).as_secs_f64()
 }
 
-/// The values of points whose x passes `is_in`.
+/// The values of the points whose x passes `is_in`.
 pub fn values(points: &[Point], is_in: impl Fn(f64) -> bool) -> Vec<f64> {
     points.iter().filter(|(x, _)| is_in(*x)).map(|&(_, y)| y).collect()
 }
 
-/// The mean; `NaN` of nothing.
+/// The mean; `NaN` if there are no values.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The least value at or below which a share `q` (0 to 1) lies; `NaN` of nothing.
+/// The least value such that a share `q` (0 to 1) of the values is at or below it;
+/// `NaN` if there are no values.
 pub fn quantile(values: &[f64], q: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -229,12 +234,12 @@ pub fn quantile(values: &[f64], q: f64) -> f64 {
     sorted.get(rank.min(sorted.len()).wrapping_sub(1)).copied().unwrap_or(f64::NAN)
 }
 
-/// The greatest; `NaN` of nothing.
+/// The greatest value; `NaN` if there are no values.
 pub fn greatest(values: &[f64]) -> f64 {
     quantile(values, 1.0)
 }
 
-/// The least; `NaN` of nothing.
+/// The least value; `NaN` if there are no values.
 pub fn least(values: &[f64]) -> f64 {
     quantile(values, 0.0)
 }

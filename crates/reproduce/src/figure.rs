@@ -1,35 +1,35 @@
-//! What a figure of a paper is made of. All of it is data and two functions:
-//! which runs there are, and what is read from them. See [`papers`](crate::papers)
-//! for how to write one.
+//! What a figure of a paper consists of: data, and two functions that return which runs
+//! it needs and what is read from them. See [`papers`](crate::papers) for how to write
+//! one.
 
 use crate::data::Runs;
 use crate::record::Watch;
 use lasthop_evidence::Verdict;
 use lasthop_evidence::plot::Panel;
 
-/// A paper.
+/// A paper and its figures.
 #[derive(Debug)]
 pub struct Paper {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub key: &'static str,
-    /// Its title.
+    /// Its title, as published.
     pub title: &'static str,
-    /// Who wrote it, and where it appeared.
+    /// Its authors, and where it was published.
     pub source: &'static str,
-    /// What was measured with what, in a few sentences.
+    /// What was measured with which equipment, in a few sentences.
     pub setting: &'static str,
-    /// The parameters that the paper does not give. There is one set for all of its figures.
+    /// The parameters that the paper does not give. One set serves all of its figures.
     pub calibrated: &'static [Calibrated],
-    /// What it states, sentence by sentence, and what tests that.
+    /// Its statements, each with what tests it.
     pub claims: &'static [Claim],
-    /// Its figures and tables, in the paper's order.
+    /// Its figures and tables, in the order of the paper.
     pub figures: &'static [Figure],
 }
 
-/// One statement of a paper.
+/// A statement of a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Where the paper has it: `IV.A, Fig. 3`.
+    /// Its place in the paper: `IV.A, Fig. 3`.
     pub place: &'static str,
     /// What it states, in words of our own.
     pub says: &'static str,
@@ -40,14 +40,15 @@ pub struct Claim {
 /// What tests a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tested {
-    /// The quantities of a figure whose names begin so; of each pair, the figure first.
+    /// Quantities, as pairs of the id of a figure and the start of the names of
+    /// quantities of it.
     By(&'static [(&'static str, &'static str)]),
     /// Nothing, for this reason.
     No(&'static str),
 }
 
 impl Claim {
-    /// A statement that quantities test.
+    /// Returns a statement that quantities test.
     pub const fn tested(
         place: &'static str,
         says: &'static str,
@@ -56,35 +57,35 @@ impl Claim {
         Self { place, says, tested: Tested::By(by) }
     }
 
-    /// A statement that nothing tests, and why.
+    /// Returns a statement that nothing tests, with the reason.
     pub const fn untested(place: &'static str, says: &'static str, why: &'static str) -> Self {
         Self { place, says, tested: Tested::No(why) }
     }
 }
 
-/// A parameter that the paper does not give, and that was chosen.
+/// A parameter that the paper does not give, and the value chosen for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Calibrated {
-    /// The key, as after `--set`: `node.laptop.queue.packets`.
+    /// Its key, as after `--set`: `node.laptop.queue.packets`.
     pub key: &'static str,
     /// Its value in the scenario files that have the node, flow or link.
     pub value: &'static str,
-    /// Why this value.
+    /// The reason for the value.
     pub reason: &'static str,
 }
 
 /// A figure or table of a paper.
 #[derive(Debug)]
 pub struct Figure {
-    /// Such as `fig3`.
+    /// Its id, unique in the paper, such as `fig3`.
     pub id: &'static str,
-    /// What it is of.
+    /// Its title, without the number.
     pub title: &'static str,
-    /// What can be seen in it, in a few sentences.
+    /// What it shows, in a few sentences.
     pub shows: &'static str,
-    /// The runs it needs. Equal runs of several figures are made once.
+    /// Returns the runs that it needs. Equal runs of several figures are made once.
     pub runs: fn() -> Vec<Run>,
-    /// What is read from them.
+    /// Reads the quantities and panels from the runs.
     pub read: fn(&Runs<'_>) -> Findings,
 }
 
@@ -93,11 +94,12 @@ pub struct Figure {
 pub struct ScenarioFile {
     /// Its path from the root of the repository.
     pub path: &'static str,
-    /// What is in it.
+    /// The TOML text.
     pub text: &'static str,
 }
 
-/// The [`ScenarioFile`](crate::figure::ScenarioFile) at a path below `scenarios/`.
+/// Returns the [`ScenarioFile`](crate::figure::ScenarioFile) at a path below
+/// `scenarios/`.
 #[macro_export]
 macro_rules! scenario_file {
     ($path:literal) => {
@@ -108,57 +110,57 @@ macro_rules! scenario_file {
     };
 }
 
-/// One run of a scenario.
+/// A run of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// What the figure calls it; not part of what makes two runs equal to the runner.
+    /// Its name in the figure. Runs that differ only in it are equal.
     pub name: String,
-    /// The scenario.
+    /// The scenario file.
     pub file: ScenarioFile,
-    /// What is changed in it, as after `--set`.
+    /// Changes of the scenario, as after `--set`.
     pub sets: Vec<String>,
-    /// Run number: runs that differ in it differ in their random numbers only.
+    /// Number of the run: runs that differ only in it have different random numbers.
     pub number: u64,
-    /// What is kept of it beyond the series.
+    /// What is recorded beyond the series.
     pub watch: Watch,
 }
 
 impl Run {
-    /// A run of `file` as it is.
+    /// Returns a run of `file` without changes.
     pub fn of(name: impl Into<String>, file: ScenarioFile) -> Self {
         let (sets, watch) = (Vec::new(), Watch::default());
         Self { name: name.into(), file, sets, number: 0, watch }
     }
 
-    /// With a key changed, as after `--set`: `"flow.up.packet_bytes=4000"`.
+    /// Changes a key, as after `--set`: `"flow.up.packet_bytes=4000"`.
     #[must_use]
     pub fn set(mut self, set: impl Into<String>) -> Self {
         self.sets.push(set.into());
         self
     }
 
-    /// With other random numbers.
+    /// Sets the number of the run, for other random numbers.
     #[must_use]
     pub fn number(mut self, number: u64) -> Self {
         self.number = number;
         self
     }
 
-    /// With PPDUs counted over time, and the frames without data kept. It costs time.
+    /// Also records the PPDUs over time and the frames without data. It costs time.
     #[must_use]
     pub fn watching_air(mut self) -> Self {
         self.watch.air = true;
         self
     }
 
-    /// With every packet of its measurements kept. It costs memory.
+    /// Also records every packet of measurements. It costs memory.
     #[must_use]
     pub fn watching_phases(mut self) -> Self {
         self.watch.phases = true;
         self
     }
 
-    /// With every round trip kept.
+    /// Also records every round trip.
     #[must_use]
     pub fn watching_round_trips(mut self) -> Self {
         self.watch.round_trips = true;
@@ -166,78 +168,79 @@ impl Run {
     }
 }
 
-/// What came out of a figure's runs.
+/// The results of a figure.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Findings {
-    /// What the paper states, and what we get; at least one.
+    /// What the paper states and what we get; at least one quantity.
     pub quantities: Vec<Quantity>,
-    /// What is drawn, from top to bottom; at least one.
+    /// What is drawn, from top to bottom; at least one panel.
     pub panels: Vec<Panel>,
 }
 
-/// What the paper says of a quantity.
+/// What the paper states of a quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
-    /// A number.
+    /// A number, in the unit of the quantity.
     Value(f64),
-    /// From here to there.
+    /// A range: from, to.
     Range(f64, f64),
-    /// A number seen once, in the example that the paper shows; not a mean.
+    /// A number seen once, in an example in the paper; not a mean.
     Example(f64),
-    /// In words of our own.
+    /// Words of our own.
     Text(&'static str),
 }
 
-/// What a paper leaves open.
+/// What the paper does not say.
 pub const LEFT_OPEN: Statement = Statement::Text("left open");
 
-/// Share of each of two ranges that lies in the other, at least, where they agree. Ranges
-/// that only touch, a point in a wide range and a wide range around a narrow one do not.
+/// Least share of each of two ranges that has to be in the other for them to agree.
+/// Ranges that only touch, a point in a wide range, and a wide range around a narrow
+/// one do not agree.
 pub const SHARED_MIN: f64 = 0.5;
 
-/// The band around a number that a paper states: a tenth to either side.
+/// The band around a number that a paper states: 10 % to either side.
 pub fn stated(value: f64) -> (f64, f64) {
     (0.9 * value, 1.1 * value)
 }
 
-/// The band around a number that a paper rounds (around, about, almost): a fifth to either
-/// side.
+/// The band around a number that a paper rounds ("around", "about", "almost"): 20 % to
+/// either side.
 pub fn about(value: f64) -> (f64, f64) {
     (0.8 * value, 1.2 * value)
 }
 
-/// What we get.
+/// What we get for a quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ours {
-    /// A number; `NaN`, if it could not be measured, passes no band.
+    /// A number; `NaN` if it could not be measured, which is in no band.
     Value(f64),
-    /// From here to there.
+    /// A range: from, to.
     Range(f64, f64),
-    /// It shows, or it does not.
+    /// Whether what the paper says in words is seen.
     Shown(bool),
 }
 
-/// One thing that the paper states.
+/// A quantity that the paper states.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
-    /// What it is.
+    /// Its name in tables.
     pub name: String,
-    /// Its unit; empty for a ratio and for what is shown.
+    /// Its unit; empty for a ratio and for [`Ours::Shown`].
     pub unit: &'static str,
-    /// What the paper says.
+    /// What the paper states.
     pub paper: Statement,
     /// What we get.
     pub ours: Ours,
-    /// Least and greatest value that agree with the paper; the paper's range, or twice its
-    /// example, if ours is a range.
+    /// Least and greatest value that agree with the paper. If ours is a range: the
+    /// range of the paper, or twice the number of its example.
     pub band: (f64, f64),
-    /// Why it fails, if it does.
+    /// The reason if it fails, where it is known.
     pub because: Option<&'static str>,
 }
 
 impl Quantity {
-    /// The paper says about `paper`; ours has to be at least `band.0` and at most `band.1`
-    /// (which may be infinite).
+    /// Returns a quantity that is a number; it passes from `band.0` to `band.1`, each
+    /// of which may be infinite.
     pub fn value(
         name: impl Into<String>,
         unit: &'static str,
@@ -248,7 +251,8 @@ impl Quantity {
         Self { name: name.into(), unit, paper, ours: Ours::Value(ours), band, because: None }
     }
 
-    /// Ours is a range. Of each of the two, [`SHARED_MIN`] and more has to lie in the other.
+    /// Returns a quantity that is a range; it passes if at least [`SHARED_MIN`] of
+    /// either range is in the other.
     pub fn range(
         name: impl Into<String>,
         unit: &'static str,
@@ -265,8 +269,8 @@ impl Quantity {
         }
     }
 
-    /// The paper shows one case, and its number has to be among ours: `ours` is from the
-    /// least to the greatest of the same case.
+    /// Returns a quantity of which the paper gives one example; it passes if that is in
+    /// `ours`, from the least to the greatest value of the same case.
     pub fn example(
         name: impl Into<String>,
         unit: &'static str,
@@ -283,7 +287,7 @@ impl Quantity {
         }
     }
 
-    /// What the paper says in words is there, or it is not.
+    /// Returns a quantity in words; it passes if `shows`.
     pub fn shown(name: impl Into<String>, paper: &'static str, shows: bool) -> Self {
         Self {
             name: name.into(),
@@ -295,14 +299,14 @@ impl Quantity {
         }
     }
 
-    /// Says why it fails; told only if it does.
+    /// Sets the reason if it fails; shown only in that case.
     #[must_use]
     pub fn because(mut self, why: &'static str) -> Self {
         self.because = Some(why);
         self
     }
 
-    /// Whether ours agrees.
+    /// The verdict: pass if ours agrees with the paper, else fail.
     pub fn verdict(&self) -> Verdict {
         let (least, most) = self.band;
         let passes = match self.ours {
@@ -317,7 +321,7 @@ impl Quantity {
     }
 }
 
-/// Whether of each range [`SHARED_MIN`] and more lies in the other.
+/// Whether at least [`SHARED_MIN`] of either range is in the other.
 fn shares_most(one: (f64, f64), other: (f64, f64)) -> bool {
     let shared = one.1.min(other.1) - one.0.max(other.0);
     let is_most = |(from, to): (f64, f64)| from <= to && shared >= SHARED_MIN * (to - from);
@@ -325,7 +329,7 @@ fn shares_most(one: (f64, f64), other: (f64, f64)) -> bool {
 }
 
 impl Findings {
-    /// Of all quantities together.
+    /// The verdict on all quantities together: pass if all pass.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(self.quantities.iter().all(|quantity| quantity.verdict() == Verdict::Pass))
     }

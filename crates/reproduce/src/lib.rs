@@ -1,20 +1,20 @@
-//! What papers report, beside what lasthop gets. Each figure of a paper is one
-//! or more runs of a shipped scenario, the quantities that the paper states
-//! with the bands that ours must lie in, and a plot.
+//! What papers report, beside what lasthop gets. Each figure of a paper is one or more
+//! runs of a shipped scenario, the quantities that the paper states with the bands in
+//! which ours have to be, and a plot.
 //!
-//! | module | what it is |
+//! | module | content |
 //! |---|---|
-//! | [`papers`] | the registry, one module a paper; says how to add a figure |
-//! | [`figure`] | what a figure is made of: runs, quantities, verdicts |
-//! | [`data`] | what a run left behind, by name and over time |
-//! | [`run`](mod@run) | runs scenarios in parallel; the result does not depend on how many at a time |
-//! | [`record`] | the sink of such a run, and what a scenario's indices are called |
+//! | [`papers`] | the registry, one module per paper; says how to add a figure |
+//! | [`figure`] | what a figure consists of: runs, quantities, verdicts |
+//! | [`data`] | the data of a run, by name and over time |
+//! | [`run`](mod@run) | runs scenarios in parallel; the number of threads changes no result |
+//! | [`record`] | the sink of such a run |
 //! | [`report`] | the JSON document and its schema |
-//! | [`page`] | one HTML page a paper |
-//! | [`markdown`] | one Markdown page a paper |
-//! | [`words`] | quantities as a person reads them |
+//! | [`page`] | one HTML page per paper |
+//! | [`markdown`] | one Markdown page per paper |
+//! | [`words`] | quantities as text |
 //!
-//! Nothing here reads a clock or writes a file: a door does.
+//! Nothing here reads a clock or writes a file: the caller does.
 
 #![forbid(unsafe_code)]
 
@@ -36,7 +36,7 @@ pub use papers::{PAPERS, UnknownFigure, select};
 pub use report::{Report, schema};
 pub use run::{Outcome, ReproduceError, reproduce};
 
-/// What the plot of a figure is called, without extension.
+/// The name of the plot of a figure, without extension.
 pub fn plot_name(outcome: &Outcome) -> String {
     format!("{}-{}", outcome.paper.key, outcome.figure.id)
 }

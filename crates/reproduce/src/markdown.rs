@@ -1,6 +1,7 @@
-//! One Markdown page a paper: what it states and what tests that, every figure's
-//! quantities with how far ours are and why, and the calibrated parameters. Those in
-//! `docs/reproduce` are made by this; a test compares what does not need long runs.
+//! Markdown pages, one per paper: its statements and what tests them, the quantities of
+//! each figure with the difference from ours and the reason, and the calibrated
+//! parameters. Those in `docs/reproduce` are made here; a test compares everything that
+//! needs no long runs.
 
 use crate::figure::{Claim, Paper, Quantity, Tested};
 use crate::page::Page;
@@ -10,7 +11,7 @@ use crate::words::figure_name;
 use lasthop_evidence::Verdict;
 use std::fmt::Write;
 
-/// The page `KEY.md` of every paper with outcomes.
+/// Returns the page `KEY.md` of every paper with outcomes.
 pub fn pages(outcomes: &[Outcome]) -> Vec<Page> {
     let of = |paper: &Paper| -> Vec<&Outcome> {
         outcomes.iter().filter(|outcome| outcome.paper.key == paper.key).collect()
@@ -51,12 +52,13 @@ fn page(paper: &Paper, outcomes: &[&Outcome]) -> String {
     out
 }
 
-/// The part of a statement's row that needs no run.
+/// The part of the row of a statement that needs no run.
 fn claim_row(claim: &Claim) -> String {
     format!("| {} | {} |", cell(claim.place), cell(claim.says))
 }
 
-/// Each quantity that tests a statement, with its verdict, or why none does.
+/// The quantities that test a statement, with their verdicts, or the reason why none
+/// does.
 fn tested_by(claim: &Claim, outcomes: &[&Outcome]) -> String {
     let by = match claim.tested {
         Tested::No(why) => return format!("nothing. {why}"),
@@ -73,7 +75,7 @@ fn tested_by(claim: &Claim, outcomes: &[&Outcome]) -> String {
     by.iter().map(named).collect::<Vec<_>>().join("; ")
 }
 
-/// A figure's heading, what it shows, its table, and why what fails does.
+/// The heading of a figure, what it shows, its table, and the reasons of failures.
 fn figure(outcome: &Outcome) -> String {
     let figure = outcome.figure;
     let mut out = figure_head(figure);
@@ -109,7 +111,7 @@ fn verdict(quantity: &Quantity) -> &'static str {
     quantity.verdict().markdown()
 }
 
-/// Text of a table's cell.
+/// Escapes text for the cell of a table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;")
 }
@@ -128,7 +130,7 @@ mod tests {
         std::fs::read_to_string(&path).unwrap_or_else(|why| panic!("{path}: {why}"))
     }
 
-    /// The first two and the third column of a figure's rows: name, unit, paper.
+    /// Name, unit and statement of the paper, from the rows of a figure.
     fn rows(page: &str, id: &str) -> Vec<[String; 3]> {
         let heading = format!("## {}: ", figure_name(id));
         let section = page.split("\n## ").find(|part| format!("## {part}").starts_with(&heading));
@@ -166,8 +168,8 @@ mod tests {
         }
     }
 
-    /// A statement that names a quantity has one, and a quantity that the paper states is of
-    /// a statement.
+    /// Every statement that names a quantity has one, and every quantity belongs to a
+    /// statement unless the paper leaves it open.
     #[test]
     fn statements_and_quantities_belong_together() {
         for paper in PAPERS {
@@ -193,7 +195,8 @@ mod tests {
         }
     }
 
-    /// Figures that take no time; the others are as of the last time all were made.
+    /// Compares figures that take no time; the others are from the last time all were
+    /// made.
     #[test]
     fn figures_are_as_documented() {
         for wanted in ["jumbo/fig7", "retryout/table1"] {

@@ -1,6 +1,6 @@
-//! One HTML page a paper, and one that leads to them. A page needs no other
-//! file and no network: plots are SVG inside it, its style sheet too. It is
-//! light or dark as the reader likes it.
+//! HTML pages: one per paper, and an index. A page needs no other file and no network:
+//! plots and style sheet are inside it. It is light or dark, as the reader's browser
+//! prefers.
 
 use crate::figure::{Paper, Quantity};
 use crate::papers::PAPERS;
@@ -13,10 +13,10 @@ use std::fmt::Write;
 
 const STYLE: &str = include_str!("page.css");
 
-/// A file's name, and what is in it.
+/// The name of a file, and its text.
 pub type Page = (String, String);
 
-/// The page of every paper with outcomes, and `index.html`.
+/// Returns the page of every paper with outcomes, and `index.html`.
 pub fn pages(outcomes: &[Outcome]) -> Vec<Page> {
     let of = |paper: &Paper| -> Vec<&Outcome> {
         outcomes.iter().filter(|outcome| outcome.paper.key == paper.key).collect()
@@ -114,7 +114,7 @@ fn figure(paper: &Paper, outcome: &Outcome) -> String {
     )
 }
 
-/// Theirs, ours, the band, the verdict.
+/// The table of quantities: the paper's, ours, the band and the verdict.
 fn table(quantities: &[Quantity]) -> String {
     let mut out = String::from(
         "<div class=\"scroll\"><table><thead><tr><th>Quantity</th><th>Unit</th>\
@@ -147,7 +147,7 @@ fn table(quantities: &[Quantity]) -> String {
     out
 }
 
-/// The runs, and their scenario files, folded.
+/// The list of runs and their scenario files, collapsed.
 fn scenarios(outcome: &Outcome) -> String {
     let mut files: BTreeMap<&str, &str> = BTreeMap::new();
     let mut out = String::from("<details><summary>Runs</summary><ul>");
@@ -174,7 +174,7 @@ fn scenarios(outcome: &Outcome) -> String {
     out
 }
 
-/// What was chosen, and why.
+/// The table of calibrated parameters, with the reasons.
 fn calibrated(paper: &Paper) -> String {
     if paper.calibrated.is_empty() {
         return String::new();
@@ -235,7 +235,7 @@ mod tests {
     use crate::papers::all;
     use lasthop_evidence::plot::{Axis, Panel, Series};
 
-    /// Every figure, with findings that are made up.
+    /// Every figure, with made-up findings.
     fn outcomes() -> Vec<Outcome> {
         let panel = Panel::new("a < b", Axis::new("time, s"), Axis::new("throughput, Mb/s"))
             .with(Series::line("throughput", vec![(0.0, 1.0), (1.0, 2.0)]));

@@ -68,24 +68,25 @@ pub mod scan;
 
 use crate::figure::{Figure, Paper};
 
-/// All papers.
+/// All papers, in the order in which they are shown.
 pub const PAPERS: [&Paper; 5] =
     [&scan::PAPER, &retryout::PAPER, &jumbo::PAPER, &apq::PAPER, &franc::PAPER];
 
-/// There is no such paper or figure.
+/// Why [`select`] found nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no {wanted:?}; there is {there}")]
 pub struct UnknownFigure {
-    /// What was asked for.
+    /// The paper or figure that was asked for.
     pub wanted: String,
-    /// What there is.
+    /// The papers or figures that exist.
     pub there: String,
 }
 
-/// The figures that `wanted` means: `KEY`, `KEY/FIGURE`, or nothing for all.
+/// Returns the figures that `wanted` selects: `KEY` for a paper, `KEY/FIGURE` for one
+/// figure, `None` for all.
 ///
 /// # Errors
-/// If there is no such figure.
+/// If there is no such paper or figure.
 pub fn select(
     wanted: Option<&str>,
 ) -> Result<Vec<(&'static Paper, &'static Figure)>, UnknownFigure> {
@@ -156,7 +157,8 @@ mod tests {
         }
     }
 
-    /// The paper's list and its scenario files say the same of calibrated keys.
+    /// Calibrated keys have the values in the scenario files that the paper's list
+    /// gives.
     #[test]
     fn calibrated_parameters_are_those_of_the_scenarios() {
         for paper in PAPERS {

@@ -1,5 +1,5 @@
-//! The sink of a run for a figure: a recorder that keeps its intervals, and what
-//! is asked for beyond them.
+//! The sink of a run for a figure: a recorder that keeps its intervals, and what is
+//! watched beyond them. Everything is kept in memory.
 
 use lasthop_apq::{PhaseRecord, Report};
 use lasthop_hosts::{ApqEnding, FrameDirection, FrancReport, Sink, TcpSample};
@@ -10,10 +10,10 @@ use lasthop_units::{Duration, Instant, SeqNo12};
 use lasthop_wifi::event::{Event, FrameKind};
 use lasthop_wifi::{Address, StationId};
 
-/// What is kept beyond the series.
+/// What to record beyond the series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Watch {
-    /// PPDUs over time, and each frame that carries no data.
+    /// PPDUs over time, and each frame without data.
     pub air: bool,
     /// Every round trip.
     pub round_trips: bool,
@@ -21,58 +21,58 @@ pub struct Watch {
     pub phases: bool,
 }
 
-/// What a measurement of a queue left behind.
+/// The result of the measurement of a queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// The flow.
+    /// The measuring flow.
     pub flow: FlowId,
     /// How it ended.
     pub ending: ApqEnding,
-    /// What it found out.
+    /// Its estimates of the queues.
     pub report: Report,
-    /// Its phases in their order, if they were watched.
+    /// Its phases in their order; empty unless they were watched.
     pub phases: Vec<PhaseRecord>,
 }
 
 /// A frame that carries no data and acknowledges none under Block Ack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BareFrame {
-    /// The begin of its PPDU.
+    /// Start of its PPDU.
     pub start: Instant,
-    /// The end of its PPDU.
+    /// End of its PPDU.
     pub end: Instant,
-    /// Who sent it.
+    /// The station that sent it.
     pub transmitter: StationId,
-    /// Whom it is for.
+    /// The receiver address.
     pub receiver: Address,
-    /// What it is.
+    /// Its type and subtype.
     pub kind: FrameKind,
-    /// Sequence number of management and Null frames.
+    /// Sequence number, of management and Null frames.
     pub sequence: SeqNo12,
     /// The Retry bit.
     pub retry: bool,
-    /// The receiver decoded it.
+    /// Whether the receiver decoded it.
     pub received: bool,
 }
 
-/// The sink.
+/// The sink of a run.
 #[derive(Debug)]
 pub struct Recording {
-    /// What makes the summary and the intervals.
+    /// Makes the summary and the intervals.
     pub recorder: Recorder,
     watch: Watch,
     /// Frames without data, in the order of their ends.
     pub frames: Vec<BareFrame>,
-    /// Round trips: of which flow, when the answer came, how long.
+    /// Flow, time of the answer and round-trip time of each round trip.
     pub round_trips: Vec<(FlowId, Instant, Duration)>,
     /// Phases of measurements that have not ended.
     phases: Vec<(FlowId, PhaseRecord)>,
-    /// Measurements in the order of their ends.
+    /// Results of measurements, in the order of their ends.
     pub measurements: Vec<Measurement>,
 }
 
 impl Recording {
-    /// Of a run that has not begun.
+    /// Returns the sink of a run that has not started.
     pub fn new(scenario: &Scenario, watch: Watch) -> Self {
         let recording =
             lasthop_trace::Recording { watch_air: watch.air, ..lasthop_run::recording(scenario) };

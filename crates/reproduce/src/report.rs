@@ -76,7 +76,7 @@ pub enum Measured {
 }
 
 impl Report {
-    /// Of the outcomes, in their order.
+    /// Returns the report of the outcomes, in their order.
     pub fn new(outcomes: &[Outcome]) -> Self {
         let entries = outcomes.iter().flat_map(|outcome| {
             outcome.findings.quantities.iter().map(|quantity| Entry::new(outcome, quantity))
@@ -84,7 +84,7 @@ impl Report {
         Self { figures: entries.collect() }
     }
 
-    /// The document as indented JSON, with a newline at its end.
+    /// The report as indented JSON, with a newline at its end.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self)
             .expect("a report has string keys and no fallible serializer");
@@ -128,7 +128,8 @@ impl Entry {
     }
 }
 
-/// To six significant digits: what a reader can use. The verdict is of the whole number.
+/// Rounds to six significant digits, which are enough for a reader. The verdict is on
+/// the unrounded number.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;

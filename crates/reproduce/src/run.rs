@@ -1,7 +1,7 @@
-//! Runs the scenarios of figures, several at a time, each once however many
-//! figures read it. A run is a pure function of scenario and seed, and results
-//! are put together in the order of the figures: how many run at a time shows
-//! in nothing but the time it takes.
+//! Runs the scenarios of figures, several at a time, and each only once if several
+//! figures read it. A run is a pure function of scenario and seed, and results are in
+//! the order of the figures, so the number of threads changes only the time that it
+//! takes.
 
 use crate::data::{RunData, Runs};
 use crate::figure::{Figure, Findings, Paper, Run};
@@ -18,45 +18,45 @@ use std::thread;
 /// Why figures could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReproduceError {
-    /// A scenario is wrong.
+    /// A scenario is invalid.
     #[error(transparent)]
     Scenario(Box<ScenarioError>),
     /// A scenario could not be simulated.
     #[error("{path}: {why}")]
     Run {
-        /// The scenario file.
+        /// Path of the scenario file.
         path: &'static str,
-        /// Why.
+        /// Why the run failed.
         why: RunError,
     },
-    /// It was told to stop.
+    /// `stop` was set.
     #[error("stopped")]
     Stopped,
 }
 
-/// A figure as it came out.
+/// The result of a figure.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The paper.
+    /// The paper with the figure.
     pub paper: &'static Paper,
-    /// The figure.
+    /// The figure that was made.
     pub figure: &'static Figure,
-    /// What was found.
+    /// What was read from the runs.
     pub findings: Findings,
-    /// The runs behind it.
+    /// The runs that were read.
     pub runs: Vec<RunNote>,
 }
 
-/// What is told of a run.
+/// What pages say about a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunNote {
-    /// What the figure calls it.
+    /// Its name in the figure.
     pub name: String,
-    /// The scenario file.
+    /// Path of the scenario file.
     pub path: &'static str,
-    /// What is in it.
+    /// Text of the scenario file.
     pub text: &'static str,
-    /// What was changed in it.
+    /// Changes of the scenario, as after `--set`.
     pub sets: Vec<String>,
     /// Seed of all random numbers.
     pub seed: u64,
@@ -64,29 +64,29 @@ pub struct RunNote {
     pub number: u64,
 }
 
-/// How far it is.
+/// How far the runs have got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Simulated time so far, of all runs, in ms.
+    /// Simulated time of all runs so far, in ms.
     pub simulated_ms: u64,
-    /// Simulated time of all runs in ms.
+    /// Simulated time of all runs at the end, in ms.
     pub total_ms: u64,
 }
 
-/// A run that no other is equal to, and its scenario.
+/// A run, different from all others, and its scenario.
 struct Job {
     run: Run,
     scenario: Scenario,
 }
 
-/// Makes the figures, at most `jobs` runs at a time. `progress` is called now
-/// and then, from several threads; `stop` ends everything early.
+/// Makes the figures, with at most `jobs` runs at a time. `progress` is called at
+/// intervals, from several threads; setting `stop` ends all runs early.
 ///
 /// # Errors
-/// Of the first run, in the order of the figures, that fails.
+/// The error of the first run that fails, in the order of the figures.
 ///
 /// # Panics
-/// If a figure asks for what its runs do not have.
+/// If a figure reads something that its runs do not have.
 pub fn reproduce(
     figures: &[(&'static Paper, &'static Figure)],
     jobs: usize,
@@ -120,10 +120,10 @@ pub fn reproduce(
     Ok(outcomes.collect())
 }
 
-/// The scenario of a run.
+/// Returns the scenario of a run.
 ///
 /// # Errors
-/// If it is wrong.
+/// If it is invalid.
 pub fn scenario(run: &Run) -> Result<Scenario, ReproduceError> {
     lasthop_scenario::parse(run.file.path, run.file.text, &run.sets)
         .map_err(|why| ReproduceError::Scenario(Box::new(why)))
@@ -145,7 +145,7 @@ fn note(run: &Run, scenario: &Scenario) -> RunNote {
     }
 }
 
-/// The results in the order of the jobs.
+/// Makes the runs; returns the results in the order of `jobs`.
 fn run_all(
     jobs: &[Job],
     threads: usize,
@@ -154,7 +154,7 @@ fn run_all(
 ) -> Result<Vec<RunData>, ReproduceError> {
     let millis = |job: &Job| job.scenario.duration.as_nanos() / 1_000_000;
     let total_ms = jobs.iter().map(millis).sum();
-    // The longest first, so that none is left alone at the end.
+    // The longest one first, so that none runs alone at the end.
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by_key(|&index| std::cmp::Reverse(millis(&jobs[index])));
     let next = AtomicUsize::new(0);
@@ -175,7 +175,7 @@ fn run_all(
             };
             let result = run_one(&jobs[index], stop, &mut report);
             match result {
-                // Measurements may end before their time.
+                // Measurements may end early.
                 Ok(_) => report(Instant::ZERO + jobs[index].scenario.duration),
                 Err(_) => stop.store(true, Ordering::Relaxed),
             }
@@ -187,7 +187,7 @@ fn run_all(
             scope.spawn(work);
         }
     });
-    // After a failure, runs are missing or were stopped; it is what to tell.
+    // After a failure, some runs are missing or stopped; the failure is what to return.
     let mut results = results.into_inner().unwrap_or_else(|broken| broken.into_inner());
     let failed = results.iter().position(
         |result| matches!(result, Some(Err(why)) if !matches!(why, ReproduceError::Stopped)),
@@ -198,7 +198,7 @@ fn run_all(
     results.into_iter().map(|result| result.unwrap_or(Err(ReproduceError::Stopped))).collect()
 }
 
-/// One run; `progress` is told the simulated time now and then.
+/// Makes a run; `progress` is called with the simulated time at intervals.
 fn run_one(
     job: &Job,
     stop: &AtomicBool,
@@ -218,7 +218,7 @@ fn run_one(
         Err(RunError::Stopped) => return Err(ReproduceError::Stopped),
         Err(why) => return Err(ReproduceError::Run { path: run.file.path, why }),
     };
-    // A page is the same however long it took, and says by itself what was changed.
+    // A page does not depend on the wall time, and lists the changes itself.
     let info = RunInfo {
         set: Vec::new(),
         warnings: Vec::new(),

@@ -1,4 +1,5 @@
-//! Quantities as a person reads them, the same on a terminal and on a page.
+//! Quantities as text, for terminals and pages. Numbers have three or four digits;
+//! units are left out, because tables have a column for them.
 
 use crate::figure::{Ours, Quantity, Statement};
 
@@ -23,8 +24,9 @@ impl Quantity {
         }
     }
 
-    /// How far ours is from the paper: of a number that it states, in percent of that; of what
-    /// else is outside of its band, from the nearer end of that. Empty where neither is.
+    /// The difference between ours and the paper in percent: from the number that the
+    /// paper states, else, if ours is outside the band, from its nearer end. Empty in
+    /// other cases.
     pub fn off_text(&self) -> String {
         let Ours::Value(ours) = self.ours else { return String::new() };
         let (least, most) = self.band;
@@ -41,7 +43,8 @@ impl Quantity {
         }
     }
 
-    /// What agrees with the paper, without the unit; empty for what shows or does not.
+    /// The values that agree with the paper, without the unit; empty for
+    /// [`Ours::Shown`].
     pub fn band_text(&self) -> String {
         let (least, most) = self.band;
         if matches!(self.paper, Statement::Example(_)) {
@@ -56,7 +59,7 @@ impl Quantity {
     }
 }
 
-/// `fig3` as `Figure 3`, `table1` as `Table 1`.
+/// The name of a figure from its id: `fig3` is `Figure 3`, `table1` is `Table 1`.
 pub fn figure_name(id: &str) -> String {
     for (short, long) in [("fig", "Figure"), ("table", "Table")] {
         if let Some(number) =

@@ -70,7 +70,7 @@ impl Mark {
 /// What [`of`] puts into a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Made<'a> {
-    /// The packet.
+    /// The packet to make bytes of.
     pub packet: &'a Packet,
     /// The TCP segment, if the packet is one and was not cut.
     pub segment: Option<&'a Segment>,

@@ -1,8 +1,8 @@
-//! `apq`: how many packets an access point's queue holds, measured from
-//! outside. A computer as access point validates the method (figures 3 and 4),
-//! single sessions show what it sees (6 to 9), and seven access points are
-//! measured (10, 11, table II). The scenarios are in `scenarios/apq/`; the
-//! measurements are made by `lasthop_apq`, as on a real network.
+//! The paper `apq`: how many packets the queue of an access point holds, measured from
+//! outside. A computer as access point validates the method (figures 3 and 4), single
+//! sessions show what it observes (6 to 9), and seven access points are measured (10,
+//! 11, table II). The scenarios are in `scenarios/apq/`; `lasthop_apq` makes the
+//! measurements, as on a real network.
 
 mod access_points;
 mod adapting;
@@ -22,7 +22,7 @@ const QUEUE_REASON: &str = "The mean of table II's two columns and 1.2 packets m
                             equation 1 counts the packets ahead of another one, and of the one on \
                             the air what is left of it.";
 
-/// The paper.
+/// The paper and its figures.
 pub const PAPER: Paper = Paper {
     key: "apq",
     title: "Measuring Queue Capacities of IEEE 802.11 Wireless Access Points",
@@ -60,31 +60,32 @@ pub const PAPER: Paper = Paper {
 
 const VALIDATION: ScenarioFile = scenario_file!("apq/validation.toml");
 
-/// The flow of every scenario.
+/// Name of the flow in every scenario.
 const FLOW: &str = "apq";
-/// Frames that the validation's driver holds.
+/// Frames that the driver of the validation holds.
 const DRIVER_QUEUE: f64 = 40.0;
-/// Length of most packets.
+/// Length of most packets, in bytes.
 const FULL: u16 = 1500;
-/// The other length.
+/// The other length, in bytes.
 const HALF: u16 = 750;
 
-/// One session instead of 30, every packet of it kept.
+/// The run with one session instead of 30, and every packet of it kept.
 fn one_session(run: Run) -> Run {
     run.set("flow.apq.apq.sessions=1").watching_phases()
 }
 
-/// What packets of the first length showed; `None` if it did not get so far.
+/// The estimates from packets of the first length; `None` if there are none.
 fn size(run: &RunData) -> Option<&SizeReport> {
     run.measurement(FLOW).report.directions.first()?.sizes.first()
 }
 
-/// The first session of packets of the first length.
+/// The first session with packets of the first length.
 fn first_session(run: &RunData) -> Option<&SessionReport> {
     size(run)?.sessions.first()
 }
 
-/// Equation 1 over all sessions, the mean and half of the 95 % interval; `NaN` without.
+/// The estimate by equation 1 over all sessions, in packets: the mean and half of the
+/// 95 % interval; `NaN` if there is none.
 fn equation_1(run: &RunData) -> (f64, f64) {
     size(run).and_then(|size| size.equation_1_packets).map_or((f64::NAN, f64::NAN), |estimate| {
         (estimate.mean, estimate.half_width.unwrap_or(f64::NAN))
@@ -116,7 +117,7 @@ const FIG3: Figure = Figure {
             let queue = session::over_session(run, run.queue_packets("ap"));
             let limit: f64 = name.parse().expect("runs are named by their queue");
             let within = |from: f64, to: f64| values(&queue, |time| from < time && time < to);
-            // 9 s fill the longer one.
+            // 9 s suffice to fill the longer queue.
             let full = mean(&within(45.0, 90.0)) - DRIVER_QUEUE;
             let empty = mean(&within(5.0, 25.0));
             let band = (limit - 2.0_f64.max(0.02 * limit), limit + 2.0_f64.max(0.02 * limit));
@@ -148,9 +149,9 @@ const FIG3: Figure = Figure {
     },
 };
 
-/// Queues that were set.
+/// Queue capacities that were set, in packets.
 const SET: [u32; 8] = [30, 50, 100, 250, 500, 1000, 1500, 2000];
-/// The driver's queue alone.
+/// The queue capacity that leaves only the queue of the driver, in packets.
 const DRIVER_ALONE: u32 = 1;
 
 const FIG4: Figure = Figure {
@@ -214,18 +215,18 @@ const FIG4: Figure = Figure {
     },
 };
 
-/// Why more is found than the paper found, where it is.
+/// Why more packets are found than in the paper, where that is so.
 const ALWAYS_FULL: &str = "The paper blames that so long a queue is hard to keep full. Ours is full \
                            from the tenth second of the saturation flow on (figure 3), so the \
                            driver's 40 frames are found there as well.";
 
-/// What the paper says of a queue that was set, and what equation 1 makes of it: packets
+/// The quantity for a queue of a known capacity, from what equation 1 finds: packets
 /// above it, and percent of it.
 fn found(queue: u32, packets_above: f64, percent: f64) -> Quantity {
     let above = |text| (format!("queue of {queue}: packets above what was set"), text);
     let of = |text| (format!("queue of {queue}: found, of what was set"), text);
     match queue {
-        // By the driver's queue at most, to which the paper puts it down.
+        // At most by the queue of the driver, which is the explanation in the paper.
         0..=250 => {
             let (name, text) = above("slightly more");
             let band = (1.0, DRIVER_QUEUE + 2.0);

@@ -1,6 +1,6 @@
-//! `franc`: a lossy hop made reliable by network coding, with a helper that overhears. The
-//! scenarios are in `scenarios/franc/`; `udp` has figures 9 to 12, `tcp` 13 to 16,
-//! `beyond` what the paper leaves open.
+//! The paper `franc`: a lossy hop made reliable by network coding, with a helper that
+//! overhears. The scenarios are in `scenarios/franc/`; `udp` has figures 9 to 12, `tcp`
+//! 13 to 16, `beyond` what the paper leaves open.
 
 mod beyond;
 mod claims;
@@ -11,7 +11,7 @@ use crate::data::{Point, RunData};
 use crate::figure::{Calibrated, Paper};
 use lasthop_trace::{CodedLinkSummary, CodedNodeSummary};
 
-/// The paper.
+/// The paper and its figures.
 pub const PAPER: Paper = Paper {
     key: "franc",
     title: "Throughput vs. Delay in Lossy Wireless Mesh Networks with Random Linear Network Coding",
@@ -75,7 +75,7 @@ pub const PAPER: Paper = Paper {
     ],
 };
 
-/// How the hop is crossed.
+/// How the packets of the flow cross the hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Link {
     Plain,
@@ -104,12 +104,13 @@ struct Losses {
 }
 
 impl Losses {
-    /// The two others grow half as fast as `e3`.
+    /// Losses of `e3`, and half of it on the two links of the helper.
     const fn halves(e3: f64) -> Self {
         Self { e1: e3 / 2.0, e2: e3 / 2.0, e3 }
     }
 
-    /// The keys of a link with these losses and helpers called so; `both` directions.
+    /// The keys of a link with these losses and helpers of these names; `both`: in both
+    /// directions.
     fn sets(self, helpers: &[&str], both: bool) -> Vec<String> {
         let entry = |from: &str, to: &str, percent: f64| match both {
             true => format!("{{ between = [\"{from}\", \"{to}\"], loss = \"{percent}%\" }}"),
@@ -140,7 +141,7 @@ fn goodput(run: &RunData, flow: &str) -> f64 {
     run.flow(flow).goodput_mbps.unwrap_or(f64::NAN)
 }
 
-/// The points of two curves with the same x, divided.
+/// The ratios of two curves with the same x.
 fn ratios(over: &[Point], under: &[Point]) -> Vec<Point> {
     over.iter().zip(under).map(|(&(x, a), &(_, b))| (x, a / b)).collect()
 }

@@ -1,9 +1,9 @@
-//! `jumbo`: payloads above 1 500 bytes on 802.11n. UDP between two nodes of a
-//! testbed on a roof, with frames as long as the payload, and with aggregation
-//! of fragments. The scenarios are in `scenarios/jumbo/`.
+//! The paper `jumbo`: payloads above 1 500 bytes on 802.11n. UDP between two nodes of a
+//! testbed on a roof, with frames as long as the payload, and with aggregation of
+//! fragments. The scenarios are in `scenarios/jumbo/`.
 //!
-//! The paper's conclusion asks for a frame size that follows the link; what
-//! became of that is `ADAPTIVE`.
+//! The conclusion of the paper asks for a frame size that follows the link: see
+//! `ADAPTIVE`.
 
 mod claims;
 
@@ -12,7 +12,7 @@ use crate::figure::{Calibrated, Figure, Findings, Paper, Quantity, Run, Scenario
 use crate::scenario_file;
 use lasthop_evidence::plot::{Axis, Panel, Series};
 
-/// The paper.
+/// The paper and its figures.
 pub const PAPER: Paper = Paper {
     key: "jumbo",
     title: "Implementing and Evaluating Improved MAC Efficiency Through Payload Extension in \
@@ -80,14 +80,14 @@ const FIG5_FILE: ScenarioFile = scenario_file!("jumbo/fig5.toml");
 const FIG7_FILE: ScenarioFile = scenario_file!("jumbo/fig7.toml");
 const ADAPTIVE_FILE: ScenarioFile = scenario_file!("jumbo/adaptive.toml");
 
-/// Payloads of UDP in bytes.
+/// UDP payloads in bytes.
 const PAYLOADS: [u16; 6] = [1500, 2000, 2500, 3000, 3500, 4000];
-/// IPv4 and UDP.
+/// Bytes of the headers of IPv4 and UDP.
 const HEADERS: u16 = 28;
-/// Payloads of UDP are compared from here on with jumbo frames and without.
+/// Least UDP payload for which jumbo frames are compared with fragments, in bytes.
 const CUT_FROM: u16 = 2000;
 
-/// With frames as long as the payload, or with fragments of Ethernet's length.
+/// Frames as long as the payload, or fragments of the length of Ethernet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Frames {
     Jumbo,
@@ -125,13 +125,13 @@ fn by_payload(file: ScenarioFile) -> Vec<Run> {
     runs
 }
 
-/// A reading of every run, by payload.
+/// A value of every run, by payload.
 fn curve(runs: &Runs<'_>, frames: Frames, read: impl Fn(&RunData) -> f64) -> Vec<Point> {
     let payloads = PAYLOADS.into_iter().filter(|p| frames == Frames::Jumbo || *p >= CUT_FROM);
     payloads.map(|payload| (payload.into(), read(runs.get(&frames.run(payload))))).collect()
 }
 
-/// Whether at every payload at which both were measured `more` is above `less`.
+/// Whether `more` is above `less` at every payload at which both were measured.
 fn is_above(more: &[Point], less: &[Point]) -> bool {
     more.iter().all(|(x, y)| less.iter().any(|(other, low)| other == x && y > low))
 }
@@ -238,7 +238,7 @@ const FIG6: Figure = Figure {
     runs: || {
         let mut runs = by_payload(FIG4_FILE);
         runs.extend(PAYLOADS.map(|payload| {
-            // Next to nothing is sent in a burst of a microsecond.
+            // A burst of one microsecond sends almost nothing.
             let run = Run::of(quiet(payload), FIG4_FILE).set("flow.bursts.off=1s");
             run.set("flow.bursts.on=1us")
                 .set(format!("flow.down.packet_bytes={}", payload + HEADERS))
@@ -291,14 +291,14 @@ const FIG6: Figure = Figure {
     },
 };
 
-/// Payloads at which the paper's jumbo frames lost more.
+/// Payloads at which the jumbo frames of the paper lost more, in bytes.
 const MORE_LOST: [f64; 3] = [2000.0, 2500.0, 3500.0];
 
 fn quiet(payload: u16) -> String {
     format!("no interference {payload}")
 }
 
-/// Bytes of an MPEG transport stream cell.
+/// Bytes of a packet of an MPEG transport stream.
 const CELL_BYTES: u16 = 188;
 
 const FIG7: Figure =
@@ -310,7 +310,7 @@ const FIG7: Figure =
         runs: || {
             let run = |payload: u16| {
                 let bytes = payload / CELL_BYTES * CELL_BYTES + HEADERS;
-                // 1500 bytes are what Ethernet carries, headers included.
+                // Ethernet carries 1500 bytes including headers.
                 let bytes = if payload == 1500 { 7 * CELL_BYTES + HEADERS } else { bytes };
                 let set = format!("flow.video.packet_bytes={bytes}");
                 Run::of(payload.to_string(), FIG7_FILE).set(set)
@@ -343,22 +343,22 @@ const FIG7: Figure =
         },
     };
 
-/// Packet lengths that do not follow the link.
+/// Packet lengths in bytes that do not follow the link.
 const FIXED_BYTES: [u16; 5] = [500, 1000, 1500, 4000, 7900];
-/// Links for rate control to choose from, in dB.
+/// SNR of links on which rate control chooses, in dB.
 const LINKS_DB: [f64; 14] =
     [3.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0, 17.0, 19.0, 21.0, 23.0, 25.0, 27.0, 29.0];
-/// Links around the least that a fixed rate needs.
+/// SNR of links around the least that the fixed rate needs, in dB.
 const FIXED_LINKS_DB: [f64; 9] = [22.5, 23.0, 23.25, 23.5, 23.75, 24.0, 24.5, 25.0, 26.0];
 
-/// How the sender of [`ADAPTIVE`] works.
+/// The kind of sender in [`ADAPTIVE`].
 #[derive(Clone, Copy)]
 enum Sender {
-    /// Minstrel-HT, aggregates.
+    /// Minstrel-HT with aggregates.
     Aggregates,
-    /// The same with the testbed's processors at both ends.
+    /// Minstrel-HT with aggregates, and the processors of the testbed at both ends.
     Testbed,
-    /// MCS 7, each frame for itself.
+    /// MCS 7 without aggregates.
     Single,
 }
 

@@ -1,6 +1,6 @@
-//! `retryout`: an access point that keeps a station's queue short by giving up
-//! retransmissions for it. The scenario is in `scenarios/retryout/`; figure 4
-//! and table I are of the decisions themselves, and need no radio.
+//! The paper `retryout`: an access point that keeps the queue of a station short by
+//! giving up retransmissions from it. The scenario is in `scenarios/retryout/`; figure
+//! 4 and table I are about the decisions themselves, and need no radio.
 
 mod claims;
 mod method;
@@ -12,7 +12,7 @@ use crate::figure::{
 use crate::scenario_file;
 use lasthop_evidence::plot::{Axis, Panel, Series};
 
-/// The paper.
+/// The paper and its figures.
 pub const PAPER: Paper = Paper {
     key: "retryout",
     title: "A Solution for Bufferbloat Problem in Upload TCP Communication over IEEE 802.11n WLAN \
@@ -71,18 +71,18 @@ pub const PAPER: Paper = Paper {
 
 const UPLOAD: ScenarioFile = scenario_file!("retryout/upload.toml");
 
-/// Positions of the laptop, as the SNR at the access point in dB: from where
-/// the lowest rates just hold to next to it.
+/// Positions of the laptop, as the SNR at the access point in dB: from where the lowest
+/// rates barely work to next to it.
 const POSITIONS: [&str; 12] = ["2", "2.5", "3", "3.5", "4", "5", "6", "7", "9", "12", "17", "24"];
 
-/// The laptop's own remedy: its name in the paper, and what is set.
+/// Remedies on the laptop itself: the name in the paper, and the keys to set.
 const LAPTOPS: [(&str, &[&str]); 3] = [
     ("none", &[]),
     ("tsq", &["flow.upload.tcp.small_queues=128KiB"]),
     ("codel", &["node.laptop.queue={ kind = \"codel\", target = \"5ms\", interval = \"100ms\" }"]),
 ];
 
-/// The method at the access point.
+/// The key of the method at the access point.
 const METHOD: &str = "node.ap.pseudo_retry_out=true";
 
 fn name(laptop: &str, position: &str, with_method: bool) -> String {
@@ -107,7 +107,7 @@ fn runs() -> Vec<Run> {
     runs
 }
 
-/// One measurement of the paper's.
+/// A measurement as in the paper.
 struct Measured {
     rate_mbps: f64,
     rtt_ms: f64,
@@ -125,23 +125,23 @@ fn measured(run: &RunData) -> Measured {
     }
 }
 
-/// What was measured with a laptop, position by position.
+/// The measurements with a laptop, by position.
 fn all(runs: &Runs<'_>, laptop: &str, with_method: bool) -> Vec<Measured> {
     let of = |position| measured(runs.get(&name(laptop, position, with_method)));
     POSITIONS.into_iter().map(of).collect()
 }
 
-/// The values below an average data rate.
+/// The values at an average data rate below `mbps`.
 fn below(mbps: f64, measured: &[Measured], value: fn(&Measured) -> f64) -> Vec<f64> {
     measured.iter().filter(|m| m.rate_mbps < mbps).map(value).collect()
 }
 
-/// The values from an average data rate on.
+/// The values at an average data rate of at least `mbps`.
 fn from(mbps: f64, measured: &[Measured], value: fn(&Measured) -> f64) -> Vec<f64> {
     measured.iter().filter(|m| m.rate_mbps >= mbps).map(value).collect()
 }
 
-/// A value over the average data rate, without and with the method.
+/// Panels of a value over the average data rate, without and with the method.
 fn panels(runs: &Runs<'_>, label: &str, top: f64, value: fn(&Measured) -> f64) -> Vec<Panel> {
     let panel = |(title, with_method): (&str, bool)| {
         let x = Axis::new("average data rate, Mb/s").range(0.0, 300.0);
@@ -155,23 +155,24 @@ fn panels(runs: &Runs<'_>, label: &str, top: f64, value: fn(&Measured) -> f64) -
     [("Without the method", false), ("With the method", true)].map(panel).into()
 }
 
-/// Below this rate round trips are long, in Mb/s.
+/// Rate below which round trips are long, in Mb/s.
 const SLOW_MBPS: f64 = 20.0;
-/// Below this rate the method keeps queues short, in Mb/s.
+/// Rate below which the method keeps queues short, in Mb/s.
 const SHORT_MBPS: f64 = 50.0;
-/// Below this rate the method gives frames up at all, in Mb/s.
+/// Rate below which the method gives up frames, in Mb/s.
 const SCOPE_MBPS: f64 = 100.0;
-/// "Large" is so many times what is usual, at least.
+/// Least factor over the usual value that counts as "large".
 const LARGE: f64 = 2.0;
-/// "Increases" is so many times what was before, at least.
+/// Least factor over the value before that counts as "increases".
 const INCREASED: f64 = 1.1;
-/// Round trips with small queues or CoDel, which the paper does not call large, in ms.
+/// Round-trip time with small queues or CoDel, which the paper does not call large, in
+/// ms.
 const SUPPRESSED_MS: f64 = 200.0;
 /// Packets in the queue without a remedy, and with one.
 const QUEUES: (f64, f64) = (600.0, 100.0);
 /// Packets in the queue with the method.
 const SHORT_QUEUE: f64 = 50.0;
-/// The worst round trip, in ms.
+/// The longest round-trip time, in ms.
 const WORST_MS: f64 = 700.0;
 
 const FIG6: Figure =
@@ -332,7 +333,8 @@ const FIG8: Figure = Figure {
     runs,
     read: |runs| {
         let mut quantities = Vec::new();
-        // By the data rate of each, since that of the same position is not the same twice.
+        // Compared at the data rate of each run, which differs between runs at one
+        // position.
         let share = |m: &Measured| m.throughput_mbps / m.rate_mbps;
         let remedied = ["tsq", "codel"];
         let without_remedy = mean(&below(f64::INFINITY, &all(runs, "none", false), share));

@@ -1,8 +1,8 @@
-//! `scan`: what looking for other access points does to TCP. A laptop in a 5 GHz
-//! cell of 40 MHz sends to a server or receives from it for 300 s; every 120 s it
-//! looks for other access points, which is the *degraded period*; the rest,
-//! without the first seconds, is the *normal period*. The scenarios are in
-//! `scenarios/scan/`, one for each direction and sender.
+//! The paper `scan`: what scanning for other access points does to TCP. A laptop in a 5
+//! GHz cell of 40 MHz sends to a server or receives from it for 300 s. Every 120 s it
+//! scans; that is the *degraded period*. The rest, without the first seconds, is the
+//! *normal period*. The scenarios are in `scenarios/scan/`, one for each direction and
+//! sender.
 
 mod absence;
 mod claims;
@@ -16,7 +16,7 @@ use crate::scenario_file;
 use lasthop_evidence::plot::{Axis, Panel, Series};
 use lasthop_units::Instant;
 
-/// The paper.
+/// The paper and its figures.
 pub const PAPER: Paper = Paper {
     key: "scan",
     title: "Experimental Analysis on How Access Point Scanning Impacts on TCP Throughput over \
@@ -140,26 +140,26 @@ const CALIBRATED: &[Calibrated] = &[
 
 /// Upload with small queues.
 const UPLOAD: ScenarioFile = scenario_file!("scan/fig3.toml");
-/// Upload without.
+/// Upload without small queues.
 const UPLOAD_FREELY: ScenarioFile = scenario_file!("scan/fig6.toml");
-/// Download by a CUBIC sender.
+/// Download from a CUBIC sender.
 const DOWNLOAD_CUBIC: ScenarioFile = scenario_file!("scan/fig7.toml");
-/// Download by a NewReno sender.
+/// Download from a NewReno sender.
 const DOWNLOAD_RENO: ScenarioFile = scenario_file!("scan/fig9.toml");
 
-/// The laptop, in all scenarios.
+/// Name of the laptop in all scenarios.
 const LAPTOP: &str = "sta1";
-/// The link of the download.
+/// Name of the link of the download.
 const DOWN: &str = "ap->sta1";
-/// What the only run of a figure is called.
+/// Name of the only run of a figure.
 const RUN: &str = "run";
-/// The upload with small queues, beside others.
+/// Name of the upload with small queues, where there are others.
 const UPLOADED: &str = "upload with small queues";
-/// The upload without.
+/// Name of the upload without small queues.
 const UPLOADED_FREELY: &str = "upload without small queues";
-/// The same sender with NewReno.
+/// Name of the run with NewReno instead of CUBIC.
 const RENO: &str = "NewReno";
-/// The download by a server that has small queues, too.
+/// Name of the download from a server that has small queues, too.
 const SMALL_QUEUES: &str = "small queues at the server";
 /// Why Figure 6 fails, where it does.
 const COLLAPSE: &str = "The window collapses as in the paper, but with round trips of a few \
@@ -177,17 +177,17 @@ const FULL: &str = "After absences that were not announced the window, and so th
 const AT_ONCE: &str = "The queue at the access point is full again within milliseconds of the last \
                        return, and Minstrel-HT has kept its rates; what kept the paper's slow is \
                        unknown.";
-/// Seconds that a connection has to get going.
+/// Time that a connection is given to start, in seconds.
 const BEGIN_S: f64 = 5.0;
-/// Seconds after a degraded period that are just after it.
+/// Time that counts as just after a degraded period, in seconds.
 const AFTER_S: f64 = 10.0;
-/// What "largely" asks for: in percent, half is left at most.
+/// Greatest rest that counts as "decrease largely", in percent of the value before.
 const LARGELY: f64 = 50.0;
-/// In words.
+/// The words of the paper for that.
 const LESS: &str = "decrease largely";
-/// What "low" asks for, in percent of what is usual: at least a tenth less.
+/// Greatest value that counts as "low", in percent of the usual one.
 const LOW: f64 = 90.0;
-/// No limit on this side.
+/// An open end of a band.
 const OPEN: f64 = f64::INFINITY;
 
 const FIG3: Figure = Figure {
@@ -370,7 +370,7 @@ const FIG10: Figure = Figure {
     read: aggregates,
 };
 
-/// A download, and the uploads that the paper compares it with.
+/// A download, and the uploads with which the paper compares it.
 fn with_uploads(download: ScenarioFile) -> Vec<Run> {
     vec![
         Run::of(RUN, download).watching_air(),
@@ -500,9 +500,9 @@ fn aggregates(runs: &Runs<'_>) -> Findings {
 /// A bulk transfer with its normal and degraded periods. All times are in seconds.
 struct Transfer<'a> {
     data: &'a RunData,
-    /// Degraded periods, from and to.
+    /// Degraded periods, each from and to.
     spans: Vec<(f64, f64)>,
-    /// Second by second.
+    /// Mean throughput of each second, in Mb/s.
     throughput: Vec<Point>,
     cwnd: Vec<Point>,
 }
@@ -529,7 +529,7 @@ impl<'a> Transfer<'a> {
         self.spans.iter().any(|&(_, to)| (to..to + AFTER_S).contains(&time))
     }
 
-    /// Normal, and not just after a degraded period.
+    /// Whether `time` is normal, and not just after a degraded period.
     fn is_long_normal(&self, time: f64) -> bool {
         self.is_normal(time) && !self.is_after(time)
     }
@@ -542,18 +542,19 @@ impl<'a> Transfer<'a> {
         values(points, |time| self.is_degraded(time))
     }
 
-    /// Mean throughput in normal periods.
+    /// Mean throughput in normal periods, in Mb/s.
     fn normal_mbps(&self) -> f64 {
         mean(&self.normal(&self.throughput))
     }
 
-    /// The second with the lowest throughput of all degraded periods, in percent of normal.
+    /// The lowest throughput of any second in degraded periods, in percent of the
+    /// normal one.
     fn lowest(&self) -> f64 {
         100.0 * least(&self.degraded(&self.throughput)) / self.normal_mbps()
     }
 
-    /// The least congestion window of each degraded period, in percent of the mean of the
-    /// ten seconds before.
+    /// The least congestion window of each degraded period, in percent of the mean in
+    /// the ten seconds before.
     fn least_windows(&self) -> Vec<f64> {
         let of_span = |&(from, to): &(f64, f64)| {
             let within = |from: f64, to: f64| values(&self.cwnd, |at| (from..to).contains(&at));
@@ -581,7 +582,7 @@ impl<'a> Transfer<'a> {
     }
 }
 
-/// The degraded periods of a run: from the begin of a scan to its last return.
+/// The degraded periods of a run: from the start of a scan to its last return.
 fn spans(data: &RunData) -> Vec<(f64, f64)> {
     let cell = data.scenario.network.cell.as_ref().expect("the scenarios have a cell");
     let station = data.station(LAPTOP);
@@ -593,7 +594,7 @@ fn spans(data: &RunData) -> Vec<(f64, f64)> {
     begins.map(|begin| (begin, (begin + length).min(seconds(end)))).collect()
 }
 
-/// The means of whole seconds.
+/// The mean of each second.
 fn per_second(points: &[Point]) -> Vec<Point> {
     let chunks = points.chunk_by(|one, other| one.0.floor() == other.0.floor());
     let second = |chunk: &[Point]| {

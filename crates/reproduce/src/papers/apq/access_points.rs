@@ -1,5 +1,5 @@
-//! The seven access points: the search for their saturation rates (figure 10),
-//! and how long their queues are (figure 11, table II).
+//! The seven access points of `apq`: the search for their saturation rates (figure 10),
+//! and the lengths of their queues (figure 11, table II).
 
 use super::{FULL, HALF, equation_1, first_session, size};
 use crate::data::{Point, Runs, greatest, least};
@@ -20,11 +20,11 @@ const LINKSYS: ScenarioFile = scenario_file!("apq/linksys.toml");
 struct AccessPoint {
     name: &'static str,
     file: ScenarioFile,
-    /// Packets of 1500 and of 750 bytes that its queue holds.
+    /// Capacity of its queue in packets of 1500 and of 750 bytes.
     packets: [f64; 2],
-    /// Stable at the saturation rate, and so in figure 10.
+    /// Whether it is stable at the saturation rate, and therefore in figure 10.
     stable: bool,
-    /// Why it fails, if it does.
+    /// The reason if it fails.
     because: Option<&'static str>,
 }
 
@@ -42,7 +42,7 @@ const D_LINK_COMMERCIAL: AccessPoint = AccessPoint {
     ..stable("D-Link", D_LINK, [245.2, 231.2])
 };
 
-/// In the order of table II.
+/// The access points, in the order of table II.
 const ALL: [AccessPoint; 7] = [
     stable("Cisco", CISCO, [65.0, 67.1]),
     D_LINK_COMMERCIAL,
@@ -73,12 +73,12 @@ fn run(ap: &AccessPoint, packet_bytes: u16) -> Run {
         .set("duration=100min")
 }
 
-/// Both lengths at every access point.
+/// Packets of both lengths at every access point.
 fn runs() -> Vec<Run> {
     ALL.iter().flat_map(|ap| LENGTHS.map(|length| run(ap, length))).collect()
 }
 
-/// What Algorithm 1 saw, in the order of its rates.
+/// The loads that Algorithm 1 tried, ordered by rate.
 fn search<'a>(runs: &Runs<'a>, ap: &AccessPoint) -> &'a [LoadPoint] {
     size(runs.get(&name(ap, FULL))).map_or(&[], |size| &size.search)
 }
@@ -87,7 +87,7 @@ fn mbps(pps: f64) -> f64 {
     pps * f64::from(FULL) * 8e-6
 }
 
-/// A reading over the offered load in Mb/s.
+/// A value over the offered load in Mb/s.
 fn curve(loads: &[LoadPoint], read: fn(&LoadPoint) -> f64) -> Vec<Point> {
     loads.iter().map(|load| (mbps(load.offered_pps), read(load))).collect()
 }
@@ -96,7 +96,7 @@ fn delay_ms(load: &LoadPoint) -> f64 {
     load.queueing_delay.as_millis_f64()
 }
 
-/// Loads that are clearly below what the link carries, and clearly above it.
+/// The loads that are clearly below the capacity of the link, and those clearly above.
 fn sides(loads: &[LoadPoint]) -> [Vec<&LoadPoint>; 2] {
     let most = loads.iter().map(|load| load.received_pps).fold(0.0, f64::max);
     let below = loads.iter().filter(|load| load.offered_pps < 0.95 * most);
@@ -187,7 +187,7 @@ pub const FIG10: Figure = Figure {
     },
 };
 
-/// Equation 1 by access point.
+/// The estimates by equation 1 for each access point, in packets.
 fn capacities(runs: &Runs<'_>, packet_bytes: u16) -> Vec<f64> {
     ALL.iter().map(|ap| equation_1(runs.get(&name(ap, packet_bytes))).0).collect()
 }

@@ -1,6 +1,7 @@
-//! Beyond the paper: queues at an access point whose rate falls and rises again. Delays are
-//! those of packets that arrive, as means of 100 ms; every number is a mean of three runs.
-//! Bands are those of `capacity`, and windows were chosen before the first run.
+//! Beyond the paper: queues at an access point whose rate falls and rises again. Delays
+//! are those of packets that arrive, averaged over 100 ms; every number is a mean of
+//! three runs. Bands are those of `capacity`; the windows were chosen before the first
+//! run.
 
 use super::capacity::{CALL_MS, TCP_SHARE, carried_packets, downloads, ebdp};
 use crate::data::{Point, RunData, Runs, greatest, least, mean, quantile, values};
@@ -10,37 +11,37 @@ use lasthop_evidence::plot::{Axis, Panel, Series};
 
 const FILE: ScenarioFile = scenario_file!("apq/adapting.toml");
 
-/// TCP connections at a time.
+/// Numbers of TCP connections.
 const FLOWS: [u32; 2] = [1, 16];
-/// Fixed capacities in packets; the best of them is what TCP is compared with.
+/// Fixed capacities in packets. TCP is compared with the best of them.
 const FIXED: [u32; 4] = [30, 60, 120, 300];
-/// The rate at the start, in Mb/s.
+/// Rate at the start, in Mb/s.
 const FIRST_MBPS: u32 = 54;
-/// Runs of each setting.
+/// Number of runs of each setting.
 const RUNS: u64 = 3;
 
-/// When the rate falls and rises, in s.
+/// When the rate falls, in s; below, when it rises.
 const FALL_S: f64 = 30.0;
 const RISE_S: f64 = 50.0;
-/// How long a call is watched after a change, in s.
+/// Time after a change in which the call is watched, in s.
 const CALL_S: f64 = 5.0;
-/// From when on after the fall a queue has had time, in s.
+/// Time after the fall from which the queue should have adapted, in s.
 const LATER_S: f64 = 10.0;
-/// How long TCP is watched after a change, in s.
+/// Time after a change in which TCP is watched, in s.
 const TCP_S: f64 = 10.0;
 
-/// An access point that adapts, or should.
+/// A queue that adapts to the rate, except `First`.
 #[derive(Clone, Copy)]
 enum Adaptive {
-    /// A tenth of a second of the rate that it began with.
+    /// A capacity of 100 ms at the rate of the start.
     First,
-    /// eBDP as capacity.rs has it.
+    /// eBDP as in `capacity`.
     Ebdp,
     EbdpFlows,
     EbdpShort,
-    /// The last one, which forgets ten times as fast.
+    /// Like `EbdpShort`, but forgets ten times as fast.
     EbdpFast,
-    /// mac80211's.
+    /// FQ-CoDel as in mac80211.
     FqCodel,
 }
 
@@ -59,8 +60,9 @@ impl Adaptive {
         }
     }
 
-    /// Why the call's delay fails after a change and later, and TCP's throughput after the
-    /// fall and after the rise. What is said of other settings is of single runs.
+    /// The reasons of failures: the delay of the call after a change, and later; the
+    /// throughput of TCP after the fall, and after the rise. Statements about other
+    /// settings are from single runs.
     const fn because(self) -> [Option<&'static str>; 4] {
         let (soon, later, fall) = match self {
             Self::First => (Some(FIRST), Some(FIRST), None),
@@ -119,7 +121,7 @@ fn name(queue: &str, flows: u32, number: u64) -> String {
     format!("{queue}, {flows} flows, run {number}")
 }
 
-/// Every queue by name, and what sets it.
+/// Name and setting of every queue.
 fn queues() -> impl Iterator<Item = (String, String)> {
     let fixed =
         FIXED.map(|packets| (packets.to_string(), format!("node.ap.queue.packets={packets}")));
@@ -127,7 +129,7 @@ fn queues() -> impl Iterator<Item = (String, String)> {
     fixed.into_iter().chain(adaptive)
 }
 
-/// TCP's throughput in each interval, all connections together, in Mb/s.
+/// Throughput of all TCP connections together in each interval, in Mb/s.
 fn tcp_mbps(run: &RunData) -> Vec<Point> {
     let mut sums: Vec<Point> = Vec::new();
     for flow in downloads(run) {
@@ -147,13 +149,13 @@ const WINDOW: &str = "One connection that had 6 Mb/s has a window for that, and 
                       trips of 200 ms: fixed capacities of 30, 60 and 120 packets have a third to \
                       0.7 of the best, too. 300 packets at 6 Mb/s are a window that fills 54.";
 
-/// A queue with one number of flows: means of all runs.
+/// Results of a queue with a number of flows: means over all runs.
 struct Seen {
-    /// The call's delay after either change, in ms.
+    /// Delay of the call after either change, in ms.
     call_after_ms: f64,
-    /// From some time after the fall until the rise.
+    /// Delay of the call from some time after the fall until the rise, in ms.
     call_later_ms: f64,
-    /// TCP after the fall and after the rise.
+    /// Throughput of TCP after the fall and after the rise, in Mb/s.
     tcp_mbps: [f64; 2],
 }
 
@@ -180,11 +182,12 @@ impl Seen {
     }
 }
 
-/// A queue with every number of flows, the worst of each.
+/// Results of a queue: the worst over all numbers of flows.
 struct Served {
     call_after_ms: f64,
     call_later_ms: f64,
-    /// After the fall and after the rise, of the best fixed capacity's.
+    /// Throughput after the fall and after the rise, as a share of that with the best
+    /// fixed capacity.
     tcp_shares: [f64; 2],
 }
 
@@ -280,7 +283,8 @@ pub const ADAPTING: Figure = Figure {
     },
 };
 
-/// A reading over time with one connection, one series a queue, by the half second.
+/// A panel of a value over time with one connection, one series per queue, averaged
+/// over half a second.
 fn panel(runs: &Runs<'_>, label: &str, read: fn(&RunData) -> Vec<Point>) -> Panel {
     let x = Axis::new("time, s").range(25.0, 65.0);
     let drawn = ["60", "300"].into_iter().chain(

@@ -1,5 +1,5 @@
-//! What the paper's discussion leaves open: which capacity serves TCP and a telephone call
-//! over rates, and an access point that adapts. Bands were set before the first run.
+//! Beyond the paper: which capacity serves both TCP and a telephone call at several
+//! rates, and access points that adapt. The bands were set before the first run.
 
 use crate::data::{Point, RunData, Runs, greatest, least};
 use crate::figure::{Figure, Findings, LEFT_OPEN, Quantity, Run, ScenarioFile};
@@ -10,37 +10,38 @@ const FILE: ScenarioFile = scenario_file!("apq/capacity.toml");
 
 /// Rates of 802.11g in Mb/s.
 const RATES_MBPS: [u32; 3] = [6, 24, 54];
-/// TCP connections at a time.
+/// Numbers of TCP connections.
 const FLOWS: [u32; 2] = [1, 16];
-/// Fixed capacities in packets; the paper measured 40 to 340, and discusses 30, 60, 300.
+/// Fixed capacities in packets; the paper measured 40 to 340, and discusses 30, 60 and
+/// 300.
 const FIXED: [u32; 6] = [10, 30, 60, 120, 300, 1000];
-/// What a call stands one way (G.114, as in the paper), in ms.
+/// Longest one-way delay of a call (G.114, as in the paper), in ms.
 pub(super) const CALL_MS: f64 = 150.0;
-/// Of the throughput with the best fixed capacity.
+/// Least throughput of TCP, as a share of that with the best fixed capacity.
 pub(super) const TCP_SHARE: f64 = 0.9;
-/// Round trip of TCP without queues, in s.
+/// Round-trip time of TCP without queues, in s.
 const ROUND_TRIP_S: f64 = 0.2;
-/// A queue that leaves a call room: two thirds of what it stands, in s.
+/// Delay of a queue that leaves room for a call: two thirds of its limit, in s.
 const SHORT_S: f64 = 0.1;
-/// Bits of a full packet.
+/// Bits of a packet of full length.
 const PACKET_BITS: f64 = 12_000.0;
 
-/// An access point that adapts.
+/// A queue of an access point that adapts.
 #[derive(Clone, Copy)]
 enum Adaptive {
-    /// Capacity for the rate, the round trip and the number of flows: RTT C / sqrt(n).
+    /// Capacity by rate, round-trip time and number of flows: RTT C / sqrt(n).
     Guideline,
-    /// Capacity for the rate alone: a tenth of a second of it.
+    /// Capacity by rate: 100 ms of it.
     Short,
     /// 300 packets, and a queue of its own for the call (802.11e).
     Classes,
-    /// mac80211's.
+    /// FQ-CoDel as in mac80211.
     FqCodel,
-    /// Capacity for what it sees itself carry in a round trip.
+    /// eBDP: capacity by the rate that it sees itself carry, times a round-trip time.
     Ebdp,
-    /// The same, divided by the root of the flows that it counts.
+    /// eBDP, divided by the square root of the number of flows that it counts.
     EbdpFlows,
-    /// Capacity for what it sees itself carry in a tenth of a second.
+    /// eBDP with 100 ms instead of a round-trip time.
     EbdpShort,
 }
 
@@ -67,7 +68,7 @@ impl Adaptive {
         }
     }
 
-    /// Why the call's delay fails, and TCP's throughput.
+    /// The reasons of failures: of the delay of the call, and of the throughput of TCP.
     const fn because(self) -> (Option<&'static str>, Option<&'static str>) {
         match self {
             Self::Guideline => (
@@ -115,13 +116,14 @@ impl Adaptive {
     }
 }
 
-/// The access point's queue as eBDP with these keys.
+/// Sets the queue of the access point to eBDP with these keys.
 pub(super) fn ebdp(keys: &str) -> String {
     format!("node.ap.queue={{ kind = \"ebdp\", {keys} }}")
 }
 
-/// What a link of 802.11g carries of full packets at a rate: DIFS, the mean backoff,
-/// preamble and symbols of 4 us, SIFS and the Ack (IEEE 802.11-2020, clause 18).
+/// Throughput of packets of full length on a link of 802.11g at a rate, in Mb/s: DIFS,
+/// the mean backoff, preamble and symbols of 4 us, SIFS and the Ack (IEEE 802.11-2020,
+/// clause 18).
 fn carried_mbps(rate_mbps: u32) -> f64 {
     let rate = f64::from(rate_mbps);
     let airtime = |bytes: f64, rate: f64| 26.0 + 4.0 * ((22.0 + 8.0 * bytes) / (4.0 * rate)).ceil();
@@ -130,7 +132,7 @@ fn carried_mbps(rate_mbps: u32) -> f64 {
     PACKET_BITS / (access + frame)
 }
 
-/// Full packets that such a link carries in a time, at least 1.
+/// Number of packets of full length that such a link carries in a time, at least 1.
 pub(super) fn carried_packets(rate_mbps: u32, seconds: f64) -> f64 {
     (seconds * carried_mbps(rate_mbps) * 1e6 / PACKET_BITS).max(1.0).round()
 }
@@ -151,7 +153,7 @@ fn settings() -> impl Iterator<Item = (u32, u32)> {
     FLOWS.into_iter().flat_map(|flows| RATES_MBPS.map(|rate| (rate, flows)))
 }
 
-/// The TCP connections.
+/// The names of the TCP connections.
 pub(super) fn downloads(run: &RunData) -> impl Iterator<Item = &str> {
     run.document.flows.keys().map(String::as_str).filter(|name| name.starts_with("download"))
 }
@@ -164,7 +166,8 @@ fn call_ms(run: &RunData) -> f64 {
     run.flow("call").one_way_delay_ms.map_or(f64::NAN, |delay| delay.p95)
 }
 
-/// A queue in all settings: the call's delay, and TCP's throughput of the best fixed one's.
+/// Results of a queue in all settings: the delay of the call, and the throughput of TCP
+/// as a share of that with the best fixed capacity.
 struct Served {
     calls_ms: Vec<f64>,
     shares: Vec<f64>,
@@ -254,7 +257,7 @@ pub const CAPACITY: Figure = Figure {
     },
 };
 
-/// A reading over queues, one series a setting.
+/// A panel of a value over the queues, one series per setting.
 fn panel(runs: &Runs<'_>, label: &str, read: fn(&RunData) -> f64) -> Panel {
     let short = ["RTT", "100 ms", "class", "FQ-CoDel", "eBDP", "eBDP n", "eBDP 100"];
     let fixed = FIXED.map(|packets| packets.to_string());
@@ -274,7 +277,8 @@ fn panel(runs: &Runs<'_>, label: &str, read: fn(&RunData) -> f64) -> Panel {
 mod tests {
     use super::*;
 
-    /// The paper: a third of 54 Mb/s is typical; 802.11's own overhead leaves more than half.
+    /// By the paper a third of 54 Mb/s is typical; the overhead of 802.11 alone leaves
+    /// more than half.
     #[test]
     fn a_link_carries_less_than_its_rate() {
         for (rate, least, most) in [(6, 5.0, 5.6), (24, 16.0, 18.5), (54, 27.0, 31.5)] {

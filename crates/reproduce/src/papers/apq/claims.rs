@@ -1,5 +1,5 @@
-//! What the paper states, sentence by sentence, in words of our own. What describes other
-//! papers (section I) is no result, and not here.
+//! The statements of the paper, in words of our own. Descriptions of other papers
+//! (section I) are no results, and left out.
 
 use crate::figure::Claim;
 

@@ -1,5 +1,5 @@
-//! Single sessions: throughput and delay over time, and how delays are
-//! distributed with a full queue and with an empty one.
+//! Single sessions of `apq`: throughput and delay over time, and the distribution of
+//! delays with a full and with an empty queue.
 
 use super::access_points::{CISCO, LINKSYS_OLD, NETGEAR};
 use super::{FLOW, first_session, one_session};
@@ -12,13 +12,14 @@ use lasthop_hosts::ApqEnding;
 
 const LINKSYS_OLD_BUSY: ScenarioFile = scenario_file!("apq/linksys-old-busy.toml");
 
-/// Length of the packets of these sessions.
+/// Sets the length of packets to 1500 bytes only.
 const ONE_LENGTH: &str = "flow.apq.apq.packet_bytes=[1500]";
-/// In seconds of a session: when the queue is taken to be empty ..
+/// When the queue is taken to be empty (Algorithm 2), in seconds of a session.
 const EMPTY_S: [(f64, f64); 2] = [(5.0, 25.0), (95.0, 115.0)];
-/// .. and full (Algorithm 2).
+/// When the queue is taken to be full (Algorithm 2), in seconds of a session.
 const FULL_S: (f64, f64) = (40.0, 80.0);
-/// The two access points of figures 6 and 7, with what the paper says of them: Mb/s, ms.
+/// The access points of figures 6 and 7, with the throughput in Mb/s and the delay in
+/// ms from the paper.
 const PAIR: [(&str, f64, f64); 2] = [("Cisco", 8.2, 94.0), ("Netgear", 6.7, 584.0)];
 
 fn pair() -> Vec<Run> {
@@ -26,17 +27,17 @@ fn pair() -> Vec<Run> {
     [("Cisco", CISCO), ("Netgear", NETGEAR)].map(run).into()
 }
 
-/// The packets of a session, by seconds from its begin.
+/// The packets of a session, by seconds since its start.
 struct Session<'a> {
     record: &'a PhaseRecord,
     shortest_ns: i64,
 }
 
 impl<'a> Session<'a> {
-    /// The last phase of a run's measurement, which is its only session.
+    /// Returns the last phase of the measurement in a run, which is its only session.
     ///
     /// # Panics
-    /// If the run was not watched, or too short.
+    /// If the phases were not watched, or the run was too short.
     fn of(run: &'a RunData) -> Self {
         let measurement = run.measurement(FLOW);
         assert_eq!(measurement.ending, ApqEnding::Done, "{}", run.scenario.name);
@@ -45,12 +46,12 @@ impl<'a> Session<'a> {
         Self { record, shortest_ns: shortest_ns.expect("packets arrive") }
     }
 
-    /// The begin on the run's axis: the far clock is that of the run.
+    /// Start of the session in seconds of the run: the far clock is that of the run.
     fn began_s(&self) -> f64 {
         self.record.started_ns as f64 / 1e9
     }
 
-    /// When each packet was sent, in s, and its delay less the shortest, in ms.
+    /// Of each packet: when it was sent, in s, and its delay above the shortest, in ms.
     fn delays_ms(&self, kind: Option<StreamKind>) -> Vec<Point> {
         let samples = self.record.samples.iter();
         samples
@@ -73,7 +74,7 @@ impl<'a> Session<'a> {
         values(&self.delays_ms(Some(StreamKind::Bulk)), |time| (FULL_S.0..FULL_S.1).contains(&time))
     }
 
-    /// IP packets that arrived in each second, in Mb/s.
+    /// Throughput of IP packets in each second, in Mb/s.
     fn throughput_mbps(&self) -> Vec<Point> {
         let mut seconds = vec![0.0; 125];
         for sample in &self.record.samples {
@@ -89,7 +90,8 @@ impl<'a> Session<'a> {
     }
 }
 
-/// A series of the run over its only session, in seconds from there.
+/// The part of a series that is in the only session of the run, in seconds since its
+/// start.
 pub fn over_session(run: &RunData, series: Vec<Point>) -> Vec<Point> {
     let session = Session::of(run);
     let began = session.began_s();
@@ -97,7 +99,7 @@ pub fn over_session(run: &RunData, series: Vec<Point>) -> Vec<Point> {
     ours.map(|(time, value)| (time - began, value)).collect()
 }
 
-/// The median of each quarter of a second.
+/// The median in each quarter of a second.
 fn thinned(points: &[Point]) -> Vec<Point> {
     const STEP_S: f64 = 0.25;
     let last = points.iter().map(|(x, _)| *x).fold(0.0, f64::max);
@@ -112,7 +114,7 @@ fn thinned(points: &[Point]) -> Vec<Point> {
     steps.into_iter().enumerate().filter_map(middle).collect()
 }
 
-/// How large a share is at or below each of a hundred values.
+/// The cumulative distribution of the values, at a hundred points.
 fn distribution(values: &[f64]) -> Vec<Point> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -204,7 +206,7 @@ pub const FIG7: Figure = Figure {
     },
 };
 
-/// Two curves of one session.
+/// The distributions of delays in a session, with an empty and with a full queue.
 fn distributions(session: &Session<'_>) -> Panel {
     let share = Axis::new("share at or below").range(0.0, 1.0);
     Panel::new("", Axis::new("delay beyond the shortest, ms"), share)
@@ -237,7 +239,7 @@ pub const FIG8: Figure = Figure {
     },
 };
 
-/// The longest of some 20 000 delays is chance.
+/// Number of runs: the longest of about 20 000 delays varies by chance.
 const BUSY_RUNS: u64 = 10;
 
 fn busy(number: u64) -> String {
@@ -315,7 +317,8 @@ mod tests {
         assert_eq!(thinned(&points), [(0.125, 2.0), (1.125, 5.0)]);
     }
 
-    /// From the scenarios to the verdicts; the other figures take longer.
+    /// Tests everything from the scenarios to the verdicts; the other figures take
+    /// longer.
     #[test]
     fn others_that_send_are_steps_in_the_delays() {
         let figures = select(Some("apq/fig9")).expect("it is there");

@@ -1,5 +1,5 @@
-//! What the paper leaves open: bufferbloat cured, sparse traffic, redundancy that follows
-//! the loss, several hops, two helpers, a helper that dies.
+//! Beyond the paper `franc`: shorter queues, sparse traffic, redundancy that follows
+//! the loss, several hops, two helpers, and a helper with an outage.
 
 use super::tcp::LOADS;
 use super::{Losses, goodput, node, ratios, ys};
@@ -9,7 +9,7 @@ use crate::scenario_file;
 use lasthop_evidence::plot::{Axis, Panel, Series};
 use lasthop_units::{Duration, Instant};
 
-/// The hop without a helper: those that have one say so.
+/// The hop. It has no helper unless a run adds one.
 const BARE: ScenarioFile = scenario_file!("franc/beyond.toml");
 const QUEUED: ScenarioFile = scenario_file!("franc/backlog.toml");
 const HOPS_FILE: ScenarioFile = scenario_file!("franc/hops.toml");
@@ -18,14 +18,14 @@ fn open() -> Statement {
     LEFT_OPEN
 }
 
-/// Ways to keep a queue: the paper's, its encoder with a managed backlog, and ours.
+/// Ways to queue packets: the paper's, its encoder with a managed backlog, and ours.
 const QUEUES: [(&str, &[&str]); 3] = [
     ("the paper's buffer", &[]),
     ("the same with CoDel and flow queueing", &["franc.link.backlog_target=5ms"]),
     ("several blocks in flight, systematic", &["franc.link.mode=stream"]),
 ];
 
-/// e3 in percent.
+/// Loss e3 in percent.
 const LOSS: f64 = 10.0;
 
 fn queue_run(queue: &str, load: f64) -> String {
@@ -114,7 +114,7 @@ pub const BACKLOG: Figure = Figure {
     },
 };
 
-/// Pings that ours lost, at any load.
+/// Number of pings that our way of queueing lost, over all loads.
 fn pings_lost(runs: &Runs<'_>) -> u64 {
     let lost = |load| runs.get(&queue_run(QUEUES[2].0, load)).flow("ping").packets_lost;
     LOADS.map(lost).iter().sum()
@@ -128,7 +128,7 @@ const SPARSE_LINKS: [(&str, &[&str]); 4] = [
     ("ours", &[]),
 ];
 const SPARSE_LOSSES: [f64; 4] = [0.0, 10.0, 20.0, 30.0];
-/// A round trip over the idle hop, and the encoder's timeout.
+/// A round trip over the idle hop and the timeout of the encoder, in ms.
 const PATIENCE_MS: f64 = 1.0 + 20.0;
 
 fn sparse_run(link: &str, e3: f64) -> String {
@@ -232,7 +232,8 @@ pub const REDUNDANCY: Figure = Figure {
         runs
     },
     read: |runs| {
-        // Symbols in which packets came out: as many as raised the decoder's rank.
+        // Innovative symbols, each of which raised the rank of the decoder: as many as
+        // packets came out in.
         let sent = |run: &RunData| {
             let encoder = node(run, "encoder").map_or(0, |n| n.source_sent + n.coded_sent);
             let needed = node(run, "decoder").map_or(0, |n| n.innovative);
@@ -458,7 +459,7 @@ pub const CORRIDOR: Figure = Figure {
             let run = runs.get(&corridor_name(hops, is_helped));
             least(&of_hops(run, hops, &|run, hop| goodput(run, CORRIDOR_HOPS[hop])))
         };
-        // Packets of encoder and helper for a symbol that is decoded, over all hops.
+        // Packets of encoder and helper per decoded symbol, over all hops.
         let sent = |is_helped: bool, hops: usize| {
             let run = runs.get(&corridor_name(hops, is_helped));
             let of_hop = |run: &RunData, hop: usize| {
@@ -523,10 +524,10 @@ pub const CORRIDOR: Figure = Figure {
     },
 };
 
-/// The helper is dead in between, in seconds.
+/// Start and end of the outage of the helper, in seconds.
 const DEAD: (f64, f64) = (16.0, 31.0);
 const VANISH_E3: f64 = 70.0;
-/// Throughput is read over so long.
+/// Interval over which throughput is read.
 const SMOOTHED: Duration = Duration::from_secs(1);
 
 pub const VANISH: Figure = Figure {

@@ -1,7 +1,7 @@
-//! Figures 13 to 16: a TCP connection whose application writes at a rate.
+//! Figures 13 to 16 of `franc`: a TCP connection whose application writes at a rate.
 //!
-//! Delay is that of the application: from a write to the read of its last byte at the other
-//! end. It is what a user sees, and it counts what waits for retransmissions.
+//! Delay is that of the application: from a write to the read of its last byte at the
+//! other end. It is what a user notices, and it includes waiting for retransmissions.
 
 use super::{Link, Losses, goodput, link, ratios, udp, ys};
 use crate::data::{Point, RunData, Runs, greatest, least, mean, values};
@@ -13,28 +13,28 @@ const TCP: ScenarioFile = scenario_file!("franc/tcp.toml");
 
 /// Loads in Mb/s.
 pub const LOADS: [f64; 10] = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0];
-/// Above this load FRANC is congested without losses, in Mb/s.
+/// Load above which FRANC is congested without losses, in Mb/s.
 const BLOATED: f64 = 5.0;
-/// The loss at which TCP is practically unusable begins above 20 %.
+/// A loss at which TCP is practically unusable (above 20 %), in percent.
 const UNUSABLE: f64 = 30.0;
-/// A load there.
+/// A load at which that is tested, in Mb/s.
 const UNUSABLE_LOAD: f64 = 2.0;
-/// Runs over the unreliable link where it loses: few packets get through in 20 s, and single
-/// runs differ by a factor of ten.
+/// Number of runs over the unreliable link with losses: few packets get through in 20
+/// s, and single runs differ by a factor of ten.
 const LOSSY_RUNS: u64 = 10;
-/// A load is carried if so much of it arrives.
+/// A load counts as carried if at least this share of it arrives.
 const CARRIED: f64 = 0.98;
 
 fn name(link: Link, e3: f64, load: f64) -> String {
     format!("{} {e3} {load}", link.name())
 }
 
-/// The first is called as the point of the figure is.
+/// The name of a run. The first one has the name of the point in the figure.
 fn numbered(name: &str, number: u64) -> String {
     if number == 0 { name.to_owned() } else { format!("{name}, run {number}") }
 }
 
-/// How many runs a point of the figure is the mean of.
+/// The number of runs of which a point in the figure is the mean.
 fn runs_of(link: Link, e3: f64) -> u64 {
     if link == Link::Plain && e3 > 0.0 { LOSSY_RUNS } else { 1 }
 }
@@ -67,7 +67,7 @@ fn curve(runs: &Runs<'_>, link: Link, e3: f64, read: impl Fn(&RunData) -> f64) -
     LOADS.map(|load| (load, point(load))).to_vec()
 }
 
-/// The mean of the runs of one point.
+/// The mean over the runs of a point.
 fn point(runs: &Runs<'_>, link: Link, e3: f64, name: &str, read: impl Fn(&RunData) -> f64) -> f64 {
     let of = |number| read(runs.get(&numbered(name, number)));
     mean(&(0..runs_of(link, e3)).map(of).collect::<Vec<f64>>())
@@ -85,12 +85,12 @@ fn at(points: &[Point], load: f64) -> f64 {
     mean(&values(points, |x| x == load))
 }
 
-/// Throughput where the load is `from` and more.
+/// Mean throughput over the loads from `from` on.
 fn loaded(points: &[Point], from: f64) -> f64 {
     mean(&values(points, |load| load >= from))
 }
 
-/// The greatest load that is carried, and all below.
+/// The greatest load that is carried, as all lower ones are.
 fn carried(points: &[Point]) -> f64 {
     let all = points.iter().take_while(|(load, mbps)| *mbps >= CARRIED * load);
     all.last().map_or(0.0, |(load, _)| *load)
@@ -107,7 +107,7 @@ fn panels(runs: &Runs<'_>, e3: f64) -> Vec<Panel> {
     vec![delay, through]
 }
 
-/// Nothing is corrupted, and a helper does not help TCP.
+/// The statements for all loads: nothing is corrupted, and a helper does not help TCP.
 fn of_all(runs: &Runs<'_>, e3: f64) -> Vec<Quantity> {
     let [coded, helped] =
         [Link::Coded, Link::Helped].map(|link| greatest(&ys(&curve(runs, link, e3, throughput))));
@@ -214,7 +214,7 @@ pub const FIG13: Figure = Figure {
 const WAITS_FOR_TIMEOUTS: &str = "Without losses it is a matter of milliseconds; with them data \
                                   above a megabit a second wait in the sender. What the paper's \
                                   loads were is unknown.";
-/// Why those over FRANC do not.
+/// Why delays over FRANC do not.
 const SAME_BUFFER: &str = "Above what FRANC carries the buffers before the encoder decide, and \
                            they are as long with losses as without. What the paper's loads were is \
                            unknown.";

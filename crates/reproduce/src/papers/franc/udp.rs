@@ -1,4 +1,5 @@
-//! Figures 9 to 12: UDP that congests the hop, over the error probabilities.
+//! Figures 9 to 12 of `franc`: UDP that saturates the hop, over the error
+//! probabilities. Goodput in Mb/s, losses in percent.
 
 use super::{Link, Losses, goodput, node, ratios, ys};
 use crate::data::{Point, RunData, Runs, greatest, mean, values};
@@ -8,15 +9,15 @@ use lasthop_evidence::plot::{Axis, Panel, Series};
 
 const UDP: ScenarioFile = scenario_file!("franc/udp.toml");
 
-/// e3 in percent.
+/// Values of e3 in percent.
 const E3: [f64; 10] = [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0];
-/// Where figures 11 and 12 begin.
+/// Least e3 of figures 11 and 12, in percent.
 const E3_PLACED: f64 = 10.0;
-/// Where the helper is, as e1 and e2 in percent. The paper's text has "(30%, 3%)", which
-/// cannot be: it calls the set symmetric.
+/// Places of the helper, as e1 and e2 in percent. The text of the paper has "(30%,
+/// 3%)", an error: it calls the set symmetric.
 const PLACES: [(f64, f64); 3] = [(10.0, 50.0), (30.0, 30.0), (50.0, 10.0)];
 
-/// Why the helped link falls short, where it does.
+/// Why the link with a helper falls short, where it does.
 const SPENT: &str = "As the text has it, a helper is idle for the rest of a block when its budget \
                      is spent, and a packet's budget is spent before the next is read. Budgets \
                      are enough on average, so in most blocks the encoder repairs alone what \
@@ -63,12 +64,12 @@ fn placed_runs() -> Vec<Run> {
     runs
 }
 
-/// A reading over e3.
+/// A value over e3.
 fn curve(runs: &Runs<'_>, link: Link, read: impl Fn(&RunData) -> f64) -> Vec<Point> {
     E3.map(|e3| (e3, read(runs.get(&name(link, Losses::halves(e3)))))).to_vec()
 }
 
-/// The same with the helper in a place.
+/// A value over e3, with the helper in a place.
 fn placed_curve(runs: &Runs<'_>, place: (f64, f64), read: impl Fn(&RunData) -> f64) -> Vec<Point> {
     let there = E3.into_iter().filter(|e3| *e3 >= E3_PLACED);
     there.map(|e3| (e3, read(runs.get(&name(Link::Helped, placed(e3, place)))))).collect()
@@ -149,7 +150,8 @@ pub const FIG9: Figure = Figure {
     },
 };
 
-/// What source and helper send for a block by PlayNCool's closed form, losses in percent.
+/// Packets that source and helper send per block by the closed form of PlayNCool;
+/// losses in percent.
 fn budgets(link: Link, losses: Losses) -> (f64, f64) {
     let Losses { e1, e2, e3 } = losses;
     let [e1, e2, e3] = [e1, e2, e3].map(|percent| percent / 100.0);
@@ -166,7 +168,7 @@ fn budgets(link: Link, losses: Losses) -> (f64, f64) {
     (source, (BLOCK - alone * (1.0 - e3)) / both)
 }
 
-/// Packets of encoder and of helper for a block.
+/// Packets per block that the encoder and the helper sent.
 fn transmissions(run: &RunData) -> (f64, f64) {
     let encoder = node(run, "encoder");
     let source = encoder.and_then(|node| node.transmissions_per_block).unwrap_or(f64::NAN);
@@ -313,10 +315,10 @@ pub const FIG12: Figure = Figure {
     },
 };
 
-/// Loss at which parameters are compared, in percent.
+/// Loss e3 at which parameters are compared, in percent.
 const PARAMETERS_E3: f64 = 30.0;
 
-/// What section II.B says of parameters: what is set instead of the paper's values.
+/// What section II.B says about parameters: values set instead of the paper's.
 const PARAMETERS: [(&str, &str); 2] =
     [("overshoot of 1.10", "franc.link.overshoot=10%"), ("GF(2^8)", "franc.link.field=gf256")];
 
@@ -389,7 +391,8 @@ pub const PARAMETERS_FIGURE: Figure = Figure {
 mod tests {
     use super::*;
 
-    /// What the programs of PlayNCool's authors compute for blocks of 150, without overshoot.
+    /// What the programs of the authors of PlayNCool compute for blocks of 150, without
+    /// overshoot.
     #[test]
     fn budgets_are_the_published_ones() {
         for ((e1, e2, e3), (source, helper)) in [

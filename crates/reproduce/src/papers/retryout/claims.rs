@@ -1,5 +1,5 @@
-//! What the paper states, sentence by sentence, in words of our own. What describes 802.11,
-//! CoDel or other papers (sections I and II) is no result, and not here.
+//! The statements of the paper, in words of our own. Descriptions of 802.11, of CoDel
+//! and of other papers (sections I and II) are no results, and left out.
 
 use crate::figure::Claim;
 

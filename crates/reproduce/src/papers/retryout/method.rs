@@ -1,5 +1,5 @@
-//! The method itself: its table of retry-out indices, and its example of seven
-//! A-MPDUs, fed to the decisions and the reorder buffer as an access point has them.
+//! The method of `retryout` itself: its table of retry-out indices, and its example of
+//! seven A-MPDUs, fed to the decisions and the reorder buffer of an access point.
 
 use super::{LAPTOPS, POSITIONS, run};
 use crate::figure::{Figure, Findings, Quantity, Run, Statement};
@@ -10,13 +10,13 @@ use lasthop_wifi::mac::block_ack::Recipient;
 use lasthop_wifi::mac::mpdu::Msdus;
 use lasthop_wifi::mac::retry_out::{Decision, PseudoRetryOut, RateTable, SmoothedRate};
 
-/// A figure has runs; these need one only for being figures.
+/// A run that nothing is read from: every figure has to have one.
 fn a_run() -> Vec<Run> {
     let (laptop, sets) = LAPTOPS[0];
     vec![run(laptop, sets, POSITIONS[1], true)]
 }
 
-/// The index at a smoothed data rate, as a number; infinite where nothing is given up.
+/// The index at a smoothed data rate in kb/s; infinite if no MPDU is given up.
 fn index(kbps: u32) -> f64 {
     let mut rate = SmoothedRate::new(RateTable::PAPER);
     rate.update(kbps);
@@ -61,9 +61,9 @@ pub(super) const TABLE1: Figure = Figure {
     },
 };
 
-/// The example's A-MPDUs: the number of each MPDU, and whether it is received
-/// without error; what becomes of them by the paper. `up` is reported, a number
-/// is the retransmissions by the count of errors.
+/// The A-MPDUs of the example: number of each MPDU, and whether it is received without
+/// error; then what the paper says about them. `up`: passed up; a number: its
+/// retransmissions by the count of errors.
 const EXAMPLE: [(&[(u16, bool)], &str); 7] = [
     (
         &[(1, true), (2, false), (3, true), (4, false), (5, true)],
@@ -110,18 +110,18 @@ pub(super) const FIG4: Figure = Figure {
     },
 };
 
-/// An access point's decisions and reorder buffer.
+/// The decisions and the reorder buffer of an access point.
 struct Receiver {
     decisions: PseudoRetryOut,
     buffer: Recipient,
     receptions: u16,
-    /// What becomes of MPDUs, as points of reception and MPDU: those that go
-    /// up, are kept, erroneous, lost, ignored.
+    /// MPDUs as points (reception, number), by what becomes of them: passed up, kept,
+    /// erroneous, lost, ignored.
     marks: [Vec<(f64, f64)>; 5],
 }
 
 impl Receiver {
-    /// The lowest rate, where the index is 2.
+    /// The lowest rate, at which the index is 2, in kb/s.
     const KBPS: u32 = 6_500;
 
     fn new() -> Self {
@@ -134,7 +134,7 @@ impl Receiver {
         }
     }
 
-    /// What becomes of an MPDU, and of those that go up with it.
+    /// Handles an MPDU; returns what becomes of it and of those passed up with it.
     fn hear(&mut self, number: u16, is_good: bool) -> String {
         self.receptions += 1;
         let at = f64::from(self.receptions);

@@ -1,7 +1,6 @@
-//! What an absence looks like on the air (Fig. 4), and the schedule of absences
-//! (Fig. 5): Nulls with PM = 1, retried until one is acknowledged, silence, and
-//! Nulls with PM = 0. Everything is measured from the frames, not read from the
-//! scenario. Times are seconds.
+//! Absences of `scan` on the air (Fig. 4), and their schedule (Fig. 5): Nulls with PM =
+//! 1, retried until one is acknowledged, silence, and Nulls with PM = 0. Everything is
+//! measured from the frames, not read from the scenario. Times are in seconds.
 
 use super::{LAPTOP, RUN, UPLOAD};
 use crate::data::{RunData, Runs, greatest, least, mean, seconds};
@@ -11,20 +10,20 @@ use lasthop_evidence::plot::{Axis, Panel, Series};
 use lasthop_units::SeqNo12;
 use lasthop_wifi::event::FrameKind;
 
-/// Absences that are further apart belong to two scans.
+/// Time between absences from which they belong to two scans, in seconds.
 const SCAN_GAP_S: f64 = 5.0;
-/// Attempts of the Null in the paper's trace: the first, and eight retries.
+/// Attempts of the Null in the trace of the paper: the first one and eight retries.
 const ATTEMPTS: usize = 9;
-/// Attempts of the Null that ends the absence in the paper's trace.
+/// Attempts of the Null that ends the absence in the trace of the paper.
 const RETURN_ATTEMPTS: usize = 5;
-/// Retries before the first RTS in the paper's trace.
+/// Retries before the first RTS in the trace of the paper.
 const RETRIES_BEFORE_RTS: usize = 3;
-/// The length of an exchange of Nulls has a long tail, and 77 absences of a run are
-/// few for its mean.
+/// Number of runs. The length of an exchange of Nulls has a long tail, and 77 absences
+/// per run are few for its mean.
 const RUNS: u64 = 6;
-/// An RTS that is further ahead belongs to another frame.
+/// Time before a frame beyond which an RTS belongs to another frame, in seconds.
 const RTS_AHEAD_S: f64 = 0.001;
-/// An acknowledgement follows sooner than this.
+/// Time after a frame within which its acknowledgement follows, in seconds.
 const ACK_AFTER_S: f64 = 50e-6;
 
 pub const FIG4: Figure = Figure {
@@ -51,7 +50,7 @@ fn runs() -> Vec<Run> {
     (0..RUNS).map(|n| Run::of(name(n), UPLOAD).number(n).watching_air()).collect()
 }
 
-/// From the begin of a degraded period to that of the next, in the mean, in seconds.
+/// Mean time from the start of a degraded period to that of the next, in seconds.
 pub(super) fn period_s(run: &RunData) -> f64 {
     mean(&periods(&scans(run)))
 }
@@ -61,33 +60,34 @@ fn periods(scans: &[Scan]) -> Vec<f64> {
     scans.windows(2).map(|pair| begin(&pair[1]) - begin(&pair[0])).collect()
 }
 
-/// From the least to the greatest; in ms.
+/// The least and the greatest time, in ms.
 fn range_ms(seconds: impl Iterator<Item = f64>) -> (f64, f64) {
     let all: Vec<f64> = seconds.map(|length| 1e3 * length).collect();
     (least(&all), greatest(&all))
 }
 
-/// One absence.
+/// An absence of the laptop: how it left and returned.
 #[derive(Clone, Debug, PartialEq)]
 struct Absence {
-    /// Attempts of Nulls with PM = 1, and with PM = 0.
+    /// Number of attempts of Nulls with PM = 1, and with PM = 0.
     attempts: [usize; 2],
-    /// All of those with PM = 1 had one sequence number, and all but the first the Retry bit.
+    /// Whether all Nulls with PM = 1 had one sequence number, and all but the first one
+    /// the Retry bit.
     repeated: bool,
-    /// RTSs before the Null with PM = 1.
+    /// Number of RTSs before the Null with PM = 1.
     rts: usize,
-    /// The begin of the first Null with PM = 1 or its RTS, and the end of the exchange.
+    /// Start of the first Null with PM = 1, or of its RTS, and end of the exchange.
     leaving: (f64, f64),
-    /// The same of the Null with PM = 0.
+    /// Start and end of the exchange of the Null with PM = 0.
     returning: (f64, f64),
-    /// The Null with PM = 1 was acknowledged in the end.
+    /// Whether the Null with PM = 1 was acknowledged in the end.
     acknowledged: bool,
 }
 
 fn fig4(runs: &Runs<'_>) -> Findings {
     let run = runs.get(RUN);
     let all = absences(run);
-    // The one that is most like the paper's.
+    // The absence most similar to that in the paper.
     let example = all
         .iter()
         .filter(|absence| absence.acknowledged)
@@ -108,7 +108,7 @@ fn fig4(runs: &Runs<'_>) -> Findings {
         .all()
         .flat_map(|(_, run)| absences(run).into_iter().map(move |absence| (run, absence)))
         .collect();
-    // Announced as in the trace, with as many attempts.
+    // Absences announced as in the trace, with as many attempts.
     let like_it = || {
         let is_like_it =
             |absence: &Absence| absence.acknowledged && absence.attempts[0] == ATTEMPTS;
@@ -219,7 +219,7 @@ fn fig5(runs: &Runs<'_>) -> Findings {
     }
 }
 
-/// The whole run, one scan of it, and the first absences of that.
+/// Panels of the whole run, of one scan in it, and of the first absences of that scan.
 fn schedule(run: &RunData) -> Vec<Panel> {
     let scans = scans(run);
     let panel = |title: &str, (from, to): (f64, f64)| {
@@ -237,7 +237,7 @@ fn schedule(run: &RunData) -> Vec<Panel> {
     panels
 }
 
-/// The frames without data around a stretch of time, one row for each kind.
+/// A panel of the frames without data around a time, with a row for each kind.
 fn lanes(run: &RunData, title: &str, (from, to): (f64, f64)) -> Panel {
     const NAMES: [&str; 6] = ["Null, PM = 1", "Null, PM = 0", "RTS", "CTS", "Ack", "beacon"];
     let laptop = run.station(LAPTOP);
@@ -275,7 +275,7 @@ fn frames_between(run: &RunData, from: f64, to: f64) -> impl Iterator<Item = &Ba
     run.frames.iter().filter(move |frame| seconds(frame.start) >= from && seconds(frame.end) <= to)
 }
 
-/// The absences of one degraded period.
+/// The absences of a degraded period.
 type Scan = Vec<Absence>;
 
 /// The degraded periods of a run.
@@ -285,7 +285,7 @@ fn scans(run: &RunData) -> Vec<Scan> {
     scans.map(<[Absence]>::to_vec).collect()
 }
 
-/// The laptop's absences in order, those without a return left out.
+/// The absences of the laptop in order, except those without a return.
 fn absences(run: &RunData) -> Vec<Absence> {
     let laptop = run.station(LAPTOP);
     let null = |frame: &BareFrame| match frame.kind {
@@ -299,7 +299,7 @@ fn absences(run: &RunData) -> Vec<Absence> {
     let mut absences = Vec::new();
     let mut leaving: Option<Exchange> = None;
     let mut returning: Option<Exchange> = None;
-    // RTS and what follows up to a Null belong to the Null's exchange.
+    // An RTS and what follows it up to a Null belong to the exchange of the Null.
     let mut rts: Option<f64> = None;
     for frame in &run.frames {
         let (start, end) = (seconds(frame.start), seconds(frame.end));
@@ -323,7 +323,7 @@ fn absences(run: &RunData) -> Vec<Absence> {
             }
             (None, FrameKind::Rts) if frame.transmitter == laptop => rts = rts.or(Some(start)),
             (None, FrameKind::Ack) => {
-                // Of the Null that it follows by a SIFS.
+                // An Ack belongs to the Null that it follows by a SIFS.
                 for exchange in [&mut leaving, &mut returning].into_iter().flatten() {
                     if (0.0..ACK_AFTER_S).contains(&(start - exchange.end)) {
                         (exchange.end, exchange.acknowledged) = (end, true);
@@ -337,7 +337,7 @@ fn absences(run: &RunData) -> Vec<Absence> {
     absences
 }
 
-/// The attempts of one Null.
+/// The attempts of a Null.
 #[derive(Clone, Copy, Debug)]
 struct Exchange {
     begin: f64,

@@ -1,36 +1,37 @@
-//! How a congestion window grows between two drops: straight (NewReno), or
-//! along a cubic curve, which first flattens towards the old maximum and then
-//! grows faster (CUBIC). Judged by how far a tooth of the saw is from the
-//! straight line that fits it best.
+//! How a congestion window grows between two drops: straight (NewReno), or along a
+//! cubic curve, which first flattens towards the old maximum and then grows faster
+//! (CUBIC). The measure is the distance of a tooth of the saw from the straight line
+//! that fits it best.
 
 use crate::data::{Point, mean};
 
-/// A smaller share of the window lost at once is no drop.
+/// Least share of the window lost at once that counts as a drop.
 const DROP: f64 = 0.1;
-/// Readings that a tooth needs for its shape to be seen.
+/// Least number of readings of a tooth for its shape to be judged.
 const READINGS_MIN: usize = 15;
-/// Packets that a tooth has to rise for it.
+/// Least rise of a tooth in packets for its shape to be judged.
 const RISE_MIN: f64 = 30.0;
-/// Distance from a straight line, of the rise, that a cubic tooth has at least and a
-/// straight one at most. A whole cubic tooth, from `1 - u` cubed to 1, is 0.10 away.
+/// Distance from a straight line, as a share of the rise, that a cubic tooth has at
+/// least and a straight one at most. A whole cubic tooth, from `1 - u` cubed to 1, is
+/// 0.10 away.
 const BEND: f64 = 0.045;
 
-/// What teeth look like.
+/// The shape of teeth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Cubic curves.
+    /// Cubic curves, as of CUBIC.
     Cubic,
-    /// Straight lines.
+    /// Straight lines, as of NewReno.
     Straight,
 }
 
 impl Shape {
-    /// What is asked of the teeth.
+    /// The name of the quantity.
     pub const fn question(self) -> &'static str {
         "growth of the window between drops"
     }
 
-    /// What the paper answers.
+    /// The statement of the paper.
     pub const fn answer(self) -> &'static str {
         match self {
             Self::Cubic => "a cubic curve",
@@ -49,7 +50,7 @@ impl Shape {
     }
 }
 
-/// The window from each drop to the next, where `is_in` for all of the time.
+/// The windows from each drop to the next, if `is_in` holds for all of the time.
 pub fn teeth(cwnd: &[Point], is_in: impl Fn(f64) -> bool) -> Vec<Vec<Point>> {
     let mut teeth = Vec::new();
     let mut tooth: Option<Vec<Point>> = None;
@@ -67,8 +68,8 @@ pub fn teeth(cwnd: &[Point], is_in: impl Fn(f64) -> bool) -> Vec<Vec<Point>> {
     teeth
 }
 
-/// Root mean square distance from the straight line that fits best, of the
-/// rise; `None` where there is too little to see.
+/// Root mean square distance from the straight line that fits best, as a share of the
+/// rise; `None` if there are too few readings or the rise is too small.
 fn bend(tooth: &[Point]) -> Option<f64> {
     let (first, last) = (tooth.first()?.1, tooth.last()?.1);
     let rise = last - first;
