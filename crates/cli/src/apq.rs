@@ -1,13 +1,13 @@
-//! `lasthop apq`: an access point's queue measured on a real network.
+//! `lasthop apq`: the queue of an access point, measured on a real network.
 //!
-//! | module | what it is |
+//! | module | content |
 //! |---|---|
 //! | `serve` | the far host |
-//! | `measure` | the near host: asks, measures, tells |
-//! | `files` | what `--out` writes |
+//! | `measure` | the near host: asks for consent, measures, prints results |
+//! | `files` | the files of `--out` |
 //! | `plots` | delays and throughput as panels |
-//! | `words` | what was found out, for a person |
-//! | `address`, `key` | hosts, ports and shared keys as they are given |
+//! | `words` | results as text |
+//! | `address`, `key` | arguments for hosts, ports and shared keys |
 
 pub mod address;
 mod files;
@@ -20,7 +20,7 @@ pub mod words;
 use crate::args::Apq;
 use crate::failure::Failure;
 
-/// Runs the command; gives the exit status.
+/// Runs the command; returns the exit status.
 pub fn apq(verb: &Apq) -> Result<u8, Failure> {
     match verb {
         Apq::Serve(args) => serve::serve(args),

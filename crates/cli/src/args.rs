@@ -1,5 +1,5 @@
-//! The command line: every verb, every flag, once. Flags that verbs share are
-//! flattened into them. Help texts end in examples that can be pasted.
+//! The command line: every verb and every flag, declared once. Flags that verbs share
+//! are flattened into them. Help texts end in examples that can be copied.
 
 use crate::apq::address::{Host, parse_bind};
 use crate::franc::flags::KeyFlags;

@@ -1,5 +1,5 @@
-//! `lasthop compare`: the scenario in virtual time and in real time, side by
-//! side. Of a TCP flow that is our TCP against the kernel's over the same hop.
+//! `lasthop compare`: the scenario in virtual time and in real time, side by side. For
+//! a TCP flow this compares our TCP with the kernel's over the same hop.
 
 use crate::args::Compare;
 use crate::console::{self, Stream};
@@ -14,7 +14,7 @@ use lasthop_trace::{Comparison, FlowComparison, NodeComparison, Pair, Recorder, 
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
-/// What a kernel behind a TAP device does not do.
+/// What a kernel does not do behind a TAP device.
 const SMALL_QUEUES_NOTE: &str = "  simulated without TCP small queues: a TAP device takes packets \
                                  from the kernel's at once\n";
 
@@ -69,7 +69,7 @@ fn emulate_one(
     let recording = emulate::recording(scenario, scenario.duration, false);
     let recorder = Recorder::new(lasthop_run::names(scenario), recording);
     let options = EmulateOptions {
-        // Without it the scenario's programs would decide when it ends.
+        // Without it the end would depend on the scenario's programs.
         duration: Some(scenario.duration),
         run,
         signal_noted: interrupt.noted(),
@@ -148,7 +148,7 @@ fn node_pairs(node: &NodeComparison) -> NamedPairs {
     ]
 }
 
-/// A row for every quantity that one side has.
+/// A row per quantity that either side has.
 fn rows<T>(
     all: &std::collections::BTreeMap<String, T>,
     pairs: fn(&T) -> NamedPairs,

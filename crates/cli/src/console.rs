@@ -1,12 +1,12 @@
-//! Standard output and standard error: whether they are terminals, and writing
-//! to them. A full disk behind standard output is an error, a reader that went
-//! away is not; nothing here panics, as `println!` would.
+//! Standard output and standard error: whether they are terminals, and writing to them.
+//! A failed write to standard output is an error (a full disk); that its reader is gone
+//! is reported as [`Failure::NoReader`]. Nothing here panics, unlike `println!`.
 
 use crate::failure::Failure;
 use ratatui::crossterm::terminal;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-/// Where text goes.
+/// A standard stream for text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -16,7 +16,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// It is a terminal.
+    /// Whether the stream is a terminal.
     pub fn is_terminal(self) -> bool {
         match self {
             Self::Output => io::stdout().is_terminal(),
@@ -24,30 +24,30 @@ impl Stream {
         }
     }
 
-    /// Text without escape sequences is wanted: no terminal, a dumb one, or `NO_COLOR`
-    /// (<https://no-color.org>).
+    /// Whether text has to be without escape sequences: the stream is no terminal, or a
+    /// dumb one, or `NO_COLOR` is set (<https://no-color.org>).
     pub fn is_plain(self) -> bool {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         is_set("NO_COLOR") || is_dumb || !self.is_terminal()
     }
 
-    /// In bold, unless plain text is wanted.
+    /// The text in bold, unless the stream is plain.
     pub fn bold(self, text: &str) -> String {
         self.paint("1", text)
     }
 
-    /// Dim, unless plain text is wanted.
+    /// The text dimmed, unless the stream is plain.
     pub fn dim(self, text: &str) -> String {
         self.paint("2", text)
     }
 
-    /// In red, unless plain text is wanted.
+    /// The text in red, unless the stream is plain.
     pub fn red(self, text: &str) -> String {
         self.paint("1;31", text)
     }
 
-    /// In yellow, unless plain text is wanted.
+    /// The text in yellow, unless the stream is plain.
     pub fn yellow(self, text: &str) -> String {
         self.paint("1;33", text)
     }
@@ -63,8 +63,8 @@ impl Stream {
     /// Writes all of `text`.
     ///
     /// # Errors
-    /// If it is standard output and cannot be written. There is nobody to tell
-    /// that standard error cannot be.
+    /// If it cannot be written to standard output. Failures of standard error are
+    /// ignored, because there is no other place to report them.
     pub fn write(self, text: &str) -> Result<(), Failure> {
         match self {
             Self::Output => print(text),
@@ -90,12 +90,13 @@ pub fn print(text: &str) -> Result<(), Failure> {
     })
 }
 
-/// Writes `text` to standard error, if that can be done.
+/// Writes `text` to standard error; ignores failures.
 pub fn error(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Columns of the terminal; 80 without one, or with one that does not say.
+/// Number of columns of the terminal, at least 20; 80 without a terminal, or if it does
+/// not report any.
 pub fn width() -> usize {
     match terminal::size() {
         Ok((columns @ 1.., _)) => usize::from(columns.max(20)),
@@ -103,12 +104,12 @@ pub fn width() -> usize {
     }
 }
 
-/// A view that redraws itself can be shown on standard output.
+/// Whether a view that redraws itself can be shown on standard output.
 pub fn is_view_wanted() -> bool {
     Stream::Output.is_terminal() && !is_dumb()
 }
 
-/// A bar that redraws itself can be shown on standard error.
+/// Whether a progress bar that redraws itself can be shown on standard error.
 pub fn is_progress_wanted() -> bool {
     Stream::Error.is_terminal() && !is_dumb()
 }

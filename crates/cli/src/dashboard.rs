@@ -1,40 +1,40 @@
-//! What a live view shows: a panel for every flow, and for the queue and the
-//! aggregates on its way, each with its readings over the whole time. Knows no
-//! terminal; `view` draws it.
+//! The content of a live view: a panel for every flow, and for the queue and the
+//! aggregates on its path, each with its readings over the whole time. Independent of
+//! the terminal; `view` draws it. Times are in seconds.
 
 use lasthop_packet::NodeId;
 use lasthop_trace::{FlowKind, Names, Snapshot};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::StationId;
 
-/// Panels and phases.
+/// The panels and phases of a live view.
 #[derive(Debug)]
 pub struct Dashboard {
-    /// What is run.
+    /// Name of what is run.
     pub title: String,
-    /// Length of the axis in seconds.
+    /// Length of the time axis, in seconds.
     pub length_s: f64,
-    /// Caption and beginning of each phase, in seconds.
+    /// Caption and start of each phase, in seconds.
     pub phases: Vec<(String, f64)>,
-    /// From top to bottom.
+    /// The panels, from top to bottom.
     pub panels: Vec<Panel>,
-    /// How far it is, in seconds.
+    /// Time of the latest reading, in seconds.
     pub now_s: f64,
 }
 
-/// One quantity over time.
+/// A quantity over time.
 #[derive(Debug)]
 pub struct Panel {
-    /// What it is of.
+    /// Name of the flow, queue or link.
     pub title: String,
-    /// What it is, with its unit.
+    /// Name and unit of the quantity.
     pub unit: &'static str,
-    /// In the order of time.
+    /// Readings, in order of time.
     pub readings: Vec<Reading>,
     source: Source,
 }
 
-/// A value, and the seconds in which it was so.
+/// A value, and the time in which it applied.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     from_s: f64,
@@ -51,7 +51,8 @@ enum Source {
 }
 
 impl Dashboard {
-    /// A dashboard without readings, for phases that take `length` together.
+    /// Returns a dashboard without readings, for phases with a total duration of
+    /// `length`.
     pub fn new(title: &str, names: &Names, length: Duration) -> Self {
         let mut dashboard = Self {
             title: title.into(),
@@ -85,12 +86,12 @@ impl Dashboard {
         }
     }
 
-    /// The next phase begins here.
+    /// Starts the next phase, at the latest reading.
     pub fn begin_phase(&mut self, caption: &str) {
         self.phases.push((caption.into(), self.now_s));
     }
 
-    /// Takes the readings of a snapshot of the phase.
+    /// Adds the readings of a snapshot, whose time counts from the start of the phase.
     pub fn add_readings(&mut self, snapshot: &Snapshot) {
         let begin_s = self.phases.last().map_or(0.0, |(_, begin_s)| *begin_s);
         let now_s = begin_s + (snapshot.at - Instant::ZERO).as_secs_f64();
@@ -105,12 +106,12 @@ impl Dashboard {
 }
 
 impl Panel {
-    /// The latest value.
+    /// The latest value; `None` without readings.
     pub fn latest(&self) -> Option<f64> {
         self.readings.last().map(|reading| reading.value)
     }
 
-    /// The greatest.
+    /// The greatest value; 0 without readings.
     pub fn max(&self) -> f64 {
         self.readings.iter().fold(0.0, |max, reading| reading.value.max(max))
     }
@@ -130,7 +131,8 @@ impl Panel {
     }
 }
 
-/// The hop over the air on the way from a node to another.
+/// The hop over the air on the path from a node to another, as sender and receiver;
+/// `None` if there is none.
 fn hop(names: &Names, from: NodeId, to: NodeId) -> Option<(StationId, StationId)> {
     let access_point = names.access_point?;
     let station = |node| {

@@ -1,6 +1,6 @@
-//! `lasthop demo`: an upload of four connections and a ping over a weak link, before and after
-//! its queue is mended. The kernel's TCP where it lets us make namespaces, else
-//! simulated; either way it ends in a small table that says where the delay was.
+//! `lasthop demo`: an upload of four connections and a ping over a weak link, before
+//! and after its queue is mended. With the kernel's TCP if namespaces can be made, else
+//! simulated. Prints a small table that shows where the delay was.
 
 use crate::console::{self, Stream};
 use crate::dashboard::Dashboard;
@@ -16,16 +16,16 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// The scenario; the file says what it shows.
+/// The scenario; comments in the file describe it.
 const SCENARIO: &str = include_str!("../../../scenarios/demo.toml");
-/// What errors call it.
+/// Name of the scenario in errors.
 const FILE: &str = "demo.toml";
-/// What mends it.
+/// The change that mends the queue.
 const MENDED: &str = "node.laptop.queue.kind=fq-codel";
-/// What the two runs are called.
+/// Captions of the two runs.
 const CAPTIONS: [&str; 2] = ["drop-tail", "FQ-CoDel"];
 
-/// Runs the command; gives the exit status.
+/// Runs the command; returns the exit status.
 pub fn demo() -> Result<u8, Failure> {
     let interrupt = Interrupt::catch()?;
     let mut out = String::new();
@@ -46,7 +46,7 @@ pub fn demo() -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The two scenarios.
+/// The scenarios before and after.
 fn scenarios() -> Result<[Scenario; 2], Failure> {
     let read = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
@@ -98,7 +98,7 @@ fn simulated(interrupt: &Interrupt) -> Result<(RunDocument, RunDocument), Failur
     documents
 }
 
-/// The tables, and what they say in words.
+/// The tables, and a summary in words.
 fn story(before: &RunDocument, after: &RunDocument) -> String {
     let stream = Stream::Output;
     let both = [before, after];
@@ -120,7 +120,7 @@ fn story(before: &RunDocument, after: &RunDocument) -> String {
     out
 }
 
-/// A number of a summary.
+/// Reads a number from a summary.
 type Read<T> = fn(&T) -> Option<f64>;
 
 fn comparison(both: [&RunDocument; 2], stream: Stream) -> String {
@@ -170,7 +170,7 @@ fn ping_parts(run: &RunDocument) -> Option<DelayPartsSummary> {
     ping(run)?.delay_parts_ms
 }
 
-/// What all connections of the upload carried together.
+/// Goodput of all connections of the upload together, in Mb/s.
 fn upload_mbps(run: &RunDocument) -> Option<f64> {
     let uploads = run.flows.iter().filter(|(name, _)| name.starts_with("upload"));
     uploads.map(|(_, flow)| flow.goodput_mbps).sum()

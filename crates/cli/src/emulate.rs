@@ -1,5 +1,5 @@
-//! `lasthop emulate`: real programs and the kernel's TCP over the modelled hop.
-//! COMMAND owns the terminal if there is one; otherwise a live view does.
+//! `lasthop emulate`: real programs and the kernel's TCP over the modelled hop. COMMAND
+//! uses the terminal if there is one; without COMMAND the live view does.
 
 use crate::args::Emulate;
 use crate::console::{self, Stream};
@@ -21,7 +21,7 @@ use std::fmt::Write;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Runs the command; gives the exit status.
+/// Runs the command; returns the exit status.
 pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     let interrupt = Interrupt::catch()?;
     let scenario = lasthop_scenario::load(&args.scenario.file, &args.scenario.sets())?;
@@ -75,7 +75,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
         warn(&outcome, &document);
         console::print(&document.to_json())?;
     } else {
-        // COMMAND's output stays COMMAND's alone.
+        // Standard output is for COMMAND only.
         let stream = if has_command { Stream::Error } else { Stream::Output };
         let text = programs(&scenario, &outcome, stream)
             + &report::run(&document, stream)
@@ -87,12 +87,12 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     Ok(u8::try_from(status).unwrap_or(u8::MAX))
 }
 
-/// What the recorder is told of an emulation.
+/// What to record in an emulation.
 pub fn recording(scenario: &Scenario, length: Duration, is_watched: bool) -> Recording {
     Recording { duration: length, watch_air: is_watched, ..lasthop_run::recording(scenario) }
 }
 
-/// One emulation, shown while it lasts.
+/// Runs an emulation with the live view.
 pub fn run(
     scenario: &Scenario,
     options: &EmulateOptions,
@@ -111,8 +111,8 @@ pub fn run(
     Ok((document, outcome))
 }
 
-/// Hands snapshots to a view. It begins with the first: until then an error
-/// may want the terminal.
+/// Passes snapshots to a view, which starts with the first one: errors before that may
+/// need the terminal.
 #[derive(Debug)]
 pub struct Show {
     dashboard: Option<Dashboard>,
@@ -121,12 +121,12 @@ pub struct Show {
 }
 
 impl Show {
-    /// A show on `dashboard`, or none.
+    /// Returns a show on `dashboard`; `None` shows nothing.
     pub fn new(dashboard: Option<Dashboard>) -> Self {
         Self { dashboard, view: None, shown: Instant::ZERO }
     }
 
-    /// What follows is called `caption`, and its time begins anew.
+    /// Starts a phase called `caption`, with its time at zero.
     pub fn begin_phase(&mut self, caption: &str) {
         self.shown = Instant::ZERO;
         match (&self.view, &mut self.dashboard) {
@@ -150,7 +150,7 @@ impl Show {
     }
 }
 
-/// While it lives, what would go to standard output goes to standard error.
+/// Redirects standard output to standard error until it is dropped.
 struct Aside {
     output: OwnedFd,
 }
@@ -166,12 +166,13 @@ impl Aside {
 
 impl Drop for Aside {
     fn drop(&mut self) {
-        // Into a descriptor that is open: it cannot fail but for a signal, and then is repeated.
+        // The descriptor is open, so this fails only if a signal interrupts it; then it
+        // is repeated.
         while unistd::dup2_stdout(&self.output) == Err(nix::Error::EINTR) {}
     }
 }
 
-/// With `--json` a person may still be watching standard error.
+/// Warns on standard error, for people who watch a command with `--json`.
 fn warn(outcome: &EmulateOutcome, document: &RunDocument) {
     if let Some(emulation) = document.emulation.as_ref().filter(|emulation| emulation.late) {
         console::error(&report::lateness(emulation, Stream::Error));
@@ -189,7 +190,7 @@ fn lost_outside(outcome: &EmulateOutcome, stream: Stream) -> String {
     }
 }
 
-/// What the scenario's programs wrote, and how they ended.
+/// The output of the scenario's programs, and how they ended.
 fn programs(scenario: &Scenario, outcome: &EmulateOutcome, stream: Stream) -> String {
     let mut out = String::new();
     for program in &outcome.programs {

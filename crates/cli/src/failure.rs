@@ -1,6 +1,6 @@
-//! How a command fails, and what the person is told. Everything that lasthop
-//! itself cannot do ends in status 2, an interrupt in 128 and the signal's
-//! number, as in a shell. A reader that went away is no news to anybody.
+//! How a command fails, and what it prints in that case. Errors end in status 2, an
+//! interrupt in 128 plus the number of the signal, as in a shell. If the reader of
+//! standard output is gone, nothing is printed, and the status is 0.
 
 use crate::console::{self, Stream};
 use lasthop_live::EmulateError;
@@ -9,35 +9,35 @@ use lasthop_scenario::ScenarioError;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::fmt::Display;
 
-/// Status after an error.
+/// Exit status after an error.
 pub const ERROR_STATUS: u8 = 2;
-/// Why a command did not do what it should.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The scenario is wrong.
+    /// The scenario is invalid.
     Scenario(Box<ScenarioError>),
-    /// Something else is; the message says what, and what to do.
+    /// Another error; the message says what is wrong, and what to do.
     Message(String),
     /// The system refuses what an emulation needs.
     System(OsError),
-    /// A signal asked to end.
+    /// A signal ended the command.
     Interrupted {
-        /// Its number.
+        /// Number of the signal.
         signal: u8,
     },
-    /// A run was left early because another one failed, or a signal came.
+    /// A run was stopped early, because another one failed or a signal came.
     Stopped,
-    /// Whoever read standard output has gone.
+    /// The reader of standard output is gone.
     NoReader,
 }
 
 impl Failure {
-    /// A failure that says what `error` says.
+    /// Returns a failure with the message of `error`.
     pub fn message(error: impl Display) -> Self {
         Self::Message(error.to_string())
     }
 
-    /// Tells on standard error; gives the exit status.
+    /// Prints the failure on standard error; returns the exit status.
     pub fn report(&self) -> u8 {
         match self {
             Self::Scenario(error) => console::error(&scenario_text(error)),
@@ -73,8 +73,8 @@ fn tell(message: &str) {
     console::error(&format!("{} {message}\n", Stream::Error.red("error:")));
 }
 
-/// With the lines of the file on a terminal; one line a problem elsewhere, for
-/// editors and logs.
+/// The errors of a scenario: on a terminal with the lines of the file, otherwise one
+/// line per error, for editors and logs.
 fn scenario_text(error: &ScenarioError) -> String {
     if !Stream::Error.is_plain() {
         let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode())

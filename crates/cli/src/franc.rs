@@ -1,11 +1,11 @@
-//! `lasthop franc`: a coded link, for real.
+//! `lasthop franc`: a coded link in real time.
 //!
-//! | module | what it is |
+//! | module | content |
 //! |---|---|
 //! | `flags` | the keys of `franc.toml` as flags |
 //! | `run` | the daemon |
-//! | `key` | keys in files: made, read, derived |
-//! | `stats` | what a daemon counted |
+//! | `key` | keys in files |
+//! | `stats` | the counters of a daemon |
 
 pub mod flags;
 mod key;
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// Runs the verb; gives the exit status.
+/// Runs the verb; returns the exit status.
 pub fn franc(verb: &Franc) -> Result<u8, Failure> {
     match verb {
         Franc::Run(args) => run::run(args),
@@ -26,7 +26,8 @@ pub fn franc(verb: &Franc) -> Result<u8, Failure> {
     }
 }
 
-/// Where the daemon of the link `name` may answer, in order; a new one takes the first.
+/// Paths where the control socket of the link `name` may be, in order; a new daemon
+/// takes the first one.
 fn sockets(name: &str) -> Vec<PathBuf> {
     let file = format!("franc-{name}.sock");
     let from = |variable: &str, below: &str| {
@@ -34,10 +35,10 @@ fn sockets(name: &str) -> Vec<PathBuf> {
         Some(Path::new(&value).join(below).join(&file))
     };
     let shared = Path::new("/run/lasthop");
-    // A unit of systemd has a directory of its own there.
+    // A systemd unit has a directory of its own there.
     let unit = Some(shared.join(name).join(&file));
     let shared = Some(shared.join(&file));
-    // systemd names several directories with colons between them; ours has one.
+    // systemd separates several directories by colons; our units have one.
     [from("RUNTIME_DIRECTORY", ""), from("XDG_RUNTIME_DIR", "lasthop"), shared, unit]
         .into_iter()
         .flatten()

@@ -1,20 +1,21 @@
-//! Signals that ask to end: noted when they come, looked at when it suits.
+//! Signals that end a command: recorded when they arrive, checked where the command can
+//! stop.
 
 use crate::failure::Failure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The signal that came last, if one did. From its making on, SIGINT, SIGTERM
-/// and SIGHUP no longer end the process.
+/// The latest signal of SIGINT, SIGTERM and SIGHUP, if any. Once this exists, they do
+/// not end the process by themselves.
 #[derive(Clone, Debug)]
 pub struct Interrupt(Arc<AtomicUsize>);
 
 impl Interrupt {
-    /// Begins to note signals.
+    /// Starts to record signals.
     ///
     /// # Errors
-    /// If the system does not let us.
+    /// If the system refuses the handlers.
     pub fn catch() -> Result<Self, Failure> {
         let came = Arc::new(AtomicUsize::new(0));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -25,16 +26,18 @@ impl Interrupt {
         Ok(Self(came))
     }
 
-    /// Where the number of the signal is noted.
+    /// The number of the latest signal; 0 if none came.
     pub fn noted(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.0)
     }
 
-    /// A signal came.
+    /// Whether a signal came.
     pub fn came(&self) -> bool {
         self.0.load(Ordering::Relaxed) != 0
     }
 
+    /// Returns `Ok` if no signal came.
+    ///
     /// # Errors
     /// If a signal came.
     pub fn check(&self) -> Result<(), Failure> {

@@ -1,13 +1,12 @@
-//! The `lasthop` command. It reads arguments and scenarios, drives `sim` or
-//! `live`, has `trace` record, and tells a person what came out; nothing is
-//! modelled here.
+//! The `lasthop` command. It reads arguments and scenarios, drives `sim` or `live`,
+//! records with `trace`, and prints the results; nothing is modelled here.
 //!
-//! | module | what it is |
+//! | module | content |
 //! |---|---|
 //! | `args` | every verb and flag |
 //! | `simulate`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `demo` | the verbs |
 //! | `report`, `table` | a run as tables |
-//! | `dashboard`, `view` | a run while it lasts |
+//! | `dashboard`, `view` | the live view of a run |
 //! | `console`, `failure`, `interrupt` | the terminal, errors, signals |
 
 #![forbid(unsafe_code)]
@@ -69,7 +68,7 @@ fn schema(of: SchemaOf) -> Result<(), Failure> {
     console::print(&format!("{schema:#}\n"))
 }
 
-/// Help and version are what was asked for; everything else is an error.
+/// Prints help or version, with status 0, or a usage error, with [`ERROR_STATUS`].
 fn tell_usage(usage: &clap::Error) -> Result<u8, Failure> {
     let (stream, status) = match usage.use_stderr() {
         true => (Stream::Error, ERROR_STATUS),

@@ -1,5 +1,5 @@
-//! A run as a person reads it: tables of its flows, round trips, delays, nodes
-//! and links. The numbers are those of the JSON document.
+//! A run as text: tables of its flows, round trips, delays, nodes and links. The
+//! numbers are those of the JSON document.
 
 mod cause;
 
@@ -12,7 +12,7 @@ use lasthop_trace::{
 };
 use std::fmt::Write;
 
-/// One run.
+/// The report of a run.
 pub fn run(run: &RunDocument, stream: Stream) -> String {
     let heading = format!(
         "{}: {} s, seed {}, run {}",
@@ -54,13 +54,13 @@ pub fn run(run: &RunDocument, stream: Stream) -> String {
     out
 }
 
-/// What makes the results other than one might expect.
+/// The warnings: why results may differ from expectations.
 fn warnings(run: &RunDocument, stream: Stream) -> String {
     let line = |warning: &String| format!("{} {warning}\n", stream.yellow("warning:"));
     run.warnings.iter().map(line).collect()
 }
 
-/// Several runs.
+/// The report of several runs.
 pub fn run_set(set: &RunSet, stream: Stream) -> String {
     let Some(first) = set.runs.first() else { return String::new() };
     let runs = set.runs.len();
@@ -155,7 +155,7 @@ fn flows(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-/// What a measurement of a queue found, and whether it could be finished.
+/// The results of a measured queue, and whether the measurement was completed.
 fn measured(apq: &ApqFlowSummary, stream: Stream) -> String {
     let found = |direction| words::found(direction, stream);
     let mut out: String = apq.directions.iter().map(found).collect();
@@ -294,7 +294,7 @@ fn links(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-/// What the nodes of coded links took in, sent and gave out.
+/// The packets that nodes of coded links took in, sent and put out.
 fn coded_links(run: &RunDocument, stream: Stream) -> String {
     let columns = [
         text("link"),
@@ -343,7 +343,7 @@ fn wires(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-/// How well real time was kept, and what to make of it.
+/// How late packets were delivered in real time, and what that means.
 pub fn lateness(emulation: &EmulationSummary, stream: Stream) -> String {
     let mut out = match &emulation.lateness_us {
         Some(late) => format!(

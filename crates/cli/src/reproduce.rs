@@ -1,5 +1,5 @@
-//! `lasthop reproduce`: the figures of papers, theirs beside ours. Prints one
-//! table; writes plots and pages on request, all or nothing.
+//! `lasthop reproduce`: the figures of papers, theirs beside ours. Prints tables;
+//! writes plots and pages on request, all or none.
 
 use crate::args::Reproduce;
 use crate::console::{self, Stream};
@@ -23,12 +23,13 @@ use std::thread;
 /// Exit status if a figure fails, with `--check`.
 const FAILED_STATUS: u8 = 1;
 
-/// Letters of a quantity's name in the table; pages and JSON have all of it.
+/// Longest name of a quantity in the table, in characters; pages and JSON have all of
+/// it.
 const NAME_MAX: usize = 48;
-/// Letters of what a paper says.
+/// Longest statement of a paper in the table, in characters.
 const WORDS_MAX: usize = 28;
 
-/// Runs the command; gives the exit status.
+/// Runs the command; returns the exit status.
 pub fn reproduce(args: &Reproduce) -> Result<u8, Failure> {
     let interrupt = Interrupt::catch()?;
     let figures = select(args.figures.as_deref()).map_err(Failure::message)?;
@@ -58,7 +59,7 @@ pub fn reproduce(args: &Reproduce) -> Result<u8, Failure> {
     Ok(if args.check && failed { FAILED_STATUS } else { 0 })
 }
 
-/// What is wrong with the plots, whatever they show.
+/// Faults of the plots, independent of the data.
 fn faults(outcomes: &[Outcome]) -> Vec<String> {
     let of = |outcome: &Outcome| {
         let name = plot_name(outcome);
@@ -68,7 +69,7 @@ fn faults(outcomes: &[Outcome]) -> Vec<String> {
     outcomes.iter().flat_map(of).collect()
 }
 
-/// Makes the figures, with a bar where there is a terminal.
+/// Makes the figures, with a progress bar on a terminal.
 fn make(
     figures: &[(&'static lasthop_reproduce::Paper, &'static lasthop_reproduce::Figure)],
     args: &Reproduce,
@@ -133,7 +134,7 @@ fn write(
     directory.write("reproduce.json", report.to_json().as_bytes())
 }
 
-/// One table a paper, what fails last again with the reason.
+/// A table per paper; below it, failures again with their reasons.
 fn tables(outcomes: &[Outcome], stream: Stream) -> String {
     let columns = [
         text("figure"),
@@ -190,7 +191,7 @@ fn tables(outcomes: &[Outcome], stream: Stream) -> String {
     out
 }
 
-/// The first `letters_max` letters; an ellipsis stands for the rest.
+/// The first `letters_max` characters, with an ellipsis if there are more.
 fn shortened(text: &str, letters_max: usize) -> String {
     if text.chars().count() <= letters_max {
         return text.to_owned();

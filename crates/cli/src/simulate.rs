@@ -1,7 +1,6 @@
-//! `lasthop simulate`: runs of a scenario in virtual time, on all cores. Every
-//! run is a pure function of (scenario, seed, run number), and they are
-//! collected in the order of that number: how many threads there are shows in
-//! nothing but the time it takes.
+//! `lasthop simulate`: runs of a scenario in virtual time, on all cores. Every run is a
+//! pure function of scenario, seed and run number, and results are in the order of that
+//! number, so the number of threads changes only the time that it takes.
 
 use crate::args::Simulate;
 use crate::console::{self, Stream};
@@ -21,9 +20,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time;
 
-/// Shorter work shows no bar.
+/// Least duration of work for which a progress bar is shown.
 pub const QUIET: Duration = Duration::from_secs(2);
-/// How often the bar is drawn and signals are looked for.
+/// Interval between redraws of the bar, and between checks for signals.
 const LOOK_EVERY: time::Duration = time::Duration::from_millis(50);
 
 /// Runs the command.
@@ -66,17 +65,17 @@ pub fn simulate(args: &Simulate) -> Result<(), Failure> {
     console::print(&text)
 }
 
-/// Runs that belong together.
+/// The runs of one command.
 struct Batch<'a> {
     scenario: &'a Scenario,
     args: &'a Simulate,
     next: AtomicU32,
-    /// Simulated time of all runs, in nanoseconds.
+    /// Simulated time of all runs so far, in ns.
     simulated_ns: AtomicU64,
     stop: AtomicBool,
 }
 
-/// A run's summary, and the directory that its files wait in.
+/// The document of a run, and the temporary directory with its files.
 type Finished = (RunDocument, Option<OutputDir>);
 
 impl<'a> Batch<'a> {
@@ -90,8 +89,8 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// The runs in the order of their number. A single one writes into `top`
-    /// itself, several into a directory each inside it.
+    /// Makes the runs; returns them in the order of their numbers. A single run writes
+    /// into `top` itself, several into one directory each inside it.
     fn run_all(
         &self,
         interrupt: &Interrupt,
@@ -143,7 +142,8 @@ impl<'a> Batch<'a> {
             bar.finish_and_clear();
         }
         interrupt.check()?;
-        // After a failure, runs are missing or were stopped; it is what to tell.
+        // After a failure, some runs are missing or stopped; the failure is what to
+        // return.
         let mut results: Vec<_> = results.into_iter().flatten().collect();
         let failure = |result: &Result<Finished, Failure>| {
             result.as_ref().is_err_and(|failure| !matches!(failure, Failure::Stopped))
@@ -224,7 +224,8 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// One run of the scenario in `file`. `progress` is told the simulated time now and then, and may end it early.
+/// Makes a run of the scenario in `file`. `progress` is called with the simulated time
+/// at intervals, and may stop the run.
 pub fn run(
     file: &Path,
     scenario: &Scenario,

@@ -1,37 +1,37 @@
-//! Tables of text: words to the left, numbers to the right, two spaces between
-//! columns. A header has two lines; the upper one, with the quantity and its
-//! unit, stretches over neighbours that share it.
+//! Tables as text: words left-aligned, numbers right-aligned, two spaces between
+//! columns. A header has two lines; the upper one, with quantity and unit, spans
+//! neighbours that share it. Long tables are cut to 40 rows.
 
 use crate::console::Stream;
 
-/// Rows shown of a long table.
+/// Most rows that are shown.
 const ROWS_MAX: usize = 40;
-/// Before every line.
+/// Indentation of every line.
 const INDENT: &str = "  ";
 
 /// A column.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// The upper line of the header.
+    /// Upper line of the header: quantity and unit.
     pub group: &'static str,
-    /// The lower line.
+    /// Lower line of the header.
     pub name: &'static str,
-    /// Text, to the left; numbers are to the right.
+    /// Whether the column has text, left-aligned, instead of numbers, right-aligned.
     pub is_text: bool,
 }
 
-/// A column of text.
+/// Returns a column of text.
 pub const fn text(name: &'static str) -> Column {
     Column { group: "", name, is_text: true }
 }
 
-/// A column of numbers.
+/// Returns a column of numbers.
 pub const fn number(group: &'static str, name: &'static str) -> Column {
     Column { group, name, is_text: false }
 }
 
-/// The table as text; empty without rows. Columns in which no row has anything
-/// are left out.
+/// The table as text, with at most `ROWS_MAX` rows; empty without rows. Columns in
+/// which every cell is empty are left out.
 pub fn render(columns: &[Column], rows: &[Vec<String>], stream: Stream) -> String {
     let mut out = render_all(columns, &rows[..rows.len().min(ROWS_MAX)], stream);
     if rows.len() > ROWS_MAX {
@@ -43,7 +43,7 @@ pub fn render(columns: &[Column], rows: &[Vec<String>], stream: Stream) -> Strin
     out
 }
 
-/// The same with every row, however many there are.
+/// The table as text, with all rows.
 pub fn render_all(columns: &[Column], rows: &[Vec<String>], stream: Stream) -> String {
     if rows.is_empty() {
         return String::new();
@@ -67,7 +67,7 @@ pub fn render_all(columns: &[Column], rows: &[Vec<String>], stream: Stream) -> S
     let mut upper = String::new();
     for &(group, from, to) in &groups {
         let inside: usize = widths[from..to].iter().sum::<usize>() + 2 * (to - from - 1);
-        // Over one column of numbers it stands where they do.
+        // Over a single column of numbers it is right-aligned, as they are.
         let is_alone = to - from == 1 && !columns[used[from]].is_text;
         upper.push_str(&cell(group, inside, !is_alone));
         upper.push_str("  ");
@@ -100,7 +100,8 @@ pub fn render_all(columns: &[Column], rows: &[Vec<String>], stream: Stream) -> S
     out
 }
 
-/// Runs of neighbours with one group: the group, its first column and the one after its last.
+/// Neighbouring columns with the same group: the group, its first column and the one
+/// after its last.
 fn groups(columns: &[Column], used: &[usize]) -> Vec<(&'static str, usize, usize)> {
     let mut groups: Vec<(&'static str, usize, usize)> = Vec::new();
     for (index, &column) in used.iter().enumerate() {
@@ -122,7 +123,7 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// A number with about four digits: what a person reads.
+/// A number with about four digits.
 pub fn value(number: f64) -> String {
     let decimals = match number.abs() {
         0.0 => 0,
@@ -134,17 +135,17 @@ pub fn value(number: f64) -> String {
     format!("{number:.decimals$}")
 }
 
-/// The same for a number that stands alone: a whole one has no decimals.
+/// A number with about four digits, without decimals if it is whole.
 pub fn alone(number: f64) -> String {
     if number.fract() == 0.0 { format!("{number:.0}") } else { value(number) }
 }
 
-/// A share of one in percent.
+/// A fraction as percent, without the sign.
 pub fn percent(fraction: f64) -> String {
     value(100.0 * fraction)
 }
 
-/// A whole number, its digits in groups of three.
+/// A whole number with its digits in groups of three.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();

@@ -1,6 +1,6 @@
-//! Draws a [`Dashboard`] on the terminal, from a thread of its own: whoever tells it
-//! what happens has no time to draw. `q` and Ctrl-C ask the process to end, as
-//! the signal would; the terminal is put back as it was in any case.
+//! The live view: draws a [`Dashboard`] on the terminal, in a thread of its own, so
+//! that its callers do not wait for drawing. `q` and Ctrl-C raise SIGINT in the
+//! process; the terminal is restored in every case.
 
 use crate::dashboard::{Dashboard, Panel};
 use crate::table::alone;
@@ -16,16 +16,16 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Longest time between two pictures and two looks at the keyboard.
+/// Longest time between two redraws, and between two readings of the keyboard.
 const REDRAW_EVERY: Duration = Duration::from_millis(50);
-/// Columns of what stands beside a plot.
+/// Columns for the labels beside a plot.
 const LABEL_COLUMNS: u16 = 26;
-/// Lines of a plot, and one between two.
+/// Lines of a plot, with the one after it.
 const PANEL_LINES: u16 = 3;
-/// A plot has its range in so many steps.
+/// Number of steps of the y axis of a plot.
 const STEPS: f64 = 1000.0;
 
-/// A view while it is shown; it ends when dropped.
+/// The view while it is shown; dropping it ends it.
 #[derive(Debug)]
 pub struct View {
     tell: Option<mpsc::Sender<Message>>,
@@ -38,7 +38,7 @@ enum Message {
 }
 
 impl View {
-    /// Shows `dashboard`. Without a terminal that can, it shows nothing.
+    /// Shows `dashboard`. Shows nothing if the terminal does not support it.
     pub fn start(dashboard: Dashboard) -> Self {
         let (tell, told) = mpsc::channel();
         let thread = thread::spawn(move || {
@@ -55,14 +55,14 @@ impl View {
         self.send(Message::Readings(snapshot));
     }
 
-    /// What follows is called `caption`.
+    /// Starts a phase called `caption`.
     pub fn begin_phase(&self, caption: &str) {
         self.send(Message::Phase(caption.into()));
     }
 
     fn send(&self, message: Message) {
         if let Some(tell) = &self.tell {
-            // A view that could not begin does not listen.
+            // A view that could not start does not receive.
             let _ = tell.send(message);
         }
     }
@@ -86,15 +86,15 @@ fn show(terminal: &mut DefaultTerminal, mut dashboard: Dashboard, told: &mpsc::R
             Err(RecvTimeoutError::Disconnected) => return,
         }
         if is_end_wanted() {
-            // The handlers that are installed take it from here.
+            // The installed signal handlers do the rest.
             let _ = signal_hook::low_level::raise(SIGINT);
         }
-        // What cannot be drawn now may be after the next resize.
+        // A failure to draw may pass with the next resize.
         let _ = terminal.draw(|frame| draw(frame, &dashboard));
     }
 }
 
-/// Somebody pressed a key that ends it.
+/// Whether a key was pressed that ends the process.
 fn is_end_wanted() -> bool {
     let mut is_wanted = false;
     while let Ok(true) = event::poll(Duration::ZERO) {
@@ -139,13 +139,13 @@ fn draw(frame: &mut Frame<'_>, dashboard: &Dashboard) {
     frame.render_widget(Paragraph::new("q ends".dim()), foot);
 }
 
-/// Where the plots are: beside the labels.
+/// The area of the plots, beside the labels.
 fn plots(area: Rect) -> Rect {
     let label = LABEL_COLUMNS.min(area.width / 2);
     Rect { x: area.x + label, width: area.width - label, ..area }
 }
 
-/// The column in which `at_s` seconds are.
+/// The column of the instant `at_s`, in seconds.
 fn column(dashboard: &Dashboard, at_s: f64, plots: Rect) -> u16 {
     plots.x + (at_s / dashboard.length_s * f64::from(plots.width)) as u16
 }

@@ -1,16 +1,17 @@
-//! Hosts and ports as a person writes them: `HOST`, `HOST:PORT`, `192.0.2.1`,
-//! `2001:db8::1`, `[2001:db8::1]:4796`, and for a server also `:PORT`.
+//! Hosts and ports as arguments: `HOST`, `HOST:PORT`, `192.0.2.1`, `2001:db8::1`,
+//! `[2001:db8::1]:4796`, and for a server also `:PORT`. Without a port it is
+//! [`PORT`](lasthop_live::apq::PORT), or the default of the caller.
 
 use crate::failure::Failure;
 use lasthop_live::apq::{Bind, PORT};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
-/// A host that was named, and its port.
+/// A host by name or address, and a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// As it was named, without a port.
+    /// The name or address, as written, without the port.
     pub name: String,
-    /// The port.
+    /// The UDP port.
     pub port: u16,
 }
 
@@ -18,22 +19,22 @@ impl Host {
     /// Reads `HOST[:PORT]`.
     ///
     /// # Errors
-    /// What is expected.
+    /// A text that says what is expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         Self::parse_with(text, PORT)
     }
 
-    /// The same with another port by default.
+    /// Reads `HOST[:PORT]`, with `default` if there is no port.
     ///
     /// # Errors
-    /// What is expected.
+    /// A text that says what is expected.
     pub fn parse_with(text: &str, default: u16) -> Result<Self, String> {
         let (name, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((name, "")) => (name, None),
             Some((name, port)) => {
                 (name, Some(port.strip_prefix(':').ok_or("expected [ADDR]:PORT")?))
             }
-            // An address of IPv6 has several colons, and then no port.
+            // An IPv6 address has several colons; then there is no port.
             None if text.matches(':').count() == 1 => {
                 let (name, port) = text.split_once(':').expect("it has a colon");
                 (name, Some(port))
@@ -46,18 +47,18 @@ impl Host {
         Ok(Self { name: name.into(), port: port.map_or(Ok(default), parse_port)? })
     }
 
-    /// Its address.
+    /// Resolves the name to an address.
     ///
     /// # Errors
-    /// If nobody knows it.
+    /// If it cannot be resolved.
     pub fn resolve(&self) -> Result<SocketAddr, Failure> {
         self.find().map_err(Failure::Message)
     }
 
-    /// The same, with the reason as text.
+    /// Resolves the name to an address, with a text as error.
     ///
     /// # Errors
-    /// If nobody knows it.
+    /// If it cannot be resolved.
     pub fn find(&self) -> Result<SocketAddr, String> {
         let unknown = |why: String| format!("cannot find {}: {why}", self.name);
         let mut found = (self.name.as_str(), self.port)
@@ -70,7 +71,7 @@ impl Host {
 /// Reads `ADDR:PORT`, `ADDR` or `:PORT`.
 ///
 /// # Errors
-/// What is expected.
+/// A text that says what is expected.
 pub fn parse_bind(text: &str) -> Result<Bind, String> {
     if let Some(port) = text.strip_prefix(':').filter(|port| !port.contains(':')) {
         return parse_port(port).map(Bind::Everywhere);

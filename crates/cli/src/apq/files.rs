@@ -1,5 +1,5 @@
-//! The files of a measurement: samples are written while they come, the rest at
-//! the end; all get their names together.
+//! The files of a measurement (`--out`): samples are written as they arrive, everything
+//! else at the end; all files get their names at once.
 
 use super::plots::Plots;
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use lasthop_evidence::plot;
 use lasthop_trace::{OutputDir, OutputError, SamplesWriter};
 use std::path::Path;
 
-/// What is being written.
+/// The files that are being written.
 #[derive(Debug)]
 pub struct Files {
     directory: OutputDir,
@@ -18,10 +18,10 @@ pub struct Files {
 }
 
 impl Files {
-    /// Begins them in the directory at `path`.
+    /// Starts the files in the directory at `path`.
     ///
     /// # Errors
-    /// If they cannot be made.
+    /// If they cannot be created.
     pub fn create(path: &Path) -> Result<Self, Failure> {
         let mut directory = OutputDir::create(path).map_err(Failure::message)?;
         let samples = SamplesWriter::new(&mut directory).map_err(Failure::message)?;
@@ -37,7 +37,7 @@ impl Files {
         self.samples.phase(number, record).map_err(Failure::message)
     }
 
-    /// Completes them.
+    /// Completes the files.
     ///
     /// # Errors
     /// If they cannot be written, or a signal came.

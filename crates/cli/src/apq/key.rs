@@ -1,9 +1,10 @@
-//! The key that two hosts share: the content of a file, hashed (SHA-256). A line
-//! end after it does not count, so that the file can be copied by hand. The reader is that of
-//! every key file: what it has read is overwritten once it is used, and the process has no
-//! core dump from then on.
+//! The key that two hosts share: the content of a file, hashed (SHA-256). A line end
+//! after it is ignored, so that the file can be copied by hand. All key files are read
+//! here: what was read is overwritten after use, and from the first read on the process
+//! dumps no core.
 //!
-//! Left out: access control lists, whose mask is what the group's permissions show.
+//! Leaves out access control lists, except that their mask shows as the permissions of
+//! the group.
 
 use crate::failure::Failure;
 use lasthop_live::os::confine::keep_memory_private;
@@ -16,17 +17,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use zeroize::Zeroizing;
 
-/// A shorter secret could be guessed from what passes the network.
+/// Length of the shortest secret, in bytes; a shorter one could be guessed from what
+/// passes the network.
 const BYTES_MIN: usize = 16;
-/// A longer file is something else.
+/// Length of the longest file, in bytes; a longer one is no key file.
 const BYTES_MAX: u64 = 4_096;
-/// Permissions of the group and of others.
+/// Permission bits of the group and of others.
 const OTHERS: u32 = 0o077;
 const GROUP_READS: u32 = 0o040;
-/// The number of the user root.
+/// User number of root.
 const ROOT: u32 = 0;
 
-/// The key in the file at `path`.
+/// Reads the key in the file at `path`.
 ///
 /// # Errors
 /// As [`read_secret`].
@@ -35,16 +37,18 @@ pub fn read(path: &Path) -> Result<[u8; 32], Failure> {
     read_secret(path, &advice).map(|secret| digest(&secret))
 }
 
-/// The key that a secret stands for.
+/// The key that is made from a secret.
 pub fn digest(secret: &[u8]) -> [u8; 32] {
     Sha256::digest(secret).into()
 }
 
-/// The secret in the file at `path`, without the line end after it; `advice` makes one.
+/// Reads the secret in the file at `path`, without the line end after it. `advice` is a
+/// command that makes one, for the error message.
 ///
 /// # Errors
-/// If it cannot be read, is no regular file, belongs to another user than this one, root and
-/// who called sudo, others may use it, or it is too short or too long.
+/// If the file cannot be read or is no regular file, if its owner is neither this user
+/// nor root nor the user who called sudo, if others have permissions for it, or if it
+/// is too short or too long.
 pub fn read_secret(path: &Path, advice: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
     keep_memory_private();
     let name = path.display();
@@ -55,7 +59,7 @@ pub fn read_secret(path: &Path, advice: &str) -> Result<Zeroizing<Vec<u8>>, Fail
     })?;
     let about = file.metadata().map_err(|why| failed(why.to_string()))?;
     let own = Uid::effective().as_raw();
-    // Who calls sudo may be root anyway.
+    // A user who may call sudo may be root anyway.
     let caller = std::env::var("SUDO_UID").ok().filter(|_| own == ROOT);
     let is_callers = caller.is_some_and(|uid| uid.parse() == Ok(about.uid()));
     if about.uid() != own && about.uid() != ROOT && !is_callers {
@@ -70,7 +74,7 @@ pub fn read_secret(path: &Path, advice: &str) -> Result<Zeroizing<Vec<u8>>, Fail
             about.mode() & 0o777
         )));
     }
-    // As long as it may get, so that it is never copied elsewhere to grow.
+    // With its final capacity, so that no copy is left in memory when it grows.
     let mut content = Zeroizing::new(Vec::with_capacity(2 * BYTES_MAX as usize));
     file.take(BYTES_MAX + 1).read_to_end(&mut content).map_err(|why| failed(why.to_string()))?;
     if content.len() as u64 > BYTES_MAX {
@@ -86,9 +90,10 @@ pub fn read_secret(path: &Path, advice: &str) -> Result<Zeroizing<Vec<u8>>, Fail
     Ok(content)
 }
 
-/// Whether it is a credential that systemd hands over (`LoadCredential=`): root's, in the folder
-/// that the service is told of. Since version 254 this user reads it by an access control list,
-/// which shows as a permission of the group.
+/// Whether the file is a credential of systemd (`LoadCredential=`): it belongs to root,
+/// and is in the directory that the service is told. Since version 254 the user of the
+/// service may read it by an access control list, which shows as a permission of the
+/// group.
 fn is_credential(path: &Path, about: &Metadata) -> bool {
     let folder = std::env::var_os("CREDENTIALS_DIRECTORY");
     let is_there = folder.is_some_and(|folder| path.parent() == Some(Path::new(&folder)));

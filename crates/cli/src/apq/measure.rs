@@ -1,4 +1,5 @@
-//! `lasthop apq measure`: says what it will send and asks, measures, tells.
+//! `lasthop apq measure`: says what it will send and asks for consent, measures, and
+//! prints the results.
 
 use super::files::Files;
 use super::key;
@@ -17,7 +18,7 @@ use std::io::{self, BufRead, IsTerminal};
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 
-/// Of a rate that was asked for, a host must send this share.
+/// Least share of a requested rate that a host has to send.
 const SENT_SHARE_MIN: f64 = 0.9;
 /// Length of a session of algorithm 2.
 const SESSION: Duration = Duration::from_secs(120);
@@ -68,7 +69,8 @@ pub fn measure(args: &ApqMeasure) -> Result<(), Failure> {
     }
 }
 
-/// What this machine did not read counts as dropped by the queue.
+/// Adds a doubt to results in the downlink: datagrams that this machine did not read
+/// count as dropped by the queue.
 fn doubt_receiver(document: &mut ApqDocument, datagrams: u64) {
     let sentence = format!("this machine was too busy to read {datagrams} packets that arrived");
     let down = document.directions.iter_mut().filter(|way| way.direction == Way::Down);
@@ -79,7 +81,7 @@ fn doubt_receiver(document: &mut ApqDocument, datagrams: u64) {
     }
 }
 
-/// What the arguments ask for.
+/// The survey for these arguments.
 fn survey(args: &ApqMeasure) -> Result<SurveyConfig, Failure> {
     let wrong = |why: String| Err(Failure::Message(why));
     let is_exact = args.method == ApqMethodName::Exact;
@@ -138,7 +140,7 @@ fn survey(args: &ApqMeasure) -> Result<SurveyConfig, Failure> {
     Ok(survey)
 }
 
-/// Says what will be sent, and goes on only if that is agreed to.
+/// Prints what will be sent, and asks for consent.
 fn agree(args: &ApqMeasure, survey: &SurveyConfig, server: SocketAddr) -> Result<(), Failure> {
     let (packets, bytes, time) = Survey::new(survey.clone()).volume_max();
     let host = &args.host.name;
@@ -172,12 +174,12 @@ fn agree(args: &ApqMeasure, survey: &SurveyConfig, server: SocketAddr) -> Result
     }
 }
 
-/// What is done while it is measured: files and a progress bar.
+/// What is updated while it measures: files and a progress bar.
 struct Watch<'a> {
     args: &'a ApqMeasure,
     files: Option<&'a mut Files>,
     bar: ProgressBar,
-    /// When the phase began, how long it lasts, and what it is.
+    /// Start, duration and direction of the current phase.
     phase: Option<(Duration, Duration, Direction)>,
     failure: Option<Failure>,
 }
@@ -236,7 +238,7 @@ impl<'a> Watch<'a> {
         self.bar.set_message(format!("{towards}, at most {} left", duration(left)));
     }
 
-    /// What is certain to take longer than the server allows is not begun.
+    /// Fails if the measurement would certainly take longer than the server allows.
     fn check_limits(&self, client: &Client) -> Result<(), Failure> {
         let Some(limits) = client.limits() else { return Ok(()) };
         let args = self.args;
@@ -260,7 +262,7 @@ impl<'a> Watch<'a> {
         )))
     }
 
-    /// A rate that was asked for is one that the sender manages.
+    /// Fails if the sender did not reach a requested rate.
     fn check_sent(&self, record: &PhaseRecord) -> Result<(), Failure> {
         let Some(rate) = self.args.saturation_rate else { return Ok(()) };
         let streams = record.plan.streams.iter().zip(&record.counts);
@@ -281,7 +283,7 @@ impl<'a> Watch<'a> {
         )))
     }
 
-    /// The bar goes; gives what went wrong.
+    /// Removes the bar; returns the failure, if any.
     fn end(self) -> Option<Failure> {
         self.bar.finish_and_clear();
         self.failure

@@ -1,38 +1,38 @@
-//! A session as the paper draws it: delay and throughput over time (its Figs. 6
-//! and 7), and the distribution of delays with a full and with an empty queue
-//! (Figs. 8 and 9). Drawn of each direction and packet length is the last phase
-//! in which the queue was empty before it was filled. Delays are differences to
-//! the shortest one, after the drift of the two clocks is taken out.
+//! Plots of a session as in the paper: delay and throughput over time (its Figs. 6 and
+//! 7), and the distribution of delays with a full and with an empty queue (Figs. 8 and
+//! 9). For each direction and packet length the last phase is drawn in which the queue
+//! was empty before it was filled. Delays are differences from the shortest one, after
+//! the drift between the two clocks is removed.
 
 use super::words::queue;
 use lasthop_apq::{Direction, PhaseRecord, Sample, StreamKind};
 use lasthop_evidence::plot::{Axis, Panel, Point, Series};
 use std::collections::BTreeMap;
 
-/// Points of a series in a plot, about.
+/// Approximate number of points of a series in a plot.
 const POINTS_MAX: usize = 1_500;
-/// Points of throughput over a session.
+/// Number of points of throughput in a session.
 const BINS: usize = 40;
 
-/// The phases to be drawn, by direction and packet length.
+/// The phases to draw, by direction and packet length.
 #[derive(Clone, Debug, Default)]
 pub struct Plots {
     sessions: BTreeMap<(Direction, u16), Session>,
 }
 
-/// One phase: an empty queue, then a full one.
+/// A phase with an empty queue, then with a full one.
 #[derive(Clone, Debug, Default)]
 struct Session {
-    /// Delays in ms at the seconds at which packets left: sparse, bulk.
+    /// Delay in ms over the time in seconds at which packets were sent: sparse, bulk.
     delays: [Vec<Point>; 2],
-    /// Throughput in Mb/s over the seconds at which packets arrived.
+    /// Throughput in Mb/s over the time in seconds at which packets arrived.
     throughput: Vec<Point>,
-    /// From when to when the saturation flow was sent, in seconds.
+    /// Start and end of the saturation flow, in seconds.
     load: (f64, f64),
 }
 
 impl Plots {
-    /// Keeps what is drawn of a phase.
+    /// Keeps what is to be drawn of a phase.
     pub fn phase(&mut self, record: &PhaseRecord) {
         let of_kind = |kind| record.plan.streams.iter().filter(move |stream| stream.kind == kind);
         let Some(bulk) = of_kind(StreamKind::Bulk).next() else { return };
@@ -47,7 +47,7 @@ impl Plots {
         }
     }
 
-    /// Delay and throughput over the session.
+    /// The panels of delay and throughput over time.
     pub fn session(&self, host: &str) -> Vec<Panel> {
         let panel = |(key, session): (&(Direction, u16), &Session)| {
             let delay = |index: usize| thinned(&session.delays[index]);
@@ -62,11 +62,11 @@ impl Plots {
         self.sessions.iter().map(panel).collect()
     }
 
-    /// The distributions of delays.
+    /// The panels of the distributions of delays.
     pub fn delays(&self, host: &str) -> Vec<Panel> {
         let panel = |(key, session): (&(Direction, u16), &Session)| {
             let (begin, end) = session.load;
-            // In the first half of the load the queue may still fill.
+            // In the first half of the load the queue may still be filling.
             let full = (begin + end) / 2.0..end;
             let empty = |at: f64| at < begin;
             let [sparse, bulk] = &session.delays;
@@ -90,7 +90,7 @@ impl Plots {
 }
 
 impl Session {
-    /// `None` if hardly a packet arrived.
+    /// Returns the session of a phase; `None` if hardly any packet arrived.
     fn of(record: &PhaseRecord) -> Option<Self> {
         let sent_s =
             |sample: &Sample| sample.sent_ns.wrapping_sub(record.started_ns) as i64 as f64 / 1e9;
@@ -100,8 +100,8 @@ impl Session {
         let length = record.plan.duration().as_secs_f64();
         let first = record.samples.first()?.delay_ns();
         let raw = |sample: &Sample| sample.delay_ns().wrapping_sub(first) as f64 / 1e6;
-        // The shortest delays at the beginning and at the end are those of an empty
-        // queue; between them the clocks have drifted.
+        // The shortest delays at the start and at the end are those of an empty queue;
+        // their difference is the drift of the clocks.
         let shortest = |from: f64, to: f64| {
             let within =
                 record.samples.iter().filter(|sample| (from..to).contains(&sent_s(sample)));
@@ -137,12 +137,12 @@ fn title((direction, packet_bytes): (Direction, u16), host: &str) -> String {
     format!("The {queue}, packets of {packet_bytes} bytes")
 }
 
-/// Every n-th point, so that a plot stays small.
+/// Every n-th point, at most [`POINTS_MAX`], so that a plot remains small.
 fn thinned(points: &[Point]) -> Vec<Point> {
     points.iter().copied().step_by(points.len().div_ceil(POINTS_MAX).max(1)).collect()
 }
 
-/// The share of values at or below each value, as a staircase.
+/// The share of values at or below each value, as a step function.
 fn distribution(values: impl Iterator<Item = f64>) -> Vec<Point> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
@@ -166,8 +166,8 @@ mod tests {
     use lasthop_evidence::plot;
     use lasthop_units::Duration;
 
-    /// A second empty, a second full (50 ms), a second empty, and clocks that
-    /// drift by a millisecond a second.
+    /// A second with an empty queue, one with a full one (50 ms), one with an empty
+    /// one, and clocks that drift by 1 ms per second.
     fn record() -> PhaseRecord {
         let stream = |kind, packet_bytes, begin, end| StreamPlan {
             kind,
@@ -218,7 +218,7 @@ mod tests {
             assert!((delay - expected).abs() < 0.01, "{index}: {delay} at {at}");
         }
         let carried: f64 = session.throughput.iter().map(|point| point.1 * 3.0 / BINS as f64).sum();
-        // 300 packets of 100 bytes and 100 of 1500.
+        // 300 packets of 100 bytes and 100 packets of 1500.
         assert!((carried - 1.44).abs() < 1e-9, "{carried}");
     }
 

@@ -1,4 +1,5 @@
-//! `lasthop apq serve`: a line when a client is let in, another when it leaves.
+//! `lasthop apq serve`: prints a line when a client is accepted, and another when it
+//! leaves.
 
 use super::key;
 use super::words::volume;
@@ -14,13 +15,13 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 
-/// Packets of a phase. At 200 Mb/s a saturation flow of 1500 bytes has as many in
-/// a minute.
+/// Most packets of a phase. A saturation flow of 1500-byte packets at 200 Mb/s has as
+/// many in a minute.
 const PHASE_PACKETS_MAX: u32 = 1 << 20;
-/// Packets of the uplink phases of all sessions together: 25 MB.
+/// Most packets of the uplink phases of all sessions together: 25 MB.
 const SAMPLES_MAX: u64 = 1 << 20;
 
-/// Runs the command; ends with a signal.
+/// Runs the command until a signal; returns the exit status.
 pub fn serve(args: &ApqServe) -> Result<u8, Failure> {
     let options = ServeOptions {
         bind: args.bind.unwrap_or(Bind::Everywhere(PORT)),
@@ -45,7 +46,7 @@ pub fn serve(args: &ApqServe) -> Result<u8, Failure> {
     Err(failure.unwrap_or(Failure::Interrupted { signal: signal as u8 }))
 }
 
-/// What a client had done.
+/// What a client has done.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     phases: u32,
@@ -53,7 +54,7 @@ struct Tally {
     bytes: u64,
 }
 
-/// What to print; nothing while a client measures.
+/// The line to print for an event; empty while a client measures.
 fn line(told: Told<'_>, clients: &mut BTreeMap<SocketAddr, Tally>) -> String {
     let mut out = String::new();
     let _ = match told {

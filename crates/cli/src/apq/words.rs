@@ -1,5 +1,4 @@
-//! What was found out of a queue, as a person reads it. The numbers are those of
-//! the JSON document.
+//! The results of a measured queue as text. The numbers are those of the JSON document.
 
 use crate::console::Stream;
 use crate::table::{self, count, number, value};
@@ -24,7 +23,7 @@ pub fn document(document: &ApqDocument, stream: Stream) -> String {
     out
 }
 
-/// What was found in one direction.
+/// The results in one direction.
 pub fn found(direction: &ApqDirection, stream: Stream) -> String {
     let mut out = sizes(&direction.sizes, stream);
     out.push_str(&verdicts(direction));
@@ -34,7 +33,7 @@ pub fn found(direction: &ApqDirection, stream: Stream) -> String {
     out
 }
 
-/// What a queue is called.
+/// The name of a queue.
 pub fn queue(direction: ApqWay, host: &str) -> String {
     match direction {
         ApqWay::Down => "queue towards this machine (down)".into(),
@@ -42,7 +41,7 @@ pub fn queue(direction: ApqWay, host: &str) -> String {
     }
 }
 
-/// So many packets and bytes.
+/// A number of packets and of bytes, in MB or GB.
 pub fn volume(packets: u64, bytes: u64) -> String {
     let megabytes = bytes as f64 / 1e6;
     let (number, unit) =
@@ -50,12 +49,12 @@ pub fn volume(packets: u64, bytes: u64) -> String {
     format!("{} packets, {} {unit}", count(packets), value(number))
 }
 
-/// So fast.
+/// A rate in Mb/s.
 pub fn rate(rate: Bitrate) -> String {
     format!("{} Mb/s", table::alone(rate.as_mbps_f64()))
 }
 
-/// A time that a person waits.
+/// A duration in s, min and h.
 pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs_f64().round() as u64;
     match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {

@@ -1,10 +1,10 @@
-//! The keys of `franc.toml` as flags: each is declared once, where the file is read, so
-//! clap is told of them when the command begins.
+//! The keys of `franc.toml` as flags. Each key is declared once, in `lasthop_scenario`;
+//! flags are made from these declarations when the command starts.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use lasthop_scenario::franc::{Key, keys};
 
-/// The flags that were given: keys with their values, as they were written.
+/// The flags that were given: keys with their values, as written.
 #[derive(Clone, Debug, Default)]
 pub struct KeyFlags(pub Vec<(Key, Vec<String>)>);
 

@@ -1,6 +1,6 @@
-//! Keys in files: a line of 64 hexadecimal digits, of the shared key or, with `hop:`
-//! before them, of the hop key that follows from it. A shared key may as well be any
-//! secret of 16 bytes or more, which is hashed (SHA-256).
+//! Keys in files: a line of 64 hexadecimal digits for a shared key, or, after `hop:`,
+//! for the hop key derived from it. A file may also hold any other secret of at least
+//! 16 bytes, which is hashed (SHA-256) to the shared key.
 
 use crate::apq::key as secret;
 use crate::args::FrancKey;
@@ -16,10 +16,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use zeroize::Zeroizing;
 
-/// What the file of a hop key begins with.
+/// The start of the file of a hop key.
 const HOP: &[u8] = b"hop:";
 
-/// Makes a key, or derives one.
+/// Makes a shared key, or derives a hop key.
 pub fn key(args: &FrancKey) -> Result<(), Failure> {
     keep_memory_private();
     let line = match &args.hop {
@@ -40,10 +40,10 @@ pub fn key(args: &FrancKey) -> Result<(), Failure> {
     }
 }
 
-/// The key in the file at `path`.
+/// Reads the key in the file at `path`.
 ///
 /// # Errors
-/// If it cannot be read, others may read it, or it holds no key.
+/// If it cannot be read, if others may read it, or if it holds no key.
 pub fn read(path: &Path) -> Result<Keys, Failure> {
     let content = secret::read_secret(path, "make one with `lasthop franc key`")?;
     let Some(digits) = content.strip_prefix(HOP) else {
@@ -56,7 +56,7 @@ pub fn read(path: &Path) -> Result<Keys, Failure> {
     Ok(Keys::Hop(key))
 }
 
-/// Writes a file that nobody else may read, and that was not there.
+/// Writes a new file that nobody else may read.
 fn write(path: &Path, line: &str) -> Result<(), Failure> {
     let failed =
         |why: std::io::Error| Failure::Message(format!("key file {}: {why}", path.display()));
@@ -65,9 +65,9 @@ fn write(path: &Path, line: &str) -> Result<(), Failure> {
     file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)
 }
 
-/// A line of the file: what it begins with, and a key in hexadecimal digits.
+/// A line of a key file: `begin`, then the key in hexadecimal digits.
 fn line(begin: &str, key: &Key) -> Zeroizing<String> {
-    // As long as it gets, so that it is never copied elsewhere to grow.
+    // With its final capacity, so that no copy is left in memory when it grows.
     let mut line = Zeroizing::new(String::with_capacity(begin.len() + 2 * KEY_BYTES + 1));
     line.push_str(begin);
     for byte in key {

@@ -1,5 +1,5 @@
-//! `lasthop franc run`: from the configuration to the daemon, and a line when something
-//! happens.
+//! `lasthop franc run`: starts the daemon from its configuration, and prints a line per
+//! event.
 
 use super::{key, sockets};
 use crate::apq::address::Host as Named;
@@ -21,7 +21,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Runs the daemon; ends with a signal.
+/// Runs the daemon until a signal; returns the exit status.
 pub fn run(args: &FrancRun) -> Result<u8, Failure> {
     confine::keep_memory_private();
     let link = file::load(args.config.as_deref(), &args.keys.0)?;
@@ -56,7 +56,7 @@ fn failure(error: FrancError) -> Failure {
     Failure::message(error)
 }
 
-/// Names become addresses here.
+/// The transport of the link, with the names of hosts resolved.
 fn transport(link: &Link) -> Result<Transport, Failure> {
     Ok(match &link.transport {
         file::Transport::Udp { listen, neighbours } => {
@@ -87,7 +87,7 @@ fn transport(link: &Link) -> Result<Transport, Failure> {
     })
 }
 
-/// Where the daemon answers; the directory is made if it is not there.
+/// The path of the control socket; its directory is created if it is missing.
 fn control(link: &Link) -> Result<PathBuf, Failure> {
     if let Some(path) = &link.socket {
         return Ok(path.clone());
@@ -104,7 +104,7 @@ fn control(link: &Link) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// Prints what happens, and answers.
+/// Prints events, and keeps the first failure.
 struct Printer {
     name: String,
     failure: Option<Failure>,

@@ -1,4 +1,5 @@
-//! `lasthop franc stats`: asks the daemon over its control socket.
+//! `lasthop franc stats`: reads the counters of a daemon from its control socket, and
+//! prints them as a table, as JSON or in the text format of Prometheus.
 
 use super::sockets;
 use crate::args::FrancStats;
@@ -12,10 +13,10 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A daemon says less than this.
+/// Upper limit of the answer of a daemon, in bytes.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
-/// Prints what the daemon counted, once or every second.
+/// Prints the counters of the daemon, once or every second.
 pub fn stats(args: &FrancStats) -> Result<u8, Failure> {
     let places = match &args.socket {
         Some(path) => vec![path.clone()],
@@ -67,7 +68,7 @@ fn ask(places: &[PathBuf]) -> Result<FrancDocument, Failure> {
     Err(Failure::Message(format!("no daemon answers; looked for its control socket at{refused}")))
 }
 
-/// For a person.
+/// The counters as a table.
 fn table(document: &FrancDocument) -> String {
     let counters = &document.counters;
     let mut out = String::new();

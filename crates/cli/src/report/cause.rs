@@ -1,18 +1,19 @@
-//! Where the time of packets went, as a table, and what the greatest part of
-//! the slowest 1 % comes from, with what helps against it.
+//! Where packets spent their time, as a table, and the main cause of the delays of the
+//! slowest 1 %, with remedies. Times are in ms.
 
 use crate::console::Stream;
 use crate::table::{self, number, percent, text, value};
 use lasthop_trace::{DelayPartsSummary, RunDocument};
 use std::fmt::Write;
 
-/// Below this mean of the slowest 1 % nothing needs to be done, in ms.
+/// Mean delay of the slowest 1 % below which there is nothing to remedy, in ms.
 const WORTH_A_WORD_MS: f64 = 5.0;
 
-/// A queue behind an absence of this share of it is the absence's.
+/// If an absence takes more than this share of the time in the queue, the absence is
+/// the cause of the queue.
 const ABSENCE_SHARE: f64 = 0.1;
 
-/// The parts of every flow's delay, in the mean and of the slowest 1 %.
+/// The parts of the delay of every flow, on average and of the slowest 1 %.
 pub fn table(run: &RunDocument, stream: Stream) -> String {
     let columns = [
         text("flow"),
@@ -43,7 +44,7 @@ pub fn table(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-/// A line for each cause that is the greatest part of some flow's slowest 1 %, or made it.
+/// A line per cause that is the main one for the slowest 1 % of a flow.
 pub fn remedies(run: &RunDocument) -> String {
     let mut out = String::new();
     for cause in Cause::ALL {
@@ -92,7 +93,7 @@ fn flows(run: &RunDocument) -> impl Iterator<Item = Flow<'_>> {
     scenario.chain(programs)
 }
 
-/// A part of the delay against which something helps, or nothing does.
+/// A part of the delay, with a remedy or without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
     Queue,
@@ -138,8 +139,8 @@ impl Cause {
         Self::ALL.into_iter().max_by(greater).unwrap_or(Self::Other)
     }
 
-    /// The greatest part, or the absence that made it: what came during one
-    /// stands in the queue when it is over.
+    /// The greatest part, or the absence that caused it: packets that arrive during an
+    /// absence are in the queue when it ends.
     fn to_blame(parts: &DelayPartsSummary) -> Self {
         let greatest = Self::greatest(parts);
         let absent = if parts.away > parts.asleep { Self::Away } else { Self::Asleep };
@@ -149,7 +150,7 @@ impl Cause {
         }
     }
 
-    /// What it is, and what helps. `nodes` are those that were absent.
+    /// The cause in words, with the remedy. `nodes` are those that were absent.
     fn remedy(self, nodes: &str) -> String {
         match self {
             Self::Queue => "queue: behind other packets; a queue whose delay is managed, as \
