@@ -9,7 +9,7 @@ const ROWS_MAX: usize = 40;
 /// Indentation of every line.
 const INDENT: &str = "  ";
 
-/// A column.
+/// A column: its header and its alignment.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// Upper line of the header: quantity and unit.

@@ -50,7 +50,7 @@ impl View {
         Self { tell: Some(tell), thread: Some(thread) }
     }
 
-    /// Adds readings.
+    /// Adds the readings of a snapshot.
     pub fn show(&self, snapshot: Snapshot) {
         self.send(Message::Readings(snapshot));
     }

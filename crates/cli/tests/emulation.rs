@@ -1,8 +1,8 @@
 //! Does the emulated hop carry real programs faithfully? Judged from outside the
-//! binary: by ping, iperf3, curl and tshark, and by what `simulate` says of the
-//! same scenario. One emulation at a time, for two would disturb each other; a
-//! run that says itself that it was late is not judged. What is missing on a
-//! machine (a program, user namespaces) skips a test, and the test says so.
+//! binary: by ping, iperf3, curl and tshark, and by the results of `simulate` for the
+//! same scenario. One emulation at a time, because two would disturb each other; a run
+//! that reports itself as late is not judged. A test is skipped, and says so, if the
+//! machine lacks something (a program, user namespaces).
 
 #![expect(clippy::disallowed_methods, reason = "waits for other processes")]
 
@@ -29,27 +29,27 @@ rate_control = { kind = "fixed", mcs = 7 }
 }
 
 const ONE_WAY_WIRE_MS: f64 = 2.0;
-/// As many datagrams as the hop takes; with headers, packets of 1428 bytes.
+/// As many datagrams as the hop accepts, in packets of 1428 bytes with headers.
 fn saturated() -> String {
     flow("up", ["laptop", "server"], "udp", "rate = \"saturated\"\npacket_bytes = 1428")
 }
-/// What the kernel's TCP makes of it.
+/// As much as the kernel's TCP sends.
 fn tcp() -> String {
     flow("up", ["laptop", "server"], "tcp", "")
 }
-/// Payload of a full TCP segment with time stamps.
+/// Payload of a full TCP segment with timestamps, in bytes.
 const SEGMENT_BYTES: f64 = 1_448.0;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// A directory with a scenario, and the turn to emulate.
+/// A directory with a scenario, and the right to emulate now.
 struct Stage {
     path: PathBuf,
     _turn: MutexGuard<'static, ()>,
 }
 
 impl Stage {
-    /// `None` if a program is missing here or the kernel refuses namespaces.
+    /// `None` if a program is missing here, or the kernel refuses namespaces.
     fn new(name: &str, scenario: &str, programs: &[&str]) -> Option<Self> {
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let path = std::env::temp_dir().join(format!("lasthop-e2e-{}-{name}", std::process::id()));
@@ -89,7 +89,7 @@ impl Stage {
         self.command(verb, arguments).output().expect("the binary can be run")
     }
 
-    /// The document of a run, and what was said beside it.
+    /// The document of a run, and the text on standard error.
     fn document(&self, verb: &str, arguments: &[&str]) -> (Value, String) {
         let output = self.run(verb, &[&["--json"], arguments].concat());
         let errors = text(&output.stderr);
@@ -116,7 +116,7 @@ fn number(document: &Value, pointer: &str) -> f64 {
     document.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {pointer}"))
 }
 
-/// The run kept real time, as it says itself.
+/// Whether the run kept real time, by its own report.
 fn was_in_time(document: &Value) -> bool {
     let late = document["emulation"]["late"].as_bool().expect("it is an emulation");
     if late {
@@ -125,7 +125,7 @@ fn was_in_time(document: &Value) -> bool {
     !late
 }
 
-/// tshark's lines about a capture, with checksums verified.
+/// The lines of tshark about a capture, with checksums verified.
 fn tshark(capture: &Path, arguments: &[&str]) -> Vec<String> {
     let mut command = Command::new("tshark");
     command.arg("-n").arg("-r").arg(capture).args(["-o", "wlan.check_checksum:TRUE"]);
@@ -155,11 +155,11 @@ fn iperf3_finds_the_capacity_that_the_simulation_says() {
     let server = "[[run]]\nnode = \"server\"\ncommand = [\"iperf3\", \"-s\"]\n";
     let Some(stage) = Stage::new("iperf3", &(hop() + server), &["iperf3"]) else { return };
     let mcs = "node.laptop.rate_control.mcs=1";
-    // 1400 bytes, and 28 of headers: the packets of the simulation.
+    // 1400 bytes and 28 of headers are the packets of the simulation.
     let script = "until iperf3 -c server -u -b 24M -l 1400 -t 3 -O 1 -J > iperf3.json
         do sleep 0.1; done";
-    // Full before the second that iperf3 leaves out is over, and deep enough to bridge a
-    // third of a second in which iperf3 does not run.
+    // The queue is full before the end of the second that iperf3 omits, and long enough
+    // for a third of a second in which iperf3 does not run.
     let queue = "node.laptop.queue={kind=\"drop-tail\",packets=400}";
     let arguments = ["--set", mcs, "--set", queue, "--", "sh", "-c", script];
     let (emulated, _) = stage.document("emulate", &arguments);
@@ -177,8 +177,8 @@ fn iperf3_finds_the_capacity_that_the_simulation_says() {
     }
 }
 
-/// Little's law: packets in the queue over packets a second is the wait, and the
-/// kernel's TCP measures it.
+/// Little's law: the number of packets in the queue divided by packets per second is
+/// the delay, which the kernel's TCP measures.
 #[test]
 fn the_kernel_measures_the_wait_that_the_queue_makes() {
     let Some(stage) = Stage::new("little", &(hop() + &tcp()), &[]) else { return };
@@ -204,12 +204,14 @@ fn the_kernel_measures_the_wait_that_the_queue_makes() {
     let delay_ms = number(&run, "/flows/up/one_way_delay_ms/mean");
     let ratio = delay_ms / (wait_ms + ONE_WAY_WIRE_MS);
     assert!(packets > 30.0 && (0.9..1.1).contains(&ratio), "{delay_ms} for {wait_ms} ms: {run}");
-    // An acknowledgement comes back over the wire, and waits for an aggregate of the laptop's.
+    // An acknowledgement returns over the wire, and waits for an aggregate of the
+    // laptop.
     let back_ms = number(&run, "/flows/up/rtt_ms/mean") - delay_ms;
     assert!((ONE_WAY_WIRE_MS..ONE_WAY_WIRE_MS + 12.0).contains(&back_ms), "{back_ms}: {run}");
 }
 
-/// Without a flow in the scenario: who waited for what, by protocol and addresses.
+/// Without a flow in the scenario: which packets waited for what, by protocol and
+/// addresses.
 #[test]
 fn flows_of_programs_are_shown_with_their_parts() {
     let laptop = "name = \"laptop\"\n";
@@ -244,12 +246,12 @@ fn captures_hold_what_the_programs_sent() {
     let programs = ["python3", "curl", "tshark"];
     let scenario = hop() + server;
     let Some(stage) = Stage::new("captures", &scenario, &programs) else { return };
-    // No byte like the next, so that nothing can take another's place unseen.
+    // Bytes without a pattern, so that none can take the place of another unnoticed.
     let content: Vec<u8> =
         (0_u32..500_000).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     fs::create_dir(stage.file("served")).expect("it can be made");
     fs::write(stage.file("served/content"), &content).expect("it can be written");
-    // At the end there is nothing on the air that was counted and not captured.
+    // At the end no frame is on the air that was counted and not captured.
     let script = "until curl -fs -o fetched http://server:8000/content; do sleep 0.05; done
         sleep 0.3";
     let options = ["--set", "warmup=0s", "--out", "out", "--pcap"];
@@ -274,7 +276,8 @@ fn captures_hold_what_the_programs_sent() {
         let frames = tshark(&stage.file(&format!("out/{name}.pcapng")), &arguments);
         let found = fs::read(objects.join("content")).expect("tshark found it");
         assert!(found == content, "{name}");
-        // What the kernel sent twice overlaps, which tshark calls malformed too.
+        // Segments that the kernel retransmitted overlap, which tshark calls malformed,
+        // too.
         let rest = |frame: &String| {
             let (again, rest) = frame.split_once('\t')?;
             let malformed = rest.find('\t')?;
@@ -314,7 +317,7 @@ fn a_queue_is_measured_from_outside() {
     let standard = "[channel]\nstandard = \"802.11b\"\n[node_defaults]";
     let hop = hop().replace("mcs = 7", "rate = \"11Mb/s\"").replace("[node_defaults]", standard);
     let Some(stage) = Stage::new("queue", &format!("{hop}{serving}"), &[]) else { return };
-    // A packet in a thousand that is late does not move a median.
+    // One late packet in a thousand does not change a median.
     let sets = [
         "--set",
         "emulation.lateness_max=10ms",
@@ -350,7 +353,8 @@ fn no_program_outlives_a_killed_emulation() {
     };
     let before = interfaces();
     for signal in [Signal::SIGKILL, Signal::SIGTERM] {
-        // In a session of its own, and deaf to what a terminal and a supervisor say.
+        // In a session of its own, and ignoring the signals of a terminal and of a
+        // supervisor.
         let marker = format!("{}.{}", 700_000 + std::process::id(), signal as i32);
         let script = format!(
             "trap '' INT TERM HUP; setsid sleep {marker} & touch started; wait; sleep {marker}"
@@ -361,7 +365,7 @@ fn no_program_outlives_a_killed_emulation() {
         wait_for(|| started.exists());
         kill(Pid::from_raw(child.id() as i32), signal).expect("it runs");
         if signal == Signal::SIGTERM {
-            // The second one does not wait for the command.
+            // The second signal does not wait for the command.
             std::thread::sleep(Duration::from_millis(50));
             let _ = kill(Pid::from_raw(child.id() as i32), signal);
         }
@@ -372,7 +376,7 @@ fn no_program_outlives_a_killed_emulation() {
     }
 }
 
-/// A process has `word` among its arguments.
+/// Whether a process has `word` among its arguments.
 fn is_running(word: &str) -> bool {
     let entries = fs::read_dir("/proc").expect("Linux has it").flatten();
     let mut arguments = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
@@ -389,7 +393,7 @@ fn wait_for(mut condition: impl FnMut() -> bool) {
     panic!("it does not happen");
 }
 
-/// A limit of namespaces can be lowered by anybody, for a user namespace of his own.
+/// Any user can lower a limit on namespaces for a user namespace of his own.
 #[test]
 fn a_machine_without_room_says_so_and_keeps_nothing() {
     let Some(stage) = Stage::new("limits", &hop(), &["unshare"]) else { return };

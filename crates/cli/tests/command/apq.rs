@@ -1,6 +1,6 @@
-//! `lasthop apq` over the loopback interface: two processes and what they say
-//! when something is wrong. Numbers of packets and times are not judged here,
-//! for a loopback interface has no queue; `emulation` does that.
+//! `lasthop apq` over the loopback interface: two processes, and what they print when
+//! something is wrong. Numbers of packets and times are not judged here, because a
+//! loopback interface has no queue; `emulation` does that.
 
 #![expect(clippy::disallowed_types, reason = "sockets that stand for other hosts")]
 
@@ -31,7 +31,7 @@ pub const SHORT: [&str; 10] = [
     "--saturation-rate",
     "200",
 ];
-/// One of an hour.
+/// A measurement of an hour.
 const LONG: [&str; 9] = [
     "--yes",
     "--method",
@@ -45,7 +45,7 @@ const LONG: [&str; 9] = [
 ];
 const KEY: &str = "nobody can guess this";
 
-/// A process that serves, until the test is over.
+/// A process that serves until the test ends.
 pub struct Serving {
     pub child: Child,
     output: BufReader<ChildStdout>,
@@ -87,7 +87,7 @@ impl Serving {
         kill(Pid::from_raw(self.child.id() as i32), signal).expect("it runs");
     }
 
-    /// Its status, the rest of what it printed, and its complaints.
+    /// Its exit status, the rest of what it printed, and its errors.
     fn end(mut self, with: Signal) -> (Option<i32>, String, String) {
         self.signal(with);
         let status = self.child.wait().expect("it ends");
@@ -106,7 +106,7 @@ impl Drop for Serving {
     }
 }
 
-/// A server that was root keeps nothing but the right to pace its packets ahead of others.
+/// A server started by root keeps only the right to pace its packets ahead of others.
 #[test]
 fn a_server_is_confined() {
     let serving = Serving::new(&[]);
@@ -116,7 +116,7 @@ fn a_server_is_confined() {
         let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(":\t"));
         line.unwrap_or_else(|| panic!("no {name} in {status}"))
     };
-    /// `CAP_SYS_NICE` (capabilities(7)).
+    /// The bit of `CAP_SYS_NICE` (capabilities(7)).
     const NICE: u64 = 1 << 23;
     for set in ["CapPrm", "CapEff"] {
         let left = u64::from_str_radix(field(set), 16).expect("hexadecimal digits");
@@ -130,7 +130,7 @@ fn a_server_is_confined() {
     assert_eq!(serving.end(Signal::SIGINT).0, Some(130));
 }
 
-/// What a measurement that cannot be made says.
+/// The error of a measurement that cannot be made.
 fn complaint(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{errors}");
@@ -211,7 +211,7 @@ fn it_is_not_begun_unasked() {
     assert_eq!(printed, "", "nobody came");
 }
 
-/// What a terminal would have sent as standard input decides.
+/// The answer on standard input, here of a pseudo-terminal, decides.
 #[test]
 fn a_person_is_asked() {
     let serving = Serving::new(&[]);
@@ -271,12 +271,12 @@ fn an_address_that_cannot_be_served_at_is_named() {
     let errors = complaint(&run(&["apq", "serve", "--bind", &serving.address]));
     let expected = format!("cannot serve at {}: Address already in use", serving.address);
     assert!(errors.starts_with(&expected), "{errors}");
-    // TEST-NET-1 (RFC 5737) is nobody's.
+    // Nobody has an address of TEST-NET-1 (RFC 5737).
     let errors = complaint(&run(&["apq", "serve", "--bind", "192.0.2.1"]));
     assert!(errors.contains("192.0.2.1:4796: Cannot assign requested address"), "{errors}");
 }
 
-/// As root, nobody runs it.
+/// If root runs the test, the user nobody runs the command: root may use any port.
 #[test]
 fn a_port_that_is_not_ours_is_named() {
     let first = fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start");

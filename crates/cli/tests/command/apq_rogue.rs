@@ -1,7 +1,7 @@
-//! `lasthop apq serve` and a client that has been let in and keeps no rule, over
-//! real sockets: what it is sent stays within `--max-rate`, and stops when it
-//! receives nothing. Nothing here depends on how busy the host is: times are
-//! taken before what they bound can have begun, and after it has ended.
+//! `lasthop apq serve` and an accepted client that keeps no rule, over real sockets:
+//! what the server sends to it stays within `--max-rate`, and stops when the client
+//! receives nothing. No result depends on the load of the host: times are taken before
+//! what they bound can have started, and after it has ended.
 
 #![expect(clippy::disallowed_types, reason = "sockets that stand for a client, and its clock")]
 
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 const CONTROL: usize = 0;
 const BULK: usize = 1;
-/// IPv4 and UDP.
+/// Length of the headers of IPv4 and UDP.
 const HEADER_BYTES: usize = 28;
 const PACKET_BYTES: u16 = 1_500;
 
@@ -26,7 +26,7 @@ struct Rogue {
     number: u32,
     phase: u32,
     proofs: Proofs,
-    /// Bits of IP packets that came.
+    /// Bits of the IP packets that it received.
     bits: u64,
     finished: Option<Vec<StreamCount>>,
 }
@@ -107,7 +107,7 @@ impl Rogue {
         }
     }
 
-    /// Takes what has come to the sockets that it reads.
+    /// Reads what has arrived at the sockets in `read`.
     fn receive(&mut self, read: &[usize]) {
         let mut buffer = vec![0; 2_048];
         for &index in read {
@@ -143,7 +143,7 @@ fn phases_without_end_stay_within_the_rate() {
         }
         rogue.receive(&[CONTROL, BULK]);
         let elapsed = begin.elapsed();
-        // What a full bucket holds leaves at once.
+        // The content of a full bucket leaves at once.
         let allowed = RATE_BPS as f64 * (elapsed.as_secs_f64() + 0.01);
         most = most.max(rogue.bits as f64 / allowed);
         assert!(most <= 1.0, "{} bits in {elapsed:?}", rogue.bits);
@@ -152,8 +152,8 @@ fn phases_without_end_stay_within_the_rate() {
     assert!(rogue.bits > RATE_BPS / 2, "{} bits: the attack does nothing", rogue.bits);
 }
 
-/// The bulk socket is closed when the phase begins; the control socket says all
-/// the while that the client is there, and proves it for itself.
+/// The bulk socket is closed when the phase starts. The control socket continues to
+/// report that the client is there, and proves that for itself only.
 #[expect(clippy::disallowed_methods, reason = "the phase takes real time")]
 #[test]
 fn a_closed_socket_is_not_sent_to() {

@@ -1,7 +1,7 @@
-//! `lasthop apq serve` among strangers: it sends nothing to an address that has
-//! not proven itself but a shorter answer to a question, keeps serving under a
-//! flood of rubbish, and its memory does not grow. The flood is ten thousand
-//! datagrams a second; nothing here depends on how many of them arrive.
+//! `lasthop apq serve` and strangers: to an unproven address it sends nothing but a
+//! shorter answer to a request, it continues to serve under a flood of invalid
+//! datagrams, and its memory does not grow. The flood is ten thousand datagrams per
+//! second; no result depends on how many of them arrive.
 
 #![expect(clippy::disallowed_types, reason = "sockets that stand for other hosts")]
 
@@ -13,12 +13,12 @@ use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Datagrams a burst, and bursts a second.
+/// Datagrams per burst; below, bursts per second.
 const BURST: usize = 100;
 const BURSTS_PER_SECOND: u64 = 100;
-/// What the server's memory may grow by, in KiB: a part of one session's.
+/// Greatest growth of the server's memory, in KiB: a part of what one session takes.
 const GROWTH_MAX_KIB: u64 = 16 * 1_024;
-/// What it has at all, in KiB.
+/// Greatest memory of the server, in KiB.
 const RESIDENT_MAX_KIB: u64 = 32 * 1_024;
 
 fn socket() -> UdpSocket {
@@ -27,7 +27,7 @@ fn socket() -> UdpSocket {
     socket
 }
 
-/// The next datagram that `socket` gets.
+/// The next datagram that `socket` receives.
 fn answer(socket: &UdpSocket) -> Vec<u8> {
     let mut buffer = vec![0; 2_048];
     let length = socket.recv(&mut buffer).expect("there is an answer");
@@ -35,8 +35,8 @@ fn answer(socket: &UdpSocket) -> Vec<u8> {
     buffer
 }
 
-/// Nothing has come to `socket`, although whatever was sent to the server before
-/// has been dealt with: a question that came later is answered.
+/// Asserts that nothing has arrived at `socket`, although the server has handled
+/// everything sent to it before: it answers a later request.
 fn assert_silence(socket: &UdpSocket, server: &str) {
     let other = self::socket();
     other.send_to(&wire::emit(&Datagram::Hello([9; 16])), server).expect("it is there");
@@ -53,7 +53,7 @@ fn resident_kib(serving: &Serving) -> u64 {
     line.split_whitespace().next().and_then(|n| n.parse().ok()).expect("a number of KiB")
 }
 
-/// A generator of numbers without any order (xorshift64).
+/// A generator of random numbers (xorshift64).
 struct Rubbish(u64);
 
 impl Rubbish {
@@ -64,7 +64,7 @@ impl Rubbish {
         self.0
     }
 
-    /// Something that is not a question: mostly of this protocol in its first bytes.
+    /// A datagram that is no request; most start with the first bytes of this protocol.
     fn datagram(&mut self) -> Vec<u8> {
         let length = self.next() % 1_400;
         let mut bytes: Vec<u8> = (0..length).map(|_| self.next() as u8).collect();
@@ -126,12 +126,12 @@ fn nobody_answers_for_another_address() {
     let open = wire::emit(&Datagram::Open { nonce, token, mac_tag });
     other.send_to(&open, &serving.address).expect("it is there");
     assert_silence(&other, &serving.address);
-    // It was right, but for the address.
+    // It was valid, except for the address.
     asker.send_to(&open, &serving.address).expect("it is there");
     assert!(matches!(wire::parse(&answer(&asker)), Ok(Datagram::Accepted { .. })));
 }
 
-/// Questions from many addresses: all of 127.0.0.0/8 are this host's.
+/// Requests from many addresses: all of 127.0.0.0/8 belong to this host.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a flood takes real time")]
 fn a_flood_of_questions_shuts_nobody_out() {

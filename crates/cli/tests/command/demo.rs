@@ -1,9 +1,9 @@
-//! `lasthop demo`: it shows what it promises, with and without a kernel that lets it.
+//! `lasthop demo`: it shows what it promises, emulated and simulated.
 
 use crate::lasthop::{lasthop, output, skipped};
 use std::process::Command;
 
-/// The two numbers in the row that begins with `label`.
+/// The two numbers in the row that starts with `label`.
 fn row(text: &str, label: &str) -> [f64; 2] {
     let row = text.lines().find_map(|line| line.trim_start().strip_prefix(label));
     let numbers: Vec<f64> = row
@@ -14,7 +14,8 @@ fn row(text: &str, label: &str) -> [f64; 2] {
     numbers.try_into().expect("two columns")
 }
 
-/// The queue made the ping slow, mending it makes it fast, and costs nothing.
+/// Asserts that the queue made the ping slow, that mending it makes the ping fast, and
+/// that this costs no goodput.
 fn assert_shows_it(text: &str) {
     let [slow, fast] = row(text, "ping, ms: mean");
     assert!(slow > 5.0 * fast, "{text}");

@@ -1,4 +1,5 @@
-//! What `--json` prints, judged by the published schemas and a validator that is not ours.
+//! The output of `--json`, judged by the published schemas and by a validator of
+//! others.
 
 use crate::lasthop::{output, skipped};
 use serde_json::Value;

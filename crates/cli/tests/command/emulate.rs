@@ -1,5 +1,5 @@
-//! `lasthop emulate`: whose output is whose, and whose status. Skipped, and said
-//! so, where the kernel refuses namespaces.
+//! `lasthop emulate`: whose output is printed, and whose exit status is returned.
+//! Skipped, with a message, where the kernel refuses namespaces.
 
 use crate::lasthop::{Scratch, run, skipped};
 use serde_json::Value;

@@ -1,13 +1,12 @@
-//! What cannot be done is said in words that name the file, the line and the
-//! key, or the system call; it ends in status 2, prints nothing on standard
-//! output, and leaves nothing behind.
+//! Errors name the file, the line and the key, or the system call. The exit status is
+//! 2, nothing is printed on standard output, and no file is left.
 
 use crate::lasthop::{Scratch, lasthop, run};
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
 
-/// A sound scenario.
+/// A valid scenario.
 const SOUND: &str = r#"
 [[node]]
 name = "ap"
@@ -22,7 +21,7 @@ to = "ap"
 kind = "udp"
 "#;
 
-/// What `arguments` fail with.
+/// The error of `arguments`.
 fn complaint(arguments: &[&str]) -> String {
     let output = run(arguments);
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -99,7 +98,7 @@ fn a_directory_that_cannot_be_written_is_noticed_first() {
     fs::write(scratch.path(), "a file").expect("it can be written");
     let inside = scratch.path().join("out");
     let out = inside.to_str().expect("a path of ASCII");
-    // Long enough that simulating it first would show.
+    // So long that simulating it first would be noticed.
     let errors =
         complaint(&["simulate", "scenarios/hello.toml", "--set", "duration=100h", "--out", out]);
     assert!(errors.contains(out) && errors.contains("Not a directory"), "{errors}");
@@ -159,7 +158,7 @@ fn no_standard_error_is_no_reason_to_fail() {
     assert_eq!(status.code(), Some(2));
 }
 
-/// What `arguments` do with so much memory and time that reading without end would show.
+/// Runs `arguments` with limits on memory and time that unlimited reading would exceed.
 fn bounded(arguments: &[&str], stdin: Stdio) -> std::process::Output {
     Command::new("timeout")
         .args(["10", "sh", "-c", "ulimit -v 1000000; exec \"$0\" \"$@\""])
@@ -189,7 +188,7 @@ fn a_file_that_never_ends_is_refused() {
     fs::write(&table, format!("{channel}{SOUND}")).expect("it can be written");
     let node = ["franc", "run", "--id", "1", "--peer", "2", "--key-file"];
     let serve = ["apq", "serve", "--bind", "127.0.0.1:0", "--key-file", &key];
-    // What is given, what is named, and what is allowed.
+    // Arguments, what the error names, and what it says is expected.
     let cases: [(&[&str], &str, &str); 12] = [
         (&["simulate", "/dev/zero"], "/dev/zero: ", "expected a file or a pipe, got a device"),
         (&["emulate", "/dev/zero"], "/dev/zero: ", "expected a file or a pipe, got a device"),
@@ -211,7 +210,7 @@ fn a_file_that_never_ends_is_refused() {
         assert!(errors.contains(what) && errors.contains(allowed), "{arguments:?}: {errors}");
         assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{arguments:?}");
     }
-    // A pipe has no length that could be asked for.
+    // The length of a pipe is unknown.
     let mut yes = Command::new("yes").stdout(Stdio::piped()).spawn().expect("yes is there");
     let output = bounded(&["simulate", "/dev/stdin"], yes.stdout.take().expect("piped").into());
     let _ = yes.kill();
@@ -221,7 +220,7 @@ fn a_file_that_never_ends_is_refused() {
     assert!(errors.contains("/dev/stdin: expected at most 4194304 bytes of text"), "{errors}");
 }
 
-/// As a file behind standard input, as a pipe, and by process substitution.
+/// From a file on standard input, from a pipe, and by process substitution.
 #[test]
 fn scenarios_come_by_pipes_too() {
     let scratch = Scratch::new("piped");

@@ -1,4 +1,4 @@
-//! What `--help` says. Every verb's ends in an example.
+//! The output of `--help`: that of every verb ends in an example.
 
 use crate::lasthop::output;
 

@@ -1,4 +1,4 @@
-//! Whenever it is interrupted, nothing half-written is left: no file, no process.
+//! An interrupt at any time leaves nothing half-written: no file, no process.
 
 use crate::lasthop::{Scratch, interruptible, skipped};
 use nix::sys::signal::{Signal, kill};
@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
-/// More than any of these tests waits for.
+/// Longer than any of these tests waits.
 const ENDLESS: &str = "duration=1000h";
-/// Instants of the interrupts in ms: at the start they are closest.
+/// Times of the interrupts in ms, closest at the start.
 const MOMENTS_MS: [u64; 10] = [0, 1, 2, 3, 5, 8, 20, 50, 120, 300];
 
 #[expect(clippy::disallowed_methods, reason = "what is interrupted tells nobody how far it is")]
@@ -18,8 +18,9 @@ fn wait_ms(milliseconds: u64) {
     std::thread::sleep(Duration::from_millis(milliseconds));
 }
 
-/// Sends it once the child is not deaf to it: of what a shell starts in its
-/// background, only `interruptible` makes it so, a moment after it was started.
+/// Sends `signal` once the child does not ignore it. A shell starts background
+/// processes ignoring SIGINT, and `interruptible` changes that only a moment after the
+/// start.
 fn signal(child: &Child, signal: Signal) {
     let status = format!("/proc/{}/status", child.id());
     let is_deaf = || {
@@ -34,7 +35,8 @@ fn signal(child: &Child, signal: Signal) {
     kill(Pid::from_raw(child.id() as i32), signal).expect("it runs");
 }
 
-/// It ended of the signal: in good order, or before it could catch one.
+/// Asserts that the process ended by the signal: in good order, or before it could
+/// catch one.
 fn assert_ended_of(status: ExitStatus, signal: Signal) {
     let number = signal as i32;
     let is_expected = status.code() == Some(128 + number) || status.signal() == Some(number);
@@ -52,7 +54,7 @@ fn processes_with(word: &str) -> Vec<String> {
     arguments.collect()
 }
 
-/// None is left, or will be in a moment.
+/// Asserts that none is left, or that the last ones end in a moment.
 fn assert_no_process_with(word: &str) {
     let mut left = processes_with(word);
     for _ in 0..100 {
@@ -109,7 +111,7 @@ fn simulate_keeps_what_was_there() {
     assert_eq!(kept, "older");
 }
 
-/// An emulation whose command nothing else has: it sleeps `marker` seconds.
+/// An emulation whose command is unique: it sleeps for `marker` seconds.
 fn emulation(marker: &str, temporary: &Path) -> Child {
     std::fs::create_dir_all(temporary).expect("it can be made");
     interruptible(&["emulate", "scenarios/hello.toml", "--", "sleep", marker])

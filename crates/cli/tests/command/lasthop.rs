@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The command, in the root of the repository, its surroundings as in a pipe.
+/// The command in the root of the repository, with the environment of a pipe.
 pub fn lasthop(arguments: &[&str]) -> Command {
     as_in_a_pipe(Command::new(env!("CARGO_BIN_EXE_lasthop")), arguments)
 }
 
-/// The same with signals as in a terminal: what a shell starts in its background
-/// is deaf to SIGINT, and what these tests start would be too.
+/// The command with signals as in a terminal: what a shell starts in the background
+/// ignores SIGINT, and so would what these tests start.
 pub fn interruptible(arguments: &[&str]) -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal=INT,TERM", env!("CARGO_BIN_EXE_lasthop")]);
@@ -27,12 +27,12 @@ fn as_in_a_pipe(mut command: Command, arguments: &[&str]) -> Command {
     command
 }
 
-/// Its end.
+/// Runs the command to its end.
 pub fn run(arguments: &[&str]) -> Output {
     lasthop(arguments).output().expect("the binary can be run")
 }
 
-/// What it prints, if it succeeds and complains of nothing.
+/// The output of the command, which has to succeed without errors on standard error.
 pub fn output(arguments: &[&str]) -> String {
     let output = run(arguments);
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -41,11 +41,11 @@ pub fn output(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("it prints text")
 }
 
-/// A directory that goes when the test is over.
+/// A directory that is removed when the test ends.
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// A directory of this test alone, not made yet.
+    /// A directory of this test only, not created yet.
     pub fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("lasthop-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
@@ -60,13 +60,13 @@ impl Scratch {
         self.0.to_str().expect("a path of ASCII")
     }
 
-    /// The names of all that is in it, sorted; empty if it is not there.
+    /// The names of its entries, sorted; empty if it does not exist.
     pub fn names(&self) -> Vec<String> {
         names(&self.0)
     }
 }
 
-/// The names of all that is in a directory, sorted; empty if it is not there.
+/// The names of the entries of a directory, sorted; empty if it does not exist.
 pub fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).into_iter().flatten();
     let name = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
@@ -82,7 +82,7 @@ impl Drop for Scratch {
     }
 }
 
-/// The kernel refuses what an emulation needs; says so.
+/// Whether the kernel refuses what an emulation needs; if so, prints that.
 pub fn skipped() -> bool {
     let output = run(&["emulate", "scenarios/hello.toml", "--duration", "1ms"]);
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! The command as a person or a script meets it.
+//! The command as a person or a script uses it.
 
 mod apq;
 mod apq_rogue;

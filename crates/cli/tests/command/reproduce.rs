@@ -1,12 +1,12 @@
-//! `lasthop reproduce`: one figure from its scenario to the files, whatever the
-//! number of jobs; and that an interrupt leaves nothing.
+//! `lasthop reproduce`: one figure from its scenario to the files, with any number of
+//! jobs; and an interrupt, which leaves nothing.
 
 use crate::lasthop::{Scratch, lasthop, output, run};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-/// A figure that is quickly made.
+/// A figure that takes little time.
 const FIGURE: &str = "jumbo/fig7";
 
 #[test]
@@ -61,7 +61,7 @@ fn an_interrupt_leaves_nothing() {
         .expect("it can be run");
     kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM).expect("it runs");
     let output = child.wait_with_output().expect("it ends");
-    // It may not have come to catching the signal.
+    // It may have ended before it caught the signal.
     assert!(matches!(output.status.code(), Some(143) | None), "{:?}", output.status);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "");
     assert!(!scratch.path().exists());

@@ -1,4 +1,4 @@
-//! `lasthop simulate`: the same seed, the same bytes; and what is written where.
+//! `lasthop simulate`: equal seeds give equal bytes; and which files are written where.
 
 use crate::lasthop::{Scratch, lasthop, names, output};
 
@@ -6,7 +6,7 @@ const CONTENTION: &str = "scenarios/contention.toml";
 const HELLO: &str = "scenarios/hello.toml";
 const SHORT: &str = "duration=300ms";
 
-/// A document without the one key that tells of the machine.
+/// A document without the only key that depends on the machine.
 fn without_wall(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("\"wall_s\""));
     lines.collect::<Vec<_>>().join("\n")
@@ -37,7 +37,7 @@ fn a_seed_is_a_result() {
     assert_ne!(of("3"), of("4"));
 }
 
-/// The build of the other profile is named in `LASTHOP_OTHER_BUILD`.
+/// `LASTHOP_OTHER_BUILD` is the path of the binary of the other profile.
 #[test]
 fn debug_and_release_agree() {
     let Some(other) = std::env::var_os("LASTHOP_OTHER_BUILD") else {
@@ -141,7 +141,7 @@ fn a_smaller_set_leaves_nothing_of_a_larger_one() {
     assert_eq!(scratch.names(), expected);
 }
 
-/// What a scan or power save costs is not blamed on the queue.
+/// The delay caused by a scan or by power save is not attributed to the queue.
 #[test]
 fn absences_are_named_as_such() {
     for (name, node, cause) in [("scan", "laptop", "away"), ("doze", "phone", "asleep")] {

@@ -1,11 +1,12 @@
-//! The units in `dist/systemd`, judged by systemd-analyze(1): what a unit exposes, from 0 to
-//! 10, and whether systemd understands it.
+//! The units in `dist/systemd`, judged by systemd-analyze(1): the exposure of a unit,
+//! from 0 to 10, and whether systemd understands it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// systemd's "OK" begins at 4.9; a daemon that reads datagrams of strangers stays below this.
+/// For systemd "OK" starts at 4.9; a daemon that reads datagrams of strangers has to
+/// stay below this.
 const EXPOSURE_MAX: f64 = 2.0;
 
 fn units() -> Vec<PathBuf> {
@@ -44,12 +45,12 @@ fn units_expose_little() {
         let level = level.expect("a number");
         eprintln!("{}: {level}", unit.display());
         assert!(level < EXPOSURE_MAX, "{text}");
-        // What it does not know it passes over, and says so.
+        // Unknown settings are ignored with a warning.
         assert!(!errors.contains(".service:"), "{errors}");
     }
 }
 
-/// Commands of units are commands that there are.
+/// The commands of units exist.
 #[test]
 fn units_start_what_there_is() {
     for unit in units() {

@@ -1,5 +1,5 @@
-//! A daemon by itself: a helper needs no interface and no privilege. Rubbish, and its control
-//! socket.
+//! A single daemon: a helper, which needs no interface and no privilege, with invalid
+//! datagrams, and its control socket.
 
 use crate::stage::Stage;
 use lasthop_franc::wire::VERSION;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 pub struct Helper {
     child: Child,
     port: u16,
-    /// Where it answers, if not at the usual place.
+    /// Path of its control socket; `None`: the usual one.
     socket: Option<String>,
 }
 
@@ -75,7 +75,7 @@ impl Drop for Helper {
     }
 }
 
-/// A generator of numbers without any order (xorshift64).
+/// A generator of random numbers (xorshift64).
 struct Rubbish(u64);
 
 impl Rubbish {
@@ -87,7 +87,7 @@ impl Rubbish {
     }
 }
 
-/// A million takes LASTHOP_FUZZ_DATAGRAMS=1000000.
+/// LASTHOP_FUZZ_DATAGRAMS=1000000 sends a million.
 #[test]
 fn fuzzed_datagrams_do_nothing() {
     let datagrams = std::env::var("LASTHOP_FUZZ_DATAGRAMS").ok().and_then(|n| n.parse().ok());
@@ -110,7 +110,7 @@ fn fuzzed_datagrams_do_nothing() {
         }
         let _ = socket.send_to(&bytes[..length], ("127.0.0.1", helper.port));
         if number % 256 == 0 {
-            // So that they are read rather than dropped by the kernel.
+            // So that they are read, and not dropped by the kernel.
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -139,7 +139,7 @@ fn a_control_socket_is_for_one_daemon_and_its_user() {
     let third = ["franc", "run", "--id", "3", "--role", "helper", "--between", "1,2", "--insecure"];
     let third = [&third[..], &["--socket", "other", "--listen", &format!("127.0.0.1:{port}")]];
     assert!(stage.complaint(&third.concat()).contains("another program has that port"));
-    // One that was killed leaves its socket, which the next one replaces.
+    // A killed daemon leaves its socket, which the next one replaces.
     kill(Pid::from_raw(helper.child.id() as i32), Signal::SIGKILL).expect("it runs");
     drop(helper);
     assert!(path.exists());

@@ -1,6 +1,6 @@
-//! What a daemon may do once it runs, as the kernel says it (proc_pid_status(5)): no
-//! capability, no new privileges, a system call filter, no core dump. And it works all the
-//! same: packets pass, questions are answered, its socket goes with it.
+//! What a running daemon may do, as reported by the kernel (proc_pid_status(5)): it has
+//! no capability, no new privileges, a system call filter, and no core dump. It works
+//! nevertheless: packets pass, requests are answered, its socket is removed at the end.
 
 use crate::alone::Helper;
 use crate::stage::{Stage, TRANSFER, daemon, served, stats};
@@ -16,7 +16,7 @@ fn field<'a>(status: &'a str, field: &str) -> &'a str {
     line.unwrap_or_else(|| panic!("no {field} in {status}")).trim()
 }
 
-/// Nothing may be left to a daemon that was root.
+/// Asserts that a daemon started by root has no privilege left.
 fn check(status: &str) {
     for set in ["CapInh", "CapPrm", "CapEff", "CapAmb", "CapBnd"] {
         assert_eq!(u64::from_str_radix(field(status, set), 16), Ok(0), "{set}: {status}");
@@ -42,7 +42,7 @@ fn a_confined_link_carries_restarts_and_answers() {
     let programs = [
         end("a", 1, "b", "--metrics 127.0.0.1:9797"),
         end("b", 2, "a", ""),
-        // A second link between the same nodes, as frames.
+        // A second link between the same nodes, over Ethernet.
         ("a", daemon("c", &format!("--id 1 --peer 2 --name franc1 --insecure {ethernet}"))),
         ("b", daemon("d", &format!("--id 2 --peer 1 --name franc1 --insecure {ethernet}"))),
         served(),
@@ -71,7 +71,7 @@ fn a_confined_link_carries_restarts_and_answers() {
     assert_eq!(stage.stats("b.json")["counters"]["corrupt"], 0);
     let links = stage.text("links.txt");
     assert_eq!(links.matches("franc0").count(), 1, "{links}");
-    // Nothing was refused that it asks for.
+    // No operation that it needs was refused.
     assert!(!stage.logs().contains("not permitted"), "{}", stage.logs());
 }
 
@@ -97,8 +97,8 @@ fn a_daemon_that_was_root_has_nothing_left() {
     assert!(!socket.exists());
 }
 
-/// Root without capabilities may not write to a folder of another user; the socket in it
-/// goes all the same.
+/// Root without capabilities may not write to a directory of another user; the socket
+/// in it is removed nevertheless.
 #[test]
 fn a_socket_in_a_folder_of_another_user_is_removed() {
     if !Uid::effective().is_root() {

@@ -1,12 +1,12 @@
-//! Frames on a bridge: a helper that overhears, two nodes with one MAC address, an MTU that
-//! changes. The bridge loses nothing; losses are made by the nodes that hear.
+//! Frames on a bridge: a helper that overhears, two nodes with one MAC address, an MTU
+//! that changes. The bridge loses nothing; the receiving nodes inject losses.
 
 use crate::stage::{Stage, TRANSFER, daemon, served, stats};
 use crate::{RECOVERY_MS, SLACK_MS};
 
 const ETHERNET: &str = "--transport ethernet --interface eth0 --rate-max 20Mb/s";
 
-/// The two ends, with more flags.
+/// The two ends, with additional flags.
 fn ends(more: [&str; 2]) -> Vec<(&'static str, String)> {
     let end = |name: &str, id: u8, more: &str| {
         let flags = format!("--id {id} --peer {} --address 10.9.0.{id}/24", 3 - id);
@@ -15,9 +15,9 @@ fn ends(more: [&str; 2]) -> Vec<(&'static str, String)> {
     vec![("a", end("a", 1, more[0])), ("b", end("b", 2, more[1])), served()]
 }
 
-/// Ends know each other's MAC address: nothing is sent to the helper, it hears because it is
-/// promiscuous. Its combinations are of use: more told the receiver something new than came
-/// from the other end at all.
+/// Ends know each other's MAC address, so nothing is sent to the helper: it overhears
+/// in promiscuous mode. Its combinations are useful: more of what the receiver got was
+/// innovative than it got from the other end at all.
 #[test]
 fn a_helper_at_a_hub_overhears_and_helps() {
     let stage = Stage::new("hub");
@@ -39,7 +39,7 @@ fn a_helper_at_a_hub_overhears_and_helps() {
     };
     assert!(count(&h, "coded_sent") > 300, "{h:#}");
     assert!(heard(&h, 1).zip(heard(&h, 2)).is_some_and(|(a, b)| a > 300 && b > 2_000), "{h:#}");
-    // Both numbers are of datagrams; those that were heard include acknowledgements.
+    // Both are numbers of datagrams; those received include acknowledgements.
     let (from_b, from_h) = (heard(&a, 2).expect("b"), heard(&a, 3).expect("h"));
     let of_h = count(&a, "innovative").saturating_sub(from_b);
     assert!(of_h > 100 && of_h <= from_h, "{of_h} of {from_h}, {from_b} from b: {a:#}{b:#}{h:#}");
@@ -48,9 +48,9 @@ fn a_helper_at_a_hub_overhears_and_helps() {
     assert_eq!((count(&a, "corrupt"), count(&a, "sessions")), (0, 1), "{a:#}");
 }
 
-/// A bridge that learns would take frames to the other for frames to their sender, so that they
-/// go to everybody: the link works, both sides say what is the matter, and with an address of
-/// its own for one of them it is there within a second.
+/// A bridge that learns addresses would take a frame to the other node for one to its
+/// sender, so frames to everybody are used. The link works, both sides report the
+/// problem, and with a MAC address of its own for one of them it is up within a second.
 #[test]
 fn two_nodes_with_one_mac_address_are_told_and_recover() {
     for is_hub in [true, false] {
@@ -83,8 +83,9 @@ fn two_nodes_with_one_mac_address_are_told_and_recover() {
     }
 }
 
-/// In the middle of a transfer, on either side: it is told where it can be known, nothing
-/// comes out wrong, and the link is there within a second when frames have room again.
+/// In the middle of a transfer, on either side: it is reported where it can be known,
+/// nothing is corrupted, and the link is up within a second after frames have room
+/// again.
 #[test]
 fn an_interface_that_becomes_too_narrow_is_told_and_recovers() {
     let stage = Stage::new("narrow");
@@ -120,7 +121,7 @@ fn an_interface_that_becomes_too_narrow_is_told_and_recovers() {
     let wide = stage.text("wide.txt");
     assert!(wide.contains("mtu 1501 is more than eth0 takes: give 1500 or less"), "{wide}");
     assert_eq!(stage.text("wide.code").trim(), "2");
-    // b sends long ones, and its own interface says so; a does for its pings.
+    // b sends long frames, so its own interface reports it; a reports it for its pings.
     assert!(
         stage.text("b.log").contains("the MTU of the interface has shrunk"),
         "{}",
@@ -138,10 +139,10 @@ fn an_interface_that_becomes_too_narrow_is_told_and_recovers() {
     }
 }
 
-/// A bridge that drops frames of more than 1300 bytes (or 1304: room for a VLAN's tag is not
-/// counted) and says nothing, from the beginning or in the
-/// middle of everything: the ends find what it carries (RFC 8899), packets of 1400 bytes pass,
-/// and a file comes out as it went in.
+/// A bridge that silently drops frames of more than 1300 bytes (or 1304: room for a
+/// VLAN tag is not counted), from the start or in the middle of a transfer. The ends
+/// find what it carries (RFC 8899), packets of 1400 bytes pass, and a file comes out as
+/// it went in.
 #[test]
 fn a_path_that_is_narrower_than_the_interfaces_is_found() {
     for is_narrow_first in [true, false] {
@@ -154,7 +155,7 @@ fn a_path_that_is_narrower_than_the_interfaces_is_found() {
             true => format!("{narrow}until_passes 10.9.0.2\n"),
             false => format!("until_passes 10.9.0.2\n{TRANSFER}{narrow}"),
         };
-        // The daemons begin a moment before the script.
+        // The daemons start a moment before the script.
         let script = format!(
             "{begin}ping -q -c 60 -i 0.1 -W 1 -s 1380 10.9.0.2 > found.txt\n\
              ping -c 20 -i 0.05 -W 1 -s 1380 10.9.0.2 > long.txt\n{TRANSFER}{}{}",

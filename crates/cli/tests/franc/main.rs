@@ -1,8 +1,8 @@
-//! `lasthop franc` for real: daemons in namespaces, their interfaces, the kernel's TCP,
-//! over an emulated link of 12 Mb/s, 10 ms each way, 150 kB of queue and losses in both
-//! directions. Judged from outside: by ping, curl and cmp, by exit statuses, and by what
-//! is left behind. What is missing on a machine (a program, namespaces) skips a test,
-//! and the test says so.
+//! `lasthop franc` in real time: daemons in namespaces, their interfaces and the
+//! kernel's TCP, over an emulated link of 12 Mb/s, 10 ms each way, a queue of 150 kB
+//! and losses in both directions. Judged from outside: by ping, curl and cmp, by exit
+//! statuses, and by what is left behind. A test is skipped, and says so, if the machine
+//! lacks something (a program, namespaces).
 
 #![expect(clippy::disallowed_methods, reason = "waits for other processes")]
 #![expect(clippy::disallowed_types, reason = "sockets that stand for strangers")]
@@ -19,9 +19,10 @@ use serde_json::Value;
 use stage::{Stage, TRANSFER, daemon, ends, served, stats};
 use std::fs;
 
-/// What a daemon that was killed and began again may take until pings pass.
+/// Longest time from the restart of a killed daemon until pings pass, in ms.
 const RECOVERY_MS: u64 = 1_000;
-/// For the new process and the pings that tell, where these are what measures.
+/// Allowance for the new process and for the interval of pings, where these limit the
+/// measurement, in ms.
 const SLACK_MS: u64 = 250;
 
 #[test]
@@ -67,7 +68,7 @@ fn a_file_passes_a_link_that_loses_every_fifth() {
     }
 }
 
-/// Its address is known to nobody; then it has another one.
+/// Nobody knows its address, and then it changes.
 #[test]
 fn a_neighbour_that_moves_is_followed() {
     let stage = Stage::new("move");
@@ -96,7 +97,7 @@ fn another_key_opens_nothing_and_both_sides_say_so() {
     stage.key("key");
     stage.key("other");
     let programs = ends("--key-file key", "--key-file other");
-    // Then the right key takes the wrong one's place.
+    // Then the correct key replaces the wrong one.
     let script = "sleep 3; ping -c 3 -W 1 10.9.0.2 >/dev/null 2>&1 && fail \"it opened\"\n\
                   cp a.log a.before.txt; cp b.log b.before.txt\n\
                   cp key other; kill -9 $(cat b.pid); until_passes 10.9.0.2 > passes.txt\n";
@@ -130,9 +131,9 @@ fn a_path_that_becomes_too_narrow_is_told_and_recovers() {
     assert!(ms <= RECOVERY_MS + SLACK_MS, "{ms}");
 }
 
-/// TCP both ways at what the link carries, with losses and new keys every few blocks: what
-/// went in came out or was dropped before it was coded, once nothing moves any more. Longer
-/// with LASTHOP_SOAK_S=600.
+/// TCP in both directions at the capacity of the link, with losses, and new keys every
+/// few blocks. When nothing moves any more, everything that went in has come out or was
+/// dropped before it was coded. LASTHOP_SOAK_S=600 makes it longer.
 #[test]
 fn in_a_soak_every_packet_is_accounted_for() {
     let seconds = std::env::var("LASTHOP_SOAK_S").ok().and_then(|n| n.parse().ok());
@@ -183,7 +184,7 @@ fn in_a_soak_every_packet_is_accounted_for() {
     }
 }
 
-/// Rubbish that looks like datagrams of the protocol, from a neighbour's address.
+/// Invalid datagrams that look like the protocol, from the address of a neighbour.
 #[test]
 fn strangers_change_nothing() {
     let stage = Stage::new("strangers");
@@ -224,9 +225,9 @@ for n in range(5000):
     assert_eq!(counters["corrupt"], 0);
 }
 
-/// What daemons say, recorded in several sessions and said again from elsewhere, a thousand
-/// datagrams a second: nobody is taken to be there, no session ends, and no more comes back
-/// than went in.
+/// Datagrams of daemons, recorded in several sessions and replayed from elsewhere, a
+/// thousand per second: nobody is taken to be present, no session ends, and no more
+/// comes back than is sent.
 #[test]
 fn recordings_from_elsewhere_change_nothing() {
     let stage = Stage::new("recordings");

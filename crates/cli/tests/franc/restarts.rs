@@ -1,17 +1,17 @@
-//! Every role is killed without warning, under traffic, and begun again at once.
+//! Every role is killed without warning under traffic, and restarted at once.
 //!
-//! What is counted: from the moment at which the shell begins the new process (before it has
-//! read its key or opened anything, so that its own start counts too) to the moment at which
-//! the first answer arrives to a ping that was sent after the kill; a ping leaves every 20 ms.
-//! For a helper, which nobody waits for, to the moment at which it says that it hears the
-//! session. A measurement above a second is repeated up to twice and the best one counts: a
-//! busy machine makes it longer, never shorter, and so do losses of the link in a row.
+//! The time is measured from when the shell starts the new process (before that has
+//! read its key or opened anything, so that its start counts) to the arrival of the
+//! first answer to a ping that was sent after the kill; a ping is sent every 20 ms. For
+//! a helper, for which nobody waits, it ends when the helper reports that it hears the
+//! session. A measurement above a second is repeated up to twice, and the best one
+//! counts: load on the machine and consecutive losses only make it longer.
 
 use crate::RECOVERY_MS;
 use crate::stage::{Stage, TRANSFER, daemon, served, stats};
 use std::collections::BTreeMap;
 
-/// Kills WHO while pings pass, and gives the milliseconds until they do again.
+/// Kills WHO while pings pass, and prints the milliseconds until they pass again.
 const RECOVERS: &str = r#"
 killed() {
     ping -D -n -i 0.02 10.9.0.2 > pings.txt 2>/dev/null & load=$!
@@ -43,7 +43,7 @@ recovers() {
 }
 "#;
 
-/// The best of what was measured for each node, none of which is above a second.
+/// Asserts that the best measurement of each node is at most a second.
 fn check(stage: &Stage, nodes: &[&str]) {
     let times = stage.text("times.txt");
     eprintln!("milliseconds until it was back:\n{times}");
@@ -102,7 +102,7 @@ fn a_forwarder_that_is_killed_is_back_within_a_second() {
 fn a_helper_that_vanishes_is_not_missed_and_back_within_a_second() {
     let stage = Stage::new("helper");
     stage.keys();
-    // The helper stands between, so that all three hear each other; copies are for it.
+    // The helper is in the middle, so that all three hear each other; it gets copies.
     let programs = vec![
         (
             "a",

@@ -1,5 +1,5 @@
-//! Where the tests play: a directory each, the emulated link, and what their scripts have
-//! in common.
+//! The environment of the tests: a directory for each, the emulated link, and what
+//! their scripts share.
 
 use serde_json::Value;
 use std::fs;
@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// A directory, and the turn to use the machine.
+/// A directory, and the right to use the machine now.
 pub struct Stage {
     pub path: PathBuf,
     _turn: MutexGuard<'static, ()>,
@@ -40,7 +40,7 @@ impl Stage {
         self.lasthop(arguments).output().expect("the binary can be run")
     }
 
-    /// What `arguments` fail with.
+    /// The error of `arguments`.
     pub fn complaint(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -48,9 +48,9 @@ impl Stage {
         errors
     }
 
-    /// Emulates the nodes `names` in a row with `programs` (node, line of shell) and runs
-    /// `script` in the first; both have this directory as theirs. `None` if something is
-    /// missing here.
+    /// Emulates the nodes `names` in a row with `programs` (node, line of shell), and
+    /// runs `script` in the first one; all of them run in this directory. `None` if
+    /// something is missing on this machine.
     pub fn emulate(
         &self,
         names: &[&str],
@@ -61,7 +61,7 @@ impl Stage {
         self.emulate_in(names[0], names, loss, programs, script)
     }
 
-    /// The same with the script in node `home`.
+    /// As [`Self::emulate`], with the script in node `home`.
     pub fn emulate_in(
         &self,
         home: &str,
@@ -102,9 +102,10 @@ impl Stage {
         Some(())
     }
 
-    /// The nodes a, b and h, each with its `eth0`, at one bridge, which sends every frame to all
-    /// others (`is_hub`) or learns who is where. Its own namespace is `bridge`. The rest as in [`Self::emulate`], but without
-    /// `lasthop emulate`: nothing on the way knows of coded links, or loses anything.
+    /// The nodes a, b and h, each with its `eth0`, on one bridge, which sends every
+    /// frame to all others (`is_hub`) or learns addresses. The bridge's own namespace
+    /// is `bridge`. Otherwise as in [`Self::emulate`], but without `lasthop emulate`:
+    /// nothing on the path knows about coded links or loses anything.
     pub fn bridge(&self, is_hub: bool, programs: &[(&str, String)], script: &str) -> Option<()> {
         are_there(&["ping", "ip", "curl", "python3", "unshare", "nsenter"])?;
         let ageing = if is_hub { "ageing_time 0" } else { "" };
@@ -151,7 +152,7 @@ cd {here}
         Some(())
     }
 
-    /// The document of statistics in the file `name`.
+    /// The document of counters in the file `name`.
     pub fn stats(&self, name: &str) -> Value {
         serde_json::from_str(&self.text(name)).expect("a document")
     }
@@ -169,7 +170,7 @@ cd {here}
         .collect()
     }
 
-    /// The ends' `key`, and `hop` for those between.
+    /// Creates the `key` of the ends, and `hop` for the nodes between them.
     pub fn keys(&self) {
         self.key("key");
         assert!(self.run(&["franc", "key", "--hop", "key", "--out", "hop"]).status.success());
@@ -186,7 +187,7 @@ impl Drop for Stage {
     }
 }
 
-/// `None`, and a word about it, if a program is missing.
+/// `None`, with a message, if a program is missing.
 fn are_there(programs: &[&str]) -> Option<()> {
     for program in programs {
         let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
@@ -198,7 +199,7 @@ fn are_there(programs: &[&str]) -> Option<()> {
     Some(())
 }
 
-/// What the scripts have in common.
+/// What the scripts share.
 const SHELL: &str = r#"
 set -u
 fail() { echo "$*" >&2; exit 1; }
@@ -214,14 +215,14 @@ until_passes() {
 }
 "#;
 
-/// Writes what the daemon of `name` counted to NAME.json, as a line of a script.
+/// A line of a script that writes the counters of the daemon `name` to NAME.json.
 pub fn stats(name: &str) -> String {
     let lasthop = env!("CARGO_BIN_EXE_lasthop");
     format!("{lasthop} franc stats --json --socket {name}.sock > {name}.json\n")
 }
 
-/// A daemon that is begun again whenever it ends; its number is in NAME.pid, when it was
-/// begun (seconds) in NAME.began.
+/// A daemon that is restarted whenever it ends. Its process number is in NAME.pid, the
+/// time of its start in seconds in NAME.began.
 pub fn daemon(name: &str, flags: &str) -> String {
     let lasthop = env!("CARGO_BIN_EXE_lasthop");
     format!(
@@ -254,7 +255,7 @@ pub fn ends(flags_a: &str, flags_b: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Random bytes in b's file `there`, sent to a as `here`.
+/// Random bytes in the file `there` of b, sent to a as `here`.
 pub const TRANSFER: &str = r#"
 head -c 3000000 /dev/urandom > there
 for i in 1 2 3 4 5; do

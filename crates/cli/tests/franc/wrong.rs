@@ -1,5 +1,5 @@
-//! What cannot be: every message says what is wrong and what is allowed, the exit status is
-//! 2, and nothing is left behind.
+//! Errors: every message says what is wrong and what is allowed, the exit status is 2,
+//! and nothing is left behind.
 
 use crate::stage::Stage;
 use nix::unistd::Uid;
@@ -48,7 +48,7 @@ fn keys_are_made_and_derived() {
     assert!(end("none").contains("key file none: No such file"));
 }
 
-/// What is in the file of another user, that user can change.
+/// Another user can change the content of a file of his own.
 #[test]
 fn a_key_file_belongs_to_who_runs_this_or_root() {
     if !Uid::effective().is_root() {
@@ -61,7 +61,7 @@ fn a_key_file_belongs_to_who_runs_this_or_root() {
     std::os::unix::fs::chown(&file, Some(65_534), None).expect("root may");
     let told = stage.complaint(&["franc", "key", "--hop", "link.key"]);
     assert!(told.contains("it belongs to user 65534; allowed are user 0"), "{told}");
-    // A link to a file is judged by the file.
+    // A symbolic link is judged by the file to which it leads.
     std::os::unix::fs::symlink(&file, stage.path.join("linked.key")).expect("it can be made");
     let told = stage.complaint(&["franc", "key", "--hop", "linked.key"]);
     assert!(told.contains("it belongs to user 65534"), "{told}");
@@ -69,8 +69,8 @@ fn a_key_file_belongs_to_who_runs_this_or_root() {
     assert!(stage.run(&["franc", "key", "--hop", "linked.key"]).status.success());
 }
 
-/// systemd lets the user of a unit read root's file by an access control list, which shows as
-/// mode 440.
+/// systemd lets the user of a unit read a file of root by an access control list, which
+/// shows as mode 440.
 #[test]
 fn a_credential_of_systemd_is_taken() {
     if !Uid::effective().is_root() {
@@ -103,7 +103,7 @@ fn what_cannot_be_is_told_and_leaves_nothing() {
         let base = ["franc", "run", "--id", "1", "--peer", "2", "--insecure", "--name", "lhwrong0"];
         stage.complaint(&[&base[..], more].concat())
     };
-    // What is given, what is wrong with it, and what is allowed.
+    // Arguments, what is wrong with them, and what is allowed.
     let wrong: [(&[&str], &str, &str); 14] = [
         (
             &["--transport", "ethernet", "--interface", "nosuch0"],
