@@ -1,5 +1,6 @@
 //! The command line: every verb and every flag, declared once. Flags that verbs share
-//! are flattened into them. Help texts end in examples that can be copied.
+//! are flattened into them. Help texts end in examples that can be copied. The flags of
+//! `franc run` that are keys of `franc.toml` are made elsewhere (`franc::flags`).
 
 use crate::apq::address::{Host, parse_bind};
 use crate::franc::flags::KeyFlags;

@@ -1,5 +1,7 @@
-//! `lasthop compare`: the scenario in virtual time and in real time, side by side. For
-//! a TCP flow this compares our TCP with the kernel's over the same hop.
+//! `lasthop compare`: the scenario in virtual time and in real time, side by side, with
+//! several runs of each. For a TCP flow this compares our TCP with the kernel's over
+//! the same hop; ours runs without small queues, because the kernel's have no effect
+//! behind a TAP device.
 
 use crate::args::Compare;
 use crate::console::{self, Stream};

@@ -1,5 +1,7 @@
 //! `lasthop emulate`: real programs and the kernel's TCP over the modelled hop. COMMAND
-//! uses the terminal if there is one; without COMMAND the live view does.
+//! uses the terminal if there is one; without COMMAND the live view does. The exit
+//! status is that of COMMAND, or 128 plus the number of the signal that ended the
+//! emulation.
 
 use crate::args::Emulate;
 use crate::console::{self, Stream};

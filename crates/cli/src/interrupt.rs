@@ -1,5 +1,6 @@
 //! Signals that end a command: recorded when they arrive, checked where the command can
-//! stop.
+//! stop. SIGINT, SIGTERM and SIGHUP are treated alike; only the number of the latest
+//! one is kept.
 
 use crate::failure::Failure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

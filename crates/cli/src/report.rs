@@ -1,5 +1,6 @@
-//! A run as text: tables of its flows, round trips, delays, nodes and links. The
-//! numbers are those of the JSON document.
+//! A run as text: tables of its flows, round trips, delays, nodes, links, wires and
+//! coded links. The numbers are those of the JSON document, rounded to about four
+//! digits; tables without rows are left out.
 
 mod cause;
 

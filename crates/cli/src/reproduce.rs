@@ -1,5 +1,6 @@
-//! `lasthop reproduce`: the figures of papers, theirs beside ours. Prints tables;
-//! writes plots and pages on request, all or none.
+//! `lasthop reproduce`: the figures of papers, theirs beside ours. Prints tables or
+//! JSON; writes plots and pages on request, all or none. Faults of a plot, such as a
+//! hidden series, count as failures with `--check`.
 
 use crate::args::Reproduce;
 use crate::console::{self, Stream};

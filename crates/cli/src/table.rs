@@ -1,6 +1,6 @@
 //! Tables as text: words left-aligned, numbers right-aligned, two spaces between
 //! columns. A header has two lines; the upper one, with quantity and unit, spans
-//! neighbours that share it. Long tables are cut to 40 rows.
+//! neighbours that share it. Long tables are cut.
 
 use crate::console::Stream;
 

@@ -1,5 +1,6 @@
 //! Tables of figures with verdicts, as Markdown: a heading, a text, rows and notes.
-//! Cells are text; their units are in the names of the columns.
+//! Cells are text; their units are in the names of the columns. The last column is
+//! always the verdict.
 
 use crate::Verdict;
 use std::fmt::Write as _;

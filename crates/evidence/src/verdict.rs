@@ -1,5 +1,6 @@
 //! Whether our figure agrees with that of others. The caller decides what "agrees"
 //! means, and shows it beside the verdict: a band, a ratio, an interval of confidence.
+//! A figure without a target is listed only.
 
 /// Whether our figure agrees with another's.
 #[derive(

@@ -32,8 +32,9 @@ const SERVER_PORT: u16 = 7_766;
 const CONTROL_PORT: u16 = 49_152;
 const BULK_PORT: u16 = 49_153;
 
-/// Time without an answer after which the client gives up. It is long, because a
-/// simulated network never stops working: silence only means many losses in a row.
+/// Time without a datagram from the server after which the client gives up. It is long,
+/// because a simulated network never stops working: silence only means many losses in a
+/// row.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An APQ flow.

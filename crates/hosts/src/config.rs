@@ -1,5 +1,6 @@
 //! The configuration of what starts and ends at hosts: flows and coded links, as a
-//! scenario describes them. Lengths are in bytes of network-layer packets.
+//! scenario describes them. Lengths are in bytes of network-layer packets. `scenario`
+//! makes these values from a file, and checks them before.
 
 use crate::traffic::SourceConfig;
 use alloc::boxed::Box;

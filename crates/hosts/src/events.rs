@@ -1,5 +1,6 @@
 //! The scheduled events of the hosts, in order of time; events of one instant in the
-//! order in which they were pushed. Wake-ups of the network are not among them.
+//! order in which they were pushed. Wake-ups of the network are not among them. An
+//! event cannot be removed: a wake-up that is no longer wanted does nothing.
 
 use crate::franc::FrancWake;
 use crate::port::Wake;

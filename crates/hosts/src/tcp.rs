@@ -20,8 +20,7 @@ use lasthop_units::{Bytes, Instant, Machine};
 /// line of a log.
 const CHUNK: Bytes = Bytes::new(10_000);
 
-/// Most bytes that a socket holds before they are sent: the maximum of Linux'
-/// `tcp_wmem`.
+/// Most bytes that a socket holds unsent: the maximum of Linux' `tcp_wmem`.
 const SEND_BUFFER_BYTES: u64 = 4 << 20;
 
 /// Index of the end at which the flow starts.

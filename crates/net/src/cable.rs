@@ -153,8 +153,9 @@ impl Cable {
     /// `is_watched` the cable wakes up when the packet leaves the queue.
     ///
     /// A packet that a drop-tail queue accepts is transmitted after everything before
-    /// it, so its arrival is computed and the packet sent on at once. Only if its loss
-    /// has to be reported at the start of transmission is it drawn then.
+    /// it, so its arrival is computed and the packet sent on at once. Only on a wire
+    /// with losses a packet whose release is awaited stays in the queue, because its
+    /// loss is drawn when its transmission starts.
     pub fn handle_packet(&mut self, now: Instant, mut packet: Packet, is_watched: bool) {
         self.transmit_until(now);
         self.unbook(now);

@@ -352,7 +352,7 @@ impl Network {
 
     /// Takes a packet like [`Network::handle_packet`] if the first queue on its path
     /// has room, and returns `true`; otherwise does nothing and returns `false`. A node
-    /// with a [`HostCost`] takes every packet.
+    /// with a [`HostCost`] takes every packet, and diverted packets are always taken.
     pub fn offer_packet(&mut self, now: Instant, packet: Packet) -> bool {
         self.catch_up(now);
         let source = packet.source;

@@ -116,7 +116,8 @@ impl RunData {
         self.of_flow(flow, |_, reading| reading.delay.map(Duration::as_millis_f64))
     }
 
-    /// Number of packets in the Wi-Fi queues of a node at the end of each interval.
+    /// Number of packets of a node in its Wi-Fi queues and in flight, at the end of each
+    /// interval.
     pub fn queue_packets(&self, node: &str) -> Vec<Point> {
         let index = self.names.nodes.iter().position(|known| known.name == node);
         let index = index.unwrap_or_else(|| self.lacks("node", node));

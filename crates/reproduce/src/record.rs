@@ -1,5 +1,6 @@
 //! The sink of a run for a figure: a recorder that keeps its intervals, and what is
-//! watched beyond them. Everything is kept in memory.
+//! watched beyond them. Everything is kept in memory; no file is written. Bare frames
+//! carry no data and acknowledge none under Block Ack.
 
 use lasthop_apq::{PhaseRecord, Report};
 use lasthop_hosts::{ApqEnding, FrameDirection, FrancReport, Sink, TcpSample};

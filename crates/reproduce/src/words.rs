@@ -1,5 +1,6 @@
-//! Quantities as text, for terminals and pages. Numbers have three or four digits;
-//! units are left out, because tables have a column for them.
+//! Quantities as text, for terminals and pages. Numbers have about three significant
+//! digits, whole ones all of theirs; units are left out, because tables have a column
+//! for them.
 
 use crate::figure::{Ours, Quantity, Statement};
 
@@ -59,7 +60,8 @@ impl Quantity {
     }
 }
 
-/// The name of a figure from its id: `fig3` is `Figure 3`, `table1` is `Table 1`.
+/// The name of a figure from its id: `fig3` is `Figure 3`, `table1` is `Table 1`, any
+/// other id gets a capital.
 pub fn figure_name(id: &str) -> String {
     for (short, long) in [("fig", "Figure"), ("table", "Table")] {
         if let Some(number) =
@@ -72,7 +74,8 @@ pub fn figure_name(id: &str) -> String {
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
-/// A number with three or four digits.
+/// A number with about three significant digits, whole ones with all of theirs; a dash
+/// if it is not finite.
 pub fn number(value: f64) -> String {
     if !value.is_finite() {
         return "\u{2013}".to_owned();

@@ -1,5 +1,6 @@
 //! What a recorder has to know about a scenario: names for indices, what to measure,
-//! and which files to write. A recorder (`trace`) knows no scenario.
+//! and which files to write. A recorder (`trace`) knows no scenario. Emulations use
+//! most of it, too.
 
 use lasthop_hosts::FlowKind;
 use lasthop_packet::NodeId;

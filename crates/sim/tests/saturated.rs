@@ -27,7 +27,7 @@ fn go(scenario: &Scenario) -> (Vec<u64>, NetworkStats) {
     (arrivals.0, stats)
 }
 
-/// Slots of 9 us, SIFS of 16 us, and an AckTimeout of SIFS + slot + 20 us (IEEE
+/// Slots of 9 us, SIFS of 16 us, and a response timeout of SIFS + slot + 20 us (IEEE
 /// 802.11-2020, 10.3.2.11; the Ack is an OFDM PPDU).
 const SLOT_US: u64 = 9;
 const SIFS_US: u64 = 16;

@@ -1,5 +1,6 @@
-//! The files of a measurement (`--out`): samples are written as they arrive, everything
-//! else at the end; all files get their names at once.
+//! The files of a measurement (`--out`): samples are written as they arrive, `apq.json`
+//! and the plots at the end. All files get their names at once, so that an interrupt
+//! leaves none; the formats are documented in docs/files.md.
 
 use super::plots::Plots;
 use crate::failure::Failure;

@@ -1,5 +1,6 @@
 //! `lasthop apq measure`: says what it will send and asks for consent, measures, and
-//! prints the results.
+//! prints the results. A progress bar is on standard error. Adds a doubt to the results
+//! if this machine was too busy to read all packets.
 
 use super::files::Files;
 use super::key;

@@ -1,5 +1,6 @@
 //! `lasthop apq serve`: prints a line when a client is accepted, and another when it
-//! leaves.
+//! leaves, with upper limits of what it asked for. Runs until a signal. The limits on
+//! clients are flags; those on memory are constants here.
 
 use super::key;
 use super::words::volume;

@@ -1,4 +1,6 @@
-//! The results of a measured queue as text. The numbers are those of the JSON document.
+//! The results of a measured queue as text: capacities in packets and bytes, verdicts
+//! on the queue, doubts. The numbers are those of the JSON document (`trace`), rounded
+//! to about four digits.
 
 use crate::console::Stream;
 use crate::table::{self, count, number, value};

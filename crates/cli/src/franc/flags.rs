@@ -1,5 +1,6 @@
 //! The keys of `franc.toml` as flags. Each key is declared once, in `lasthop_scenario`;
-//! flags are made from these declarations when the command starts.
+//! flags and their help texts are made from these declarations when the command starts.
+//! Values stay text here, and are read as those of the file are.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use lasthop_scenario::franc::{Key, keys};

@@ -1,5 +1,6 @@
 //! `lasthop franc run`: starts the daemon from its configuration, and prints a line per
-//! event.
+//! event. Names of hosts are resolved here, keys are read from their file, and the
+//! daemon (`lasthop_live::franc`) does everything else until a signal.
 
 use super::{key, sockets};
 use crate::apq::address::Host as Named;

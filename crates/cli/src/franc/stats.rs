@@ -1,5 +1,6 @@
 //! `lasthop franc stats`: reads the counters of a daemon from its control socket, and
-//! prints them as a table, as JSON or in the text format of Prometheus.
+//! prints them as a table, as JSON or in the text format of Prometheus, once or every
+//! second. Without `--socket` it tries the usual paths in order.
 
 use super::sockets;
 use crate::args::FrancStats;

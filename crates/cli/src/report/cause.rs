@@ -1,5 +1,6 @@
 //! Where packets spent their time, as a table, and the main cause of the delays of the
-//! slowest 1 %, with remedies. Times are in ms.
+//! slowest 1 %, with remedies. Times are in ms per packet; the parts are those of
+//! `lasthop_packet::DelayParts`.
 
 use crate::console::Stream;
 use crate::table::{self, number, percent, text, value};

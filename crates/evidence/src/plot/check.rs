@@ -1,5 +1,6 @@
 //! Faults of a plot: it is empty, has points outside its axes, shapes of negative or
-//! unbounded size, or a series that is invisible because others cover it.
+//! unbounded size, or a series that is invisible because others cover it. What the data
+//! mean is not judged.
 
 use super::layout::{self, Drawing, Frame, Shape};
 use super::{Panel, Series};

@@ -1,5 +1,6 @@
 //! Writes shapes as PNG, on a white background, at `PNG_SCALE` pixels per pixel of the
-//! SVG. Text is drawn as outlines, so no font needs to be installed.
+//! SVG. Text is drawn as outlines, so no font needs to be installed. Leaves out the
+//! colours for a dark background.
 
 use super::layout::{Anchor, Shape, layout};
 use super::style::{Ink, PNG_SCALE};

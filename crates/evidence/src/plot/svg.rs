@@ -1,5 +1,6 @@
 //! Writes shapes as SVG. Colours are classes: a file has a style sheet and a white
 //! background, an SVG inside a page takes the colours of the page, light or dark.
+//! Coordinates have one decimal.
 
 use super::layout::{Anchor, Drawing, Shape, layout};
 use super::{Panel, style};

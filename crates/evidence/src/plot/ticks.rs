@@ -1,5 +1,6 @@
-//! Numbers at an axis, in steps of 1, 2, 2.5 or 5 times a power of ten. Only linear
-//! axes; all values are in the unit of the axis.
+//! Numbers at an axis, in steps of 1, 2, 2.5 or 5 times a power of ten, with at most
+//! six decimals. All values are in the unit of the axis, and the axis is linear: leaves
+//! out logarithmic ones.
 
 /// An axis with its ends and numbers.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,5 +1,6 @@
 //! Tests against the example of RFC 791 (appendix A, example 2), against a reference
-//! that cuts real bytes as section 3.2 says, and of the limits of the receiver.
+//! that cuts real bytes as section 3.2 says, and of the limits of the receiver in time
+//! and memory.
 
 use super::*;
 use alloc::vec::Vec;

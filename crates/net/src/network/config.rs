@@ -1,5 +1,6 @@
 //! The configuration of a network: its nodes, wires and cell. Lengths are in bytes of
-//! network-layer packets.
+//! network-layer packets. Leaves out flows, which are configured in `hosts`, and random
+//! seeds, which are arguments.
 
 use crate::cable::CableConfig;
 use alloc::vec::Vec;

@@ -1,5 +1,6 @@
 //! The seven access points of `apq`: the search for their saturation rates (figure 10),
-//! and the lengths of their queues (figure 11, table II).
+//! and the lengths of their queues (figure 11, table II). Each is a scenario file;
+//! packets have 1500 or 750 bytes.
 
 use super::{FULL, HALF, equation_1, first_session, size};
 use crate::data::{Point, Runs, greatest, least};

@@ -1,5 +1,7 @@
-//! Beyond the paper: which capacity serves both TCP and a telephone call at several
-//! rates, and access points that adapt. The bands were set before the first run.
+//! Beyond the paper `apq`: which capacity serves both TCP and a telephone call at
+//! several rates, and access points that adapt. A call is judged by its delay in ms,
+//! TCP by its share of the throughput with the best fixed capacity. The bands were set
+//! before the first run.
 
 use crate::data::{Point, RunData, Runs, greatest, least};
 use crate::figure::{Figure, Findings, LEFT_OPEN, Quantity, Run, ScenarioFile};

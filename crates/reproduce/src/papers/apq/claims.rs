@@ -1,5 +1,6 @@
-//! The statements of the paper, in words of our own. Descriptions of other papers
-//! (section I) are no results, and left out.
+//! The statements of the paper, in words of our own, each with the quantities that test
+//! it or the reason why none does. Descriptions of other papers (section I) are no
+//! results, and left out.
 
 use crate::figure::Claim;
 

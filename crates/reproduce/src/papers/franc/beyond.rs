@@ -1,5 +1,6 @@
 //! Beyond the paper `franc`: shorter queues, sparse traffic, redundancy that follows
-//! the loss, several hops, two helpers, and a helper with an outage.
+//! the loss, several hops, two helpers, and a helper with an outage. Losses are in
+//! percent. The bands are ours, because the paper states none of these quantities.
 
 use super::tcp::LOADS;
 use super::{Losses, goodput, node, ratios, ys};

@@ -1,5 +1,6 @@
 //! Figures 9 to 12 of `franc`: UDP that saturates the hop, over the error
-//! probabilities. Goodput in Mb/s, losses in percent.
+//! probabilities, and a comparison of parameters (section II.B). Goodput is in Mb/s,
+//! losses are in percent.
 
 use super::{Link, Losses, goodput, node, ratios, ys};
 use crate::data::{Point, RunData, Runs, greatest, mean, values};

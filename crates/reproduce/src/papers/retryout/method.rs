@@ -1,5 +1,6 @@
-//! The method of `retryout` itself: its table of retry-out indices, and its example of
-//! seven A-MPDUs, fed to the decisions and the reorder buffer of an access point.
+//! The method of `retryout` itself: its table of retry-out indices (table I), and its
+//! example of seven A-MPDUs (figure 4), fed to the decisions and the reorder buffer of
+//! an access point. No radio and no time are simulated.
 
 use super::{LAPTOPS, POSITIONS, run};
 use crate::figure::{Figure, Findings, Quantity, Run, Statement};
