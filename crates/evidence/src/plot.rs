@@ -44,7 +44,8 @@ pub struct Panel {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     pub(crate) label: String,
-    /// The ends of the axis; `None`: from zero to the greatest value.
+    /// The ends of the axis; `None`: from zero, or the least x if all are far from zero,
+    /// to the greatest value.
     pub(crate) range: Option<(f64, f64)>,
     /// Names in place of numbers, at 0, 1, 2 ..
     pub(crate) names: Vec<String>,
@@ -88,7 +89,8 @@ pub(crate) struct Shade {
 
 impl Axis {
     /// Returns an axis with a label, which ends in the unit: `time, s`. It extends from
-    /// zero to the greatest value.
+    /// zero to the greatest value; an axis of x whose values are all far from zero starts
+    /// at the least of them.
     pub fn new(label: impl Into<String>) -> Self {
         Self { label: label.into(), range: None, names: Vec::new() }
     }

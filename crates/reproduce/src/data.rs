@@ -1,6 +1,6 @@
 //! The data of a run for a figure to read: its summary, and its series by name as
 //! points (x in seconds). Names that the scenario does not have are an error in the
-//! figure, and panic; a test makes every figure.
+//! figure, and panic.
 
 use crate::figure::Run;
 use crate::record::{BareFrame, Measurement};

@@ -232,7 +232,7 @@ pub struct Quantity {
     /// What we get.
     pub ours: Ours,
     /// Least and greatest value that agree with the paper. If ours is a range: the
-    /// range of the paper, or twice the number of its example.
+    /// range of the paper, or the number of its example at both ends.
     pub band: (f64, f64),
     /// The reason if it fails, where it is known.
     pub because: Option<&'static str>,
@@ -251,8 +251,8 @@ impl Quantity {
         Self { name: name.into(), unit, paper, ours: Ours::Value(ours), band, because: None }
     }
 
-    /// Returns a quantity that is a range; it passes if at least [`SHARED_MIN`] of
-    /// either range is in the other.
+    /// Returns a quantity that is a range; it passes if at least [`SHARED_MIN`] of each
+    /// of the two ranges is in the other.
     pub fn range(
         name: impl Into<String>,
         unit: &'static str,
@@ -321,7 +321,7 @@ impl Quantity {
     }
 }
 
-/// Whether at least [`SHARED_MIN`] of either range is in the other.
+/// Whether at least [`SHARED_MIN`] of each range is in the other.
 fn shares_most(one: (f64, f64), other: (f64, f64)) -> bool {
     let shared = one.1.min(other.1) - one.0.max(other.0);
     let is_most = |(from, to): (f64, f64)| from <= to && shared >= SHARED_MIN * (to - from);

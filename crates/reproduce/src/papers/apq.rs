@@ -62,7 +62,7 @@ const VALIDATION: ScenarioFile = scenario_file!("apq/validation.toml");
 
 /// Name of the flow in every scenario.
 const FLOW: &str = "apq";
-/// Frames that the driver of the validation holds.
+/// Number of frames that the driver of the validation holds.
 const DRIVER_QUEUE: f64 = 40.0;
 /// Length of most packets, in bytes.
 const FULL: u16 = 1500;
