@@ -27,11 +27,11 @@ pub struct Flow {
     pub stop: Option<Instant>,
     /// Access category of its packets.
     pub access_category: AccessCategory,
-    /// Whose endpoints it has.
+    /// Whether the model or a kernel sends and receives.
     pub endpoints: Endpoints,
 }
 
-/// Whose endpoints a flow has.
+/// Whether the model or a kernel sends and receives the packets of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Endpoints {
     /// Endpoints of the model: machines of this crate.

@@ -142,7 +142,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// What nodes of a link act on.
+/// The network and the sink on which nodes of a link act.
 pub(crate) struct Outside<'a, S> {
     pub network: &'a mut Network,
     pub sink: &'a mut S,

@@ -7,7 +7,7 @@ use lasthop_net::network::Network;
 use lasthop_packet::FlowId;
 use lasthop_units::Instant;
 
-/// What a flow acts on.
+/// The network and the sink on which a flow acts, and its list of wake-ups.
 pub(crate) struct Port<'a, S> {
     pub network: &'a mut Network,
     pub sink: &'a mut S,

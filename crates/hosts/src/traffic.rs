@@ -69,16 +69,16 @@ pub enum SourceConfig {
 /// The length of an on or off period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
-    /// The same for each period.
+    /// Every period has this length.
     Fixed(Duration),
-    /// Exponentially distributed with this mean.
+    /// Lengths are exponentially distributed with this mean.
     Exponential(Duration),
 }
 
 /// Payload bytes of video frames, at least 1, before key frames are enlarged.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sizes {
-    /// The same for each frame.
+    /// Every frame has this size.
     Constant(u32),
     /// Sizes with a normal distribution.
     Normal {

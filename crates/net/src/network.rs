@@ -156,7 +156,7 @@ pub struct Network {
     mtus: Vec<Mtu>,
     /// What is diverted at each node; empty if nothing is.
     taps: Vec<Option<Tap>>,
-    /// Packets that were cut.
+    /// Packets that were cut and of which parts travel.
     datagrams: Datagrams,
     /// The processor of each node that has a [`HostCost`].
     hosts: Vec<Option<Host>>,
@@ -175,7 +175,7 @@ pub struct Network {
     next_wire: Instant,
     /// Whether a wire has something to put out.
     wires_moved: bool,
-    /// A wire may have something to report to [`Network::poll_released`].
+    /// Whether a wire may have something to report to [`Network::poll_released`].
     wires_released: bool,
     outputs: VecDeque<Output>,
     room: VecDeque<NodeId>,

@@ -1,10 +1,9 @@
 //! The papers, in the order in which they are shown, and how to add to them.
 //!
-//! A figure is a [`Figure`]: an entry in the list of its paper's module, with
-//! the functions `runs` (which scenarios, changed how) and `read` (what the
-//! paper states, what came out, and what is drawn). The scenario is a file in
-//! `scenarios/<key>/`, which anybody can run with `lasthop simulate`, and which
-//! explains each calibrated parameter in a comment.
+//! A figure is a [`Figure`] in the list of its paper's module, with the functions `runs`
+//! (scenarios, with their changes) and `read` (what the paper states, what we get, and
+//! what is drawn). The scenario is a file in `scenarios/<key>/`, which `lasthop simulate`
+//! can run, and in which a comment explains each calibrated parameter.
 //!
 //! ```
 //! use lasthop_reproduce::data::{Runs, mean, values};
@@ -43,22 +42,25 @@
 //! }
 //! ```
 //!
-//! Which data there are is in [`RunData`](crate::RunData): summaries of flows,
-//! nodes and links; throughput, congestion window, retransmissions, losses,
-//! delays, queues over time; after [`Run::watching_air`](crate::figure::Run::watching_air)
-//! PPDUs, MPDUs in a PPDU, and each frame without data; after
-//! [`Run::watching_round_trips`](crate::figure::Run::watching_round_trips) each round trip; what
-//! measurements of queues found out, and after
-//! [`Run::watching_phases`](crate::figure::Run::watching_phases) each of their packets.
+//! The data that can be read are those of [`RunData`](crate::RunData): summaries of flows,
+//! nodes and links; throughput, congestion window, retransmissions, losses, delays and
+//! queues over time; results of measured queues. With
+//! [`Run::watching_air`](crate::figure::Run::watching_air) also PPDUs, MPDUs per PPDU, and
+//! each frame without data; with
+//! [`Run::watching_round_trips`](crate::figure::Run::watching_round_trips) each round trip;
+//! with [`Run::watching_phases`](crate::figure::Run::watching_phases) each packet of
+//! measurements.
 //!
-//! Every sentence of a paper that states a result is a [`Claim`](crate::Claim) in the paper's
-//! `claims.rs`, with the quantities that test it, or why none does. Bands are of the paper's
-//! words: a bound as it is, [`stated`](crate::figure::stated) around a number and
-//! [`about`](crate::figure::about) around a rounded one. Then `docs/reproduce/<key>.md` is made
-//! anew: `lasthop reproduce <key> --out DIR` writes it as `DIR/<key>.md`.
+//! Every sentence of a paper that states a result is a [`Claim`](crate::Claim) in the
+//! paper's `claims.rs`, with the quantities that test it, or the reason why none does.
+//! Bands follow the words of the paper: a bound as it is,
+//! [`stated`](crate::figure::stated) around a number and
+//! [`about`](crate::figure::about) around a rounded one. Afterwards
+//! `docs/reproduce/<key>.md` has to be updated: `lasthop reproduce <key> --out DIR` writes
+//! it as `DIR/<key>.md`.
 //!
-//! Tests make sure that scenarios parse, that calibrated keys are there, and that statements,
-//! quantities and pages belong together.
+//! Tests check that scenarios parse, that calibrated keys are in them, and that statements,
+//! quantities and pages match.
 
 pub mod apq;
 pub mod franc;
