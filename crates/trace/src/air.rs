@@ -1,12 +1,10 @@
-//! `air.pcapng`: the air as a monitor interface right beside each transmitter
-//! would have seen it. It decodes every frame, also those that collided or
-//! faded at their receiver (what the receiver got shows in the Acks and Block
-//! Acks that follow, and in `events.parquet`); the signal is that at the
-//! receiver. Every MPDU is one packet behind a radiotap header, in order of the
-//! ends of the PPDUs, which is also the packet's time; TSFT is the first bit of
-//! the PSDU, in microseconds. The subframes of an A-MPDU share a reference
-//! number. MSDUs are real where the driver still has their bytes, else made up
-//! (see `ethernet`).
+//! Writes `air.pcapng`: the frames that a monitor interface close to each transmitter
+//! would capture, also those that collided or were lost at their receiver (Acks and
+//! Block Acks, and `events.parquet`, show what it received). Each MPDU is a packet with
+//! a radiotap header, at the end of its PPDU; the signal is that at the receiver, and
+//! TSFT the start of the PSDU in microseconds. The subframes of an A-MPDU have a common
+//! reference number. MSDUs are real if the driver still has their bytes, else made up
+//! (see `ethernet`). Clauses are those of IEEE 802.11-2020.
 
 use crate::ethernet;
 use crate::names::Names;
@@ -26,31 +24,31 @@ use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel};
 use lasthop_wifi::wire::{Flags, QosControl, SequenceControl, amsdu, frame, llc};
 use lasthop_wifi::{Address, StationId};
 
-/// What beacons and radiotap headers say of the cell.
+/// Properties of the cell, for beacons and radiotap headers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AirInfo {
     /// Frequency band.
     pub band: Band,
-    /// Number of the (primary) channel, such as 6 or 36.
+    /// Number of the primary channel, such as 6 or 36.
     pub channel: u8,
-    /// Name of the network; cut at 32 bytes.
+    /// Name of the network; truncated to 32 bytes.
     pub ssid: String,
-    /// Time between beacons; what they announce is in units of 1 024 us.
+    /// Time between beacons, announced in time units of 1 024 us.
     pub beacon_interval: Duration,
-    /// Basic rates.
+    /// The basic rates; without HT rates.
     pub basic_rates: Vec<Rate>,
-    /// All rates of the access point.
+    /// All rates of the access point, HT rates included.
     pub rates: Vec<Rate>,
 }
 
-/// Writes `air.pcapng`.
+/// The writer of `air.pcapng`.
 pub(crate) struct AirWriter {
     capture: Capture,
     band: Band,
     channel: Channel,
     interval_tu: u16,
     capabilities: u16,
-    /// Elements of a beacon before the TIM, and behind it.
+    /// The elements of a beacon before the TIM, and after it.
     elements: [Vec<u8>; 2],
     probe: Vec<u8>,
     access_point: Option<StationId>,
@@ -85,7 +83,7 @@ impl AirWriter {
         self.capture.close()
     }
 
-    /// Writes the MPDUs of one PPDU.
+    /// Writes the MPDUs of a PPDU.
     pub(crate) fn ppdu(
         &mut self,
         ppdu: &Ppdu,
@@ -112,7 +110,7 @@ impl AirWriter {
         Ok(())
     }
 
-    /// Appends the MPDU with its FCS.
+    /// Appends an MPDU with its FCS.
     fn frame(
         &self,
         ppdu: &Ppdu,
@@ -217,7 +215,7 @@ impl AirWriter {
 }
 
 impl AirWriter {
-    /// What a beacon and a Probe Response have in common.
+    /// Returns the body of a beacon or a Probe Response with these elements.
     fn beacon<'a>(&self, ppdu: &Ppdu, elements: &'a [u8]) -> Beacon<'a> {
         Beacon {
             timestamp_us: ppdu.start.as_nanos() / 1_000,
@@ -228,14 +226,14 @@ impl AirWriter {
     }
 }
 
-/// There is one ADDBA exchange at a time between two stations.
+/// The dialog token. Two stations have one ADDBA exchange at a time.
 const DIALOG_TOKEN: u8 = 1;
-/// Status code 0 (IEEE 802.11-2020, 9.4.1.9).
+/// Status code 0 (9.4.1.9).
 const SUCCESS: u16 = 0;
 /// Reason code 37, END_BA (9.4.1.7).
 const END_OF_BLOCK_ACK: u16 = 37;
 
-/// What the MAC headers of one MPDU have in common.
+/// The fields that all MAC headers of one MPDU share.
 struct Link {
     transmitter: MacAddr,
     receiver: MacAddr,
@@ -245,7 +243,7 @@ struct Link {
     sequence: SeqNo12,
 }
 
-/// A data frame whose body is its own.
+/// A data frame that owns its body.
 struct DataFrame {
     repr: data::Repr<'static>,
     body: Vec<u8>,
@@ -264,7 +262,8 @@ impl Link {
 
     fn addresses(&self, destination: MacAddr, source: MacAddr) -> Addresses {
         if self.from_access_point {
-            // A group frame has the group as its receiver, whatever the packet says.
+            // A group-addressed frame has the group as its destination, whatever the
+            // packet says.
             let destination =
                 if self.receiver.is_multicast() { self.receiver } else { destination };
             Addresses::FromDs { destination, bssid: self.transmitter, source }
@@ -302,9 +301,9 @@ impl Link {
                     .push(&amsdu::Subframe { destination, source, msdu: &bytes })
                     .expect("a packet and its LLC header are shorter than 65 535 bytes");
             }
-            // 9.3.2.1.2: the third address of an A-MSDU is the BSSID.
-            // Towards a station that makes the transmitter the source, from it the
-            // receiver the destination.
+            // In an A-MSDU the third address is the BSSID (9.3.2.1.2): the source
+            // address in a frame from the access point, the destination address in a
+            // frame to it.
             let addresses = self.addresses(self.receiver, self.transmitter);
             return DataFrame { repr: self.header(addresses, qos), body: writer.finish() };
         }
@@ -313,7 +312,8 @@ impl Link {
             source: self.transmitter,
             bytes: Vec::new(),
         });
-        // Towards a station the first address is the destination: it bridges nothing.
+        // A station does not bridge, so the receiver is the destination of a frame from
+        // the access point, and the transmitter the source of a frame to it.
         let destination = if self.from_access_point { self.receiver } else { destination };
         let source = if self.from_access_point { source } else { self.transmitter };
         DataFrame { repr: self.header(self.addresses(destination, source), qos), body: bytes }
@@ -325,7 +325,8 @@ impl Link {
     }
 
     fn ps_poll(&self, aid: u16) -> frame::Repr<'_> {
-        // The two top bits of an AID in a Duration/ID field are set (9.2.4.2).
+        // The two most significant bits of a Duration/ID field with an AID are set
+        // (9.2.4.2).
         control::Repr {
             flags: Flags { power_management: true, ..self.flags },
             duration_id: aid | 0xc000,
@@ -364,7 +365,7 @@ struct Msdu {
 
 impl Msdu {
     fn of(packet: &Packet, payload: Payload<'_>, names: &Names) -> Self {
-        // A part has the bytes of its packet under its tag, and not its own.
+        // A fragment has the tag of its packet, whose bytes are not its own.
         let real = match packet.fragment.is_whole() {
             true => payload(packet.tag).filter(|frame| frame.len() >= ethernet::HEADER_BYTES),
             false => None,
@@ -391,8 +392,8 @@ fn station_address(station: StationId, names: &Names) -> MacAddr {
     node.and_then(|node| names.nodes.get(node.index())).map_or(MacAddr::default(), |n| n.address)
 }
 
-/// SSID, rates and channel, and behind the TIM HT capabilities and more rates,
-/// in the order of table 9-32.
+/// Returns the elements of a beacon in the order of table 9-32: SSID, rates and channel
+/// before the TIM; HT capabilities and extended rates after it.
 fn beacon_elements(info: &AirInfo) -> [Vec<u8>; 2] {
     const SSID_BYTES_MAX: usize = 32;
     let ssid = info.ssid.as_bytes();
@@ -411,7 +412,7 @@ fn beacon_elements(info: &AirInfo) -> [Vec<u8>; 2] {
     [before, behind].map(|list| octets(&list))
 }
 
-/// A wildcard SSID and the rates of the station (table 9-38).
+/// Returns the elements of a Probe Request (table 9-38): a wildcard SSID, and rates.
 fn probe_elements(info: &AirInfo) -> Vec<u8> {
     let rates = rate_octets(info);
     let (supported, extended) = rates.split_at(rates.len().min(SUPPORTED_RATES_MAX));
@@ -423,13 +424,13 @@ fn probe_elements(info: &AirInfo) -> Vec<u8> {
     octets(&list)
 }
 
-/// Rates that a Supported Rates element holds (9.4.2.3).
+/// Number of rates in a Supported Rates element at most (9.4.2.3).
 const SUPPORTED_RATES_MAX: usize = 8;
 
 fn rate_octets(info: &AirInfo) -> Vec<u8> {
     const BASIC: u8 = 0x80;
-    // Basic rates are supported too, whatever rate control may choose for data; and the element
-    // must not be empty.
+    // Basic rates are always included: they are supported whatever rate control uses
+    // for data, and the element must not be empty.
     let others = info.rates.iter().filter(|rate| !rate.is_ht() && !info.basic_rates.contains(rate));
     let half_mbps = |rate: &Rate| (rate.bitrate().as_bps() / 500_000) as u8;
     let mut rates: Vec<u8> = info.basic_rates.iter().map(|rate| half_mbps(rate) | BASIC).collect();
@@ -449,7 +450,7 @@ fn octets(list: &[elements::Repr<'_>]) -> Vec<u8> {
 fn ht_capabilities(rates: &[Rate]) -> Option<HtCapabilities> {
     let mut capabilities = HtCapabilities {
         information: HtCapabilities::AMSDU_7935,
-        // 65 535 bytes, no minimum spacing.
+        // A-MPDUs of up to 65 535 bytes; no minimum spacing.
         ampdu_parameters: 3,
         ..HtCapabilities::default()
     };

@@ -1,8 +1,8 @@
-//! A measured queue as JSON (what `lasthop apq measure --json` prints, and
-//! `apq.json`), and the packets that it was measured with as `samples.parquet`.
-//! Names carry units; a key that does not apply is absent, never null. Delays
-//! of samples hold the offset of two clocks, and only their changes mean
-//! anything. The doc comments here are the descriptions in the JSON Schema.
+//! A measured queue as JSON (the output of `lasthop apq measure --json`, and
+//! `apq.json`), and the packets with which it was measured as `samples.parquet`. Names
+//! carry units; a key that does not apply is absent, never null. The delays of samples
+//! include the offset between two clocks, so only their changes are meaningful. The doc
+//! comments of types are the descriptions in the JSON Schema.
 
 use crate::output::{OutputDir, OutputError};
 use crate::table::{Kind, Table, columns, text};
@@ -230,7 +230,8 @@ pub enum ApqDiscipline {
 }
 
 impl ApqDocument {
-    /// What `report` says of the way to `host` and back, after `wall_s` seconds.
+    /// The document of a measurement with `host`, the far host, that took `wall_s`
+    /// seconds.
     pub fn new(host: &str, method: ApqMethod, report: &Report, wall_s: f64) -> Self {
         Self {
             host: host.into(),
@@ -253,7 +254,7 @@ pub fn apq_schema() -> serde_json::Value {
 }
 
 impl ApqFlowSummary {
-    /// What `report` says of a measurement that ended like this.
+    /// The summary of a simulated measurement that ended as `ending`.
     pub fn new(ending: &ApqEnding, report: &Report) -> Self {
         let (ending, error) = match ending {
             ApqEnding::Done => (ApqFlowEnding::Done, None),
@@ -265,7 +266,7 @@ impl ApqFlowSummary {
 }
 
 impl ApqDirection {
-    /// All directions of `report`.
+    /// The directions in `report`.
     pub fn all(report: &Report) -> Vec<Self> {
         report.directions.iter().map(Self::from).collect()
     }
@@ -365,9 +366,9 @@ impl From<Judgement<Discipline>> for ApqDisciplineJudgement {
     }
 }
 
-/// Mb/s in a bit a second.
+/// Factor from bits per second to Mb/s.
 const MBPS: f64 = 1e-6;
-/// Milliseconds in a nanosecond.
+/// Factor from nanoseconds to milliseconds.
 const MS: f64 = 1e-6;
 
 fn packets(value: report::Estimate) -> ApqEstimate {
@@ -393,7 +394,7 @@ columns! {
     DELAY "delay_ns" Int64,
 }
 
-/// Writes `samples.parquet`: a row a packet that arrived.
+/// Writes `samples.parquet`, with a row for each packet that arrived.
 pub struct SamplesWriter {
     table: Table,
     ways: [ByteArray; 2],
@@ -401,10 +402,10 @@ pub struct SamplesWriter {
 }
 
 impl SamplesWriter {
-    /// An empty file in `directory`.
+    /// A writer of an empty file in `directory`.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If the file cannot be made.
     pub fn new(directory: &mut OutputDir) -> Result<Self, OutputError> {
         let file = directory.file("samples.parquet")?;
         Ok(Self {
@@ -414,10 +415,10 @@ impl SamplesWriter {
         })
     }
 
-    /// Adds the packets of the phase `number`, counted from 0.
+    /// Adds the packets of a phase. Phases are numbered from 0.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// If the rows cannot be written.
     pub fn phase(&mut self, number: u32, record: &PhaseRecord) -> Result<(), OutputError> {
         let way = match record.direction {
             Direction::Down => &self.ways[0],
@@ -438,17 +439,18 @@ impl SamplesWriter {
                 row.int32(PACKET_BYTES, record.plan.streams[stream].packet_bytes.into());
             }
             row.int64(SENT, sample.sent_ns).int64(RECEIVED, sample.received_ns);
-            // The column is signed, and so is the difference of two hosts' clocks.
+            // The difference of two hosts' clocks can be negative; the column is
+            // signed.
             row.int64(DELAY, sample.delay_ns() as u64);
             self.table.flush_if_full()?;
         }
         Ok(())
     }
 
-    /// Completes the file.
+    /// Writes the remaining rows and completes the file.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the file cannot be written.
     pub fn close(self) -> Result<(), OutputError> {
         self.table.close()
     }

@@ -1,4 +1,5 @@
-//! What coded links did, for the summary of a run. The doc comments here are the
+//! The summary of coded links (FRANC) in the document of a run: counters of their nodes
+//! and the delays of packets, after the warm-up. The doc comments of types are the
 //! descriptions in the JSON Schema.
 
 use crate::histogram::Histogram;
@@ -90,10 +91,10 @@ pub enum CodedRole {
     Helper,
 }
 
-/// A coded link while it is counted.
+/// The counters of a coded link during a run.
 #[derive(Debug)]
 pub(crate) struct CodedTally {
-    /// Statistics are of what happens from here on.
+    /// Start of the measured time: the end of the warm-up.
     from: Instant,
     delays: BTreeMap<NodeId, Histogram>,
     report: Option<FrancReport>,
@@ -114,7 +115,7 @@ impl CodedTally {
         self.report = Some(report.clone());
     }
 
-    /// The summary, once the run is over.
+    /// Returns the summary; `None` before the end of the run.
     pub fn summary(&self, names: &Names) -> Option<CodedLinkSummary> {
         let report = self.report.as_ref()?;
         let ends = [report.nodes.first()?.node, report.nodes.get(report.path - 1)?.node];

@@ -1,5 +1,7 @@
-//! The same scenario under `simulate` and under `emulate`, side by side: our TCP
-//! and the kernel's over the same modelled hop. Values are means over runs.
+//! Compares runs of one scenario under `simulate` and under `emulate`: the TCP model
+//! with the kernel's TCP over the same modelled hop. Values are means over runs; units
+//! are in their names. The doc comments of types are the descriptions in the JSON
+//! Schema.
 
 use crate::document::{FlowSummary, NodeSummary, RunDocument};
 use crate::run_set::Estimate;
@@ -72,7 +74,7 @@ pub struct NodeComparison {
 }
 
 impl Comparison {
-    /// Of runs of one scenario, in virtual and in real time; `None` without any.
+    /// The comparison of runs of one scenario; `None` without emulated runs.
     pub fn new(simulated: &[RunDocument], emulated: &[RunDocument]) -> Option<Self> {
         let first = emulated.first()?;
         let flows = names(simulated, emulated, |run| run.flows.keys());
@@ -106,7 +108,7 @@ pub fn comparison_schema() -> serde_json::Value {
 }
 
 impl Pair {
-    /// Of two values.
+    /// The pair of two values, with their ratio rounded to four decimal places.
     pub fn new(simulated: Option<f64>, emulated: Option<f64>) -> Self {
         let ratio = || {
             let (simulated, emulated) = (simulated?, emulated.filter(|value| *value != 0.0)?);
@@ -157,7 +159,7 @@ impl NodeComparison {
     }
 }
 
-/// The names that occur on either side, once each.
+/// Returns the names that occur in any of the runs, once each, in alphabetical order.
 fn names<'a, Names: Iterator<Item = &'a String>>(
     simulated: &'a [RunDocument],
     emulated: &'a [RunDocument],

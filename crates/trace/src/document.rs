@@ -1,9 +1,9 @@
-//! The summary of a run as one JSON document: what `run.json` holds and
-//! `--json` prints. Names carry units; a key that does not apply is absent,
-//! never null. Two runs of one scenario, seed and run number give the same
-//! bytes but for `wall_s`: maps are ordered by name, numbers are rounded to
-//! what an integer count of nanoseconds, bits or packets can tell.
-//! The doc comments here are the descriptions in the published JSON Schema.
+//! The summary of a run as one JSON document: the content of `run.json`, and the output
+//! of `--json`. Names carry units; a key that does not apply is absent, never null. Two
+//! simulations with equal scenario, seed and run number give equal bytes except for
+//! `wall_s`: maps are ordered by name, and numbers are rounded to what whole
+//! nanoseconds, bits or packets support. The doc comments of types are the descriptions
+//! in the published JSON Schema.
 
 use crate::apq::ApqFlowSummary;
 use crate::coded::CodedLinkSummary;

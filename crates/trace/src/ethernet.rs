@@ -1,9 +1,10 @@
-//! Ethernet frames (without FCS) for packets whose bytes do not exist: IPv4
-//! (RFC 791) with UDP, or an ICMP echo in a ping flow. Node n is 10.0.0.0 + n + 1,
-//! flow f goes from port 45000 + f to port 55000 + f; the tag is the IP
-//! identification and the first eight bytes of the payload; the access category
-//! and ECN are the traffic class. Lengths and checksums are right. TCP flows
-//! are written as UDP too: their sequence numbers are not known.
+//! Makes up Ethernet frames (without FCS) for packets that have no bytes: IPv4 (RFC
+//! 791) with UDP, or with ICMP echo in a ping flow. Node n has the address 10.0.0.1 +
+//! n; flow f is sent from port 45000 + f to port 55000 + f. The tag is the IP
+//! identification and the first eight bytes of the payload; access category and ECN are
+//! the traffic class; lengths and checksums are correct. TCP flows are shown as UDP
+//! too, because the packets carry no sequence numbers. Packets that are too short for
+//! an IP or transport header have protocol numbers for experiments.
 
 use crate::names::{FlowKind, Names};
 use lasthop_packet::ip::protocol::{EXPERIMENT, ICMP, UDP};
@@ -15,15 +16,15 @@ use lasthop_units::MacAddr;
 const IPV4: u16 = 0x0800;
 /// EtherType for local experiments (IEEE 802-2014, 9.2.4).
 const EXPERIMENTAL: u16 = 0x88b5;
-/// UDP, and ICMP echo.
+/// Length in bytes of the headers of UDP and of ICMP echo.
 const TRANSPORT_HEADER_BYTES: usize = 8;
-/// Ports of traffic that belongs to no flow: discard (RFC 863).
+/// Port of packets that belong to no flow: discard (RFC 863).
 const DISCARD: u16 = 9;
 
-/// Length of destination, source and EtherType.
+/// Length in bytes of destination, source and EtherType.
 pub(crate) const HEADER_BYTES: usize = 14;
 
-/// The frame of a packet.
+/// Returns the frame for a packet.
 pub(crate) fn frame(packet: &Packet, names: &Names) -> Vec<u8> {
     let mut frame = Vec::with_capacity(HEADER_BYTES + usize::from(packet.bytes));
     frame.extend_from_slice(&node_address(packet.destination, names).0);
@@ -44,7 +45,7 @@ pub(crate) fn frame(packet: &Packet, names: &Names) -> Vec<u8> {
     frame.resize(HEADER_BYTES + usize::from(packet.bytes), 0);
     let ip = HEADER_BYTES..HEADER_BYTES + IPV4_BYTES;
     let transport = ip.end;
-    // What follows the IP header of later parts is payload.
+    // In later fragments, everything after the IP header is payload.
     if packet.fragment.offset_bytes() > 0 {
         return frame;
     }
@@ -62,7 +63,7 @@ pub(crate) fn frame(packet: &Packet, names: &Names) -> Vec<u8> {
     frame
 }
 
-/// The address of a node's interface; broadcast for all of them.
+/// The address of a node's interface; broadcast for all nodes.
 pub(crate) fn node_address(node: NodeId, names: &Names) -> MacAddr {
     match node {
         Packet::EVERYWHERE => MacAddr::BROADCAST,
@@ -88,7 +89,7 @@ fn ip_header(frame: &mut Vec<u8>, packet: &Packet, protocol: u8) {
     frame.extend_from_slice(&header.to_bytes());
 }
 
-/// `ip` begins at the IP header and ends with the packet.
+/// Writes the UDP header. `ip` starts at the IP header and ends with the packet.
 fn udp_header(ip: &mut [u8], packet: &Packet, forward: bool) {
     let (client, server) = match packet.flow {
         FlowId::NONE => (DISCARD, DISCARD),
@@ -96,7 +97,7 @@ fn udp_header(ip: &mut [u8], packet: &Packet, forward: bool) {
     };
     let (source, destination) = if forward { (client, server) } else { (server, client) };
     let (ip, udp) = ip.split_at_mut(IPV4_BYTES);
-    // All bytes that other parts have are zero, and count for nothing.
+    // The bytes in other fragments are all zero and do not change the checksum.
     let length = (whole_bytes(packet) - IPV4_BYTES) as u16;
     udp[0..2].copy_from_slice(&source.to_be_bytes());
     udp[2..4].copy_from_slice(&destination.to_be_bytes());
@@ -119,12 +120,12 @@ fn icmp_header(icmp: &mut [u8], packet: &Packet, forward: bool) {
     icmp[2..4].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// Length of the packet, or of that which it is a part of.
+/// The length in bytes of the packet, or of the packet of which it is a fragment.
 fn whole_bytes(packet: &Packet) -> usize {
     usize::from(packet.bytes.max(packet.fragment.whole_bytes()))
 }
 
-/// 10.0.0.0 + node + 1; the limited broadcast for all nodes.
+/// The address 10.0.0.1 + node; the limited broadcast address for all nodes.
 fn ip_address(node: NodeId) -> [u8; 4] {
     match node {
         Packet::EVERYWHERE => [255; 4],

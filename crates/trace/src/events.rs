@@ -1,6 +1,7 @@
-//! `events.parquet`: one row for everything that happened, in the order in
-//! which it was reported. The columns are described in `docs/files.md`; a test
-//! compares.
+//! Writes `events.parquet`: one row for each packet that was sent, arrived or was lost,
+//! and for each event of the cell, round trip and reading of a TCP sender, in the order
+//! of the reports. Units are in the names of the columns, which `docs/files.md`
+//! describes; a test compares.
 
 use crate::names::Names;
 use crate::output::{OutputError, PartFile};
@@ -48,7 +49,7 @@ columns! {
     PART_WIRE "wire_ns" Int64,
 }
 
-/// Writes `events.parquet`.
+/// The writer of `events.parquet`.
 pub(crate) struct EventsWriter {
     table: Table,
     nodes: Vec<ByteArray>,
@@ -58,7 +59,8 @@ pub(crate) struct EventsWriter {
     words: Words,
 }
 
-/// The texts that do not depend on the run, made once.
+/// Texts of cells that do not depend on the run. They are made once, and are cheap to
+/// clone.
 struct Words {
     sent: ByteArray,
     arrived: ByteArray,
@@ -98,7 +100,7 @@ impl EventsWriter {
         self.table.close()
     }
 
-    /// The next flow after those known is called `name`.
+    /// Adds the name of the flow that has the next number.
     pub(crate) fn program_flow(&mut self, name: &str) {
         self.flows.push(text(name));
     }
@@ -277,7 +279,7 @@ impl EventsWriter {
         }
     }
 
-    /// Where the rate's name is.
+    /// Returns the index of the rate's name in `rates`, where it is added if necessary.
     fn rate(&mut self, rate: Rate) -> usize {
         self.rates.iter().position(|(known, _)| *known == rate).unwrap_or_else(|| {
             self.rates.push((rate, text(&rate_name(rate))));
@@ -317,7 +319,7 @@ impl Words {
     }
 }
 
-/// A node's name; `*` for all of them, `?` for an index that is none.
+/// The name of a node; `*` for all nodes, `?` for an index without a node.
 fn name<'a>(nodes: &'a [ByteArray], node: NodeId, words: &'a Words) -> &'a ByteArray {
     match node {
         Packet::EVERYWHERE => &words.group,
@@ -360,7 +362,7 @@ fn delay_columns(row: &mut Row<'_>, now: Instant, packet: &Packet) {
     row.int64(PART_WIRE, packet.parts.wire.as_nanos());
 }
 
-/// Queues and aggregates stay far below 2^31.
+/// Converts a count. Queues and aggregates have far fewer than 2^31 elements.
 fn int(count: u32) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
@@ -429,7 +431,8 @@ fn has_sequence(kind: FrameKind) -> bool {
     )
 }
 
-/// Such as `HT MCS 7 20MHz 800ns`, `OFDM 24Mb/s`, `DSSS 11Mb/s long`.
+/// The name of a rate, such as `HT MCS 7 20MHz 800ns`, `OFDM 24Mb/s` or `DSSS 11Mb/s
+/// long`.
 fn rate_name(rate: Rate) -> String {
     let bitrate = rate.bitrate();
     match rate {

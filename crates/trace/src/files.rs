@@ -1,5 +1,6 @@
-//! The files that grow with a run, and who gets told what. After the first
-//! error nothing more is written; the error is kept for the end.
+//! The files that are written while a run proceeds: events, series and captures; and
+//! which of them each report of a driver is passed to. After the first error nothing
+//! more is written, and the error is returned when the files are closed.
 
 use crate::air::{AirInfo, AirWriter};
 use crate::ethernet;
@@ -14,29 +15,30 @@ use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
 
-/// Which files a recorder writes.
+/// The files that a recorder writes.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Files {
-    /// `events.parquet`.
+    /// Whether to write `events.parquet`.
     pub events: bool,
-    /// `series.parquet`.
+    /// Whether to write `series.parquet`.
     pub series: bool,
-    /// `air.pcapng`, of a cell with these properties.
+    /// The cell of which `air.pcapng` is written; `None` for no such file.
     pub air: Option<AirInfo>,
-    /// `node-NAME.pcapng` of every node.
+    /// The frames of which a `node-NAME.pcapng` is written for every node; `None` for
+    /// no such files.
     pub nodes: Option<NodeFrames>,
 }
 
-/// Where the frames in a node's capture come from.
+/// The origin of the frames in the capture of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeFrames {
-    /// They are real ([`Sink::frame`](lasthop_hosts::Sink::frame)): emulation.
+    /// Real frames, from [`Sink::frame`](lasthop_hosts::Sink::frame): emulation.
     Real,
-    /// They are made up for the packets that the node sent and that arrived there: simulation.
+    /// Frames made up for the packets that the node sent and received: simulation.
     MadeUp,
 }
 
-/// The files while they are written.
+/// The files that a recorder is writing.
 pub(crate) struct Writers {
     events: Option<EventsWriter>,
     series: Option<SeriesWriter>,
@@ -78,12 +80,12 @@ impl Writers {
         Ok(writers)
     }
 
-    /// Some file is made of the cell's events.
+    /// Whether a file needs the events of the cell.
     pub(crate) fn want_events(&self) -> bool {
         self.events.is_some() || self.series.is_some() || self.air.is_some()
     }
 
-    /// Something could not be written.
+    /// Whether a file could not be written.
     pub(crate) fn failed(&self) -> bool {
         self.error.is_some()
     }
@@ -141,7 +143,7 @@ impl Writers {
         });
     }
 
-    /// The next flow after those known is called `name`.
+    /// Adds the name of the flow that has the next number.
     pub(crate) fn program_flow(&mut self, name: &str) {
         if let Some(events) = &mut self.events {
             events.program_flow(name);
@@ -213,7 +215,8 @@ impl std::fmt::Debug for Writers {
     }
 }
 
-/// `node-NAME.pcapng`; what is no letter, digit, `-`, `_` or `.` becomes `_`.
+/// The name `node-NAME.pcapng`, in which every character of the node's name other than
+/// letters, digits, `-`, `_` and `.` is replaced by `_`.
 fn file_name(node: &str) -> String {
     let safe = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     format!("node-{}.pcapng", node.chars().map(safe).collect::<String>())

@@ -1,7 +1,8 @@
-//! What a node of a coded link counted, as JSON (what `lasthop franc stats --json`
-//! prints), and as text for Prometheus (its exposition format 0.0.4). Names carry units;
-//! a key that does not apply is absent, never null. The doc comments here are the
-//! descriptions in the JSON Schema and the help texts of the metrics.
+//! The state and counters of a node of a coded link, as JSON (the output of `lasthop
+//! franc stats --json`) and as text for Prometheus (exposition format 0.0.4). Names
+//! carry units; a key that does not apply is absent, never null. The doc comments of
+//! types are the descriptions in the JSON Schema; those of counters are also the help
+//! texts of the metrics.
 
 use crate::value::{rounded, to_json};
 use lasthop_franc::config::Mode;
@@ -91,7 +92,8 @@ pub struct FrancNeighbour {
     pub loss_out: Option<f64>,
 }
 
-/// Declares the counters of the document: the daemon's as they are written, and the machine's.
+/// Declares the counters of the document: those of the machine, and after them those of
+/// the daemon around it.
 macro_rules! counters {
     (
         daemon { $($(#[doc = $daemon_docs:literal])* $daemon:ident;)* }
@@ -105,12 +107,12 @@ macro_rules! counters {
         }
 
         impl FrancCounters {
-            /// Of the machine and of the daemon around it.
+            /// The counters of the machine and of the daemon around it.
             pub fn new(machine: &Stats, daemon: &FrancDaemonCounts) -> Self {
                 Self { $($name: machine.$name,)* $($daemon: daemon.$daemon,)* }
             }
 
-            /// Name, value and meaning of each.
+            /// Returns the name, value and help text of each counter.
             fn each(&self) -> impl Iterator<Item = (&'static str, u64, &'static str)> {
                 [
                     $((stringify!($name), self.$name, concat!($($docs),*).trim()),)*
@@ -120,7 +122,7 @@ macro_rules! counters {
             }
         }
 
-        /// What the daemon around the machine counted.
+        /// The counters of the daemon around the machine.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct FrancDaemonCounts {
             $($(#[doc = $daemon_docs])* pub $daemon: u64,)*
@@ -144,7 +146,8 @@ lasthop_franc::franc_counters!(counters {
 });
 
 impl FrancDocument {
-    /// The document of a node, running for `up`, whose neighbours are at `places`.
+    /// The document of a node that has run for `up`, and whose neighbours have the
+    /// addresses in `places`.
     pub fn new(
         name: &str,
         transport: &str,
@@ -210,12 +213,12 @@ impl FrancDocument {
         }
     }
 
-    /// As JSON, with a line end.
+    /// The document as indented JSON, with a newline at its end.
     pub fn to_json(&self) -> String {
         to_json(self)
     }
 
-    /// As text for Prometheus.
+    /// The document as metrics in the text format of Prometheus.
     pub fn to_prometheus(&self) -> String {
         let mut out = String::new();
         let link = format!("name=\"{}\",id=\"{}\"", self.name, self.id);
@@ -303,7 +306,8 @@ mod tests {
         assert_eq!(value["neighbours"][1]["address"], "192.0.2.3:4797");
     }
 
-    /// The format of Prometheus: each metric has a help, a type and then its samples.
+    /// In the format of Prometheus, a metric has a help line, a type line and then its
+    /// samples.
     #[test]
     fn every_metric_is_introduced_and_has_a_number() {
         let text = document().to_prometheus();
@@ -325,7 +329,8 @@ mod tests {
         assert!(text.contains(loss), "{text}");
     }
 
-    /// A counter that one of the outputs left out would be missed by nobody.
+    /// A counter that is missing from one of the outputs would not be noticed
+    /// otherwise.
     #[test]
     fn every_counter_is_in_the_json_the_metrics_the_schema_and_the_docs() {
         let document = document();

@@ -1,9 +1,9 @@
-//! A histogram of nanoseconds, exact to three significant digits: log-linear,
-//! 1 024 bins to the octave, each read as its middle (0.05 % off at most);
-//! mean, least and greatest value are exact. It grows with the greatest value
-//! (8 KiB an octave, at most 0.5 MiB), never with the number of values.
+//! A histogram of times in nanoseconds, exact to three significant digits. It is
+//! log-linear, with 1 024 bins per octave, each read as its middle (an error of 0.05 %
+//! at most); mean, minimum and maximum are exact. Memory grows with the greatest value
+//! (8 KiB per octave, 0.5 MiB at most), not with the number of values.
 
-/// How values in nanoseconds are distributed.
+/// A distribution of values in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     counts: Vec<u64>,
@@ -13,9 +13,9 @@ pub struct Histogram {
     max: u64,
 }
 
-/// Bins to the octave, as a power of two.
+/// Number of bins per octave, as a power of two.
 const STEPS_LOG2: u32 = 10;
-/// Below this, every value has its own bin.
+/// Values below this have a bin each.
 const EXACT: u64 = 2 << STEPS_LOG2;
 
 impl Default for Histogram {
@@ -39,7 +39,7 @@ impl Histogram {
         self.max = self.max.max(nanos);
     }
 
-    /// How many values were added.
+    /// The number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -49,18 +49,18 @@ impl Histogram {
         self.sum
     }
 
-    /// The mean in nanoseconds; `None` when empty.
+    /// The mean in nanoseconds; `None` without values.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The greatest value in nanoseconds; `None` when empty.
+    /// The greatest value in nanoseconds; `None` without values.
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// The least value at or below which a share `q` (0 to 1) of the values
-    /// lies, in nanoseconds; `None` when empty.
+    /// The quantile `q` (0 to 1) in nanoseconds: the least value such that at least a
+    /// share `q` of the values is not greater. `None` without values.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         if self.count == 0 {
             return None;
@@ -89,7 +89,7 @@ fn bin_of(nanos: u64) -> usize {
     if nanos < EXACT {
         return nanos as usize;
     }
-    // nanos >> shift lies in 1024..2048.
+    // nanos >> shift is in 1024..2048.
     let shift = nanos.ilog2() - STEPS_LOG2;
     ((u64::from(shift) << STEPS_LOG2) + (nanos >> shift)) as usize
 }

@@ -1,19 +1,19 @@
-//! One record schema for simulated and emulated runs. The [`Recorder`] is a
-//! [`Sink`](lasthop_hosts::Sink): a driver tells it what happens, and it makes
+//! Records of simulated and emulated runs, with one schema for both. The [`Recorder`]
+//! implements [`Sink`](lasthop_hosts::Sink): a driver reports to it, and it produces
 //!
 //! | what | where |
 //! |---|---|
 //! | the summary of a run | [`RunDocument`] (`run.json`, `--json`) |
 //! | the summary of several runs | [`RunSet`] |
-//! | simulated and emulated side by side | [`Comparison`] |
-//! | events and series over time | `events.parquet`, `series.parquet` ([`Files`]) |
-//! | the air, and what each node saw | `air.pcapng`, `node-NAME.pcapng` |
-//! | the files of a run, whole or not at all | [`OutputDir`] |
-//! | a node of a coded link: what it counted | [`FrancDocument`] |
-//! | what happens now | [`Snapshot`], for a live view |
+//! | a scenario simulated and emulated, side by side | [`Comparison`] |
+//! | events, and series over time | `events.parquet`, `series.parquet` ([`Files`]) |
+//! | frames on the air, and at each node | `air.pcapng`, `node-NAME.pcapng` |
+//! | the directory of these files, written completely or not at all | [`OutputDir`] |
+//! | the counters of a node of a coded link | [`FrancDocument`] |
+//! | the readings of the last interval, for a live view | [`Snapshot`] |
 //! | a measured queue, and the packets it was measured with | [`ApqDocument`] (`apq.json`), [`SamplesWriter`] (`samples.parquet`) |
 //!
-//! It knows no driver and no scenario: [`Names`] tells it what indices mean.
+//! The crate knows no driver and no scenario: [`Names`] maps indices to names.
 
 #![forbid(unsafe_code)]
 

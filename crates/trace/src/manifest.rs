@@ -1,8 +1,8 @@
-//! `files.json`: what lasthop wrote into a directory, so that a later run into
-//! the same directory can remove what it does not replace. A file goes only if
-//! it is listed, lies in the directory through no symbolic link, is a regular
-//! file, and has the length and the time of change that were noted: what
-//! somebody else made or changed stays. A directory goes when that empties it.
+//! `files.json`: the list of files that lasthop wrote into a directory, so that a later
+//! run can remove those it does not replace. A file is removed only if it is listed, is
+//! reached without a symbolic link, is a regular file, and has the length and time of
+//! modification in the list: files that others made or changed remain. A directory is
+//! removed if that leaves it empty.
 
 use crate::output::{OutputDir, OutputError};
 use crate::value::to_json;
@@ -12,12 +12,12 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Its name.
+/// The name of the list's file.
 const NAME: &str = "files.json";
-/// A list longer than this is none of ours.
+/// A longer file is not a list that lasthop wrote.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// The files below a directory.
+/// The list of files in a directory and below.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Manifest {
     files: Vec<Entry>,
@@ -25,18 +25,18 @@ struct Manifest {
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
-    /// From the directory on, `/` between its parts.
+    /// The path relative to the directory, with `/` as separator.
     path: String,
     bytes: u64,
-    /// Time of the last change in nanoseconds of Unix time.
+    /// Time of the last modification in nanoseconds since the Unix epoch.
     modified_ns: i128,
 }
 
-/// What becomes of the files of earlier runs in `top` now that `written` are
-/// there: those that are not among them are removed, and `written` are noted.
+/// Removes the files of earlier runs in `top` that are not among `written`, and records
+/// `written` in the list.
 ///
 /// # Errors
-/// If a file cannot be removed, or the list not be written.
+/// If a file cannot be removed, or the list cannot be written.
 pub fn replace_earlier(top: &Path, written: &[PathBuf]) -> Result<(), OutputError> {
     let at = |path: &Path, source| OutputError::File { path: path.to_owned(), source };
     for entry in read(&top.join(NAME)).files {
@@ -47,7 +47,7 @@ pub fn replace_earlier(top: &Path, written: &[PathBuf]) -> Result<(), OutputErro
         fs::remove_file(&path).map_err(|source| at(&path, source))?;
         let parents = path.ancestors().skip(1).take_while(|parent| *parent != top);
         for parent in parents {
-            // It stays if there is something else in it.
+            // A directory that contains other files remains.
             if fs::remove_dir(parent).is_err() {
                 break;
             }
@@ -66,7 +66,7 @@ pub fn replace_earlier(top: &Path, written: &[PathBuf]) -> Result<(), OutputErro
     directory.commit()
 }
 
-/// The list at `path`; an empty one if there is none, or none that can be read.
+/// Reads the list at `path`; an empty list if it does not exist or cannot be read.
 fn read(path: &Path) -> Manifest {
     let text = || -> io::Result<String> {
         let metadata = fs::symlink_metadata(path)?;
@@ -78,7 +78,8 @@ fn read(path: &Path) -> Manifest {
     text().ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
-/// `name` below `top`, if it leads there through directories only.
+/// Returns the path `name` below `top`; `None` if it leads outside or through a
+/// symbolic link.
 fn inside(top: &Path, name: &str) -> Option<PathBuf> {
     let mut path = top.to_owned();
     let mut parts = Path::new(name).components().peekable();
@@ -109,7 +110,7 @@ fn modified_ns(metadata: &Metadata) -> i128 {
 mod tests {
     use super::*;
 
-    /// A directory of its own, and what is below it.
+    /// An empty directory for one test, removed when dropped.
     struct Scratch(PathBuf);
 
     impl Scratch {

@@ -1,5 +1,5 @@
-//! What the nodes, stations and flows of a run are called. The machines count
-//! with indices; everything a person reads has these names.
+//! The names of the nodes, stations and flows of a run. Machines refer to them by
+//! index; documents and files, which people read, show these names.
 
 use lasthop_packet::NodeId;
 use lasthop_units::{Instant, MacAddr};
@@ -8,41 +8,42 @@ use lasthop_wifi::StationId;
 /// The names of a run, by index.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Names {
-    /// The nodes; the index is the [`NodeId`].
+    /// The nodes, by [`NodeId`].
     pub nodes: Vec<NodeName>,
-    /// The node of each Wi-Fi station; the index is the [`StationId`].
+    /// The node of each Wi-Fi station, by [`StationId`].
     pub stations: Vec<NodeId>,
-    /// Which station is the access point, if there is a cell.
+    /// The station that is the access point; `None` without a cell.
     pub access_point: Option<StationId>,
-    /// The flows; the index is the [`FlowId`](lasthop_packet::FlowId).
+    /// The flows of the scenario, by [`FlowId`](lasthop_packet::FlowId).
     pub flows: Vec<FlowName>,
-    /// The coded links.
+    /// The names of the coded links, by index.
     pub francs: Vec<String>,
 }
 
-/// One node.
+/// The name and address of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct NodeName {
-    /// Its name in the scenario.
+    /// Name in the scenario.
     pub name: String,
-    /// The address of its interface, of the Wi-Fi one if it has several.
+    /// The address of its interface: of the Wi-Fi interface if it has several.
     pub address: MacAddr,
 }
 
-/// One flow.
+/// A flow, with its name and its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowName {
-    /// Its name in the scenario.
+    /// Name in the scenario.
     pub name: String,
-    /// What kind of traffic it is.
+    /// Kind of traffic.
     pub kind: FlowKind,
-    /// Where its data enters the network; only this direction is counted.
+    /// The node at which its data enters the network. Only packets from there are
+    /// counted.
     pub from: NodeId,
-    /// Where its data goes.
+    /// The destination of its data.
     pub to: NodeId,
-    /// When it starts to send.
+    /// The instant at which it starts to send.
     pub start: Instant,
-    /// When it stops; with the run if `None`.
+    /// The instant at which it stops to send; `None` for the end of the run.
     pub stop: Option<Instant>,
 }
 
@@ -65,7 +66,7 @@ pub enum FlowKind {
 }
 
 impl FlowKind {
-    /// As in files: `tcp`, `udp`, `ping`, `video`, `apq`.
+    /// The name in files: `tcp`, `udp`, `ping`, `video` or `apq`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",
@@ -76,8 +77,8 @@ impl FlowKind {
         }
     }
 
-    /// Bytes of a network-layer packet that are not payload: IPv4 (20) and UDP
-    /// or ICMP (8), or TCP with the timestamps option (32).
+    /// The bytes of an IP packet that are not payload: IPv4 (20) with UDP or ICMP (8),
+    /// or with TCP and its timestamps option (32).
     pub const fn header_bytes(self) -> u16 {
         match self {
             Self::Tcp => 52,
@@ -87,12 +88,12 @@ impl FlowKind {
 }
 
 impl Names {
-    /// The name of a node; `?` for an index that is none.
+    /// The name of a node; `?` for an index without a node.
     pub fn node(&self, node: NodeId) -> &str {
         self.nodes.get(node.index()).map_or("?", |node| &node.name)
     }
 
-    /// The name of a station's node; `?` for an index that is none.
+    /// The name of a station's node; `?` for an index without a station.
     pub fn station(&self, station: StationId) -> &str {
         self.stations.get(station.index()).map_or("?", |&node| self.node(node))
     }

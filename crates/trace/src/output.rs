@@ -1,10 +1,9 @@
-//! The directory a run is written to. Every file is written without a name
-//! (`O_TMPFILE`), and all get their names at the end: until
-//! [`OutputDir::commit`] nothing that was there before is touched, and if it is
-//! never reached nothing is left behind, not even by SIGKILL. On file systems
-//! without unnamed files a file is written as `NAME.part` and renamed, and a
-//! killed process leaves it. The directory may exist; it should not have two
-//! writers.
+//! The directory to which the files of a run are written. Every file is written without
+//! a name (`O_TMPFILE`) and gets its name in [`OutputDir::commit`]. Before that no
+//! existing file is changed, and if it is never reached, no file remains, not even
+//! after SIGKILL. On file systems without unnamed files, a file is written as
+//! `NAME.part` and renamed; a killed process leaves it behind. The directory may exist,
+//! but must not have two writers at a time.
 
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag};
 use std::fs::{self, File, OpenOptions};
@@ -13,51 +12,55 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// What went wrong with a file or directory.
+/// An error with a file or directory.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// The directory cannot be made, or files cannot be made in it.
+    /// The directory cannot be made, or no file can be made in it.
     #[error("cannot write to directory {}: {source}", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// A file cannot be made, written or given its name.
     #[error("cannot write {}: {source}", path.display())]
     File {
-        /// The file, by its final name.
+        /// Path of the file with its final name.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
-/// A directory that is being written.
+/// A directory that is being written. Dropped without [`commit`](Self::commit), it
+/// removes what it made.
 #[derive(Debug)]
 pub struct OutputDir {
     path: PathBuf,
-    /// The nearest directory that was there before.
+    /// The nearest ancestor that existed before, or the directory itself. Unnamed files
+    /// are made in its file system.
     existing: PathBuf,
-    /// Files can be written without a name.
+    /// Whether files are written without a name; otherwise as `NAME.part`.
     unnamed: bool,
-    /// Directories that were made for it, outermost first.
+    /// Directories that had to be made, outermost first. They are removed again if the
+    /// commit fails.
     made: Vec<PathBuf>,
-    /// The files written aside so far, by their final paths.
+    /// The files that have no final name yet, with their final paths.
     files: Vec<(PathBuf, Aside)>,
 }
 
-/// Where a file is until it gets its name.
+/// Where the content of a file is until it gets its name.
 #[derive(Debug)]
 enum Aside {
-    /// Nowhere: it goes when its last descriptor is closed.
+    /// In a file without a name, which the system removes when its last descriptor is
+    /// closed.
     Unnamed(File),
-    /// In `NAME.part`.
+    /// In the file `NAME.part`.
     Part,
 }
 
-/// A file that is being written aside. It buffers nothing.
+/// A file of an [`OutputDir`] that has no final name yet. It is not buffered.
 #[derive(Debug)]
 pub struct PartFile {
     path: PathBuf,
@@ -65,11 +68,11 @@ pub struct PartFile {
 }
 
 impl OutputDir {
-    /// The directory at `path`, made on [`commit`](Self::commit) if it is not
-    /// there; tries whether files can be made.
+    /// A writer for the directory at `path`, which [`commit`](Self::commit) makes if it
+    /// does not exist. Checks that files can be made there.
     ///
     /// # Errors
-    /// If they cannot; nothing is left behind.
+    /// If no file can be made; nothing is left behind.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, OutputError> {
         let path = path.into();
         let existing = path.ancestors().find(|dir| !is_missing(dir));
@@ -85,7 +88,8 @@ impl OutputDir {
         }
     }
 
-    /// The same with files written as `NAME.part`, whatever the file system can.
+    /// As [`create`](Self::create), but files are written as `NAME.part` even if the
+    /// file system has unnamed files, and the directory is made at once.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -107,21 +111,21 @@ impl OutputDir {
         Ok(directory)
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The files begun so far, by their final paths.
+    /// The final paths of the files that [`commit`](Self::commit) will name.
     pub fn files(&self) -> Vec<PathBuf> {
         self.files.iter().map(|(path, _)| path.clone()).collect()
     }
 
-    /// Begins the file `name`, which must not contain a separator. It gets its
-    /// name on [`commit`](Self::commit); whoever writes it has to be done by then.
+    /// Starts the file `name`, which must not contain a separator. The file gets its
+    /// name in [`commit`](Self::commit), before which all of it must have been written.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If the file cannot be made.
     pub fn file(&mut self, name: &str) -> Result<PartFile, OutputError> {
         let path = self.path.join(name);
         let made = match self.unnamed {
@@ -138,19 +142,19 @@ impl OutputDir {
         }
     }
 
-    /// Writes the whole file `name`.
+    /// Writes the file `name` in one go.
     ///
     /// # Errors
-    /// If it cannot be made or written.
+    /// If the file cannot be made or written.
     pub fn write(&mut self, name: &str, content: &[u8]) -> Result<(), OutputError> {
         let mut file = self.file(name)?;
         file.write_all(content).map_err(|source| file.error(source))
     }
 
-    /// Gives every file its name, over older ones.
+    /// Gives every file its name, replacing older files of that name.
     ///
     /// # Errors
-    /// If the system refuses; files that have no name yet are then removed.
+    /// If the system refuses; files without a name so far are then removed.
     pub fn commit(mut self) -> Result<(), OutputError> {
         if let Err(source) = self.make() {
             return Err(OutputError::Directory { path: self.path.clone(), source });
@@ -170,7 +174,7 @@ impl OutputDir {
         Ok(())
     }
 
-    /// Makes the directory, and notes which ones had to be made.
+    /// Makes the directory, and records in `made` which ancestors had to be made.
     fn make(&mut self) -> io::Result<()> {
         let missing = self.path.ancestors().take_while(|dir| is_missing(dir)).map(Path::to_owned);
         self.made = missing.collect();
@@ -180,14 +184,14 @@ impl OutputDir {
 }
 
 impl Drop for OutputDir {
-    /// Removes what was not committed, as far as the system lets it.
+    /// Removes files and directories that were not committed; errors are ignored.
     fn drop(&mut self) {
         for (path, aside) in &self.files {
             if matches!(aside, Aside::Part) {
                 let _ = fs::remove_file(part(path));
             }
         }
-        // Innermost first; one that somebody else put a file in stays.
+        // Innermost first; a directory with files of others is not empty and remains.
         for directory in self.made.iter().rev() {
             let _ = fs::remove_dir(directory);
         }
@@ -195,12 +199,12 @@ impl Drop for OutputDir {
 }
 
 impl PartFile {
-    /// The final path.
+    /// The path of the file with its final name.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// An error of this file.
+    /// Converts an I/O error of this file.
     pub fn error(&self, source: io::Error) -> OutputError {
         OutputError::File { path: self.path.clone(), source }
     }
@@ -216,24 +220,25 @@ impl Write for PartFile {
     }
 }
 
-/// The empty path stands for the current directory, which is there.
+/// Whether `directory` does not exist. The empty path stands for the current directory,
+/// which does.
 fn is_missing(directory: &Path) -> bool {
     !directory.as_os_str().is_empty() && !directory.exists()
 }
 
-/// A file without a name, in the file system of `directory`.
+/// Makes a file without a name in the file system of `directory`.
 fn unnamed(directory: &Path) -> io::Result<File> {
     let flags = OFlag::O_TMPFILE.bits();
     OpenOptions::new().write(true).custom_flags(flags).mode(0o666).open(directory)
 }
 
-/// The file system, or an old kernel, knows no unnamed files.
+/// Whether `error` means that the file system, or an old kernel, has no unnamed files.
 fn lacks_unnamed(error: &io::Error) -> bool {
     let code = error.raw_os_error().map(nix::errno::Errno::from_raw);
     matches!(code, Some(nix::errno::Errno::EOPNOTSUPP | nix::errno::Errno::EISDIR))
 }
 
-/// Links an unnamed file to `path`, over an older one.
+/// Links an unnamed file to `path`, replacing an older one.
 fn give_name(file: &File, path: &Path) -> io::Result<()> {
     let nameless = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
     let link = |to: &Path| {
@@ -241,7 +246,7 @@ fn give_name(file: &File, path: &Path) -> io::Result<()> {
             .map_err(io::Error::from)
     };
     match link(path) {
-        // linkat replaces nothing, rename does.
+        // linkat does not replace a file, rename does.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let aside = part(path);
             let _ = fs::remove_file(&aside);
@@ -290,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_killed_process_leaves_nothing() {
-        // Forgetting it is what SIGKILL does: no destructor runs.
+        // Forgetting the value is like SIGKILL: no destructor runs.
         let path = scratch("killed");
         let mut directory = OutputDir::create(path.join("deep")).expect("it can be made");
         directory.write("run.json", b"{}").expect("it can be written");

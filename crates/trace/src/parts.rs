@@ -1,31 +1,31 @@
-//! The parts of packets' delays, of all and of the slowest 1 %. Sums of
-//! nanoseconds are kept by classes of delay, [`CLASSES`] to the octave (1.6 %
-//! wide), so memory grows with the longest delay (about 5 KiB an octave), not
-//! with the number of packets. The sums are exact; of the class in which the slowest 1 %
-//! begins, a share in proportion to its packets counts.
+//! Sums of the parts of packets' delays, over all packets and over the slowest 1 %.
+//! Sums in nanoseconds are kept by class of delay: [`CLASSES`] per octave, each 1.6 %
+//! wide or less. Memory grows with the longest delay, by 6 KiB an octave, not with the
+//! number of packets. The sums are exact; the class in which the slowest 1 % start
+//! counts in proportion to how many of its packets are needed.
 
 use crate::value::{DelayPartsSummary, rounded};
 use lasthop_packet::DelayParts;
 
-/// Classes of delay to the octave, as a power of two.
+/// Number of delay classes per octave, as a power of two.
 const CLASSES_LOG2: u32 = 6;
-/// Classes of delay to the octave.
+/// Number of delay classes per octave.
 const CLASSES: u64 = 1 << CLASSES_LOG2;
-/// Share of the packets that are the slowest: one in so many.
+/// The slowest packets are one in this many.
 const SLOWEST: u64 = 100;
 
-/// Sums in nanoseconds over packets of about one delay.
+/// Sums over the packets of one delay class.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     packets: u64,
     delay: u128,
-    /// As [`parts`] orders them.
+    /// Sum of each part in nanoseconds, in the order of [`parts`].
     parts: [u64; PARTS],
 }
 
 const PARTS: usize = 8;
 
-/// Where the time of packets went, by their delay.
+/// The parts of packets' delays, summed by class of delay.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PartSums {
     classes: Vec<Sums>,
@@ -37,7 +37,7 @@ fn parts(parts: &DelayParts) -> [u64; PARTS] {
 }
 
 impl PartSums {
-    /// Adds a packet that took `delay` nanoseconds.
+    /// Adds a packet with a delay of `delay` nanoseconds, of which `of` are the parts.
     #[inline]
     pub(crate) fn add(&mut self, delay: u64, of: &DelayParts) {
         let class = class_of(delay);
@@ -61,12 +61,13 @@ impl PartSums {
         self.classes.iter().map(|sums| sums.packets).sum()
     }
 
-    /// The mean of all packets; `None` without any.
+    /// The mean parts over all packets; `None` without packets.
     pub(crate) fn all(&self) -> Option<DelayPartsSummary> {
         self.mean_of_slowest(self.packets())
     }
 
-    /// The mean of the slowest 1 %, at least one packet; `None` without any.
+    /// The mean parts over the slowest 1 %, at least one packet; `None` without
+    /// packets.
     pub(crate) fn slowest(&self) -> Option<DelayPartsSummary> {
         self.mean_of_slowest(self.packets().div_ceil(SLOWEST))
     }
@@ -86,8 +87,8 @@ impl PartSums {
             }
         }
         let ms = |nanos: f64| rounded(nanos / packets as f64 / 1e6, 6);
-        // No part of a packet's way is counted twice, so this is not negative
-        // but for the rounding of sums.
+        // No time is counted in two parts, so the difference is negative only by the
+        // rounding of sums.
         let other = delay - sums.iter().sum::<f64>();
         let [queue, away, asleep, contention, retries, air, reorder, wire] = sums.map(ms);
         let other = Some(ms(other)).filter(|other| *other > 0.0);
@@ -143,7 +144,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against sorting: the same delay to the width of a class, and parts that add up.
+        /// Compares with a sorted list: equal mean delay within the width of a class,
+        /// and parts that add up.
         #[test]
         fn the_slowest_are_the_slowest(
             mut delays in prop::collection::vec((1u64..1 << 40, 0.0..1.0), 1..400),

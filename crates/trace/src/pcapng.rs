@@ -1,6 +1,7 @@
-//! pcapng files (draft-ietf-opsawg-pcapng): a Section Header, one Interface
-//! Description, then Enhanced Packet blocks, little-endian, with timestamps in
-//! nanoseconds from the start of the run. No name resolution, no statistics.
+//! Writes pcapng files (draft-ietf-opsawg-pcapng): a Section Header Block, one
+//! Interface Description Block, then Enhanced Packet Blocks. Everything is
+//! little-endian; timestamps are in nanoseconds since the start of the run. Packets are
+//! never truncated. Leaves out name resolution and statistics blocks.
 
 use crate::output::{OutputError, PartFile};
 use lasthop_hosts::FrameDirection;
@@ -10,13 +11,13 @@ use std::io::{self, BufWriter, Write};
 /// Link-layer header types (tcpdump.org/linktypes.html).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkType {
-    /// Ethernet without FCS.
+    /// Ethernet frames without FCS.
     Ethernet = 1,
-    /// Radiotap, then an 802.11 frame.
+    /// Radiotap headers, each followed by an 802.11 frame.
     Radiotap = 127,
 }
 
-/// A capture file on its way.
+/// A capture file that is being written, with a buffer of 64 KiB.
 pub(crate) struct Capture {
     file: BufWriter<PartFile>,
     block: Vec<u8>,
@@ -37,7 +38,8 @@ impl Capture {
         Ok(capture)
     }
 
-    /// Appends one packet that is not cut.
+    /// Appends a packet, which is not truncated. `direction` is `None` if it is not
+    /// known.
     pub(crate) fn packet(
         &mut self,
         at: Instant,
@@ -68,7 +70,7 @@ impl Capture {
         written.map_err(|source| self.file.get_ref().error(source))
     }
 
-    /// Writes what is buffered.
+    /// Writes what is buffered to the file.
     pub(crate) fn close(mut self) -> Result<(), OutputError> {
         self.file.flush().map_err(|source| self.file.get_ref().error(source))
     }
@@ -87,7 +89,7 @@ const END_OF_OPTIONS: u16 = 0;
 const SHB_USER_APPLICATION: u16 = 4;
 const IF_NAME: u16 = 2;
 const IF_TIMESTAMP_RESOLUTION: u16 = 9;
-/// Timestamps count 10^-9 s.
+/// The value of the option for timestamps in units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
 const EPB_FLAGS: u16 = 2;
 
@@ -95,7 +97,7 @@ fn section_header() -> Vec<u8> {
     let mut block = Vec::new();
     begin(&mut block, SECTION_HEADER);
     block.extend_from_slice(&BYTE_ORDER_MAGIC.to_le_bytes());
-    // Version 1.0, section length unknown.
+    // Version 1.0; the section's length is unknown.
     block.extend_from_slice(&1u16.to_le_bytes());
     block.extend_from_slice(&0u16.to_le_bytes());
     block.extend_from_slice(&u64::MAX.to_le_bytes());
@@ -110,7 +112,7 @@ fn interface_description(link_type: LinkType, name: &str) -> Vec<u8> {
     let mut block = Vec::new();
     begin(&mut block, INTERFACE_DESCRIPTION);
     block.extend_from_slice(&(link_type as u16).to_le_bytes());
-    // Reserved, then no limit on the length of packets.
+    // Two reserved bytes; then 0, no limit on the length of packets.
     block.extend_from_slice(&[0; 6]);
     option(&mut block, IF_NAME, name.as_bytes());
     option(&mut block, IF_TIMESTAMP_RESOLUTION, &[NANOSECONDS]);
@@ -119,20 +121,20 @@ fn interface_description(link_type: LinkType, name: &str) -> Vec<u8> {
     block
 }
 
-/// Type, and room for the length.
+/// Appends a block's type, and a placeholder for its length.
 fn begin(block: &mut Vec<u8>, kind: u32) {
     block.extend_from_slice(&kind.to_le_bytes());
     block.extend_from_slice(&[0; 4]);
 }
 
-/// The length, here and at the start.
+/// Appends a block's length in bytes, and writes it into the placeholder too.
 fn end(block: &mut Vec<u8>) {
     let length = (block.len() as u32 + 4).to_le_bytes();
     block.extend_from_slice(&length);
     block[4..8].copy_from_slice(&length);
 }
 
-/// One option; what does not fit 16 bits is cut.
+/// Appends an option. A value of more than 65 535 bytes is truncated.
 fn option(block: &mut Vec<u8>, code: u16, value: &[u8]) {
     let value = &value[..value.len().min(usize::from(u16::MAX))];
     block.extend_from_slice(&code.to_le_bytes());

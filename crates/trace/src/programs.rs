@@ -1,13 +1,15 @@
-//! What the flows of real programs are called: `tcp 10.0.0.1:43210 -> 10.0.0.2:80`.
+//! Names of the flows of real programs (emulation), such as `tcp 10.0.0.1:43210 ->
+//! 10.0.0.2:80`: protocol, addresses and ports; for an ICMP echo its identifier instead
+//! of ports. A protocol without a name here is given as its number.
 
 use lasthop_hosts::ProgramFlow;
 use std::net::SocketAddr;
 
-/// IANA's protocol numbers: ICMP, TCP, UDP, ICMPv6.
+/// Protocol numbers assigned by IANA: ICMP, TCP, UDP, ICMPv6.
 const PROTOCOLS: [(u8, &str); 4] = [(1, "icmp"), (6, "tcp"), (17, "udp"), (58, "icmpv6")];
 const ICMP: u8 = 1;
 
-/// The name of a flow.
+/// The name of `flow`.
 pub(crate) fn name(flow: &ProgramFlow) -> String {
     let ProgramFlow { protocol, source, destination, ports, .. } = *flow;
     let known = PROTOCOLS.iter().find(|(number, _)| *number == protocol);

@@ -1,11 +1,11 @@
-//! The sink that counts: per flow, node and link, in memory that does not
-//! depend on the length of the run; what is written to files leaves at once.
-//! [`Recorder::arrived`](Sink::arrived) is on the hot path of a simulator with
-//! 100 ns for a packet, so it does a dozen additions and one bin of a histogram.
+//! The sink that counts per flow, node and link. Memory does not depend on the length
+//! of the run, unless intervals are kept; what belongs into files is written at once.
+//! [`Recorder::arrived`](Sink::arrived) is on the hot path of a simulator that spends
+//! 100 ns per packet, so it does a few additions and updates two sets of bins, no more.
 //!
-//! Only the forward direction of a flow is counted (packets that enter at the
-//! flow's `from` node): acknowledgements and echo replies are in the events,
-//! and in the round-trip times.
+//! Only the forward direction of a flow is counted: packets that enter the network at
+//! its `from` node. Acknowledgements and echo replies are recorded as events and in the
+//! round-trip times.
 
 use crate::apq::ApqFlowSummary;
 use crate::coded::CodedTally;
@@ -27,27 +27,27 @@ use lasthop_wifi::event::{Event, FrameKind, Ppdu};
 use lasthop_wifi::{Address, StationId};
 use std::collections::BTreeMap;
 
-/// What a recorder is told at the start.
+/// The settings of a recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recording {
-    /// Time at the start that is left out of statistics.
+    /// Time at the start of the run that statistics leave out.
     pub warmup: Duration,
-    /// Length of the run; later events are not part of statistics.
+    /// Length of the run. What happens later is not part of statistics.
     pub duration: Duration,
-    /// Time between two rows of the series, and two snapshots.
+    /// Time between two rows of the series and between two snapshots; not zero.
     pub interval: Duration,
-    /// Ask the cell for events even if no file needs them (a live view wants
-    /// the sizes of aggregates).
+    /// Whether to request events from the cell even if no file needs them. A live view
+    /// shows readings that are derived from them.
     pub watch_air: bool,
 }
 
-/// Counts what happens, and hands on what goes into files.
+/// A [`Sink`] that counts what a driver reports, and writes the files of a run.
 #[derive(Debug)]
 pub struct Recorder {
     pub(crate) names: Names,
     pub(crate) recording: Recording,
     pub(crate) flows: Vec<FlowTally>,
-    /// The flows of programs by their number, less that of the first.
+    /// The flows of programs, by flow number less the number of flows in the scenario.
     pub(crate) programs: Vec<(ProgramFlow, FlowTally)>,
     pub(crate) programs_left_out: ProgramsLeftOut,
     pub(crate) francs: Vec<CodedTally>,
@@ -55,16 +55,16 @@ pub struct Recorder {
     nodes: Vec<NodeTally>,
     links: BTreeMap<(StationId, StationId), LinkTally>,
     next_tick: Instant,
-    /// When the run ended, if that was before its time.
+    /// When the run ended by itself; `None` if it did not.
     ended: Option<Instant>,
     totals: Vec<FlowTotals>,
     snapshot: Snapshot,
-    /// Every interval, if they are kept.
+    /// The readings of every interval so far; `None` if they are not kept.
     kept: Option<Vec<Snapshot>>,
     pub(crate) writers: Option<Box<Writers>>,
 }
 
-/// A flow's counts at the last tick.
+/// The counts of a flow at the end of the last interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct FlowTotals {
     payload_bytes: u64,
@@ -77,7 +77,7 @@ struct FlowTotals {
 }
 
 impl Recorder {
-    /// A recorder of a run that has not begun.
+    /// A recorder of a run that has not started. It writes no files.
     ///
     /// # Panics
     /// If the interval is zero.
@@ -104,7 +104,7 @@ impl Recorder {
         }
     }
 
-    /// A recorder that also writes files, into `directory`.
+    /// A recorder that also writes `files` into `directory`.
     ///
     /// # Errors
     /// If a file cannot be made.
@@ -128,18 +128,19 @@ impl Recorder {
         Self { kept: Some(Vec::new()), ..self }
     }
 
-    /// A file could not be written, and [`finish`](Self::finish) will say so: a
-    /// long run may as well stop.
+    /// Whether a file could not be written, which [`finish`](Self::finish) will return
+    /// as its error: a long run may then be stopped early.
     pub fn failed(&self) -> bool {
         self.writers.as_ref().is_some_and(|writers| writers.failed())
     }
 
-    /// What the flows, nodes and stations are called.
+    /// The names of flows, nodes and stations.
     pub fn names(&self) -> &Names {
         &self.names
     }
 
-    /// The readings of the last whole interval; of no length before the first.
+    /// The readings of the last complete interval. Before the first one ends, the
+    /// snapshot is empty and its interval zero.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
@@ -195,22 +196,23 @@ impl Recorder {
         }
     }
 
-    /// The intervals kept so far.
+    /// Returns the readings of the intervals so far; none if they are not kept.
     pub(crate) fn take_intervals(&mut self) -> Vec<Snapshot> {
         self.kept.take().unwrap_or_default()
     }
 
-    /// How long the run was, if it was to last `duration`.
+    /// The length of the run: `duration`, or less if it ended by itself.
     pub(crate) fn lasted(&self, duration: Duration) -> Duration {
         self.ended.map_or(duration, |at| (at - Instant::ZERO).min(duration))
     }
 
-    /// Closes the intervals up to the end of the run.
+    /// Closes every interval that ended at or before `end`, the end of the run.
     pub(crate) fn close_until(&mut self, end: Instant) {
         self.advance(end);
     }
 
-    /// The tally of the flow that `packet` is a forward packet of.
+    /// The tally of the flow of `packet`; `None` if the packet belongs to no flow, or
+    /// travels in the reverse direction.
     #[inline]
     fn forward(&mut self, packet: &Packet) -> Option<&mut FlowTally> {
         let index = usize::from(packet.flow.0);
@@ -403,7 +405,7 @@ fn mean(nanos: u64, count: u64) -> Option<Duration> {
     nanos.checked_div(count).map(Duration::from_nanos)
 }
 
-/// Frames that carry an MSDU.
+/// Whether a frame of this kind carries an MSDU.
 pub(crate) fn is_data(kind: FrameKind) -> bool {
     matches!(kind, FrameKind::Data | FrameKind::QosData { .. })
 }

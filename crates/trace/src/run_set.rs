@@ -1,7 +1,7 @@
-//! Several runs of one scenario, with the mean of what they say and how sure it
-//! is: a 95 % confidence interval from Student's distribution. It holds for
-//! independent runs; the packets of one run are not independent, so no interval
-//! is given for a single one.
+//! Several runs of one scenario as one JSON document, with the mean of each value and
+//! its 95 % confidence interval from Student's distribution. The interval is valid for
+//! independent runs. The packets of one run are not independent, so a single run has no
+//! interval. The doc comments of types are the descriptions in the JSON Schema.
 
 use crate::document::{FlowSummary, RunDocument};
 use crate::value::{rounded, to_json};
@@ -58,7 +58,7 @@ pub struct Estimate {
 }
 
 impl RunSet {
-    /// The set of `runs`.
+    /// The set of `runs`, sorted by number, with the estimates of each flow.
     pub fn new(mut runs: Vec<RunDocument>) -> Self {
         runs.sort_by_key(|run| run.run);
         let names = runs.iter().flat_map(|run| run.flows.keys().cloned());
@@ -104,7 +104,8 @@ impl FlowEstimates {
 }
 
 impl Estimate {
-    /// The estimate from the values of independent runs; `None` without any.
+    /// The estimate from one value of each run, where runs are independent; `None`
+    /// without values.
     pub fn of(values: &[f64]) -> Option<Self> {
         if values.is_empty() {
             return None;
@@ -126,15 +127,16 @@ impl Estimate {
     }
 }
 
-/// The 97.5 % point of Student's distribution with 1 to 30 degrees of freedom.
+/// The 97.5 % points of Student's distribution with 1 to 30 degrees of freedom.
 const STUDENT_T_97_5: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
     2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
     2.052, 2.048, 2.045, 2.042,
 ];
 
-/// Beyond the table: the normal point and the first term of its expansion in
-/// 1/degrees, right to three places from 30 on.
+/// The 97.5 % point of Student's distribution. Above 30 degrees of freedom it is the
+/// point of the normal distribution and the first term of the expansion in 1/degrees,
+/// which is correct to three decimal places there.
 fn student_t_97_5(degrees: usize) -> f64 {
     const NORMAL: f64 = 1.959_964;
     STUDENT_T_97_5

@@ -1,6 +1,7 @@
-//! `series.parquet`: what each flow, node and link did in each interval; one
-//! row a subject and interval. The columns are described in `docs/files.md`; a
-//! test compares.
+//! Writes `series.parquet`: the readings of each flow, node and link in each interval,
+//! one row per interval and flow, node or link. A node without a queue that did not
+//! transmit has no row, nor has a link without data. Units are in the names of the
+//! columns, which `docs/files.md` describes; a test compares.
 
 use crate::names::Names;
 use crate::output::{OutputError, PartFile};
@@ -30,7 +31,7 @@ columns! {
     RATE "data_rate_mbps" Double,
 }
 
-/// Writes `series.parquet`.
+/// The writer of `series.parquet`.
 pub(crate) struct SeriesWriter {
     table: Table,
     flows: Vec<ByteArray>,

@@ -1,6 +1,6 @@
-//! What happened in the last interval: one row of the series, and what a live
-//! view shows. Throughput counts payload that arrived; delays and round trips
-//! are means of the interval; a reading that was not made is `None`.
+//! The readings of one interval: the source of the rows of the series, and the content
+//! of a live view. Throughput counts payload that arrived; delays and round-trip times
+//! are means over the interval; a reading that was not made is `None`.
 
 use lasthop_packet::NodeId;
 use lasthop_units::{Bytes, Duration, Instant};
@@ -10,72 +10,77 @@ use lasthop_wifi::phy::Rate;
 /// The readings of one interval.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Snapshot {
-    /// The end of the interval.
+    /// End of the interval.
     pub at: Instant,
-    /// Its length.
+    /// Length of the interval; zero before the first one has ended.
     pub interval: Duration,
-    /// The flows, by [`FlowId`](lasthop_packet::FlowId).
+    /// The flows of the scenario, by [`FlowId`](lasthop_packet::FlowId). Flows of
+    /// programs are left out.
     pub flows: Vec<FlowReading>,
     /// The nodes, by [`NodeId`].
     pub nodes: Vec<NodeReading>,
-    /// The directions of links that carried data in the interval (only if the
-    /// cell records events).
+    /// The directions of links that carried data in the interval; empty unless the cell
+    /// records events.
     pub links: Vec<LinkReading>,
 }
 
-/// One flow in one interval.
+/// The readings of one flow in one interval, in its forward direction.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct FlowReading {
-    /// Payload that arrived.
+    /// Payload of the packets that arrived.
     pub payload: Bytes,
     /// Packets that entered the network.
     pub sent: u64,
     /// Packets that arrived.
     pub received: u64,
-    /// Packets given up.
+    /// Packets that the network gave up.
     pub lost: u64,
-    /// Mean one-way delay of the packets that arrived.
+    /// Mean one-way delay of the packets that arrived; `None` without any.
     pub delay: Option<Duration>,
-    /// Mean round-trip time of the requests that were answered.
+    /// Mean of the round-trip times that were reported, of echo requests or of segments
+    /// of a simulated TCP sender; `None` without any.
     pub rtt: Option<Duration>,
-    /// Congestion window in segments, last reading.
+    /// Last reading of the TCP sender's congestion window in segments.
     pub cwnd_packets: Option<u32>,
-    /// Smoothed round-trip time of the TCP sender, last reading.
+    /// Last reading of the TCP sender's smoothed round-trip time.
     pub smoothed_rtt: Option<Duration>,
-    /// Segments retransmitted since the begin of the run, last reading.
+    /// Last reading of the number of segments that the TCP sender retransmitted since
+    /// the start of the run.
     pub retransmissions: Option<u64>,
 }
 
-/// One node in one interval.
+/// The readings of one node in one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct NodeReading {
-    /// Which node.
+    /// The node.
     pub node: NodeId,
-    /// Packets in its Wi-Fi queues, last reading.
+    /// Last reading of the number of packets in its Wi-Fi queues; `None` for a node
+    /// without Wi-Fi, and before the first reading.
     pub queue_packets: Option<u32>,
-    /// Time on the air as transmitter (only if the cell records events).
+    /// Time in which it transmitted; zero unless the cell records events.
     pub airtime: Duration,
 }
 
-/// One direction of a link in one interval.
+/// The readings of one direction of a link in one interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkReading {
-    /// Sender.
+    /// The transmitter.
     pub from: StationId,
-    /// Receiver.
+    /// The receiver.
     pub to: StationId,
-    /// Data PPDUs.
+    /// Data PPDUs sent.
     pub ppdus: u64,
-    /// Data MPDUs in them.
+    /// Data MPDUs in these PPDUs.
     pub mpdus: u64,
-    /// Of those, not decoded by the receiver.
+    /// MPDUs among them that the receiver did not decode.
     pub mpdus_failed: u64,
-    /// Rate of the last data PPDU.
+    /// PHY rate of the last data PPDU.
     pub rate: Rate,
 }
 
 impl Snapshot {
-    /// Payload of a flow in Mb/s over the interval.
+    /// Throughput of a flow in Mb/s over the interval; 0 for an interval of length
+    /// zero.
     pub fn throughput_mbps(&self, reading: &FlowReading) -> f64 {
         match self.interval.as_nanos() {
             0 => 0.0,

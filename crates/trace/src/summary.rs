@@ -1,6 +1,7 @@
-//! From counts to the [`RunDocument`]. Every number is computed here once, from
-//! whole numbers, and rounded to what they can tell: milliseconds and Mb/s to
-//! six places (nanoseconds, bits a second).
+//! Computes the [`RunDocument`] from what the recorder and the network counted. Every
+//! value is computed here, once, from integers, and rounded to their precision:
+//! milliseconds and Mb/s to six decimal places (one nanosecond, one bit a second),
+//! shares of 0 to 1 to nine, microseconds to three.
 
 use crate::document::{
     AbsenceSummary, EmulationSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary,
@@ -21,31 +22,33 @@ use lasthop_units::{Duration, Instant};
 use lasthop_wifi::phy::Rate;
 use lasthop_wifi::stats::{Levels, LinkStats, StationStats};
 
-/// What a recorder cannot know about the run.
+/// Facts about a run that the recorder cannot know.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunInfo {
     /// Name of the scenario.
     pub scenario: String,
-    /// Seed.
+    /// The seed of the run's random numbers.
     pub seed: u64,
     /// Number of the run.
     pub run: u64,
-    /// How long the run was; less than planned if it was stopped. That it ended
-    /// by itself the recorder knows.
+    /// The length of the run: as planned, or less if it was interrupted. The recorder
+    /// itself accounts for a run that ended early
+    /// ([`Sink::ended`](lasthop_hosts::Sink::ended)).
     pub duration: Duration,
-    /// What a clock on the wall showed, in seconds.
+    /// Duration of the run in seconds of real time.
     pub wall_s: f64,
-    /// What changed the scenario file, as `key=value`.
+    /// Changes to the scenario file, each as `key=value`.
     pub set: Vec<String>,
-    /// What makes the results other than one might expect.
+    /// Conditions that make the results differ from what a user may expect, as
+    /// sentences.
     pub warnings: Vec<String>,
-    /// The run was emulated; deliveries later than this are late.
+    /// The lateness above which a delivery is late. `None` for a simulation.
     pub lateness_max: Option<Duration>,
 }
 
 impl Recorder {
-    /// Ends the recording: the summary of the run. `stats` is what the network
-    /// counted over the whole run.
+    /// Ends the recording, completes the files, and returns the summary of the run.
+    /// `stats` is what the network counted over the whole run.
     ///
     /// # Errors
     /// If a file could not be written, now or earlier.
@@ -53,8 +56,8 @@ impl Recorder {
         self.finish_with_intervals(info, stats).map(|(document, _)| document)
     }
 
-    /// The same with the readings of every interval, if they were
-    /// [kept](Self::keeping_intervals).
+    /// As [`finish`](Self::finish), and returns the readings of every interval too, if
+    /// they were [kept](Self::keeping_intervals); none otherwise.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -145,8 +148,9 @@ fn left_out(left_out: ProgramsLeftOut) -> Option<LeftOutSummary> {
 }
 
 impl Recorder {
-    /// The nodes that packets of a flow waited for: of its ends those that were
-    /// absent; if none was, it passes through one that was.
+    /// Returns the names of the nodes whose absences the packets of a flow waited for:
+    /// those at its ends that were absent. If neither was, the flow passes through an
+    /// absent node, so all absent nodes are returned.
     fn absent_nodes(
         &self,
         ends: [NodeId; 2],

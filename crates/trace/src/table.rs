@@ -1,8 +1,8 @@
-//! A Parquet file written a row group at a time, so that memory does not grow
-//! with the number of rows. Columns are optional (a row may leave any of them
-//! out), compressed with Snappy; text is dictionary-encoded. It uses the column
-//! writers of the `parquet` crate directly: building record batches first would
-//! bring in all of Arrow for nothing.
+//! Writes a Parquet file one row group at a time, so memory does not grow with the
+//! number of rows. Columns are optional (a row may leave out any of them), compressed
+//! with Snappy; integers are delta-encoded and text is dictionary-encoded. The column
+//! writers of the `parquet` crate are used directly: record batches would add all of
+//! Arrow as dependencies, with no benefit.
 
 use crate::output::{OutputError, PartFile};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType};
@@ -17,10 +17,10 @@ use parquet::schema::types::{ColumnPath, Type};
 use std::io;
 use std::sync::Arc;
 
-/// Rows in a row group: what is held in memory.
+/// Number of rows in a row group, which is held in memory.
 const ROW_GROUP_ROWS: usize = 64 * 1024;
 
-/// What a column holds.
+/// The type of the values in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Bool,
@@ -30,8 +30,8 @@ pub(crate) enum Kind {
     Text,
 }
 
-/// Declares a table's columns: a constant for the position of each, and the
-/// list `COLUMNS` for the schema.
+/// Declares the columns of a table: a constant with the index of each, and the list
+/// `COLUMNS` for the schema.
 macro_rules! columns {
     ($($index:ident $name:literal $kind:ident),* $(,)?) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
@@ -43,17 +43,18 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// A table on its way to a file.
+/// A table that is being written to a file.
 pub(crate) struct Table {
     writer: SerializedFileWriter<PartFile>,
     columns: Vec<Column>,
     rows: usize,
 }
 
-/// One column of the row group that is being filled.
+/// A column of the current row group.
 struct Column {
     values: Values,
-    /// 1 where the row has a value; rows behind its end have none.
+    /// The definition level of each row: 1 if it has a value, else 0. Rows after the
+    /// last level have no value.
     levels: Vec<i16>,
 }
 
@@ -66,7 +67,7 @@ enum Values {
 }
 
 impl Table {
-    /// An empty table; `metadata` goes into the footer.
+    /// An empty table; `metadata` is stored in the footer of the file.
     pub(crate) fn new(
         file: PartFile,
         columns: &[(&str, Kind)],
@@ -86,7 +87,8 @@ impl Table {
             let column = ColumnPath::from(name);
             properties = match kind {
                 Kind::Text => properties.set_column_dictionary_enabled(column, true),
-                // Counters and times grow in small steps.
+                // Counters and times grow in small steps, so their differences are
+                // short.
                 Kind::Int32 | Kind::Int64 => {
                     properties.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
                 }
@@ -107,19 +109,19 @@ impl Table {
         })
     }
 
-    /// Begins a row; fill it through the columns' indices.
+    /// Starts a row. Its columns are set by index.
     pub(crate) fn row(&mut self) -> Row<'_> {
         let row = self.rows;
         self.rows += 1;
         Row { columns: &mut self.columns, row }
     }
 
-    /// Writes the rows so far out if they are enough for a row group.
+    /// Writes the current row group if it is full.
     pub(crate) fn flush_if_full(&mut self) -> Result<(), OutputError> {
         if self.rows >= ROW_GROUP_ROWS { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what is left, and the footer.
+    /// Writes the remaining rows and the footer.
     pub(crate) fn close(mut self) -> Result<(), OutputError> {
         self.flush()?;
         let finished = self.writer.finish().map(drop);
@@ -139,7 +141,7 @@ impl Table {
     }
 }
 
-/// A row that is being filled. Every column is set at most once.
+/// A row that is being filled. Each column may be set once at most.
 pub(crate) struct Row<'a> {
     columns: &'a mut [Column],
     row: usize,
@@ -162,7 +164,7 @@ impl Row<'_> {
         })
     }
 
-    /// Counts and nanoseconds: 2^63 of them are not reached.
+    /// Sets a count or a time in nanoseconds; all are below 2^63.
     pub(crate) fn int64(&mut self, column: usize, value: u64) -> &mut Self {
         self.set(column, |values| {
             if let Values::Int64(v) = values {
@@ -224,7 +226,7 @@ impl Values {
     }
 }
 
-/// Text for a [`Row`]: cheap to clone, so make it once for each name.
+/// Makes a text for a [`Row`]. Cloning it is cheap, so each name is made once.
 pub(crate) fn text(value: &str) -> ByteArray {
     ByteArray::from(value)
 }
@@ -276,7 +278,7 @@ fn write_column<T: DataType>(
     Ok(())
 }
 
-/// The system's error inside, if it is one.
+/// Returns the system's error that `error` contains, if any.
 fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => {

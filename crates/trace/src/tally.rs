@@ -1,5 +1,7 @@
-//! What the recorder counts for a flow, a node and a link. Sums are whole
-//! numbers and only grow; an interval's reading is the difference of two.
+//! The counters of the recorder for each flow, node and link: packets, bytes, and times
+//! in nanoseconds. Those of flows are integers that never decrease, so the reading of
+//! an interval is a difference; the airtime of nodes and the counters of links are reset
+//! after each interval.
 
 use crate::apq::ApqFlowSummary;
 use crate::histogram::Histogram;
@@ -14,59 +16,64 @@ use lasthop_wifi::phy::Rate;
 use lasthop_wifi::stats::Levels;
 use std::collections::BTreeMap;
 
-/// One flow, in its forward direction.
+/// The counters of one flow, in its forward direction.
 #[derive(Debug)]
 pub(crate) struct FlowTally {
     /// The node where forward packets enter the network.
     pub(crate) source: NodeId,
     header_bytes: u16,
-    /// Statistics are of what happens from here ..
+    /// Start of the measured time: the end of the warm-up or the start of the flow,
+    /// whichever is later.
     pub(crate) from: Instant,
-    /// .. to here.
+    /// End of the measured time: the end of the run or the stop of the flow, whichever
+    /// is earlier.
     pub(crate) until: Instant,
     pub(crate) sent: u64,
     pub(crate) received: u64,
     pub(crate) losses: [u64; LossReason::ALL.len()],
-    /// Payload that arrived, over the whole run.
+    /// Bytes of payload that arrived, over the whole run.
     pub(crate) payload_bytes: u64,
-    /// Delay of all packets that arrived, over the whole run.
+    /// Sum of the delays of all packets that arrived, over the whole run.
     pub(crate) delay_nanos: u64,
-    /// Payload that arrived between `from` and `until`.
+    /// Bytes of payload that arrived in the measured time.
     pub(crate) payload_bytes_measured: u64,
-    /// Delays between `from` and `until`.
+    /// Delays of the packets that arrived in the measured time.
     pub(crate) delays: Histogram,
     pub(crate) parts: PartSums,
     pub(crate) round_trips: Histogram,
     pub(crate) round_trips_all: u64,
     pub(crate) round_trip_nanos: u64,
-    /// From write to read, of TCP.
+    /// Times from an application's write to the read at the other end of TCP, in the
+    /// measured time.
     pub(crate) application_delays: Histogram,
     pub(crate) tcp: Option<TcpTally>,
-    /// What a measurement found, once it has ended.
+    /// The result of a measurement of a queue; `None` until it has ended.
     pub(crate) apq: Option<Box<ApqFlowSummary>>,
 }
 
-/// A TCP sender's readings.
+/// The readings of a TCP sender.
 #[derive(Debug)]
 pub(crate) struct TcpTally {
-    /// The last reading before the measured time: when, and bytes acknowledged.
+    /// The last reading before the measured time: its instant, and the bytes
+    /// acknowledged so far.
     pub(crate) base: (Instant, u64),
-    /// The last reading of the measured time.
+    /// The last reading in the measured time, likewise.
     pub(crate) last: (Instant, u64),
     pub(crate) latest: TcpSample,
     pub(crate) cwnd_packets: Levels,
     pub(crate) round_trips: Histogram,
 }
 
-/// One node, for the series and the live view.
+/// The counters of one node in the current interval, for the series and the live view.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NodeTally {
     pub(crate) queue_packets: Option<u32>,
-    /// Time on the air as transmitter, from events.
+    /// Time in which the node transmitted; zero unless the cell records events.
     pub(crate) airtime: Duration,
 }
 
-/// One direction of a link, for the series and the live view.
+/// The counters of one direction of a link in the current interval, for the series and
+/// the live view.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkTally {
     pub(crate) ppdus: u64,
@@ -82,8 +89,9 @@ impl FlowTally {
         Self::empty(name.from, name.kind.header_bytes(), from, until)
     }
 
-    /// Of a program, which begins when it likes: over the whole run, and of the
-    /// network layer, since its headers may be any.
+    /// The tally of a program's flow. It may start at any time, so the measured time is
+    /// the whole run; its transport headers are not known, so bytes are those of IP
+    /// packets.
     pub(crate) fn of_program(flow: &ProgramFlow) -> Self {
         Self::empty(flow.from, 0, Instant::ZERO, Instant::MAX)
     }
@@ -129,7 +137,7 @@ impl FlowTally {
         self.losses.iter().sum()
     }
 
-    /// Reasons that did not occur are absent.
+    /// The number of packets lost by reason; reasons that did not occur are absent.
     pub(crate) fn lost_by_reason(&self) -> BTreeMap<LossReason, u64> {
         let counts =
             LossReason::ALL.into_iter().map(|reason| (reason, self.losses[reason.index()]));
@@ -186,7 +194,7 @@ impl LinkTally {
 }
 
 impl LossReason {
-    /// Every reason, in the order of [`LossReason::index`].
+    /// All reasons, in the order of [`LossReason::index`].
     pub const ALL: [Self; 12] = [
         Self::QueueFull,
         Self::ActiveQueue,
@@ -202,12 +210,12 @@ impl LossReason {
         Self::CodedLink,
     ];
 
-    /// Position in [`LossReason::ALL`].
+    /// The position in [`LossReason::ALL`].
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// As in files, such as `queue_full`.
+    /// The name in files, such as `queue_full`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::QueueFull => "queue_full",

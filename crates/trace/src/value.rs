@@ -1,7 +1,7 @@
-//! Figures as documents have them: times, counts and windows as distributions, the parts of a
-//! delay, why packets were lost; rounded, as JSON.
+//! Values shared by the documents: distributions of times, counts and windows, the
+//! parts of a delay, reasons of losses; and functions that round and write JSON.
 //!
-//! Doc comments here are descriptions in the published JSON Schemas.
+//! The doc comments here are the descriptions in the published JSON Schemas.
 
 use crate::histogram::Histogram;
 use schemars::JsonSchema;
@@ -106,7 +106,7 @@ pub struct DelayPartsSummary {
     pub other: Option<f64>,
 }
 
-/// Any document as indented JSON, with a newline at its end.
+/// Serialises a document as indented JSON with a final newline.
 pub(crate) fn to_json(document: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(document)
         .expect("a document has string keys and no fallible serializer");
@@ -114,7 +114,7 @@ pub(crate) fn to_json(document: &impl Serialize) -> String {
     text
 }
 
-/// `value` to `decimals` places.
+/// Rounds `value` to `decimals` decimal places.
 pub(crate) fn rounded(value: f64, decimals: i32) -> f64 {
     let scale = 10f64.powi(decimals);
     (value * scale).round() / scale

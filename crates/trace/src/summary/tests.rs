@@ -1,4 +1,5 @@
-//! Summaries of runs that are told call by call, against figures worked out by hand.
+//! Tests of summaries: runs reported call by call, compared with values calculated by
+//! hand.
 
 use crate::*;
 use lasthop_hosts::{Sink, TcpSample};
@@ -59,7 +60,7 @@ fn packet(now: Instant, delay: Duration) -> Packet {
     packet
 }
 
-/// A packet a millisecond for three seconds; every delay its index in us.
+/// One packet per millisecond for three seconds; the delay of each is its index in us.
 fn three_seconds(recorder: &mut Recorder) {
     for index in 1..3_000u64 {
         let now = Instant::ZERO + Duration::from_millis(index);
@@ -82,7 +83,7 @@ fn three_seconds(recorder: &mut Recorder) {
         } else {
             recorder.arrived(now, NodeId(0), &packet);
         }
-        // What goes the other way is not the flow's data.
+        // Packets in the reverse direction are not counted.
         packet.source = NodeId(0);
         recorder.arrived(now, NodeId(1), &packet);
     }
@@ -99,7 +100,8 @@ fn goodput_counts_payload_after_the_warm_up() {
     assert_eq!((flow.packets_sent, flow.packets_received, flow.packets_lost), (2_999, 2_700, 299));
     assert_eq!(flow.packets_lost_by_reason.get(&LossReason::RetryLimit), Some(&299));
     let delay = flow.one_way_delay_ms.expect("packets arrived");
-    // Indices 1 000 to 2 999 without multiples of ten: mean 2 000, all but exactly.
+    // Indices 1 000 to 2 999 without multiples of ten: the mean is 2 000, almost
+    // exactly.
     assert!((delay.mean - 2.0).abs() < 0.001, "{delay:?}");
     assert!((delay.p50 - 2.0).abs() < 0.002, "{delay:?}");
     assert!((delay.p95 - 2.9).abs() < 0.003, "{delay:?}");
@@ -154,7 +156,7 @@ fn tcp_goodput_is_what_the_sender_saw_acknowledged() {
     }
     let document = recorder.finish(&info(), &NetworkStats::default()).expect("no files");
     let flow = &document.flows["tcp"];
-    // (30^2 - 10^2) * 10 kB in 2 s.
+    // (30^2 - 10^2) * 10 kB acknowledged in 2 s.
     assert_eq!(flow.goodput_mbps, Some(32.0));
     assert_eq!(flow.retransmissions, Some(3));
     let window = flow.cwnd_packets.expect("it was read");
@@ -275,7 +277,8 @@ fn lateness_is_reported_and_judged() {
         let document = recorder.finish(&info, &NetworkStats::default()).expect("no files");
         document.emulation.expect("it was emulated")
     };
-    // The 9 990th of 10 000 deliveries was 9.99 ms late, as a histogram tells.
+    // The 9 990th of 10 000 deliveries was 9.99 ms late, within the precision of a
+    // histogram.
     let (kept, missed) = (emulation(9_996), emulation(9_980));
     assert_eq!((kept.deliveries, kept.late, missed.late), (10_000, false, true));
     let lateness = kept.lateness_us.expect("there were deliveries");
@@ -305,7 +308,7 @@ fn the_schema_describes_every_key() {
     assert!(described.as_str().is_some_and(|text| text.contains("Mb/s")), "{described}");
 }
 
-/// Every key of a document with every kind of content, as `flows.*.goodput_mbps`.
+/// Collects every key of a document, as `flows.*.goodput_mbps`.
 fn keys(prefix: &str, value: &serde_json::Value, named: bool, out: &mut Vec<String>) {
     let Some(object) = value.as_object() else { return };
     for (key, value) in object {
