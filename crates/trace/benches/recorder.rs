@@ -1,4 +1,4 @@
-//! What recording costs: without files, where a simulator has 100 ns for a
+//! Benchmarks of the recorder: without files, where the simulator has 100 ns per
 //! packet, and with `events.parquet`.
 
 #![allow(missing_docs)]
@@ -40,7 +40,7 @@ fn recording() -> Recording {
     }
 }
 
-/// Packets 10 us apart with delays from 1 to 200 ms, as from a full queue.
+/// Packets 10 us apart with delays of 1 to 200 ms, as behind a full queue.
 fn packets() -> Vec<(Instant, Packet)> {
     (0..PACKETS)
         .map(|index| {

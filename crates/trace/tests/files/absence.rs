@@ -1,5 +1,5 @@
-//! Stations that scan and doze, as tshark sees them: power management, retries,
-//! TIM, PS-Poll, probes.
+//! Stations that scan and doze, as tshark decodes them: power management, retries, TIM,
+//! PS-Poll, probes.
 
 use crate::air::fields;
 use crate::{cell, scene};
@@ -14,7 +14,8 @@ use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
 use lasthop_wifi::{Address, StationId};
 use std::fs;
 
-/// The laptop scans, an access point ignores most of its Nulls; the phone dozes.
+/// A cell in which the laptop scans and the access point ignores 70 % of its Null
+/// frames, and the phone dozes.
 fn config() -> CellConfig {
     let ms = Duration::from_millis;
     let mut config = cell::config();
@@ -37,8 +38,8 @@ fn config() -> CellConfig {
     config
 }
 
-/// Group packets and some for each station, for a second. Returns every frame
-/// and who sent it.
+/// Runs group packets and packets to each station for one second. Returns every frame
+/// and its transmitter.
 fn run(recorder: &mut impl Sink) -> Vec<(StationId, Frame)> {
     let mut cell = Cell::new(&config(), Seed::new(4, 0)).expect("a sound cell");
     let interval = Duration::from_millis(13);
@@ -68,7 +69,7 @@ fn run(recorder: &mut impl Sink) -> Vec<(StationId, Frame)> {
     frames
 }
 
-/// Type and subtype, in tshark's words (IEEE 802.11-2020, table 9-1).
+/// Type and subtype as tshark prints them (IEEE 802.11-2020, table 9-1).
 fn type_subtype(kind: FrameKind) -> &'static str {
     match kind {
         FrameKind::ProbeRequest => "0x0004",
@@ -116,7 +117,7 @@ fn tshark_sees_who_is_away() {
     let Some(read) = fields(&path.join("air.pcapng"), &selected) else { return };
     assert_eq!(read.len(), frames.len());
     let bit = |set: bool| if set { "1" } else { "0" };
-    // tshark prints booleans as digits or as words.
+    // Depending on its version, tshark prints booleans as digits or words.
     let same = |text: &str, set: bool| {
         text == bit(set) || text.eq_ignore_ascii_case(if set { "true" } else { "false" })
     };

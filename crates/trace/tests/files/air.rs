@@ -1,4 +1,4 @@
-//! Captures, as tshark reads them.
+//! Captures as tshark decodes them. Skipped if tshark is not installed.
 
 use crate::scene;
 use lasthop_hosts::{FrameDirection, Sink};
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// tshark at work on a capture; `None`, with a word about it, if there is none.
+/// Starts tshark on a capture; `None`, with a message, if it is not installed.
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
 fn tshark(path: &Path, arguments: &[&str]) -> Option<Child> {
     let mut command = Command::new("tshark");
@@ -28,14 +28,14 @@ fn tshark(path: &Path, arguments: &[&str]) -> Option<Child> {
     }
 }
 
-/// The lines that it prints.
+/// Returns the lines that tshark prints.
 fn lines(tshark: Child) -> Vec<String> {
     let output = tshark.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// The fields of every frame.
+/// Returns these fields of every frame; `None` without tshark.
 pub fn fields(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let selected = fields.iter().flat_map(|field| ["-e", field]);
     let arguments: Vec<_> = ["-T", "fields"].into_iter().chain(selected).collect();
@@ -43,7 +43,7 @@ pub fn fields(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
     Some(lines.iter().map(|line| line.split('\t').map(str::to_owned).collect()).collect())
 }
 
-/// Compares the number of frames that pass each filter.
+/// Compares the number of frames that match each filter.
 fn assert_counts(path: &Path, expected: &[(&str, usize)]) {
     let started: Option<Vec<_>> =
         expected.iter().map(|(filter, _)| tshark(path, &["-Y", filter])).collect();
@@ -56,7 +56,8 @@ fn assert_counts(path: &Path, expected: &[(&str, usize)]) {
 fn tshark_reads_the_air() {
     let path = scene::scratch("air");
     scene::record(&path, &scene::files(), scene::play);
-    // How many frames have this value in this field; an empty one: no field.
+    // The number of frames that have this value in this field; an empty value means
+    // that the field is absent.
     let expected = [
         ("_ws.malformed", "", 22),
         ("wlan.fcs.status", "1", 22),
@@ -94,10 +95,11 @@ fn tshark_reads_the_air() {
         ("wlan.da", "02:1a:00:00:00:03", 5),
         ("ip.dst", "10.0.0.4", 5),
         ("ip.dst", "10.0.0.3,10.0.0.3", 1),
-        // Bit 3: the last subframe of its A-MPDU; bit 2: that is known.
+        // Bit 3: the last subframe of its A-MPDU; bit 2: whether that is known.
         ("radiotap.ampdu.flags", "0x0004", 2),
         ("radiotap.ampdu.flags", "0x000c", 1),
-        // Chats about retransmissions are left; no notes, warnings or errors.
+        // The only expert information is about retransmissions, at level chat; there
+        // are no notes, warnings or errors.
         ("_ws.expert.severity", "", 21),
     ];
     let mut names: Vec<_> = expected.iter().map(|(field, ..)| *field).collect();
@@ -143,7 +145,7 @@ fn tshark_finds_the_times_lengths_and_packets() {
     }
     let aggregate: Vec<_> = (7..10).map(|index| frames[index][1].as_str()).collect();
     assert_eq!(aggregate, ["100", "101", "102"]);
-    // Both packets of the A-MSDU.
+    // Both packets of the A-MSDU are shown.
     assert_eq!(frames[13][7], "980,313");
     assert_eq!(frames[13][2], "5");
     fs::remove_dir_all(path).unwrap();
@@ -175,7 +177,7 @@ fn real_bytes_are_kept() {
     fs::remove_dir_all(path).unwrap();
 }
 
-/// A DNS question for example.org over UDP, with checksums left out (zero).
+/// A DNS query for example.org over UDP, with checksums of zero.
 fn real_frame() -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 0x63, 2, 0, 0, 0, 0, 1, 8, 0];
     frame.extend([0x45, 0, 0, 57, 0, 1, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 53]);

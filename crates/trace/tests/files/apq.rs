@@ -1,4 +1,4 @@
-//! A measured queue as a document, and `samples.parquet`.
+//! The document of a measured queue, and `samples.parquet`.
 
 use crate::scene;
 use crate::tables::{columns, documented_columns, field, rows};
@@ -17,7 +17,7 @@ fn estimate(mean: f64) -> Option<Estimate> {
     Some(Estimate { mean, half_width: Some(mean / 100.0), values: 5 })
 }
 
-/// A report with everything in it.
+/// A report in which every field is present.
 fn report() -> Report {
     let session = SessionReport {
         equation_1_packets: 49.5,

@@ -1,5 +1,5 @@
-//! A real cell on the air: what its machine counts, what the recorder says and
-//! what tshark reads must be the same.
+//! A simulated cell on the air: the counters of its machine, the summary of the
+//! recorder and the frames that tshark decodes must agree.
 
 use crate::air::fields;
 use crate::scene;
@@ -28,7 +28,7 @@ fn station(role: Role, number: u64) -> StationConfig {
     }
 }
 
-/// An access point and two stations that are at the edge of what MCS 7 bears.
+/// An access point and two stations at the limit of what MCS 7 reaches.
 pub fn config() -> CellConfig {
     let propagation = Propagation::of(Band::Ghz2_4, ChannelWidth::Mhz20);
     let link = propagation.link(Dbm(16.0), Meters(33.0), Db(0.0));
@@ -43,9 +43,8 @@ pub fn config() -> CellConfig {
     }
 }
 
-/// Both stations keep 50 packets in their queues for `time`, then send what is
-/// left, so that nothing is on the air at the end. Returns the lengths of the
-/// MPDUs in bytes.
+/// Both stations keep 50 packets in their queues for `time`, then send the rest, so
+/// that no frame is in flight at the end. Returns the lengths of the MPDUs in bytes.
 fn run(cell: &mut Cell, recorder: &mut Recorder, time: Duration) -> Vec<u16> {
     let ap = Address::Station(StationId(scene::AP));
     let end = Instant::ZERO + time;
@@ -92,7 +91,8 @@ fn run(cell: &mut Cell, recorder: &mut Recorder, time: Duration) -> Vec<u16> {
 #[test]
 fn machine_recorder_and_tshark_agree() {
     let path = scene::scratch("cell");
-    // An access point of one fixed rate, as its stations are: beacons still have to name others.
+    // An access point with one fixed rate, as its stations have. Beacons still have to
+    // announce others.
     let air = AirInfo { rates: vec![scene::HT], ..scene::air() };
     let files = Files { events: true, air: Some(air), ..Files::default() };
     let mut directory = OutputDir::create(&path).unwrap();
@@ -135,12 +135,12 @@ fn machine_recorder_and_tshark_agree() {
     assert_eq!(frames.len(), lengths.len());
     for (frame, length) in frames.iter().zip(lengths) {
         let [whole, header] = [5, 6].map(|column| frame[column].parse::<u16>().unwrap());
-        // The elements of a beacon are more or fewer than those the model reckons with.
+        // A beacon's elements may differ in length from those that the model assumes.
         assert!(whole - header == length || frame[0] == "0x0008", "{frame:?}");
         assert_eq!((frame[2].as_str(), frame[3].as_str()), ("1", ""), "{frame:?}");
         assert!(frame[4].split(',').all(|status| status.is_empty() || status == "1"));
     }
-    // A-MSDUs too: more IP headers than MPDUs.
+    // There are A-MSDUs too: more IP headers than MPDUs.
     let packets: usize = data.iter().map(|frame| frame[4].split(',').count()).sum();
     assert!(packets > data.len());
     fs::remove_dir_all(path).unwrap();

@@ -1,5 +1,5 @@
-//! The files of a run, read by others: Parquet by the reader of its crate,
-//! captures by tshark.
+//! Tests of the files of a run with other readers: Parquet files with the reader of the
+//! `parquet` crate, captures with tshark.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 

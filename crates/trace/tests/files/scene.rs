@@ -1,5 +1,5 @@
-//! A few milliseconds of a cell, made by hand: an access point, two stations
-//! and a wired server, and every kind of frame once at least.
+//! A made-up scene of 100 ms for the tests: an access point, two stations and a wired
+//! server, with at least one frame of every kind.
 
 use lasthop_hosts::{FrameDirection, Sink, TcpSample};
 use lasthop_net::network::NetworkStats;
@@ -23,7 +23,7 @@ pub const HT: Rate =
 pub const BASIC: Rate = Rate::ErpOfdm(OfdmRate::Mbps24);
 pub const SLOW: Rate = Rate::Dsss { rate: DsssRate::Mbps2, preamble: Preamble::Short };
 
-/// A directory for one test that is not there yet.
+/// The path of a directory for one test, which does not exist.
 pub fn scratch(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("lasthop-files-{}-{name}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);
@@ -83,7 +83,7 @@ pub fn air() -> AirInfo {
     }
 }
 
-/// All files of a directory.
+/// Selects all files that a recorder can write.
 pub fn files() -> Files {
     Files { events: true, series: true, air: Some(air()), nodes: Some(NodeFrames::MadeUp) }
 }
@@ -110,7 +110,7 @@ pub fn info() -> RunInfo {
     }
 }
 
-/// Writes everything that `play` tells to `path`.
+/// Writes what `play` reports to files in `path`, and returns the summary.
 pub fn record(path: &Path, files: &Files, play: impl FnOnce(&mut Recorder)) -> RunDocument {
     let mut directory = OutputDir::create(path).expect("a directory can be made");
     let mut recorder = Recorder::with_files(names(), recording(), files, &mut directory)
@@ -130,7 +130,7 @@ pub fn packet(tag: u64, bytes: u16, flow: u16, source: u16, destination: u16) ->
     packet
 }
 
-/// A QoS data frame that carries `packets`, as long as they make it.
+/// A QoS data frame with `packets`, of the length that they require.
 pub fn qos_data(sequence: u16, packets: Vec<Packet>, amsdu: bool) -> Frame {
     let body: usize = if amsdu {
         let subframe = |packet: &Packet| 14 + 8 + usize::from(packet.bytes);
@@ -157,7 +157,7 @@ pub fn qos_data(sequence: u16, packets: Vec<Packet>, amsdu: bool) -> Frame {
     }
 }
 
-/// A frame without packets.
+/// A frame of this kind without packets.
 pub fn plain(kind: FrameKind, bytes: u16) -> Frame {
     Frame {
         kind,
@@ -191,7 +191,7 @@ pub fn ppdu(at_us: u64, from: u16, to: Address, rate: Rate, frames: Vec<Frame>) 
 
 const BEACON: FrameKind = FrameKind::Beacon { dtim_count: 0, dtim_period: 2, group_traffic: false };
 
-/// The exchanges on the air: 20 PPDUs with 22 MPDUs.
+/// The frames on the air: 20 PPDUs with 22 MPDUs.
 pub fn ppdus() -> Vec<Ppdu> {
     let ap = Address::Station(StationId(AP));
     let laptop = Address::Station(StationId(LAPTOP));
@@ -306,7 +306,7 @@ pub fn ppdus() -> Vec<Ppdu> {
     ]
 }
 
-/// Everything: the air, and what sinks are told besides.
+/// Reports the PPDUs, and everything else that is reported to a sink.
 pub fn play(recorder: &mut Recorder) {
     assert!(recorder.wants_events());
     for ppdu in ppdus() {

@@ -1,4 +1,4 @@
-//! `events.parquet` and `series.parquet`.
+//! The rows and columns of `events.parquet` and `series.parquet`, read back.
 
 use crate::scene;
 use lasthop_hosts::Sink;
@@ -35,7 +35,7 @@ pub fn field(row: &Row, name: &str) -> Value {
     }
 }
 
-/// The columns of `file` that the documentation lists.
+/// Returns the columns of `file` that `docs/files.md` lists.
 pub fn documented_columns(file: &str) -> Vec<String> {
     let text = include_str!("../../../../docs/files.md");
     let section = text.split("\n## ").find(|section| section.starts_with(&format!("`{file}`")));
@@ -91,12 +91,12 @@ fn series_have_a_row_for_every_flow_and_interval() {
     let series = rows(&path.join("series.parquet"));
     let up: Vec<_> = series.iter().filter(|row| field(row, "flow") == "up").collect();
     assert_eq!(up.len(), 10);
-    // One packet of 972 bytes of payload in the tenth from 50 to 60 ms.
+    // One packet with 972 bytes of payload in the interval from 50 to 60 ms.
     assert_eq!(field(up[5], "at_ns"), 60_000_000);
     assert_eq!(field(up[5], "throughput_mbps"), 0.7776);
     assert_eq!(field(up[5], "one_way_delay_ms"), 4.0);
     let link = series.iter().find(|row| field(row, "link") == "laptop->ap").unwrap();
-    // An A-MPDU of three and a single MPDU.
+    // An A-MPDU with three MPDUs and a PPDU with one.
     assert_eq!((field(link, "ppdus"), field(link, "mpdus_per_ppdu")), (2.into(), 2.0.into()));
     fs::remove_dir_all(path).unwrap();
 }
@@ -130,7 +130,7 @@ fn many_rows_are_in_several_groups() {
     assert!(events.iter().zip(0..).all(|(row, tag)| {
         row.get_column_iter().any(|(name, value)| name == "tag" && *value == Field::Long(tag))
     }));
-    // Delta encoding: a few bytes a row.
+    // A few bytes per row, because of delta encoding.
     assert!(fs::metadata(&file).unwrap().len() < 4 * ROWS);
     fs::remove_dir_all(path).unwrap();
 }
