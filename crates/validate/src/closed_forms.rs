@@ -1,75 +1,70 @@
-//! Throughput of n saturated stations that all hear each other, in closed form.
-//!
-//! Each station's backoff is a Markov chain over its retries, decoupled from
-//! the others but for the probability p that its attempt collides (Bianchi,
-//! "Performance analysis of the IEEE 802.11 distributed coordination function",
-//! 2000). What differs is when a counter counts:
-//!
-//! - EDCA counts at the boundary that ends AIFS and at each slot boundary after
-//!   it (IEEE 802.11-2020, 10.23.2.4), so once for every busy time: that is
-//!   Bianchi's original chain, with draws of 0 to CW and a busy slot as long
-//!   as the exchange and its AIFS.
-//! - DCF counts a slot when it is over and idle (10.3.4.3), so a counter that
-//!   was frozen above zero cannot end at DIFS. Only who drew a zero sends
-//!   there: the exchange is followed by others of the same station, without
-//!   contest, and then by an idle slot. That is the refinement of Tinnirello,
-//!   Bianchi and Xiao ("Refinements on IEEE 802.11 distributed coordination
-//!   function modeling approaches", 2010). Draws of 1 to CW then are a chain as
-//!   Bianchi's that begins at 0 to CW - 1.
-//!
-//! Both with the retry limit, and with the response timeout that keeps those
-//! who collided from contending while the others already count. Left out:
-//! capture, EIFS, errors of the channel, and that the timeout is no whole
-//! number of slots.
+//! Throughput in closed form of n saturated stations that all hear each other. The
+//! backoff of a station is a Markov chain over its retries, which depends on the others
+//! only through the probability p that an attempt collides (Bianchi, "Performance
+//! analysis of the IEEE 802.11 distributed coordination function", 2000). Includes the
+//! retry limit, and the response timeout, during which stations that collided do not
+//! contend while others count. Leaves out capture, EIFS and errors of the channel; the
+//! timeout need not be a whole number of slots. Times are in microseconds.
 
-/// When a counter counts.
+/// The slots in which a backoff counter is decremented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counting {
-    /// Idle slots only: DCF.
+    /// DCF: a slot counts when it is over and was idle (IEEE 802.11-2020, 10.3.4.3), so
+    /// a counter frozen above zero cannot reach zero at DIFS. Only a station that drew
+    /// zero transmits there: an exchange is followed by further exchanges of the same
+    /// station without contention, and then by an idle slot. This is the refinement of
+    /// Tinnirello, Bianchi and Xiao ("Refinements on IEEE 802.11 distributed
+    /// coordination function modeling approaches", 2010). Draws of 1 to CW then form
+    /// Bianchi's chain with 0 to CW - 1.
     IdleSlots,
-    /// Once for every busy time, too: EDCA, and Bianchi's original model.
+    /// EDCA: the boundary that ends AIFS counts, and each slot boundary after it
+    /// (10.23.2.4), so a busy period counts once. This is Bianchi's original chain,
+    /// with draws of 0 to CW, and busy slots as long as the exchange and its AIFS.
     BusySlotsToo,
 }
 
-/// What the throughput of a cell follows from. Times are in microseconds.
+/// The parameters from which the throughput of a cell follows. Times are in
+/// microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contenders {
-    /// How many there are.
+    /// Number of stations; all of them are saturated.
     pub stations: u16,
-    /// Smallest contention window.
+    /// Smallest contention window in slots, such as 15.
     pub cw_min: u16,
-    /// Largest contention window.
+    /// Largest contention window in slots, such as 1 023.
     pub cw_max: u16,
-    /// Attempts for a frame.
+    /// Number of attempts to transmit a frame, the first included.
     pub retry_limit: u8,
-    /// Slot.
+    /// Length of a slot.
     pub slot_us: f64,
-    /// A successful exchange from its first PPDU on, and the AIFS after it.
+    /// Duration of a successful exchange from the start of its first PPDU to the end of
+    /// the AIFS that follows.
     pub success_us: f64,
-    /// A PPDU that collides, and the AIFS after it.
+    /// Duration of a PPDU that collides, and of the AIFS that follows.
     pub collision_us: f64,
-    /// How long a sender that waits in vain is behind the others.
+    /// Time by which a sender without a response starts to contend later than the
+    /// others.
     pub timeout_us: f64,
 }
 
-/// What follows.
+/// The result for one cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
-    /// Exchanges that succeed, per second, of all stations together.
+    /// Number of successful exchanges per second, over all stations.
     pub exchanges_per_s: f64,
-    /// Probability that a contested attempt collides.
+    /// Probability that an attempt with contention collides.
     pub collision_probability: f64,
-    /// Probability that a station attempts in a slot.
+    /// Probability that a station attempts to transmit in a slot.
     pub attempt: f64,
 }
 
 impl Contenders {
-    /// Solves the fixed point of the attempt rate.
+    /// Solves for the fixed point of the attempt probability, by bisection.
     pub fn solve(&self, counting: Counting) -> Prediction {
         let (mut low, mut high) = (0.0, 1.0);
         while high - low > 1e-12 {
             let attempt = 0.5 * (low + high);
-            // The more the others attempt, the less does one.
+            // The more often the others attempt, the less often does one station.
             if self.chain(attempt, counting).attempt > attempt {
                 low = attempt;
             } else {
@@ -83,8 +78,8 @@ impl Contenders {
         (1.0 - attempt).powi(i32::from(others))
     }
 
-    /// One station if each of the others attempts with probability `attempt`
-    /// in a slot.
+    /// Returns the behaviour of one station, if each of the others attempts with
+    /// probability `attempt` in a slot.
     fn chain(&self, attempt: f64, counting: Counting) -> Chain {
         let collision = 1.0 - self.others_idle(attempt, self.stations - 1);
         let late = self.late_slots(attempt);
@@ -111,14 +106,15 @@ impl Contenders {
         Chain { attempt: attempts / slots, uncontested: uncontested / attempts }
     }
 
-    /// Values that a draw can have.
+    /// Number of values that the backoff drawn before attempt `retry` (from 0) can
+    /// have.
     fn window(&self, retry: u8) -> f64 {
         let doubled = (f64::from(self.cw_min) + 1.0) * 2.0_f64.powi(i32::from(retry));
         doubled.min(f64::from(self.cw_max) + 1.0)
     }
 
-    /// Slots that those who collided lose: the timeout, or less if somebody
-    /// else sends before.
+    /// Number of slots that stations lose after a collision: the response timeout, or
+    /// fewer if another station transmits before its end.
     fn late_slots(&self, attempt: f64) -> f64 {
         let idle = self.others_idle(attempt, self.stations.saturating_sub(2));
         let slots = self.timeout_us / self.slot_us;
@@ -137,7 +133,8 @@ impl Contenders {
             Counting::BusySlotsToo => (alone, 0.0),
             Counting::IdleSlots => {
                 let first = alone + n * attempt * chain.uncontested;
-                // Each is followed by another one if the next draw is zero.
+                // After each exchange the same station has another one if it draws
+                // zero.
                 (first / (1.0 - 1.0 / self.window(0)), self.slot_us)
             }
         };
@@ -153,11 +150,12 @@ impl Contenders {
     }
 }
 
-/// One station's behaviour.
+/// The behaviour of one station.
 struct Chain {
-    /// Probability of a contested attempt in a slot.
+    /// Probability of an attempt with contention in a slot.
     attempt: f64,
-    /// Exchanges without contest after a collision, per contested attempt.
+    /// Number of exchanges without contention after a collision, per attempt with
+    /// contention.
     uncontested: f64,
 }
 
@@ -189,7 +187,7 @@ mod tests {
 
     #[test]
     fn without_a_retry_limit_it_is_the_published_fixed_point() {
-        // Bianchi 2000, equation 7: windows of 32 to 1024, so m = 5.
+        // Bianchi 2000, equation 7: windows of 32 to 1024, hence m = 5.
         let (window, m) = (32.0, 5);
         for stations in [2, 5, 10, 50] {
             let bianchi = Contenders { cw_min: 31, retry_limit: 200, ..contenders(stations) };

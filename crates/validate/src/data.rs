@@ -1,44 +1,44 @@
-//! The reference figures in `data/` (see the README there) and in the tests of
-//! `lasthop-wifi`, as rows of named columns.
+//! The reference data in `data/` (described in its README) and in the tests of
+//! `lasthop-wifi`, as rows with named columns. Units are in the names of the columns.
 
 use lasthop_units::{Db, Probability};
 use lasthop_wifi::phy::{
     ChannelWidth, DsssRate, ErrorModel, GuardInterval, OfdmRate, PerRow, PerTable, Preamble, Rate,
 };
 
-/// `udp_sat.csv`.
+/// The content of `udp_sat.csv`.
 pub const UDP_SAT: &str = include_str!("../data/udp_sat.csv");
-/// `contention.csv`.
+/// The content of `contention.csv`.
 pub const CONTENTION: &str = include_str!("../data/contention.csv");
-/// `dsss_queue.csv`.
+/// The content of `dsss_queue.csv`.
 pub const DSSS_QUEUE: &str = include_str!("../data/dsss_queue.csv");
-/// `lossy.csv`.
+/// The content of `lossy.csv`.
 pub const LOSSY: &str = include_str!("../data/lossy.csv");
-/// `lossy_link.csv`.
+/// The content of `lossy_link.csv`.
 pub const LOSSY_LINK: &str = include_str!("../data/lossy_link.csv");
-/// `minstrel_ht.csv`.
+/// The content of `minstrel_ht.csv`.
 pub const MINSTREL_HT: &str = include_str!("../data/minstrel_ht.csv");
-/// `scale.csv`.
+/// The content of `scale.csv`.
 pub const SCALE: &str = include_str!("../data/scale.csv");
-/// `tcp.csv`.
+/// The content of `tcp.csv`.
 pub const TCP: &str = include_str!("../data/tcp.csv");
-/// `tcp_queue.csv`.
+/// The content of `tcp_queue.csv`.
 pub const TCP_QUEUE: &str = include_str!("../data/tcp_queue.csv");
-/// `tcp_wire.csv`.
+/// The content of `tcp_wire.csv`.
 pub const TCP_WIRE: &str = include_str!("../data/tcp_wire.csv");
-/// PPDU durations.
+/// Durations of PPDUs according to ns-3.
 pub const PHY_TABLES: &str = include_str!("../../wifi/tests/data/phy_tables.csv");
-/// PER curves.
+/// Curves of packet error rate (PER) over SNR according to ns-3.
 pub const PER_TABLES: &str = include_str!("../../wifi/tests/data/per_tables.csv");
 
-/// One row.
+/// A row of a file, with access by name of column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     columns: Vec<(&'static str, &'static str)>,
 }
 
-/// The rows of a file. The files are part of the program, so a wrong one is a
-/// bug and panics.
+/// Returns the rows of a file. The files are part of the program, so an error in one is
+/// a bug, and panics.
 pub fn records(file: &'static str) -> Vec<Record> {
     let mut lines = file.lines();
     let names: Vec<_> = lines.next().expect("a line of names").split(',').collect();
@@ -51,7 +51,7 @@ pub fn records(file: &'static str) -> Vec<Record> {
 }
 
 impl Record {
-    /// The field in column `name`.
+    /// The text in column `name`.
     pub fn text(&self, name: &str) -> &'static str {
         let column = self.columns.iter().find(|(n, _)| *n == name);
         column.unwrap_or_else(|| panic!("no column {name}")).1
@@ -63,18 +63,19 @@ impl Record {
         text.parse().unwrap_or_else(|_| panic!("{name}: {text:?} is not a number"))
     }
 
-    /// The whole number in column `name`.
+    /// The unsigned integer in column `name`.
     pub fn whole(&self, name: &str) -> u32 {
         let text = self.text(name);
         text.parse().unwrap_or_else(|_| panic!("{name}: {text:?} is not a whole number"))
     }
 
-    /// The flag in column `name`: 0 or 1.
+    /// The flag in column `name`, 0 or 1.
     pub fn flag(&self, name: &str) -> bool {
         self.text(name) == "1"
     }
 
-    /// The rate in column `mode`, at `width_mhz` and `short` guard interval if HT.
+    /// The rate in column `mode`. Of an HT rate, the column `width_mhz` gives the
+    /// width, and `short` the guard interval; `preamble` is that of a DSSS rate.
     pub fn rate(&self, short: bool, preamble: Preamble) -> Rate {
         let mode = self.text("mode");
         let wide = || self.text("width_mhz") == "40";
@@ -82,7 +83,7 @@ impl Record {
     }
 }
 
-/// ns-3's name of a rate.
+/// Converts ns-3's name of a rate, such as `HtMcs7`; `None` if the name is unknown.
 pub fn rate(mode: &str, wide: impl Fn() -> bool, short: bool, preamble: Preamble) -> Option<Rate> {
     if let Some(mcs) = mode.strip_prefix("HtMcs") {
         let width = if wide() { ChannelWidth::Mhz40 } else { ChannelWidth::Mhz20 };
@@ -102,16 +103,16 @@ pub fn rate(mode: &str, wide: impl Fn() -> bool, short: bool, preamble: Preamble
     }
 }
 
-/// A PER curve of ns-3: one mode, one length.
+/// A PER curve of ns-3, for one mode and one length of the PSDU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// ns-3's name of the mode.
+    /// The name of the mode in ns-3.
     pub mode: &'static str,
-    /// Its points, SNR ascending.
+    /// The points of the curve, in ascending order of SNR.
     pub rows: Vec<PerRow>,
 }
 
-/// The curves of ns-3's error model `name` (Nist, Yans, Table).
+/// Returns the curves of ns-3's error model `name` (Nist, Yans or Table).
 pub fn curves(name: &str) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     for record in records(PER_TABLES).iter().filter(|record| record.text("model") == name) {
@@ -128,8 +129,8 @@ pub fn curves(name: &str) -> Vec<Curve> {
     curves
 }
 
-/// ns-3's error model `name` for data at the HT rates of one stream, "Nist" as
-/// the closed form; other rates (acknowledgements, headers) by the closed form.
+/// ns-3's error model `name` for data at HT rates of one stream; "Nist" is the closed
+/// form. Other rates (acknowledgements, headers) use the closed form always.
 pub fn error_model(name: &str) -> ErrorModel {
     if name == "Nist" {
         return ErrorModel::nist();
@@ -139,13 +140,13 @@ pub fn error_model(name: &str) -> ErrorModel {
     ErrorModel::table(PerTable::new(rows).expect("ns-3's curves are a table"))
 }
 
-/// What ns-3's TableBasedErrorRateModel makes of a curve between our points,
-/// which are 1 dB apart. Its own are half a decibel apart, and it draws straight
-/// lines of the PER between them: at 19.1 dB, MCS 7, that is 6 % more errors
-/// than on the smooth curve. Its points between ours are put on the smooth
-/// curve, ln(-ln(1 - PER)) straight.
+/// Returns the curve as ns-3's TableBasedErrorRateModel interpolates it. Our points are
+/// 1 dB apart. ns-3's are 0.5 dB apart, and it interpolates the PER linearly between
+/// them, which at 19.1 dB and MCS 7 gives 6 % more errors than the smooth curve. So the
+/// points that we lack are placed on the smooth curve, where ln(-ln(1 - PER)) is
+/// linear, and linear interpolation follows.
 fn read_linearly(rows: &[PerRow]) -> Vec<PerRow> {
-    /// Parts of half a decibel.
+    /// Number of parts into which half a decibel is divided.
     const PARTS: u32 = 10;
     let mut all = Vec::new();
     for pair in rows.windows(2) {

@@ -1,36 +1,38 @@
-//! Files of `data/` that hold what runs in real time came to: such runs take minutes, so what
-//! they found is kept, and documents are made from that.
+//! Files in `data/` with the results of runs in real time. Such runs take minutes, so
+//! their results are stored as CSV, one line per run, and tables are made from the
+//! files.
 
 use crate::data::{self, Record};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::{fs, iter};
 
-/// A file of `data/`, a line a run.
+/// A file in `data/` with one line per run.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
-    /// Its name.
+    /// Name of the file.
     pub file: &'static str,
-    /// Its first line: the names of the columns.
+    /// First line of the file: the names of the columns.
     pub header: &'static str,
 }
 
 impl Kept {
-    /// What is there now; nothing if there is no such file.
+    /// Reads the rows of the file; none if the file does not exist.
     ///
     /// # Panics
-    /// If the file is there and wrong.
+    /// If the file has lines of a wrong format.
     pub fn records(self) -> Vec<Record> {
         self.text().map_or(Vec::new(), data::records)
     }
 
-    /// The text of the file, if there is one.
+    /// Reads the text of the file; `None` if it cannot be read.
     pub fn text(self) -> Option<&'static str> {
-        // It lives as long as the program, as the files that are part of it do.
+        // Leaked because rows borrow from static text, as those of compiled-in files
+        // do.
         fs::read_to_string(self.path()).ok().map(|text| &*text.leak())
     }
 
-    /// Adds lines at the end. Several processes may do so at a time.
+    /// Appends lines. Several processes may do so concurrently.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -44,7 +46,7 @@ impl Kept {
         file.write_all(text.as_bytes())
     }
 
-    /// Puts these lines in place of what is there, all at once.
+    /// Replaces the content of the file with these lines, atomically.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -54,7 +56,7 @@ impl Kept {
         fs::rename(aside, self.path())
     }
 
-    /// The lines below the names of their columns.
+    /// The text of a file with these lines after the names of the columns.
     pub fn with_header(self, lines: impl IntoIterator<Item = String>) -> String {
         let all = iter::once(self.header.to_owned()).chain(lines);
         all.flat_map(|line| [line, "\n".to_owned()]).collect()

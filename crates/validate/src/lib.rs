@@ -1,9 +1,10 @@
-//! Runs lasthop's models against what others measured (ns-3, the kernel) and derived
-//! (closed forms), and tells which figures lie in their bands.
+//! Compares lasthop's models with what others measured (ns-3, the kernel) and derived
+//! (closed forms), and reports which values are within their bands.
 //!
-//! [`kernel`] and [`losses`] are the cross-checks with the kernel's TCP, [`links`] and [`tunnels`]
-//! compare coded links with what else there is. [`setting`] is one experiment, [`closed_forms`] the theory, [`chapters`] the
-//! comparisons, `lasthop_evidence` their presentation.
+//! [`setting`] is one experiment in a Wi-Fi cell, [`closed_forms`] the theory.
+//! [`kernel`] and [`losses`] are comparisons with the kernel's TCP; [`links`],
+//! [`tunnels`] and [`paths`] measure coded links; [`queues`] measures known queues from
+//! outside. [`chapters`] has the tables, which `lasthop_evidence` renders.
 
 pub mod chapters;
 pub mod closed_forms;

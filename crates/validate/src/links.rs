@@ -1,10 +1,9 @@
-//! A coded link against what else there is: the kernel's TCP over an emulated link of
-//! 12 Mb/s, 10 ms, 150 kB of drop-tail queue and independent losses after the queue, in
-//! both directions; plain, through `lasthop franc`, and through kcptun. Real programs in
-//! real time: iperf3 for 20 s, and ping beside it. What came out is kept in
-//! `data/franc.csv`; what others measured on such a link is in `data/lossy_link.csv`.
-//!
-//! Left out: other tunnels than kcptun, which are not in Debian.
+//! Coded links against alternatives: the kernel's TCP over an emulated link of 12 Mb/s
+//! and 10 ms, with a drop-tail queue of 150 kB and independent losses after it in both
+//! directions; directly, through `lasthop franc`, and through kcptun. Real programs run
+//! in real time: iperf3 for 20 s, with ping beside it. Results are stored in
+//! `data/franc.csv`; results of others on such a link are in `data/lossy_link.csv`.
+//! Leaves out tunnels other than kcptun, which are not in Debian.
 
 use crate::data::{self, Record};
 use crate::kept::Kept;
@@ -13,7 +12,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// What TCP over Ethernet gets out of 12 Mb/s of IP packets: 1 448 of 1 500 bytes.
+/// Goodput in Mb/s of TCP with no losses over 12 Mb/s of IP packets: 1 448 of 1 500
+/// bytes are payload.
 pub const IDEAL_MBPS: f64 = 11.584;
 /// The columns of `data/franc.csv`.
 const KEPT: Kept = Kept {
@@ -22,39 +22,39 @@ const KEPT: Kept = Kept {
              pings_lost,ping_p50_ms,ping_p95_ms,ping_p99_ms,lateness_p99_9_us,late,packets,\
              packets_lost,cpu_percent,memory_mib,lasthop,kernel",
 };
-/// Losses of the comparison, in percent.
+/// The losses of the comparison, in percent.
 pub const LOSSES: [u32; 6] = [0, 1, 5, 10, 20, 30];
-/// The loss at which sparse traffic is looked at.
+/// The loss in percent with which sparse traffic is measured.
 pub const SPARSE_LOSS: u32 = 20;
 
-/// The loss of each of three hops.
+/// The loss in percent of each of three hops.
 pub const HOPS_LOSS: u32 = 20;
 
-/// How packets get across.
+/// How packets cross the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tunnel {
-    /// As they are.
+    /// Without a tunnel.
     Plain,
-    /// Through the daemon over UDP.
+    /// Through the daemon, in UDP datagrams.
     Udp,
-    /// Through the daemon in Ethernet frames.
+    /// Through the daemon, in Ethernet frames.
     Ethernet,
-    /// Over three such links, through recoders.
+    /// Over three hops with recoders between them, so that each hop is coded.
     Recoders,
-    /// Over three such links, coded from end to end only.
+    /// Over three hops with forwarders between them, coded from end to end only.
     Forwarders,
-    /// Through kcptun as it comes: 10 data and 3 parity shards.
+    /// Through kcptun with its default parameters: 10 data and 3 parity shards.
     Kcptun,
-    /// Through kcptun tuned by hand for this link.
+    /// Through kcptun, tuned by hand for this link.
     KcptunTuned,
 }
 
 impl Tunnel {
-    /// Those over one link.
+    /// The tunnels over a single hop.
     pub const ONE_HOP: [Self; 5] =
         [Self::Plain, Self::Udp, Self::Ethernet, Self::Kcptun, Self::KcptunTuned];
 
-    /// What it is called.
+    /// The name in `franc.csv` and of the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
@@ -67,17 +67,17 @@ impl Tunnel {
         }
     }
 
-    /// Somebody else's.
+    /// Whether packets pass through a program of others.
     pub const fn is_peer(self) -> bool {
         matches!(self, Self::Kcptun | Self::KcptunTuned)
     }
 
-    /// Our daemon's.
+    /// Whether packets pass through lasthop's daemon.
     pub const fn is_ours(self) -> bool {
         !self.is_peer() && !matches!(self, Self::Plain)
     }
 
-    /// The nodes in a row.
+    /// The names of the nodes, from one end to the other.
     const fn nodes(self) -> &'static [&'static str] {
         match self {
             Self::Recoders | Self::Forwarders => &["a", "r", "s", "b"],
@@ -85,7 +85,7 @@ impl Tunnel {
         }
     }
 
-    /// What the daemons are told, by node; the ends' keys and addresses besides.
+    /// Arguments of the daemon on each node, without keys and tunnel addresses.
     const fn daemons(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Udp => &[
@@ -112,76 +112,80 @@ impl Tunnel {
         }
     }
 
-    /// The address at which programs find the other side.
+    /// The address at which programs reach the other end.
     const fn target(self) -> &'static str {
         if self.is_ours() { "10.9.0.2" } else { "b" }
     }
 }
 
-/// What is sent meanwhile.
+/// The traffic during a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// iperf3 for 20 s under this congestion control, and a ping ten times a second.
+    /// iperf3 for 20 s with this congestion control, and a ping ten times a second.
     Tcp(&'static str),
-    /// A ping every 50 ms, and nothing else.
+    /// A ping every 50 ms only.
     Sparse,
-    /// UDP at 200 Mb/s for 10 s over a wire of 1 Gb/s and 1 ms, each daemon on a core.
+    /// UDP at 200 Mb/s for 10 s over a wire of 1 Gb/s and 1 ms, with each daemon on a
+    /// CPU core of its own.
     Flood,
 }
 
-/// One measurement.
+/// One measurement of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// How.
+    /// How packets cross the link.
     pub tunnel: Tunnel,
-    /// With what.
+    /// The traffic.
     pub load: Load,
-    /// Losses in each direction.
+    /// Loss in each direction, in percent.
     pub loss_percent: u32,
 }
 
-/// What came out.
+/// The results of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// What iperf3's receiver got over its 20 s; `None` if it failed.
+    /// Goodput at iperf3's receiver in Mb/s, over 20 s (10 s for a flood); `None` if
+    /// iperf3 failed or did not run.
     pub goodput_mbps: Option<f64>,
-    /// Of TCP.
+    /// Number of segments that TCP retransmitted; `None` without TCP.
     pub retransmissions: Option<f64>,
-    /// Sent.
+    /// Number of pings sent.
     pub pings: u32,
-    /// Not answered within 2 s.
+    /// Number of pings that were not answered within 2 s.
     pub pings_lost: u32,
-    /// Quantiles of the answered ones; `None` if there is none.
+    /// Median, 95th and 99th percentile of the round-trip times in ms; `None` without
+    /// answers.
     pub ping_ms: Option<[f64; 3]>,
-    /// Of the emulation.
+    /// 99.9th percentile of the emulation's lateness, in microseconds.
     pub lateness_us: f64,
-    /// Too late to be trusted.
+    /// Whether the emulation was too late for the result to be used.
     pub is_late: bool,
-    /// Of a flood.
+    /// The results of a flood; `None` for other traffic.
     pub flood: Option<Flood>,
 }
 
-/// What came out of a flood of UDP.
+/// The results of a flood of UDP.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flood {
-    /// Packets that entered the tunnel.
+    /// Number of packets that entered the tunnel.
     pub packets: f64,
-    /// Packets that did not leave it.
+    /// Number of packets that entered the tunnel but did not leave it.
     pub packets_lost: f64,
-    /// Of one core, by the busier daemon.
+    /// CPU time of the busier daemon, in percent of one core.
     pub cpu_percent: f64,
-    /// By the larger daemon.
+    /// Resident memory of the larger daemon, in MiB.
     pub memory_mib: f64,
 }
 
 impl Case {
-    /// All of them.
+    /// Returns all cases.
     pub fn all() -> Vec<Self> {
         let mut all = Vec::new();
         for loss_percent in LOSSES {
             for tunnel in Tunnel::ONE_HOP {
                 for congestion_control in ["cubic", "bbr"] {
-                    // kcptun ends TCP on both sides.
+                    // kcptun terminates TCP at both ends, so congestion control does
+                    // not matter.
                     if !tunnel.is_peer() || congestion_control == "cubic" {
                         all.push(Self {
                             tunnel,
@@ -207,7 +211,7 @@ impl Case {
         all
     }
 
-    /// What it is called in `franc.csv`.
+    /// The traffic in the column `congestion_control` of `franc.csv`.
     pub const fn load_name(&self) -> &'static str {
         match self.load {
             Load::Tcp(name) => name,
@@ -216,13 +220,13 @@ impl Case {
         }
     }
 
-    /// What it is called for a person.
+    /// A description for messages, such as `udp cubic 20 %`.
     pub fn name(&self) -> String {
         format!("{} {} {} %", self.tunnel.name(), self.load_name(), self.loss_percent)
     }
 
-    /// The scenario file. `lasthop` is the program to start, `directory` where its sockets
-    /// go, `flags` what its ends are told besides.
+    /// The scenario file. `lasthop` is the path of the program, `directory` is for
+    /// keys, sockets and logs, `flags` are additional arguments of the daemons.
     pub fn toml(&self, run: u64, lasthop: &Path, directory: &Path, flags: &str) -> String {
         let nodes = self.tunnel.nodes();
         let mut text = format!(
@@ -238,7 +242,8 @@ lateness_max = "2ms"
         for node in nodes {
             text.push_str(&format!("\n[[node]]\nname = \"{node}\"\nrole = \"host\"\n"));
         }
-        // 12 Mb/s of IP packets of 1 500 bytes: a wire counts their Ethernet headers.
+        // 12 Mb/s of IP packets of 1 500 bytes: a wire counts their Ethernet headers
+        // too.
         let wire = match self.load {
             Load::Flood => "rate = \"1Gb/s\"\ndelay = \"1ms\"".to_owned(),
             Load::Tcp(_) | Load::Sparse => format!(
@@ -296,7 +301,7 @@ lateness_max = "2ms"
         text
     }
 
-    /// As in the older comparison, so that it can be checked.
+    /// Parameters as in the older comparison, so that its results can be verified.
     fn kcptun_tuning(&self) -> String {
         let parity = match self.loss_percent {
             0 => 0,
@@ -314,7 +319,7 @@ lateness_max = "2ms"
         }
     }
 
-    /// What runs behind the hop; its results go to `directory`.
+    /// The script that runs in node a; it writes its results to `directory`.
     pub fn script(&self, lasthop: &Path, directory: &Path) -> String {
         let (target, out) = (self.tunnel.target(), directory.display());
         let wait = format!(
@@ -354,10 +359,11 @@ lateness_max = "2ms"
         }
     }
 
-    /// What the programs wrote into `directory`, of an emulation that says `run` of itself.
+    /// Reads the results that the programs wrote to `directory`; `run` is the document
+    /// of the emulation.
     ///
     /// # Errors
-    /// If something is missing.
+    /// If a result is missing.
     pub fn outcome(&self, run: &RunDocument, directory: &Path) -> Result<Outcome, String> {
         let read = |name: &str| {
             let path = directory.join(name);
@@ -388,7 +394,7 @@ lateness_max = "2ms"
             flood = Some(Flood {
                 packets: entered,
                 packets_lost: entered - left,
-                // A tick is 10 ms (proc(5)), and 10 s have a thousand of them.
+                // A tick is 10 ms (proc(5)), so 10 s have 1 000 ticks.
                 cpu_percent: most(ticks.map(|ticks| ticks / 10.0).collect()),
                 memory_mib: most(numbers(&read("memory.txt")?)) / 1_024.0,
             });
@@ -408,16 +414,17 @@ lateness_max = "2ms"
     }
 }
 
-/// The numbers in a text, one a line.
+/// Parses a text with one number per line; other lines are ignored.
 fn numbers(text: &str) -> Vec<f64> {
     text.lines().filter_map(|line| line.trim().parse().ok()).collect()
 }
 
-/// How many requests ping(8) sent, and the round trips of those that were answered.
+/// Returns the number of requests that ping(8) sent, and the round-trip times in ms of
+/// those that were answered.
 pub(crate) fn round_trips(text: &str) -> (u32, Vec<f64>) {
     let time = |line: &str| {
         let (_, rest) = line.split_once("time=")?;
-        // An answer that comes twice is one.
+        // A duplicate of an answer is not counted.
         if line.contains("DUP") { None } else { rest.split(' ').next()?.parse().ok() }
     };
     let sent = text.lines().find_map(|line| {
@@ -427,7 +434,7 @@ pub(crate) fn round_trips(text: &str) -> (u32, Vec<f64>) {
     (sent.unwrap_or(0), text.lines().filter_map(time).collect())
 }
 
-/// Of sorted values, at least one of them.
+/// The quantile `share` (0 to 1) of sorted values, of which there is at least one.
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     let index = (share * (sorted.len() - 1) as f64).round() as usize;
     sorted[index]
@@ -493,21 +500,21 @@ pub(crate) fn kernel() -> String {
     release.trim().replace(',', " ")
 }
 
-/// `data/franc.csv`.
+/// The content of `data/franc.csv`.
 #[derive(Clone, Debug, Default)]
 pub struct Store {
     rows: Vec<(Key, Outcome)>,
     lines: Vec<(Key, String)>,
 }
 
-/// Tunnel, load, loss and run.
+/// Tunnel, traffic, loss in percent, and number of the run.
 type Key = (String, String, u32, u64);
 
 impl Store {
-    /// What is there now.
+    /// Reads the file; no results if it does not exist.
     ///
     /// # Panics
-    /// If the file is there and wrong.
+    /// If the file has lines of a wrong format.
     pub fn read() -> Self {
         KEPT.text().map_or_else(Self::default, Self::parse)
     }
@@ -524,7 +531,7 @@ impl Store {
         Self { rows, lines }
     }
 
-    /// Runs of a case, and their numbers.
+    /// The runs of a case, each with its number.
     pub fn runs(&self, case: &Case) -> Vec<(u64, Outcome)> {
         let mine = |(tunnel, load, loss, _): &Key| {
             tunnel == case.tunnel.name() && load == case.load_name() && *loss == case.loss_percent
@@ -536,7 +543,7 @@ impl Store {
             .collect()
     }
 
-    /// Puts a run in place of the one of that number.
+    /// Stores a run, which replaces a run of that number.
     pub fn put(&mut self, case: &Case, run: u64, outcome: &Outcome) {
         let key =
             (case.tunnel.name().to_owned(), case.load_name().to_owned(), case.loss_percent, run);
@@ -546,10 +553,10 @@ impl Store {
         self.rows.push((key, outcome.clone()));
     }
 
-    /// Writes the file, in the order of the cases.
+    /// Writes the file, sorted in the order of the cases.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self) -> io::Result<()> {
         let mut lines = Vec::new();
         for case in Case::all() {
@@ -569,7 +576,8 @@ impl Store {
     }
 }
 
-/// Goodput of the older comparison on such a link, the mean over its seeds.
+/// Mean goodput in Mb/s of the older comparison on such a link; `None` if it has no
+/// such case.
 pub fn earlier_mbps(tunnel: &str, congestion_control: &str, loss_percent: u32) -> Option<f64> {
     let mine: Vec<f64> = data::records(data::LOSSY_LINK)
         .iter()
@@ -644,7 +652,7 @@ mod tests {
         assert_eq!(store.runs(&case), [(0, outcome.clone()), (1, outcome)]);
     }
 
-    /// The figures that the target of 93 % was set against.
+    /// The result of others with which the target of 93 % was compared.
     #[test]
     fn the_best_peer_reached_62_percent() {
         let best = earlier_mbps("tinyfecVPN-tuned", "bbr", 20).unwrap();

@@ -1,10 +1,10 @@
-//! The kernel's TCP over a wire that loses packets both ways, and ours: one bulk flow of
-//! CUBIC between two hosts, 12 Mb/s of IP packets of 1 500 bytes, 150 kB of drop-tail queue,
-//! independent losses; the same scenario under `emulate` and under `simulate`. The emulated
-//! results are kept in `data/tcp_losses.csv`; ours are computed whenever they are asked for.
-//!
-//! ARP crosses the emulated wire, too: a lost request costs the kernel a second at the start.
-//! As in [`crate::kernel`] our small queues are switched off.
+//! The TCP model against the kernel's TCP over a wire that loses packets in both
+//! directions: one bulk flow of CUBIC between two hosts, 12 Mb/s of IP packets of 1 500
+//! bytes, a drop-tail queue of 150 kB, independent losses; one scenario under `emulate`
+//! and `simulate`. Emulated results are stored in `data/tcp_losses.csv`, simulated ones
+//! are computed on request. ARP crosses the emulated wire too: a lost request delays
+//! the kernel's start by a second. As in [`crate::kernel`], the model runs without TCP
+//! small queues.
 
 use crate::data::Record;
 use crate::kept::Kept;
@@ -17,7 +17,7 @@ use std::io;
 
 /// Length of a run in seconds.
 pub const DURATION_S: u32 = 60;
-/// Simulated runs of a cell.
+/// Number of simulated runs of a cell.
 pub const RUNS: u64 = 40;
 /// The columns of `data/tcp_losses.csv`.
 const KEPT: Kept = Kept {
@@ -26,39 +26,39 @@ const KEPT: Kept = Kept {
              lateness_p99_9_us,kernel",
 };
 
-/// A wire.
+/// A wire with losses, of which several runs are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// One way.
+    /// Delay in each direction, in milliseconds.
     pub delay_ms: u32,
-    /// In each direction.
+    /// Loss in each direction, in percent.
     pub loss_percent: u32,
 }
 
-/// An emulated run.
+/// The result of an emulated run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Emulated {
-    /// Bytes acknowledged over the time until the last reading.
+    /// Goodput in Mb/s: bytes acknowledged per time up to the last reading.
     pub goodput_mbps: f64,
-    /// Segments.
+    /// Number of segments retransmitted.
     pub retransmissions: f64,
-    /// 99.9 % of the frames were handed over at most this late.
+    /// 99.9th percentile of the lateness of frames, in microseconds.
     pub lateness_us: f64,
-    /// That was too late.
+    /// Whether the run was too late to be used.
     pub is_late: bool,
 }
 
-/// Mean of runs.
+/// A mean over runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
-    /// Of the runs.
+    /// The mean.
     pub mean: f64,
     /// Standard error of the mean.
     pub error: f64,
 }
 
 impl Mean {
-    /// Of two or more.
+    /// The mean of two or more values.
     pub fn of(values: &[f64]) -> Self {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
@@ -68,7 +68,7 @@ impl Mean {
 }
 
 impl Cell {
-    /// Long and short round trips, at each loss.
+    /// Returns the wires: one-way delays of 10 and 2 ms, each with every loss.
     pub fn all() -> Vec<Self> {
         let of = |delay_ms| {
             [1, 5, 10, 20].map(|loss_percent| Self { delay_ms, loss_percent }).into_iter()
@@ -76,12 +76,13 @@ impl Cell {
         [10, 2].into_iter().flat_map(of).collect()
     }
 
-    /// Share of this machine that an emulation takes, 0 to 1.
+    /// Share of this machine that an emulation needs, 0 to 1.
     pub fn load(&self) -> f64 {
         if self.loss_percent <= 5 { 0.12 } else { 0.09 }
     }
 
-    /// Emulated runs that it needs: the fewer packets, the more chance.
+    /// Number of emulated runs needed: more losses leave fewer packets and a wider
+    /// spread.
     pub fn emulated_runs(&self) -> u64 {
         match self.loss_percent {
             0..=5 => 8,
@@ -90,15 +91,16 @@ impl Cell {
         }
     }
 
-    /// What ours may be off by, as a share of the kernel's; its standard error comes on top.
+    /// Largest accepted deviation of the model, as a share of the kernel's goodput; the
+    /// standard error is added to it.
     pub fn band(&self) -> f64 {
         if self.loss_percent <= 5 { 0.1 } else { 0.25 }
     }
 
-    /// The scenario.
+    /// The scenario of the wire.
     ///
     /// # Panics
-    /// If a cell makes none.
+    /// If the text is not a valid scenario.
     pub fn scenario(&self) -> Scenario {
         let Self { delay_ms, loss_percent } = self;
         let text = format!(
@@ -137,7 +139,7 @@ congestion_control = "cubic"
             .unwrap_or_else(|error| panic!("cells make sound scenarios: {error:?}\n{text}"))
     }
 
-    /// Our goodput in Mb/s.
+    /// Simulates run `run` and returns its goodput in Mb/s.
     ///
     /// # Panics
     /// If the scenario cannot be simulated.
@@ -149,7 +151,7 @@ congestion_control = "cubic"
         readings.measured(&stats, sender(&scenario)).goodput_mbps
     }
 
-    /// The kernel's. It takes as long as it lasts.
+    /// Emulates run `run` with the kernel's TCP, in real time.
     ///
     /// # Errors
     /// What the system refuses.
@@ -168,7 +170,7 @@ congestion_control = "cubic"
         })
     }
 
-    /// The cell's line of the file.
+    /// The line of a run in the file.
     fn line(&self, run: u64, emulated: &Emulated, kernel: &str) -> String {
         format!(
             "{},{},{run},{DURATION_S},{:.4},{},{:.1},{kernel}",
@@ -190,29 +192,29 @@ fn sender(scenario: &Scenario) -> NodeId {
     scenario.node("a").expect("the file names it")
 }
 
-/// The emulated runs so far.
+/// The results of the emulated runs so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Store {
     records: Vec<Record>,
 }
 
 impl Store {
-    /// What `data/tcp_losses.csv` holds; nothing if it is not there.
+    /// Reads `data/tcp_losses.csv`; no results if it does not exist.
     pub fn read() -> Self {
         Self { records: KEPT.records() }
     }
 
-    /// The numbers of a cell's runs.
+    /// The numbers of the runs of a cell.
     pub fn runs(&self, cell: &Cell) -> Vec<u64> {
         self.of(cell).map(|record| u64::from(record.whole("run"))).collect()
     }
 
-    /// Goodput of a cell's runs in Mb/s.
+    /// The goodput of each run of a cell, in Mb/s.
     pub fn goodputs(&self, cell: &Cell) -> Vec<f64> {
         self.of(cell).map(|record| record.number("goodput_mbps")).collect()
     }
 
-    /// The kernels that took part, once each.
+    /// The releases of the kernels in the results, once each.
     pub fn kernels(&self) -> Vec<&'static str> {
         let mut kernels: Vec<_> = self.records.iter().map(|record| record.text("kernel")).collect();
         kernels.sort_unstable();
@@ -224,7 +226,7 @@ impl Store {
         self.records.iter().filter(move |record| cell.is_of(record))
     }
 
-    /// Adds a run at the end of the file. Several processes may do so at a time.
+    /// Appends a run to the file. Several processes may do so concurrently.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -256,7 +258,7 @@ mod tests {
 
     #[test]
     fn the_standard_error_is_that_of_the_mean() {
-        // Deviations 1 and -1: variance 2, that of the mean 1.
+        // Deviations of 1 and -1: the variance is 2, that of the mean 1.
         assert_eq!(Mean::of(&[2.0, 4.0]), Mean { mean: 3.0, error: 1.0 });
     }
 }

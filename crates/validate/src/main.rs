@@ -1,7 +1,9 @@
-//! `cargo run --release -p validate -- ns3 [--write] [--check] [CHAPTER]..`:
-//! prints how the model compares with ns-3, closed forms and the kernel, and on
-//! request writes `docs/validation.md`. `-- kernel` first makes the kernel's
-//! results, in real time or in guests. Progress goes to a terminal's standard error.
+//! The program that compares lasthop with others: `cargo run --release -p validate --
+//! ns3 [--write] [--check] [CHAPTER]..` prints how the model compares with ns-3, closed
+//! forms and the kernel, and on request writes `docs/validation.md`. `-- kernel` first
+//! makes the missing results of the kernel, in real time or in guests; other
+//! subcommands do so for lossy wires, queues, coded links and tunnels. Progress is
+//! shown if standard error is a terminal.
 
 mod measure;
 
@@ -208,7 +210,7 @@ struct Options {
     chapters: Vec<String>,
 }
 
-/// What stands above the tables.
+/// The text above the tables.
 const INTRODUCTION: &str = "\
 # Validation
 
@@ -289,7 +291,7 @@ fn main() -> ExitCode {
         options.chapters.is_empty() || options.chapters.iter().any(|word| name.contains(word))
     };
     let chapters: Vec<_> = ALL.iter().filter(wanted).collect();
-    // Hidden when standard error is no terminal.
+    // Hidden if standard error is not a terminal.
     let progress = ProgressBar::new(chapters.len() as u64);
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}");
     progress.set_style(style.expect("a template that was tried"));
@@ -318,7 +320,7 @@ fn main() -> ExitCode {
     if options.check && failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Runs cases of the grid of paths and prints what became of them.
+/// Runs cases of the grid of paths and prints their outcomes.
 #[expect(clippy::print_stdout, reason = "the table is what the command is for")]
 fn paths(options: &PathsOptions) -> ExitCode {
     let is_wanted = |case: &PathCase| {
@@ -336,7 +338,7 @@ fn paths(options: &PathsOptions) -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    // Hidden when standard error is no terminal.
+    // Hidden if standard error is not a terminal.
     let progress = ProgressBar::new(cases.len() as u64);
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed}");
     progress.set_style(style.expect("a template that was tried"));
@@ -350,13 +352,14 @@ fn paths(options: &PathsOptions) -> ExitCode {
     if options.check && failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// The chapters with `word` in their names; all of them if the page is to be written.
+/// Options for the chapters with `word` in their names; for all if the page is to be
+/// written.
 fn show(word: &str, write: bool) -> Options {
     let chapters = if write { Vec::new() } else { vec![word.to_owned()] };
     Options { write, check: false, chapters }
 }
 
-/// Writes the page beside its place, then moves it there.
+/// Writes the page to a temporary file, then renames it.
 fn write(page: &str) -> std::io::Result<()> {
     let docs: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let aside = docs.join(".validation.md.new");

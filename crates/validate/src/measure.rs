@@ -1,8 +1,8 @@
-//! Makes results in real time: each in a process of its own, as many at a time
-//! as the machine keeps real time for; those of the kernel's TCP on request each in
-//! a guest of its own instead. A run that was late is thrown away and made again;
-//! what is there is not made again, so a grid that was interrupted goes on where it
-//! stopped.
+//! Makes results in real time. Each run is a process of its own, and as many run at a
+//! time as the machine can keep real time for; on request, each run against the
+//! kernel's TCP is in a virtual machine (guest) instead. A run that was late is
+//! discarded and repeated. Existing results are not made again, so an interrupted grid
+//! continues where it stopped.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs;
@@ -17,26 +17,26 @@ use validate::tunnels::{self, Tunnel};
 
 /// Exit status of a process whose run was late.
 const LATE: u8 = 3;
-/// How often a late run is made again.
+/// Number of attempts at a run that is late each time, the first one included.
 const ATTEMPTS: u32 = 4;
-/// Runs a command in a guest.
+/// Path of the script that runs a command in a guest.
 const GUEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/vm/run");
 
-/// A run to be made.
+/// A run that has to be made.
 #[derive(Clone)]
 struct Task {
-    /// What this program is called with to make it.
+    /// Arguments of this program with which it makes the run.
     arguments: Vec<String>,
-    /// What it is, for a person.
+    /// Description for messages.
     name: String,
-    /// Share of this machine that it takes, 0 to 1.
+    /// Share of this machine that the run needs, 0 to 1.
     load: f64,
     attempt: u32,
 }
 
-/// Emulates what the grid of the kernel's TCP lacks, each cell `runs` times as
-/// often as it needs, with `share` of the machine, or in `guests` guests at a time.
-/// Returns whether all is there now.
+/// Emulates the runs that the grid of the kernel's TCP lacks, where each cell has
+/// `runs` times as many as it needs. Uses `share` of the machine (0 to 1), or `guests`
+/// guests at a time. Returns whether all results exist now.
 pub fn kernel(runs: u64, share: f64, guests: Option<u32>) -> bool {
     let store = kernel::Store::read();
     let mut tasks = Vec::new();
@@ -50,7 +50,7 @@ pub fn kernel(runs: u64, share: f64, guests: Option<u32>) -> bool {
                 arguments,
                 name: describe(&cell, run),
                 load: guests.map_or(cell.load(), |guests| 1.0 / f64::from(guests)),
-                // A guest would be late again.
+                // Not repeated: a guest that was late would be late again.
                 attempt: if guests.is_some() { ATTEMPTS } else { 1 },
             }
         }));
@@ -65,8 +65,8 @@ pub fn kernel(runs: u64, share: f64, guests: Option<u32>) -> bool {
     make(tasks, if guests.is_some() { 1.0 } else { share })
 }
 
-/// Emulates the lossy wires whose runs are not there, with `share` of the machine. Returns
-/// whether all are there now.
+/// Emulates the missing runs over lossy wires with `share` of the machine (0 to 1).
+/// Returns whether all results exist now.
 pub fn losses(share: f64) -> bool {
     let store = losses::Store::read();
     let mut tasks = Vec::new();
@@ -83,8 +83,8 @@ pub fn losses(share: f64) -> bool {
     make(tasks, share)
 }
 
-/// Measures the queues that have not been measured and have `word` in their
-/// names, with `share` of the machine. Returns whether all are there now.
+/// Measures the queues that have no result yet and `word` in their names, with `share`
+/// of the machine (0 to 1). Returns whether all results exist now.
 pub fn queues(word: &str, share: f64) -> bool {
     let store = queues::Store::read();
     let is_missing =
@@ -98,7 +98,8 @@ pub fn queues(word: &str, share: f64) -> bool {
     make(Case::all().into_iter().enumerate().filter(is_missing).map(task).collect(), share)
 }
 
-/// Emulates cell `index` once and adds its result; in a guest, prints it.
+/// Emulates run `run` of cell `index` and stores its result; prints it instead if
+/// `is_in_guest`.
 #[expect(clippy::print_stdout, reason = "all that leaves a guest is what it prints")]
 pub fn cell(index: usize, run: u64, is_in_guest: bool) -> ExitCode {
     let all = Cell::all();
@@ -116,7 +117,7 @@ pub fn cell(index: usize, run: u64, is_in_guest: bool) -> ExitCode {
     }
 }
 
-/// Has cell `index` emulated once in a guest, and adds its result.
+/// Emulates run `run` of cell `index` in a guest, and stores its result.
 pub fn cell_by_guest(index: usize, run: u64) -> ExitCode {
     let ours = match std::env::current_exe() {
         Ok(ours) => ours,
@@ -144,7 +145,7 @@ fn add(line: &str) -> ExitCode {
     }
 }
 
-/// Emulates lossy wire `index` once and adds its result.
+/// Emulates run `run` of lossy wire `index`, and stores its result.
 pub fn wire(index: usize, run: u64) -> ExitCode {
     let all = losses::Cell::all();
     let Some(cell) = all.get(index) else {
@@ -160,7 +161,7 @@ pub fn wire(index: usize, run: u64) -> ExitCode {
     }
 }
 
-/// Measures the queue of case `index` and adds what was found.
+/// Measures the queue of case `index`, and stores its result.
 pub fn queue(index: usize) -> ExitCode {
     let all = Case::all();
     let Some(case) = all.get(index) else {
@@ -176,7 +177,7 @@ pub fn queue(index: usize) -> ExitCode {
     }
 }
 
-/// What `lasthop` finds in a case; `None` if the emulation was late.
+/// Returns what `lasthop` finds in a case; `None` if the emulation was late.
 fn measure(case: &Case) -> Result<Option<Vec<Found>>, String> {
     let lasthop = lasthop()?;
     let directory = Scratch::new()?;
@@ -209,26 +210,27 @@ fn measure(case: &Case) -> Result<Option<Vec<Found>>, String> {
     Ok(Some(Found::all(&document, lateness_us)))
 }
 
-/// Which links to measure.
+/// Selection of the measurements of coded links.
 pub struct Links<'a> {
-    /// Losses in percent.
+    /// Losses in percent to measure.
     pub losses: &'a [u32],
-    /// Ways by name; all but the peers' if there are none.
+    /// Ways to measure, by name; if empty, all, and peers only if `peers` is set.
     pub ways: &'a [String],
-    /// The peers' as well.
+    /// Whether to measure the peers (kcptun) too.
     pub peers: bool,
-    /// Runs of each case.
+    /// Number of runs of each case.
     pub runs: u64,
-    /// Also what has been measured.
+    /// Whether to measure cases again that have a result.
     pub again: bool,
-    /// What the daemons are told besides; what comes out is then not kept.
+    /// Additional arguments of the daemons. If there are any, results are not stored.
     pub flags: &'a str,
 }
 
-/// Measures coded links and what else there is, one after another. Returns whether all
-/// could be measured, and what is known now.
+/// Measures coded links, their peers and plain links, one after another. Returns
+/// whether all could be measured, and the results so far.
 pub fn links(wanted: &Links<'_>) -> (bool, links::Store) {
-    // So that the emulator is not held up by what else runs in this session.
+    // Raises the priority of this session, so that other processes do not delay the
+    // emulator.
     let _ = fs::write("/proc/self/autogroup", "-18");
     let is_kept = wanted.flags.is_empty();
     let mut store = if is_kept { links::Store::read() } else { links::Store::default() };
@@ -259,7 +261,7 @@ pub fn links(wanted: &Links<'_>) -> (bool, links::Store) {
     let mut is_complete = true;
     for (case, run) in tasks {
         progress.set_message(case.name());
-        // A late one is made once again; if that is late too, it is marked.
+        // A run that was late is repeated once, and marked if it is late again.
         let first = link(&case, run, wanted.flags);
         let outcome = match first {
             Ok(outcome) if outcome.is_late => link(&case, run, wanted.flags),
@@ -282,7 +284,7 @@ pub fn links(wanted: &Links<'_>) -> (bool, links::Store) {
     (is_complete, store)
 }
 
-/// One run over a link.
+/// Makes one run over a link.
 fn link(case: &links::Case, run: u64, flags: &str) -> Result<links::Outcome, String> {
     let lasthop = lasthop()?;
     let directory = Scratch::new()?;
@@ -308,8 +310,8 @@ fn link(case: &links::Case, run: u64, flags: &str) -> Result<links::Outcome, Str
     Ok(outcome)
 }
 
-/// Measures tunnels of these names, all if there are none: those that have no result, or all of
-/// them `again`. Returns whether what is to be had here could be measured.
+/// Measures the tunnels with these names (all if empty) that have no result, or all of
+/// them with `again`. Returns whether all that are available here could be measured.
 pub fn tunnels(names: &[String], again: bool) -> bool {
     let _ = fs::write("/proc/self/autogroup", "-18");
     let mut store = tunnels::Store::read();
@@ -345,10 +347,11 @@ pub fn tunnels(names: &[String], again: bool) -> bool {
     is_complete
 }
 
-/// Measures paths in real time, one after another: those with one of `words` in their names
-/// that are not known yet, or `again`. Returns whether all could be measured.
+/// Measures paths in real time, one after another: those with one of `words` in their
+/// names (all if empty) that have no result, or all of them with `again`. Returns
+/// whether all could be measured.
 pub fn real_paths(words: &[String], again: bool) -> bool {
-    // So that the emulator is not held up by what else runs in this session.
+    // As in `links`.
     let _ = fs::write("/proc/self/autogroup", "-18");
     let mut store = real::Store::read();
     let is_wanted = |case: &RealCase| {
@@ -382,7 +385,7 @@ pub fn real_paths(words: &[String], again: bool) -> bool {
     is_complete
 }
 
-/// The emulations of a path.
+/// Makes all emulations of a path.
 fn real_path(case: &RealCase) -> Result<real::Found, String> {
     let lasthop = lasthop()?;
     let mut found = real::Found::nothing();
@@ -406,7 +409,7 @@ fn real_path(case: &RealCase) -> Result<real::Found, String> {
     Ok(found)
 }
 
-/// Emulates `scenario`, as long as `script` runs in node a if there is one.
+/// Emulates `scenario`, for as long as `script` runs in node a if there is one.
 fn emulate(
     lasthop: &Path,
     scenario: &Path,
@@ -428,7 +431,7 @@ fn emulate(
     serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
 }
 
-/// One run through a tunnel; `None` if it is not to be had here.
+/// Makes one run through a tunnel; `None` if the system cannot make the tunnel.
 fn measured(tunnel: Tunnel) -> Result<Option<tunnels::Outcome>, String> {
     let directory = Scratch::new()?;
     let script = directory.0.join("script.sh");
@@ -457,7 +460,7 @@ fn is_installed(program: &str) -> bool {
     command.status().is_ok()
 }
 
-/// The program beside this one.
+/// The path of the program `lasthop` in the directory of this program.
 fn lasthop() -> Result<PathBuf, String> {
     let ours = std::env::current_exe().map_err(|error| error.to_string())?;
     let lasthop = ours.with_file_name("lasthop");
@@ -467,7 +470,7 @@ fn lasthop() -> Result<PathBuf, String> {
     }
 }
 
-/// A directory that goes when this does.
+/// A temporary directory, removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -490,9 +493,9 @@ fn refuse(why: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Makes all `tasks`. Returns whether that worked.
+/// Runs all `tasks`, with loads of `share` in total. Returns whether all succeeded.
 fn make(mut waiting: Vec<Task>, share: f64) -> bool {
-    // The last is begun first.
+    // Tasks are taken from the end.
     waiting.reverse();
     let progress = ProgressBar::new(waiting.len() as u64);
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} emulated {elapsed}");
@@ -537,7 +540,8 @@ fn make(mut waiting: Vec<Task>, share: f64) -> bool {
     is_complete
 }
 
-/// Waits for one of them; there must be some.
+/// Waits until one of the processes ends; there must be at least one. Returns its task
+/// and exit status, `None` if a signal ended it.
 fn first_to_end(working: &mut Vec<(Task, Child)>) -> (Task, Option<i32>) {
     loop {
         for index in 0..working.len() {

@@ -1,10 +1,10 @@
-//! Queues that are known, measured from outside: the two programs `lasthop apq
-//! serve` and `lasthop apq measure` on both sides of an emulated hop, over real
-//! sockets in real time. What they found is kept in `data/queues.csv`.
+//! Known queues, measured from outside: the programs `lasthop apq serve` and `lasthop
+//! apq measure` on both sides of an emulated hop, over real sockets in real time.
+//! Results are stored in `data/queues.csv`.
 //!
-//! Three groups: how exactly the capacity is measured; whether unit and
-//! discipline are told right; and cases that the method was not built for,
-//! where it must not be sure of something wrong.
+//! There are three groups of cases: the precision of the capacity; whether unit and
+//! discipline are recognised; and conditions for which the method was not designed,
+//! under which it must not be confident of a wrong result.
 
 use crate::data::Record;
 use crate::kept::Kept;
@@ -12,7 +12,7 @@ use lasthop_trace::{ApqDirection, ApqDiscipline, ApqDocument, ApqEstimate, ApqSi
 use std::io;
 use std::path::Path;
 
-/// The columns of `data/queues.csv`: a row a packet length.
+/// The columns of `data/queues.csv`, which has one row per case and packet length.
 const KEPT: Kept = Kept {
     file: "queues.csv",
     header: "case,packet_bytes,capacity_packets,equation_1_packets,half_width,sessions,\
@@ -20,126 +20,128 @@ const KEPT: Kept = Kept {
              driver_queue_packets,measured_s,lateness_p99_9_us,doubts",
 };
 
-/// What the queue under test is.
+/// The queue under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
-    /// Drop-tail with a bound in packets.
+    /// Drop-tail, limited to a number of packets.
     Packets(u32),
-    /// Drop-tail with a bound in bytes.
+    /// Drop-tail, limited to a number of bytes.
     Bytes(u32),
-    /// CoDel.
+    /// CoDel with default parameters.
     CoDel,
-    /// FQ-CoDel.
+    /// FQ-CoDel with default parameters.
     FqCoDel,
 }
 
-/// The hop.
+/// The rate of the Wi-Fi hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phy {
-    /// 802.11g at 11 Mb/s, one packet at a time.
+    /// 802.11g at 11 Mb/s, without aggregation.
     Cck11,
-    /// 802.11n, one stream in 20 MHz, with A-MPDU.
+    /// 802.11n at this MCS, one stream in 20 MHz, with A-MPDUs.
     Ht(u32),
 }
 
-/// What else is on the air.
+/// Other traffic in the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
-    /// Nothing.
+    /// No other traffic.
     None,
-    /// A twentieth of the hop's capacity through the queue under test, and as
-    /// much from another station.
+    /// A twentieth of the hop's capacity through the queue under test, and as much from
+    /// another station.
     Light,
 }
 
-/// What the method was not built for.
+/// A condition for which the method was not designed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Oddity {
-    /// A wire of 4 Mb/s, with a queue of 100 packets, is slower than the Wi-Fi.
+    /// The bottleneck is a wire of 4 Mb/s with a queue of 100 packets, not the Wi-Fi
+    /// hop.
     SlowWire,
-    /// Another saturated flow shares the queue under test.
+    /// Another flow of half the hop's capacity shares the queue under test.
     HeavyTraffic,
-    /// The station leaves its channel for a tenth of a second twice a second.
+    /// The station leaves its channel for about a tenth of a second, twice a second.
     Absences,
-    /// The signal fades, and the rate follows it.
+    /// The signal fades, and at HT rates Minstrel-HT adapts the rate.
     Fading,
 }
 
-/// How it is measured.
+/// The method of measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// In at most 60 s a direction.
+    /// The fast method: at most 60 s per direction, 120 s for a queue of 1 000 packets.
     Fast,
-    /// By the paper's algorithms in less time: each rate for 6 s at 11 Mb/s and
-    /// for 3 s in steps of 1 000 packets/s at MCS 7, one session of 60 s.
+    /// The algorithms of the paper, shortened: each rate for 6 s at 11 Mb/s, and for 3
+    /// s in steps of 1 000 packets/s at MCS 7; one session, with times scaled by 0.5.
     Exact,
 }
 
-/// What a case is there for.
+/// The purpose of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// The capacity.
+    /// Precision of the capacity.
     Capacity,
-    /// Unit and discipline.
+    /// Recognition of unit and discipline.
     Kind,
-    /// What it was not built for.
+    /// Conditions for which the method was not designed.
     Odd,
 }
 
-/// One measurement.
+/// One measurement of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// What it is there for.
+    /// Purpose of the case.
     pub group: Group,
-    /// The queue of access point and station.
+    /// The queue of the access point and of the station.
     pub queue: Queue,
-    /// The hop.
+    /// The rate of the Wi-Fi hop.
     pub phy: Phy,
-    /// The station's own queue, or the access point's.
+    /// Whether the station's queue is measured; otherwise the access point's.
     pub is_up: bool,
-    /// What else is on the air.
+    /// Other traffic in the cell.
     pub others: Others,
-    /// What is odd.
+    /// Condition for which the method was not designed, if any.
     pub oddity: Option<Oddity>,
-    /// How it is measured.
+    /// The method of measurement.
     pub how: How,
 }
 
-/// What was found with packets of one length.
+/// The results with packets of one length; `None` where there is no result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// Length of the IP packets.
+    /// Length of the IP packets in bytes.
     pub packet_bytes: u32,
-    /// Counted.
+    /// Capacity in packets, counted packet by packet.
     pub capacity_packets: Option<f64>,
-    /// By equation 1.
+    /// Capacity in packets by equation 1 of the paper.
     pub equation_1_packets: Option<f64>,
-    /// Half of the 95 % interval of the capacity.
+    /// Half the width of the 95 % confidence interval of the capacity, in packets.
     pub half_width: Option<f64>,
-    /// Sessions.
+    /// Number of sessions.
     pub sessions: u32,
-    /// With a full queue.
+    /// Throughput with a full queue, in Mb/s.
     pub throughput_mbps: Option<f64>,
-    /// `packets`, `bytes`, `cannot_tell` or nothing, of both lengths together.
+    /// Unit of the queue's limit: `packets`, `bytes`, `cannot_tell`, or empty if not
+    /// determined. Like the discipline, it is a result of all lengths together.
     pub unit: String,
-    /// How sure.
+    /// Confidence in the unit, 0 to 1.
     pub unit_confidence: Option<f64>,
-    /// Likewise.
+    /// The discipline, such as `drop_tail`; empty if not determined.
     pub discipline: String,
-    /// How sure.
+    /// Confidence in the discipline, 0 to 1.
     pub discipline_confidence: Option<f64>,
-    /// Under the upper queue.
+    /// Packets that a queue below the upper one holds.
     pub driver_queue_packets: Option<f64>,
-    /// Time of all phases, both lengths together.
+    /// Duration of all phases in seconds, over all lengths.
     pub measured_s: f64,
-    /// Of the emulation.
+    /// 99.9th percentile of the emulation's lateness, in microseconds.
     pub lateness_us: f64,
-    /// Doubts, in one word each.
+    /// Doubts about the result, in one word each, separated by spaces.
     pub doubts: String,
 }
 
 impl Phy {
-    /// How it is called.
+    /// The name in `queues.csv`, such as `MCS7`.
     pub fn name(self) -> String {
         match self {
             Self::Cck11 => "11Mb/s".into(),
@@ -147,7 +149,7 @@ impl Phy {
         }
     }
 
-    /// Roughly what gets through, in kb/s.
+    /// Approximate throughput in kb/s.
     fn capacity_kbps(self) -> u32 {
         match self {
             Self::Cck11 => 8_000,
@@ -159,7 +161,7 @@ impl Phy {
 }
 
 impl Queue {
-    /// How it is called.
+    /// The name in `queues.csv`, such as `50p` or `codel`.
     pub fn name(self) -> String {
         match self {
             Self::Packets(packets) => format!("{packets}p"),
@@ -178,17 +180,17 @@ impl Queue {
         }
     }
 
-    /// What is right to say of its bound.
+    /// The correct unit of the limit; `None` for CoDel and FQ-CoDel.
     pub fn unit(self) -> Option<&'static str> {
         match self {
             Self::Packets(_) => Some("packets"),
             Self::Bytes(_) => Some("bytes"),
-            // What is managed by delay has no bound that shows.
+            // A queue managed by delay has no limit that a measurement shows.
             Self::CoDel | Self::FqCoDel => None,
         }
     }
 
-    /// What is right to say of it.
+    /// The correct discipline.
     pub fn discipline(self) -> &'static str {
         match self {
             Self::Packets(_) | Self::Bytes(_) => "drop_tail",
@@ -199,7 +201,7 @@ impl Queue {
 }
 
 impl Case {
-    /// All of them; the quick ones of a group first.
+    /// Returns all cases, group by group.
     pub fn all() -> Vec<Self> {
         let plain = Self {
             group: Group::Capacity,
@@ -250,7 +252,7 @@ impl Case {
         all
     }
 
-    /// What it is called in `queues.csv`.
+    /// The name of the case in `queues.csv`.
     pub fn name(&self) -> String {
         let group = match (self.group, self.how) {
             (Group::Capacity, How::Fast) => "fast",
@@ -270,7 +272,7 @@ impl Case {
         format!("{group} {} {} {way}{others}", self.queue.name(), self.phy.name())
     }
 
-    /// Share of this machine that it takes, 0 to 1.
+    /// Share of this machine that the measurement needs, 0 to 1.
     pub fn load(&self) -> f64 {
         match self.phy {
             Phy::Cck11 => 0.12,
@@ -294,7 +296,7 @@ impl Case {
         words.into_iter().map(str::to_owned).collect()
     }
 
-    /// The scenario file; `lasthop` is the program to start in the server.
+    /// The scenario file; `lasthop` is the path of the program, which the server runs.
     pub fn toml(&self, lasthop: &Path) -> String {
         let (channel, rate) = match self.phy {
             Phy::Cck11 => (
@@ -329,7 +331,7 @@ impl Case {
             _ => "",
         };
         let (from, to) = if self.is_up { ("sta", "server") } else { ("server", "sta") };
-        // Little beside what a queue of 50 packets makes wait: 72 and 10 ms.
+        // Small compared with the delay of a queue of 50 packets, 72 ms and 10 ms.
         let lateness_max = match self.phy {
             Phy::Cck11 => "5ms",
             Phy::Ht(_) => "2ms",
@@ -395,13 +397,14 @@ lateness_max = "{lateness_max}"
     }
 }
 
-/// Of the exact method, in less time than the paper takes. The rate allowed is
-/// nearly what a server allows by itself.
+/// Arguments for the exact method with fewer sessions and shorter times than in the
+/// paper. The rate is just below the default limit of a server.
 const EXACT: [&str; 8] =
     ["--method", "exact", "--sessions", "1", "--time-scale", "0.5", "--max-rate", "198Mb/s"];
 
 impl Found {
-    /// What a document of `lasthop apq measure` says, a row a packet length.
+    /// Returns the results in a document of `lasthop apq measure`, one per packet
+    /// length.
     pub fn all(document: &ApqDocument, lateness_us: f64) -> Vec<Self> {
         let of = |direction: &ApqDirection, size: &ApqSize| {
             let mean = |estimate: &Option<ApqEstimate>| estimate.as_ref().map(|e| e.mean);
@@ -496,29 +499,29 @@ fn word_of_discipline(discipline: ApqDiscipline) -> &'static str {
     }
 }
 
-/// `data/queues.csv`.
+/// The content of `data/queues.csv`.
 #[derive(Clone, Debug)]
 pub struct Store {
     records: Vec<Record>,
 }
 
 impl Store {
-    /// What is there now.
+    /// Reads the file; no results if it does not exist.
     ///
     /// # Panics
-    /// If the file is there and wrong.
+    /// If the file has lines of a wrong format.
     pub fn read() -> Self {
         Self { records: KEPT.records() }
     }
 
-    /// What was found in a case, a row a packet length; nothing if it was not measured.
+    /// The results of a case, one per packet length; none if it was not measured.
     pub fn found(&self, case: &Case) -> Vec<Found> {
         let name = case.name();
         let rows = self.records.iter().filter(|record| record.text("case") == name);
         rows.map(Found::of_record).collect()
     }
 
-    /// Adds what was found in a case.
+    /// Appends the results of a case.
     ///
     /// # Errors
     /// If the file cannot be written.

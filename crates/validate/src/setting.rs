@@ -1,10 +1,9 @@
-//! One cell as ns-3's figures were measured in it, and what a run of it gives.
-//!
-//! An access point and its stations 1 m around it (or all equally near),
-//! constant rate, best effort with AIFSN 3 and CW 15 to 1023 (802.11b and g:
-//! DCF), one drop-tail queue a station, saturated or constant-rate traffic in
-//! one direction. Lengths are in bytes of UDP payload; UDP and IP add 28. A
-//! setting is written as a scenario file and run as `lasthop simulate` runs it.
+//! An experiment in one Wi-Fi cell, as ns-3's reference figures were measured, and the
+//! results of a run. An access point, with stations 1 m around it or with equal SNR
+//! between all pairs; a constant rate (or Minstrel-HT), best effort with AIFSN 3 and CW
+//! 15 to 1023 (802.11b and g: DCF), a drop-tail queue per station, saturated or
+//! constant-rate UDP in one direction. Lengths are bytes of UDP payload; UDP and IP add
+//! 28. A setting is written as a scenario file and run as by `lasthop simulate`.
 
 use lasthop_hosts::sink::Sink;
 use lasthop_packet::{NodeId, Packet};
@@ -15,23 +14,23 @@ use lasthop_wifi::phy::{
 };
 use std::fmt::Write as _;
 
-/// IP and UDP headers.
+/// Length in bytes of the IPv4 and UDP headers.
 pub const UDP_IP_BYTES: u16 = 28;
 
-/// The default of attempts for an MPDU.
+/// Default number of attempts to transmit an MPDU.
 pub const RETRY_LIMIT: u8 = 7;
 
-/// Where the stations are.
+/// The positions of the stations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
-    /// On a circle of 1 m around the access point: ns-3's setting. Whoever is
-    /// near a colliding sender hears it well.
+    /// On a circle of 1 m around the access point, as in ns-3. A receiver close to one
+    /// of two colliding senders may capture its frame.
     Circle,
-    /// Every pair has this SNR: no capture, as closed forms assume.
+    /// Every pair of stations has this SNR: no capture, as closed forms assume.
     Equal(Db),
 }
 
-/// Who sends.
+/// The stations that send data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Every station to the access point.
@@ -40,69 +39,73 @@ pub enum Direction {
     Downlink,
 }
 
-/// One experiment.
+/// The parameters of one experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// PHY generation.
+    /// PHY generation, such as 802.11n.
     pub standard: Standard,
     /// Frequency band.
     pub band: Band,
-    /// Rate of data.
+    /// PHY rate of data frames.
     pub rate: Rate,
-    /// Minstrel-HT over all rates of as many streams, in place of `rate`.
+    /// Whether Minstrel-HT chooses among all rates with the streams of `rate`, instead
+    /// of `rate` itself.
     pub is_adaptive: bool,
-    /// Number of stations beside the access point.
+    /// Number of stations besides the access point.
     pub stations: u16,
-    /// Who sends.
+    /// The stations that send data.
     pub direction: Direction,
-    /// Where they are.
+    /// The positions of the stations.
     pub place: Place,
-    /// UDP payload of a packet.
+    /// UDP payload of a packet in bytes.
     pub payload_bytes: u16,
     /// Longest A-MPDU in bytes; 0 for none.
     pub ampdu_bytes_max: u32,
     /// Longest A-MSDU in bytes; 0 for none.
     pub amsdu_bytes_max: u16,
-    /// Bound of every sender's queue, packets in flight included.
+    /// Limit of every sender's queue in packets, those in flight included.
     pub queue_packets: u32,
-    /// Payload bit rate offered; saturated if `None`.
+    /// Offered bit rate of UDP payload; `None` for saturated sources.
     pub offered: Option<Bitrate>,
-    /// From SNR to loss.
+    /// Maps SNR to the probability of loss.
     pub error_model: ErrorModel,
-    /// RTS/CTS before every data frame.
+    /// Whether RTS/CTS precedes every data frame.
     pub rts: bool,
-    /// Preamble of DSSS acknowledgements, if not that of the data.
+    /// Preamble of DSSS acknowledgements; `None` for that of the data.
     pub control_preamble: Option<Preamble>,
-    /// Smallest and largest contention window; those of the standard if `None`.
+    /// Smallest and largest contention window in slots; `None` for those of the
+    /// standard.
     pub contention_windows: Option<(u16, u16)>,
-    /// Attempts for an MPDU.
+    /// Number of attempts to transmit an MPDU.
     pub retry_limit: u8,
-    /// Beacons every 102.4 ms.
+    /// Whether the access point sends beacons, every 102.4 ms.
     pub beacons: bool,
 }
 
-/// What a run gave.
+/// The results of a run, after the warm-up unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Measured {
-    /// UDP payload delivered, Mb/s.
+    /// UDP payload delivered, in Mb/s.
     pub goodput_mbps: f64,
-    /// Packets delivered.
+    /// Number of packets delivered.
     pub packets: u64,
-    /// Mean time from the source to delivery, ms.
+    /// Mean time from creation at the source to delivery, in ms.
     pub delay_mean_ms: f64,
-    /// Mean MPDUs in a data PPDU.
+    /// Mean number of MPDUs per data PPDU, over the whole run.
     pub mpdus_per_ppdu: f64,
-    /// Most frequent number of MPDUs in a data PPDU (the median).
+    /// Median number of MPDUs per data PPDU over the whole run, of the link with the
+    /// greatest median.
     pub mpdus_per_ppdu_median: u32,
-    /// MPDUs sent and not acknowledged, of those sent.
+    /// Share of the MPDUs sent that were not acknowledged, 0 to 1, over the whole run.
     pub mpdu_error_rate: f64,
-    /// MPDUs given up.
+    /// Number of MPDUs given up, over the whole run.
     pub mpdus_lost: u64,
 }
 
 impl Setting {
-    /// One station, saturated downlink without aggregation at `rate`, 5 GHz for
-    /// HT and OFDM, 2.4 GHz for the rest; 1 472 bytes, 500 packets.
+    /// One station and a saturated downlink at `rate` without aggregation; 5 GHz for HT
+    /// and OFDM, 2.4 GHz for the others; payloads of 1 472 bytes, a queue of 500
+    /// packets.
     pub fn new(rate: Rate) -> Self {
         let (standard, band) = match rate {
             Rate::Dsss { .. } => (Standard::Dot11b, Band::Ghz2_4),
@@ -137,22 +140,22 @@ impl Setting {
         Timing::of(self.standard, self.band)
     }
 
-    /// EDCA and Block Ack, or plain DCF.
+    /// Whether the cell uses EDCA and Block Ack; otherwise DCF.
     pub fn is_edca(&self) -> bool {
         self.rate.is_ht()
     }
 
-    /// AIFSN: 3 for best effort, 2 makes DIFS.
+    /// The AIFSN in slots: 3 for best effort; 2 gives DIFS.
     pub fn aifsn(&self) -> u8 {
         if self.is_edca() { 3 } else { 2 }
     }
 
-    /// Network-layer length of a packet.
+    /// The length of a packet at the network layer, in bytes.
     pub fn packet_bytes(&self) -> u16 {
         self.payload_bytes + UDP_IP_BYTES
     }
 
-    /// The scenario file, as a user would write it.
+    /// Writes the scenario file, in the form in which a user would.
     pub fn toml(&self, warmup: Duration, duration: Duration) -> String {
         let on = |on: bool, value: &str| if on { value.to_owned() } else { "off".to_owned() };
         let timing = self.timing();
@@ -184,7 +187,7 @@ impl Setting {
             Direction::Downlink => ("ap", "sta1"),
         };
         let offered = self.offered.map_or("saturated".into(), |offered| {
-            // The file gives the rate at the network layer.
+            // The scenario file has the rate at the network layer.
             let bits = offered.as_bps() * u64::from(self.packet_bytes());
             format!("{}b/s", bits / u64::from(self.payload_bytes))
         });
@@ -261,22 +264,22 @@ packet_bytes = {bytes}
     /// The scenario of that file.
     ///
     /// # Panics
-    /// If the setting makes none.
+    /// If the text is not a valid scenario.
     pub fn scenario(&self, warmup: Duration, duration: Duration) -> Scenario {
         let text = self.toml(warmup, duration);
         let mut scenario = lasthop_scenario::parse("setting.toml", &text, &[])
             .unwrap_or_else(|error| panic!("settings make sound scenarios: {error:?}\n{text}"));
-        // A file can name only the closed forms.
+        // A scenario file can select the closed forms only.
         if let Some(cell) = &mut scenario.network.cell {
             cell.error_model = self.error_model.clone();
         }
         scenario
     }
 
-    /// Runs for `warmup`, then measures for `duration`.
+    /// Runs the scenario for `warmup`, then measures for `duration`.
     ///
     /// # Panics
-    /// If the setting makes no scenario.
+    /// If the setting does not make a valid scenario.
     pub fn run(&self, seed: Seed, warmup: Duration, duration: Duration) -> Measured {
         let scenario = self.scenario(warmup, duration);
         let mut tally = Tally { from: Instant::ZERO + warmup, delivered: 0, delay_sum: 0 };
@@ -304,7 +307,7 @@ packet_bytes = {bytes}
     }
 }
 
-/// Counts what arrives after the warm-up.
+/// Counts packets that arrive after the warm-up, and sums their delays in nanoseconds.
 struct Tally {
     from: Instant,
     delivered: u64,
