@@ -1,4 +1,6 @@
-//! The comparisons, each a table.
+//! The chapters of `docs/validation.md`: each compares the model with one kind of
+//! reference data, as a table. Targets are constants of the chapters; units are in the
+//! heads of columns.
 
 mod airtime;
 mod contention;
@@ -24,15 +26,15 @@ use lasthop_units::{Duration, Seed};
 
 /// The seed of every run; runs differ by their number.
 pub const SEED: u64 = 1;
-/// Measured time of a run, as in ns-3's.
+/// Measured time of a run, as with ns-3.
 pub const DURATION: Duration = Duration::from_secs(10);
-/// Time before measuring, enough to fill the longest queue.
+/// Time before the measurement, enough to fill the longest queue.
 pub const WARMUP: Duration = Duration::from_secs(4);
 
-/// A comparison: its name, and what makes its table.
+/// A comparison: its name, and the function that makes its table.
 pub type Chapter = (&'static str, fn() -> Table);
 
-/// All of them, in order.
+/// All chapters, in the order of the page.
 pub const ALL: [Chapter; 25] = [
     ("airtime", airtime::table),
     ("error model", per::table),
@@ -65,15 +67,16 @@ fn run_once(setting: &Setting) -> Measured {
     setting.run(Seed::new(SEED, 0), WARMUP, DURATION)
 }
 
-/// Mean of several runs and half the width of its 95 % confidence interval.
+/// The mean of several runs and half the width of its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Estimate {
     mean: f64,
     half_width: f64,
 }
 
-/// Student's t for 95 % and 4 degrees of freedom.
+/// Number of runs of an estimate.
 const RUNS: u64 = 5;
+/// Student's t for 95 % and one degree of freedom less than there are runs.
 const T_95: f64 = 2.776;
 
 impl Estimate {

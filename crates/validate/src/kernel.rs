@@ -1,12 +1,10 @@
-//! The kernel's TCP over the hop, and ours: one bulk flow between a station and
-//! a server, the same scenario under `emulate` and under `simulate`. The emulated
-//! results are kept in `data/kernel.csv`; ours are computed whenever they are asked for.
-//!
-//! An emulation runs in real time, or in a QEMU guest whose clock counts instructions
-//! (`vm/run`): such a run cannot be late because the machine is busy.
-//!
-//! A TAP device takes packets from the kernel's TCP at once, so the kernel's small
-//! queues hold nothing back there; ours are switched off for the comparison.
+//! The TCP model against the kernel's TCP over a Wi-Fi hop: one bulk flow between a
+//! station and a server, one scenario under `emulate` and `simulate`. Emulated results
+//! are stored in `data/kernel.csv`, simulated ones are computed on request. An
+//! emulation runs in real time, or in a QEMU guest whose clock counts instructions
+//! (`vm/run`) and which a busy machine cannot make late. A TAP device takes packets
+//! from the kernel at once, so TCP small queues have no effect there; the model runs
+//! without them.
 
 use crate::data::Record;
 use crate::kept::Kept;
@@ -21,17 +19,18 @@ use std::io;
 
 /// Seed of all runs; emulated and simulated runs differ by their number.
 pub const SEED: u64 = 1;
-/// Simulated runs of a cell.
+/// Number of simulated runs of a cell.
 pub const RUNS: u64 = 10;
-/// Emulated runs of a cell whose queue is shorter than the pipe: there, the
-/// round of slow start in which the first burst overflows the queue decides on the
-/// window of the rest of the run.
+/// Number of emulated runs of a cell whose queue is shorter than the bandwidth-delay
+/// product. There, the round of slow start in which the first burst overflows the queue
+/// determines the window for the rest of the run.
 const RUNS_SHORT_QUEUE: u64 = 4;
-/// A flow that took so long to begin lost its SYN, on a machine that did not serve it in
-/// time (its timeout is a second, RFC 6298): nothing of it is the hop's.
+/// A flow whose first round trip is reported later than this has lost its SYN (the
+/// timeout is 1 s, RFC 6298) on a machine that was too slow, and says nothing of the
+/// hop.
 const BEGUN_MAX: Duration = Duration::from_millis(900);
-/// Nor is one of which nothing was acknowledged for so long: nobody served its programs.
-/// Simulated ones stand still for up to 4.5 s, at a timeout before a deep queue.
+/// A flow without progress for longer than this was not served by the machine either.
+/// Simulated flows make no progress for up to 4.5 s, at a timeout with a long queue.
 const STILL_MAX: Duration = Duration::from_secs(6);
 /// The columns of `data/kernel.csv`.
 const KEPT: Kept = Kept {
@@ -41,17 +40,17 @@ const KEPT: Kept = Kept {
              retransmissions,lateness_p99_9_us,cpu_us_per_frame,kernel,clock",
 };
 
-/// What time is to an emulated run.
+/// The clock of an emulated run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// This machine's.
+    /// The clock of this machine.
     Real,
-    /// Instructions of a guest's only CPU, a nanosecond each.
+    /// The number of instructions of a guest's only CPU, one nanosecond each.
     Instructions,
 }
 
 impl Clock {
-    /// As it stands in the file.
+    /// The name in `kernel.csv`.
     fn name(self) -> &'static str {
         match self {
             Self::Real => "real",
@@ -60,51 +59,52 @@ impl Clock {
     }
 }
 
-/// One cell of the grid.
+/// A cell of the grid, one combination of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// The kernel's name of the congestion control.
+    /// The congestion control, by the kernel's name.
     pub congestion_control: &'static str,
-    /// From the station to the server.
+    /// Whether the station sends to the server; otherwise the server to the station.
     pub is_upload: bool,
-    /// Of both directions, in 20 MHz.
+    /// The MCS of both directions, in 20 MHz.
     pub mcs: u32,
-    /// Bound of the queues of station and access point.
+    /// Limit in packets of the queues of station and access point.
     pub queue_packets: u32,
-    /// One-way delay of the wire behind the access point.
+    /// One-way delay in milliseconds of the wire behind the access point.
     pub wire_ms: u32,
 }
 
-/// What a run gives. Means and medians are over regular readings.
+/// The results of a run. Means and medians are over regular readings.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Measured {
-    /// Bytes acknowledged over the time until the last reading.
+    /// Goodput in Mb/s: bytes acknowledged per time up to the last reading.
     pub goodput_mbps: f64,
-    /// Of the sender's side of the Wi-Fi hop, over time.
+    /// Mean over time of the queue of the sending side of the Wi-Fi hop, in packets.
     pub queue_mean_packets: f64,
-    /// Of the sender's smoothed round-trip times.
+    /// Median of the sender's smoothed round-trip time, in milliseconds.
     pub rtt_median_ms: f64,
-    /// Segments.
+    /// Mean congestion window in segments.
     pub cwnd_mean_packets: f64,
-    /// Segments.
+    /// Number of segments retransmitted.
     pub retransmissions: f64,
 }
 
-/// An emulated run.
+/// The results of an emulated run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Emulated {
-    /// What it gave.
+    /// The results that a simulation has too.
     pub measured: Measured,
-    /// 99.9 % of the frames were handed over at most this late.
+    /// 99.9th percentile of the lateness of frames, in microseconds.
     pub lateness_us: f64,
-    /// Processor time of the emulating thread for a frame that enters or leaves.
+    /// CPU time in microseconds of the emulating thread, per frame that enters or
+    /// leaves.
     pub cpu_us: f64,
-    /// That was too late, or the flow was not served in time.
+    /// Whether the run was too late to be used, or its flow was not served in time.
     pub is_late: bool,
 }
 
 impl Cell {
-    /// The whole grid, slow rates first.
+    /// Returns the whole grid, slow rates first.
     pub fn all() -> Vec<Self> {
         let mut all = Vec::new();
         for mcs in [0, 7, 15] {
@@ -123,19 +123,18 @@ impl Cell {
         all
     }
 
-    /// Length of a run: the slower the hop, the longer a window takes to get
-    /// through its first cycles.
+    /// Length of a run. The slower the hop, the longer the first cycles of the window.
     pub fn duration(&self) -> Duration {
         Duration::from_secs(if self.mcs == 0 { 40 } else { 20 })
     }
 
-    /// `up` or `down`.
+    /// The direction in `kernel.csv`: `up` or `down`.
     pub fn direction(&self) -> &'static str {
         if self.is_upload { "up" } else { "down" }
     }
 
-    /// Share of this machine that an emulation takes, 0 to 1, with something to
-    /// spare for keeping time.
+    /// Share of this machine that an emulation needs, 0 to 1, with a reserve that keeps
+    /// it from being late.
     pub fn load(&self) -> f64 {
         match self.mcs {
             0 => 0.125,
@@ -144,7 +143,7 @@ impl Cell {
         }
     }
 
-    /// Emulated runs that it needs.
+    /// Number of emulated runs needed.
     pub fn emulated_runs(&self) -> u64 {
         let capacity_mbps = match self.mcs {
             0 => 5,
@@ -155,8 +154,9 @@ impl Cell {
         if self.queue_packets < pipe_packets { RUNS_SHORT_QUEUE } else { 1 }
     }
 
-    /// How late frames may be handed over, little beside the round-trip times of
-    /// the cell: at MCS 0 a packet of 1 500 bytes alone takes 2 ms.
+    /// Largest acceptable lateness of frames, which is small compared with the
+    /// round-trip times of the cell: at MCS 0 the air time of one packet of 1 500 bytes
+    /// is 2 ms.
     fn lateness_max_ms(&self) -> u32 {
         if self.mcs == 0 { 5 } else { 2 }
     }
@@ -198,14 +198,14 @@ lateness_max = "{lateness_max}ms"
     /// The scenario of that file.
     ///
     /// # Panics
-    /// If a cell makes none.
+    /// If the text is not a valid scenario.
     pub fn scenario(&self) -> Scenario {
         let text = self.toml();
         lasthop_scenario::parse("kernel.toml", &text, &[])
             .unwrap_or_else(|error| panic!("cells make sound scenarios: {error:?}\n{text}"))
     }
 
-    /// Ours.
+    /// Simulates run `run`.
     ///
     /// # Panics
     /// If the scenario cannot be simulated.
@@ -217,7 +217,7 @@ lateness_max = "{lateness_max}ms"
         readings.measured(&stats, self.sender(&scenario))
     }
 
-    /// The kernel's. It takes as long as it lasts.
+    /// Emulates run `run` with the kernel's TCP, in real time.
     ///
     /// # Errors
     /// What the system refuses.
@@ -239,13 +239,13 @@ lateness_max = "{lateness_max}ms"
         })
     }
 
-    /// The node whose queue fills.
+    /// The node whose queue the flow fills.
     fn sender(&self, scenario: &Scenario) -> NodeId {
         let name = if self.is_upload { "laptop" } else { "ap" };
         scenario.node(name).expect("the file names it")
     }
 
-    /// The line of a run that the running kernel took part in.
+    /// The line of a run in the file, for the running kernel.
     pub fn line(&self, run: u64, emulated: &Emulated, clock: Clock) -> String {
         self.line_of(run, emulated, &kernel_release(), clock)
     }
@@ -282,37 +282,37 @@ lateness_max = "{lateness_max}ms"
     }
 }
 
-/// The emulated runs so far.
+/// The results of the emulated runs so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Store {
     records: Vec<Record>,
 }
 
 impl Store {
-    /// What `data/kernel.csv` holds; nothing if it is not there.
+    /// Reads `data/kernel.csv`; no results if it does not exist.
     pub fn read() -> Self {
         Self { records: KEPT.records() }
     }
 
-    /// The runs of a cell.
+    /// The results of the runs of a cell.
     pub fn runs(&self, cell: &Cell) -> Vec<Measured> {
         let of = |record: &&Record| cell.is_of(record);
         self.records.iter().filter(of).map(measured).collect()
     }
 
-    /// The numbers of a cell's runs.
+    /// The numbers of the runs of a cell.
     pub fn numbers(&self, cell: &Cell) -> Vec<u64> {
         let of = |record: &&Record| cell.is_of(record);
         self.records.iter().filter(of).map(|record| u64::from(record.whole("run"))).collect()
     }
 
-    /// Mean processor time of the emulating thread for a frame, in microseconds.
+    /// Mean CPU time of the emulating thread per frame, in microseconds.
     pub fn cpu_us(&self) -> f64 {
         let sum: f64 = self.records.iter().map(|record| record.number("cpu_us_per_frame")).sum();
         sum / (self.records.len() as f64).max(1.0)
     }
 
-    /// The kernels that took part and their clocks, once each, in words.
+    /// The kernels and clocks of the results, once each, as text.
     pub fn kernels(&self) -> Vec<String> {
         let words = |record: &Record| {
             let kernel = record.text("kernel");
@@ -330,18 +330,18 @@ impl Store {
         kernels
     }
 
-    /// There are runs of another clock.
+    /// Whether there are results of another clock.
     pub fn has_others_than(&self, clock: Clock) -> bool {
         self.records.iter().any(|record| record.text("clock") != clock.name())
     }
 
-    /// How late 99.9 % of the frames of the worst run were handed over at most, in microseconds.
+    /// The lateness in microseconds of the run that was latest (its 99.9th percentile).
     pub fn lateness_us(&self) -> f64 {
         let of = |record: &Record| record.number("lateness_p99_9_us");
         self.records.iter().map(of).fold(0.0, f64::max)
     }
 
-    /// Adds the line of a run at the end of the file. Several processes may do so at a time.
+    /// Appends the line of a run. Several processes may do so concurrently.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -360,7 +360,7 @@ fn measured(record: &Record) -> Measured {
     }
 }
 
-/// Version of the running kernel without what its builder adds: `6.18.44`.
+/// The version of the running kernel without its local suffix, such as `6.18.44`.
 pub(crate) fn kernel_release() -> String {
     let release = nix::sys::utsname::uname()
         .map(|name| name.release().to_string_lossy().into_owned())
@@ -368,15 +368,15 @@ pub(crate) fn kernel_release() -> String {
     release.split(['-', '+']).next().unwrap_or_default().to_owned()
 }
 
-/// The readings of the one TCP sender.
+/// The readings of the only TCP sender.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Readings {
     round_trips: Vec<Duration>,
     windows: Vec<u32>,
-    /// The first with a round trip.
+    /// The first reading that has a round-trip time; `None` so far.
     begun: Option<Instant>,
-    /// When the last bytes were seen to be acknowledged, and the longest time from one such
-    /// reading to the next.
+    /// The last reading in which more bytes were acknowledged; and the longest time
+    /// between two such readings.
     progress_at: Instant,
     still: Duration,
     last: Option<(Instant, TcpSample)>,

@@ -1,11 +1,11 @@
-//! Paths that are not a laboratory's: what FRANC, as its daemon sends, makes of them in
-//! virtual time. A [`Case`] is a path, what is beside the tunnel, and a scenario file for
-//! each [`Run`] of it; [`grid`] draws the cases, [`outcome`] runs them and judges.
-//!
-//! A [`Line`] is one bottleneck wire, alike in both directions, between hosts behind wires
-//! of 1 Gb/s. A [`Room`] is a Wi-Fi cell with the tunnel between a station and a host
-//! behind the access point. [`real`] runs some of them in real time. Left out: paths whose bandwidth-delay product is beyond the
-//! window of a TCP connection with Linux' defaults, and ends that are the bottleneck.
+//! Paths beyond the laboratory: how FRANC performs on them in virtual time, sending as
+//! its daemon does. A [`Case`] is a path with other traffic, and has a scenario file
+//! for each [`Run`]. [`grid`] makes the cases, [`outcome`] runs and judges them,
+//! [`real`] runs some in real time. A [`Line`] is one bottleneck wire, equal in both
+//! directions, between hosts with wires of 1 Gb/s; a [`Room`] is a Wi-Fi cell, with the
+//! tunnel between a station and a host behind the access point. Leaves out paths whose
+//! bandwidth-delay product exceeds the TCP window of Linux' defaults, and ends that are
+//! the bottleneck.
 
 pub mod grid;
 pub mod outcome;
@@ -15,144 +15,148 @@ use lasthop_units::{Bitrate, Duration};
 use outcome::Outcome;
 use std::fmt::Write as _;
 
-/// The time between two pings.
+/// Time between two pings.
 const PING_INTERVAL: Duration = Duration::from_millis(100);
-/// The same on fast paths, which are measured for a shorter time.
+/// Time between two pings on fast paths, which are measured for a shorter time.
 const FAST_PING_INTERVAL: Duration = Duration::from_millis(25);
-/// Paths from here on are fast.
+/// The rate from which on a path is fast.
 const FAST: Bitrate = Bitrate::from_mbps(30);
-/// Nobody waits longer than this and four round trips for the answer to a ping.
+/// Pings stop this time, and four round trips, before the end of a run, so that every
+/// answer can arrive.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The delay that the tunnel's pace aims at: the daemon's default.
+/// Queueing delay at which the pacing of the tunnel aims: the daemon's default.
 const QUEUE_TARGET: &str = "5ms";
-/// From the end of the warm-up to the change of a rate.
+/// Time from the end of the warm-up to the change of a rate.
 const CHANGE_AFTER: Duration = Duration::from_secs(4);
-/// UDP asks for so much more than there is.
+/// Rate of UDP in proportion to the rate of the bottleneck.
 const ASKED: f64 = 1.1;
-/// From the start of one TCP flow beside the tunnel to that of the next.
+/// Time between the starts of two TCP flows beside the tunnel.
 const STAGGER: Duration = Duration::from_millis(300);
 
-/// How packets are lost on a wire, in both directions.
+/// Losses on a wire, in each direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Losses {
-    /// None.
+    /// No losses.
     None,
-    /// Each alike, in percent.
+    /// Independent losses with this probability in percent.
     Alone(u32),
-    /// In bursts (Gilbert's model).
+    /// Losses in bursts (Gilbert's model).
     Bursts {
-        /// Packets that are lost, in percent.
+        /// Mean loss in percent.
         percent: u32,
-        /// Packets in a burst, in the mean.
+        /// Mean length of a burst in packets.
         packets: u32,
     },
 }
 
-/// How the delay of a wire varies: normally, in each direction.
+/// Variation of the delay of a wire, with normal distribution, in each direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jitter {
-    /// Standard deviation.
+    /// Standard deviation of the delay.
     pub sd: Duration,
-    /// Packets overtake each other.
+    /// Whether packets may overtake each other.
     pub reorders: bool,
 }
 
-/// One bottleneck wire, alike in both directions.
+/// A path with one bottleneck wire, which is equal in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Of Ethernet frames.
+    /// Bit rate of Ethernet frames.
     pub rate: Bitrate,
-    /// Of an empty path.
+    /// Round-trip time of the empty path.
     pub round_trip: Duration,
-    /// Of the drop-tail queue.
+    /// Limit of the drop-tail queue in packets.
     pub queue_packets: u32,
-    /// How it loses packets.
+    /// Losses after the queue.
     pub losses: Losses,
-    /// How its delay varies.
+    /// Variation of the delay; `None` for a constant one.
     pub jitter: Option<Jitter>,
-    /// Another rate from [`Case::change_at`] on.
+    /// The rate from [`Case::change_at`] on; `None` if it does not change.
     pub changes_to: Option<Bitrate>,
 }
 
-/// What the other stations of a cell send.
+/// Traffic of the other stations in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
-    /// Nothing.
+    /// No traffic.
     Idle,
-    /// UDP to the access point, together two fifths of the PHY rate.
+    /// UDP to the access point, in total two fifths of the PHY rate.
     Busy,
-    /// UDP to the access point, as much as they can.
+    /// Saturated UDP to the access point.
     SaturatedUp,
-    /// UDP to and from the access point, as much as both can.
+    /// Saturated UDP to and from the access point.
     SaturatedBoth,
 }
 
-/// A Wi-Fi cell (802.11n, 20 MHz, one stream).
+/// A path through a Wi-Fi cell (802.11n, 20 MHz, one stream).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Of all stations.
+    /// MCS of all stations, 0 to 7.
     pub mcs: u8,
-    /// Frames are aggregated.
+    /// Whether A-MPDUs are used.
     pub ampdu: bool,
-    /// Attempts for a frame.
+    /// Number of attempts to transmit a frame.
     pub attempts: u8,
-    /// Share of the frames that is lost, in percent, between the end and the access point.
+    /// Share in percent of the frames lost between the tunnel's end and the access
+    /// point.
     pub loss_percent: u32,
-    /// Stations beside the end.
+    /// Number of stations besides the tunnel's end.
     pub stations: u16,
-    /// What they send.
+    /// Traffic of these stations.
     pub others: Others,
-    /// Of each node's drop-tail queue; FQ-CoDel, Linux' default, without.
+    /// Limit in packets of each node's drop-tail queue; `None` for FQ-CoDel, the
+    /// default of Linux.
     pub queue_packets: Option<u32>,
-    /// The traffic goes to the station.
+    /// Whether data is sent to the station; otherwise by it.
     pub is_down: bool,
 }
 
-/// Where the packets go.
+/// The path of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// Over a wire.
+    /// Over wires.
     Line(Line),
-    /// Over the air.
+    /// Through a Wi-Fi cell.
     Room(Room),
 }
 
-/// What shares the bottleneck with the tunnel.
+/// Other traffic of hosts that share the bottleneck with the tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
-    /// Nothing.
+    /// None.
     Alone,
-    /// TCP flows.
+    /// This number of TCP flows.
     Tcp(u32),
-    /// Another tunnel, with a TCP flow in it.
+    /// Another tunnel that carries a TCP flow.
     Tunnel,
 }
 
-/// What a case is about.
+/// The groups of cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
-    /// Rows of the reports that the work began with: nobody can be kept from them.
+    /// The rows of the reports with which the work started. All of them were known
+    /// while constants were chosen.
     Reported,
-    /// Wires of all rates, round trips and queues.
+    /// Wires of all rates, round trips and queues, without losses.
     Clean,
-    /// Each packet may be lost.
+    /// Wires with independent losses.
     Lossy,
-    /// Packets are lost in bursts.
+    /// Wires with losses in bursts.
     Bursts,
-    /// Delays that vary, packets that overtake each other.
+    /// Wires with varying delay or reordering.
     Varying,
     /// Wi-Fi cells.
     Cells,
-    /// Other TCP flows in the same queue.
+    /// TCP flows in the queue of the tunnel.
     Beside,
-    /// Two tunnels in the same queue.
+    /// Two tunnels in one queue.
     Tunnels,
-    /// Rates that halve or double.
+    /// Wires whose rate halves or doubles.
     Changes,
 }
 
 impl Family {
-    /// All of them, in their order.
+    /// All families, in the order of tables.
     pub const ALL: [Self; 9] = [
         Self::Reported,
         Self::Clean,
@@ -165,7 +169,7 @@ impl Family {
         Self::Changes,
     ];
 
-    /// What it is called.
+    /// The name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reported => "reported",
@@ -181,16 +185,17 @@ impl Family {
     }
 }
 
-/// A path, and what is on it.
+/// A path with its traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// What it is called; it says all of it.
+    /// The name, which is unique and lists all parameters, except in
+    /// [`Family::Reported`].
     pub name: String,
     /// The path.
     pub medium: Medium,
-    /// Beside the tunnel.
+    /// Traffic beside the tunnel.
     pub beside: Beside,
-    /// What it is about.
+    /// The group of the case.
     pub family: Family,
 }
 
@@ -218,39 +223,41 @@ pub enum Run {
     Change,
 }
 
-/// What a flow of a run is.
+/// The purpose of a flow in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The load that is measured.
+    /// The flow that is measured.
     Load,
     /// Pings.
     Ping,
-    /// A load that shares the bottleneck.
+    /// A TCP flow that shares the bottleneck.
     Other,
 }
 
-/// A scenario file, and what its flows are, in their order.
+/// The scenario file of a run, with its flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The file.
+    /// The text of the file.
     pub toml: String,
-    /// Its flows; those of other stations come after.
+    /// The purpose of its flows, in their order. Flows of other stations come later in
+    /// the file and are not included.
     pub flows: Vec<Role>,
-    /// Nodes at which the load and the pings begin and end.
+    /// The nodes between which the measured flow and the pings are sent.
     pub ends: [&'static str; 2],
 }
 
-/// Times of a run.
+/// The times of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// Left out.
+    /// Length of the start, which is not measured.
     pub warmup: Duration,
-    /// Measured.
+    /// Length of the measured part.
     pub measured: Duration,
 }
 
 impl Line {
-    /// Fast paths are measured for a shorter time: they carry as many packets in it.
+    /// The times of runs on this wire. Fast paths need a shorter time for as many
+    /// packets.
     fn times(&self, beside: Beside) -> Times {
         let round_trips = |count: u64| self.round_trip * count;
         if beside != Beside::Alone {
@@ -344,7 +351,7 @@ impl Line {
 }
 
 impl Room {
-    /// 802.11n, 20 MHz, one stream, 800 ns (IEEE 802.11-2020, table 19-27).
+    /// The PHY rate: 20 MHz, one stream, 800 ns (IEEE 802.11-2020, table 19-27).
     fn phy_rate(&self) -> Bitrate {
         const MBPS_TENTHS: [u64; 8] = [65, 130, 195, 260, 390, 520, 585, 650];
         Bitrate::from_bps(MBPS_TENTHS[usize::from(self.mcs)] * 100_000)
@@ -417,7 +424,7 @@ impl Room {
         text
     }
 
-    /// What the other stations send.
+    /// The flows of the other stations, for the end of the scenario file.
     fn others_toml(&self) -> String {
         let mut text = String::new();
         let mut flow = |name: &str, from: &str, to: &str, rate: &str| {
@@ -443,7 +450,7 @@ impl Room {
 }
 
 impl Case {
-    /// A case of the grid, by its name.
+    /// A case of the grid, with a name made from its parameters.
     pub fn new(family: Family, medium: Medium, beside: Beside) -> Self {
         let mut name = match &medium {
             Medium::Line(line) => line.name(),
@@ -457,13 +464,14 @@ impl Case {
         Self { name, medium, beside, family }
     }
 
-    /// In which half of the grid it is: by its name, so that no other case changes it.
+    /// The half of the grid of which the case is. It depends on the name only, so other
+    /// cases do not change it.
     pub fn half(&self) -> Half {
         // FNV-1a, 64 bits.
         let hash = self.name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        // Its low bit is the parity of the bytes' sum; higher ones mix better.
+        // The low bit is the parity of the sum of all bytes; higher bits mix better.
         if self.family == Family::Reported || (hash >> 32) & 1 == 0 {
             Half::Tuned
         } else {
@@ -471,7 +479,7 @@ impl Case {
         }
     }
 
-    /// Times of its runs.
+    /// The times of its runs.
     pub fn times(&self) -> Times {
         match self.medium {
             Medium::Line(line) => line.times(self.beside),
@@ -479,7 +487,7 @@ impl Case {
         }
     }
 
-    /// Nothing is lost but by full queues.
+    /// Whether packets are lost in full queues only.
     pub fn is_lossless(&self) -> bool {
         match self.medium {
             Medium::Line(line) => line.losses == Losses::None,
@@ -487,7 +495,7 @@ impl Case {
         }
     }
 
-    /// Round trip of the empty path, as far as wires make it.
+    /// The round-trip time of the wires of the empty path.
     pub fn round_trip(&self) -> Duration {
         match self.medium {
             Medium::Line(line) => line.round_trip,
@@ -495,12 +503,12 @@ impl Case {
         }
     }
 
-    /// When its rate changes.
+    /// The time at which its rate changes, if it does.
     pub fn change_at(&self) -> Duration {
         self.times().warmup + CHANGE_AFTER
     }
 
-    /// The rate that it changes to.
+    /// The rate to which it changes; `None` if it does not.
     pub fn changes_to(&self) -> Option<Bitrate> {
         match self.medium {
             Medium::Line(line) => line.changes_to,
@@ -516,7 +524,7 @@ impl Case {
         }
     }
 
-    /// The runs that it is judged by.
+    /// The runs from which it is judged.
     pub fn runs(&self) -> &'static [Run] {
         match self.beside {
             Beside::Alone if self.changes_to().is_some() => {
@@ -527,7 +535,7 @@ impl Case {
         }
     }
 
-    /// The scenario file of `run`.
+    /// Writes the scenario file of `run`.
     pub fn write(&self, run: Run) -> Written {
         let Times { warmup, measured } = self.times();
         let ping_stop = warmup + measured - PATIENCE - self.round_trip() * 4;

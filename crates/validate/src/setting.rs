@@ -1,7 +1,7 @@
 //! An experiment in one Wi-Fi cell, as ns-3's reference figures were measured, and the
 //! results of a run. An access point, with stations 1 m around it or with equal SNR
 //! between all pairs; a constant rate (or Minstrel-HT), best effort with AIFSN 3 and CW
-//! 15 to 1023 (802.11b and g: DCF), a drop-tail queue per station, saturated or
+//! 15 to 1023 (without HT: DCF), a drop-tail queue per station, saturated or
 //! constant-rate UDP in one direction. Lengths are bytes of UDP payload; UDP and IP add
 //! 28. A setting is written as a scenario file and run as by `lasthop simulate`.
 

@@ -1,12 +1,11 @@
-//! What tunnels cost: one TCP flow through each between two network namespaces that a veth
-//! pair joins, as fast as it goes, without losses. iperf3 for 10 s after 2 s of the same; the
-//! sender's tunnel has core 0 for itself, all else shares core 1. What came out is kept in
-//! `data/tunnels.csv`.
-//!
-//! CPU time is what proc(5) books to a tunnel's processes, user and system: also what the
-//! kernel does in their name, such as passing their datagrams across the veth pair. A tunnel
-//! in the kernel has no process; `host` is the CPU time of the whole machine, with iperf3 and
-//! whatever else runs. Ticks are of 10 ms. Left out: several flows, several cores, loss.
+//! CPU cost of tunnels: one TCP flow as fast as possible through each tunnel, between
+//! two network namespaces joined by a veth pair, without losses. iperf3 runs for 10 s
+//! after 2 s of warm-up. The sender's tunnel has core 0 to itself, everything else
+//! shares core 1. Results are stored in `data/tunnels.csv`. CPU time is what proc(5)
+//! accounts to the processes of a tunnel, user and system, in ticks of 10 ms; this
+//! includes the kernel's work for them, such as the transfer over the veth pair. A
+//! tunnel in the kernel has no process, so the CPU time of the whole host is measured
+//! too. Leaves out several flows, more cores and losses.
 
 use crate::data::{self, Record};
 use crate::kept::Kept;
@@ -20,32 +19,33 @@ const KEPT: Kept = Kept {
     header: "tunnel,goodput_mbps,sender_user_ns,sender_system_ns,receiver_user_ns,\
              receiver_system_ns,host_ns,lasthop,kernel",
 };
-/// Seconds that are measured.
+/// Length of the measured part in seconds.
 const SECONDS: u32 = 10;
 
-/// What carries the flow.
+/// The tunnel that carries the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tunnel {
-    /// None.
+    /// No tunnel.
     Plain,
-    /// `lasthop franc run` over UDP.
+    /// `lasthop franc run` with UDP datagrams.
     Udp,
-    /// `lasthop franc run` in Ethernet frames.
+    /// `lasthop franc run` with Ethernet frames.
     Ethernet,
     /// WireGuard in the kernel.
     WireGuard,
-    /// WireGuard as a program.
+    /// WireGuard in user space (wireguard-go).
     WireGuardGo,
-    /// kcptun, encrypted, without compression and parity: there are no losses.
+    /// kcptun with encryption, without compression, and without parity as there are no
+    /// losses.
     Kcptun,
 }
 
 impl Tunnel {
-    /// All of them.
+    /// All tunnels, in the order of the file.
     pub const ALL: [Self; 6] =
         [Self::Plain, Self::Udp, Self::Ethernet, Self::WireGuard, Self::WireGuardGo, Self::Kcptun];
 
-    /// What it is called.
+    /// The name in `tunnels.csv` and of the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
@@ -57,12 +57,12 @@ impl Tunnel {
         }
     }
 
-    /// Our daemon's.
+    /// Whether it is lasthop's daemon.
     pub const fn is_ours(self) -> bool {
         matches!(self, Self::Udp | Self::Ethernet)
     }
 
-    /// Programs that it takes, and where they are from.
+    /// The programs that it requires, each with the way to install it.
     pub const fn programs(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Plain | Self::Udp | Self::Ethernet => &[],
@@ -75,8 +75,8 @@ impl Tunnel {
         }
     }
 
-    /// Lines of shell that set it up between the nodes `a` and `b`: `tunnel NODE CORE PROGRAM..`
-    /// starts one of its processes there.
+    /// The shell commands that set up the tunnel between the nodes `a` and `b`. The
+    /// function `tunnel NODE CORE PROGRAM..` starts one of its processes.
     fn setup(self, lasthop: &Path) -> String {
         let lasthop = lasthop.display();
         let ours = |what: [&str; 2]| {
@@ -117,7 +117,7 @@ impl Tunnel {
         }
     }
 
-    /// Where iperf3 finds the other side.
+    /// The address at which iperf3 reaches the other end.
     const fn target(self) -> &'static str {
         match self {
             Self::Plain => "10.8.0.2",
@@ -126,8 +126,8 @@ impl Tunnel {
         }
     }
 
-    /// What `sh` runs in network and mount namespaces of its own, in a folder of its own. It
-    /// ends with 77 if something is not to be had here.
+    /// The script for `sh`, which runs in network and mount namespaces and a directory
+    /// of its own. Its exit status is 77 if something required is not available.
     pub fn script(self, lasthop: &Path) -> String {
         let (target, setup) = (self.target(), self.setup(lasthop));
         format!(
@@ -162,10 +162,10 @@ load 2 && ticks > before.txt && load {SECONDS} && ticks > after.txt
         )
     }
 
-    /// What the script wrote into `directory`.
+    /// Reads the results that the script wrote to `directory`.
     ///
     /// # Errors
-    /// If something is missing.
+    /// If a result is missing.
     pub fn outcome(self, directory: &Path) -> Result<Outcome, String> {
         let read = |name: &str| {
             let path = directory.join(name);
@@ -200,16 +200,18 @@ load 2 && ticks > before.txt && load {SECONDS} && ticks > after.txt
     }
 }
 
-/// What came out. CPU times are of a byte that iperf3's receiver got, in nanoseconds.
+/// The results of a tunnel. CPU times are in nanoseconds per byte that iperf3's
+/// receiver got.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// What iperf3's receiver got.
+    /// Goodput at iperf3's receiver, in Mb/s.
     pub goodput_mbps: f64,
-    /// Of the sender's tunnel, user and system.
+    /// CPU time of the sender's tunnel, user and system; 0 for a tunnel without
+    /// process.
     pub sender_ns: [f64; 2],
-    /// Of the receiver's.
+    /// CPU time of the receiver's tunnel, user and system.
     pub receiver_ns: [f64; 2],
-    /// Of the whole machine.
+    /// CPU time of the whole machine.
     pub host_ns: f64,
 }
 
@@ -240,15 +242,15 @@ impl Outcome {
     }
 }
 
-/// `data/tunnels.csv`.
+/// The content of `data/tunnels.csv`: name, result and line of each tunnel.
 #[derive(Clone, Debug, Default)]
 pub struct Store(Vec<(String, Outcome, String)>);
 
 impl Store {
-    /// What is there now.
+    /// Reads the file; no results if it does not exist.
     ///
     /// # Panics
-    /// If the file is there and wrong.
+    /// If the file has lines of a wrong format.
     pub fn read() -> Self {
         let Some(text) = KEPT.text() else { return Self::default() };
         let records = data::records(text);
@@ -258,12 +260,12 @@ impl Store {
         Self(rows.map(|((name, outcome), line)| (name, outcome, line.to_owned())).collect())
     }
 
-    /// What is known of a tunnel.
+    /// The result of a tunnel; `None` if it was not measured.
     pub fn outcome(&self, tunnel: Tunnel) -> Option<Outcome> {
         self.0.iter().find(|(name, ..)| name == tunnel.name()).map(|&(_, outcome, _)| outcome)
     }
 
-    /// Keeps what came out, in place of what was there.
+    /// Stores a result, which replaces an earlier one.
     ///
     /// # Errors
     /// If the file cannot be written.

@@ -1,10 +1,8 @@
-//! One station against arithmetic: every HT rate of one and two streams, length
-//! and aggregation, computed here from the clauses of IEEE 802.11-2020 (17.4.3,
-//! 19.4.3, 9.7.1, 10.23.2) without a line of the model; and several stations
-//! against closed forms.
-//!
-//! With a contention window of zero nothing is random: PPDUs follow each other
-//! after AIFS + data + SIFS + response, to the nanosecond.
+//! The model against arithmetic. One station: every HT rate of one and two streams,
+//! with lengths and aggregation, calculated here from the clauses of IEEE 802.11-2020
+//! (17.4.3, 19.4.3, 9.7.1, 10.23.2) without code of the model. With a contention window
+//! of zero nothing is random: PPDUs follow each other after AIFS + data + SIFS +
+//! response, to the nanosecond. Several stations: against closed forms.
 
 use lasthop_hosts::sink::Sink;
 use lasthop_packet::{NodeId, Packet};
@@ -20,11 +18,11 @@ const LENGTHS: [u16; 5] = [100, 500, 1000, 1472, 2000];
 const SIFS_NS: u64 = 16_000;
 const AIFS_NS: u64 = SIFS_NS + 3 * 9_000;
 
-/// PPDUs whose packets arrived.
+/// A sink that collects the PPDUs whose packets arrived.
 #[derive(Default)]
 struct Arrivals(Vec<Ppdu>);
 
-/// When it began, when its last packet arrived, and how many did.
+/// The start of a PPDU, the arrival of its last packet, and the number that arrived.
 #[derive(Clone, Copy)]
 struct Ppdu {
     begin: Instant,
@@ -42,8 +40,8 @@ impl Sink for Arrivals {
     }
 }
 
-/// The last four PPDUs of a run without backoff and beacons, but for the one that its end
-/// may have cut.
+/// Returns the last four PPDUs of a run without backoff and beacons, except for the
+/// very last, which the end of the run may have cut short.
 fn last_arrivals(setting: Setting, time: Duration) -> Vec<Ppdu> {
     let setting = Setting { contention_windows: Some((0, 0)), beacons: false, ..setting };
     let scenario = setting.scenario(Duration::ZERO, time);
@@ -59,17 +57,18 @@ fn ht(mcs: u8, wide: bool, short: bool) -> Rate {
     Rate::Ht { mcs, width, guard_interval }
 }
 
-/// An OFDM PPDU of `bytes` (17.4.3): 20 us of preamble and SIGNAL, 4 us symbols.
+/// Duration of an OFDM PPDU of `bytes` (17.4.3): 20 us of preamble and SIGNAL, 4 us per
+/// symbol.
 fn ofdm_ns(bytes: u64, bits_per_symbol: u64) -> u64 {
     20_000 + (16 + 8 * bytes + 6).div_ceil(bits_per_symbol) * 4_000
 }
 
-/// Coded bits a subcarrier and code rate of MCS 0 to 7 (19.5).
+/// Coded bits per subcarrier, and code rate, of MCS 0 to 7 (19.5).
 const HT: [(u64, u64, u64); 8] =
     [(1, 1, 2), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3), (6, 3, 4), (6, 5, 6)];
 
-/// An HT-mixed PPDU (19.4.3): legacy preamble 20 us, HT-SIG 8, HT-STF 4, one
-/// HT-LTF of 4 us a stream; the data part takes a whole number of 4 us.
+/// Duration of an HT-mixed PPDU (19.4.3): 20 us of legacy preamble, 8 us of HT-SIG, 4
+/// us of HT-STF, an HT-LTF of 4 us per stream; the data part is a multiple of 4 us.
 fn ht_ns(bytes: u64, mcs: u8, wide: bool, short: bool) -> u64 {
     let streams = u64::from(mcs / 8) + 1;
     let (bits, over, under) = HT[usize::from(mcs % 8)];
@@ -79,8 +78,9 @@ fn ht_ns(bytes: u64, mcs: u8, wide: bool, short: bool) -> u64 {
     32_000 + 4_000 * streams + data.next_multiple_of(4_000)
 }
 
-/// Data bits a symbol of the response: the highest of 6, 12 and 24 Mb/s that is
-/// no faster than 20 MHz OFDM of the same modulation and code rate (10.6.6.5.2).
+/// Data bits per symbol of the response, whose rate is the highest of 6, 12 and 24 Mb/s
+/// that is not faster than 20 MHz OFDM with the same modulation and code rate
+/// (10.6.6.5.2).
 fn response_bits(mcs: u8) -> u64 {
     [24, 48, 48, 96, 96, 96, 96, 96][usize::from(mcs % 8)]
 }
@@ -101,7 +101,7 @@ fn one_station_takes_what_arithmetic_says() {
 fn one_station(mcs: u8, wide: bool, short: bool, payload: u16, ampdu: u32) {
     // UDP and IP, LLC and SNAP, QoS header, FCS.
     let mpdu = u64::from(payload) + 28 + 8 + 26 + 4;
-    // Delimiters of four bytes; all subframes but the last are padded.
+    // Subframes have delimiters of four bytes; all but the last are padded.
     let aggregate = |count: u64| (count - 1) * (4 + mpdu).next_multiple_of(4) + 4 + mpdu;
     let fits = |count: &u64| {
         let bytes = aggregate(*count);
@@ -117,7 +117,7 @@ fn one_station(mcs: u8, wide: bool, short: bool, payload: u16, ampdu: u32) {
         ampdu_bytes_max: ampdu,
         ..Setting::new(ht(mcs, wide, short))
     };
-    // The Block Ack agreement comes first; a millisecond is enough for it.
+    // The Block Ack agreement is established first, for which a millisecond is enough.
     let time = Duration::from_millis(1) + Duration::from_nanos(period) * 7;
     let case = format!("MCS {mcs}, wide {wide}, short {short}, {payload} B, A-MPDU {ampdu}");
     for pair in last_arrivals(setting, time).windows(2) {
@@ -143,7 +143,8 @@ fn one_station_without_ht_takes_what_arithmetic_says() {
     for (rate, kbps) in DsssRate::ALL.into_iter().zip([1_000, 2_000, 5_500, 11_000]) {
         for payload in LENGTHS {
             let mpdu = u64::from(payload) + 28 + 8 + 24 + 4;
-            // Long preamble and header 192 us; the body in whole microseconds (16.3.4).
+            // Long preamble and header take 192 us; the body a whole number of
+            // microseconds (16.3.4).
             let long = |bytes: u64, kbps: u64| 192_000 + (8_000 * bytes).div_ceil(kbps) * 1_000;
             let exchange = long(mpdu, kbps) + 10_000 + long(14, kbps.min(2_000));
             let rate = Rate::Dsss { rate, preamble: Preamble::Long };
@@ -155,7 +156,7 @@ fn one_station_without_ht_takes_what_arithmetic_says() {
     }
 }
 
-/// Without backoff packets arrive every `period_ns`.
+/// Asserts that packets arrive every `period_ns` without backoff.
 fn steady(setting: Setting, period_ns: u64) {
     let case = format!("{} {} {}", setting.standard, setting.rate, setting.payload_bytes);
     for pair in last_arrivals(setting, Duration::from_nanos(period_ns) * 7).windows(2) {
@@ -174,7 +175,8 @@ fn backoff_takes_seven_and_a_half_slots() {
             let period = sifs + 3 * 9_000 + 67_500 + data + sifs + ack;
             let time = Duration::from_nanos(period) * u64::from(PACKETS);
             let ours = setting.run(Seed::new(1, 0), Duration::from_millis(10), time).packets;
-            // Four standard errors: a draw of 0 to 15 slots of 9 us deviates by 41.5 us.
+            // Four standard errors: a backoff of 0 to 15 slots of 9 us has a deviation
+            // of 41.5 us.
             let n = f64::from(PACKETS);
             let tolerance = 4.0 * 41_500.0 / n.sqrt() / period as f64 + 1.0 / n;
             let off = (ours as f64 / n - 1.0).abs();
@@ -183,8 +185,8 @@ fn backoff_takes_seven_and_a_half_slots() {
     }
 }
 
-/// A frame is tried up to seven times behind windows of 15 to 1023 slots; an
-/// attempt that fails takes the response timeout instead of the response.
+/// A frame has seven attempts, with windows of 15 to 1023 slots; a failed attempt takes
+/// the response timeout instead of the response.
 #[test]
 fn losses_cost_what_arithmetic_says() {
     let rate = ht(7, false, false);
@@ -204,7 +206,7 @@ fn losses_cost_what_arithmetic_says() {
             period += reached * (error * timeout + (1.0 - error) * success);
             reached *= error;
         }
-        // What is left after the seventh attempt is given up.
+        // A frame is given up after the seventh attempt.
         let expected = (1.0 - reached) / period * 1e9 * 1472.0 * 8.0 / 1e6;
         let time = Duration::from_secs(10);
         let ours = setting.run(Seed::new(1, 0), Duration::from_millis(100), time);

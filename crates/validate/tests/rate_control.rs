@@ -1,11 +1,12 @@
-//! Minstrel-HT beside the best fixed rate at some SNRs; all of them are a chapter of the
-//! command.
+//! Minstrel-HT against the best fixed rate at some SNRs. The chapter "rate control" of
+//! the command has all of them.
 
 use lasthop_units::Db;
 use validate::chapters::rates::Ladder;
 
-/// Where the best rate loses nothing and the next one nearly all. Each failed probe was
-/// once followed by a whole A-MPDU at the second-best rate: 91 %.
+/// At these SNRs the best rate has no losses and the next one loses nearly everything.
+/// If each failed probe were followed by an A-MPDU at the second-best rate, the share
+/// would be 91 %.
 #[test]
 fn far_from_a_threshold_probes_cost_little() {
     let ladder = Ladder { streams: 1, ampdu_bytes_max: 65_535 };

@@ -1,4 +1,6 @@
-//! Data rates and PPDU durations, every row of the table.
+//! Data rates and durations of PPDUs, against every row of ns-3's table. Target: equal
+//! to the nanosecond, except for the rounding of PPDUs with short guard interval (IEEE
+//! 802.11-2020, 19.4.3).
 
 use crate::data::{self, PHY_TABLES};
 use lasthop_evidence::Verdict;
@@ -6,7 +8,7 @@ use lasthop_evidence::table::Table;
 use lasthop_wifi::phy::{Band, GuardInterval, Preamble, Rate};
 use std::collections::BTreeMap;
 
-/// Rows of one PHY.
+/// The number of rows of one PHY, in total and by result.
 #[derive(Default)]
 struct Family {
     rows: usize,
@@ -75,7 +77,8 @@ fn detail(rate: Rate) -> &'static str {
     }
 }
 
-/// ns-3's duration with the data part rounded up as the standard has it.
+/// Returns ns-3's duration in nanoseconds, with the data part rounded up as in the
+/// standard.
 fn rounded_up(rate: Rate, band: Band, header: u64, theirs: u64) -> u64 {
     if !matches!(rate, Rate::Ht { guard_interval: GuardInterval::Short, .. }) {
         return theirs;

@@ -1,4 +1,5 @@
-//! Many saturated stations: collisions and fair shares.
+//! Goodput of many saturated stations, against closed forms (DCF and EDCA) and ns-3.
+//! Target: within 2 %, with A-MPDU within 5 %.
 
 use super::Estimate;
 use crate::closed_forms::{Contenders, Counting};
@@ -10,15 +11,16 @@ use lasthop_units::Db;
 use lasthop_wifi::mac::sizes;
 use lasthop_wifi::phy::{ChannelWidth, ControlRates, GuardInterval, OfdmRate, Preamble, Rate};
 
-/// Without A-MPDU, and against closed forms.
+/// Largest deviation without A-MPDU, and from closed forms.
 const TARGET: f64 = 0.02;
-/// With A-MPDU, where ns-3's own versions differ by more.
+/// Largest deviation with A-MPDU, where versions of ns-3 differ more from each other.
 const TARGET_AMPDU: f64 = 0.05;
 const STATIONS: [u16; 6] = [1, 2, 5, 10, 20, 50];
-/// Enough for any rate; nobody captures anybody.
+/// An SNR in dB that suffices for every rate, equal for all pairs, so that there is no
+/// capture.
 const EQUAL: Place = Place::Equal(Db(50.0));
 
-/// The model of a setting without aggregation.
+/// The parameters of the closed form for a setting without aggregation.
 pub fn contenders(setting: &Setting) -> Contenders {
     let timing = setting.timing();
     let rates = ControlRates::of(setting.standard, setting.band);
@@ -46,7 +48,7 @@ pub fn contenders(setting: &Setting) -> Contenders {
     }
 }
 
-/// Payload bit rate that the closed form gives.
+/// Returns the goodput in Mb/s that the closed form gives.
 pub fn predicted_mbps(setting: &Setting, counting: Counting) -> f64 {
     let exchanges = contenders(setting).solve(counting).exchanges_per_s;
     exchanges * f64::from(setting.payload_bytes) * 8.0 / 1e6
@@ -110,19 +112,19 @@ pub(super) fn closed_form() -> Table {
     }
 }
 
-/// ns-3's figures for one row.
+/// The results of ns-3 for one row.
 struct Theirs {
     record: Record,
-    /// All runs of 3.37.
+    /// Goodput in Mb/s of all runs of ns-3 3.37.
     runs: Vec<f64>,
-    /// The run of 3.48.
+    /// Goodput in Mb/s of the run of ns-3 3.48, if there is one.
     newest: Option<f64>,
-    /// It may judge.
+    /// Whether that run takes part in the verdict.
     is_newest_sound: bool,
 }
 
-/// With more stations than this, `scale.csv` was measured with A-MPDU before
-/// all of them were associated.
+/// With A-MPDU and more stations than this, `scale.csv` was measured before all of them
+/// were associated.
 const ASSOCIATED_AT_ONCE: u32 = 10;
 
 fn theirs(with_ampdu: bool) -> Vec<Theirs> {
@@ -144,7 +146,7 @@ fn theirs(with_ampdu: bool) -> Vec<Theirs> {
                 record: record.clone(),
                 runs: more.chain(is_sound.then(|| goodput(record))).collect(),
                 newest: of_build("optimised-3.48").find(|r| same(r, record)).map(goodput),
-                // Without A-MPDU the versions agree, and the newest is only shown.
+                // Without A-MPDU the versions agree, and 3.48 is only shown.
                 is_newest_sound: with_ampdu && is_sound,
             }
         })

@@ -1,4 +1,5 @@
-//! TCP: ours against the kernel's.
+//! The TCP model against the kernel's TCP over a Wi-Fi hop; see [`crate::kernel`].
+//! Target: goodput within 5 % and delay within 15 % in 90 % of the cells.
 
 use crate::kernel::{Cell, Measured, RUNS, Store};
 use lasthop_evidence::Verdict;
@@ -9,7 +10,7 @@ use std::thread;
 
 const GOODPUT_TARGET: f64 = 0.05;
 const DELAY_TARGET: f64 = 0.15;
-/// Cells that must be in their bands.
+/// Least share of cells within their bands.
 const SHARE_TARGET: f64 = 0.9;
 
 pub(super) fn table() -> Table {
@@ -21,7 +22,7 @@ pub(super) fn table() -> Table {
         cells.iter().zip(&ours).map(|((cell, theirs), ours)| judge(cell, theirs, ours)).collect();
     let inside = judged.iter().filter(|cell| cell.1).count();
     let is_enough = inside as f64 >= SHARE_TARGET * judged.len() as f64;
-    // The grid is judged as a whole; a cell that is out is shown as such.
+    // The grid is judged as a whole; a cell outside its band is marked as such.
     let mut rows: Vec<Row> = judged
         .into_iter()
         .map(|(mut cells, is_inside)| {
@@ -150,7 +151,8 @@ fn greatest(runs: &[Measured]) -> f64 {
     runs.iter().map(|run| run.queue_mean_packets).fold(0.0, f64::max)
 }
 
-/// All runs of all cells, on all cores, in order.
+/// Simulates all runs of all cells, on all cores. Results are in the order of the
+/// cells.
 fn simulate_all(cells: &[(Cell, Vec<Measured>)]) -> Vec<Vec<Measured>> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(vec![Vec::new(); cells.len()]);

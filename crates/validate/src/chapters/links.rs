@@ -1,4 +1,6 @@
-//! A coded link against what else there is.
+//! Coded links against plain TCP and other tunnels over a lossy link; see
+//! [`crate::links`]. Four tables: loaded links, sparse traffic, three hops, and a
+//! flood.
 
 use crate::links::{
     Case, HOPS_LOSS, IDEAL_MBPS, LOSSES, Load, Outcome, Store, Tunnel, earlier_mbps,
@@ -6,15 +8,18 @@ use crate::links::{
 use lasthop_evidence::Verdict;
 use lasthop_evidence::table::{Row, Table};
 
-/// Share of the ideal that a coded link must reach.
+/// Least goodput of a coded link in proportion to TCP on a link without losses.
 const GOODPUT_TARGET: f64 = 0.93;
-/// Round trips in milliseconds inside the tunnel under load, median and 95 %.
+/// Largest round-trip times in the tunnel under load, in ms: median and 95th
+/// percentile.
 const PING_TARGET_MS: [f64; 2] = [35.0, 60.0];
-/// With recoders over without.
+/// Least ratio of the goodputs with recoders and with forwarders.
 const RECODERS_TARGET: f64 = 1.5;
-/// Of 200 Mb/s; on a busy machine iperf3 may send less, which is then a miss to look at.
+/// Least goodput of a flood in Mb/s, of 200 Mb/s sent. On a busy machine iperf3 may
+/// send less, which is then reported as a miss.
 const FLOOD_TARGET_MBPS: f64 = 199.0;
-/// Beyond the bare link's, a sparse packet may take a round trip and the encoder timeout.
+/// Largest additional round-trip time of a sparse packet in ms, compared with the plain
+/// link: one round trip and the encoder timeout.
 const SPARSE_TARGET_MS: f64 = 20.0 + 20.0;
 
 pub(super) fn loaded() -> Table {
@@ -22,7 +27,7 @@ pub(super) fn loaded() -> Table {
     loaded_of(&|case| store.runs(case).into_iter().map(|(_, outcome)| outcome).collect())
 }
 
-/// The table of what `runs` says of each case.
+/// The table of loaded links, from the results that `runs` returns for each case.
 pub fn loaded_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
     let mut rows = Vec::new();
     for loss_percent in LOSSES {
@@ -60,11 +65,12 @@ pub fn loaded_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
     }
 }
 
-/// Tunnels of the older comparison that Debian does not have, with TCP's congestion control.
+/// Tunnels of the older comparison that are not in Debian, with TCP's congestion
+/// control.
 const NOT_HERE: [(&str, &str); 3] =
     [("tinyfecVPN", "cubic"), ("tinyfecVPN-tuned", "cubic"), ("tinyfecVPN-tuned", "bbr")];
 
-/// What is known of them.
+/// The row of such a tunnel; `None` if it was not measured with this loss.
 fn earlier_row((tunnel, congestion_control): (&str, &str), loss_percent: u32) -> Option<Row> {
     let mut cells = vec!["-".to_owned(); 11];
     cells[0] = loss_percent.to_string();
@@ -118,7 +124,7 @@ pub(super) fn sparse() -> Table {
     sparse_of(&|case| store.runs(case).into_iter().map(|(_, outcome)| outcome).collect())
 }
 
-/// The table of what `runs` says of sparse traffic.
+/// The table of sparse traffic, from the results that `runs` returns for each case.
 pub fn sparse_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
     let of = |runs: &[Outcome], index: usize| {
         mean(runs.iter().filter_map(|run| run.ping_ms.map(|ms| ms[index])))
@@ -163,7 +169,7 @@ pub(super) fn hops() -> Table {
     hops_of(&|case| store.runs(case).into_iter().map(|(_, outcome)| outcome).collect())
 }
 
-/// The table of what `runs` says of three hops.
+/// The table of three hops, from the results that `runs` returns for each case.
 pub fn hops_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
     let of = |tunnel: Tunnel, congestion_control: &str| {
         Case::all()
@@ -211,7 +217,7 @@ pub(super) fn flood() -> Table {
     flood_of(&|case| store.runs(case).into_iter().map(|(_, outcome)| outcome).collect())
 }
 
-/// The table of what `runs` says of fast links.
+/// The table of floods, from the results that `runs` returns for each case.
 pub fn flood_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
     let cases = Case::all().into_iter().filter(|case| case.load == Load::Flood);
     let rows = cases.filter_map(|case| {

@@ -1,4 +1,6 @@
-//! TCP over a wire that loses packets: ours against the kernel's.
+//! TCP over a wire with losses, against the kernel's TCP: goodput of CUBIC. Target:
+//! within 10 % up to a loss of 5 %, within 25 % above, plus the standard error of the
+//! kernel's mean.
 
 use crate::losses::{Cell, DURATION_S, Mean, RUNS, Store};
 use lasthop_evidence::Verdict;

@@ -1,10 +1,11 @@
-//! A coded link on paths of all kinds, in virtual time, and some of them in real time.
+//! A coded link on paths of all kinds in virtual time, and on some of them in real
+//! time; the targets are in [`outcome`].
 
 use crate::paths::outcome::{self, Outcome};
 use crate::paths::{Case, Family, Half, grid, real};
 use lasthop_evidence::table::Table;
 
-/// Of the rows of this page.
+/// Number of the run in these tables.
 const RUN: u64 = 0;
 
 fn outcomes(cases: &[Case]) -> Vec<Outcome> {
@@ -12,7 +13,7 @@ fn outcomes(cases: &[Case]) -> Vec<Outcome> {
     outcome::outcomes(cases, RUN, threads, &|| ())
 }
 
-/// The rows of the reports that the work on other paths began with.
+/// The table of the reported paths, with which the work on other paths started.
 pub(super) fn reported() -> Table {
     let is_reported = |case: &Case| case.family == Family::Reported;
     let cases: Vec<Case> = grid::all().into_iter().filter(is_reported).collect();
@@ -26,7 +27,8 @@ pub(super) fn reported() -> Table {
     table
 }
 
-/// The same over emulations, with the daemon and the kernel's TCP.
+/// The table of the reported paths under emulation, with the daemon and the kernel's
+/// TCP.
 pub(super) fn real_time() -> Table {
     let store = real::Store::read();
     let known = real::all().into_iter().filter_map(|case| {
@@ -51,7 +53,7 @@ pub(super) fn real_time() -> Table {
     table
 }
 
-/// The half of the grid that no constant was chosen with.
+/// The table of the half of the grid with which no constant was chosen.
 pub(super) fn judged() -> Table {
     let cases: Vec<Case> =
         grid::all().into_iter().filter(|case| case.half() == Half::Judged).collect();

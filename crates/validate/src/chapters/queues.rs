@@ -1,16 +1,21 @@
-//! APQ: queues that are known, as `lasthop apq measure` sees them.
+//! APQ: known queues as `lasthop apq measure` finds them over real sockets; see
+//! [`crate::queues`]. Three tables: capacities, units and disciplines, and conditions
+//! for which the method was not designed.
 
 use crate::queues::{Case, Found, Group, How, Queue, Store};
 use lasthop_evidence::Verdict;
 use lasthop_evidence::table::{Row, Table};
 
-/// Packets by which a capacity may be off.
+/// Largest accepted error of a capacity, in packets ..
 const PACKETS_TARGET: f64 = 2.0;
-/// Or this share of it, with the exact and the fast method.
+/// .. or as a share of the capacity, with the exact method.
 const EXACT_TARGET: f64 = 0.03;
+/// The same with the fast method.
 const FAST_TARGET: f64 = 0.05;
-/// What the fast method may take for a queue of up to 350 packets.
+/// Longest time in seconds that the fast method may take, for queues up to the length
+/// below.
 const FAST_S_MAX: f64 = 60.0;
+/// Longest queue in packets to which that limit applies.
 const FAST_PACKETS_MAX: u32 = 350;
 
 pub(super) fn capacities() -> Table {
@@ -70,7 +75,7 @@ fn capacity_row(case: &Case, found: &Found) -> Row {
 pub(super) fn kinds() -> Table {
     let rows = measured(Group::Kind).into_iter().filter_map(|(case, found)| {
         let first = found.into_iter().next()?;
-        // Of a queue that is managed by delay no bound shows; nothing may be said of it.
+        // A queue managed by delay has no visible limit, so no unit may be reported.
         let is_unit = match case.queue.unit() {
             Some(unit) => first.unit == unit,
             None => first.unit.is_empty() || first.unit == "cannot_tell",
@@ -99,7 +104,7 @@ pub(super) fn oddities() -> Table {
         let first = found.into_iter().next()?;
         let is_sure_of_wrong =
             |said: &str, right: &str| !(said.is_empty() || said == "cannot_tell" || said == right);
-        // What is on the way does no harm if the result is right all the same.
+        // An odd condition is acceptable if the result is right nevertheless.
         let is_right = matches!((case.queue, first.capacity_packets), (Queue::Packets(bound), Some(packets))
             if (packets - f64::from(bound)).abs() <= FAST_TARGET * f64::from(bound));
         let is_honest = (is_right || !first.doubts.is_empty())
@@ -146,7 +151,7 @@ fn kind_cells(case: &Case, found: &Found) -> Vec<String> {
     ]
 }
 
-/// The cases of a group that were measured, and what was found.
+/// Returns the cases of a group that were measured, with their results.
 fn measured(group: Group) -> Vec<(Case, Vec<Found>)> {
     let store = Store::read();
     let cases = Case::all().into_iter().filter(|case| case.group == group);

@@ -1,4 +1,5 @@
-//! Minstrel-HT beside the best of the fixed rates, over SNR.
+//! Minstrel-HT against the best of the fixed rates, over SNR. Target: 90 % of its
+//! goodput, or what the algorithm of the kernel achieves.
 
 use super::SEED;
 use crate::data::{self, MINSTREL_HT};
@@ -8,48 +9,49 @@ use lasthop_evidence::table::Table;
 use lasthop_units::{Db, Duration, Seed};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Rate};
 
-/// Of the best fixed rate's goodput.
+/// Least share of the best fixed rate's goodput.
 const TARGET: f64 = 0.9;
-/// To what the kernel's algorithm gets of it, which is a mean of four runs, too.
+/// Largest accepted difference from the share that the kernel's algorithm achieves.
+/// That is a mean of four runs too.
 const TOLERANCE: f64 = 0.03;
-/// Half decibels, from 5 to 40 dB.
+/// The SNRs of the rows: 5 to 40 dB, in units of half a decibel.
 const HALF_DB: core::ops::RangeInclusive<u32> = 10..=80;
-/// At any SNR above it a rate is as fast as it gets.
+/// An SNR at which no rate has losses.
 const LOSSLESS: Db = Db(60.0);
-/// Minstrel-HT has found its rate long before its end.
+/// Time before the measurement, in which Minstrel-HT finds its rate.
 const WARMUP: Duration = Duration::from_secs(2);
 const DURATION: Duration = Duration::from_secs(4);
 const RUNS: u64 = 4;
 
-/// A station that receives as many streams as `streams` says, with or without A-MPDU.
+/// A receiver of a number of streams, with or without A-MPDU.
 #[derive(Clone, Copy, Debug)]
 pub struct Ladder {
-    /// Spatial streams.
+    /// Number of spatial streams.
     pub streams: u8,
     /// Longest A-MPDU in bytes; 0 for none.
     pub ampdu_bytes_max: u32,
 }
 
-/// What they gave at one SNR.
+/// The results at one SNR.
 #[derive(Clone, Copy, Debug)]
 pub struct Beside {
-    /// The best MCS.
+    /// The fixed MCS with the highest goodput.
     pub mcs: u8,
-    /// Its goodput, Mb/s.
+    /// Goodput of this MCS in Mb/s.
     pub best_mbps: f64,
-    /// Minstrel-HT's, Mb/s.
+    /// Goodput of Minstrel-HT in Mb/s.
     pub minstrel_mbps: f64,
 }
 
 impl Beside {
-    /// What Minstrel-HT gets of the best fixed rate's goodput.
+    /// The share of the best fixed rate's goodput that Minstrel-HT achieves.
     pub fn share(&self) -> f64 {
         self.minstrel_mbps / self.best_mbps
     }
 }
 
 impl Ladder {
-    /// All of them.
+    /// All combinations of the table.
     pub const ALL: [Self; 4] = [
         Self { streams: 1, ampdu_bytes_max: 0 },
         Self { streams: 1, ampdu_bytes_max: 65_535 },
@@ -71,7 +73,7 @@ impl Ladder {
         setting.run(Seed::new(SEED, 0), WARMUP, DURATION).goodput_mbps
     }
 
-    /// Chance matters more than with a fixed rate, so this is the mean of several runs.
+    /// Returns the mean of several runs, which differ more than with a fixed rate.
     fn minstrel_mbps(setting: &Setting) -> f64 {
         let runs = 0..RUNS;
         let sum: f64 =
@@ -79,7 +81,7 @@ impl Ladder {
         sum / RUNS as f64
     }
 
-    /// Every MCS and its goodput without loss, the fastest first.
+    /// Returns every MCS with its goodput in Mb/s without losses, the fastest first.
     pub fn ceilings(&self) -> Vec<(u8, f64)> {
         let all = (0..8 * self.streams)
             .map(|mcs| (mcs, Self::goodput_mbps(&self.setting(mcs, LOSSLESS))));
@@ -88,8 +90,8 @@ impl Ladder {
         all
     }
 
-    /// Minstrel-HT and the best fixed rate at `snr`. A rate that would be slower than the
-    /// best one so far even without loss is not tried.
+    /// Measures Minstrel-HT and the best fixed rate at `snr`. A rate whose goodput
+    /// without losses is below the best one so far is not tried.
     pub fn at(&self, snr: Db, ceilings: &[(u8, f64)]) -> Beside {
         let (mut mcs, mut best_mbps) = (0, 0.0);
         for &(candidate, ceiling) in ceilings {
@@ -127,7 +129,7 @@ Minstrel-HT at 21 dB and 2.5 at 22.5, and 0.2 and 1.4 % from the fixed rate, pre
 because an MPDU that was lost holds the window back and the next A-MPDUs are shorter. Whether the kernel's \
 algorithm was run with a window is not recorded.";
 
-/// What the algorithm of the kernel gets, as far as it is known.
+/// Returns the share that the kernel's algorithm achieves; `None` if it is not known.
 fn of_kernel(ladder: Ladder, snr: Db) -> Option<f64> {
     let record = data::records(MINSTREL_HT).into_iter().find(|record| {
         record.whole("streams") == u32::from(ladder.streams)

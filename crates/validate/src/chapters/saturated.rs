@@ -1,4 +1,6 @@
-//! One station, saturated downlink.
+//! UDP goodput of one station with a saturated downlink, against ns-3: HT rates,
+//! lengths, A-MPDU and A-MSDU. Target: within 1 %, with as many MPDUs per PPDU, once
+//! the durations of ns-3's PPDUs with short guard interval are corrected.
 
 use super::run_once;
 use crate::data::{self, UDP_SAT};
@@ -9,7 +11,8 @@ use lasthop_wifi::mac::sizes;
 use lasthop_wifi::phy::{GuardInterval, Preamble, Rate};
 
 const TARGET: f64 = 0.01;
-/// The longest MPDU inside an HT A-MPDU, so the longest A-MSDU there, less headers.
+/// Length in bytes of the longest MPDU in an HT A-MPDU. With A-MPDUs, rows with longer
+/// A-MSDUs are not judged.
 const AMPDU_MPDU_MAX: u32 = 4_095;
 
 pub(super) fn table() -> Table {
@@ -71,9 +74,10 @@ pub(super) fn table() -> Table {
     }
 }
 
-/// ns-3's goodput if its short-GI PPDUs had the duration of the standard.
+/// Returns ns-3's goodput in Mb/s, as if its PPDUs with short guard interval had the
+/// duration of the standard.
 fn rounded_mbps(setting: &Setting, theirs: f64, aggregate: f64) -> f64 {
-    /// Symbol with the short guard interval, nanoseconds.
+    /// Duration in nanoseconds of a symbol with short guard interval.
     const SHORT_SYMBOL: u64 = 3_600;
     let Rate::Ht { guard_interval: GuardInterval::Short, .. } = setting.rate else { return theirs };
     let packet = u32::from(setting.packet_bytes());

@@ -1,4 +1,5 @@
-//! What a delivered packet costs in CPU time.
+//! User CPU time of a simulation per delivered packet, in microseconds, beside that of
+//! ns-3. Values are listed without a verdict, since they are of different machines.
 
 use super::{SEED, WARMUP};
 use crate::data::{self, SCALE};
@@ -23,7 +24,7 @@ pub(super) fn table() -> Table {
             ampdu_bytes_max: record.whole("max_ampdu"),
             ..Setting::new(record.rate(short, Preamble::Long))
         };
-        // The least of several, as for ns-3: what disturbs only adds.
+        // The least of several runs, as for ns-3: disturbances only add time.
         let ours = (0..REPETITIONS).map(|_| cost_us(&setting)).fold(f64::INFINITY, f64::min);
         let theirs = record.number("us_per_delivered_packet");
         let cells = vec![
@@ -52,7 +53,7 @@ pub(super) fn table() -> Table {
     }
 }
 
-/// User CPU time of this process per delivered packet, in microseconds.
+/// Returns the user CPU time of this process per delivered packet, in microseconds.
 fn cost_us(setting: &Setting) -> f64 {
     let user_us = || {
         let usage = getrusage(UsageWho::RUSAGE_SELF).expect("a process can always ask for its own");

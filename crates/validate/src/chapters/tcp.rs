@@ -1,4 +1,6 @@
-//! TCP over the hop against ns-3's.
+//! TCP over a Wi-Fi hop, against ns-3: one bulk flow with queues of several lengths.
+//! Target: goodput within 3 % and delay of the hop within 10 %; over a wire of 20 ms,
+//! goodput within 10 %.
 
 use super::SEED;
 use crate::data::{self, Record, TCP, TCP_QUEUE, TCP_WIRE};
@@ -11,17 +13,19 @@ use lasthop_units::{Duration, Instant, Seed};
 
 const GOODPUT_TARGET: f64 = 0.03;
 const DELAY_TARGET: f64 = 0.1;
-/// Of goodput over the longer wire, where a run remembers its first second.
+/// Largest deviation of goodput over the long wire, where the first second affects the
+/// whole run.
 const LONG_WIRE_TARGET: f64 = 0.1;
-/// Wire of `tcp.csv` and `tcp_queue.csv` that is judged in a table of its own.
+/// Delay in ms of the wire in `tcp.csv` and `tcp_queue.csv` whose rows are judged in a
+/// table of their own.
 const LONG_WIRE_MS: u32 = 20;
-/// One run in five of a queue of 1 000 packets loses its first burst and stays at three quarters of
-/// the others' delay for the rest of its 10 s.
+/// Number of runs. With a queue of 1 000 packets one run in five loses its first burst,
+/// and its delay stays at three quarters of the others' for the rest of its 10 s.
 const RUNS: u64 = 20;
-/// Over the longer wire.
+/// Number of runs over the long wire.
 const LONG_WIRE_RUNS: u64 = 12;
-/// Neither end bounds what is in flight, as in ns-3's runs. The defaults, 3 and 4 MiB, are less
-/// than what slow start has in flight over the longer wire.
+/// Windows that do not limit what is in flight, as in ns-3's runs. The defaults, 3 and
+/// 4 MiB, are less than slow start has in flight over the long wire.
 const NO_BOUND: &str = ", receive_window = \"32MiB\", send_window = \"32MiB\"";
 
 pub(super) fn table() -> Table {
@@ -78,7 +82,7 @@ const NOTES: [&str; 1] = [
      leave the first seconds out: see the next table.",
 ];
 
-/// A wire on which slow start decides on the rest of a run.
+/// The table of the long wire, on which slow start determines the rest of a run.
 pub(super) fn long_wire() -> Table {
     let records = data::records(TCP_WIRE);
     let mut rows = Vec::new();
@@ -156,7 +160,8 @@ fn long_wire_row(record: &Record, theirs: &[&Record]) -> Row {
         optional(|run| run.goodput_mbps),
         optional(|run| run.hop_mean_ms),
     ];
-    // Two standard errors of the difference, from the spread on both sides.
+    // Whether the difference is less than two standard errors, estimated from the runs
+    // of both sides.
     let is_chance = |name: &str, quantity: fn(&Measured) -> f64| {
         let squares: f64 = theirs.iter().map(|run| (run.number(name) - mean(name)).powi(2)).sum();
         let count = theirs.len() as f64;
@@ -199,7 +204,7 @@ const LONG_WIRE_NOTES: [&str; 4] = [
      round trip. Ours counts segments (RFC 3465), as Linux does, and is compared with Linux in the next \
      table.",
 ];
-/// All runs of a record.
+/// The results of all runs of a case.
 struct Runs(Vec<Measured>);
 
 impl Runs {
@@ -211,7 +216,7 @@ impl Runs {
         self.0.iter().map(quantity).sum::<f64>() / self.0.len() as f64
     }
 
-    /// Standard deviation of a run.
+    /// Standard deviation over the runs.
     fn deviation(&self, quantity: fn(&Measured) -> f64) -> f64 {
         let mean = self.mean(quantity);
         let squares: f64 = self.0.iter().map(|run| (quantity(run) - mean).powi(2)).sum();
@@ -219,7 +224,7 @@ impl Runs {
     }
 }
 
-/// What a run gives.
+/// The results of a run.
 struct Measured {
     goodput_mbps: f64,
     hop_mean_ms: f64,
@@ -228,13 +233,13 @@ struct Measured {
     retransmissions: f64,
 }
 
-/// One row's setting.
+/// A row of the reference data, and the parameters that are not in it.
 struct Case<'a> {
     record: &'a Record,
     hystart: &'a str,
-    /// More keys of the flow's TCP.
+    /// More TOML keys of the flow.
     windows: &'a str,
-    /// What came before does not count; the record's time begins here.
+    /// Start of the measured time.
     from: Duration,
 }
 
@@ -311,14 +316,14 @@ struct Tally {
     hop: Duration,
     windows: Vec<u32>,
     end: Instant,
-    /// At `from`, and at the end.
+    /// The readings of the sender at `from` and at the end.
     before: TcpSample,
     last: TcpSample,
 }
 
 impl Sink for Tally {
     fn arrived(&mut self, now: Instant, _node: NodeId, packet: &Packet) {
-        // Data, not acknowledgements.
+        // Counts data, not acknowledgements.
         if packet.bytes > 1_000 && now >= self.from {
             let parts = &packet.parts;
             self.packets += 1;

@@ -1,14 +1,16 @@
-//! The cases: rows of reports by name, then families of paths, each a Latin hypercube:
-//! every level of every dimension comes up equally often, in an order that a stream of the
-//! family's own shuffles. The same on every machine; a longer family has other cases.
+//! The cases of the grid: the rows of the reports by name, then families of paths. Each
+//! family is a Latin hypercube: every level of every dimension occurs equally often, in
+//! an order shuffled with a random stream of the family. The cases are the same on
+//! every machine; a change of a family's size changes all of its cases.
 
 use super::{Beside, Case, Family, Jitter, Line, Losses, Medium, Others, Room};
 use lasthop_units::{Bitrate, Duration, Seed, Stream};
 use std::collections::BTreeSet;
 
-/// Of the shuffles.
+/// Seed of the shuffles.
 const SEED: u64 = 14;
-/// What TCP keeps in flight with Linux' default buffers; paths that need more are made slower.
+/// Bytes that TCP keeps in flight with the default buffers of Linux. The rate of a path
+/// that needs more is reduced.
 const WINDOW_BYTES: u64 = 2_621_440;
 
 const RATES_MBPS: [u64; 9] = [1, 2, 5, 12, 25, 50, 100, 200, 300];
@@ -16,7 +18,7 @@ const ROUND_TRIPS_MS: [u64; 8] = [1, 3, 10, 20, 40, 80, 150, 300];
 const QUEUES_PACKETS: [u32; 5] = [10, 30, 100, 300, 1_000];
 const LOSSES_PERCENT: [u32; 7] = [1, 3, 5, 10, 20, 30, 40];
 
-/// Levels in the order of a shuffle, each as often as the others.
+/// Draws the levels of a family's dimensions in random order, each equally often.
 struct Levels {
     stream: Stream,
     cases: usize,
@@ -35,7 +37,7 @@ impl Levels {
         values
     }
 
-    /// Lines of all rates, round trips and queues, without losses.
+    /// Returns wires without losses, of all rates, round trips and queues.
     fn lines(&mut self) -> Vec<Line> {
         let (rates, round_trips) = (self.of(&RATES_MBPS), self.of(&ROUND_TRIPS_MS));
         let queues = self.of(&QUEUES_PACKETS);
@@ -44,7 +46,7 @@ impl Levels {
     }
 }
 
-/// A line without losses; slower where TCP's window would not fill it.
+/// A wire without losses, with a lower rate if TCP's window would not fill it.
 fn line(mbps: u64, round_trip_ms: u64, queue_packets: u32) -> Line {
     let most_bps = WINDOW_BYTES * 8 * 1_000 / round_trip_ms;
     let slower = RATES_MBPS.into_iter().rev().find(|&mbps| mbps * 1_000_000 <= most_bps);
@@ -59,7 +61,8 @@ fn line(mbps: u64, round_trip_ms: u64, queue_packets: u32) -> Line {
     }
 }
 
-/// All cases: those of the reports first, then by family.
+/// Returns all cases: those of the reports first, then by family. A case that occurs
+/// twice is left out once.
 pub fn all() -> Vec<Case> {
     let mut seen = BTreeSet::new();
     let families = [clean(), lossy(), bursts(), varying(), cells(), beside(), tunnels(), changes()];
@@ -101,7 +104,7 @@ fn bursts() -> Vec<Case> {
     )
 }
 
-/// Delays that vary, in order and reordered, half of them with losses besides.
+/// Wires with varying delay, half of them with reordering and half with losses.
 fn varying() -> Vec<Case> {
     let mut levels = Levels::new("varying", 36);
     let (lines, sds) = (levels.lines(), levels.of(&[250, 500, 1_000, 2_000, 4_000, 8_000]));
@@ -110,7 +113,7 @@ fn varying() -> Vec<Case> {
     alone(
         Family::Varying,
         each.map(|((line, sd_us), (reorders, percent))| {
-            // A delay is never below zero, so what is much shorter varies less.
+            // A delay is never negative, so short ones vary less.
             let most = Duration::from_micros(line.round_trip.as_nanos() / 4_000);
             let sd = Duration::from_micros(sd_us).min(most);
             let losses = if percent == 0 { Losses::None } else { Losses::Alone(percent) };
@@ -134,7 +137,8 @@ fn cells() -> Vec<Case> {
     let queues = levels.of(&[None, None, Some(100), Some(1_000)]);
     let is_down = levels.of(&[false, true]);
     let case = |index: usize| {
-        // A drop-tail queue that others keep full has no room for us: then nothing comes through.
+        // A drop-tail queue that other stations keep full leaves no buffer space for
+        // the tunnel: nothing would pass.
         let room = Room {
             mcs: mcs[index],
             ampdu: ampdu[index],
@@ -150,7 +154,8 @@ fn cells() -> Vec<Case> {
     (0..levels.cases).map(case).collect()
 }
 
-/// Beside TCP flows; where a queue is shorter than a few packets for each, all starve alike.
+/// Wires shared with TCP flows. Queues have at least 30 packets: with a few packets for
+/// each flow all of them would starve.
 fn beside() -> Vec<Case> {
     let mut levels = Levels::new("beside", 18);
     let rates = levels.of(&[2, 5, 12, 25, 50]);
@@ -181,7 +186,7 @@ fn tunnels() -> Vec<Case> {
     (0..levels.cases).map(case).collect()
 }
 
-/// Rates that halve or double.
+/// Wires whose rate halves or doubles.
 fn changes() -> Vec<Case> {
     let mut levels = Levels::new("changes", 14);
     let (rates, halves) = (levels.of(&[4, 12, 24, 50, 100]), levels.of(&[true, false]));
@@ -201,12 +206,13 @@ fn changes() -> Vec<Case> {
     alone(Family::Changes, (0..levels.cases).map(line))
 }
 
-/// 12 Mb/s of IP packets of 1 500 bytes, 10 ms each way, 150 kB.
+/// The wire of most reports: 12 Mb/s of IP packets of 1 500 bytes, 10 ms in each
+/// direction, 150 kB.
 fn usual() -> Line {
     Line { rate: Bitrate::from_bps(12_112_000), ..line(12, 20, 100) }
 }
 
-/// Rows of the reports, as they were measured in real time.
+/// The rows of the reports, with the parameters of their measurements in real time.
 fn known() -> Vec<Case> {
     let jitter = |sd_us, reorders| Some(Jitter { sd: Duration::from_micros(sd_us), reorders });
     let bursts = |percent| Losses::Bursts { percent, packets: 8 };

@@ -1,8 +1,7 @@
-//! What the runs of a case gave, and whether it is what a tunnel must reach.
-//!
-//! Rates are of TCP payload in Mb/s: what UDP carries counts as if its packets were TCP's
-//! of the same length. Delays are round trips of pings in milliseconds. What a share of a
-//! bottleneck is, its TCP flows say: two tunnels are compared by the flows in them.
+//! The results of the runs of a case, and the targets that a tunnel must reach. Rates
+//! are TCP payload in Mb/s: UDP counts as if its packets were TCP segments of the same
+//! length. Delays are round-trip times of pings in milliseconds. Shares of a bottleneck
+//! are shares of TCP goodput: two tunnels are compared by the flows in them.
 
 use super::{Beside, Case, Family, Losses, Medium, Role, Run, Written};
 use lasthop_evidence::Verdict;
@@ -13,79 +12,83 @@ use lasthop_units::{Duration, Instant, Seed};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Of every run.
+/// Seed of all runs.
 const SEED: u64 = 1;
-/// Destination, source and type: what counts of a frame on a wire beside the packet.
+/// Length of destination, source and EtherType, which a wire counts besides the packet.
 const ETHERNET_HEADER_BYTES: u32 = 14;
-/// Payload of a TCP segment over that of its packet: IPv4, TCP and its timestamps.
+/// Payload of a TCP segment in proportion to its IP packet: IPv4, TCP with timestamps.
 const TCP_PAYLOAD: f64 = 1_448.0 / 1_500.0;
 
-/// Of what the path carries, alone on it.
+/// Least goodput in proportion to what the path carries, for a tunnel alone on it.
 const GOODPUT_TARGET: f64 = 0.90;
-/// The same on long round trips and in bursts.
+/// The same for long round trips and for bursts of losses.
 const HARD_GOODPUT_TARGET: f64 = 0.85;
-/// Round trips beyond this are long.
+/// The round-trip time above which a path is long.
 const LONG: Duration = Duration::from_millis(100);
-/// Of plain CUBIC where nothing is lost.
+/// Least goodput in proportion to CUBIC without the tunnel, on paths without losses.
 const PLAIN_TARGET: f64 = 0.95;
-/// 95 % of the round trips in the tunnel, above those of the empty path.
+/// Largest difference of the 95th percentiles of round-trip times, in the tunnel and on
+/// the empty path.
 const ADDED_TARGET_MS: f64 = 40.0;
-/// Of a fair share, beside TCP flows.
+/// Range of the goodput in proportion to a fair share, beside TCP flows.
 const FAIR_TARGET: [f64; 2] = [0.5, 1.5];
-/// The smaller of two tunnels' shares over the larger.
+/// Least goodput of the slower of two tunnels in proportion to the faster.
 const TUNNELS_TARGET: f64 = 0.8;
 
-/// A new rate is found within so many round trips or this time, whichever is longer.
+/// A new rate must be found within this number of round trips, or the time below,
+/// whichever is longer.
 const FOUND_ROUND_TRIPS: u64 = 5;
+/// Time within which a new rate must be found on a path with a short round trip.
 const FOUND_TIME: Duration = Duration::from_millis(500);
-/// It is found when so much of it arrives ..
+/// A rate is found when this share of it arrives ..
 const FOUND_SHARE: f64 = 0.8;
-/// .. in this time ..
+/// .. within a window of this length ..
 const FOUND_WINDOW: Duration = Duration::from_millis(100);
-/// .. and no later datagram waits longer than this on its way.
+/// .. and no later datagram waits longer than this in queues.
 const FOUND_QUEUE: Duration = Duration::from_millis(40);
 
-/// What was measured of a case.
+/// The results of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// What the path carries.
+    /// Goodput of UDP without the tunnel in Mb/s, the capacity of the path.
     pub carries_mbps: f64,
-    /// One CUBIC flow without the tunnel, where it was measured.
+    /// Goodput of one CUBIC flow without the tunnel in Mb/s; `None` if not measured.
     pub plain_mbps: Option<f64>,
-    /// One CUBIC flow in the tunnel.
+    /// Goodput of one CUBIC flow in the tunnel in Mb/s.
     pub tunnel_mbps: f64,
-    /// The flows beside it.
+    /// Goodput of each flow beside the tunnel in Mb/s.
     pub other_mbps: Vec<f64>,
-    /// Round trips on the empty path: median and 95 %.
+    /// Round-trip times on the empty path in ms: median and 95th percentile.
     pub empty_ms: [f64; 2],
-    /// Round trips in the tunnel: median and 95 %.
+    /// Round-trip times in the tunnel in ms: median and 95th percentile.
     pub ping_ms: [f64; 2],
-    /// Pings in the tunnel.
+    /// Number of pings sent in the tunnel.
     pub pings: usize,
-    /// Those without an answer.
+    /// Number of these that were not answered.
     pub pings_lost: usize,
-    /// Packets that came out of the tunnel and had not gone in.
+    /// Number of packets that left the tunnel but had not entered it.
     pub corrupt: u64,
-    /// How long it took to find a new rate; none if there was none, or it was never found.
+    /// Time until a new rate was found; `None` if the rate does not change, or was not
+    /// found.
     pub found: Option<Duration>,
 }
 
 /// A target that was missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Miss {
-    /// Too little of what the path carries.
+    /// Too small a share of what the path carries.
     Goodput,
-    /// Slower than plain CUBIC where nothing is lost.
+    /// Slower than CUBIC without the tunnel, on a path without losses.
     Plain,
-    /// Too long a queue.
+    /// Too long round-trip times.
     Delay,
-    /// Pings were lost.
+    /// Pings were lost, or none was sent.
     Pings,
-    /// Less or more than a fair share.
+    /// Less or more than the fair share.
     Share,
     /// A new rate was not found in time.
     Change,
-    /// Packets came out that had not gone in.
+    /// Packets left the tunnel that had not entered it.
     Corrupt,
 }
 
@@ -114,7 +117,7 @@ impl Miss {
 }
 
 impl Outcome {
-    /// Nothing is known yet.
+    /// No results yet.
     pub(super) fn nothing() -> Self {
         Self {
             carries_mbps: 0.0,
@@ -130,10 +133,10 @@ impl Outcome {
         }
     }
 
-    /// Runs all that `case` is judged by, with the seed of this run number.
+    /// Makes all runs of `case` with the seed of run `number`.
     ///
     /// # Panics
-    /// If a case makes no sound scenario.
+    /// If a case does not make a valid scenario.
     pub fn of(case: &Case, number: u64) -> Self {
         let mut outcome = Self::nothing();
         for &run in case.runs() {
@@ -165,27 +168,30 @@ impl Outcome {
         outcome
     }
 
-    /// What the tunnel got of what it should: of all that the path carries, or of a fair share.
+    /// The goodput in the tunnel in proportion to its target: what the path carries, or
+    /// a fair share of it if there are flows beside the tunnel.
     pub fn share(&self) -> f64 {
         self.tunnel_mbps * (1.0 + self.other_mbps.len() as f64) / self.carries_mbps
     }
 
-    /// 95 % of the round trips in the tunnel, above those of the empty path.
+    /// The difference in ms of the 95th percentiles of round-trip times, in the tunnel
+    /// and on the empty path.
     pub fn added_ms(&self) -> f64 {
         self.ping_ms[1] - self.empty_ms[1]
     }
 
-    /// The targets that were missed.
+    /// The targets that are missed.
     pub fn misses(&self, case: &Case) -> Vec<Miss> {
         let mut misses = Vec::new();
-        // A figure that is not a number misses, too.
+        // Comparisons with NaN are false, so a missing value misses its target.
         let mut must = |is_met: bool, miss: Miss| {
             if !is_met {
                 misses.push(miss);
             }
         };
         match case.beside {
-            // TCP in the tunnel takes its time, too, so that the new rate alone counts.
+            // TCP in the tunnel needs time to adapt too, so only the search for the
+            // rate is judged.
             Beside::Alone if case.changes_to().is_some() => {
                 let most = FOUND_TIME.max(case.round_trip() * FOUND_ROUND_TRIPS);
                 must(self.found.is_some_and(|found| found <= most), Miss::Change);
@@ -236,7 +242,7 @@ impl Outcome {
     }
 }
 
-/// Of what the path carries.
+/// The least share of what the path carries that is required.
 fn goodput_target(case: &Case) -> f64 {
     match case.medium {
         Medium::Line(line)
@@ -248,7 +254,7 @@ fn goodput_target(case: &Case) -> f64 {
     }
 }
 
-/// What arrives of a new rate that is used, in bits of Ethernet frames a second.
+/// Bits of Ethernet frames per second that arrive if all of the new rate is used.
 fn arriving_bps(case: &Case) -> f64 {
     let Medium::Line(line) = case.medium else { return f64::NAN };
     let lost = match line.losses {
@@ -259,8 +265,8 @@ fn arriving_bps(case: &Case) -> f64 {
     rate.as_bps() as f64 * f64::from(100 - lost) / 100.0
 }
 
-/// From `change` until a rate of which `bps` arrive is found, as `datagrams` tell, which are
-/// in the order of their arrival.
+/// Returns the time from `change` until a rate is found of which `bps` arrive.
+/// `datagrams` are in the order of their arrival.
 fn found(datagrams: &[Datagram], change: Instant, bps: f64) -> Option<Duration> {
     let least = datagrams.iter().map(|datagram| datagram.on_wires).min()?;
     let waits =
@@ -282,11 +288,11 @@ fn found(datagrams: &[Datagram], change: Instant, bps: f64) -> Option<Duration> 
     None
 }
 
-/// The outcomes of `cases` in the run of this number, in their order, on so many threads;
-/// `done` after each.
+/// Returns the outcomes of `cases`, in their order, in run `number`, computed on this
+/// number of threads. Calls `done` after each case.
 ///
 /// # Panics
-/// If a case makes no sound scenario.
+/// If a case does not make a valid scenario.
 pub fn outcomes(
     cases: &[Case],
     number: u64,
@@ -312,7 +318,7 @@ pub fn outcomes(
     results.into_iter().map(|outcome| outcome.expect("all were run")).collect()
 }
 
-/// The table of what came out of `cases`.
+/// The table of the outcomes of `cases`.
 pub fn table(cases: &[Case], outcomes: &[Outcome]) -> Table {
     Table {
         title: "FRANC, paths of all kinds, virtual time",
@@ -351,7 +357,7 @@ pub fn table(cases: &[Case], outcomes: &[Outcome]) -> Table {
     }
 }
 
-/// How many cases of each family pass, and what they come to.
+/// The table of families: how many of their cases pass, and the range of their results.
 pub fn summary(cases: &[Case], outcomes: &[Outcome]) -> Table {
     let all: Vec<_> = cases.iter().zip(outcomes).collect();
     let rows = Family::ALL.into_iter().filter_map(|family| {
@@ -393,33 +399,34 @@ pub fn summary(cases: &[Case], outcomes: &[Outcome]) -> Table {
     }
 }
 
-/// What a run tells.
+/// The sink that collects the measurements of a run.
 #[derive(Debug)]
 struct Tally {
     from: Instant,
     measured: Duration,
-    /// Of the pings.
+    /// The flow of the pings; `None` if there are no pings.
     flow: Option<FlowId>,
     ends: [NodeId; 2],
     pings: usize,
     round_trips: Vec<Duration>,
     /// Network-layer bytes of the first flow that arrived at the other end.
     arrived_bytes: u64,
-    /// By flow: the first and the last reading of what was acknowledged, and when.
+    /// First and last reading of the bytes acknowledged, for each flow.
     acked: Vec<Option<[(Instant, u64); 2]>>,
     corrupt: u64,
-    /// Of the tunnel, that arrived at the other end; only where a rate changes.
+    /// Datagrams of the tunnel that arrived at the other end; kept only if the rate
+    /// changes.
     datagrams: Vec<Datagram>,
     keeps_datagrams: bool,
 }
 
-/// One that arrived.
+/// A datagram that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Datagram {
     at: Instant,
-    /// Time on the way, queues included.
+    /// Time on wires, queues included.
     on_wires: Duration,
-    /// With its Ethernet header.
+    /// Length with the Ethernet header.
     frame_bytes: u32,
 }
 
@@ -461,7 +468,7 @@ impl Tally {
         (last.1 - first.1) as f64 * 8e-6 / (last.0 - first.0).as_secs_f64()
     }
 
-    /// Median and 95 % of the round trips.
+    /// Median and 95th percentile of the round-trip times in ms; NaN without any.
     fn quantiles_ms(&self) -> [f64; 2] {
         let last = self.round_trips.len().saturating_sub(1) as f64;
         [0.5, 0.95].map(|share| {
@@ -514,7 +521,8 @@ impl Sink for Tally {
 mod tests {
     use super::*;
 
-    /// Frames of 1 000 bytes, each so many milliseconds after the one before and this late.
+    /// Datagrams in frames of 1 000 bytes. Each part gives a number, the time in ms
+    /// between them, and their time in queues in ms.
     fn datagrams(parts: &[(usize, f64, f64)]) -> Vec<Datagram> {
         let mut at = Instant::ZERO;
         let mut datagrams = Vec::new();
@@ -530,17 +538,18 @@ mod tests {
 
     #[test]
     fn a_rate_is_found_when_it_is_used_and_queues_are_short() {
-        // 8 Mb/s are a frame each millisecond; 4 Mb/s one in two.
+        // 8 Mb/s are one frame per millisecond, 4 Mb/s one frame in two.
         let change = Instant::ZERO + Duration::from_secs(1);
         let doubles = datagrams(&[(500, 2.0, 0.0), (150, 2.0, 0.0), (900, 1.0, 0.0)]);
         let after = found(&doubles, change, 8e6).expect("it is found");
-        // A window is found as soon as four fifths of it are right: 60 ms of 100.
+        // A window counts when four fifths of the rate arrive in it, which 60 ms of the
+        // higher rate in its 100 ms achieve.
         let expected = Duration::from_millis(300 - 42);
         assert!(after >= expected && after < Duration::from_millis(300), "{after}");
         let halves = datagrams(&[(1_000, 1.0, 0.0), (200, 2.0, 60.0), (500, 2.0, 5.0)]);
         let after = found(&halves, change, 4e6).expect("it is found");
         assert_eq!(after, Duration::from_millis(400));
-        // Quiet, because little is sent, is not found.
+        // Short queues, because too little is sent, are not enough.
         let starves = datagrams(&[(1_000, 1.0, 0.0), (20, 2.0, 60.0), (300, 4.0, 0.0)]);
         assert_eq!(found(&starves, change, 4e6), None);
         assert_eq!(found(&[], change, 4e6), None);

@@ -1,11 +1,10 @@
-//! The reported paths again in real time: the daemon, the kernel's TCP, iperf3 and ping over
-//! an emulation of the same scenario. What came out is kept in `data/paths.csv`.
-//!
-//! A case takes up to four emulations: pings on the empty path; UDP that asks for more than
-//! there is, and one flow of plain CUBIC where the path is the tunnel's alone, both flows of
-//! the scenario, since iperf3's own connection does not survive what some of these paths lose;
-//! and the tunnel with iperf3 and pings in it and what is beside. Left out: all but the
-//! reported cases.
+//! The reported paths in real time: the daemon, the kernel's TCP, iperf3 and ping over
+//! an emulation of each scenario. Results are stored in `data/paths.csv`. A case takes
+//! up to four emulations: pings on the empty path; UDP above capacity; a flow of CUBIC
+//! without the tunnel, if the tunnel has the path to itself; and iperf3 and pings in
+//! the tunnel, with the traffic beside it. The second and third use flows of the
+//! scenario, because the control connection of iperf3 does not survive the losses of
+//! some paths. Leaves out all other cases.
 
 use super::{ASKED, Beside, Case, Family, Medium, Outcome, grid};
 use crate::data::{self, Record};
@@ -24,24 +23,26 @@ const KEPT: Kept = Kept {
              empty_p95_ms,ping_p50_ms,ping_p95_ms,pings,pings_lost,lateness_p99_9_us,\
              lasthop,kernel",
 };
-/// UDP payload of a packet of 1 500 bytes, and what TCP has of it.
+/// UDP payload in bytes of an IP packet of 1 500 bytes.
 const UDP_PAYLOAD: f64 = 1_472.0;
+/// TCP payload in bytes of an IP packet of 1 500 bytes, with timestamps.
 const TCP_PAYLOAD: f64 = 1_448.0;
-/// The far end's address in the tunnel.
+/// The address of the far end in the tunnel.
 const TUNNEL_END: &str = "10.9.0.2";
-/// Seconds that are left out, and those that are measured: alone, beside others.
+/// Seconds that are left out, and seconds that are measured: first for a path of the
+/// tunnel alone, then for a shared one.
 const SECONDS: [[u32; 2]; 2] = [[3, 12], [8, 20]];
 
-/// A path, and the congestion control of what is beside the tunnel.
+/// A reported path, with the congestion control of the flows beside the tunnel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RealCase {
     /// The path.
     pub case: Case,
-    /// The kernel's name of it.
+    /// The kernel's name of the congestion control of the flows beside the tunnel.
     pub beside: &'static str,
 }
 
-/// All of them.
+/// Returns all cases. One with TCP beside the tunnel occurs twice, with CUBIC and BBR.
 pub fn all() -> Vec<RealCase> {
     let mut all = Vec::new();
     for case in grid::all().into_iter().filter(|case| case.family == Family::Reported) {
@@ -56,12 +57,12 @@ pub fn all() -> Vec<RealCase> {
     all
 }
 
-/// One emulation of a case.
+/// One of the emulations of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Pings and nothing else.
+    /// Pings only.
     Empty,
-    /// More UDP than the path carries.
+    /// UDP above the capacity of the path.
     Udp,
     /// CUBIC without the tunnel.
     Plain,
@@ -70,7 +71,7 @@ pub enum Part {
 }
 
 impl RealCase {
-    /// The emulations that it takes.
+    /// The emulations of the case.
     pub const fn parts(&self) -> &'static [Part] {
         match self.case.beside {
             Beside::Alone => &[Part::Empty, Part::Udp, Part::Plain, Part::Tunnel],
@@ -85,8 +86,8 @@ impl RealCase {
         }
     }
 
-    /// The scenario file of `part`. `lasthop` is the program to start, `directory` where its
-    /// sockets go.
+    /// The scenario file of `part`. `lasthop` is the path of the program, `directory`
+    /// is for keys, sockets, logs and results.
     pub fn toml(&self, part: Part, lasthop: &Path, directory: &Path) -> String {
         let [before, measured] = self.seconds();
         let seconds = match part {
@@ -178,8 +179,8 @@ impl RealCase {
         }
     }
 
-    /// A command that lets a node know for good where `end` is: answers to ARP that are lost
-    /// would be taken for delay of the path, or nothing sent at all.
+    /// The command that gives a node a permanent ARP entry for `end`. Otherwise a lost
+    /// reply would add to the delay of the path, or prevent all traffic.
     fn pin(&self, end: &str) -> String {
         let (number, interface) = match (end, &self.case.medium) {
             ("a", _) => (0, "eth0"),
@@ -193,8 +194,8 @@ impl RealCase {
         )
     }
 
-    /// What runs at the near end, if anything but the scenario's flows does; its results go to
-    /// `directory`.
+    /// The script that runs at the near end and writes its results to `directory`;
+    /// `None` if the scenario has all traffic.
     pub fn script(&self, part: Part, directory: &Path) -> Option<String> {
         let out = directory.display();
         let [before, measured] = self.seconds();
@@ -227,11 +228,11 @@ impl RealCase {
         }
     }
 
-    /// Adds what the programs wrote into `directory` to what is known, of an emulation that
-    /// says `run` of itself.
+    /// Reads the results that the programs wrote to `directory`, and adds them to
+    /// `found`; `run` is the document of the emulation.
     ///
     /// # Errors
-    /// If something is missing.
+    /// If a result is missing.
     pub fn add(
         &self,
         part: Part,
@@ -278,7 +279,8 @@ impl RealCase {
                 outcome.pings = sent as usize;
                 outcome.pings_lost = outcome.pings.saturating_sub(times.len());
                 if self.others() > 0 {
-                    // Together: a share is reckoned of all.
+                    // iperf3 gives the total of its flows; a fair share is computed
+                    // from all of them.
                     let each = mbps("others.json")? / f64::from(self.others());
                     outcome.other_mbps = vec![each; self.others() as usize];
                 }
@@ -288,17 +290,17 @@ impl RealCase {
     }
 }
 
-/// What came out of a case.
+/// The results of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// As in virtual time.
+    /// The results that a case in virtual time has too.
     pub outcome: Outcome,
-    /// Of the worst of its emulations.
+    /// 99.9th percentile of the lateness, in microseconds, of its worst emulation.
     pub lateness_us: f64,
 }
 
 impl Found {
-    /// Nothing yet.
+    /// No results yet.
     pub fn nothing() -> Self {
         Self { outcome: Outcome::nothing(), lateness_us: 0.0 }
     }
@@ -311,7 +313,7 @@ impl Found {
         let Outcome { carries_mbps, plain_mbps, tunnel_mbps, ref other_mbps, .. } = self.outcome;
         let others = other_mbps.iter().sum::<f64>();
         [
-            // The names have commas, which separate columns.
+            // Names may contain commas, which separate columns.
             case.case.name.replace(',', ";"),
             number(carries_mbps),
             number(plain_mbps.unwrap_or(f64::NAN)),
@@ -353,15 +355,15 @@ impl Found {
     }
 }
 
-/// `data/paths.csv`.
+/// The content of `data/paths.csv`: name and results of each case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Store(Vec<(String, Found)>);
 
 impl Store {
-    /// What is there now.
+    /// Reads the file; no results if it does not exist.
     ///
     /// # Panics
-    /// If the file is there and wrong.
+    /// If the file has lines of a wrong format.
     pub fn read() -> Self {
         KEPT.text().map_or_else(Self::default, Self::parse)
     }
@@ -376,12 +378,12 @@ impl Store {
         Self(data::records(text).iter().filter_map(found).collect())
     }
 
-    /// What is known of a case.
+    /// The results of a case; `None` if it was not measured.
     pub fn found(&self, case: &RealCase) -> Option<&Found> {
         self.0.iter().find(|(name, _)| *name == case.case.name).map(|(_, found)| found)
     }
 
-    /// Keeps what came out, in place of what was there.
+    /// Stores results, which replace earlier ones.
     ///
     /// # Errors
     /// If the file cannot be written.
