@@ -1,29 +1,29 @@
-//! The table of crates in ARCHITECTURE.md: the one place that says which crates
-//! there are, of which kind, and what each may depend on.
+//! Reads the table of crates in ARCHITECTURE.md, the only place that lists the crates,
+//! their kinds, and the crates on which each may depend.
 
 use crate::files;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The first cells of the table's header.
+/// The first cells of the header of the table.
 const HEADER: &str = "| crate | kind | may depend on |";
 
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crate {
-    /// `pure` or something else.
+    /// The kind of crate, such as `pure`.
     pub kind: String,
-    /// The crates it may depend on.
+    /// The crates on which it may depend.
     pub may_depend_on: BTreeSet<String>,
 }
 
 impl Crate {
-    /// Whether the crate is to build without `std`.
+    /// Whether the crate must build without `std`.
     pub fn is_pure(&self) -> bool {
         self.kind == "pure"
     }
 }
 
-/// All crates by name, as ARCHITECTURE.md has them. Panics where the table is malformed.
+/// Returns all crates in ARCHITECTURE.md, by name. Panics if the table is malformed.
 pub fn crates() -> BTreeMap<String, Crate> {
     let text = files::read("ARCHITECTURE.md");
     let rows = text

@@ -1,5 +1,5 @@
-//! What cargo says about the workspace: declared dependencies from `cargo
-//! metadata`, resolved ones with their features from `cargo tree`.
+//! Queries cargo about the workspace: declared dependencies from `cargo metadata`,
+//! resolved packages with their features from `cargo tree`.
 
 use crate::files;
 use serde_json::Value;
@@ -7,22 +7,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A package, a crate or somebody else's.
+/// A package of the resolved graph, of this workspace or not.
 #[derive(Clone, Debug)]
 pub struct Package {
-    /// Its name.
+    /// Name of the package.
     pub name: String,
-    /// The crate it is: its folder in `crates/`.
+    /// The crate of this workspace that it is, by its folder in `crates/`; `None` for
+    /// other packages.
     pub member: Option<String>,
-    /// What its manifest names as dependencies, of any kind.
+    /// Names of the packages in its manifest as dependencies of any kind.
     pub dependencies: BTreeSet<String>,
-    /// Those of them that are built into it: not for its tests or its build script only.
+    /// Those of them that its library needs; dependencies of tests and build scripts
+    /// are left out.
     pub built_in: BTreeSet<String>,
-    /// The root file of its library.
+    /// Path of the root file of its library, if it has one.
     pub library: Option<PathBuf>,
 }
 
-/// `cargo`, at the root of the workspace, kept from changing the lock file.
+/// The command `cargo`, at the root of the workspace, with the lock file protected.
 pub fn cargo() -> Command {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(files::root()).arg("--locked");
@@ -37,7 +39,7 @@ pub fn output(mut command: Command) -> String {
     String::from_utf8(output.stdout).expect("cargo prints UTF-8")
 }
 
-/// Every package of the resolved graph, by package id.
+/// Returns all packages of the resolved graph, by package id.
 pub fn packages() -> BTreeMap<String, Package> {
     let mut command = cargo();
     command.args(["metadata", "--format-version", "1"]);
@@ -45,7 +47,7 @@ pub fn packages() -> BTreeMap<String, Package> {
     array(&metadata["packages"]).iter().map(|p| (text(&p["id"]), package(p))).collect()
 }
 
-/// The crates, by crate name.
+/// Returns the crates of this workspace, by the names of their folders.
 pub fn crates() -> BTreeMap<String, Package> {
     packages()
         .into_values()
@@ -77,10 +79,9 @@ fn package(package: &Value) -> Package {
     }
 }
 
-/// The packages that are linked into the library of `package`, itself included,
-/// without procedural macros: name, version and features.
-///
-/// Resolved for this package alone, as a program that uses only it would.
+/// Returns the packages that are linked into the library of `package`, itself included,
+/// except for procedural macros. They are resolved for this package alone, as for a
+/// program that depends on nothing else.
 pub fn linked(package: &str) -> Vec<Linked> {
     let mut command = cargo();
     command.args(["tree", "--edges", "normal,no-proc-macro", "--prefix", "none", "--no-dedupe"]);
@@ -89,19 +90,19 @@ pub fn linked(package: &str) -> Vec<Linked> {
     lines.iter().map(|line| Linked::new(line)).collect()
 }
 
-/// A package in a crate's resolved graph.
+/// A package that is linked into a crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Linked {
-    /// Its name.
+    /// Name of the package.
     pub name: String,
-    /// Its version.
+    /// Version of the package, such as `1.0.0`.
     pub version: String,
-    /// The features that are on.
+    /// The features that are enabled.
     pub features: BTreeSet<String>,
 }
 
 impl Linked {
-    /// From `name vVERSION (path)|feature,feature`.
+    /// Parses a line `name vVERSION (path)|feature,feature`.
     fn new(line: &str) -> Self {
         let (package, features) = line.split_once('|').expect("as the format has it");
         let mut words = package.split(' ');
@@ -112,8 +113,8 @@ impl Linked {
         Self { name, version, features }
     }
 
-    /// Whether `id` is this package's, in one of the forms that cargo uses:
-    /// `..#name@version`, or `..#version` where the folder is called as the package.
+    /// Whether `id` identifies this package, in one of the forms that cargo uses:
+    /// `..#name@version`, or `..#version` if the folder has the package's name.
     pub fn is(&self, id: &str) -> bool {
         let Some((source, tail)) = id.rsplit_once('#') else { return false };
         let (name, version) =

@@ -1,22 +1,23 @@
-//! Drives any machine as a driver would and checks at every step what
-//! [`Machine`] promises.
+//! Drives a machine as a driver would, and checks at every step what [`Machine`]
+//! promises: polling has no side effects, wake-ups that are not due change nothing, and
+//! a machine does not ask to be woken at the same instant without end.
 
 use core::fmt::Debug;
 use lasthop_units::{Duration, Instant, Machine};
 
-/// How often a machine may want to be woken again at the instant just handled.
+/// Most wake-ups that a machine may request for the instant that was just handled.
 const WAKEUPS_AT_ONE_INSTANT_MAX: usize = 1_000;
 
-/// A machine under observation. Time only moves forward.
+/// A machine under test, with its clock, which never goes back.
 #[derive(Clone, Debug)]
 pub struct Driver<M> {
-    /// The machine. Give it work with its own `handle_*` at [`Driver::now`].
+    /// The machine. Tests call its `handle_*` functions at [`Driver::now`].
     pub machine: M,
     now: Instant,
 }
 
 impl<M: Machine + Clone + PartialEq + Debug> Driver<M> {
-    /// `machine` at the beginning of time.
+    /// A driver of `machine` at [`Instant::ZERO`].
     pub fn new(machine: M) -> Self {
         Self { machine, now: Instant::ZERO }
     }
@@ -26,28 +27,28 @@ impl<M: Machine + Clone + PartialEq + Debug> Driver<M> {
         self.now
     }
 
-    /// Moves on by `length`, waking the machine at every instant it asks for,
-    /// and calls `drain` after each. Panics where the machine breaks its promise.
+    /// Advances by `length`. Wakes the machine at every instant that it requests, and
+    /// calls `drain` after each wake-up. Panics if the machine breaks its promise.
     pub fn pause(&mut self, length: Duration, mut drain: impl FnMut(Instant, &mut M)) {
         let end = self.now + length;
         drain(self.now, &mut self.machine);
         while let Some((due, _)) = self.due_by(end) {
             self.check_early(due);
-            // What its last work made overdue is done at once.
+            // A timer that the last work made overdue is handled at once.
             self.wake(due.max(self.now), &mut drain);
         }
         self.check_early(end);
         self.now = end;
     }
 
-    /// Moves on by `length` and wakes the machine only then, as a driver does
-    /// that was held up.
+    /// Advances by `length` and wakes the machine only at the end, like a driver that
+    /// was delayed.
     pub fn oversleep(&mut self, length: Duration, mut drain: impl FnMut(Instant, &mut M)) {
         drain(self.now, &mut self.machine);
         self.wake(self.now + length, &mut drain);
     }
 
-    /// Wakes the machine until it asks for a later instant.
+    /// Wakes the machine until it requests a later instant, or none.
     fn wake(&mut self, now: Instant, drain: &mut impl FnMut(Instant, &mut M)) {
         self.now = now;
         for _ in 0..WAKEUPS_AT_ONE_INSTANT_MAX {
@@ -66,7 +67,8 @@ impl<M: Machine + Clone + PartialEq + Debug> Driver<M> {
         polled.filter(|&(due, _)| due <= end)
     }
 
-    /// Waking the machine now and halfway to `until`, while nothing is due, changes nothing.
+    /// Checks that a wake-up now, and one halfway to `until`, change nothing if none is
+    /// due.
     fn check_early(&self, until: Instant) {
         if self.due_by(self.now).is_some() {
             return;

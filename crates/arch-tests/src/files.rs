@@ -1,8 +1,8 @@
-//! The files of the source tree, without what is built or downloaded.
+//! The files of the source tree, except for those that are built or downloaded.
 
 use std::path::{Path, PathBuf};
 
-/// Folders, from the root, that hold no sources; see `.gitignore`.
+/// Folders without sources, relative to the root; see `.gitignore`.
 const NOT_SOURCES: [&str; 7] = [
     ".git",
     "target",
@@ -13,27 +13,28 @@ const NOT_SOURCES: [&str; 7] = [
     "models/handshake/target",
 ];
 
-/// A text file of the tree.
+/// A text file of the source tree.
 #[derive(Clone, Debug)]
 pub struct Text {
-    /// Where it is, from the root, with `/` between folders.
+    /// Path relative to the root, with `/` as separator.
     pub path: String,
-    /// What is in it.
+    /// Content of the file.
     pub text: String,
 }
 
-/// The root of the workspace.
+/// The path of the root of the workspace.
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).expect("this crate is at crates/arch-tests").to_owned()
 }
 
-/// The file at `path` from the root. Panics if there is none.
+/// Returns the content of the file at `path`, relative to the root. Panics if it cannot
+/// be read.
 pub fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|why| panic!("{path}: {why}"))
 }
 
-/// All files that are UTF-8, in order of their paths.
+/// Returns all files that are UTF-8, sorted by path.
 pub fn texts() -> Vec<Text> {
     let root = root();
     let mut texts = Vec::new();

@@ -1,13 +1,13 @@
-//! The rules of the tree, as tests. Nothing depends on this crate.
+//! The rules of the source tree, as tests. No other crate depends on this one.
 //!
-//! | test | what it holds the tree to |
+//! | test | what it checks |
 //! |---|---|
 //! | `crates` | the table of crates in ARCHITECTURE.md against `cargo metadata` |
 //! | `purity` | pure crates build without `std` |
 //! | `texts` | links, file headers, lengths, the list of what is not modelled |
 //! | `contract` | every machine keeps the promise of [`lasthop_units::Machine`] |
 //!
-//! What they share is here: [`architecture`] reads the table, [`cargo`] asks
+//! Their common parts are here: [`architecture`] reads the table, [`cargo`] runs
 //! cargo, [`files`] walks the tree, [`contract`] drives a machine.
 
 #![forbid(unsafe_code)]

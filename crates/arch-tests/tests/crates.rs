@@ -1,4 +1,4 @@
-//! The crates and what they depend on, against ARCHITECTURE.md. Dependencies of
+//! Compares the crates and their dependencies with ARCHITECTURE.md. Dependencies of
 //! every kind count, those of tests and build scripts too.
 
 use lasthop_arch_tests::{architecture, cargo};

@@ -1,5 +1,5 @@
-//! A pure crate builds without `std`, and so does all that it links: no clock,
-//! no thread, no socket, no entropy, no hash order can get in.
+//! Pure crates build without `std`, and so does everything that they link: they cannot
+//! use clocks, threads, sockets, entropy, or hash maps with a random order.
 
 use lasthop_arch_tests::files::{self, Text};
 use lasthop_arch_tests::{architecture, cargo};
@@ -7,14 +7,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Targets that have no `std`. `rustup target add` installs them.
+/// Targets without `std`. `rustup target add` installs them.
 const BARE_TARGETS: [&str; 2] = ["x86_64-unknown-none", "aarch64-unknown-none"];
 
-/// The pure crate with `unsafe`, and the module that has all of it.
+/// The pure crate that uses `unsafe`.
 const UNSAFE_CRATE: &str = "lasthop-rlnc";
+/// The files of its module to which `unsafe` is confined.
 const UNSAFE_MODULE: [&str; 2] = ["crates/rlnc/src/kernel.rs", "crates/rlnc/src/kernel/"];
 
-/// Crates that have no place in a machine although they need no `std`.
+/// Crates that pure crates must not link, although they build without `std`.
 const STRANGERS: [&str; 6] = ["serde", "serde_core", "log", "tracing", "getrandom", "hashbrown"];
 
 fn pure_crates() -> Vec<cargo::Package> {
@@ -24,7 +25,7 @@ fn pure_crates() -> Vec<cargo::Package> {
     pure.map(|(name, _)| packages.remove(name).expect("the table has crates only")).collect()
 }
 
-/// Whether the crate root at `path` is `no_std`, perhaps unless a feature is on.
+/// Whether the crate root at `path` is `no_std`, always or depending on a feature.
 fn is_no_std(path: &Path) -> bool {
     let text = std::fs::read_to_string(path).expect("cargo knows the file");
     text.lines().any(|line| {
@@ -88,7 +89,7 @@ fn pure_crates_link_nothing_that_needs_std() {
     }
 }
 
-/// The compiler's own word, where a target is installed.
+/// Checks with the compiler, for each target that is installed.
 #[test]
 fn pure_crates_build_for_a_machine_without_an_operating_system() {
     for target in BARE_TARGETS {

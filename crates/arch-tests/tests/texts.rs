@@ -1,13 +1,13 @@
-//! What the texts of the tree promise: links that lead somewhere, files that
-//! say what they are, and nothing that is true on one machine only.
+//! Checks the texts of the source tree: links have targets, files have headers, long
+//! files say why, and nothing depends on paths of one machine.
 
 use lasthop_arch_tests::architecture;
 use lasthop_arch_tests::files::{self, Text};
 
-/// A longer file says `Long because ..` in its header.
+/// A file with more lines has `Long because ..` in its header.
 const LINES_MAX: usize = 1_000;
 
-/// Lines in which a file says what it is.
+/// Number of lines in which the header of a long file is searched.
 const HEADER_LINES: usize = 20;
 
 fn with_extension(extension: &str) -> Vec<Text> {
@@ -38,7 +38,7 @@ fn long_files_say_why() {
     }
 }
 
-/// A stream that is keyed by a number that was counted changes with what was counted before.
+/// A random stream keyed by a counter would change with everything counted before.
 #[test]
 fn streams_are_keyed_by_identity() {
     let is_of_tests = |path: &str| {
@@ -54,7 +54,7 @@ fn streams_are_keyed_by_identity() {
 
 #[test]
 fn nothing_names_a_folder_of_one_machine() {
-    // In two parts, for this file is part of the tree.
+    // In two parts each, because this file is searched too.
     const FOLDERS: [(&str, &str); 6] = [
         ("/wo", "rk/"),
         ("/home", "/"),
@@ -94,7 +94,8 @@ fn links_lead_somewhere() {
     assert!(links > 0, "no link was found, which is this test's fault");
 }
 
-/// Targets of `[text](target)` outside of code, but for those on the web.
+/// Returns the targets of `[text](target)` outside of code blocks, except for web and
+/// mail addresses.
 fn link_targets(text: &str) -> impl Iterator<Item = &str> {
     let mut code = false;
     let prose = text.lines().filter(move |line| {
@@ -106,7 +107,7 @@ fn link_targets(text: &str) -> impl Iterator<Item = &str> {
         .filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
 }
 
-/// The anchor of a heading, as forges make it.
+/// The anchor of a heading, as code hosts generate it.
 fn slug(heading: &str) -> String {
     let title = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
@@ -121,7 +122,8 @@ fn every_crate_says_what_it_leaves_out() {
     }
 }
 
-/// A module with children is `x.rs` beside `x/`. A benchmark's would be one of its own there.
+/// A module with submodules is `x.rs` beside `x/`. Benchmarks are exempt, since a file
+/// there would be a benchmark of its own.
 #[test]
 fn there_is_one_style_of_modules() {
     for Text { path, .. } in with_extension("rs") {
@@ -130,7 +132,7 @@ fn there_is_one_style_of_modules() {
     }
 }
 
-/// A snapshot that no test asks for any more is found nowhere else.
+/// Nothing else would find a snapshot that no test uses any more.
 #[test]
 fn snapshots_belong_to_tests() {
     let mut snapshots = 0;

@@ -1,5 +1,5 @@
-//! [`Cell`]: a few stations with whatever queues, rates and losses, some of
-//! them hidden from each other.
+//! [`Cell`] with two to five stations, of which some are hidden from each other, and
+//! with any queues, rates and losses: every packet ends.
 
 use crate::pause;
 use core::fmt::{self, Debug, Formatter};
@@ -22,13 +22,13 @@ use lasthop_wifi::{Address, StationId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// The access point's place in [`CellConfig::stations`].
+/// The index of the access point in [`CellConfig::stations`].
 const ACCESS_POINT: StationId = StationId(0);
 
-/// SNR in dB at which a station neither decodes nor senses another.
+/// An SNR in dB with which a station neither decodes nor senses another.
 const HIDDEN_DB: f64 = -30.0;
 
-/// Background scans, on the whole more frequent than anywhere else.
+/// Generates background scans, more frequent than in practice.
 fn scan() -> impl Strategy<Value = ScanConfig> {
     let ms = |range: core::ops::Range<u64>| range.prop_map(Duration::from_millis);
     let leftover =
@@ -57,7 +57,7 @@ fn scan() -> impl Strategy<Value = ScanConfig> {
     )
 }
 
-/// Power save, more eager than anywhere else.
+/// Generates power save with shorter idle times than in practice.
 fn power_save() -> impl Strategy<Value = PowerSaveConfig> {
     let retrieval = prop_oneof![Just(Retrieval::PsPoll), Just(Retrieval::Wake)];
     (1..200u64, 1..4u8, retrieval).prop_map(|(idle, listen_interval, retrieval)| PowerSaveConfig {
@@ -135,7 +135,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
     )
 }
 
-/// A configuration that is shown without its error model, which is pages of numbers.
+/// A configuration that is printed without its error model, which has pages of numbers.
 #[derive(Clone)]
 pub struct Shown(pub CellConfig);
 
@@ -145,10 +145,10 @@ impl Debug for Shown {
     }
 }
 
-/// A cell of two to five stations, the access point first.
+/// Generates cells of two to five stations, the access point first.
 pub fn config() -> impl Strategy<Value = Shown> {
     let stations = prop::collection::vec(station(), 2..=5);
-    // Of 13 dB and more everything is sensed at -82 dBm.
+    // From an SNR of 13 dB on, every frame is sensed at -82 dBm.
     let change = prop::option::of((0..60_000_000_u64, 13.0..50.0));
     let link = (prop::option::of(0.0..0.6), 1.0..60.0, prop::bool::weighted(0.2), change);
     let links = prop::collection::vec(link, 10);
@@ -239,7 +239,8 @@ proptest! {
                 sent += 1;
             }
         }
-        // A station that scans twice a second and loses most of its Nulls is seldom there.
+        // A station that scans twice a second and loses most of its Null frames is
+        // rarely on its channel, so the rest takes long.
         driver.pause(Duration::from_secs(60), &mut drain);
         prop_assert_eq!(ended.len() as u64, sent, "every packet comes to an end");
     }

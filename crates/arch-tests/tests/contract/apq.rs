@@ -1,5 +1,5 @@
-//! [`Client`] and [`Server`] of the queue measurement, each against a peer that
-//! has the session's keys and keeps no rule.
+//! [`Client`] and [`Server`] of the measurement of queues, each with a peer that has
+//! the keys of the session and follows no rule.
 
 use crate::pause;
 use core::cell::Cell;
@@ -19,7 +19,7 @@ use std::net::SocketAddr;
 const SERVER: ([u8; 4], u16) = ([192, 0, 2, 9], 4_000);
 const CONTROL: ([u8; 4], u16) = ([192, 0, 2, 1], 5_000);
 const BULK: ([u8; 4], u16) = ([192, 0, 2, 1], 5_001);
-/// Packets that one event lets leave, at most.
+/// Most packets that may leave after one event.
 const BURST_MAX: usize = 1_000_000;
 
 fn direction() -> impl Strategy<Value = Direction> + Clone {
@@ -30,7 +30,7 @@ fn kind() -> impl Strategy<Value = StreamKind> + Clone {
     prop_oneof![Just(StreamKind::Sparse), Just(StreamKind::Bulk)]
 }
 
-/// Milliseconds, mostly such that they make sense.
+/// Generates times in milliseconds, most of them plausible.
 fn time() -> impl Strategy<Value = Duration> + Clone {
     let nanos = prop_oneof![
         9 => (0..3_000u64).prop_map(|ms| ms * 1_000_000),
@@ -58,7 +58,7 @@ fn sample() -> impl Strategy<Value = Sample> + Clone {
     )
 }
 
-/// Phases are counted from 0, one after the other.
+/// Generates numbers of phases, which are counted from 0.
 fn phase() -> impl Strategy<Value = u32> + Clone {
     prop_oneof![0..4u32, any::<u32>()]
 }
@@ -105,7 +105,7 @@ fn message() -> impl Strategy<Value = Message> {
 
 #[derive(Clone, Debug)]
 enum Work {
-    /// A message under the session's key.
+    /// A message of the peer with the key of the session.
     Say(Message),
     Probe(StreamKind, u32, u32, u64),
     Bytes(Vec<u8>),
@@ -135,7 +135,7 @@ fn received<'a>(
     Received { socket, from, at, payload, length: payload.len() as u16 }
 }
 
-/// Drains a machine; what it says is returned.
+/// Drains a machine and returns what it transmits.
 fn drained<M>(
     machine: &mut M,
     now: Instant,
@@ -144,7 +144,7 @@ fn drained<M>(
     let mut said = Vec::new();
     for _ in 0..BURST_MAX {
         let Some(transmit) = poll(machine, now) else { return said };
-        // Of the packets of a flow at one instant, the first stands for all.
+        // Of the packets of a flow at one instant, the first ones represent all.
         if transmit.kind == TransmitKind::Control || said.len() < 2 {
             said.push(transmit);
         }
@@ -152,8 +152,8 @@ fn drained<M>(
     panic!("it sends without end");
 }
 
-/// A client that has been let in, as the server sees it. It proves what it
-/// receives, so that the server goes on sending.
+/// A client that the server has accepted. It returns the proofs that it receives, so
+/// that the server continues to send.
 struct RogueClient {
     handshake: Key,
     session: u64,
@@ -161,7 +161,7 @@ struct RogueClient {
     proofs: Proofs,
 }
 
-/// Takes note of the proof that a datagram of the server carries.
+/// Stores the proofs in a datagram of the server, if they are newer.
 fn note(proofs: &mut Proofs, transmit: &Transmit) {
     let shown = match wire::parse(&transmit.payload) {
         Ok(Datagram::Sealed(sealed)) => sealed.proofs,
@@ -261,7 +261,7 @@ fn method() -> impl Strategy<Value = Method> {
     ]
 }
 
-/// A server that a client believes to have let it in.
+/// A server by which a client believes to be accepted.
 struct RogueServer {
     handshake: Key,
     number: u32,
@@ -314,7 +314,7 @@ impl RogueServer {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// What it sends goes to the addresses that were proven.
+    /// The server sends only to addresses that were proven, and every session ends.
     #[test]
     fn a_server_keeps_the_contract(
         work in prop::collection::vec((pause(Duration::from_secs(2)), work()), 1..60),
@@ -359,7 +359,7 @@ proptest! {
         prop_assert_eq!(driver.machine.sessions(), 0, "every session ends");
     }
 
-    /// It ends by itself, whatever the server does.
+    /// The client ends by itself, whatever the server does.
     #[test]
     fn a_client_keeps_the_contract(
         method in method(),

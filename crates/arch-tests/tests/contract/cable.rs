@@ -1,4 +1,4 @@
-//! [`Cable`]: whatever its rate, jitter, queue and loss.
+//! [`Cable`] with any rate, jitter, queue and loss.
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;

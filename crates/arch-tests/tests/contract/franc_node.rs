@@ -1,5 +1,5 @@
-//! [`Node`]: ends whose datagrams come, are lost, come twice or changed, and whose driver
-//! polls when it likes.
+//! [`Node`] as an end whose datagrams arrive, are lost, duplicated or modified, with a
+//! driver that polls at any time.
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;
@@ -11,12 +11,14 @@ use proptest::prelude::*;
 #[derive(Clone, Debug)]
 enum Work {
     Packet(u16),
-    /// What the other end said this many datagrams ago, perhaps with a bit flipped.
+    /// Delivers a datagram of the other end, counted back from its last one (0). If
+    /// `flip` is given, one bit of the byte at this index (modulo the length) is
+    /// flipped.
     Datagram {
         back: usize,
         flip: Option<u16>,
     },
-    /// The other end hears the last few.
+    /// The other end receives all datagrams sent since it last did, and may transmit.
     Answer,
     Nothing,
 }
@@ -66,7 +68,7 @@ proptest! {
         let (mut said, mut heard) = (Vec::new(), Vec::new());
         for (pause, work, polls) in work {
             pause.pass(&mut driver, |now, node| {
-                // A driver whose interface is full takes nothing.
+                // A driver whose interface is full takes no datagram.
                 while polls && let Some(transmit) = node.poll_transmit(now) {
                     assert!(transmit.datagram.len() <= 1_472);
                     said.push(transmit.datagram);

@@ -1,4 +1,4 @@
-//! [`Encoder`] of the paper's link: symbols and acknowledgements at any time, also of
+//! [`Encoder`] of the paper's link: symbols and acknowledgements at any time, including
 //! ranks that no decoder has.
 
 use crate::pause;
@@ -13,7 +13,8 @@ use proptest::prelude::*;
 #[derive(Clone, Debug)]
 enum Work {
     Symbol,
-    /// Of the block that many after the encoder's, and done if there is no rank.
+    /// An acknowledgement of the block that is `ahead` of the encoder's; the block is
+    /// done if `rank` is `None`.
     Ack {
         ahead: u32,
         rank: Option<u16>,
@@ -42,7 +43,7 @@ proptest! {
         (symbols, helpers) in (1..5u16, 0..3u8),
         (overshoot, systematic) in (0.5..2.0f64, any::<bool>()),
         (timeout_ms, timeout_packets) in (1..40u64, prop::option::of(1..6u8)),
-        // A driver whose interface is full pulls nothing.
+        // A driver whose interface is full does not pull datagrams.
         work in prop::collection::vec(
             (pause(Duration::from_millis(150)), work(), prop::bool::weighted(0.8)), 1..200),
     ) {

@@ -1,4 +1,5 @@
-//! [`Hosts`]: flows of every kind and a coded link, over a cell and a cable that loses packets.
+//! [`Hosts`] with flows of every kind and a coded link, over a cell and a wire that
+//! loses packets.
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;
@@ -12,7 +13,7 @@ use lasthop_units::{Duration, Instant, Machine, Seed};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// Hosts that report to nobody.
+/// Hosts without a sink for their reports.
 #[derive(Clone, Debug, PartialEq)]
 struct Unwatched(Hosts);
 
@@ -59,7 +60,7 @@ const KINDS: [&str; 7] = [
     "\"apq\"",
 ];
 
-/// Its index in [`KINDS`].
+/// The index of the saturated flow in [`KINDS`].
 const SATURATED: usize = 2;
 
 #[derive(Clone, Copy, Debug)]
@@ -116,21 +117,22 @@ proptest! {
         for pause in pauses {
             pause.pass(&mut driver, |_, _| {});
         }
-        // However it was woken, it is where it would be otherwise.
+        // The state does not depend on when it was woken.
         let now = driver.now();
         hosts.handle_timeout(now, &mut NoSink);
         prop_assert_eq!(hosts, driver.machine.0);
     }
 }
 
-/// A packet of a program.
+/// A packet of a program, from outside.
 #[derive(Clone, Copy, Debug)]
 struct Outside {
     wait_us: u32,
     /// Index into the ends of flows.
     ends: usize,
     bytes: u16,
-    /// Programs' flows have numbers behind the scenario's, or none.
+    /// Whether the packet has a flow number, above those of the scenario; otherwise
+    /// none.
     is_numbered: bool,
     ecn_capable: bool,
 }
@@ -147,7 +149,7 @@ fn outside() -> impl Strategy<Value = Outside> {
     )
 }
 
-/// An IPv4 packet (RFC 791) of zeros behind a header, in an Ethernet frame.
+/// The Ethernet frame of an IPv4 packet (RFC 791) whose payload is zero.
 fn frame(packet: &Packet) -> Vec<u8> {
     let header = Ipv4 {
         dscp: 0,
@@ -168,8 +170,9 @@ fn frame(packet: &Packet) -> Vec<u8> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Beside any flows, and through a coded link too, whose payloads are alike: every packet
-    /// of a driver arrives where it should or is dropped, once, unless it is there still.
+    /// With any flows, and through a coded link too (whose payloads are equal): every
+    /// packet of a driver arrives at its destination or is dropped, once, unless it is
+    /// still inside.
     #[test]
     fn what_a_driver_puts_in_comes_out_once(
         flows in prop::collection::vec(traffic(), 0..3),
@@ -233,10 +236,10 @@ proptest! {
         let end = now + Duration::from_secs(20);
         while hosts.step(end, &mut NoSink, &|tag| all.get(&tag).map(frame)).is_some() {}
         take(&mut hosts, &mut inside);
-        // A coded link does not say what it has dropped last.
+        // A coded link does not report the packets that it dropped last.
         prop_assert!(has_link || inside.is_empty(), "{inside:?} did not come out");
         prop_assert!(inside.len() * 2 <= sent, "{} of {sent} did not come out", inside.len());
-        // Before a tunnel, or beside flows that fill the queue, they are not all carried.
+        // In front of a tunnel, or with flows that fill the queue, not all are carried.
         if flows.is_empty() && loss == 0 {
             prop_assert!(arrived * 10 >= sent * 9, "{arrived} of {sent} arrived");
         }

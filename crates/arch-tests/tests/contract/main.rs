@@ -1,8 +1,7 @@
-//! Every machine keeps what [`lasthop_units::Machine`] promises, whatever
-//! happens to it and however late its driver is.
-//!
-//! A machine that has `poll_timeout` belongs here: one file a machine, random
-//! configuration, random work, driven by [`lasthop_arch_tests::contract::Driver`].
+//! Every machine keeps the promise of [`lasthop_units::Machine`], whatever its input
+//! and however late its driver. Each machine with `poll_timeout` has one file here:
+//! random configurations and random work, driven by
+//! [`lasthop_arch_tests::contract::Driver`].
 
 mod air;
 mod apq;
@@ -20,11 +19,11 @@ use lasthop_arch_tests::contract::Driver;
 use lasthop_units::{Duration, Instant, Machine};
 use proptest::prelude::*;
 
-/// What a driver does between two pieces of work.
+/// The time between two pieces of work.
 #[derive(Clone, Copy, Debug)]
 struct Pause {
     length: Duration,
-    /// The driver oversleeps: it wakes the machine only after the pause.
+    /// Whether the driver is late: it wakes the machine only at the end of the pause.
     late: bool,
 }
 
@@ -40,7 +39,7 @@ impl Pause {
     }
 }
 
-/// Pauses of up to `most`, short ones more often.
+/// Generates pauses of up to `most`, short ones more often.
 fn pause(most: Duration) -> impl Strategy<Value = Pause> {
     let most = most.as_nanos();
     let length = prop_oneof![0..=most / 1_000, 0..=most / 30, 0..=most];

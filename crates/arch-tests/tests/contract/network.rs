@@ -1,5 +1,5 @@
-//! [`Network`]: a server behind a wire, the access point, its stations, and
-//! another host behind one of them.
+//! [`Network`] with a server on a wire, an access point, its stations, and another host
+//! on a wire to one of them: every packet ends, and none before its time.
 
 use crate::air::{self, Shown};
 use crate::{cable, pause};
@@ -77,7 +77,7 @@ proptest! {
     }
 }
 
-/// Takes what came out; `ended` gets the tags that are free.
+/// Takes all outputs; adds the tags of packets that have ended to `ended`.
 fn drain(now: Instant, network: &mut Network, ended: &mut BTreeSet<u64>) {
     while let Some(output) = network.poll_output() {
         let tag = match output {

@@ -1,5 +1,5 @@
-//! [`Recipient`]: whatever arrives, and in whatever order. What it delivers is
-//! in order but for what came after its gap was given up.
+//! [`Recipient`] with any MPDUs in any order. It delivers packets in order, except for
+//! those that arrive after their gap was given up.
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;
@@ -9,7 +9,7 @@ use lasthop_wifi::mac::block_ack::{Reception, Recipient};
 use lasthop_wifi::mac::mpdu::Msdus;
 use proptest::prelude::*;
 
-/// A recipient under the verbs of a machine.
+/// A recipient with the functions of a machine.
 #[derive(Clone, Debug, PartialEq)]
 struct Reorder {
     recipient: Recipient,

@@ -1,4 +1,5 @@
-//! [`Source`]: whatever it sends, and in the same order however late it is asked.
+//! [`Source`]: with any configuration, departures and their order do not depend on how
+//! late it is polled.
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;
@@ -7,7 +8,7 @@ use lasthop_hosts::{Source, SourceConfig};
 use lasthop_units::{Bitrate, Duration, Instant, Machine, Seed};
 use proptest::prelude::*;
 
-/// A source under the verbs of a machine.
+/// A source with the functions of a machine.
 #[derive(Clone, Debug, PartialEq)]
 struct Schedule {
     source: Source,

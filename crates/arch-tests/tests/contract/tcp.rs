@@ -1,5 +1,5 @@
-//! [`Endpoint`]: whatever its configuration, and whatever comes from a peer that
-//! keeps no rule.
+//! [`Endpoint`] with any configuration, and with segments from a peer that follows no
+//! rule.
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;
@@ -38,7 +38,7 @@ fn config() -> impl Strategy<Value = Config> {
     )
 }
 
-/// Bytes near the beginning of a stream, mostly where segments end.
+/// Generates positions near the start of a stream, mostly at the ends of segments.
 fn position() -> impl Strategy<Value = u64> {
     prop_oneof![(0..60u64).prop_map(|segments| 1 + segments * 1_448), 0..90_000u64]
 }
@@ -75,9 +75,9 @@ enum Work {
     Write(u64),
     Finish,
     Take(Segment),
-    /// Packets that the own node has sent.
+    /// The number of packets that the own node has transmitted.
     Release(u32),
-    /// So many of the next segments that leave are refused.
+    /// The number of next segments that are refused on leaving.
     Refuse(u32),
 }
 
