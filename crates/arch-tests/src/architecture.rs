@@ -1,5 +1,6 @@
 //! Reads the table of crates in ARCHITECTURE.md, the only place that lists the crates,
-//! their kinds, and the crates on which each may depend.
+//! their kinds, and the crates on which each may depend. The column of responsibilities
+//! is not read.
 
 use crate::files;
 use std::collections::{BTreeMap, BTreeSet};

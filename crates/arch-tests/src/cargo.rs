@@ -1,5 +1,6 @@
 //! Queries cargo about the workspace: declared dependencies from `cargo metadata`,
-//! resolved packages with their features from `cargo tree`.
+//! resolved packages with their features from `cargo tree`. Cargo runs with `--locked`,
+//! so it does not change the lock file. A failing command panics, with what it printed.
 
 use crate::files;
 use serde_json::Value;

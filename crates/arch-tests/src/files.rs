@@ -1,4 +1,6 @@
-//! The files of the source tree, except for those that are built or downloaded.
+//! Reads the files of the source tree: single files by path, and all that are UTF-8.
+//! Symbolic links, and folders that are built or downloaded, are left out. Errors
+//! panic, since this crate is for tests only.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,6 @@
 //! Compares the crates and their dependencies with ARCHITECTURE.md. Dependencies of
-//! every kind count, those of tests and build scripts too.
+//! every kind count, those of tests and build scripts too. Checks also that drivers are
+//! independent of each other, and that some kinds of packages are not used.
 
 use lasthop_arch_tests::{architecture, cargo};
 use std::collections::BTreeSet;

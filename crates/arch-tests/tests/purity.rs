@@ -1,5 +1,6 @@
 //! Pure crates build without `std`, and so does everything that they link: they cannot
-//! use clocks, threads, sockets, entropy, or hash maps with a random order.
+//! use clocks, threads, sockets, entropy, or hash maps with a random order. In pure
+//! crates, `unsafe` is confined to one module.
 
 use lasthop_arch_tests::files::{self, Text};
 use lasthop_arch_tests::{architecture, cargo};

@@ -1,5 +1,6 @@
 //! Checks the texts of the source tree: links have targets, files have headers, long
-//! files say why, and nothing depends on paths of one machine.
+//! files say why, and nothing depends on paths of one machine. Addresses on the web are
+//! not visited, and code is not parsed.
 
 use lasthop_arch_tests::architecture;
 use lasthop_arch_tests::files::{self, Text};

@@ -1,5 +1,6 @@
-//! Benchmarks of the recorder: without files, where the simulator has 100 ns per
-//! packet, and with `events.parquet`.
+//! Benchmarks of the recorder, in packets per second: without files, where the
+//! simulator has 100 ns per packet, and with `events.parquet`. Captures and series are
+//! not measured.
 
 #![allow(missing_docs)]
 

@@ -1,5 +1,6 @@
 //! The names of the nodes, stations and flows of a run. Machines refer to them by
-//! index; documents and files, which people read, show these names.
+//! index; documents and files, which people read, show these names. An index without a
+//! name is shown as `?`.
 
 use lasthop_packet::NodeId;
 use lasthop_units::{Instant, MacAddr};

@@ -18,7 +18,7 @@ pub enum OutputError {
     /// The directory cannot be made, or no file can be made in it.
     #[error("cannot write to directory {}: {source}", path.display())]
     Directory {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
         /// The error of the system.
         source: io::Error,

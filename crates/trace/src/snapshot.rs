@@ -52,7 +52,7 @@ pub struct FlowReading {
 /// The readings of one node in one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct NodeReading {
-    /// The node.
+    /// The node to which the readings belong.
     pub node: NodeId,
     /// Last reading of the number of packets in its Wi-Fi queues; `None` for a node
     /// without Wi-Fi, and before the first reading.
@@ -64,9 +64,9 @@ pub struct NodeReading {
 /// The readings of one direction of a link in one interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkReading {
-    /// The transmitter.
+    /// The station that transmits.
     pub from: StationId,
-    /// The receiver.
+    /// The station that receives.
     pub to: StationId,
     /// Data PPDUs sent.
     pub ppdus: u64,

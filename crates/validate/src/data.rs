@@ -1,5 +1,6 @@
 //! The reference data in `data/` (described in its README) and in the tests of
-//! `lasthop-wifi`, as rows with named columns. Units are in the names of the columns.
+//! `lasthop-wifi`, as rows with named columns; and error models made from ns-3's
+//! curves. Units are in the names of the columns. The files are compiled in.
 
 use lasthop_units::{Db, Probability};
 use lasthop_wifi::phy::{

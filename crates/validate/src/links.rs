@@ -135,7 +135,7 @@ pub enum Load {
 pub struct Case {
     /// How packets cross the link.
     pub tunnel: Tunnel,
-    /// The traffic.
+    /// The traffic during the measurement.
     pub load: Load,
     /// Loss in each direction, in percent.
     pub loss_percent: u32,

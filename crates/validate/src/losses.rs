@@ -51,7 +51,7 @@ pub struct Emulated {
 /// A mean over runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
-    /// The mean.
+    /// The mean of the values.
     pub mean: f64,
     /// Standard error of the mean.
     pub error: f64,

@@ -36,7 +36,7 @@ const STAGGER: Duration = Duration::from_millis(300);
 /// Losses on a wire, in each direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Losses {
-    /// No losses.
+    /// No packets are lost.
     None,
     /// Independent losses with this probability in percent.
     Alone(u32),
@@ -78,7 +78,7 @@ pub struct Line {
 /// Traffic of the other stations in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
-    /// No traffic.
+    /// They send nothing.
     Idle,
     /// UDP to the access point, in total two fifths of the PHY rate.
     Busy,
@@ -114,16 +114,16 @@ pub struct Room {
 /// The path of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// Over wires.
+    /// Over wires, of which one is the bottleneck.
     Line(Line),
-    /// Through a Wi-Fi cell.
+    /// Through a Wi-Fi cell, which is the bottleneck.
     Room(Room),
 }
 
 /// Other traffic of hosts that share the bottleneck with the tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
-    /// None.
+    /// The tunnel has the path to itself.
     Alone,
     /// This number of TCP flows.
     Tcp(u32),
@@ -145,7 +145,7 @@ pub enum Family {
     Bursts,
     /// Wires with varying delay or reordering.
     Varying,
-    /// Wi-Fi cells.
+    /// Paths through Wi-Fi cells.
     Cells,
     /// TCP flows in the queue of the tunnel.
     Beside,
@@ -191,7 +191,7 @@ pub struct Case {
     /// The name, which is unique and lists all parameters, except in
     /// [`Family::Reported`].
     pub name: String,
-    /// The path.
+    /// The path of the packets.
     pub medium: Medium,
     /// Traffic beside the tunnel.
     pub beside: Beside,
@@ -228,7 +228,7 @@ pub enum Run {
 pub enum Role {
     /// The flow that is measured.
     Load,
-    /// Pings.
+    /// Pings through the tunnel, or on the empty path.
     Ping,
     /// A TCP flow that shares the bottleneck.
     Other,

@@ -44,7 +44,7 @@ pub enum Direction {
 pub struct Setting {
     /// PHY generation, such as 802.11n.
     pub standard: Standard,
-    /// Frequency band.
+    /// Frequency band of the cell.
     pub band: Band,
     /// PHY rate of data frames.
     pub rate: Rate,

@@ -25,7 +25,7 @@ const SECONDS: u32 = 10;
 /// The tunnel that carries the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tunnel {
-    /// No tunnel.
+    /// The veth pair without a tunnel.
     Plain,
     /// `lasthop franc run` with UDP datagrams.
     Udp,

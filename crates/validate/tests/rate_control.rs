@@ -1,5 +1,6 @@
-//! Minstrel-HT against the best fixed rate at some SNRs. The chapter "rate control" of
-//! the command has all of them.
+//! Minstrel-HT against the best fixed rate at some SNRs, for one stream with A-MPDU.
+//! The chapter "rate control" of the command has all of them, and shares of goodput for
+//! two streams.
 
 use lasthop_units::Db;
 use validate::chapters::rates::Ladder;

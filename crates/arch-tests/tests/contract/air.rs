@@ -1,5 +1,6 @@
 //! [`Cell`] with two to five stations, of which some are hidden from each other, and
-//! with any queues, rates and losses: every packet ends.
+//! with any queues, rates and losses: every packet is delivered or dropped, once, and
+//! not before its time. Leaves out group-addressed packets.
 
 use crate::pause;
 use core::fmt::{self, Debug, Formatter};

@@ -1,5 +1,6 @@
 //! [`Client`] and [`Server`] of the measurement of queues, each with a peer that has
-//! the keys of the session and follows no rule.
+//! the keys of the session and follows no rule: sessions end, and no machine transmits
+//! without end. Time and sequence numbers of the peer may have any value.
 
 use crate::pause;
 use core::cell::Cell;

@@ -1,4 +1,6 @@
-//! [`Cable`] with any rate, jitter, queue and loss.
+//! [`Cable`] with any rate, jitter, queue and loss, and with a rate that changes: every
+//! packet leaves or is dropped, and none leaves before its time. Leaves out bursts of
+//! losses.
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;

@@ -1,5 +1,6 @@
 //! [`Node`] as an end whose datagrams arrive, are lost, duplicated or modified, with a
-//! driver that polls at any time.
+//! driver that polls at any time: datagrams are not too long, and it does not transmit
+//! without end. Leaves out helpers, recoders and forwarders.
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;

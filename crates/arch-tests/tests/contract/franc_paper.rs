@@ -1,5 +1,6 @@
-//! [`Encoder`] of the paper's link: symbols and acknowledgements at any time, including
-//! ranks that no decoder has.
+//! [`Encoder`] of the paper's link, with symbols and acknowledgements at any time,
+//! including ranks that no decoder has: it sends nothing without symbols, and no more
+//! than its credits allow.
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;

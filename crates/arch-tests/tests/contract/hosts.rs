@@ -1,5 +1,6 @@
 //! [`Hosts`] with flows of every kind and a coded link, over a cell and a wire that
-//! loses packets.
+//! loses packets: the state does not depend on how it was woken, and every packet of a
+//! driver leaves once. Frames have zeros as payload.
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;

@@ -1,5 +1,6 @@
 //! [`Network`] with a server on a wire, an access point, its stations, and another host
-//! on a wire to one of them: every packet ends, and none before its time.
+//! on a wire to one of them: every packet arrives or is dropped, once, and not before
+//! its time. Leaves out nodes that divert or overhear packets.
 
 use crate::air::{self, Shown};
 use crate::{cable, pause};

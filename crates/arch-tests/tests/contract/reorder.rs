@@ -1,5 +1,6 @@
-//! [`Recipient`] with any MPDUs in any order. It delivers packets in order, except for
-//! those that arrive after their gap was given up.
+//! [`Recipient`] with MPDUs and Block Ack Requests of any sequence numbers near the
+//! window: every MPDU that it accepts as new is delivered, once. Their order is not
+//! checked here.
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;

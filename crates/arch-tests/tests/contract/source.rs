@@ -1,5 +1,6 @@
-//! [`Source`]: with any configuration, departures and their order do not depend on how
-//! late it is polled.
+//! [`Source`] of any kind and configuration: departures lie between its start and its
+//! stop, are in order, and do not depend on when it is polled. The video has no key
+//! frames here.
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;

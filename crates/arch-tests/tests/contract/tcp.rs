@@ -1,5 +1,6 @@
 //! [`Endpoint`] with any configuration, and with segments from a peer that follows no
-//! rule.
+//! rule: the endpoint does not transmit without end. What it transmits is not checked
+//! here.
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;

@@ -1,5 +1,6 @@
 //! Tests of summaries: runs reported call by call, compared with values calculated by
-//! hand.
+//! hand. Delays are in microseconds or milliseconds; the warm-up of the runs is one
+//! second.
 
 use crate::*;
 use lasthop_hosts::{Sink, TcpSample};

@@ -1,5 +1,6 @@
 //! Stations that scan and doze, as tshark decodes them: power management, retries, TIM,
-//! PS-Poll, probes.
+//! PS-Poll, probes. Every frame that the cell reports is compared with its packet in
+//! `air.pcapng`. Skipped if tshark is not installed.
 
 use crate::air::fields;
 use crate::{cell, scene};

@@ -1,4 +1,6 @@
-//! Captures as tshark decodes them. Skipped if tshark is not installed.
+//! The captures `air.pcapng` and `node-NAME.pcapng` as tshark decodes them: types of
+//! frames, addresses, radiotap fields, checksums, times and lengths. Skipped if tshark
+//! is not installed.
 
 use crate::scene;
 use lasthop_hosts::{FrameDirection, Sink};

@@ -1,4 +1,6 @@
-//! The document of a measured queue, and `samples.parquet`.
+//! The document of a measured queue, compared with the report from which it is made and
+//! with its JSON Schema; and the rows of `samples.parquet`, read with the `parquet`
+//! crate.
 
 use crate::scene;
 use crate::tables::{columns, documented_columns, field, rows};

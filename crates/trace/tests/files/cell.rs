@@ -1,5 +1,6 @@
 //! A simulated cell on the air: the counters of its machine, the summary of the
-//! recorder and the frames that tshark decodes must agree.
+//! recorder and the frames that tshark decodes must agree. Without tshark only the
+//! first two are compared.
 
 use crate::air::fields;
 use crate::scene;

@@ -1,5 +1,6 @@
 //! Tests of the files of a run with other readers: Parquet files with the reader of the
-//! `parquet` crate, captures with tshark.
+//! `parquet` crate, captures with tshark. The scene that most of them record is in
+//! `scene`.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 

@@ -1,4 +1,6 @@
-//! The rows and columns of `events.parquet` and `series.parquet`, read back.
+//! The rows and columns of `events.parquet` and `series.parquet`, read back with the
+//! `parquet` crate and compared with `docs/files.md`; and equal bytes of two equal
+//! runs.
 
 use crate::scene;
 use lasthop_hosts::Sink;

@@ -1,5 +1,6 @@
-//! Goodput of many saturated stations, against closed forms (DCF and EDCA) and ns-3.
-//! Target: within 2 %, with A-MPDU within 5 %.
+//! Goodput of up to 50 saturated stations, against closed forms (DCF and EDCA) and
+//! ns-3, in Mb/s, with the 95 % confidence interval of the model's mean. Target: within
+//! 2 %, with A-MPDU within 5 %.
 
 use super::Estimate;
 use crate::closed_forms::{Contenders, Counting};

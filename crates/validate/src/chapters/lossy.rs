@@ -1,5 +1,6 @@
-//! Losses of one station at a fixed SNR, against ns-3: MPDU error rate and goodput with
-//! each of its error models. Target: both within 3 %.
+//! Losses of one station at a fixed SNR, against ns-3 with its error models: MPDU error
+//! rate and goodput of a saturated downlink at MCS 7, with and without A-MPDU. Target:
+//! both within 3 %.
 
 use super::Estimate;
 use crate::data::{self, LOSSY};

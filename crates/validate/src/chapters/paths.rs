@@ -1,5 +1,6 @@
 //! A coded link on paths of all kinds in virtual time, and on some of them in real
-//! time; the targets are in [`outcome`].
+//! time. Cases and their groups are those of [`crate::paths`]; targets and units are in
+//! [`outcome`].
 
 use crate::paths::outcome::{self, Outcome};
 use crate::paths::{Case, Family, Half, grid, real};

@@ -1,5 +1,6 @@
 //! User CPU time of a simulation per delivered packet, in microseconds, beside that of
-//! ns-3. Values are listed without a verdict, since they are of different machines.
+//! ns-3. The values are of different machines, so they are listed without a verdict.
+//! Leaves out memory and wall-clock time.
 
 use super::{SEED, WARMUP};
 use crate::data::{self, SCALE};

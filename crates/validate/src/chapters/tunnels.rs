@@ -1,5 +1,6 @@
-//! CPU cost and goodput of tunnels; see [`crate::tunnels`]. Target: goodput of the
-//! daemon over UDP.
+//! Goodput of tunnels and the CPU time that they take per byte, in nanoseconds; see
+//! [`crate::tunnels`]. Only the goodput of the daemon over UDP has a target; the others
+//! are listed.
 
 use crate::tunnels::{Outcome, Store, Tunnel};
 use lasthop_evidence::Verdict;

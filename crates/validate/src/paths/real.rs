@@ -33,7 +33,7 @@ const TUNNEL_END: &str = "10.9.0.2";
 /// tunnel alone, then for a shared one.
 const SECONDS: [[u32; 2]; 2] = [[3, 12], [8, 20]];
 
-/// A reported path, with the congestion control of the flows beside the tunnel.
+/// The path and its traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RealCase {
     /// The path.
@@ -57,7 +57,7 @@ pub fn all() -> Vec<RealCase> {
     all
 }
 
-/// One of the emulations of a case.
+/// Pings on the path without tunnel and load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Pings only.
