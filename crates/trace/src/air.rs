@@ -27,7 +27,7 @@ use lasthop_wifi::{Address, StationId};
 /// Properties of the cell, for beacons and radiotap headers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AirInfo {
-    /// The band, which determines the timing and the elements of beacons.
+    /// Frequency band of the cell.
     pub band: Band,
     /// Number of the primary channel, such as 6 or 36.
     pub channel: u8,

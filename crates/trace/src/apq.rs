@@ -402,7 +402,7 @@ pub struct SamplesWriter {
 }
 
 impl SamplesWriter {
-    /// A writer of an empty file in `directory`.
+    /// A writer of `samples.parquet` in `directory`, without rows so far.
     ///
     /// # Errors
     /// If the file cannot be made.

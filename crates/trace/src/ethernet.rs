@@ -1,8 +1,8 @@
-//! Makes up Ethernet frames (without FCS) for packets that have no bytes: IPv4 (RFC
-//! 791) with UDP, or with ICMP echo in a ping flow. Node n has the address 10.0.0.1 +
-//! n; flow f is sent from port 45000 + f to port 55000 + f. The tag is the IP
-//! identification and the first eight bytes of the payload; access category and ECN are
-//! the traffic class; lengths and checksums are correct. TCP flows are shown as UDP
+//! Makes up Ethernet frames (without FCS) for packets that have no bytes: IPv4
+//! (RFC 791) with UDP, or with ICMP echo in a ping flow. Node n has the address
+//! 10.0.0.1 + n; flow f is sent from port 45000 + f to port 55000 + f. The tag is the
+//! IP identification and the first eight bytes of the payload; access category and ECN
+//! are the traffic class; lengths and checksums are correct. TCP flows are shown as UDP
 //! too, because the packets carry no sequence numbers. Packets that are too short for
 //! an IP or transport header have protocol numbers for experiments.
 

@@ -431,8 +431,8 @@ fn has_sequence(kind: FrameKind) -> bool {
     )
 }
 
-/// The name of a rate, such as `HT MCS 7 20MHz 800ns`, `OFDM 24Mb/s` or `DSSS 11Mb/s
-/// long`.
+/// The name of a rate, such as `HT MCS 7 20MHz 800ns`, `OFDM 24Mb/s` or
+/// `DSSS 11Mb/s long`.
 fn rate_name(rate: Rate) -> String {
     let bitrate = rate.bitrate();
     match rate {

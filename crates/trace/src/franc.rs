@@ -1,8 +1,8 @@
-//! The state and counters of a node of a coded link, as JSON (the output of `lasthop
-//! franc stats --json`) and as text for Prometheus (exposition format 0.0.4). Names
-//! carry units; a key that does not apply is absent, never null. The doc comments of
-//! types are the descriptions in the JSON Schema; those of counters are also the help
-//! texts of the metrics.
+//! The state and counters of a node of a coded link, as JSON (the output of
+//! `lasthop franc stats --json`) and as text for Prometheus (exposition format 0.0.4).
+//! Names carry units; a key that does not apply is absent, never null. The doc comments
+//! of types are the descriptions in the JSON Schema; those of counters are also the
+//! help texts of the metrics.
 
 use crate::value::{rounded, to_json};
 use lasthop_franc::config::Mode;

@@ -1,6 +1,7 @@
-//! Names of the flows of real programs (emulation), such as `tcp 10.0.0.1:43210 ->
-//! 10.0.0.2:80`: protocol, addresses and ports; for an ICMP echo its identifier instead
-//! of ports. A protocol without a name here is given as its number.
+//! Names of the flows of real programs (emulation), such as
+//! `tcp 10.0.0.1:43210 -> 10.0.0.2:80`: protocol, addresses and ports; for an ICMP echo
+//! its identifier instead of ports. A protocol without a name here is given as its
+//! number.
 
 use lasthop_hosts::ProgramFlow;
 use std::net::SocketAddr;

@@ -12,8 +12,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Goodput in Mb/s of TCP with no losses over 12 Mb/s of IP packets: 1 448 of 1 500
-/// bytes are payload.
+/// Goodput in Mb/s of TCP with no losses over 12 Mb/s of IP packets: 1 448 of
+/// 1 500 bytes are payload.
 pub const IDEAL_MBPS: f64 = 11.584;
 /// The columns of `data/franc.csv`.
 const KEPT: Kept = Kept {

@@ -1,10 +1,10 @@
 //! The TCP model against the kernel's TCP over a wire that loses packets in both
-//! directions: one bulk flow of CUBIC between two hosts, 12 Mb/s of IP packets of 1 500
-//! bytes, a drop-tail queue of 150 kB, independent losses; one scenario under `emulate`
-//! and `simulate`. Emulated results are stored in `data/tcp_losses.csv`, simulated ones
-//! are computed on request. ARP crosses the emulated wire too: a lost request delays
-//! the kernel's start by a second. As in [`crate::kernel`], the model runs without TCP
-//! small queues.
+//! directions: one bulk flow of CUBIC between two hosts, 12 Mb/s of IP packets of
+//! 1 500 bytes, a drop-tail queue of 150 kB, independent losses; one scenario under
+//! `emulate` and `simulate`. Emulated results are stored in `data/tcp_losses.csv`,
+//! simulated ones are computed on request. ARP crosses the emulated wire too: a lost
+//! request delays the kernel's start by a second. As in [`crate::kernel`], the model
+//! runs without TCP small queues.
 
 use crate::data::Record;
 use crate::kept::Kept;

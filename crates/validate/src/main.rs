@@ -1,9 +1,9 @@
-//! The program that compares lasthop with others: `cargo run --release -p validate --
-//! ns3 [--write] [--check] [CHAPTER]..` prints how the model compares with ns-3, closed
-//! forms and the kernel, and on request writes `docs/validation.md`. `-- kernel` first
-//! makes the missing results of the kernel, in real time or in guests; other
-//! subcommands do so for lossy wires, queues, coded links and tunnels. Progress is
-//! shown if standard error is a terminal.
+//! The program that compares lasthop with others:
+//! `cargo run --release -p validate -- ns3 [--write] [--check] [CHAPTER]..` prints how
+//! the model compares with ns-3, closed forms and the kernel, and on request writes
+//! `docs/validation.md`. `-- kernel` first makes the missing results of the kernel, in
+//! real time or in guests; other subcommands do so for lossy wires, queues, coded links
+//! and tunnels. Progress is shown if standard error is a terminal.
 
 mod measure;
 

@@ -1,6 +1,6 @@
-//! Known queues, measured from outside: the programs `lasthop apq serve` and `lasthop
-//! apq measure` on both sides of an emulated hop, over real sockets in real time.
-//! Results are stored in `data/queues.csv`.
+//! Known queues, measured from outside: the programs `lasthop apq serve` and
+//! `lasthop apq measure` on both sides of an emulated hop, over real sockets in real
+//! time. Results are stored in `data/queues.csv`.
 //!
 //! There are three groups of cases: the precision of the capacity; whether unit and
 //! discipline are recognised; and conditions for which the method was not designed,
@@ -71,8 +71,8 @@ pub enum Oddity {
 pub enum How {
     /// The fast method: at most 60 s per direction, 120 s for a queue of 1 000 packets.
     Fast,
-    /// The algorithms of the paper, shortened: each rate for 6 s at 11 Mb/s, and for 3
-    /// s in steps of 1 000 packets/s at MCS 7; one session, with times scaled by 0.5.
+    /// The algorithms of the paper, shortened: each rate for 6 s at 11 Mb/s, and for
+    /// 3 s in steps of 1 000 packets/s at MCS 7; one session, with times scaled by 0.5.
     Exact,
 }
 

@@ -67,8 +67,8 @@ fn ofdm_ns(bytes: u64, bits_per_symbol: u64) -> u64 {
 const HT: [(u64, u64, u64); 8] =
     [(1, 1, 2), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3), (6, 3, 4), (6, 5, 6)];
 
-/// Duration of an HT-mixed PPDU (19.4.3): 20 us of legacy preamble, 8 us of HT-SIG, 4
-/// us of HT-STF, an HT-LTF of 4 us per stream; the data part is a multiple of 4 us.
+/// Duration of an HT-mixed PPDU (19.4.3): 20 us of legacy preamble, 8 us of HT-SIG,
+/// 4 us of HT-STF, an HT-LTF of 4 us per stream; the data part is a multiple of 4 us.
 fn ht_ns(bytes: u64, mcs: u8, wide: bool, short: bool) -> u64 {
     let streams = u64::from(mcs / 8) + 1;
     let (bits, over, under) = HT[usize::from(mcs % 8)];

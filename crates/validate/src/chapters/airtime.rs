@@ -1,6 +1,6 @@
 //! Data rates and durations of PPDUs, against every row of ns-3's table. Target: equal
-//! to the nanosecond, except for the rounding of PPDUs with short guard interval (IEEE
-//! 802.11-2020, 19.4.3).
+//! to the nanosecond, except for the rounding of PPDUs with short guard interval
+//! (IEEE 802.11-2020, 19.4.3).
 
 use crate::data::{self, PHY_TABLES};
 use lasthop_evidence::Verdict;
