@@ -33,10 +33,10 @@ const TUNNEL_END: &str = "10.9.0.2";
 /// tunnel alone, then for a shared one.
 const SECONDS: [[u32; 2]; 2] = [[3, 12], [8, 20]];
 
-/// The path and its traffic.
+/// A reported path, with the congestion control of the flows beside the tunnel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RealCase {
-    /// The path.
+    /// The path and its traffic.
     pub case: Case,
     /// The kernel's name of the congestion control of the flows beside the tunnel.
     pub beside: &'static str,
@@ -57,10 +57,10 @@ pub fn all() -> Vec<RealCase> {
     all
 }
 
-/// Pings on the path without tunnel and load.
+/// One of the emulations of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Pings only.
+    /// Pings on the path without tunnel and load.
     Empty,
     /// UDP above the capacity of the path.
     Udp,
