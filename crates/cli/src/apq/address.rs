@@ -1,6 +1,6 @@
 //! Hosts and ports as arguments: `HOST`, `HOST:PORT`, `192.0.2.1`, `2001:db8::1`,
 //! `[2001:db8::1]:4796`, and for a server also `:PORT`. Without a port it is
-//! [`PORT`](lasthop_live::apq::PORT), or the default of the caller.
+//! [`PORT`], or the default of the caller.
 
 use crate::failure::Failure;
 use lasthop_live::apq::{Bind, PORT};
