@@ -366,7 +366,7 @@ impl Server {
     ///
     /// # Errors
     /// The earliest instant at which it may be sent.
-    fn tell(
+    fn try_send(
         &mut self,
         now: Instant,
         index: usize,
@@ -392,7 +392,7 @@ impl Server {
         let is_it = |session: &Session| session.control == from && session.nonce == nonce;
         if let Some(index) = self.sessions.iter().position(is_it) {
             let bytes = self.sessions[index].accepted.clone();
-            let _ = self.tell(now, index, from, bytes);
+            let _ = self.try_send(now, index, from, bytes);
             return;
         }
         if let Err(why) = self.place(&from) {
@@ -423,7 +423,7 @@ impl Server {
             reserved: 0,
             state: State::Idle,
         });
-        let _ = self.tell(now, self.sessions.len() - 1, from, bytes);
+        let _ = self.try_send(now, self.sessions.len() - 1, from, bytes);
     }
 
     /// Whether one more session of `from` may be used; the error is the reason why
@@ -523,7 +523,7 @@ impl Server {
                 }
                 (session.bulk, session.heard) = (Some(from), now);
                 let bytes = session.seal(now, SocketId::Bulk, &Message::Attached);
-                let _ = self.tell(now, index, from, bytes);
+                let _ = self.try_send(now, index, from, bytes);
             }
             return;
         }
@@ -630,9 +630,9 @@ impl Server {
             let message = Message::Chunk { phase, index: chunk, samples };
             let bytes = session.seal(now, SocketId::Control, &message);
             let to = session.control;
-            let told = self.tell(now, index, to, bytes);
+            let sent = self.try_send(now, index, to, bytes);
             let session = &mut self.sessions[index];
-            match told {
+            match sent {
                 Err(at) => {
                     session.blocked = at;
                     return;
@@ -661,7 +661,7 @@ impl Server {
         let session = &mut self.sessions[index];
         let bytes = session.seal(now, SocketId::Control, message);
         let to = session.control;
-        let _ = self.tell(now, index, to, bytes);
+        let _ = self.try_send(now, index, to, bytes);
     }
 
     fn close(&mut self, index: usize, ending: Ending) {

@@ -295,11 +295,11 @@ impl Survey {
     pub fn report(&self) -> Report {
         let current = self.step.as_ref().map_or(self.known.len(), |(index, _)| *index);
         let begun = (current + 1).min(self.known.len());
-        let told = |index| self.told(&self.known[index], index < current);
-        Report { directions: (0..begun).map(told).collect() }
+        let report = |index| self.direction(&self.known[index], index < current);
+        Report { directions: (0..begun).map(report).collect() }
     }
 
-    fn told(&self, known: &Direct, done: bool) -> DirectionReport {
+    fn direction(&self, known: &Direct, done: bool) -> DirectionReport {
         let rate_max = self.config.rate_max_pps;
         let search = |index: usize| match &self.config.method {
             Method::Exact(exact) => exact::search(&known.sizes[index].loads, exact, rate_max),

@@ -41,8 +41,8 @@ impl Failure {
     pub fn report(&self) -> u8 {
         match self {
             Self::Scenario(error) => console::error(&scenario_text(error)),
-            Self::Message(message) => tell(message),
-            Self::System(error) => tell(&EmulateError::Os(error.clone()).to_string()),
+            Self::Message(message) => print_error(message),
+            Self::System(error) => print_error(&EmulateError::Os(error.clone()).to_string()),
             Self::Interrupted { signal } => {
                 console::error("interrupted\n");
                 return 128 + signal;
@@ -69,7 +69,7 @@ impl From<ScenarioError> for Failure {
     }
 }
 
-fn tell(message: &str) {
+fn print_error(message: &str) {
     console::error(&format!("{} {message}\n", Stream::Error.red("error:")));
 }
 

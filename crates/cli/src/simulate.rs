@@ -105,9 +105,9 @@ impl<'a> Batch<'a> {
         let parent = top.as_ref().filter(|_| runs > 1).map(|top| top.path().to_owned());
         let mut only = top.as_mut().filter(|_| runs == 1);
         thread::scope(|scope| {
-            let (tell, told) = mpsc::channel();
+            let (sender, receiver) = mpsc::channel();
             for _ in 0..threads {
-                let tell = tell.clone();
+                let sender = sender.clone();
                 let parent = parent.as_deref();
                 let mut only = only.take();
                 scope.spawn(move || {
@@ -116,15 +116,15 @@ impl<'a> Batch<'a> {
                         if result.is_err() {
                             self.stop.store(true, Ordering::Relaxed);
                         }
-                        if tell.send((run, result)).is_err() {
+                        if sender.send((run, result)).is_err() {
                             break;
                         }
                     }
                 });
             }
-            drop(tell);
+            drop(sender);
             loop {
-                match told.recv_timeout(LOOK_EVERY) {
+                match receiver.recv_timeout(LOOK_EVERY) {
                     Ok((run, result)) => results[run as usize] = Some(result),
                     Err(mpsc::RecvTimeoutError::Timeout) => {}
                     Err(mpsc::RecvTimeoutError::Disconnected) => break,

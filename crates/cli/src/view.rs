@@ -28,7 +28,7 @@ const STEPS: f64 = 1000.0;
 /// The view while it is shown; dropping it ends it.
 #[derive(Debug)]
 pub struct View {
-    tell: Option<mpsc::Sender<Message>>,
+    messages: Option<mpsc::Sender<Message>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -40,14 +40,14 @@ enum Message {
 impl View {
     /// Shows `dashboard`. Shows nothing if the terminal does not support it.
     pub fn start(dashboard: Dashboard) -> Self {
-        let (tell, told) = mpsc::channel();
+        let (messages, received) = mpsc::channel();
         let thread = thread::spawn(move || {
             if let Ok(mut terminal) = ratatui::try_init() {
-                show(&mut terminal, dashboard, &told);
+                show(&mut terminal, dashboard, &received);
                 ratatui::restore();
             }
         });
-        Self { tell: Some(tell), thread: Some(thread) }
+        Self { messages: Some(messages), thread: Some(thread) }
     }
 
     /// Adds the readings of a snapshot.
@@ -61,25 +61,29 @@ impl View {
     }
 
     fn send(&self, message: Message) {
-        if let Some(tell) = &self.tell {
+        if let Some(messages) = &self.messages {
             // A view that could not start does not receive.
-            let _ = tell.send(message);
+            let _ = messages.send(message);
         }
     }
 }
 
 impl Drop for View {
     fn drop(&mut self) {
-        self.tell = None;
+        self.messages = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-fn show(terminal: &mut DefaultTerminal, mut dashboard: Dashboard, told: &mpsc::Receiver<Message>) {
+fn show(
+    terminal: &mut DefaultTerminal,
+    mut dashboard: Dashboard,
+    received: &mpsc::Receiver<Message>,
+) {
     loop {
-        match told.recv_timeout(REDRAW_EVERY) {
+        match received.recv_timeout(REDRAW_EVERY) {
             Ok(Message::Phase(caption)) => dashboard.begin_phase(&caption),
             Ok(Message::Readings(snapshot)) => dashboard.add_readings(&snapshot),
             Err(RecvTimeoutError::Timeout) => {}

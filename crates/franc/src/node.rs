@@ -166,7 +166,7 @@ enum Part {
 }
 
 impl Shared {
-    fn tell(&mut self, event: Event) {
+    fn report(&mut self, event: Event) {
         if self.events.len() < EVENTS_MAX {
             self.events.push_back(event);
         }
@@ -176,7 +176,7 @@ impl Shared {
     fn complain(&mut self, now: Instant, event: Event) {
         if now >= self.complain_at {
             self.complain_at = now + COMPLAINT_INTERVAL;
-            self.tell(event);
+            self.report(event);
         }
     }
 

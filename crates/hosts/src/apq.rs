@@ -165,7 +165,7 @@ impl Apq {
     /// wake-up.
     fn act<S: Sink>(&mut self, end: usize, now: Instant, net: &mut Port<'_, S>) {
         if end == CLIENT {
-            self.tell(now, net.sink);
+            self.report_events(now, net.sink);
         } else {
             while self.server.poll_event().is_some() {}
         }
@@ -191,7 +191,7 @@ impl Apq {
         }
     }
 
-    fn tell<S: Sink>(&mut self, now: Instant, sink: &mut S) {
+    fn report_events<S: Sink>(&mut self, now: Instant, sink: &mut S) {
         while let Some(event) = self.client.poll_event() {
             let ending = match event {
                 ClientEvent::PhaseDone { record, .. } => {

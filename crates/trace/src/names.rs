@@ -54,7 +54,7 @@ pub struct FlowName {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum FlowKind {
-    /// A TCP connection with an endless supply of data.
+    /// A TCP connection.
     Tcp,
     /// UDP packets at a rate, or as many as fit.
     Udp,

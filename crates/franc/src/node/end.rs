@@ -233,14 +233,14 @@ impl End {
         self.current = Some(session);
         self.is_renewing = false;
         shared.stats.sessions += 1;
-        shared.tell(Event::Connected { peer: self.peer });
+        shared.report(Event::Connected { peer: self.peer });
     }
 
     /// Adds the counters of the current session to the past ones, and drops it.
     fn end_session(&mut self, shared: &mut Shared) {
         if let Some(session) = self.current.take() {
             session.fill(&mut self.past);
-            shared.tell(Event::Disconnected { peer: self.peer });
+            shared.report(Event::Disconnected { peer: self.peer });
         }
     }
 
@@ -336,7 +336,7 @@ impl End {
         };
         let pair = session.pair;
         if let Some(datagram_bytes) = session.path_mtu.as_mut().and_then(PathMtu::found) {
-            shared.tell(Event::PathMtu { peer: self.peer, datagram_bytes });
+            shared.report(Event::PathMtu { peer: self.peer, datagram_bytes });
         }
         if is_of_other_end {
             if self.candidate.as_ref().is_some_and(|(session, _)| session.pair == pair) {
@@ -393,7 +393,7 @@ impl End {
             self.hello_at = now;
             if is_stalled {
                 shared.stats.stalls += 1;
-                shared.tell(Event::Stalled { peer: self.peer });
+                shared.report(Event::Stalled { peer: self.peer });
             }
         }
         if self.is_renewing && !is_useless {

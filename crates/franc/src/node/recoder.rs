@@ -139,7 +139,7 @@ impl Recoder {
         }
         self.sides = Some(sides);
         shared.stats.sessions += 1;
-        shared.tell(Event::Connected { peer: session.ends()[0] });
+        shared.report(Event::Connected { peer: session.ends()[0] });
     }
 
     pub fn handle_datagram(
