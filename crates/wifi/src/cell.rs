@@ -62,11 +62,11 @@ use station::{BEACON_EDCAF, Station};
 /// A packet that left the cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Output {
-    /// It came out at `station`.
+    /// The packet was received by `station`, to which it was sent.
     Delivered {
-        /// When; the last instant handled at the latest.
+        /// The instant of delivery: not later than the last instant handled.
         at: Instant,
-        /// The receiver.
+        /// The station that received it.
         station: StationId,
         /// The packet, its delay parts up to date.
         packet: Packet,
@@ -74,31 +74,31 @@ pub enum Output {
     /// `station`, which is promiscuous, heard it on its way to another station:
     /// each time that it is sent, whether or not that one received it.
     Overheard {
-        /// When.
+        /// The instant at which the PPDU ended.
         at: Instant,
-        /// Who heard it.
+        /// The promiscuous station.
         station: StationId,
         /// The packet as it was sent.
         packet: Packet,
     },
-    /// `station` gave it up.
+    /// `station` gave the packet up.
     Dropped {
-        /// When.
+        /// The instant at which it was given up.
         at: Instant,
-        /// Who held it.
+        /// The station that held it, or did not want it.
         station: StationId,
-        /// The packet.
+        /// The packet, its delay parts as of its last receiver.
         packet: Packet,
-        /// Why.
+        /// The reason for which it was given up.
         reason: DropReason,
     },
     /// The group-addressed packet was sent; its copies are delivered already.
     GroupSent {
-        /// When.
+        /// The end of its PPDU.
         at: Instant,
-        /// The access point.
+        /// The station that sent it: the access point.
         station: StationId,
-        /// The packet.
+        /// The packet, which its station holds no longer.
         packet: Packet,
     },
 }
@@ -124,39 +124,42 @@ pub enum Reason {
     Absence,
 }
 
-/// The machine.
+/// A Wi-Fi cell as a [`Machine`]: access point, stations, and the air between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     settings: Settings,
     /// The last instant handled.
     now: Instant,
-    /// [`Instant::MAX`] if nothing is due.
+    /// The next instant at which something is due, and what; [`Instant::MAX`] for nothing.
     next: (Instant, Reason),
-    /// The same but for what [`Cell::merge_arrivals`] adds.
+    /// As `next`, without the arrivals of MPDUs that [`Cell::merge_arrivals`] adds.
     next_step: (Instant, Reason),
     stations: Vec<Station>,
     contention: Contention,
-    /// By contender: station and EDCAF.
+    /// By contender: its station and the index of its EDCAF.
     owners: Vec<(StationId, u8)>,
     air: Air,
     /// A-MPDUs on the air whose receivers take them in MPDU by MPDU.
     arrivals: Vec<Arrival>,
+    /// What stations do SIFS after the end of a PPDU.
     pending: Vec<Pending>,
+    /// Response timeouts: their end, and the station that waits for a response.
     timeouts: Vec<(Instant, StationId)>,
-    /// Reorder buffers with a gap: when they give up, receiver, which of its recipients.
+    /// Reorder buffers with a gap: the instant at which they give it up, the receiver, and the
+    /// index of its recipient.
     gaps: Vec<(Instant, StationId, usize)>,
     next_beacon: Option<Instant>,
-    /// When some station's scan or power save goes on.
+    /// The next step of some station's scan or power save.
     next_absence: Instant,
     /// Stations whose driver sends what it holds before they leave.
     flushing: Vec<StationId>,
     /// Stations that the access point knows to be unreachable.
     dozing: Vec<StationId>,
-    /// When it held group frames for their sake.
+    /// The absences for which it held group frames.
     group_held: Absences,
     /// Stations that deliver what is for others.
     promiscuous: Vec<StationId>,
-    /// Of the last beacon.
+    /// TIM of the last beacon.
     tim: Tim,
     rates: Rates,
     outbox: Outbox,
@@ -164,7 +167,7 @@ pub struct Cell {
     winners: Vec<ContenderId>,
 }
 
-/// What the configuration comes down to.
+/// What follows from the configuration and does not change during a run.
 #[derive(Clone, Debug, PartialEq)]
 struct Settings {
     band: Band,
@@ -193,7 +196,7 @@ struct Pending {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Sequel {
-    /// It answers.
+    /// It sends the response to a frame.
     Response {
         to: StationId,
         carried: Carried,
@@ -204,7 +207,7 @@ enum Sequel {
     },
     /// It has its CTS and sends the payload.
     Payload,
-    /// It goes on in its transmission opportunity.
+    /// It begins another exchange in its transmission opportunity.
     Opportunity { edcaf: usize, end: Instant },
 }
 

@@ -1,5 +1,7 @@
-//! What can be observed of a cell. Machines fill these only when asked to
-//! record; the driver hands them to a sink, and `trace` turns them into files.
+//! Events of a cell: every packet that is queued, delivered or dropped, every PPDU, and what
+//! changes between two stations. A cell makes them only if it is configured to record; a driver
+//! passes them to its sink, and `trace` writes them to files. Instants are those of the cell's
+//! clock, lengths are in bytes, FCS included.
 
 use crate::mac::block_ack::Bitmap;
 use crate::phy::Rate;
@@ -13,31 +15,31 @@ use lasthop_units::{Dbm, Instant, SeqNo12};
 pub enum Event {
     /// A packet entered a station's queue.
     Queued {
-        /// When.
+        /// The instant at which it was queued.
         at: Instant,
-        /// Whose queue.
+        /// The station that will send it.
         station: StationId,
-        /// The packet as queued.
+        /// The packet as it was queued.
         packet: Packet,
         /// Packets that the station holds for this access category, this one included.
         queue_packets: u32,
     },
     /// A station gave a packet up.
     Dropped {
-        /// When.
+        /// The instant at which it was given up.
         at: Instant,
-        /// Which station.
+        /// The station that held it, or did not want it.
         station: StationId,
-        /// The packet.
+        /// The packet, its delay parts as of its last receiver.
         packet: Packet,
-        /// Why.
+        /// The reason for which it was given up.
         reason: DropReason,
     },
     /// A packet came out of the hop at `station`.
     Delivered {
-        /// When the reorder buffer released it.
+        /// The instant at which the reorder buffer released it.
         at: Instant,
-        /// The receiver.
+        /// The station that received it.
         station: StationId,
         /// The packet, its [`DelayParts`](lasthop_packet::DelayParts) up to date.
         packet: Packet,
@@ -46,13 +48,13 @@ pub enum Event {
     Ppdu(Ppdu),
     /// A Block Ack agreement came into force or ended.
     BlockAckAgreement {
-        /// When.
+        /// The instant of the change at the originator.
         at: Instant,
-        /// Who sends data under it.
+        /// The station that sends data under the agreement.
         originator: StationId,
-        /// Who acknowledges.
+        /// The station that acknowledges them.
         recipient: StationId,
-        /// Traffic identifier.
+        /// Traffic identifier (TID), 0 to 7.
         tid: u8,
         /// `true` when it came into force.
         established: bool,
@@ -60,15 +62,15 @@ pub enum Event {
     /// A receiver gave an erroneous MPDU up (pseudo retry-out): it is ignored if
     /// it arrives later.
     PseudoRetryOut {
-        /// When.
+        /// The instant of the erroneous reception.
         at: Instant,
-        /// The receiver.
+        /// The station that received the MPDU and gave it up.
         station: StationId,
-        /// The sender.
+        /// The station that sent it.
         peer: StationId,
-        /// Traffic identifier.
+        /// Traffic identifier (TID), 0 to 7.
         tid: u8,
-        /// Its sequence number.
+        /// Sequence number of the MPDU.
         sequence: SeqNo12,
         /// Retransmissions of it, by the receiver's count of errors.
         retransmissions: u8,
@@ -77,22 +79,22 @@ pub enum Event {
     },
     /// Rate control moved to another main rate.
     RateChanged {
-        /// When.
+        /// The instant at which a PPDU is built with the new rate.
         at: Instant,
-        /// The sender.
+        /// The station whose rate control it is.
         station: StationId,
-        /// The receiver.
+        /// The station to which it sends.
         peer: StationId,
         /// The new main rate.
         rate: Rate,
     },
     /// A station can or cannot be reached from now on.
     Power {
-        /// When.
+        /// The instant of the change.
         at: Instant,
-        /// Which station.
+        /// The station that changed.
         station: StationId,
-        /// What it is now.
+        /// Its state from then on.
         state: PowerState,
     },
 }
@@ -111,15 +113,15 @@ pub enum PowerState {
 /// One PPDU as it was on the air.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ppdu {
-    /// First symbol of the preamble.
+    /// Start of the first symbol of the preamble.
     pub start: Instant,
     /// End of the last symbol (signal extension included).
     pub end: Instant,
-    /// Who sent it.
+    /// The station that sent it.
     pub transmitter: StationId,
-    /// Whom it is for.
+    /// The station that it is addressed to, or the group.
     pub receiver: Address,
-    /// How it was sent.
+    /// Data rate of the PSDU.
     pub rate: Rate,
     /// Length of the PSDU in bytes.
     pub psdu_bytes: u32,
@@ -137,7 +139,7 @@ pub struct Ppdu {
 /// One MPDU of a PPDU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
-    /// What it is.
+    /// Type, and the fields that only this type has.
     pub kind: FrameKind,
     /// Length in bytes, MAC header and FCS included, delimiter and padding not.
     pub bytes: u16,
@@ -180,11 +182,11 @@ pub enum FrameKind {
         /// The sender will doze (or leave the channel).
         power_management: bool,
     },
-    /// Acknowledgement.
+    /// Ack of a single MPDU.
     Ack,
     /// Compressed Block Ack.
     BlockAck {
-        /// Traffic identifier.
+        /// Traffic identifier (TID), 0 to 7.
         tid: u8,
         /// First sequence number of the bitmap.
         start: SeqNo12,
@@ -195,7 +197,7 @@ pub enum FrameKind {
     },
     /// Block Ack Request.
     BlockAckRequest {
-        /// Traffic identifier.
+        /// Traffic identifier (TID), 0 to 7.
         tid: u8,
         /// The recipient moves its window to here.
         start: SeqNo12,
@@ -204,12 +206,12 @@ pub enum FrameKind {
     Rts,
     /// Clear to send.
     Cts,
-    /// PS-Poll.
+    /// PS-Poll: a station asks for one frame that is held for it.
     PsPoll {
         /// Association identifier of the sender.
         aid: u16,
     },
-    /// Beacon.
+    /// Beacon of the access point.
     Beacon {
         /// Beacons until the next DTIM; zero: this one.
         dtim_count: u8,
@@ -220,27 +222,27 @@ pub enum FrameKind {
     },
     /// Probe Request for any network.
     ProbeRequest,
-    /// Probe Response.
+    /// Probe Response to one station.
     ProbeResponse,
-    /// ADDBA request.
+    /// ADDBA Request: the originator asks for a Block Ack agreement.
     AddbaRequest {
-        /// Traffic identifier.
+        /// Traffic identifier (TID), 0 to 7.
         tid: u8,
         /// Window in MPDUs.
         window: u16,
         /// First sequence number.
         start: SeqNo12,
     },
-    /// ADDBA response, accepting.
+    /// ADDBA Response that accepts the agreement.
     AddbaResponse {
-        /// Traffic identifier.
+        /// Traffic identifier (TID), 0 to 7.
         tid: u8,
         /// Window in MPDUs.
         window: u16,
     },
-    /// DELBA.
+    /// DELBA: the agreement ends.
     Delba {
-        /// Traffic identifier.
+        /// Traffic identifier (TID), 0 to 7.
         tid: u8,
     },
 }

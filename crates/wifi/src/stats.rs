@@ -1,5 +1,5 @@
-//! Counters that the machines keep for nothing: what a run's summary is made
-//! of when no event is recorded. All counts start at zero and only grow.
+//! Counters that a cell keeps whether or not events are recorded; the summary of a run is
+//! made of them. All start at zero and grow until [`Cell::clear_stats`](crate::cell::Cell).
 
 use crate::phy::Rate;
 use alloc::vec::Vec;
@@ -114,7 +114,7 @@ pub struct StationStats {
     pub pseudo_retry_outs: u64,
     /// Of those, MPDUs that arrived later and were ignored.
     pub pseudo_retry_outs_ignored: u64,
-    /// Beacons sent.
+    /// The number of beacons sent.
     pub beacons: u64,
     /// Times it left its channel, or dozed.
     pub absences: u64,
@@ -139,7 +139,7 @@ pub struct LinkStats {
     pub mpdus: u64,
     /// Of those, retransmissions.
     pub mpdu_retries: u64,
-    /// MPDUs acknowledged.
+    /// The number of data MPDUs acknowledged.
     pub mpdus_acked: u64,
     /// MPDUs that were sent and not acknowledged in that exchange.
     pub mpdus_failed: u64,
@@ -147,7 +147,7 @@ pub struct LinkStats {
     pub mpdus_lost: u64,
     /// Data PPDUs that overlapped with another PPDU at the receiver.
     pub collisions: u64,
-    /// RTS sent.
+    /// The number of RTS sent to the peer, retries included.
     pub rts: u64,
     /// Block Ack Requests sent.
     pub block_ack_requests: u64,

@@ -19,7 +19,7 @@ use lasthop_units::{Db, Dbm, Duration, Identity, MacAddr};
 pub struct CellConfig {
     /// PHY generation: slot, SIFS, contention windows, default basic rates.
     pub standard: Standard,
-    /// Frequency band.
+    /// Frequency band, which gives slot, SIFS and signal extension with the standard.
     pub band: Band,
     /// Preamble of DSSS control responses; that of the frame they answer if `None`.
     pub control_preamble: Option<Preamble>,
@@ -49,16 +49,16 @@ pub struct CellConfig {
     pub stations: Vec<StationConfig>,
     /// What each ordered pair hears of each other.
     pub links: Vec<PairConfig>,
-    /// Keep [`Event`](crate::event::Event)s.
+    /// Whether [`Event`](crate::event::Event)s are made, to be polled.
     pub record_events: bool,
 }
 
 /// One direction between two stations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairConfig {
-    /// Sender.
+    /// The station that sends.
     pub from: StationId,
-    /// Receiver.
+    /// The station that receives.
     pub to: StationId,
     /// How the signal gets there. Both directions share shadowing and fading
     /// only as far as their [`LinkConfig`]s say so.
@@ -113,12 +113,12 @@ pub enum Role {
     Station,
 }
 
-/// One station.
+/// What one station is, can do and does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StationConfig {
     /// Whose random streams it draws from; no two stations of a cell share one.
     pub identity: Identity,
-    /// MAC address.
+    /// MAC address: an individual one, which no other station has.
     pub address: MacAddr,
     /// Access point or client.
     pub role: Role,

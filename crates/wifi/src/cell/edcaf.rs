@@ -109,7 +109,7 @@ impl Absent {
 /// What an EDCAF may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) enum Gate {
-    /// Everything.
+    /// Data, management, and what is about absences.
     #[default]
     Open,
     /// What lies below the upper queue.

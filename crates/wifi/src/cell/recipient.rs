@@ -35,7 +35,7 @@ pub(super) struct Arrived<'a> {
     pub rate: Rate,
     pub receiver: StationId,
     pub transmitter: StationId,
-    /// The transmitter's.
+    /// Index of the transmitter's EDCAF: the access category.
     pub edcaf: usize,
     /// Under a Block Ack agreement.
     pub agreed: bool,

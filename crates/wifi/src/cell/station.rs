@@ -19,7 +19,7 @@ use lasthop_units::{Duration, Instant, SeqNo12};
 /// Beacons contend as a fifth EDCAF, ahead of all categories.
 pub(super) const BEACON_EDCAF: usize = 4;
 
-/// A station.
+/// The state of one station of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Station {
     pub id: StationId,

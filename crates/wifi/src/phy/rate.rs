@@ -10,30 +10,30 @@
 use core::fmt;
 use lasthop_units::Bitrate;
 
-/// Frequency band.
+/// The frequency band of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Band {
     /// 2.4 GHz: OFDM and HT PPDUs end with a 6 us signal extension.
     Ghz2_4,
-    /// 5 GHz.
+    /// 5 GHz: PPDUs end with their last symbol.
     Ghz5,
 }
 
-/// Channel width.
+/// The width of a channel, or of the part of it that a PPDU occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChannelWidth {
-    /// 20 MHz.
+    /// 20 MHz: the primary channel alone.
     Mhz20,
-    /// 40 MHz.
+    /// 40 MHz: primary and secondary channel (HT only).
     Mhz40,
 }
 
 /// HT guard interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GuardInterval {
-    /// 800 ns.
+    /// 800 ns, of a symbol of 4 us.
     Long,
-    /// 400 ns.
+    /// 400 ns, of a symbol of 3.6 us.
     Short,
 }
 
@@ -85,9 +85,9 @@ pub enum OfdmRate {
 pub enum Rate {
     /// DSSS or CCK (clauses 15 and 16).
     Dsss {
-        /// Data rate.
+        /// Data rate of the PSDU.
         rate: DsssRate,
-        /// Preamble.
+        /// Preamble of the PPDU; 1 Mb/s has the long one only.
         preamble: Preamble,
     },
     /// OFDM (clause 17), 5 GHz.
@@ -98,9 +98,9 @@ pub enum Rate {
     Ht {
         /// MCS index, 0 to 31: one to four equal streams.
         mcs: u8,
-        /// Channel width.
+        /// The width that the PPDU occupies.
         width: ChannelWidth,
-        /// Guard interval.
+        /// The guard interval of its data symbols.
         guard_interval: GuardInterval,
     },
 }
@@ -108,13 +108,13 @@ pub enum Rate {
 /// What one subcarrier carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Modulation {
-    /// One bit.
+    /// BPSK: one coded bit per subcarrier.
     Bpsk,
-    /// Two bits.
+    /// QPSK: two coded bits per subcarrier.
     Qpsk,
-    /// Four bits.
+    /// 16-QAM: four coded bits per subcarrier.
     Qam16,
-    /// Six bits.
+    /// 64-QAM: six coded bits per subcarrier.
     Qam64,
 }
 
@@ -350,7 +350,7 @@ impl Rate {
         })
     }
 
-    /// HT-mixed?
+    /// Whether the PPDU is HT-mixed (802.11n).
     pub const fn is_ht(self) -> bool {
         matches!(self, Self::Ht { .. })
     }
