@@ -8,7 +8,8 @@
 //! | [`device`] | TAP devices, veth pairs and their offloads |
 //! | [`port`] | frames in and out of a node's interface |
 //! | [`ring`] | a packet socket with its receive ring |
-//! | [`clock`] | the monotonic clock, timers, epoll and scheduling |
+//! | [`clock`] | the monotonic clock, and scheduling |
+//! | [`event_loop`] | timers and epoll |
 //! | [`signal`] | signals as a readable file descriptor |
 //! | [`terminal`] | the foreground process group |
 //! | [`socket`] | socket options that the standard library lacks |
@@ -25,6 +26,7 @@ pub mod confine;
 pub mod datagram;
 pub mod device;
 pub mod entropy;
+pub mod event_loop;
 pub mod link;
 pub mod listener;
 pub mod namespace;

@@ -5,7 +5,8 @@
 use crate::error::EmulateError;
 use crate::hop::Hop;
 use crate::jobs::{Jobs, Life};
-use crate::os::clock::{Clock, Timer, Waiter};
+use crate::os::clock::Clock;
+use crate::os::event_loop::{Timer, Waiter};
 use crate::os::signal::Signals;
 use crate::os::supervisor::{Supervisor, SupervisorOrder, SupervisorReport};
 use crate::os::terminal::{Terminal, stop_ourselves};

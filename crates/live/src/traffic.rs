@@ -14,7 +14,8 @@ mod datagrams;
 mod ping;
 mod tcp;
 
-use crate::os::clock::{Clock, Priority, Timer, Waiter};
+use crate::os::clock::{Clock, Priority};
+use crate::os::event_loop::{Timer, Waiter};
 use crate::os::supervisor::SocketKind;
 use crate::os::{Call, OsError};
 use lasthop_hosts::{SourceConfig, TcpSample};

@@ -2,8 +2,9 @@
 //! how datagrams come in and go out.
 
 use crate::os::OsError;
-use crate::os::clock::{Clock, Timer, Waiter};
+use crate::os::clock::Clock;
 use crate::os::datagram::{self, BATCH, DatagramSocket, Inbox, Incoming, Outgoing};
+use crate::os::event_loop::{Timer, Waiter};
 use crate::os::signal::Signals;
 use lasthop_apq::{HEAD_BYTES_MAX, HostClock, StreamKind, Transmit, TransmitKind};
 use lasthop_units::Instant;

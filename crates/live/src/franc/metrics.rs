@@ -1,7 +1,7 @@
 //! Whoever asks over TCP: a few at a time, each for a short while, and only for one page
 //! (HTTP/1.0, RFC 1945, as far as Prometheus needs it).
 
-use crate::os::clock::Waiter;
+use crate::os::event_loop::Waiter;
 use crate::os::listener::{Guest, Port};
 use lasthop_units::{Duration, Instant};
 use std::io;
