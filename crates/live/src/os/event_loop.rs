@@ -14,6 +14,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 pub struct Timer {
     timer: TimerFd,
     armed: Option<Instant>,
+    /// It went off and is readable until it is set again, if only to nothing.
+    is_expired: bool,
 }
 
 impl Timer {
@@ -21,15 +23,16 @@ impl Timer {
     pub fn new() -> Result<Self, OsError> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags).call("timerfd_create")?;
-        Ok(Self { timer, armed: None })
+        Ok(Self { timer, armed: None, is_expired: false })
     }
 
     /// Readable from `at` on. Costs no system call if it was set to that before.
     pub fn set(&mut self, clock: Clock, at: Option<Instant>) -> Result<(), OsError> {
-        if self.armed == at {
+        if self.armed == at && !self.is_expired {
             return Ok(());
         }
         self.armed = at;
+        self.is_expired = false;
         match at {
             Some(at) => {
                 let expiration = Expiration::OneShot(clock.absolute(at));
@@ -42,7 +45,7 @@ impl Timer {
 
     /// To be called once it was readable.
     pub fn expired(&mut self) {
-        self.armed = None;
+        self.is_expired = true;
     }
 }
 
@@ -91,5 +94,26 @@ impl Waiter {
         tokens.clear();
         tokens.extend(events[..ready].iter().map(EpollEvent::data));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+    #[test]
+    #[cfg_attr(miri, ignore = "timers of the kernel")]
+    fn a_timer_that_went_off_is_silent_once_nothing_is_due() {
+        let is_readable = |timer: &Timer| {
+            let mut fds = [PollFd::new(timer.as_fd(), PollFlags::POLLIN)];
+            poll(&mut fds, PollTimeout::ZERO).unwrap() == 1
+        };
+        let (clock, mut timer) = (Clock::start(), Timer::new().unwrap());
+        timer.set(clock, Some(Instant::ZERO)).unwrap();
+        assert!(is_readable(&timer));
+        timer.expired();
+        timer.set(clock, None).unwrap();
+        assert!(!is_readable(&timer));
     }
 }
