@@ -9,7 +9,7 @@
 //! | [`port`] | frames in and out of a node's interface |
 //! | [`ring`] | a packet socket with its receive ring |
 //! | [`clock`] | the monotonic clock, and scheduling |
-//! | [`event_loop`] | timers and epoll |
+//! | [`event_loop`] | the loop that sleeps and calls a driver: timers and epoll |
 //! | [`signal`] | signals as a readable file descriptor |
 //! | [`terminal`] | the foreground process group |
 //! | [`socket`] | socket options that the standard library lacks |

@@ -1,13 +1,230 @@
-//! What wakes a loop: a timer on the clock of the run, and descriptors that are ready
-//! (epoll(7), timerfd_create(2)).
+//! The event loop of every driver in this crate. It sleeps until a descriptor is ready, a
+//! signal comes or an instant is reached (epoll(7), timerfd_create(2), with the kernel's
+//! high-resolution timers), and calls the [`Driver`]. One thread, no spinning.
+//!
+//! A round reads what is ready, then does what is due, then sleeps. Reads come first because
+//! an acknowledgement that waits in a socket must be heard before the timer that misses it.
+//! Beside those of the driver a round takes two system calls, or one if the next instant is
+//! the one of the last round, and no allocation. A confined daemon may make both calls
+//! ([`confine`](super::confine)).
 
 use super::clock::Clock;
+use super::signal::Signals;
 use super::{Call, OsError};
 use lasthop_units::Instant;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::signal::Signal;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+/// The number of packets or frames that [`Driver::handle_ready`] takes from a source before it
+/// returns, so that the other sources and the timers have their turn. Batches that one system
+/// call delivers are not divided.
+pub const TURN_PACKETS: usize = 64;
+
+/// The number of sources that one round serves; the kernel gives the others the next round.
+const ROUND_SOURCES: usize = 64;
+
+/// What comes of a call of a driver `D`: the outcome of the loop, if it ends by that.
+pub type Progress<D> = Result<ControlFlow<<D as Driver>::Outcome>, <D as Driver>::Error>;
+
+/// What an event loop drives: machines, and the descriptors between them and the world.
+pub trait Driver {
+    /// The driver's name for a descriptor, such as a variant of an enum.
+    type Source: Copy;
+    /// What the loop returns.
+    type Outcome;
+    /// What ends the loop early.
+    type Error: From<OsError>;
+
+    /// Does what is due by `now` and passes on what came of it. Called once before the first
+    /// sleep, and after every sleep, also if nothing is due. [`ControlFlow::Break`] ends the
+    /// loop; work that is to be finished before must be done by then.
+    ///
+    /// # Errors
+    /// Whatever ends the loop.
+    fn handle_timeout(
+        &mut self,
+        now: Instant,
+        registry: &mut Registry<Self::Source>,
+    ) -> Progress<Self>;
+
+    /// The instant of the next call of [`handle_timeout`](Self::handle_timeout), if nothing
+    /// else happens before; `None` if nothing will be due.
+    fn next_wakeup(&self) -> Option<Instant>;
+
+    /// Reads from `source`, or writes to it, without blocking and [`TURN_PACKETS`] at most: what
+    /// is left makes the source ready again. Called spuriously at times.
+    ///
+    /// There is no `now`: whoever stamps what was read takes the clock's time after the read,
+    /// since nothing may be said to have come before it did.
+    ///
+    /// # Errors
+    /// Whatever ends the loop.
+    fn handle_ready(
+        &mut self,
+        source: Self::Source,
+        registry: &mut Registry<Self::Source>,
+    ) -> Result<(), Self::Error>;
+
+    /// Signals came, together and at least one. [`ControlFlow::Break`] ends the loop at once.
+    ///
+    /// # Errors
+    /// Whatever ends the loop.
+    fn handle_signals(&mut self, signals: &[Signal]) -> Progress<Self>;
+}
+
+/// A loop whose sources are named by `S`.
+#[derive(Debug)]
+pub struct EventLoop<S> {
+    clock: Clock,
+    timer: Timer,
+    registry: Registry<S>,
+}
+
+impl<S: Copy> EventLoop<S> {
+    /// A loop without sources, whose instants are those of `clock`.
+    ///
+    /// # Errors
+    /// If the system has no descriptors left.
+    pub fn new(clock: Clock) -> Result<Self, OsError> {
+        let mut registry = Registry::new()?;
+        let timer = Timer::new()?;
+        registry.add(timer.as_fd(), EpollFlags::EPOLLIN, Token::Timer)?;
+        Ok(Self { clock, timer, registry })
+    }
+
+    /// The sources, to add the first ones.
+    pub fn registry(&mut self) -> &mut Registry<S> {
+        &mut self.registry
+    }
+
+    /// Runs `driver` until it says that it is over. It is told of `signals`, if there are any.
+    ///
+    /// # Errors
+    /// Those of the driver, and those of the system while it waits.
+    pub fn run<D: Driver<Source = S>>(
+        mut self,
+        driver: &mut D,
+        signals: Option<&Signals>,
+    ) -> Result<D::Outcome, D::Error> {
+        if let Some(signals) = signals {
+            self.registry.add(signals.as_fd(), EpollFlags::EPOLLIN, Token::Signals)?;
+        }
+        let mut events = [EpollEvent::empty(); ROUND_SOURCES];
+        loop {
+            let due = driver.handle_timeout(self.clock.now(), &mut self.registry)?;
+            if let ControlFlow::Break(outcome) = due {
+                return Ok(outcome);
+            }
+            self.timer.set(self.clock, driver.next_wakeup())?;
+            let ready = self.registry.wait(&mut events)?;
+            for event in &events[..ready] {
+                if let ControlFlow::Break(outcome) = self.dispatch(event, driver, signals)? {
+                    return Ok(outcome);
+                }
+            }
+        }
+    }
+
+    fn dispatch<D: Driver<Source = S>>(
+        &mut self,
+        event: &EpollEvent,
+        driver: &mut D,
+        signals: Option<&Signals>,
+    ) -> Progress<D> {
+        match self.registry.token(event) {
+            Some(Token::Source(source)) => driver.handle_ready(source, &mut self.registry)?,
+            Some(Token::Timer) => self.timer.expired(),
+            Some(Token::Signals) => {
+                let came = signals.map(Signals::take).unwrap_or_default();
+                if !came.is_empty() {
+                    return driver.handle_signals(&came);
+                }
+            }
+            // It was removed in this round, by what was called before.
+            None => {}
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// What a descriptor stands for.
+#[derive(Clone, Copy, Debug)]
+enum Token<S> {
+    Timer,
+    Signals,
+    Source(S),
+}
+
+/// The descriptors that a loop waits for. Level-triggered: a source is ready as long as there
+/// is something to read, or room to write.
+#[derive(Debug)]
+pub struct Registry<S> {
+    epoll: Epoll,
+    /// By number of the descriptor.
+    tokens: Vec<Option<Token<S>>>,
+}
+
+impl<S: Copy> Registry<S> {
+    fn new() -> Result<Self, OsError> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).call("epoll_create")?;
+        Ok(Self { epoll, tokens: Vec::new() })
+    }
+
+    /// `source` is ready while `fd` is readable.
+    ///
+    /// # Errors
+    /// What epoll_ctl(2) says, such as `EEXIST` for a descriptor that was added before.
+    pub fn add_readable(&mut self, fd: BorrowedFd<'_>, source: S) -> Result<(), OsError> {
+        self.add(fd, EpollFlags::EPOLLIN, Token::Source(source))
+    }
+
+    /// `source` is ready while `fd` is writable.
+    ///
+    /// # Errors
+    /// As of [`add_readable`](Self::add_readable).
+    pub fn add_writable(&mut self, fd: BorrowedFd<'_>, source: S) -> Result<(), OsError> {
+        self.add(fd, EpollFlags::EPOLLOUT, Token::Source(source))
+    }
+
+    /// Waits for `fd` no longer; not even for what it was ready for in this round.
+    pub fn remove(&mut self, fd: BorrowedFd<'_>) {
+        let _ = self.epoll.delete(fd);
+        if let Some(token) = self.tokens.get_mut(fd.as_raw_fd() as usize) {
+            *token = None;
+        }
+    }
+
+    fn add(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        flags: EpollFlags,
+        token: Token<S>,
+    ) -> Result<(), OsError> {
+        let number = fd.as_raw_fd() as usize;
+        self.epoll.add(fd, EpollEvent::new(flags, number as u64)).call("epoll_ctl")?;
+        self.tokens.resize(self.tokens.len().max(number + 1), None);
+        self.tokens[number] = Some(token);
+        Ok(())
+    }
+
+    /// Waits until something is ready; returns the number of `events`.
+    fn wait(&self, events: &mut [EpollEvent]) -> Result<usize, OsError> {
+        loop {
+            match self.epoll.wait(events, EpollTimeout::NONE) {
+                Err(Errno::EINTR) => {}
+                result => return result.call("epoll_wait"),
+            }
+        }
+    }
+
+    fn token(&self, event: &EpollEvent) -> Option<Token<S>> {
+        self.tokens.get(event.data() as usize).copied().flatten()
+    }
+}
 
 /// A timer that becomes readable at an instant.
 #[derive(Debug)]
@@ -100,7 +317,10 @@ impl Waiter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lasthop_units::Duration;
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use nix::unistd::{pipe, read, write};
+    use std::os::fd::OwnedFd;
 
     #[test]
     #[cfg_attr(miri, ignore = "timers of the kernel")]
@@ -115,5 +335,82 @@ mod tests {
         timer.expired();
         timer.set(clock, None).unwrap();
         assert!(!is_readable(&timer));
+    }
+
+    /// Reads a byte a round, and ends at the second instant that it wanted.
+    struct Reader {
+        clock: Clock,
+        pipe: OwnedFd,
+        next: Option<Instant>,
+        /// What it was called for, in order.
+        calls: Vec<&'static str>,
+    }
+
+    impl Driver for Reader {
+        type Source = &'static str;
+        type Outcome = ();
+        type Error = OsError;
+
+        fn handle_timeout(
+            &mut self,
+            now: Instant,
+            _: &mut Registry<Self::Source>,
+        ) -> Progress<Self> {
+            let is_due = self.next.take_if(|next| *next <= now).is_some();
+            self.calls.push(if is_due { "due" } else { "round" });
+            let times = self.calls.iter().filter(|&&call| call == "due").count();
+            Ok(if times == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        }
+
+        fn next_wakeup(&self) -> Option<Instant> {
+            self.next
+        }
+
+        fn handle_ready(
+            &mut self,
+            source: Self::Source,
+            registry: &mut Registry<Self::Source>,
+        ) -> Result<(), OsError> {
+            self.calls.push(source);
+            if read(&self.pipe, &mut [0]).call("read")? == 0 {
+                registry.remove(self.pipe.as_fd());
+                self.next = Some(self.clock.now() + Duration::from_millis(20));
+            }
+            Ok(())
+        }
+
+        fn handle_signals(&mut self, _: &[Signal]) -> Progress<Self> {
+            unreachable!("it has none")
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "descriptors of the kernel")]
+    fn what_a_turn_leaves_unread_is_read_in_the_next_round() {
+        let (pipe, input) = pipe().unwrap();
+        write(&input, b"ab").unwrap();
+        drop(input);
+        let clock = Clock::start();
+        let mut reader = Reader { clock, pipe, next: Some(Instant::ZERO), calls: Vec::new() };
+        let mut events = EventLoop::new(clock).unwrap();
+        events.registry().add_readable(reader.pipe.as_fd(), "read").unwrap();
+        events.run(&mut reader, None).unwrap();
+        let rounds = ["due", "read", "round", "read", "round", "read", "round", "due"];
+        assert_eq!(reader.calls, rounds);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "descriptors of the kernel")]
+    fn a_source_that_was_removed_in_a_round_is_not_ready_in_it() {
+        let (one, input) = pipe().unwrap();
+        let mut registry = Registry::new().unwrap();
+        registry.add_readable(one.as_fd(), 1).unwrap();
+        registry.add_writable(input.as_fd(), 2).unwrap();
+        write(&input, b"a").unwrap();
+        let mut events = [EpollEvent::empty(); 4];
+        assert_eq!(registry.wait(&mut events).unwrap(), 2);
+        registry.remove(one.as_fd());
+        let tokens = events[..2].iter().filter_map(|event| registry.token(event));
+        assert!(matches!(tokens.collect::<Vec<_>>()[..], [Token::Source(2)]));
     }
 }
