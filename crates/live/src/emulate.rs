@@ -13,7 +13,7 @@ use crate::os::supervisor::{Job, Plan, Socket, Supervisor};
 use crate::os::terminal::Terminal;
 use crate::os::{OsError, socket};
 use crate::saturation::Saturation;
-use crate::session::Session;
+use crate::session::{Session, TICK};
 use crate::traffic::{FLOWS_MAX, FlowPlan, Kind, Traffic};
 use lasthop_hosts::{Endpoints, FlowKind, Hosts, Sink};
 use lasthop_net::network::NetworkStats;
@@ -170,6 +170,9 @@ pub fn emulate<S: Sink>(
         traffic: &traffic,
         jobs: &mut jobs,
         saturation,
+        saturated_start: None,
+        on_tick,
+        next_tick: Instant::ZERO + TICK,
         end,
         deadline: None,
         interrupted: None,
@@ -177,7 +180,7 @@ pub fn emulate<S: Sink>(
     if let Some(signal) = noted_before {
         session.interrupt(signal)?;
     }
-    session.run(clock, on_tick)?;
+    session.run(clock)?;
     let duration = clock.now() - Instant::ZERO;
     let interrupted = session.interrupted.map(|signal| signal as i32);
     let counts = session.hop.counts.clone();

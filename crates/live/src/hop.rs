@@ -10,6 +10,7 @@
 use crate::frame::{self, Header};
 use crate::frames::Frames;
 use crate::os::clock::Clock;
+use crate::os::event_loop::TURN_PACKETS;
 use crate::os::port::Ports;
 use crate::programs::Programs;
 use crate::traffic::FIRST_PORT;
@@ -20,8 +21,6 @@ use lasthop_units::{Duration, Instant, MacAddr};
 use lasthop_wifi::stats::Levels;
 use std::collections::VecDeque;
 
-/// Frames taken from one door before the others, and the machines, get their turn.
-const READ_BATCH: usize = 64;
 /// Deliveries that may wait while the machines catch up.
 const WRITE_BATCH: usize = 64;
 /// A packet may be delivered while the rest of its A-MPDU is on the air, whose event has its
@@ -152,9 +151,11 @@ impl<'a, S: Sink> Hop<'a, S> {
         self.hand_over();
     }
 
-    /// Takes the frames that wait at a door, a batch at most.
+    /// Takes the frames that wait at a door, [`TURN_PACKETS`] at most. Deliveries that are due
+    /// are handed over first, so that they do not wait for the reads.
     pub fn take_frames(&mut self, door: usize) {
-        for _ in 0..READ_BATCH {
+        self.advance(self.clock.now());
+        for _ in 0..TURN_PACKETS {
             let tag = self.frames.take();
             let Some((port, length)) = self.ports.read(door, self.frames.buffer(tag)) else {
                 self.frames.release(tag);

@@ -1,12 +1,11 @@
-//! The loop: it sleeps until a frame, a signal, a report or an instant comes,
-//! and keeps the network, the programs and the traffic going. One thread, no
-//! spinning.
+//! What the event loop of an emulation drives: it keeps the network, the programs and the
+//! traffic going, with frames, signals, reports of the supervisor, and time.
 
 use crate::error::EmulateError;
 use crate::hop::Hop;
 use crate::jobs::{Jobs, Life};
 use crate::os::clock::Clock;
-use crate::os::event_loop::{Timer, Waiter};
+use crate::os::event_loop::{Driver, EventLoop, Progress, Registry};
 use crate::os::signal::Signals;
 use crate::os::supervisor::{Supervisor, SupervisorOrder, SupervisorReport};
 use crate::os::terminal::{Terminal, stop_ourselves};
@@ -15,7 +14,7 @@ use crate::traffic::{Note, Traffic};
 use lasthop_hosts::Sink;
 use lasthop_units::{Duration, Instant};
 use nix::sys::signal::Signal;
-use std::os::fd::AsFd;
+use std::ops::ControlFlow;
 
 /// From one call of `on_tick` to the next.
 pub const TICK: Duration = Duration::from_millis(100);
@@ -23,12 +22,17 @@ pub const TICK: Duration = Duration::from_millis(100);
 const GRACE: Duration = Duration::from_millis(500);
 /// How long the command may take after a signal that was passed on to it.
 const COMMAND_GRACE: Duration = Duration::from_secs(5);
-const DOORS: u64 = 1 << 32;
-const KEEPER: u64 = 1;
-const SIGNALS: u64 = 2;
-const TIMER: u64 = 3;
 
-/// The loop and what it works with.
+/// What wakes the loop beside time and signals.
+#[derive(Clone, Copy, Debug)]
+pub enum Source {
+    /// Reports of the supervisor.
+    Supervisor,
+    /// Frames, by number of the door.
+    Door(usize),
+}
+
+/// What runs during an emulation.
 pub struct Session<'a, S: Sink> {
     /// The network and its doors.
     pub hop: Hop<'a, S>,
@@ -44,6 +48,12 @@ pub struct Session<'a, S: Sink> {
     pub jobs: &'a mut Jobs,
     /// How much saturated flows may send.
     pub saturation: Saturation,
+    /// When the next saturated flow starts.
+    pub saturated_start: Option<Instant>,
+    /// Whom to call every [`TICK`].
+    pub on_tick: &'a mut dyn FnMut(Instant, &mut S),
+    /// When the next call of it is due.
+    pub next_tick: Instant,
     /// When the run is over.
     pub end: Instant,
     /// Once it is ending: when to wait no longer.
@@ -54,67 +64,16 @@ pub struct Session<'a, S: Sink> {
 
 impl<S: Sink> Session<'_, S> {
     /// Runs until the end, whatever brings it about.
-    pub fn run(
-        &mut self,
-        clock: Clock,
-        on_tick: &mut dyn FnMut(Instant, &mut S),
-    ) -> Result<(), EmulateError> {
-        let waiter = Waiter::new()?;
-        let mut timer = Timer::new()?;
-        waiter.add_readable(timer.as_fd(), TIMER)?;
-        waiter.add_readable(self.supervisor.as_fd(), KEEPER)?;
-        waiter.add_readable(self.signals.as_fd(), SIGNALS)?;
+    pub fn run(&mut self, clock: Clock) -> Result<(), EmulateError> {
+        let mut events = EventLoop::new(clock)?;
+        let registry = events.registry();
+        registry.add_readable(self.supervisor.as_fd(), Source::Supervisor)?;
         for (door, fd) in self.hop.ports().doors().into_iter().enumerate() {
-            waiter.add_readable(fd, DOORS + door as u64)?;
+            registry.add_readable(fd, Source::Door(door))?;
         }
-        let mut next_tick = Instant::ZERO + TICK;
-        let mut saturated = None;
-        let mut ready = Vec::new();
         self.hop.start();
-        loop {
-            let now = clock.now();
-            self.start_jobs(now)?;
-            if self.hop.take_room() || saturated.is_some_and(|start| start <= now) {
-                self.grant_room(now);
-                saturated = self.saturation.next_start(now);
-            }
-            let starts = [self.next_start(), saturated];
-            let wakeups = [self.hop.next_wakeup(), self.deadline].into_iter().chain(starts);
-            let next = wakeups.flatten().min();
-            let next = next.unwrap_or(Instant::MAX).min(next_tick).min(self.end);
-            timer.set(clock, Some(next))?;
-            waiter.wait(&mut ready)?;
-            self.hop.advance(clock.now());
-            for &token in &ready {
-                match token {
-                    TIMER => timer.expired(),
-                    KEEPER => self.hear_supervisor()?,
-                    SIGNALS => self.hear_signals()?,
-                    door => self.hop.take_frames((door - DOORS) as usize),
-                }
-            }
-            self.pass_notes_on();
-            let now = clock.now();
-            self.hop.advance(now);
-            if now >= next_tick {
-                self.saturation.forget_lost(|flow| self.hop.backlog(now, flow));
-                self.grant_room(now);
-                on_tick(now, self.hop.sink);
-                while next_tick <= now {
-                    next_tick += TICK;
-                }
-            }
-            if now >= self.end || (self.hop.is_done() && self.jobs.list.is_empty()) {
-                self.end = Instant::MAX;
-                self.wind_up(now)?;
-            }
-            if self
-                .deadline
-                .is_some_and(|deadline| now >= deadline || self.jobs.running().next().is_none())
-            {
-                return Ok(());
-            }
-        }
+        let signals = self.signals;
+        events.run(self, Some(signals))
     }
 
     /// When the next program is due.
@@ -170,10 +129,6 @@ impl<S: Sink> Session<'_, S> {
         Ok(())
     }
 
-    fn hear_signals(&mut self) -> Result<(), EmulateError> {
-        self.signals.take().into_iter().try_for_each(|signal| self.interrupt(signal))
-    }
-
     /// The first signal ends the run, or goes to the command if there is one; the second ends all.
     pub fn interrupt(&mut self, signal: Signal) -> Result<(), EmulateError> {
         let now = self.hop.now();
@@ -213,5 +168,64 @@ impl<S: Sink> Session<'_, S> {
         let (hop, traffic) = (&mut self.hop, self.traffic);
         let backlog = |flow| hop.backlog(now, flow);
         self.saturation.grant(backlog, |flow, packets| traffic.grant(flow, packets));
+    }
+}
+
+impl<S: Sink> Driver for Session<'_, S> {
+    type Source = Source;
+    type Outcome = ();
+    type Error = EmulateError;
+
+    fn handle_timeout(&mut self, now: Instant, _: &mut Registry<Source>) -> Progress<Self> {
+        self.hop.advance(now);
+        self.pass_notes_on();
+        let is_tick = now >= self.next_tick;
+        if is_tick {
+            self.saturation.forget_lost(|flow| self.hop.backlog(now, flow));
+            (self.on_tick)(now, self.hop.sink);
+            while self.next_tick <= now {
+                self.next_tick += TICK;
+            }
+        }
+        if now >= self.end || (self.hop.is_done() && self.jobs.list.is_empty()) {
+            self.end = Instant::MAX;
+            self.wind_up(now)?;
+        }
+        let is_over = |deadline| now >= deadline || self.jobs.running().next().is_none();
+        if self.deadline.is_some_and(is_over) {
+            return Ok(ControlFlow::Break(()));
+        }
+        self.start_jobs(now)?;
+        let is_start = self.saturated_start.is_some_and(|start| start <= now);
+        if self.hop.take_room() || is_start || is_tick {
+            self.grant_room(now);
+            self.saturated_start = self.saturation.next_start(now);
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn next_wakeup(&self) -> Option<Instant> {
+        let due = [Some(self.next_tick), Some(self.end), self.deadline];
+        let wanted = [self.hop.next_wakeup(), self.next_start(), self.saturated_start];
+        due.into_iter().chain(wanted).flatten().min()
+    }
+
+    fn handle_ready(
+        &mut self,
+        source: Source,
+        _: &mut Registry<Source>,
+    ) -> Result<(), EmulateError> {
+        match source {
+            Source::Supervisor => self.hear_supervisor(),
+            Source::Door(door) => {
+                self.hop.take_frames(door);
+                Ok(())
+            }
+        }
+    }
+
+    fn handle_signals(&mut self, signals: &[Signal]) -> Progress<Self> {
+        signals.iter().try_for_each(|&signal| self.interrupt(signal))?;
+        Ok(ControlFlow::Continue(()))
     }
 }
