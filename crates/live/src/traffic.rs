@@ -1,5 +1,5 @@
 //! The scenario's flows as real traffic: kernel sockets inside the nodes'
-//! namespaces, all served by one thread beside the loop.
+//! namespaces, all served by the event loop of one thread beside that of the network.
 //!
 //! | module | what it is |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `datagrams` | UDP, paced by a [`Source`](lasthop_hosts::Source) or by room in the queue |
 //! | `ping` | ICMP echo |
 //!
-//! What of a flow enters and leaves the network is seen by the loop; this thread
+//! What of a flow enters and leaves the network is seen by the network's loop; this thread
 //! reports only what the network cannot know: TCP's state and round trips.
 
 mod datagrams;
@@ -15,14 +15,16 @@ mod ping;
 mod tcp;
 
 use crate::os::clock::{Clock, Priority};
-use crate::os::event_loop::{Timer, Waiter};
+use crate::os::event_loop::{Driver, EventLoop, Progress, Registry};
 use crate::os::supervisor::SocketKind;
 use crate::os::{Call, OsError};
 use lasthop_hosts::{SourceConfig, TcpSample};
 use lasthop_packet::{AccessCategory, FlowId};
 use lasthop_units::{Bytes, Duration, Instant, Stream};
 use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::signal::Signal;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -35,8 +37,23 @@ pub const FIRST_PORT: u16 = 20_000;
 /// Most flows that there are ports for.
 pub const FLOWS_MAX: usize = 12_000;
 
-const WAKE: u64 = u64::MAX;
-const TIMER: u64 = u64::MAX - 1;
+/// What wakes the thread beside time.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// The other thread: room, or the end.
+    Wake,
+    /// A socket, by position of its flow's generator.
+    Socket(usize, Side),
+}
+
+/// Which of a flow's sockets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    /// Where the flow begins.
+    Source,
+    /// Where the flow ends.
+    Sink,
+}
 
 /// A flow to be generated.
 #[derive(Debug)]
@@ -148,21 +165,24 @@ impl Traffic {
         let room = (0..numbers.unwrap_or(0)).map(|_| AtomicU32::new(0)).collect();
         let shared = Arc::new(Shared { wake, stop: AtomicBool::new(false), room });
         let (sender, notes) = channel();
-        let waiter = Waiter::new()?;
-        waiter.add_readable(shared.wake.as_fd(), WAKE)?;
-        let timer = Timer::new()?;
-        waiter.add_readable(timer.as_fd(), TIMER)?;
+        let mut events = EventLoop::new(clock)?;
+        events.registry().add_readable(shared.wake.as_fd(), Source::Wake)?;
         let mut generators = Vec::new();
         for (index, (plan, source, sink)) in flows.into_iter().enumerate() {
-            let tokens = Tokens { waiter: &waiter, first: 2 * index as u64 };
+            let mut sockets = Sockets { registry: events.registry(), index };
             let id = plan.id;
-            generators.push((id, Generator::new(plan, source, sink, tokens, sample_interval)?));
+            let generator = Generator::new(plan, source, sink, &mut sockets, sample_interval)?;
+            generators.push((id, generator));
         }
-        let server =
-            Server { shared: Arc::clone(&shared), clock, waiter, timer, generators, notes: sender };
+        let mut server = Server { shared: Arc::clone(&shared), clock, generators, notes: sender };
+        let serve = move || {
+            let _priority = Priority::raise_traffic();
+            // Without its traffic the network goes on.
+            let _ = events.run(&mut server, None);
+        };
         let thread = std::thread::Builder::new()
             .name("traffic".into())
-            .spawn(move || server.run())
+            .spawn(serve)
             .call("clone(traffic)")?;
         Ok(Self { shared, notes, thread: Some(thread) })
     }
@@ -193,65 +213,73 @@ impl Drop for Traffic {
 struct Server {
     shared: Arc<Shared>,
     clock: Clock,
-    waiter: Waiter,
-    timer: Timer,
     generators: Vec<(FlowId, Generator)>,
     notes: Sender<Note>,
 }
 
-impl Server {
-    fn run(mut self) {
-        let _priority = Priority::raise_traffic();
-        let mut ready = Vec::new();
-        while !self.shared.stop.load(Ordering::Relaxed) {
-            let next = self.generators.iter().filter_map(|(_, one)| one.next_wakeup()).min();
-            if self.timer.set(self.clock, next).is_err() || self.waiter.wait(&mut ready).is_err() {
-                return;
+impl Driver for Server {
+    type Source = Source;
+    type Outcome = ();
+    type Error = OsError;
+
+    fn handle_timeout(&mut self, _now: Instant, registry: &mut Registry<Source>) -> Progress<Self> {
+        if self.shared.stop.load(Ordering::Relaxed) {
+            return Ok(ControlFlow::Break(()));
+        }
+        for (index, (id, generator)) in self.generators.iter_mut().enumerate() {
+            let mut sockets = Sockets { registry: &mut *registry, index };
+            let room = &self.shared.room[usize::from(id.0)];
+            // Each reads the clock: those before it took time to send.
+            generator.handle_timeout(self.clock.now(), room, &mut sockets, &self.notes);
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn next_wakeup(&self) -> Option<Instant> {
+        self.generators.iter().filter_map(|(_, generator)| generator.next_wakeup()).min()
+    }
+
+    fn handle_ready(
+        &mut self,
+        source: Source,
+        registry: &mut Registry<Source>,
+    ) -> Result<(), OsError> {
+        match source {
+            Source::Wake => {
+                let _ = self.shared.wake.read();
             }
-            for &token in &ready {
-                match token {
-                    WAKE => {
-                        let _ = self.shared.wake.read();
-                    }
-                    TIMER => self.timer.expired(),
-                    token => {
-                        let tokens = Tokens { waiter: &self.waiter, first: token & !1 };
-                        let (_, generator) = &mut self.generators[token as usize / 2];
-                        generator.handle_ready(token & 1, self.clock.now(), &tokens, &self.notes);
-                    }
-                }
-            }
-            for (index, (id, generator)) in self.generators.iter_mut().enumerate() {
-                let tokens = Tokens { waiter: &self.waiter, first: 2 * index as u64 };
-                let room = &self.shared.room[usize::from(id.0)];
-                generator.handle_time(self.clock.now(), room, &tokens, &self.notes);
+            Source::Socket(index, side) => {
+                let mut sockets = Sockets { registry, index };
+                let (_, generator) = &mut self.generators[index];
+                generator.handle_ready(side, self.clock.now(), &mut sockets, &self.notes);
             }
         }
+        Ok(())
+    }
+
+    fn handle_signals(&mut self, _: &[Signal]) -> Progress<Self> {
+        unreachable!("signals are the network's")
     }
 }
 
-/// How a generator has its two sockets watched: where the flow begins (0) and ends (1).
-struct Tokens<'a> {
-    waiter: &'a Waiter,
-    first: u64,
+/// How a generator has its sockets watched.
+struct Sockets<'a> {
+    registry: &'a mut Registry<Source>,
+    /// The position of the generator.
+    index: usize,
 }
 
-/// Where a flow begins.
-const SOURCE: u64 = 0;
-/// Where a flow ends.
-const SINK: u64 = 1;
-
-impl Tokens<'_> {
-    fn watch_readable(&self, fd: BorrowedFd<'_>, side: u64) -> Result<(), OsError> {
-        self.waiter.add_readable(fd, self.first + side)
+impl Sockets<'_> {
+    fn watch_readable(&mut self, fd: BorrowedFd<'_>, side: Side) -> Result<(), OsError> {
+        self.registry.add_readable(fd, Source::Socket(self.index, side))
     }
 
-    fn watch_writable(&self, fd: BorrowedFd<'_>, side: u64) -> Result<(), OsError> {
-        self.waiter.add_writable(fd, self.first + side)
+    fn watch_writable(&mut self, fd: BorrowedFd<'_>, side: Side) -> Result<(), OsError> {
+        self.registry.add_writable(fd, Source::Socket(self.index, side))
     }
 
-    fn forget(&self, fd: BorrowedFd<'_>) {
-        self.waiter.remove(fd);
+    fn forget(&mut self, fd: BorrowedFd<'_>) {
+        self.registry.remove(fd);
     }
 }
 
@@ -268,13 +296,13 @@ impl Generator {
         plan: FlowPlan,
         source: OwnedFd,
         sink: Option<OwnedFd>,
-        tokens: Tokens<'_>,
+        sockets: &mut Sockets<'_>,
         sample_interval: Duration,
     ) -> Result<Self, OsError> {
         match (&plan.kind, sink) {
             (Kind::Tcp { bytes, .. }, Some(sink)) => {
                 let bytes = *bytes;
-                tcp::Bulk::new(plan, bytes, source, sink, &tokens, sample_interval).map(Self::Tcp)
+                tcp::Bulk::new(plan, bytes, source, sink, sockets, sample_interval).map(Self::Tcp)
             }
             (Kind::Datagrams(config), Some(sink)) => {
                 let config = config.clone();
@@ -282,7 +310,7 @@ impl Generator {
             }
             (Kind::Ping { interval, bytes }, _) => {
                 let (interval, bytes) = (*interval, *bytes);
-                ping::Ping::new(plan, interval, bytes, source, &tokens).map(Self::Ping)
+                ping::Ping::new(plan, interval, bytes, source, sockets).map(Self::Ping)
             }
             _ => unreachable!("every flow gets the sockets it asked for"),
         }
@@ -297,26 +325,32 @@ impl Generator {
     }
 
     /// A watched socket is ready.
-    fn handle_ready(&mut self, side: u64, now: Instant, tokens: &Tokens<'_>, notes: &Sender<Note>) {
+    fn handle_ready(
+        &mut self,
+        side: Side,
+        now: Instant,
+        sockets: &mut Sockets<'_>,
+        notes: &Sender<Note>,
+    ) {
         match self {
-            Self::Tcp(tcp) => tcp.handle_ready(side, now, tokens),
+            Self::Tcp(tcp) => tcp.handle_ready(side, now, sockets),
             Self::Datagrams(_) => {}
             Self::Ping(ping) => ping.handle_ready(now, notes),
         }
     }
 
     /// Does what is due at `now`.
-    fn handle_time(
+    fn handle_timeout(
         &mut self,
         now: Instant,
         room: &AtomicU32,
-        tokens: &Tokens<'_>,
+        sockets: &mut Sockets<'_>,
         notes: &Sender<Note>,
     ) {
         match self {
-            Self::Tcp(tcp) => tcp.handle_time(now, tokens, notes),
-            Self::Datagrams(datagrams) => datagrams.handle_time(now, room),
-            Self::Ping(ping) => ping.handle_time(now),
+            Self::Tcp(tcp) => tcp.handle_timeout(now, sockets, notes),
+            Self::Datagrams(datagrams) => datagrams.handle_timeout(now, room),
+            Self::Ping(ping) => ping.handle_timeout(now),
         }
     }
 }

@@ -56,7 +56,7 @@ impl Datagrams {
         self.source.next_departure()
     }
 
-    pub fn handle_time(&mut self, now: Instant, room: &AtomicU32) {
+    pub fn handle_timeout(&mut self, now: Instant, room: &AtomicU32) {
         while let Some(departure) = self.source.poll_packet(now) {
             self.send(departure.at, departure.bytes);
         }

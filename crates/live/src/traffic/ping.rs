@@ -2,7 +2,7 @@
 //! in identifier and checksum. A round trip ends when the kernel's receive
 //! timestamp says so, not when this thread gets around to reading.
 
-use super::{FlowPlan, Note, SOURCE, Tokens};
+use super::{FlowPlan, Note, Side, Sockets};
 use crate::frame::type_of_service;
 use crate::os::socket::{receive_stamped, set_type_of_service, stamp_received};
 use crate::os::{Call, OsError};
@@ -37,14 +37,14 @@ impl Ping {
         interval: Duration,
         bytes: u16,
         socket: OwnedFd,
-        tokens: &Tokens<'_>,
+        sockets: &mut Sockets<'_>,
     ) -> Result<Self, OsError> {
         bind(socket.as_raw_fd(), &SockaddrIn::from(plan.source())).call("bind(ICMP)")?;
         connect(socket.as_raw_fd(), &SockaddrIn::from(plan.destination())).call("connect(ICMP)")?;
         set_type_of_service(&socket, type_of_service(plan.access_category))
             .call("setsockopt(IP_TOS)")?;
         stamp_received(&socket).call("setsockopt(SO_TIMESTAMPNS)")?;
-        tokens.watch_readable(socket.as_fd(), SOURCE)?;
+        sockets.watch_readable(socket.as_fd(), Side::Source)?;
         let payload = usize::from(bytes.saturating_sub(OVERHEAD_BYTES));
         Ok(Self {
             id: plan.id,
@@ -62,7 +62,7 @@ impl Ping {
         (self.next < self.stop).then_some(self.next)
     }
 
-    pub fn handle_time(&mut self, now: Instant) {
+    pub fn handle_timeout(&mut self, now: Instant) {
         while self.next <= now && self.next < self.stop {
             self.next += self.interval;
             let [high, low] = self.sequence.to_be_bytes();

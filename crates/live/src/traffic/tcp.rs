@@ -3,7 +3,7 @@
 //! (`MSG_TRUNC`), so the receiver costs little and its window stays open; where it
 //! is allowed, it acknowledges without waiting to be read.
 
-use super::{FlowPlan, Note, SINK, SOURCE, Tokens};
+use super::{FlowPlan, Note, Side, Sockets};
 use crate::frame::type_of_service;
 use crate::os::socket::{
     discard_received, set_patient_reader, set_type_of_service, set_unsent_limit, tcp_sample,
@@ -55,12 +55,12 @@ impl Bulk {
         bytes: Option<Bytes>,
         source: OwnedFd,
         listener: OwnedFd,
-        tokens: &Tokens<'_>,
+        sockets: &mut Sockets<'_>,
         interval: Duration,
     ) -> Result<Self, OsError> {
         bind(listener.as_raw_fd(), &SockaddrIn::from(plan.destination())).call("bind(TCP)")?;
         listen(&listener, Backlog::MAXCONN).call("listen")?;
-        tokens.watch_readable(listener.as_fd(), SINK)?;
+        sockets.watch_readable(listener.as_fd(), Side::Sink)?;
         for socket in [&source, &listener] {
             set_type_of_service(socket, type_of_service(plan.access_category))
                 .call("setsockopt(IP_TOS)")?;
@@ -89,12 +89,17 @@ impl Bulk {
         }
     }
 
-    pub fn handle_time(&mut self, now: Instant, tokens: &Tokens<'_>, notes: &Sender<Note>) {
+    pub fn handle_timeout(
+        &mut self,
+        now: Instant,
+        sockets: &mut Sockets<'_>,
+        notes: &Sender<Note>,
+    ) {
         if now >= self.plan.stop && self.state != State::Finished {
-            self.finish(tokens);
+            self.finish(sockets);
         }
         match self.state {
-            State::Waiting(at) if at <= now => self.connect(now, tokens),
+            State::Waiting(at) if at <= now => self.connect(now, sockets),
             State::Sending if self.next_sample <= now => {
                 while self.next_sample <= now {
                     self.next_sample += self.interval;
@@ -107,70 +112,70 @@ impl Bulk {
         }
     }
 
-    pub fn handle_ready(&mut self, side: u64, now: Instant, tokens: &Tokens<'_>) {
-        if side == SINK {
-            return self.receive(tokens);
+    pub fn handle_ready(&mut self, side: Side, now: Instant, sockets: &mut Sockets<'_>) {
+        if side == Side::Sink {
+            return self.receive(sockets);
         }
         if self.state == State::Connecting {
             match getsockopt(&self.source, sockopt::SocketError) {
                 Ok(0) => self.state = State::Sending,
-                _ => return self.retry(now, tokens),
+                _ => return self.retry(now, sockets),
             }
         }
         if self.state == State::Sending {
-            self.send(tokens);
+            self.send(sockets);
         }
     }
 
-    fn connect(&mut self, now: Instant, tokens: &Tokens<'_>) {
+    fn connect(&mut self, now: Instant, sockets: &mut Sockets<'_>) {
         self.state = State::Connecting;
         let destination = SockaddrIn::from(self.plan.destination());
         let started = connect(self.source.as_raw_fd(), &destination);
-        let watched = tokens.watch_writable(self.source.as_fd(), SOURCE);
+        let watched = sockets.watch_writable(self.source.as_fd(), Side::Source);
         if watched.is_err() || !matches!(started, Ok(()) | Err(Errno::EINPROGRESS)) {
-            self.retry(now, tokens);
+            self.retry(now, sockets);
         }
     }
 
     /// A hop that loses too much refuses a connection once in a while.
-    fn retry(&mut self, now: Instant, tokens: &Tokens<'_>) {
-        tokens.forget(self.source.as_fd());
+    fn retry(&mut self, now: Instant, sockets: &mut Sockets<'_>) {
+        sockets.forget(self.source.as_fd());
         self.state = State::Waiting(now + RETRY);
     }
 
-    fn send(&mut self, tokens: &Tokens<'_>) {
+    fn send(&mut self, sockets: &mut Sockets<'_>) {
         loop {
             let most = self.left.map_or(CHUNK.len(), |left| CHUNK.len().min(left as usize));
             if most == 0 {
-                return self.finish(tokens);
+                return self.finish(sockets);
             }
             let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
             match send(self.source.as_raw_fd(), &CHUNK[..most], flags) {
                 Ok(sent) => self.left = self.left.map(|left| left - sent as u64),
                 Err(Errno::EAGAIN | Errno::EINTR) => return,
-                Err(_) => return self.finish(tokens),
+                Err(_) => return self.finish(sockets),
             }
         }
     }
 
-    fn receive(&mut self, tokens: &Tokens<'_>) {
+    fn receive(&mut self, sockets: &mut Sockets<'_>) {
         if let Some(connection) = &self.connection {
             // Nothing more comes after an end or an error.
             if !discard_received(connection) {
-                tokens.forget(connection.as_fd());
+                sockets.forget(connection.as_fd());
             }
             return;
         }
         if let Ok(connection) = crate::os::socket::accept(&self.listener) {
-            tokens.forget(self.listener.as_fd());
-            if tokens.watch_readable(connection.as_fd(), SINK).is_ok() {
+            sockets.forget(self.listener.as_fd());
+            if sockets.watch_readable(connection.as_fd(), Side::Sink).is_ok() {
                 self.connection = Some(connection);
             }
         }
     }
 
-    fn finish(&mut self, tokens: &Tokens<'_>) {
-        tokens.forget(self.source.as_fd());
+    fn finish(&mut self, sockets: &mut Sockets<'_>) {
+        sockets.forget(self.source.as_fd());
         let _ = shutdown(self.source.as_raw_fd(), Shutdown::Write);
         self.state = State::Finished;
     }
