@@ -1,5 +1,5 @@
-//! The loop of a node: it sleeps until a packet, a datagram, a question, a signal or an
-//! instant comes.
+//! What the event loop of a node drives: packets of the TUN device, datagrams of the link,
+//! questions, and time.
 
 use super::metrics::Metrics;
 use super::way::{Flow, Reach, Way};
@@ -8,7 +8,7 @@ use crate::offload::{self, Coalescer, segment};
 use crate::os::clock::Clock;
 use crate::os::confine::{Needs, confine};
 use crate::os::device::{Tun, configure_tun};
-use crate::os::event_loop::{Timer, Waiter};
+use crate::os::event_loop::{Driver, EventLoop, Progress, Registry, TURN_PACKETS};
 use crate::os::listener::{ControlSocket, Port};
 use crate::os::signal::Signals;
 use crate::os::{Call, OsError, entropy};
@@ -16,22 +16,28 @@ use lasthop_franc::config::INNER_MTU_MIN;
 use lasthop_franc::{Entropy, Event, Node, NodeId, Reason, Role, Stats};
 use lasthop_units::{Duration, Instant, MacAddr, Machine, Seed};
 use nix::errno::Errno;
+use nix::sys::signal::Signal;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// What wakes the loop; guests of the metrics' port come after it.
-const TIMER: u64 = 0;
-const SIGNAL: u64 = 1;
-const TUN: u64 = 2;
-const LINK: u64 = 3;
-const ROOM: u64 = 4;
-const CONTROL: u64 = 5;
-const METRICS: u64 = 6;
+/// What wakes the loop beside time and signals.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source {
+    /// Packets of the TUN device.
+    Tun,
+    /// Datagrams of the link.
+    Link,
+    /// Room in the link, while it is full.
+    Room,
+    /// A question at the control socket.
+    Control,
+    /// Somebody at the port for metrics.
+    Metrics,
+    /// A guest of that port, by position.
+    Guest(usize),
+}
 
-/// Packets from the TUN device in a row before something else has its turn, or those of one
-/// read, if they are more.
-const PACKETS_MAX: usize = 64;
 /// What one read of a TUN device gives at most.
 const READ_BYTES_MAX: usize = offload::HEADER_BYTES + offload::PACKET_BYTES_MAX;
 /// While the link is full, what the machine is late with is looked at so often.
@@ -102,6 +108,13 @@ pub trait Host {
 
 /// A node that runs. Its interface goes with it.
 pub struct Daemon {
+    events: EventLoop<Source>,
+    signals: Signals,
+    station: Station,
+}
+
+/// The machine between its TUN device and its link.
+struct Station {
     options: Options,
     clock: Clock,
     node: Node,
@@ -114,9 +127,6 @@ pub struct Daemon {
     refused: Vec<OsError>,
     control: ControlSocket,
     metrics: Option<Metrics>,
-    timer: Timer,
-    waiter: Waiter,
-    signals: Signals,
     flow: Flow,
     buffer: Vec<u8>,
     scratch: Vec<u8>,
@@ -135,7 +145,7 @@ impl Daemon {
     /// What is wrong; nothing is left behind.
     pub fn new(options: Options) -> Result<Self, FrancError> {
         let clock = Clock::start();
-        let (timer, waiter, signals) = (Timer::new()?, Waiter::new()?, Signals::catch()?);
+        let (mut events, signals) = (EventLoop::new(clock)?, Signals::catch()?);
         let [one, two, ..] = words(entropy::secret()?);
         let stream = Seed::new(one, two).stream("franc/node");
         let entropy = Entropy::new(entropy::secret()?);
@@ -154,7 +164,7 @@ impl Daemon {
                 }
             })?;
         let metrics = options.metrics.map(Port::bind).transpose()?;
-        let metrics = metrics.map(|port| Metrics::new(port, METRICS));
+        let metrics = metrics.map(Metrics::new);
         let (tun, refused) = match options.config.role {
             Role::End { .. } => {
                 let (tun, refused) = Tun::create(&options.name)?;
@@ -164,17 +174,16 @@ impl Daemon {
             _ => (None, Vec::new()),
         };
         let kinds = tun.as_ref().map(Tun::kinds).unwrap_or_default();
-        waiter.add_readable(timer.as_fd(), TIMER)?;
-        waiter.add_readable(signals.as_fd(), SIGNAL)?;
-        waiter.add_readable(way.as_fd(), LINK)?;
-        waiter.add_readable(control.as_fd(), CONTROL)?;
+        let registry = events.registry();
+        registry.add_readable(way.as_fd(), Source::Link)?;
+        registry.add_readable(control.as_fd(), Source::Control)?;
         if let Some(tun) = &tun {
-            waiter.add_readable(tun.as_fd(), TUN)?;
+            registry.add_readable(tun.as_fd(), Source::Tun)?;
         }
         if let Some(metrics) = &metrics {
-            waiter.add_readable(metrics.port().as_fd(), METRICS)?;
+            registry.add_readable(metrics.port().as_fd(), Source::Metrics)?;
         }
-        Ok(Self {
+        let station = Station {
             options,
             clock,
             node,
@@ -185,9 +194,6 @@ impl Daemon {
             refused,
             control,
             metrics,
-            timer,
-            waiter,
-            signals,
             flow: Flow::Free,
             buffer: vec![0; READ_BYTES_MAX],
             scratch: Vec::new(),
@@ -197,7 +203,8 @@ impl Daemon {
             stalled: Throttle::default(),
             too_long: Throttle::default(),
             same_mac: Throttle::default(),
-        })
+        };
+        Ok(Self { events, signals, station })
     }
 
     /// Runs until a signal comes, whose number it returns; `None` if `host` ended it. The
@@ -205,53 +212,83 @@ impl Daemon {
     ///
     /// # Errors
     /// If the system takes away what it needs.
-    pub fn run(mut self, host: &mut dyn Host) -> Result<Option<i32>, FrancError> {
-        let metrics = self.metrics.as_ref().map(|metrics| metrics.port().address()).transpose()?;
-        let ready = Told::Ready { config: self.node.config(), metrics };
-        let refused = confine(Needs { removes: Some(&self.options.control), ..Needs::default() });
+    pub fn run(self, host: &mut dyn Host) -> Result<Option<i32>, FrancError> {
+        let Self { events, signals, mut station } = self;
+        let metrics = station.metrics.as_ref().map(|metrics| metrics.port().address());
+        let metrics = metrics.transpose()?;
+        let ready = Told::Ready { config: station.node.config(), metrics };
+        let needs = Needs { removes: Some(&station.options.control), ..Needs::default() };
+        let refused = confine(needs);
         let unconfined = (!refused.is_empty()).then_some(Told::Unconfined(&refused));
-        let slower = (!self.refused.is_empty()).then_some(Told::Slower(&self.refused));
+        let slower = (!station.refused.is_empty()).then_some(Told::Slower(&station.refused));
         let told = [Some(ready), unconfined, slower];
         if told.into_iter().flatten().any(|told| host.tell(told).is_break()) {
             return Ok(None);
         }
-        self.refused.clear();
-        let mut ready = Vec::new();
-        loop {
-            let now = self.clock.now();
-            if self.node.poll_timeout().is_some_and(|(at, _)| at <= now) {
-                self.node.handle_timeout(now);
-            }
-            if self.drain(now, host)?.is_break() {
-                return Ok(None);
-            }
-            self.timer.set(self.clock, self.next_wakeup())?;
-            self.waiter.wait(&mut ready)?;
-            for &token in &ready {
-                match token {
-                    TIMER => self.timer.expired(),
-                    SIGNAL => {
-                        if let Some(signal) = self.signals.take().last() {
-                            return Ok(Some(*signal as i32));
-                        }
-                    }
-                    TUN => self.take_packets()?,
-                    LINK => self.way.receive(&mut self.node, self.clock),
-                    ROOM => self.unblock(),
-                    CONTROL => self.answer(host),
-                    METRICS => {
-                        if let Some(metrics) = &mut self.metrics {
-                            metrics.accept(&self.waiter, self.clock.now());
-                        }
-                    }
-                    guest => self.hear(guest, host),
-                }
-            }
+        station.refused.clear();
+        events.run(&mut Running { station, host }, Some(&signals))
+    }
+}
+
+/// A station and who is told of it.
+struct Running<'a> {
+    station: Station,
+    host: &'a mut dyn Host,
+}
+
+impl Driver for Running<'_> {
+    type Source = Source;
+    /// The signal that ended it; `None` if the host did.
+    type Outcome = Option<i32>;
+    type Error = FrancError;
+
+    fn handle_timeout(&mut self, now: Instant, registry: &mut Registry<Source>) -> Progress<Self> {
+        let node = &mut self.station.node;
+        if node.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            node.handle_timeout(now);
         }
+        let is_over = self.station.drain(now, registry, self.host)?;
+        Ok(is_over.map_break(|()| None))
     }
 
+    fn next_wakeup(&self) -> Option<Instant> {
+        self.station.next_wakeup()
+    }
+
+    fn handle_ready(
+        &mut self,
+        source: Source,
+        registry: &mut Registry<Source>,
+    ) -> Result<(), FrancError> {
+        let station = &mut self.station;
+        match source {
+            Source::Tun => station.take_packets()?,
+            Source::Link => station.way.receive(&mut station.node, station.clock),
+            Source::Room => station.unblock(registry),
+            Source::Control => station.answer(self.host),
+            Source::Metrics => {
+                if let Some(metrics) = &mut station.metrics {
+                    metrics.accept(registry, station.clock.now());
+                }
+            }
+            Source::Guest(index) => station.hear(index, registry, self.host),
+        }
+        Ok(())
+    }
+
+    fn handle_signals(&mut self, signals: &[Signal]) -> Progress<Self> {
+        Ok(ControlFlow::Break(signals.last().map(|&signal| signal as i32)))
+    }
+}
+
+impl Station {
     /// Hands on all that the machine has: packets, datagrams, news.
-    fn drain(&mut self, now: Instant, host: &mut dyn Host) -> Result<ControlFlow<()>, FrancError> {
+    fn drain(
+        &mut self,
+        now: Instant,
+        registry: &mut Registry<Source>,
+        host: &mut dyn Host,
+    ) -> Result<ControlFlow<()>, FrancError> {
         self.deliver();
         let mut too_long = None;
         if self.flow == Flow::Free {
@@ -259,7 +296,7 @@ impl Daemon {
                 .way
                 .transmit(&mut self.node, self.clock, &mut |bytes| too_long = Some(bytes))?;
             if self.flow == Flow::Full {
-                self.waiter.add_writable(self.room.as_fd(), ROOM)?;
+                registry.add_writable(self.room.as_fd(), Source::Room)?;
             }
         }
         if let Some(bytes) = too_long
@@ -297,7 +334,7 @@ impl Daemon {
             }
         }
         if let Some(metrics) = &mut self.metrics {
-            metrics.expire(&self.waiter, now);
+            metrics.expire(registry, now);
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -314,16 +351,17 @@ impl Daemon {
     }
 
     /// The link has room again.
-    fn unblock(&mut self) {
-        self.waiter.remove(self.room.as_fd());
+    fn unblock(&mut self, registry: &mut Registry<Source>) {
+        registry.remove(self.room.as_fd());
         self.flow = Flow::Free;
     }
 
-    /// Takes packets from the TUN device.
+    /// Takes packets from the TUN device: [`TURN_PACKETS`], or those of one read, if they are
+    /// more.
     fn take_packets(&mut self) -> Result<(), FrancError> {
         let Some(tun) = &self.tun else { return Ok(()) };
         let mut taken = 0;
-        while taken < PACKETS_MAX {
+        while taken < TURN_PACKETS {
             match tun.read(&mut self.buffer) {
                 Ok(length) => {
                     let (node, now) = (&mut self.node, self.clock.now());
@@ -367,10 +405,10 @@ impl Daemon {
         control.answer(&mut || host.stats(&snapshot));
     }
 
-    fn hear(&mut self, guest: u64, host: &mut dyn Host) {
+    fn hear(&mut self, guest: usize, registry: &mut Registry<Source>, host: &mut dyn Host) {
         let Some(mut metrics) = self.metrics.take() else { return };
         let snapshot = self.snapshot();
-        metrics.hear(guest, &self.waiter, &mut || host.metrics(&snapshot));
+        metrics.hear(guest, registry, &mut || host.metrics(&snapshot));
         self.metrics = Some(metrics);
     }
 

@@ -1,7 +1,8 @@
 //! Whoever asks over TCP: a few at a time, each for a short while, and only for one page
 //! (HTTP/1.0, RFC 1945, as far as Prometheus needs it).
 
-use crate::os::event_loop::Waiter;
+use super::daemon::Source;
+use crate::os::event_loop::Registry;
 use crate::os::listener::{Guest, Port};
 use lasthop_units::{Duration, Instant};
 use std::io;
@@ -24,14 +25,12 @@ struct Asking {
 pub(super) struct Metrics {
     port: Port,
     guests: [Option<Asking>; GUESTS_MAX],
-    token: u64,
 }
 
 impl Metrics {
-    /// Answers at `port`; the waiter wakes with `token` and as many after it as there may
-    /// be guests.
-    pub fn new(port: Port, token: u64) -> Self {
-        Self { port, guests: Default::default(), token }
+    /// Answers at `port`.
+    pub fn new(port: Port) -> Self {
+        Self { port, guests: Default::default() }
     }
 
     pub fn port(&self) -> &Port {
@@ -39,18 +38,22 @@ impl Metrics {
     }
 
     /// Lets somebody in, or sends him away if there are too many.
-    pub fn accept(&mut self, waiter: &Waiter, now: Instant) {
+    pub fn accept(&mut self, registry: &mut Registry<Source>, now: Instant) {
         let Some(guest) = self.port.accept() else { return };
         let Some(index) = self.guests.iter().position(Option::is_none) else { return };
-        if waiter.add_readable(guest.as_fd(), self.token + 1 + index as u64).is_ok() {
+        if registry.add_readable(guest.as_fd(), Source::Guest(index)).is_ok() {
             let asking = Asking { guest, request: Vec::new(), until: now + PATIENCE };
             self.guests[index] = Some(asking);
         }
     }
 
-    /// Reads what the guest of `token` says, and answers once that is all.
-    pub fn hear(&mut self, token: u64, waiter: &Waiter, page: &mut dyn FnMut() -> String) {
-        let index = (token - self.token - 1) as usize;
+    /// Reads what the guest at `index` says, and answers once that is all.
+    pub fn hear(
+        &mut self,
+        index: usize,
+        registry: &mut Registry<Source>,
+        page: &mut dyn FnMut() -> String,
+    ) {
         let Some(asking) = self.guests.get_mut(index).and_then(Option::as_mut) else { return };
         let mut bytes = [0; 1_024];
         let is_over = loop {
@@ -69,19 +72,19 @@ impl Metrics {
             return;
         }
         let asking = self.guests[index].take().expect("it was there");
-        waiter.remove(asking.guest.as_fd());
+        registry.remove(asking.guest.as_fd());
         if is_whole {
             asking.guest.finish(&answer(&asking.request, page));
         }
     }
 
     /// Sends away who takes too long.
-    pub fn expire(&mut self, waiter: &Waiter, now: Instant) {
+    pub fn expire(&mut self, registry: &mut Registry<Source>, now: Instant) {
         for place in &mut self.guests {
             if place.as_ref().is_some_and(|asking| asking.until <= now)
                 && let Some(asking) = place.take()
             {
-                waiter.remove(asking.guest.as_fd());
+                registry.remove(asking.guest.as_fd());
             }
         }
     }
