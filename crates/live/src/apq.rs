@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`serve`](mod@serve) | the far host: answers until a signal ends it |
 //! | [`measure`](mod@measure) | the near host: one measurement |
-//! | `io` | what both wait for, and how datagrams come and go |
+//! | `io` | the sockets of both: how datagrams come and go |
 //!
 //! Packets leave by a timer on the monotonic clock, those that are due together
 //! in one call; `SO_TXTIME` would need a queueing discipline that a measurement

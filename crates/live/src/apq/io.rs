@@ -1,43 +1,23 @@
-//! What a host of a measurement waits for (its sockets, a timer, signals), and
-//! how datagrams come in and go out.
+//! The sockets of a host of a measurement: how datagrams come in and go out.
 
 use crate::os::OsError;
 use crate::os::clock::Clock;
 use crate::os::datagram::{self, BATCH, DatagramSocket, Inbox, Incoming, Outgoing};
-use crate::os::event_loop::{Timer, Waiter};
-use crate::os::signal::Signals;
+use crate::os::event_loop::Registry;
 use lasthop_apq::{HEAD_BYTES_MAX, HostClock, StreamKind, Transmit, TransmitKind};
 use lasthop_units::Instant;
 use nix::errno::Errno;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-/// What [`Waiter`] says for the timer and for a signal; then come the sockets.
-const TIMER: u64 = 0;
-const SIGNAL: u64 = 1;
-const SOCKETS: u64 = 2;
-
-/// Clock, timer, signals and sockets.
+/// Clock and sockets.
 pub(super) struct Io {
     pub clock: Clock,
     pub sockets: Vec<DatagramSocket>,
-    timer: Timer,
-    waiter: Waiter,
-    signals: Signals,
     inbox: Inbox,
-    ready: Vec<u64>,
     outgoing: Vec<Transmit>,
     /// By socket: datagrams that it had no room for.
     overflowed: Vec<u32>,
-}
-
-/// What became of a wait.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Woken {
-    /// The last of the signals that came.
-    pub signal: Option<i32>,
-    /// Positions of the sockets that have something.
-    pub sockets: Vec<usize>,
 }
 
 /// A packet of a flow that the system did not take.
@@ -48,24 +28,20 @@ pub(super) struct Unsent {
 }
 
 impl Io {
-    pub fn new(sockets: Vec<DatagramSocket>) -> Result<Self, OsError> {
-        let (timer, waiter, signals) = (Timer::new()?, Waiter::new()?, Signals::catch()?);
-        waiter.add_readable(timer.as_fd(), TIMER)?;
-        waiter.add_readable(signals.as_fd(), SIGNAL)?;
-        for (token, socket) in (SOCKETS..).zip(&sockets) {
-            waiter.add_readable(socket.as_fd(), token)?;
-        }
-        Ok(Self {
-            clock: Clock::start(),
+    pub fn new(clock: Clock, sockets: Vec<DatagramSocket>) -> Self {
+        Self {
+            clock,
             overflowed: vec![0; sockets.len()],
             sockets,
-            timer,
-            waiter,
-            signals,
             inbox: Inbox::new(HEAD_BYTES_MAX),
-            ready: Vec::new(),
             outgoing: Vec::new(),
-        })
+        }
+    }
+
+    /// Has the sockets waited for; each is named by its position.
+    pub fn register(&self, registry: &mut Registry<usize>) -> Result<(), OsError> {
+        let mut sockets = self.sockets.iter().enumerate();
+        sockets.try_for_each(|(index, socket)| registry.add_readable(socket.as_fd(), index))
     }
 
     /// A clock for stamps that nobody sets.
@@ -75,22 +51,7 @@ impl Io {
         HostClock { offset_ns, drift_ppm: 0 }
     }
 
-    /// Sleeps until a socket has something, a signal comes, or it is `until`.
-    pub fn wait(&mut self, until: Option<Instant>) -> Result<Woken, OsError> {
-        self.timer.set(self.clock, until)?;
-        self.waiter.wait(&mut self.ready)?;
-        let mut woken = Woken::default();
-        for &token in &self.ready {
-            match token {
-                TIMER => self.timer.expired(),
-                SIGNAL => woken.signal = self.signals.take().last().map(|&signal| signal as i32),
-                socket => woken.sockets.push((socket - SOCKETS) as usize),
-            }
-        }
-        Ok(woken)
-    }
-
-    /// Takes one batch from the socket at `index`: no flood keeps a packet from
+    /// Takes one batch from the socket at `index`, its turn: no flood keeps a packet from
     /// leaving in time for longer.
     ///
     /// # Errors

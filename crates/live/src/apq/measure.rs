@@ -4,14 +4,17 @@
 
 use super::io::Io;
 use super::{ApqError, FAREWELL_MAX};
-use crate::os::clock::Priority;
+use crate::os::clock::{Clock, Priority};
 use crate::os::datagram::DatagramSocket;
 use crate::os::entropy;
+use crate::os::event_loop::{Driver, EventLoop, Progress, Registry};
+use crate::os::signal::Signals;
 use lasthop_apq::{
     Client, ClientConfig, ClientEvent, Received, SocketId, Survey, SurveyConfig, Transmit,
 };
-use lasthop_units::{Duration, Machine};
+use lasthop_units::{Duration, Instant, Machine};
 use nix::errno::Errno;
+use nix::sys::signal::Signal;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use zeroize::Zeroize;
@@ -95,7 +98,10 @@ pub fn measure(
     if let Some(mtu) = sockets[0].mtu().filter(|&mtu| u32::from(longest) > mtu) {
         return Err(ApqError::TooLong { to: server, packet_bytes: longest, mtu });
     }
-    let mut io = Io::new(sockets)?;
+    let (signals, clock) = (Signals::catch()?, Clock::start());
+    let mut events = EventLoop::new(clock)?;
+    let io = Io::new(clock, sockets);
+    io.register(events.registry())?;
     let _priority = Priority::raise_traffic();
     let config = ClientConfig {
         server,
@@ -104,82 +110,122 @@ pub fn measure(
         clock: io.host_clock(),
         idle_timeout: PROOF_TIMEOUT,
     };
-    let begin = io.clock.now();
-    let mut client = Client::new(config, Survey::new(options.survey.clone()), begin);
-    let mut tick = begin;
-    let mut stopped = None;
-    let mut give_up = None;
-    loop {
-        let now = io.clock.now();
-        client.handle_timeout(now);
-        transmit(&mut io, &mut client);
-        let elapsed = now - begin;
-        while let Some(event) = client.poll_event() {
+    let begin = clock.now();
+    let client = Client::new(config, Survey::new(options.survey.clone()), begin);
+    let (next_tick, stopped, give_up) = (begin, None, None);
+    let mut measurement = Measurement { io, client, watch, begin, next_tick, stopped, give_up };
+    events.run(&mut measurement, Some(&signals))
+}
+
+/// Whom to tell what happens, what is known and how long it has taken.
+type Watch<'a> = &'a mut dyn FnMut(Update<'_>, &Client, Duration) -> ControlFlow<()>;
+
+/// A measurement that goes on.
+struct Measurement<'a> {
+    io: Io,
+    client: Client,
+    watch: Watch<'a>,
+    begin: Instant,
+    next_tick: Instant,
+    stopped: Option<Stopped>,
+    /// Once it is stopped: when to wait no longer until the server has been told.
+    give_up: Option<Instant>,
+}
+
+impl Driver for Measurement<'_> {
+    /// The position of a socket.
+    type Source = usize;
+    type Outcome = Measured;
+    type Error = ApqError;
+
+    fn handle_timeout(&mut self, now: Instant, _: &mut Registry<usize>) -> Progress<Self> {
+        self.advance(now)
+    }
+
+    fn next_wakeup(&self) -> Option<Instant> {
+        let next = self.client.poll_timeout().map(|(at, _)| at);
+        next.into_iter().chain([self.give_up.unwrap_or(self.next_tick)]).min()
+    }
+
+    fn handle_ready(&mut self, index: usize, _: &mut Registry<usize>) -> Result<(), ApqError> {
+        let Self { io, client, .. } = self;
+        let socket = SOCKETS[index];
+        let taken = io.receive(index, &mut |now, datagram| {
+            let at = now.saturating_sub(datagram.age);
+            let (from, payload, length) = (datagram.from, datagram.head, datagram.length);
+            client.handle_datagram(now, Received { socket, from, at, payload, length });
+        });
+        if taken == Err(Errno::ECONNREFUSED) {
+            client.handle_unreachable(io.clock.now());
+        }
+        Ok(())
+    }
+
+    fn handle_signals(&mut self, signals: &[Signal]) -> Progress<Self> {
+        if self.stopped.is_some() {
+            // Whoever insists does not want to wait for the farewell.
+            return Ok(ControlFlow::Break(self.measured(self.io.clock.now())));
+        }
+        self.stopped = signals.last().map(|&signal| Stopped::Signal(signal as i32));
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+impl Measurement<'_> {
+    /// Does what is due, sends what came of it, and tells the caller.
+    fn advance(&mut self, now: Instant) -> Result<ControlFlow<Measured>, ApqError> {
+        self.client.handle_timeout(now);
+        self.transmit();
+        let elapsed = now - self.begin;
+        while let Some(event) = self.client.poll_event() {
             match event {
-                ClientEvent::Failed(error) if stopped.is_none() => return Err(error.into()),
+                ClientEvent::Failed(error) if self.stopped.is_none() => return Err(error.into()),
                 ClientEvent::Done | ClientEvent::Stopped | ClientEvent::Failed(_) => {
-                    return Ok(measured(&io, &client, elapsed, stopped));
+                    return Ok(ControlFlow::Break(self.measured(now)));
                 }
-                _ => {}
-            }
-            if stopped.is_none() && watch(Update::Event(&event), &client, elapsed).is_break() {
-                stopped = Some(Stopped::Caller);
+                _ => self.tell(Update::Event(&event), elapsed),
             }
         }
-        if now >= tick && stopped.is_none() {
-            tick = now + TICK;
-            if watch(Update::Tick, &client, elapsed).is_break() {
-                stopped = Some(Stopped::Caller);
+        if now >= self.next_tick {
+            self.next_tick = now + TICK;
+            self.tell(Update::Tick, elapsed);
+        }
+        match self.give_up {
+            None if self.stopped.is_some() => {
+                self.give_up = Some(now + FAREWELL_MAX);
+                self.client.stop(now);
+                // What it says to the server leaves now.
+                self.advance(now)
             }
-        }
-        if stopped.is_some() && give_up.is_none() {
-            give_up = Some(now + FAREWELL_MAX);
-            client.stop(now);
-            continue;
-        }
-        if give_up.is_some_and(|at| at <= now) {
-            return Ok(measured(&io, &client, elapsed, stopped));
-        }
-        let next = client.poll_timeout().map(|(at, _)| at);
-        let until = next.into_iter().chain([give_up.unwrap_or(tick)]).min();
-        let woken = io.wait(until)?;
-        for index in woken.sockets {
-            receive(&mut io, &mut client, index);
-        }
-        if let Some(signal) = woken.signal {
-            if stopped.is_some() {
-                // Whoever insists does not want to wait for the farewell.
-                let elapsed = io.clock.now() - begin;
-                return Ok(measured(&io, &client, elapsed, stopped));
-            }
-            stopped = Some(Stopped::Signal(signal));
+            Some(at) if at <= now => Ok(ControlFlow::Break(self.measured(now))),
+            _ => Ok(ControlFlow::Continue(())),
         }
     }
-}
 
-fn measured(io: &Io, client: &Client, elapsed: Duration, stopped: Option<Stopped>) -> Measured {
-    let overflowed = io.overflowed();
-    Measured { survey: client.survey().clone(), elapsed, stopped, overflowed }
-}
-
-fn transmit(io: &mut Io, client: &mut Client) {
-    let place = |transmit: &Transmit| SOCKETS.iter().position(|&id| id == transmit.socket);
-    let (unsent, is_refused) = io.send(&mut |now| client.poll_transmit(now), &place, true);
-    let now = io.clock.now();
-    unsent.iter().for_each(|packet| client.handle_unsent(now, packet.kind));
-    if is_refused {
-        client.handle_unreachable(now);
+    /// Tells the caller, unless the measurement is stopped.
+    fn tell(&mut self, update: Update<'_>, elapsed: Duration) {
+        if self.stopped.is_none() && (self.watch)(update, &self.client, elapsed).is_break() {
+            self.stopped = Some(Stopped::Caller);
+        }
     }
-}
 
-fn receive(io: &mut Io, client: &mut Client, index: usize) {
-    let socket = SOCKETS[index];
-    let taken = io.receive(index, &mut |now, datagram| {
-        let at = now.saturating_sub(datagram.age);
-        let (from, payload, length) = (datagram.from, datagram.head, datagram.length);
-        client.handle_datagram(now, Received { socket, from, at, payload, length });
-    });
-    if taken == Err(Errno::ECONNREFUSED) {
-        client.handle_unreachable(io.clock.now());
+    fn transmit(&mut self) {
+        let Self { io, client, .. } = self;
+        let place = |transmit: &Transmit| SOCKETS.iter().position(|&id| id == transmit.socket);
+        let (unsent, is_refused) = io.send(&mut |now| client.poll_transmit(now), &place, true);
+        let now = io.clock.now();
+        unsent.iter().for_each(|packet| client.handle_unsent(now, packet.kind));
+        if is_refused {
+            client.handle_unreachable(now);
+        }
+    }
+
+    fn measured(&self, now: Instant) -> Measured {
+        Measured {
+            survey: self.client.survey().clone(),
+            elapsed: now - self.begin,
+            stopped: self.stopped,
+            overflowed: self.io.overflowed(),
+        }
     }
 }

@@ -6,13 +6,16 @@
 use super::io::Io;
 use super::{ApqError, FAREWELL_MAX};
 use crate::os::OsError;
-use crate::os::clock::Priority;
+use crate::os::clock::{Clock, Priority};
 use crate::os::confine::{Needs, confine};
 use crate::os::datagram::DatagramSocket;
 use crate::os::entropy;
+use crate::os::event_loop::{Driver, EventLoop, Progress, Registry};
+use crate::os::signal::Signals;
 use lasthop_apq::{Received, Server, ServerConfig, ServerEvent, SocketId, Transmit};
-use lasthop_units::{Duration, Machine};
+use lasthop_units::{Duration, Instant, Machine};
 use nix::errno::Errno;
+use nix::sys::signal::Signal;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::ControlFlow;
 use zeroize::Zeroize;
@@ -83,10 +86,14 @@ pub fn serve(
     options: &ServeOptions,
     tell: &mut dyn FnMut(Told<'_>) -> ControlFlow<()>,
 ) -> Result<i32, ApqError> {
-    let mut io = Io::new(sockets(options.bind)?)?;
+    let sockets = sockets(options.bind)?;
+    let (signals, clock) = (Signals::catch()?, Clock::start());
+    let mut events = EventLoop::new(clock)?;
+    let io = Io::new(clock, sockets);
+    io.register(events.registry())?;
     let addresses: Result<Vec<_>, _> = io.sockets.iter().map(DatagramSocket::address).collect();
     let addresses = addresses?;
-    let mut server = Server::new(ServerConfig {
+    let server = Server::new(ServerConfig {
         key: options.key,
         secret: entropy::secret()?,
         clock: io.host_clock(),
@@ -97,72 +104,134 @@ pub fn serve(
         phase_packets_max: options.phase_packets_max,
         samples_max: options.samples_max,
     });
-    // The socket of the family.
-    let place = |transmit: &Transmit| {
-        addresses.iter().position(|address| address.is_ipv6() == transmit.to.is_ipv6())
-    };
     let refused = confine(Needs { raises_priority: true, ..Needs::default() });
     let mut ended = tell(Told::Listening(&addresses)).is_break().then_some(0);
     if !refused.is_empty() && tell(Told::Unconfined(&refused)).is_break() {
         ended = Some(0);
     }
-    let (mut overflowed, mut complain) = (0, io.clock.now());
-    let mut priority = None;
-    let mut give_up = None;
-    loop {
-        let now = io.clock.now();
-        server.handle_timeout(now);
+    let mut serving = Serving {
+        io,
+        server,
+        addresses,
+        tell,
+        overflowed: 0,
+        complain_at: clock.now(),
+        priority: None,
+        ended,
+        give_up: None,
+    };
+    events.run(&mut serving, Some(&signals))
+}
+
+/// A server that runs.
+struct Serving<'a> {
+    io: Io,
+    server: Server,
+    /// Of the sockets.
+    addresses: Vec<SocketAddr>,
+    tell: &'a mut dyn FnMut(Told<'_>) -> ControlFlow<()>,
+    /// Datagrams lost in this host that the caller was told of.
+    overflowed: u64,
+    /// When the caller may be told of them again.
+    complain_at: Instant,
+    /// Held while there is something to pace.
+    priority: Option<Priority>,
+    /// What is returned in the end: the signal, or 0 for the caller.
+    ended: Option<i32>,
+    /// Once it is ended: when to wait no longer until the clients have been told.
+    give_up: Option<Instant>,
+}
+
+impl Driver for Serving<'_> {
+    /// The position of a socket.
+    type Source = usize;
+    type Outcome = i32;
+    type Error = ApqError;
+
+    fn handle_timeout(&mut self, now: Instant, _: &mut Registry<usize>) -> Progress<Self> {
+        Ok(self.advance(now))
+    }
+
+    fn next_wakeup(&self) -> Option<Instant> {
+        let next = self.server.poll_timeout().map(|(at, _)| at);
+        next.into_iter().chain(self.give_up).min()
+    }
+
+    fn handle_ready(&mut self, index: usize, _: &mut Registry<usize>) -> Result<(), ApqError> {
+        let Self { io, server, .. } = self;
+        // An unconnected socket reports nothing of the network; what it cannot
+        // receive now it is asked for again.
+        let _ = io.receive(index, &mut |now, datagram| {
+            let at = now.saturating_sub(datagram.age);
+            let (from, payload, length) = (datagram.from, datagram.head, datagram.length);
+            let socket = SocketId::Control;
+            server.handle_datagram(now, Received { socket, from, at, payload, length });
+        });
+        Ok(())
+    }
+
+    fn handle_signals(&mut self, signals: &[Signal]) -> Progress<Self> {
+        let signal = signals.last().map_or(0, |&signal| signal as i32);
+        if self.ended.is_some() {
+            // Whoever insists does not want to wait for the farewell.
+            return Ok(ControlFlow::Break(signal));
+        }
+        self.ended = Some(signal);
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+impl Serving<'_> {
+    /// Does what is due, sends what came of it, and tells the caller.
+    fn advance(&mut self, now: Instant) -> ControlFlow<i32> {
+        self.server.handle_timeout(now);
+        self.transmit();
+        let now = self.io.clock.now();
+        while let Some(event) = self.server.poll_event() {
+            self.tell(Told::Event(&event));
+        }
+        let lost = self.io.overflowed().saturating_sub(self.overflowed);
+        if lost > 0 && self.server.sessions() > 0 && now >= self.complain_at {
+            self.overflowed += lost;
+            self.complain_at = now + COMPLAINT_INTERVAL;
+            self.tell(Told::Overflowed(lost));
+        }
+        // Ahead of other programs only while there is something to pace.
+        match (self.server.sessions(), &self.priority) {
+            (0, Some(_)) => self.priority = None,
+            (1.., None) => self.priority = Some(Priority::raise_traffic()),
+            _ => {}
+        }
+        match (self.ended, self.give_up) {
+            (Some(_), None) => {
+                self.server.stop(now);
+                self.give_up = Some(now + FAREWELL_MAX);
+                // What it says to the clients leaves now.
+                self.advance(now)
+            }
+            (Some(ended), Some(at)) if at <= now || self.server.poll_timeout().is_none() => {
+                ControlFlow::Break(ended)
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Tells the caller, who may want it to end.
+    fn tell(&mut self, told: Told<'_>) {
+        if (self.tell)(told).is_break() {
+            self.ended = self.ended.or(Some(0));
+        }
+    }
+
+    fn transmit(&mut self) {
+        let Self { io, server, addresses, .. } = self;
+        // The socket of the family.
+        let place = |transmit: &Transmit| {
+            addresses.iter().position(|address| address.is_ipv6() == transmit.to.is_ipv6())
+        };
         let (unsent, _) = io.send(&mut |now| server.poll_transmit(now), &place, false);
         let now = io.clock.now();
         unsent.iter().for_each(|packet| server.handle_unsent(now, packet.to, packet.kind));
-        while let Some(event) = server.poll_event() {
-            if tell(Told::Event(&event)).is_break() {
-                ended = ended.or(Some(0));
-            }
-        }
-        let lost = io.overflowed().saturating_sub(overflowed);
-        if lost > 0 && server.sessions() > 0 && now >= complain {
-            overflowed += lost;
-            complain = now + COMPLAINT_INTERVAL;
-            if tell(Told::Overflowed(lost)).is_break() {
-                ended = ended.or(Some(0));
-            }
-        }
-        // Ahead of other programs only while there is something to pace.
-        match (server.sessions(), &priority) {
-            (0, Some(_)) => priority = None,
-            (1.., None) => priority = Some(Priority::raise_traffic()),
-            _ => {}
-        }
-        match (ended, give_up) {
-            (Some(_), None) => {
-                server.stop(now);
-                give_up = Some(now + FAREWELL_MAX);
-                continue;
-            }
-            (Some(signal), Some(at)) if at <= now || server.poll_timeout().is_none() => {
-                return Ok(signal);
-            }
-            _ => {}
-        }
-        let next = server.poll_timeout().map(|(at, _)| at);
-        let woken = io.wait(next.into_iter().chain(give_up).min())?;
-        for index in woken.sockets {
-            // An unconnected socket reports nothing of the network; what it cannot
-            // receive now it is asked for again.
-            let _ = io.receive(index, &mut |now, datagram| {
-                let at = now.saturating_sub(datagram.age);
-                let (from, payload, length) = (datagram.from, datagram.head, datagram.length);
-                let socket = SocketId::Control;
-                server.handle_datagram(now, Received { socket, from, at, payload, length });
-            });
-        }
-        match woken.signal {
-            // Whoever insists does not want to wait for the farewell.
-            Some(signal) if ended.is_some() => return Ok(signal),
-            Some(signal) => ended = Some(signal),
-            None => {}
-        }
     }
 }
 

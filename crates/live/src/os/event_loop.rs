@@ -228,7 +228,7 @@ impl<S: Copy> Registry<S> {
 
 /// A timer that becomes readable at an instant.
 #[derive(Debug)]
-pub struct Timer {
+struct Timer {
     timer: TimerFd,
     armed: Option<Instant>,
     /// It went off and is readable until it is set again, if only to nothing.
@@ -237,14 +237,14 @@ pub struct Timer {
 
 impl Timer {
     /// One that is not armed.
-    pub fn new() -> Result<Self, OsError> {
+    fn new() -> Result<Self, OsError> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags).call("timerfd_create")?;
         Ok(Self { timer, armed: None, is_expired: false })
     }
 
     /// Readable from `at` on. Costs no system call if it was set to that before.
-    pub fn set(&mut self, clock: Clock, at: Option<Instant>) -> Result<(), OsError> {
+    fn set(&mut self, clock: Clock, at: Option<Instant>) -> Result<(), OsError> {
         if self.armed == at && !self.is_expired {
             return Ok(());
         }
@@ -261,7 +261,7 @@ impl Timer {
     }
 
     /// To be called once it was readable.
-    pub fn expired(&mut self) {
+    fn expired(&mut self) {
         self.is_expired = true;
     }
 }
@@ -269,48 +269,6 @@ impl Timer {
 impl AsFd for Timer {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.timer.as_fd()
-    }
-}
-
-/// Waits for many descriptors.
-#[derive(Debug)]
-pub struct Waiter {
-    epoll: Epoll,
-}
-
-impl Waiter {
-    /// One that waits for nothing.
-    pub fn new() -> Result<Self, OsError> {
-        Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map(|epoll| Self { epoll }).call("epoll_create")
-    }
-
-    /// Wakes with `token` while `fd` is readable.
-    pub fn add_readable(&self, fd: BorrowedFd<'_>, token: u64) -> Result<(), OsError> {
-        self.epoll.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, token)).call("epoll_ctl")
-    }
-
-    /// Wakes with `token` while `fd` is writable.
-    pub fn add_writable(&self, fd: BorrowedFd<'_>, token: u64) -> Result<(), OsError> {
-        self.epoll.add(fd, EpollEvent::new(EpollFlags::EPOLLOUT, token)).call("epoll_ctl")
-    }
-
-    /// No longer wakes for `fd`.
-    pub fn remove(&self, fd: BorrowedFd<'_>) {
-        let _ = self.epoll.delete(fd);
-    }
-
-    /// Waits until something is ready and gives the tokens.
-    pub fn wait(&self, tokens: &mut Vec<u64>) -> Result<(), OsError> {
-        let mut events = [EpollEvent::empty(); 64];
-        let ready = loop {
-            match self.epoll.wait(&mut events, EpollTimeout::NONE) {
-                Err(Errno::EINTR) => {}
-                result => break result.call("epoll_wait")?,
-            }
-        };
-        tokens.clear();
-        tokens.extend(events[..ready].iter().map(EpollEvent::data));
-        Ok(())
     }
 }
 
