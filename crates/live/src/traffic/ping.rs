@@ -4,6 +4,7 @@
 
 use super::{FlowPlan, Note, Side, Sockets};
 use crate::frame::type_of_service;
+use crate::os::event_loop::TURN_PACKETS;
 use crate::os::socket::{receive_stamped, set_type_of_service, stamp_received};
 use crate::os::{Call, OsError};
 use lasthop_packet::FlowId;
@@ -76,7 +77,8 @@ impl Ping {
 
     pub fn handle_ready(&mut self, now: Instant, notes: &Sender<Note>) {
         let mut answer = [0; ICMP_HEADER_BYTES];
-        while let Ok((length, age)) = receive_stamped(&self.socket, &mut answer) {
+        for _ in 0..TURN_PACKETS {
+            let Ok((length, age)) = receive_stamped(&self.socket, &mut answer) else { return };
             if length < ICMP_HEADER_BYTES || answer[0] != ICMP_ECHO_REPLY {
                 continue;
             }
