@@ -1,17 +1,17 @@
-//! FRANC on real networks: the machine of `franc` between a TUN device and a link, on
-//! the clock of the host. One thread, no spinning.
+//! FRANC on real networks: the machine of `franc` between a TUN device and a link (UDP or
+//! Ethernet), on the clock of the host. One thread, no spinning.
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `daemon` | the loop: packets, datagrams, time, questions |
-//! | `way` | the link: who is where, what waits for room |
-//! | `metrics` | whoever asks over TCP |
+//! | `daemon` | the driver: packets, datagrams, time, questions |
+//! | `way` | the link: addresses of neighbours, datagrams that wait for room |
+//! | `metrics` | the port for Prometheus |
 //!
-//! Whatever a datagram is said to be, only one that the machine has proven changes where
-//! a neighbour is. A full socket stops the machine until there is room: that is how a
-//! slow interface holds it back. The TUN device passes segments of a flow together
-//! ([`crate::offload`]), UDP sockets datagrams of a length to a neighbour (`os::batch`); the
-//! machine takes and gives them one by one. Left out: several threads.
+//! The address of a neighbour changes only with a datagram that the machine has verified. A
+//! full socket stops the machine until there is room: so a slow interface limits its rate. The
+//! TUN device passes segments of a flow together ([`crate::offload`]), a UDP socket datagrams
+//! of equal length to one neighbour (`os::batch`); the machine takes and returns them one by
+//! one. Leaves out several threads.
 
 mod daemon;
 mod metrics;
@@ -29,79 +29,79 @@ use std::path::PathBuf;
 /// IANA (RFC 6335).
 pub const PORT: u16 = 4797;
 
-/// What a daemon is.
+/// The options of a daemon.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The node.
+    /// The configuration of the node.
     pub config: Config,
-    /// How it reaches its neighbours.
+    /// The transport to its neighbours.
     pub transport: Transport,
-    /// Neighbours that get a copy of every datagram, because on UDP nobody overhears.
+    /// Neighbours that get a copy of every datagram, because helpers cannot overhear over UDP.
     pub copies_to: Vec<NodeId>,
     /// Name of an end's TUN device.
     pub name: String,
     /// Its addresses, with the lengths of their prefixes.
     pub addresses: Vec<(IpAddr, u8)>,
-    /// Where it answers questions.
+    /// Path of the control socket.
     pub control: PathBuf,
-    /// Where it answers Prometheus.
+    /// Address of the port for Prometheus; `None`: there is none.
     pub metrics: Option<SocketAddr>,
 }
 
-/// What the daemon itself counted.
+/// The counters of the daemon, beside those of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Datagrams for neighbours whose address is not known yet.
+    /// Datagrams not sent because the address of the neighbour was not known.
     pub unplaced: u64,
-    /// Datagrams that the system did not take.
+    /// Datagrams that the kernel refused.
     pub unsent: u64,
-    /// Those of them that were longer than the path takes.
+    /// Those of `unsent` that were longer than the path carries.
     pub too_long: u64,
-    /// Times that the link was full, so that the machine had to wait.
+    /// The number of times that the machine had to wait because the link was full.
     pub full: u64,
-    /// Packets that the TUN device did not take.
+    /// Packets that the TUN device refused.
     pub undelivered: u64,
 }
 
-/// Why a daemon does not run.
+/// Why a daemon does not start, or ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrancError {
-    /// The node cannot be.
+    /// The configuration of the node is not valid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// No such interface.
+    /// There is no such interface.
     #[error("there is no interface {name:?}; `ip link` shows them")]
     NoInterface {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
     },
-    /// There is no way to a neighbour.
+    /// There is no route to a neighbour.
     #[error("there is no way to neighbour {id} at {address}: {}", .error.reason())]
     NoRoute {
-        /// Which.
+        /// The neighbour.
         id: NodeId,
-        /// Where it should be.
+        /// Its address.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the kernel.
         error: OsError,
     },
-    /// The path cannot take longer packets than the own interface.
+    /// The given MTU is larger than that of the own interface.
     #[error("mtu {mtu} is more than {name} takes: give {own} or less")]
     TooWide {
-        /// What was asked for.
+        /// The MTU that was given, in bytes.
         mtu: u32,
-        /// What the interface takes.
+        /// The MTU of the interface, in bytes.
         own: u32,
-        /// Which interface.
+        /// The interface.
         name: String,
     },
-    /// A daemon runs already.
+    /// A daemon of that name runs already.
     #[error("a daemon answers at {} already: give this one another name", .path.display())]
     Running {
         /// Its control socket.
         path: PathBuf,
     },
-    /// Somebody took the TUN device away.
+    /// The TUN device, or the link's interface, was removed.
     #[error("the interface {name:?} was taken away")]
     InterfaceGone {
         /// Its name.
@@ -113,10 +113,10 @@ pub enum FrancError {
          address out, or use longer symbols"
     )]
     NoIpv6 {
-        /// The tunnel's MTU.
+        /// The MTU of the tunnel, in bytes.
         mtu: usize,
     },
-    /// The system refuses something else.
+    /// Another error of the kernel.
     #[error(transparent)]
     Os(#[from] OsError),
 }

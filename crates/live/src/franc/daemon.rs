@@ -40,73 +40,73 @@ pub(super) enum Source {
 
 /// What one read of a TUN device gives at most.
 const READ_BYTES_MAX: usize = offload::HEADER_BYTES + offload::PACKET_BYTES_MAX;
-/// While the link is full, what the machine is late with is looked at so often.
+/// Interval at which an overdue machine is called while the link is full.
 const FULL_RETRY: Duration = Duration::from_millis(1);
 /// Datagrams that the rate lets go within this time leave together, as Linux's TCP sends what
 /// its rate allows in a millisecond: a wake-up for each would cost more than the datagram.
 const PACE_GRAIN: Duration = Duration::from_micros(250);
-/// What goes wrong over and over is told a few times, then once in a while.
+/// Reports of one kind are this many at short intervals, then rare.
 const TOLD_OFTEN: u32 = 5;
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 const TOLD_AT_MOST_EVERY: Duration = Duration::from_secs(1);
 
-/// What a person is told.
+/// What a [`Host`] is told.
 #[derive(Clone, Copy, Debug)]
 pub enum Told<'a> {
-    /// It runs.
+    /// The daemon runs.
     Ready {
         /// The configuration in effect.
         config: &'a lasthop_franc::Config,
-        /// Where Prometheus may ask.
+        /// Address at which Prometheus may ask; `None` if there is none.
         metrics: Option<SocketAddr>,
     },
-    /// The kernel refuses to take this from the daemon, which runs all the same.
+    /// What the kernel did not confine; the daemon runs all the same.
     Unconfined(&'a [OsError]),
-    /// The kernel refuses what makes the daemon fast, which runs all the same.
+    /// Offloads that the kernel refused; the daemon runs all the same, but slower.
     Slower(&'a [OsError]),
-    /// Something happened to the link.
+    /// An event of the machine.
     Event(Event),
-    /// A neighbour has the MAC address of this node's own interface: it is reached by
-    /// broadcast.
+    /// A neighbour has the MAC address of this node's own interface, and is therefore
+    /// reached by broadcast.
     SameMac {
-        /// Which.
+        /// The neighbour.
         neighbour: NodeId,
-        /// Both have this one.
+        /// The address of both.
         mac: MacAddr,
     },
-    /// The path does not take datagrams of this length.
+    /// The path refused a datagram of this length.
     TooLong {
-        /// In bytes.
+        /// Length of the datagram in bytes.
         bytes: usize,
     },
 }
 
-/// What a question is answered from.
+/// The state of a daemon, from which questions are answered.
 #[derive(Clone, Debug)]
 pub struct Snapshot<'a> {
-    /// What runs.
+    /// The options in effect.
     pub options: &'a Options,
-    /// For how long.
+    /// Time since the start.
     pub up: Duration,
-    /// What the machine counted.
+    /// Counters of the machine.
     pub stats: Stats,
-    /// What the daemon counted.
+    /// Counters of the daemon.
     pub counts: Counts,
-    /// Where neighbours are.
+    /// Neighbours whose address is known.
     pub reached: Vec<Reach>,
 }
 
-/// Who answers questions and is told what happens.
+/// The program around a daemon: it formats answers and is told of events.
 pub trait Host {
-    /// Something happened. The daemon ends by [`ControlFlow::Break`].
+    /// Reports an event. [`ControlFlow::Break`] ends the daemon.
     fn tell(&mut self, told: Told<'_>) -> ControlFlow<()>;
-    /// What the control socket says.
+    /// Returns the answer of the control socket.
     fn stats(&mut self, snapshot: &Snapshot<'_>) -> String;
-    /// What Prometheus gets.
+    /// Returns the page for Prometheus.
     fn metrics(&mut self, snapshot: &Snapshot<'_>) -> String;
 }
 
-/// A node that runs. Its interface goes with it.
+/// A node of a coded link. Its TUN device is removed when it is dropped.
 pub struct Daemon {
     events: EventLoop<Source>,
     signals: Signals,
@@ -119,11 +119,11 @@ struct Station {
     clock: Clock,
     node: Node,
     way: Way,
-    /// The link again, to wait for room in it.
+    /// A duplicate of the link's descriptor, to wait for room in the link.
     room: OwnedFd,
     tun: Option<Tun>,
     coalescer: Coalescer,
-    /// What of the offloads is not to be had, until it is told.
+    /// Offloads that the kernel refused, until they are reported.
     refused: Vec<OsError>,
     control: ControlSocket,
     metrics: Option<Metrics>,
@@ -139,10 +139,10 @@ struct Station {
 }
 
 impl Daemon {
-    /// Sets everything up.
+    /// Opens sockets and devices and configures the TUN device.
     ///
     /// # Errors
-    /// What is wrong; nothing is left behind.
+    /// What cannot be set up; nothing is left behind.
     pub fn new(options: Options) -> Result<Self, FrancError> {
         let clock = Clock::start();
         let (mut events, signals) = (EventLoop::new(clock)?, Signals::catch()?);
@@ -211,7 +211,7 @@ impl Daemon {
     /// calling thread can do little else from here on (see [`confine`]), also afterwards.
     ///
     /// # Errors
-    /// If the system takes away what it needs.
+    /// If a descriptor that it needs fails, or the TUN device or the interface is removed.
     pub fn run(self, host: &mut dyn Host) -> Result<Option<i32>, FrancError> {
         let Self { events, signals, mut station } = self;
         let metrics = station.metrics.as_ref().map(|metrics| metrics.port().address());
@@ -230,7 +230,7 @@ impl Daemon {
     }
 }
 
-/// A station and who is told of it.
+/// A station with the program around it.
 struct Running<'a> {
     station: Station,
     host: &'a mut dyn Host,
@@ -282,7 +282,7 @@ impl Driver for Running<'_> {
 }
 
 impl Station {
-    /// Hands on all that the machine has: packets, datagrams, news.
+    /// Passes on all output of the machine: packets, datagrams, events.
     fn drain(
         &mut self,
         now: Instant,
@@ -341,7 +341,7 @@ impl Station {
 
     fn next_wakeup(&self) -> Option<Instant> {
         let machine = self.node.poll_timeout().map(|(at, reason)| match (self.flow, reason) {
-            // What it is late with may be to send something; the link says when it can.
+            // It may be overdue because it has to send; the link says when it can.
             (Flow::Full, _) => at.max(self.clock.now() + FULL_RETRY),
             (Flow::Free, Reason::Pace) => at.max(self.clock.now() + PACE_GRAIN),
             (Flow::Free, _) => at,
@@ -350,7 +350,7 @@ impl Station {
         machine.into_iter().chain(guests).min()
     }
 
-    /// The link has room again.
+    /// The link has room again: the machine may send.
     fn unblock(&mut self, registry: &mut Registry<Source>) {
         registry.remove(self.room.as_fd());
         self.flow = Flow::Free;
@@ -369,7 +369,7 @@ impl Station {
                     let mut take = |packet: &[u8]| node.handle_packet(now, packet);
                     match segment(read, &mut self.scratch, &mut take) {
                         Ok(packets) => taken += packets,
-                        // It is no packet, which the machine refuses and counts.
+                        // Not a packet: the machine refuses and counts an empty one.
                         Err(_) => {
                             node.handle_packet(now, &[]);
                             taken += 1;
@@ -386,7 +386,7 @@ impl Station {
         Ok(())
     }
 
-    /// Gives packets to the TUN device, segments of a flow together.
+    /// Writes packets to the TUN device, segments of a flow together.
     fn deliver(&mut self) {
         let (tun, undelivered) = (&self.tun, &mut self.way.counts.undelivered);
         let mut write = |packet: &[u8], segments: usize| {
@@ -428,7 +428,7 @@ impl Station {
 const IPV6_MTU_MIN: usize = 1_280;
 const _: () = assert!(IPV6_MTU_MIN > INNER_MTU_MIN);
 
-/// Whether something that happens over and over is to be told again.
+/// Limits reports of one kind: one a second until `TOLD_OFTEN`, then one a minute.
 #[derive(Clone, Copy, Debug, Default)]
 struct Throttle {
     told: u32,
@@ -447,7 +447,7 @@ impl Throttle {
     }
 }
 
-/// Bytes as words.
+/// Returns bytes as little-endian words.
 fn words(bytes: [u8; 32]) -> [u64; 4] {
     let mut words = [0; 4];
     for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {

@@ -1,5 +1,6 @@
-//! Whoever asks over TCP: a few at a time, each for a short while, and only for one page
-//! (HTTP/1.0, RFC 1945, as far as Prometheus needs it).
+//! The port for Prometheus: HTTP/1.0 (RFC 1945) as far as Prometheus needs it. Serves one page,
+//! to [`GUESTS_MAX`] clients at a time, each for [`PATIENCE`] at most. Leaves out header fields,
+//! other methods than GET, and a second request on a connection.
 
 use super::daemon::Source;
 use crate::os::event_loop::Registry;
@@ -8,11 +9,11 @@ use lasthop_units::{Duration, Instant};
 use std::io;
 use std::os::fd::AsFd;
 
-/// So many at a time.
+/// Most clients at a time.
 const GUESTS_MAX: usize = 8;
-/// A longer request is none.
+/// Most bytes of a request; a longer one gets no answer.
 const REQUEST_BYTES_MAX: usize = 4_096;
-/// A request takes no longer than this.
+/// Longest time from the connection to the end of the request.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 struct Asking {
@@ -21,14 +22,14 @@ struct Asking {
     until: Instant,
 }
 
-/// The port and who is there.
+/// The port and its clients.
 pub(super) struct Metrics {
     port: Port,
     guests: [Option<Asking>; GUESTS_MAX],
 }
 
 impl Metrics {
-    /// Answers at `port`.
+    /// Returns a server at `port` without clients.
     pub fn new(port: Port) -> Self {
         Self { port, guests: Default::default() }
     }
@@ -37,7 +38,7 @@ impl Metrics {
         &self.port
     }
 
-    /// Lets somebody in, or sends him away if there are too many.
+    /// Accepts a client, or closes its connection if there are too many.
     pub fn accept(&mut self, registry: &mut Registry<Source>, now: Instant) {
         let Some(guest) = self.port.accept() else { return };
         let Some(index) = self.guests.iter().position(Option::is_none) else { return };
@@ -47,7 +48,7 @@ impl Metrics {
         }
     }
 
-    /// Reads what the guest at `index` says, and answers once that is all.
+    /// Reads from the client at `index`, and answers once its request is complete.
     pub fn hear(
         &mut self,
         index: usize,
@@ -78,7 +79,7 @@ impl Metrics {
         }
     }
 
-    /// Sends away who takes too long.
+    /// Closes the connections of clients that take too long.
     pub fn expire(&mut self, registry: &mut Registry<Source>, now: Instant) {
         for place in &mut self.guests {
             if place.as_ref().is_some_and(|asking| asking.until <= now)
@@ -89,7 +90,7 @@ impl Metrics {
         }
     }
 
-    /// When somebody has taken too long.
+    /// The instant at which the next client has taken too long.
     pub fn next_expiry(&self) -> Option<Instant> {
         self.guests.iter().flatten().map(|asking| asking.until).min()
     }

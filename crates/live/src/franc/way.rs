@@ -1,5 +1,6 @@
-//! The link of a node: its socket, where its neighbours are, and datagrams that wait for
-//! room.
+//! The link of a node: its socket, the addresses of its neighbours, and the datagrams that
+//! wait for room in the socket. Over UDP, or over Ethernet with an EtherType of our own. An
+//! address changes only as the machine says (`is_moved`). Leaves out several links a node.
 
 use super::{Counts, FrancError};
 use crate::os::OsError;
@@ -13,45 +14,45 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// What may wait in the interface's queue before it says that it is full. Paced senders
-/// never come near; for the others it is the queue.
+/// Bytes that may wait in the interface's queue before the socket is full. Paced senders
+/// never reach it; for the others it is the length of the queue.
 const SEND_BYTES: i32 = 256 << 10;
-/// Batches of datagrams in a row before something else has its turn.
+/// Batches of datagrams that a turn receives, each of one system call.
 const BATCHES_MAX: usize = 4;
 
-/// How neighbours are reached.
+/// What carries the datagrams, and the addresses of neighbours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// Over UDP.
     Udp {
-        /// Where datagrams are expected; any address and [`PORT`](super::PORT) if `None`.
+        /// The own address; any address and [`PORT`](super::PORT) if `None`.
         listen: Option<SocketAddr>,
-        /// Where neighbours are; those that are missing have to come first.
+        /// Addresses of neighbours; one that is missing has to send the first datagram.
         neighbours: Vec<(NodeId, SocketAddr)>,
     },
     /// As Ethernet frames.
     Ethernet {
         /// The interface.
         interface: String,
-        /// Also hear what others send to each other, as helpers must.
+        /// Whether frames between other nodes are received too, as helpers need.
         promiscuous: bool,
-        /// Where neighbours are; those that are missing are reached by broadcast until
-        /// they have been heard.
+        /// Addresses of neighbours; one that is missing is reached by broadcast until it
+        /// has been heard.
         neighbours: Vec<(NodeId, MacAddr)>,
     },
 }
 
-/// Where a neighbour is.
+/// A neighbour and its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// Which.
+    /// The neighbour.
     pub id: NodeId,
     /// Its address.
     pub address: Address,
 }
 
 impl Transport {
-    /// Over IPv6.
+    /// Whether it is UDP over IPv6.
     fn is_v6(&self) -> bool {
         match self {
             Self::Udp { listen, neighbours } => listen
@@ -81,19 +82,19 @@ impl Transport {
     }
 }
 
-/// An MTU that is found out is taken for no more than this: what is longer is a loopback
-/// interface, and symbols of 64 KiB would only take memory.
+/// The largest MTU, in bytes, that is taken over from an interface: a larger one is that of a
+/// loopback interface, and symbols of 64 KiB would only take memory.
 const MTU_FOUND_MAX: u32 = 9_000;
 
-/// The MTU of a way that nobody knows.
+/// The MTU, in bytes, that is assumed towards a neighbour whose address is not known.
 const ETHERNET_MTU: u32 = 1_500;
 
-/// The longest datagram that the link carries, in bytes. `mtu` is that of the path, if it
-/// is not to be found out.
+/// Returns the length in bytes of the longest datagram that the link carries. `mtu` is that of
+/// the path; `None`: that of the own interface.
 ///
 /// # Errors
-/// If there is no such interface, or no way to a neighbour, or if `mtu` is more than the
-/// own interface takes.
+/// If there is no such interface or no route to a neighbour, or if `mtu` is larger than that
+/// of the own interface.
 pub fn room(transport: &Transport, mtu: Option<u32>) -> Result<u16, FrancError> {
     let least = |own: u32, name: &dyn Fn() -> String| match mtu {
         Some(mtu) if mtu > own => Err(FrancError::TooWide { mtu, own, name: name() }),
@@ -129,31 +130,32 @@ fn interface_error(name: &str, error: crate::os::OsError) -> FrancError {
     }
 }
 
-/// The MAC address that all take for theirs.
+/// The broadcast address of Ethernet.
 const EVERYBODY: MacAddr = MacAddr([0xff; 6]);
 
-/// A neighbour that was heard this lately is there. Otherwise the kernel asks for its MAC
-/// address again and again, and drops datagrams when a lossy link swallows the answers.
+/// A neighbour that was heard within this time is reachable, and the kernel is told so.
+/// Otherwise the kernel asks for its MAC address again and again, and drops datagrams when a
+/// lossy link loses the answers.
 const HEARD_LATELY: Duration = Duration::from_secs(3);
 
-/// Where a neighbour is.
+/// The address of a neighbour.
 struct Place {
     address: Address,
     name: Name,
     heard_at: Option<Instant>,
 }
 
-/// A datagram that leaves.
+/// A datagram that waits to be sent.
 struct Leaving {
     to: Target,
     datagram: Vec<u8>,
 }
 
-/// Where a datagram goes.
+/// The destination of a datagram.
 enum Target {
-    /// To where a neighbour is, or to everybody.
+    /// A neighbour, by broadcast if its address is not known.
     Neighbour(NodeId),
-    /// Back to where a question came from.
+    /// The address from which a question came.
     Asker(Name),
 }
 
@@ -164,26 +166,27 @@ pub(super) struct Way {
     places: BTreeMap<NodeId, Place>,
     copies_to: Vec<NodeId>,
     waiting: VecDeque<Leaving>,
-    /// Datagrams to one neighbour go together.
+    /// Whether datagrams to one neighbour are sent as one message (`UDP_SEGMENT`).
     is_segmented: bool,
-    /// At the head of those that wait are so many that go alone, for together they did not.
+    /// The number of datagrams at the head of `waiting` that are sent as a message each, because
+    /// the kernel refused them as one.
     alone: usize,
-    /// What the kernel refuses of that, until it is taken.
+    /// Refusals of the kernel to send or receive many datagrams at once, until they are taken.
     refused: VecDeque<OsError>,
     broadcast: Option<Name>,
-    /// Of Ethernet.
+    /// The name of the interface, over Ethernet.
     interface: Option<String>,
-    /// A neighbour that was heard from the address of our own interface.
+    /// A neighbour that was heard from the MAC address of the own interface, until it is taken.
     twin: Option<(NodeId, MacAddr)>,
     pub counts: Counts,
 }
 
-/// What became of what was to be sent.
+/// Whether the link takes datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
-    /// All is on its way.
+    /// Everything was sent.
     Free,
-    /// The link takes no more now.
+    /// The socket is full.
     Full,
 }
 
@@ -230,28 +233,29 @@ impl Way {
         })
     }
 
-    /// Where neighbours are, as far as that is known.
+    /// The neighbours whose addresses are known.
     pub fn reached(&self) -> Vec<Reach> {
         self.places.iter().map(|(&id, place)| Reach { id, address: place.address }).collect()
     }
 
-    /// A neighbour that was heard lately from the MAC address of our own interface.
+    /// Returns a neighbour that was heard from the MAC address of the own interface since the
+    /// last call.
     pub fn take_twin(&mut self) -> Option<(NodeId, MacAddr)> {
         self.twin.take()
     }
 
-    /// What the kernel refuses of sending and receiving many datagrams at once, once.
+    /// Returns each refusal of the kernel to send or receive many datagrams at once, one a call.
     pub fn take_refused(&mut self) -> Option<OsError> {
         self.refused.pop_front()
     }
 
-    /// Takes what came and gives it to `node`, but no more than leaves others their turn.
+    /// Receives datagrams for `node`, [`BATCHES_MAX`] batches at most.
     ///
-    /// The clock is read behind each batch: a datagram that was said to have come before it
-    /// did would make the way look shorter than it is, and its queue longer ever after.
+    /// The clock is read after each batch: a datagram stamped earlier than it arrived would
+    /// make the least delay of the path too small, and its queue seem longer ever after.
     pub fn receive(&mut self, node: &mut Node, clock: Clock) {
         for _ in 0..BATCHES_MAX {
-            // What the network reports of an earlier datagram is no news to the machine.
+            // An error is about an earlier datagram (ICMP); the machine needs no report of it.
             let is_more = self.link.receive(&mut self.inbox).unwrap_or(false);
             let now = clock.now();
             let (places, link, twin) = (&mut self.places, &self.link, &mut self.twin);
@@ -283,11 +287,11 @@ impl Way {
         }
     }
 
-    /// Sends what `node` has until it has nothing, or the link is full. `too_long` is told
-    /// the length of what the path does not take.
+    /// Sends datagrams of `node` until it has no more, or the link is full. `too_long` is
+    /// called with the length in bytes of each datagram that the path refuses.
     ///
     /// # Errors
-    /// If the interface is gone: one of that name that comes later is another one.
+    /// If the interface is gone: a later one of that name is another interface.
     pub fn transmit(
         &mut self,
         node: &mut Node,
@@ -313,7 +317,7 @@ impl Way {
     fn enqueue(&mut self, transmit: Transmit) {
         let Transmit { to, reply, datagram } = transmit;
         if let Some(asker) = reply.and_then(to_link) {
-            // Nobody else is to have a copy: a stranger may have asked.
+            // No copies of it: the question may be that of a stranger.
             let (address, _) = reachable(&self.link, asker);
             let to = Target::Asker(self.link.name(address));
             return self.waiting.push_back(Leaving { to, datagram });
@@ -381,9 +385,9 @@ impl Way {
 }
 
 impl Way {
-    /// What waits goes alone, for the system did not take it together, because of `error`.
-    /// An interface that cannot complete checksums never will (`EIO`); otherwise it is one of
-    /// the datagrams.
+    /// Sends what waits as a message each, because the kernel refused it as one with `error`.
+    /// `EIO` is about the interface, which cannot complete checksums, and holds for all that
+    /// follow; other errors are about one of the datagrams.
     fn go_alone(&mut self, error: Errno) {
         self.alone = self.waiting.len().min(BATCH);
         if error == Errno::EIO {
@@ -393,7 +397,7 @@ impl Way {
     }
 }
 
-/// An address of the link as the machine knows it.
+/// Returns an address of the link as the machine has it.
 fn of_link(address: Address) -> franc::Address {
     match address {
         Address::Udp(address) => franc::Address::Udp(address),
@@ -401,7 +405,7 @@ fn of_link(address: Address) -> franc::Address {
     }
 }
 
-/// An address of the machine on the link.
+/// Returns an address of the machine as the link has it; `None` for those of virtual time.
 fn to_link(address: franc::Address) -> Option<Address> {
     match address {
         franc::Address::Udp(address) => Some(Address::Udp(address)),
@@ -410,8 +414,8 @@ fn to_link(address: franc::Address) -> Option<Address> {
     }
 }
 
-/// How what came from `from` is answered, and whether it has the own interface's address:
-/// a bridge would take frames to that for ours, so they go to everybody.
+/// Returns the address for answers to `from`, and whether `from` is the own interface's: a
+/// bridge would deliver frames to that address to this node, so answers are broadcast.
 fn reachable(link: &Link, from: Address) -> (Address, bool) {
     match from {
         Address::Mac(mac) if link.own_mac() == Some(mac) => (Address::Mac(EVERYBODY), true),
