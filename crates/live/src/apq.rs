@@ -1,5 +1,5 @@
 //! APQ on real networks: the machines of `apq` between UDP sockets and the
-//! clock of the host.
+//! clock of the host, one thread a host.
 //!
 //! | module | what it is |
 //! |---|---|
@@ -7,9 +7,9 @@
 //! | [`measure`](mod@measure) | the near host: one measurement |
 //! | `io` | the sockets of both: how datagrams come and go |
 //!
-//! Packets leave by a timer on the monotonic clock, those that are due together
-//! in one call; `SO_TXTIME` would need a queueing discipline that a measurement
-//! must not install. Arrivals have the kernel's time stamps. Nobody spins.
+//! A timer on the monotonic clock paces packets; those that are due together are
+//! sent by one system call. `SO_TXTIME` is left out: it needs a queueing discipline,
+//! which a measurement must not install. Arrivals have the kernel's time stamps.
 
 mod io;
 pub mod measure;
@@ -28,16 +28,16 @@ use std::net::SocketAddr;
 /// for it with IANA (RFC 6335).
 pub const PORT: u16 = 4796;
 
-/// After a signal, the last words have so long to leave.
+/// How long after a signal the hosts wait until the other side was told of the end.
 const FAREWELL_MAX: Duration = Duration::from_secs(1);
 
-/// Why a host cannot take part.
+/// Why a host could not take part, or not until the end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApqError {
     /// The measurement failed.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// There is no way to the server.
+    /// There is no route to the server.
     #[error("there is no way to {to}: {}", .error.reason())]
     NoRoute {
         /// The server.
@@ -45,7 +45,7 @@ pub enum ApqError {
         /// What the system says.
         error: OsError,
     },
-    /// An address cannot be served at.
+    /// The server cannot be bound to an address.
     #[error("cannot serve at {address}: {}{}", .error.reason(), bind_hint(.error))]
     Address {
         /// The address.
@@ -53,17 +53,17 @@ pub enum ApqError {
         /// What the system says.
         error: OsError,
     },
-    /// The packets are longer than the network takes.
+    /// The packets are longer than the MTU of the route.
     #[error("packets of {packet_bytes} bytes do not fit: the way to {to} takes up to {mtu}")]
     TooLong {
         /// The server.
         to: SocketAddr,
-        /// The longest that were asked for.
+        /// Length of the longest packets that were asked for, in bytes.
         packet_bytes: u16,
-        /// What fits.
+        /// The MTU, in bytes.
         mtu: u32,
     },
-    /// The system refuses something else.
+    /// Another error of the kernel.
     #[error(transparent)]
     Os(#[from] OsError),
 }

@@ -1,4 +1,6 @@
-//! The sockets of a host of a measurement: how datagrams come in and go out.
+//! The sockets of a host of a measurement: receives batches of datagrams with their age, and
+//! sends those of a machine, each by its socket. Leaves out waiting, which is the event
+//! loop's.
 
 use crate::os::OsError;
 use crate::os::clock::Clock;
@@ -10,17 +12,17 @@ use nix::errno::Errno;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-/// Clock and sockets.
+/// The clock and the sockets of a host.
 pub(super) struct Io {
     pub clock: Clock,
     pub sockets: Vec<DatagramSocket>,
     inbox: Inbox,
     outgoing: Vec<Transmit>,
-    /// By socket: datagrams that it had no room for.
+    /// By socket: datagrams dropped because its buffer was full, since it was opened.
     overflowed: Vec<u32>,
 }
 
-/// A packet of a flow that the system did not take.
+/// A packet of a measurement that the kernel refused to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unsent {
     pub to: SocketAddr,
@@ -38,24 +40,24 @@ impl Io {
         }
     }
 
-    /// Has the sockets waited for; each is named by its position.
+    /// Adds the sockets to `registry`; the source of each is its position.
     pub fn register(&self, registry: &mut Registry<usize>) -> Result<(), OsError> {
         let mut sockets = self.sockets.iter().enumerate();
         sockets.try_for_each(|(index, socket)| registry.add_readable(socket.as_fd(), index))
     }
 
-    /// A clock for stamps that nobody sets.
+    /// Returns the host's clock for stamps, which nobody sets while it runs.
     pub fn host_clock(&self) -> HostClock {
         let elapsed_ns = self.clock.now().as_nanos();
         let offset_ns = datagram::host_clock_ns().wrapping_sub(elapsed_ns);
         HostClock { offset_ns, drift_ppm: 0 }
     }
 
-    /// Takes one batch from the socket at `index`, its turn: no flood keeps a packet from
-    /// leaving in time for longer.
+    /// Receives one batch from the socket at `index`, which is its turn: a flood delays packets
+    /// that are due by no more than that.
     ///
     /// # Errors
-    /// What the network reports, such as `ECONNREFUSED`.
+    /// What the network reports of earlier datagrams, such as `ECONNREFUSED`.
     pub fn receive(
         &mut self,
         index: usize,
@@ -68,14 +70,15 @@ impl Io {
         Ok(())
     }
 
-    /// Datagrams that came and were never read, because this host was too busy.
+    /// Returns the number of datagrams that arrived and were never read, because this host was
+    /// too busy.
     pub fn overflowed(&self) -> u64 {
         self.overflowed.iter().copied().map(u64::from).sum()
     }
 
-    /// Sends what `next` gives until it gives nothing; `place` says by which
-    /// socket and whether that is connected. Gives the packets of flows that the
-    /// system did not take, and whether it reports that nobody listens.
+    /// Sends what `next` returns until it returns nothing. `place` returns the position of the
+    /// socket; `is_connected` says that all sockets are. Returns the packets of measurements
+    /// that the kernel refused, and whether the network reports that nobody listens.
     pub fn send(
         &mut self,
         next: &mut dyn FnMut(Instant) -> Option<Transmit>,

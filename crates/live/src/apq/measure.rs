@@ -1,6 +1,6 @@
 //! The near host: drives a client until its survey is done, it fails, or a
-//! signal ends it. It has two sockets, for a queue that tells flows apart tells
-//! ports apart.
+//! signal ends it. It has two sockets, because a queue that separates flows
+//! separates them by port.
 
 use super::io::Io;
 use super::{ApqError, FAREWELL_MAX};
@@ -19,11 +19,11 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use zeroize::Zeroize;
 
-/// A server is given up if it says nothing for so long.
+/// A server that sends nothing for this long is given up.
 const PROOF_TIMEOUT: Duration = Duration::from_secs(8);
-/// In this order.
+/// The sockets in the order of their positions.
 const SOCKETS: [SocketId; 2] = [SocketId::Control, SocketId::Bulk];
-/// How often the caller is told that time goes by.
+/// From one [`Update::Tick`] to the next.
 const TICK: Duration = Duration::from_millis(100);
 
 /// What to measure.
@@ -31,9 +31,9 @@ const TICK: Duration = Duration::from_millis(100);
 pub struct MeasureOptions {
     /// The far host.
     pub server: SocketAddr,
-    /// The key both hosts know, if there is one.
+    /// The key that both hosts have; `None`: there is none.
     pub key: Option<[u8; 32]>,
-    /// What is to be found out.
+    /// The survey to be made.
     pub survey: SurveyConfig,
 }
 
@@ -43,25 +43,25 @@ impl Drop for MeasureOptions {
     }
 }
 
-/// What a caller is told meanwhile.
+/// What the caller is told during a measurement.
 #[derive(Clone, Copy, Debug)]
 pub enum Update<'a> {
-    /// Something happened.
+    /// An event of the client.
     Event(&'a ClientEvent),
-    /// Time goes by.
+    /// Time has passed: 100 ms since the last one.
     Tick,
 }
 
-/// How it ended.
+/// The result of a measurement.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// What is known.
+    /// The survey as far as it was made.
     pub survey: Survey,
-    /// How long it took.
+    /// The duration of the measurement.
     pub elapsed: Duration,
-    /// What ended it early.
+    /// What ended it early; `None`: the survey is done.
     pub stopped: Option<Stopped>,
-    /// Datagrams that arrived and were never read, because this host was too
+    /// The number of datagrams that arrived and were never read, because this host was too
     /// busy: they look as if the access point had dropped them.
     pub overflowed: u64,
 }
@@ -69,18 +69,19 @@ pub struct Measured {
 /// What ended a measurement early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
-    /// A signal of this number.
+    /// The signal of this number.
     Signal(i32),
-    /// The caller.
+    /// The caller, by [`ControlFlow::Break`].
     Caller,
 }
 
-/// Measures. `watch` is told what happens, what is known and how long it has
-/// taken; it ends the measurement early by [`ControlFlow::Break`]. On a signal
-/// nothing more is sent but a word to the server, and `watch` is not told any more.
+/// Runs a measurement. `watch` is called with every update, the client and the time elapsed;
+/// it ends the measurement early by [`ControlFlow::Break`]. After a signal only the end is
+/// reported to the server, and `watch` is not called any more; a second signal ends the wait
+/// for that.
 ///
 /// # Errors
-/// If the system refuses a socket, there is no way to the server, or it does not
+/// If the kernel refuses a socket, there is no route to the server, or the server does not
 /// take part until the end.
 pub fn measure(
     options: &MeasureOptions,
@@ -117,10 +118,10 @@ pub fn measure(
     events.run(&mut measurement, Some(&signals))
 }
 
-/// Whom to tell what happens, what is known and how long it has taken.
+/// The function that is called with updates.
 type Watch<'a> = &'a mut dyn FnMut(Update<'_>, &Client, Duration) -> ControlFlow<()>;
 
-/// A measurement that goes on.
+/// A measurement that runs.
 struct Measurement<'a> {
     io: Io,
     client: Client,
@@ -128,7 +129,7 @@ struct Measurement<'a> {
     begin: Instant,
     next_tick: Instant,
     stopped: Option<Stopped>,
-    /// Once it is stopped: when to wait no longer until the server has been told.
+    /// Once it is stopped: the instant at which the server is no longer waited for.
     give_up: Option<Instant>,
 }
 
@@ -163,7 +164,7 @@ impl Driver for Measurement<'_> {
 
     fn handle_signals(&mut self, signals: &[Signal]) -> Progress<Self> {
         if self.stopped.is_some() {
-            // Whoever insists does not want to wait for the farewell.
+            // A second signal: do not wait for the server.
             return Ok(ControlFlow::Break(self.measured(self.io.clock.now())));
         }
         self.stopped = signals.last().map(|&signal| Stopped::Signal(signal as i32));
@@ -194,7 +195,7 @@ impl Measurement<'_> {
             None if self.stopped.is_some() => {
                 self.give_up = Some(now + FAREWELL_MAX);
                 self.client.stop(now);
-                // What it says to the server leaves now.
+                // Sends the report of the end.
                 self.advance(now)
             }
             Some(at) if at <= now => Ok(ControlFlow::Break(self.measured(now))),

@@ -1,7 +1,7 @@
 //! The far host: drives a server until a signal ends it. One socket for each
 //! family of addresses, since the length of headers follows from the family.
-//! A host with several addresses in one family answers by the one that its
-//! routes choose: bind to the one that clients name.
+//! A host with several addresses of one family answers from the one that its
+//! routes choose: bind to the address that clients use.
 
 use super::io::Io;
 use super::{ApqError, FAREWELL_MAX};
@@ -20,29 +20,29 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::ControlFlow;
 use zeroize::Zeroize;
 
-/// What is lost in this host is told at most so often.
+/// From one report of datagrams lost in this host to the next, at least.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// What is served, and what is allowed.
+/// The address of a server and its limits.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// Where.
+    /// The addresses to bind to.
     pub bind: Bind,
-    /// The key that clients must know, if any.
+    /// The key that clients must have; `None`: everybody may measure.
     pub key: Option<[u8; 32]>,
-    /// Most sessions at a time, half of them (rounded up) of one address.
+    /// Most sessions at a time, of which one address may have half (rounded up).
     pub sessions_max: usize,
     /// Most bits that are sent in any second to a session or to an address, IP
     /// headers included.
     pub rate_max_bps: u64,
     /// Most bits that are sent in any second to all clients together.
     pub rate_total_max_bps: u64,
-    /// Longest session.
+    /// The longest that a session may last.
     pub duration_max: Duration,
     /// Most packets of a phase.
     pub phase_packets_max: u32,
-    /// Most packets of the uplink phases of all sessions together: what is held
-    /// in memory, 24 bytes each.
+    /// Most packets of the uplink phases of all sessions together; each takes 24 bytes of
+    /// memory.
     pub samples_max: u64,
 }
 
@@ -52,36 +52,35 @@ impl Drop for ServeOptions {
     }
 }
 
-/// Where to serve.
+/// The addresses that a server binds to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bind {
-    /// At one address.
+    /// One address.
     Address(SocketAddr),
-    /// At all of the host's, IPv4 and IPv6, at this port.
+    /// All addresses of the host, IPv4 and IPv6, at this port.
     Everywhere(u16),
 }
 
-/// What a caller is told.
+/// What the caller is told.
 #[derive(Clone, Copy, Debug)]
 pub enum Told<'a> {
-    /// Clients are heard at these addresses.
+    /// The server listens at these addresses.
     Listening(&'a [SocketAddr]),
-    /// The kernel refuses to take this from the server, which serves all the same.
+    /// What the kernel did not confine; the server runs all the same.
     Unconfined(&'a [OsError]),
-    /// Something happened.
+    /// An event of the server.
     Event(&'a ServerEvent),
-    /// So many more datagrams arrived and were never read, because this host was
-    /// too busy: in what clients send they look as if the access point had
-    /// dropped them.
+    /// The number of datagrams that arrived since the last report and were never read, because
+    /// this host was too busy: to clients they look as if the access point had dropped them.
     Overflowed(u64),
 }
 
-/// Serves until a signal comes, and gives its number; 0 if `tell` wants it to
-/// end. Clients are told that it ends. The calling thread can do little else from
-/// here on (see [`confine`]), also afterwards.
+/// Serves until a signal comes, and returns its number; 0 if `tell` ended it by
+/// [`ControlFlow::Break`]. Clients are told of the end. The calling thread can do little else
+/// from here on (see [`confine`]), also afterwards.
 ///
 /// # Errors
-/// If the address cannot be served at, or the system refuses something else.
+/// If the address cannot be bound to, or another call is refused.
 pub fn serve(
     options: &ServeOptions,
     tell: &mut dyn FnMut(Told<'_>) -> ControlFlow<()>,
@@ -127,18 +126,18 @@ pub fn serve(
 struct Serving<'a> {
     io: Io,
     server: Server,
-    /// Of the sockets.
+    /// The addresses of the sockets, in the same order.
     addresses: Vec<SocketAddr>,
     tell: &'a mut dyn FnMut(Told<'_>) -> ControlFlow<()>,
-    /// Datagrams lost in this host that the caller was told of.
+    /// The number of datagrams lost in this host that were reported.
     overflowed: u64,
-    /// When the caller may be told of them again.
+    /// The instant from which on more of them may be reported.
     complain_at: Instant,
-    /// Held while there is something to pace.
+    /// Held while there are sessions, whose packets are paced.
     priority: Option<Priority>,
-    /// What is returned in the end: the signal, or 0 for the caller.
+    /// The signal that ended it, 0 if the caller did; `None` while it serves.
     ended: Option<i32>,
-    /// Once it is ended: when to wait no longer until the clients have been told.
+    /// Once it is ended: the instant at which clients are no longer waited for.
     give_up: Option<Instant>,
 }
 
@@ -159,8 +158,8 @@ impl Driver for Serving<'_> {
 
     fn handle_ready(&mut self, index: usize, _: &mut Registry<usize>) -> Result<(), ApqError> {
         let Self { io, server, .. } = self;
-        // An unconnected socket reports nothing of the network; what it cannot
-        // receive now it is asked for again.
+        // An unconnected socket has no reports of the network; what it cannot receive now
+        // makes it ready again.
         let _ = io.receive(index, &mut |now, datagram| {
             let at = now.saturating_sub(datagram.age);
             let (from, payload, length) = (datagram.from, datagram.head, datagram.length);
@@ -173,7 +172,7 @@ impl Driver for Serving<'_> {
     fn handle_signals(&mut self, signals: &[Signal]) -> Progress<Self> {
         let signal = signals.last().map_or(0, |&signal| signal as i32);
         if self.ended.is_some() {
-            // Whoever insists does not want to wait for the farewell.
+            // A second signal: do not wait for the clients.
             return Ok(ControlFlow::Break(signal));
         }
         self.ended = Some(signal);
@@ -206,7 +205,7 @@ impl Serving<'_> {
             (Some(_), None) => {
                 self.server.stop(now);
                 self.give_up = Some(now + FAREWELL_MAX);
-                // What it says to the clients leaves now.
+                // Sends the reports of the end.
                 self.advance(now)
             }
             (Some(ended), Some(at)) if at <= now || self.server.poll_timeout().is_none() => {
@@ -253,7 +252,7 @@ fn sockets(bind: Bind) -> Result<Vec<DatagramSocket>, ApqError> {
     }
 }
 
-/// The host has no IPv6.
+/// Whether the error means that the host has no IPv6.
 fn is_without_v6(errno: i32) -> bool {
     matches!(Errno::from_raw(errno), Errno::EAFNOSUPPORT | Errno::EADDRNOTAVAIL)
 }
