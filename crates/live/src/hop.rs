@@ -1,11 +1,10 @@
-//! Network and hosts in real time: frames in, frames out, each at the instant that the
-//! machines say. Flows and coded links of the model run beside the frames of the kernel.
+//! Network and hosts in real time: frames enter when they are read, and are delivered at the
+//! instants that the machines say. Flows and coded links of the model run beside them.
 //!
-//! A frame enters at the instant it is read. What falls due between two wake-ups
-//! is computed at its own instant, in order, however late the wake-up came; a
-//! delivery is handed over with the instant it was due, and the difference is its
-//! lateness. So the model never drifts: being late delays a hand-over and nothing
-//! else.
+//! What falls due between two wake-ups is computed at its own instant, in order, however
+//! late the wake-up is. The difference between the instant at which a delivery was due and
+//! that at which it was handed over is its lateness. So the model never drifts: a late
+//! wake-up delays deliveries and nothing else.
 
 use crate::frame::{self, Header};
 use crate::frames::Frames;
@@ -21,31 +20,31 @@ use lasthop_units::{Duration, Instant, MacAddr};
 use lasthop_wifi::stats::Levels;
 use std::collections::VecDeque;
 
-/// Deliveries that may wait while the machines catch up.
+/// Most deliveries that wait to be handed over while the machines catch up.
 const WRITE_BATCH: usize = 64;
-/// A packet may be delivered while the rest of its A-MPDU is on the air, whose event has its
-/// bytes: at most this long (aPPDUMaxTime; IEEE 802.11-2020, table 19-25).
+/// The longest that the rest of an A-MPDU is on the air after one of its packets was
+/// delivered, whose bytes its event still needs (aPPDUMaxTime; IEEE 802.11-2020, table 19-25).
 const PPDU_MAX: Duration = Duration::from_millis(10);
 
 /// The nodes that have an interface.
 #[derive(Clone, Debug, Default)]
 pub struct Doors {
-    /// Node by port.
+    /// The node of each port.
     pub nodes: Vec<NodeId>,
-    /// Port by node; relays have none.
+    /// The port of each node; relays have none.
     pub ports: Vec<Option<u16>>,
 }
 
-/// Where a flow of the kernel's begins and ends.
+/// The ends of a flow whose endpoints are the kernel's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
-    /// Where it begins.
+    /// The node where it begins.
     pub from: NodeId,
-    /// Where it ends.
+    /// The node where it ends.
     pub to: NodeId,
 }
 
-/// What was counted of frames.
+/// Counters of frames.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
     /// Frames that entered the network.
@@ -54,37 +53,37 @@ pub struct Counts {
     pub delivered: u64,
     /// Frames to an address that no node has, or that are no Ethernet frames.
     pub unaddressed: u64,
-    /// Frames that a node's interface refused (set down by a program, say).
+    /// Frames that a node's interface refused, such as one that a program has set down.
     pub refused: u64,
-    /// How late each was handed over, in nanoseconds.
+    /// The lateness of each delivery, in nanoseconds.
     pub lateness_ns: Levels,
 }
 
-/// The machines with their doors to the real world.
+/// The machines, and the interfaces through which frames enter and leave.
 pub struct Hop<'a, S: Sink> {
-    /// The machines.
+    /// The network and what begins and ends at its nodes.
     hosts: Hosts,
-    /// What was counted.
+    /// Counters of frames.
     pub counts: Counts,
-    /// Whom to tell.
+    /// The sink that is told what happens.
     pub sink: &'a mut S,
     clock: Clock,
-    /// The machines' last `now`.
+    /// The latest `now` that the machines were told.
     last: Instant,
     ports: Ports,
     doors: Doors,
-    /// By number; `None` for those of the model.
+    /// The ends of each flow of the scenario; `None` for those of the model.
     flows: Vec<Option<Ends>>,
     frames: Frames,
     outbox: Vec<Delivery>,
     done: Vec<u64>,
-    /// Frames that are done and may still be in an event, and until when.
+    /// Frames that were delivered or dropped and may still be in an event, and until when.
     kept: VecDeque<(Instant, u64)>,
     /// The flows of programs.
     programs: Programs,
 }
 
-/// A frame for a node.
+/// A frame to be handed over to a node.
 #[derive(Clone, Copy, Debug)]
 struct Delivery {
     due: Instant,
@@ -93,7 +92,8 @@ struct Delivery {
 }
 
 impl<'a, S: Sink> Hop<'a, S> {
-    /// Hosts at the instant zero of `clock`; frames of up to `frame_bytes_max`.
+    /// Returns `hosts` at the instant zero of `clock`, for frames of up to `frame_bytes_max`
+    /// bytes.
     pub fn new(
         hosts: Hosts,
         ports: Ports,
@@ -120,38 +120,38 @@ impl<'a, S: Sink> Hop<'a, S> {
         }
     }
 
-    /// The ports, to be waited on.
+    /// The ports, whose doors are to be waited for.
     pub fn ports(&self) -> &Ports {
         &self.ports
     }
 
-    /// How a saturated flow of the kernel's stands; `None` for all others.
+    /// The backlog of a saturated flow whose endpoints are the kernel's; `None` for other flows.
     pub fn backlog(&mut self, now: Instant, flow: FlowId) -> Option<Backlog> {
         self.hosts.backlog(now, flow)
     }
 
-    /// The machines begin.
+    /// Starts the machines.
     pub fn start(&mut self) {
         self.hosts.start(Instant::ZERO, self.sink);
     }
 
-    /// All flows are measurements, and all are done.
+    /// Whether all flows are measurements, and all are done.
     pub fn is_done(&self) -> bool {
         self.hosts.is_done()
     }
 
-    /// When the machines want to be woken.
+    /// The next instant at which the machines must be woken.
     pub fn next_wakeup(&self) -> Option<Instant> {
         self.hosts.poll_timeout().map(|(at, _)| at)
     }
 
-    /// Does all that is due by `now`, and hands over what came out.
+    /// Does all that is due by `now`, and hands over the deliveries.
     pub fn advance(&mut self, now: Instant) {
         self.catch_up(now);
         self.hand_over();
     }
 
-    /// Takes the frames that wait at a door, [`TURN_PACKETS`] at most. Deliveries that are due
+    /// Reads the frames that wait at a door, [`TURN_PACKETS`] at most. Deliveries that are due
     /// are handed over first, so that they do not wait for the reads.
     pub fn take_frames(&mut self, door: usize) {
         self.advance(self.clock.now());
@@ -213,7 +213,7 @@ impl<'a, S: Sink> Hop<'a, S> {
         self.drain();
     }
 
-    /// Takes out what became of frames.
+    /// Takes the outputs of the machines.
     fn drain(&mut self) {
         while let Some(output) = self.hosts.poll_output() {
             match output {
@@ -251,7 +251,7 @@ impl<'a, S: Sink> Hop<'a, S> {
         }
     }
 
-    /// Gives the nodes what came out, and the buffers back.
+    /// Writes the deliveries to the nodes' interfaces, and releases the buffers.
     fn hand_over(&mut self) {
         for batch in self.outbox.chunks(self.ports.batch()) {
             let frames = &self.frames;
@@ -280,7 +280,7 @@ impl<'a, S: Sink> Hop<'a, S> {
         }
     }
 
-    /// The node with that address, or everywhere.
+    /// Returns the node with that address, or everywhere for a group address.
     fn destination(&self, address: MacAddr) -> Option<NodeId> {
         if address.is_multicast() {
             return Some(Packet::EVERYWHERE);
@@ -303,27 +303,28 @@ impl<'a, S: Sink> Hop<'a, S> {
         FlowId::NONE
     }
 
-    /// Flows of programs that got no number.
+    /// The flows of programs that got no number.
     pub fn programs_left_out(&self) -> ProgramsLeftOut {
         self.programs.left_out()
     }
 
-    /// Frames dropped by the ports because they were not read in time.
+    /// The number of frames that the ports dropped since the last call because they were not
+    /// read in time.
     pub fn unread_drops(&self) -> u64 {
         self.ports.drops()
     }
 
-    /// The machines end at `now`, and this is what they counted.
+    /// Ends the machines at `now`, and returns their counters.
     pub fn finish(&mut self, now: Instant) -> NetworkStats {
         self.hosts.finish(self.last.max(now), self.sink)
     }
 
-    /// Some queue got shorter since the last call.
+    /// Whether a queue became shorter since the last call.
     pub fn take_room(&mut self) -> bool {
         self.hosts.take_room()
     }
 
-    /// The instant it is.
+    /// The time on the clock.
     pub fn now(&self) -> Instant {
         self.clock.now()
     }

@@ -1,5 +1,6 @@
-//! What the event loop of an emulation drives: it keeps the network, the programs and the
-//! traffic going, with frames, signals, reports of the supervisor, and time.
+//! What the event loop of an emulation drives: the network, the programs and the traffic.
+//! Frames, signals, reports of the supervisor, and time wake it. It ends with the run, with
+//! the command, or with a signal, and gives programs [`GRACE`] to end.
 
 use crate::error::EmulateError;
 use crate::hop::Hop;
@@ -18,9 +19,9 @@ use std::ops::ControlFlow;
 
 /// From one call of `on_tick` to the next.
 pub const TICK: Duration = Duration::from_millis(100);
-/// How long programs that were asked to end may take.
+/// How long programs may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long the command may take after a signal that was passed on to it.
+/// How long the command may take to end after a signal that was passed on to it.
 const COMMAND_GRACE: Duration = Duration::from_secs(5);
 
 /// What wakes the loop beside time and signals.
@@ -34,31 +35,31 @@ pub enum Source {
 
 /// What runs during an emulation.
 pub struct Session<'a, S: Sink> {
-    /// The network and its doors.
+    /// The network, and the interfaces of its nodes.
     pub hop: Hop<'a, S>,
-    /// Who runs the programs.
+    /// The process that runs the programs.
     pub supervisor: &'a Supervisor,
-    /// What ends the run early.
+    /// The signals that end the run early.
     pub signals: &'a Signals,
-    /// The command's terminal.
+    /// The terminal of the command, if it has one.
     pub terminal: Option<&'a Terminal>,
-    /// The scenario's flows.
+    /// The flows of the scenario whose endpoints are the kernel's.
     pub traffic: &'a Traffic,
     /// The programs.
     pub jobs: &'a mut Jobs,
-    /// How much saturated flows may send.
+    /// The room that saturated flows are granted.
     pub saturation: Saturation,
-    /// When the next saturated flow starts.
+    /// The instant at which the next saturated flow starts.
     pub saturated_start: Option<Instant>,
-    /// Whom to call every [`TICK`].
+    /// The function that is called every [`TICK`].
     pub on_tick: &'a mut dyn FnMut(Instant, &mut S),
-    /// When the next call of it is due.
+    /// The instant of its next call.
     pub next_tick: Instant,
-    /// When the run is over.
+    /// The instant at which the run ends by itself.
     pub end: Instant,
-    /// Once it is ending: when to wait no longer.
+    /// Once it is ending: the instant at which programs are no longer waited for.
     pub deadline: Option<Instant>,
-    /// A signal came.
+    /// The first signal that came.
     pub interrupted: Option<Signal>,
 }
 
@@ -76,7 +77,7 @@ impl<S: Sink> Session<'_, S> {
         events.run(self, Some(signals))
     }
 
-    /// When the next program is due.
+    /// Returns the instant at which the next program is to be started.
     fn next_start(&self) -> Option<Instant> {
         let waiting = self.jobs.list.iter().filter(|job| job.life == Life::Waiting);
         waiting.map(|job| job.start).min().filter(|_| self.deadline.is_none())
@@ -108,7 +109,7 @@ impl<S: Sink> Session<'_, S> {
                     if let Some(terminal) = self.terminal
                         && job == 0
                     {
-                        // As a shell would: we stop as well, and go on with it.
+                        // As a shell does: stop too, and resume it when resumed.
                         terminal.take_back();
                         stop_ourselves();
                         self.supervisor.order(SupervisorOrder::Resume { job })?;
@@ -129,7 +130,8 @@ impl<S: Sink> Session<'_, S> {
         Ok(())
     }
 
-    /// The first signal ends the run, or goes to the command if there is one; the second ends all.
+    /// The first signal ends the run, or is passed on to the command if one runs; the second
+    /// ends the run at once.
     pub fn interrupt(&mut self, signal: Signal) -> Result<(), EmulateError> {
         let now = self.hop.now();
         if self.interrupted.is_some() {
@@ -146,7 +148,7 @@ impl<S: Sink> Session<'_, S> {
         }
     }
 
-    /// Asks the programs to end, and waits for them a while; the network goes on meanwhile.
+    /// Asks the programs to end and sets the deadline for them; the network runs meanwhile.
     fn wind_up(&mut self, now: Instant) -> Result<(), EmulateError> {
         for job in self.jobs.running() {
             self.supervisor.order(SupervisorOrder::Signal { job, signal: libc::SIGTERM })?;

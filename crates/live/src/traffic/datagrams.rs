@@ -1,10 +1,10 @@
-//! UDP datagrams, paced by a source machine, or (saturated) by the room that the
-//! loop sees in the sender's queue.
+//! UDP datagrams, paced by a source machine, or (saturated flows) by the room in the
+//! sender's queue, which the network's loop grants.
 //!
-//! Each carries its sequence number and departure (8 bytes each, big-endian,
-//! nanoseconds of the run), as far as it is long enough. The receiving socket is
-//! never read: the network has counted the packet when it arrived, and the
-//! socket is there only so that the kernel answers nothing.
+//! Each carries its sequence number and its departure in nanoseconds of the run (8
+//! bytes each, big-endian), as far as it is long enough. The receiving socket is
+//! never read: the network has counted the packet when it arrived, and without the
+//! socket the kernel would answer that the port is closed.
 
 #![expect(clippy::disallowed_types, reason = "this crate has the sockets")]
 
@@ -75,7 +75,7 @@ impl Datagrams {
         }
         self.sequence += 1;
         // A full socket buffer (ARP is not answered yet) or an unreachable peer
-        // loses the datagram, as it would any program's.
+        // loses the datagram, as it would that of any program.
         let _ = self.socket.send(payload);
     }
 }

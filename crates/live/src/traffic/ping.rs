@@ -1,6 +1,6 @@
 //! ICMP echo requests on a datagram socket (icmp(7), RFC 792). The kernel fills
-//! in identifier and checksum. A round trip ends when the kernel's receive
-//! timestamp says so, not when this thread gets around to reading.
+//! in identifier and checksum. A round trip ends at the kernel's receive timestamp,
+//! not when this thread reads the answer. Leaves out ICMPv6.
 
 use super::{FlowPlan, Note, Side, Sockets};
 use crate::frame::type_of_service;
@@ -15,7 +15,7 @@ use std::sync::mpsc::Sender;
 
 const ICMP_ECHO_REQUEST: u8 = 8;
 const ICMP_ECHO_REPLY: u8 = 0;
-/// Headers of IPv4 and ICMP.
+/// Length of the headers of IPv4 and ICMP together.
 const OVERHEAD_BYTES: u16 = 28;
 const ICMP_HEADER_BYTES: usize = 8;
 

@@ -1,7 +1,7 @@
 //! A bulk transfer between two TCP sockets of the kernel, and the sender's state
-//! (`TCP_INFO`) at a regular interval. What arrives is thrown away unread
-//! (`MSG_TRUNC`), so the receiver costs little and its window stays open; where it
-//! is allowed, it acknowledges without waiting to be read.
+//! (`TCP_INFO`) at a regular interval. What arrives is discarded unread
+//! (`MSG_TRUNC`), so the receiver costs little and its window stays open; where the
+//! kernel allows it, the receiver acknowledges without waiting to be read.
 
 use super::{FlowPlan, Note, Side, Sockets};
 use crate::frame::type_of_service;
@@ -18,13 +18,13 @@ use nix::sys::socket::{
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::mpsc::Sender;
 
-/// Bytes handed to the kernel at once.
+/// Bytes of one call of send(2) at most.
 static CHUNK: [u8; 128 << 10] = [0; 128 << 10];
-/// Bytes that may wait unsent in the sender's socket: enough never to run dry.
+/// Bytes that may wait unsent in the sender's socket: enough that it always has some to send.
 const UNSENT_MAX: u32 = 256 << 10;
-/// Bytes of memory that a receiver has for what it has not read.
+/// Bytes of buffer space of a receiver.
 const RECEIVE_MEMORY: u32 = 16 << 20;
-/// How long after a failed attempt to connect the next one follows.
+/// From a failed attempt to connect to the next one.
 const RETRY: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
@@ -137,7 +137,7 @@ impl Bulk {
         }
     }
 
-    /// A hop that loses too much refuses a connection once in a while.
+    /// Connects again later: over a hop that loses much, attempts fail at times.
     fn retry(&mut self, now: Instant, sockets: &mut Sockets<'_>) {
         sockets.forget(self.source.as_fd());
         self.state = State::Waiting(now + RETRY);
