@@ -1,5 +1,5 @@
-//! One emulation from beginning to end: namespaces, network, traffic, programs;
-//! the loop; and the end in good order, whatever brings it about.
+//! One emulation from beginning to end: makes namespaces, network, traffic and programs,
+//! runs the loop, and ends all of them in order, also after a signal or an error.
 
 use crate::error::EmulateError;
 use crate::hop::{Ends, Hop};
@@ -26,10 +26,10 @@ use std::ffi::OsString;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Ethernet header.
+/// Bytes of a frame beside the packet: the Ethernet header.
 const FRAME_OVERHEAD_BYTES: usize = crate::frame::HEADER_BYTES;
 
-/// What may be chosen.
+/// The options of an emulation.
 #[derive(Clone, Debug, Default)]
 pub struct EmulateOptions {
     /// Ends the emulation after this long, instead of after the scenario's
@@ -48,64 +48,66 @@ pub struct EmulateOptions {
     pub signal_noted: Arc<AtomicUsize>,
 }
 
-/// What came of it.
+/// The result of an emulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmulateOutcome {
     /// Exit status of the command, as a shell gives it: 128 and the number of a signal.
     pub exit_status: Option<i32>,
-    /// Number of the signal that ended it, if one did.
+    /// The number of the signal that ended it, if one did.
     pub interrupted: Option<i32>,
-    /// How long it lasted.
+    /// The duration of the emulation.
     pub duration: Duration,
-    /// How late frames were handed over, in nanoseconds; weights are frames.
+    /// The lateness of deliveries in nanoseconds; weights are frames.
     pub lateness_ns: Levels,
-    /// More than one delivery in a thousand was later than the scenario allows.
+    /// Whether more than one delivery in a thousand was later than the scenario allows
+    /// (`emulation.lateness_max`).
     pub late: bool,
-    /// What the machines counted.
+    /// The counters of the network.
     pub stats: NetworkStats,
-    /// What the `[[run]]` programs wrote, in their order.
+    /// The outcomes of the `[[run]]` programs, in their order.
     pub programs: Vec<ProgramOutcome>,
     /// Frames that entered the network.
     pub frames_entered: u64,
     /// Frames handed over to nodes.
     pub frames_delivered: u64,
-    /// Frames lost outside the model, because the emulator did not read them in
-    /// time or an interface refused them. Should be zero.
+    /// Frames lost outside the model: those that the emulator did not read in time, and those
+    /// that an interface refused. Zero in a valid run.
     pub frames_lost_outside: u64,
     /// How the loop was scheduled.
     pub scheduling: Scheduling,
-    /// TAP devices were used; veth pairs otherwise.
+    /// Whether TAP devices were used; veth pairs otherwise.
     pub tap: bool,
-    /// Processor time of the loop.
+    /// The processor time of the loop's thread.
     pub cpu: Duration,
 }
 
-/// What came of a `[[run]]` program.
+/// The outcome of a `[[run]]` program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramOutcome {
-    /// Where it ran.
+    /// The node in which it ran.
     pub node: NodeId,
-    /// Program and arguments.
+    /// The program and its arguments.
     pub command: Vec<String>,
-    /// Exit status as a shell gives it; `None` if it had to be killed, or was never started.
+    /// Its exit status as in a shell; `None` if it was killed at the end, or never started.
     pub exit_status: Option<i32>,
     /// What it wrote to standard output and standard error.
     pub output: Vec<u8>,
 }
 
-/// There can be one emulation at a time in a process: signals and the foreground are one.
+/// Held by the one emulation that a process can run at a time: signals and the terminal's
+/// foreground belong to the process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Runs `scenario` in real time, telling `sink` what happens.
+/// Runs `scenario` in real time; `sink` is told what happens.
 ///
-/// `on_tick` is called every [`TICK`](crate::TICK) from the loop itself, so it must be done within
-/// microseconds: hand a copy to another thread rather than draw.
+/// `on_tick` is called every [`TICK`](crate::TICK) from the loop itself, so it must return within
+/// microseconds: pass a copy to another thread rather than draw.
 ///
 /// Changes the calling thread's scheduling and the process's handling of SIGINT,
 /// SIGTERM, SIGHUP and SIGQUIT while it runs.
 ///
 /// # Errors
-/// What could not be done; nothing is left behind then either.
+/// Why the emulation could not be run; nothing is left behind then either.
 pub fn emulate<S: Sink>(
     scenario: &Scenario,
     options: &EmulateOptions,
@@ -282,7 +284,7 @@ fn plan(
     }
 }
 
-/// A refused congestion control is an error of the scenario, not of the system.
+/// Returns a refused congestion control as an error of the scenario, other errors as they are.
 fn explain(error: OsError, scenario: &Scenario) -> EmulateError {
     let refused = |flow: &&lasthop_hosts::Flow| match &flow.kind {
         FlowKind::Tcp(tcp) => {

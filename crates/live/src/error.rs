@@ -12,12 +12,12 @@ pub enum EmulateError {
     /// The network, a flow or a coded link of the model cannot be built.
     #[error("cannot emulate this: {0}")]
     Hosts(#[from] HostsError),
-    /// No such node.
+    /// There is no such node to run the command in.
     #[error("there is no node {name:?} to run a command in; the nodes are: {known}")]
     UnknownNode {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// What there is, separated by commas.
+        /// The names of the nodes, separated by commas.
         known: String,
     },
     /// There is no station to run the command in.
@@ -31,9 +31,9 @@ pub enum EmulateError {
     NotStarted {
         /// The program.
         command: String,
-        /// Where.
+        /// The node.
         node: String,
-        /// What `exec` says.
+        /// The error of execve(2).
         reason: String,
     },
     /// A word of a command has a zero byte in it.
@@ -48,21 +48,21 @@ pub enum EmulateError {
          load another with `modprobe tcp_{name}`"
     )]
     CongestionControl {
-        /// The flow.
+        /// The name of the flow.
         flow: String,
         /// What was asked for.
         name: String,
-        /// What the kernel says.
+        /// The error of the kernel.
         reason: String,
-        /// What it has.
+        /// The congestion controls of the kernel.
         available: String,
     },
-    /// More flows than there are ports for them.
+    /// The scenario has more flows than there are ports for them.
     #[error("an emulation has at most {max} flows, this scenario has {flows}")]
     TooManyFlows {
-        /// How many there are.
+        /// The number of flows.
         flows: usize,
-        /// How many there may be.
+        /// The number of ports.
         max: usize,
     },
 }

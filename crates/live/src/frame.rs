@@ -1,7 +1,7 @@
-//! What a real Ethernet frame means to the machines: where it goes, how
-//! important it is, which flow it belongs to, whether it may be marked.
+//! What the machines need to know of a real Ethernet frame: its addresses, access
+//! category and flow, and whether it may be marked.
 //!
-//! Looks at the headers of IP, TCP, UDP and ICMP echo. User priority from DSCP after RFC 8325,
+//! Reads the headers of IP, TCP, UDP and ICMP echo. User priority from DSCP after RFC 8325,
 //! section 4, as in Linux's mac80211; ECN after RFC 3168. Leaves out VLAN tags and the ports of
 //! later fragments.
 
@@ -11,7 +11,7 @@ use lasthop_packet::{AccessCategory, Transport};
 use lasthop_units::MacAddr;
 use std::net::IpAddr;
 
-/// Destination, source and type (IEEE 802.3, 3.1.1).
+/// Length of the Ethernet header: destination, source and type (IEEE 802.3, 3.1.1).
 pub const HEADER_BYTES: usize = 14;
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
@@ -19,20 +19,20 @@ const ETHERTYPE_IPV6: u16 = 0x86dd;
 const ICMP_ECHO_REPLY: u8 = 0;
 const ICMP_ECHO_REQUEST: u8 = 8;
 
-/// A frame's meaning.
+/// The headers of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Destination address.
     pub destination: MacAddr,
     /// Source address.
     pub source: MacAddr,
-    /// Bytes of the network-layer packet.
+    /// Length of the network-layer packet in bytes.
     pub packet_bytes: u16,
-    /// Priority on the air.
+    /// The access category on the air.
     pub access_category: AccessCategory,
     /// Hash of addresses, protocol and ports.
     pub flow_hash: u32,
-    /// Source and destination address of IP.
+    /// Source and destination address of IP; `None`: it is not IP.
     pub addresses: Option<[IpAddr; 2]>,
     /// Protocol above IP.
     pub protocol: u8,
@@ -40,12 +40,12 @@ pub struct Header {
     pub ports: Option<[u16; 2]>,
     /// The transport protocol, of later fragments too.
     pub transport: Transport,
-    /// Marked ECT(0), ECT(1) or CE.
+    /// Whether the packet has ECT(0), ECT(1) or CE.
     pub ecn_capable: bool,
 }
 
 impl Header {
-    /// `None` for what is no Ethernet frame.
+    /// Reads the headers; `None` for what is no Ethernet frame.
     pub fn parse(frame: &[u8]) -> Option<Self> {
         let (head, packet) = frame.split_at_checked(HEADER_BYTES)?;
         let [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, t0, t1] = *head else { return None };
@@ -102,13 +102,13 @@ impl Header {
     }
 }
 
-/// The type of service byte that puts a packet into `category` on the way
-/// through [`Header::parse`]: CS1, default, AF41, EF.
+/// Returns the type of service byte for which [`Header::parse`] returns `category`: CS1,
+/// default, AF41, EF.
 pub const fn type_of_service(category: AccessCategory) -> u8 {
     category.dscp() << 2
 }
 
-/// Sets "congestion experienced" in an IP packet that is capable of it.
+/// Sets "congestion experienced" in the IP packet of a frame, if it is ECN-capable.
 pub fn mark_congestion(frame: &mut [u8]) {
     if let Some((_, packet)) = frame.split_at_mut_checked(HEADER_BYTES) {
         ip::mark_congestion(packet);

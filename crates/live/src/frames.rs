@@ -1,14 +1,14 @@
-//! The frames that are on their way: bytes under the tag that the machines
-//! carry about. A slot is used again and again; the tag holds its generation (31 bits), so
-//! that a stale tag finds nothing instead of another frame. The highest bit tells these tags
-//! from those of the model's own packets ([`DRIVER_TAGS`]).
+//! The frames in flight: their bytes, under the tags of the machines' packets. Slots are
+//! reused; a tag contains the generation of its slot (31 bits), so that a stale tag finds
+//! nothing instead of another frame. The highest bit distinguishes these tags from those of
+//! the model's own packets ([`DRIVER_TAGS`]).
 
 use lasthop_hosts::DRIVER_TAGS;
 
-/// Generations come round.
+/// The number of generations, after which they wrap around.
 const GENERATIONS: u32 = 1 << 31;
 
-/// Buffers of frames.
+/// The buffers of frames in flight.
 #[derive(Debug)]
 pub struct Frames {
     slots: Vec<Slot>,
@@ -24,12 +24,12 @@ struct Slot {
 }
 
 impl Frames {
-    /// No frames; each will have up to `bytes_max` bytes.
+    /// Returns no frames; each will have `bytes_max` bytes at most.
     pub fn new(bytes_max: usize) -> Self {
         Self { slots: Vec::new(), free: Vec::new(), bytes_max }
     }
 
-    /// An empty frame, and its tag.
+    /// Takes a buffer for a frame, and returns its tag.
     pub fn take(&mut self) -> u64 {
         let slot = self.free.pop().unwrap_or_else(|| {
             let bytes = vec![0; self.bytes_max].into_boxed_slice();
@@ -39,29 +39,29 @@ impl Frames {
         DRIVER_TAGS | u64::from(self.slots[slot as usize].generation) << 32 | u64::from(slot)
     }
 
-    /// All the room of a taken frame.
+    /// Returns the whole buffer of a frame.
     pub fn buffer(&mut self, tag: u64) -> &mut [u8] {
         &mut self.slots[tag as u32 as usize].bytes
     }
 
-    /// Says that the first `length` bytes of the buffer are the frame.
+    /// Sets the length of a frame: the first `length` bytes of its buffer.
     pub fn set_length(&mut self, tag: u64, length: usize) {
         self.slots[tag as u32 as usize].length = length;
     }
 
-    /// The frame; `None` once it is released, and for a packet of the model.
+    /// Returns a frame; `None` once it is released, and for a packet of the model.
     pub fn get(&self, tag: u64) -> Option<&[u8]> {
         let slot = self.slots.get(tag as u32 as usize)?;
         is_of(tag, slot.generation).then(|| &slot.bytes[..slot.length])
     }
 
-    /// The frame, to be changed.
+    /// Returns a frame to be changed.
     pub fn get_mut(&mut self, tag: u64) -> Option<&mut [u8]> {
         let slot = self.slots.get_mut(tag as u32 as usize)?;
         is_of(tag, slot.generation).then(|| &mut slot.bytes[..slot.length])
     }
 
-    /// Ends a frame; its tag finds nothing from now on.
+    /// Releases the buffer of a frame; its tag is stale from now on.
     pub fn release(&mut self, tag: u64) {
         let slot = &mut self.slots[tag as u32 as usize];
         if is_of(tag, slot.generation) {
@@ -71,7 +71,7 @@ impl Frames {
     }
 }
 
-/// The tag is that of a frame of this generation.
+/// Whether `tag` is that of a frame of this generation.
 fn is_of(tag: u64, generation: u32) -> bool {
     tag >> 32 == (DRIVER_TAGS >> 32) + u64::from(generation)
 }

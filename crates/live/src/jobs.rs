@@ -1,5 +1,6 @@
-//! The programs that run in the nodes: the command behind the hop, and what the
-//! scenario starts with `[[run]]`.
+//! The programs that run in the nodes: the command behind the hop, and those of the
+//! scenario's `[[run]]`, with their environment and the files for their output. Leaves
+//! out starting them, which is the supervisor's.
 
 use crate::emulate::{EmulateOptions, ProgramOutcome};
 use crate::error::EmulateError;
@@ -12,47 +13,47 @@ use std::ffi::{CString, OsString};
 use std::fs::File;
 use std::os::unix::ffi::OsStringExt;
 
-/// The programs and what is known of them.
+/// The programs and their states.
 #[derive(Debug)]
 pub struct Jobs {
-    /// The command behind the hop is the first, if there is one.
+    /// Whether there is a command behind the hop; it is the first in `list`.
     pub has_command: bool,
-    /// All of them; the index is the supervisor's.
+    /// All programs; the index is that of the supervisor.
     pub list: Vec<JobState>,
 }
 
-/// One program.
+/// A program and its state.
 #[derive(Debug)]
 pub struct JobState {
-    /// Port of the node it runs in.
+    /// The port of the node in which it runs.
     pub port: u16,
-    /// Name of that node.
+    /// The name of that node.
     pub node_name: String,
-    /// Program and arguments.
+    /// The program and its arguments.
     pub command: Vec<CString>,
     /// Its whole environment.
     pub environment: Vec<CString>,
-    /// Where its output goes; the terminal if `None`.
+    /// The file for its output; the terminal if `None`.
     pub output: Option<File>,
-    /// When it is started.
+    /// The instant at which it is started.
     pub start: Instant,
-    /// Whether it runs.
+    /// Whether it waits, runs or has ended.
     pub life: Life,
 }
 
-/// Whether a program runs.
+/// The stages of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// Not yet.
+    /// It has not been started.
     Waiting,
-    /// Now.
+    /// It runs.
     Running,
-    /// No more; the status is as a shell gives it.
+    /// It ended with this status; 128 plus the number of a signal that ended it, as in a shell.
     Ended(i32),
 }
 
 impl Jobs {
-    /// The programs of a scenario, and the command.
+    /// Returns the programs of a scenario, and the command if there is one.
     pub fn new(
         scenario: &Scenario,
         options: &EmulateOptions,
@@ -72,7 +73,7 @@ impl Jobs {
         Ok(Self { has_command: options.command.is_some(), list })
     }
 
-    /// Exit status of the command.
+    /// The exit status of the command; `None` while it runs, or if there is none.
     pub fn command_status(&self) -> Option<i32> {
         match self.list.first()?.life {
             Life::Ended(status) if self.has_command => Some(status),
@@ -80,14 +81,14 @@ impl Jobs {
         }
     }
 
-    /// The programs that run.
+    /// The indices of the programs that run.
     pub fn running(&self) -> impl Iterator<Item = u32> {
         let running =
             |(index, job): (usize, &JobState)| (job.life == Life::Running).then_some(index as u32);
         self.list.iter().enumerate().filter_map(running)
     }
 
-    /// What came of the scenario's programs.
+    /// Returns the outcomes of the scenario's programs, in their order.
     pub fn outcomes(&mut self, scenario: &Scenario) -> Vec<ProgramOutcome> {
         let first = usize::from(self.has_command);
         let programs = scenario.programs.iter().zip(&mut self.list[first..]);
@@ -135,7 +136,7 @@ impl JobState {
     }
 }
 
-/// The node that the command is to run in.
+/// Returns the port and name of the node in which the command is to run.
 fn command_node(
     scenario: &Scenario,
     layout: &Layout,

@@ -1,4 +1,4 @@
-//! What the nodes are called and how they are addressed inside an emulation.
+//! The names and addresses of nodes inside an emulation.
 //!
 //! Node `n` is 10.77.0.(n+1)/16 and fd77::(n+1)/64; its interface is `wlan0` on
 //! a station, `eth0` on a host and on the access point, whose wired side it is.
@@ -17,18 +17,18 @@ use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::unix::ffi::OsStringExt;
 
-/// Names and addresses.
+/// The names and addresses of all nodes, and what programs see of them.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// Which nodes have an interface.
+    /// The ports: the nodes that have an interface.
     pub doors: Doors,
     /// The nodes with an interface, by port.
     pub nodes: Vec<SupervisorNode>,
 }
 
 impl Layout {
-    /// The layout of a scenario's nodes. `configs` has the MTUs of their interfaces, none of
-    /// which is longer than `mtu_max`.
+    /// Returns the layout of a scenario's nodes. `configs` has the MTUs of their interfaces, in
+    /// bytes, which are limited to `mtu_max`.
     pub fn new(nodes: &[Node], configs: &[NodeConfig], mtu_max: u16) -> Self {
         let mut layout = Self { doors: Doors::default(), nodes: Vec::new() };
         for (index, (node, config)) in nodes.iter().zip(configs).enumerate() {
@@ -51,7 +51,7 @@ impl Layout {
         layout
     }
 
-    /// `/etc/hosts`.
+    /// Returns `/etc/hosts` of the programs.
     pub fn hosts(&self) -> String {
         let mut text = String::from("127.0.0.1 localhost\n::1 localhost ip6-localhost\n");
         for node in &self.nodes {
@@ -61,7 +61,8 @@ impl Layout {
         text
     }
 
-    /// `/etc/nsswitch.conf`: the one of the system, but names of hosts are found in `hosts` only.
+    /// Returns `/etc/nsswitch.conf` of the programs: that of the system, except that names of
+    /// hosts are looked up in `/etc/hosts` only.
     pub fn nsswitch(&self) -> String {
         let system = std::fs::read_to_string("/etc/nsswitch.conf").unwrap_or_default();
         let others = system.lines().filter(|line| !line.trim_start().starts_with("hosts:"));
@@ -70,8 +71,8 @@ impl Layout {
         text
     }
 
-    /// The environment of a program in the node at `port`: ours, the addresses
-    /// of all nodes as `LASTHOP_NAME_ADDR`, and its own name as `LASTHOP_NODE`.
+    /// Returns the environment of a program in the node at `port`: that of this process, the
+    /// addresses of all nodes as `LASTHOP_NAME_ADDR`, and its own name as `LASTHOP_NODE`.
     pub fn environment(&self, port: u16) -> Vec<CString> {
         let mut all: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         let own = &self.nodes[usize::from(port)];
@@ -89,12 +90,12 @@ impl Layout {
     }
 }
 
-/// A node's IPv4 address.
+/// Returns the IPv4 address of a node.
 pub fn ipv4(node: NodeId) -> Ipv4Addr {
     Ipv4Addr::from_bits(Ipv4Addr::new(10, 77, 0, 1).to_bits() + u32::from(node.0))
 }
 
-/// A node's IPv6 address.
+/// Returns the IPv6 address of a node.
 pub fn ipv6(node: NodeId) -> Ipv6Addr {
     Ipv6Addr::from_bits(Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 1).to_bits() + u128::from(node.0))
 }

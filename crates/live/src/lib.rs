@@ -4,20 +4,21 @@
 //! |---|---|
 //! | [`emulate`](mod@emulate) | one emulation from beginning to end |
 //! | [`hop`] | the network in real time: frames in, frames out |
-//! | `session` | its loop |
+//! | `session` | what the loop of an emulation drives |
 //! | `jobs` | the programs that run in the nodes |
 //! | `layout` | what the nodes are called and how they are addressed |
+//! | `programs` | the flows of programs, numbered |
 //! | `saturation` | how much saturated flows may send |
 //! | `traffic` | the scenario's flows as real traffic |
 //! | [`apq`] | a queue measured on real networks: both hosts |
-//! | [`franc`] | a coded link on real networks: the daemon of every node
-//! | [`frame`] | what an Ethernet frame means to the machines |
-//! | `frames` | the frames that are on their way |
+//! | [`franc`] | a coded link on real networks: the daemon of every node |
+//! | [`frame`] | what the machines need to know of an Ethernet frame |
+//! | `frames` | the frames in flight |
 //! | [`offload`] | packets that a TUN device passes together: segmented, coalesced |
 //! | [`os`] | every system call |
 //!
-//! The machines are those that `sim` runs; nothing of them is in here. What a
-//! frame is to them is in `frame`, and when they are asked is in `hop`.
+//! The machines are those that `sim` runs; nothing of them is in this crate. Each loop is
+//! a driver of [`os::event_loop`].
 
 #![cfg(target_os = "linux")]
 

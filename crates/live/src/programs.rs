@@ -1,21 +1,21 @@
-//! The flows of real programs, told apart by addresses, protocol and ports, each
-//! direction for itself. The first [`FLOWS_KEPT`] get a number after those of the
-//! scenario's flows; of others only how many there are is kept.
+//! The flows of real programs, identified by addresses, protocol and ports; each
+//! direction is a flow. The first [`FLOWS_KEPT`] get numbers, which follow those of the
+//! scenario's flows; the others are only counted, up to 65 536 of them.
 
 use crate::frame::Header;
 use lasthop_hosts::{ProgramFlow, ProgramsLeftOut};
 use lasthop_packet::{FlowId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Flows that get a number.
+/// Most flows that get a number.
 pub const FLOWS_KEPT: usize = 256;
-/// Of other flows so many are told apart.
+/// Most other flows that are counted; packets of further ones still are.
 const OTHERS_COUNTED: usize = 65_536;
 
 /// The flows seen so far.
 #[derive(Clone, Debug, Default)]
 pub struct Programs {
-    /// Number of the first.
+    /// The number of the first flow.
     first: u16,
     known: BTreeMap<ProgramFlow, FlowId>,
     others: BTreeSet<ProgramFlow>,
@@ -23,14 +23,14 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// None yet; the scenario has so many flows.
+    /// Returns no flows of programs, for a scenario with `flows` flows.
     pub fn new(flows: usize) -> Self {
         let first = u16::try_from(flows).expect("a scenario has fewer flows than ports");
         Self { first, ..Self::default() }
     }
 
-    /// The number of the flow of a packet with this header, and the flow if it
-    /// is new. What is not IP has none.
+    /// Returns the number of the flow of a packet with this header, and the flow if it is new:
+    /// [`FlowId::NONE`] for what is not IP, [`FlowId::UNNUMBERED`] after [`FLOWS_KEPT`] flows.
     pub fn number(
         &mut self,
         header: &Header,
@@ -55,7 +55,7 @@ impl Programs {
         (FlowId::UNNUMBERED, None)
     }
 
-    /// What got no number.
+    /// Returns how many flows got no number, and how many packets they had.
     pub fn left_out(&self) -> ProgramsLeftOut {
         ProgramsLeftOut { flows: self.others.len() as u64, packets: self.packets_left_out }
     }

@@ -1,23 +1,23 @@
-//! Saturated flows of the kernel's: real datagrams, as many as the queue at the beginning of
-//! their path should hold.
+//! Saturated flows whose endpoints are the kernel's: they send as many real datagrams as the
+//! queue at the beginning of their path should hold.
 //!
-//! How many that is, the machines say ([`Backlog`]). A socket gives no hint of that queue: the
-//! kernel counts a datagram as sent once its interface has taken it. So the loop lets the
-//! traffic thread send as many datagrams as would fill the queue, and then as many as have left
-//! it; no one waits busily, and no packet is sent only to be dropped.
+//! The machines report that queue ([`Backlog`], in packets). A socket does not show it: to the
+//! kernel a datagram is sent once its interface has taken it. So the loop grants the traffic
+//! thread as many datagrams as fill the queue, and then as many as have left it; no thread
+//! spins, and no packet is sent only to be dropped.
 
 use lasthop_hosts::{Backlog, Endpoints, FlowKind, SourceConfig};
 use lasthop_packet::FlowId;
 use lasthop_units::Instant;
 
-/// Room is granted once it is more than this share of the backlog: a wake-up of
-/// the sender for every packet would cost more than the packet.
+/// Room is granted once it is more than the target divided by this: waking the sender for
+/// every packet would cost more than the packet.
 const GRANT_SHARE: u32 = 8;
-/// Until the first packet has entered, no more are granted than the kernel keeps while it asks
-/// for the destination's address (`unres_qlen_bytes`, 208 KiB).
+/// The number of packets granted before the first has entered: the kernel keeps no more while
+/// it asks for the destination's MAC address (`unres_qlen_bytes`, 208 KiB).
 const FIRST_PACKETS: u32 = 32;
 
-/// All saturated flows of the kernel's.
+/// All saturated flows whose endpoints are the kernel's.
 #[derive(Debug)]
 pub struct Saturation {
     flows: Vec<Flow>,
@@ -27,14 +27,14 @@ pub struct Saturation {
 struct Flow {
     id: FlowId,
     start: Instant,
-    /// Packets that it was allowed to send so far.
+    /// Packets granted so far.
     granted: u64,
-    /// The least that was on its way at any moment since the last check.
+    /// The least number of packets granted and not entered since the last check.
     coming_min: u64,
 }
 
 impl Saturation {
-    /// Those among `flows`, which are in the order of their numbers.
+    /// Returns those among `flows`, which are in the order of their numbers.
     pub fn new(flows: &[lasthop_hosts::Flow]) -> Self {
         let is_saturated = |flow: &lasthop_hosts::Flow| {
             flow.endpoints == Endpoints::Kernel
@@ -48,12 +48,13 @@ impl Saturation {
         Self { flows: saturated.map(flow).collect() }
     }
 
-    /// When the next flow begins, after `now`.
+    /// Returns the instant after `now` at which the next flow starts.
     pub fn next_start(&self, now: Instant) -> Option<Instant> {
         self.flows.iter().map(|flow| flow.start).filter(|start| *start > now).min()
     }
 
-    /// Grants what there is room for; `backlog` says how a flow stands.
+    /// Calls `allow` with the packets that each flow has room for; `backlog` returns the state
+    /// of its queue.
     pub fn grant(
         &mut self,
         mut backlog: impl FnMut(FlowId) -> Option<Backlog>,
@@ -78,9 +79,9 @@ impl Saturation {
         }
     }
 
-    /// To be called now and then, at intervals longer than a datagram takes to
-    /// enter: what was on its way all the time since the last call is lost (nobody
-    /// answered ARP, say), and may be granted again.
+    /// Takes packets for lost that were granted before the last call and have not entered (for
+    /// instance because nobody answered ARP), so that they are granted again. The interval must
+    /// be longer than a datagram takes to enter.
     pub fn forget_lost(&mut self, mut backlog: impl FnMut(FlowId) -> Option<Backlog>) {
         for flow in &mut self.flows {
             let Some(Backlog { entered, .. }) = backlog(flow.id) else { continue };
@@ -92,7 +93,7 @@ impl Saturation {
 }
 
 impl Flow {
-    /// Packets that were granted and are not among the `entered`.
+    /// Returns the number of packets granted that are not among the `entered`.
     fn coming(&mut self, entered: u64) -> u64 {
         let coming = self.granted.saturating_sub(entered);
         self.coming_min = self.coming_min.min(coming);
