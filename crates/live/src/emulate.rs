@@ -100,7 +100,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Runs `scenario` in real time; `sink` is told what happens.
 ///
-/// `on_tick` is called every [`TICK`](crate::TICK) from the loop itself, so it must return within
+/// `on_tick` is called every [`TICK`] from the loop itself, so it must return within
 /// microseconds: pass a copy to another thread rather than draw.
 ///
 /// Changes the calling thread's scheduling and the process's handling of SIGINT,

@@ -7,8 +7,8 @@
 //! | `segment` | one such packet into packets of at most the MTU |
 //! | `coalesce` | consecutive segments of a flow into such a packet |
 //!
-//! Nothing here does I/O. A packet that was coalesced gives the same bytes when it is
-//! segmented. Left out: cutting long UDP datagrams into fragments (UFO), and tunnels inside.
+//! Pure: no I/O. A packet that was coalesced is segmented into the same bytes. Leaves out
+//! cutting long UDP datagrams into fragments (UFO), and tunnels inside.
 
 mod coalesce;
 mod segment;
@@ -21,9 +21,9 @@ use lasthop_packet::ip::{IPV4_BYTES, IPV6_BYTES};
 pub use coalesce::{Coalescer, Kinds};
 pub use segment::segment;
 
-/// Bytes of the header.
+/// Length of the header in bytes.
 pub const HEADER_BYTES: usize = 10;
-/// The longest packet behind it (the length of IPv4 has 16 bits, RFC 791).
+/// Most bytes of the packet after it (the length of IPv4 has 16 bits, RFC 791).
 pub const PACKET_BYTES_MAX: usize = 65_535;
 
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`.
@@ -38,7 +38,7 @@ const GSO_ECN: u8 = 0x80;
 
 const TCP_BYTES: usize = 20;
 const UDP_BYTES: usize = 8;
-/// Where the checksum is in a header of TCP, and of UDP.
+/// Offset of the checksum in a header of TCP, and of UDP.
 const TCP_CHECKSUM: usize = 16;
 const UDP_CHECKSUM: usize = 6;
 /// Flags of TCP (RFC 9293, 3.1).
@@ -47,18 +47,18 @@ const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
 const CWR: u8 = 0x80;
 
-/// Why what was read is no packet.
+/// Why bytes that were read are not a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OffloadError {
     /// It ends within a header.
     #[error("{bytes} bytes, but the headers have {needed}")]
     Short {
-        /// What there is.
+        /// The bytes that there are.
         bytes: usize,
-        /// What there has to be.
+        /// The bytes that the headers have.
         needed: usize,
     },
-    /// Segments of a kind that was not asked for.
+    /// It has segments of a kind that was not offered to the kernel.
     #[error(
         "segments of kind {0:#04x}, but only 1 (TCP, IPv4), 4 (TCP, IPv6) and 5 (UDP) are known"
     )]
@@ -66,7 +66,7 @@ pub enum OffloadError {
     /// The packet is not of the kind that the header says.
     #[error("the packet is no segment of what its header says")]
     Mismatch,
-    /// Segments without data.
+    /// Its segments have no data.
     #[error("segments of 0 bytes")]
     Empty,
 }
@@ -83,7 +83,7 @@ struct Header {
 }
 
 impl Header {
-    /// The header that `bytes` begin with.
+    /// Reads the header at the beginning of `bytes`.
     fn parse(bytes: &[u8]) -> Result<Self, OffloadError> {
         let short = OffloadError::Short { bytes: bytes.len(), needed: HEADER_BYTES };
         let bytes: &[u8; HEADER_BYTES] = bytes.first_chunk().ok_or(short)?;
@@ -110,12 +110,12 @@ impl Header {
     }
 }
 
-/// Two bytes of headers, which have them.
+/// Returns two bytes of headers as a big-endian number; panics beyond their end.
 fn word(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// Four bytes of headers, which have them.
+/// Returns four bytes of headers as a big-endian number; panics beyond their end.
 fn long(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }

@@ -1,21 +1,21 @@
-//! Consecutive segments of a flow under one header, as the kernel's receive offload does
-//! (net/core/gro.c): only such as the kernel would make the same bytes of again.
+//! Merges consecutive segments of a flow under one header, as the kernel's receive offload does
+//! (net/core/gro.c): only those that the kernel's segmentation makes the same bytes of again.
 //!
 //! A segment joins the one before it if all of its headers are the same but for lengths and
 //! checksums, which are right, if its sequence number and its identification (IPv4) follow,
-//! and if it is not longer. It is the last one if it is shorter, or has PSH. Left out: all
-//! that is not TCP with ACK alone or UDP with a checksum; options of IPv4, extension headers,
-//! fragments. Packets of two hosts stay in order, but for those of different flows among
-//! these.
+//! and if it is not longer. It is the last one if it is shorter, or has PSH. Packets between
+//! two hosts stay in order, except those of different flows of segments. Leaves out all that
+//! is not TCP with ACK alone or UDP with a checksum; options of IPv4, extension headers,
+//! fragments.
 
 use super::*;
 use lasthop_packet::ip::checksum::{fold, pseudo_header, sum};
 use lasthop_packet::ip::ipv4::set_checksum;
 
-/// Flows whose segments are collected at a time.
+/// Most flows whose segments are collected at a time.
 const FLOWS_MAX: usize = 8;
 
-/// What the other side takes together.
+/// The kinds of segments that the kernel takes merged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kinds {
     /// Segments of TCP.
@@ -28,7 +28,7 @@ pub struct Kinds {
 #[derive(Debug)]
 pub struct Coalescer {
     kinds: Kinds,
-    /// The oldest first.
+    /// Flows with segments that wait, the oldest first.
     open: Vec<Open>,
     spare: Vec<Vec<u8>>,
 }
@@ -36,33 +36,33 @@ pub struct Coalescer {
 /// Segments of a flow, and what the next one has to be.
 #[derive(Debug)]
 struct Open {
-    /// With room for the header before it.
+    /// The packet so far, after buffer space for its header.
     bytes: Vec<u8>,
     layout: Layout,
     segment_bytes: usize,
     count: usize,
     is_ended: bool,
-    /// Checksums are looked at when a second one comes.
+    /// Whether the checksums of the first are right; `None` until a second segment comes.
     is_right: Option<bool>,
 }
 
-/// Where things are in a segment that may be coalesced.
+/// Offsets in a segment that may be coalesced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layout {
     is_ipv4: bool,
     is_tcp: bool,
-    /// Bytes of all headers.
+    /// Length of all headers in bytes.
     headers: usize,
 }
 
 impl Coalescer {
-    /// Coalesces segments of `kinds`.
+    /// Returns a coalescer for segments of `kinds`.
     pub fn new(kinds: Kinds) -> Self {
         Self { kinds, open: Vec::new(), spare: Vec::new() }
     }
 
-    /// Takes an IP packet. What cannot wait any more is given to `write`: a header and a packet,
-    /// and of how many segments it is.
+    /// Takes an IP packet. `write` is called with what cannot wait any more: a header with a
+    /// packet, and the number of its segments.
     pub fn push(&mut self, packet: &[u8], write: &mut dyn FnMut(&[u8], usize)) {
         let layout = Layout::of(packet).filter(|layout| match layout.is_tcp {
             true => self.kinds.tcp,
@@ -90,14 +90,14 @@ impl Coalescer {
         self.open.push(Open { bytes, layout, segment_bytes, count: 1, is_ended, is_right: None });
     }
 
-    /// Gives all that waits to `write`.
+    /// Calls `write` with all that waits.
     pub fn flush(&mut self, write: &mut dyn FnMut(&[u8], usize)) {
         for open in self.open.drain(..) {
             self.spare.push(open.written(write));
         }
     }
 
-    /// Writes a packet as it is, behind all between the same hosts.
+    /// Writes a packet as it is, after all that wait between the same hosts.
     fn write_alone(&mut self, packet: &[u8], write: &mut dyn FnMut(&[u8], usize)) {
         let hosts = hosts_of(packet);
         while let Some(at) = self.open.iter().position(|open| hosts_of(open.packet()) == hosts) {
@@ -117,7 +117,7 @@ impl Coalescer {
     }
 }
 
-/// Source and destination of an IP packet, if it has them.
+/// Returns the addresses of an IP packet, source before destination; `None` if it is too short.
 fn hosts_of(packet: &[u8]) -> Option<&[u8]> {
     match packet.first()? >> 4 {
         4 => packet.get(12..IPV4_BYTES),
@@ -131,7 +131,7 @@ impl Open {
         &self.bytes[HEADER_BYTES..]
     }
 
-    /// Takes `packet`, of the same flow, if it follows.
+    /// Appends `packet`, of the same flow, if it follows; returns whether it does.
     fn join(&mut self, layout: Layout, packet: &[u8]) -> bool {
         let data = &packet[layout.headers..];
         let first = &self.bytes[HEADER_BYTES..];
@@ -152,13 +152,13 @@ impl Open {
         self.bytes.extend_from_slice(data);
         self.count += 1;
         if has_push {
-            // The last segment will have it, and no other.
+            // Segmentation gives it to the last segment only.
             self.bytes[HEADER_BYTES + layout.transport() + 13] |= PSH;
         }
         true
     }
 
-    /// Gives it to `write`; returns the memory.
+    /// Calls `write` with the packet; returns the memory for another.
     fn written(mut self, write: &mut dyn FnMut(&[u8], usize)) -> Vec<u8> {
         if self.count > 1 {
             let (header, packet) = self.bytes.split_at_mut(HEADER_BYTES);
@@ -170,7 +170,7 @@ impl Open {
 }
 
 impl Layout {
-    /// That of `packet`, if it may be one of many.
+    /// Returns the offsets in `packet`, if it may be coalesced.
     fn of(packet: &[u8]) -> Option<Self> {
         let is_ipv4 = packet.first()? >> 4 == 4;
         let (protocol, ip, length) = match is_ipv4 {
@@ -206,7 +206,7 @@ impl Layout {
         (packet.len() > headers).then_some(Self { is_ipv4, is_tcp, headers })
     }
 
-    /// Where TCP or UDP begins.
+    /// Returns the offset of the header of TCP or UDP.
     fn transport(self) -> usize {
         if self.is_ipv4 { IPV4_BYTES } else { IPV6_BYTES }
     }
@@ -222,8 +222,8 @@ impl Layout {
         if self.is_ipv4 { 12..IPV4_BYTES } else { 8..IPV6_BYTES }
     }
 
-    /// Whether `packet` has the headers that segment number `index` would have, behind `sent`
-    /// bytes of data of those that `first` begins; checksums aside.
+    /// Whether `packet` has the headers, except checksums, of segment number `index` after `sent`
+    /// bytes of data, where `first` is segment number 0.
     fn follows(self, first: &[u8], packet: &[u8], sent: usize, index: usize) -> bool {
         let mut expected = [0; IPV6_BYTES + 60];
         let expected = &mut expected[..self.headers];
@@ -243,7 +243,7 @@ impl Layout {
         if self.is_tcp {
             let sequence = long(expected, transport + 4).wrapping_add(sent as u32);
             put(expected, transport + 4, &sequence.to_be_bytes());
-            // The first one's are without PSH, or nothing would follow it.
+            // The first segment has no PSH, or none would follow it.
             expected[transport + 13] |= packet[transport + 13] & PSH;
             same(expected, transport + TCP_CHECKSUM, 2);
         } else {
@@ -252,8 +252,8 @@ impl Layout {
         expected == &packet[..self.headers]
     }
 
-    /// Whether the checksums of `packet` are right, and such as segmentation writes: zeros
-    /// that mean the same may be written in two ways.
+    /// Whether the checksums of `packet` are right, and as segmentation writes them: zero can be
+    /// written in two ways.
     fn is_right(self, packet: &[u8]) -> bool {
         let (ip, transport) = packet.split_at(self.transport());
         let is_plain = |checksum: u16| checksum != 0xffff;
@@ -268,7 +268,8 @@ impl Layout {
         pseudo_header(&packet[self.addresses()], if self.is_tcp { TCP } else { UDP }, length)
     }
 
-    /// Makes the headers of a first segment those of all, and gives the header before them.
+    /// Turns the headers of the first segment into those of the whole packet, and returns the
+    /// header before them.
     fn finish(self, packet: &mut [u8], segment_bytes: usize) -> Header {
         let (transport, length) = (self.transport(), packet.len());
         if self.is_ipv4 {

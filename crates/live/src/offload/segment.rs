@@ -1,16 +1,17 @@
-//! One packet of a TUN device into those that it stands for, as the kernel's own segmentation
-//! does (net/ipv4/tcp_offload.c, udp_offload.c): identifications of IPv4 count up, sequence
-//! numbers follow, FIN and PSH are the last segment's, CWR is the first's.
+//! Cuts a packet of a TUN device into its segments, as the kernel's own segmentation does
+//! (net/ipv4/tcp_offload.c, udp_offload.c): identifications of IPv4 count up, sequence numbers
+//! follow, the last segment has FIN and PSH, the first CWR.
 
 use super::*;
 use lasthop_packet::ip::checksum::{fold, sum};
 use lasthop_packet::ip::ipv4::set_checksum;
 
-/// Gives `take` each packet of what was `read`: a header and an IP packet. The packet's
-/// checksum is completed in place; segments are made in `scratch`. Returns how many it were.
+/// Calls `take` with each packet of what was `read`: a header and an IP packet. The checksum of
+/// a single packet is completed in place; segments are made in `scratch`. Returns the number of
+/// packets.
 ///
 /// # Errors
-/// If it is none that a TUN device gives; nothing was taken then.
+/// If a TUN device reads no such bytes; `take` was not called then.
 pub fn segment(
     read: &mut [u8],
     scratch: &mut Vec<u8>,
@@ -40,7 +41,7 @@ pub fn segment(
     Ok(segments)
 }
 
-/// Completes the checksum of a packet of its own.
+/// Completes the checksum of a packet that is not many segments.
 fn complete(packet: &mut [u8], header: &Header) -> Result<(), OffloadError> {
     let start = usize::from(header.checksum_start);
     let at = start + usize::from(header.checksum_offset);
@@ -54,19 +55,19 @@ fn complete(packet: &mut [u8], header: &Header) -> Result<(), OffloadError> {
     Ok(())
 }
 
-/// A checksum of UDP that is 0 would say that there is none (RFC 768).
+/// Returns a checksum, for UDP never 0, which would mean that there is none (RFC 768).
 fn never_zero(checksum: u16, offset: u16) -> u16 {
     let is_udp = usize::from(offset) == UDP_CHECKSUM;
     if checksum == 0 && is_udp { 0xffff } else { checksum }
 }
 
-/// Where things are in a packet of many segments.
+/// Offsets in a packet of many segments.
 struct Layout {
     is_ipv4: bool,
     is_tcp: bool,
-    /// Where TCP or UDP begins.
+    /// Offset of the header of TCP or UDP.
     transport: usize,
-    /// Bytes of all headers.
+    /// Length of all headers in bytes.
     headers: usize,
     segment_bytes: usize,
 }
@@ -121,8 +122,8 @@ impl Layout {
         Ok(Self { is_ipv4, is_tcp, transport, headers, segment_bytes })
     }
 
-    /// Makes `segment`, the headers of a packet of `bytes` bytes with a part of its data, a
-    /// packet of its own: number `index` of them.
+    /// Completes the headers of `segment`, which has those of a packet of `bytes` bytes and a
+    /// part of its data: segment number `index`.
     fn finish(&self, segment: &mut [u8], bytes: usize, index: usize, is_last: bool) {
         let length = segment.len();
         if self.is_ipv4 {

@@ -1,29 +1,30 @@
 //! Whole datagrams of a socket of any family, many a system call (recvmmsg(2),
-//! sendmmsg(2)). What the socket has no room for stays with the caller: that is how a
-//! full interface says so.
+//! sendmmsg(2)). Datagrams for which a full socket has no room stay with the caller, so that
+//! a slow interface limits its rate.
 //!
-//! Datagrams of one length to one address go to UDP as one message that the kernel or the
-//! interface cuts (`UDP_SEGMENT`, udp(7)), the last may be shorter; those that came so are
-//! received so (`UDP_GRO`).
+//! Over UDP, consecutive datagrams of equal length to one address, of which the last may be
+//! shorter, are one message that the kernel or the interface cuts (`UDP_SEGMENT`, udp(7));
+//! the kernel merges received ones in the same way (`UDP_GRO`).
 
 use nix::errno::Errno;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Datagrams in one system call; `UDP_MAX_SEGMENTS` of older kernels.
+/// Most datagrams of one system call, and of one message (`UDP_MAX_SEGMENTS` of older kernels).
 pub const BATCH: usize = 64;
-/// Messages of several datagrams in one system call, and the longest.
+/// Most messages that one system call receives if they have several datagrams, and the length
+/// of the longest in bytes.
 const MERGED_BATCH: usize = 16;
 const MERGED_BYTES: usize = 1 << 16;
-/// Bytes of a message that is cut: with its headers it has to be an IP packet.
+/// Most bytes of a message that is cut: with its headers it must fit into an IP packet.
 const SEGMENTED_BYTES_MAX: usize = 65_000;
-/// `CMSG_SPACE` of a number, in words; and of all that a socket may be set to tell beside it: a
-/// `timespec` and another number.
+/// `CMSG_SPACE` of an integer, in words of 8 bytes; and that of all that a socket may be set to
+/// report: also a `timespec` and another integer.
 const CONTROL_WORDS: usize = 3;
 const TOLD_WORDS: usize = CONTROL_WORDS + 4 + 3;
 const NOTHING: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
 
-/// An address of any family and its length.
+/// An address of any family, and its length, as the kernel takes it.
 #[derive(Clone, Copy)]
 pub struct Name {
     pub(super) storage: libc::sockaddr_storage,
@@ -37,7 +38,7 @@ impl std::fmt::Debug for Name {
 }
 
 impl Name {
-    /// Whether it is the same address.
+    /// Whether both are the same address.
     fn is(&self, other: &Self) -> bool {
         std::ptr::eq(self, other) || self.bytes() == other.bytes()
     }
@@ -53,11 +54,11 @@ impl Name {
     }
 }
 
-/// Room for the datagrams of one call.
+/// The buffers for the datagrams of one system call.
 pub struct Inbox {
-    /// Of a datagram.
+    /// Most bytes of a datagram.
     room: usize,
-    /// Of a message.
+    /// Buffer space of a message in bytes.
     message_bytes: usize,
     bytes: Vec<u8>,
     names: Vec<libc::sockaddr_storage>,
@@ -65,18 +66,18 @@ pub struct Inbox {
     count: usize,
 }
 
-/// What is known of a message.
+/// The lengths of a message and of its datagrams.
 #[derive(Clone, Copy, Debug, Default)]
 struct Message {
-    /// `None`: it was longer than the room for it.
+    /// Length in bytes; `None`: it was longer than its buffer, and is left out.
     bytes: Option<usize>,
-    /// Of each datagram in it but the last, if it has several.
+    /// Length in bytes of each datagram but the last; `None`: it is one datagram.
     datagram_bytes: Option<usize>,
 }
 
 impl Inbox {
-    /// Room for datagrams of up to `room` bytes; longer ones are left out. They come several
-    /// in a message if `is_merged`.
+    /// Returns buffers for datagrams of up to `room` bytes; longer ones are left out. A message
+    /// may have several of them if `is_merged`.
     #[expect(unsafe_code, reason = "addresses of zeros")]
     pub fn new(room: usize, is_merged: bool) -> Self {
         // SAFETY: zeros are an address of no family.
@@ -93,10 +94,11 @@ impl Inbox {
         }
     }
 
-    /// Takes what waits in `socket`, up to [`BATCH`] messages; gives whether there may be more.
+    /// Receives what waits in `socket`, [`BATCH`] messages at most. Returns whether more may
+    /// wait.
     ///
     /// # Errors
-    /// What the network reports; none if nothing waits.
+    /// What the network reports of an earlier datagram. That nothing waits is no error.
     #[expect(unsafe_code, reason = "recvmmsg")]
     pub fn receive(&mut self, socket: BorrowedFd<'_>) -> nix::Result<bool> {
         self.count = 0;
@@ -138,7 +140,7 @@ impl Inbox {
         Ok(self.count == room)
     }
 
-    /// What [`receive`](Self::receive) took, and from whom.
+    /// The datagrams of the last [`receive`](Self::receive), each with its sender.
     pub(super) fn datagrams(&self) -> impl Iterator<Item = (&libc::sockaddr_storage, &[u8])> {
         let all = self.bytes.chunks_exact(self.message_bytes).zip(&self.names).zip(&self.messages);
         all.take(self.count).flat_map(|((bytes, name), message)| {
@@ -152,7 +154,7 @@ impl Inbox {
     }
 }
 
-/// The datagrams of a message: all of `datagram_bytes` but the last, or one.
+/// Returns the datagrams of a message, each of `datagram_bytes` but the last; `None`: one.
 fn split(bytes: &[u8], datagram_bytes: Option<usize>) -> impl Iterator<Item = &[u8]> {
     let each = datagram_bytes.filter(|&each| each > 0).unwrap_or(bytes.len()).max(1);
     // An empty message is a datagram, too.
@@ -160,7 +162,7 @@ fn split(bytes: &[u8], datagram_bytes: Option<usize>) -> impl Iterator<Item = &[
     empty.into_iter().chain(bytes.chunks(each))
 }
 
-/// How long the datagrams are that the kernel has put into one message, if it has.
+/// Returns the length of the datagrams that the kernel has merged into one message, if it has.
 ///
 /// # Safety
 /// The kernel has filled `header`, and its buffers live.
@@ -186,24 +188,24 @@ impl std::fmt::Debug for Inbox {
     }
 }
 
-/// How datagrams are sent.
+/// Options of sending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sending {
-    /// All of them go to hosts that answer, so that the kernel need not ask whether they are
-    /// there (`MSG_CONFIRM`, send(2)).
+    /// Whether all recipients were heard lately, so that the kernel need not verify their
+    /// addresses (`MSG_CONFIRM`, send(2)).
     pub is_heard: bool,
-    /// The socket is of UDP and cuts messages.
+    /// Whether datagrams may be merged into messages that the kernel cuts.
     pub is_segmented: bool,
 }
 
-/// What became of datagrams.
+/// The result of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// So many are on their way.
+    /// The number of datagrams sent.
     pub count: usize,
-    /// Why the next one is not, if there is a next one and that is known.
+    /// Why the next one was refused, if there is a next one and the reason is known.
     pub refused: Option<Errno>,
-    /// Why the datagrams behind those did not go together; alone they may.
+    /// Why the next ones were refused as one message; sent one by one they may not be.
     pub unsegmented: Option<Errno>,
 }
 
@@ -261,8 +263,8 @@ pub fn send(socket: BorrowedFd<'_>, datagrams: &[(&Name, [&[u8]; 2])], sending: 
     }
 }
 
-/// How many of `datagrams` may be one message: as long as the first and to the same address,
-/// but for a shorter one at the end.
+/// Returns how many of `datagrams` can be one message: those that are as long as the first
+/// and have the same address, and a shorter one at the end.
 fn run(datagrams: &[(&Name, [&[u8]; 2])]) -> usize {
     let length = |[one, other]: [&[u8]; 2]| one.len() + other.len();
     let Some(&(name, first)) = datagrams.first() else { return 0 };

@@ -1,29 +1,31 @@
-//! The wall clock of a run, CLOCK_MONOTONIC, and the scheduling of the thread that reads it.
+//! The wall clock of a run (CLOCK_MONOTONIC, nanoseconds since its start), and the scheduling of
+//! the calling thread (sched(7)). Sleeping is [`event_loop`](super::event_loop)'s.
 
 use lasthop_units::Instant;
 use nix::sys::time::TimeSpec;
 use nix::time::clock_gettime;
 
-/// Priority of the loop under SCHED_FIFO (1 to 99): above programs, below the kernel's own threads.
+/// Priority of the network's loop under SCHED_FIFO (1 to 99): above programs, below the kernel's
+/// own threads.
 const FIFO_PRIORITY: i32 = 20;
-/// Priority of the traffic thread: below the loop, above programs.
+/// Priority of the traffic thread: below the network's loop, above programs.
 const FIFO_PRIORITY_OF_TRAFFIC: i32 = 19;
 /// Niceness where SCHED_FIFO is refused.
 const NICE: i32 = -20;
 
-/// Wall clock that starts at zero.
+/// A wall clock that starts at zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start_nanos: u64,
 }
 
 impl Clock {
-    /// A clock that reads zero now.
+    /// Returns a clock that reads zero now.
     pub fn start() -> Self {
         Self { start_nanos: read_nanos(nix::time::ClockId::CLOCK_MONOTONIC) }
     }
 
-    /// The instant it is.
+    /// Reads the clock, in user space (vdso(7)).
     pub fn now(self) -> Instant {
         Instant::from_nanos(read_nanos(nix::time::ClockId::CLOCK_MONOTONIC) - self.start_nanos)
     }
@@ -35,7 +37,7 @@ impl Clock {
     }
 }
 
-/// Processor time that the calling thread has used, in nanoseconds.
+/// Returns the processor time that the calling thread has used, in nanoseconds.
 pub fn thread_cpu_nanos() -> u64 {
     read_nanos(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -45,7 +47,7 @@ fn read_nanos(clock: nix::time::ClockId) -> u64 {
     time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
 }
 
-/// How the loop's thread is scheduled.
+/// The scheduling of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling {
     /// Ahead of every ordinary thread (SCHED_FIFO).
@@ -56,20 +58,21 @@ pub enum Scheduling {
     Ordinary,
 }
 
-/// Puts the calling thread ahead of the others as far as it may; undone when dropped.
+/// Schedules the calling thread ahead of the others, as far as the kernel allows; undone when
+/// dropped.
 #[derive(Debug)]
 pub struct Priority {
     scheduling: Scheduling,
 }
 
 impl Priority {
-    /// Takes the best that is allowed.
+    /// Takes the best scheduling that is allowed.
     pub fn raise() -> Self {
         Self::raise_to(FIFO_PRIORITY)
     }
 
-    /// Takes the best that is allowed below the loop: for the thread that reads
-    /// and writes sockets, without which the kernel's TCP waits.
+    /// Takes the best scheduling that is allowed below [`raise`](Self::raise): for a thread that
+    /// reads and writes sockets, for which the kernel's TCP waits.
     pub fn raise_traffic() -> Self {
         Self::raise_to(FIFO_PRIORITY_OF_TRAFFIC)
     }
@@ -91,7 +94,7 @@ impl Priority {
         Self { scheduling }
     }
 
-    /// What was allowed.
+    /// The scheduling that was allowed.
     pub fn scheduling(&self) -> Scheduling {
         self.scheduling
     }

@@ -1,11 +1,10 @@
-//! Takes from a daemon what it does not need once it is set up: capabilities(7),
-//! files (landlock(7)), system calls (seccomp(2)). What whoever takes it over could do then
-//! is to speak by the sockets that it has.
+//! Takes from a daemon what it does not need once it is set up: capabilities(7), files
+//! (landlock(7)), system calls (seccomp(2)). An attacker who takes over the daemon can then
+//! only send and receive by the sockets that it has.
 //!
-//! Everything here concerns the calling thread, which should be the only one, and what it
-//! starts; nothing can be undone. A kernel that lacks a part of it refuses that part, and the
-//! rest holds. Left out: files that are open already, and the network, which is what a daemon
-//! is for.
+//! All of it concerns the calling thread, which should be the only one, and cannot be undone.
+//! A kernel without one of the three refuses that one, and the others hold. Leaves out files
+//! that are open already, and the network, which a daemon needs.
 
 mod capabilities;
 mod landlock;
@@ -20,17 +19,17 @@ use nix::sys::prctl;
 use nix::unistd::{AccessFlags, faccessat};
 use std::path::Path;
 
-/// What a daemon still does.
+/// What a daemon still needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Needs<'a> {
     /// The file that it removes when it ends.
     pub removes: Option<&'a Path>,
-    /// It puts its thread ahead of others (`CAP_SYS_NICE`, if it has it).
+    /// Whether it schedules its thread ahead of others (`CAP_SYS_NICE`, if it has that).
     pub raises_priority: bool,
 }
 
-/// Confines the calling thread to what it `needs`. Gives what the kernel refused, each with
-/// what it was for; nothing on a kernel of these years.
+/// Confines the calling thread to what it `needs`. Returns what the kernel refused; nothing on
+/// a kernel with all three features.
 pub fn confine(needs: Needs<'_>) -> Vec<OsError> {
     let folder = needs.removes.map(folder_of);
     let without_new = prctl::set_no_new_privs().call("prctl(PR_SET_NO_NEW_PRIVS)");

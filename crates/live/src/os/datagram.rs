@@ -1,10 +1,10 @@
 //! UDP sockets for measurements: many datagrams a system call (recvmmsg(2),
-//! sendmmsg(2)), each with the instant at which the kernel got it
-//! (`SO_TIMESTAMPNS`, socket(7)), and none of them cut into fragments
+//! sendmmsg(2)), each with the instant at which the kernel received it
+//! (`SO_TIMESTAMPNS`, socket(7)), and never cut into fragments
 //! (`IP_MTU_DISCOVER`, ip(7), ipv6(7)).
 //!
-//! Pacing is the caller's. `SO_TXTIME` would need the queueing discipline `fq`
-//! or `etf` on the interface, which a measurement must not install.
+//! Leaves out pacing, which is the caller's: `SO_TXTIME` needs the queueing discipline
+//! `fq` or `etf` on the interface, which a measurement must not install.
 
 #![expect(clippy::disallowed_types, reason = "this crate has the sockets")]
 
@@ -17,15 +17,15 @@ use std::mem::{size_of, zeroed};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Datagrams in one system call.
+/// Most datagrams of one system call.
 pub const BATCH: usize = 64;
-/// Room for what waits in a socket, either way: some thousand long packets.
+/// Buffer space of a socket in each direction, in bytes: some thousand long packets.
 const BUFFER_BYTES: i32 = 16 << 20;
-/// Room for the ancillary data of one datagram: a time stamp and a count.
+/// Bytes for the ancillary data of one datagram: a time stamp and a count.
 const CONTROL_BYTES: usize = 64;
-/// An older stamp is of a clock that was set meanwhile.
+/// The largest age that is believed: a larger one means that the clock was set meanwhile.
 const AGE_MAX_NS: u64 = 10_000_000_000;
-/// What follows the beginning of a datagram.
+/// The zeros after the head of a datagram.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 /// A UDP socket that never blocks.
@@ -37,19 +37,19 @@ pub struct DatagramSocket {
 /// A datagram to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing<'a> {
-    /// To whom; a connected socket knows it.
+    /// The recipient; `None`: that of a connected socket.
     pub to: Option<SocketAddr>,
-    /// How it begins.
+    /// Its first bytes.
     pub head: &'a [u8],
-    /// Its length, not below the head's; zeros follow the head.
+    /// Its length in bytes, at least that of the head; zeros follow the head.
     pub length: u16,
 }
 
 impl DatagramSocket {
-    /// A socket at `address`; port 0 for any.
+    /// Opens a socket at `address`; port 0 for any.
     ///
     /// # Errors
-    /// If the system refuses one, or the address is taken or not this host's.
+    /// If the kernel refuses it, or the address is taken or not this host's.
     pub fn bind(address: SocketAddr) -> Result<Self, OsError> {
         let socket = open(address)?;
         let result = Self { socket: UdpSocket::from(socket) };
@@ -62,10 +62,10 @@ impl DatagramSocket {
         Ok(result)
     }
 
-    /// A socket that sends to `peer` and hears nobody else.
+    /// Opens a socket that sends to `peer` and receives from nobody else.
     ///
     /// # Errors
-    /// If the system refuses one, or knows no route.
+    /// If the kernel refuses it, or there is no route.
     pub fn connect(peer: SocketAddr) -> Result<Self, OsError> {
         let any: SocketAddr = match peer {
             SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -76,16 +76,16 @@ impl DatagramSocket {
         Ok(result)
     }
 
-    /// Its own address.
+    /// Returns its own address.
     ///
     /// # Errors
-    /// If the system does not tell.
+    /// Those of getsockname(2).
     pub fn address(&self) -> Result<SocketAddr, OsError> {
         self.socket.local_addr().call("getsockname")
     }
 
-    /// Longest IP packet that the way to the peer is known to take, in bytes; of
-    /// a connected socket.
+    /// Returns the MTU in bytes of the route to the peer of a connected socket, if the kernel
+    /// knows it.
     pub fn mtu(&self) -> Option<u32> {
         let (level, option) = match self.socket.local_addr().ok()? {
             SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_MTU),
@@ -137,9 +137,9 @@ impl AsFd for DatagramSocket {
     }
 }
 
-/// Room for the datagrams of one system call.
+/// The buffers for the datagrams of one system call.
 pub struct Inbox {
-    /// Bytes kept of each.
+    /// Bytes that are kept of each datagram.
     kept: usize,
     bytes: Vec<u8>,
     names: Vec<libc::sockaddr_storage>,
@@ -153,18 +153,18 @@ pub struct Inbox {
 /// A datagram that arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming<'a> {
-    /// From whom.
+    /// The sender.
     pub from: SocketAddr,
-    /// Its beginning.
+    /// Its first bytes.
     pub head: &'a [u8],
-    /// Its whole length.
+    /// Its whole length in bytes.
     pub length: u16,
-    /// How long ago the kernel got it.
+    /// The time since the kernel received it.
     pub age: Duration,
 }
 
 impl Inbox {
-    /// Room for the first `kept` bytes of each datagram.
+    /// Returns buffers for the first `kept` bytes of each datagram.
     #[expect(unsafe_code, reason = "addresses of zeros")]
     pub fn new(kept: usize) -> Self {
         // SAFETY: zeros are an address of no family.
@@ -181,10 +181,11 @@ impl Inbox {
         }
     }
 
-    /// Takes what waits in `socket`, up to [`BATCH`] datagrams; gives their number.
+    /// Receives what waits in `socket`, [`BATCH`] datagrams at most; returns their number.
     ///
     /// # Errors
-    /// An error that the network reported, such as `ECONNREFUSED`; none if nothing waits.
+    /// What the network reports of an earlier datagram, such as `ECONNREFUSED`. That nothing
+    /// waits is no error.
     #[expect(unsafe_code, reason = "recvmmsg")]
     pub fn receive(&mut self, socket: &DatagramSocket) -> nix::Result<usize> {
         (self.count, self.overflowed) = (0, None);
@@ -235,13 +236,13 @@ impl Inbox {
         Ok(count)
     }
 
-    /// How many datagrams the socket had no room for since it was made, as of the
-    /// last call of [`receive`](Self::receive); `None` if it was not told.
+    /// Returns the number of datagrams dropped since the socket was opened because its buffer
+    /// was full, as of the last [`receive`](Self::receive); `None` if that had no such report.
     pub fn overflowed(&self) -> Option<u32> {
         self.overflowed
     }
 
-    /// What [`receive`](Self::receive) took.
+    /// The datagrams of the last [`receive`](Self::receive).
     pub fn datagrams(&self) -> impl Iterator<Item = Incoming<'_>> {
         (0..self.count).filter_map(|index| {
             let length = self.lengths[index];
@@ -258,8 +259,8 @@ impl std::fmt::Debug for Inbox {
     }
 }
 
-/// Sends `datagrams`, at most [`BATCH`] of them, in order. `refused` is told the
-/// index and error of each that the system did not take; the others are on their way.
+/// Sends `datagrams`, at most [`BATCH`] of them, in order. `refused` is called with the index
+/// and the error of each that the kernel refused; the others are sent.
 #[expect(unsafe_code, reason = "sendmmsg")]
 pub fn send(
     socket: &DatagramSocket,
@@ -311,8 +312,8 @@ pub fn send(
     }
 }
 
-/// What a clock shows that nobody sets and nothing slows: nanoseconds since an
-/// instant of the host's own.
+/// Reads a clock that is never set and not slewed: nanoseconds since an instant of the host's
+/// own.
 pub fn host_clock_ns() -> u64 {
     let time = clock_gettime(ClockId::CLOCK_MONOTONIC_RAW).expect("every Linux has this clock");
     time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
@@ -329,8 +330,8 @@ fn open(address: SocketAddr) -> Result<OwnedFd, OsError> {
     }
 }
 
-/// When the kernel got the datagram, by CLOCK_REALTIME, and how many before it
-/// found no room (`SO_RXQ_OVFL`).
+/// Returns the time at which the kernel received the datagram, in nanoseconds of
+/// CLOCK_REALTIME, and the number of datagrams dropped before it (`SO_RXQ_OVFL`).
 ///
 /// # Safety
 /// The kernel has filled `header`, and its buffers live.
@@ -359,7 +360,7 @@ unsafe fn ancillary(header: &libc::msghdr) -> (Option<u64>, Option<u32>) {
     (stamp_ns, overflowed)
 }
 
-/// An address as the kernel takes it, and its length.
+/// Returns an address as the kernel takes it, and its length in bytes.
 #[expect(unsafe_code, reason = "addresses as bytes")]
 pub(super) fn encode(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
     // SAFETY: zeros are an address of no family, and both families fit.
@@ -387,7 +388,7 @@ pub(super) fn encode(address: SocketAddr) -> (libc::sockaddr_storage, libc::sock
     }
 }
 
-/// An address as the kernel gives it.
+/// Returns an address of the kernel; `None` if it is of another family.
 #[expect(unsafe_code, reason = "addresses as bytes")]
 pub(super) fn decode(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
     // SAFETY: the family says which of the two it is, and both fit.

@@ -1,11 +1,11 @@
-//! A node's network device: a TAP device where `/dev/net/tun` opens, else a
-//! veth pair whose other end lies in the emulator's own namespace. And the TUN
+//! The network device of a node: a TAP device if `/dev/net/tun` opens, else a
+//! veth pair whose other end is in the emulator's own namespace. Also the TUN
 //! device of a tunnel.
 //!
-//! Segmentation and checksum offloads are off in a node's device, so every frame that
-//! comes out is a frame that could be on the air: at most the MTU, its
-//! checksums complete. A TAP device without a vnet header has none to begin with. A tunnel's
-//! has them: its packets are segmented and coalesced by [`crate::offload`].
+//! Segmentation and checksum offloads are off in the device of a node, so that every frame
+//! it sends could be on the air: no longer than the MTU, with complete checksums. (A TAP
+//! device without a vnet header has no offloads.) The TUN device of a tunnel has them: its
+//! packets are segmented and coalesced by [`crate::offload`].
 
 use super::namespace::NetNamespace;
 use super::netlink::{LinkChange, Netlink};
@@ -21,38 +21,38 @@ use nix::unistd::{read, write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Frames that a device holds while the emulator is busy elsewhere. Ample: a
-/// frame dropped here would be a loss that no model asked for.
+/// Frames that a device holds while the emulator is busy. Ample, because a frame
+/// dropped here would be a loss that is not in the model.
 const DEVICE_QUEUE_FRAMES: u32 = 10_000;
 
-/// Which devices to use.
+/// The kind of devices to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum DeviceChoice {
     /// TAP if `/dev/net/tun` opens, else veth.
     #[default]
     Automatic,
-    /// TAP or nothing.
+    /// TAP; an error if `/dev/net/tun` does not open.
     Tap,
-    /// veth or nothing.
+    /// veth pairs.
     Veth,
 }
 
-/// A node's interface, as it shall be.
+/// The properties of a node's interface.
 #[derive(Clone, Debug)]
 pub struct Interface {
-    /// `wlan0` or `eth0`.
+    /// Its name: `wlan0` or `eth0`.
     pub name: &'static str,
-    /// Hardware address.
+    /// Its MAC address.
     pub address: MacAddr,
-    /// Address in 10.77.0.0/16.
+    /// Its address in 10.77.0.0/16.
     pub ipv4: Ipv4Addr,
-    /// Address in fd77::/64.
+    /// Its address in fd77::/64.
     pub ipv6: Ipv6Addr,
-    /// Largest network-layer packet in bytes.
+    /// Its MTU: the longest network-layer packet, in bytes.
     pub mtu: u16,
 }
 
-/// `true` if TAP devices can be made.
+/// Whether `/dev/net/tun` opens, so that TAP devices can be made.
 pub fn tap_opens() -> bool {
     open_tun().is_ok()
 }
@@ -68,7 +68,7 @@ pub fn create_tap(interface: &Interface) -> Result<OwnedFd, OsError> {
 }
 
 /// Makes a veth pair: one end in the calling thread's namespace `here`, the
-/// other, called `peer`, in `hub`. Gives the interface index of the other end.
+/// other, called `peer`, in `hub`. Returns the interface index of the other end.
 pub fn create_veth(
     interface: &Interface,
     peer: &str,
@@ -95,8 +95,8 @@ pub fn create_veth(
     Ok(index)
 }
 
-/// A TUN device: whole IP packets, each behind a header that says what its checksum lacks
-/// and whether it is many segments (see [`crate::offload`]), where the kernel has that.
+/// A TUN device: whole IP packets, each after a header with the state of its checksum and the
+/// number of segments in it (see [`crate::offload`]), if the kernel supports that.
 #[derive(Debug)]
 pub struct Tun {
     fd: OwnedFd,
@@ -105,11 +105,11 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Makes one called `name` in the calling thread's network namespace. It goes with the
-    /// descriptor. Also gives what the kernel refuses of what makes it fast.
+    /// Makes a device called `name` in the calling thread's network namespace, which is removed
+    /// when it is dropped. Also returns the offloads that the kernel refused.
     ///
     /// # Errors
-    /// If there can be none.
+    /// If the device cannot be made.
     pub fn create(name: &str) -> Result<(Self, Vec<OsError>), OsError> {
         let fd = open_tun().call("open(/dev/net/tun)")?;
         let set = |flags: i32| {
@@ -144,15 +144,15 @@ impl Tun {
         Ok((Self { fd, has_header, kinds }, refused))
     }
 
-    /// What may be written together.
+    /// The kinds of packets that may be written as many segments.
     pub fn kinds(&self) -> Kinds {
         self.kinds
     }
 
-    /// Reads a packet with its header into `buffer`; gives the bytes of both.
+    /// Reads a packet with its header into `buffer`; returns the bytes of both.
     ///
     /// # Errors
-    /// `EAGAIN` if there is none.
+    /// `EAGAIN` if none waits.
     pub fn read(&self, buffer: &mut [u8]) -> nix::Result<usize> {
         if self.has_header {
             return read(&self.fd, buffer);
@@ -165,7 +165,7 @@ impl Tun {
     /// Writes a packet with its header.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The error of write(2).
     pub fn write(&self, packet: &[u8]) -> nix::Result<()> {
         let packet = if self.has_header { packet } else { &packet[HEADER_BYTES..] };
         loop {
@@ -189,7 +189,8 @@ const TUN_CHECKSUM: u32 = 0x01;
 const TUN_TCP: u32 = 0x02 | 0x04 | 0x08;
 const TUN_UDP: u32 = 0x20 | 0x40;
 
-/// Sets the TUN device called `name` up, with its MTU in bytes and its addresses.
+/// Sets up the TUN device called `name`: its MTU in bytes, and its addresses with the lengths
+/// of their prefixes.
 pub fn configure_tun(name: &str, mtu: u32, addresses: &[(IpAddr, u8)]) -> Result<(), OsError> {
     let index = interface_index(name)?;
     let change = LinkChange { mtu: Some(mtu), up: true, ..LinkChange::default() };
@@ -202,19 +203,20 @@ pub fn configure_tun(name: &str, mtu: u32, addresses: &[(IpAddr, u8)]) -> Result
     Ok(())
 }
 
-/// The index of the interface called `name`.
+/// Returns the index of the interface called `name`.
 pub fn interface_index(name: &str) -> Result<u32, OsError> {
     if_nametoindex(name).call(&format!("if_nametoindex({name})"))
 }
 
-/// The longest packet that the interface called `name` sends, in bytes.
+/// Returns the MTU of the interface called `name`, in bytes.
 pub fn interface_mtu(name: &str) -> Result<u32, OsError> {
     let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
         .call("socket(AF_INET)")?;
     ioctls::mtu(socket.as_fd(), name).call(&format!("ioctl(SIOCGIFMTU, {name})"))
 }
 
-/// Frames that the node's own interface dropped on sending, which is to say before the model saw them.
+/// Returns the number of frames that a node's interface dropped on sending, that is before they
+/// entered the model.
 pub fn transmit_drops(interface: &str) -> Result<u64, OsError> {
     let index = if_nametoindex(interface).call("if_nametoindex")?;
     Netlink::open().and_then(|mut n| n.transmit_drops(index)).call("rtnetlink(RTM_GETLINK)")
@@ -225,7 +227,8 @@ fn open_tun() -> nix::Result<OwnedFd> {
     nix::fcntl::open("/dev/net/tun", flags, Mode::empty())
 }
 
-/// Addresses, loopback, no queueing discipline, up.
+/// Sets up the interface and the loopback of a node, with addresses and without a queueing
+/// discipline.
 fn configure(interface: &Interface) -> Result<(), OsError> {
     let index = if_nametoindex(interface.name).call("if_nametoindex")?;
     let loopback = if_nametoindex("lo").call("if_nametoindex(lo)")?;
@@ -266,7 +269,7 @@ fn set_link(index: u32, change: LinkChange) -> Result<(), OsError> {
     .call("rtnetlink(RTM_NEWLINK)")
 }
 
-/// The address that RFC 4291, appendix A, makes from a MAC address.
+/// Returns the link-local address of a MAC address (RFC 4291, appendix A).
 fn link_local(MacAddr([a, b, c, d, e, f]): MacAddr) -> Ipv6Addr {
     let pair = |x, y| u16::from_be_bytes([x, y]);
     Ipv6Addr::new(0xfe80, 0, 0, 0, pair(a ^ 2, b), pair(c, 0xff), pair(0xfe, d), pair(e, f))

@@ -1,8 +1,8 @@
 //! Datagrams between neighbours: over UDP, or as Ethernet frames with an EtherType of
-//! our own (packet(7)), where the kernel writes and takes away the Ethernet header.
+//! our own (packet(7)), whose Ethernet header the kernel writes and removes.
 //!
-//! A short frame is padded, so a datagram in a frame has its length (2 bytes, big-endian)
-//! before it. Left out: VLAN tags, which the kernel adds and removes on its interfaces.
+//! Short frames are padded, so the length of a datagram (2 bytes, big-endian) is before it in
+//! a frame. Leaves out VLAN tags, which the kernel adds and removes on its VLAN interfaces.
 
 use super::batch::{self, Inbox, Name, Sending, Sent};
 use super::datagram::{DatagramSocket, decode, encode};
@@ -18,26 +18,26 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// The first of the two EtherTypes for local experiments (IEEE 802, clause 9.2.4).
 pub const ETHERTYPE: u16 = 0x88b5;
-/// Bytes before a datagram in a frame: its length.
+/// Bytes before a datagram in a frame, for its length.
 pub const LENGTH_BYTES: usize = 2;
-/// What may wait to be read: some thousand long packets.
+/// Buffer space of received datagrams in bytes: some thousand long packets.
 const RECEIVE_BYTES: i32 = 8 << 20;
 
-/// Where a datagram comes from or goes to.
+/// The address of a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// UDP.
+    /// An address and port of UDP.
     Udp(SocketAddr),
-    /// On the link.
+    /// An address of Ethernet.
     Mac(MacAddr),
 }
 
-/// A socket that never blocks.
+/// The socket of a link, which never blocks.
 #[derive(Debug)]
 pub enum Link {
-    /// UDP.
+    /// A socket of UDP.
     Udp(DatagramSocket),
-    /// Frames of one interface.
+    /// A packet socket, for the frames of one interface.
     Ethernet {
         /// The packet socket.
         socket: OwnedFd,
@@ -46,23 +46,23 @@ pub enum Link {
     },
 }
 
-/// Whether a message has several datagrams.
+/// Whether a message may have several datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
-    /// That is sent.
+    /// Messages that are sent.
     pub sent: bool,
-    /// That is received.
+    /// Messages that are received.
     pub received: bool,
 }
 
 impl Link {
-    /// A UDP socket at `address`.
+    /// Opens a UDP socket at `address`, with `send_bytes` of buffer space for sending.
     ///
     /// # Errors
-    /// If the system refuses one, or the address is taken or not this host's.
+    /// If the kernel refuses it, or the address is taken or not this host's.
     pub fn udp(address: SocketAddr, send_bytes: i32) -> Result<Self, OsError> {
         let socket = DatagramSocket::bind(address)?;
-        // Nobody asks when a datagram came, or how many did not.
+        // Time stamps and counts of lost datagrams are not used.
         for told in [libc::SO_TIMESTAMPNS, libc::SO_RXQ_OVFL] {
             set(&socket, libc::SOL_SOCKET, told, &0i32.to_ne_bytes()).call("setsockopt(UDP)")?;
         }
@@ -70,11 +70,11 @@ impl Link {
         Ok(Self::Udp(socket))
     }
 
-    /// A packet socket of our EtherType at the interface called `name`; a promiscuous one
-    /// hears what others send to each other. Both end when it is closed.
+    /// Opens a packet socket of our EtherType at the interface called `name`; a promiscuous one
+    /// also receives frames between other hosts, until it is closed.
     ///
     /// # Errors
-    /// If there is no such interface, or the system refuses.
+    /// If there is no such interface, or the kernel refuses.
     #[expect(unsafe_code, reason = "a packet socket, bound")]
     pub fn ethernet(name: &str, promiscuous: bool, send_bytes: i32) -> Result<Self, OsError> {
         let index = interface_index(name)?;
@@ -106,9 +106,9 @@ impl Link {
         Ok(Self::Ethernet { socket, index })
     }
 
-    /// An address as the system takes it.
+    /// Returns an address as the kernel takes it.
     ///
-    /// Panics if it is of the other kind of link.
+    /// Panics if it is an address of the other kind of link.
     pub fn name(&self, address: Address) -> Name {
         match (self, address) {
             (Self::Udp(_), Address::Udp(address)) => {
@@ -120,7 +120,8 @@ impl Link {
         }
     }
 
-    /// The MAC address of the interface as it is now; `None` over UDP, or if it is gone.
+    /// Returns the present MAC address of the interface; `None` over UDP, or if the interface is
+    /// gone.
     #[expect(unsafe_code, reason = "addresses as bytes")]
     pub fn own_mac(&self) -> Option<MacAddr> {
         let Self::Ethernet { socket, .. } = self else { return None };
@@ -136,12 +137,12 @@ impl Link {
         }
     }
 
-    /// Whether datagrams are sent and received several in a message, or what the kernel
-    /// refuses of that; never as frames.
+    /// Lets messages have several datagrams. Returns which may, and what the kernel refused;
+    /// frames never have several.
     pub fn merge(&self) -> (Merged, Vec<OsError>) {
         let Self::Udp(socket) = self else { return Default::default() };
         let (zero, one) = (0i32.to_ne_bytes(), 1i32.to_ne_bytes());
-        // A length of 0 changes nothing, and says whether another would.
+        // A length of 0 changes nothing, but fails if the kernel lacks the option.
         let sent =
             set(socket, libc::SOL_UDP, libc::UDP_SEGMENT, &zero).call("setsockopt(UDP_SEGMENT)");
         let received = set(socket, libc::SOL_UDP, libc::UDP_GRO, &one).call("setsockopt(UDP_GRO)");
@@ -149,16 +150,16 @@ impl Link {
         (merged, [sent, received].into_iter().filter_map(Result::err).collect())
     }
 
-    /// Takes what waits into `inbox`, as much as it has room for. Returns whether more may
+    /// Receives what waits into `inbox`, as much as it has room for. Returns whether more may
     /// wait.
     ///
     /// # Errors
-    /// What the network reports.
+    /// What the network reports of an earlier datagram.
     pub fn receive(&self, inbox: &mut Inbox) -> nix::Result<bool> {
         inbox.receive(self.as_fd())
     }
 
-    /// Gives each datagram that was taken into `inbox`, with its sender, to `take`.
+    /// Calls `take` with each datagram in `inbox` and its sender.
     pub fn each(&self, inbox: &Inbox, take: &mut dyn FnMut(Address, &[u8])) {
         for (name, bytes) in inbox.datagrams() {
             match self {
@@ -204,15 +205,15 @@ impl AsFd for Link {
     }
 }
 
-/// The MTU of the interface towards `peer`, in bytes, if the system knows it.
+/// Returns the MTU of the route to `peer`, in bytes, if the kernel knows it.
 ///
 /// # Errors
-/// If the system knows no way to the peer.
+/// If there is no route to the peer.
 pub fn udp_mtu(peer: SocketAddr) -> Result<Option<u32>, OsError> {
     Ok(DatagramSocket::connect(peer)?.mtu())
 }
 
-/// The longest datagram in a packet of `mtu` bytes over UDP, in bytes.
+/// Returns the length in bytes of the longest datagram in a UDP packet of `mtu` bytes.
 pub const fn udp_room(mtu: u32, is_v6: bool) -> u32 {
     /// Headers of IP and UDP.
     const V4_BYTES: u32 = 28;
@@ -220,7 +221,7 @@ pub const fn udp_room(mtu: u32, is_v6: bool) -> u32 {
     mtu.saturating_sub(if is_v6 { V6_BYTES } else { V4_BYTES })
 }
 
-/// The longest datagram in a frame that carries `mtu` bytes.
+/// Returns the length in bytes of the longest datagram in a frame that carries `mtu` bytes.
 pub const fn ethernet_room(mtu: u32) -> u32 {
     mtu.saturating_sub(LENGTH_BYTES as u32)
 }
@@ -245,7 +246,8 @@ fn link_name(index: u32, mac: MacAddr) -> Name {
     }
 }
 
-/// The sender and the datagram of a frame that another host sent.
+/// Returns the sender and the datagram of a frame; `None` if this host sent it, or it is not
+/// valid.
 #[expect(unsafe_code, reason = "addresses as bytes")]
 fn framed<'a>(name: &libc::sockaddr_storage, bytes: &'a [u8]) -> Option<(MacAddr, &'a [u8])> {
     // SAFETY: the kernel filled in a struct sockaddr_ll, which fits.
@@ -257,7 +259,7 @@ fn framed<'a>(name: &libc::sockaddr_storage, bytes: &'a [u8]) -> Option<(MacAddr
     Some((mac, unframed(bytes)?))
 }
 
-/// The datagram of a frame without its header: the padding goes.
+/// Returns the datagram of a frame, without its length and padding.
 fn unframed(bytes: &[u8]) -> Option<&[u8]> {
     let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
     rest.get(..usize::from(u16::from_be_bytes(*length)))

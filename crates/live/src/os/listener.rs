@@ -1,5 +1,6 @@
-//! Who may ask a daemon: a Unix socket that only its user opens, and a TCP port for
-//! Prometheus. Connections never block; how many there may be is the caller's.
+//! Where a daemon is asked: a Unix socket that only its user may open (unix(7)), and a TCP
+//! port for Prometheus. Connections never block. Leaves out a limit of connections to the
+//! port, which is the caller's.
 
 #![expect(clippy::disallowed_types, reason = "this crate has the sockets")]
 
@@ -14,10 +15,11 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Guests in one go: a flood of them does not keep a daemon from its work.
+/// Most connections that are answered in a turn, so that a flood of them does not keep a
+/// daemon from its work.
 const GUESTS_MAX: usize = 16;
 
-/// A Unix socket that listens; its file goes with it.
+/// A Unix socket that listens; its file is removed when it is dropped.
 #[derive(Debug)]
 pub struct ControlSocket {
     listener: UnixListener,
@@ -30,7 +32,7 @@ impl ControlSocket {
     ///
     /// # Errors
     /// `EADDRINUSE` if a daemon listens there, `EEXIST` if there is a file that is no socket;
-    /// what else the system says.
+    /// other errors of the kernel.
     pub fn bind(path: &Path) -> Result<Self, OsError> {
         let name = format!("bind({})", path.display());
         match UnixStream::connect(path) {
@@ -38,7 +40,7 @@ impl ControlSocket {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                 return Err(OsError::new(name, Errno::ENAMETOOLONG));
             }
-            // So it is, too, where the path leads to a file that is no socket.
+            // Also the error for a path to a file that is no socket.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 let about = fs::symlink_metadata(path).call(&name)?;
                 if !about.file_type().is_socket() {
@@ -48,7 +50,7 @@ impl ControlSocket {
             }
             Err(_) => {}
         }
-        // The file must never be anybody else's to open, not even for a moment.
+        // No other user may be able to open the file at any moment.
         let before = umask(Mode::from_bits_truncate(0o177));
         let listener = UnixListener::bind(path);
         umask(before);
@@ -57,7 +59,7 @@ impl ControlSocket {
         Ok(Self { listener, path: path.to_owned() })
     }
 
-    /// Answers whoever waits, as far as there is room for it in the socket's buffer.
+    /// Answers connections that wait, each with as much of `text` as its buffer has room for.
     pub fn answer(&self, text: &mut dyn FnMut() -> String) {
         for _ in 0..GUESTS_MAX {
             let Ok((mut stream, _)) = self.listener.accept() else { return };
@@ -79,10 +81,10 @@ impl Drop for ControlSocket {
     }
 }
 
-/// All that a daemon answers at the Unix socket `path`; up to `bytes_max` of it.
+/// Returns the answer of the daemon at the Unix socket `path`, `bytes_max` bytes at most.
 ///
 /// # Errors
-/// If none listens there.
+/// If no daemon listens there, or it sends nothing for 5 s.
 pub fn ask(path: &Path, bytes_max: u64) -> io::Result<String> {
     let stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(std::time::Duration::from_secs(5)))?;
@@ -106,15 +108,15 @@ impl Port {
         Ok(Self(listener))
     }
 
-    /// Its own address.
+    /// Returns the address at which it listens.
     ///
     /// # Errors
-    /// If the system does not tell.
+    /// Those of getsockname(2).
     pub fn address(&self) -> Result<SocketAddr, OsError> {
         self.0.local_addr().call("getsockname")
     }
 
-    /// Whoever waits; `None` if nobody does.
+    /// Accepts a connection; `None` if none waits.
     pub fn accept(&self) -> Option<Guest> {
         let (stream, _) = self.0.accept().ok()?;
         stream.set_nonblocking(true).ok()?;
@@ -128,12 +130,12 @@ impl AsFd for Port {
     }
 }
 
-/// Somebody who asks over TCP.
+/// A connection to the port.
 #[derive(Debug)]
 pub struct Guest(TcpStream);
 
 impl Guest {
-    /// What has come; `Ok(0)` if nothing more will.
+    /// Reads what has arrived; `Ok(0)` at the end of the stream.
     ///
     /// # Errors
     /// `WouldBlock` if nothing waits.
@@ -141,7 +143,7 @@ impl Guest {
         self.0.read(buffer)
     }
 
-    /// Sends `text`, as far as there is room for it, and nothing more.
+    /// Sends as much of `text` as the socket's buffer has room for, and ends the stream.
     pub fn finish(mut self, text: &str) {
         let _ = self.0.write_all(text.as_bytes());
         let _ = self.0.shutdown(std::net::Shutdown::Write);

@@ -1,7 +1,7 @@
-//! Namespaces (namespaces(7)): a user namespace where the caller is root
-//! without being it, a PID namespace that takes all its processes along when it
-//! ends, a mount namespace with its own `/etc/hosts`, one network namespace a
-//! node. Nothing of this has a name in the file system, so nothing is left.
+//! Namespaces (namespaces(7)): a user namespace in which an ordinary user is root, a
+//! PID namespace whose processes all end with its first one, a mount namespace with
+//! its own `/etc/hosts`, and a network namespace for each node. None of them has a
+//! name in the file system, so nothing is left behind.
 
 use super::{Call, OsError};
 use nix::errno::Errno;
@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-/// What every emulation has of its own, whoever runs it.
+/// The namespaces of every emulation, also if root runs it.
 const OWN: CloneFlags = CloneFlags::CLONE_NEWNS
     .union(CloneFlags::CLONE_NEWNET)
     .union(CloneFlags::CLONE_NEWPID)
@@ -35,7 +35,8 @@ pub fn enter() -> Result<(), OsError> {
     map_to_root(uid, gid)
 }
 
-/// user_namespaces(7): an unprivileged process may map itself, if it gives up setgroups first.
+/// Maps user and group to root: an unprivileged process may map its own IDs once it has given
+/// up setgroups(2) (user_namespaces(7)).
 fn map_to_root(uid: Uid, gid: Gid) -> Result<(), OsError> {
     fs::write("/proc/self/setgroups", "deny").call("write(/proc/self/setgroups)")?;
     fs::write("/proc/self/uid_map", format!("0 {uid} 1")).call("write(/proc/self/uid_map)")?;
@@ -52,7 +53,7 @@ pub fn prepare_mounts(hosts: &str, nsswitch: &str) -> Result<(), OsError> {
     mount(None::<&str>, "/", None::<&str>, private, None::<&str>).call("mount(/, MS_PRIVATE)")?;
     let plain = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let _ = mount(Some("proc"), "/proc", Some("proc"), plain, None::<&str>);
-    // The files live in a file system without a name: it is mounted only while they are bound.
+    // The files are in a file system that is mounted only until they are bound.
     const SCRATCH: &str = "/tmp";
     if mount(Some("tmpfs"), SCRATCH, Some("tmpfs"), plain, None::<&str>).is_ok() {
         for (name, text) in [("hosts", hosts), ("nsswitch.conf", nsswitch)] {
@@ -66,18 +67,18 @@ pub fn prepare_mounts(hosts: &str, nsswitch: &str) -> Result<(), OsError> {
     Ok(())
 }
 
-/// A network namespace that lives as long as somebody holds it.
+/// A network namespace, which exists as long as a descriptor of it does.
 #[derive(Debug)]
 pub struct NetNamespace(OwnedFd);
 
 impl NetNamespace {
-    /// The one that the calling thread is in.
+    /// Returns that of the calling thread.
     pub fn current() -> Result<Self, OsError> {
         let file = File::open("/proc/thread-self/ns/net").call("open(/proc/thread-self/ns/net)")?;
         Ok(Self(file.into()))
     }
 
-    /// A new one; the calling thread is in it afterwards.
+    /// Makes a namespace, in which the calling thread is afterwards.
     pub fn create() -> Result<Self, OsError> {
         unshare(CloneFlags::CLONE_NEWNET).call("unshare(CLONE_NEWNET)")?;
         Self::current()
@@ -95,8 +96,9 @@ impl AsFd for NetNamespace {
     }
 }
 
-/// Opens ICMP sockets to the namespace's programs, quietens IPv6 (no duplicate address detection,
-/// no router solicitation). Best effort: `/proc/sys` is read-only in many containers.
+/// Allows ICMP sockets to all programs of the calling thread's network namespace, and switches
+/// off IPv6's duplicate address detection and router solicitations. Errors are ignored:
+/// `/proc/sys` is read-only in many containers.
 pub fn quieten() {
     // A user namespace maps one group only, and the kernel refuses a range that it cannot map.
     if fs::write("/proc/sys/net/ipv4/ping_group_range", "0 2147483647").is_err() {
@@ -109,7 +111,7 @@ pub fn quieten() {
     }
 }
 
-/// Switches IPv6 off in the calling thread's network namespace, best effort.
+/// Switches IPv6 off in the calling thread's network namespace; errors are ignored.
 pub fn disable_ipv6() {
     for which in ["all", "default"] {
         let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6"), "1");

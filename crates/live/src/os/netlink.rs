@@ -27,7 +27,7 @@ const IFINFO: usize = 16;
 /// Offset of `tx_dropped` in `rtnl_link_stats64`: the eighth counter.
 const TX_DROPPED: usize = 7 * 8;
 
-/// An rtnetlink socket of the network namespace it was opened in.
+/// An rtnetlink socket of the network namespace in which it was opened.
 #[derive(Debug)]
 pub struct Netlink {
     socket: OwnedFd,
@@ -37,22 +37,22 @@ pub struct Netlink {
 /// What [`Netlink::set_link`] changes; `None` leaves a property alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkChange {
-    /// Hardware address.
+    /// The MAC address.
     pub address: Option<MacAddr>,
-    /// Largest network-layer packet in bytes.
+    /// The MTU in bytes.
     pub mtu: Option<u32>,
-    /// Frames that the device's own buffer holds.
+    /// The number of frames that the device's own buffer holds.
     pub queue_frames: Option<u32>,
-    /// The kernel makes no IPv6 link-local address.
+    /// Whether the kernel is kept from making an IPv6 link-local address.
     pub no_link_local: bool,
-    /// No ARP on this link.
+    /// Whether ARP is switched off.
     pub no_arp: bool,
-    /// Set the link up.
+    /// Whether the link is set up.
     pub up: bool,
 }
 
 impl Netlink {
-    /// Opens one in the caller's network namespace.
+    /// Opens a socket in the calling thread's network namespace.
     pub fn open() -> nix::Result<Self> {
         let socket = socket(
             AddressFamily::Netlink,
@@ -119,7 +119,8 @@ impl Netlink {
         self.request(m).map(|_| ())
     }
 
-    /// Gives the link `index` an address; no duplicate address detection for IPv6.
+    /// Adds an address with the length of its prefix to the link `index`, without duplicate
+    /// address detection.
     pub fn add_address(&mut self, index: u32, address: IpAddr, prefix: u8) -> nix::Result<()> {
         let mut m = Message::new(libc::RTM_NEWADDR, libc::NLM_F_CREATE | libc::NLM_F_EXCL);
         let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
@@ -143,7 +144,7 @@ impl Netlink {
         self.request(m).map(|_| ())
     }
 
-    /// Puts `noqueue` in place of the link's queueing discipline.
+    /// Replaces the queueing discipline of the link `index` by `noqueue`.
     pub fn remove_queue(&mut self, index: u32) -> nix::Result<()> {
         let mut m = Message::new(libc::RTM_NEWQDISC, libc::NLM_F_CREATE | libc::NLM_F_REPLACE);
         // struct tcmsg: family, padding, index, handle, parent, info.
@@ -156,7 +157,7 @@ impl Netlink {
         self.request(m).map(|_| ())
     }
 
-    /// Frames that the link `index` had to send and dropped.
+    /// Returns the number of frames that the link `index` dropped on sending.
     pub fn transmit_drops(&mut self, index: u32) -> nix::Result<u64> {
         let mut m = Message::new(libc::RTM_GETLINK, 0);
         m.link_info(index, 0, 0);
@@ -174,7 +175,7 @@ impl Netlink {
         Err(Errno::EBADMSG)
     }
 
-    /// Sends a request and waits for its acknowledgement or its answer.
+    /// Sends a request and waits for its acknowledgement or answer, which it returns.
     fn request(&mut self, mut message: Message) -> nix::Result<Vec<u8>> {
         self.sequence += 1;
         let length = message.data.len() as u32;
@@ -203,7 +204,7 @@ impl Netlink {
     }
 }
 
-/// A request in the making.
+/// A request under construction.
 struct Message {
     data: Vec<u8>,
 }

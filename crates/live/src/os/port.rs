@@ -1,8 +1,8 @@
-//! Frames in and out of the nodes' interfaces, whichever kind they are.
+//! Frames in and out of the nodes' interfaces, TAP devices or veth pairs.
 //!
-//! Reading takes one frame at a time and never waits. Writing takes a batch:
-//! the packets of one A-MPDU arrive together, and a packet socket sends them in
-//! one call.
+//! A read returns one frame and never blocks. A write takes a batch: the packets of
+//! one A-MPDU are delivered together, and a packet socket sends them by one system
+//! call.
 
 use super::OsError;
 use super::ring::PacketRing;
@@ -10,16 +10,16 @@ use nix::errno::Errno;
 use nix::unistd::{read, write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// What the supervisor made.
+/// The devices that the supervisor made.
 #[derive(Debug)]
 pub enum Devices {
-    /// One TAP device a node.
+    /// A TAP device for each node.
     Tap(Vec<OwnedFd>),
     /// A packet socket that receives nothing yet, and the index of each node's veth end.
     Veth {
         /// The socket.
         socket: OwnedFd,
-        /// Interface index by node.
+        /// The interface index of each node.
         interfaces: Vec<u32>,
     },
 }
@@ -27,21 +27,21 @@ pub enum Devices {
 /// All nodes' interfaces.
 #[derive(Debug)]
 pub enum Ports {
-    /// TAP devices by node.
+    /// The TAP device of each node.
     Tap(Vec<OwnedFd>),
     /// One ring for all veth ends.
     Veth {
         /// The ring.
         ring: PacketRing,
-        /// Interface index by node.
+        /// The interface index of each node.
         interfaces: Vec<u32>,
-        /// Node by interface index.
+        /// The node of each interface index.
         nodes: Vec<Option<u16>>,
     },
 }
 
 impl Ports {
-    /// Starts to receive frames of up to `frame_bytes_max`.
+    /// Starts to receive frames of up to `frame_bytes_max` bytes.
     pub fn new(devices: Devices, frame_bytes_max: usize) -> Result<Self, OsError> {
         match devices {
             Devices::Tap(taps) => Ok(Self::Tap(taps)),
@@ -58,7 +58,7 @@ impl Ports {
         }
     }
 
-    /// What to wait on; the position is the `door` of [`Ports::read`].
+    /// The descriptors to be waited for; the position is the `door` of [`Ports::read`].
     pub fn doors(&self) -> Vec<BorrowedFd<'_>> {
         match self {
             Self::Tap(taps) => taps.iter().map(AsFd::as_fd).collect(),
@@ -66,8 +66,8 @@ impl Ports {
         }
     }
 
-    /// Takes one waiting frame from `door`: the node that sent it and its length.
-    /// `None` if none waits.
+    /// Reads a frame from `door` into `buffer`. Returns the node that sent it and its length
+    /// in bytes; `None` if none waits.
     pub fn read(&mut self, door: usize, buffer: &mut [u8]) -> Option<(u16, usize)> {
         match self {
             Self::Tap(taps) => {
@@ -84,8 +84,8 @@ impl Ports {
         }
     }
 
-    /// Hands `frames` to the nodes they are paired with. Gives the number
-    /// refused, as by an interface that a program has set down.
+    /// Delivers each of `frames` to its node. Returns the number of frames refused, such as
+    /// by an interface that a program has set down.
     pub fn write(&mut self, frames: &[(u16, &[u8])]) -> usize {
         match self {
             Self::Tap(taps) => {
@@ -105,8 +105,8 @@ impl Ports {
         }
     }
 
-    /// How many frames are best written at once: as many as one system call takes, but
-    /// no more than leave the first of them waiting but shortly for the last.
+    /// Returns how many frames to write at once: as many as one system call takes, but so few
+    /// that the first is not delayed much by the last.
     pub fn batch(&self) -> usize {
         match self {
             Self::Tap(_) => 1,
@@ -114,7 +114,8 @@ impl Ports {
         }
     }
 
-    /// Frames that were dropped since the last call because nobody read them in time.
+    /// Returns the number of frames that were dropped since the last call because they were
+    /// not read in time.
     pub fn drops(&self) -> u64 {
         match self {
             // A TAP device counts them itself: `device::transmit_drops`.

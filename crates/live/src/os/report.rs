@@ -1,6 +1,6 @@
-//! What the supervisor and the emulator say to each other: one message a packet of a
-//! `SOCK_SEQPACKET` pair, at most one descriptor with it (unix(7)). Both sides
-//! are the same program, so there is no version and no byte order.
+//! The messages between the supervisor and the emulator: each a packet of a
+//! `SOCK_SEQPACKET` pair, with at most one descriptor (unix(7)). Both sides are the
+//! same program, so there is no version, and the byte order is the host's.
 
 use super::OsError;
 use nix::cmsg_space;
@@ -9,33 +9,33 @@ use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, s
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// From the supervisor.
+/// A message from the supervisor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// The next node's TAP device comes with this.
+    /// The TAP device of the next node, whose descriptor is with this.
     Tap,
-    /// The packet socket of all veth ends comes with this.
+    /// The packet socket of all veth ends, whose descriptor is with this.
     PacketSocket,
-    /// The index of the next node's veth end.
+    /// The interface index of the next node's veth end.
     Interface(u32),
-    /// The next of the sockets that were asked for comes with this.
+    /// The next of the sockets of the plan, whose descriptor is with this.
     Socket,
     /// All of the above were sent.
     Ready,
-    /// It could not be done; the supervisor is gone.
+    /// The plan could not be executed; the supervisor ends.
     Failed(OsError),
-    /// A job could not be started: `exec` gave this error number.
+    /// A job could not be started.
     NotStarted {
         /// Index of the job.
         job: u32,
-        /// Error number.
+        /// The error number of execve(2).
         errno: i32,
     },
     /// A job ended: exit status, or 128 and the number of the signal that killed it.
     Exited {
         /// Index of the job.
         job: u32,
-        /// As a shell gives it.
+        /// The status as in a shell.
         status: i32,
     },
     /// A job was stopped by a signal.
@@ -43,14 +43,14 @@ pub enum Report {
         /// Index of the job.
         job: u32,
     },
-    /// Answer to [`Order::CountDrops`], one a node.
+    /// The answer to [`Order::CountDrops`], one for each node.
     Drops {
-        /// Frames that the node's interface had to send and dropped, so far.
+        /// Number of frames that the node's interface has dropped on sending.
         frames: u32,
     },
 }
 
-/// To the supervisor.
+/// A message to the supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Start a job.
@@ -62,10 +62,10 @@ pub enum Order {
     Signal {
         /// Index of the job.
         job: u32,
-        /// Signal number.
+        /// Number of the signal.
         signal: i32,
     },
-    /// Put a stopped job in the terminal's foreground and let it go on.
+    /// Put a stopped job in the terminal's foreground, and resume it.
     Resume {
         /// Index of the job.
         job: u32,
@@ -74,7 +74,7 @@ pub enum Order {
     CountDrops,
 }
 
-/// Kind, two numbers, text.
+/// A message before it is encoded: its kind, two numbers, and a text.
 type Raw = (u8, u32, i32, String);
 
 impl Report {
@@ -132,7 +132,7 @@ impl Order {
     }
 }
 
-/// Sends a report, with a descriptor where it announces one.
+/// Sends a report, with a descriptor if it has one.
 pub fn send_report(
     to: &impl AsFd,
     report: &Report,
@@ -146,19 +146,20 @@ pub fn send_order(to: &impl AsFd, order: Order) -> nix::Result<()> {
     send(to, order.encode(), None)
 }
 
-/// Waits for a report; `None` when the supervisor is gone.
+/// Waits for a report; `None` once the supervisor is gone.
 pub fn receive_report(from: &impl AsFd) -> nix::Result<Option<(Report, Option<OwnedFd>)>> {
     let Some((raw, descriptor)) = receive(from, MsgFlags::empty())? else { return Ok(None) };
     Ok(Some((Report::decode(raw).ok_or(Errno::EBADMSG)?, descriptor)))
 }
 
-/// A report that waits already: `Err(EAGAIN)` if none does, `None` when the supervisor is gone.
+/// Returns a report without waiting: `Err(EAGAIN)` if none waits, `None` once the supervisor is
+/// gone.
 pub fn poll_report(from: &impl AsFd) -> nix::Result<Option<Report>> {
     let Some((raw, _)) = receive(from, MsgFlags::MSG_DONTWAIT)? else { return Ok(None) };
     Ok(Some(Report::decode(raw).ok_or(Errno::EBADMSG)?))
 }
 
-/// Waits for an order; `None` when the emulator is gone.
+/// Waits for an order; `None` once the emulator is gone.
 pub fn receive_order(from: &impl AsFd) -> nix::Result<Option<Order>> {
     let Some((raw, _)) = receive(from, MsgFlags::empty())? else { return Ok(None) };
     Ok(Some(Order::decode(raw).ok_or(Errno::EBADMSG)?))
@@ -187,7 +188,7 @@ fn receive(from: &impl AsFd, flags: MsgFlags) -> nix::Result<Option<(Raw, Option
     let message = loop {
         match recvmsg::<()>(fd, &mut pieces, Some(&mut control), flags) {
             Err(Errno::EINTR) => {}
-            // The other end is closed with something of ours unread.
+            // The other end was closed before it had read everything.
             Err(Errno::ECONNRESET) => return Ok(None),
             result => break result?,
         }

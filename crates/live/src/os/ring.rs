@@ -1,8 +1,8 @@
 //! A packet socket that receives through a ring shared with the kernel and
 //! sends in batches: packet(7), Documentation/networking/packet_mmap.rst,
-//! version 2 of the ring, which hands over frame by frame (version 3 waits for a
-//! block to fill). One socket serves all devices of a namespace. The ring, unlike
-//! a socket buffer, may be large without privilege.
+//! version 2 of the ring, which delivers frame by frame (version 3 waits until a
+//! block is full). One socket serves all devices of a namespace. Unlike a socket
+//! buffer, the ring may be large without privilege.
 
 use super::{Call, OsError};
 use nix::errno::Errno;
@@ -11,13 +11,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Bytes of the ring, in all.
+/// Bytes of the whole ring.
 const RING_BYTES: usize = 16 << 20;
 /// Bytes of a block, the unit that the kernel allocates.
 const BLOCK_BYTES: usize = 1 << 16;
-/// Room that the ring's own header and the kernel's alignment take before a frame.
+/// Bytes before a frame, for the ring's header and the kernel's alignment.
 const FRAME_OVERHEAD: usize = 96;
-/// Frames in one system call.
+/// Most frames of one system call.
 const BATCH: usize = 64;
 
 /// The socket with its ring.
@@ -35,8 +35,8 @@ pub struct PacketRing {
 unsafe impl Send for PacketRing {}
 
 impl PacketRing {
-    /// Sets the ring up on `socket`, a raw packet socket that receives nothing
-    /// yet, for frames of up to `frame_bytes_max`, and starts to receive.
+    /// Sets up the ring on `socket`, a raw packet socket that receives nothing
+    /// yet, for frames of up to `frame_bytes_max` bytes, and starts to receive.
     #[expect(unsafe_code, reason = "maps the ring")]
     pub fn new(socket: OwnedFd, frame_bytes_max: usize) -> Result<Self, OsError> {
         let frame_bytes = (frame_bytes_max + FRAME_OVERHEAD).next_power_of_two();
@@ -73,8 +73,8 @@ impl PacketRing {
         Ok(ring)
     }
 
-    /// Copies the next waiting frame into `buffer`: the index of the interface
-    /// it came out of, and its length. `None` if none waits.
+    /// Copies the next frame into `buffer`. Returns the index of the interface that sent
+    /// it, and its length in bytes; `None` if none waits.
     #[expect(unsafe_code, reason = "reads what the kernel wrote into the ring")]
     pub fn next(&mut self, buffer: &mut [u8]) -> Option<(u32, usize)> {
         loop {
@@ -110,7 +110,7 @@ impl PacketRing {
         }
     }
 
-    /// Sends `frames` out of the interfaces they are paired with. Gives the number refused.
+    /// Sends each of `frames` by the interface of this index. Returns the number refused.
     #[expect(unsafe_code, reason = "sendmmsg with pointers to frames and addresses")]
     pub fn send(&mut self, frames: &[(u32, &[u8])]) -> usize {
         let mut refused = 0;
@@ -153,7 +153,7 @@ impl PacketRing {
         refused
     }
 
-    /// Frames that found no room in the ring since the last call.
+    /// Returns the number of frames dropped since the last call because the ring was full.
     #[expect(unsafe_code, reason = "getsockopt into a structure")]
     pub fn drops(&self) -> u64 {
         let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };

@@ -1,7 +1,8 @@
-//! Signals that end a run, as something the loop can wait on.
+//! The signals that end a run, as a descriptor that is readable once one has come: SIGINT,
+//! SIGTERM, SIGHUP and SIGQUIT.
 //!
-//! Handlers rather than a signalfd: a signalfd needs the signals blocked in every
-//! thread of the process, and the threads are not ours.
+//! Handlers rather than signalfd(2), which needs the signals blocked in every thread of the
+//! process: other threads belong to the program that links this crate.
 
 use super::{Call, OsError};
 use nix::errno::Errno;
@@ -10,15 +11,15 @@ use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
-/// What ends a run in good order.
+/// The signals that end a run.
 const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
 
-/// Descriptor that a handler writes to, -1 for none.
+/// The descriptor that a handler writes to, -1 for none.
 static WAKE: AtomicI32 = AtomicI32::new(-1);
-/// Signals that came and were not taken: bit n for signal n.
+/// The signals that came and were not taken: bit n for signal n.
 static CAME: AtomicU64 = AtomicU64::new(0);
 
-/// Catches the signals while it lives. There can be one at a time.
+/// Catches the signals until it is dropped. A process can have one at a time.
 #[derive(Debug)]
 pub struct Signals {
     event: EventFd,
@@ -47,7 +48,7 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Takes the signals that came.
+    /// Returns the signals that came since the last call, each once.
     pub fn take(&self) -> Vec<Signal> {
         let _ = self.event.read();
         let came = CAME.swap(0, Ordering::Relaxed);

@@ -1,5 +1,6 @@
-//! Socket options that the standard library lacks: congestion control and
-//! TCP_INFO (tcp(7), linux/tcp.h), the type of service (ip(7)).
+//! Socket options and calls that the standard library lacks: congestion control and
+//! TCP_INFO (tcp(7), linux/tcp.h), the type of service (ip(7)), time stamps of the
+//! kernel (socket(7)).
 
 use lasthop_hosts::TcpSample;
 use lasthop_units::Duration;
@@ -18,7 +19,7 @@ pub fn set_congestion_control(socket: &impl AsFd, name: &str) -> nix::Result<()>
     set(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes())
 }
 
-/// The congestion controls that the kernel has loaded, separated by spaces.
+/// Returns the congestion controls that the kernel has loaded, separated by spaces.
 pub fn available_congestion_controls() -> String {
     std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
         .map(|text| text.trim().to_owned())
@@ -30,29 +31,30 @@ pub fn set_type_of_service(socket: &impl AsFd, value: u8) -> nix::Result<()> {
     set(socket, libc::IPPROTO_IP, libc::IP_TOS, &i32::from(value).to_ne_bytes())
 }
 
-/// Bytes that may wait unsent in a TCP socket before it stops being writable.
+/// Sets how many bytes may wait unsent in a TCP socket before it is no longer writable.
 pub fn set_unsent_limit(socket: &impl AsFd, bytes: u32) -> nix::Result<()> {
     set(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &bytes.to_ne_bytes())
 }
 
-/// Lets a TCP receiver acknowledge at once whatever the program has read: it
-/// has room for `room` bytes, and counts as waiting for a quarter of that.
-/// Otherwise Linux acknowledges every second segment only if the window can
-/// grow, that is if the program has read what came before.
+/// Lets a TCP receiver acknowledge at once, whether or not the program has read: gives
+/// it `room` bytes of buffer space, and a quarter of that as the amount waited for.
+/// Otherwise Linux acknowledges every second segment only if the window can grow, that
+/// is if the program has read what arrived before.
 ///
 /// # Errors
-/// `EPERM` without CAP_NET_ADMIN; nothing is changed then.
+/// `EPERM` without `CAP_NET_ADMIN`; nothing is changed then.
 pub fn set_patient_reader(socket: &impl AsFd, room: u32) -> nix::Result<()> {
     set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &room.to_ne_bytes())?;
     set(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &(room / 4).to_ne_bytes())
 }
 
-/// Has the kernel note when each datagram came.
+/// Has the kernel stamp each datagram with the time of its arrival.
 pub fn stamp_received(socket: &impl AsFd) -> nix::Result<()> {
     set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1i32.to_ne_bytes())
 }
 
-/// Takes a waiting datagram: its length (at most the buffer's) and how long ago it came.
+/// Receives a datagram. Returns its length in bytes (at most the buffer's), and the time since
+/// its arrival.
 pub fn receive_stamped(socket: &impl AsFd, buffer: &mut [u8]) -> nix::Result<(usize, Duration)> {
     let mut control = nix::cmsg_space!(TimeSpec);
     let mut pieces = [IoSliceMut::new(buffer)];
@@ -70,7 +72,7 @@ pub fn receive_stamped(socket: &impl AsFd, buffer: &mut [u8]) -> nix::Result<(us
     Ok((message.bytes, Duration::from_nanos(age)))
 }
 
-/// Takes a connection that waits, not blocking.
+/// Accepts a connection that waits; it never blocks.
 #[expect(unsafe_code, reason = "takes ownership of a new descriptor")]
 pub fn accept(listener: &impl AsFd) -> nix::Result<OwnedFd> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
@@ -79,8 +81,8 @@ pub fn accept(listener: &impl AsFd) -> nix::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Throws away what waits in a TCP socket, without a copy (tcp(7), `MSG_TRUNC`).
-/// `false` once nothing more can come.
+/// Discards what waits in a TCP socket, without a copy (tcp(7), `MSG_TRUNC`). Returns `false`
+/// at the end of the stream, and after an error.
 #[expect(unsafe_code, reason = "recv without a buffer")]
 pub fn discard_received(socket: &impl AsFd) -> bool {
     let flags = libc::MSG_TRUNC | libc::MSG_DONTWAIT;
@@ -97,12 +99,12 @@ pub fn discard_received(socket: &impl AsFd) -> bool {
     }
 }
 
-/// Room for what is received and not yet read, in bytes, as far as the kernel allows.
+/// Sets the buffer space of received data, in bytes, as far as the kernel allows.
 pub fn set_receive_buffer(socket: &impl AsFd, bytes: i32) -> nix::Result<()> {
     set(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes.to_ne_bytes())
 }
 
-/// Reads a TCP socket's state.
+/// Reads the state of a TCP socket (`TCP_INFO`).
 #[expect(unsafe_code, reason = "getsockopt into bytes")]
 pub fn tcp_sample(socket: &impl AsFd) -> nix::Result<TcpSample> {
     let mut info = [0u8; TCP_INFO_BYTES];
@@ -121,7 +123,7 @@ pub fn tcp_sample(socket: &impl AsFd) -> nix::Result<TcpSample> {
     Ok(parse_tcp_info(&info))
 }
 
-/// struct tcp_info, by the offsets of linux/tcp.h, which only ever grows at its end.
+/// Parses struct tcp_info by the offsets of linux/tcp.h, to which fields are only appended.
 fn parse_tcp_info(info: &[u8; TCP_INFO_BYTES]) -> TcpSample {
     let word = |at: usize| u32::from_ne_bytes([info[at], info[at + 1], info[at + 2], info[at + 3]]);
     let (snd_mss, unacked, sacked, lost, retrans) =

@@ -1,13 +1,13 @@
 //! The supervisor: a child process, first of its own PID namespace, that holds the
 //! nodes' network namespaces, makes devices and sockets in them, and runs the
-//! programs. The emulator stays where it is and gets the descriptors.
+//! programs. The emulator stays in its own namespaces and receives the descriptors.
 //!
-//! Between the two stands a guard, for a PID namespace begins with the next
-//! child. Each dies with its parent (`PR_SET_PDEATHSIG`), and the death of a
-//! PID namespace's first process takes along all others, so whichever process
-//! is killed, however abruptly, no process, namespace, device or file is left.
-//! That takes a moment, for which an end in good order waits: the guard kills the
-//! supervisor, which the kernel lets end after all others, and then ends itself.
+//! Between them is a guard, because a PID namespace begins with the next child of a
+//! process. Each is killed when its parent dies (`PR_SET_PDEATHSIG`), and the kernel
+//! kills all processes of a PID namespace whose first process dies. So no process,
+//! namespace, device or file is left, whichever process is killed. An emulation that
+//! ends in order waits for that: the guard kills the supervisor, which the kernel ends
+//! after all other processes of its namespace, and then exits.
 
 use super::device::{self, DeviceChoice, Interface};
 use super::namespace::{self, NetNamespace};
@@ -33,16 +33,16 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 pub use super::report::Report as SupervisorReport;
 
-/// All that the supervisor needs to know.
+/// What the supervisor is to make.
 #[derive(Debug)]
 pub struct Plan {
     /// The nodes.
     pub nodes: Vec<Node>,
-    /// What kind of devices they get.
+    /// The kind of their devices.
     pub device: DeviceChoice,
-    /// Sockets to make in their namespaces.
+    /// The sockets to make in their namespaces.
     pub sockets: Vec<Socket>,
-    /// Programs that may be started in them.
+    /// The programs that may be started in them.
     pub jobs: Vec<Job>,
     /// `/etc/hosts` as the programs see it.
     pub hosts: String,
@@ -50,21 +50,21 @@ pub struct Plan {
     pub nsswitch: String,
 }
 
-/// A node.
+/// A node with an interface.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Its host name.
     pub name: String,
-    /// Its one interface.
+    /// Its interface.
     pub interface: Interface,
 }
 
 /// A socket to make.
 #[derive(Clone, Debug)]
 pub struct Socket {
-    /// In whose namespace.
+    /// Position of the node in whose namespace it is.
     pub node: usize,
-    /// Of what kind.
+    /// The kind of socket.
     pub kind: SocketKind,
 }
 
@@ -73,7 +73,7 @@ pub struct Socket {
 pub enum SocketKind {
     /// TCP, with a congestion control or the system's default.
     Tcp {
-        /// Name as in `tcp_available_congestion_control`.
+        /// Its name as in `tcp_available_congestion_control`; `None`: the default.
         congestion_control: Option<String>,
     },
     /// UDP.
@@ -85,19 +85,20 @@ pub enum SocketKind {
 /// A program to run.
 #[derive(Debug)]
 pub struct Job {
-    /// In whose namespace.
+    /// Position of the node in whose namespace it runs.
     pub node: usize,
-    /// Program and arguments.
+    /// The program and its arguments.
     pub command: Vec<CString>,
-    /// The whole environment, `NAME=value`.
+    /// Its whole environment, each as `NAME=value`.
     pub environment: Vec<CString>,
-    /// Where its output goes; `None`: it has the emulator's terminal, input, output and errors.
+    /// The file for its output; `None`: it has the emulator's standard input, output and error.
     pub output: Option<OwnedFd>,
-    /// It gets the terminal's foreground.
+    /// Whether it runs in the foreground of the terminal.
     pub foreground: bool,
 }
 
-/// The emulator's side: what it asks of its supervisor. Everything inside ends when this is dropped.
+/// The supervisor as the emulator has it. All that is in its namespaces ends when this is
+/// dropped.
 #[derive(Debug)]
 pub struct Supervisor {
     control: Option<OwnedFd>,
@@ -105,8 +106,8 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Makes the namespaces with all that is in them. Gives the devices by node and
-    /// the sockets as they were asked for.
+    /// Makes the namespaces, and in them what `plan` says. Returns the devices by node, and the
+    /// sockets in the order of the plan.
     ///
     /// # Errors
     /// The system call that was refused, with what to do about it.
@@ -126,15 +127,15 @@ impl Supervisor {
         Ok((supervisor, devices, sockets))
     }
 
-    /// Asks for something.
+    /// Sends an order to the supervisor.
     pub fn order(&self, order: SupervisorOrder) -> Result<(), OsError> {
         send_order(self.control(), order).call("send(supervisor)")
     }
 
-    /// The next report that waits; `Ok(None)` if none does.
+    /// Returns the next report; `Ok(None)` if none waits.
     ///
     /// # Errors
-    /// The supervisor is gone.
+    /// If the supervisor is gone.
     pub fn report(&self) -> Result<Option<Report>, OsError> {
         match poll_report(self.control()) {
             Ok(Some(report)) => Ok(Some(report)),
@@ -146,12 +147,13 @@ impl Supervisor {
         }
     }
 
-    /// What becomes readable with a report.
+    /// The descriptor that is readable while a report waits.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.control().as_fd()
     }
 
-    /// Frames that each node's interface dropped on sending so far, before the model saw them.
+    /// Returns for each node the number of frames that its interface dropped on sending, that is
+    /// before they entered the model.
     pub fn count_drops(&self, nodes: usize) -> Result<Vec<u64>, OsError> {
         self.order(Order::CountDrops)?;
         let mut drops = Vec::new();
@@ -205,10 +207,10 @@ impl Drop for Supervisor {
     }
 }
 
-/// The guard's life.
+/// Runs the guard.
 fn guard_and_never_return(control: &OwnedFd, plan: &Plan) -> ! {
     let life = || -> Result<(), OsError> {
-        // The terminal's signals are for the emulator and its command.
+        // Signals from the terminal are for the emulator and its command only.
         setpgid(Pid::from_raw(0), Pid::from_raw(0)).call("setpgid")?;
         default_signals();
         close_others(control, plan);
@@ -240,7 +242,7 @@ fn guard_and_never_return(control: &OwnedFd, plan: &Plan) -> ! {
     })))
 }
 
-/// The supervisor as the guard knows it.
+/// The process ID of the supervisor, for the guard's signal handler.
 static KEEPER: AtomicI32 = AtomicI32::new(0);
 
 /// SIGTERM kills `supervisor` from now on. Its end is reaped when all of its namespace are dead.
@@ -262,7 +264,7 @@ extern "C" fn kill_supervisor(_: libc::c_int) {
     Errno::set_raw(errno);
 }
 
-/// The supervisor's life.
+/// Runs the supervisor.
 fn keep_and_never_return(control: &OwnedFd, plan: &Plan) -> ! {
     exit(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         die_with_parent();
@@ -275,7 +277,7 @@ fn keep_and_never_return(control: &OwnedFd, plan: &Plan) -> ! {
     })))
 }
 
-/// What the supervisor holds.
+/// The state of the supervisor.
 struct Inside<'a> {
     control: &'a OwnedFd,
     plan: &'a Plan,
@@ -284,7 +286,7 @@ struct Inside<'a> {
 }
 
 impl<'a> Inside<'a> {
-    /// Makes everything and sends it out.
+    /// Makes what the plan says, and sends the descriptors to the emulator.
     fn prepare(control: &'a OwnedFd, plan: &'a Plan) -> Result<Self, OsError> {
         let send = |report: Report, fd: Option<&OwnedFd>| {
             send_report(control, &report, fd).call("send(emulator)")
@@ -322,7 +324,7 @@ impl<'a> Inside<'a> {
         Ok(Self { control, plan, namespaces, processes: vec![None; plan.jobs.len()] })
     }
 
-    /// Does what is asked until the emulator is gone.
+    /// Executes orders until the emulator is gone.
     fn serve(mut self) {
         let mut mask = SigSet::empty();
         mask.add(Signal::SIGCHLD);
@@ -447,7 +449,7 @@ impl<'a> Inside<'a> {
                 None => {}
             }
             self.namespaces[job.node].enter().map_err(|e| Errno::from_raw(e.errno))?;
-            // A host name of its own is a courtesy to whoever reads the prompt.
+            // Its own host name is for the prompt of a shell; failure does not matter.
             if unshare(CloneFlags::CLONE_NEWUTS).is_ok() {
                 let _ = nix::unistd::sethostname(&self.plan.nodes[job.node].name);
             }
@@ -460,7 +462,7 @@ impl<'a> Inside<'a> {
     }
 
     fn tell(&self, report: &Report) {
-        // If it cannot be told, the emulator is gone, and the next wait says so.
+        // If it cannot be sent, the emulator is gone, which the next wait notices.
         let _ = send_report(self.control, report, None);
     }
 }
@@ -485,7 +487,7 @@ fn open_socket(kind: &SocketKind) -> Result<OwnedFd, OsError> {
     }
 }
 
-/// Every signal as a fresh program finds it, none blocked.
+/// Sets the default action for every signal, and blocks none, as a new program expects.
 fn default_signals() {
     let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
     for signal in Signal::iterator() {
@@ -496,7 +498,7 @@ fn default_signals() {
     let _ = SigSet::empty().thread_set_mask();
 }
 
-/// The kernel kills the calling process when its parent dies.
+/// Has the kernel kill the calling process when its parent dies.
 #[expect(unsafe_code, reason = "prctl, for a feature of nix less")]
 fn die_with_parent() {
     // SAFETY: sets a property of the calling process.

@@ -1,7 +1,7 @@
-//! The terminal's foreground process group (credentials(7), tcsetpgrp(3)): the
-//! command gets it while it runs, as from a shell, so that its keys reach it and
-//! not the emulator. Modes that it set and, having been killed, did not take back
-//! are taken back for it (termios(3)).
+//! The terminal's foreground process group (credentials(7), tcsetpgrp(3)): that of
+//! the command while it runs, as in a shell, so that signals from the keyboard go to
+//! the command and not to the emulator. Terminal modes that the command changed and
+//! did not restore, because it was killed, are restored (termios(3)).
 
 use nix::fcntl::OFlag;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, killpg, pthread_sigmask};
@@ -10,7 +10,7 @@ use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 use nix::unistd::{Pid, getpgrp, tcgetpgrp, tcsetpgrp};
 use std::os::fd::OwnedFd;
 
-/// A controlling terminal that our process group is in the foreground of.
+/// A controlling terminal in whose foreground the own process group is.
 #[derive(Debug)]
 pub struct Terminal {
     tty: OwnedFd,
@@ -18,14 +18,14 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// `None` without a controlling terminal, or in its background.
+    /// Returns the controlling terminal; `None` if there is none, or in its background.
     pub fn foreground() -> Option<Self> {
         let tty = open()?;
         let modes = tcgetattr(&tty).ok();
         (tcgetpgrp(&tty).ok()? == getpgrp()).then_some(Self { tty, modes })
     }
 
-    /// Puts our own process group in the foreground again.
+    /// Puts the own process group in the foreground again, and restores the modes.
     pub fn take_back(&self) {
         give(&self.tty, getpgrp());
     }
@@ -35,7 +35,7 @@ impl Drop for Terminal {
     fn drop(&mut self) {
         self.take_back();
         if let Some(modes) = &self.modes {
-            // At once, for a reader of the terminal that has stopped would be waited for.
+            // At once: otherwise it waits for output, also that of a terminal that is stopped.
             let _ = tcsetattr(&self.tty, SetArg::TCSANOW, modes);
         }
     }
@@ -49,7 +49,7 @@ pub fn put_in_foreground(group: Pid) {
     }
 }
 
-/// Stops our process group as the terminal's stop key would; returns once it goes on.
+/// Stops the own process group as the terminal's stop key does; returns once it is resumed.
 pub fn stop_ourselves() {
     let _ = killpg(getpgrp(), Signal::SIGSTOP);
 }

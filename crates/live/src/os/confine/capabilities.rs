@@ -14,14 +14,14 @@ const VERSION: u32 = 0x2008_0522;
 /// More than there are.
 const LAST: libc::c_ulong = 63;
 
-/// Keeps those of `kept` that the thread has, in its effective and permitted sets; inheritable,
-/// ambient and bounding set are empty afterwards.
+/// Keeps those of `kept` that the thread has in its effective and permitted sets, and drops all
+/// others; the inheritable, ambient and bounding sets are empty afterwards.
 ///
-/// Without `CAP_SETPCAP` the bounding set stays, which matters to a program that gains
-/// capabilities by execve(2) only: [`super::confine`] forbids both.
+/// Without `CAP_SETPCAP` the bounding set stays as it is. It matters only to a program that
+/// gains capabilities by execve(2), which [`super::confine`] forbids.
 ///
 /// # Errors
-/// If the system refuses: it never has to.
+/// If the kernel refuses, for which it has no reason.
 pub fn keep(kept: u64) -> Result<(), OsError> {
     prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL as libc::c_ulong)
         .or_else(ignore(Errno::EINVAL))
@@ -29,7 +29,7 @@ pub fn keep(kept: u64) -> Result<(), OsError> {
     for capability in 0..=LAST {
         match prctl(libc::PR_CAPBSET_DROP, capability) {
             Ok(()) => {}
-            // Behind the last one, or not allowed.
+            // After the last capability, or not allowed.
             Err(Errno::EINVAL | Errno::EPERM) => break,
             Err(error) => return Err(OsError::new("prctl(PR_CAPBSET_DROP)", error)),
         }
@@ -39,21 +39,22 @@ pub fn keep(kept: u64) -> Result<(), OsError> {
     change(now, Sets { effective: kept, permitted: kept, inheritable: 0 })
 }
 
-/// Takes `what` out of the effective set; it stays permitted.
+/// Removes `what` from the effective set; it stays permitted.
 ///
 /// # Errors
-/// As [`keep`].
+/// Those of [`keep`].
 pub fn lower(what: u64) -> Result<(), OsError> {
     let now = get()?;
     change(now, Sets { effective: now.effective & !what, ..now })
 }
 
-/// Asks for nothing where nothing changes, for who has no capability may not be allowed to ask.
+/// Sets the sets to `to`, unless they are so already: a thread without capabilities may not be
+/// allowed to call capset(2).
 fn change(from: Sets, to: Sets) -> Result<(), OsError> {
     if from == to { Ok(()) } else { set(to) }
 }
 
-/// The three sets of capget(2), a bit each.
+/// The three sets of capget(2), a bit for each capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sets {
     effective: u64,
@@ -114,7 +115,7 @@ fn prctl(option: libc::c_int, argument: libc::c_ulong) -> nix::Result<()> {
     Errno::result(unsafe { libc::prctl(option, argument, none, none, none) }).map(drop)
 }
 
-/// An error that a kernel without the feature gives.
+/// Ignores the error of a kernel without the feature.
 fn ignore(errno: Errno) -> impl Fn(Errno) -> nix::Result<()> {
     move |error| if error == errno { Ok(()) } else { Err(error) }
 }

@@ -1,8 +1,9 @@
-//! Files and TCP ports out of reach (landlock(7), Documentation/userspace-api/landlock.rst):
-//! nothing can be opened, made, run or bound any more; files can be removed from one folder.
-//! Since ABI 6 of the interface no signal reaches another process either.
+//! Refuses access to files and TCP ports (landlock(7),
+//! Documentation/userspace-api/landlock.rst): nothing can be opened, made, executed or bound
+//! any more; files can be removed from one folder. From ABI 6 of the interface on, no signal
+//! can be sent to another process either.
 //!
-//! What is open already stays so. Kernels before 5.13, or without it, refuse.
+//! Leaves out what is open already. Kernels before 5.13, or without landlock, refuse.
 
 use super::super::{Call, OsError};
 use nix::errno::Errno;
@@ -49,8 +50,8 @@ pub fn restrict(folder: Option<&Path>) -> Result<(), OsError> {
     enforce(&fd)
 }
 
-/// All that the kernel's version of the interface can refuse, and how much of the structure
-/// that version knows.
+/// Returns all that a version of the interface can refuse, and the bytes of the structure that
+/// this version has.
 fn ruleset(abi: libc::c_long) -> (Ruleset, usize) {
     let rights = |count: u32| (1 << count) - 1;
     // ABI 1 has 13 rights of files, 2 adds to link and rename across folders, 3 to truncate,

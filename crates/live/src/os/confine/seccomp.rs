@@ -1,17 +1,17 @@
-//! The system calls that a daemon makes once it is set up, and no others (seccomp(2)), as a
-//! program of the classic packet filter (`struct sock_filter`).
+//! Allows the system calls that a daemon makes once it is set up, and no others (seccomp(2)),
+//! by a program of the classic packet filter (`struct sock_filter`).
 //!
-//! Any other call gives `EPERM`, so that one that nobody thought of ends no tunnel: no file
-//! is opened, no program run, no socket, process or executable mapping made. A call by the
-//! convention of another processor, which no library makes, ends the process. For x86-64 and
-//! AArch64; elsewhere there is no filter, and [`restrict`] says so.
+//! Any other call fails with `EPERM`, so that one missing from the list does not end the
+//! daemon: no file is opened, no program run, no socket, process or executable mapping made. A
+//! call by the convention of another processor, which no library makes, kills the process.
+//! For x86-64 and AArch64; on others there is no filter, and [`restrict`] refuses.
 
 use super::super::OsError;
 
 #[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
 pub use filter::restrict;
 
-/// Refused: nobody has written down the calls of this processor.
+/// Refuses: there is no list of calls for this processor.
 ///
 /// # Errors
 /// Always.
@@ -28,17 +28,18 @@ mod filter {
     use nix::errno::Errno;
     use nix::unistd::{getpid, gettid};
 
-    /// When a call is allowed.
+    /// The condition under which a call is allowed.
     #[derive(Clone, Copy, Debug)]
     enum Allowed {
         Always,
-        /// If the low 32 bits of the argument of this index are the value.
+        /// If the low 32 bits of the argument of this index are equal to the value.
         If(u32, u32),
         /// If the low 32 bits of the argument of this index have none of these bits.
         Without(u32, u32),
     }
 
-    /// Packets, questions and answers, time, memory, and the end: whatever the arguments.
+    /// The calls that are allowed with any arguments: for packets, questions and answers, time,
+    /// memory, and the end.
     const ALWAYS: &[c_long] = &[
         libc::SYS_read,
         libc::SYS_write,
@@ -140,7 +141,7 @@ mod filter {
         let some = [
             (libc::SYS_mmap, Allowed::Without(2, executable)),
             (libc::SYS_mprotect, Allowed::Without(2, executable)),
-            // No more of a device or socket than not to block.
+            // Of devices and sockets only that they do not block.
             (libc::SYS_ioctl, Allowed::If(1, libc::FIONBIO as u32)),
             // Scheduling of this thread, and abort(3) of this process.
             (libc::SYS_sched_setscheduler, Allowed::If(0, 0)),
