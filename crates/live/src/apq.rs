@@ -16,7 +16,7 @@ pub mod measure;
 pub mod serve;
 
 pub use measure::{MeasureOptions, Measured, Stopped, Update, measure};
-pub use serve::{Bind, ServeOptions, Told, serve};
+pub use serve::{Bind, ServeOptions, ServerReport, serve};
 
 use crate::os::OsError;
 use lasthop_apq::ClientError;

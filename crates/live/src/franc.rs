@@ -15,10 +15,10 @@
 
 mod daemon;
 mod metrics;
-mod way;
+mod transport;
 
-pub use daemon::{Daemon, Host, Snapshot, Told};
-pub use way::{Reach, Transport, room};
+pub use daemon::{Daemon, DaemonReport, Host, Snapshot};
+pub use transport::{Reach, Transport, room};
 
 use crate::os::OsError;
 use lasthop_franc::{Config, ConfigError, NodeId};

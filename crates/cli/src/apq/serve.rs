@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use lasthop_apq::ServerEvent;
 use lasthop_apq::server::Ending;
 use lasthop_apq::wire::VERSION;
-use lasthop_live::apq::{Bind, PORT, ServeOptions, Told, serve as run};
+use lasthop_live::apq::{Bind, PORT, ServeOptions, ServerReport, serve as run};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -56,42 +56,42 @@ struct Tally {
 }
 
 /// The line to print for an event; empty while a client measures.
-fn line(told: Told<'_>, clients: &mut BTreeMap<SocketAddr, Tally>) -> String {
+fn line(report: ServerReport<'_>, clients: &mut BTreeMap<SocketAddr, Tally>) -> String {
     let mut out = String::new();
-    let _ = match told {
-        Told::Listening(addresses) => {
+    let _ = match report {
+        ServerReport::Listening(addresses) => {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
             writeln!(out, "serving at {}", addresses.join(" and "))
         }
-        Told::Unconfined(refused) => {
+        ServerReport::Unconfined(refused) => {
             let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
             writeln!(out, "this system confines the server less: {}", refused.join("; "))
         }
-        Told::Event(ServerEvent::Opened(client)) => {
+        ServerReport::Event(ServerEvent::Opened(client)) => {
             clients.insert(*client, Tally::default());
             writeln!(out, "{client}: measures")
         }
-        Told::Event(ServerEvent::PhaseBegan(client, _, plan)) => {
+        ServerReport::Event(ServerEvent::PhaseBegan(client, _, plan)) => {
             let tally = clients.entry(*client).or_default();
             tally.phases += 1;
             tally.packets += plan.packets();
             tally.bytes += plan.bytes();
             Ok(())
         }
-        Told::Event(ServerEvent::Closed(client, ending)) => {
+        ServerReport::Event(ServerEvent::Closed(client, ending)) => {
             let Tally { phases, packets, bytes } = clients.remove(client).unwrap_or_default();
             let volume = volume(packets, bytes);
             writeln!(out, "{client}: {}; {phases} phases, {volume} at most", words(*ending))
         }
-        Told::Event(ServerEvent::Refused(client, why)) => {
+        ServerReport::Event(ServerEvent::Refused(client, why)) => {
             writeln!(out, "{client}: refused: {why}")
         }
-        Told::Event(ServerEvent::OtherVersion(from, theirs)) => writeln!(
+        ServerReport::Event(ServerEvent::OtherVersion(from, theirs)) => writeln!(
             out,
             "{} speaks version {theirs} of the protocol, this program version {VERSION}",
             from.ip()
         ),
-        Told::Overflowed(datagrams) => writeln!(
+        ServerReport::Overflowed(datagrams) => writeln!(
             out,
             "this host was too busy to read {datagrams} datagrams: do not trust what was sent to it"
         ),

@@ -11,7 +11,7 @@ use lasthop_franc::config::{Config, Keys};
 use lasthop_franc::wire::VERSION;
 use lasthop_franc::{Event, NodeId, Role};
 use lasthop_live::franc::{
-    Daemon, FrancError, Host, Options, PORT, Snapshot, Told, Transport, room,
+    Daemon, DaemonReport, FrancError, Host, Options, PORT, Snapshot, Transport, room,
 };
 use lasthop_live::os::confine;
 use lasthop_live::os::link::Address;
@@ -112,8 +112,8 @@ struct Printer {
 }
 
 impl Host for Printer {
-    fn tell(&mut self, told: Told<'_>) -> ControlFlow<()> {
-        match console::print(&line(&self.name, told)) {
+    fn report(&mut self, report: DaemonReport<'_>) -> ControlFlow<()> {
+        match console::print(&line(&self.name, report)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(why) => {
                 self.failure = Some(why);
@@ -153,50 +153,52 @@ fn document(snapshot: &Snapshot<'_>) -> FrancDocument {
     FrancDocument::new(&options.name, transport, &options.config, *up, stats, &counts, &places)
 }
 
-fn line(name: &str, told: Told<'_>) -> String {
-    match told {
-        Told::Ready { config, metrics } => {
+fn line(name: &str, report: DaemonReport<'_>) -> String {
+    match report {
+        DaemonReport::Ready { config, metrics } => {
             let metrics =
                 metrics.map_or(String::new(), |at| format!(", metrics at http://{at}/metrics"));
             format!("{name}: node {}: {}{metrics}\n", config.id, what(config))
         }
-        Told::Unconfined(refused) => {
+        DaemonReport::Unconfined(refused) => {
             let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
             format!("{name}: this system confines the daemon less: {}\n", refused.join("; "))
         }
-        Told::Slower(refused) => {
+        DaemonReport::Slower(refused) => {
             let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
             format!("{name}: this system makes the daemon slower: {}\n", refused.join("; "))
         }
-        Told::Event(Event::Connected { peer }) => format!("{name}: connected to node {peer}\n"),
-        Told::Event(Event::Disconnected { peer }) => {
+        DaemonReport::Event(Event::Connected { peer }) => {
+            format!("{name}: connected to node {peer}\n")
+        }
+        DaemonReport::Event(Event::Disconnected { peer }) => {
             format!("{name}: node {peer} is silent, or began anew\n")
         }
-        Told::Event(Event::KeyMismatch { sender }) => format!(
+        DaemonReport::Event(Event::KeyMismatch { sender }) => format!(
             "{name}: datagrams come that this key does not open; they say they are from node {sender}: \
              do all nodes have the same key?\n"
         ),
-        Told::Event(Event::CodeMismatch { peer }) => format!(
+        DaemonReport::Event(Event::CodeMismatch { peer }) => format!(
             "{name}: node {peer} codes in another way: field, block and symbol must be the same at both \
              ends; with different MTUs, set symbol_bytes at both\n"
         ),
-        Told::Event(Event::VersionMismatch { sender, theirs }) => format!(
+        DaemonReport::Event(Event::VersionMismatch { sender, theirs }) => format!(
             "{name}: node {sender} speaks version {theirs} of the protocol, this program version \
              {VERSION}: both ends and all nodes between them need the same\n"
         ),
-        Told::Event(Event::Stalled { peer }) => format!(
+        DaemonReport::Event(Event::Stalled { peer }) => format!(
             "{name}: what is sent to node {peer} does not arrive, although it is heard: a new session \
              is asked for\n"
         ),
-        Told::Event(Event::PathMtu { peer, datagram_bytes }) => format!(
+        DaemonReport::Event(Event::PathMtu { peer, datagram_bytes }) => format!(
             "{name}: the path to node {peer} carries datagrams of {datagram_bytes} bytes; longer \
              packets go in pieces\n"
         ),
-        Told::SameMac { neighbour, mac } => format!(
+        DaemonReport::SameMac { neighbour, mac } => format!(
             "{name}: node {neighbour} has the MAC address of our own interface, {mac}: give one of \
              the two another (`ip link set IFACE address ..`)\n"
         ),
-        Told::TooLong { bytes } => format!(
+        DaemonReport::TooLong { bytes } => format!(
             "{name}: this host no longer takes datagrams of {bytes} bytes: the MTU of the interface \
              has shrunk; what the path carries is looked for anew\n"
         ),

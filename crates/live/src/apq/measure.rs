@@ -184,12 +184,12 @@ impl Measurement<'_> {
                 ClientEvent::Done | ClientEvent::Stopped | ClientEvent::Failed(_) => {
                     return Ok(ControlFlow::Break(self.measured(now)));
                 }
-                _ => self.tell(Update::Event(&event), elapsed),
+                _ => self.report(Update::Event(&event), elapsed),
             }
         }
         if now >= self.next_tick {
             self.next_tick = now + TICK;
-            self.tell(Update::Tick, elapsed);
+            self.report(Update::Tick, elapsed);
         }
         match self.give_up {
             None if self.stopped.is_some() => {
@@ -204,7 +204,7 @@ impl Measurement<'_> {
     }
 
     /// Tells the caller, unless the measurement is stopped.
-    fn tell(&mut self, update: Update<'_>, elapsed: Duration) {
+    fn report(&mut self, update: Update<'_>, elapsed: Duration) {
         if self.stopped.is_none() && (self.watch)(update, &self.client, elapsed).is_break() {
             self.stopped = Some(Stopped::Caller);
         }

@@ -61,9 +61,9 @@ pub enum Bind {
     Everywhere(u16),
 }
 
-/// What the caller is told.
+/// A report of a server to its caller.
 #[derive(Clone, Copy, Debug)]
-pub enum Told<'a> {
+pub enum ServerReport<'a> {
     /// The server listens at these addresses.
     Listening(&'a [SocketAddr]),
     /// What the kernel did not confine; the server runs all the same.
@@ -75,7 +75,7 @@ pub enum Told<'a> {
     Overflowed(u64),
 }
 
-/// Serves until a signal comes, and returns its number; 0 if `tell` ended it by
+/// Serves until a signal comes, and returns its number; 0 if `report_to` ended it by
 /// [`ControlFlow::Break`]. Clients are told of the end. The calling thread can do little else
 /// from here on (see [`confine`]), also afterwards.
 ///
@@ -83,7 +83,7 @@ pub enum Told<'a> {
 /// If the address cannot be bound to, or another call is refused.
 pub fn serve(
     options: &ServeOptions,
-    tell: &mut dyn FnMut(Told<'_>) -> ControlFlow<()>,
+    report_to: &mut dyn FnMut(ServerReport<'_>) -> ControlFlow<()>,
 ) -> Result<i32, ApqError> {
     let sockets = sockets(options.bind)?;
     let (signals, clock) = (Signals::catch()?, Clock::start());
@@ -104,15 +104,15 @@ pub fn serve(
         samples_max: options.samples_max,
     });
     let refused = confine(Needs { raises_priority: true, ..Needs::default() });
-    let mut ended = tell(Told::Listening(&addresses)).is_break().then_some(0);
-    if !refused.is_empty() && tell(Told::Unconfined(&refused)).is_break() {
+    let mut ended = report_to(ServerReport::Listening(&addresses)).is_break().then_some(0);
+    if !refused.is_empty() && report_to(ServerReport::Unconfined(&refused)).is_break() {
         ended = Some(0);
     }
     let mut serving = Serving {
         io,
         server,
         addresses,
-        tell,
+        report_to,
         overflowed: 0,
         complain_at: clock.now(),
         priority: None,
@@ -128,7 +128,7 @@ struct Serving<'a> {
     server: Server,
     /// The addresses of the sockets, in the same order.
     addresses: Vec<SocketAddr>,
-    tell: &'a mut dyn FnMut(Told<'_>) -> ControlFlow<()>,
+    report_to: &'a mut dyn FnMut(ServerReport<'_>) -> ControlFlow<()>,
     /// The number of datagrams lost in this host that were reported.
     overflowed: u64,
     /// The instant from which on more of them may be reported.
@@ -187,13 +187,13 @@ impl Serving<'_> {
         self.transmit();
         let now = self.io.clock.now();
         while let Some(event) = self.server.poll_event() {
-            self.tell(Told::Event(&event));
+            self.report(ServerReport::Event(&event));
         }
         let lost = self.io.overflowed().saturating_sub(self.overflowed);
         if lost > 0 && self.server.sessions() > 0 && now >= self.complain_at {
             self.overflowed += lost;
             self.complain_at = now + COMPLAINT_INTERVAL;
-            self.tell(Told::Overflowed(lost));
+            self.report(ServerReport::Overflowed(lost));
         }
         // Ahead of other programs only while there is something to pace.
         match (self.server.sessions(), &self.priority) {
@@ -216,8 +216,8 @@ impl Serving<'_> {
     }
 
     /// Tells the caller, who may want it to end.
-    fn tell(&mut self, told: Told<'_>) {
-        if (self.tell)(told).is_break() {
+    fn report(&mut self, report: ServerReport<'_>) {
+        if (self.report_to)(report).is_break() {
             self.ended = self.ended.or(Some(0));
         }
     }

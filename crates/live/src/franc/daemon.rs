@@ -2,7 +2,7 @@
 //! questions, and time.
 
 use super::metrics::Metrics;
-use super::way::{Flow, Reach, Way};
+use super::transport::{Flow, NodeLink, Reach};
 use super::{Counts, FrancError, Options};
 use crate::offload::{self, Coalescer, segment};
 use crate::os::clock::Clock;
@@ -50,9 +50,9 @@ const TOLD_OFTEN: u32 = 5;
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 const TOLD_AT_MOST_EVERY: Duration = Duration::from_secs(1);
 
-/// What a [`Host`] is told.
+/// A report of a daemon to its [`Host`].
 #[derive(Clone, Copy, Debug)]
-pub enum Told<'a> {
+pub enum DaemonReport<'a> {
     /// The daemon runs.
     Ready {
         /// The configuration in effect.
@@ -96,10 +96,10 @@ pub struct Snapshot<'a> {
     pub reached: Vec<Reach>,
 }
 
-/// The program around a daemon: it formats answers and is told of events.
+/// The program around a daemon: it formats answers and takes reports.
 pub trait Host {
     /// Reports an event. [`ControlFlow::Break`] ends the daemon.
-    fn tell(&mut self, told: Told<'_>) -> ControlFlow<()>;
+    fn report(&mut self, report: DaemonReport<'_>) -> ControlFlow<()>;
     /// Returns the answer of the control socket.
     fn stats(&mut self, snapshot: &Snapshot<'_>) -> String;
     /// Returns the page for Prometheus.
@@ -118,7 +118,7 @@ struct Station {
     options: Options,
     clock: Clock,
     node: Node,
-    way: Way,
+    link: NodeLink,
     /// A duplicate of the link's descriptor, to wait for room in the link.
     room: OwnedFd,
     tun: Option<Tun>,
@@ -154,8 +154,11 @@ impl Daemon {
         if inner_mtu < IPV6_MTU_MIN && options.addresses.iter().any(|(ip, _)| ip.is_ipv6()) {
             return Err(FrancError::NoIpv6 { mtu: inner_mtu });
         }
-        let way =
-            Way::open(&options.transport, &options.copies_to, options.config.datagram_bytes_max)?;
+        let link = NodeLink::open(
+            &options.transport,
+            &options.copies_to,
+            options.config.datagram_bytes_max,
+        )?;
         let control =
             ControlSocket::bind(&options.control).map_err(|error| {
                 match Errno::from_raw(error.errno) {
@@ -175,7 +178,7 @@ impl Daemon {
         };
         let kinds = tun.as_ref().map(Tun::kinds).unwrap_or_default();
         let registry = events.registry();
-        registry.add_readable(way.as_fd(), Source::Link)?;
+        registry.add_readable(link.as_fd(), Source::Link)?;
         registry.add_readable(control.as_fd(), Source::Control)?;
         if let Some(tun) = &tun {
             registry.add_readable(tun.as_fd(), Source::Tun)?;
@@ -187,8 +190,8 @@ impl Daemon {
             options,
             clock,
             node,
-            room: way.as_fd().try_clone_to_owned().call("dup")?,
-            way,
+            room: link.as_fd().try_clone_to_owned().call("dup")?,
+            link,
             tun,
             coalescer: Coalescer::new(kinds),
             refused,
@@ -216,13 +219,14 @@ impl Daemon {
         let Self { events, signals, mut station } = self;
         let metrics = station.metrics.as_ref().map(|metrics| metrics.port().address());
         let metrics = metrics.transpose()?;
-        let ready = Told::Ready { config: station.node.config(), metrics };
+        let ready = DaemonReport::Ready { config: station.node.config(), metrics };
         let needs = Needs { removes: Some(&station.options.control), ..Needs::default() };
         let refused = confine(needs);
-        let unconfined = (!refused.is_empty()).then_some(Told::Unconfined(&refused));
-        let slower = (!station.refused.is_empty()).then_some(Told::Slower(&station.refused));
-        let told = [Some(ready), unconfined, slower];
-        if told.into_iter().flatten().any(|told| host.tell(told).is_break()) {
+        let unconfined = (!refused.is_empty()).then_some(DaemonReport::Unconfined(&refused));
+        let slower =
+            (!station.refused.is_empty()).then_some(DaemonReport::Slower(&station.refused));
+        let reports = [Some(ready), unconfined, slower];
+        if reports.into_iter().flatten().any(|report| host.report(report).is_break()) {
             return Ok(None);
         }
         station.refused.clear();
@@ -263,7 +267,7 @@ impl Driver for Running<'_> {
         let station = &mut self.station;
         match source {
             Source::Tun => station.take_packets()?,
-            Source::Link => station.way.receive(&mut station.node, station.clock),
+            Source::Link => station.link.receive(&mut station.node, station.clock),
             Source::Room => station.unblock(registry),
             Source::Control => station.answer(self.host),
             Source::Metrics => {
@@ -293,7 +297,7 @@ impl Station {
         let mut too_long = None;
         if self.flow == Flow::Free {
             self.flow = self
-                .way
+                .link
                 .transmit(&mut self.node, self.clock, &mut |bytes| too_long = Some(bytes))?;
             if self.flow == Flow::Full {
                 registry.add_writable(self.room.as_fd(), Source::Room)?;
@@ -301,18 +305,18 @@ impl Station {
         }
         if let Some(bytes) = too_long
             && self.too_long.is_due(now)
-            && host.tell(Told::TooLong { bytes }).is_break()
+            && host.report(DaemonReport::TooLong { bytes }).is_break()
         {
             return Ok(ControlFlow::Break(()));
         }
-        if let Some(refused) = self.way.take_refused()
-            && host.tell(Told::Slower(&[refused])).is_break()
+        if let Some(refused) = self.link.take_refused()
+            && host.report(DaemonReport::Slower(&[refused])).is_break()
         {
             return Ok(ControlFlow::Break(()));
         }
-        if let Some((neighbour, mac)) = self.way.take_twin()
+        if let Some((neighbour, mac)) = self.link.take_twin()
             && self.same_mac.is_due(now)
-            && host.tell(Told::SameMac { neighbour, mac }).is_break()
+            && host.report(DaemonReport::SameMac { neighbour, mac }).is_break()
         {
             return Ok(ControlFlow::Break(()));
         }
@@ -329,7 +333,7 @@ impl Station {
                 }
                 Event::Disconnected { .. } | Event::PathMtu { .. } => true,
             };
-            if is_told && host.tell(Told::Event(event)).is_break() {
+            if is_told && host.report(DaemonReport::Event(event)).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -388,7 +392,7 @@ impl Station {
 
     /// Writes packets to the TUN device, segments of a flow together.
     fn deliver(&mut self) {
-        let (tun, undelivered) = (&self.tun, &mut self.way.counts.undelivered);
+        let (tun, undelivered) = (&self.tun, &mut self.link.counts.undelivered);
         let mut write = |packet: &[u8], segments: usize| {
             if tun.as_ref().is_some_and(|tun| tun.write(packet).is_err()) {
                 *undelivered += segments as u64;
@@ -418,8 +422,8 @@ impl Station {
             options: &self.options,
             up: now - Instant::ZERO,
             stats: self.node.stats(now),
-            counts: self.way.counts,
-            reached: self.way.reached(),
+            counts: self.link.counts,
+            reached: self.link.reached(),
         }
     }
 }

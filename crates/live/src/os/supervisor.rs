@@ -359,7 +359,7 @@ impl<'a> Inside<'a> {
         match order {
             Order::Start { job } => match self.start_job(job as usize) {
                 Ok(process) => self.processes[job as usize] = Some(process),
-                Err(errno) => self.tell(&Report::NotStarted { job, errno: errno as i32 }),
+                Err(errno) => self.report(&Report::NotStarted { job, errno: errno as i32 }),
             },
             Order::Signal { job, signal } => {
                 if let (Some(process), Ok(signal)) =
@@ -379,7 +379,7 @@ impl<'a> Inside<'a> {
                     let drops = namespace.enter();
                     let drops = drops.and_then(|()| device::transmit_drops(node.interface.name));
                     let frames = drops.unwrap_or(0).try_into().unwrap_or(u32::MAX);
-                    self.tell(&Report::Drops { frames });
+                    self.report(&Report::Drops { frames });
                 }
             }
         }
@@ -403,7 +403,7 @@ impl<'a> Inside<'a> {
             if report != (Report::Stopped { job }) {
                 *ended = None;
             }
-            self.tell(&report);
+            self.report(&report);
         }
     }
 
@@ -461,7 +461,7 @@ impl<'a> Inside<'a> {
         run().err().unwrap_or(Errno::ENOENT)
     }
 
-    fn tell(&self, report: &Report) {
+    fn report(&self, report: &Report) {
         // If it cannot be sent, the emulator is gone, which the next wait notices.
         let _ = send_report(self.control, report, None);
     }

@@ -160,7 +160,7 @@ enum Target {
 }
 
 /// The link of a node.
-pub(super) struct Way {
+pub(super) struct NodeLink {
     link: Link,
     inbox: Inbox,
     places: BTreeMap<NodeId, Place>,
@@ -190,7 +190,7 @@ pub(super) enum Flow {
     Full,
 }
 
-impl Way {
+impl NodeLink {
     pub fn open(
         transport: &Transport,
         copies_to: &[NodeId],
@@ -384,7 +384,7 @@ impl Way {
     }
 }
 
-impl Way {
+impl NodeLink {
     /// Sends what waits as a message each, because the kernel refused it as one with `error`.
     /// `EIO` is about the interface, which cannot complete checksums, and holds for all that
     /// follow; other errors are about one of the datagrams.
@@ -423,7 +423,7 @@ fn reachable(link: &Link, from: Address) -> (Address, bool) {
     }
 }
 
-impl AsFd for Way {
+impl AsFd for NodeLink {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.link.as_fd()
     }
