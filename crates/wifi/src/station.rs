@@ -16,7 +16,7 @@ impl StationId {
 /// The receiver of a frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Address {
-    /// One station.
+    /// The frame is for one station.
     Station(StationId),
     /// Every station that hears it (broadcast and multicast): no acknowledgement.
     Group,

@@ -330,7 +330,7 @@ impl Air {
         core::mem::take(&mut self.flights)
     }
 
-    /// Undoes [`Air::lend_flights`].
+    /// Puts back what [`Air::lend_flights`] took.
     pub fn return_flights(&mut self, flights: Vec<Flight>) {
         debug_assert!(self.flights.is_empty(), "nothing begins in between");
         self.flights = flights;

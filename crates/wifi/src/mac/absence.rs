@@ -26,11 +26,11 @@ pub enum Cause {
 /// A time in which frames had to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Its beginning.
+    /// The instant at which it begins.
     pub from: Instant,
     /// Its end; [`Instant::MAX`] while it lasts.
     pub until: Instant,
-    /// Its reason.
+    /// Why the station was absent.
     pub cause: Cause,
 }
 
@@ -72,14 +72,14 @@ impl Absences {
 /// Time of absences within a wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Absent {
-    /// Off the channel.
+    /// Time for which a station was off its channel.
     pub away: Duration,
-    /// Dozing.
+    /// Time for which a station dozed.
     pub asleep: Duration,
 }
 
 impl Absent {
-    /// Both.
+    /// Returns the sum of both.
     pub fn total(&self) -> Duration {
         self.away + self.asleep
     }

@@ -84,7 +84,7 @@ pub struct PpduLimits {
     pub slot: Duration,
     /// Smallest contention window in slots.
     pub cw_min: u16,
-    /// Largest.
+    /// Largest contention window in slots.
     pub cw_max: u16,
     /// Failures after which the window is the smallest again.
     pub retry_limit: u8,
@@ -129,7 +129,7 @@ struct RateFit {
     /// Of the frames.
     share: f64,
     loss: LossFit,
-    /// Longest A-MPDU.
+    /// Longest A-MPDU at the rate, in bytes.
     psdu_bytes_max: u32,
 }
 
@@ -408,7 +408,7 @@ impl RateRecord {
 }
 
 impl LossFit {
-    /// -ln(success).
+    /// Returns -ln of the probability that an MPDU of that length is decoded.
     fn loss(self, mpdu_bytes: f64) -> f64 {
         self.per_frame + self.per_byte * mpdu_bytes
     }

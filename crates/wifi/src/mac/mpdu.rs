@@ -11,7 +11,7 @@ use lasthop_units::{Bytes, Instant, SeqNo12};
 /// The packets of an MPDU.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Msdus {
-    /// One packet.
+    /// One packet, as most MPDUs carry.
     One(Packet),
     /// Several in an A-MSDU; they are received or lost together.
     Aggregate(Box<[Packet]>),

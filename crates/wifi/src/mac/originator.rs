@@ -50,7 +50,7 @@ impl Agreement {
 pub struct AttemptsMax {
     /// If a TCP segment is inside.
     pub tcp: u8,
-    /// If not.
+    /// Attempts for an MPDU without a TCP segment.
     pub other: u8,
 }
 
@@ -79,7 +79,7 @@ pub struct LowRateRetry {
 /// The sender's state towards one peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Originator {
-    /// The peer.
+    /// The station that the MPDUs are for, or the group.
     pub peer: Address,
     /// What both it and the sender can do; of the group, nothing.
     pub shared: Capabilities,

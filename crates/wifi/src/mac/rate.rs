@@ -25,7 +25,7 @@ use minstrel_ht::MinstrelHt;
 pub enum RateControlConfig {
     /// Always the same rate, whatever the set of the pair says.
     Fixed {
-        /// That rate.
+        /// The rate of all data frames.
         rate: Rate,
     },
     /// The receiver tells the sender its SNR, and the sender takes the rate

@@ -191,7 +191,7 @@ impl Scan {
         }
     }
 
-    /// Its configuration.
+    /// Returns how it scans.
     pub fn config(&self) -> &ScanConfig {
         &self.config
     }

@@ -15,11 +15,11 @@ pub const AMSDU_SUBFRAME_HEADER: u32 = 14;
 pub const AMPDU_DELIMITER: u32 = 4;
 /// Longest MPDU that an A-MPDU of HT stations carries: the delimiter's 12 bits.
 pub const AMPDU_MPDU_MAX: u32 = 4095;
-/// Ack (9.3.1.4).
+/// Length of an Ack (9.3.1.4).
 pub const ACK: u32 = 14;
-/// CTS (9.3.1.3).
+/// Length of a CTS (9.3.1.3).
 pub const CTS: u32 = 14;
-/// RTS (9.3.1.2).
+/// Length of an RTS (9.3.1.2).
 pub const RTS: u32 = 20;
 /// Compressed Block Ack with a bitmap of 64 bits (9.3.1.8.2).
 pub const BLOCK_ACK: u32 = block_ack(64);
@@ -32,7 +32,7 @@ pub const ADDBA: u32 = 24 + 9 + FCS;
 pub const BEACON: u32 = 24 + 12 + 9 + 10 + 3 + 6 + 9 + FCS;
 /// Null: the header of Data and no body (9.3.2.2.3).
 pub const NULL: u32 = DATA_HEADER + FCS;
-/// PS-Poll (9.3.1.5).
+/// Length of a PS-Poll (9.3.1.5).
 pub const PS_POLL: u32 = 20;
 /// TIM of a beacon, its bitmap of one octet (9.4.2.5).
 pub const TIM: u32 = 6;

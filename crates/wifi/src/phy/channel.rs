@@ -68,7 +68,8 @@ fn free_space_at_1m(frequency_hz: f64) -> Db {
     Db(20.0 * libm::log10(4.0 * PI * frequency_hz / SPEED_OF_LIGHT_M_PER_S))
 }
 
-/// Block fading.
+/// How the power of a link varies around its mean: block fading, a gain that is constant
+/// during a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Fading {
     /// The mean power arrives always.
@@ -183,7 +184,7 @@ impl Propagation {
 /// One direction between two stations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkConfig {
-    /// Mean SNR.
+    /// Mean SNR in the full width of the channel.
     pub snr: Db,
     /// Noise at the receiver.
     pub noise: Dbm,
@@ -205,7 +206,7 @@ impl LinkConfig {
 pub struct SnrChange {
     /// From this instant on.
     pub at: Instant,
-    /// Mean SNR.
+    /// Mean SNR in the full width of the channel.
     pub snr: Db,
 }
 
@@ -213,7 +214,7 @@ pub struct SnrChange {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     config: LinkConfig,
-    /// Ascending.
+    /// Changes of the mean SNR, ascending by time.
     changes: Vec<SnrChange>,
     /// Length of a block, if the gain changes.
     coherence_time: Option<Duration>,

@@ -20,7 +20,7 @@ pub enum Repr<'a> {
         timeout_tu: u16,
         /// The first sequence number under the agreement.
         start: SequenceControl,
-        /// Elements.
+        /// Elements after the fixed fields, unread.
         rest: &'a [u8],
     },
     /// Answers an ADDBA Request.
@@ -33,7 +33,7 @@ pub enum Repr<'a> {
         parameters: BlockAckParameters,
         /// As in the request.
         timeout_tu: u16,
-        /// Elements.
+        /// Elements after the fixed fields, unread.
         rest: &'a [u8],
     },
     /// Ends a Block Ack agreement.
@@ -44,10 +44,10 @@ pub enum Repr<'a> {
         tid: u8,
         /// Reason code (9.4.1.7).
         reason: u16,
-        /// Elements.
+        /// Elements after the fixed fields, unread.
         rest: &'a [u8],
     },
-    /// Any other.
+    /// An Action frame of any other category or action.
     Other {
         /// Category (table 9-51).
         category: u8,

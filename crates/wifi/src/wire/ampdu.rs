@@ -69,7 +69,7 @@ impl Delimiter {
 pub struct Subframe<'a> {
     /// Where its delimiter begins in the PSDU.
     pub offset: usize,
-    /// Its delimiter.
+    /// The delimiter in front of the MPDU.
     pub delimiter: Delimiter,
     /// The MPDU, FCS included.
     pub mpdu: &'a [u8],
@@ -139,7 +139,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Without subframes.
+    /// Returns a writer without subframes.
     pub const fn new() -> Self {
         Self { psdu: Vec::new() }
     }
@@ -175,7 +175,7 @@ impl Writer {
         }
     }
 
-    /// The PSDU.
+    /// Returns the PSDU: all subframes, the last without padding.
     pub fn finish(self) -> Vec<u8> {
         self.psdu
     }

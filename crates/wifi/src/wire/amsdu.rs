@@ -13,9 +13,9 @@ pub const HEADER_LEN: usize = 14;
 /// One MSDU in an A-MSDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subframe<'a> {
-    /// DA.
+    /// Destination address (DA) of the MSDU.
     pub destination: MacAddr,
-    /// SA.
+    /// Source address (SA) of the MSDU.
     pub source: MacAddr,
     /// The MSDU from its LLC header on, up to 65 535 bytes.
     pub msdu: &'a [u8],
@@ -67,7 +67,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Without subframes.
+    /// Returns a writer without subframes.
     pub const fn new() -> Self {
         Self { body: Vec::new() }
     }

@@ -27,35 +27,35 @@ pub struct Repr<'a> {
 /// What kind of control frame, and its fields after the receiver's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
-    /// Acknowledgement.
+    /// Ack (9.3.1.4).
     Ack,
     /// Clear to send.
     Cts,
     /// Request to send.
     Rts {
-        /// TA.
+        /// Transmitter address (TA).
         transmitter: MacAddr,
     },
-    /// PS-Poll.
+    /// PS-Poll (9.3.1.5): asks for one frame that is held.
     PsPoll {
-        /// TA.
+        /// Transmitter address (TA).
         transmitter: MacAddr,
     },
     /// End of a TXOP or contention-free period.
     CfEnd {
-        /// BSSID (TA).
+        /// BSSID, which is the transmitter address (TA).
         bssid: MacAddr,
     },
     /// Block Ack Request.
     BlockAckRequest {
-        /// TA.
+        /// Transmitter address (TA).
         transmitter: MacAddr,
         /// What is asked for.
         request: BlockAckRequest<'a>,
     },
-    /// Block Ack.
+    /// Block Ack (9.3.1.8).
     BlockAck {
-        /// TA.
+        /// Transmitter address (TA).
         transmitter: MacAddr,
         /// What is acknowledged.
         ack: BlockAck<'a>,
@@ -81,11 +81,11 @@ pub enum RequestVariant<'a> {
         /// Starting sequence number.
         start: SeqNo12,
     },
-    /// Any other.
+    /// Any other variant, unread.
     Other {
         /// BAR type, 0 to 15.
         code: u8,
-        /// BAR Information.
+        /// The BAR Information field as it came.
         information: &'a [u8],
     },
 }
@@ -112,11 +112,11 @@ pub enum AckVariant<'a> {
         /// 8, 32, 64 or 128 octets; on the air zeros fill a shorter one up.
         bitmap: &'a [u8],
     },
-    /// Any other.
+    /// Any other variant, unread.
     Other {
         /// BA type, 0 to 15: 0 is basic.
         code: u8,
-        /// BA Information.
+        /// The BA Information field as it came.
         information: &'a [u8],
     },
 }

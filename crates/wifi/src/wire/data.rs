@@ -36,7 +36,7 @@ pub enum Addresses {
         destination: MacAddr,
         /// SA, the transmitter.
         source: MacAddr,
-        /// BSSID.
+        /// BSSID: the address of the access point, or that of the independent cell.
         bssid: MacAddr,
     },
     /// To DS: from a station to its access point.
@@ -59,13 +59,13 @@ pub enum Addresses {
     },
     /// Both: four addresses.
     Relayed {
-        /// RA.
+        /// Receiver address (RA): the next station on the way.
         receiver: MacAddr,
-        /// TA.
+        /// Transmitter address (TA): the station that sends this frame.
         transmitter: MacAddr,
-        /// DA.
+        /// Destination address (DA): where the payload goes in the end.
         destination: MacAddr,
-        /// SA.
+        /// Source address (SA): where the payload comes from.
         source: MacAddr,
     },
 }

@@ -30,7 +30,7 @@ impl<'a> Elements<'a> {
         Ok(elements)
     }
 
-    /// The bytes.
+    /// Returns the bytes of all elements.
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -63,7 +63,7 @@ impl<'a> IntoIterator for Elements<'a> {
 /// One element as bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element<'a> {
-    /// Element ID.
+    /// Element ID, as in table 9-92.
     pub id: u8,
     /// Where the element begins among its [`Elements`].
     pub offset: usize,
@@ -113,16 +113,16 @@ pub enum Repr<'a> {
     ExtendedSupportedRates(&'a [u8]),
     /// DSSS Parameter Set: the channel's number.
     DsssParameterSet {
-        /// Current channel.
+        /// Number of the current channel.
         channel: u8,
     },
     /// Traffic Indication Map.
     Tim(Tim<'a>),
-    /// HT Capabilities.
+    /// HT Capabilities (9.4.2.55).
     HtCapabilities(HtCapabilities),
-    /// Any other.
+    /// Any other element, unread.
     Other {
-        /// Element ID.
+        /// Element ID, as in table 9-92.
         id: u8,
         /// The information, up to 255 bytes.
         data: &'a [u8],
@@ -278,7 +278,7 @@ pub struct HtCapabilities {
     pub extended: u16,
     /// Transmit Beamforming Capabilities.
     pub beamforming: u32,
-    /// ASEL Capability.
+    /// The ASEL Capability field (9.4.2.55.7).
     pub antenna_selection: u8,
 }
 
@@ -308,15 +308,15 @@ impl HtCapabilities {
 
 /// Element IDs (table 9-92).
 pub mod id {
-    /// SSID.
+    /// Element ID of the SSID.
     pub const SSID: u8 = 0;
     /// Supported Rates and BSS Membership Selectors.
     pub const SUPPORTED_RATES: u8 = 1;
     /// DSSS Parameter Set.
     pub const DSSS_PARAMETER_SET: u8 = 3;
-    /// TIM.
+    /// Element ID of the TIM.
     pub const TIM: u8 = 5;
-    /// HT Capabilities.
+    /// Element ID of HT Capabilities.
     pub const HT_CAPABILITIES: u8 = 45;
     /// Extended Supported Rates and BSS Membership Selectors.
     pub const EXTENDED_SUPPORTED_RATES: u8 = 50;
@@ -329,7 +329,7 @@ pub mod id {
 const LAYER: &str = "element";
 /// ID and length.
 const HEADER_LEN: usize = 2;
-/// 9.4.2.2.
+/// Longest SSID in octets (9.4.2.2).
 const SSID_LEN_MAX: usize = 32;
 
 /// The field's name in an error.

@@ -46,7 +46,7 @@ pub enum Reason {
     },
     /// A value that this format does not have.
     Value {
-        /// What came.
+        /// The value that was found.
         found: u32,
         /// What would have been right.
         allowed: &'static str,

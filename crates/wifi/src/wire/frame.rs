@@ -199,13 +199,13 @@ impl<'a> View<'a> {
 pub enum Repr<'a> {
     /// Data, Null, QoS Data, QoS Null.
     Data(data::Repr<'a>),
-    /// Management.
+    /// A management frame (9.3.3).
     Management(management::Repr<'a>),
     /// The control frames that are named in [`Kind`].
     Control(control::Repr<'a>),
-    /// Any other.
+    /// A frame of any other type, unread.
     Other {
-        /// Frame Control.
+        /// Its Frame Control field.
         frame_control: FrameControl,
         /// Everything behind it but the FCS.
         rest: &'a [u8],

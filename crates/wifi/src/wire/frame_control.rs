@@ -6,53 +6,53 @@
 /// What kind of frame: type and subtype (table 9-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// Association Request.
+    /// Association Request (9.3.3.5).
     AssociationRequest,
-    /// Association Response.
+    /// Association Response (9.3.3.6).
     AssociationResponse,
-    /// Reassociation Request.
+    /// Reassociation Request (9.3.3.7).
     ReassociationRequest,
-    /// Reassociation Response.
+    /// Reassociation Response (9.3.3.8).
     ReassociationResponse,
-    /// Probe Request.
+    /// Probe Request (9.3.3.9).
     ProbeRequest,
-    /// Probe Response.
+    /// Probe Response (9.3.3.10).
     ProbeResponse,
-    /// Beacon.
+    /// Beacon (9.3.3.2).
     Beacon,
-    /// Disassociation.
+    /// Disassociation (9.3.3.4).
     Disassociation,
-    /// Authentication.
+    /// Authentication (9.3.3.11).
     Authentication,
-    /// Deauthentication.
+    /// Deauthentication (9.3.3.12).
     Deauthentication,
-    /// Action.
+    /// Action (9.3.3.13).
     Action,
     /// Action No Ack.
     ActionNoAck,
     /// Block Ack Request.
     BlockAckRequest,
-    /// Block Ack.
+    /// Block Ack (9.3.1.8).
     BlockAck,
-    /// PS-Poll.
+    /// PS-Poll (9.3.1.5).
     PsPoll,
     /// Request to send.
     Rts,
     /// Clear to send.
     Cts,
-    /// Acknowledgement.
+    /// Ack (9.3.1.4).
     Ack,
-    /// CF-End.
+    /// CF-End: a TXOP or contention-free period ends (9.3.1.6).
     CfEnd,
-    /// Data.
+    /// Data without QoS Control (9.3.2.1).
     Data,
     /// Null (no data).
     Null,
-    /// QoS Data.
+    /// Data with QoS Control (9.3.2.1).
     QosData,
     /// QoS Null (no data).
     QosNull,
-    /// Any other.
+    /// Any other type and subtype.
     Other {
         /// Type, 0 to 3.
         kind: u8,
@@ -62,11 +62,11 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Type 0.
+    /// Type 0: management frames.
     pub const MANAGEMENT: u8 = 0;
-    /// Type 1.
+    /// Type 1: control frames.
     pub const CONTROL: u8 = 1;
-    /// Type 2.
+    /// Type 2: data frames.
     pub const DATA: u8 = 2;
 
     /// Of a type (two bits) and a subtype (four bits); higher bits are ignored.
@@ -190,7 +190,7 @@ impl Kind {
 pub struct Flags {
     /// Another fragment of this MSDU follows.
     pub more_fragments: bool,
-    /// A retransmission.
+    /// The Retry bit: the frame was sent before.
     pub retry: bool,
     /// The sender will be in power save mode after this exchange.
     pub power_management: bool,

@@ -20,11 +20,11 @@ pub struct Repr<'a> {
     pub receiver: MacAddr,
     /// TA, which is SA.
     pub transmitter: MacAddr,
-    /// BSSID.
+    /// BSSID: the address of the access point.
     pub bssid: MacAddr,
     /// Sequence and fragment number.
     pub sequence_control: SequenceControl,
-    /// HT Control.
+    /// The HT Control field, if the Order bit is set (+HTC).
     pub ht_control: Option<u32>,
     /// The body, which says what it is.
     pub body: Body<'a>,
@@ -33,13 +33,13 @@ pub struct Repr<'a> {
 /// The body of a management frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
-    /// Beacon.
+    /// Beacon (9.3.3.2).
     Beacon(Beacon<'a>),
-    /// Probe Request.
+    /// Probe Request (9.3.3.9): its elements.
     ProbeRequest(Elements<'a>),
     /// Probe Response: fields of a Beacon.
     ProbeResponse(Beacon<'a>),
-    /// Action.
+    /// Action (9.3.3.13).
     Action(action::Repr<'a>),
     /// Any other, or encrypted.
     Other {

@@ -23,7 +23,7 @@ pub enum AckPolicy {
     /// Ack, or Block Ack right after an A-MPDU.
     #[default]
     Normal,
-    /// None.
+    /// No acknowledgement is wanted.
     NoAck,
     /// None explicitly, or PSMP Ack.
     NoExplicitAck,

@@ -17,29 +17,29 @@ pub use read::{Field, Fields, View};
 
 /// Presence bits, which are the field numbers of the radiotap namespace.
 pub mod bit {
-    /// TSFT.
+    /// TSFT: microseconds of the receiver's clock.
     pub const TSFT: u8 = 0;
-    /// Flags.
+    /// Flags: short preamble, FCS, padding, bad FCS.
     pub const FLAGS: u8 = 1;
-    /// Rate.
+    /// Rate in units of 500 kb/s, of frames that are not HT.
     pub const RATE: u8 = 2;
-    /// Channel.
+    /// Channel: frequency in MHz and its flags.
     pub const CHANNEL: u8 = 3;
     /// Antenna signal in dBm.
     pub const ANTENNA_SIGNAL: u8 = 5;
     /// Antenna noise in dBm.
     pub const ANTENNA_NOISE: u8 = 6;
-    /// Antenna.
+    /// Antenna: index of the receiving antenna.
     pub const ANTENNA: u8 = 11;
-    /// RX flags.
+    /// RX flags: whether the PLCP check failed.
     pub const RX_FLAGS: u8 = 14;
-    /// MCS.
+    /// MCS: rate of an HT frame.
     pub const MCS: u8 = 19;
-    /// A-MPDU status.
+    /// A-MPDU status: reference number of the A-MPDU, delimiter.
     pub const AMPDU_STATUS: u8 = 20;
-    /// VHT.
+    /// VHT: rate of a VHT frame.
     pub const VHT: u8 = 21;
-    /// Timestamp.
+    /// Timestamp: a clock with its unit and accuracy.
     pub const TIMESTAMP: u8 = 22;
     /// The next presence word is of the radiotap namespace, from bit 0 again.
     pub const RADIOTAP_NAMESPACE: u8 = 29;
@@ -69,11 +69,11 @@ pub struct Repr {
     pub antenna: Option<u8>,
     /// RX flags, bit 1: the PLCP's CRC failed.
     pub rx_flags: Option<u16>,
-    /// HT rate.
+    /// Rate of an HT frame.
     pub mcs: Option<Mcs>,
     /// The frame was in an A-MPDU.
     pub ampdu_status: Option<AmpduStatus>,
-    /// VHT rate.
+    /// Rate of a VHT frame.
     pub vht: Option<Vht>,
     /// A finer or other clock.
     pub timestamp: Option<Timestamp>,

@@ -27,7 +27,7 @@ pub struct PerRow {
     pub rate: Rate,
     /// Length of the frame in bytes, at least 1.
     pub bytes: u32,
-    /// SNR.
+    /// SNR of the row.
     pub snr: Db,
     /// Packet error rate.
     pub per: Probability,
@@ -60,7 +60,7 @@ pub enum PerTableError {
         rate: Rate,
         /// Length of the curve.
         bytes: u32,
-        /// The SNR.
+        /// The SNR of both rows.
         snr: Db,
     },
     /// More errors at a higher SNR.

@@ -54,11 +54,11 @@ pub struct Channel {
 impl Channel {
     /// CCK (and DSSS).
     pub const CCK: u16 = 0x0020;
-    /// OFDM.
+    /// OFDM channel.
     pub const OFDM: u16 = 0x0040;
-    /// 2.4 GHz.
+    /// Channel in the 2.4 GHz band.
     pub const GHZ_2: u16 = 0x0080;
-    /// 5 GHz.
+    /// Channel in the 5 GHz band.
     pub const GHZ_5: u16 = 0x0100;
     /// Both CCK and OFDM.
     pub const DYNAMIC: u16 = 0x0400;
@@ -218,16 +218,16 @@ pub struct Vht {
     pub mcs_streams: [u8; 4],
     /// Bit n: LDPC for user n.
     pub coding: u8,
-    /// Group ID.
+    /// Group ID: whether the PPDU is for one station or several.
     pub group_id: u8,
-    /// Partial AID.
+    /// Partial AID of the receiver.
     pub partial_aid: u16,
 }
 
 /// The Timestamp field, as raw subfields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Timestamp {
-    /// The clock.
+    /// Reading of the clock, in its unit.
     pub timestamp: u64,
     /// Its accuracy in the unit, if the flags say so.
     pub accuracy: u16,

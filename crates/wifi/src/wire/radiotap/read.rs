@@ -67,7 +67,7 @@ pub struct Field<'a> {
     pub bit: u8,
     /// Where it begins in the header.
     pub offset: usize,
-    /// Its bytes.
+    /// The bytes of the field.
     pub bytes: &'a [u8],
 }
 
