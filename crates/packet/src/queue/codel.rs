@@ -32,17 +32,11 @@ impl CoDel {
         held: Held,
         dropped: &mut Vec<Packet>,
     ) {
-        if self.admits(&packet, held) {
-            self.fifo.push(peer, packet);
-        } else {
-            dropped.push(packet);
-        }
+        self.fifo.push_within(self.limit, peer, packet, held, dropped);
     }
 
     pub(super) fn admits(&self, packet: &Packet, held: Held) -> bool {
-        let packets = self.fifo.packets() + held.packets;
-        let bytes = self.fifo.bytes() + held.bytes.as_u64();
-        self.limit.admits(packet, packets, bytes)
+        self.fifo.admits(self.limit, packet, held)
     }
 
     pub(super) fn next_peer_where(&self, eligible: impl Fn(PeerId) -> bool) -> Option<PeerId> {

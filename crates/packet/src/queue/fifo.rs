@@ -2,9 +2,10 @@
 //!
 //! Each peer has its own list; a number that increases with every arrival defines
 //! the order between lists. Peers with packets are in a dense vector, so finding
-//! the oldest packet costs O(peers with packets). Leaves out limits.
+//! the oldest packet costs O(peers with packets). Limits are the
+//! disciplines', who say them with each packet.
 
-use super::PeerId;
+use super::{Held, Limit, PeerId};
 use crate::Packet;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -45,6 +46,33 @@ struct Head {
     /// Arrival number of the first packet in the list.
     number: u64,
     peer: PeerId,
+}
+
+impl Fifo<Packet> {
+    /// Whether a packet fits into a queue with that limit; what is `held` below the queue
+    /// counts.
+    pub(super) fn admits(&self, limit: Limit, packet: &Packet, held: Held) -> bool {
+        let packets = self.packets() + held.packets;
+        let bytes = self.bytes() + held.bytes.as_u64();
+        limit.admits(packet, packets, bytes)
+    }
+
+    /// Takes a packet in as far as the limit allows; otherwise it is dropped.
+    #[inline]
+    pub(super) fn push_within(
+        &mut self,
+        limit: Limit,
+        peer: PeerId,
+        packet: Packet,
+        held: Held,
+        dropped: &mut Vec<Packet>,
+    ) {
+        if self.admits(limit, &packet, held) {
+            self.push(peer, packet);
+        } else {
+            dropped.push(packet);
+        }
+    }
 }
 
 impl<T: Element + Copy> Fifo<T> {

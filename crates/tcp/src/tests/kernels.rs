@@ -7,11 +7,10 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
-use super::path::{Direction, Fate, Path};
+use super::path::{Direction, FULL, Fate, Path, losing, sent_at};
 use crate::{Config, CongestionControlKind, HyStart, Recovery, Segment, SmallQueues};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
-const FULL: u64 = 1448;
 const ALL: [Recovery; 3] = [Recovery::Linux32, Recovery::Linux313, Recovery::Today];
 
 fn config(recovery: Recovery) -> Config {
@@ -21,22 +20,6 @@ fn config(recovery: Recovery) -> Config {
         small_queues: SmallQueues::Off,
         ..Config::default()
     }
-}
-
-/// A transfer of `segments` in which the data segments with these numbers are lost.
-fn losing(config: Config, segments: u64, lost: &'static [usize]) -> Path {
-    let mut path = Path::new(config, [Direction::new(MS(10)), Direction::new(MS(10))]);
-    path.rule = Box::new(move |end, number, segment: &Segment| {
-        let is_lost = end == 0 && segment.payload_bytes > 0 && lost.contains(&number);
-        if is_lost { Fate::Lose } else { Fate::Pass }
-    });
-    path.start(segments * FULL);
-    path
-}
-
-fn sent_at(path: &Path, ms: u64) -> Vec<u64> {
-    let at = Instant::ZERO + MS(ms);
-    path.data().filter(|(t, _)| *t == at).map(|(_, s)| (s.sequence - 1) / FULL).collect()
 }
 
 /// When the segment was sent for the second time, in ms.

@@ -3,11 +3,15 @@
 //! delay, duplicate or mark each packet. Rates are in bits per second of IP
 //! packets, queues in packets.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine};
 
 use crate::{Config, Endpoint, Segment};
+
+/// Payload of a full-sized segment in bytes.
+pub const FULL: u64 = 1448;
 
 /// What happens to a packet on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,4 +219,23 @@ impl Path {
     pub fn data(&self) -> impl Iterator<Item = &(Instant, Segment)> {
         self.sent[0].iter().filter(|(_, segment)| segment.payload_bytes > 0)
     }
+}
+
+/// A transfer of `segments` over 10 ms in each direction, in which the data segments with these
+/// numbers are lost.
+pub fn losing(config: Config, segments: u64, lost: &'static [usize]) -> Path {
+    let delay = Duration::from_millis(10);
+    let mut path = Path::new(config, [Direction::new(delay), Direction::new(delay)]);
+    path.rule = Box::new(move |end, number, segment: &Segment| {
+        let is_lost = end == 0 && segment.payload_bytes > 0 && lost.contains(&number);
+        if is_lost { Fate::Lose } else { Fate::Pass }
+    });
+    path.start(segments * FULL);
+    path
+}
+
+/// Numbers of the full-sized segments that were sent at `ms`.
+pub fn sent_at(path: &Path, ms: u64) -> Vec<u64> {
+    let at = Instant::ZERO + Duration::from_millis(ms);
+    path.data().filter(|(t, _)| *t == at).map(|(_, s)| (s.sequence - 1) / FULL).collect()
 }

@@ -6,12 +6,11 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine};
 
-use super::path::{Direction, Fate, Path};
+use super::path::{Direction, FULL, Fate, Path, losing, sent_at};
 use crate::{Config, CongestionControlKind, Reason, Segment, SmallQueues, State};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 /// Payload of a full segment.
-const FULL: u64 = 1448;
 const RATE: Bitrate = Bitrate::from_mbps(12);
 
 fn at(ms: u64) -> Instant {
@@ -24,22 +23,6 @@ fn config() -> Config {
         small_queues: SmallQueues::Off,
         ..Config::default()
     }
-}
-
-/// A transfer of `segments` in which the data segments with these numbers are lost.
-fn losing(config: Config, segments: u64, lost: &'static [usize]) -> Path {
-    let mut path = Path::new(config, [Direction::new(MS(10)), Direction::new(MS(10))]);
-    path.rule = Box::new(move |end, number, segment: &Segment| {
-        let is_lost = end == 0 && segment.payload_bytes > 0 && lost.contains(&number);
-        if is_lost { Fate::Lose } else { Fate::Pass }
-    });
-    path.start(segments * FULL);
-    path
-}
-
-/// Numbers of the full-sized segments that were sent at `ms`.
-fn sent_at(path: &Path, ms: u64) -> Vec<u64> {
-    path.data().filter(|(t, _)| *t == at(ms)).map(|(_, s)| (s.sequence - 1) / FULL).collect()
 }
 
 #[test]
