@@ -320,7 +320,7 @@ fn coded_links(run: &RunDocument, stream: Stream) -> String {
                 coded.coded_sent,
                 coded.acks_sent,
                 coded.timeouts,
-                coded.lost_on_purpose,
+                coded.injected_losses,
             ];
             let names = [link.clone(), node.clone()];
             rows.push(names.into_iter().chain(counts.map(count)).collect());

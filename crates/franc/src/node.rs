@@ -307,7 +307,7 @@ impl Node {
         if let Some(loss) = loss.map(|s| s.loss)
             && shared.stream.chance(loss)
         {
-            shared.stats.synthetic_lost += 1;
+            shared.stats.injected_losses += 1;
             return None;
         }
         let heard = if Header::is_sessionless(datagram) {

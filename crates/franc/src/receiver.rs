@@ -37,7 +37,7 @@ pub(crate) enum Verdict {
     /// It had nothing new for a block that is not complete.
     Redundant,
     /// Its block is complete.
-    Late,
+    Stale,
     /// No sender of this link would send it.
     Refused,
     /// A symbol that it made known was not sealed by the other end: the block
@@ -73,7 +73,7 @@ impl Receiver {
         if self.trusts {
             self.give_up_below(enc.oldest);
         }
-        let Some(at) = enc.block.checked_sub(self.done) else { return Verdict::Late };
+        let Some(at) = enc.block.checked_sub(self.done) else { return Verdict::Stale };
         let at = at as usize;
         if at >= self.blocks_max || enc.payload.len() > self.code.symbol_bytes() {
             return Verdict::Refused;
@@ -87,7 +87,7 @@ impl Receiver {
             decoder
         });
         if decoder.is_complete() {
-            return Verdict::Late;
+            return Verdict::Stale;
         }
         self.payload.clear();
         self.payload.extend(enc.payload);

@@ -46,7 +46,7 @@ macro_rules! franc_counters {
             /// ENC datagrams received that told nothing new.
             redundant;
             /// ENC datagrams received of blocks that were done.
-            late;
+            stale;
             /// ACK datagrams received.
             acks_received;
             /// Bytes of all datagrams sent.
@@ -62,7 +62,7 @@ macro_rules! franc_counters {
             /// HELLOs and CALLs that do not prove where they come from: questions, and recordings.
             unproven;
             /// Datagrams lost by injection.
-            synthetic_lost;
+            injected_losses;
             /// Symbols that were not what their sender sealed; nothing of them was delivered.
             corrupt;
             /// Symbols given up because their sender restarted or vanished.

@@ -55,7 +55,7 @@ impl Destination {
         assert!(coded.block <= self.block, "the encoder went on before it might");
         let late = coded.block < self.block;
         let arrival = match late || self.push(coded) == Received::Redundant {
-            _ if late => Arrival::Late,
+            _ if late => Arrival::Stale,
             true => Arrival::Redundant,
             false if self.decoder.is_complete() => Arrival::Last,
             false => Arrival::Innovative,

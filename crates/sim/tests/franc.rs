@@ -104,7 +104,7 @@ fn a_plain_link_loses_what_it_is_told_to() {
     let report = seen.report.expect("there is one");
     let [a, b] = &report.nodes[..] else { panic!("{report:?}") };
     assert_eq!((a.stats.packets_in, report.corrupt), (a.stats.source_sent, 0));
-    assert_eq!(b.stats.synthetic_lost, seen.dropped);
+    assert_eq!(b.stats.injected_losses, seen.dropped);
     assert_eq!(b.stats.packets_out, seen.arrived);
 }
 
@@ -186,7 +186,7 @@ fn a_coded_link_loses_nothing() {
         let inside = seen.sent - seen.arrived;
         assert!(seen.sent > 700 && inside < 200, "{mode}: {inside} of {} missing", seen.sent);
         let [a, b, h] = &report.nodes[..] else { panic!("{report:?}") };
-        assert!(a.stats.blocks_done > 3 && b.stats.synthetic_lost > 100, "{mode}: {report:?}");
+        assert!(a.stats.blocks_done > 3 && b.stats.injected_losses > 100, "{mode}: {report:?}");
         assert!(h.stats.coded_sent > 50, "{mode}: the helper overhears and helps");
     }
 }

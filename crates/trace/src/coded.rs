@@ -65,9 +65,9 @@ pub struct CodedNodeSummary {
     /// Datagrams received that told nothing new.
     pub redundant: u64,
     /// Datagrams received of blocks that were done.
-    pub late: u64,
+    pub stale: u64,
     /// Datagrams lost here by injection.
-    pub lost_on_purpose: u64,
+    pub injected_losses: u64,
     /// Bytes of the datagrams that it sent.
     pub datagram_bytes_sent: u64,
     /// Symbols given up because their sender restarted or vanished.
@@ -172,8 +172,8 @@ fn of(stats: &Stats, role: CodedRole, name_of: &dyn Fn(usize) -> String) -> Code
         acks_sent: stats.acks_sent,
         innovative: stats.innovative,
         redundant: stats.redundant,
-        late: stats.late,
-        lost_on_purpose: stats.synthetic_lost,
+        stale: stats.stale,
+        injected_losses: stats.injected_losses,
         datagram_bytes_sent: stats.datagram_bytes_sent,
         symbols_lost: stats.symbols_lost,
         sessions: stats.sessions,

@@ -120,10 +120,10 @@ fn table(document: &FrancDocument) -> String {
     );
     let _ = writeln!(
         out,
-        "received    {} that told something new, {} that did not, {} late, {} ACKs, {:.1} MB",
+        "received    {} that told something new, {} that did not, {} stale, {} ACKs, {:.1} MB",
         counters.innovative,
         counters.redundant,
-        counters.late,
+        counters.stale,
         counters.acks_received,
         counters.datagram_bytes_received as f64 / 1e6
     );
@@ -134,7 +134,7 @@ fn table(document: &FrancDocument) -> String {
         counters.unauthentic,
         counters.replayed,
         counters.unproven,
-        counters.synthetic_lost
+        counters.injected_losses
     );
     let _ = writeln!(
         out,

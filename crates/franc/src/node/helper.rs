@@ -168,7 +168,7 @@ impl Helper {
             match received {
                 Some(Received::Innovative) => shared.stats.innovative += 1,
                 Some(Received::Redundant) => shared.stats.redundant += 1,
-                None => shared.stats.late += 1,
+                None => shared.stats.stale += 1,
             }
             direction.useless = if received.is_some() { 0 } else { direction.useless + 1 };
         }

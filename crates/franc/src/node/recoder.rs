@@ -335,7 +335,7 @@ fn handle_enc(shared: &mut Shared, side: &mut Side, other: &mut Side, now: Insta
             let _ = sender.overhear(enc, receiver.payload());
         }
         Verdict::Redundant => shared.stats.redundant += 1,
-        Verdict::Late => shared.stats.late += 1,
+        Verdict::Stale => shared.stats.stale += 1,
         Verdict::Refused | Verdict::Polluted => shared.stats.malformed += 1,
     }
     for (block, index, symbol) in known {

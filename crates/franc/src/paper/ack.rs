@@ -34,7 +34,7 @@ pub enum Arrival {
     /// It did not increase the rank.
     Redundant,
     /// Its block was already complete.
-    Late,
+    Stale,
 }
 
 /// Decides which packets are acknowledged.
@@ -75,7 +75,7 @@ impl AckRule {
                     (AckRules::March, false) => false,
                 }
             }
-            Arrival::Late => {
+            Arrival::Stale => {
                 self.late += 1;
                 match self.rules {
                     AckRules::Text | AckRules::January => self.late % LATE == 1,

@@ -200,7 +200,7 @@ fn acknowledgements_as_a_table() {
             ("the block's last", Arrival::Last, 8, 8, 1),
             ("redundant, something is unknown", Arrival::Redundant, 5, 4, 101),
             ("redundant, all of it is known", Arrival::Redundant, 5, 5, 10),
-            ("late", Arrival::Late, 8, 8, 12),
+            ("late", Arrival::Stale, 8, 8, 12),
         ] {
             let mut rule = AckRule::new(rules);
             let acknowledged: Vec<u32> =

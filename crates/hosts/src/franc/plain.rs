@@ -48,7 +48,7 @@ impl Plain {
     pub fn handle_frame(&mut self, from: usize, next: Option<usize>, packet: Vec<u8>) {
         let (loss, stream) = &mut self.loss_from[from];
         if stream.chance(*loss) {
-            self.stats.synthetic_lost += 1;
+            self.stats.injected_losses += 1;
             return self.lost.push_back(packet);
         }
         self.stats.datagram_bytes_received += packet.len() as u64;

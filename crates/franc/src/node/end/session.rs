@@ -457,7 +457,7 @@ impl Session {
         match verdict {
             Verdict::Innovative => stats.innovative += 1,
             Verdict::Redundant => stats.redundant += 1,
-            Verdict::Late => stats.late += 1,
+            Verdict::Stale => stats.stale += 1,
             Verdict::Refused => stats.malformed += 1,
             // What was acknowledged of the block is no longer valid.
             Verdict::Polluted => self.state = self.state.wrapping_add(1),
@@ -478,7 +478,7 @@ impl Session {
                     Verdict::Innovative if enc.block < self.receiver.done() => paper::Arrival::Last,
                     Verdict::Innovative => paper::Arrival::Innovative,
                     Verdict::Redundant => paper::Arrival::Redundant,
-                    Verdict::Late => paper::Arrival::Late,
+                    Verdict::Stale => paper::Arrival::Stale,
                     Verdict::Refused | Verdict::Polluted => return is_sealed,
                 };
                 *due |= rule.handle_enc(arrival, rank, known);

@@ -14,7 +14,7 @@ fn losses_on_purpose_are_of_their_neighbour() {
     chat(&mut net, seconds(0.5), seconds(6.0), &mut BTreeMap::new());
     let loss = net.stats(2).neighbours[0].loss_in.expect("it heard something");
     assert!((loss - 0.25).abs() < 0.1, "{loss}");
-    assert_eq!(net.stats(1).synthetic_lost, 0);
+    assert_eq!(net.stats(1).injected_losses, 0);
     assert_eq!(net.stats(1).neighbours[0].loss_in, Some(0.0));
 }
 

@@ -87,7 +87,7 @@ fn soak(hours: f64, interval: Duration) -> Net {
         assert!(stats.blocks_done * 16 >= u64::from(next) - 16, "{stats:?}");
         // Of what was sent some was lost, and some came twice.
         let sent = other.source_sent + other.coded_sent;
-        let heard = stats.innovative + stats.redundant + stats.late;
+        let heard = stats.innovative + stats.redundant + stats.stale;
         let share = heard as f64 / sent as f64;
         assert!((0.96..0.98).contains(&share), "{share} of {sent} were heard");
         let loss = stats.neighbours[0].loss_in.expect("there was traffic");
