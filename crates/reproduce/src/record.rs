@@ -111,12 +111,16 @@ impl Sink for Recording {
         if let Event::Ppdu(ppdu) = event
             && self.watch.air
         {
-            let bare = ppdu.frames.iter().filter(|frame| is_bare(frame.kind));
-            self.frames.extend(bare.map(|frame| BareFrame {
+            let frames = ppdu
+                .psdus
+                .iter()
+                .flat_map(|psdu| psdu.frames.iter().map(move |frame| (psdu.receiver, frame)));
+            let bare = frames.filter(|(_, frame)| is_bare(frame.kind));
+            self.frames.extend(bare.map(|(receiver, frame)| BareFrame {
                 start: ppdu.start,
                 end: ppdu.end,
                 transmitter: ppdu.transmitter,
-                receiver: ppdu.receiver,
+                receiver,
                 kind: frame.kind,
                 sequence: frame.sequence,
                 retry: frame.retry,

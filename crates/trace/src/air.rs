@@ -90,21 +90,23 @@ impl AirWriter {
         payload: Payload<'_>,
         names: &Names,
     ) -> Result<(), OutputError> {
-        let psdu_start = ppdu.start + ppdu.rate.preamble_and_header(self.band);
-        let mut header = radiotap::Repr::received(psdu_start, ppdu.rate, self.channel, ppdu.signal);
-        if ppdu.aggregated {
-            self.ampdus = self.ampdus.wrapping_add(1);
-        }
-        let last = ppdu.frames.len().saturating_sub(1);
         let mut packet = std::mem::take(&mut self.packet);
-        for (index, frame) in ppdu.frames.iter().enumerate() {
-            if ppdu.aggregated {
-                header.ampdu_status = Some(AmpduStatus::new(self.ampdus, index == last));
+        for psdu in &ppdu.psdus {
+            let start = ppdu.start + psdu.rate.preamble_and_header(self.band);
+            let mut header = radiotap::Repr::received(start, psdu.rate, self.channel, psdu.signal);
+            if psdu.aggregated {
+                self.ampdus = self.ampdus.wrapping_add(1);
             }
-            packet.clear();
-            header.emit(&mut packet);
-            self.frame(ppdu, frame, payload, names, &mut packet);
-            self.capture.packet(ppdu.end, None, &packet)?;
+            let last = psdu.frames.len().saturating_sub(1);
+            for (index, frame) in psdu.frames.iter().enumerate() {
+                if psdu.aggregated {
+                    header.ampdu_status = Some(AmpduStatus::new(self.ampdus, index == last));
+                }
+                packet.clear();
+                header.emit(&mut packet);
+                self.frame(ppdu, psdu.receiver, frame, payload, names, &mut packet);
+                self.capture.packet(ppdu.end, None, &packet)?;
+            }
         }
         self.packet = packet;
         Ok(())
@@ -114,13 +116,14 @@ impl AirWriter {
     fn frame(
         &self,
         ppdu: &Ppdu,
+        receiver: Address,
         frame: &Frame,
         payload: Payload<'_>,
         names: &Names,
         out: &mut Vec<u8>,
     ) {
         let transmitter = station_address(ppdu.transmitter, names);
-        let receiver = match ppdu.receiver {
+        let receiver = match receiver {
             Address::Station(station) => station_address(station, names),
             Address::Group => MacAddr::BROADCAST,
         };

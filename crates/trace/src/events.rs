@@ -10,7 +10,7 @@ use crate::value::LossReason;
 use lasthop_hosts::TcpSample;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
-use lasthop_wifi::event::{Event, FrameKind, PowerState, Ppdu};
+use lasthop_wifi::event::{Event, FrameKind, PowerState, Ppdu, Psdu};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Preamble, Rate};
 use lasthop_wifi::{Address, StationId};
 use parquet::data_type::ByteArray;
@@ -193,7 +193,7 @@ impl EventsWriter {
                 packet_columns(&mut row, packet, &self.flows);
                 delay_columns(&mut row, *at, packet);
             }
-            Event::Ppdu(ppdu) => self.ppdu(ppdu),
+            Event::Ppdu(ppdu) => ppdu.psdus.iter().for_each(|psdu| self.psdu(ppdu, psdu)),
             Event::BlockAckAgreement { at, originator, recipient, tid, established } => {
                 let kind = match established {
                     true => &self.words.block_ack_established,
@@ -244,28 +244,29 @@ impl EventsWriter {
         self.table.flush_if_full()
     }
 
-    fn ppdu(&mut self, ppdu: &Ppdu) {
-        let rate = self.rate(ppdu.rate);
-        let frames = &ppdu.frames;
+    /// Appends a row for what the PPDU carries to one receiver.
+    fn psdu(&mut self, ppdu: &Ppdu, psdu: &Psdu) {
+        let rate = self.rate(psdu.rate);
+        let frames = &psdu.frames;
         let mut row = self.table.row();
         row.int64(AT, ppdu.start.as_nanos()).text(KIND, &self.words.ppdu);
         row.int64(DURATION, ppdu.end.saturating_since(ppdu.start).as_nanos());
         row.text(NODE, station_name(&self.nodes, &self.stations, ppdu.transmitter, &self.words));
         row.text(
             PEER,
-            match ppdu.receiver {
+            match psdu.receiver {
                 Address::Station(receiver) => {
                     station_name(&self.nodes, &self.stations, receiver, &self.words)
                 }
                 Address::Group => &self.words.group,
             },
         );
-        row.int32(BYTES, int(ppdu.psdu_bytes));
-        row.int64(RATE, ppdu.rate.bitrate().as_bps() / 1_000).text(RATE_NAME, &self.rates[rate].1);
+        row.int32(BYTES, int(psdu.bytes));
+        row.int64(RATE, psdu.rate.bitrate().as_bps() / 1_000).text(RATE_NAME, &self.rates[rate].1);
         row.int32(MPDUS, frames.len() as i32);
         row.int32(RETRIES, frames.iter().filter(|frame| frame.retry).count() as i32);
         row.int32(RECEIVED, frames.iter().filter(|frame| frame.received).count() as i32);
-        row.double(SIGNAL, ppdu.signal.0).bool(COLLIDED, ppdu.collided);
+        row.double(SIGNAL, psdu.signal.0).bool(COLLIDED, psdu.collided);
         let Some(first) = frames.first() else { return };
         row.text(FRAME, self.words.frame(frame_name(first.kind)));
         if has_sequence(first.kind) {

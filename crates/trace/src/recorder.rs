@@ -228,13 +228,15 @@ impl Recorder {
         if let Some(node) = node.and_then(|node| self.nodes.get_mut(node.index())) {
             node.airtime += ppdu.end.saturating_since(ppdu.start);
         }
-        if let Address::Station(receiver) = ppdu.receiver
-            && ppdu.frames.first().is_some_and(|frame| is_data(frame.kind))
-        {
-            self.links
-                .entry((ppdu.transmitter, receiver))
-                .or_insert_with(|| LinkTally::new(ppdu.rate))
-                .add(ppdu);
+        for psdu in &ppdu.psdus {
+            if let Address::Station(receiver) = psdu.receiver
+                && psdu.frames.first().is_some_and(|frame| is_data(frame.kind))
+            {
+                self.links
+                    .entry((ppdu.transmitter, receiver))
+                    .or_insert_with(|| LinkTally::new(psdu.rate))
+                    .add(psdu);
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::value::LossReason;
 use lasthop_hosts::{ProgramFlow, TcpSample};
 use lasthop_packet::{DropReason, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
-use lasthop_wifi::event::Ppdu;
+use lasthop_wifi::event::Psdu;
 use lasthop_wifi::phy::Rate;
 use lasthop_wifi::stats::Levels;
 use std::collections::BTreeMap;
@@ -185,11 +185,11 @@ impl LinkTally {
         Self { ppdus: 0, mpdus: 0, mpdus_failed: 0, rate }
     }
 
-    pub(crate) fn add(&mut self, ppdu: &Ppdu) {
+    pub(crate) fn add(&mut self, psdu: &Psdu) {
         self.ppdus += 1;
-        self.mpdus += ppdu.frames.len() as u64;
-        self.mpdus_failed += ppdu.frames.iter().filter(|frame| !frame.received).count() as u64;
-        self.rate = ppdu.rate;
+        self.mpdus += psdu.frames.len() as u64;
+        self.mpdus_failed += psdu.frames.iter().filter(|frame| !frame.received).count() as u64;
+        self.rate = psdu.rate;
     }
 }
 

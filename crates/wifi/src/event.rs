@@ -119,12 +119,20 @@ pub struct Ppdu {
     pub end: Instant,
     /// The station that sent it.
     pub transmitter: StationId,
+    /// What it carries to each of its receivers: one PSDU, or several in a multi-user PPDU
+    /// (802.11ac and later; the cell sends none yet).
+    pub psdus: Vec<Psdu>,
+}
+
+/// The PSDU of a PPDU for one of its receivers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Psdu {
     /// The station that it is addressed to, or the group.
     pub receiver: Address,
-    /// Data rate of the PSDU.
+    /// Data rate.
     pub rate: Rate,
-    /// Length of the PSDU in bytes.
-    pub psdu_bytes: u32,
+    /// Length in bytes.
+    pub bytes: u32,
     /// Its MPDUs are A-MPDU subframes.
     pub aggregated: bool,
     /// Its MPDUs in order.
@@ -134,6 +142,13 @@ pub struct Ppdu {
     pub signal: Dbm,
     /// Overlapped with another PPDU at the receiver.
     pub collided: bool,
+}
+
+impl Ppdu {
+    /// All of its MPDUs, one receiver's after the other's.
+    pub fn frames(&self) -> impl Iterator<Item = &Frame> {
+        self.psdus.iter().flat_map(|psdu| &psdu.frames)
+    }
 }
 
 /// One MPDU of a PPDU.

@@ -63,7 +63,7 @@ fn run(recorder: &mut impl Sink) -> Vec<(StationId, Frame)> {
         while let Some(event) = cell.poll_event() {
             recorder.event(&event, &|_| None);
             if let Event::Ppdu(ppdu) = event {
-                frames.extend(ppdu.frames.iter().map(|frame| (ppdu.transmitter, frame.clone())));
+                frames.extend(ppdu.frames().map(|frame| (ppdu.transmitter, frame.clone())));
             }
         }
     }

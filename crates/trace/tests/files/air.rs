@@ -134,7 +134,7 @@ fn tshark_finds_the_times_lengths_and_packets() {
     ];
     let Some(frames) = fields(&path.join("air.pcapng"), &selected) else { return };
     let ppdus = scene::ppdus();
-    let written = ppdus.iter().flat_map(|ppdu| ppdu.frames.iter().map(move |frame| (ppdu, frame)));
+    let written = ppdus.iter().flat_map(|ppdu| ppdu.frames().map(move |frame| (ppdu, frame)));
     for (read, (ppdu, frame)) in frames.iter().zip(written) {
         assert_eq!(read[0], format!("0.{:09}", ppdu.end.as_nanos()));
         let length = read[5].parse::<usize>().unwrap() - read[6].parse::<usize>().unwrap();

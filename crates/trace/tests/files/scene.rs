@@ -7,7 +7,7 @@ use lasthop_packet::{AccessCategory, DropReason, FlowId, NodeId, Packet};
 use lasthop_trace::{AirInfo, Files, FlowKind, FlowName, Names, NodeFrames, NodeName};
 use lasthop_trace::{OutputDir, Recorder, Recording, RunDocument, RunInfo};
 use lasthop_units::{Dbm, Duration, Instant, MacAddr, SeqNo12};
-use lasthop_wifi::event::{Event, Frame, FrameKind, Ppdu};
+use lasthop_wifi::event::{Event, Frame, FrameKind, Ppdu, Psdu};
 use lasthop_wifi::mac::block_ack::Bitmap;
 use lasthop_wifi::phy::{Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
 use lasthop_wifi::{Address, StationId};
@@ -179,13 +179,15 @@ pub fn ppdu(at_us: u64, from: u16, to: Address, rate: Rate, frames: Vec<Frame>) 
         start,
         end: start + rate.ppdu_duration(bytes, Band::Ghz2_4),
         transmitter: StationId(from),
-        receiver: to,
-        rate,
-        psdu_bytes: bytes,
-        aggregated: frames.len() > 1,
-        frames,
-        signal: Dbm(-52.4),
-        collided: false,
+        psdus: vec![Psdu {
+            receiver: to,
+            rate,
+            bytes,
+            aggregated: frames.len() > 1,
+            frames,
+            signal: Dbm(-52.4),
+            collided: false,
+        }],
     }
 }
 
@@ -222,8 +224,8 @@ pub fn ppdus() -> Vec<Ppdu> {
         SLOW,
         vec![plain(FrameKind::QosNull { power_management: true }, 30)],
     );
-    collided.collided = true;
-    collided.frames[0].received = false;
+    collided.psdus[0].collided = true;
+    collided.psdus[0].frames[0].received = false;
     vec![
         ppdu(0, AP, Address::Group, SLOW, vec![plain(BEACON, 100)]),
         ppdu(

@@ -8,6 +8,8 @@ use lasthop_net::network::NetworkStats;
 use lasthop_packet::NodeId;
 use lasthop_trace::{Files, OutputDir, Recorder};
 use lasthop_units::{Duration, Instant};
+use lasthop_wifi::event::Event;
+use lasthop_wifi::{Address, StationId};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use serde_json::Value;
@@ -176,5 +178,32 @@ fn a_full_disk_ends_the_run_with_the_file_named() {
         drop(directory);
         assert_eq!(fs::read_dir(&path).unwrap().count(), 0, "nothing is left");
     }
+    fs::remove_dir_all(path).unwrap();
+}
+
+/// A PPDU for two receivers is a row, a link and a reading for each of them, and one time on
+/// the air of its sender.
+#[test]
+fn a_ppdu_for_two_stations_is_counted_for_both() {
+    let path = scene::scratch("two-receivers");
+    scene::record(&path, &scene::files(), |recorder| {
+        let to = |station| Address::Station(StationId(station));
+        let data = |tag, station| {
+            let packet = scene::packet(tag, 1_000, 1, scene::SERVER, station);
+            vec![scene::qos_data(tag as u16, vec![packet], false)]
+        };
+        let mut ppdu =
+            scene::ppdu(0, scene::AP, to(scene::LAPTOP), scene::HT, data(1, scene::LAPTOP));
+        let other = scene::ppdu(0, scene::AP, to(scene::PHONE), scene::HT, data(2, scene::PHONE));
+        ppdu.psdus.extend(other.psdus);
+        recorder.event(&Event::Ppdu(ppdu), &|_| None);
+    });
+    let events = rows(&path.join("events.parquet"));
+    let peers: Vec<_> = events.iter().map(|row| field(row, "peer")).collect();
+    assert_eq!(peers, ["laptop", "phone"]);
+    let series = rows(&path.join("series.parquet"));
+    let mut links: Vec<_> = series.iter().map(|row| field(row, "link")).collect();
+    links.retain(|link| !link.is_null());
+    assert_eq!(links, ["ap->laptop", "ap->phone"]);
     fs::remove_dir_all(path).unwrap();
 }

@@ -3,7 +3,7 @@
 use super::air::{Carried, Flight};
 use super::station::{Action, Content, Exchange};
 use super::{Cell, category_of};
-use crate::event::{Event, Frame, FrameKind, Ppdu};
+use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::{Mpdu, Msdus};
 use crate::station::Address;
@@ -154,14 +154,16 @@ impl Cell {
             start: flight.start,
             end: flight.end,
             transmitter: flight.transmitter,
-            receiver: flight.receiver,
-            rate: flight.rate,
-            psdu_bytes: flight.psdu_bytes,
-            aggregated,
-            frames,
-            // The access point's own broadcasts, as heard next to it.
-            signal: signal.unwrap_or(Dbm(-30.0)),
-            collided,
+            psdus: alloc::vec![Psdu {
+                receiver: flight.receiver,
+                rate: flight.rate,
+                bytes: flight.psdu_bytes,
+                aggregated,
+                frames,
+                // The access point's own broadcasts, as heard next to it.
+                signal: signal.unwrap_or(Dbm(-30.0)),
+                collided,
+            }],
         }));
     }
 }

@@ -129,7 +129,9 @@ impl Run {
 
     pub fn frames(&self) -> impl Iterator<Item = (Instant, Instant, StationId, &Frame)> {
         self.events.iter().filter_map(|event| match event {
-            Event::Ppdu(ppdu) => Some((ppdu.start, ppdu.end, ppdu.transmitter, &ppdu.frames[0])),
+            Event::Ppdu(ppdu) => {
+                Some((ppdu.start, ppdu.end, ppdu.transmitter, &ppdu.psdus[0].frames[0]))
+            }
             _ => None,
         })
     }

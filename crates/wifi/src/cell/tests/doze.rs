@@ -162,7 +162,7 @@ fn group_frames_wait_for_a_dtim() {
     assert_eq!(heard, [sent; 4], "everybody hears all");
     let mut beacon = None;
     for ppdu in &ppdus {
-        let frame = &ppdu.frames[0];
+        let frame = &ppdu.psdus[0].frames[0];
         match frame.kind {
             FrameKind::Beacon { dtim_count, group_traffic, .. } => {
                 assert!(dtim_count < 3 && (dtim_count == 0 || !group_traffic));
@@ -176,7 +176,7 @@ fn group_frames_wait_for_a_dtim() {
         }
     }
     let last = |frame: &&crate::event::Frame| matches!(frame.kind, FrameKind::QosData { .. });
-    let frames: Vec<_> = ppdus.iter().map(|ppdu| &ppdu.frames[0]).filter(last).collect();
+    let frames: Vec<_> = ppdus.iter().map(|ppdu| &ppdu.psdus[0].frames[0]).filter(last).collect();
     assert!(frames.iter().any(|frame| frame.more_data) && !frames[frames.len() - 1].more_data);
 }
 
@@ -212,7 +212,8 @@ fn a_lost_null_is_made_good_by_the_next_beacon() {
         }
         while let Some(event) = cell.poll_event() {
             if let Event::Ppdu(ppdu) = event {
-                nulls += usize::from(matches!(ppdu.frames[0].kind, FrameKind::Null { .. }));
+                nulls +=
+                    usize::from(matches!(ppdu.psdus[0].frames[0].kind, FrameKind::Null { .. }));
             }
         }
     }

@@ -46,9 +46,9 @@ impl Hash {
         let Event::Ppdu(ppdu) = event else { return self.eat(7) };
         self.eat(ppdu.start.as_nanos());
         self.eat(ppdu.end.as_nanos());
-        self.eat(u64::from(ppdu.transmitter.0) << 1 | u64::from(ppdu.collided));
-        self.eat(u64::from(ppdu.psdu_bytes));
-        for frame in &ppdu.frames {
+        self.eat(u64::from(ppdu.transmitter.0) << 1 | u64::from(ppdu.psdus[0].collided));
+        self.eat(u64::from(ppdu.psdus[0].bytes));
+        for frame in ppdu.frames() {
             let flags = u64::from(frame.retry) << 1 | u64::from(frame.received);
             self.eat(u64::from(frame.sequence.as_u16()) << 2 | flags);
             self.eat(u64::from(frame.duration_us));

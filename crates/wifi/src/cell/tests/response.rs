@@ -46,7 +46,7 @@ fn answer(config: &CellConfig, kept: u32, time: Duration) -> Heard {
         }
         while let Some(event) = cell.poll_event() {
             let Event::Ppdu(ppdu) = event else { continue };
-            let kind = ppdu.frames[0].kind;
+            let kind = ppdu.psdus[0].frames[0].kind;
             let is_data = matches!(kind, FrameKind::QosData { .. } | FrameKind::Data);
             let is_response = matches!(kind, FrameKind::BlockAck { .. } | FrameKind::Ack);
             if is_data && ppdu.transmitter == STATION {

@@ -62,7 +62,7 @@ fn run(config: &CellConfig, millis: u64) -> Outcome {
         while let Some(event) = cell.poll_event() {
             match event {
                 Event::Ppdu(ppdu) if ppdu.transmitter == STATION => {
-                    for Frame { sequence, packets, .. } in &ppdu.frames {
+                    for Frame { sequence, packets, .. } in ppdu.frames() {
                         for packet in packets {
                             numbers.insert(sequence.as_u16(), packet.tag);
                             *sent.entry(packet.tag).or_insert(0) += 1;

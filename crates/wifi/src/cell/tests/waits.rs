@@ -168,7 +168,8 @@ fn group_frames_are_asleep_until_the_dtim() {
         }
         while let Some(event) = cell.poll_event() {
             if let Event::Ppdu(ppdu) = event
-                && let crate::event::FrameKind::Beacon { dtim_count: 0, .. } = ppdu.frames[0].kind
+                && let crate::event::FrameKind::Beacon { dtim_count: 0, .. } =
+                    ppdu.psdus[0].frames[0].kind
             {
                 beacons.push(ppdu.end);
             }
