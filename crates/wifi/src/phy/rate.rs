@@ -13,7 +13,7 @@ use lasthop_units::Bitrate;
 /// The frequency band of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Band {
-    /// 2.4 GHz: OFDM and HT PPDUs end with a 6 us signal extension.
+    /// 2.4 GHz: ERP-OFDM and HT PPDUs end with a 6 us signal extension.
     Ghz2_4,
     /// 5 GHz: PPDUs end with their last symbol.
     Ghz5,
@@ -266,7 +266,7 @@ impl Rate {
     }
 
     /// Data rate; with the short guard interval rounded down to a whole bit/s
-    /// (MCS 0: 65/9 Mb/s).
+    /// (MCS 0 at 20 MHz: 65/9 Mb/s).
     pub fn bitrate(self) -> Bitrate {
         match self {
             Self::Dsss { rate, .. } => rate.bitrate(),

@@ -2,7 +2,7 @@
 //! Block Ack Request and Block Ack. The compressed Block Ack is read with a bitmap of
 //! 64 bits (802.11n), 256 (802.11ax), 512 or 1 024 (802.11be); the other variants
 //! (basic, multi-TID, multi-STA, GCR) keep their bytes, as do compressed ones for
-//! fragments. Trailing bytes are ignored.
+//! fragments, with all that follows. Trailing bytes of the others are ignored.
 
 use super::frame::View;
 use super::reader::Reader;
