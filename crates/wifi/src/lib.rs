@@ -8,6 +8,7 @@
 //! | [`phy`] | rates, PPDU durations, error model, channel |
 //! | [`mac`] | channel access, aggregation, Block Ack, retries, rate control |
 //! | [`cell`] | stations and the air between them as one machine |
+//! | [`capabilities`] | what a station can send and receive |
 //!
 //! A [`Packet`](lasthop_packet::Packet) is what travels, [`event`] is what can be observed.
 //! Time is an argument, randomness a stream passed in; nothing here does I/O.
