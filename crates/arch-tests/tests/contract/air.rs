@@ -87,8 +87,11 @@ fn station() -> impl Strategy<Value = StationConfig> {
         prop::option::weighted(0.4, power_save()),
         prop::option::of(1..20u32),
     );
-    (queue, driver_queue, aggregation, limits, 0..3, 1..=64u16, any::<bool>(), absence).prop_map(
-        |(queue, driver_queue, (ampdu, amsdu), limits, control, window, after_drop, absence)| {
+    let windows =
+        (prop_oneof![1..=64u16, 1..=1_024u16], prop_oneof![Just(64u16), Just(256), Just(1_024)]);
+    (queue, driver_queue, aggregation, limits, 0..3, windows, any::<bool>(), absence).prop_map(
+        |(queue, driver_queue, (ampdu, amsdu), limits, control, windows, after_drop, absence)| {
+            let (window, block_ack_window_max) = windows;
             let rates = RateSet::ht(2, ChannelWidth::Mhz20, false);
             let fixed = rates.rates[rates.rates.len() / 2];
             let access = EdcaParameters::BEST_EFFORT;
@@ -105,7 +108,10 @@ fn station() -> impl Strategy<Value = StationConfig> {
                     1 => RateControlConfig::ideal(),
                     _ => RateControlConfig::minstrel_ht(),
                 },
-                capabilities: Capabilities::new(rates.rates.clone(), true),
+                capabilities: Capabilities {
+                    block_ack_window_max,
+                    ..Capabilities::new(rates.rates.clone(), true)
+                },
                 rts_threshold,
                 aggregation: Aggregation {
                     ampdu_bytes_max: ampdu,

@@ -204,6 +204,68 @@ fn a_wide_window_survives_losses() {
     assert_eq!(delivered, (0..6_000).collect::<Vec<u64>>());
 }
 
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(48))]
+
+    /// Whatever windows and capabilities two stations have, and whatever is lost: each packet
+    /// is delivered once, or given up, and in order.
+    #[test]
+    fn windows_of_any_two_stations_fit(
+        windows in (1u16..=1_024, 1u16..=1_024),
+        capable in (0usize..4, 0usize..4),
+        loss in 0.0f64..0.6,
+        (retry_limit, retry_out, built_ahead, per_mpdu) in
+            (1u8..12, proptest::bool::ANY, proptest::bool::ANY, proptest::bool::ANY),
+        after_drop in proptest::bool::ANY,
+    ) {
+        let rate = mcs(15, ChannelWidth::Mhz40, GuardInterval::Short);
+        let mut config = cell(1, rate, ChannelWidth::Mhz40, 1_000_000);
+        let windows = [(windows.0, capable.0), (windows.1, capable.1)];
+        for (station, (window, capable)) in config.stations.iter_mut().zip(windows) {
+            station.capabilities.ampdu_bytes_max = [65_535, 1_048_575][capable % 2];
+            station.capabilities.block_ack_window_max = [0, 64, 256, 1_024][capable];
+            (station.block_ack.window, station.aggregation.ampdu_frames_max) = (window, window);
+            station.aggregation.built_ahead = built_ahead;
+            station.queue = QueueConfig::DropTail { limit: Limit::Packets(3_000) };
+            station.retry_limit = retry_limit;
+            station.pseudo_retry_out =
+                retry_out.then_some(crate::mac::retry_out::RateTable::PAPER);
+            station.rx_interrupt = if per_mpdu { RxInterrupt::Mpdu } else { RxInterrupt::Ppdu };
+            if after_drop {
+                station.block_ack.request = BlockAckRequestPolicy::AfterDrop;
+            }
+        }
+        for pair in &mut config.links {
+            pair.link.loss = Probability::new(loss);
+        }
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        let peer = Address::Station(StationId(1));
+        let number = 2_000;
+        for tag in 0..number {
+            let mut packet = Packet::new(tag, 100, Instant::ZERO);
+            packet.transport = lasthop_packet::Transport::Tcp;
+            cell.handle_packet(Instant::ZERO, AP, peer, packet);
+        }
+        let (mut delivered, mut dropped) = (Vec::new(), 0);
+        let end = Instant::ZERO + Duration::from_secs(60);
+        while let Some((at, _)) = cell.poll_timeout().filter(|(at, _)| *at < end) {
+            cell.handle_timeout(at);
+            while let Some(output) = cell.poll_output() {
+                match output {
+                    Output::Delivered { packet, .. } => delivered.push(packet.tag),
+                    Output::Dropped { .. } => dropped += 1,
+                    _ => unreachable!("nobody overhears, and there is no group"),
+                }
+            }
+            if cell.held_packets(AP) == 0 && delivered.len() + dropped >= number as usize {
+                break;
+            }
+        }
+        proptest::prop_assert!(delivered.is_sorted());
+        proptest::prop_assert_eq!(delivered.len() + dropped, number as usize);
+    }
+}
+
 /// A third of what there is on the air, a third built, a third that came later
 /// (ath9k builds the next A-MPDU when one is done, before the socket hears of it).
 #[test]
