@@ -6,17 +6,31 @@
 //! losses, retries and reordering. The machine wakes up a few times for each
 //! frame exchange, never for a slot. Air propagation time is nil.
 //!
-//! Where to read: `access` (who sends what, when), `exchange` (a frame exchange
-//! from PPDU to response), `reception` (what receivers make of PPDUs), `arrival`
-//! (A-MPDUs that are taken in MPDU by MPDU), `air` (interference), `away` and
-//! `doze` (stations that leave the channel or sleep), `waits` (who waited for
-//! them), `station` (state).
+//! | what a station owns | |
+//! |---|---|
+//! | `station` | its state: EDCAFs, exchange, recipients, counters |
+//! | `edcaf` | queue, originators, contention window, what is sent next |
+//! | `frames` | how packets become frames |
+//! | `settle` | what became of the MPDUs that were sent |
+//! | `recipient` | what is received from one transmitter |
+//! | `absence` | scans and power save: where they stand |
+//!
+//! | what the cell does with stations | |
+//! |---|---|
+//! | `access` | who contends, and who gains the channel |
+//! | `exchange` | a frame exchange from PPDU to response |
+//! | `air` | PPDUs on the air and what they do to each other |
+//! | `reception`, `arrival` | what receivers make of a PPDU, at its end or MPDU by MPDU |
+//! | `away`, `doze`, `waits` | stations that leave the channel or doze, and who waits for them |
+//! | `record` | events of PPDUs |
 
+mod absence;
 mod access;
 mod air;
 mod arrival;
 mod away;
 mod config;
+mod content;
 mod doze;
 mod edcaf;
 mod exchange;
@@ -46,10 +60,10 @@ use crate::mac::sizes;
 use crate::phy::{Band, ErrorModel, Rate, Timing};
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
+use absence::Away;
 use air::{Air, Carried};
 use alloc::vec::Vec;
 use arrival::Arrival;
-use away::Away;
 use doze::Tim;
 use edcaf::Edcaf;
 use frames::Context;

@@ -72,6 +72,7 @@ mod reader;
 mod sequence_control;
 #[cfg(test)]
 mod tests;
+mod view;
 
 pub use error::{Error, Reason};
 pub use frame_control::{Flags, FrameControl, Kind};

@@ -3,8 +3,9 @@
 //! [`Contention`](crate::mac::contention::Contention)'s.
 
 use super::Cell;
+use super::content::{Content, Exchange};
 use super::frames::Context;
-use super::station::{BEACON_EDCAF, Content, Exchange, Station};
+use super::station::{BEACON_EDCAF, Station};
 use crate::mac::contention::ContenderId;
 use crate::station::{Address, StationId};
 use lasthop_packet::Packet;

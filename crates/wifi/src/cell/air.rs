@@ -567,6 +567,11 @@ impl Air {
     }
 }
 
+/// `true` with probability `p`; what is certain takes no random number.
+pub(super) fn happens(stream: &mut Stream, p: Probability) -> bool {
+    p >= Probability::ONE || (p > Probability::ZERO && stream.chance(p))
+}
+
 /// The least SNR of a transmitter at its listeners.
 fn weakest(listeners: &[StationId], levels: &[Level]) -> Db {
     let snrs = listeners.iter().map(|to| levels[to.index()].snr.0);

@@ -7,8 +7,9 @@
 //! the end of the PPDU or when somebody asks ([`Cell::take_arrived`]).
 
 use super::air::Flight;
+use super::air::happens;
 use super::config::RxInterrupt;
-use super::reception::{Taken, happens};
+use super::reception::Taken;
 use super::{Address, Cell, StationId};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;

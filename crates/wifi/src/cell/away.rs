@@ -9,105 +9,25 @@
 //! not hear of the absence it sends into the void, and takes every frame
 //! without the bit as a sign that the station is back.
 
-use super::doze::Doze;
-use super::edcaf::Gate;
+use super::absence::{Away, EDCAFS, Rhythm};
+use super::air::happens;
+use super::content::{Action, Management};
 use super::frames::Context;
-use super::reception::happens;
-use super::station::{Action, Management, Station};
-use super::waits::Log;
-use super::{Cell, Sequel, StationConfig};
+use super::station::Station;
+use super::{Cell, Sequel};
 use crate::event::{Event, PowerState};
-use crate::mac::scan::{self, Input, Leftover, NullConfig, Phase, Scan};
+use crate::mac::scan::{self, Input, Leftover, Phase};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_packet::{AccessCategory, DropReason, Packet};
-use lasthop_units::{Duration, Instant, Probability, SeqNo12};
+use lasthop_units::{Duration, Instant, SeqNo12};
 
 /// Null frames go out as voice, as in mac80211 (`ieee80211_send_nullfunc`).
 const NULL_FUNCTION: usize = AccessCategory::Voice.index();
 
-/// EDCAFs of the access categories, beacons left out.
-pub(super) const EDCAFS: usize = AccessCategory::ALL.len();
-
 /// Before it sends a Probe Request a station listens for so long (mac80211:
 /// IEEE80211_PROBE_DELAY, HZ / 33).
 const PROBE_DELAY: Duration = Duration::from_millis(30);
-
-/// What a station that scans or saves power has beyond others.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Away {
-    pub rhythm: Rhythm,
-    null: NullConfig,
-    /// A departure waits until here: the station is not done with a frame.
-    departs_at: Option<Instant>,
-    /// On its own channel a Probe Request is due.
-    probes_at: Option<Instant>,
-    /// It cannot be reached since, or since its absence was last counted.
-    pub left: Option<Instant>,
-    /// Of the last Null or Probe Request.
-    sequence: SeqNo12,
-    /// When it was not there.
-    pub log: Log,
-}
-
-/// What makes it come and go.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Rhythm {
-    Scan(Scan),
-    Doze(Doze),
-}
-
-impl Away {
-    /// `None` for a station that is always there.
-    pub fn new(config: &StationConfig) -> Option<Self> {
-        let (rhythm, null) = match (&config.scan, &config.power_save) {
-            (Some(scan), _) => (Rhythm::Scan(Scan::new(*scan)), scan.null),
-            (None, Some(power_save)) => {
-                let null = NullConfig {
-                    attempts: config.retry_limit,
-                    rts_after: None,
-                    leave_loss: Probability::ZERO,
-                    return_loss: Probability::ZERO,
-                };
-                (Rhythm::Doze(Doze::new(*power_save)), null)
-            }
-            (None, None) => return None,
-        };
-        Some(Self {
-            rhythm,
-            null,
-            departs_at: None,
-            probes_at: None,
-            left: None,
-            sequence: SeqNo12::default(),
-            log: Log::default(),
-        })
-    }
-
-    pub fn gate(&self) -> Gate {
-        match &self.rhythm {
-            Rhythm::Scan(scan) => match scan.phase() {
-                Phase::Present => Gate::Open,
-                Phase::Flushing => Gate::Draining,
-                Phase::Leaving | Phase::Away | Phase::Returning => Gate::Shut,
-            },
-            Rhythm::Doze(doze) => doze.gate(),
-        }
-    }
-
-    /// Whether an RTS goes ahead of a Null after so many attempts.
-    pub fn asks_before_null(&self, attempts: u8) -> bool {
-        self.null.rts_after.is_some_and(|after| attempts > after)
-    }
-
-    fn due(&self) -> Option<Instant> {
-        let rhythm = match &self.rhythm {
-            Rhythm::Scan(scan) => scan.due(),
-            Rhythm::Doze(doze) => doze.due(),
-        };
-        self.departs_at.or(self.probes_at).or(rhythm)
-    }
-}
 
 impl Station {
     /// Gives up the oldest packets that are too many for a station, or the

@@ -7,16 +7,15 @@
 //! later, as mac80211's access points do.
 
 use super::Cell;
+use super::absence::{Doze, EDCAFS, Rhythm};
 use super::air::Flight;
-use super::away::{EDCAFS, Rhythm};
+use super::content::{Action, Exchange};
 use super::edcaf::Gate;
-use super::station::{Action, Exchange};
 use crate::mac::block_ack::Bitmap;
-use crate::mac::power_save::{self, Input, Phase, PowerSaveConfig, partial_virtual_bitmap};
+use crate::mac::power_save::{self, Input, Phase, partial_virtual_bitmap};
 use crate::station::{Address, StationId};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use lasthop_units::Instant;
 
 /// The Traffic Indication Map of a beacon.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -28,35 +27,6 @@ pub(super) struct Tim {
     pub aids: Vec<u16>,
     /// There was a beacon before.
     begun: bool,
-}
-
-/// A station's power save.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Doze {
-    config: PowerSaveConfig,
-    phase: Phase,
-    /// When to look whether nothing happens, while it is awake.
-    looks_at: Instant,
-    /// Beacons until the next one to listen to.
-    beacons_left: u8,
-}
-
-impl Doze {
-    pub fn new(config: PowerSaveConfig) -> Self {
-        let looks_at = Instant::ZERO + config.idle;
-        Self { config, phase: Phase::Awake, looks_at, beacons_left: 0 }
-    }
-
-    pub fn gate(&self) -> Gate {
-        match self.phase {
-            Phase::Awake => Gate::Open,
-            _ => Gate::Shut,
-        }
-    }
-
-    pub fn due(&self) -> Option<Instant> {
-        (self.phase == Phase::Awake).then_some(self.looks_at)
-    }
 }
 
 impl Cell {

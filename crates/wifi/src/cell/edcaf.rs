@@ -5,7 +5,7 @@
 //! It knows neither the air nor other stations. Backoffs are in slots.
 
 use super::config::{EdcaParameters, StationConfig};
-use super::station::{Action, Management};
+use super::content::{Action, Management};
 use crate::mac::contention::ContenderId;
 use crate::mac::mpdu::Msdus;
 use crate::mac::originator::{Agreement, Originator};

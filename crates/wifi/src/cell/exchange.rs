@@ -3,7 +3,8 @@
 //! 10.3.2.13, 10.23.2).
 
 use super::air::{Carried, Flight};
-use super::station::{Action, BEACON_EDCAF, Content, Exchange, Management};
+use super::content::{Action, Content, Exchange, Management};
+use super::station::BEACON_EDCAF;
 use super::{Cell, Pending, Sequel, StationConfig};
 use crate::event::Event;
 use crate::mac::block_ack::{Bitmap, Recipient};

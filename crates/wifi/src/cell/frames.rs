@@ -5,10 +5,11 @@
 //! exchange itself (`exchange`), what became of it (`settle`).
 
 use super::air::Air;
+use super::content::{Action, Content, Exchange, Management};
 use super::edcaf::{Edcaf, Gate, Work};
 use super::outbox::Outbox;
 use super::rates::Rates;
-use super::station::{Action, Content, Exchange, Management, Station};
+use super::station::Station;
 use super::{Settings, StationConfig, category_of};
 use crate::capabilities::Capabilities;
 use crate::event::Event;

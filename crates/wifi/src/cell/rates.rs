@@ -3,7 +3,7 @@
 //! 802.11-2020, 10.6.6 and 19.4.3). Lengths are in bytes, FCS included.
 
 use super::config::CellConfig;
-use super::station::Expected;
+use super::content::Expected;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
 use crate::phy::{Band, ControlRates, Preamble, Rate};

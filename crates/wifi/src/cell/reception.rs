@@ -1,10 +1,10 @@
 //! What receivers make of a PPDU when it ends: losses, responses, delivery in
 //! order, NAV and EIFS (IEEE 802.11-2020, 10.3.2, 10.25.6).
 
-use super::air::{Carried, Flight, Overheard};
+use super::air::{Carried, Flight, Overheard, happens};
 use super::arrival::{Arrival, Subframes};
+use super::content::{Action, Content, Exchange, Management};
 use super::recipient::{Arrived, Fate, release};
-use super::station::{Action, Content, Exchange, Management};
 use super::{Cell, Output, Pending, Sequel};
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;
@@ -15,7 +15,7 @@ use crate::station::{Address, StationId};
 use alloc::collections::VecDeque;
 use core::ops::Range;
 use lasthop_packet::DropReason;
-use lasthop_units::{Db, Instant, Probability, Stream};
+use lasthop_units::{Db, Instant};
 
 /// Some MPDUs of a PPDU with data, at their receiver.
 pub(super) struct Taken<'a> {
@@ -577,9 +577,4 @@ impl<'a> Taken<'a> {
 fn keeps_dozing(content: &Content) -> bool {
     let Content::Management(frame) = content else { return false };
     !matches!(frame.action, Action::Null { power_management: false })
-}
-
-/// `true` with probability `p`; what is certain takes no random number.
-pub(super) fn happens(stream: &mut Stream, p: Probability) -> bool {
-    p >= Probability::ONE || (p > Probability::ZERO && stream.chance(p))
 }

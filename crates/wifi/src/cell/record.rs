@@ -1,7 +1,7 @@
 //! What the cell writes down of PPDUs when events are recorded.
 
 use super::air::{Carried, Flight};
-use super::station::{Action, Content, Exchange};
+use super::content::{Action, Content, Exchange};
 use super::{Cell, category_of};
 use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu};
 use crate::mac::block_ack::Bitmap;

@@ -3,8 +3,9 @@
 
 use super::Output;
 use super::config::BlockAckRequestPolicy;
+use super::content::{Content, Exchange};
 use super::frames::Context;
-use super::station::{Content, Exchange, Station};
+use super::station::Station;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::originator::AttemptsMax;
 use crate::station::Address;

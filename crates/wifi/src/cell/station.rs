@@ -1,20 +1,21 @@
 //! One station's state: an EDCAF for each category with its queue,
 //! the frame exchange it is in, and what it has received.
 
-use super::away::Away;
+use super::absence::Away;
 use super::config::StationConfig;
+use super::content::Exchange;
 use super::edcaf::{Edcaf, slot_of};
 use super::outbox::Outbox;
 use super::recipient::RecipientState;
 use crate::mac::adaptive_mtu::{AdaptiveMtu, PpduLimits};
 use crate::mac::block_ack::Bitmap;
-use crate::phy::{Band, Rate};
+use crate::phy::Band;
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_packet::AccessCategory;
-use lasthop_units::{Duration, Instant, SeqNo12};
+use lasthop_units::{Duration, Instant};
 
 /// Beacons contend as a fifth EDCAF, ahead of all categories.
 pub(super) const BEACON_EDCAF: usize = 4;
@@ -48,78 +49,6 @@ pub(super) struct Station {
     pub away: Option<Box<Away>>,
     /// When it last sent or received data.
     pub last_data: Instant,
-}
-
-/// A management frame that waits to be sent.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Management {
-    pub peer: StationId,
-    pub action: Action,
-    pub attempts: u8,
-    pub sequence: SeqNo12,
-}
-
-/// What such a frame is: a Block Ack action, a probe, and, although they are
-/// data and control frames by their type, Null and PS-Poll.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Action {
-    AddbaRequest { window: u16, start: SeqNo12 },
-    AddbaResponse { window: u16 },
-    Null { power_management: bool },
-    PsPoll,
-    ProbeRequest,
-    ProbeResponse,
-}
-
-impl Action {
-    /// Sent whatever the gate, and to stations that doze, too.
-    pub fn is_about_absence(self) -> bool {
-        !matches!(self, Self::AddbaRequest { .. } | Self::AddbaResponse { .. })
-    }
-}
-
-/// A frame exchange in progress.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Exchange {
-    pub edcaf: usize,
-    pub peer: Address,
-    pub content: Content,
-    pub rate: Rate,
-    pub psdu_bytes: u32,
-    /// Air time of the payload PPDU.
-    pub duration: Duration,
-    pub response: Option<Expected>,
-    /// RTS was sent, CTS is awaited.
-    pub requesting: bool,
-    /// End of the transmission opportunity; its start if one exchange is all.
-    pub opportunity_end: Instant,
-    /// The payload overlapped with another PPDU at its receiver.
-    pub collided: bool,
-}
-
-/// The response an exchange ends with.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Expected {
-    pub rate: Rate,
-    pub duration: Duration,
-    pub psdu_bytes: u32,
-    /// A Block Ack, not an Ack.
-    pub block_ack: bool,
-}
-
-/// What an exchange is about.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Content {
-    /// The first `mpdus` of the originator's pending ones.
-    Data {
-        mpdus: usize,
-        aggregated: bool,
-    },
-    BlockAckRequest {
-        start: SeqNo12,
-    },
-    Management(Management),
-    Beacon,
 }
 
 impl Station {

@@ -4,48 +4,10 @@
 //! (it sends in vain); for group frames, those of any station, up to the DTIM.
 
 use super::Cell;
-use super::away::{Away, Rhythm};
-use super::edcaf::Gate;
 use crate::mac::absence::{Absences, Cause, Span, Waits};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::Instant;
-
-/// The absences of a station that scans or dozes.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub(super) struct Log {
-    /// Its upper queue was stopped.
-    stopped: Absences,
-    /// It sent no data at all.
-    silent: Absences,
-    /// It heard nothing.
-    gone: Absences,
-    /// The access point held what there was for it.
-    held: Absences,
-}
-
-impl Away {
-    /// Why it is absent when it is.
-    pub fn cause(&self) -> Cause {
-        match self.rhythm {
-            Rhythm::Scan(_) => Cause::Away,
-            Rhythm::Doze(_) => Cause::Asleep,
-        }
-    }
-
-    /// From `now` on its EDCAFs send what `gate` lets through.
-    pub fn log_gate(&mut self, now: Instant, gate: Gate) {
-        let cause = Some(self.cause());
-        self.log.stopped.set(now, cause.filter(|_| gate != Gate::Open));
-        self.log.silent.set(now, cause.filter(|_| gate == Gate::Shut));
-    }
-
-    /// From `now` on it hears nothing, or does again.
-    pub fn log_gone(&mut self, now: Instant, gone: bool) {
-        let cause = Some(self.cause()).filter(|_| gone);
-        self.log.gone.set(now, cause);
-    }
-}
 
 impl Cell {
     /// The access point begins or ceases to hold what there is for `station`,

@@ -4,8 +4,8 @@
 //! (basic, multi-TID, multi-STA, GCR) keep their bytes, as do compressed ones for
 //! fragments, with all that follows. Trailing bytes of the others are ignored.
 
-use super::frame::View;
 use super::reader::Reader;
+use super::view::View;
 use super::{Error, Flags, FrameControl, Kind, SequenceControl};
 use alloc::vec::Vec;
 use core::iter::repeat;

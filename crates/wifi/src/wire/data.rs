@@ -2,7 +2,7 @@
 //! three or four addresses. The subtypes with CF-Ack and CF-Poll, which nobody
 //! sends, are left to [`frame::Repr::Other`](super::frame::Repr::Other).
 
-use super::frame::View;
+use super::view::View;
 use super::{Flags, FrameControl, Kind, QosControl, SequenceControl};
 use alloc::vec::Vec;
 use lasthop_units::MacAddr;

@@ -3,8 +3,8 @@
 //! checked but keep their bytes; so do all others, and encrypted ones, unchecked.
 
 use super::elements::Elements;
-use super::frame::View;
 use super::reader::Reader;
+use super::view::View;
 use super::{Error, Flags, FrameControl, Kind, SequenceControl, action};
 use alloc::vec::Vec;
 use lasthop_units::MacAddr;

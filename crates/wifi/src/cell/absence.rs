@@ -1,0 +1,153 @@
+//! The state of a station that leaves its channel to scan, or dozes: where it stands, what
+//! its EDCAFs may send meanwhile, and a log of when it was not there. What happens then is
+//! in `away`, `doze` and `waits`.
+
+use super::config::StationConfig;
+use super::edcaf::Gate;
+use crate::mac::absence::{Absences, Cause};
+use crate::mac::power_save::{self, PowerSaveConfig};
+use crate::mac::scan::{NullConfig, Phase, Scan};
+use lasthop_packet::AccessCategory;
+use lasthop_units::{Instant, Probability, SeqNo12};
+
+/// EDCAFs of the access categories, beacons left out.
+pub(super) const EDCAFS: usize = AccessCategory::ALL.len();
+
+/// What a station that scans or saves power has beyond others.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Away {
+    pub rhythm: Rhythm,
+    pub null: NullConfig,
+    /// A departure waits until here: the station is not done with a frame.
+    pub departs_at: Option<Instant>,
+    /// On its own channel a Probe Request is due.
+    pub probes_at: Option<Instant>,
+    /// It cannot be reached since, or since its absence was last counted.
+    pub left: Option<Instant>,
+    /// Of the last Null or Probe Request.
+    pub sequence: SeqNo12,
+    /// When it was not there.
+    pub log: Log,
+}
+
+/// What makes it come and go.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Rhythm {
+    Scan(Scan),
+    Doze(Doze),
+}
+
+impl Away {
+    /// `None` for a station that is always there.
+    pub fn new(config: &StationConfig) -> Option<Self> {
+        let (rhythm, null) = match (&config.scan, &config.power_save) {
+            (Some(scan), _) => (Rhythm::Scan(Scan::new(*scan)), scan.null),
+            (None, Some(power_save)) => {
+                let null = NullConfig {
+                    attempts: config.retry_limit,
+                    rts_after: None,
+                    leave_loss: Probability::ZERO,
+                    return_loss: Probability::ZERO,
+                };
+                (Rhythm::Doze(Doze::new(*power_save)), null)
+            }
+            (None, None) => return None,
+        };
+        Some(Self {
+            rhythm,
+            null,
+            departs_at: None,
+            probes_at: None,
+            left: None,
+            sequence: SeqNo12::default(),
+            log: Log::default(),
+        })
+    }
+
+    pub fn gate(&self) -> Gate {
+        match &self.rhythm {
+            Rhythm::Scan(scan) => match scan.phase() {
+                Phase::Present => Gate::Open,
+                Phase::Flushing => Gate::Draining,
+                Phase::Leaving | Phase::Away | Phase::Returning => Gate::Shut,
+            },
+            Rhythm::Doze(doze) => doze.gate(),
+        }
+    }
+
+    /// Whether an RTS goes ahead of a Null after so many attempts.
+    pub fn asks_before_null(&self, attempts: u8) -> bool {
+        self.null.rts_after.is_some_and(|after| attempts > after)
+    }
+
+    pub fn due(&self) -> Option<Instant> {
+        let rhythm = match &self.rhythm {
+            Rhythm::Scan(scan) => scan.due(),
+            Rhythm::Doze(doze) => doze.due(),
+        };
+        self.departs_at.or(self.probes_at).or(rhythm)
+    }
+
+    /// Why it is absent when it is.
+    pub fn cause(&self) -> Cause {
+        match self.rhythm {
+            Rhythm::Scan(_) => Cause::Away,
+            Rhythm::Doze(_) => Cause::Asleep,
+        }
+    }
+
+    /// From `now` on its EDCAFs send what `gate` lets through.
+    pub fn log_gate(&mut self, now: Instant, gate: Gate) {
+        let cause = Some(self.cause());
+        self.log.stopped.set(now, cause.filter(|_| gate != Gate::Open));
+        self.log.silent.set(now, cause.filter(|_| gate == Gate::Shut));
+    }
+
+    /// From `now` on it hears nothing, or does again.
+    pub fn log_gone(&mut self, now: Instant, gone: bool) {
+        let cause = Some(self.cause()).filter(|_| gone);
+        self.log.gone.set(now, cause);
+    }
+}
+
+/// A station's power save.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Doze {
+    pub config: PowerSaveConfig,
+    pub phase: power_save::Phase,
+    /// When to look whether nothing happens, while it is awake.
+    pub looks_at: Instant,
+    /// Beacons until the next one to listen to.
+    pub beacons_left: u8,
+}
+
+impl Doze {
+    pub fn new(config: PowerSaveConfig) -> Self {
+        let looks_at = Instant::ZERO + config.idle;
+        Self { config, phase: power_save::Phase::Awake, looks_at, beacons_left: 0 }
+    }
+
+    pub fn gate(&self) -> Gate {
+        match self.phase {
+            power_save::Phase::Awake => Gate::Open,
+            _ => Gate::Shut,
+        }
+    }
+
+    pub fn due(&self) -> Option<Instant> {
+        (self.phase == power_save::Phase::Awake).then_some(self.looks_at)
+    }
+}
+
+/// The absences of a station that scans or dozes.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(super) struct Log {
+    /// Its upper queue was stopped.
+    pub stopped: Absences,
+    /// It sent no data at all.
+    pub silent: Absences,
+    /// It heard nothing.
+    pub gone: Absences,
+    /// The access point held what there was for it.
+    pub held: Absences,
+}

@@ -1,0 +1,221 @@
+//! The MAC header of an MPDU as a view of its bytes (IEEE 802.11-2020, 9.2).
+//!
+//! The header's length follows from type, subtype, DS bits and +HTC; Frame
+//! Check Sequence and header padding are known from outside, see [`Layout`].
+
+use super::reader::Reader;
+use super::{Error, FrameControl, Kind, QosControl, SequenceControl, fcs};
+use lasthop_units::MacAddr;
+
+/// What the bytes of a frame themselves do not tell; radiotap's flags do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Layout {
+    /// The last four bytes are the FCS.
+    pub fcs: bool,
+    /// The MAC header of data frames is padded to a multiple of four bytes.
+    pub padded: bool,
+}
+
+/// An MPDU as bytes, its MAC header known to be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View<'a> {
+    bytes: &'a [u8],
+    fcs: Option<u32>,
+    header_len: usize,
+    body_start: usize,
+}
+
+impl<'a> View<'a> {
+    /// Looks at an MPDU.
+    ///
+    /// # Errors
+    /// A protocol version other than 0, or bytes too few for the MAC header of
+    /// the frame's kind (and its FCS and padding).
+    pub fn new(mpdu: &'a [u8], layout: Layout) -> Result<Self, Error> {
+        let mut reader = Reader::new("frame", mpdu);
+        let frame_control = reader.u16("frame control")?;
+        if frame_control & VERSION != 0 {
+            let version = u32::from(frame_control & VERSION);
+            return Err(reader.value("protocol version", 0, version, "0"));
+        }
+        let frame_control = FrameControl::from_bits(frame_control);
+        let layer = frame_control.kind.name();
+        let (bytes, fcs) = if layout.fcs {
+            let mut tail = Reader::at(layer, mpdu, mpdu.len().saturating_sub(fcs::LEN).max(2));
+            let fcs = tail.u32("FCS")?;
+            (mpdu.get(..mpdu.len() - fcs::LEN).unwrap_or_default(), Some(fcs))
+        } else {
+            (mpdu, None)
+        };
+        let mut reader = Reader::at(layer, bytes, 2);
+        for (field, len) in header_fields(&frame_control) {
+            reader.take(field, len)?;
+        }
+        let header_len = reader.offset();
+        if layout.padded && frame_control.kind.is_data() {
+            reader.take("header padding", header_len.next_multiple_of(4) - header_len)?;
+        }
+        Ok(Self { bytes, fcs, header_len, body_start: reader.offset() })
+    }
+
+    /// The frame without its FCS.
+    pub const fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The Frame Control field.
+    pub fn frame_control(&self) -> FrameControl {
+        FrameControl::from_bits(self.array(0).map_or(0, u16::from_le_bytes))
+    }
+
+    /// Type and subtype.
+    pub fn kind(&self) -> Kind {
+        self.frame_control().kind
+    }
+
+    /// The Duration/ID field: microseconds, but in a PS-Poll the AID. Extension
+    /// frames have none.
+    pub fn duration_id(&self) -> Option<u16> {
+        self.array(2).map(u16::from_le_bytes)
+    }
+
+    /// Address 1: RA.
+    pub fn receiver(&self) -> Option<MacAddr> {
+        self.array(4).map(MacAddr)
+    }
+
+    /// Address 2: TA; not in Ack and CTS.
+    pub fn transmitter(&self) -> Option<MacAddr> {
+        self.array(10).map(MacAddr)
+    }
+
+    /// Address 3 of data and management frames.
+    pub fn address_3(&self) -> Option<MacAddr> {
+        self.array(16).map(MacAddr)
+    }
+
+    /// Address 4 of data frames with both DS bits.
+    pub fn address_4(&self) -> Option<MacAddr> {
+        if self.has_address_4() { self.array(24).map(MacAddr) } else { None }
+    }
+
+    /// DA of data and management frames, RA of an A-MSDU.
+    pub fn destination(&self) -> Option<MacAddr> {
+        match self.kind() {
+            kind if kind.is_data() && self.frame_control().to_ds => self.address_3(),
+            kind if kind.is_control() => None,
+            _ => self.receiver(),
+        }
+    }
+
+    /// SA of data and management frames, TA of an A-MSDU.
+    pub fn source(&self) -> Option<MacAddr> {
+        let frame_control = self.frame_control();
+        match (frame_control.kind, frame_control.to_ds, frame_control.from_ds) {
+            (kind, _, _) if kind.is_control() => None,
+            (kind, false, true) if kind.is_data() => self.address_3(),
+            (kind, true, true) if kind.is_data() => self.address_4(),
+            _ => self.transmitter(),
+        }
+    }
+
+    /// BSSID of data and management frames; none with four addresses.
+    pub fn bssid(&self) -> Option<MacAddr> {
+        let frame_control = self.frame_control();
+        match (frame_control.kind, frame_control.to_ds, frame_control.from_ds) {
+            (kind, _, _) if kind.is_control() => None,
+            (kind, true, false) if kind.is_data() => self.receiver(),
+            (kind, false, true) if kind.is_data() => self.transmitter(),
+            (kind, true, true) if kind.is_data() => None,
+            _ => self.address_3(),
+        }
+    }
+
+    /// Sequence Control of data and management frames.
+    pub fn sequence_control(&self) -> Option<SequenceControl> {
+        self.array(22).map(u16::from_le_bytes).map(SequenceControl::from_bits)
+    }
+
+    /// QoS Control of QoS data frames.
+    pub fn qos_control(&self) -> Option<QosControl> {
+        if !self.kind().has_qos_control() {
+            return None;
+        }
+        let offset = if self.has_address_4() { 30 } else { 24 };
+        self.array(offset).map(u16::from_le_bytes).map(QosControl::from_bits)
+    }
+
+    /// HT Control (or its VHT and HE variants) of QoS data and management frames.
+    pub fn ht_control(&self) -> Option<u32> {
+        if !has_ht_control(&self.frame_control()) {
+            return None;
+        }
+        self.array(self.header_len.checked_sub(4)?).map(u32::from_le_bytes)
+    }
+
+    /// Length of the MAC header in bytes, padding not included.
+    pub const fn header_len(&self) -> usize {
+        self.header_len
+    }
+
+    /// Where the frame body begins.
+    pub const fn body_start(&self) -> usize {
+        self.body_start
+    }
+
+    /// The frame body: what follows the MAC header.
+    pub fn body(&self) -> &'a [u8] {
+        self.bytes.get(self.body_start..).unwrap_or_default()
+    }
+
+    /// The FCS, if the layout says that there is one.
+    pub const fn fcs(&self) -> Option<u32> {
+        self.fcs
+    }
+
+    /// The FCS fits the frame; `None` without one.
+    pub fn fcs_is_valid(&self) -> Option<bool> {
+        self.fcs.map(|fcs| fcs == fcs::compute(self.bytes))
+    }
+
+    fn has_address_4(&self) -> bool {
+        let frame_control = self.frame_control();
+        frame_control.kind.is_data() && frame_control.to_ds && frame_control.from_ds
+    }
+
+    /// Bytes of the MAC header; `None` beyond its end.
+    fn array<const N: usize>(&self, offset: usize) -> Option<[u8; N]> {
+        let header = self.bytes.get(..self.header_len)?;
+        header.get(offset..)?.first_chunk().copied()
+    }
+}
+
+/// Protocol Version, bits 0 and 1 of Frame Control (9.2.4.1.2).
+const VERSION: u16 = 3;
+
+fn has_ht_control(frame_control: &FrameControl) -> bool {
+    let kind = frame_control.kind;
+    frame_control.htc && (kind.is_management() || kind.has_qos_control())
+}
+
+/// The MAC header behind Frame Control: names and lengths.
+fn header_fields(frame_control: &FrameControl) -> impl Iterator<Item = (&'static str, usize)> {
+    const ADDRESS: usize = 6;
+    let kind = frame_control.kind;
+    let long = kind.is_data() || kind.is_management();
+    let known_control = kind.is_control() && !matches!(kind, Kind::Other { .. });
+    let transmitter = long || known_control && !matches!(kind, Kind::Ack | Kind::Cts);
+    let address_4 = kind.is_data() && frame_control.to_ds && frame_control.from_ds;
+    [
+        ("duration", 2, long || kind.is_control()),
+        ("receiver address", ADDRESS, long || kind.is_control()),
+        ("transmitter address", ADDRESS, transmitter),
+        ("address 3", ADDRESS, long),
+        ("sequence control", 2, long),
+        ("address 4", ADDRESS, address_4),
+        ("QoS control", 2, kind.has_qos_control()),
+        ("HT control", 4, has_ht_control(frame_control)),
+    ]
+    .into_iter()
+    .filter_map(|(name, len, present)| present.then_some((name, len)))
+}
