@@ -1,5 +1,6 @@
-//! The medium access control layer, in parts that know nothing of each other:
-//! [`cell`](crate::cell) puts them together.
+//! The medium access control layer, in mechanisms that do not drive each other: they use
+//! each other's values (ARCHITECTURE.md says which), and [`cell`](crate::cell) puts them
+//! together.
 //!
 //! | module | what it is |
 //! |---|---|

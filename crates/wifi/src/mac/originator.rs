@@ -156,7 +156,7 @@ impl Originator {
         self.held
     }
 
-    /// Something must be sent again, or the recipient's window moved.
+    /// Some MPDU is pending, sent or not, or the recipient's window must be moved.
     pub fn is_waiting(&self) -> bool {
         !self.pending.is_empty() || self.block_ack_request_due
     }
@@ -263,9 +263,9 @@ impl Originator {
     }
 
     /// Bit n of `acked` tells whether MPDU n of the first `count` (at most [`Bitmap::BITS`]) was
-    /// acknowledged. Those are settled; of the others, those sent `attempts_max`
-    /// times are given up through `give_up`; both are booked in `released`.
-    /// Returns how many were acknowledged.
+    /// acknowledged. Those are settled; of the others, those that have had `attempts_max`
+    /// attempts, RTS without an answer among them, are given up through `give_up`; both are
+    /// booked in `released`. Returns how many were acknowledged.
     /// Bits from `count` on are ignored.
     pub fn settle(
         &mut self,

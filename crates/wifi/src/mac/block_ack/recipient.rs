@@ -39,7 +39,7 @@ struct Waiting {
 pub enum Reception {
     /// New: delivered, or kept until the gap before it closes.
     New,
-    /// Behind the window, or there already.
+    /// Behind the window, there already, or skipped ([`Recipient::skip`]).
     Duplicate,
 }
 
