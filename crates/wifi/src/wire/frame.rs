@@ -13,7 +13,7 @@ pub enum Repr<'a> {
     Data(data::Repr<'a>),
     /// A management frame (9.3.3).
     Management(management::Repr<'a>),
-    /// The control frames that are named in [`Kind`].
+    /// The control frames that are named in [`Kind`](super::Kind).
     Control(control::Repr<'a>),
     /// A frame of any other type, unread.
     Other {
