@@ -13,24 +13,24 @@ use lasthop_units::{Instant, Probability, SeqNo12};
 /// EDCAFs of the access categories, beacons left out.
 pub(super) const EDCAFS: usize = AccessCategory::ALL.len();
 
-/// What a station that scans or saves power has beyond others.
+/// The state of a station that scans or saves power, beyond that of any station.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Away {
     pub rhythm: Rhythm,
     pub null: NullConfig,
-    /// A departure waits until here: the station is not done with a frame.
+    /// The instant to which a departure is put off, because a frame exchange goes on.
     pub departs_at: Option<Instant>,
     /// On its own channel a Probe Request is due.
     pub probes_at: Option<Instant>,
-    /// It cannot be reached since, or since its absence was last counted.
+    /// The instant since which it cannot be reached, or at which its absence was last counted.
     pub left: Option<Instant>,
-    /// Of the last Null or Probe Request.
+    /// Sequence number of the last Null or Probe Request.
     pub sequence: SeqNo12,
-    /// When it was not there.
+    /// Its absences.
     pub log: Log,
 }
 
-/// What makes it come and go.
+/// The mechanism that takes a station away.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Rhythm {
     Scan(Scan),
@@ -38,7 +38,7 @@ pub(super) enum Rhythm {
 }
 
 impl Away {
-    /// `None` for a station that is always there.
+    /// Returns `None` for a station that neither scans nor dozes.
     pub fn new(config: &StationConfig) -> Option<Self> {
         let (rhythm, null) = match (&config.scan, &config.power_save) {
             (Some(scan), _) => (Rhythm::Scan(Scan::new(*scan)), scan.null),
@@ -88,7 +88,7 @@ impl Away {
         self.departs_at.or(self.probes_at).or(rhythm)
     }
 
-    /// Why it is absent when it is.
+    /// Why the station is absent when it is.
     pub fn cause(&self) -> Cause {
         match self.rhythm {
             Rhythm::Scan(_) => Cause::Away,
@@ -96,14 +96,14 @@ impl Away {
         }
     }
 
-    /// From `now` on its EDCAFs send what `gate` lets through.
+    /// Logs that from `now` on its EDCAFs send what `gate` lets through.
     pub fn log_gate(&mut self, now: Instant, gate: Gate) {
         let cause = Some(self.cause());
         self.log.stopped.set(now, cause.filter(|_| gate != Gate::Open));
         self.log.silent.set(now, cause.filter(|_| gate == Gate::Shut));
     }
 
-    /// From `now` on it hears nothing, or does again.
+    /// Logs that from `now` on it hears nothing (`gone`), or hears again.
     pub fn log_gone(&mut self, now: Instant, gone: bool) {
         let cause = Some(self.cause()).filter(|_| gone);
         self.log.gone.set(now, cause);
@@ -115,7 +115,7 @@ impl Away {
 pub(super) struct Doze {
     pub config: PowerSaveConfig,
     pub phase: power_save::Phase,
-    /// When to look whether nothing happens, while it is awake.
+    /// While it is awake, the instant at which to check for traffic next.
     pub looks_at: Instant,
     /// Beacons until the next one to listen to.
     pub beacons_left: u8,
@@ -142,12 +142,12 @@ impl Doze {
 /// The absences of a station that scans or dozes.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Log {
-    /// Its upper queue was stopped.
+    /// Times in which its upper queue was stopped.
     pub stopped: Absences,
-    /// It sent no data at all.
+    /// Times in which it sent no data at all.
     pub silent: Absences,
-    /// It heard nothing.
+    /// Times in which it heard nothing.
     pub gone: Absences,
-    /// The access point held what there was for it.
+    /// Times in which the access point held its packets.
     pub held: Absences,
 }

@@ -27,7 +27,7 @@ const HALF_THE_NOISE: Db = Db(3.010_299_956_639_812);
 /// busy, no reception begins, and no EIFS follows (ns-3 assumes the same).
 const PREAMBLE_DETECTION: Db = Db(4.0);
 
-/// The same with its factor, 10^0.4.
+/// [`PREAMBLE_DETECTION`] with its factor, 10^0.4.
 const PREAMBLE_DETECTION_THRESHOLD: Threshold =
     Threshold { snr: PREAMBLE_DETECTION, linear: 2.511_886_431_509_58 };
 
@@ -66,12 +66,12 @@ pub(super) struct Flight {
 }
 
 impl Flight {
-    /// It carries the payload of `transmitter`.
+    /// Returns whether it carries the payload of `transmitter`'s exchange.
     pub fn is_payload_of(&self, transmitter: StationId) -> bool {
         self.transmitter == transmitter && self.carried == Carried::Payload
     }
 
-    /// Another PPDU was on the air at some time between two instants.
+    /// Returns whether another PPDU was on the air at some time between two instants.
     fn overlaps(&self, from: Instant, until: Instant) -> bool {
         self.interference.iter().any(|other| other.start < until && other.end > from)
     }
@@ -104,11 +104,11 @@ enum Order {
     After,
 }
 
-/// All that is on the air, and all pairs.
+/// The PPDUs on the air, and all pairs of stations.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Air {
     band: Band,
-    /// Of the widest rate in use, over which the links' SNR is.
+    /// Width of the widest rate in use, over which the links' SNR is given.
     width: ChannelWidth,
     stations: usize,
     error_model: ErrorModel,
@@ -117,9 +117,9 @@ pub(super) struct Air {
     flights: Vec<Flight>,
     /// By transmitter * stations + receiver; none from a station to itself.
     pairs: Vec<Option<Pair>>,
-    /// The same for mean levels; a station hears nothing of itself.
+    /// Mean levels by transmitter * stations + receiver; a station hears nothing of itself.
     levels: Vec<Level>,
-    /// Of mean SNRs, those to come, the next one last.
+    /// Changes of mean SNRs that are to come, the next one last.
     changes: Vec<(SnrChange, StationId, StationId)>,
     powers: Vec<Dbm>,
     powers_mw: Vec<f64>,
@@ -131,7 +131,7 @@ pub(super) struct Air {
     overhear_snr: Vec<(Rate, Threshold)>,
     /// Emptied lists of interference, kept to save allocations.
     spare: Vec<Vec<Interference>>,
-    /// Of the PPDU that is overheard; kept to save allocations.
+    /// The reception of the PPDU that is overheard; kept to save allocations.
     reception: Reception,
 }
 
@@ -336,7 +336,7 @@ impl Air {
         self.flights = flights;
     }
 
-    /// A PPDU that was taken off the air is done with.
+    /// Takes the lists of a PPDU that ended back for reuse.
     pub fn forget(&mut self, mut flight: Flight) {
         if flight.interference.capacity() > 0 {
             flight.interference.clear();
@@ -372,7 +372,7 @@ impl Air {
         })
     }
 
-    /// Something else arrived at `receiver` while the PPDU was on the air.
+    /// Returns whether another PPDU arrived at `receiver` while this one was on the air.
     pub fn is_disturbed(&self, flight: &Flight, receiver: StationId) -> bool {
         flight.interference.iter().any(|other| {
             other.transmitter == receiver
@@ -594,7 +594,7 @@ fn lead_needed(order: Order, capture_margin: Option<Db>) -> Db {
 /// What interference does to a PPDU, by receiver.
 #[derive(Clone, Debug, PartialEq, Default)]
 struct Reception {
-    /// It locks to the PPDU.
+    /// Whether the receiver locks to the PPDU.
     locks: Vec<bool>,
     interference_mw: Vec<f64>,
 }
@@ -616,7 +616,7 @@ impl Reception {
 }
 
 impl Level {
-    /// Of a mean SNR, and its power, also in mW.
+    /// Returns the level of a mean SNR, its power, and that power in mW.
     fn of(snr: Db, noise: Dbm) -> (Self, Dbm, f64) {
         let power_mw = (noise + snr).as_milliwatts();
         let level = Self { snr, snr_linear: snr.as_linear(), noise_mw: noise.as_milliwatts() };

@@ -28,9 +28,9 @@ pub(super) struct Arrival {
     /// Index of the originator at the sender.
     pub originator: usize,
     header: Header,
-    /// From the MPDU that is awaited on.
+    /// The subframes from the MPDU that is awaited on.
     subframes: Subframes,
-    /// When that one is in.
+    /// The instant at which the last bit of that MPDU is received.
     pub due: Instant,
     /// Somebody acts on a packet as soon as it is delivered.
     pub is_prompt: bool,
@@ -45,7 +45,7 @@ pub(super) struct Arrival {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Header {
     Awaited,
-    /// With this SNR.
+    /// Decoded, at this SNR.
     Received(Db),
     Lost,
 }
@@ -72,7 +72,7 @@ impl Subframes {
         (from, self.next_end(mpdu_bytes))
     }
 
-    /// The same without its beginning.
+    /// Does what [`Subframes::next`] does, and returns the end alone.
     #[inline]
     pub fn next_end(&mut self, mpdu_bytes: u32) -> Instant {
         let until = self.end_of(mpdu_bytes);

@@ -11,7 +11,7 @@ use lasthop_units::Instant;
 
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Outbox {
-    /// Events are kept.
+    /// Whether events are kept.
     pub records: bool,
     pub outputs: VecDeque<Output>,
     pub events: VecDeque<Event>,
@@ -28,7 +28,7 @@ impl Outbox {
         Self { records, ..Self::default() }
     }
 
-    /// All has been polled.
+    /// Returns whether everything has been polled.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.outputs.is_empty()

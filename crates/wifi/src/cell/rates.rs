@@ -15,10 +15,10 @@ use lasthop_units::Duration;
 pub(super) struct Rates {
     band: Band,
     control: ControlRates,
-    /// Of responses at rates of 802.11b; that of the frame they answer if `None`.
+    /// Preamble of responses at rates of 802.11b; that of the frame that they answer if `None`.
     control_preamble: Option<Preamble>,
     known: Vec<Facts>,
-    /// Index into `known` of the one that was asked for last.
+    /// Index into `known` of the rate that was asked for last.
     recent: usize,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Facts {
     block_ack: Duration,
     /// Longest PSDU within the duration and length that it was last asked for.
     psdu_within: ((Duration, u32), u32),
-    /// Duration of the PSDU it was last asked for.
+    /// Length and duration of the PSDU that was last asked for.
     ppdu: (u32, Duration),
 }
 

@@ -21,7 +21,7 @@ use lasthop_units::{Db, Instant};
 pub(super) struct Taken<'a> {
     /// The sender's EDCAF.
     pub edcaf: usize,
-    /// Which ones of the pending MPDUs.
+    /// Indices of these MPDUs among the pending ones.
     pub mpdus: Range<usize>,
     /// Bit n: pending MPDU n was decoded.
     pub decoded: &'a Bitmap,
@@ -104,7 +104,7 @@ impl Cell {
         self.follow(receiver, sequel);
     }
 
-    /// `receiver` was away when the PPDU began.
+    /// Returns whether `receiver` was away when the PPDU began.
     pub(super) fn is_missed(&self, flight: &Flight, receiver: StationId) -> bool {
         flight.start < self.stations[receiver.index()].deaf_until
     }
@@ -300,9 +300,9 @@ impl Cell {
         }
     }
 
-    /// The same as [`Cell::take_in`] in less time for one MPDU that was decoded, as most
-    /// are, of a PPDU that began at `start`, its last bit being in at `now`: it has the next number, nothing waits
-    /// for it and nobody keeps records. Otherwise nothing happens: `false`.
+    /// Does what [`Cell::take_in`] does, in less time, for the usual case: one MPDU of a PPDU
+    /// that began at `start`, decoded at `now`, with the next sequence number, while nothing
+    /// is buffered and no events are recorded. Otherwise returns `false` and has no effect.
     pub(super) fn take_next(
         &mut self,
         &Arrival { sender, receiver, edcaf, originator, .. }: &Arrival,
@@ -567,13 +567,13 @@ impl Cell {
 }
 
 impl<'a> Taken<'a> {
-    /// The first `mpdus` of an exchange, all of them now.
+    /// The first `mpdus` of an exchange, all taken in now.
     fn together(exchange: &Exchange, mpdus: usize, decoded: &'a Bitmap) -> Self {
         Self { edcaf: exchange.edcaf, mpdus: 0..mpdus, decoded, subframes: None }
     }
 }
 
-/// Its power management bit is set, or may be.
+/// Returns whether the frame's power management bit is set, or may be.
 fn keeps_dozing(content: &Content) -> bool {
     let Content::Management(frame) = content else { return false };
     !matches!(frame.action, Action::Null { power_management: false })

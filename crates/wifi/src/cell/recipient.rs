@@ -14,21 +14,21 @@ use crate::station::StationId;
 use lasthop_packet::DropReason;
 use lasthop_units::{Instant, SeqNo12};
 
-/// What a station received from one transmitter in one category.
+/// The recipient's state towards one transmitter in one access category.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct RecipientState {
-    /// Under a Block Ack agreement.
+    /// Scoreboard and reorder buffer under a Block Ack agreement.
     pub block_ack: Option<Recipient>,
-    /// Gives MPDUs of that agreement up early.
+    /// Pseudo retry-out of that agreement's MPDUs.
     pub retry_out: Option<PseudoRetryOut>,
-    /// Last sequence number outside of one, to tell duplicates.
+    /// Last sequence number outside of an agreement, by which duplicates are recognised.
     pub last: Option<SeqNo12>,
 }
 
 /// An MPDU as it arrives.
 #[derive(Clone, Copy)]
 pub(super) struct Arrived<'a> {
-    /// When its last bit is in.
+    /// Instant at which its last bit is received.
     pub now: Instant,
     /// When its PPDU began.
     pub start: Instant,
@@ -37,7 +37,7 @@ pub(super) struct Arrived<'a> {
     pub transmitter: StationId,
     /// Index of the transmitter's EDCAF: the access category.
     pub edcaf: usize,
-    /// Under a Block Ack agreement.
+    /// Whether it belongs to a Block Ack agreement.
     pub agreed: bool,
     /// The absences that its packets may have waited for.
     pub waits: &'a Waits,
@@ -47,9 +47,9 @@ pub(super) struct Arrived<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Nothing,
-    /// It was erroneous, and once too often.
+    /// Erroneous, and given up with this reception.
     GivenUp,
-    /// It came after it was given up.
+    /// Received after it was given up, and ignored.
     Ignored,
 }
 

@@ -58,7 +58,7 @@ impl Station {
         }
     }
 
-    /// Books the fate of the MPDUs that were sent.
+    /// Settles the MPDUs that were sent: acknowledged, pending again, or given up.
     fn settle(
         &mut self,
         cx: &mut Context<'_>,
@@ -133,7 +133,7 @@ impl Station {
         self.go_on(cx, exchange, packets);
     }
 
-    /// Books what the Block Ack to a request says of all pending MPDUs.
+    /// Settles all pending MPDUs by the Block Ack that answers a request.
     fn settle_request(&mut self, cx: &mut Context<'_>, exchange: &Exchange, acked: &Bitmap) {
         let now = cx.now;
         let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);

@@ -30,7 +30,7 @@ pub(super) struct Station {
     pub exchange: Option<Exchange>,
     /// By transmitter * 4 + access category.
     pub recipients: Vec<Option<Box<RecipientState>>>,
-    /// Its place among all in an order of their identities.
+    /// Its rank in the order of the stations' identities.
     pub rank: u16,
     pub stats: StationStats,
     /// By [`slot_of`] the peer.
@@ -41,9 +41,9 @@ pub(super) struct Station {
     pub held_packets: u32,
     /// When `held_packets` last changed.
     pub held_since: Instant,
-    /// Room was announced and not yet polled.
+    /// Whether room was announced and not yet polled.
     pub room_announced: bool,
-    /// Nothing that began before reaches it: it is, or was, away.
+    /// It receives no PPDU that began before this instant, because it is or was away.
     pub deaf_until: Instant,
     /// Its background scans, or its power save.
     pub away: Option<Box<Away>>,

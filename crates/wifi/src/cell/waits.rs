@@ -26,7 +26,7 @@ impl Cell {
         self.group_held.set(now, group);
     }
 
-    /// Packets from `sender` to `peer` may ever have waited for an absence.
+    /// Returns whether packets from `sender` to `peer` can have waited for an absence.
     pub(super) fn has_absences(&self, sender: StationId, peer: Address) -> bool {
         let comes_and_goes = |station: StationId| self.stations[station.index()].away.is_some();
         comes_and_goes(sender)
@@ -81,7 +81,7 @@ impl Cell {
     }
 }
 
-/// The spans up to `released`.
+/// The spans, cut off at `released`.
 fn cut(spans: impl Iterator<Item = Span>, released: Option<Instant>) -> impl Iterator<Item = Span> {
     let end = released.unwrap_or(Instant::MAX);
     spans

@@ -14,12 +14,12 @@ use lasthop_units::{Duration, Instant};
 /// a second, so a packet has to wait for 100 s to outlast it.
 pub const SPANS_MAX: usize = 1024;
 
-/// Why a station is not there.
+/// Why a station is absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// It looks for access points.
+    /// It scans other channels for access points.
     Away,
-    /// It saves power.
+    /// It dozes to save power.
     Asleep,
 }
 
@@ -62,7 +62,7 @@ impl Absences {
         }
     }
 
-    /// The spans that end after `since`.
+    /// Returns the spans that end after `since`, in order.
     pub fn since(&self, since: Instant) -> impl Iterator<Item = Span> + Clone + '_ {
         let first = self.spans.partition_point(|span| span.until <= since);
         self.spans.range(first..).copied()
@@ -88,9 +88,9 @@ impl Absent {
 /// The absences that held up one MPDU, or several to the same peer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waits {
-    /// For packets in the upper queue.
+    /// Spans that hold packets in the upper queue, disjoint.
     above: Vec<Span>,
-    /// For packets that the driver has taken.
+    /// Spans that hold packets that the driver has taken, disjoint.
     below: Vec<Span>,
 }
 
@@ -101,7 +101,7 @@ impl Waits {
         Self { above: disjoint(above), below: disjoint(below) }
     }
 
-    /// Nothing had to wait.
+    /// Returns whether no absence held any packet up.
     pub fn is_empty(&self) -> bool {
         self.above.is_empty() && self.below.is_empty()
     }

@@ -34,12 +34,12 @@ pub struct Contention {
     view_of: Vec<u16>,
     /// By transmitter: the views that sense it.
     sensed_by: Vec<Vec<u16>>,
-    /// By view * stations + transmitter: senses it.
+    /// By view * stations + transmitter: whether the view senses the transmitter.
     senses: Vec<bool>,
     /// By station: not before this instant does AIFS begin, whatever the
     /// medium does (NAV, EIFS, own exchange or timeout).
     hold: Vec<Hold>,
-    /// No EIFS lasts longer.
+    /// The latest end of any EIFS.
     extended_until: Instant,
     /// By station: its contenders.
     contenders_of: Vec<Vec<ContenderId>>,
@@ -152,19 +152,19 @@ impl Contention {
         self.contenders[usize::from(id.0)].station
     }
 
-    /// The medium is busy for `station` at `now`: physically, by its NAV, by
+    /// Returns whether the medium is busy for `station` at `now`: physically, by its NAV, by
     /// its own exchange, or because it owes a response.
     pub fn is_busy(&self, station: StationId, now: Instant) -> bool {
         let view = &self.views[usize::from(self.view_of[station.index()])];
         view.busy > 0 || self.hold[station.index()].until() > now
     }
 
-    /// The NAV of `station` runs beyond `now`.
+    /// Returns whether the NAV of `station` runs beyond `now`.
     pub fn is_reserved(&self, station: StationId, now: Instant) -> bool {
         self.hold[station.index()].network_allocation > now
     }
 
-    /// `listener` senses PPDUs of `transmitter`.
+    /// Returns whether `listener` senses PPDUs of `transmitter`.
     pub fn senses(&self, listener: StationId, transmitter: StationId) -> bool {
         let view = usize::from(self.view_of[listener.index()]);
         self.senses[view * self.view_of.len() + transmitter.index()]
@@ -202,7 +202,7 @@ impl Contention {
         self.refresh(id);
     }
 
-    /// The contender has something to send.
+    /// Returns whether the contender has something to send.
     pub fn is_armed(&self, id: ContenderId) -> bool {
         self.contenders[usize::from(id.0)].armed
     }
@@ -290,7 +290,7 @@ impl Contention {
         self.extended_until = self.extended_until.max(until);
     }
 
-    /// Some station's EIFS may last beyond `now`.
+    /// Returns whether some station's EIFS may last beyond `now`.
     pub fn extends_beyond(&self, now: Instant) -> bool {
         self.extended_until > now
     }

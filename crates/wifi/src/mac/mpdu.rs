@@ -26,7 +26,7 @@ impl Msdus {
         }
     }
 
-    /// The same, to be stamped.
+    /// The packets in order, mutable.
     pub fn packets_mut(&mut self) -> &mut [Packet] {
         match self {
             Self::One(packet) => core::slice::from_mut(packet),
@@ -65,7 +65,7 @@ pub struct Mpdu {
     pub attempts: u8,
     /// PPDUs that carried it.
     pub transmissions: u8,
-    /// Its recipient has it, whatever the originator knows.
+    /// The recipient has received it, whether or not the originator knows.
     pub taken: bool,
     /// All that is in it is [`passive`](Packet::passive).
     pub passive: bool,
@@ -75,7 +75,7 @@ pub struct Mpdu {
     pub contention_start: Instant,
     /// Start of the PPDU that first carried it.
     pub first_start: Instant,
-    /// What is in it.
+    /// The packets that it carries.
     pub msdus: Msdus,
 }
 
@@ -96,7 +96,7 @@ impl Mpdu {
         msdus
     }
 
-    /// The same for one of its packets.
+    /// Does what [`Mpdu::received`] does for one of its packets.
     #[inline]
     pub fn stamp(&self, packet: &mut Packet, start: Instant, end: Instant, waits: &Waits) {
         let contention_start = self.contention_start.max(packet.arrived);

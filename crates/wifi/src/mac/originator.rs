@@ -16,14 +16,14 @@ use lasthop_packet::Released;
 use lasthop_packet::queue::Held;
 use lasthop_units::{Bytes, Db, Instant, SeqNo12};
 
-/// Where a Block Ack agreement stands.
+/// The state of a Block Ack agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
     /// Not asked for: data goes in single MPDUs with an Ack each.
     None,
     /// ADDBA Request queued or sent; data waits for the answer.
     Requested,
-    /// In force over so many MPDUs.
+    /// In force.
     Established {
         /// Window in MPDUs.
         window: u16,
@@ -48,14 +48,14 @@ impl Agreement {
 /// Attempts for an MPDU before it is given up, the first included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttemptsMax {
-    /// If a TCP segment is inside.
+    /// Attempts for an MPDU with a TCP segment.
     pub tcp: u8,
     /// Attempts for an MPDU without a TCP segment.
     pub other: u8,
 }
 
 impl AttemptsMax {
-    /// The same for all.
+    /// The same number of attempts for every MPDU.
     pub const fn all(attempts: u8) -> Self {
         Self { tcp: attempts, other: attempts }
     }
@@ -72,7 +72,7 @@ impl AttemptsMax {
 pub struct LowRateRetry {
     /// Retransmissions by the smoothed data rate of the MPDUs sent to the peer.
     pub table: RateTable,
-    /// For MPDUs without a TCP segment too.
+    /// Applies to MPDUs without a TCP segment too.
     pub all_traffic: bool,
 }
 
@@ -81,7 +81,7 @@ pub struct LowRateRetry {
 pub struct Originator {
     /// The station that the MPDUs are for, or the group.
     pub peer: Address,
-    /// What both it and the sender can do; of the group, nothing.
+    /// The capabilities that the peer and the sender share; none towards the group.
     pub shared: Capabilities,
     /// MPDUs not yet acknowledged, in sequence order.
     pub pending: VecDeque<Mpdu>,
@@ -89,24 +89,24 @@ pub struct Originator {
     pub agreement: Agreement,
     /// A Block Ack Request goes before the next data.
     pub block_ack_request_due: bool,
-    /// Times the Block Ack Request that is due was sent in vain.
+    /// Attempts of the Block Ack Request that is due that brought no response.
     pub block_ack_request_attempts: u8,
     /// Rate control; none towards the group.
     pub rate_control: Option<RateControl>,
     low_rate_retry: Option<(LowRateRetry, SmoothedRate)>,
-    /// Exchanges in a row that brought no response, since a frame was last given up: one
-    /// that is new has a chain of its own.
+    /// Exchanges in a row without a response since a frame was last given up: the place in
+    /// the retry chain. A new frame starts a chain of its own.
     failures: u32,
     chain: Option<RateChain>,
     next_sequence: SeqNo12,
     held: Held,
-    /// A-MPDUs that are built already: how many of the last of `pending` are in
-    /// each, the next one first.
+    /// A-MPDUs that are built already, the next one first: how many MPDUs each holds,
+    /// together the last ones of `pending`.
     built: VecDeque<u16>,
 }
 
 impl Originator {
-    /// Nothing sent yet.
+    /// An originator that has sent nothing yet.
     pub fn new(
         peer: Address,
         shared: Capabilities,
@@ -130,12 +130,12 @@ impl Originator {
         }
     }
 
-    /// A-MPDUs that wait built.
+    /// Number of A-MPDUs that are built and not yet taken.
     pub fn number_built(&self) -> usize {
         self.built.len()
     }
 
-    /// The last `mpdus` pending ones are an A-MPDU of their own.
+    /// Builds an A-MPDU of the last `mpdus` pending MPDUs.
     pub fn build(&mut self, mpdus: usize) {
         self.built.push_back(mpdus as u16);
     }
@@ -151,7 +151,7 @@ impl Originator {
         }
     }
 
-    /// Packets in [`Originator::pending`].
+    /// The number and length of the packets in [`Originator::pending`].
     pub fn held(&self) -> Held {
         self.held
     }
@@ -166,7 +166,7 @@ impl Originator {
         self.pending.front().map_or(self.next_sequence, |mpdu| mpdu.sequence)
     }
 
-    /// One more MPDU fits into the window.
+    /// Returns whether one more MPDU fits into the window.
     pub fn has_window(&self) -> bool {
         let ahead = self.next_sequence.distance_from(self.window_start());
         match self.agreement {
@@ -243,8 +243,8 @@ impl Originator {
         retries
     }
 
-    /// What the usual number of `attempts` comes down to, now that a PPDU of
-    /// `mpdus` MPDUs went at `rate`.
+    /// Returns the attempts that an MPDU gets, at most `attempts`, after a PPDU of `mpdus`
+    /// MPDUs was sent at `rate`.
     pub fn attempts_max(&mut self, attempts: u8, mpdus: usize, rate: Rate) -> AttemptsMax {
         let Some((config, smoothed)) = &mut self.low_rate_retry else {
             return AttemptsMax::all(attempts);
@@ -255,7 +255,7 @@ impl Originator {
         AttemptsMax { tcp: low, other: if config.all_traffic { low } else { attempts } }
     }
 
-    /// No CTS came for the first `count` MPDUs.
+    /// Counts an attempt of the first `count` MPDUs for an RTS without CTS.
     pub fn request_failed(&mut self, count: usize) {
         for mpdu in self.pending.iter_mut().take(count) {
             mpdu.attempts = mpdu.attempts.saturating_add(1);
@@ -313,7 +313,8 @@ impl Originator {
         number_acked
     }
 
-    /// Gives up what is older than its lifetime: `expired` says so for a packet's arrival.
+    /// Gives up the MPDUs that are older than their lifetime, by `expired` of the instant at
+    /// which a packet arrived.
     pub fn expire(
         &mut self,
         expired: impl Fn(Instant) -> bool,
@@ -346,18 +347,18 @@ impl Originator {
         }
     }
 
-    /// The exchange brought a response.
+    /// Takes note that the exchange brought a response.
     pub fn succeeded(&mut self) {
         self.failures = 0;
     }
 
-    /// The exchange brought no response; `given_up`: some of what it sent was tried for the
-    /// last time.
+    /// Takes note that the exchange brought no response; `given_up` says that at least one of
+    /// its MPDUs was at its last attempt.
     pub fn failed(&mut self, given_up: bool) {
         self.failures = if given_up { 0 } else { self.failures + 1 };
     }
 
-    /// An ADDBA Request begins here.
+    /// The sequence number of the next MPDU, at which an ADDBA Request starts the agreement.
     pub fn next_sequence(&self) -> SeqNo12 {
         self.next_sequence
     }

@@ -12,27 +12,27 @@
 use alloc::vec::Vec;
 use lasthop_units::Duration;
 
-/// How a station gets what is held for it.
+/// How a station retrieves the packets that the access point holds for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retrieval {
     /// One PS-Poll for each frame.
     PsPoll,
-    /// It wakes up.
+    /// The station wakes up with a Null frame with PM = 0; all packets follow.
     Wake,
 }
 
-/// A station's power save.
+/// The power save parameters of a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PowerSaveConfig {
-    /// It dozes after so long without traffic, more than zero.
+    /// Time without traffic after which it dozes, more than zero.
     pub idle: Duration,
-    /// Beacons from one that it listens to to the next, at least 1.
+    /// Listen interval in beacon intervals, at least 1.
     pub listen_interval: u8,
-    /// How it gets what is held for it.
+    /// How it retrieves the packets that are held for it.
     pub retrieval: Retrieval,
 }
 
-/// Where a station stands.
+/// The state of a station's power save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// It can be reached.
@@ -49,24 +49,24 @@ pub enum Phase {
     Waking,
 }
 
-/// What happens to it.
+/// An event that may change the [`Phase`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// There was no traffic for long enough.
+    /// There was no traffic for [`PowerSaveConfig::idle`].
     Idle,
     /// A packet is to be sent.
     Traffic,
     /// Its Null or PS-Poll was acknowledged.
     Acknowledged,
-    /// It was given up.
+    /// Its Null or PS-Poll was given up.
     GivenUp,
     /// A beacon of its listen interval is due.
     BeaconDue,
     /// That beacon announces packets for it.
     Indicated,
-    /// It announces group frames only.
+    /// That beacon announces group frames only.
     GroupIndicated,
-    /// It announces nothing, or was not received.
+    /// That beacon announces nothing for it, or was not received.
     NotIndicated,
     /// A data frame came, the last one that is held.
     LastFrame,
@@ -77,7 +77,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// All of them.
+    /// All inputs.
     pub const ALL: [Self; 11] = [
         Self::Idle,
         Self::Traffic,
@@ -93,12 +93,12 @@ impl Input {
     ];
 }
 
-/// What it does then.
+/// What a station does on an [`Input`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Nothing: the input means nothing in this phase.
     Nothing,
-    /// Sends a Null with PM = 1, and nothing else any more.
+    /// Sends a Null with PM = 1, and no data from now on.
     Announce,
     /// Turns its radio off.
     Doze,
@@ -108,16 +108,16 @@ pub enum Action {
     Poll,
     /// Turns its radio on and sends a Null with PM = 0.
     Wake,
-    /// Sends again what it likes.
+    /// Sends data again.
     Open,
 }
 
 impl Phase {
-    /// All of them.
+    /// All phases.
     pub const ALL: [Self; 6] =
         [Self::Awake, Self::Announcing, Self::Dozing, Self::Listening, Self::Polling, Self::Waking];
 
-    /// The transition table.
+    /// Returns the next phase and the action: the transition table.
     pub const fn on(self, input: Input, retrieval: Retrieval) -> (Self, Action) {
         match (self, input) {
             (Self::Awake, Input::Idle) => (Self::Announcing, Action::Announce),

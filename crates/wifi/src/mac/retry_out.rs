@@ -24,7 +24,7 @@ pub struct RateStep {
     /// In force while the smoothed data rate is below this, in kb/s, up to
     /// 16 000 000; a step with zero never is.
     pub below_kbps: u32,
-    /// So many retransmissions.
+    /// Retransmissions before an MPDU is given up.
     pub retransmissions: u8,
 }
 
@@ -59,7 +59,7 @@ pub struct SmoothedRate {
 }
 
 impl SmoothedRate {
-    /// Nothing seen yet.
+    /// A smoothed data rate before the first MPDU.
     pub const fn new(table: RateTable) -> Self {
         Self { table, kbps_256: 0 }
     }

@@ -25,13 +25,13 @@ pub enum Repr<'a> {
     },
     /// Answers an ADDBA Request.
     AddbaResponse {
-        /// That of the request.
+        /// Dialog token of the request.
         dialog_token: u8,
         /// 0: accepted (9.4.1.9).
         status: u16,
         /// What is agreed.
         parameters: BlockAckParameters,
-        /// As in the request.
+        /// Timeout in units of 1 024 us; 0: never.
         timeout_tu: u16,
         /// Elements after the fixed fields, unread.
         rest: &'a [u8],

@@ -55,7 +55,7 @@ impl Delimiter {
         Ok(Self { end_of_frame: bits & 1 != 0, mpdu_length: bits >> 4 | (bits & 0xc) << 10 })
     }
 
-    /// The four bytes.
+    /// Returns the delimiter as on the air.
     pub fn to_bytes(self) -> [u8; DELIMITER_LEN] {
         let length = self.mpdu_length;
         let bits = u16::from(self.end_of_frame) | (length & 0x0fff) << 4 | (length >> 10) & 0xc;
@@ -85,7 +85,7 @@ pub struct Subframes<'a> {
 }
 
 impl<'a> Subframes<'a> {
-    /// Over a PSDU.
+    /// Iterates over the subframes of `psdu`.
     pub const fn new(psdu: &'a [u8]) -> Self {
         Self { psdu, position: 0, hunting: false }
     }

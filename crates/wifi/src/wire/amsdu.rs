@@ -30,7 +30,7 @@ pub struct Subframes<'a> {
 }
 
 impl<'a> Subframes<'a> {
-    /// Over the body of a frame with [`amsdu_present`](super::QosControl::amsdu_present).
+    /// Iterates over the subframes in the body of a frame with [`amsdu_present`](super::QosControl::amsdu_present).
     pub const fn new(body: &'a [u8]) -> Self {
         Self { reader: Reader::new(LAYER, body), body, failed: false }
     }

@@ -14,13 +14,13 @@ use lasthop_units::{MacAddr, SeqNo12};
 /// A control frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr<'a> {
-    /// Retry, power management and the like.
+    /// The flags of Frame Control: retry, power management and others.
     pub flags: Flags,
     /// Duration in microseconds; in a PS-Poll the AID with its two top bits set.
     pub duration_id: u16,
     /// RA; in a PS-Poll the BSSID.
     pub receiver: MacAddr,
-    /// The rest, which says what it is.
+    /// The kind of frame and its other fields.
     pub body: Body<'a>,
 }
 
@@ -50,14 +50,14 @@ pub enum Body<'a> {
     BlockAckRequest {
         /// Transmitter address (TA).
         transmitter: MacAddr,
-        /// What is asked for.
+        /// The fields after the addresses.
         request: BlockAckRequest<'a>,
     },
     /// Block Ack (9.3.1.8).
     BlockAck {
         /// Transmitter address (TA).
         transmitter: MacAddr,
-        /// What is acknowledged.
+        /// The fields after the addresses.
         ack: BlockAck<'a>,
     },
 }
@@ -169,7 +169,7 @@ impl<'a> BlockAckRequest<'a> {
 }
 
 impl<'a> Repr<'a> {
-    /// Of a view of one of the kinds of [`Body`], else `None`.
+    /// Parses a view; `None` if it is of none of the kinds of [`Body`].
     pub(super) fn parse(view: &View<'a>) -> Result<Option<Self>, Error> {
         let kind = view.kind();
         let mut reader = Reader::at(kind.name(), view.as_bytes(), 2);

@@ -10,15 +10,15 @@ use lasthop_units::MacAddr;
 /// A data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr<'a> {
-    /// Retry, power management and the like.
+    /// The flags of Frame Control: retry, power management and others.
     pub flags: Flags,
     /// Duration field in microseconds.
     pub duration_us: u16,
-    /// Who and whom; gives the DS bits.
+    /// The addresses, from which the DS bits follow.
     pub addresses: Addresses,
     /// Sequence and fragment number.
     pub sequence_control: SequenceControl,
-    /// Makes it a QoS frame.
+    /// QoS Control; `None` for a frame without QoS.
     pub qos: Option<QosControl>,
     /// HT Control, in QoS frames only.
     pub ht_control: Option<u32>,
@@ -94,7 +94,7 @@ impl Addresses {
 }
 
 impl<'a> Repr<'a> {
-    /// Of a view of one of the four kinds, else `None`.
+    /// Parses a view; `None` if it is of none of the four kinds.
     pub(super) fn parse(view: &View<'a>) -> Option<Self> {
         let frame_control = view.frame_control();
         let body = match frame_control.kind {

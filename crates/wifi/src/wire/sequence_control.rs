@@ -14,17 +14,17 @@ pub struct SequenceControl {
 }
 
 impl SequenceControl {
-    /// Of an unfragmented frame.
+    /// The field of an unfragmented frame.
     pub const fn new(sequence: SeqNo12) -> Self {
         Self { sequence, fragment: 0 }
     }
 
-    /// Of the two octets as a little-endian number.
+    /// Reads the two octets, given as a little-endian number.
     pub const fn from_bits(bits: u16) -> Self {
         Self { sequence: SeqNo12::new(bits >> 4), fragment: (bits & 15) as u8 }
     }
 
-    /// The two octets as a little-endian number.
+    /// Returns the two octets as a little-endian number.
     pub const fn bits(self) -> u16 {
         self.sequence.as_u16() << 4 | (self.fragment & 15) as u16
     }

@@ -47,7 +47,7 @@ impl Bitmap {
         self.words.iter().fold(0, |any, word| any | word) == 0
     }
 
-    /// How many bits are 1.
+    /// The number of bits that are 1.
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
@@ -64,13 +64,13 @@ impl Bitmap {
         self.words[n / 64] &= !(1 << (n % 64));
     }
 
-    /// The first `bits` (a multiple of 8) as octets on the air.
+    /// Returns the first `bits` (a multiple of 8) as octets, as on the air.
     pub fn to_octets(&self, bits: u16) -> Vec<u8> {
         let octets = self.words.iter().flat_map(|word| word.to_le_bytes());
         octets.take(usize::from(bits / 8)).collect()
     }
 
-    /// Of octets on the air; those beyond [`Bitmap::BITS`] are ignored.
+    /// Reads octets as on the air; bits from [`Bitmap::BITS`] on are ignored.
     pub fn from_octets(octets: &[u8]) -> Self {
         let mut bitmap = Self::EMPTY;
         for (index, octet) in octets.iter().enumerate().take(Self::BITS / 8) {
@@ -81,7 +81,7 @@ impl Bitmap {
 }
 
 impl FromIterator<usize> for Bitmap {
-    /// Those bits are 1; each is below [`Bitmap::BITS`].
+    /// The bitmap in which these bits, each below [`Bitmap::BITS`], are 1.
     fn from_iter<I: IntoIterator<Item = usize>>(bits: I) -> Self {
         let mut bitmap = Self::EMPTY;
         bits.into_iter().for_each(|bit| bitmap.insert(bit));

@@ -15,7 +15,7 @@ use lasthop_units::{Duration, Instant, SeqNo12};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipient {
     scoreboard: Scoreboard,
-    /// WinStartB: the next sequence number to go up.
+    /// WinStartB: the sequence number that is delivered next.
     next: SeqNo12,
     window: u16,
     timeout: Duration,
@@ -24,7 +24,7 @@ pub struct Recipient {
     buffered: u16,
     /// By slot: numbers from `next` on that nothing waits for.
     skipped: Bitmap,
-    /// How many of them.
+    /// Number of bits in `skipped`.
     number_skipped: u16,
 }
 
@@ -58,12 +58,12 @@ impl Recipient {
         }
     }
 
-    /// The sequence number that what is buffered waits for (WinStartB).
+    /// The sequence number that the buffered MPDUs wait for (WinStartB).
     pub fn head(&self) -> SeqNo12 {
         self.next
     }
 
-    /// What the next Block Ack says.
+    /// The scoreboard, from which the next Block Ack is made.
     pub fn scoreboard(&self) -> &Scoreboard {
         &self.scoreboard
     }
@@ -81,7 +81,7 @@ impl Recipient {
         true
     }
 
-    /// Takes in an MPDU that was decoded at `now`; `release` gets what goes up.
+    /// Takes in an MPDU that was decoded at `now`; `release` gets the MSDUs that can be delivered.
     pub fn receive(
         &mut self,
         now: Instant,
@@ -114,14 +114,13 @@ impl Recipient {
         Reception::New
     }
 
-    /// Takes note of an MPDU that was decoded and is not wanted: it is
-    /// acknowledged like any other.
+    /// Acknowledges an MPDU that was decoded and is not delivered.
     pub fn ignore(&mut self, sequence: SeqNo12) {
         self.scoreboard.record(sequence);
     }
 
-    /// What waits behind `sequence` does not wait for it any more, and it is
-    /// not taken in if it comes after all. Nothing happens if it has come.
+    /// Gives up waiting for `sequence`: the MPDUs behind it can be delivered, and it is
+    /// refused as a duplicate if it comes later. Has no effect on an MPDU that is buffered.
     pub fn skip(&mut self, sequence: SeqNo12, mut release: impl FnMut(Msdus)) {
         let slot = self.slot(sequence);
         let is_waiting = self.buffer.get(slot).is_some_and(Option::is_some);
@@ -141,20 +140,20 @@ impl Recipient {
         }
     }
 
-    /// Some packet that waits behind a gap is as `wanted`.
+    /// Returns whether a packet that waits behind a gap satisfies `wanted`.
     pub fn any_waiting(&self, mut wanted: impl FnMut(&Packet) -> bool) -> bool {
         let waiting = self.buffer.iter().flatten();
         self.buffered > 0 && waiting.flat_map(|w| w.msdus.packets()).any(&mut wanted)
     }
 
-    /// When the first gap is given up, if there is one.
+    /// The instant at which the first gap is given up; `None` without a gap.
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
         let (_, waiting) = self.first_waiting()?;
         Some(waiting.since.saturating_add(self.timeout))
     }
 
-    /// Gives up the gaps that have waited long enough at `now`.
+    /// Gives up the gaps whose timeout has passed at `now`.
     pub fn handle_timeout(&mut self, now: Instant, mut release: impl FnMut(Msdus)) {
         while let Some((sequence, waiting)) = self.first_waiting() {
             if now < waiting.since.saturating_add(self.timeout) {

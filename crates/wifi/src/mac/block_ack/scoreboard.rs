@@ -36,13 +36,13 @@ impl Scoreboard {
         (0..usize::from(self.bits)).filter(received).collect()
     }
 
-    /// `sequence` lies in the bitmap and was received.
+    /// Returns whether `sequence` lies in the bitmap and was received.
     pub fn contains(&self, sequence: SeqNo12) -> bool {
         let offset = sequence.distance_from(self.start);
         offset < self.bits && self.received.contains(self.slot(sequence))
     }
 
-    /// Data with `sequence` was received.
+    /// Records that an MPDU with `sequence` was received.
     #[inline]
     pub fn record(&mut self, sequence: SeqNo12) {
         let offset = sequence.distance_from(self.start);
@@ -58,7 +58,7 @@ impl Scoreboard {
         self.received.insert(self.slot(sequence));
     }
 
-    /// A Block Ack Request asks from `start` on.
+    /// Moves the start to that of a Block Ack Request, unless it lies behind.
     pub fn request(&mut self, start: SeqNo12) {
         let offset = start.distance_from(self.start);
         if offset < 2048 {

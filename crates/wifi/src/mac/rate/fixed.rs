@@ -4,7 +4,7 @@ use super::{Algorithm, Attempt, RateChain};
 use crate::phy::Rate;
 use lasthop_units::{Db, Instant};
 
-/// See the module.
+/// The state of a fixed rate, which is the rate.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fixed {
     chain: RateChain,

@@ -3,8 +3,8 @@
 //! Expected throughput is bit rate times the probability that one MPDU of the
 //! given length arrives. At construction the choice is tabulated as thresholds:
 //! a faster rate takes over where it carries more than the next slower one, but
-//! not before its packet error rate is down at a bound. SNR is in dB. Left out: preambles, contention and aggregation, which would favour fast
-//! rates a little more. Below the lowest threshold the most robust rate is used.
+//! not before its packet error rate is down at a bound. SNR is in dB. Left out: preambles,
+//! contention and aggregation, which would favour fast rates a little more. Below the lowest threshold the most robust rate is used.
 
 use super::{Algorithm, Attempt, RateChain, RateSet};
 use crate::phy::{ErrorModel, Rate};
@@ -15,7 +15,7 @@ use lasthop_units::{Db, Instant, Probability};
 const LENGTHS: usize = 4;
 const RESOLUTION_DB: f64 = 0.01;
 
-/// See the module.
+/// Thresholds of SNR by MPDU length.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ideal {
     tables: [Table; LENGTHS],
@@ -130,7 +130,7 @@ impl Receiver<'_> {
         too_low
     }
 
-    /// Bits a second that arrive.
+    /// Expected throughput in bit/s.
     fn throughput(&self, rate: Rate, snr: Db) -> f64 {
         let success = self.error_model.success(rate, snr, self.bytes);
         rate.bitrate().as_bps() as f64 * success.as_f64()

@@ -73,7 +73,7 @@ pub enum PerTableError {
         /// Where it rises.
         snr: Db,
     },
-    /// Nothing to draw a slope from.
+    /// Fewer than two rows with different PER strictly between 0 and 1: no slope.
     #[error("{rate} {bytes} B: needs two falling rows with a PER between 0 and 1")]
     TooFew {
         /// Rate of the curve.
