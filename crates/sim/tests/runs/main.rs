@@ -1,0 +1,12 @@
+//! Whole runs in virtual time: against calculations by hand, and against themselves with other
+//! tables beside or in another order; every kind of flow and coded link, and what is shipped. One
+//! test program, because each links all of the simulator.
+
+mod apq;
+mod by_hand;
+mod franc;
+mod layout;
+mod mtu;
+mod saturated;
+mod shipped;
+mod tcp;
