@@ -2,7 +2,7 @@
 //! loses packets: the state does not depend on how it was woken, and every packet of a
 //! driver leaves once. Frames have zeros as payload.
 
-use crate::pause;
+use crate::{one_in, pause};
 use lasthop_arch_tests::contract::Driver;
 use lasthop_hosts::hosts::HostsReason;
 use lasthop_hosts::sink::NoSink;
@@ -99,7 +99,7 @@ fn traffic() -> impl Strategy<Value = Traffic> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(one_in(16))]
     #[test]
     fn keeps_the_contract(
         flows in prop::collection::vec(traffic(), 1..5),
@@ -170,7 +170,7 @@ fn frame(packet: &Packet) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(one_in(16))]
     /// With any flows, and through a coded link too (whose payloads are equal): every
     /// packet of a driver arrives at its destination or is dropped, once, unless it is
     /// still inside.

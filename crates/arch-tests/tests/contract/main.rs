@@ -46,3 +46,10 @@ fn pause(most: Duration) -> impl Strategy<Value = Pause> {
     (length, prop::bool::weighted(0.2))
         .prop_map(|(ns, late)| Pause { length: Duration::from_nanos(ns), late })
 }
+
+/// As many cases as one in `share` of those of proptest: 256, or `PROPTEST_CASES`. For machines
+/// whose cases take long.
+fn one_in(share: u32) -> ProptestConfig {
+    let config = ProptestConfig::default();
+    ProptestConfig { cases: config.cases.div_ceil(share), ..config }
+}

@@ -3,7 +3,7 @@
 //! its time. Leaves out nodes that divert or overhear packets.
 
 use crate::air::{self, Shown};
-use crate::{cable, pause};
+use crate::{cable, one_in, pause};
 use lasthop_arch_tests::contract::Driver;
 use lasthop_net::fragment::MTU_BYTES_MIN;
 use lasthop_net::network::{HostCost, Network, NetworkConfig, NodeConfig, Output, WiredLink};
@@ -46,7 +46,7 @@ fn config() -> impl Strategy<Value = NetworkConfig> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(one_in(16))]
     #[test]
     fn keeps_the_contract(
         config in config(),

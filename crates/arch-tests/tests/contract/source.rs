@@ -2,7 +2,7 @@
 //! stop, are in order, and do not depend on when it is polled. The video has no key
 //! frames here.
 
-use crate::pause;
+use crate::{one_in, pause};
 use lasthop_arch_tests::contract::Driver;
 use lasthop_hosts::traffic::{Departure, Period, Sizes};
 use lasthop_hosts::{Source, SourceConfig};
@@ -56,7 +56,7 @@ fn config() -> impl Strategy<Value = SourceConfig> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(one_in(4))]
     #[test]
     fn keeps_the_contract(
         config in config(),

@@ -162,43 +162,51 @@ fn sparse(net: &mut Net, interval: Duration, count: u32) -> Vec<Duration> {
 /// A flow that leaves most of a long way free, evenly and in bursts: what is lost is made up for
 /// before it is known to be, also behind the combinations that are in flight already, and that
 /// costs no more than some of the free part.
+fn what_is_lost_is_made_up_for_at_once(loss: f64, interval_us: u64, burst: u32, combinations: f64) {
+    const SEEDS: u64 = 4;
+    let (mut late, mut coded) = (0.0, 0.0);
+    for seed in 0..SEEDS {
+        let mut net = Net::pair(|_| {}, &Link::new(100.0, 40, loss), seed);
+        let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
+        let mut sent_at = BTreeMap::new();
+        let mut count = 0;
+        net.run(seconds(13.0), |net| {
+            if net.now >= seconds(2.0) && net.now < seconds(12.0) {
+                for _ in 0..burst {
+                    net.send(1, &packet(1, count, mtu));
+                    sent_at.insert(count, net.now);
+                    count += 1;
+                }
+            }
+            Some(net.now + Duration::from_micros(interval_us))
+        });
+        // Until the rate is known some may wait for too long.
+        let stats = net.stats(1);
+        let came = net.out(2).len() as u64 + stats.backlog_drops;
+        assert_eq!((came, stats.symbols_lost), (u64::from(count), 0), "nothing is lost");
+        // And until then a burst takes long, and a round trip more than once is late.
+        let known = net.out(2).iter().filter(|(_, packet)| number(packet) > count / 5);
+        let bound = Duration::from_millis(40 + 20);
+        let known_late = known.filter(|(at, packet)| *at - sent_at[&number(packet)] > bound);
+        late += known_late.count() as f64 / (f64::from(count) * 0.8) / SEEDS as f64;
+        coded += stats.coded_sent as f64 / stats.source_sent as f64 / SEEDS as f64;
+    }
+    let case = alloc::format!("{loss}, {burst} every {interval_us} us");
+    assert!(late < 0.04, "{case}: {late} of the packets were late");
+    assert!(coded < combinations, "{case}: {coded} combinations a symbol");
+}
+
 #[test]
 fn what_is_lost_on_a_free_way_is_made_up_for_at_once() {
-    for (loss, interval_us, burst, combinations) in
-        [(0.03, 2_000, 1, 0.4), (0.1, 2_000, 1, 0.8), (0.03, 300, 1, 0.2), (0.03, 40_000, 100, 0.2)]
-    {
-        const SEEDS: u64 = 4;
-        let (mut late, mut coded) = (0.0, 0.0);
-        for seed in 0..SEEDS {
-            let mut net = Net::pair(|_| {}, &Link::new(100.0, 40, loss), seed);
-            let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
-            let mut sent_at = BTreeMap::new();
-            let mut count = 0;
-            net.run(seconds(13.0), |net| {
-                if net.now >= seconds(2.0) && net.now < seconds(12.0) {
-                    for _ in 0..burst {
-                        net.send(1, &packet(1, count, mtu));
-                        sent_at.insert(count, net.now);
-                        count += 1;
-                    }
-                }
-                Some(net.now + Duration::from_micros(interval_us))
-            });
-            // Until the rate is known some may wait for too long.
-            let stats = net.stats(1);
-            let came = net.out(2).len() as u64 + stats.backlog_drops;
-            assert_eq!((came, stats.symbols_lost), (u64::from(count), 0), "nothing is lost");
-            // And until then a burst takes long, and a round trip more than once is late.
-            let known = net.out(2).iter().filter(|(_, packet)| number(packet) > count / 5);
-            let bound = Duration::from_millis(40 + 20);
-            let known_late = known.filter(|(at, packet)| *at - sent_at[&number(packet)] > bound);
-            late += known_late.count() as f64 / (f64::from(count) * 0.8) / SEEDS as f64;
-            coded += stats.coded_sent as f64 / stats.source_sent as f64 / SEEDS as f64;
-        }
-        let case = alloc::format!("{loss}, {burst} every {interval_us} us");
-        assert!(late < 0.04, "{case}: {late} of the packets were late");
-        assert!(coded < combinations, "{case}: {coded} combinations a symbol");
-    }
+    what_is_lost_is_made_up_for_at_once(0.1, 2_000, 1, 0.8);
+    what_is_lost_is_made_up_for_at_once(0.03, 40_000, 100, 0.2);
+}
+
+#[test]
+#[ignore = "a campaign"]
+fn what_is_lost_of_more_traffic_on_a_free_way_is_made_up_for_at_once() {
+    what_is_lost_is_made_up_for_at_once(0.03, 2_000, 1, 0.4);
+    what_is_lost_is_made_up_for_at_once(0.03, 300, 1, 0.2);
 }
 
 #[test]

@@ -111,9 +111,8 @@ fn an_hour_and_a_quarter_of_sparse_packets_is_carried() {
     assert!(stats.blocks_done / 16 > 300, "keys change");
 }
 
-/// A day: `cargo test --release -p lasthop-franc --lib soak -- --ignored`.
 #[test]
-#[ignore = "takes a minute in a release build"]
+#[ignore = "a campaign"]
 fn a_day_of_sparse_packets_is_carried() {
     soak(24.0, INTERVAL * 2);
 }
