@@ -154,6 +154,30 @@ mod tests {
         assert_eq!(bucket(u64::MAX, Instant::ZERO).burst(), u64::MAX / 100);
     }
 
+    #[test]
+    fn the_longest_packet_is_a_full_bucket() {
+        assert_eq!(packet_bytes_max(200_000_000), 250_000);
+        assert_eq!(packet_bytes_max(64_000), 1_500);
+    }
+
+    /// When every address that has a bucket was sent to just now, another one waits for as long
+    /// as a bucket takes to fill; those that have one do not.
+    #[test]
+    fn a_new_address_waits_when_all_buckets_are_in_use() {
+        let mut budget = Budget::new(1_000_000, u64::MAX);
+        let address = |index: u32| SocketAddr::from((index.to_be_bytes(), 1));
+        let mut send = |now, index| {
+            let mut session = budget.session(now);
+            budget.spend(now, &mut session, &address(index), 100)
+        };
+        let now = Instant::from_nanos(1_000_000_000);
+        let all = ADDRESSES_MAX as u32;
+        assert!((0..all).all(|index| send(now, index) == Ok(())));
+        assert_eq!(send(now, all), Err(now + BURST));
+        assert_eq!(send(now, 0), Ok(()));
+        assert_eq!(send(now + BURST, all), Ok(()));
+    }
+
     /// However many addresses there are, few have a bucket, and that of one that
     /// is sent to is not forgotten.
     #[test]
