@@ -14,6 +14,7 @@ mod backlog;
 mod config;
 mod datagrams;
 mod host;
+mod mtu;
 mod route;
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,7 @@ use lasthop_wifi::cell::{Cell, CellError, Output as CellOutput};
 use lasthop_wifi::event::Event;
 use lasthop_wifi::stats::{LinkStats, StationStats};
 use lasthop_wifi::{Address, StationId};
+use mtu::Mtu;
 use route::{Hop, Routes};
 
 /// Why a [`NetworkConfig`] is rejected.
@@ -181,26 +183,6 @@ pub struct Network {
     room: VecDeque<NodeId>,
     /// Reports of packets that left their source by being diverted.
     released: VecDeque<Released>,
-}
-
-/// The MTU of a node in bytes. If the two differ, the MTU depends on the link and on
-/// the time, and is between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Mtu {
-    least: u16,
-    most: u16,
-}
-
-impl Mtu {
-    fn of(node: &NodeConfig, config: &NetworkConfig) -> Self {
-        let station = node.station.zip(config.cell.as_ref());
-        let adaptive = station.and_then(|(s, cell)| cell.stations[s.index()].adaptive_mtu);
-        Self { least: adaptive.map_or(node.mtu, |adaptive| adaptive.bytes_min), most: node.mtu }
-    }
-
-    fn adapts(self) -> bool {
-        self.least < self.most
-    }
 }
 
 /// What is diverted at a node.
