@@ -322,6 +322,13 @@ impl Endpoint {
         self.sender.unsent_bytes()
     }
 
+    /// Whether a segment, which has just been polled, carries the last byte that was
+    /// written so far: it has the flag PSH then (RFC 9293, 3.9.1, MUST-61).
+    pub fn is_pushed(&self, segment: &Segment) -> bool {
+        let end = segment.sequence + u64::from(segment.payload_bytes);
+        segment.payload_bytes > 0 && end == self.sender.written()
+    }
+
     /// Bytes sent and not yet acknowledged in order.
     pub fn bytes_in_flight(&self) -> u64 {
         self.sender.in_flight_bytes()

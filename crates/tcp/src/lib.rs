@@ -28,6 +28,7 @@ mod small_queues;
 #[cfg(test)]
 mod tests;
 pub mod validation;
+pub mod wire;
 
 pub use config::{
     Config, CongestionControlKind, DelayedAck, HyStart, Pacing, SmallQueues, WindowValidation,

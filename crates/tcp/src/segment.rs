@@ -1,7 +1,8 @@
 //! A TCP segment: the fields of its header as values, and the length of its payload
 //! in bytes. Layout on the wire: RFC 9293, 3.1; timestamps: RFC 7323; selective
 //! acknowledgements: RFC 2018 and RFC 2883; ECN: RFC 3168. Leaves out ports,
-//! checksum, the urgent pointer, RST and PSH, and the options of the SYN.
+//! checksum, the urgent pointer, RST and PSH, and the options of the SYN, of which
+//! [`crate::wire`] knows.
 
 use lasthop_units::Instant;
 

@@ -284,6 +284,11 @@ impl Sender {
         self.una.min(self.written).saturating_sub(1)
     }
 
+    /// One beyond the last byte that was written.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
     /// Payload bytes written and not yet sent.
     pub(crate) fn unsent_bytes(&self) -> u64 {
         if self.written == ENDLESS { u64::MAX } else { self.written.saturating_sub(self.next) }

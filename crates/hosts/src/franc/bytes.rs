@@ -10,7 +10,8 @@ use lasthop_packet::ip::protocol::{TCP, UDP};
 use lasthop_packet::ip::{self, Ecn, IPV4_BYTES, Ipv4, View, checksum};
 use lasthop_packet::{NodeId, Packet, Transport};
 use lasthop_tcp::Segment;
-use lasthop_units::{Identity, Instant};
+use lasthop_tcp::wire::{self, Announced, Header};
+use lasthop_units::Identity;
 
 /// Length of the IPv4 header, the ports and the number.
 const BYTES_MIN: usize = 28;
@@ -23,8 +24,9 @@ const CHECKSUM_AT: core::ops::Range<usize> = 10..12;
 /// Length of the header of an Ethernet frame (IEEE 802.3, 3.1.1).
 const ETHERNET_BYTES: usize = 14;
 const SOURCE_AT: usize = 12;
-/// Window scale of Linux for a receive buffer of at most 6 MiB (`tcp_rmem`).
-const WINDOW_SHIFT: u8 = 7;
+/// What Linux announces on Ethernet.
+const ANNOUNCED: Announced =
+    Announced { segment_bytes: 1_460, sack: true, window_shift: Announced::WINDOW_SHIFT };
 
 /// What distinguishes the packets inside a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -104,10 +106,16 @@ pub fn of(content: Made<'_>, nodes: &[Identity]) -> Vec<u8> {
         destination: address(nodes, packet.destination),
     };
     bytes.extend(header.to_bytes());
-    bytes.extend(packet.flow_hash.to_be_bytes());
+    let ports = [(packet.flow_hash >> 16) as u16, packet.flow_hash as u16];
     match segment {
-        Some(segment) => write_tcp(segment, &mut bytes),
-        None => bytes.extend(number.to_be_bytes()),
+        Some(segment) => {
+            let header = Header { segment, announced: ANNOUNCED, initial: [0; 2], push: false };
+            header.emit(ports, &mut bytes);
+        }
+        None => {
+            bytes.extend(packet.flow_hash.to_be_bytes());
+            bytes.extend(number.to_be_bytes());
+        }
     }
     let mut state = u64::from(number) << 32 | 1;
     while bytes.len() < length {
@@ -138,53 +146,7 @@ pub fn is_marked(bytes: &[u8]) -> bool {
 }
 
 /// Offset of the checksum of TCP in an IPv4 packet.
-const TCP_CHECKSUM_AT: usize = IPV4_BYTES + 16;
-
-/// Writes a TCP header without the ports, with its options; the checksum is 0.
-fn write_tcp(segment: &Segment, out: &mut Vec<u8>) {
-    let flags = [
-        (segment.fin, 1_u8),
-        (segment.syn, 1 << 1),
-        (segment.acknowledgement.is_some(), 1 << 4),
-        (segment.ecn_echo, 1 << 6),
-        (segment.window_reduced, 1 << 7),
-    ];
-    let flags = flags.iter().map(|&(is_set, bit)| if is_set { bit } else { 0 }).sum::<u8>();
-    let header_bytes = segment.packet_bytes() - segment.payload_bytes - IPV4_BYTES as u32;
-    let shift = if segment.syn { 0 } else { WINDOW_SHIFT };
-    let window = u16::try_from(segment.window_bytes >> shift).unwrap_or(u16::MAX);
-    // Sequence numbers are modulo 2^32.
-    out.extend((segment.sequence as u32).to_be_bytes());
-    out.extend((segment.acknowledgement.unwrap_or(0) as u32).to_be_bytes());
-    out.extend([(header_bytes as u8 / 4) << 4, flags]);
-    out.extend(window.to_be_bytes());
-    out.extend([0; 4]);
-    if segment.syn {
-        // Maximum segment size, selective acknowledgements permitted; the window scale
-        // follows below.
-        out.extend([2, 4, 0x05, 0xb4, 4, 2]);
-    } else {
-        out.extend([1, 1]);
-    }
-    out.extend([8, 10]);
-    out.extend(milliseconds(segment.sent).to_be_bytes());
-    out.extend(segment.echoed.map_or(0, milliseconds).to_be_bytes());
-    if segment.syn {
-        out.extend([1, 3, 3, WINDOW_SHIFT]);
-    }
-    if segment.sack_blocks > 0 {
-        out.extend([1, 1, 5, 2 + 8 * segment.sack_blocks]);
-    }
-    for block in segment.sack() {
-        out.extend((block.start as u32).to_be_bytes());
-        out.extend((block.end as u32).to_be_bytes());
-    }
-}
-
-/// The unit of timestamps in Linux.
-fn milliseconds(at: Instant) -> u32 {
-    (at.as_nanos() / 1_000_000) as u32
-}
+const TCP_CHECKSUM_AT: usize = IPV4_BYTES + wire::CHECKSUM_AT;
 
 /// The address of a node, by which queues distinguish flows. No route depends on it, so
 /// two nodes may have the same.
@@ -214,6 +176,7 @@ mod tests {
     use alloc::vec;
     use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
     use lasthop_tcp::SackBlock;
+    use lasthop_units::Instant;
 
     fn nodes() -> [Identity; 3] {
         ["a", "b", "c"].map(Identity::of)
@@ -269,7 +232,7 @@ mod tests {
             TcpOptionElement::SelectiveAcknowledgementPermitted,
             timestamps(),
             noop(),
-            TcpOptionElement::WindowScale(WINDOW_SHIFT),
+            TcpOptionElement::WindowScale(7),
         ];
         let sacks =
             TcpOptionElement::SelectiveAcknowledgement((20, 30), [Some((40, 50)), None, None]);
