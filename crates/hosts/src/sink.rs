@@ -6,6 +6,7 @@ use core::net::IpAddr;
 use lasthop_apq::{ClientError, PhaseRecord, Report};
 use lasthop_franc::Stats;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
+use lasthop_tcp::wire::Header;
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
 
@@ -107,6 +108,16 @@ pub trait Sink {
     fn wants_events(&self) -> bool {
         false
     }
+
+    /// Whether [`Sink::segment`] should be called. A flow asks when it starts.
+    fn wants_segments(&self) -> bool {
+        false
+    }
+
+    /// The TCP segment that the packet of `flow` with this tag carries from `source`,
+    /// before [`Sink::sent`] reports the packet; it does not if the queues of `source`
+    /// refuse it. Tags of a flow's packets grow.
+    fn segment(&mut self, _flow: FlowId, _tag: u64, _source: NodeId, _header: &Header<'_>) {}
 
     /// A packet entered the network at its source.
     fn sent(&mut self, _now: Instant, _packet: &Packet) {}

@@ -13,6 +13,7 @@ use alloc::collections::VecDeque;
 use lasthop_net::network::Network;
 use lasthop_packet::{AccessCategory, FlowId, NodeId, Packet, Released, Transport};
 use lasthop_tcp::application::{Application, ApplicationKind, Side};
+use lasthop_tcp::wire::{Announced, Header};
 use lasthop_tcp::{Config, Endpoint, HEADER_BYTES, Segment, SmallQueues};
 use lasthop_units::{Bytes, Instant, Machine};
 
@@ -37,6 +38,10 @@ pub(crate) struct Tcp {
     hashes: [u32; 2],
     access_category: AccessCategory,
     endpoints: [Endpoint; 2],
+    /// What the SYN of each end announces.
+    announced: [Announced; 2],
+    /// Whether the sink wants to know of every segment.
+    tells: bool,
     applications: [Application; 2],
     /// Number of bytes that each application has read.
     read: [u64; 2],
@@ -75,12 +80,22 @@ impl Tcp {
         let [there, back] = [(flow.from, flow.to), (flow.to, flow.from)]
             .map(|(from, to)| network.path_mtu(from, to));
         let segment_bytes = there.min(back) - HEADER_BYTES;
+        let adapts = network.adaptive_mtu(flow.from, flow.to).is_some();
+        // What an end announces is for the segments of the other one.
+        let mut announced = endpoints.map(|end| Announced::of(&Config { segment_bytes, ..end }));
+        if adapts {
+            let segment_bytes = network.path_mtu_max(flow.from, flow.to) - HEADER_BYTES;
+            let longest = Announced::of(&Config { segment_bytes, ..endpoints[RECEIVER] });
+            announced[RECEIVER] = longest;
+        }
         Ok(Self {
             id,
             nodes: [flow.from, flow.to],
             hashes: [hash, !hash],
             access_category: flow.access_category,
             endpoints: endpoints.map(|config| Endpoint::new(&Config { segment_bytes, ..config })),
+            announced,
+            tells: false,
             applications: [Side::Client, Side::Server]
                 .map(|side| Application::new(application(tcp), side, flow.start)),
             read: [0; 2],
@@ -88,7 +103,7 @@ impl Tcp {
             written: 0,
             segments: InFlight::default(),
             asked: [Instant::MAX; 2],
-            adapts: network.adaptive_mtu(flow.from, flow.to).is_some(),
+            adapts,
             refuses: endpoints[SENDER].local_congestion,
             notify: endpoints[SENDER].small_queues != SmallQueues::Off,
             stop,
@@ -97,6 +112,7 @@ impl Tcp {
 
     /// Opens the connection.
     pub fn start<S: Sink>(&mut self, now: Instant, net: &mut Port<'_, S>) {
+        self.tells = net.sink.wants_segments();
         self.endpoints[SENDER].connect(now);
         if self.stop < Instant::MAX {
             net.wakes.push(Wake { at: self.stop, flow: self.id, end: SENDER });
@@ -227,6 +243,9 @@ impl Tcp {
                 notify: self.notify && segment.payload_bytes > 0,
                 ..Packet::new(self.segments.put(segment), bytes, now)
             };
+            if self.tells {
+                self.tell(end, packet.tag, net.sink);
+            }
             if !self.refuses {
                 net.sink.sent(now, &packet);
                 net.network.handle_packet(now, packet);
@@ -246,6 +265,19 @@ impl Tcp {
             self.asked[end] = at;
             net.wakes.push(Wake { at: at.max(now), flow: self.id, end });
         }
+    }
+
+    /// Reports the segment that `end` sends in the packet with this tag.
+    #[cold]
+    fn tell<S: Sink>(&self, end: usize, tag: u64, sink: &mut S) {
+        let segment = self.segments.get(tag).expect("it has not left");
+        let header = Header {
+            segment,
+            announced: self.announced[end],
+            initial: [end, 1 - end].map(|end| self.hashes[end].max(1)),
+            push: self.endpoints[end].is_pushed(segment),
+        };
+        sink.segment(self.id, tag, self.nodes[end], &header);
     }
 }
 

@@ -475,6 +475,16 @@ impl Network {
         self.path(from, to).map(|node| self.mtu(node, to)).min().unwrap_or(u16::MAX)
     }
 
+    /// The longest that the path MTU may become, if it changes: what a TCP endpoint
+    /// announces.
+    pub fn path_mtu_max(&self, from: NodeId, to: NodeId) -> u16 {
+        let most = |node: NodeId| {
+            let most = self.mtus[node.index()].most;
+            self.tap(node, to).map_or(most, |tap| tap.mtu.min(most))
+        };
+        self.path(from, to).map(most).min().unwrap_or(u16::MAX)
+    }
+
     /// The path MTU if it changes, because a node on the path adapts its MTU to the
     /// link: a source then asks before each packet. `None` if it is constant.
     pub fn adaptive_mtu(&self, from: NodeId, to: NodeId) -> Option<u16> {

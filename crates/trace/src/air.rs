@@ -10,6 +10,7 @@ use crate::ethernet;
 use crate::names::Names;
 use crate::output::{OutputError, PartFile};
 use crate::pcapng::{Capture, LinkType};
+use crate::segments::Segments;
 use lasthop_packet::{AccessCategory, Packet};
 use lasthop_units::{Duration, MacAddr, SeqNo12};
 use lasthop_wifi::event::{Frame, FrameKind, Ppdu};
@@ -56,7 +57,14 @@ pub(crate) struct AirWriter {
     packet: Vec<u8>,
 }
 
-type Payload<'a> = &'a dyn Fn(u64) -> Option<Vec<u8>>;
+/// Where the bytes of packets come from.
+#[derive(Clone, Copy)]
+pub(crate) struct Contents<'a> {
+    /// The Ethernet frame with this tag, if the driver has it.
+    pub frames: &'a dyn Fn(u64) -> Option<Vec<u8>>,
+    pub segments: &'a Segments,
+    pub names: &'a Names,
+}
 
 impl AirWriter {
     pub(crate) fn new(file: PartFile, info: &AirInfo, names: &Names) -> Result<Self, OutputError> {
@@ -84,12 +92,7 @@ impl AirWriter {
     }
 
     /// Writes the MPDUs of a PPDU.
-    pub(crate) fn ppdu(
-        &mut self,
-        ppdu: &Ppdu,
-        payload: Payload<'_>,
-        names: &Names,
-    ) -> Result<(), OutputError> {
+    pub(crate) fn ppdu(&mut self, ppdu: &Ppdu, contents: Contents<'_>) -> Result<(), OutputError> {
         let mut packet = std::mem::take(&mut self.packet);
         for psdu in &ppdu.psdus {
             let start = ppdu.start + psdu.rate.preamble_and_header(self.band);
@@ -104,7 +107,7 @@ impl AirWriter {
                 }
                 packet.clear();
                 header.emit(&mut packet);
-                self.frame(ppdu, psdu.receiver, frame, payload, names, &mut packet);
+                self.frame(ppdu, psdu.receiver, frame, contents, &mut packet);
                 self.capture.packet(ppdu.end, None, &packet)?;
             }
         }
@@ -118,10 +121,10 @@ impl AirWriter {
         ppdu: &Ppdu,
         receiver: Address,
         frame: &Frame,
-        payload: Payload<'_>,
-        names: &Names,
+        contents: Contents<'_>,
         out: &mut Vec<u8>,
     ) {
+        let names = contents.names;
         let transmitter = station_address(ppdu.transmitter, names);
         let receiver = match receiver {
             Address::Station(station) => station_address(station, names),
@@ -138,7 +141,7 @@ impl AirWriter {
         };
         match frame.kind {
             FrameKind::Data | FrameKind::QosData { .. } => {
-                link.data(frame, payload, names).emit(out);
+                link.data(frame, contents).emit(out);
             }
             FrameKind::Null { power_management } => {
                 link.null(power_management, None).emit_mpdu(out);
@@ -287,8 +290,8 @@ impl Link {
         }
     }
 
-    fn data(&self, frame: &Frame, payload: Payload<'_>, names: &Names) -> DataFrame {
-        let msdus = || frame.packets.iter().map(|packet| Msdu::of(packet, payload, names));
+    fn data(&self, frame: &Frame, contents: Contents<'_>) -> DataFrame {
+        let msdus = || frame.packets.iter().map(|packet| Msdu::of(packet, contents));
         let qos = match frame.kind {
             FrameKind::QosData { access_category, amsdu } => Some(QosControl {
                 tid: access_category.tid(),
@@ -367,13 +370,14 @@ struct Msdu {
 }
 
 impl Msdu {
-    fn of(packet: &Packet, payload: Payload<'_>, names: &Names) -> Self {
+    fn of(packet: &Packet, contents: Contents<'_>) -> Self {
+        let Contents { frames, segments, names } = contents;
         // A fragment has the tag of its packet, whose bytes are not its own.
         let real = match packet.fragment.is_whole() {
-            true => payload(packet.tag).filter(|frame| frame.len() >= ethernet::HEADER_BYTES),
+            true => frames(packet.tag).filter(|frame| frame.len() >= ethernet::HEADER_BYTES),
             false => None,
         };
-        let frame = real.unwrap_or_else(|| ethernet::frame(packet, names));
+        let frame = real.unwrap_or_else(|| ethernet::frame(packet, names, segments));
         let address = |at: usize| {
             let mut octets = [0; 6];
             octets.copy_from_slice(&frame[at..at + 6]);

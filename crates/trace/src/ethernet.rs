@@ -1,15 +1,18 @@
 //! Makes up Ethernet frames (without FCS) for packets that have no bytes: IPv4
-//! (RFC 791) with UDP, or with ICMP echo in a ping flow. Node n has the address
-//! 10.0.0.1 + n; flow f is sent from port 45000 + f to port 55000 + f. The tag is the
-//! IP identification and the first eight bytes of the payload; access category and ECN
-//! are the traffic class; lengths and checksums are correct. TCP flows are shown as UDP
-//! too, because the packets carry no sequence numbers. Packets that are too short for
-//! an IP or transport header have protocol numbers for experiments.
+//! (RFC 791) with TCP in a TCP flow, ICMP echo in a ping flow, and UDP in others. Node n
+//! has the address 10.0.0.1 + n; flow f is sent from port 45000 + f to port 55000 + f.
+//! The tag is the IP identification, and the first eight bytes of the payload except
+//! under TCP, where all are zero; access category and ECN are the traffic class; lengths
+//! and checksums are correct. A packet of a TCP flow whose segment is not known, and one
+//! that is too short for an IP or transport header, have protocol numbers for
+//! experiments.
 
 use crate::names::{FlowKind, Names};
-use lasthop_packet::ip::protocol::{EXPERIMENT, ICMP, UDP};
+use crate::segments::Segments;
+use lasthop_packet::ip::protocol::{EXPERIMENT, ICMP, TCP, UDP};
 use lasthop_packet::ip::{IPV4_BYTES, Ipv4, checksum};
 use lasthop_packet::{FlowId, Fragment, NodeId, Packet};
+use lasthop_tcp::wire::{CHECKSUM_AT, Header};
 use lasthop_units::MacAddr;
 
 /// EtherType of IPv4.
@@ -24,8 +27,8 @@ const DISCARD: u16 = 9;
 /// Length in bytes of destination, source and EtherType.
 pub(crate) const HEADER_BYTES: usize = 14;
 
-/// Returns the frame for a packet.
-pub(crate) fn frame(packet: &Packet, names: &Names) -> Vec<u8> {
+/// Returns the frame for a packet; `segments` has the headers of those of TCP.
+pub(crate) fn frame(packet: &Packet, names: &Names, segments: &Segments) -> Vec<u8> {
     let mut frame = Vec::with_capacity(HEADER_BYTES + usize::from(packet.bytes));
     frame.extend_from_slice(&node_address(packet.destination, names).0);
     frame.extend_from_slice(&node_address(packet.source, names).0);
@@ -35,16 +38,23 @@ pub(crate) fn frame(packet: &Packet, names: &Names) -> Vec<u8> {
         return frame;
     }
     frame.extend_from_slice(&IPV4.to_be_bytes());
+    let segment = segments.get(packet);
     let kind = names.flows.get(usize::from(packet.flow.0)).map(|flow| flow.kind);
-    let protocol = match kind {
+    let protocol = match (kind, segment) {
+        (_, Some(_)) => TCP,
+        (Some(FlowKind::Tcp), None) => EXPERIMENT,
         _ if whole_bytes(packet) < IPV4_BYTES + TRANSPORT_HEADER_BYTES => EXPERIMENT,
-        Some(FlowKind::Ping) => ICMP,
+        (Some(FlowKind::Ping), None) => ICMP,
         _ => UDP,
     };
     ip_header(&mut frame, packet, protocol);
     frame.resize(HEADER_BYTES + usize::from(packet.bytes), 0);
     let ip = HEADER_BYTES..HEADER_BYTES + IPV4_BYTES;
     let transport = ip.end;
+    if let Some(segment) = segment {
+        tcp_header(&mut frame[ip.start..], packet, segment);
+        return frame;
+    }
     // In later fragments, everything after the IP header is payload.
     if packet.fragment.offset_bytes() > 0 {
         return frame;
@@ -53,14 +63,19 @@ pub(crate) fn frame(packet: &Packet, names: &Names) -> Vec<u8> {
     if let Some(room) = frame.get_mut(payload..payload + 8) {
         room.copy_from_slice(&packet.tag.to_be_bytes());
     }
-    let forward =
-        names.flows.get(usize::from(packet.flow.0)).is_none_or(|flow| flow.from == packet.source);
     match protocol {
-        UDP => udp_header(&mut frame[ip.start..], packet, forward),
-        ICMP => icmp_header(&mut frame[transport..], packet, forward),
+        UDP => udp_header(&mut frame[ip.start..], packet, names),
+        ICMP => icmp_header(&mut frame[transport..], packet, names),
         _ => {}
     }
     frame
+}
+
+/// Returns the TCP header of a segment that `source` sends. Its checksum is 0.
+pub(crate) fn segment(flow: FlowId, source: NodeId, header: &Header<'_>, names: &Names) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(header.header_bytes());
+    header.emit(ports(flow, source, names), &mut bytes);
+    bytes
 }
 
 /// The address of a node's interface; broadcast for all nodes.
@@ -89,13 +104,36 @@ fn ip_header(frame: &mut Vec<u8>, packet: &Packet, protocol: u8) {
     frame.extend_from_slice(&header.to_bytes());
 }
 
-/// Writes the UDP header. `ip` starts at the IP header and ends with the packet.
-fn udp_header(ip: &mut [u8], packet: &Packet, forward: bool) {
-    let (client, server) = match packet.flow {
-        FlowId::NONE => (DISCARD, DISCARD),
-        FlowId(index) => (45_000u16.wrapping_add(index), 55_000u16.wrapping_add(index)),
+/// Whether what `source` sends travels from the start of the flow to its end.
+fn is_forward(flow: FlowId, source: NodeId, names: &Names) -> bool {
+    names.flows.get(usize::from(flow.0)).is_none_or(|flow| flow.from == source)
+}
+
+/// The source and the destination port of what `source` sends.
+fn ports(flow: FlowId, source: NodeId, names: &Names) -> [u16; 2] {
+    let [client, server] = match flow {
+        FlowId::NONE => [DISCARD; 2],
+        FlowId(index) => [45_000u16.wrapping_add(index), 55_000u16.wrapping_add(index)],
     };
-    let (source, destination) = if forward { (client, server) } else { (server, client) };
+    if is_forward(flow, source, names) { [client, server] } else { [server, client] }
+}
+
+/// Writes the part of a TCP header that is in this packet, which may be a fragment, and
+/// its checksum. `ip` starts at the IP header and ends with the packet.
+fn tcp_header(ip: &mut [u8], packet: &Packet, header: &[u8]) {
+    let (ip, tcp) = ip.split_at_mut(IPV4_BYTES);
+    // The payload is zero and does not change the checksum.
+    let pseudo = checksum::pseudo_header(&ip[12..20], TCP, whole_bytes(packet) - IPV4_BYTES);
+    let checksum = checksum::of_sum(pseudo + checksum::sum(header)).to_be_bytes();
+    let mut header = header.to_vec();
+    header[CHECKSUM_AT..CHECKSUM_AT + 2].copy_from_slice(&checksum);
+    let behind = header.get(usize::from(packet.fragment.offset_bytes())..).unwrap_or(&[]);
+    tcp.iter_mut().zip(behind).for_each(|(to, &from)| *to = from);
+}
+
+/// Writes the UDP header. `ip` starts at the IP header and ends with the packet.
+fn udp_header(ip: &mut [u8], packet: &Packet, names: &Names) {
+    let [source, destination] = ports(packet.flow, packet.source, names);
     let (ip, udp) = ip.split_at_mut(IPV4_BYTES);
     // The bytes in other fragments are all zero and do not change the checksum.
     let length = (whole_bytes(packet) - IPV4_BYTES) as u16;
@@ -110,9 +148,10 @@ fn udp_header(ip: &mut [u8], packet: &Packet, forward: bool) {
     udp[6..8].copy_from_slice(&checksum.to_be_bytes());
 }
 
-fn icmp_header(icmp: &mut [u8], packet: &Packet, forward: bool) {
+fn icmp_header(icmp: &mut [u8], packet: &Packet, names: &Names) {
     const ECHO_REQUEST: u8 = 8;
     const ECHO_REPLY: u8 = 0;
+    let forward = is_forward(packet.flow, packet.source, names);
     icmp[0] = if forward { ECHO_REQUEST } else { ECHO_REPLY };
     icmp[4..6].copy_from_slice(&packet.flow.0.to_be_bytes());
     icmp[6..8].copy_from_slice(&(packet.tag as u16).to_be_bytes());

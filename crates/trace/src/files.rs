@@ -2,12 +2,13 @@
 //! which of them each report of a driver is passed to. After the first error nothing
 //! more is written, and the error is returned when the files are closed.
 
-use crate::air::{AirInfo, AirWriter};
+use crate::air::{AirInfo, AirWriter, Contents};
 use crate::ethernet;
 use crate::events::EventsWriter;
 use crate::names::Names;
 use crate::output::{OutputDir, OutputError};
 use crate::pcapng::{Capture, LinkType};
+use crate::segments::Segments;
 use crate::series::SeriesWriter;
 use crate::snapshot::Snapshot;
 use lasthop_hosts::{FrameDirection, TcpSample};
@@ -45,6 +46,7 @@ pub(crate) struct Writers {
     air: Option<AirWriter>,
     nodes: Vec<Capture>,
     made_up: bool,
+    segments: Segments,
     error: Option<OutputError>,
 }
 
@@ -60,6 +62,7 @@ impl Writers {
             air: None,
             nodes: Vec::new(),
             made_up: files.nodes == Some(NodeFrames::MadeUp),
+            segments: Segments::default(),
             error: None,
         };
         if files.events {
@@ -85,6 +88,11 @@ impl Writers {
         self.events.is_some() || self.series.is_some() || self.air.is_some()
     }
 
+    /// Whether a capture shows segments of the model.
+    pub(crate) fn want_segments(&self) -> bool {
+        self.made_up || self.air.is_some()
+    }
+
     /// Whether a file could not be written.
     pub(crate) fn failed(&self) -> bool {
         self.error.is_some()
@@ -98,6 +106,11 @@ impl Writers {
         self.series.map_or(Ok(()), SeriesWriter::close)?;
         self.air.map_or(Ok(()), AirWriter::close)?;
         self.nodes.into_iter().try_for_each(Capture::close)
+    }
+
+    /// Keeps the TCP header of the packet of `flow` with this tag.
+    pub(crate) fn segment(&mut self, flow: FlowId, tag: u64, header: Vec<u8>) {
+        self.segments.put(flow, tag, header);
     }
 
     pub(crate) fn sent(&mut self, now: Instant, packet: &Packet, names: &Names) {
@@ -129,7 +142,7 @@ impl Writers {
     pub(crate) fn event(
         &mut self,
         event: &Event,
-        payload: &dyn Fn(u64) -> Option<Vec<u8>>,
+        frames: &dyn Fn(u64) -> Option<Vec<u8>>,
         names: &Names,
     ) {
         self.attempt(|files| {
@@ -137,7 +150,9 @@ impl Writers {
                 events.event(event)?;
             }
             match (&mut files.air, event) {
-                (Some(air), Event::Ppdu(ppdu)) => air.ppdu(ppdu, payload, names),
+                (Some(air), Event::Ppdu(ppdu)) => {
+                    air.ppdu(ppdu, Contents { frames, segments: &files.segments, names })
+                }
                 _ => Ok(()),
             }
         });
@@ -193,9 +208,11 @@ impl Writers {
         names: &Names,
     ) -> Result<(), OutputError> {
         match self.nodes.get_mut(node.index()) {
-            Some(capture) if self.made_up => {
-                capture.packet(now, Some(direction), &ethernet::frame(packet, names))
-            }
+            Some(capture) if self.made_up => capture.packet(
+                now,
+                Some(direction),
+                &ethernet::frame(packet, names, &self.segments),
+            ),
             _ => Ok(()),
         }
     }

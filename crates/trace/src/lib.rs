@@ -35,6 +35,7 @@ mod pcapng;
 mod programs;
 mod recorder;
 mod run_set;
+mod segments;
 mod series;
 mod snapshot;
 mod summary;

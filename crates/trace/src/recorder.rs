@@ -9,6 +9,7 @@
 
 use crate::apq::ApqFlowSummary;
 use crate::coded::CodedTally;
+use crate::ethernet;
 use crate::files::{Files, Writers};
 use crate::histogram::Histogram;
 use crate::names::Names;
@@ -22,6 +23,7 @@ use lasthop_hosts::{
     ApqEnding, FrameDirection, FrancReport, ProgramFlow, ProgramsLeftOut, Sink, TcpSample,
 };
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
+use lasthop_tcp::wire::Header;
 use lasthop_units::{Bytes, Duration, Instant};
 use lasthop_wifi::event::{Event, FrameKind, Ppdu};
 use lasthop_wifi::{Address, StationId};
@@ -247,6 +249,16 @@ impl Sink for Recorder {
             || self.writers.as_ref().is_some_and(|writers| writers.want_events())
     }
 
+    fn wants_segments(&self) -> bool {
+        self.writers.as_ref().is_some_and(|writers| writers.want_segments())
+    }
+
+    fn segment(&mut self, flow: FlowId, tag: u64, source: NodeId, header: &Header<'_>) {
+        if let Some(writers) = &mut self.writers {
+            writers.segment(flow, tag, ethernet::segment(flow, source, header, &self.names));
+        }
+    }
+
     fn sent(&mut self, now: Instant, packet: &Packet) {
         self.advance(now);
         if let Some(flow) = self.forward(packet) {
@@ -289,13 +301,13 @@ impl Sink for Recorder {
         self.programs_left_out = left_out;
     }
 
-    fn event(&mut self, event: &Event, payload: &dyn Fn(u64) -> Option<Vec<u8>>) {
+    fn event(&mut self, event: &Event, frames: &dyn Fn(u64) -> Option<Vec<u8>>) {
         if let Event::Ppdu(ppdu) = event {
             self.advance(ppdu.end);
             self.ppdu(ppdu);
         }
         if let Some(writers) = &mut self.writers {
-            writers.event(event, payload, &self.names);
+            writers.event(event, frames, &self.names);
         }
     }
 

@@ -10,3 +10,4 @@ mod apq;
 mod cell;
 mod scene;
 mod tables;
+mod tcp;
