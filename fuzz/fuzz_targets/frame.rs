@@ -2,6 +2,7 @@
 //! says the same.
 #![no_main]
 
+use lasthop_wifi::wire::control::{AckVariant, Body};
 use lasthop_wifi::wire::frame::{Layout, Repr, View};
 use libfuzzer_sys::fuzz_target;
 
@@ -14,8 +15,32 @@ fuzz_target!(|mpdu: &[u8]| {
                 let view = view.expect("the header that was just written");
                 assert_eq!(view.fcs_is_valid(), Some(true));
                 assert_eq!(Repr::parse(&view), Ok(repr));
+                if let Repr::Control(control) = repr {
+                    lists_are_whole(control.body);
+                }
             }
             Err(error) => assert!(error.offset <= mpdu.len()),
         }
     }
 });
+
+/// Lists of records were looked through when the frame was parsed.
+fn lists_are_whole(body: Body<'_>) {
+    match body {
+        Body::BlockAck { ack, .. } => {
+            for record in ack.bitmaps() {
+                let bitmap = record.expect("its frame was parsed").bitmap;
+                assert!(bitmap.received().count() <= bitmap.len());
+            }
+            if let AckVariant::MultiSta(records) = ack.variant {
+                assert!(records.iter().all(|record| record.is_ok()));
+            }
+        }
+        Body::BlockAckRequest { request, .. } => assert!(request.starts().all(|s| s.is_ok())),
+        Body::Trigger { trigger, .. } => assert!(trigger.users().all(|user| user.is_ok())),
+        Body::NdpAnnouncement { announcement, .. } => {
+            assert!(announcement.stations().all(|station| station.is_ok()));
+        }
+        _ => {}
+    }
+}

@@ -16,6 +16,7 @@ fuzz_target!(|captured: &[u8]| {
             repr.emit(&mut again);
             let view = View::new(&again).expect("the header that was just written");
             assert_eq!(Repr::parse(&view), Ok(repr));
+            let _ = repr.bitrate();
         }
         Err(error) => assert!(error.offset <= view.header_len()),
     }

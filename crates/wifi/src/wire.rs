@@ -52,7 +52,7 @@
 //!
 //! Nothing here panics, whatever the bytes. An [`Error`] names layer, field and
 //! byte offset. Not read: protocol version 1 (S1G), encrypted bodies, mesh
-//! control, HT Control beyond skipping it, radiotap TLVs.
+//! control, HT Control beyond skipping it, radiotap TLVs of vendors and of S1G.
 
 pub mod action;
 pub mod ampdu;

@@ -8,7 +8,7 @@
 use lasthop_units::{Dbm, Duration, Instant, MacAddr, SeqNo12};
 use lasthop_wifi::phy::{Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
 use lasthop_wifi::wire::elements::{self, Elements};
-use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel};
+use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel, He, HeMu, LSig, Vht, XChannel};
 use lasthop_wifi::wire::{
     Flags, FrameControl, Kind, QosControl, SequenceControl, action, amsdu, control, data, frame,
     llc, management,
@@ -195,7 +195,7 @@ fn every_kind_of_frame_is_what_it_says() {
                 ack: control::BlockAck {
                     no_ack: false,
                     tid: 5,
-                    variant: control::AckVariant::Other { code: 0, information: &[0; 130] },
+                    variant: control::AckVariant::Basic { start, bitmap: &[] },
                 },
             })),
         ),
@@ -242,23 +242,30 @@ fn every_kind_of_frame_is_what_it_says() {
         (0x0b, of_kind(other(11, &[0, 0, 1, 0, 0, 0]))),
         (0x0c, of_kind(other(12, &[3, 0]))),
         (0x0a, of_kind(other(10, &[3, 0]))),
-        // CF-End + CF-Ack, which has no name of its own.
+        (0x1f, of_kind(control_frame(control::Body::CfEndAck { bssid: STATION }))),
         (
-            0x1f,
-            of_kind(frame::Repr::Other {
-                frame_control: FrameControl::new(
-                    Kind::from_type_subtype(Kind::CONTROL, 15),
-                    Flags::default(),
-                ),
-                rest: &[0, 0, 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2],
-            }),
+            0x14,
+            of_kind(control_frame(control::Body::BeamformingReportPoll {
+                transmitter,
+                segments: 3,
+            })),
+        ),
+        (
+            0x17,
+            of_kind(control_frame(control::Body::ControlWrapper {
+                carried: FrameControl::new(Kind::Cts, Flags::default()),
+                ht_control: 0,
+                rest: &[],
+            })),
         ),
     ];
     let bytes: Vec<_> = frames.iter().map(|(_, bytes)| bytes.clone()).collect();
     let fields = ["wlan.fc.type_subtype", "wlan.fcs.status", "_ws.malformed"];
     let Some(rows) = tshark(&bytes, &fields) else { return };
     for ((kind, _), row) in frames.iter().zip(rows) {
-        assert_eq!(row, [format!("0x{kind:04x}").as_str(), "1", ""]);
+        // Of a Control Wrapper it says what is carried, too.
+        let (outer, _) = row[0].split_once(',').unwrap_or((&row[0], ""));
+        assert_eq!([outer, &row[1], &row[2]], [format!("0x{kind:04x}").as_str(), "1", ""]);
     }
 }
 
@@ -356,6 +363,67 @@ fn fields_hold_what_was_written() {
     );
 }
 
+#[test]
+fn elements_that_are_read_on_demand_read_alike() {
+    let bytes: Vec<u8> = [
+        // SSID; RSN of PSK and SAE with CCMP, management frames can be protected.
+        &[0, 3, b'n', b'e', b't', 48, 24, 1, 0, 0, 0x0f, 0xac, 4, 1, 0, 0, 0x0f, 0xac, 4][..],
+        &[2, 0, 0, 0x0f, 0xac, 2, 0, 0x0f, 0xac, 8, 0x80, 0],
+        // VHT Capabilities, VHT Operation, HE Operation.
+        &[191, 12, 4, 0, 0, 0, 0xfa, 0xff, 0, 0, 0xfa, 0xff, 0, 0, 192, 5, 1, 42, 50, 0xfc, 0xff],
+        &[255, 7, 36, 0, 0, 0, 42, 0xfc, 0xff],
+    ]
+    .concat();
+    let elements = Elements::parse(&bytes).unwrap();
+    let rsn = elements.rsn().unwrap().unwrap();
+    let akms: Vec<_> = rsn.akms.unwrap().iter().map(|akm| akm.code.to_string()).collect();
+    let ciphers: Vec<_> =
+        rsn.pairwise.unwrap().iter().map(|suite| suite.code.to_string()).collect();
+    let vht = elements.find(elements::id::VHT_OPERATION).unwrap();
+    let vht = elements::VhtOperation::parse(&vht).unwrap();
+    let he = elements.find_extension(elements::extension::HE_OPERATION).unwrap();
+    let he = elements::HeOperation::parse(&he).unwrap();
+    let beacon = management::Beacon {
+        timestamp_us: 1,
+        interval_tu: 100,
+        capabilities: management::Beacon::ESS,
+        elements,
+    };
+    check(
+        of_kind(management_frame(management::Body::Beacon(beacon))),
+        &[
+            ("wlan.rsn.version", &rsn.version.to_string()),
+            ("wlan.rsn.pcs.type", &ciphers.join(",")),
+            ("wlan.rsn.akms.type", &akms.join(",")),
+            ("wlan.rsn.capabilities.mfpc", "1"),
+            ("wlan.vht.op.channelwidth", &vht.width.to_string()),
+            ("wlan.vht.op.channelcenter0", &vht.centre_0.to_string()),
+            ("wlan.vht.op.channelcenter1", &vht.centre_1.to_string()),
+            (
+                "wlan.ext_tag.bss_color_information.bss_color",
+                &format!("0x{:02x}", he.bss_colour().unwrap()),
+            ),
+            ("_ws.malformed", ""),
+        ],
+    );
+    let request = action::Repr::AddbaRequest {
+        dialog_token: 9,
+        parameters: PARAMETERS,
+        timeout_tu: 0,
+        start: SequenceControl::new(SeqNo12::new(1)),
+        rest: &[159, 1, 0x25],
+    };
+    let extension = request.addba_extension().unwrap();
+    check(
+        of_kind(management_frame(management::Body::Action(request))),
+        &[
+            ("wlan.addba.no_frag", &u8::from(extension.no_fragmentation()).to_string()),
+            ("wlan.addba.he_frag_oper", &format!("0x{:02x}", extension.fragmentation_level())),
+            ("_ws.malformed", ""),
+        ],
+    );
+}
+
 /// One frame, its fields by name.
 fn check(frame: Vec<u8>, expected: &[(&str, &str)]) {
     let fields: Vec<_> = expected.iter().map(|(field, _)| *field).collect();
@@ -440,6 +508,296 @@ fn radiotap_fields_hold_what_was_written() {
             ("radiotap.mcs.gi", "1"),
             ("radiotap.ampdu.reference", "77"),
             ("radiotap.ampdu.flags.last", "1"),
+            ("wlan.fc.type_subtype", "0x002c"),
+            ("wlan.fcs.status", "1"),
+            ("_ws.malformed", ""),
+        ],
+    );
+}
+
+#[test]
+fn block_acks_hold_what_was_written() {
+    let (transmitter, start) = (STATION, SeqNo12::new(0x123));
+    let variant = |tid, variant| {
+        let ack = control::BlockAck { no_ack: true, tid, variant };
+        of_kind(control_frame(control::Body::BlockAck { transmitter, ack }))
+    };
+    let request = |tid, variant| {
+        let request = control::BlockAckRequest { no_ack: true, tid, variant };
+        of_kind(control_frame(control::Body::BlockAckRequest { transmitter, request }))
+    };
+    let ok = [("wlan.fcs.status", "1"), ("_ws.malformed", "")];
+    check(
+        variant(0, control::AckVariant::MultiSta(control::MultiSta::new(MULTI_STA))),
+        &[
+            ("wlan.ba.control.ba_type", "0x000b"),
+            ("wlan.ba.multi_sta.aid11", "0x0001,0x0002,0x0003,0x07fd"),
+            ("wlan.ba.multi_sta.ack_type", "0x0001,0x0000,0x0000,0x0000"),
+            ("wlan.ba.multi_sta.tid", "0x0000,0x0005,0x0006,0x000f"),
+            // The last one is what the standard reserves before the address.
+            ("wlan.fixed.ssc.sequence", "291,292,0"),
+            ("wlan.ba.bm", "0102030405060708,01020304"),
+            ("wlan.ba.multi_sta.ra", "02:00:00:00:00:03"),
+            ok[0],
+            ok[1],
+        ],
+    );
+    let records = [
+        [0, 0x10, 0x30, 0x12, 1, 0, 0, 0, 0, 0, 0, 0],
+        [0, 0x60, 0x40, 0x12, 0, 0, 0, 0, 0, 0, 0, 0x80],
+    ]
+    .concat();
+    check(
+        variant(1, control::AckVariant::MultiTid(control::MultiTid::new(&records))),
+        &[
+            ("wlan.ba.control.ba_type", "0x0003"),
+            ("wlan.bar.mtid.tidinfo.value", "0x0001,0x0006"),
+            ("wlan.fixed.ssc.sequence", "291,292"),
+            ("wlan.ba.bm", "0100000000000000,0000000000000080"),
+            ok[0],
+            ok[1],
+        ],
+    );
+    check(
+        variant(5, control::AckVariant::Gcr { start, group: HOST, bitmap: &[9] }),
+        &[
+            ("wlan.ba.control.ba_type", "0x0006"),
+            ("wlan.fixed.ssc.sequence", "291"),
+            ("wlan.ba.gcr_group_addr", "02:00:00:00:00:03"),
+            ("wlan.ba.bm", "0900000000000000"),
+            ok[0],
+            ok[1],
+        ],
+    );
+    check(
+        variant(
+            5,
+            control::AckVariant::ExtendedCompressed { start, bitmap: &[7], receive_buffers: 42 },
+        ),
+        &[
+            ("wlan.ba.control.ba_type", "0x0001"),
+            ("wlan.fixed.ssc.sequence", "291"),
+            ("wlan.ba.bm", "0700000000000000"),
+            // A flag to it. It also says that only DMG stations send this.
+            ("wlan.ba.RBUFCAP", "1"),
+            ok[0],
+        ],
+    );
+    let records = control::MultiTidRequest::new(&[0, 0x10, 0x30, 0x12, 0, 0x60, 0x40, 0x12]);
+    check(
+        request(1, control::RequestVariant::MultiTid(records)),
+        &[
+            ("wlan.bar.mtid.tidinfo.value", "0x0001,0x0006"),
+            ("wlan.fixed.ssc.sequence", "291,292"),
+            ok[0],
+            ok[1],
+        ],
+    );
+    check(
+        request(5, control::RequestVariant::Gcr { start, group: HOST }),
+        &[
+            ("wlan.fixed.ssc.sequence", "291"),
+            ("wlan.ba.gcr_group_addr", "02:00:00:00:00:03"),
+            ok[0],
+            ok[1],
+        ],
+    );
+}
+
+/// Per AID TID Info: an Ack, a bitmap of 8 octets, one of 4, a station without AID.
+const MULTI_STA: &[u8] = &[
+    0x01, 0x08, 0x02, 0x50, 0x30, 0x12, 1, 2, 3, 4, 5, 6, 7, 8, 0x03, 0x60, 0x46, 0x12, 1, 2, 3, 4,
+    0xfd, 0xf7, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3,
+];
+
+/// Bits at an offset.
+fn word(fields: &[(u32, u64)]) -> u64 {
+    fields.iter().fold(0, |word, (shift, value)| word | value << shift)
+}
+
+#[test]
+fn triggers_hold_what_was_written() {
+    let transmitter = STATION;
+    let frame = |common, rest: &[u8]| {
+        let trigger = control::Trigger { common: control::CommonInfo(common), rest };
+        let body = control::Body::Trigger { transmitter, trigger };
+        let bytes = of_kind(control_frame(body));
+        let view = radiotap::View::new(&bytes).unwrap();
+        let view =
+            frame::View::new(view.frame(), frame::Layout { fcs: true, padded: false }).unwrap();
+        assert_eq!(frame::Repr::parse(&view), Ok(control_frame(body).into()));
+        bytes
+    };
+    // UL Length 1 234, 80 MHz, CS required, -20 + 43 dBm.
+    let common = |kind| word(&[(0, kind), (4, 1234), (17, 1), (18, 2), (28, 43), (63, 1)]);
+    // AID, RU allocation, LDPC, MCS 9, streams 1 and 2, -110 + 60 dBm.
+    let user = |aid| word(&[(0, aid), (12, 0x87), (20, 1), (21, 9), (26, 1), (29, 1), (32, 60)]);
+    let info = |aid, dependent: &[u8]| [&user(aid).to_le_bytes()[..5], dependent].concat();
+    let padding = [0xff; 6];
+    let all = [
+        ("wlan.trigger.he.ul_length", "1234"),
+        ("wlan.trigger.he.cs_required", "1"),
+        ("wlan.trigger.he.ul_bw", "2"),
+        ("wlan.trigger.he.ap_tx_power", "43"),
+        ("wlan.trigger.he.user_info.aid12", "0x0000000000000005,0x00000000000007d6"),
+        ("wlan.trigger.he.coding_type", "1,1"),
+        ("wlan.trigger.he.mcs", "0x0000000000000009,0x0000000000000009"),
+        ("wlan.trigger.he.target_rssi", "60,60"),
+        ("_ws.malformed", ""),
+    ];
+    let request = [5, 0x50, 0x30, 0x12];
+    for (kind, name, dependent) in [
+        (0, "0", &[0xa7][..]),
+        (1, "1", &[0x0f]),
+        (2, "2", &request),
+        (3, "3", &[]),
+        (4, "4", &[]),
+        (6, "6", &[]),
+    ] {
+        let rest = [info(5, dependent), info(2006, dependent), padding.to_vec()].concat();
+        let mut expected = vec![("wlan.trigger.he.trigger_type", name)];
+        expected.extend_from_slice(&all);
+        check(frame(common(kind), &rest), &expected);
+    }
+    let rest = [request.to_vec(), info(5, &[]), info(2006, &[]), padding.to_vec()].concat();
+    let mut expected =
+        vec![("wlan.trigger.he.common_info.bar_info.blk_ack_starting_seq_ctrl", "0x1230")];
+    expected.extend_from_slice(&all);
+    check(frame(common(5), &rest), &expected);
+}
+
+#[test]
+fn ndp_announcements_hold_what_was_written() {
+    let frame = |token, stations: &[u8]| {
+        let announcement = control::NdpAnnouncement { token, stations };
+        let body = control::Body::NdpAnnouncement { transmitter: STATION, announcement };
+        of_kind(control_frame(body))
+    };
+    check(
+        frame(9 << 2, &[5, 0, 6, 0x30]),
+        &[
+            ("wlan.vht_ndp.token.number", "9"),
+            ("wlan.vht_ndp.sta_info.aid12", "0x0005,0x0006"),
+            ("_ws.malformed", ""),
+        ],
+    );
+    check(
+        frame(9 << 2 | 2, &[5, 0, 0, 8, 6, 8, 0, 0x28]),
+        &[
+            ("wlan.he_ndp.token.number", "9"),
+            ("wlan.he_ndp.sta_info.aid11", "0x00000005,0x00000006"),
+            ("_ws.malformed", ""),
+        ],
+    );
+}
+
+/// Every rate of VHT and HE that tshark works out, and ours.
+#[test]
+fn rates_of_vht_and_he_are_those_of_tshark() {
+    let mut headers = vec![];
+    // Codes of radiotap: 20, 40, 80 and 160 MHz.
+    for (bandwidth, mcs, streams, short) in product([0, 1, 4, 11], 0..10, 1..=8, 0..2) {
+        let vht = Vht {
+            known: 0x0044,
+            flags: short << 2,
+            bandwidth,
+            mcs_streams: [mcs << 4 | streams, 0, 0, 0],
+            ..Vht::default()
+        };
+        headers.push(radiotap::Repr { vht: Some(vht), ..radiotap::Repr::default() });
+    }
+    for (allocation, mcs, streams, interval) in product(0..=10, 0..12, [1, 2, 8], 0..3) {
+        // HE SU; with a resource unit, HE TB. Without DCM, which tshark 4.0 ignores.
+        let format = if allocation < 4 { 0 } else { 3 };
+        let data = [0x4060 | format, 0x0002, mcs << 8, 0, allocation | interval << 4, streams];
+        headers.push(radiotap::Repr { he: Some(He { data }), ..radiotap::Repr::default() });
+    }
+    let null = data_frame(Some(QosControl::default()), None);
+    let frames: Vec<_> = (0..)
+        .zip(&headers)
+        .map(|(n, header)| {
+            captured(&radiotap::Repr { tsft_us: Some(1000 * n), flags: FCS, ..*header }, null)
+        })
+        .collect();
+    let Some(rows) = tshark(&frames, &["wlan_radio.data_rate"]) else { return };
+    let mut compared = 0;
+    for (header, row) in headers.iter().zip(rows) {
+        let Ok(theirs) = row[0].parse::<f64>() else { continue };
+        let ours = header.bitrate().unwrap().as_mbps_f64();
+        // In HE it rounds the rate of one stream in at most 80 MHz to a digit and multiplies.
+        let parts = header.he.map_or(1, |he| {
+            let twice = matches!(he.data[4] & 15, 3 | 10);
+            he.data[5] * if twice { 2 } else { 1 }
+        });
+        let tolerance = 0.06 * f64::from(parts);
+        assert!((ours - theirs).abs() < tolerance, "{ours} {theirs}: {header:?}");
+        compared += 1;
+    }
+    assert!(compared > 1_000, "{compared}");
+}
+
+const FCS: Option<radiotap::Flags> = Some(radiotap::Flags(radiotap::Flags::FCS_AT_END));
+
+fn product<A: Copy, B: Copy, C: Copy, D>(
+    a: impl IntoIterator<Item = A>,
+    b: impl IntoIterator<Item = B> + Clone,
+    c: impl IntoIterator<Item = C> + Clone,
+    d: impl IntoIterator<Item = D> + Clone,
+) -> impl Iterator<Item = (A, B, C, D)> {
+    a.into_iter().flat_map(move |a| {
+        let (c, d) = (c.clone(), d.clone());
+        b.clone().into_iter().flat_map(move |b| {
+            let d = d.clone();
+            c.clone()
+                .into_iter()
+                .flat_map(move |c| d.clone().into_iter().map(move |d| (a, b, c, d)))
+        })
+    })
+}
+
+#[test]
+fn fields_of_vht_and_he_hold_what_was_written() {
+    let null = data_frame(Some(QosControl::default()), None);
+    let he = He { data: [0xfffe, 0x0a7f, 0xa8ea, 0x4321, 0x0296, 0x7d22] };
+    let header = radiotap::Repr {
+        flags: FCS,
+        xchannel: Some(XChannel {
+            flags: XChannel::HT_20,
+            frequency_mhz: 5180,
+            number: 36,
+            max_power: 0,
+        }),
+        he: Some(he),
+        he_mu: Some(HeMu {
+            flags1: 0xc173,
+            flags2: 0x063f,
+            channel1: [1, 2, 3, 4],
+            channel2: [5, 6, 7, 8],
+        }),
+        l_sig: Some(LSig { known: 3, data: 0x123b }),
+        ..radiotap::Repr::default()
+    };
+    check(
+        captured(&header, null),
+        &[
+            ("radiotap.xchannel.freq", "5180"),
+            ("radiotap.he.data_1.ppdu_format", "0x0002"),
+            ("radiotap.he.data_3.bss_color", "0x002a"),
+            ("radiotap.he.data_3.ul_dl", "0x0001"),
+            ("radiotap.he.data_3.data_mcs", "0x0008"),
+            ("radiotap.he.data_3.data_dcm", "0x0000"),
+            ("radiotap.he.data_3.coding", "0x0001"),
+            ("radiotap.he.data_4.sta_id_user", "0x0432"),
+            ("radiotap.he.data_5.data_bw_ru_allocation", "0x0006"),
+            ("radiotap.he.data_5.gi", "0x0001"),
+            ("radiotap.he.num_ltf_symbols", "0x0002"),
+            ("radiotap.he.data_6.nsts", "0x0002"),
+            ("radiotap.he.data_6.txop_value", "0x007d"),
+            ("radiotap.he_mu.sig_b_mcs", "0x0003"),
+            ("radiotap.he_mu.bw_from_sig_a", "3"),
+            ("radiotap.he_mu.chan1_rus_3_index", "4"),
+            ("radiotap.l_sig.rate", "11"),
+            ("radiotap.l_sig.length", "291"),
             ("wlan.fc.type_subtype", "0x002c"),
             ("wlan.fcs.status", "1"),
             ("_ws.malformed", ""),

@@ -2,6 +2,7 @@
 //! DELBA of category Block Ack (9.6.4); the others keep their bytes, as do the
 //! elements behind the fixed fields.
 
+use super::elements::{Elements, id};
 use super::reader::Reader;
 use super::{Error, SequenceControl};
 use alloc::vec::Vec;
@@ -87,6 +88,27 @@ impl BlockAckParameters {
     }
 }
 
+/// The ADDBA Capabilities field of an ADDBA Extension element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddbaExtension(pub u8);
+
+impl AddbaExtension {
+    /// MSDUs are not fragmented.
+    pub const fn no_fragmentation(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// HE Fragmentation Operation (IEEE 802.11ax-2021): the level, 0 to 3.
+    pub const fn fragmentation_level(self) -> u8 {
+        self.0 >> 1 & 3
+    }
+
+    /// What Extended Buffer Size (IEEE 802.11be-2024) adds to the buffer, a multiple of 1 024.
+    pub const fn extended_buffer(self) -> u16 {
+        ((self.0 >> 5) as u16) << 10
+    }
+}
+
 impl<'a> Repr<'a> {
     pub(super) fn parse(reader: &mut Reader<'a>) -> Result<Self, Error> {
         let category = reader.u8("category")?;
@@ -125,6 +147,29 @@ impl<'a> Repr<'a> {
         }
         *reader = behind_category;
         Ok(Self::Other { category, bytes: reader.rest() })
+    }
+
+    /// The ADDBA Extension element of a request or response (IEEE 802.11-2020, 9.4.2.138).
+    pub fn addba_extension(&self) -> Option<AddbaExtension> {
+        match self {
+            Self::AddbaRequest { rest, .. } | Self::AddbaResponse { rest, .. } => {
+                let element = Elements::new(rest).find(id::ADDBA_EXTENSION)?;
+                element.data.first().copied().map(AddbaExtension)
+            }
+            Self::Delba { .. } | Self::Other { .. } => None,
+        }
+    }
+
+    /// The Block Ack buffer in MPDUs that a request or response names, with its extension:
+    /// up to 1 024 in 802.11be; 0 leaves it to the recipient.
+    pub fn buffer_size(&self) -> Option<u16> {
+        match self {
+            Self::AddbaRequest { parameters, .. } | Self::AddbaResponse { parameters, .. } => {
+                let extended = self.addba_extension().map_or(0, AddbaExtension::extended_buffer);
+                Some(parameters.buffer_size & 0x3ff | extended)
+            }
+            Self::Delba { .. } | Self::Other { .. } => None,
+        }
     }
 
     /// Length in bytes.

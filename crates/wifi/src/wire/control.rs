@@ -1,14 +1,31 @@
-//! Control frames (IEEE 802.11-2020, 9.3.1): Ack, RTS, CTS, PS-Poll, CF-End,
-//! Block Ack Request and Block Ack. The compressed Block Ack is read with a bitmap of
-//! 64 bits (802.11n), 256 (802.11ax), 512 or 1 024 (802.11be); the other variants
-//! (basic, multi-TID, multi-STA, GCR) keep their bytes, as do compressed ones for
-//! fragments, with all that follows. Trailing bytes of the others are ignored.
+//! Control frames (IEEE 802.11-2020, 9.3.1; IEEE 802.11ax-2021 for Trigger): those that are
+//! named in [`Kind`]. The variants of [`BlockAck`] and [`BlockAckRequest`], the
+//! kinds of [`Trigger`] and of [`NdpAnnouncement`] are in files of their own.
+//!
+//! Lists of records stay bytes that were looked through; an iterator reads them. Trailing
+//! bytes are ignored where a frame's length is fixed.
+
+mod block_ack;
+mod records;
+mod request;
+mod sounding;
+#[cfg(test)]
+mod tests;
+mod trigger;
+
+pub use block_ack::{AckVariant, BlockAck};
+pub use records::{
+    Bitmap, MultiSta, MultiStaIter, MultiTid, MultiTidIter, MultiTidRequest, MultiTidRequestIter,
+    Record, StationRecord,
+};
+pub use request::{BlockAckRequest, RequestVariant};
+pub use sounding::{NdpAnnouncement, NdpStation, NdpVariant};
+pub use trigger::{CommonInfo, Dependent, Trigger, TriggerKind, UserInfo, Users};
 
 use super::reader::Reader;
 use super::view::View;
 use super::{Error, Flags, FrameControl, Kind, SequenceControl};
 use alloc::vec::Vec;
-use core::iter::repeat;
 use lasthop_units::{MacAddr, SeqNo12};
 
 /// A control frame.
@@ -46,6 +63,41 @@ pub enum Body<'a> {
         /// BSSID, which is the transmitter address (TA).
         bssid: MacAddr,
     },
+    /// End of a contention-free period, with an Ack.
+    CfEndAck {
+        /// BSSID, which is the transmitter address (TA).
+        bssid: MacAddr,
+    },
+    /// Another control frame with an HT Control field (9.3.1.9).
+    ControlWrapper {
+        /// Frame Control of the carried frame.
+        carried: FrameControl,
+        /// The HT Control field.
+        ht_control: u32,
+        /// The carried frame behind its first address, unread.
+        rest: &'a [u8],
+    },
+    /// Beamforming Report Poll (9.3.1.20).
+    BeamformingReportPoll {
+        /// Transmitter address (TA).
+        transmitter: MacAddr,
+        /// Bit n: feedback segment n is asked for again.
+        segments: u8,
+    },
+    /// NDP Announcement (9.3.1.19).
+    NdpAnnouncement {
+        /// Transmitter address (TA).
+        transmitter: MacAddr,
+        /// The fields after the addresses.
+        announcement: NdpAnnouncement<'a>,
+    },
+    /// Trigger (IEEE 802.11ax-2021, 9.3.1.22).
+    Trigger {
+        /// Transmitter address (TA).
+        transmitter: MacAddr,
+        /// The fields after the addresses.
+        trigger: Trigger<'a>,
+    },
     /// Block Ack Request.
     BlockAckRequest {
         /// Transmitter address (TA).
@@ -62,112 +114,6 @@ pub enum Body<'a> {
     },
 }
 
-/// A Block Ack Request after its addresses (9.3.1.7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlockAckRequest<'a> {
-    /// The BAR Ack Policy bit: no Ack for this request itself.
-    pub no_ack: bool,
-    /// TID, 0 to 15.
-    pub tid: u8,
-    /// By BAR type.
-    pub variant: RequestVariant<'a>,
-}
-
-/// The variants of a Block Ack Request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestVariant<'a> {
-    /// Asks for a compressed bitmap.
-    Compressed {
-        /// Starting sequence number.
-        start: SeqNo12,
-    },
-    /// Any other variant, unread.
-    Other {
-        /// BAR type, 0 to 15.
-        code: u8,
-        /// The BAR Information field as it came.
-        information: &'a [u8],
-    },
-}
-
-/// A Block Ack after its addresses (9.3.1.8).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlockAck<'a> {
-    /// The BA Ack Policy bit: no Ack for this frame itself.
-    pub no_ack: bool,
-    /// TID, 0 to 15.
-    pub tid: u8,
-    /// By BA type.
-    pub variant: AckVariant<'a>,
-}
-
-/// The variants of a Block Ack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AckVariant<'a> {
-    /// Compressed, one bit for each MSDU.
-    Compressed {
-        /// Starting sequence number.
-        start: SeqNo12,
-        /// Bit n, from the least significant one of the first octet on: `start + n` was received.
-        /// 8, 32, 64 or 128 octets; on the air zeros fill a shorter one up.
-        bitmap: &'a [u8],
-    },
-    /// Any other variant, unread.
-    Other {
-        /// BA type, 0 to 15: 0 is basic.
-        code: u8,
-        /// The BA Information field as it came.
-        information: &'a [u8],
-    },
-}
-
-impl<'a> BlockAck<'a> {
-    /// A compressed Block Ack; `bitmap` has up to 128 octets.
-    pub const fn compressed(tid: u8, start: SeqNo12, bitmap: &'a [u8]) -> Self {
-        Self { no_ack: false, tid, variant: AckVariant::Compressed { start, bitmap } }
-    }
-
-    fn parse(reader: &mut Reader<'a>) -> Result<Self, Error> {
-        let BlockAckControl { no_ack, code, tid } = BlockAckControl::parse(reader)?;
-        let information = *reader;
-        if code == COMPRESSED {
-            let start = SequenceControl::from_bits(reader.u16("starting sequence control")?);
-            if let Some((_, octets)) = BITMAPS.iter().find(|(code, _)| *code == start.fragment) {
-                let bitmap = reader.take("bitmap", *octets)?;
-                let variant = AckVariant::Compressed { start: start.sequence, bitmap };
-                return Ok(Self { no_ack, tid, variant });
-            }
-        }
-        *reader = information;
-        Ok(Self { no_ack, tid, variant: AckVariant::Other { code, information: reader.rest() } })
-    }
-}
-
-impl<'a> BlockAckRequest<'a> {
-    /// A request for a compressed Block Ack.
-    pub const fn compressed(tid: u8, start: SeqNo12) -> Self {
-        Self { no_ack: false, tid, variant: RequestVariant::Compressed { start } }
-    }
-
-    fn parse(reader: &mut Reader<'a>) -> Result<Self, Error> {
-        let BlockAckControl { no_ack, code, tid } = BlockAckControl::parse(reader)?;
-        let information = *reader;
-        if code == COMPRESSED {
-            let start = SequenceControl::from_bits(reader.u16("starting sequence control")?);
-            if start.fragment == 0 {
-                let variant = RequestVariant::Compressed { start: start.sequence };
-                return Ok(Self { no_ack, tid, variant });
-            }
-        }
-        *reader = information;
-        Ok(Self {
-            no_ack,
-            tid,
-            variant: RequestVariant::Other { code, information: reader.rest() },
-        })
-    }
-}
-
 impl<'a> Repr<'a> {
     /// Parses a view; `None` if it is of none of the kinds of [`Body`].
     pub(super) fn parse(view: &View<'a>) -> Result<Option<Self>, Error> {
@@ -178,9 +124,27 @@ impl<'a> Repr<'a> {
         let body = match kind {
             Kind::Ack => Body::Ack,
             Kind::Cts => Body::Cts,
+            Kind::ControlWrapper => Body::ControlWrapper {
+                carried: FrameControl::from_bits(reader.u16("carried frame control")?),
+                ht_control: reader.u32("HT control")?,
+                rest: reader.rest(),
+            },
             Kind::Rts => Body::Rts { transmitter: reader.address(TRANSMITTER)? },
             Kind::PsPoll => Body::PsPoll { transmitter: reader.address(TRANSMITTER)? },
             Kind::CfEnd => Body::CfEnd { bssid: reader.address(TRANSMITTER)? },
+            Kind::CfEndAck => Body::CfEndAck { bssid: reader.address(TRANSMITTER)? },
+            Kind::BeamformingReportPoll => Body::BeamformingReportPoll {
+                transmitter: reader.address(TRANSMITTER)?,
+                segments: reader.u8("feedback segments")?,
+            },
+            Kind::NdpAnnouncement => Body::NdpAnnouncement {
+                transmitter: reader.address(TRANSMITTER)?,
+                announcement: NdpAnnouncement::parse(&mut reader)?,
+            },
+            Kind::Trigger => Body::Trigger {
+                transmitter: reader.address(TRANSMITTER)?,
+                trigger: Trigger::parse(&mut reader)?,
+            },
             Kind::BlockAckRequest => Body::BlockAckRequest {
                 transmitter: reader.address(TRANSMITTER)?,
                 request: BlockAckRequest::parse(&mut reader)?,
@@ -198,15 +162,15 @@ impl<'a> Repr<'a> {
     pub const fn buffer_len(&self) -> usize {
         match self.body {
             Body::Ack | Body::Cts => 10,
-            Body::Rts { .. } | Body::PsPoll { .. } | Body::CfEnd { .. } => 16,
-            Body::BlockAckRequest { request, .. } => match request.variant {
-                RequestVariant::Compressed { .. } => 20,
-                RequestVariant::Other { information, .. } => 18 + information.len(),
-            },
-            Body::BlockAck { ack, .. } => match ack.variant {
-                AckVariant::Compressed { bitmap, .. } => 20 + bitmap_length(bitmap).1,
-                AckVariant::Other { information, .. } => 18 + information.len(),
-            },
+            Body::ControlWrapper { rest, .. } => 16 + rest.len(),
+            Body::Rts { .. } | Body::PsPoll { .. } | Body::CfEnd { .. } | Body::CfEndAck { .. } => {
+                16
+            }
+            Body::BeamformingReportPoll { .. } => 17,
+            Body::NdpAnnouncement { announcement, .. } => 16 + announcement.buffer_len(),
+            Body::Trigger { trigger, .. } => 16 + trigger.buffer_len(),
+            Body::BlockAckRequest { request, .. } => 16 + request.buffer_len(),
+            Body::BlockAck { ack, .. } => 16 + ack.buffer_len(),
         }
     }
 
@@ -215,9 +179,16 @@ impl<'a> Repr<'a> {
         let (kind, transmitter) = match self.body {
             Body::Ack => (Kind::Ack, None),
             Body::Cts => (Kind::Cts, None),
+            Body::ControlWrapper { .. } => (Kind::ControlWrapper, None),
             Body::Rts { transmitter } => (Kind::Rts, Some(transmitter)),
             Body::PsPoll { transmitter } => (Kind::PsPoll, Some(transmitter)),
             Body::CfEnd { bssid } => (Kind::CfEnd, Some(bssid)),
+            Body::CfEndAck { bssid } => (Kind::CfEndAck, Some(bssid)),
+            Body::BeamformingReportPoll { transmitter, .. } => {
+                (Kind::BeamformingReportPoll, Some(transmitter))
+            }
+            Body::NdpAnnouncement { transmitter, .. } => (Kind::NdpAnnouncement, Some(transmitter)),
+            Body::Trigger { transmitter, .. } => (Kind::Trigger, Some(transmitter)),
             Body::BlockAckRequest { transmitter, .. } => (Kind::BlockAckRequest, Some(transmitter)),
             Body::BlockAck { transmitter, .. } => (Kind::BlockAck, Some(transmitter)),
         };
@@ -228,64 +199,48 @@ impl<'a> Repr<'a> {
             out.extend_from_slice(&transmitter.0);
         }
         match self.body {
-            Body::BlockAckRequest { request: BlockAckRequest { no_ack, tid, variant }, .. } => {
-                match variant {
-                    RequestVariant::Compressed { start } => {
-                        BlockAckControl { no_ack, code: COMPRESSED, tid }.emit(out);
-                        out.extend_from_slice(&SequenceControl::new(start).bits().to_le_bytes());
-                    }
-                    RequestVariant::Other { code, information } => {
-                        BlockAckControl { no_ack, code, tid }.emit(out);
-                        out.extend_from_slice(information);
-                    }
-                }
+            Body::ControlWrapper { carried, ht_control, rest } => {
+                out.extend_from_slice(&carried.bits().to_le_bytes());
+                out.extend_from_slice(&ht_control.to_le_bytes());
+                out.extend_from_slice(rest);
             }
-            Body::BlockAck { ack: BlockAck { no_ack, tid, variant }, .. } => match variant {
-                AckVariant::Compressed { start, bitmap } => {
-                    BlockAckControl { no_ack, code: COMPRESSED, tid }.emit(out);
-                    let (fragment, octets) = bitmap_length(bitmap);
-                    let start = SequenceControl { sequence: start, fragment };
-                    out.extend_from_slice(&start.bits().to_le_bytes());
-                    out.extend(bitmap.iter().copied().chain(repeat(0)).take(octets));
-                }
-                AckVariant::Other { code, information } => {
-                    BlockAckControl { no_ack, code, tid }.emit(out);
-                    out.extend_from_slice(information);
-                }
-            },
-            _ => {}
+            Body::BeamformingReportPoll { segments, .. } => out.push(segments),
+            Body::NdpAnnouncement { announcement, .. } => announcement.emit(out),
+            Body::Trigger { trigger, .. } => trigger.emit(out),
+            Body::BlockAckRequest { request, .. } => request.emit(out),
+            Body::BlockAck { ack, .. } => ack.emit(out),
+            Body::Ack
+            | Body::Cts
+            | Body::Rts { .. }
+            | Body::PsPoll { .. }
+            | Body::CfEnd { .. }
+            | Body::CfEndAck { .. } => {}
         }
     }
 }
 
 const TRANSMITTER: &str = "transmitter address";
 
-/// BAR and BA type "compressed" (tables 9-24 and 9-25).
-const COMPRESSED: u8 = 2;
-
-/// Fragment numbers of a compressed Block Ack and how many octets of bitmap they announce
-/// (IEEE 802.11ax-2021, 9.3.1.8.2; IEEE 802.11be-2024 adds 8 and 10).
-const BITMAPS: [(u8, usize); 4] = [(0, 8), (4, 32), (8, 64), (10, 128)];
-
-/// Fragment number and length on the air of a bitmap, in octets.
-const fn bitmap_length(bitmap: &[u8]) -> (u8, usize) {
-    let index = match bitmap.len() {
-        0..=8 => 0,
-        9..=32 => 1,
-        33..=64 => 2,
-        _ => 3,
-    };
-    BITMAPS[index]
+/// BAR and BA types (tables 9-26 and 9-28; Multi-STA of IEEE 802.11ax-2021).
+mod code {
+    pub(super) const BASIC: u8 = 0;
+    pub(super) const EXTENDED_COMPRESSED: u8 = 1;
+    pub(super) const COMPRESSED: u8 = 2;
+    pub(super) const MULTI_TID: u8 = 3;
+    pub(super) const GCR: u8 = 6;
+    pub(super) const MULTI_STA: u8 = 11;
 }
 
 /// BAR Control and BA Control: the same layout (figures 9-34 and 9-41).
-struct BlockAckControl {
+struct Control {
     no_ack: bool,
     code: u8,
     tid: u8,
 }
 
-impl BlockAckControl {
+impl Control {
+    const LEN: usize = 2;
+
     fn parse(reader: &mut Reader<'_>) -> Result<Self, Error> {
         let bits = reader.u16("control")?;
         Ok(Self { no_ack: bits & 1 != 0, code: (bits >> 1 & 15) as u8, tid: (bits >> 12) as u8 })
@@ -297,4 +252,9 @@ impl BlockAckControl {
             | u16::from(self.tid & 15) << 12;
         out.extend_from_slice(&bits.to_le_bytes());
     }
+}
+
+/// Appends a Starting Sequence Control field.
+fn emit_start(out: &mut Vec<u8>, sequence: SeqNo12, fragment: u8) {
+    out.extend_from_slice(&SequenceControl { sequence, fragment }.bits().to_le_bytes());
 }

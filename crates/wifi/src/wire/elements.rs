@@ -1,6 +1,18 @@
 //! Information elements (IEEE 802.11-2020, 9.4.2): an iterator over them, and
 //! values for SSID, rates, DSSS parameters, TIM and HT capabilities. All others
-//! (vendor and extended ones too) keep their bytes.
+//! (vendor and extended ones too) keep their bytes; those of VHT, HE and EHT, RSN and the
+//! ADDBA Extension are read on demand.
+
+mod phy;
+mod rsn;
+#[cfg(test)]
+mod tests;
+
+pub use phy::{
+    Amendments, EhtOperation, Ghz6Operation, HeCapabilities, HeOperation, VhtCapabilities,
+    VhtOperation,
+};
+pub use rsn::{Cipher, KeyManagement, Rsn, Suite, Suites};
 
 use super::reader::Reader;
 use super::{Error, Reason};
@@ -43,6 +55,26 @@ impl<'a> Elements<'a> {
     /// The first element of a kind.
     pub fn find(&self, id: u8) -> Option<Element<'a>> {
         self.iter().map_while(Result::ok).find(|element| element.id == id)
+    }
+
+    /// The first extended element of a kind, see [`extension`].
+    pub fn find_extension(&self, number: u8) -> Option<Element<'a>> {
+        let mut elements = self.iter().map_while(Result::ok);
+        elements
+            .find(|element| element.id == id::EXTENSION && element.data.first() == Some(&number))
+    }
+
+    /// The amendments whose elements are there.
+    pub fn amendments(&self) -> Amendments {
+        Amendments::of(self)
+    }
+
+    /// The RSN element.
+    ///
+    /// # Errors
+    /// One that cannot be read.
+    pub fn rsn(&self) -> Result<Option<Rsn<'a>>, Error> {
+        self.find(id::RSN).map(|element| Rsn::parse(&element)).transpose()
     }
 
     /// The network's name; `None` if there is none.
@@ -318,12 +350,36 @@ pub mod id {
     pub const TIM: u8 = 5;
     /// Element ID of HT Capabilities.
     pub const HT_CAPABILITIES: u8 = 45;
+    /// Element ID of RSN.
+    pub const RSN: u8 = 48;
     /// Extended Supported Rates and BSS Membership Selectors.
     pub const EXTENDED_SUPPORTED_RATES: u8 = 50;
+    /// Element ID of HT Operation.
+    pub const HT_OPERATION: u8 = 61;
+    /// ADDBA Extension.
+    pub const ADDBA_EXTENSION: u8 = 159;
+    /// Element ID of VHT Capabilities.
+    pub const VHT_CAPABILITIES: u8 = 191;
+    /// Element ID of VHT Operation.
+    pub const VHT_OPERATION: u8 = 192;
     /// Vendor Specific: an OUI first.
     pub const VENDOR_SPECIFIC: u8 = 221;
     /// The Element ID Extension follows.
     pub const EXTENSION: u8 = 255;
+}
+
+/// Element ID Extensions (IEEE 802.11ax-2021 and 802.11be-2024, table 9-92).
+pub mod extension {
+    /// HE Capabilities.
+    pub const HE_CAPABILITIES: u8 = 35;
+    /// HE Operation.
+    pub const HE_OPERATION: u8 = 36;
+    /// EHT Operation.
+    pub const EHT_OPERATION: u8 = 106;
+    /// Multi-Link.
+    pub const MULTI_LINK: u8 = 107;
+    /// EHT Capabilities.
+    pub const EHT_CAPABILITIES: u8 = 108;
 }
 
 const LAYER: &str = "element";
@@ -344,11 +400,12 @@ const fn name(id: u8) -> &'static str {
         7 => "country",
         11 => "BSS load",
         42 => "ERP information",
-        48 => "RSN",
-        61 => "HT operation",
+        id::RSN => "RSN",
+        id::HT_OPERATION => "HT operation",
         127 => "extended capabilities",
-        191 => "VHT capabilities",
-        192 => "VHT operation",
+        id::ADDBA_EXTENSION => "ADDBA extension",
+        id::VHT_CAPABILITIES => "VHT capabilities",
+        id::VHT_OPERATION => "VHT operation",
         id::VENDOR_SPECIFIC => "vendor specific information",
         _ => "information",
     }

@@ -30,6 +30,14 @@ pub enum Kind {
     Action,
     /// Action No Ack.
     ActionNoAck,
+    /// Trigger: asks several stations to send at once (9.3.1.22).
+    Trigger,
+    /// Beamforming Report Poll (9.3.1.20).
+    BeamformingReportPoll,
+    /// VHT, HE, ranging or EHT NDP Announcement (9.3.1.19).
+    NdpAnnouncement,
+    /// Control Wrapper: another control frame with an HT Control field (9.3.1.9).
+    ControlWrapper,
     /// Block Ack Request.
     BlockAckRequest,
     /// Block Ack (9.3.1.8).
@@ -44,6 +52,8 @@ pub enum Kind {
     Ack,
     /// CF-End: a TXOP or contention-free period ends (9.3.1.6).
     CfEnd,
+    /// CF-End with CF-Ack (9.3.1.6 in editions up to 2016).
+    CfEndAck,
     /// Data without QoS Control (9.3.2.1).
     Data,
     /// Null (no data).
@@ -84,6 +94,10 @@ impl Kind {
             (0, 12) => Self::Deauthentication,
             (0, 13) => Self::Action,
             (0, 14) => Self::ActionNoAck,
+            (1, 2) => Self::Trigger,
+            (1, 4) => Self::BeamformingReportPoll,
+            (1, 5) => Self::NdpAnnouncement,
+            (1, 7) => Self::ControlWrapper,
             (1, 8) => Self::BlockAckRequest,
             (1, 9) => Self::BlockAck,
             (1, 10) => Self::PsPoll,
@@ -91,6 +105,7 @@ impl Kind {
             (1, 12) => Self::Cts,
             (1, 13) => Self::Ack,
             (1, 14) => Self::CfEnd,
+            (1, 15) => Self::CfEndAck,
             (2, 0) => Self::Data,
             (2, 4) => Self::Null,
             (2, 8) => Self::QosData,
@@ -114,6 +129,10 @@ impl Kind {
             Self::Deauthentication => (0, 12),
             Self::Action => (0, 13),
             Self::ActionNoAck => (0, 14),
+            Self::Trigger => (1, 2),
+            Self::BeamformingReportPoll => (1, 4),
+            Self::NdpAnnouncement => (1, 5),
+            Self::ControlWrapper => (1, 7),
             Self::BlockAckRequest => (1, 8),
             Self::BlockAck => (1, 9),
             Self::PsPoll => (1, 10),
@@ -121,6 +140,7 @@ impl Kind {
             Self::Cts => (1, 12),
             Self::Ack => (1, 13),
             Self::CfEnd => (1, 14),
+            Self::CfEndAck => (1, 15),
             Self::Data => (2, 0),
             Self::Null => (2, 4),
             Self::QosData => (2, 8),
@@ -165,6 +185,10 @@ impl Kind {
             Self::Deauthentication => "deauthentication",
             Self::Action => "action",
             Self::ActionNoAck => "action no ack",
+            Self::Trigger => "trigger",
+            Self::BeamformingReportPoll => "beamforming report poll",
+            Self::NdpAnnouncement => "NDP announcement",
+            Self::ControlWrapper => "control wrapper",
             Self::BlockAckRequest => "block ack request",
             Self::BlockAck => "block ack",
             Self::PsPoll => "PS-Poll",
@@ -172,6 +196,7 @@ impl Kind {
             Self::Cts => "CTS",
             Self::Ack => "ack",
             Self::CfEnd => "CF-End",
+            Self::CfEndAck => "CF-End with CF-Ack",
             Self::Data => "data",
             Self::Null => "null",
             Self::QosData => "QoS data",

@@ -3,17 +3,27 @@
 //!
 //! [`View`] walks the fields of any header: several presence words, resets of
 //! the radiotap namespace, vendor namespaces (skipped by their length), the
-//! alignment of each field from the start of the header. [`Repr`] holds the
-//! values of the fields that lasthop knows; written back, it is one presence
+//! alignment of each field from the start of the header, TLVs behind them. [`Repr`]
+//! holds the values of the fields that lasthop knows; written back, it is one presence
 //! word in the radiotap namespace. A field of unknown size ends the walk, what
-//! was read before it stays. TLVs (presence bit 28) are not read.
+//! was read before it stays. Not read: S1G, vendors' TLVs.
 
+mod bitrate;
+mod eht;
 mod fields;
+mod he;
 mod read;
+#[cfg(test)]
+mod tests;
+mod vht;
 mod write;
 
-pub use fields::{AmpduStatus, Channel, Flags, Mcs, Timestamp, Vht};
+pub use bitrate::Allocation;
+pub use eht::{Eht, EhtFormat, EhtUser, EhtUsers, USig};
+pub use fields::{AmpduStatus, Channel, Flags, LSig, Mcs, Timestamp, XChannel, ZeroLengthPsdu};
+pub use he::{He, HeFormat, HeMu, HeMuOtherUser};
 pub use read::{Field, Fields, View};
+pub use vht::{Vht, VhtUser};
 
 /// Presence bits, which are the field numbers of the radiotap namespace.
 pub mod bit {
@@ -33,6 +43,8 @@ pub mod bit {
     pub const ANTENNA: u8 = 11;
     /// RX flags: whether the PLCP check failed.
     pub const RX_FLAGS: u8 = 14;
+    /// XChannel: as Channel, with more flags.
+    pub const XCHANNEL: u8 = 18;
     /// MCS: rate of an HT frame.
     pub const MCS: u8 = 19;
     /// A-MPDU status: reference number of the A-MPDU, delimiter.
@@ -41,12 +53,34 @@ pub mod bit {
     pub const VHT: u8 = 21;
     /// Timestamp: a clock with its unit and accuracy.
     pub const TIMESTAMP: u8 = 22;
+    /// HE: rate of an HE frame.
+    pub const HE: u8 = 23;
+    /// HE-MU: what the users of an HE MU PPDU have in common.
+    pub const HE_MU: u8 = 24;
+    /// HE-MU-other-user: the user field of another station.
+    pub const HE_MU_OTHER_USER: u8 = 25;
+    /// 0-length-PSDU: no frame is behind the header.
+    pub const ZERO_LENGTH_PSDU: u8 = 26;
+    /// L-SIG: the legacy part of an OFDM preamble.
+    pub const L_SIG: u8 = 27;
+    /// TLVs fill the rest of the header.
+    pub const TLV: u8 = 28;
     /// The next presence word is of the radiotap namespace, from bit 0 again.
     pub const RADIOTAP_NAMESPACE: u8 = 29;
     /// The next presence word is of a vendor's namespace.
     pub const VENDOR_NAMESPACE: u8 = 30;
     /// Another presence word follows.
     pub const EXTENDED: u8 = 31;
+}
+
+/// Types of TLVs; those of presence bits may be TLVs, too.
+pub mod tlv {
+    /// S1G: rate of a frame below 1 GHz.
+    pub const S1G: u16 = 32;
+    /// U-SIG: the preamble of EHT and later.
+    pub const U_SIG: u16 = 33;
+    /// EHT: rate of an EHT frame.
+    pub const EHT: u16 = 34;
 }
 
 /// A radiotap header as values. Where a header gives a field more than once
@@ -69,6 +103,8 @@ pub struct Repr {
     pub antenna: Option<u8>,
     /// RX flags, bit 1: the PLCP's CRC failed.
     pub rx_flags: Option<u16>,
+    /// Frequency and modulation, HT included.
+    pub xchannel: Option<XChannel>,
     /// Rate of an HT frame.
     pub mcs: Option<Mcs>,
     /// The frame was in an A-MPDU.
@@ -77,4 +113,18 @@ pub struct Repr {
     pub vht: Option<Vht>,
     /// A finer or other clock.
     pub timestamp: Option<Timestamp>,
+    /// Rate of an HE frame.
+    pub he: Option<He>,
+    /// Of an HE MU PPDU, what its users have in common.
+    pub he_mu: Option<HeMu>,
+    /// Of an HE MU PPDU, the user field of another station.
+    pub he_mu_other_user: Option<HeMuOtherUser>,
+    /// There is no frame.
+    pub zero_length_psdu: Option<ZeroLengthPsdu>,
+    /// The legacy part of an OFDM preamble.
+    pub l_sig: Option<LSig>,
+    /// The preamble of an EHT frame.
+    pub u_sig: Option<USig>,
+    /// Rate of an EHT frame.
+    pub eht: Option<Eht>,
 }

@@ -72,27 +72,66 @@ fn every_kind<'a>(flags: Flags, n: u16, wide: u64, body: &'a [u8]) -> Vec<Repr<'
             transmitter,
             ack: control::BlockAck::compressed(tid, start, bitmap),
         },
-        control::Body::BlockAck {
-            transmitter,
-            ack: control::BlockAck {
-                no_ack,
-                tid,
-                variant: control::AckVariant::Other { code: 0, information: body },
-            },
-        },
         control::Body::BlockAckRequest {
             transmitter,
             request: control::BlockAckRequest::compressed(tid, start),
         },
-        control::Body::BlockAckRequest {
+        control::Body::CfEndAck { bssid: AP },
+        control::Body::ControlWrapper {
+            carried: FrameControl::new(Kind::Rts, flags),
+            ht_control: wide as u32,
+            rest: body,
+        },
+        control::Body::BeamformingReportPoll { transmitter, segments: tid },
+        control::Body::NdpAnnouncement {
             transmitter,
-            request: control::BlockAckRequest {
-                no_ack,
-                tid,
-                variant: control::RequestVariant::Other { code: 3, information: body },
-            },
+            announcement: control::NdpAnnouncement { token: n as u8, stations: &BITMAP[..12] },
         },
     ] {
+        frames.push(Repr::Control(control::Repr { flags, duration_id: n, receiver: AP, body }));
+    }
+    for variant in [
+        control::AckVariant::Basic { start, bitmap: &BITMAP },
+        control::AckVariant::ExtendedCompressed { start, bitmap: &BITMAP[..8], receive_buffers: 9 },
+        control::AckVariant::MultiTid(control::MultiTid::new(
+            &BITMAP[..12 * usize::from(tid % 8 + 1)],
+        )),
+        control::AckVariant::Gcr { start, group: HOST, bitmap: &BITMAP[..8] },
+        control::AckVariant::MultiSta(control::MultiSta::new(MULTI_STA)),
+        control::AckVariant::Other { code: 5, information: body },
+    ] {
+        // Of Multi-TID, the number of records less one.
+        let ack = control::BlockAck { no_ack, tid: tid % 8, variant };
+        let body = control::Body::BlockAck { transmitter, ack };
+        frames.push(Repr::Control(control::Repr { flags, duration_id: n, receiver: AP, body }));
+    }
+    for variant in [
+        control::RequestVariant::Basic { start },
+        control::RequestVariant::ExtendedCompressed { start },
+        control::RequestVariant::MultiTid(control::MultiTidRequest::new(
+            &BITMAP[..4 * usize::from(tid % 8 + 1)],
+        )),
+        control::RequestVariant::Gcr { start, group: HOST },
+        control::RequestVariant::Other { code: 7, information: body },
+    ] {
+        let request = control::BlockAckRequest { no_ack, tid: tid % 8, variant };
+        let body = control::Body::BlockAckRequest { transmitter, request };
+        frames.push(Repr::Control(control::Repr { flags, duration_id: n, receiver: AP, body }));
+    }
+    // The kinds whose User Info fields have one octet of their own, a request, or nothing.
+    for (kind, rest) in [
+        (0, &[1, 0, 0, 0, 0, 0][..]),
+        (1, &[1, 0, 0, 0, 0, 0]),
+        (2, &[1, 0, 0, 0, 0, 4, 0, 0, 0, 2, 0, 0, 0, 0, 6, 0x10, 0, 0, 0, 0, 0, 0, 0, 0]),
+        (3, &[1, 0, 0, 0, 0]),
+        (4, &[1, 0, 0, 0, 0]),
+        (5, &[4, 0, 0, 0, 1, 0, 0, 0, 0]),
+        (6, &[1, 0, 0, 0, 0]),
+        (7, &[1, 0, 0, 0, 0]),
+    ] {
+        let common = control::CommonInfo(wide << 4 | kind);
+        let body =
+            control::Body::Trigger { transmitter, trigger: control::Trigger { common, rest } };
         frames.push(Repr::Control(control::Repr { flags, duration_id: n, receiver: AP, body }));
     }
     // A body that is encrypted is not read: these are in the clear.
@@ -153,6 +192,12 @@ fn every_kind<'a>(flags: Flags, n: u16, wide: u64, body: &'a [u8]) -> Vec<Repr<'
     frames
 }
 
+/// Per AID TID Info: an Ack, a bitmap of 8 octets, one of 4, a station without AID.
+const MULTI_STA: &[u8] = &[
+    0x01, 0x08, 0x02, 0x50, 0x30, 0x12, 1, 2, 3, 4, 5, 6, 7, 8, 0x03, 0x00, 0x36, 0x12, 1, 2, 3, 4,
+    0xfd, 0xf7, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3,
+];
+
 /// SSID "net", rates, DSSS channel 6, TIM, a vendor's.
 const ELEMENTS: &[u8] = &[
     0, 3, b'n', b'e', b't', 1, 2, 0x82, 0x84, 3, 1, 6, 5, 4, 0, 3, 0, 0, 221, 4, 0, 0x50, 0xf2, 9,
@@ -169,7 +214,8 @@ fn some_flags() -> impl Strategy<Value = Flags> {
 }
 
 fn some_radiotap() -> impl Strategy<Value = radiotap::Repr> {
-    use radiotap::{AmpduStatus, Channel, Mcs, Timestamp, Vht};
+    use radiotap::{AmpduStatus, Channel, Eht, EhtUser, EhtUsers, He, HeMu, HeMuOtherUser};
+    use radiotap::{LSig, Mcs, Timestamp, USig, Vht, XChannel, ZeroLengthPsdu};
     let option = proptest::option::of::<BoxedStrategy<_>>;
     let first = (
         option(any::<u64>().boxed()),
@@ -187,7 +233,19 @@ fn some_radiotap() -> impl Strategy<Value = radiotap::Repr> {
         proptest::option::of(any::<(u16, [u8; 8], u16)>()),
         proptest::option::of(any::<(u64, u16, u8, u8)>()),
     );
-    (first, second).prop_map(|((tsft_us, flags, rate, channel, signal, noise), second)| {
+    let third = (
+        proptest::option::of(any::<(u32, u16, [u8; 2])>()),
+        proptest::option::of(any::<[u16; 6]>()),
+        proptest::option::of(any::<(u16, u16, [u8; 4], [u8; 4])>()),
+        proptest::option::of(any::<(u16, u16, u8, u8)>()),
+        proptest::option::of(any::<u8>()),
+        proptest::option::of(any::<(u16, u16)>()),
+        proptest::option::of(any::<[u32; 3]>()),
+        proptest::option::of((any::<[u32; 10]>(), prop::collection::vec(any::<u32>(), 0..12))),
+    );
+    let all = (first, second, third);
+    all.prop_map(|((tsft_us, flags, rate, channel, signal, noise), second, third)| {
+        let (xchannel, he, he_mu, other_user, psdu, l_sig, u_sig, eht) = third;
         let (antenna, rx_flags, mcs, ampdu, vht, timestamp) = second;
         radiotap::Repr {
             tsft_us,
@@ -218,6 +276,33 @@ fn some_radiotap() -> impl Strategy<Value = radiotap::Repr> {
                 accuracy,
                 unit_position,
                 flags,
+            }),
+            xchannel: xchannel.map(|(flags, frequency_mhz, [number, max_power])| XChannel {
+                flags,
+                frequency_mhz,
+                number,
+                max_power,
+            }),
+            he: he.map(|data| He { data }),
+            he_mu: he_mu.map(|(flags1, flags2, channel1, channel2)| HeMu {
+                flags1,
+                flags2,
+                channel1,
+                channel2,
+            }),
+            he_mu_other_user: other_user.map(|(user1, user2, position, known)| HeMuOtherUser {
+                user1,
+                user2,
+                position,
+                known,
+            }),
+            zero_length_psdu: psdu.map(ZeroLengthPsdu::from_code),
+            l_sig: l_sig.map(|(known, data)| LSig { known, data }),
+            u_sig: u_sig.map(|[common, value, mask]| USig { common, value, mask }),
+            eht: eht.map(|([known, data @ ..], words)| {
+                let mut users = EhtUsers::default();
+                words.into_iter().for_each(|word| users.push(EhtUser(word)));
+                Eht { known, data, users }
             }),
         }
     })
@@ -251,11 +336,22 @@ fn read_all(bytes: &[u8]) -> Result<(), TestCaseError> {
     match radiotap::View::new(bytes) {
         Ok(view) => {
             prop_assert_eq!(view.header_len() + view.frame().len(), bytes.len());
-            radiotap::Repr::parse(&view).map_or_else(inside, |_| Ok(()))?;
+            radiotap::Repr::parse(&view).map_or_else(inside, |repr| {
+                let _ = repr.bitrate();
+                Ok(())
+            })?;
         }
         Err(error) => inside(error)?,
     }
     elements::Elements::parse(bytes).map_or_else(inside, |_| Ok(()))?;
+    for element in elements::Elements::new(bytes).iter().map_while(Result::ok) {
+        elements::Rsn::parse(&element).map_or_else(inside, |_| Ok(()))?;
+        elements::VhtCapabilities::parse(&element).map_or_else(inside, |_| Ok(()))?;
+        elements::VhtOperation::parse(&element).map_or_else(inside, |_| Ok(()))?;
+        elements::HeCapabilities::parse(&element).map_or_else(inside, |_| Ok(()))?;
+        elements::HeOperation::parse(&element).map_or_else(inside, |_| Ok(()))?;
+        elements::EhtOperation::parse(&element).map_or_else(inside, |_| Ok(()))?;
+    }
     for subframe in amsdu::Subframes::new(bytes) {
         subframe.map_or_else(inside, |_| Ok(()))?;
     }
@@ -601,6 +697,20 @@ fn layouts_of_block_ack_actions() {
     assert_eq!(frame(request), hex("03 00 07 1b10 0000 3012"));
     assert_eq!(frame(response), hex("03 01 07 0000 1b10 8813"));
     assert_eq!(frame(delba), hex("03 02 0068 2700"));
+    // ADDBA Extension: no fragmentation, extended buffer size 1; then one that is cut.
+    let extended = |rest| action::Repr::AddbaResponse {
+        dialog_token: 7,
+        status: 0,
+        parameters: action::BlockAckParameters { buffer_size: 0, ..parameters },
+        timeout_tu: 0,
+        rest,
+    };
+    let response_be = extended(&[159, 1, 0x21]);
+    assert_eq!((request.buffer_size(), response_be.buffer_size()), (Some(64), Some(1024)));
+    let extension = response_be.addba_extension().unwrap();
+    assert!(extension.no_fragmentation() && extension.fragmentation_level() == 0);
+    assert_eq!(extended(&[159, 1]).buffer_size(), Some(0));
+    assert_eq!((delba.buffer_size(), delba.addba_extension()), (None, None));
 }
 
 #[test]
@@ -633,13 +743,12 @@ fn errors_name_layer_field_and_offset() {
 
 #[test]
 fn unknown_frames_keep_their_bytes() {
-    // Trigger (control, subtype 2), a QoS CF-Poll, an extension frame, an NDPA.
+    // A QoS CF-Poll, an extension frame, a DMG control frame.
     for text in [
-        "2400 0000 020000000001 0102",
         "e800 0000 020000000001 020000000002
          020000000003 0000 0000",
         "0c00",
-        "5400 0000 020000000001 020000000002 05",
+        "6400 0000 020000000001 0102",
     ] {
         let bytes = hex(text);
         let repr = parse(&bytes).unwrap();
@@ -656,7 +765,7 @@ fn radiotap_namespaces() {
     let fields = "10 d0 001122 01 0500 0102030405 c0 01";
     let bytes = hex(&[header, fields].concat());
     let view = radiotap::View::new(&bytes).unwrap();
-    let fields: Vec<_> = view.fields().map(|field| field.map(|f| (f.bit, f.offset))).collect();
+    let fields: Vec<_> = view.fields().map(|field| field.map(|f| (f.number, f.offset))).collect();
     assert_eq!(fields, [Ok((1, 16)), Ok((5, 17)), Ok((30, 18)), Ok((5, 29)), Ok((11, 30))]);
     let repr = radiotap::Repr::parse(&view).unwrap();
     assert_eq!((repr.antenna_signal_dbm, repr.antenna), (Some(-48), Some(1)));
@@ -670,8 +779,41 @@ fn radiotap_namespaces() {
 /// A field that nobody has defined yet: what was before it counts.
 #[test]
 fn radiotap_stops_at_an_unknown_field() {
-    let bytes = hex("0000 0c00 02000010 10 aabbcc");
+    // Bit 32: the second word is not of the radiotap namespace again.
+    let bytes = hex("0000 1000 02000080 01000000 10 aabbcc");
     let view = radiotap::View::new(&bytes).unwrap();
     let repr = radiotap::Repr::parse(&view).unwrap();
     assert_eq!(repr, radiotap::Repr { flags: Some(radiotap::Flags(0x10)), ..Default::default() });
+}
+
+/// As mac80211 writes them: TLVs behind the antennas of a second word.
+#[test]
+fn radiotap_tlvs() {
+    // Flags; antenna signal and antenna, TLVs. S1G; padding; U-SIG without its end; a vendor's;
+    // EHT with a user and half of another, its own padding missing.
+    let header = "0000 6e00 020000a0 20080010 10 d0 00 00";
+    let s1g = "2000 0600 010203040506 0000";
+    let filler = "1c00 0000";
+    let u_sig = "2100 0700 03000010 445566 00";
+    let vendor = "1e00 0900 001122 01 0500 0000 aa 000000";
+    let eht = "2200 2e00 44444444 00000000000000000000000000000000 00000000000000000000000000000000
+        00000000 01000080 ff01";
+    let bytes = hex(&[header, s1g, filler, u_sig, vendor, eht].concat());
+    let view = radiotap::View::new(&bytes).unwrap();
+    let fields: Vec<_> = view.fields().map(|field| field.map(|f| (f.number, f.offset))).collect();
+    let expected = [(1, 12), (5, 13), (11, 14), (32, 20), (28, 32), (33, 36), (30, 48), (34, 64)];
+    assert_eq!(fields, expected.map(Ok));
+    let repr = radiotap::Repr::parse(&view).unwrap();
+    assert_eq!(repr.antenna, Some(0));
+    let u_sig = radiotap::USig { common: 0x1000_0003, value: 0x66_5544, mask: 0 };
+    assert_eq!(repr.u_sig, Some(u_sig));
+    let eht = repr.eht.unwrap();
+    assert_eq!((eht.known, eht.data), (0x4444_4444, [0; 9]));
+    let users = eht.users.as_slice().iter().map(|user| user.0);
+    assert_eq!(users.collect::<Vec<_>>(), [0x8000_0001, 0x01ff]);
+    // The vendor's TLV runs over the end.
+    let mut long = bytes.clone();
+    long[46] = 0x40;
+    let error = radiotap::Repr::parse(&radiotap::View::new(&long).unwrap()).unwrap_err();
+    assert_eq!(error.to_string(), "radiotap: TLV at offset 48: needs 64 bytes, 62 left");
 }

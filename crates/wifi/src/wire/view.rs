@@ -20,6 +20,7 @@ pub struct Layout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View<'a> {
     bytes: &'a [u8],
+    frame_control: FrameControl,
     fcs: Option<u32>,
     header_len: usize,
     body_start: usize,
@@ -55,7 +56,7 @@ impl<'a> View<'a> {
         if layout.padded && frame_control.kind.is_data() {
             reader.take("header padding", header_len.next_multiple_of(4) - header_len)?;
         }
-        Ok(Self { bytes, fcs, header_len, body_start: reader.offset() })
+        Ok(Self { bytes, frame_control, fcs, header_len, body_start: reader.offset() })
     }
 
     /// The frame without its FCS.
@@ -64,13 +65,13 @@ impl<'a> View<'a> {
     }
 
     /// The Frame Control field.
-    pub fn frame_control(&self) -> FrameControl {
-        FrameControl::from_bits(self.array(0).map_or(0, u16::from_le_bytes))
+    pub const fn frame_control(&self) -> FrameControl {
+        self.frame_control
     }
 
     /// Type and subtype.
-    pub fn kind(&self) -> Kind {
-        self.frame_control().kind
+    pub const fn kind(&self) -> Kind {
+        self.frame_control.kind
     }
 
     /// The Duration/ID field: microseconds, but in a PS-Poll the AID. Extension
@@ -84,9 +85,14 @@ impl<'a> View<'a> {
         self.array(4).map(MacAddr)
     }
 
-    /// Address 2: TA; not in Ack and CTS.
+    /// Address 2: TA; not in Ack and CTS, and in a Control Wrapper the carried frame's.
     pub fn transmitter(&self) -> Option<MacAddr> {
-        self.array(10).map(MacAddr)
+        if self.kind() != Kind::ControlWrapper {
+            return self.array(10).map(MacAddr);
+        }
+        let carried = self.array(10).map(u16::from_le_bytes).map(FrameControl::from_bits)?;
+        let address = self.body().first_chunk().copied().map(MacAddr);
+        address.filter(|_| has_transmitter(carried.kind))
     }
 
     /// Address 3 of data and management frames.
@@ -145,7 +151,8 @@ impl<'a> View<'a> {
         self.array(offset).map(u16::from_le_bytes).map(QosControl::from_bits)
     }
 
-    /// HT Control (or its VHT and HE variants) of QoS data and management frames.
+    /// HT Control (or its VHT and HE variants) of QoS data and management frames and of
+    /// Control Wrappers.
     pub fn ht_control(&self) -> Option<u32> {
         if !has_ht_control(&self.frame_control()) {
             return None;
@@ -195,7 +202,15 @@ const VERSION: u16 = 3;
 
 fn has_ht_control(frame_control: &FrameControl) -> bool {
     let kind = frame_control.kind;
-    frame_control.htc && (kind.is_management() || kind.has_qos_control())
+    kind == Kind::ControlWrapper
+        || frame_control.htc && (kind.is_management() || kind.has_qos_control())
+}
+
+/// Address 2 is in the header, as far as the kind is known.
+fn has_transmitter(kind: Kind) -> bool {
+    let without =
+        matches!(kind, Kind::Ack | Kind::Cts | Kind::ControlWrapper | Kind::Other { kind: 1, .. });
+    kind.is_data() || kind.is_management() || kind.is_control() && !without
 }
 
 /// The MAC header behind Frame Control: names and lengths.
@@ -203,13 +218,12 @@ fn header_fields(frame_control: &FrameControl) -> impl Iterator<Item = (&'static
     const ADDRESS: usize = 6;
     let kind = frame_control.kind;
     let long = kind.is_data() || kind.is_management();
-    let known_control = kind.is_control() && !matches!(kind, Kind::Other { .. });
-    let transmitter = long || known_control && !matches!(kind, Kind::Ack | Kind::Cts);
     let address_4 = kind.is_data() && frame_control.to_ds && frame_control.from_ds;
     [
         ("duration", 2, long || kind.is_control()),
         ("receiver address", ADDRESS, long || kind.is_control()),
-        ("transmitter address", ADDRESS, transmitter),
+        ("transmitter address", ADDRESS, has_transmitter(kind)),
+        ("carried frame control", 2, kind == Kind::ControlWrapper),
         ("address 3", ADDRESS, long),
         ("sequence control", 2, long),
         ("address 4", ADDRESS, address_4),

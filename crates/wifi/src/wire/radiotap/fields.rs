@@ -184,6 +184,10 @@ pub struct AmpduStatus {
 }
 
 impl AmpduStatus {
+    /// The driver reports subframes of length 0.
+    pub const REPORTS_ZERO_LENGTH: u16 = 0x0001;
+    /// This is one of them, if [`REPORTS_ZERO_LENGTH`](Self::REPORTS_ZERO_LENGTH).
+    pub const ZERO_LENGTH: u16 = 0x0002;
     /// [`LAST`](Self::LAST) means something.
     pub const LAST_KNOWN: u16 = 0x0004;
     /// The last subframe.
@@ -192,6 +196,10 @@ impl AmpduStatus {
     pub const DELIMITER_CRC_ERROR: u16 = 0x0010;
     /// The delimiter's CRC is given.
     pub const DELIMITER_CRC_KNOWN: u16 = 0x0020;
+    /// The delimiter's EOF bit, if [`END_OF_FRAME_KNOWN`](Self::END_OF_FRAME_KNOWN).
+    pub const END_OF_FRAME: u16 = 0x0040;
+    /// [`END_OF_FRAME`](Self::END_OF_FRAME) means something.
+    pub const END_OF_FRAME_KNOWN: u16 = 0x0080;
 
     /// A subframe of which is known whether it is the last.
     pub const fn new(reference: u32, last: bool) -> Self {
@@ -201,27 +209,122 @@ impl AmpduStatus {
 
     /// The last subframe of its A-MPDU, if known.
     pub const fn is_last(self) -> Option<bool> {
-        if self.flags & Self::LAST_KNOWN != 0 { Some(self.flags & Self::LAST != 0) } else { None }
+        self.flag(Self::LAST_KNOWN, Self::LAST)
+    }
+
+    /// The EOF bit of its delimiter, if known: set in an A-MPDU of this one MPDU, and in
+    /// padding.
+    pub const fn end_of_frame(self) -> Option<bool> {
+        self.flag(Self::END_OF_FRAME_KNOWN, Self::END_OF_FRAME)
+    }
+
+    /// A subframe of length 0, if the driver reports them.
+    pub const fn is_zero_length(self) -> Option<bool> {
+        self.flag(Self::REPORTS_ZERO_LENGTH, Self::ZERO_LENGTH)
+    }
+
+    /// The CRC of its delimiter was wrong.
+    pub const fn delimiter_crc_error(self) -> bool {
+        self.flags & Self::DELIMITER_CRC_ERROR != 0
+    }
+
+    /// The CRC of its delimiter, if known.
+    pub const fn delimiter_crc(self) -> Option<u8> {
+        if self.flags & Self::DELIMITER_CRC_KNOWN != 0 { Some(self.delimiter_crc) } else { None }
+    }
+
+    const fn flag(self, known: u16, flag: u16) -> Option<bool> {
+        if self.flags & known != 0 { Some(self.flags & flag != 0) } else { None }
     }
 }
 
-/// The VHT field, as raw subfields.
+/// The XChannel field: as Channel, with more flags (unofficial; FreeBSD and macOS write it).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Vht {
+pub struct XChannel {
+    /// Band and modulation: the flags of [`Channel`] in the low half, HT in the high one.
+    pub flags: u32,
+    /// Centre of the primary channel in MHz.
+    pub frequency_mhz: u16,
+    /// Number of the channel.
+    pub number: u8,
+    /// Most power that is allowed, in an unknown unit.
+    pub max_power: u8,
+}
+
+impl XChannel {
+    /// HT of 20 MHz.
+    pub const HT_20: u32 = 0x0001_0000;
+    /// HT of 40 MHz, the secondary channel above.
+    pub const HT_40_ABOVE: u32 = 0x0002_0000;
+    /// HT of 40 MHz, the secondary channel below.
+    pub const HT_40_BELOW: u32 = 0x0004_0000;
+
+    /// The channel's width in MHz, if one of the flags of HT says it.
+    pub const fn width_mhz(self) -> Option<u16> {
+        if self.flags & (Self::HT_40_ABOVE | Self::HT_40_BELOW) != 0 {
+            Some(40)
+        } else if self.flags & Self::HT_20 != 0 {
+            Some(20)
+        } else {
+            None
+        }
+    }
+}
+
+/// The 0-length-PSDU field: there is no frame behind the header, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZeroLengthPsdu {
+    /// A sounding PPDU, which has no data.
+    Sounding,
+    /// The data was not captured.
+    NotCaptured,
+    /// Any other code; 255 is a vendor's.
+    Other(u8),
+}
+
+impl ZeroLengthPsdu {
+    /// Of the field's octet.
+    pub const fn from_code(code: u8) -> Self {
+        match code {
+            0 => Self::Sounding,
+            1 => Self::NotCaptured,
+            code => Self::Other(code),
+        }
+    }
+
+    /// The field's octet.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Sounding => 0,
+            Self::NotCaptured => 1,
+            Self::Other(code) => code,
+        }
+    }
+}
+
+/// The L-SIG field: the legacy SIGNAL field of an OFDM preamble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct LSig {
     /// Which of the rest is known.
     pub known: u16,
-    /// STBC, guard interval, beamforming and so on; bit 2: short guard interval.
-    pub flags: u8,
-    /// Bandwidth code: 0 is 20 MHz, 1 is 40, 4 is 80, 11 is 160.
-    pub bandwidth: u8,
-    /// For each user: MCS in bits 4 to 7, spatial streams in bits 0 to 3 (0: no user).
-    pub mcs_streams: [u8; 4],
-    /// Bit n: LDPC for user n.
-    pub coding: u8,
-    /// Group ID: whether the PPDU is for one station or several.
-    pub group_id: u8,
-    /// Partial AID of the receiver.
-    pub partial_aid: u16,
+    /// Rate in bits 0 to 3, length in bits 4 to 15.
+    pub data: u16,
+}
+
+impl LSig {
+    const KNOWN_RATE: u16 = 0x0001;
+    const KNOWN_LENGTH: u16 = 0x0002;
+
+    /// The RATE bits (table 17-6), if known; a PPDU that is not legacy always says 6 Mb/s.
+    pub const fn rate(self) -> Option<u8> {
+        if self.known & Self::KNOWN_RATE != 0 { Some((self.data & 15) as u8) } else { None }
+    }
+
+    /// The LENGTH in octets, if known; of a PPDU that is not legacy it says how long the
+    /// air is busy.
+    pub const fn length(self) -> Option<u16> {
+        if self.known & Self::KNOWN_LENGTH != 0 { Some(self.data >> 4) } else { None }
+    }
 }
 
 /// The Timestamp field, as raw subfields.

@@ -1,7 +1,10 @@
 //! Reading radiotap: the walk over presence words and aligned fields, and
-//! values from known fields.
+//! TLVs, and values from known fields.
 
-use super::{AmpduStatus, Channel, Flags, Mcs, Repr, Timestamp, Vht, bit};
+use super::{
+    AmpduStatus, Channel, Eht, EhtUser, EhtUsers, Flags, He, HeMu, HeMuOtherUser, LSig, Mcs, Repr,
+    Timestamp, USig, Vht, XChannel, ZeroLengthPsdu, bit, tlv,
+};
 use crate::wire::Error;
 use crate::wire::reader::Reader;
 
@@ -54,7 +57,12 @@ impl<'a> View<'a> {
             words: Reader::at(LAYER, self.header, PRESENCE_START),
             reader: Reader::at(LAYER, self.header, self.fields_start),
             header: self.header,
-            state: Some(State { word: 0, next_bit: 32, namespace: Namespace::Radiotap }),
+            state: Some(State {
+                word: 0,
+                next_bit: 32,
+                namespace: Namespace::Radiotap,
+                in_tlvs: false,
+            }),
         }
     }
 }
@@ -62,12 +70,12 @@ impl<'a> View<'a> {
 /// One field of the radiotap namespace, or a skipped vendor namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
-    /// Field number, see [`bit`]; [`bit::VENDOR_NAMESPACE`] for a whole vendor
+    /// Field number, see [`bit`] and [`tlv`]; [`bit::VENDOR_NAMESPACE`] for a whole vendor
     /// namespace: OUI, sub-namespace, length and data.
-    pub bit: u8,
-    /// Where it begins in the header.
+    pub number: u16,
+    /// Where it begins in the header; a TLV behind its type and length.
     pub offset: usize,
-    /// The bytes of the field.
+    /// The bytes of the field; a TLV may have fewer than its field and then ends in zeros.
     pub bytes: &'a [u8],
 }
 
@@ -88,6 +96,8 @@ struct State {
     /// The next bit of `word` to look at; 32 when the word is used up.
     next_bit: u8,
     namespace: Namespace,
+    /// The walk has come to the TLVs, and stays there.
+    in_tlvs: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +114,9 @@ impl<'a> Fields<'a> {
     /// The next field from `state` on; `None` at the end.
     fn advance(&mut self, state: &mut State) -> Result<Option<Field<'a>>, Error> {
         loop {
+            if state.in_tlvs {
+                return self.tlv();
+            }
             if state.next_bit == 32 {
                 let first = self.words.offset() == PRESENCE_START;
                 if !first && state.word & 1 << bit::EXTENDED == 0 {
@@ -128,9 +141,10 @@ impl<'a> Fields<'a> {
                     self.reader.take("vendor namespace OUI", 4)?;
                     let length = self.reader.u16("vendor namespace length")?;
                     self.reader.take("vendor namespace", usize::from(length))?;
-                    return Ok(Some(self.field(current, offset)));
+                    return Ok(Some(self.field(u16::from(current), offset)));
                 }
                 _ if state.namespace == Namespace::Vendor => {}
+                bit::TLV if state.namespace == Namespace::Radiotap => state.in_tlvs = true,
                 _ => {
                     let known = (state.namespace == Namespace::Radiotap).then(|| shape(current));
                     let Some((name, align, size)) = known.flatten() else {
@@ -139,15 +153,37 @@ impl<'a> Fields<'a> {
                     self.align(align)?;
                     let offset = self.reader.offset();
                     self.reader.take(name, size)?;
-                    return Ok(Some(self.field(current, offset)));
+                    return Ok(Some(self.field(u16::from(current), offset)));
                 }
             }
         }
     }
 
-    fn field(&self, bit: u8, offset: usize) -> Field<'a> {
+    /// The next TLV; `None` at the header's end.
+    fn tlv(&mut self) -> Result<Option<Field<'a>>, Error> {
+        // The last one's padding may be missing.
+        let padding = self.reader.offset().next_multiple_of(4) - self.reader.offset();
+        if self.reader.left() <= padding {
+            return Ok(None);
+        }
+        self.align(4)?;
+        let number = self.reader.u16("TLV type")?;
+        let length = self.reader.u16("TLV length")?;
+        let offset = self.reader.offset();
+        let name = u8::try_from(number).ok().and_then(shape).map(|(name, ..)| name);
+        let name = name.unwrap_or(match number {
+            tlv::S1G => "S1G",
+            tlv::U_SIG => "U-SIG",
+            tlv::EHT => "EHT",
+            _ => "TLV",
+        });
+        self.reader.take(name, usize::from(length))?;
+        Ok(Some(self.field(number, offset)))
+    }
+
+    fn field(&self, number: u16, offset: usize) -> Field<'a> {
         let bytes = self.header.get(offset..self.reader.offset()).unwrap_or_default();
-        Field { bit, offset, bytes }
+        Field { number, offset, bytes }
     }
 
     /// Alignment counts from the start of the header.
@@ -176,9 +212,18 @@ impl Repr {
     pub fn parse(view: &View<'_>) -> Result<Self, Error> {
         let mut repr = Self::default();
         for field in view.fields() {
-            let Field { bit, offset, .. } = field?;
-            let mut reader = Reader::at(LAYER, view.header, offset);
-            repr.read_field(bit, &mut reader)?;
+            let Field { number, bytes, .. } = field?;
+            if number == tlv::EHT {
+                keep_first(&mut repr.eht, eht(bytes));
+            } else if let Ok(bit) = u8::try_from(number)
+                && (bit < bit::TLV || bit == U_SIG)
+            {
+                // The walk has seen to it that the field is whole, but for a TLV's end.
+                let mut whole = [0; FIXED_LEN_MAX];
+                let length = bytes.len().min(whole.len());
+                whole[..length].copy_from_slice(&bytes[..length]);
+                repr.read_field(bit, &mut Reader::new(LAYER, &whole))?;
+            }
         }
         Ok(repr)
     }
@@ -203,6 +248,15 @@ impl Repr {
             }
             bit::ANTENNA => keep_first(&mut self.antenna, reader.u8("antenna")?),
             bit::RX_FLAGS => keep_first(&mut self.rx_flags, reader.u16("RX flags")?),
+            bit::XCHANNEL => {
+                let xchannel = XChannel {
+                    flags: reader.u32("XChannel flags")?,
+                    frequency_mhz: reader.u16("XChannel frequency")?,
+                    number: reader.u8("XChannel number")?,
+                    max_power: reader.u8("XChannel power")?,
+                };
+                keep_first(&mut self.xchannel, xchannel);
+            }
             bit::MCS => {
                 let [known, flags, index] = reader.array("MCS")?;
                 keep_first(&mut self.mcs, Mcs { known, flags, index });
@@ -234,13 +288,73 @@ impl Repr {
                 };
                 keep_first(&mut self.timestamp, timestamp);
             }
+            bit::HE => {
+                let mut data = [0; 6];
+                for word in &mut data {
+                    *word = reader.u16("HE")?;
+                }
+                keep_first(&mut self.he, He { data });
+            }
+            bit::HE_MU => {
+                let he_mu = HeMu {
+                    flags1: reader.u16("HE-MU flags")?,
+                    flags2: reader.u16("HE-MU flags")?,
+                    channel1: reader.array("HE-MU channel 1")?,
+                    channel2: reader.array("HE-MU channel 2")?,
+                };
+                keep_first(&mut self.he_mu, he_mu);
+            }
+            bit::HE_MU_OTHER_USER => {
+                let user = HeMuOtherUser {
+                    user1: reader.u16("HE-MU other user")?,
+                    user2: reader.u16("HE-MU other user")?,
+                    position: reader.u8("HE-MU other user's position")?,
+                    known: reader.u8("HE-MU other user's known")?,
+                };
+                keep_first(&mut self.he_mu_other_user, user);
+            }
+            bit::ZERO_LENGTH_PSDU => {
+                let code = reader.u8("zero-length PSDU")?;
+                keep_first(&mut self.zero_length_psdu, ZeroLengthPsdu::from_code(code));
+            }
+            bit::L_SIG => {
+                let l_sig = LSig { known: reader.u16("L-SIG")?, data: reader.u16("L-SIG")? };
+                keep_first(&mut self.l_sig, l_sig);
+            }
+            U_SIG => {
+                let u_sig = USig {
+                    common: reader.u32("U-SIG common")?,
+                    value: reader.u32("U-SIG value")?,
+                    mask: reader.u32("U-SIG mask")?,
+                };
+                keep_first(&mut self.u_sig, u_sig);
+            }
             _ => {}
         }
         Ok(())
     }
 }
 
+/// The EHT field, of which bytes at the end may be left out, and are then zero.
+fn eht(bytes: &[u8]) -> Eht {
+    let mut words = bytes.chunks(4).map(|word| {
+        let mut whole = [0; 4];
+        whole[..word.len()].copy_from_slice(word);
+        u32::from_le_bytes(whole)
+    });
+    let known = words.next().unwrap_or_default();
+    let data = core::array::from_fn(|_| words.next().unwrap_or_default());
+    let mut users = EhtUsers::default();
+    for word in words {
+        users.push(EhtUser(word));
+    }
+    Eht { known, data, users }
+}
+
 const LAYER: &str = "radiotap";
+const U_SIG: u8 = tlv::U_SIG as u8;
+/// The longest field of fixed length in bytes.
+const FIXED_LEN_MAX: usize = 12;
 /// Version, pad, length, one presence word.
 const MIN_LEN: usize = 8;
 const PRESENCE_START: usize = 4;
@@ -284,16 +398,16 @@ const fn shape(bit: u8) -> Option<(&'static str, usize, usize)> {
         15 => ("TX flags", 2, 2),
         16 => ("RTS retries", 1, 1),
         17 => ("data retries", 1, 1),
-        18 => ("XChannel", 4, 8),
+        bit::XCHANNEL => ("XChannel", 4, 8),
         bit::MCS => ("MCS", 1, 3),
         bit::AMPDU_STATUS => ("A-MPDU status", 4, 8),
         bit::VHT => ("VHT", 2, 12),
         bit::TIMESTAMP => ("timestamp", 8, 12),
-        23 => ("HE", 2, 12),
-        24 => ("HE-MU", 2, 12),
-        25 => ("HE-MU other user", 2, 6),
-        26 => ("zero-length PSDU", 1, 1),
-        27 => ("L-SIG", 2, 4),
+        bit::HE => ("HE", 2, 12),
+        bit::HE_MU => ("HE-MU", 2, 12),
+        bit::HE_MU_OTHER_USER => ("HE-MU other user", 2, 6),
+        bit::ZERO_LENGTH_PSDU => ("zero-length PSDU", 1, 1),
+        bit::L_SIG => ("L-SIG", 2, 4),
         _ => return None,
     })
 }

@@ -1,7 +1,7 @@
 //! Writing radiotap: one presence word, the fields of a [`Repr`] in the order
-//! of their bits, each aligned from the start of the header.
+//! of their bits, each aligned from the start of the header, then TLVs.
 
-use super::{Channel, Flags, Mcs, Repr, bit};
+use super::{Channel, Eht, Flags, Mcs, Repr, bit, tlv};
 use crate::phy::{Preamble, Rate};
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Instant};
@@ -52,7 +52,7 @@ impl Repr {
         let start = out.len();
         let mut present = 0u32;
         self.each_field(|bit, _, _| present |= 1 << bit);
-        // At most 68 bytes: all fields and their padding.
+        // At most 220 bytes: all fields and their padding.
         let length = self.buffer_len() as u16;
         out.extend_from_slice(&[VERSION, 0]);
         out.extend_from_slice(&length.to_le_bytes());
@@ -91,6 +91,12 @@ impl Repr {
         if let Some(rx_flags) = self.rx_flags {
             field(bit::RX_FLAGS, 2, &rx_flags.to_le_bytes());
         }
+        if let Some(xchannel) = self.xchannel {
+            let [b0, b1, b2, b3] = xchannel.flags.to_le_bytes();
+            let [f0, f1] = xchannel.frequency_mhz.to_le_bytes();
+            let bytes = [b0, b1, b2, b3, f0, f1, xchannel.number, xchannel.max_power];
+            field(bit::XCHANNEL, 4, &bytes);
+        }
         if let Some(mcs) = self.mcs {
             field(bit::MCS, 1, &[mcs.known, mcs.flags, mcs.index]);
         }
@@ -126,9 +132,70 @@ impl Repr {
             bytes[10..].copy_from_slice(&[timestamp.unit_position, timestamp.flags]);
             field(bit::TIMESTAMP, 8, &bytes);
         }
+        if let Some(he) = self.he {
+            let mut bytes = [0; 12];
+            put(&mut bytes, he.data.iter().map(|word| word.to_le_bytes()));
+            field(bit::HE, 2, &bytes);
+        }
+        if let Some(he_mu) = self.he_mu {
+            let mut bytes = [0; 12];
+            bytes[..2].copy_from_slice(&he_mu.flags1.to_le_bytes());
+            bytes[2..4].copy_from_slice(&he_mu.flags2.to_le_bytes());
+            bytes[4..8].copy_from_slice(&he_mu.channel1);
+            bytes[8..].copy_from_slice(&he_mu.channel2);
+            field(bit::HE_MU, 2, &bytes);
+        }
+        if let Some(user) = self.he_mu_other_user {
+            let [a0, a1] = user.user1.to_le_bytes();
+            let [b0, b1] = user.user2.to_le_bytes();
+            let bytes = [a0, a1, b0, b1, user.position, user.known];
+            field(bit::HE_MU_OTHER_USER, 2, &bytes);
+        }
+        if let Some(reason) = self.zero_length_psdu {
+            field(bit::ZERO_LENGTH_PSDU, 1, &[reason.code()]);
+        }
+        if let Some(l_sig) = self.l_sig {
+            let [k0, k1] = l_sig.known.to_le_bytes();
+            let [d0, d1] = l_sig.data.to_le_bytes();
+            field(bit::L_SIG, 2, &[k0, k1, d0, d1]);
+        }
+        self.each_tlv(field);
+    }
+
+    /// Calls `field` with the TLVs, type and length first, none of which needs padding.
+    fn each_tlv(&self, mut field: impl FnMut(u8, usize, &[u8])) {
+        if let Some(u_sig) = self.u_sig {
+            let mut bytes = [0; TLV_HEADER_LEN + 12];
+            let words = [u_sig.common, u_sig.value, u_sig.mask].map(u32::to_le_bytes);
+            put(&mut bytes, [tlv_header(tlv::U_SIG, 12)].into_iter().chain(words));
+            field(bit::TLV, 4, &bytes);
+        }
+        if let Some(eht) = self.eht {
+            let users = eht.users.as_slice();
+            let length = 4 * (1 + eht.data.len() + users.len());
+            let mut bytes = [0; TLV_HEADER_LEN + Eht::LEN_MAX];
+            let words = [eht.known].into_iter().chain(eht.data);
+            let words = words.chain(users.iter().map(|user| user.0)).map(u32::to_le_bytes);
+            put(&mut bytes, [tlv_header(tlv::EHT, length)].into_iter().chain(words));
+            field(bit::TLV, 4, &bytes[..TLV_HEADER_LEN + length]);
+        }
+    }
+}
+
+/// Type and length of a TLV; the length is that of a field, which is short.
+const fn tlv_header(number: u16, length: usize) -> [u8; TLV_HEADER_LEN] {
+    let ([n0, n1], [l0, l1]) = (number.to_le_bytes(), (length as u16).to_le_bytes());
+    [n0, n1, l0, l1]
+}
+
+/// Writes words one after the other, as many as there is room for.
+fn put<const N: usize>(bytes: &mut [u8], words: impl Iterator<Item = [u8; N]>) {
+    for (place, word) in bytes.chunks_exact_mut(N).zip(words) {
+        place.copy_from_slice(&word);
     }
 }
 
 const VERSION: u8 = 0;
+const TLV_HEADER_LEN: usize = 4;
 /// Version, pad, length, presence word.
 const HEADER_LEN: usize = 8;

@@ -1,0 +1,323 @@
+//! Trigger frames (IEEE 802.11ax-2021, 9.3.1.22; IEEE 802.11be-2024 gives reserved bits a
+//! meaning): what stations shall send at once, and how.
+//!
+//! Common Info and User Info are raw words with accessors for what HE says. Ranging and
+//! reserved kinds keep their bytes behind the first eight of Common Info; so do the EHT
+//! variants' own subfields, which are in [`UserInfo::bits`].
+
+use super::request::BlockAckRequest;
+use crate::wire::Error;
+use crate::wire::reader::Reader;
+use alloc::vec::Vec;
+
+/// A Trigger frame after its addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trigger<'a> {
+    /// Common Info, its first eight octets.
+    pub common: CommonInfo,
+    /// What follows: common information of this kind, User Info fields, padding.
+    pub rest: &'a [u8],
+}
+
+/// What a Trigger frame asks for (table 9-30c).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TriggerKind {
+    /// Basic: data.
+    Basic,
+    /// BFRP: beamforming reports.
+    BeamformingReportPoll,
+    /// MU-BAR: Block Acks.
+    BlockAckRequest,
+    /// MU-RTS: CTS.
+    RequestToSend,
+    /// BSRP: buffer status reports.
+    BufferStatusReportPoll,
+    /// GCR MU-BAR: Block Acks of frames to a group.
+    GroupBlockAckRequest,
+    /// BQRP: bandwidth queries.
+    BandwidthQueryReportPoll,
+    /// NFRP: whether stations have something to send.
+    NdpFeedbackReportPoll,
+    /// Any other, 8 to 15; 8 is ranging.
+    Other(u8),
+}
+
+/// The Common Info field, eight octets as a little-endian number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommonInfo(pub u64);
+
+impl CommonInfo {
+    /// What is asked for.
+    pub const fn kind(self) -> TriggerKind {
+        match self.bits(0, 4) as u8 {
+            0 => TriggerKind::Basic,
+            1 => TriggerKind::BeamformingReportPoll,
+            2 => TriggerKind::BlockAckRequest,
+            3 => TriggerKind::RequestToSend,
+            4 => TriggerKind::BufferStatusReportPoll,
+            5 => TriggerKind::GroupBlockAckRequest,
+            6 => TriggerKind::BandwidthQueryReportPoll,
+            7 => TriggerKind::NdpFeedbackReportPoll,
+            code => TriggerKind::Other(code),
+        }
+    }
+
+    /// L-SIG LENGTH of what is sent in answer.
+    pub const fn ul_length(self) -> u16 {
+        self.bits(4, 12)
+    }
+
+    /// Another Trigger frame follows.
+    pub const fn more_triggers(self) -> bool {
+        self.bits(16, 1) == 1
+    }
+
+    /// Stations listen before they answer.
+    pub const fn carrier_sense_required(self) -> bool {
+        self.bits(17, 1) == 1
+    }
+
+    /// Width of the answer in MHz, as far as HE says: 20, 40, 80 or 160.
+    pub const fn bandwidth_mhz(self) -> u16 {
+        20 << self.bits(18, 2)
+    }
+
+    /// Guard interval and HE-LTF type (table 9-30d): 0 for 1x and 1.6 us, 1 for 2x and
+    /// 1.6 us, 2 for 4x and 3.2 us.
+    pub const fn guard_interval_and_ltf(self) -> u8 {
+        self.bits(20, 2) as u8
+    }
+
+    /// The number of HE-LTF symbols and midamble periodicity field.
+    pub const fn ltf_symbols_and_midamble(self) -> u8 {
+        self.bits(23, 3) as u8
+    }
+
+    /// Space-time block coding of the answer.
+    pub const fn stbc(self) -> bool {
+        self.bits(26, 1) == 1
+    }
+
+    /// LDPC needs one more symbol segment.
+    pub const fn ldpc_extra_symbol(self) -> bool {
+        self.bits(27, 1) == 1
+    }
+
+    /// Power with which the Trigger frame was sent, for 20 MHz, in dBm: -20 to 40.
+    pub const fn ap_tx_power_dbm(self) -> Option<i8> {
+        match self.bits(28, 6) {
+            code @ 0..=60 => Some(code as i8 - 20),
+            _ => None,
+        }
+    }
+
+    /// The four fields of UL Spatial Reuse, the first in the lowest four bits.
+    pub const fn spatial_reuse(self) -> u16 {
+        self.bits(37, 16)
+    }
+
+    /// Midambles.
+    pub const fn doppler(self) -> bool {
+        self.bits(53, 1) == 1
+    }
+
+    /// At most 16 bits.
+    const fn bits(self, from: u32, count: u32) -> u16 {
+        (self.0 >> from & ((1 << count) - 1)) as u16
+    }
+}
+
+/// A User Info field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UserInfo<'a> {
+    /// The first five octets as a little-endian number.
+    pub bits: u64,
+    /// What follows them in this kind.
+    pub dependent: Dependent<'a>,
+}
+
+/// The part of a User Info field that depends on the kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dependent<'a> {
+    /// There is none.
+    None,
+    /// Of Basic: MPDU spacing factor in bits 0 and 1, TID aggregation limit in 2 to 4,
+    /// preferred access category in 6 and 7.
+    Basic(u8),
+    /// Of BFRP: feedback segments to send again.
+    Segments(u8),
+    /// Of MU-BAR: the request.
+    Request(BlockAckRequest<'a>),
+}
+
+impl UserInfo<'_> {
+    /// AID12 of random access for stations that are associated.
+    pub const RANDOM_ACCESS: u16 = 0;
+    /// That of EHT's Special User Info field, whose subfields are others.
+    pub const SPECIAL: u16 = 2007;
+    /// That of random access for stations that are not associated.
+    pub const RANDOM_ACCESS_UNASSOCIATED: u16 = 2045;
+    /// That of a resource unit which nobody has.
+    pub const UNALLOCATED: u16 = 2046;
+    /// Where padding begins.
+    pub const PADDING: u16 = 4095;
+
+    /// AID of the station, 1 to 2 006, or one of the constants; in NFRP the first AID.
+    pub const fn aid(&self) -> u16 {
+        self.field(0, 12)
+    }
+
+    /// RU Allocation: bit 0 for the secondary 80 MHz, the rest as in table 9-30h; not in NFRP.
+    pub const fn ru_allocation(&self) -> u8 {
+        self.field(12, 8) as u8
+    }
+
+    /// LDPC instead of convolutional coding.
+    pub const fn ldpc(&self) -> bool {
+        self.field(20, 1) == 1
+    }
+
+    /// MCS.
+    pub const fn mcs(&self) -> u8 {
+        self.field(21, 4) as u8
+    }
+
+    /// Dual carrier modulation (HE).
+    pub const fn dcm(&self) -> bool {
+        self.field(25, 1) == 1
+    }
+
+    /// The first spatial stream, from 0 (HE), unless it is for random access.
+    pub const fn starting_spatial_stream(&self) -> Option<u8> {
+        if self.is_random_access() { None } else { Some(self.field(26, 3) as u8) }
+    }
+
+    /// Spatial streams (HE), unless it is for random access, which has one.
+    pub const fn spatial_streams(&self) -> Option<u8> {
+        if self.is_random_access() { None } else { Some(self.field(29, 3) as u8 + 1) }
+    }
+
+    /// Resource units for random access from this one on, if it is for that.
+    pub const fn random_access_units(&self) -> Option<u8> {
+        if self.is_random_access() { Some(self.field(26, 5) as u8 + 1) } else { None }
+    }
+
+    /// Signal that the access point wants to receive, in dBm: -110 to -20; `None` for a
+    /// station's most power.
+    pub const fn target_rssi_dbm(&self) -> Option<i8> {
+        match self.field(32, 7) {
+            code @ 0..=90 => Some(code as i8 - 110),
+            _ => None,
+        }
+    }
+
+    const fn is_random_access(&self) -> bool {
+        matches!(self.aid(), Self::RANDOM_ACCESS | Self::RANDOM_ACCESS_UNASSOCIATED)
+    }
+
+    /// At most 16 bits.
+    const fn field(&self, from: u32, count: u32) -> u16 {
+        (self.bits >> from & ((1 << count) - 1)) as u16
+    }
+}
+
+impl<'a> Trigger<'a> {
+    /// What is asked for.
+    pub const fn kind(&self) -> TriggerKind {
+        self.common.kind()
+    }
+
+    /// The request that a GCR MU-BAR has in common for all; other kinds have none.
+    ///
+    /// # Errors
+    /// One that is too short; the offset counts from `rest` on.
+    pub fn group_request(&self) -> Result<Option<BlockAckRequest<'a>>, Error> {
+        match self.kind() {
+            TriggerKind::GroupBlockAckRequest => {
+                BlockAckRequest::parse_in_trigger(&mut Reader::new(LAYER, self.rest)).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The User Info fields up to the padding; ends after an error. There is none in a frame
+    /// that was parsed, and no field in one of another kind.
+    pub fn users(&self) -> Users<'a> {
+        let mut reader = Reader::new(LAYER, self.rest);
+        let kind = self.kind();
+        let mut done = matches!(kind, TriggerKind::Other(_));
+        if kind == TriggerKind::GroupBlockAckRequest {
+            done = BlockAckRequest::parse_in_trigger(&mut reader).is_err();
+        }
+        Users { reader, kind, done }
+    }
+
+    pub(super) fn parse(reader: &mut Reader<'a>) -> Result<Self, Error> {
+        let common = CommonInfo(reader.u64("common info")?);
+        let start = reader.offset();
+        let trigger = Self { common, rest: reader.rest() };
+        let shifted = |error: Error| error.shifted(start);
+        trigger.group_request().map_err(shifted)?;
+        for user in trigger.users() {
+            user.map_err(shifted)?;
+        }
+        Ok(trigger)
+    }
+
+    pub(super) const fn buffer_len(&self) -> usize {
+        COMMON_LEN + self.rest.len()
+    }
+
+    pub(super) fn emit(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.common.0.to_le_bytes());
+        out.extend_from_slice(self.rest);
+    }
+}
+
+/// Iterator over the User Info fields of a [`Trigger`].
+#[derive(Clone, Debug)]
+pub struct Users<'a> {
+    reader: Reader<'a>,
+    kind: TriggerKind,
+    done: bool,
+}
+
+impl<'a> Users<'a> {
+    /// The next field; `None` at the padding.
+    fn user(&mut self) -> Result<Option<UserInfo<'a>>, Error> {
+        let aid = { self.reader }.u16("AID12")? & 0xfff;
+        if aid == UserInfo::PADDING {
+            return Ok(None);
+        }
+        let mut bits = [0; 8];
+        bits[..5].copy_from_slice(self.reader.take("user info", 5)?);
+        let dependent = match self.kind {
+            TriggerKind::Basic => Dependent::Basic(self.reader.u8("basic user info")?),
+            TriggerKind::BeamformingReportPoll => {
+                Dependent::Segments(self.reader.u8("feedback segments")?)
+            }
+            TriggerKind::BlockAckRequest => {
+                Dependent::Request(BlockAckRequest::parse_in_trigger(&mut self.reader)?)
+            }
+            _ => Dependent::None,
+        };
+        Ok(Some(UserInfo { bits: u64::from_le_bytes(bits), dependent }))
+    }
+}
+
+impl<'a> Iterator for Users<'a> {
+    type Item = Result<UserInfo<'a>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done || self.reader.left() == 0 {
+            return None;
+        }
+        let user = self.user();
+        self.done = !matches!(user, Ok(Some(_)));
+        user.transpose()
+    }
+}
+
+const LAYER: &str = "trigger";
+/// Octets of Common Info that every kind has.
+const COMMON_LEN: usize = 8;

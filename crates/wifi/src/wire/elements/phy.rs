@@ -1,0 +1,299 @@
+//! Elements that say which PHY a BSS or a station has: VHT Capabilities and Operation (IEEE
+//! 802.11-2020, 9.4.2.157 and 9.4.2.158), HE Capabilities and Operation (IEEE 802.11ax-2021,
+//! 9.4.2.248 and 9.4.2.249), EHT Operation (IEEE 802.11be-2024, 9.4.2.311).
+//!
+//! Raw subfields, read on demand, never written: a beacon that has a broken one is still a
+//! beacon. Left out: PPE thresholds, EHT Capabilities beyond that they are there.
+
+use super::{Element, Elements, HEADER_LEN, LAYER, extension, id};
+use crate::wire::Error;
+use crate::wire::reader::Reader;
+
+/// Amendments whose capabilities or operation elements are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Amendments {
+    /// HT: 802.11n.
+    pub ht: bool,
+    /// VHT: 802.11ac.
+    pub vht: bool,
+    /// HE: 802.11ax.
+    pub he: bool,
+    /// EHT: 802.11be.
+    pub eht: bool,
+}
+
+impl Amendments {
+    /// Of these elements, as far as they are whole.
+    pub fn of(elements: &Elements<'_>) -> Self {
+        let mut amendments = Self::default();
+        for element in elements.iter().map_while(Result::ok) {
+            match (element.id, element.data.first()) {
+                (id::HT_CAPABILITIES | id::HT_OPERATION, _) => amendments.ht = true,
+                (id::VHT_CAPABILITIES | id::VHT_OPERATION, _) => amendments.vht = true,
+                (id::EXTENSION, Some(&number)) => match number {
+                    extension::HE_CAPABILITIES | extension::HE_OPERATION => amendments.he = true,
+                    extension::EHT_CAPABILITIES | extension::EHT_OPERATION => {
+                        amendments.eht = true;
+                    }
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+        amendments
+    }
+}
+
+/// VHT Capabilities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct VhtCapabilities {
+    /// VHT Capabilities Information: bits 2 and 3 are the Supported Channel Width Set.
+    pub information: u32,
+    /// Rx VHT-MCS Map: two bits for each number of streams, 3 for none.
+    pub rx_mcs_map: u16,
+    /// Tx VHT-MCS Map.
+    pub tx_mcs_map: u16,
+}
+
+impl VhtCapabilities {
+    /// Reads an element.
+    ///
+    /// # Errors
+    /// One that is too short; the offset counts as [`Element::offset`] does.
+    pub fn parse(element: &Element<'_>) -> Result<Self, Error> {
+        read(element, |reader| {
+            let information = reader.u32("VHT capabilities information")?;
+            let rx_mcs_map = reader.u16("VHT receive MCS map")?;
+            reader.take("VHT receive highest rate", 2)?;
+            let tx_mcs_map = reader.u16("VHT transmit MCS map")?;
+            Ok(Self { information, rx_mcs_map, tx_mcs_map })
+        })
+    }
+
+    /// Spatial streams that it receives.
+    pub const fn rx_streams(&self) -> u8 {
+        streams(self.rx_mcs_map)
+    }
+
+    /// 160 MHz, or 80 + 80 MHz too.
+    pub const fn has_160_mhz(&self) -> bool {
+        self.information >> 2 & 3 != 0
+    }
+}
+
+/// VHT Operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct VhtOperation {
+    /// Channel Width: 0 for 20 or 40 MHz, as HT Operation says; 1 for more.
+    pub width: u8,
+    /// Channel Center Frequency Segment 0, a channel number.
+    pub centre_0: u8,
+    /// Channel Center Frequency Segment 1: not 0 with 160 or 80 + 80 MHz.
+    pub centre_1: u8,
+}
+
+impl VhtOperation {
+    /// Reads an element.
+    ///
+    /// # Errors
+    /// One that is too short; the offset counts as [`Element::offset`] does.
+    pub fn parse(element: &Element<'_>) -> Result<Self, Error> {
+        read(element, |reader| {
+            let [width, centre_0, centre_1] = reader.array("VHT operation information")?;
+            Ok(Self { width, centre_0, centre_1 })
+        })
+    }
+
+    /// The BSS's width in MHz if it is 80 or more; 80 + 80 counts as 160, and so do the
+    /// deprecated widths 2 and 3.
+    pub const fn bandwidth_mhz(&self) -> Option<u16> {
+        match (self.width, self.centre_1) {
+            (1, 0) => Some(80),
+            (1..=3, _) => Some(160),
+            _ => None,
+        }
+    }
+}
+
+/// HE Capabilities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct HeCapabilities {
+    /// HE MAC Capabilities Information.
+    pub mac: [u8; 6],
+    /// HE PHY Capabilities Information.
+    pub phy: [u8; 11],
+    /// Rx HE-MCS Map for up to 80 MHz: two bits for each number of streams, 3 for none.
+    pub rx_mcs_map: u16,
+    /// Tx HE-MCS Map for up to 80 MHz.
+    pub tx_mcs_map: u16,
+}
+
+impl HeCapabilities {
+    /// Reads an element.
+    ///
+    /// # Errors
+    /// One that is too short; the offset counts as [`Element::offset`] does.
+    pub fn parse(element: &Element<'_>) -> Result<Self, Error> {
+        read(element, |reader| {
+            reader.take("element ID extension", 1)?;
+            Ok(Self {
+                mac: reader.array("HE MAC capabilities")?,
+                phy: reader.array("HE PHY capabilities")?,
+                rx_mcs_map: reader.u16("HE receive MCS map")?,
+                tx_mcs_map: reader.u16("HE transmit MCS map")?,
+            })
+        })
+    }
+
+    /// Spatial streams that it receives in up to 80 MHz.
+    pub const fn rx_streams(&self) -> u8 {
+        streams(self.rx_mcs_map)
+    }
+
+    /// 160 MHz in 5 and 6 GHz.
+    pub const fn has_160_mhz(&self) -> bool {
+        self.phy[0] & 1 << 3 != 0
+    }
+}
+
+/// HE Operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct HeOperation {
+    /// HE Operation Parameters, 24 bits.
+    pub parameters: u32,
+    /// BSS Color Information.
+    pub colour: u8,
+    /// Basic HE-MCS And NSS Set.
+    pub basic_mcs_map: u16,
+    /// VHT Operation Information, where there is no VHT Operation element.
+    pub vht: Option<VhtOperation>,
+    /// 6 GHz Operation Information.
+    pub ghz_6: Option<Ghz6Operation>,
+}
+
+/// 6 GHz Operation Information.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Ghz6Operation {
+    /// Number of the primary channel.
+    pub primary: u8,
+    /// Control: bits 0 and 1 are the width.
+    pub control: u8,
+    /// Channel Center Frequency Segment 0, a channel number.
+    pub centre_0: u8,
+    /// Channel Center Frequency Segment 1.
+    pub centre_1: u8,
+    /// Minimum rate in Mb/s.
+    pub minimum_rate: u8,
+}
+
+impl Ghz6Operation {
+    /// The BSS's width in MHz, as far as HE knows widths.
+    pub const fn bandwidth_mhz(&self) -> u16 {
+        20 << (self.control & 3)
+    }
+}
+
+impl HeOperation {
+    const VHT_PRESENT: u32 = 1 << 14;
+    const CO_HOSTED: u32 = 1 << 15;
+    const GHZ_6_PRESENT: u32 = 1 << 17;
+
+    /// Reads an element.
+    ///
+    /// # Errors
+    /// One that is too short; the offset counts as [`Element::offset`] does.
+    pub fn parse(element: &Element<'_>) -> Result<Self, Error> {
+        read(element, |reader| {
+            reader.take("element ID extension", 1)?;
+            let [a, b, c] = reader.array("HE operation parameters")?;
+            let parameters = u32::from_le_bytes([a, b, c, 0]);
+            let colour = reader.u8("BSS color information")?;
+            let basic_mcs_map = reader.u16("basic HE-MCS and NSS set")?;
+            let mut operation = Self { parameters, colour, basic_mcs_map, ..Self::default() };
+            if parameters & Self::VHT_PRESENT != 0 {
+                let [width, centre_0, centre_1] = reader.array("VHT operation information")?;
+                operation.vht = Some(VhtOperation { width, centre_0, centre_1 });
+            }
+            if parameters & Self::CO_HOSTED != 0 {
+                reader.take("max co-hosted BSSID indicator", 1)?;
+            }
+            if parameters & Self::GHZ_6_PRESENT != 0 {
+                let [primary, control, centre_0, centre_1, minimum_rate] =
+                    reader.array("6 GHz operation information")?;
+                let ghz_6 = Ghz6Operation { primary, control, centre_0, centre_1, minimum_rate };
+                operation.ghz_6 = Some(ghz_6);
+            }
+            Ok(operation)
+        })
+    }
+
+    /// BSS colour, 1 to 63; `None` if the BSS does not use it.
+    pub const fn bss_colour(&self) -> Option<u8> {
+        match self.colour {
+            0x80.. => None,
+            colour => Some(colour & 0x3f),
+        }
+    }
+}
+
+/// EHT Operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct EhtOperation {
+    /// EHT Operation Parameters.
+    pub parameters: u8,
+    /// Control, and the centres of the BSS and of its widest channel as channel numbers,
+    /// where they are not as HE says.
+    pub information: Option<[u8; 3]>,
+    /// Bit n: the 20 MHz channel n, from the lowest on, is punctured.
+    pub disabled_channels: Option<u16>,
+}
+
+impl EhtOperation {
+    const INFORMATION_PRESENT: u8 = 1 << 0;
+    const DISABLED_PRESENT: u8 = 1 << 1;
+
+    /// Reads an element.
+    ///
+    /// # Errors
+    /// One that is too short; the offset counts as [`Element::offset`] does.
+    pub fn parse(element: &Element<'_>) -> Result<Self, Error> {
+        read(element, |reader| {
+            reader.take("element ID extension", 1)?;
+            let parameters = reader.u8("EHT operation parameters")?;
+            reader.take("basic EHT-MCS and NSS set", 4)?;
+            let mut operation = Self { parameters, ..Self::default() };
+            if parameters & Self::INFORMATION_PRESENT != 0 {
+                operation.information = Some(reader.array("EHT operation information")?);
+                if parameters & Self::DISABLED_PRESENT != 0 {
+                    operation.disabled_channels = Some(reader.u16("disabled subchannel bitmap")?);
+                }
+            }
+            Ok(operation)
+        })
+    }
+
+    /// The BSS's width in MHz, 20 to 320, if it is not as HE says.
+    pub const fn bandwidth_mhz(&self) -> Option<u16> {
+        match self.information {
+            Some([control, ..]) if control & 7 <= 4 => Some(20 << (control & 7)),
+            _ => None,
+        }
+    }
+}
+
+fn read<'a, T>(
+    element: &Element<'a>,
+    fields: impl FnOnce(&mut Reader<'a>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let start = element.offset + HEADER_LEN;
+    fields(&mut Reader::new(LAYER, element.data)).map_err(|error| error.shifted(start))
+}
+
+/// The most streams of a map that are not left out.
+const fn streams(map: u16) -> u8 {
+    let mut streams = 8;
+    while streams > 0 && map >> (2 * (streams - 1)) & 3 == 3 {
+        streams -= 1;
+    }
+    streams
+}

@@ -1,0 +1,137 @@
+//! Elements that are read on demand: bytes written down by hand from the standard, and lies
+//! about lengths. tshark judges the same in `tests/tshark.rs`.
+
+use super::*;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+/// An element with its header.
+fn element(id: u8, data: &[u8]) -> Vec<u8> {
+    [&[id, data.len() as u8], data].concat()
+}
+
+fn rsn(data: &[u8]) -> Result<(Cipher, Vec<Cipher>, Vec<KeyManagement>), Error> {
+    let bytes = element(id::RSN, data);
+    let rsn = Elements::new(&bytes).rsn()?.unwrap();
+    let ciphers = rsn.pairwise_ciphers().collect();
+    Ok((rsn.group_cipher(), ciphers, rsn.key_managements().collect()))
+}
+
+#[test]
+fn wpa2_wpa3_and_owe() {
+    use Cipher::{Ccmp128, Tkip};
+    let ccmp = [0x00, 0x0f, 0xac, 4];
+    let of = |akms: &[u8], capabilities: u16| {
+        let count = (akms.len() as u16).to_le_bytes();
+        let akms: Vec<u8> = akms.iter().flat_map(|code| [0x00, 0x0f, 0xac, *code]).collect();
+        let capabilities = capabilities.to_le_bytes();
+        [&[1, 0][..], &ccmp, &[1, 0], &ccmp, &count, &akms, &capabilities].concat()
+    };
+    let found = |akms: &[u8]| rsn(&of(akms, 0)).unwrap().2;
+    assert_eq!(found(&[2]), [KeyManagement::Psk]);
+    assert_eq!(found(&[8]), [KeyManagement::Sae]);
+    assert_eq!(found(&[2, 8]), [KeyManagement::Psk, KeyManagement::Sae]);
+    assert_eq!(found(&[18]), [KeyManagement::Owe]);
+    assert_eq!(found(&[24, 25]).iter().filter(|akm| akm.is_sae() && !akm.is_psk()).count(), 2);
+    let other = Suite { oui: [0x00, 0x0f, 0xac], code: 99 };
+    assert_eq!(found(&[99]), [KeyManagement::Other(other)]);
+    let bytes = element(id::RSN, &of(&[8], 0x00c0));
+    let read = Elements::new(&bytes).rsn().unwrap().unwrap();
+    let protected = Rsn::MANAGEMENT_PROTECTION_REQUIRED | Rsn::MANAGEMENT_PROTECTION_CAPABLE;
+    assert_eq!((read.version, read.capabilities), (1, Some(protected)));
+
+    // Mixed: TKIP for the group; a PMKID and a cipher for management frames behind it.
+    let mut mixed = [1, 0, 0, 0x0f, 0xac, 2, 2, 0, 0, 0x0f, 0xac, 4, 0, 0x0f, 0xac, 2].to_vec();
+    mixed.extend_from_slice(&[1, 0, 0, 0x0f, 0xac, 2, 0x80, 0, 1, 0]);
+    mixed.extend_from_slice(&[7; 16]);
+    mixed.extend_from_slice(&[0, 0x0f, 0xac, 6]);
+    assert_eq!(rsn(&mixed), Ok((Tkip, [Ccmp128, Tkip].to_vec(), [KeyManagement::Psk].to_vec())));
+    let bytes = element(id::RSN, &mixed);
+    let read = Elements::new(&bytes).rsn().unwrap().unwrap();
+    assert_eq!(read.pmkids, [7; 16]);
+    assert_eq!(read.group_management.map(Suite::cipher), Some(Cipher::BipCmac128));
+    // What is left out has a default.
+    assert_eq!(rsn(&[1, 0]), Ok((Ccmp128, [Ccmp128].to_vec(), [KeyManagement::Dot1x].to_vec())));
+    assert_eq!(Elements::new(&[]).rsn(), Ok(None));
+}
+
+#[test]
+fn lies_about_counts() {
+    let message = |data: &[u8]| rsn(data).unwrap_err().to_string();
+    assert_eq!(message(&[1]), "element: RSN version at offset 2: needs 2 bytes, 1 left");
+    assert_eq!(
+        message(&[1, 0, 0, 0x0f, 0xac, 4, 0xff, 0xff, 0, 0x0f, 0xac, 4]),
+        "element: pairwise ciphers at offset 10: needs 262140 bytes, 4 left"
+    );
+    assert_eq!(
+        message(&[1, 0, 0, 0x0f, 0xac, 4, 0, 0, 1, 0, 0, 0x0f]),
+        "element: AKM suites at offset 12: needs 4 bytes, 2 left"
+    );
+    // A beacon with such an element can be read all the same.
+    let bytes = element(id::RSN, &[1, 0, 0]);
+    assert!(Elements::parse(&bytes).is_ok());
+}
+
+#[test]
+fn which_amendments() {
+    let mut bytes = element(id::SSID, b"net");
+    let mut seen = Vec::new();
+    let he = [&[extension::HE_CAPABILITIES][..], &[0; 21]].concat();
+    for (id, data) in [
+        (id::HT_CAPABILITIES, &[0; 26][..]),
+        (id::VHT_CAPABILITIES, &[0; 12]),
+        (id::EXTENSION, &he),
+        (id::EXTENSION, &[extension::EHT_OPERATION, 0, 0, 0, 0, 0]),
+    ] {
+        bytes.extend_from_slice(&element(id, data));
+        let Amendments { ht, vht, he, eht } = Elements::parse(&bytes).unwrap().amendments();
+        seen.push([ht, vht, he, eht].map(u8::from));
+    }
+    assert_eq!(seen, [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]);
+    let elements = Elements::new(&bytes);
+    let he = elements.find_extension(extension::HE_CAPABILITIES).unwrap();
+    assert_eq!(he.data.len(), 22);
+    assert!(elements.find_extension(extension::MULTI_LINK).is_none());
+}
+
+#[test]
+fn operation_of_vht_he_and_eht() {
+    let of = |bytes: &'static [u8]| Elements::new(bytes).iter().next().unwrap().unwrap();
+    // Two streams to VHT-MCS 9; 160 MHz.
+    let vht = of(&[191, 12, 4, 0, 0, 0, 0xfa, 0xff, 0, 0, 0xfa, 0xff, 0, 0]);
+    let vht = VhtCapabilities::parse(&vht).unwrap();
+    assert_eq!((vht.rx_streams(), vht.has_160_mhz()), (2, true));
+    let widths = [[0, 42, 0], [1, 42, 0], [1, 42, 50], [2, 50, 0], [3, 42, 155]];
+    let widths = widths.map(|[width, centre_0, centre_1]| {
+        VhtOperation { width, centre_0, centre_1 }.bandwidth_mhz()
+    });
+    assert_eq!(widths, [None, Some(80), Some(160), Some(160), Some(160)]);
+
+    // Four streams to HE-MCS 11, 160 MHz.
+    let he = of(&[
+        255, 22, 35, 1, 2, 3, 4, 5, 6, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0xaa, 0xff, 0xaa, 0xff,
+    ]);
+    let he = HeCapabilities::parse(&he).unwrap();
+    assert_eq!((he.mac, he.phy[10]), ([1, 2, 3, 4, 5, 6], 9));
+    assert_eq!((he.rx_streams(), he.has_160_mhz()), (4, true));
+    // Colour 42; VHT, co-hosted and 6 GHz information: channel 37, 160 MHz.
+    let operation = of(&[255, 16, 36, 0, 0xc0, 2, 42, 0xfc, 0xff, 1, 42, 50, 3, 37, 3, 39, 47, 6]);
+    let read = HeOperation::parse(&operation).unwrap();
+    assert_eq!((read.bss_colour(), read.basic_mcs_map), (Some(42), 0xfffc));
+    assert_eq!(read.vht.and_then(|vht| vht.bandwidth_mhz()), Some(160));
+    let ghz_6 = read.ghz_6.unwrap();
+    assert_eq!((ghz_6.primary, ghz_6.bandwidth_mhz(), ghz_6.minimum_rate), (37, 160, 6));
+    let short = Element { data: &operation.data[..12], ..operation };
+    assert_eq!(
+        HeOperation::parse(&short).unwrap_err().to_string(),
+        "element: 6 GHz operation information at offset 13: needs 5 bytes, 1 left"
+    );
+    assert_eq!(HeOperation { colour: 0xaa, ..read }.bss_colour(), None);
+
+    // 320 MHz, with two channels punctured.
+    let eht = of(&[255, 11, 106, 3, 0, 0, 0, 0, 4, 31, 63, 0x30, 0]);
+    let eht = EhtOperation::parse(&eht).unwrap();
+    assert_eq!((eht.bandwidth_mhz(), eht.disabled_channels), (Some(320), Some(0x30)));
+    let eht = EhtOperation::parse(&of(&[255, 6, 106, 0, 0, 0, 0, 0])).unwrap();
+    assert_eq!((eht.bandwidth_mhz(), eht.disabled_channels), (None, None));
+}

@@ -1,0 +1,119 @@
+//! The VHT field of radiotap (radiotap.org/fields/VHT): how a VHT PPDU was sent, for up
+//! to four users. Raw subfields, and what they mean where they are known.
+
+use crate::phy::GuardInterval;
+
+/// The VHT field, as raw subfields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Vht {
+    /// Which of the rest is known.
+    pub known: u16,
+    /// STBC, guard interval, beamforming and so on; bit 2: short guard interval.
+    pub flags: u8,
+    /// Bandwidth code: 0 is 20 MHz, 1 is 40, 4 is 80, 11 is 160.
+    pub bandwidth: u8,
+    /// For each user: MCS in bits 4 to 7, spatial streams in bits 0 to 3 (0: no user).
+    pub mcs_streams: [u8; 4],
+    /// Bit n: LDPC for user n.
+    pub coding: u8,
+    /// Group ID: whether the PPDU is for one station or several.
+    pub group_id: u8,
+    /// Partial AID of the receiver.
+    pub partial_aid: u16,
+}
+
+/// One user of a VHT PPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VhtUser {
+    /// MCS index, 0 to 9; `None` where only the streams are known.
+    pub mcs: Option<u8>,
+    /// Spatial streams, 1 to 8.
+    pub spatial_streams: u8,
+    /// LDPC instead of convolutional coding.
+    pub ldpc: bool,
+}
+
+impl Vht {
+    const KNOWN_STBC: u16 = 0x0001;
+    const KNOWN_GUARD_INTERVAL: u16 = 0x0004;
+    const KNOWN_LDPC_EXTRA_SYMBOL: u16 = 0x0010;
+    const KNOWN_BEAMFORMED: u16 = 0x0020;
+    const KNOWN_BANDWIDTH: u16 = 0x0040;
+    const KNOWN_GROUP_ID: u16 = 0x0080;
+    const KNOWN_PARTIAL_AID: u16 = 0x0100;
+    const STBC: u8 = 0x01;
+    const SHORT_GUARD_INTERVAL: u8 = 0x04;
+    const LDPC_EXTRA_SYMBOL: u8 = 0x10;
+    const BEAMFORMED: u8 = 0x20;
+    /// The MCS of a user of whom only the streams are known.
+    const MCS_UNKNOWN: u8 = 15;
+
+    /// The user in this place, 0 to 3; `None` if there is none.
+    pub fn user(&self, place: usize) -> Option<VhtUser> {
+        let octet = *self.mcs_streams.get(place)?;
+        let (mcs, spatial_streams) = (octet >> 4, octet & 15);
+        (spatial_streams > 0).then_some(VhtUser {
+            mcs: (mcs != Self::MCS_UNKNOWN).then_some(mcs),
+            spatial_streams,
+            ldpc: self.coding >> place & 1 == 1,
+        })
+    }
+
+    /// The users, one or several; others' places are empty.
+    pub fn users(&self) -> impl Iterator<Item = VhtUser> + '_ {
+        (0..self.mcs_streams.len()).filter_map(|place| self.user(place))
+    }
+
+    /// Width of the PPDU in MHz, if known: 20, 40, 80 or 160. A part of a wider channel
+    /// counts with its own width.
+    pub const fn bandwidth_mhz(&self) -> Option<u16> {
+        if self.known & Self::KNOWN_BANDWIDTH == 0 {
+            return None;
+        }
+        match self.bandwidth & 0x1f {
+            0 | 2 | 3 | 7..=10 | 18..=25 => Some(20),
+            1 | 5 | 6 | 14..=17 => Some(40),
+            4 | 12 | 13 => Some(80),
+            11 => Some(160),
+            _ => None,
+        }
+    }
+
+    /// Guard interval, if known.
+    pub const fn guard_interval(&self) -> Option<GuardInterval> {
+        match self.flag(Self::KNOWN_GUARD_INTERVAL, Self::SHORT_GUARD_INTERVAL) {
+            Some(true) => Some(GuardInterval::Short),
+            Some(false) => Some(GuardInterval::Long),
+            None => None,
+        }
+    }
+
+    /// Space-time block coding of all streams, if known.
+    pub const fn stbc(&self) -> Option<bool> {
+        self.flag(Self::KNOWN_STBC, Self::STBC)
+    }
+
+    /// LDPC needed one more symbol, if known.
+    pub const fn ldpc_extra_symbol(&self) -> Option<bool> {
+        self.flag(Self::KNOWN_LDPC_EXTRA_SYMBOL, Self::LDPC_EXTRA_SYMBOL)
+    }
+
+    /// Beamformed, if known; of a PPDU for one user.
+    pub const fn beamformed(&self) -> Option<bool> {
+        self.flag(Self::KNOWN_BEAMFORMED, Self::BEAMFORMED)
+    }
+
+    /// Group ID, if known: 0 and 63 are of one user, the others of several.
+    pub const fn group_id(&self) -> Option<u8> {
+        if self.known & Self::KNOWN_GROUP_ID != 0 { Some(self.group_id) } else { None }
+    }
+
+    /// Partial AID, if known; of a PPDU for one user.
+    pub const fn partial_aid(&self) -> Option<u16> {
+        if self.known & Self::KNOWN_PARTIAL_AID != 0 { Some(self.partial_aid) } else { None }
+    }
+
+    const fn flag(&self, known: u16, flag: u8) -> Option<bool> {
+        if self.known & known != 0 { Some(self.flags & flag != 0) } else { None }
+    }
+}
