@@ -1,0 +1,387 @@
+//! What happens on a channel, from the frames that a monitor heard: who is there ([`stations`]),
+//! what was sent in one piece ([`ppdu`]) and how it was answered ([`exchange`], [`chain`]), who
+//! was away and why ([`absence`], [`schedule`]), which beacons came ([`beacons`]), and who had the
+//! air. One pass, in the order of the file; memory grows with stations and seconds, not with
+//! frames.
+
+pub mod absence;
+pub mod beacons;
+pub mod chain;
+pub mod exchange;
+pub mod overlap;
+pub mod ppdu;
+pub mod schedule;
+pub mod stations;
+
+use crate::frame::Frame;
+use crate::rate::Format;
+use absence::Absences;
+use beacons::Beacons;
+use exchange::{Link, is_data};
+use lasthop_units::Duration;
+use lasthop_wifi::phy::Band;
+use lasthop_wifi::wire::control::Body;
+use lasthop_wifi::wire::{Error, Kind, frame, management};
+use overlap::Overlaps;
+use ppdu::{Grouper, Ppdu};
+use stations::{StationId, Stations};
+use std::collections::BTreeMap;
+
+/// The analysis of a channel.
+#[derive(Debug)]
+pub struct Air {
+    /// Who was heard.
+    pub stations: Stations,
+    /// Data from one to another, by sender and receiver.
+    pub links: BTreeMap<(StationId, StationId), Link>,
+    /// Beacons, by access point.
+    pub beacons: BTreeMap<StationId, Beacons>,
+    /// What stations announce, in the order of stations.
+    pub absences: BTreeMap<StationId, Absences>,
+    /// Time on the air and levels of each station, in their order.
+    pub heard: Vec<Heard>,
+    /// Time on the air of Acks and CTS, whose senders do not name themselves.
+    pub answers: Duration,
+    /// Time on the air by second.
+    pub busy_ns: Vec<u64>,
+    /// Time of the first frame, in ns since 1970.
+    pub begin_ns: Option<u64>,
+    /// Time of the latest frame.
+    pub end_ns: u64,
+    /// PPDUs that began while another one was on the air.
+    pub overlaps: Overlaps,
+    /// Time on the air of DSSS and CCK, and number of PPDUs.
+    pub dsss: (Duration, u64),
+    /// Frames that protect what follows for older stations: first and last, their number, and
+    /// their time on the air. They are CTS to the sender itself, and RTS at rates of DSSS.
+    pub protection: (Option<(u64, u64)>, u64, Duration),
+    /// PPDUs.
+    pub ppdus: u64,
+    /// PPDUs whose rate is unknown, and so their time on the air.
+    pub without_rate: u64,
+    band: Band,
+    grouper: Grouper,
+    /// The link whose PPDU was the last on the air, and may be answered.
+    awaiting: Option<(StationId, StationId)>,
+    /// A Block Ack Request was the last to ask the receiver of this link.
+    requested: bool,
+    /// The sender of the last frame that an Ack may answer.
+    asked: Option<StationId>,
+    /// The sender of the RTS that was the last on the air.
+    rts_from: Option<StationId>,
+}
+
+/// What was heard of a station.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Heard {
+    /// Frames that it sent.
+    pub frames: u64,
+    /// Time on the air of what it sent.
+    pub airtime: Duration,
+    /// Sum of the levels in dBm, and their number.
+    pub signal: (i64, u64),
+    /// Lowest and highest level in dBm.
+    pub signal_range: Option<(i8, i8)>,
+    /// Probe Requests: it looked for networks.
+    pub probe_requests: u64,
+    /// RTS.
+    pub rts: u64,
+}
+
+/// Longest time after a frame in which an answer may come, in ns. A host stamps packets late, and
+/// not evenly.
+const ANSWER_NS: u64 = 2_000_000;
+
+impl Default for Air {
+    fn default() -> Self {
+        Self {
+            stations: Stations::default(),
+            links: BTreeMap::new(),
+            beacons: BTreeMap::new(),
+            absences: BTreeMap::new(),
+            heard: Vec::new(),
+            answers: Duration::ZERO,
+            busy_ns: Vec::new(),
+            overlaps: Overlaps::default(),
+            dsss: (Duration::ZERO, 0),
+            protection: (None, 0, Duration::ZERO),
+            begin_ns: None,
+            end_ns: 0,
+            ppdus: 0,
+            without_rate: 0,
+            band: Band::Ghz5,
+            grouper: Grouper::default(),
+            awaiting: None,
+            requested: false,
+            asked: None,
+            rts_from: None,
+        }
+    }
+}
+
+impl Air {
+    /// A frame that was received without error.
+    ///
+    /// # Errors
+    /// A management or control frame that is malformed behind its header. Offsets count from the
+    /// start of the MPDU. What could be read of it is part of the analysis.
+    pub fn handle_frame(&mut self, frame: &Frame<'_>) -> Result<(), Error> {
+        self.begin_ns.get_or_insert(frame.at_ns);
+        self.end_ns = self.end_ns.max(frame.at_ns);
+        if let Some(mhz) = frame.radio.frequency_mhz {
+            self.band = if mhz < 4_000 { Band::Ghz2_4 } else { Band::Ghz5 };
+        }
+        let receiver = self.stations.of(frame.receiver());
+        let transmitter = frame.transmitter().and_then(|address| self.stations.of(address));
+        self.heard.resize(self.stations.count(), Heard::default());
+        if let Some(id) = transmitter {
+            self.note(id, frame);
+        }
+        if let Some(ppdu) = self.grouper.handle_mpdu(frame, transmitter, receiver, self.band) {
+            self.handle_ppdu(&ppdu);
+            self.grouper.recycle(ppdu);
+        }
+        let kind = frame.kind();
+        if kind.is_data() {
+            self.data(frame, transmitter, receiver);
+            Ok(())
+        } else if kind.is_management() {
+            self.management(frame, transmitter)
+        } else {
+            self.control(frame, transmitter, receiver)
+        }
+    }
+
+    /// No more frames come.
+    pub fn finish(&mut self) {
+        if let Some(ppdu) = self.grouper.finish(self.band) {
+            self.handle_ppdu(&ppdu);
+        }
+        self.links.values_mut().for_each(Link::finish);
+    }
+
+    /// The second of the capture at a time.
+    pub fn second(&self, at_ns: u64) -> usize {
+        let begin = self.begin_ns.unwrap_or(at_ns);
+        (at_ns.saturating_sub(begin) / 1_000_000_000) as usize
+    }
+
+    /// The band of the frames.
+    pub const fn band(&self) -> Band {
+        self.band
+    }
+
+    fn note(&mut self, id: StationId, frame: &Frame<'_>) {
+        let heard = &mut self.heard[id.index()];
+        heard.frames += 1;
+        if let Some(signal) = frame.radio.signal_dbm {
+            heard.signal.0 += i64::from(signal);
+            heard.signal.1 += 1;
+            let (low, high) = heard.signal_range.unwrap_or((signal, signal));
+            heard.signal_range = Some((low.min(signal), high.max(signal)));
+        }
+    }
+
+    /// Data and Null frames: who belongs to whom, and who is away.
+    fn data(
+        &mut self,
+        frame: &Frame<'_>,
+        transmitter: Option<StationId>,
+        receiver: Option<StationId>,
+    ) {
+        match (frame.control.to_ds, frame.control.from_ds, transmitter, receiver) {
+            (true, false, Some(station), Some(access_point)) => {
+                self.stations.set_access_point(access_point);
+                self.stations.set_bss(station, access_point);
+                self.absences.entry(station).or_default().handle_sent(frame);
+            }
+            (false, true, Some(access_point), station) => {
+                self.stations.set_access_point(access_point);
+                let Some(station) = station else { return };
+                self.stations.set_bss(station, access_point);
+                if frame.has_payload()
+                    && let Some(absences) = self.absences.get_mut(&station)
+                {
+                    absences.handle_received(frame.at_ns);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn management(
+        &mut self,
+        frame: &Frame<'_>,
+        transmitter: Option<StationId>,
+    ) -> Result<(), Error> {
+        if frame.control.flags.protected {
+            return Ok(());
+        }
+        let parsed = match frame::Repr::parse(&frame.view) {
+            Ok(frame::Repr::Management(parsed)) => parsed,
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let Some(id) = transmitter else { return Ok(()) };
+        match parsed.body {
+            management::Body::Beacon(beacon)
+                if beacon.capabilities & management::Beacon::ESS != 0 =>
+            {
+                self.stations.set_access_point(id);
+                self.beacons.entry(id).or_default().handle_beacon(&beacon);
+                for (station, absences) in &mut self.absences {
+                    if self.stations.get(*station).bss == Some(id) {
+                        absences.handle_beacon();
+                    }
+                }
+            }
+            management::Body::ProbeRequest(_) => self.heard[id.index()].probe_requests += 1,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn control(
+        &mut self,
+        frame: &Frame<'_>,
+        transmitter: Option<StationId>,
+        receiver: Option<StationId>,
+    ) -> Result<(), Error> {
+        match frame.kind() {
+            Kind::Ack => {
+                if let Some(station) = receiver
+                    && let Some(absences) = self.absences.get_mut(&station)
+                {
+                    absences.handle_ack(frame.number, frame.at_ns);
+                }
+            }
+            Kind::Rts => {
+                if let Some(id) = transmitter {
+                    self.heard[id.index()].rts += 1;
+                    if let Some(absences) = self.absences.get_mut(&id) {
+                        absences.handle_sent(frame);
+                    }
+                }
+            }
+            Kind::PsPoll => {
+                if let Some(absences) = transmitter.and_then(|id| self.absences.get_mut(&id)) {
+                    absences.handle_sent(frame);
+                }
+            }
+            _ => {}
+        }
+        // Acks and the like have been read; of the others there may be more in the body.
+        let is_block_ack = matches!(frame.kind(), Kind::BlockAck | Kind::BlockAckRequest);
+        if !is_block_ack {
+            return Ok(());
+        }
+        let parsed = match frame::Repr::parse(&frame.view) {
+            Ok(frame::Repr::Control(parsed)) => parsed,
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let (Some(from), Some(to)) = (transmitter, receiver) else { return Ok(()) };
+        match parsed.body {
+            Body::BlockAckRequest { .. } => {
+                self.requested = true;
+                if let Some(link) = self.links.get_mut(&(from, to)) {
+                    link.counts.block_ack_requests += 1;
+                }
+            }
+            Body::BlockAck { ack, .. } => {
+                let key = (to, from);
+                let prompt = self.awaiting == Some(key) && !self.requested;
+                if let Some(link) = self.links.get_mut(&key) {
+                    let soon = |at_ns| frame.at_ns.saturating_sub(at_ns) < ANSWER_NS;
+                    let prompt = prompt && link.unanswered_since().is_some_and(soon);
+                    for record in ack.bitmaps().flatten() {
+                        link.handle_block_ack(&record, prompt);
+                    }
+                }
+                self.awaiting = None;
+                self.requested = false;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// An Ack to a station of which no frame was captured that it could answer.
+    fn handle_unasked(&mut self, station: StationId) {
+        let known = self.stations.get(station);
+        // Whom an access point has sent to is not known.
+        if known.access_point {
+            return;
+        }
+        let link = known.bss.and_then(|bss| self.links.get_mut(&(station, bss)));
+        if let Some(link) = link {
+            link.counts.proved.1 += 1;
+        }
+    }
+
+    /// A PPDU has ended. The frame that shows it has not been looked at.
+    fn handle_ppdu(&mut self, ppdu: &Ppdu) {
+        self.ppdus += 1;
+        self.without_rate += u64::from(ppdu.rate.is_none());
+        let second = self.second(ppdu.at_ns);
+        if self.busy_ns.len() <= second {
+            self.busy_ns.resize(second + 1, 0);
+        }
+        self.busy_ns[second] += ppdu.airtime.as_nanos();
+        match ppdu.transmitter {
+            Some(id) => self.heard[id.index()].airtime += ppdu.airtime,
+            None => self.answers += ppdu.airtime,
+        }
+        let kind = ppdu.mpdus[0].kind;
+        self.overlaps.handle_ppdu(ppdu, self.band);
+        let is_dsss = ppdu.rate.is_some_and(|rate| rate.format == Format::Dsss);
+        if is_dsss {
+            self.dsss.0 += ppdu.airtime;
+            self.dsss.1 += 1;
+        }
+        let answers_rts = kind == Kind::Cts && self.rts_from == ppdu.receiver;
+        self.rts_from = ppdu.transmitter.filter(|_| kind == Kind::Rts);
+        if kind == Kind::Cts && !answers_rts || kind == Kind::Rts && is_dsss {
+            let (frames, number, airtime) = &mut self.protection;
+            let (first, _) = frames.unwrap_or(ppdu.frames);
+            *frames = Some((first, ppdu.frames.1));
+            *number += 1;
+            *airtime += ppdu.airtime;
+        }
+        let asked = match kind {
+            Kind::Ack => self.asked.take(),
+            Kind::Cts => self.asked,
+            _ => std::mem::replace(
+                &mut self.asked,
+                ppdu.transmitter.filter(|_| ppdu.receiver.is_some()),
+            ),
+        };
+        match (kind, ppdu.transmitter, ppdu.receiver) {
+            (Kind::Ack, _, Some(to)) => {
+                let awaited = self.awaiting.take().filter(|(from, _)| *from == to);
+                if let Some(link) = awaited.and_then(|key| self.links.get_mut(&key))
+                    && link
+                        .unanswered_since()
+                        .is_some_and(|at_ns| ppdu.at_ns.saturating_sub(at_ns) < ANSWER_NS)
+                {
+                    link.handle_ack();
+                } else if asked != Some(to) {
+                    self.handle_unasked(to);
+                }
+            }
+            // A Block Ack was handled when it came.
+            (Kind::BlockAck | Kind::BlockAckRequest, ..) => {}
+            (Kind::Rts | Kind::Cts, ..) => self.awaiting = None,
+            (_, Some(from), Some(to)) => {
+                self.awaiting = None;
+                if ppdu.mpdus.iter().any(|mpdu| is_data(mpdu.kind)) {
+                    let link = self.links.entry((from, to)).or_insert_with(|| Link::new(from, to));
+                    link.handle_ppdu(ppdu, second);
+                    self.awaiting = Some((from, to));
+                    self.requested = false;
+                }
+            }
+            _ => self.awaiting = None,
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Times in which a station cannot be reached, as it announces them: a frame with the Power
+//! Management bit, most often a Null frame, that is repeated until the access point answers,
+//! and another without the bit when it is back (IEEE 802.11-2020, 11.2.3.2).
+//!
+//! A *sleeping period* reaches from the first frame with the bit to the last that takes it back,
+//! as the `scan` paper counts (section IV.A); between its announcement and its return the station
+//! is *silent*. Where the monitor missed the announcement, or the return, the nearest frame of
+//! the station that it did hear stands for it, and the absence says so.
+
+use crate::frame::Frame;
+use lasthop_units::SeqNo12;
+use lasthop_wifi::wire::Kind;
+
+/// A time in which a station could not be reached.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Absence {
+    /// How it was announced; `None` if that was missed.
+    pub leave: Option<Notice>,
+    /// How it was taken back; `None` if that was missed.
+    pub back: Option<Notice>,
+    /// When it began: the first frame that announced it; if that was missed, the last frame before.
+    pub from_ns: u64,
+    /// When it ended: the last frame that took it back; if that was missed, the next frame.
+    pub to_ns: u64,
+    /// Numbers of the first and last frame in the file.
+    pub frames: (u64, u64),
+    /// How long before it the station last sent or received data; `None`: never.
+    pub idle_before_ns: Option<u64>,
+    /// Beacons of its access point in the time.
+    pub beacons: u32,
+    /// PS-Polls, and frames with the bit that are no Null frames.
+    pub polls: u32,
+    /// Data frames that the access point sent to it in the time.
+    pub sent_in_vain: u32,
+}
+
+/// Frames that announce an absence or a return.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// Number of the first in the file.
+    pub first: u64,
+    /// Number of the last.
+    pub last: u64,
+    /// When the first was captured, in ns since 1970.
+    pub from_ns: u64,
+    /// When the last was captured, or what answered it.
+    pub to_ns: u64,
+    /// How many there were.
+    pub frames: u32,
+    /// Of them, those with the Retry bit.
+    pub retries: u32,
+    /// RTS before them.
+    pub rts: u32,
+    /// Acks after them.
+    pub acks: u32,
+    /// They were Null or QoS Null frames.
+    pub null: bool,
+    sequence: Option<SeqNo12>,
+}
+
+/// What a station announces.
+#[derive(Debug, Default)]
+pub struct Absences {
+    done: Vec<Absence>,
+    left_out: u64,
+    state: State,
+    /// When the station last sent anything, and that frame's number.
+    heard: Option<(u64, u64)>,
+    /// When it last sent or received data.
+    data_ns: Option<u64>,
+    /// RTS that it sent since its last other frame.
+    rts: u32,
+    /// Whether its last frame may still be answered.
+    expects_ack: bool,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Here,
+    Away(Absence),
+    /// It has said that it is back, and may repeat that.
+    Back(Absence),
+}
+
+/// Most absences of a station that are kept.
+const ABSENCES_MAX: usize = 200_000;
+/// A silence that is long enough to be an absence, if a Null frame ends it.
+const SILENCE_NS: u64 = 20_000_000;
+/// How long a return may be repeated.
+const REPEATS_NS: u64 = 20_000_000;
+
+impl Notice {
+    fn new(frame: &Frame<'_>, rts: u32) -> Self {
+        Self {
+            first: frame.number,
+            last: frame.number,
+            from_ns: frame.at_ns,
+            to_ns: frame.at_ns,
+            frames: 1,
+            retries: u32::from(frame.control.flags.retry),
+            rts,
+            acks: 0,
+            null: frame.is_null(),
+            sequence: frame.view.sequence_control().map(|control| control.sequence),
+        }
+    }
+
+    fn repeat(&mut self, frame: &Frame<'_>, rts: u32) {
+        self.last = frame.number;
+        self.to_ns = frame.at_ns;
+        self.frames += 1;
+        self.retries += u32::from(frame.control.flags.retry);
+        self.rts += rts;
+    }
+}
+
+impl Absences {
+    /// A frame that the station sent to its access point.
+    pub fn handle_sent(&mut self, frame: &Frame<'_>) {
+        let kind = frame.kind();
+        match kind {
+            Kind::Rts => {
+                self.rts += 1;
+                return;
+            }
+            // Control frames tell nothing of power management but a PS-Poll (9.2.4.1.7).
+            Kind::PsPoll => {
+                if let State::Away(absence) = &mut self.state {
+                    absence.polls += 1;
+                }
+                self.heard = Some((frame.at_ns, frame.number));
+                return;
+            }
+            _ if kind.is_control() => return,
+            // Not before association, and not in frames to find a network (11.2.3.2).
+            Kind::ProbeRequest | Kind::Authentication | Kind::Beacon => return,
+            _ => {}
+        }
+        let rts = std::mem::take(&mut self.rts);
+        let saves = frame.control.flags.power_management;
+        let state = std::mem::take(&mut self.state);
+        self.state = match (state, saves) {
+            (State::Here, true) => self.leave(frame, rts),
+            (State::Here, false) => self.stay(frame, rts),
+            (State::Away(mut absence), true) => {
+                absence.to_ns = frame.at_ns;
+                absence.frames.1 = frame.number;
+                match &mut absence.leave {
+                    Some(leave) if frame.is_null() && absence.polls == 0 => {
+                        leave.repeat(frame, rts);
+                    }
+                    _ if frame.is_null() => {}
+                    _ => absence.polls += 1,
+                }
+                State::Away(absence)
+            }
+            (State::Away(mut absence), false) => {
+                absence.to_ns = frame.at_ns;
+                absence.frames.1 = frame.number;
+                absence.back = Some(Notice::new(frame, rts));
+                if frame.is_null() {
+                    State::Back(absence)
+                } else {
+                    // Other frames without the bit say the same, but nobody repeats them for it.
+                    self.keep(absence);
+                    State::Here
+                }
+            }
+            (State::Back(mut absence), false) => {
+                let back = absence.back.as_mut().filter(|back| {
+                    frame.is_null() && frame.at_ns.saturating_sub(back.to_ns) < REPEATS_NS
+                });
+                match back {
+                    Some(back) => {
+                        back.repeat(frame, rts);
+                        absence.to_ns = frame.at_ns;
+                        absence.frames.1 = frame.number;
+                        State::Back(absence)
+                    }
+                    None => {
+                        self.keep(absence);
+                        State::Here
+                    }
+                }
+            }
+            (State::Back(absence), true) => {
+                self.keep(absence);
+                self.leave(frame, rts)
+            }
+        };
+        self.heard = Some((frame.at_ns, frame.number));
+        self.expects_ack = frame.is_null();
+        if frame.has_payload() {
+            self.data_ns = Some(frame.at_ns);
+        }
+    }
+
+    /// An Ack to the station.
+    pub fn handle_ack(&mut self, number: u64, at_ns: u64) {
+        if !std::mem::take(&mut self.expects_ack) {
+            return;
+        }
+        let (absence, notice) = match &mut self.state {
+            State::Away(absence) => (&mut absence.frames, &mut absence.leave),
+            State::Back(absence) => {
+                absence.to_ns = at_ns;
+                (&mut absence.frames, &mut absence.back)
+            }
+            State::Here => return,
+        };
+        absence.1 = number;
+        if let Some(notice) = notice {
+            notice.acks += 1;
+            notice.to_ns = at_ns;
+            notice.last = number;
+        }
+    }
+
+    /// A data frame to the station.
+    pub fn handle_received(&mut self, at_ns: u64) {
+        if let State::Away(absence) = &mut self.state {
+            absence.sent_in_vain += 1;
+        } else {
+            self.data_ns = Some(at_ns);
+        }
+    }
+
+    /// A beacon of its access point.
+    pub fn handle_beacon(&mut self) {
+        if let State::Away(absence) = &mut self.state {
+            absence.beacons += 1;
+        }
+    }
+
+    /// All absences up to now, in their order; one that has not ended is left out.
+    pub fn finish(&mut self) -> &[Absence] {
+        if let State::Back(absence) = std::mem::take(&mut self.state) {
+            self.keep(absence);
+        }
+        &self.done
+    }
+
+    /// Absences that are complete so far.
+    pub fn so_far(&self) -> &[Absence] {
+        &self.done
+    }
+
+    fn leave(&self, frame: &Frame<'_>, rts: u32) -> State {
+        State::Away(Absence {
+            leave: Some(Notice::new(frame, rts)),
+            back: None,
+            from_ns: frame.at_ns,
+            to_ns: frame.at_ns,
+            frames: (frame.number, frame.number),
+            idle_before_ns: self.data_ns.map(|data| frame.at_ns.saturating_sub(data)),
+            beacons: 0,
+            polls: u32::from(!frame.is_null()),
+            sent_in_vain: 0,
+        })
+    }
+
+    /// A frame without the bit of a station that is here. A Null frame after a silence ends an
+    /// absence whose beginning was missed.
+    fn stay(&self, frame: &Frame<'_>, rts: u32) -> State {
+        let Some((heard_ns, number)) = self.heard else { return State::Here };
+        let silent = frame.at_ns.saturating_sub(heard_ns);
+        // Before a silence that an absence explains there was traffic. Else a station may just
+        // ask whether its access point is there.
+        let busy = self.data_ns.is_some_and(|data| heard_ns.saturating_sub(data) < SILENCE_NS);
+        if !frame.is_null() || silent < SILENCE_NS || !busy {
+            return State::Here;
+        }
+        State::Back(Absence {
+            leave: None,
+            back: Some(Notice::new(frame, rts)),
+            from_ns: heard_ns,
+            to_ns: frame.at_ns,
+            frames: (number, frame.number),
+            idle_before_ns: self.data_ns.map(|data| heard_ns.saturating_sub(data)),
+            beacons: 0,
+            polls: 0,
+            sent_in_vain: 0,
+        })
+    }
+
+    fn keep(&mut self, absence: Absence) {
+        if self.done.len() < ABSENCES_MAX {
+            self.done.push(absence);
+        } else {
+            self.left_out += 1;
+        }
+    }
+}
+
+impl Absence {
+    /// How long the station was away: from the first frame that announced it to the last that
+    /// took it back.
+    pub const fn asleep_ns(&self) -> u64 {
+        self.to_ns.saturating_sub(self.from_ns)
+    }
+}

@@ -1,0 +1,150 @@
+//! Beacons of an access point: what they announce, and how many the monitor has missed, by the
+//! sender's own clock (IEEE 802.11-2020, 9.3.3.2, 11.1.2.1).
+
+use lasthop_wifi::wire::elements::{KeyManagement, Rsn, extension, id};
+use lasthop_wifi::wire::management::Beacon;
+
+/// What was heard of an access point's beacons.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Beacons {
+    /// Name of the network; empty if it is hidden.
+    pub ssid: Vec<u8>,
+    /// Time between beacons in units of 1 024 us.
+    pub interval_tu: u16,
+    /// Beacons that were heard.
+    pub heard: u64,
+    /// Those that must have been sent from the first to the last that was heard.
+    pub sent: u64,
+    /// The clock went back: the access point has started again.
+    pub restarts: u32,
+    /// Elements of the first that say which amendments it supports, and how it is protected.
+    pub capabilities: Capabilities,
+    last_us: Option<u64>,
+}
+
+/// What an access point announces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Encryption is required.
+    pub privacy: bool,
+    /// How stations authenticate, by the RSN element: WPA2 or later.
+    pub rsn: Option<Protection>,
+    /// 802.11n.
+    pub ht: bool,
+    /// 802.11ac.
+    pub vht: bool,
+    /// 802.11ax.
+    pub he: bool,
+    /// 802.11be.
+    pub eht: bool,
+    /// ERP element: protection for 802.11b.
+    pub erp_protection: bool,
+}
+
+/// How stations authenticate: the best known of what is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Protection {
+    /// A way that is not known here.
+    Other,
+    /// Encrypted without a password (opportunistic wireless encryption).
+    Owe,
+    /// WPA2 with a password.
+    Wpa2Psk,
+    /// WPA2 or WPA3 with 802.1X.
+    Enterprise,
+    /// WPA3 with a password (SAE).
+    Wpa3Sae,
+    /// Both passwords: WPA2 and WPA3.
+    Wpa2And3,
+}
+
+const ERP: u8 = 42;
+/// ERP element, bits 0 and 1: stations without ERP are there, protection is used.
+const USE_PROTECTION: u8 = 2;
+/// Microseconds of a time unit.
+const TIME_UNIT_US: u64 = 1_024;
+
+impl Beacons {
+    /// A beacon.
+    pub fn handle_beacon(&mut self, beacon: &Beacon<'_>) {
+        self.heard += 1;
+        if let Some(ssid) = beacon.elements.ssid() {
+            self.ssid.clear();
+            self.ssid.extend_from_slice(ssid);
+        }
+        self.interval_tu = beacon.interval_tu;
+        self.capabilities = Capabilities::of(beacon);
+        let interval_us = u64::from(beacon.interval_tu) * TIME_UNIT_US;
+        match self.last_us {
+            Some(last) if beacon.timestamp_us > last && interval_us > 0 => {
+                // A beacon may be late for a busy channel; the next keeps its time.
+                let apart = beacon.timestamp_us - last;
+                self.sent += ((apart + interval_us / 2) / interval_us).max(1);
+            }
+            Some(last) if beacon.timestamp_us < last => {
+                self.restarts += 1;
+                self.sent += 1;
+            }
+            _ => self.sent += 1,
+        }
+        self.last_us = Some(beacon.timestamp_us);
+    }
+}
+
+impl Capabilities {
+    fn of(beacon: &Beacon<'_>) -> Self {
+        let mut is =
+            Self { privacy: beacon.capabilities & Beacon::PRIVACY != 0, ..Self::default() };
+        let elements = beacon.elements;
+        is.ht = elements.find(id::HT_CAPABILITIES).is_some();
+        is.vht = elements.find(id::VHT_CAPABILITIES).is_some();
+        is.he = elements.find_extension(extension::HE_CAPABILITIES).is_some();
+        is.eht = elements.find_extension(extension::EHT_CAPABILITIES).is_some();
+        is.rsn = elements.rsn().ok().flatten().map(|rsn| Protection::of(&rsn));
+        let erp = elements.find(ERP).and_then(|element| element.data.first());
+        is.erp_protection = erp.is_some_and(|flags| flags & USE_PROTECTION != 0);
+        is
+    }
+}
+
+impl Protection {
+    fn of(rsn: &Rsn<'_>) -> Self {
+        let (mut psk, mut sae, mut best) = (false, false, Self::Other);
+        for way in rsn.key_managements() {
+            let is = match way {
+                KeyManagement::Psk | KeyManagement::FtPsk | KeyManagement::PskSha256 => {
+                    psk = true;
+                    Self::Wpa2Psk
+                }
+                KeyManagement::Sae
+                | KeyManagement::FtSae
+                | KeyManagement::SaeGroupDependent
+                | KeyManagement::FtSaeGroupDependent => {
+                    sae = true;
+                    Self::Wpa3Sae
+                }
+                KeyManagement::Dot1x
+                | KeyManagement::FtDot1x
+                | KeyManagement::Dot1xSha256
+                | KeyManagement::SuiteB
+                | KeyManagement::SuiteB192 => Self::Enterprise,
+                KeyManagement::Owe => Self::Owe,
+                KeyManagement::Other(_) => Self::Other,
+            };
+            best = best.max(is);
+        }
+        if psk && sae { Self::Wpa2And3 } else { best }
+    }
+
+    /// As people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Other => "RSN",
+            Self::Owe => "OWE",
+            Self::Wpa2Psk => "WPA2-PSK",
+            Self::Enterprise => "WPA2 or WPA3 Enterprise",
+            Self::Wpa3Sae => "WPA3-SAE",
+            Self::Wpa2And3 => "WPA2-PSK and WPA3-SAE",
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The attempts of each MPDU, by sequence number: how often it was sent, whether it was
+//! acknowledged, and which attempts the monitor must have missed.
+//!
+//! An attempt counts as missed only where something that was captured proves it: a Block Ack
+//! newly acknowledges an MPDU that was not in the PPDU before it, or the first attempt that was
+//! captured has the Retry bit. What leaves no such trace (an attempt that failed and of which
+//! others were captured) is not counted. On a complete capture nothing is missed.
+
+use lasthop_units::SeqNo12;
+
+/// The MPDUs of one sender to one receiver in one sequence number space.
+#[derive(Clone, Debug)]
+pub struct Chains {
+    slots: Vec<Slot>,
+    /// The newest sequence number that was seen or acknowledged.
+    newest: Option<SeqNo12>,
+    counts: ChainCounts,
+}
+
+/// What became of the MPDUs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChainCounts {
+    /// MPDUs with different numbers.
+    pub msdus: u64,
+    /// Index n: how many were sent n + 1 times; the last index has all that were sent oftener.
+    pub attempts: [u64; ATTEMPTS],
+    /// Those that were acknowledged.
+    pub acknowledged: u64,
+    /// Attempts that were captured and those that must have been missed.
+    pub captured: u64,
+    /// Attempts that the monitor must have missed.
+    pub missed: u64,
+    /// Of them, those that were not the first.
+    pub missed_retries: u64,
+}
+
+/// Numbers of attempts that are told apart.
+pub const ATTEMPTS: usize = 16;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Slot {
+    attempts: u8,
+    captured: u8,
+    acknowledged: bool,
+    /// A Block Ack that answered its last attempt left it out.
+    missing: bool,
+}
+
+/// What an attempt was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// The first with this number that was captured.
+    pub new: bool,
+    /// Attempts before it that were missed.
+    pub missed_before: u8,
+}
+
+impl Default for Chains {
+    fn default() -> Self {
+        Self {
+            slots: vec![Slot::default(); usize::from(SeqNo12::MODULUS)],
+            newest: None,
+            counts: ChainCounts::default(),
+        }
+    }
+}
+
+/// How far back a number may be an old one; further back its sender has begun anew.
+const WINDOW_MAX: u16 = 1_024;
+
+impl Chains {
+    /// An MPDU was captured.
+    pub fn handle_mpdu(&mut self, sequence: SeqNo12, retry: bool) -> Attempt {
+        self.advance(sequence);
+        let index = usize::from(sequence.as_u16());
+        // A number without Retry bit that was seen before is another MSDU: its sender has
+        // started again.
+        if !retry && self.slots[index].attempts > 0 {
+            self.close(index);
+        }
+        let slot = &mut self.slots[index];
+        let new = slot.captured == 0;
+        let missed_before = u8::from(retry && slot.attempts == 0);
+        slot.attempts = slot.attempts.saturating_add(1 + missed_before);
+        slot.captured = slot.captured.saturating_add(1);
+        slot.missing = false;
+        self.counts.captured += 1;
+        self.counts.missed += u64::from(missed_before);
+        Attempt { new, missed_before }
+    }
+
+    /// A number was acknowledged. `in_ppdu`: its MPDU was captured in the PPDU that is being
+    /// answered. Whether it shows that an attempt in that PPDU was missed.
+    pub fn handle_acknowledged(&mut self, sequence: SeqNo12, in_ppdu: bool) -> bool {
+        let behind = self.newest.map_or(0, |newest| newest.distance_from(sequence));
+        if (WINDOW_MAX..2048).contains(&behind) {
+            return false;
+        }
+        self.advance(sequence);
+        let slot = &mut self.slots[usize::from(sequence.as_u16())];
+        if slot.acknowledged {
+            return false;
+        }
+        slot.acknowledged = true;
+        let missed = !in_ppdu && (slot.attempts == 0 || slot.missing);
+        if missed {
+            self.counts.missed += 1;
+            self.counts.missed_retries += u64::from(slot.attempts > 0);
+            slot.attempts = slot.attempts.saturating_add(1);
+        }
+        missed
+    }
+
+    /// A Block Ack has left out an MPDU of the PPDU that it answers.
+    pub fn handle_missing(&mut self, sequence: SeqNo12) {
+        self.slots[usize::from(sequence.as_u16())].missing = true;
+    }
+
+    /// Whether an MPDU with this number was acknowledged.
+    pub fn is_acknowledged(&self, sequence: SeqNo12) -> bool {
+        self.slots[usize::from(sequence.as_u16())].acknowledged
+    }
+
+    /// Whether the latest MPDU with this number was acknowledged; `None` if none was sent.
+    pub fn fate(&self, sequence: SeqNo12) -> Option<bool> {
+        let slot = &self.slots[usize::from(sequence.as_u16())];
+        (slot.attempts > 0).then_some(slot.acknowledged)
+    }
+
+    /// What became of them, those that are still being sent included.
+    pub fn counts(&self) -> ChainCounts {
+        let mut counts = self.counts.clone();
+        self.slots.iter().for_each(|slot| counts.add(slot));
+        counts
+    }
+
+    /// Makes room for a number that is newer than all before.
+    fn advance(&mut self, sequence: SeqNo12) {
+        let Some(newest) = self.newest else {
+            self.newest = Some(sequence);
+            return;
+        };
+        if newest.is_before(sequence) {
+            let mut number = newest;
+            while number != sequence {
+                number = number.next();
+                self.close(usize::from(number.as_u16()));
+            }
+            self.newest = Some(sequence);
+        } else if newest.distance_from(sequence) > WINDOW_MAX {
+            // Too old for a retry: its sender counts from here on.
+            (0..self.slots.len()).for_each(|index| self.close(index));
+            self.newest = Some(sequence);
+        }
+    }
+
+    fn close(&mut self, index: usize) {
+        let slot = std::mem::take(&mut self.slots[index]);
+        self.counts.add(&slot);
+    }
+}
+
+impl ChainCounts {
+    fn add(&mut self, slot: &Slot) {
+        let Some(last) = slot.attempts.checked_sub(1) else { return };
+        self.msdus += 1;
+        self.attempts[usize::from(last).min(ATTEMPTS - 1)] += 1;
+        self.acknowledged += u64::from(slot.acknowledged);
+    }
+}

@@ -1,0 +1,369 @@
+//! Frames and what answers them: the data of one station to another, its Acks and Block Acks,
+//! and by them what got across and what the monitor missed.
+
+use super::chain::{ChainCounts, Chains};
+use super::ppdu::Ppdu;
+use super::stations::StationId;
+use crate::rate::Rate;
+use lasthop_units::{Duration, SeqNo12};
+use lasthop_wifi::wire::Kind;
+use lasthop_wifi::wire::control::{Bitmap, Record};
+use std::collections::BTreeMap;
+
+/// Data frames from one station to another.
+#[derive(Debug)]
+pub struct Link {
+    /// The sender.
+    pub from: StationId,
+    /// The receiver.
+    pub to: StationId,
+    /// What was counted.
+    pub counts: LinkCounts,
+    /// By rate.
+    pub rates: BTreeMap<Rate, RateCounts>,
+    /// Number of PPDUs by their number of MPDUs, from 1.
+    pub sizes: BTreeMap<u16, u64>,
+    /// Sequence number spaces: by TID, and of frames without QoS.
+    spaces: [Option<Box<Chains>>; SPACES],
+    /// The last PPDU, until something shows that it has been answered, or not.
+    last: Option<Last>,
+    /// Payload of MSDUs that were captured for the first time, and PPDUs and MPDUs, by second.
+    pub seconds: Vec<Second>,
+    /// Room for sequence numbers, to be used again.
+    spare: Vec<SeqNo12>,
+}
+
+/// Longest bitmap of a Block Ack in octets (1 024 MPDUs).
+const BITMAP_OCTETS: usize = 128;
+/// Sequence number spaces of a link: 16 TIDs, and frames without QoS.
+const SPACES: usize = 17;
+
+/// What was counted of a link.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounts {
+    /// Data PPDUs.
+    pub ppdus: u64,
+    /// Of them, A-MPDUs.
+    pub ampdus: u64,
+    /// MPDUs that were captured.
+    pub mpdus: u64,
+    /// Of them, those with the Retry bit.
+    pub retries: u64,
+    /// MPDUs that the monitor must have missed.
+    pub missed: u64,
+    /// Bytes of the bodies of MSDUs, each once.
+    pub payload_bytes: u64,
+    /// Time on the air of data PPDUs.
+    pub airtime: Duration,
+    /// PPDUs that nothing answered that was captured.
+    pub unanswered: u64,
+    /// MPDUs that a Block Ack left out.
+    pub left_out: u64,
+    /// Block Acks for its PPDUs.
+    pub block_acks: u64,
+    /// Block Ack Requests.
+    pub block_ack_requests: u64,
+    /// RTS before its PPDUs.
+    pub rts: u64,
+    /// Widest span of numbers that one Block Ack acknowledged.
+    pub window: u16,
+    /// MPDUs of which an answer proves that they were sent: captured, and missed.
+    pub proved: (u64, u64),
+    /// MPDUs of A-MPDUs: of which an answer proves that they were sent, captured or not; and
+    /// those that were captured of which no answer tells that.
+    pub ampdu_mpdus: (u64, u64),
+}
+
+impl LinkCounts {
+    /// Share of this link's MPDUs that the monitor has captured, 0 to 1, from those of which an
+    /// answer proves that they were sent. What was sent in vain is missed as often as the rest.
+    pub fn captured_share(&self) -> f64 {
+        let (captured, missed) = self.proved;
+        if missed == 0 { 1.0 } else { captured as f64 / (captured + missed) as f64 }
+    }
+
+    /// How many MPDUs with the Retry bit there were, from those that were captured.
+    pub fn retries_estimated(&self) -> f64 {
+        self.retries as f64 / self.captured_share().max(f64::MIN_POSITIVE)
+    }
+
+    /// How many MPDUs there were, from those that were captured.
+    pub fn mpdus_estimated(&self) -> f64 {
+        self.mpdus as f64 / self.captured_share().max(f64::MIN_POSITIVE)
+    }
+
+    /// MPDUs in an A-MPDU in the mean; `None` without any.
+    pub fn mpdus_per_ampdu(&self) -> Option<f64> {
+        let (proved, others) = self.ampdu_mpdus;
+        let others = others as f64 / self.captured_share().max(f64::MIN_POSITIVE);
+        (self.ampdus > 0).then(|| (proved as f64 + others) / self.ampdus as f64)
+    }
+}
+
+/// What was sent at a rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RateCounts {
+    /// PPDUs.
+    pub ppdus: u64,
+    /// MPDUs.
+    pub mpdus: u64,
+    /// MPDUs with the Retry bit.
+    pub retries: u64,
+    /// MPDUs of PPDUs that were answered or of which a Block Ack told.
+    pub judged: u64,
+    /// Of them, those that did not get across.
+    pub failed: u64,
+    /// Time on the air.
+    pub airtime: Duration,
+}
+
+/// One second of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Second {
+    /// Bytes of bodies of MSDUs, each once.
+    pub payload_bytes: u64,
+    /// Data PPDUs.
+    pub ppdus: u32,
+    /// MPDUs in them.
+    pub mpdus: u32,
+    /// MPDUs with the Retry bit.
+    pub retries: u32,
+    /// Sum of the PHY rates of its PPDUs in kb/s.
+    pub rate_kbps_sum: u64,
+    /// Time on the air in ns.
+    pub airtime_ns: u64,
+}
+
+#[derive(Debug)]
+struct Last {
+    space: usize,
+    rate: Option<Rate>,
+    sequences: Vec<SeqNo12>,
+    /// MPDUs in it that were missed.
+    missed: u16,
+    /// MPDUs in it that were captured and not acknowledged.
+    failed: u16,
+    aggregated: bool,
+    answered: bool,
+    at_ns: u64,
+}
+
+impl Link {
+    /// A link that has carried nothing.
+    pub fn new(from: StationId, to: StationId) -> Self {
+        Self {
+            from,
+            to,
+            counts: LinkCounts::default(),
+            rates: BTreeMap::new(),
+            sizes: BTreeMap::new(),
+            spaces: Default::default(),
+            last: None,
+            seconds: Vec::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// A data PPDU of this link. `second`: the second of the capture in which it ended.
+    pub fn handle_ppdu(&mut self, ppdu: &Ppdu, second: usize) {
+        self.finish();
+        let data = || ppdu.mpdus.iter().filter(|mpdu| is_data(mpdu.kind));
+        let Some(first) = data().next() else { return };
+        let space = first.tid.map_or(SPACES - 1, usize::from);
+        let chains = self.spaces[space].get_or_insert_default();
+        let (mut retries, mut payload_bytes) = (0u32, 0u64);
+        let mut sequences = std::mem::take(&mut self.spare);
+        sequences.clear();
+        for mpdu in data() {
+            retries += u32::from(mpdu.retry);
+            let Some(sequence) = mpdu.sequence else { continue };
+            // Fragments of one MSDU have its number: they are counted with the first.
+            if mpdu.fragment > 0 {
+                payload_bytes += u64::from(mpdu.body_bytes) * u64::from(!mpdu.retry);
+                continue;
+            }
+            let attempt = chains.handle_mpdu(sequence, mpdu.retry);
+            if attempt.new && !chains.is_acknowledged(sequence) {
+                payload_bytes += u64::from(mpdu.body_bytes);
+            }
+            sequences.push(sequence);
+        }
+        let mpdus = data().count() as u32;
+        let counts = &mut self.counts;
+        counts.ppdus += 1;
+        counts.ampdus += u64::from(ppdu.aggregated);
+        counts.mpdus += u64::from(mpdus);
+        counts.retries += u64::from(retries);
+        counts.payload_bytes += payload_bytes;
+        counts.airtime += ppdu.airtime;
+        if let Some(rate) = ppdu.rate {
+            let at_rate = self.rates.entry(rate).or_default();
+            at_rate.ppdus += 1;
+            at_rate.mpdus += u64::from(mpdus);
+            at_rate.retries += u64::from(retries);
+            at_rate.airtime += ppdu.airtime;
+        }
+        if self.seconds.len() <= second {
+            self.seconds.resize(second + 1, Second::default());
+        }
+        let second = &mut self.seconds[second];
+        second.payload_bytes += payload_bytes;
+        second.ppdus += 1;
+        second.mpdus += mpdus;
+        second.retries += retries;
+        second.rate_kbps_sum += ppdu.rate.map_or(0, |rate| u64::from(rate.kbps));
+        second.airtime_ns += ppdu.airtime.as_nanos();
+        self.last = Some(Last {
+            space,
+            rate: ppdu.rate,
+            failed: sequences.len() as u16,
+            sequences,
+            missed: 0,
+            aggregated: ppdu.aggregated,
+            answered: false,
+            at_ns: ppdu.at_ns,
+        });
+    }
+
+    /// When the last PPDU ended, if nothing has answered it.
+    pub fn unanswered_since(&self) -> Option<u64> {
+        self.last.as_ref().filter(|last| !last.answered).map(|last| last.at_ns)
+    }
+
+    /// An Ack for the last PPDU.
+    pub fn handle_ack(&mut self) {
+        let Some(last) = &mut self.last else { return };
+        if last.answered {
+            return;
+        }
+        last.answered = true;
+        last.failed = 0;
+        self.counts.proved.0 += last.sequences.len() as u64;
+        if let Some(chains) = &mut self.spaces[last.space] {
+            for sequence in &last.sequences {
+                chains.handle_acknowledged(*sequence, true);
+            }
+        }
+        judge(&mut self.rates, last.rate, last.sequences.len(), 0);
+    }
+
+    /// What a Block Ack says of a TID of this link. `prompt`: it answers the last PPDU, not a
+    /// request.
+    pub fn handle_block_ack(&mut self, record: &Record<'_>, prompt: bool) {
+        self.counts.block_acks += 1;
+        let space = usize::from(record.tid & 15);
+        let Bitmap { start, octets: bitmap, bits_per_msdu } = record.bitmap;
+        let Some(chains) = &mut self.spaces[space] else { return };
+        let mut last = self.last.take_if(|last| last.space == space && !last.answered && prompt);
+        // Bit by bit, which of the numbers that the bitmap can name were captured in the PPDU.
+        let mut in_last = [0u8; BITMAP_OCTETS];
+        for sequence in last.iter().flat_map(|last| &last.sequences) {
+            let bit = usize::from(sequence.distance_from(start));
+            if let Some(octet) = in_last.get_mut(bit / 8) {
+                *octet |= 1 << (bit % 8);
+            }
+        }
+        let (mut bits, mut first, mut newest) = (0u32, None, 0);
+        let mut acknowledged = [0u8; BITMAP_OCTETS];
+        let mut acknowledge = |bit: u16| {
+            let (octet, mask) = (usize::from(bit / 8), 1 << (bit % 8));
+            bits += 1;
+            first.get_or_insert(bit);
+            newest = bit;
+            acknowledged[octet] |= mask;
+            let captured = in_last[octet] & mask != 0;
+            let missed = chains.handle_acknowledged(start.plus(bit), captured);
+            if let Some(last) = &mut last {
+                last.missed += u16::from(missed);
+                last.failed = last.failed.saturating_sub(u16::from(captured));
+            }
+        };
+        if bits_per_msdu == 1 {
+            for (octet, base) in bitmap.iter().take(BITMAP_OCTETS).zip((0u16..).step_by(8)) {
+                let mut rest = *octet;
+                while rest != 0 {
+                    acknowledge(base + rest.trailing_zeros() as u16);
+                    rest &= rest - 1;
+                }
+            }
+        } else {
+            for sequence in record.bitmap.received() {
+                acknowledge(sequence.distance_from(start));
+            }
+        }
+        if bits > 0 {
+            self.counts.window = self.counts.window.max(newest - first.unwrap_or(newest) + 1);
+        }
+        if let Some(last) = &mut last {
+            last.answered = true;
+            let mut left_out = 0;
+            for sequence in &last.sequences {
+                let bit = usize::from(sequence.distance_from(start));
+                let octet = acknowledged.get(bit / 8).copied().unwrap_or_default();
+                if bit < record.bitmap.len() && octet & 1 << (bit % 8) == 0 {
+                    chains.handle_missing(*sequence);
+                    left_out += 1;
+                }
+            }
+            self.counts.left_out += left_out as u64;
+            self.counts.proved.0 += last.sequences.len() as u64 - u64::from(last.failed);
+            self.counts.proved.1 += u64::from(last.missed);
+            judge(&mut self.rates, last.rate, last.sequences.len(), left_out);
+        }
+        if last.is_some() {
+            self.last = last;
+        }
+    }
+
+    /// Nothing more belongs to the last PPDU.
+    pub fn finish(&mut self) {
+        let Some(last) = self.last.take() else { return };
+        let size = last.sequences.len() as u16 + last.missed;
+        *self.sizes.entry(size).or_default() += 1;
+        self.counts.missed += u64::from(last.missed);
+        if last.aggregated {
+            let captured = last.sequences.len() as u64;
+            let failed = u64::from(last.failed);
+            self.counts.ampdu_mpdus.0 += captured - failed + u64::from(last.missed);
+            self.counts.ampdu_mpdus.1 += failed;
+        }
+        if !last.answered {
+            self.counts.unanswered += 1;
+        }
+        self.spare = last.sequences;
+    }
+
+    /// Whether the MPDU with this number, the latest one, was acknowledged; `None` if it was not
+    /// captured. `tid` is 16 for frames without QoS.
+    pub fn is_acknowledged(&self, tid: u8, sequence: SeqNo12) -> Option<bool> {
+        self.spaces.get(usize::from(tid))?.as_ref()?.fate(sequence)
+    }
+
+    /// What became of its MPDUs, over all sequence number spaces.
+    pub fn chains(&self) -> ChainCounts {
+        let mut sum = ChainCounts::default();
+        for counts in self.spaces.iter().flatten().map(|chains| chains.counts()) {
+            sum.msdus += counts.msdus;
+            sum.acknowledged += counts.acknowledged;
+            sum.captured += counts.captured;
+            sum.missed += counts.missed;
+            sum.missed_retries += counts.missed_retries;
+            for (sum, attempts) in sum.attempts.iter_mut().zip(counts.attempts) {
+                *sum += attempts;
+            }
+        }
+        sum
+    }
+}
+
+fn judge(rates: &mut BTreeMap<Rate, RateCounts>, rate: Option<Rate>, mpdus: usize, failed: usize) {
+    if let Some(counts) = rate.and_then(|rate| rates.get_mut(&rate)) {
+        counts.judged += mpdus as u64;
+        counts.failed += failed as u64;
+    }
+}
+
+/// Data frames with a body.
+pub const fn is_data(kind: Kind) -> bool {
+    matches!(kind, Kind::Data | Kind::QosData)
+}

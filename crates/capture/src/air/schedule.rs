@@ -1,0 +1,141 @@
+//! Why a station is away, from when it is: a scan leaves its channel in the midst of traffic, for
+//! a time that is always the same, once for each channel, and begins again after minutes. Power
+//! save follows a pause in the traffic and lasts until there is some again.
+
+use super::absence::Absence;
+
+/// A run of absences that follow each other closely: the `scan` paper's degraded period.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Period {
+    /// The absences that belong to it: first, and one behind the last.
+    pub absences: (usize, usize),
+    /// Those that the monitor must have missed, by the rhythm of the others.
+    pub missed: u32,
+    /// When the first began, in ns since 1970.
+    pub from_ns: u64,
+    /// When the last ended.
+    pub to_ns: u64,
+}
+
+/// What a station's absences look like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schedule {
+    /// Why it is away.
+    pub cause: Cause,
+    /// Runs of absences.
+    pub periods: Vec<Period>,
+    /// Median length of an absence in ns.
+    pub asleep_ns: u64,
+    /// Median time between absences of one run in ns, if there are any.
+    pub awake_ns: Option<u64>,
+    /// Median number of absences in a run, those that were missed included.
+    pub absences: u32,
+    /// Median time from the begin of a run to that of the next in ns, if there are two.
+    pub every_ns: Option<u64>,
+}
+
+/// Why a station is away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// It looks for other access points, or works on other channels.
+    Scan,
+    /// It saves power.
+    PowerSave,
+    /// Too few absences, or of both kinds.
+    Unknown,
+}
+
+/// An absence that begins within this time of traffic interrupts it.
+const INTERRUPTS_NS: u64 = 15_000_000;
+/// Longest time on another channel; longer absences are no visits.
+const VISIT_MAX_NS: u64 = 600_000_000;
+/// Absences that are further apart than this, and than [`APART`] times the usual distance, are
+/// of different runs.
+const APART_NS: u64 = 2_000_000_000;
+const APART: u64 = 6;
+
+impl Schedule {
+    /// The schedule behind absences; `None` if there are none.
+    pub fn of(absences: &[Absence]) -> Option<Self> {
+        let asleep_ns = median(absences.iter().map(Absence::asleep_ns))?;
+        let gaps = absences.windows(2).map(|pair| pair[1].from_ns.saturating_sub(pair[0].to_ns));
+        // The usual distance: of those within a run, which are the shorter half at least unless
+        // runs have two absences.
+        let near = median(gaps.clone().filter(|gap| *gap < 30 * APART_NS));
+        let apart = near.map_or(APART_NS, |near| (APART * near).max(APART_NS));
+        let mut periods: Vec<Period> = Vec::new();
+        for (index, absence) in absences.iter().enumerate() {
+            match periods.last_mut() {
+                Some(period) if absence.from_ns.saturating_sub(period.to_ns) < apart => {
+                    period.absences.1 = index + 1;
+                    period.to_ns = absence.to_ns;
+                }
+                _ => periods.push(Period {
+                    absences: (index, index + 1),
+                    missed: 0,
+                    from_ns: absence.from_ns,
+                    to_ns: absence.to_ns,
+                }),
+            }
+        }
+        let awake_ns = median(gaps.filter(|gap| *gap < apart));
+        let cause = cause(absences);
+        if let (Cause::Scan, Some(awake_ns)) = (cause, awake_ns) {
+            for period in &mut periods {
+                period.missed =
+                    missed(&absences[period.absences.0..period.absences.1], asleep_ns, awake_ns);
+            }
+        }
+        let counted = |period: &Period| {
+            (period.absences.1 - period.absences.0) as u64 + u64::from(period.missed)
+        };
+        let count = median(periods.iter().map(counted)).unwrap_or_default();
+        let every = periods.windows(2).map(|pair| pair[1].from_ns - pair[0].from_ns);
+        let every_ns = median(every);
+        Some(Self { cause, periods, asleep_ns, awake_ns, absences: count as u32, every_ns })
+    }
+}
+
+/// How many absences the distances in a run leave room for.
+fn missed(absences: &[Absence], asleep_ns: u64, awake_ns: u64) -> u32 {
+    let cycle = asleep_ns + awake_ns;
+    absences
+        .windows(2)
+        .map(|pair| {
+            let apart = pair[1].from_ns.saturating_sub(pair[0].from_ns);
+            let cycles = (apart + cycle / 2) / cycle.max(1);
+            // Only what fits into the rhythm is one that was missed.
+            let off = apart.abs_diff(cycles * cycle);
+            if off < cycle / 4 { cycles.saturating_sub(1) as u32 } else { 0 }
+        })
+        .sum()
+}
+
+fn cause(absences: &[Absence]) -> Cause {
+    let all = absences.len();
+    let count = |test: &dyn Fn(&Absence) -> bool| absences.iter().filter(|a| test(a)).count();
+    let interrupts = count(&|absence| {
+        absence.idle_before_ns.is_some_and(|idle| idle < INTERRUPTS_NS)
+            && absence.polls == 0
+            && absence.asleep_ns() < VISIT_MAX_NS
+    });
+    let rests = count(&|absence| {
+        absence.polls > 0 || absence.idle_before_ns.is_none_or(|idle| idle >= INTERRUPTS_NS)
+    });
+    // Lengths that are alike are those of a timer, not of traffic.
+    let lengths = median(absences.iter().map(Absence::asleep_ns)).unwrap_or_default();
+    let alike = count(&|absence| absence.asleep_ns().abs_diff(lengths) * 5 < lengths);
+    match () {
+        () if all < 3 => Cause::Unknown,
+        () if alike * 10 >= all * 7 && interrupts * 10 >= all * 6 => Cause::Scan,
+        () if rests * 10 >= all * 6 => Cause::PowerSave,
+        () => Cause::Unknown,
+    }
+}
+
+/// The middle one; of an even number, the lower of the two.
+pub fn median(values: impl Iterator<Item = u64>) -> Option<u64> {
+    let mut values: Vec<_> = values.collect();
+    values.sort_unstable();
+    values.get(values.len().checked_sub(1)? / 2).copied()
+}

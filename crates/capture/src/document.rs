@@ -1,0 +1,216 @@
+//! What a capture holds, as one JSON document: the output of `capture --json`. Names carry units;
+//! a key that does not apply is absent, never null, but for the place of an error. Times are
+//! seconds since the first packet. The doc comments of types are the descriptions in the published
+//! JSON Schema.
+
+mod channel;
+mod flows;
+
+pub(crate) use channel::length_ns;
+pub use channel::{
+    AbsenceSummary, AirtimeSummary, BssSummary, DirectionSummary, NoticeSummary, PeriodSummary,
+    RateSummary, ScheduleSummary, StationSummary,
+};
+pub use flows::{FlowDirectionSummary, FlowSummary};
+
+use crate::analysis::Analysis;
+use crate::finding::{Finding, findings};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a capture holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CaptureDocument {
+    /// The file, as it was named; `-` is the standard input.
+    pub file: String,
+    /// Number of packets, malformed ones included.
+    pub frames: u64,
+    /// Frames of a kind, counted as tshark counts them: all packets of the file, also those whose
+    /// check sequence was wrong.
+    pub counts: CountsSummary,
+    /// What is malformed: the first 1 000.
+    pub errors: Vec<ErrorSummary>,
+    /// What is wrong with the link, worst first.
+    pub findings: Vec<Finding>,
+    /// Errors that are not among `errors`.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub errors_left_out: u64,
+    /// Version of lasthop that read it.
+    pub version: String,
+    /// Time of the first packet in seconds since 1970-01-01 UTC; absent if no packet has a time.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub begin_unix_s: Option<f64>,
+    /// From the first to the last packet in seconds.
+    pub duration_s: f64,
+    /// Packets by the kind of header in front of them.
+    pub link_types: BTreeMap<String, u64>,
+    /// What could not be used, or only in part.
+    pub unused: UnusedSummary,
+    /// Shares of the time on the air.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub airtime: Option<AirtimeSummary>,
+    /// Networks by the address of their access point.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub networks: BTreeMap<String, BssSummary>,
+    /// Stations that were heard, or sent to, and belong to no network here.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub strangers: u64,
+    /// Flows of TCP and UDP that could be read, by protocol and ends.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub flows: BTreeMap<String, FlowSummary>,
+}
+
+/// Numbers of frames.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CountsSummary {
+    /// Null frames.
+    pub null: u64,
+    /// QoS Null frames.
+    pub qos_null: u64,
+    /// Null and QoS Null frames with the Power Management bit set.
+    pub null_pm1: u64,
+    /// QoS Data frames.
+    pub qos_data: u64,
+    /// Block Ack frames.
+    pub block_ack: u64,
+    /// Block Ack Request frames.
+    pub block_ack_req: u64,
+    /// Frames with the Retry bit set.
+    pub retry: u64,
+    /// Frames whose radiotap header has an A-MPDU status field.
+    pub ampdu_status: u64,
+    /// Frames whose radiotap header has an MCS field (802.11n).
+    pub mcs: u64,
+    /// Frames whose radiotap header has a VHT field (802.11ac).
+    pub vht: u64,
+    /// Packets in which TCP was reached.
+    pub tcp: u64,
+    /// Frames whose radiotap header has an HE field (802.11ax).
+    pub he: u64,
+    /// Frames whose radiotap header has an EHT field (802.11be).
+    pub eht: u64,
+    /// Trigger frames (802.11ax).
+    pub trigger: u64,
+}
+
+/// Something malformed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorSummary {
+    /// Number of the packet, from 1; null if it is about the file.
+    pub frame: Option<u64>,
+    /// Where, in bytes from the start of the packet, or of the file if `frame` is null.
+    pub offset: Option<u64>,
+    /// What is wrong, and what was expected.
+    pub message: String,
+}
+
+/// Packets that could not be used, or only in part.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnusedSummary {
+    /// The check sequence was wrong: they are in `counts` and in nothing else.
+    pub bad_fcs: u64,
+    /// A snap length has cut off their end.
+    pub cut: u64,
+    /// Of them, those of which too little is left for their headers.
+    pub too_short: u64,
+    /// Encrypted: their headers are used, their content is not.
+    pub protected: u64,
+    /// Of a link type that cannot be read.
+    pub unsupported: u64,
+    /// Earlier than the packet before them.
+    pub clock_backwards: u64,
+    /// Rate unknown: not in the time on the air.
+    pub without_rate: u64,
+}
+
+impl CaptureDocument {
+    /// The document of a capture that has been read. `file` is its name.
+    pub fn new(file: &str, analysis: &Analysis) -> Self {
+        let counts = &analysis.counts;
+        let times = analysis.times();
+        let duration_s = times.map_or(0.0, |(first, last)| seconds(last.saturating_sub(first)));
+        let air = &analysis.air;
+        let error = |error: &crate::analysis::Malformed| ErrorSummary {
+            frame: error.frame,
+            offset: error.offset,
+            message: error.message.clone(),
+        };
+        Self {
+            file: file.to_owned(),
+            frames: analysis.packets,
+            counts: CountsSummary {
+                null: counts.null,
+                qos_null: counts.qos_null,
+                null_pm1: counts.null_pm1,
+                qos_data: counts.qos_data,
+                block_ack: counts.block_ack,
+                block_ack_req: counts.block_ack_req,
+                retry: counts.retry,
+                ampdu_status: counts.ampdu_status,
+                mcs: counts.mcs,
+                vht: counts.vht,
+                tcp: counts.tcp,
+                he: counts.he,
+                eht: counts.eht,
+                trigger: counts.trigger,
+            },
+            errors: analysis.errors.iter().map(error).collect(),
+            findings: findings(analysis),
+            errors_left_out: analysis.errors_left_out,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            begin_unix_s: times.filter(|(first, _)| *first > 0).map(|(first, _)| seconds(first)),
+            duration_s,
+            link_types: analysis.links.iter().map(|(l, n)| (l.to_string(), *n)).collect(),
+            unused: UnusedSummary {
+                bad_fcs: counts.bad_fcs,
+                cut: counts.cut,
+                too_short: counts.too_short,
+                protected: counts.protected,
+                unsupported: counts.unsupported,
+                clock_backwards: counts.clock_backwards,
+                without_rate: air.without_rate,
+            },
+            airtime: AirtimeSummary::new(air),
+            networks: channel::networks(analysis),
+            strangers: air.stations.iter().filter(|(_, s)| s.bss.is_none()).count() as u64,
+            flows: flows::flows(analysis),
+        }
+    }
+
+    /// As JSON, with a line feed at its end.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("every value has a JSON form");
+        text.push('\n');
+        text
+    }
+}
+
+/// The JSON Schema of [`CaptureDocument`].
+pub fn schema() -> serde_json::Value {
+    serde_json::to_value(schemars::schema_for!(CaptureDocument)).expect("a schema is JSON")
+}
+
+/// Seconds from nanoseconds, to the microsecond.
+pub(crate) fn seconds(ns: u64) -> f64 {
+    (ns / 1_000) as f64 / 1e6
+}
+
+/// Milliseconds from nanoseconds, to the microsecond.
+pub(crate) fn millis(ns: u64) -> f64 {
+    (ns / 1_000) as f64 / 1e3
+}
+
+/// A share, to six digits; 0 of nothing.
+pub(crate) fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { rounded(part as f64 / whole as f64, 1e6) }
+}
+
+/// A number to as many digits as `scale` has zeros.
+pub(crate) fn rounded(value: f64, scale: f64) -> f64 {
+    (value * scale).round() / scale
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}

@@ -1,0 +1,476 @@
+//! Networks, their stations, and the data between them.
+
+use super::{millis, rounded, seconds, share};
+use crate::air::Air;
+use crate::air::absence::{Absence, Notice};
+use crate::air::exchange::Link;
+use crate::air::schedule::{Cause, Schedule};
+use crate::air::stations::StationId;
+use crate::analysis::Analysis;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Shares of the time on the air. Without the gaps between frames.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AirtimeSummary {
+    /// Share of the time in which something was sent that was heard, 0 to 1.
+    pub utilisation: f64,
+    /// Share of the busiest second.
+    pub busiest_second: f64,
+    /// Share of Acks and CTS, whose senders do not name themselves.
+    pub answers: f64,
+    /// PPDUs that were heard.
+    pub ppdus: u64,
+}
+
+/// A network: an access point and its stations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BssSummary {
+    /// Name of the network; absent if no beacon tells it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ssid: Option<String>,
+    /// The newest standard that its beacons announce: `802.11n`, `802.11ac`, `802.11ax`, `802.11be`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub standard: Option<String>,
+    /// How it is protected, by its beacons: `open`, `WEP or WPA`,
+    /// `WPA2-PSK`, `WPA3-SAE` and others.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub protection: Option<String>,
+    /// Time between beacons in ms.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub beacon_interval_ms: Option<f64>,
+    /// Beacons that were heard.
+    pub beacons: u64,
+    /// Share of the beacons that must have been sent and were not heard, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub beacon_loss: Option<f64>,
+    /// Its access point as a sender.
+    pub access_point: StationSummary,
+    /// Its stations by address.
+    pub stations: BTreeMap<String, StationSummary>,
+}
+
+/// A station, or an access point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StationSummary {
+    /// Frames that it sent.
+    pub frames: u64,
+    /// Level of what it sent at the monitor in dBm: mean, least, greatest.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub signal_dbm: Option<[f64; 3]>,
+    /// Share of the time in which it sent, 0 to 1.
+    pub airtime: f64,
+    /// Probe Requests that it sent.
+    pub probe_requests: u64,
+    /// Data to the access point; absent if there was none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub up: Option<DirectionSummary>,
+    /// Data from the access point.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub down: Option<DirectionSummary>,
+    /// When it was away; absent if it never said so.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub away: Option<ScheduleSummary>,
+}
+
+/// Data frames of one direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DirectionSummary {
+    /// Bodies of MSDUs, each once, in Mb/s over the whole capture.
+    pub throughput_mbps: f64,
+    /// The same in bytes.
+    pub payload_bytes: u64,
+    /// PPDUs that were captured.
+    pub ppdus: u64,
+    /// Of them, A-MPDUs.
+    pub ampdus: u64,
+    /// MPDUs that were captured.
+    pub mpdus: u64,
+    /// MPDUs that must have been sent, for an answer proves it, and were not captured.
+    pub mpdus_missed: u64,
+    /// Share of the MPDUs of this direction that the monitor has captured, 0 to 1, by the answers.
+    pub captured: f64,
+    /// How many MPDUs there were, by that share.
+    pub mpdus_estimated: u64,
+    /// MPDUs in a PPDU in the mean.
+    pub mpdus_per_ppdu: f64,
+    /// MPDUs in an A-MPDU in the mean, those that were missed included.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub mpdus_per_ampdu: Option<f64>,
+    /// Number of PPDUs by their number of MPDUs.
+    pub ppdu_sizes: BTreeMap<u16, u64>,
+    /// MPDUs with the Retry bit that were captured.
+    pub retries: u64,
+    /// How many retries there were, by the share that was captured.
+    pub retries_estimated: u64,
+    /// Different MPDUs (chains of attempts with one sequence number).
+    pub chains: u64,
+    /// Number of chains by their number of attempts, from 1; the last number holds all longer ones.
+    pub attempts: Vec<u64>,
+    /// Share of the chains that were acknowledged, 0 to 1.
+    pub acknowledged: f64,
+    /// PPDUs after which no answer was captured.
+    pub unanswered: u64,
+    /// Block Acks for this direction.
+    pub block_acks: u64,
+    /// Block Ack Requests.
+    pub block_ack_requests: u64,
+    /// MPDUs that a Block Ack left out right after they were sent.
+    pub holes: u64,
+    /// Widest span of sequence numbers in one Block Ack.
+    pub window: u16,
+    /// Share of the time that its PPDUs took, 0 to 1.
+    pub airtime: f64,
+    /// Mean PHY rate, each PPDU weighted by its time on the air, in Mb/s.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub phy_rate_mbps: Option<f64>,
+    /// By PHY rate.
+    pub rates: BTreeMap<String, RateSummary>,
+}
+
+/// What was sent at a PHY rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateSummary {
+    /// The rate in Mb/s.
+    pub mbps: f64,
+    /// PPDUs.
+    pub ppdus: u64,
+    /// MPDUs.
+    pub mpdus: u64,
+    /// MPDUs with the Retry bit.
+    pub retries: u64,
+    /// Share of the MPDUs that did not get across, of those of which an answer tells, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub error_rate: Option<f64>,
+}
+
+/// When and why a station is away.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScheduleSummary {
+    /// `scan`: it works on other channels; `power_save`; `unknown`.
+    pub cause: String,
+    /// Absences that were seen.
+    pub absences: u64,
+    /// Median length of an absence in ms (a sleeping period: from the first frame that announces
+    /// it to the last that takes it back).
+    pub asleep_ms: f64,
+    /// Median time between two absences of one period in ms (an awoken period).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub awake_ms: Option<f64>,
+    /// Median number of absences in a period, those that were missed included.
+    pub absences_per_period: u32,
+    /// Median time from the begin of a period to the next in s.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub every_s: Option<f64>,
+    /// Periods in which absences follow each other closely.
+    pub periods: Vec<PeriodSummary>,
+    /// All absences; the first 10 000.
+    pub list: Vec<AbsenceSummary>,
+}
+
+/// A period in which absences follow each other closely.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PeriodSummary {
+    /// When the first absence began.
+    pub from_s: f64,
+    /// When the last one ended.
+    pub to_s: f64,
+    /// Absences that were seen.
+    pub absences: u64,
+    /// Absences that must have been, by the rhythm of the others.
+    pub missed: u32,
+    /// Throughput of both directions in Mb/s.
+    pub throughput_mbps: f64,
+    /// That of its lowest whole second.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lowest_second_mbps: Option<f64>,
+}
+
+/// An absence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AbsenceSummary {
+    /// When it began.
+    pub from_s: f64,
+    /// When it ended.
+    pub to_s: f64,
+    /// Numbers of its first and last frame.
+    pub frames: [u64; 2],
+    /// How it was announced; absent if that was not heard.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub leave: Option<NoticeSummary>,
+    /// How it was taken back; absent if that was not heard.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub back: Option<NoticeSummary>,
+    /// Beacons of the access point in it.
+    pub beacons: u32,
+    /// PS-Polls, and other frames with the Power Management bit.
+    pub polls: u32,
+    /// Data frames that the access point sent to the station in it.
+    pub sent_in_vain: u32,
+}
+
+/// Frames that announce an absence, or take it back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NoticeSummary {
+    /// When the first was captured.
+    pub from_s: f64,
+    /// When the last was captured, or the Ack that ended them.
+    pub to_s: f64,
+    /// Numbers of the first and the last.
+    pub frames: [u64; 2],
+    /// How many were captured.
+    pub attempts: u32,
+    /// Of them, those with the Retry bit.
+    pub retries: u32,
+    /// RTS before them.
+    pub rts: u32,
+    /// Acks that were captured.
+    pub acks: u32,
+    /// They were Null frames.
+    pub null: bool,
+}
+
+/// Absences that are listed.
+const LISTED_MAX: usize = 10_000;
+
+impl AirtimeSummary {
+    pub(super) fn new(air: &Air) -> Option<Self> {
+        let length = length_ns(air);
+        if air.ppdus == 0 {
+            return None;
+        }
+        let busy: u64 = air.busy_ns.iter().sum();
+        // The last second is most often not a whole one.
+        let whole = air.busy_ns.len().saturating_sub(1).max(1);
+        let busiest = air.busy_ns.iter().take(whole).max().copied().unwrap_or_default();
+        Some(Self {
+            utilisation: share(busy, length.max(busy)),
+            busiest_second: share(busiest.min(1_000_000_000), 1_000_000_000),
+            answers: share(air.answers.as_nanos(), length.max(busy)),
+            ppdus: air.ppdus,
+        })
+    }
+}
+
+pub(super) fn networks(analysis: &Analysis) -> BTreeMap<String, BssSummary> {
+    let air = &analysis.air;
+    let mut networks = BTreeMap::new();
+    for (id, access_point) in air.stations.iter().filter(|(_, station)| station.access_point) {
+        let beacons = air.beacons.get(&id);
+        let stations = air
+            .stations
+            .iter()
+            .filter(|(other, station)| *other != id && station.bss == Some(id))
+            .map(|(other, station)| {
+                (station.address.to_string(), self::station(air, other, Some(id)))
+            })
+            .collect();
+        let capabilities = beacons.map(|beacons| beacons.capabilities);
+        let ssid = beacons.filter(|b| b.ssid.iter().any(|byte| *byte != 0));
+        let summary = BssSummary {
+            ssid: ssid.map(|beacons| String::from_utf8_lossy(&beacons.ssid).into_owned()),
+            standard: capabilities.map(|has| {
+                match (has.eht, has.he, has.vht, has.ht) {
+                    (true, ..) => "802.11be",
+                    (_, true, ..) => "802.11ax",
+                    (_, _, true, _) => "802.11ac",
+                    (_, _, _, true) => "802.11n",
+                    _ => "before 802.11n",
+                }
+                .to_owned()
+            }),
+            protection: capabilities.map(|has| {
+                match (has.rsn, has.privacy) {
+                    (Some(protection), _) => protection.name(),
+                    (None, true) => "WEP or WPA",
+                    (None, false) => "open",
+                }
+                .to_owned()
+            }),
+            beacon_interval_ms: beacons.map(|b| f64::from(b.interval_tu) * 1.024),
+            beacons: beacons.map_or(0, |beacons| beacons.heard),
+            beacon_loss: beacons
+                .filter(|beacons| beacons.heard > 1)
+                .map(|beacons| share(beacons.sent.saturating_sub(beacons.heard), beacons.sent)),
+            access_point: station(air, id, None),
+            stations,
+        };
+        networks.insert(access_point.address.to_string(), summary);
+    }
+    networks
+}
+
+/// A station; `access_point` is that of its network, if it is not one itself.
+fn station(air: &Air, id: StationId, access_point: Option<StationId>) -> StationSummary {
+    let heard = air.heard.get(id.index()).cloned().unwrap_or_default();
+    let length = length_ns(air);
+    let (sum, number) = heard.signal;
+    let link = |from, to| air.links.get(&(from, to));
+    let up = access_point.and_then(|access_point| link(id, access_point));
+    let down = access_point.and_then(|access_point| link(access_point, id));
+    StationSummary {
+        frames: heard.frames,
+        signal_dbm: heard.signal_range.map(|(least, greatest)| {
+            let mean = rounded(sum as f64 / number.max(1) as f64, 10.0);
+            [mean, f64::from(least), f64::from(greatest)]
+        }),
+        airtime: share(heard.airtime.as_nanos(), length),
+        probe_requests: heard.probe_requests,
+        up: up.map(|link| DirectionSummary::new(air, link)),
+        down: down.map(|link| DirectionSummary::new(air, link)),
+        away: air
+            .absences
+            .get(&id)
+            .and_then(|absences| ScheduleSummary::new(air, absences.so_far(), up, down)),
+    }
+}
+
+impl DirectionSummary {
+    fn new(air: &Air, link: &Link) -> Self {
+        let length = length_ns(air);
+        let counts = &link.counts;
+        let chains = link.chains();
+        let all = counts.mpdus + counts.missed;
+        let rate_sum: f64 = link
+            .rates
+            .iter()
+            .map(|(rate, at)| f64::from(rate.kbps) * at.airtime.as_nanos() as f64)
+            .sum();
+        let airtime: f64 = link.rates.values().map(|at| at.airtime.as_nanos() as f64).sum();
+        let last = chains.attempts.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
+        Self {
+            throughput_mbps: mbps(counts.payload_bytes, length),
+            payload_bytes: counts.payload_bytes,
+            ppdus: counts.ppdus,
+            ampdus: counts.ampdus,
+            mpdus: counts.mpdus,
+            mpdus_missed: chains.missed,
+            captured: rounded(counts.captured_share(), 1e6),
+            mpdus_estimated: counts.mpdus_estimated().round() as u64,
+            mpdus_per_ppdu: rounded(all as f64 / counts.ppdus.max(1) as f64, 1e3),
+            mpdus_per_ampdu: counts.mpdus_per_ampdu().map(|mean| rounded(mean, 1e3)),
+            ppdu_sizes: link.sizes.clone(),
+            retries: counts.retries,
+            retries_estimated: counts.retries_estimated().round() as u64,
+            chains: chains.msdus,
+            attempts: chains.attempts[..last].to_vec(),
+            acknowledged: share(chains.acknowledged, chains.msdus),
+            unanswered: counts.unanswered,
+            block_acks: counts.block_acks,
+            block_ack_requests: counts.block_ack_requests,
+            holes: counts.left_out,
+            window: counts.window,
+            airtime: share(counts.airtime.as_nanos(), length),
+            phy_rate_mbps: (airtime > 0.0).then(|| rounded(rate_sum / airtime / 1e3, 1e3)),
+            rates: link
+                .rates
+                .iter()
+                .map(|(rate, at)| {
+                    let summary = RateSummary {
+                        mbps: f64::from(rate.kbps) / 1e3,
+                        ppdus: at.ppdus,
+                        mpdus: at.mpdus,
+                        retries: at.retries,
+                        error_rate: (at.judged > 0).then(|| share(at.failed, at.judged)),
+                    };
+                    (rate.to_string(), summary)
+                })
+                .collect(),
+        }
+    }
+}
+
+impl ScheduleSummary {
+    fn new(
+        air: &Air,
+        absences: &[Absence],
+        up: Option<&Link>,
+        down: Option<&Link>,
+    ) -> Option<Self> {
+        let schedule = Schedule::of(absences)?;
+        let at = |ns: u64| seconds(ns.saturating_sub(air.begin_ns.unwrap_or(ns)));
+        let periods = schedule.periods.iter().map(|period| {
+            let throughput = Throughput::of(air, [up, down], period.from_ns, period.to_ns);
+            PeriodSummary {
+                from_s: at(period.from_ns),
+                to_s: at(period.to_ns),
+                absences: (period.absences.1 - period.absences.0) as u64,
+                missed: period.missed,
+                throughput_mbps: throughput.mean_mbps,
+                lowest_second_mbps: throughput.lowest_mbps,
+            }
+        });
+        let notice = |notice: &Notice| NoticeSummary {
+            from_s: at(notice.from_ns),
+            to_s: at(notice.to_ns),
+            frames: [notice.first, notice.last],
+            attempts: notice.frames,
+            retries: notice.retries,
+            rts: notice.rts,
+            acks: notice.acks,
+            null: notice.null,
+        };
+        let list = absences.iter().take(LISTED_MAX).map(|absence| AbsenceSummary {
+            from_s: at(absence.from_ns),
+            to_s: at(absence.to_ns),
+            frames: [absence.frames.0, absence.frames.1],
+            leave: absence.leave.as_ref().map(notice),
+            back: absence.back.as_ref().map(notice),
+            beacons: absence.beacons,
+            polls: absence.polls,
+            sent_in_vain: absence.sent_in_vain,
+        });
+        Some(Self {
+            cause: match schedule.cause {
+                Cause::Scan => "scan",
+                Cause::PowerSave => "power_save",
+                Cause::Unknown => "unknown",
+            }
+            .to_owned(),
+            absences: absences.len() as u64,
+            asleep_ms: millis(schedule.asleep_ns),
+            awake_ms: schedule.awake_ns.map(millis),
+            absences_per_period: schedule.absences,
+            every_s: schedule.every_ns.map(seconds),
+            periods: periods.collect(),
+            list: list.collect(),
+        })
+    }
+}
+
+/// Throughput in a stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Throughput {
+    /// Over all seconds that it touches.
+    pub mean_mbps: f64,
+    /// Of the lowest second that lies in it as a whole.
+    pub lowest_mbps: Option<f64>,
+}
+
+impl Throughput {
+    /// Of these links together.
+    pub fn of(air: &Air, links: [Option<&Link>; 2], from_ns: u64, to_ns: u64) -> Self {
+        let (first, last) = (air.second(from_ns), air.second(to_ns));
+        let bytes = |second: usize| -> u64 {
+            let links = links.iter().flatten();
+            links.filter_map(|link| link.seconds.get(second)).map(|s| s.payload_bytes).sum()
+        };
+        let sum: u64 = (first..=last).map(bytes).sum();
+        let lowest = (first + 1..last).map(bytes).min();
+        Self {
+            mean_mbps: mbps(sum, (last - first + 1) as u64 * 1_000_000_000),
+            lowest_mbps: lowest.map(|bytes| mbps(bytes, 1_000_000_000)),
+        }
+    }
+}
+
+/// Length of the capture on the air in ns.
+pub(crate) fn length_ns(air: &Air) -> u64 {
+    air.end_ns.saturating_sub(air.begin_ns.unwrap_or(air.end_ns)).max(1)
+}
+
+/// Bytes in a time, in Mb/s.
+pub(crate) fn mbps(bytes: u64, ns: u64) -> f64 {
+    rounded(bytes as f64 * 8e3 / ns.max(1) as f64, 1e3)
+}

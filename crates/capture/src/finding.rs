@@ -1,0 +1,116 @@
+//! What is wrong with a link, in sentences: each with the frames and the times that show it, what
+//! it costs, and how to check it. A finding says what was seen and names a cause only where the
+//! capture shows it; what is inferred is called likely.
+
+mod absences;
+mod channel;
+mod links;
+mod tcp;
+
+use crate::analysis::Analysis;
+use crate::document::seconds;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Its kind, for programs.
+    pub kind: Kind,
+    /// What is wrong, for people.
+    pub sentence: String,
+    /// First and last of the frames that show it.
+    pub frames: [u64; 2],
+    /// When it begins, in seconds since the first packet.
+    pub from_s: f64,
+    /// When it ends.
+    pub to_s: f64,
+    /// What it costs while it lasts, 0 to 1: a share of the throughput, of the time on the air or
+    /// of the delay, as the sentence says. The worst comes first.
+    pub harm: f64,
+    /// How to check it, and what to try.
+    pub check: String,
+    /// The station that it is about, if it is about one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub station: Option<String>,
+}
+
+/// The kinds of findings.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A station leaves the channel again and again, for scans or other work.
+    Scan,
+    /// A station saves power, and what is for it waits.
+    PowerSave,
+    /// A station announces and takes back power save many times a second.
+    PmOscillation,
+    /// An access point goes on sending to a station that is away.
+    SentInVain,
+    /// Much is sent again.
+    HighRetry,
+    /// Few MPDUs in an A-MPDU on a busy channel.
+    LowAggregation,
+    /// One slow station takes most of the time on the air.
+    SlowStation,
+    /// Protection for older stations.
+    LegacyProtection,
+    /// Stations that do not hear each other, likely.
+    HiddenStation,
+    /// Stations that hear each other collide often.
+    Collisions,
+    /// Beacons are missing.
+    BeaconLoss,
+    /// TCP's segments wait in a queue that is much longer than it need be.
+    Bufferbloat,
+    /// TCP loses segments.
+    TcpLoss,
+    /// The monitor has missed much.
+    MonitorMisses,
+}
+
+/// All findings, worst first.
+pub fn findings(analysis: &Analysis) -> Vec<Finding> {
+    let mut found = Vec::new();
+    absences::find(analysis, &mut found);
+    links::find(analysis, &mut found);
+    channel::find(analysis, &mut found);
+    tcp::find(analysis, &mut found);
+    // Kinds in their order where the harm is equal, so that the order is always the same.
+    found.sort_by(|a, b| b.harm.total_cmp(&a.harm).then(a.kind.cmp(&b.kind)));
+    found
+}
+
+/// Seconds since the first packet.
+fn at(analysis: &Analysis, ns: u64) -> f64 {
+    let begin = analysis.times().map_or(0, |(first, _)| first);
+    seconds(ns.saturating_sub(begin))
+}
+
+/// A finding about the whole capture.
+fn throughout(analysis: &Analysis, kind: Kind, sentence: String, check: &str) -> Finding {
+    let (first, last) = analysis.times().unwrap_or_default();
+    Finding {
+        kind,
+        sentence,
+        frames: [1, analysis.packets],
+        from_s: 0.0,
+        to_s: seconds(last.saturating_sub(first)),
+        harm: 0.0,
+        check: check.to_owned(),
+        station: None,
+    }
+}
+
+/// A share as whole per cent.
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// Milliseconds as a number of two or three digits.
+fn ms(ns: u64) -> String {
+    let ms = ns as f64 / 1e6;
+    if ms < 10.0 { format!("{ms:.1} ms") } else { format!("{ms:.0} ms") }
+}

@@ -1,0 +1,262 @@
+//! Stations that are away: scans, power save, and access points that do not notice.
+
+use super::{Finding, Kind, at, ms, percent};
+use crate::air::Air;
+use crate::air::absence::Absence;
+use crate::air::exchange::Link;
+use crate::air::schedule::{Cause, Period, Schedule, median};
+use crate::air::stations::StationId;
+use crate::analysis::Analysis;
+
+/// Absences that are shorter than this, many a second, are no visits and no rest.
+const OSCILLATION_NS: u64 = 10_000_000;
+/// Changes a second that are too many.
+const OSCILLATIONS_MIN: f64 = 5.0;
+/// A dozing station of which nothing else is wrong is worth a line from this share of time on.
+const DOZING_MIN: f64 = 0.05;
+/// Data frames to a station that is away, of all that it gets meanwhile and otherwise.
+const IN_VAIN_MIN: u64 = 20;
+
+pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
+    let air = &analysis.air;
+    for (id, absences) in &air.absences {
+        let absences = absences.so_far();
+        let Some(schedule) = Schedule::of(absences) else { continue };
+        let oscillates = oscillation(analysis, *id, absences);
+        if oscillates.is_none() {
+            match schedule.cause {
+                Cause::Scan => found.push(scan(analysis, *id, absences, &schedule)),
+                Cause::PowerSave => found.extend(power_save(analysis, *id, absences, &schedule)),
+                Cause::Unknown => {}
+            }
+        }
+        found.extend(oscillates);
+        found.extend(sent_in_vain(analysis, *id, absences));
+    }
+}
+
+fn scan(analysis: &Analysis, id: StationId, absences: &[Absence], schedule: &Schedule) -> Finding {
+    let air = &analysis.air;
+    let address = air.stations.get(id).address.to_string();
+    let worst = worst_period(air, id, schedule);
+    let (period, throughput) = worst;
+    let (first, last) = (&absences[period.absences.0], &absences[period.absences.1 - 1]);
+    let length_s = (period.to_ns - period.from_ns) as f64 / 1e9;
+    let every = match (schedule.every_ns, schedule.periods.len()) {
+        (Some(every), _) => format!("every {:.0} s", every as f64 / 1e9),
+        (None, _) => "in the capture".to_owned(),
+    };
+    let times = if schedule.absences == 1 {
+        "once".to_owned()
+    } else {
+        format!("{} times", schedule.absences)
+    };
+    let awake = schedule
+        .awake_ns
+        .map_or(String::new(), |awake| format!(", and is back for {} in between", ms(awake)));
+    let falls = match throughput {
+        Some((lowest, mean)) => format!(
+            "; its throughput falls to {} in the lowest second and to {} on average of these {:.0} s",
+            percent(lowest),
+            percent(mean),
+            length_s
+        ),
+        None => String::new(),
+    };
+    let away: u64 =
+        absences[period.absences.0..period.absences.1].iter().map(Absence::asleep_ns).sum();
+    let away = away as f64 / (period.to_ns - period.from_ns).max(1) as f64;
+    let sentence = format!(
+        "{address} leaves the channel for {} {times} {every}{awake}{falls} (frames {}-{}): it likely \
+         scans for other access points",
+        ms(schedule.asleep_ns),
+        first.frames.0,
+        last.frames.1,
+    );
+    Finding {
+        kind: Kind::Scan,
+        sentence,
+        frames: [first.frames.0, last.frames.1],
+        from_s: at(analysis, period.from_ns),
+        to_s: at(analysis, period.to_ns),
+        harm: throughput.map_or(away, |(_, mean)| (1.0 - mean).max(away)).clamp(0.0, 1.0),
+        check: format!(
+            "Filter wlan.fc.pwrmgt == 1 && wlan.ta == {address}: Null frames announce each absence. \
+             Stop background scans of the station (with NetworkManager or iwd: fix the BSSID, or let \
+             it roam by signal only) and look again"
+        ),
+        station: Some(address),
+    }
+}
+
+/// The period that costs most: it, and the share of its lowest second and its mean in what the
+/// station has otherwise.
+fn worst_period(air: &Air, id: StationId, schedule: &Schedule) -> (Period, Option<(f64, f64)>) {
+    let with_throughput = schedule.periods.iter().map(|period| {
+        let shares = shares(air, id, schedule, period);
+        (*period, shares)
+    });
+    let cost = |shares: &Option<(f64, f64)>| shares.map_or(-1.0, |(_, mean)| 1.0 - mean);
+    with_throughput
+        .max_by(|(a, x), (b, y)| {
+            let length = |period: &Period| period.absences.1 - period.absences.0;
+            cost(x).total_cmp(&cost(y)).then(length(a).cmp(&length(b)))
+        })
+        .unwrap_or((schedule.periods[0], None))
+}
+
+/// Payload of both directions of a station, by second.
+fn payload(air: &Air, id: StationId) -> Vec<u64> {
+    let links = air.links.values().filter(|link| link.from == id || link.to == id);
+    let mut sums = Vec::new();
+    for link in links {
+        let seconds = &link.seconds;
+        sums.resize(sums.len().max(seconds.len()), 0);
+        for (sum, second) in sums.iter_mut().zip(seconds) {
+            *sum += second.payload_bytes;
+        }
+    }
+    sums
+}
+
+/// The lowest second and the mean of a period as shares of the median second outside periods;
+/// `None` if the station carried no steady traffic around it.
+fn shares(air: &Air, id: StationId, schedule: &Schedule, period: &Period) -> Option<(f64, f64)> {
+    let seconds = payload(air, id);
+    let touched = |second: usize| {
+        schedule
+            .periods
+            .iter()
+            .any(|p| (air.second(p.from_ns)..=air.second(p.to_ns)).contains(&second))
+    };
+    // The last second is not a whole one, and the first is that of a start.
+    let normal = (1..seconds.len().saturating_sub(1)).filter(|second| !touched(*second));
+    let normal = median(normal.map(|second| seconds[second]))? as f64;
+    let (first, last) = (air.second(period.from_ns), air.second(period.to_ns));
+    let whole: Vec<u64> =
+        (first + 1..last).filter_map(|second| seconds.get(second)).copied().collect();
+    // A few packets a second are no measure.
+    if normal < 100_000.0 || whole.len() < 2 {
+        return None;
+    }
+    let lowest = *whole.iter().min()? as f64 / normal;
+    let mean = whole.iter().sum::<u64>() as f64 / whole.len() as f64 / normal;
+    Some((lowest, mean))
+}
+
+fn power_save(
+    analysis: &Analysis,
+    id: StationId,
+    absences: &[Absence],
+    schedule: &Schedule,
+) -> Option<Finding> {
+    let air = &analysis.air;
+    let address = air.stations.get(id).address.to_string();
+    let length = crate::document::length_ns(air);
+    let away: u64 = absences.iter().map(Absence::asleep_ns).sum();
+    let share = away as f64 / length as f64;
+    let (first, last) = (absences.first()?, absences.last()?);
+    if share < DOZING_MIN {
+        return None;
+    }
+    let longest = absences.iter().map(Absence::asleep_ns).max().unwrap_or_default();
+    Some(Finding {
+        kind: Kind::PowerSave,
+        sentence: format!(
+            "{address} saves power: it dozes {} times, {} of the time, for {} in the median and {} at \
+             most; what is for it waits until it wakes up",
+            absences.len(),
+            percent(share),
+            ms(schedule.asleep_ns),
+            ms(longest)
+        ),
+        frames: [first.frames.0, last.frames.1],
+        from_s: at(analysis, first.from_ns),
+        to_s: at(analysis, last.to_ns),
+        // It costs delay at the begin of traffic only.
+        harm: 0.1 * share.clamp(0.0, 1.0),
+        check: format!(
+            "Ping {address} once a second: answers that take up to a beacon interval longer than \
+             others come from here. Switch power save off (iw dev IFACE set power_save off) and \
+             look again"
+        ),
+        station: Some(address),
+    })
+}
+
+fn oscillation(analysis: &Analysis, id: StationId, absences: &[Absence]) -> Option<Finding> {
+    let air = &analysis.air;
+    let short: Vec<&Absence> =
+        absences.iter().filter(|absence| absence.asleep_ns() < OSCILLATION_NS).collect();
+    // The busiest second, of those that begin with one of them.
+    let (mut most, mut at_most) = (0, 0);
+    for (index, absence) in short.iter().enumerate() {
+        let within = short[index..]
+            .iter()
+            .take_while(|other| other.from_ns.saturating_sub(absence.from_ns) < 1_000_000_000)
+            .count();
+        if within > most {
+            (most, at_most) = (within, index);
+        }
+    }
+    if (most as f64) < OSCILLATIONS_MIN || short.len() * 2 < absences.len() {
+        return None;
+    }
+    let (first, last) = (short[at_most], short[at_most + most - 1]);
+    let address = air.stations.get(id).address.to_string();
+    Some(Finding {
+        kind: Kind::PmOscillation,
+        sentence: format!(
+            "{address} announces power save and takes it back up to {most} times a second, {} times \
+             in all (frames {}-{})",
+            short.len(),
+            first.frames.0,
+            last.frames.1
+        ),
+        frames: [first.frames.0, last.frames.1],
+        from_s: at(analysis, first.from_ns),
+        to_s: at(analysis, last.to_ns),
+        harm: (most as f64 / 100.0).min(0.3),
+        check: format!(
+            "Filter wlan.ta == {address} && wlan.fc.type_subtype in {{0x24, 0x2c}}. Each change \
+             flushes or holds the queue of the access point; update the driver, or switch power \
+             save off"
+        ),
+        station: Some(address),
+    })
+}
+
+fn sent_in_vain(analysis: &Analysis, id: StationId, absences: &[Absence]) -> Option<Finding> {
+    let air = &analysis.air;
+    let vain: u64 = absences.iter().map(|absence| u64::from(absence.sent_in_vain)).sum();
+    let hit: Vec<&Absence> = absences.iter().filter(|absence| absence.sent_in_vain > 0).collect();
+    let (first, last) = (hit.first()?, hit.last()?);
+    let to_it = |link: &&Link| link.to == id;
+    let all: u64 = air.links.values().filter(to_it).map(|link| link.counts.mpdus).sum();
+    if vain < IN_VAIN_MIN {
+        return None;
+    }
+    let address = air.stations.get(id).address.to_string();
+    let unheard = absences
+        .iter()
+        .filter(|absence| absence.leave.as_ref().is_some_and(|l| l.acks == 0))
+        .count();
+    Some(Finding {
+        kind: Kind::SentInVain,
+        sentence: format!(
+            "The access point sends {vain} data frames to {address} while that is away, in {} of {} \
+             absences; {unheard} were announced without an answer that was captured",
+            hit.len(),
+            absences.len()
+        ),
+        frames: [first.frames.0, last.frames.1],
+        from_s: at(analysis, first.from_ns),
+        to_s: at(analysis, last.to_ns),
+        harm: (vain as f64 / all.max(1) as f64).min(1.0),
+        check: "Look at data frames to the station between its Null frames with and without the \
+                Power Management bit: repeated ones are lost, or lower the rate that the access \
+                point chooses"
+            .to_owned(),
+        station: Some(address),
+    })
+}

@@ -1,0 +1,226 @@
+//! The channel as a whole: who takes the air, who protects whom, who collides with whom, and
+//! beacons.
+
+use super::links::collides;
+use super::{Finding, Kind, percent, throughout};
+use crate::air::stations::StationId;
+use crate::analysis::Analysis;
+use crate::document::length_ns;
+use std::collections::BTreeMap;
+
+/// Share of the busy time that one station takes from which on it is told.
+const MOST: f64 = 0.5;
+/// How much slower than the others it has to be.
+const SLOWER: f64 = 0.4;
+/// Share of the time on the air of protection from which on it is told.
+const PROTECTION_MIN: f64 = 0.02;
+/// Overlaps in the midst of frames that are enough to suspect hidden stations.
+const HIDDEN_MIN: u64 = 20;
+/// Share of data PPDUs that overlap with others from which on it is told, and how many there have
+/// to be.
+const COLLISIONS_MIN: f64 = 0.1;
+const PPDUS_MIN: u64 = 500;
+/// Share of the beacons that are missing from which on it is told.
+const BEACONS_MIN: f64 = 0.1;
+
+pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
+    found.extend(slow_station(analysis));
+    found.extend(legacy_protection(analysis));
+    match hidden_stations(analysis) {
+        Some(hidden) => found.push(hidden),
+        None => found.extend(collisions(analysis)),
+    }
+    for (id, beacons) in &analysis.air.beacons {
+        let missing = beacons.sent.saturating_sub(beacons.heard);
+        let share = missing as f64 / beacons.sent.max(1) as f64;
+        if beacons.sent < 50 || share < BEACONS_MIN {
+            continue;
+        }
+        let address = analysis.air.stations.get(*id).address.to_string();
+        let mut finding = throughout(
+            analysis,
+            Kind::BeaconLoss,
+            format!(
+                "{} of {} beacons of {address} are missing by its own clock: they collided, were not \
+                 sent in time, or the monitor was too far away",
+                percent(share),
+                beacons.sent
+            ),
+            "If other frames of the access point are missing as well, it is the monitor; if not, look \
+             for a channel that is busy at the times of the beacons",
+        );
+        finding.harm = 0.2 * share;
+        finding.station = Some(address);
+        found.push(finding);
+    }
+}
+
+/// Time on the air and payload of a station, both directions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Use {
+    airtime_ns: u64,
+    payload_bytes: u64,
+}
+
+impl Use {
+    /// What it gets across in the time that it takes, in Mb/s.
+    fn mbps(self) -> f64 {
+        self.payload_bytes as f64 * 8e3 / self.airtime_ns.max(1) as f64
+    }
+}
+
+fn slow_station(analysis: &Analysis) -> Option<Finding> {
+    let air = &analysis.air;
+    let mut uses: BTreeMap<StationId, Use> = BTreeMap::new();
+    for link in air.links.values() {
+        let from_ap = air.stations.get(link.from).access_point;
+        let station = if from_ap { link.to } else { link.from };
+        let entry = uses.entry(station).or_default();
+        entry.airtime_ns += link.counts.airtime.as_nanos();
+        entry.payload_bytes += link.counts.payload_bytes;
+    }
+    let all: u64 = uses.values().map(|u| u.airtime_ns).sum();
+    let (id, most) = uses.iter().max_by_key(|(_, u)| u.airtime_ns).map(|(id, u)| (*id, *u))?;
+    let mut others = Use::default();
+    for (_, other) in uses.iter().filter(|(other, _)| **other != id) {
+        others.airtime_ns += other.airtime_ns;
+        others.payload_bytes += other.payload_bytes;
+    }
+    let share = most.airtime_ns as f64 / all.max(1) as f64;
+    let busy = all as f64 / length_ns(air) as f64;
+    if others.payload_bytes < 100_000
+        || share < MOST
+        || busy < 0.3
+        || most.mbps() > SLOWER * others.mbps()
+    {
+        return None;
+    }
+    let address = air.stations.get(id).address.to_string();
+    let mut finding = throughout(
+        analysis,
+        Kind::SlowStation,
+        format!(
+            "{address} takes {} of the time on the air for {} of the data: it gets {:.1} Mb/s across \
+             while it has the channel, the others {:.1}",
+            percent(share),
+            percent(
+                most.payload_bytes as f64
+                    / (most.payload_bytes + others.payload_bytes).max(1) as f64
+            ),
+            most.mbps(),
+            others.mbps()
+        ),
+        "Look at its signal and rates; airtime fairness at the access point (ath9k, mt76 and ath10k \
+         of today's Linux have it) bounds what it takes",
+    );
+    finding.harm = share;
+    finding.station = Some(address);
+    Some(finding)
+}
+
+fn legacy_protection(analysis: &Analysis) -> Option<Finding> {
+    let air = &analysis.air;
+    let (frames, number, airtime) = air.protection;
+    let announced = air.beacons.values().any(|beacons| beacons.capabilities.erp_protection);
+    let busy: u64 = air.busy_ns.iter().sum();
+    let share = airtime.as_nanos() as f64 / busy.max(1) as f64;
+    if share < PROTECTION_MIN || number < 50 {
+        return None;
+    }
+    let why = if announced { ", which beacons ask for (802.11b)" } else { "" };
+    let mut finding = throughout(
+        analysis,
+        Kind::LegacyProtection,
+        format!(
+            "{number} frames protect others for older stations{why}: {} of the time on the air",
+            percent(share)
+        ),
+        "Find the station that needs it (associations without HT or ERP rates), move it to another \
+         band, or disable the rates of 802.11b at the access point",
+    );
+    if let Some((first, last)) = frames {
+        finding.frames = [first, last];
+    }
+    finding.harm = share.min(1.0);
+    Some(finding)
+}
+
+fn collisions(analysis: &Analysis) -> Option<Finding> {
+    let air = &analysis.air;
+    let sent = |id: StationId| -> u64 {
+        air.links.values().filter(|link| link.from == id).map(|link| link.counts.ppdus).sum()
+    };
+    let colliding = air.overlaps.stations.iter().filter(|(id, _)| collides(analysis, **id));
+    let (mut overlapped, mut all, mut stations) = (0, 0, 0);
+    for (id, count) in colliding {
+        overlapped += count;
+        all += sent(*id);
+        stations += 1;
+    }
+    let same: u64 = air.overlaps.pairs.values().map(|pair| pair.same_slot).sum();
+    let midst: u64 = air.overlaps.pairs.values().map(|pair| pair.midst).sum();
+    let share = overlapped as f64 / all.max(1) as f64;
+    if all < PPDUS_MIN || share < COLLISIONS_MIN {
+        return None;
+    }
+    let mut finding = throughout(
+        analysis,
+        Kind::Collisions,
+        format!(
+            "{stations} stations collide: {} of the data PPDUs that they send overlap with another \
+             one; {same} times both began in the same slot, {midst} times one in the midst of the other",
+            percent(share)
+        ),
+        "Fewer stations that send at once, longer A-MPDUs, or larger contention windows (CWmin at \
+         the access point and in what it announces) make collisions rarer; another rate does not",
+    );
+    finding.harm = share.clamp(0.0, 1.0);
+    Some(finding)
+}
+
+fn hidden_stations(analysis: &Analysis) -> Option<Finding> {
+    let air = &analysis.air;
+    let between = |a: StationId, b: StationId| {
+        let pairs = [(a, b), (b, a)].map(|pair| air.overlaps.pairs.get(&pair).copied());
+        let midst: u64 = pairs.iter().flatten().map(|pair| pair.midst).sum();
+        let same: u64 = pairs.iter().flatten().map(|pair| pair.same_slot).sum();
+        let frames = pairs
+            .iter()
+            .flatten()
+            .map(|pair| pair.frames)
+            .reduce(|x, y| (x.0.min(y.0), x.1.max(y.1)));
+        (midst, same, frames)
+    };
+    let pairs =
+        air.overlaps.pairs.keys().filter(|(a, b)| {
+            !air.stations.get(*a).access_point && !air.stations.get(*b).access_point
+        });
+    let worst = pairs.max_by_key(|(a, b)| between(*a, *b).0)?;
+    let (midst, same, frames) = between(worst.0, worst.1);
+    // Stations that hear each other begin together or not at all.
+    if midst < HIDDEN_MIN || midst < same {
+        return None;
+    }
+    let [a, b] = [worst.0, worst.1].map(|id| air.stations.get(id).address.to_string());
+    let sent: u64 = [worst.0, worst.1]
+        .iter()
+        .map(|id| air.links.values().filter(|l| l.from == *id).map(|l| l.counts.ppdus).sum::<u64>())
+        .sum();
+    let share = midst as f64 / sent.max(1) as f64;
+    let mut finding = throughout(
+        analysis,
+        Kind::HiddenStation,
+        format!(
+            "{a} and {b} likely do not hear each other: {midst} times one began to send in the midst \
+             of the other's frame, {same} times in the same slot ({} of their frames)",
+            percent(share)
+        ),
+        "Send with one of them only: if retries go away, they are hidden from each other. RTS from a \
+         low threshold on, or another place for the access point, helps",
+    );
+    if let Some((first, last)) = frames {
+        finding.frames = [first, last];
+    }
+    finding.harm = share.clamp(0.0, 1.0);
+    Some(finding)
+}

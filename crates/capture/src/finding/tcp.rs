@@ -1,0 +1,114 @@
+//! What TCP suffers: queues, and losses.
+
+use super::{Finding, Kind, at, ms, percent};
+use crate::analysis::Analysis;
+use crate::transport::{self, Direction, FlowKey};
+
+/// Segments without which nothing can be said.
+const SEGMENTS_MIN: u64 = 200;
+/// Mean time to an acknowledgement above the least one that is bufferbloat, in ns.
+const WAITS_NS: u64 = 50_000_000;
+/// And how many times the least one it is.
+const WAITS_TIMES: u64 = 3;
+/// Share of segments that are sent again from which on it is told.
+const LOSSES_MIN: f64 = 0.005;
+
+pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
+    for (key, flow) in analysis.flows.iter() {
+        for (index, direction) in flow.directions.iter().enumerate() {
+            found.extend(bufferbloat(analysis, key, index, direction));
+            found.extend(losses(analysis, key, index, direction));
+        }
+    }
+}
+
+fn name(key: &FlowKey, index: usize) -> String {
+    let [from, to] = [key.ends[index], key.ends[1 - index]].map(|(a, p)| transport::end(a, p));
+    format!("{from} to {to}")
+}
+
+fn of_flow(analysis: &Analysis, kind: Kind, direction: &Direction) -> Finding {
+    let (first, last) = direction.times.unwrap_or_default();
+    Finding {
+        kind,
+        sentence: String::new(),
+        frames: [direction.frames.0, direction.frames.1],
+        from_s: at(analysis, first),
+        to_s: at(analysis, last),
+        harm: 0.0,
+        check: String::new(),
+        station: None,
+    }
+}
+
+fn bufferbloat(
+    analysis: &Analysis,
+    key: &FlowKey,
+    index: usize,
+    direction: &Direction,
+) -> Option<Finding> {
+    let tcp = direction.tcp.as_deref()?;
+    let (least, sum, greatest, number) = tcp.rtt?;
+    let mean = sum / number.max(1);
+    if tcp.segments < SEGMENTS_MIN || mean < least + WAITS_NS || mean < WAITS_TIMES * least {
+        return None;
+    }
+    let flow = name(key, index);
+    Some(Finding {
+        sentence: format!(
+            "Segments of TCP from {flow} are acknowledged after {} in the mean and {} at most, where \
+             {} would do: they wait in a queue between here and the receiver, or their \
+             acknowledgements do, with up to {} KiB in flight",
+            ms(mean),
+            ms(greatest),
+            ms(least),
+            tcp.flight_bytes_max >> 10
+        ),
+        harm: (1.0 - least as f64 / mean as f64).clamp(0.0, 1.0),
+        check:
+            "Ping along the same way with and without this flow. Where the queue is tells lasthop \
+                apq; fq_codel or CAKE there, or a limit at the sender, shortens it"
+                .to_owned(),
+        ..of_flow(analysis, Kind::Bufferbloat, direction)
+    })
+}
+
+fn losses(
+    analysis: &Analysis,
+    key: &FlowKey,
+    index: usize,
+    direction: &Direction,
+) -> Option<Finding> {
+    let tcp = direction.tcp.as_deref()?;
+    let share = tcp.retransmissions as f64 / tcp.segments.max(1) as f64;
+    if tcp.segments < SEGMENTS_MIN || share < LOSSES_MIN {
+        return None;
+    }
+    let [air, behind, unknown] = tcp.fates;
+    let mut fates = Vec::new();
+    for (number, what) in [
+        (air, "were not acknowledged on the air"),
+        (behind, "got across the air, and were lost or delayed behind it"),
+        (unknown, "are not traced here"),
+    ] {
+        if number > 0 {
+            fates.push(format!("{number} {what}"));
+        }
+    }
+    Some(Finding {
+        sentence: format!(
+            "TCP from {} sends {} of {} segments again ({}); of the copies before, {}",
+            name(key, index),
+            tcp.retransmissions,
+            tcp.segments,
+            percent(share),
+            fates.join(", ")
+        ),
+        harm: (10.0 * share).min(0.9),
+        check:
+            "Filter tcp.analysis.retransmission and look at the earlier copy: its MPDU's retries, \
+                and the Block Ack after it"
+                .to_owned(),
+        ..of_flow(analysis, Kind::TcpLoss, direction)
+    })
+}

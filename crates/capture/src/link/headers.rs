@@ -1,0 +1,180 @@
+//! Radiotap headers, fast: those of one receiver are nearly all alike, so that the places of
+//! their fields are looked for once for each combination of fields, and a rate is reckoned once
+//! as long as it stays the same. Headers with fields that are rare (802.11ac and later, vendors')
+//! take the long way, [`radiotap::Repr`]; a test holds that both give the same.
+
+use super::{Ampdu, Radio, of_radiotap};
+use crate::rate::Rate;
+use lasthop_wifi::wire::Error;
+use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel, Flags, Mcs, bit};
+
+/// Reads radiotap headers.
+#[derive(Debug, Default)]
+pub struct Headers {
+    places: Option<Places>,
+    rate: Option<(RateKey, Option<Rate>)>,
+}
+
+/// Version, padding, length and presence word.
+type Head = [u8; 8];
+/// The bytes from which a rate follows: flags, rate, channel's flags, MCS.
+type RateKey = (u8, u8, [u8; 2], [u8; 3]);
+
+/// Where fields are, in bytes from the start of the header; 0 for those that are not there.
+#[derive(Clone, Copy, Debug, Default)]
+struct Places {
+    head: Head,
+    length: usize,
+    tsft: usize,
+    flags: usize,
+    rate: usize,
+    channel: usize,
+    signal: usize,
+    noise: usize,
+    rx_flags: usize,
+    mcs: usize,
+    ampdu: usize,
+}
+
+/// Fields with which a header takes the short way: up to A-MPDU status.
+const SHORT_WAY: u32 = (1 << (bit::AMPDU_STATUS + 1)) - 1;
+
+impl Headers {
+    /// What the receiver knew, and the length of the header.
+    ///
+    /// # Errors
+    /// As [`radiotap::View::new`] and [`radiotap::Repr::parse`].
+    pub fn parse(&mut self, bytes: &[u8]) -> Result<(Radio, usize), Error> {
+        if let Some(places) = &self.places
+            && bytes.first_chunk() == Some(&places.head)
+            && let Some(header) = bytes.get(..places.length)
+        {
+            let places = *places;
+            return Ok((self.read(header, &places), places.length));
+        }
+        let view = radiotap::View::new(bytes)?;
+        let radio = of_radiotap(&radiotap::Repr::parse(&view)?);
+        self.places = Places::of(bytes, &view);
+        Ok((radio, view.header_len()))
+    }
+
+    fn read(&mut self, header: &[u8], places: &Places) -> Radio {
+        let byte = |place: usize| if place > 0 { Some(header[place]) } else { None };
+        let flags = Flags(byte(places.flags).unwrap_or_default());
+        let channel = array::<4>(header, places.channel);
+        let mcs = array::<3>(header, places.mcs);
+        let [.., c0, c1] = channel.unwrap_or_default();
+        let key =
+            (flags.0, byte(places.rate).unwrap_or_default(), [c0, c1], mcs.unwrap_or_default());
+        let rate = match self.rate {
+            Some((known, rate)) if known == key => rate,
+            _ => {
+                let rate = Rate::of_radiotap(&radiotap::Repr {
+                    flags: (places.flags > 0).then_some(flags),
+                    rate_500kbps: byte(places.rate),
+                    channel: channel.map(channel_of),
+                    mcs: mcs.map(|[known, flags, index]| Mcs { known, flags, index }),
+                    ..radiotap::Repr::default()
+                });
+                self.rate = Some((key, rate));
+                rate
+            }
+        };
+        let rx_flags = array(header, places.rx_flags).map(u16::from_le_bytes);
+        let ampdu = array::<8>(header, places.ampdu).map(|[r0, r1, r2, r3, f0, f1, ..]| {
+            ampdu_of(u32::from_le_bytes([r0, r1, r2, r3]), u16::from_le_bytes([f0, f1]))
+        });
+        Radio {
+            tsft_us: array(header, places.tsft).map(u64::from_le_bytes),
+            rate,
+            frequency_mhz: channel.map(|bytes| channel_of(bytes).frequency_mhz),
+            signal_dbm: byte(places.signal).map(u8::cast_signed),
+            noise_dbm: byte(places.noise).map(u8::cast_signed),
+            bad_fcs: flags.bad_fcs() || rx_flags.is_some_and(|flags| flags & super::BAD_PLCP != 0),
+            layout: flags.layout(),
+            ampdu,
+            radiotap: true,
+            has_mcs: places.mcs > 0,
+            ..Radio::default()
+        }
+    }
+}
+
+impl Places {
+    /// Those of a header; `None` if it has to take the long way.
+    fn of(bytes: &[u8], view: &radiotap::View<'_>) -> Option<Self> {
+        let head: Head = *bytes.first_chunk()?;
+        let [.., p0, p1, p2, p3] = head;
+        if u32::from_le_bytes([p0, p1, p2, p3]) & !SHORT_WAY != 0 {
+            return None;
+        }
+        let mut places = Self { head, length: view.header_len(), ..Self::default() };
+        for field in view.fields() {
+            let field = field.ok()?;
+            let place = match u8::try_from(field.number).unwrap_or(u8::MAX) {
+                bit::TSFT => &mut places.tsft,
+                bit::FLAGS => &mut places.flags,
+                bit::RATE => &mut places.rate,
+                bit::CHANNEL => &mut places.channel,
+                bit::ANTENNA_SIGNAL => &mut places.signal,
+                bit::ANTENNA_NOISE => &mut places.noise,
+                bit::RX_FLAGS => &mut places.rx_flags,
+                bit::MCS => &mut places.mcs,
+                bit::AMPDU_STATUS => &mut places.ampdu,
+                _ => continue,
+            };
+            *place = field.offset;
+        }
+        Some(places)
+    }
+}
+
+/// What an A-MPDU status says.
+pub(super) fn ampdu_of(reference: u32, flags: u16) -> Ampdu {
+    let last = flags & AmpduStatus::LAST_KNOWN != 0;
+    Ampdu { reference, last: last.then_some(flags & AmpduStatus::LAST != 0) }
+}
+
+fn channel_of([m0, m1, f0, f1]: [u8; 4]) -> Channel {
+    Channel { frequency_mhz: u16::from_le_bytes([m0, m1]), flags: u16::from_le_bytes([f0, f1]) }
+}
+
+fn array<const N: usize>(header: &[u8], place: usize) -> Option<[u8; N]> {
+    if place == 0 { None } else { header.get(place..)?.first_chunk().copied() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Any two headers with the same fields, one after the other: the second takes the short
+        /// way, and is what the long way makes of it.
+        #[test]
+        fn both_ways_give_the_same(
+            present in any::<u32>(),
+            few in any::<bool>(),
+            first in proptest::collection::vec(any::<u8>(), 0..80),
+            second in proptest::collection::vec(any::<u8>(), 0..80),
+        ) {
+            let present = if few { present & SHORT_WAY } else { present };
+            let header = |fields: &[u8]| {
+                let mut bytes = vec![0, 0];
+                bytes.extend_from_slice(&88u16.to_le_bytes());
+                bytes.extend_from_slice(&present.to_le_bytes());
+                bytes.extend_from_slice(fields);
+                bytes.resize(100, 0);
+                bytes
+            };
+            let mut headers = Headers::default();
+            for fields in [&first, &second] {
+                let bytes = header(fields);
+                let long = radiotap::View::new(&bytes).and_then(|view| {
+                    Ok((of_radiotap(&radiotap::Repr::parse(&view)?), view.header_len()))
+                });
+                prop_assert_eq!(headers.parse(&bytes), long);
+            }
+        }
+    }
+}

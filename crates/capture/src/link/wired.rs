@@ -1,0 +1,81 @@
+//! Link layers of interfaces that are no monitors: Ethernet with VLAN tags, the cooked headers
+//! of Linux' interface `any` (versions 1 and 2), and bare IP packets.
+
+use super::LinkType;
+use lasthop_units::MacAddr;
+use lasthop_wifi::wire::{Error, Reason};
+
+/// A packet of a wired (or any) interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wired<'a> {
+    /// Where it came from, if that is known.
+    pub source: Option<MacAddr>,
+    /// Where it went.
+    pub destination: Option<MacAddr>,
+    /// EtherType of the packet.
+    pub ethertype: u16,
+    /// The packet, from its network-layer header on.
+    pub packet: &'a [u8],
+    /// Where it begins.
+    pub offset: usize,
+}
+
+/// EtherType of IPv4.
+pub(crate) const IPV4: u16 = 0x0800;
+/// EtherType of IPv6.
+pub(crate) const IPV6: u16 = 0x86dd;
+/// EtherTypes of VLAN tags (IEEE 802.1Q, 802.1ad).
+const VLAN: [u16; 2] = [0x8100, 0x88a8];
+
+pub(super) fn parse(link: LinkType, bytes: &[u8]) -> Result<Wired<'_>, Error> {
+    let layer = match link {
+        LinkType::Ethernet => "Ethernet",
+        LinkType::Ip => "IP",
+        _ => "Linux cooked",
+    };
+    let short = |needs: usize| {
+        let reason = Reason::Short { needs, left: bytes.len() };
+        Error { layer, field: "header", offset: 0, reason }
+    };
+    let address = |at: usize| bytes.get(at..)?.first_chunk().copied().map(MacAddr);
+    let u16_at = |at: usize| bytes.get(at..)?.first_chunk().copied().map(u16::from_be_bytes);
+    let (source, destination, mut ethertype, mut offset) = match link {
+        LinkType::Ethernet => {
+            let ethertype = u16_at(12).ok_or_else(|| short(14))?;
+            (address(6), address(0), ethertype, 14)
+        }
+        LinkType::LinuxSll => {
+            let ethertype = u16_at(14).ok_or_else(|| short(16))?;
+            (address(6).filter(|_| u16_at(4) == Some(6)), None, ethertype, 16)
+        }
+        LinkType::LinuxSll2 => {
+            if bytes.len() < 20 {
+                return Err(short(20));
+            }
+            (address(12).filter(|_| bytes[11] == 6), None, u16_at(0).unwrap_or_default(), 20)
+        }
+        LinkType::Ip => {
+            let version = bytes.first().ok_or_else(|| short(1))? >> 4;
+            let ethertype = match version {
+                4 => IPV4,
+                6 => IPV6,
+                _ => {
+                    let reason = Reason::Value { found: u32::from(version), allowed: "4 or 6" };
+                    return Err(Error { layer, field: "version", offset: 0, reason });
+                }
+            };
+            (None, None, ethertype, 0)
+        }
+        other => {
+            let found = u32::from(other.code());
+            let reason = Reason::Value { found, allowed: LinkType::SUPPORTED };
+            return Err(Error { layer: "packet", field: "link type", offset: 0, reason });
+        }
+    };
+    while VLAN.contains(&ethertype) {
+        ethertype = u16_at(offset + 2).ok_or_else(|| short(offset + 4))?;
+        offset += 4;
+    }
+    let packet = bytes.get(offset..).unwrap_or_default();
+    Ok(Wired { source, destination, ethertype, packet, offset })
+}

@@ -1,0 +1,239 @@
+//! PHY rates as a capture tells them: of DSSS and CCK, OFDM, HT (802.11n), VHT (802.11ac), HE
+//! (802.11ax) and EHT (802.11be). Up to HT the time on the air is exact
+//! ([`lasthop_wifi::phy`]); later ones have a preamble of typical length, which is said where
+//! it matters.
+
+use lasthop_units::Duration;
+use lasthop_wifi::phy::{
+    Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate as PhyRate,
+};
+use lasthop_wifi::wire::radiotap;
+use std::fmt;
+
+/// The family of a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Format {
+    /// DSSS and CCK (802.11b).
+    Dsss,
+    /// OFDM (802.11a and g).
+    Ofdm,
+    /// High throughput (802.11n).
+    Ht,
+    /// Very high throughput (802.11ac).
+    Vht,
+    /// High efficiency (802.11ax).
+    He,
+    /// Extremely high throughput (802.11be).
+    Eht,
+}
+
+/// A PHY rate. What a family does not have is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rate {
+    /// Its family.
+    pub format: Format,
+    /// In kb/s.
+    pub kbps: u32,
+    /// MCS index; of HT 0 to 76, later 0 to 13.
+    pub mcs: u8,
+    /// Spatial streams.
+    pub streams: u8,
+    /// Width in MHz.
+    pub width_mhz: u16,
+    /// Guard interval in ns.
+    pub guard_ns: u16,
+    /// The short preamble of DSSS.
+    pub short_preamble: bool,
+}
+
+impl Rate {
+    /// A rate of radiotap's field `rate`, in 500 kb/s.
+    pub fn legacy(rate_500kbps: u8, cck: bool, short_preamble: bool) -> Self {
+        // The rates of DSSS and CCK are no OFDM rates, so that the flag is not needed for them.
+        let dsss = cck || matches!(rate_500kbps, 2 | 4 | 11 | 22);
+        Self {
+            format: if dsss { Format::Dsss } else { Format::Ofdm },
+            kbps: u32::from(rate_500kbps) * 500,
+            mcs: 0,
+            streams: 1,
+            width_mhz: 20,
+            guard_ns: 0,
+            short_preamble: dsss && short_preamble,
+        }
+    }
+
+    /// A rate of 802.11n with equal modulation on up to four streams, MCS 0 to 31.
+    pub fn ht(mcs: u8, wide: bool, short_guard_interval: bool) -> Option<Self> {
+        let width = if wide { ChannelWidth::Mhz40 } else { ChannelWidth::Mhz20 };
+        let guard = if short_guard_interval { GuardInterval::Short } else { GuardInterval::Long };
+        PhyRate::ht(mcs, width, guard).map(Self::of_phy)
+    }
+
+    /// A rate of the model.
+    pub fn of_phy(rate: PhyRate) -> Self {
+        let (format, mcs, guard_ns) = match rate {
+            PhyRate::Dsss { .. } => (Format::Dsss, 0, 0),
+            PhyRate::Ofdm(_) | PhyRate::ErpOfdm(_) => (Format::Ofdm, 0, 0),
+            PhyRate::Ht { mcs, guard_interval: GuardInterval::Long, .. } => (Format::Ht, mcs, 800),
+            PhyRate::Ht { mcs, guard_interval: GuardInterval::Short, .. } => (Format::Ht, mcs, 400),
+        };
+        let short_preamble = matches!(rate, PhyRate::Dsss { preamble: Preamble::Short, .. });
+        Self {
+            format,
+            kbps: rate.kbps(),
+            mcs,
+            streams: rate.streams(),
+            width_mhz: match rate.width() {
+                ChannelWidth::Mhz20 => 20,
+                ChannelWidth::Mhz40 => 40,
+            },
+            guard_ns,
+            short_preamble,
+        }
+    }
+
+    /// The rate that a radiotap header tells.
+    pub(crate) fn of_radiotap(header: &radiotap::Repr) -> Option<Self> {
+        if header.vht.is_some() || header.he.is_some() || header.eht.is_some() {
+            return Self::of_later(header);
+        }
+        if let Some(mcs) = header.mcs {
+            let wide = mcs.width() == Some(ChannelWidth::Mhz40);
+            let short = mcs.guard_interval() == Some(GuardInterval::Short);
+            return mcs.index().and_then(|index| Self::ht(index, wide, short));
+        }
+        let cck = header.channel.is_some_and(|channel| {
+            channel.flags & (radiotap::Channel::CCK | radiotap::Channel::OFDM)
+                == radiotap::Channel::CCK
+        });
+        let short = header.flags.is_some_and(radiotap::Flags::short_preamble);
+        // Some drivers write 0 where the rate is in a field of its own.
+        header.rate_500kbps.filter(|rate| *rate > 0).map(|rate| Self::legacy(rate, cck, short))
+    }
+
+    /// A rate of VHT, HE or EHT: of the first user, or of the one whose data was captured.
+    fn of_later(header: &radiotap::Repr) -> Option<Self> {
+        // At most 10 Gb/s for each stream of 320 MHz: fits into 32 bits of kb/s.
+        let kbps = u32::try_from(header.bitrate()?.as_bps() / 1_000).ok()?;
+        let guard_of = |guard| match guard {
+            Some(GuardInterval::Short) => 400,
+            _ => 800,
+        };
+        let nanos = |guard: Option<Duration>| guard.map_or(0, |guard| guard.as_nanos() as u16);
+        let (format, mcs, streams, width_mhz, guard_ns) = if let Some(eht) = header.eht {
+            let users = eht.users.as_slice();
+            let user = users.iter().find(|user| user.is_captured()).or(users.first())?;
+            let width = header.u_sig.and_then(|sig| sig.bandwidth_mhz()).unwrap_or_default();
+            let streams = user.spatial_streams().unwrap_or_default();
+            (Format::Eht, user.mcs()?, streams, width, nanos(eht.guard_interval()))
+        } else if let Some(he) = header.he {
+            let width = match he.allocation() {
+                Some(radiotap::Allocation::Channel { mhz }) => mhz,
+                // A resource unit: as many MHz as its tones take, in whole ones.
+                Some(radiotap::Allocation::ResourceUnit { tones }) => tones * 5 / 64,
+                None => 0,
+            };
+            let streams = he.spatial_streams().unwrap_or_default();
+            (Format::He, he.mcs()?, streams, width, nanos(he.guard_interval()))
+        } else {
+            let vht = header.vht?;
+            let user = vht.users().find(|user| user.mcs.is_some())?;
+            let width = vht.bandwidth_mhz().unwrap_or_default();
+            let guard = guard_of(vht.guard_interval());
+            (Format::Vht, user.mcs?, user.spatial_streams, width, guard)
+        };
+        Some(Self { format, kbps, mcs, streams, width_mhz, guard_ns, short_preamble: false })
+    }
+
+    /// The same rate of the model, if it has it.
+    pub fn phy(self, band: Band) -> Option<PhyRate> {
+        match self.format {
+            Format::Dsss => {
+                let rate = match self.kbps {
+                    1_000 => DsssRate::Mbps1,
+                    2_000 => DsssRate::Mbps2,
+                    5_500 => DsssRate::Mbps5_5,
+                    11_000 => DsssRate::Mbps11,
+                    _ => return None,
+                };
+                let preamble = if self.short_preamble { Preamble::Short } else { Preamble::Long };
+                Some(PhyRate::Dsss { rate, preamble })
+            }
+            Format::Ofdm => {
+                let rate = match self.kbps {
+                    6_000 => OfdmRate::Mbps6,
+                    9_000 => OfdmRate::Mbps9,
+                    12_000 => OfdmRate::Mbps12,
+                    18_000 => OfdmRate::Mbps18,
+                    24_000 => OfdmRate::Mbps24,
+                    36_000 => OfdmRate::Mbps36,
+                    48_000 => OfdmRate::Mbps48,
+                    54_000 => OfdmRate::Mbps54,
+                    _ => return None,
+                };
+                Some(match band {
+                    Band::Ghz2_4 => PhyRate::ErpOfdm(rate),
+                    Band::Ghz5 => PhyRate::Ofdm(rate),
+                })
+            }
+            Format::Ht => {
+                let width = match self.width_mhz {
+                    40 => ChannelWidth::Mhz40,
+                    _ => ChannelWidth::Mhz20,
+                };
+                let guard = match self.guard_ns {
+                    400 => GuardInterval::Short,
+                    _ => GuardInterval::Long,
+                };
+                PhyRate::ht(self.mcs, width, guard)
+            }
+            Format::Vht | Format::He | Format::Eht => None,
+        }
+    }
+
+    /// Preamble and PHY header.
+    pub fn preamble(self, band: Band) -> Duration {
+        if let Some(rate) = self.phy(band) {
+            return rate.preamble_and_header(band);
+        }
+        let streams = u64::from(self.streams.max(1));
+        let training = streams + u64::from(streams > 1 && streams % 2 == 1);
+        Duration::from_nanos(match self.format {
+            Format::Dsss => 192_000,
+            Format::Ofdm => 20_000,
+            Format::Ht => 32_000 + 4_000 * training,
+            // Legacy part, VHT-SIG-A, STF, LTFs, SIG-B (table 21-5).
+            Format::Vht => 36_000 + 4_000 * training,
+            // Legacy part, RL-SIG, HE-SIG-A, STF, LTFs of 2x with 0.8 us (27.3.4).
+            Format::He | Format::Eht => 36_000 + 7_200 * training,
+        })
+    }
+
+    /// Time that a PPDU takes whose PSDU has this many bytes.
+    pub fn airtime(self, psdu_bytes: u32, band: Band) -> Duration {
+        if let Some(rate) = self.phy(band) {
+            return rate.ppdu_duration(psdu_bytes, band);
+        }
+        let bits = u64::from(psdu_bytes) * 8 + 22;
+        let data = (bits * 1_000_000).checked_div(u64::from(self.kbps)).unwrap_or_default();
+        self.preamble(band) + Duration::from_nanos(data)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let family = match self.format {
+            Format::Dsss => return write!(f, "DSSS {} Mb/s", f64::from(self.kbps) / 1e3),
+            Format::Ofdm => return write!(f, "OFDM {} Mb/s", f64::from(self.kbps) / 1e3),
+            Format::Ht => "HT",
+            Format::Vht => "VHT",
+            Format::He => "HE",
+            Format::Eht => "EHT",
+        };
+        let Self { mcs, streams, width_mhz, guard_ns, .. } = self;
+        match self.format {
+            Format::Ht => write!(f, "{family} MCS {mcs} {width_mhz}MHz {guard_ns}ns"),
+            _ => write!(f, "{family} MCS {mcs} x{streams} {width_mhz}MHz {guard_ns}ns"),
+        }
+    }
+}

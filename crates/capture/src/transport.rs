@@ -1,0 +1,169 @@
+//! Flows of TCP and UDP, in MSDUs that are not encrypted and on wired captures: packets and
+//! payload by second, and of TCP what is in flight, how long it takes until it is acknowledged,
+//! and what is sent again (RFC 9293).
+//!
+//! Everything is as the monitor sees it. A segment that the MAC repeats counts once. Times from a
+//! segment to its acknowledgement hold the way between the monitor and the receiver only; those
+//! of the two directions add up to the round trip. A retransmission is a segment whose first byte
+//! was seen before; what became of the earlier copy on the air tells where it was lost.
+
+mod tcp;
+
+pub use tcp::{Direction, Fate, TcpDirection};
+
+use lasthop_packet::ip;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::IpAddr;
+
+/// Most flows that are followed; others are counted.
+pub const FLOWS_MAX: usize = 4_096;
+
+/// All flows.
+#[derive(Debug, Default)]
+pub struct Flows {
+    index: BTreeMap<FlowKey, usize>,
+    flows: Vec<Flow>,
+    /// The flow of the packet before: most often it is that of the next, too.
+    recent: Option<(FlowKey, usize)>,
+    left_out: u64,
+    /// Packets of IP that were in no flow: fragments behind the first, and other protocols.
+    others: u64,
+    packets_tcp: u64,
+}
+
+/// A flow of both directions: the end with the lower address and port comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowKey {
+    /// 6 is TCP, 17 UDP.
+    pub protocol: u8,
+    /// Both ends.
+    pub ends: [(IpAddr, u16); 2],
+}
+
+/// What was seen of a flow.
+#[derive(Debug, Default)]
+pub struct Flow {
+    /// From the first end to the second, and back.
+    pub directions: [Direction; 2],
+}
+
+/// How a packet came to the monitor, for what is told of its loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carrier {
+    /// The MAC only repeats what it has sent before: the packet is counted, and no more.
+    pub repeated: bool,
+    /// Which MPDU carried it: a number of the link, TID, sequence number.
+    pub mpdu: Option<(u32, u8, u16)>,
+    /// Number of the packet in the file.
+    pub number: u64,
+    /// When it was captured, in ns since 1970.
+    pub at_ns: u64,
+}
+
+impl Flows {
+    /// A packet of IP, from its header on, as far as it was captured. `fate` tells what became
+    /// of an MPDU on the air.
+    pub fn handle_packet(
+        &mut self,
+        packet: &[u8],
+        carrier: Carrier,
+        second: usize,
+        fate: &dyn Fn((u32, u8, u16)) -> Option<bool>,
+    ) {
+        let Some(view) = ip::View::new(packet) else { return };
+        let (protocol, payload) = view.upper();
+        self.packets_tcp += u64::from(protocol == ip::protocol::TCP && !view.is_later_fragment());
+        if carrier.repeated {
+            return;
+        }
+        let known = matches!(protocol, ip::protocol::TCP | ip::protocol::UDP);
+        let ports = payload.first_chunk::<4>();
+        let (true, false, Some(&[s0, s1, d0, d1])) = (known, view.is_later_fragment(), ports)
+        else {
+            self.others += 1;
+            return;
+        };
+        let [source, destination] = view.addresses();
+        let source = (source, u16::from_be_bytes([s0, s1]));
+        let destination = (destination, u16::from_be_bytes([d0, d1]));
+        let back = destination < source;
+        let ends = if back { [destination, source] } else { [source, destination] };
+        let key = FlowKey { protocol, ends };
+        let Some(index) = self.index_of(key) else {
+            self.left_out += 1;
+            return;
+        };
+        let flow = &mut self.flows[index];
+        let length = packet_bytes(packet).max(packet.len() as u64);
+        let header = (packet.len() - payload.len()) as u64;
+        let behind = length - header;
+        let [forward, reverse] = &mut flow.directions;
+        let (this, other) = if back { (reverse, forward) } else { (forward, reverse) };
+        this.handle_packet(length, carrier, second);
+        match protocol {
+            ip::protocol::TCP => {
+                tcp::handle_segment(this, other, payload, behind, carrier, second, fate)
+            }
+            _ => this.deliver(behind.saturating_sub(8), second),
+        }
+    }
+
+    /// The number of a flow, which may be new; `None` if there are too many.
+    fn index_of(&mut self, key: FlowKey) -> Option<usize> {
+        if let Some((recent, index)) = self.recent
+            && recent == key
+        {
+            return Some(index);
+        }
+        let index = match self.index.get(&key) {
+            Some(index) => *index,
+            None if self.flows.len() >= FLOWS_MAX => return None,
+            None => {
+                self.flows.push(Flow::default());
+                self.index.insert(key, self.flows.len() - 1);
+                self.flows.len() - 1
+            }
+        };
+        self.recent = Some((key, index));
+        Some(index)
+    }
+
+    /// Packets whose protocol is TCP.
+    pub const fn packets_tcp(&self) -> u64 {
+        self.packets_tcp
+    }
+
+    /// All flows in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&FlowKey, &Flow)> {
+        self.index.iter().map(|(key, index)| (key, &self.flows[*index]))
+    }
+
+    /// Packets of flows for which there was no room.
+    pub const fn left_out(&self) -> u64 {
+        self.left_out
+    }
+}
+
+impl fmt::Display for FlowKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = if self.protocol == ip::protocol::TCP { "tcp" } else { "udp" };
+        let [(a, p), (b, q)] = self.ends;
+        write!(f, "{name} {} - {}", end(a, p), end(b, q))
+    }
+}
+
+/// Address and port as one text.
+pub fn end(address: IpAddr, port: u16) -> String {
+    std::net::SocketAddr::new(address, port).to_string()
+}
+
+/// Length of the packet by its header, which a snap length does not change; 0 if it is not told
+/// (segmentation in the card).
+fn packet_bytes(packet: &[u8]) -> u64 {
+    match *packet {
+        [0x40..=0x4f, _, a, b, ..] => u64::from(u16::from_be_bytes([a, b])),
+        [0x60..=0x6f, _, _, _, a, b, ..] => 40 + u64::from(u16::from_be_bytes([a, b])),
+        _ => 0,
+    }
+}

@@ -1,0 +1,244 @@
+//! Segments of TCP as somebody in between sees them.
+
+use super::Carrier;
+use std::collections::VecDeque;
+
+/// One direction of a flow.
+#[derive(Debug, Default)]
+pub struct Direction {
+    /// Packets, those that are sent again included.
+    pub packets: u64,
+    /// Bytes of them, with IP headers.
+    pub bytes: u64,
+    /// Payload, each byte once.
+    pub payload_bytes: u64,
+    /// Times of the first and last packet, in ns since 1970.
+    pub times: Option<(u64, u64)>,
+    /// Numbers of the first and last packet.
+    pub frames: (u64, u64),
+    /// By second of the capture.
+    pub seconds: Vec<FlowSecond>,
+    /// What only TCP has; `None` until there is a segment.
+    pub tcp: Option<Box<TcpDirection>>,
+}
+
+/// A second of a flow's direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowSecond {
+    /// Payload, each byte once.
+    pub payload_bytes: u64,
+    /// Largest amount in flight.
+    pub flight_bytes_max: u32,
+    /// Sum and number of the times from a segment to its acknowledgement, in ns.
+    pub rtt: (u64, u32),
+    /// Segments sent again.
+    pub retransmissions: u32,
+}
+
+/// What is known of the segments of one direction.
+#[derive(Debug, Default)]
+pub struct TcpDirection {
+    /// Segments with payload.
+    pub segments: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Of them, by what became of the copy before.
+    pub fates: [u64; 3],
+    /// Acknowledgements without news and payload.
+    pub duplicate_acks: u64,
+    /// Largest amount in flight in bytes.
+    pub flight_bytes_max: u32,
+    /// Times from a segment to its acknowledgement in ns: least, sum, greatest, number.
+    pub rtt: Option<(u64, u64, u64, u64)>,
+    /// Shift of the window, from the SYN.
+    pub window_shift: u8,
+    /// The window that was announced was zero.
+    pub zero_windows: u64,
+    /// The number behind the highest byte that was sent.
+    next: Option<u32>,
+    /// The highest number that this direction has acknowledged.
+    acknowledged: Option<u32>,
+    /// Segments that may be sent again or acknowledged: first byte, number behind the last, how
+    /// they came, when, and whether they were sent once only.
+    recent: VecDeque<Sent>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    first: u32,
+    behind: u32,
+    carrier: Carrier,
+    once: bool,
+}
+
+/// What became of the copy of a segment that was sent before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It was never acknowledged by the MAC of the receiver.
+    LostOnAir,
+    /// It was: it was lost behind the hop, or its acknowledgement was, or it was not lost.
+    Delivered,
+    /// It is not known: the capture is of a wire, or it is too long ago.
+    Unknown,
+}
+
+/// Segments that are remembered.
+const RECENT_MAX: usize = 8_192;
+const SYN: u8 = 2;
+const FIN: u8 = 1;
+const RST: u8 = 4;
+const ACK: u8 = 16;
+
+impl Direction {
+    pub(super) fn handle_packet(&mut self, bytes: u64, carrier: Carrier, second: usize) {
+        self.packets += 1;
+        self.bytes += bytes;
+        if self.packets == 1 {
+            self.frames.0 = carrier.number;
+        }
+        self.frames.1 = carrier.number;
+        let (first, last) = self.times.unwrap_or((carrier.at_ns, carrier.at_ns));
+        self.times = Some((first, last.max(carrier.at_ns)));
+        if self.seconds.len() <= second {
+            self.seconds.resize(second + 1, FlowSecond::default());
+        }
+    }
+
+    pub(super) fn deliver(&mut self, bytes: u64, second: usize) {
+        self.payload_bytes += bytes;
+        self.seconds[second].payload_bytes += bytes;
+    }
+}
+
+/// A segment in direction `this`; `bytes` with its header, also those that were not captured.
+pub(super) fn handle_segment(
+    this: &mut Direction,
+    other: &mut Direction,
+    segment: &[u8],
+    bytes: u64,
+    carrier: Carrier,
+    second: usize,
+    fate: &dyn Fn((u32, u8, u16)) -> Option<bool>,
+) {
+    let Some(&[.., s0, s1, s2, s3, a0, a1, a2, a3, offset, flags, w0, w1]) =
+        segment.first_chunk::<16>()
+    else {
+        return;
+    };
+    let header = u64::from(offset >> 4) * 4;
+    let sequence = u32::from_be_bytes([s0, s1, s2, s3]);
+    let acknowledges = u32::from_be_bytes([a0, a1, a2, a3]);
+    let payload = bytes.saturating_sub(header) as u32;
+    let tcp = this.tcp.get_or_insert_default();
+    if flags & SYN != 0 {
+        tcp.window_shift = window_shift(segment.get(20..header as usize).unwrap_or_default());
+        tcp.next = None;
+        tcp.acknowledged = None;
+        tcp.recent.clear();
+    }
+    let window = u16::from_be_bytes([w0, w1]);
+    tcp.zero_windows += u64::from(window == 0 && flags & (SYN | RST | FIN) == 0);
+    let length = payload + u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
+    let mut news = 0;
+    if length > 0 {
+        let behind = sequence.wrapping_add(length);
+        let next = *tcp.next.get_or_insert(sequence);
+        let fresh = behind.wrapping_sub(next);
+        // A probe of a kept connection repeats one byte that was acknowledged.
+        let probe = payload <= 1 && next.wrapping_sub(sequence) == 1 && flags & SYN == 0;
+        if is_after(behind, next) {
+            tcp.next = Some(behind);
+        }
+        let again = is_after(next, sequence);
+        if payload > 0 {
+            tcp.segments += 1;
+            news = if is_after(behind, next) { payload.min(fresh) } else { 0 };
+        }
+        if again && payload > 0 && !probe {
+            tcp.retransmissions += 1;
+            this.seconds[second].retransmissions += 1;
+            let before = tcp.recent.iter_mut().rev().find(|sent| sent.first == sequence);
+            let fate = match before.as_ref().and_then(|sent| sent.carrier.mpdu).and_then(fate) {
+                Some(true) => Fate::Delivered,
+                Some(false) => Fate::LostOnAir,
+                None => Fate::Unknown,
+            };
+            tcp.fates[fate as usize] += 1;
+            if let Some(sent) = before {
+                sent.once = false;
+                sent.carrier = carrier;
+            }
+        } else if payload > 0 {
+            if tcp.recent.len() >= RECENT_MAX {
+                tcp.recent.pop_front();
+            }
+            tcp.recent.push_back(Sent { first: sequence, behind, carrier, once: true });
+        }
+    }
+    if let (Some(next), Some(acknowledged)) =
+        (tcp.next, other.tcp.as_ref().and_then(|tcp| tcp.acknowledged))
+        && payload > 0
+    {
+        let flight = next.wrapping_sub(acknowledged);
+        // Beyond the greatest window there is a gap in the capture.
+        if flight < 1 << 30 {
+            tcp.flight_bytes_max = tcp.flight_bytes_max.max(flight);
+            let second = &mut this.seconds[second];
+            second.flight_bytes_max = second.flight_bytes_max.max(flight);
+        }
+    }
+    if flags & ACK != 0 {
+        let before = tcp.acknowledged;
+        if before.is_none_or(|before| is_after(acknowledges, before)) {
+            tcp.acknowledged = Some(acknowledges);
+            acknowledge(other, acknowledges, carrier.at_ns, second);
+        } else if before == Some(acknowledges) && length == 0 && flags & (SYN | FIN | RST) == 0 {
+            tcp.duplicate_acks += 1;
+        }
+    }
+    this.deliver(u64::from(news), second);
+}
+
+/// What `sender` has sent was acknowledged up to a number.
+fn acknowledge(sender: &mut Direction, up_to: u32, at_ns: u64, second: usize) {
+    let Some(tcp) = &mut sender.tcp else { return };
+    let mut newest = None;
+    while let Some(sent) = tcp.recent.front() {
+        if is_after(sent.behind, up_to) {
+            break;
+        }
+        // Of several that one acknowledgement covers, the last has waited least for it.
+        newest = Some(*sent);
+        tcp.recent.pop_front();
+    }
+    let Some(sent) = newest.filter(|sent| sent.once) else { return };
+    let rtt = at_ns.saturating_sub(sent.carrier.at_ns);
+    let (least, sum, greatest, number) = tcp.rtt.unwrap_or((rtt, 0, rtt, 0));
+    tcp.rtt = Some((least.min(rtt), sum + rtt, greatest.max(rtt), number + 1));
+    if let Some(second) = sender.seconds.get_mut(second) {
+        second.rtt.0 += rtt;
+        second.rtt.1 += 1;
+    }
+}
+
+/// Whether number `a` is after `b` (RFC 9293, 3.4).
+const fn is_after(a: u32, b: u32) -> bool {
+    a != b && a.wrapping_sub(b) < 1 << 31
+}
+
+/// The shift of the option window scale (RFC 7323, 2.2); 0 without it.
+fn window_shift(mut options: &[u8]) -> u8 {
+    loop {
+        match *options {
+            [0, ..] | [] | [_] => return 0,
+            [1, ref rest @ ..] => options = rest,
+            [3, 3, shift, ..] => return shift.min(14),
+            [_, length, ..] => {
+                options = match options.get(usize::from(length.max(2))..) {
+                    Some(rest) => rest,
+                    None => return 0,
+                }
+            }
+        }
+    }
+}

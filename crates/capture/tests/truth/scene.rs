@@ -1,0 +1,136 @@
+//! Runs with a capture, and what really happened in them.
+
+use lasthop_capture::analysis::Analysis;
+use lasthop_capture::file::Capture;
+use lasthop_hosts::Sink;
+use lasthop_trace::{Files, NodeFrames, OutputDir, Recorder};
+use lasthop_units::{MacAddr, Probability, Seed};
+use lasthop_wifi::event::{Event, FrameKind, PowerState};
+use lasthop_wifi::{Address, StationId};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A run.
+pub struct Scene {
+    pub name: String,
+    pub truth: Truth,
+    path: PathBuf,
+}
+
+/// What happened in it.
+#[derive(Default)]
+pub struct Truth {
+    /// Data, by sender and receiver.
+    pub links: BTreeMap<(MacAddr, MacAddr), LinkTruth>,
+    /// From leaving the channel to coming back, in ns.
+    pub absences: Vec<(u64, u64)>,
+    addresses: Vec<MacAddr>,
+}
+
+#[derive(Default)]
+pub struct LinkTruth {
+    pub ppdus: u64,
+    pub mpdus: u64,
+    pub retries: u64,
+    /// MPDUs of A-MPDUs, and their number.
+    pub ampdus: (u64, u64),
+}
+
+impl Truth {
+    fn address(&self, station: StationId) -> MacAddr {
+        self.addresses[station.index()]
+    }
+}
+
+impl Sink for Truth {
+    fn wants_events(&self) -> bool {
+        true
+    }
+
+    fn event(&mut self, event: &Event, _: &dyn Fn(u64) -> Option<Vec<u8>>) {
+        match event {
+            Event::Ppdu(ppdu) => {
+                for psdu in &ppdu.psdus {
+                    let Address::Station(to) = psdu.receiver else { continue };
+                    let data = psdu.frames.iter().filter(|frame| {
+                        matches!(frame.kind, FrameKind::Data | FrameKind::QosData { .. })
+                    });
+                    let data: Vec<_> = data.collect();
+                    if data.is_empty() {
+                        continue;
+                    }
+                    let key = (self.address(ppdu.transmitter), self.address(to));
+                    let link = self.links.entry(key).or_default();
+                    link.ppdus += 1;
+                    link.mpdus += data.len() as u64;
+                    link.retries += data.iter().filter(|frame| frame.retry).count() as u64;
+                    if psdu.aggregated {
+                        link.ampdus.0 += data.len() as u64;
+                        link.ampdus.1 += 1;
+                    }
+                }
+            }
+            Event::Power { at, state: PowerState::OffChannel, .. } => {
+                self.absences.push((at.as_nanos(), at.as_nanos()));
+            }
+            Event::Power { at, state: PowerState::Awake, .. } => {
+                if let Some(absence) = self.absences.last_mut() {
+                    absence.1 = at.as_nanos();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Scene {
+    pub fn new(name: &str, file: &str, sets: &[&str]) -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+        let file = folder.join(file);
+        let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let scenario = lasthop_scenario::load(&file, &sets).expect("it is one");
+        let names = lasthop_run::names(&scenario);
+        let addresses = names.stations.iter().map(|node| names.nodes[node.index()].address);
+        let mut truth = Truth { addresses: addresses.collect(), ..Truth::default() };
+        let on = &mut |_| ControlFlow::Continue(());
+        lasthop_run::observe(&scenario, 0, &mut truth, on).expect("it runs");
+        static SCENES: AtomicUsize = AtomicUsize::new(0);
+        let number = SCENES.fetch_add(1, Ordering::Relaxed);
+        let path = format!("lasthop-truth-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(path);
+        let mut directory = OutputDir::create(&path).expect("it can be made");
+        let files =
+            Files { nodes: None, ..lasthop_run::files(&scenario, false, Some(NodeFrames::MadeUp)) };
+        let recording = lasthop_run::recording(&scenario);
+        let recorder = Recorder::with_files(names, recording, &files, &mut directory)
+            .expect("files can be made");
+        lasthop_run::simulate(&scenario, 0, recorder, on).expect("it runs");
+        directory.commit().expect("files get names");
+        Self { name: name.to_owned(), truth, path }
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// The analysis of what a monitor hears that misses a share of the frames.
+pub fn heard(scene: &Scene, missing: f64) -> Analysis {
+    let file = File::open(scene.path.join("air.pcapng")).expect("it was written");
+    let mut capture = Capture::open(file).expect("it is a capture");
+    let mut analysis = Analysis::default();
+    let mut draws = Seed::new(1, 0).stream("monitor");
+    let missing = Probability::new(missing).expect("it is a share");
+    while let Some(packet) = capture.next_packet().expect("it is whole") {
+        if !draws.chance(missing) {
+            analysis.handle_packet(&packet);
+        }
+    }
+    analysis.finish();
+    analysis
+}

@@ -1,0 +1,32 @@
+//! A capture file: it is read to its end or to an error, whatever is in it, every error of a
+//! packet has its place in the packet, and what was found can be written down.
+#![no_main]
+
+use lasthop_capture::analysis::Analysis;
+use lasthop_capture::document::CaptureDocument;
+use lasthop_capture::file::Capture;
+use libfuzzer_sys::fuzz_target;
+use std::io::Cursor;
+
+fuzz_target!(|file: &[u8]| {
+    let Ok(mut capture) = Capture::open(Cursor::new(file.to_vec())) else { return };
+    let mut analysis = Analysis::default();
+    loop {
+        let errors = analysis.errors.len();
+        match capture.next_packet() {
+            Ok(Some(packet)) => {
+                analysis.handle_packet(&packet);
+                for error in &analysis.errors[errors..] {
+                    assert_eq!(error.frame, Some(packet.number));
+                    assert!(error.offset.is_some_and(|at| at <= packet.bytes.len() as u64));
+                }
+            }
+            Ok(None) => break,
+            Err(error) => analysis.handle_error(&error),
+        }
+    }
+    analysis.finish();
+    let document = CaptureDocument::new("fuzzed", &analysis);
+    assert!(document.findings.iter().all(|finding| (0.0..=1.0).contains(&finding.harm)));
+    assert!(!document.to_json().is_empty());
+});
