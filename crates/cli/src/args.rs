@@ -41,6 +41,8 @@ pub enum Verb {
     /// Make a lossy link reliable: a network-coded tunnel between two hosts
     #[command(subcommand)]
     Franc(Franc),
+    /// Read a capture of the air, and say what is wrong with the link
+    Capture(Capture),
     /// Print a JSON Schema
     Schema(Schema),
     /// Watch a queue ruin a ping, and see it mended: half a minute of real TCP
@@ -403,6 +405,21 @@ pub struct OutputArgs {
     pub json: bool,
 }
 
+/// `lasthop capture`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  lasthop capture air.pcapng
+  lasthop capture monitor.pcap.gz --json
+  tcpdump -i mon0 -w - | lasthop capture -")]
+pub struct Capture {
+    /// Capture file (pcap or pcapng, also compressed with gzip or zstd); - is the standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Print one JSON document on standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `lasthop schema`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
@@ -426,6 +443,8 @@ pub enum SchemaOf {
     Reproduce,
     /// What --json prints of a comparison
     Comparison,
+    /// What `capture --json` prints
+    Capture,
     /// What `apq measure --json` prints, and apq.json
     Apq,
     /// What `franc stats --json` prints

@@ -4,7 +4,7 @@
 //! | module | content |
 //! |---|---|
 //! | `args` | every verb and flag |
-//! | `simulate`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `demo` | the verbs |
+//! | `simulate`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `capture`, `demo` | the verbs |
 //! | `report`, `table` | a run as tables |
 //! | `dashboard`, `view` | the live view of a run |
 //! | `console`, `failure`, `interrupt` | the terminal, errors, signals |
@@ -13,6 +13,7 @@
 
 mod apq;
 mod args;
+mod capture;
 mod compare;
 mod console;
 mod dashboard;
@@ -49,6 +50,7 @@ fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Compare(args) => compare::compare(args).map(|()| 0),
         Verb::Apq(verb) => apq::apq(verb),
         Verb::Franc(verb) => franc::franc(verb),
+        Verb::Capture(args) => capture::capture(args).map(|()| 0),
         Verb::Schema(args) => schema(args.of).map(|()| 0),
         Verb::Demo => demo::demo(),
     }
@@ -61,6 +63,7 @@ fn schema(of: SchemaOf) -> Result<(), Failure> {
         SchemaOf::RunSet => lasthop_trace::run_set_schema(),
         SchemaOf::Reproduce => lasthop_reproduce::schema(),
         SchemaOf::Comparison => lasthop_trace::comparison_schema(),
+        SchemaOf::Capture => lasthop_capture::document::schema(),
         SchemaOf::Apq => lasthop_trace::apq_schema(),
         SchemaOf::Franc => lasthop_trace::franc_schema(),
         SchemaOf::FrancToml => lasthop_scenario::franc::schema(),

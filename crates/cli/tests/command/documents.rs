@@ -1,7 +1,7 @@
 //! The output of `--json`, judged by the published schemas and by a validator of
 //! others.
 
-use crate::lasthop::{output, skipped};
+use crate::lasthop::{Scratch, output, skipped};
 use serde_json::Value;
 
 fn json(arguments: &[&str]) -> Value {
@@ -48,6 +48,22 @@ fn a_comparison_is_as_its_schema_says() {
     assert_valid(&json(&["schema", "comparison"]), &document);
     let sides = &document["flows"]["up"]["goodput_mbps"];
     assert!(sides["simulated"].is_number() && sides["emulated"].is_number(), "{document:#}");
+}
+
+#[test]
+fn a_capture_is_as_its_schema_says() {
+    let schema = json(&["schema", "capture"]);
+    let scratch = Scratch::new("capture-schema");
+    let out = scratch.path().to_str().unwrap().to_owned();
+    for name in ["doze", "hidden", "upload"] {
+        let file = format!("scenarios/{name}.toml");
+        let run = ["simulate", &file, "--set", "duration=3s", "--out", &out, "--pcap"];
+        output(&run);
+        let air = format!("{out}/air.pcapng");
+        assert_valid(&schema, &json(&["capture", &air, "--json"]));
+    }
+    let validator = jsonschema::draft202012::new(&schema).expect("the schema is one");
+    assert!(!validator.is_valid(&serde_json::json!({ "file": "x" })), "it refuses something");
 }
 
 #[test]

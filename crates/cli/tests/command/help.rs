@@ -17,6 +17,7 @@ fn help_of_all_verbs() {
         "franc run",
         "franc stats",
         "franc key",
+        "capture",
         "schema",
         "demo",
     ];

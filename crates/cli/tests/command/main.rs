@@ -3,6 +3,7 @@
 mod apq;
 mod apq_rogue;
 mod apq_strangers;
+mod capture;
 mod demo;
 mod documents;
 mod emulate;

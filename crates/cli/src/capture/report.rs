@@ -1,0 +1,240 @@
+//! A capture as text: what is wrong, then tables of networks, stations, flows and absences. The
+//! numbers are those of the JSON document.
+
+use crate::console::{self, Stream};
+use crate::table::{self, count, number, percent, text, value};
+use lasthop_capture::document::{
+    BssSummary, CaptureDocument, DirectionSummary, FlowDirectionSummary, StationSummary,
+};
+use lasthop_capture::finding::Finding;
+use std::fmt::Write;
+
+/// Columns that sentences take at most.
+const WIDTH_MAX: usize = 100;
+
+/// The report of a capture.
+pub fn report(document: &CaptureDocument, stream: Stream) -> String {
+    let kinds: Vec<_> = document.link_types.keys().map(String::as_str).collect();
+    let mut out = format!(
+        "{}{}\n",
+        stream.bold(&format!("{}: {} frames", document.file, count(document.frames))),
+        stream.dim(&format!("   {} s, {}", value(document.duration_s), kinds.join(", ")))
+    );
+    out.push_str(&unused(document, stream));
+    let title = |text: &str| format!("\n{}\n", stream.bold(text));
+    out.push_str(&title("What is wrong, worst first"));
+    if document.findings.is_empty() {
+        out.push_str("  nothing that lasthop looks for\n");
+    }
+    for (index, finding) in document.findings.iter().enumerate() {
+        out.push_str(&sentence(index + 1, finding, stream));
+    }
+    if let Some(air) = &document.airtime {
+        let _ = writeln!(
+            out,
+            "{}  busy {} % of the time, {} % in the busiest second; {} PPDUs",
+            title("Air"),
+            percent(air.utilisation),
+            percent(air.busiest_second),
+            count(air.ppdus)
+        );
+    }
+    for (address, network) in &document.networks {
+        out.push_str(&title(&heading(address, network)));
+        out.push_str(&stations(address, network, stream));
+    }
+    let flows = flows(document, stream);
+    if !flows.is_empty() {
+        out.push_str(&title("Flows"));
+        out.push_str(&flows);
+    }
+    let absences = absences(document, stream);
+    if !absences.is_empty() {
+        out.push_str(&title("Away"));
+        out.push_str(&absences);
+    }
+    out
+}
+
+/// What could not be used.
+fn unused(document: &CaptureDocument, stream: Stream) -> String {
+    let unused = &document.unused;
+    let errors = document.errors.len() as u64 + document.errors_left_out;
+    let mut out = String::new();
+    for (number, what) in [
+        (errors, "malformed; --json lists frame, field and offset"),
+        (unused.bad_fcs, "with a wrong check sequence: in no analysis"),
+        (unused.too_short, "cut too short for their headers"),
+        (unused.unsupported, "of a link type that cannot be read"),
+        (unused.protected, "encrypted: their headers are used, their content is not"),
+        (unused.clock_backwards, "earlier than the one before"),
+        (unused.without_rate, "of unknown rate: not in the time on the air"),
+    ] {
+        if number > 0 {
+            let _ = writeln!(out, "  {}", stream.dim(&format!("{}: {what}", count(number))));
+        }
+    }
+    out
+}
+
+/// A finding with its evidence and its check, each line indented.
+fn sentence(index: usize, finding: &Finding, stream: Stream) -> String {
+    let width = console::width().min(WIDTH_MAX);
+    let [first, last] = finding.frames;
+    let place = format!("frames {first}-{last}, {:.1} to {:.1} s", finding.from_s, finding.to_s);
+    let mut out = wrapped(&format!("{index:>3}. "), &format!("{}.", finding.sentence), width);
+    for line in [place, format!("{}.", finding.check)] {
+        for line in wrapped("     ", &line, width).lines() {
+            let _ = writeln!(out, "{}", stream.dim(line));
+        }
+    }
+    out
+}
+
+/// Text in lines of at most `width` columns, the first behind `head`, others indented as far.
+fn wrapped(head: &str, text: &str, width: usize) -> String {
+    let mut out = head.to_owned();
+    let mut column = head.len();
+    for (index, word) in text.split_whitespace().enumerate() {
+        let length = word.chars().count();
+        if index > 0 && column + 1 + length > width {
+            out.push('\n');
+            out.push_str(&" ".repeat(head.len()));
+            column = head.len();
+        } else if index > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out.push('\n');
+    out
+}
+
+fn heading(address: &str, network: &BssSummary) -> String {
+    let name = network.ssid.as_deref().unwrap_or("(hidden)");
+    // What comes from the air may hold anything: no control characters on a terminal.
+    let name: String = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let mut parts = vec![format!("Network {name} ({address})")];
+    parts.extend(network.standard.clone());
+    parts.extend(network.protection.clone());
+    if let Some(loss) = network.beacon_loss {
+        parts.push(format!("{} beacons, {} % missing", count(network.beacons), percent(loss)));
+    }
+    parts.join(", ")
+}
+
+fn stations(address: &str, network: &BssSummary, stream: Stream) -> String {
+    let columns = [
+        text("station"),
+        number("", "dBm"),
+        number("", "air %"),
+        number("up", "Mb/s"),
+        number("up", "PHY"),
+        number("up", "retry %"),
+        number("up", "MPDUs/PPDU"),
+        number("down", "Mb/s"),
+        number("down", "PHY"),
+        number("down", "retry %"),
+        number("down", "MPDUs/PPDU"),
+    ];
+    let row = |name: &str, station: &StationSummary| {
+        let mut row = vec![
+            name.to_owned(),
+            station.signal_dbm.map_or(String::new(), |[mean, ..]| format!("{mean:.0}")),
+            percent(station.airtime),
+        ];
+        row.extend(direction(station.up.as_ref()));
+        row.extend(direction(station.down.as_ref()));
+        row
+    };
+    let mut rows = vec![row(&format!("{address} (AP)"), &network.access_point)];
+    let mut stations: Vec<_> = network.stations.iter().collect();
+    stations.sort_by_key(|(_, station)| std::cmp::Reverse(moved(station)));
+    rows.extend(stations.into_iter().map(|(name, station)| row(name, station)));
+    table::render(&columns, &rows, stream)
+}
+
+/// Bytes in both directions, to sort by.
+fn moved(station: &StationSummary) -> u64 {
+    [&station.up, &station.down].into_iter().flatten().map(|link| link.payload_bytes).sum()
+}
+
+fn direction(link: Option<&DirectionSummary>) -> [String; 4] {
+    let Some(link) = link else { return Default::default() };
+    let retries = link.retries as f64 / link.mpdus.max(1) as f64;
+    [
+        value(link.throughput_mbps),
+        link.phy_rate_mbps.map_or(String::new(), value),
+        percent(retries),
+        value(link.mpdus_per_ppdu),
+    ]
+}
+
+fn flows(document: &CaptureDocument, stream: Stream) -> String {
+    let columns = [
+        text("protocol"),
+        text("from"),
+        number("", "Mb/s"),
+        number("", "packets"),
+        number("", "again"),
+        number("lost", "on the air"),
+        number("lost", "elsewhere"),
+        number("in flight", "KiB"),
+        number("acknowledged after, ms", "mean"),
+        number("acknowledged after, ms", "least"),
+        number("acknowledged after, ms", "most"),
+    ];
+    let optional = |count: Option<u64>| count.map_or(String::new(), |count| count.to_string());
+    let row = |protocol: &str, from: &str, flow: &FlowDirectionSummary| {
+        let mut row = vec![
+            protocol.to_owned(),
+            from.to_owned(),
+            value(flow.throughput_mbps),
+            count(flow.packets),
+            optional(flow.retransmissions),
+            optional(flow.lost_on_air),
+            optional(flow.lost_elsewhere),
+            optional(flow.flight_bytes_max.map(|bytes| u64::from(bytes >> 10))),
+        ];
+        row.extend(flow.ack_ms.map_or_else(Default::default, |times| times.map(value)));
+        row
+    };
+    let rows: Vec<_> = document
+        .flows
+        .values()
+        .flat_map(|flow| flow.from.iter().map(|(from, it)| row(&flow.protocol, from, it)))
+        .collect();
+    table::render(&columns, &rows, stream)
+}
+
+fn absences(document: &CaptureDocument, stream: Stream) -> String {
+    let columns = [
+        text("station"),
+        text("why"),
+        number("", "times"),
+        number("ms, median", "away"),
+        number("ms, median", "back"),
+        number("", "periods"),
+        number("", "in each"),
+        number("", "every s"),
+    ];
+    let stations = document.networks.values().flat_map(|network| &network.stations);
+    let rows: Vec<_> = stations
+        .filter_map(|(name, station)| {
+            let away = station.away.as_ref()?;
+            Some(vec![
+                name.clone(),
+                away.cause.replace('_', " "),
+                count(away.absences),
+                value(away.asleep_ms),
+                away.awake_ms.map_or(String::new(), value),
+                away.periods.len().to_string(),
+                away.absences_per_period.to_string(),
+                away.every_s.map_or(String::new(), value),
+            ])
+        })
+        .collect();
+    table::render(&columns, &rows, stream)
+}
