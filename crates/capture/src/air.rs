@@ -86,6 +86,8 @@ pub struct Heard {
     pub probe_requests: u64,
     /// RTS.
     pub rts: u64,
+    /// Acks to it, since it last sent data, that answer nothing that was captured.
+    unasked: u32,
 }
 
 /// Longest time after a frame in which an answer may come, in ns. A host stamps packets late, and
@@ -308,6 +310,7 @@ impl Air {
 
     /// An Ack to a station of which no frame was captured that it could answer.
     fn handle_unasked(&mut self, station: StationId) {
+        self.heard[station.index()].unasked += 1;
         let known = self.stations.get(station);
         // Whom an access point has sent to is not known.
         if known.access_point {
@@ -315,7 +318,7 @@ impl Air {
         }
         let link = known.bss.and_then(|bss| self.links.get_mut(&(station, bss)));
         if let Some(link) = link {
-            link.counts.proved.1 += 1;
+            link.counts.unasked += 1;
         }
     }
 
@@ -376,7 +379,8 @@ impl Air {
                 self.awaiting = None;
                 if ppdu.mpdus.iter().any(|mpdu| is_data(mpdu.kind)) {
                     let link = self.links.entry((from, to)).or_insert_with(|| Link::new(from, to));
-                    link.handle_ppdu(ppdu, second);
+                    let unasked = std::mem::take(&mut self.heard[from.index()].unasked);
+                    link.handle_ppdu(ppdu, second, unasked);
                     self.awaiting = Some((from, to));
                     self.requested = false;
                 }

@@ -2,9 +2,11 @@
 //! acknowledged, and which attempts the monitor must have missed.
 //!
 //! An attempt counts as missed only where something that was captured proves it: a Block Ack
-//! newly acknowledges an MPDU that was not in the PPDU before it, or the first attempt that was
-//! captured has the Retry bit. What leaves no such trace (an attempt that failed and of which
-//! others were captured) is not counted. On a complete capture nothing is missed.
+//! newly acknowledges an MPDU that was not in the PPDU before it, the first attempt that was
+//! captured has the Retry bit, or a number is left out: a sender numbers what it sends to one
+//! receiver in one TID without gaps (IEEE 802.11-2020, 10.3.2.14.2). What leaves no such trace
+//! (an attempt that failed and of which others were captured) is not counted. On a complete
+//! capture nothing is missed.
 
 use lasthop_units::SeqNo12;
 
@@ -14,6 +16,8 @@ pub struct Chains {
     slots: Vec<Slot>,
     /// The newest sequence number that was seen or acknowledged.
     newest: Option<SeqNo12>,
+    /// Numbers that were left out, and have neither been captured nor acknowledged since.
+    unseen: u64,
     counts: ChainCounts,
 }
 
@@ -42,8 +46,10 @@ struct Slot {
     attempts: u8,
     captured: u8,
     acknowledged: bool,
-    /// A Block Ack that answered its last attempt left it out.
+    /// Its last attempt failed: a Block Ack left it out, or nothing came across.
     missing: bool,
+    /// Later numbers were captured before it.
+    skipped: bool,
 }
 
 /// What an attempt was.
@@ -55,11 +61,21 @@ pub struct Attempt {
     pub missed_before: u8,
 }
 
+/// An attempt that the monitor has missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missed {
+    /// None with this number was captured.
+    Only,
+    /// The one after an attempt that failed.
+    Again,
+}
+
 impl Default for Chains {
     fn default() -> Self {
         Self {
             slots: vec![Slot::default(); usize::from(SeqNo12::MODULUS)],
             newest: None,
+            unseen: 0,
             counts: ChainCounts::default(),
         }
     }
@@ -67,6 +83,10 @@ impl Default for Chains {
 
 /// How far back a number may be an old one; further back its sender has begun anew.
 const WINDOW_MAX: u16 = 1_024;
+
+/// Numbers that a monitor may miss in a row. After more its sender has begun anew, or the monitor
+/// was elsewhere.
+const SKIPPED_MAX: u16 = 256;
 
 impl Chains {
     /// An MPDU was captured.
@@ -79,6 +99,7 @@ impl Chains {
             self.close(index);
         }
         let slot = &mut self.slots[index];
+        self.unseen -= u64::from(std::mem::take(&mut slot.skipped));
         let new = slot.captured == 0;
         let missed_before = u8::from(retry && slot.attempts == 0);
         slot.attempts = slot.attempts.saturating_add(1 + missed_before);
@@ -90,30 +111,43 @@ impl Chains {
     }
 
     /// A number was acknowledged. `in_ppdu`: its MPDU was captured in the PPDU that is being
-    /// answered. Whether it shows that an attempt in that PPDU was missed.
-    pub fn handle_acknowledged(&mut self, sequence: SeqNo12, in_ppdu: bool) -> bool {
+    /// answered. Which attempt must have been missed, if that shows one.
+    pub fn handle_acknowledged(&mut self, sequence: SeqNo12, in_ppdu: bool) -> Option<Missed> {
         let behind = self.newest.map_or(0, |newest| newest.distance_from(sequence));
         if (WINDOW_MAX..2048).contains(&behind) {
-            return false;
+            return None;
         }
         self.advance(sequence);
         let slot = &mut self.slots[usize::from(sequence.as_u16())];
         if slot.acknowledged {
-            return false;
+            return None;
         }
         slot.acknowledged = true;
-        let missed = !in_ppdu && (slot.attempts == 0 || slot.missing);
-        if missed {
-            self.counts.missed += 1;
-            self.counts.missed_retries += u64::from(slot.attempts > 0);
-            slot.attempts = slot.attempts.saturating_add(1);
+        self.unseen -= u64::from(std::mem::take(&mut slot.skipped));
+        if in_ppdu || slot.attempts > 0 && !slot.missing {
+            return None;
         }
-        missed
+        let missed = if slot.attempts == 0 { Missed::Only } else { Missed::Again };
+        self.counts.missed += 1;
+        self.counts.missed_retries += u64::from(missed == Missed::Again);
+        slot.attempts = slot.attempts.saturating_add(1);
+        Some(missed)
     }
 
-    /// A Block Ack has left out an MPDU of the PPDU that it answers.
+    /// An MPDU did not get across: a Block Ack has left it out, or its sender begins anew with
+    /// the whole PPDU.
     pub fn handle_missing(&mut self, sequence: SeqNo12) {
         self.slots[usize::from(sequence.as_u16())].missing = true;
+    }
+
+    /// The newest number that was captured or acknowledged.
+    pub const fn newest(&self) -> Option<SeqNo12> {
+        self.newest
+    }
+
+    /// Numbers that were left out: their MPDUs were missed, and all that answered them.
+    pub const fn unseen(&self) -> u64 {
+        self.unseen
     }
 
     /// Whether an MPDU with this number was acknowledged.
@@ -141,10 +175,14 @@ impl Chains {
             return;
         };
         if newest.is_before(sequence) {
+            let goes_on = sequence.distance_from(newest) <= SKIPPED_MAX;
             let mut number = newest;
             while number != sequence {
                 number = number.next();
-                self.close(usize::from(number.as_u16()));
+                let index = usize::from(number.as_u16());
+                self.close(index);
+                self.slots[index].skipped = goes_on;
+                self.unseen += u64::from(goes_on);
             }
             self.newest = Some(sequence);
         } else if newest.distance_from(sequence) > WINDOW_MAX {

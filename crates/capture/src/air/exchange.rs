@@ -1,7 +1,7 @@
 //! Frames and what answers them: the data of one station to another, its Acks and Block Acks,
 //! and by them what got across and what the monitor missed.
 
-use super::chain::{ChainCounts, Chains};
+use super::chain::{ChainCounts, Chains, Missed};
 use super::ppdu::Ppdu;
 use super::stations::StationId;
 use crate::rate::Rate;
@@ -29,6 +29,9 @@ pub struct Link {
     last: Option<Last>,
     /// Payload of MSDUs that were captured for the first time, and PPDUs and MPDUs, by second.
     pub seconds: Vec<Second>,
+    /// Acks to the sender since the last PPDU that answer nothing that was captured: as many
+    /// single frames must have been missed.
+    unasked: u32,
     /// Room for sequence numbers, to be used again.
     spare: Vec<SeqNo12>,
 }
@@ -69,6 +72,10 @@ pub struct LinkCounts {
     pub window: u16,
     /// MPDUs of which an answer proves that they were sent: captured, and missed.
     pub proved: (u64, u64),
+    /// Acks that answer nothing that was captured.
+    pub unasked: u64,
+    /// Sequence numbers that were left out: neither an MPDU nor an answer was captured.
+    pub unseen: u64,
     /// MPDUs of A-MPDUs: of which an answer proves that they were sent, captured or not; and
     /// those that were captured of which no answer tells that.
     pub ampdu_mpdus: (u64, u64),
@@ -78,7 +85,16 @@ impl LinkCounts {
     /// Share of this link's MPDUs that the monitor has captured, 0 to 1, from those of which an
     /// answer proves that they were sent. What was sent in vain is missed as often as the rest.
     pub fn captured_share(&self) -> f64 {
-        let (captured, missed) = self.proved;
+        let (captured, missed) = match self.proved {
+            // Nothing is answered: numbers that are left out are all there is.
+            (0, _) => (self.mpdus, self.unseen),
+            // They prove most of single frames. Of A-MPDUs they prove little that Block Acks do
+            // not: a sender that flushes its queue leaves numbers out, too.
+            (captured, missed) if self.ampdus == 0 => {
+                (captured, missed + self.unasked.max(self.unseen))
+            }
+            (captured, missed) => (captured, missed + self.unasked),
+        };
         if missed == 0 { 1.0 } else { captured as f64 / (captured + missed) as f64 }
     }
 
@@ -139,6 +155,8 @@ struct Last {
     space: usize,
     rate: Option<Rate>,
     sequences: Vec<SeqNo12>,
+    /// The newest number before it.
+    before: Option<SeqNo12>,
     /// MPDUs in it that were missed.
     missed: u16,
     /// MPDUs in it that were captured and not acknowledged.
@@ -160,17 +178,23 @@ impl Link {
             spaces: Default::default(),
             last: None,
             seconds: Vec::new(),
+            unasked: 0,
             spare: Vec::new(),
         }
     }
 
-    /// A data PPDU of this link. `second`: the second of the capture in which it ended.
-    pub fn handle_ppdu(&mut self, ppdu: &Ppdu, second: usize) {
+    /// A data PPDU of this link. `second`: the second of the capture in which it ended;
+    /// `unasked`: how many Acks to its sender answered nothing that was captured since the
+    /// sender's last PPDU.
+    pub fn handle_ppdu(&mut self, ppdu: &Ppdu, second: usize, unasked: u32) {
+        self.unasked = unasked;
+        self.give_up_last(ppdu);
         self.finish();
         let data = || ppdu.mpdus.iter().filter(|mpdu| is_data(mpdu.kind));
         let Some(first) = data().next() else { return };
         let space = first.tid.map_or(SPACES - 1, usize::from);
         let chains = self.spaces[space].get_or_insert_default();
+        let (unseen, before) = (chains.unseen(), chains.newest());
         let (mut retries, mut payload_bytes) = (0u32, 0u64);
         let mut sequences = std::mem::take(&mut self.spare);
         sequences.clear();
@@ -190,6 +214,10 @@ impl Link {
         }
         let mpdus = data().count() as u32;
         let counts = &mut self.counts;
+        // Management frames and frames to groups take numbers from the space of data without QoS.
+        if first.tid.is_some() {
+            counts.unseen = counts.unseen + chains.unseen() - unseen;
+        }
         counts.ppdus += 1;
         counts.ampdus += u64::from(ppdu.aggregated);
         counts.mpdus += u64::from(mpdus);
@@ -218,6 +246,7 @@ impl Link {
             rate: ppdu.rate,
             failed: sequences.len() as u16,
             sequences,
+            before,
             missed: 0,
             aggregated: ppdu.aggregated,
             answered: false,
@@ -254,6 +283,7 @@ impl Link {
         let space = usize::from(record.tid & 15);
         let Bitmap { start, octets: bitmap, bits_per_msdu } = record.bitmap;
         let Some(chains) = &mut self.spaces[space] else { return };
+        let unseen = chains.unseen();
         let mut last = self.last.take_if(|last| last.space == space && !last.answered && prompt);
         // Bit by bit, which of the numbers that the bitmap can name were captured in the PPDU.
         let mut in_last = [0u8; BITMAP_OCTETS];
@@ -263,7 +293,14 @@ impl Link {
                 *octet |= 1 << (bit % 8);
             }
         }
-        let (mut bits, mut first, mut newest) = (0u32, None, 0);
+        // Which MPDUs that were missed were in this PPDU: not those whose numbers later ones have
+        // passed before it, nor as many in front of it as single frames that were missed and
+        // whose Acks were captured.
+        let first = last.as_ref().and_then(|last| last.sequences.first());
+        let first_bit = first.map_or(0, |first| first.distance_from(start));
+        let before = last.as_ref().and_then(|last| last.before);
+        let mut single = std::mem::take(&mut self.unasked);
+        let (mut bits, mut first, mut newest, mut others) = (0u32, None, 0, 0);
         let mut acknowledged = [0u8; BITMAP_OCTETS];
         let mut acknowledge = |bit: u16| {
             let (octet, mask) = (usize::from(bit / 8), 1 << (bit % 8));
@@ -272,9 +309,15 @@ impl Link {
             newest = bit;
             acknowledged[octet] |= mask;
             let captured = in_last[octet] & mask != 0;
-            let missed = chains.handle_acknowledged(start.plus(bit), captured);
+            let number = start.plus(bit);
+            let missed = chains.handle_acknowledged(number, captured);
+            let passed = missed == Some(Missed::Only)
+                && before.is_some_and(|before| !before.is_before(number));
+            let alone = missed == Some(Missed::Only) && !passed && bit < first_bit && single > 0;
+            single -= u32::from(alone);
             if let Some(last) = &mut last {
-                last.missed += u16::from(missed);
+                last.missed += u16::from(missed.is_some() && !passed && !alone);
+                others += u64::from(passed || alone);
                 last.failed = last.failed.saturating_sub(u16::from(captured));
             }
         };
@@ -291,11 +334,15 @@ impl Link {
                 acknowledge(sequence.distance_from(start));
             }
         }
+        self.counts.unseen = self.counts.unseen + chains.unseen() - unseen;
         if bits > 0 {
             self.counts.window = self.counts.window.max(newest - first.unwrap_or(newest) + 1);
         }
         if let Some(last) = &mut last {
             last.answered = true;
+            // Nothing but an A-MPDU is answered so without a request (10.25.6.5).
+            self.counts.ampdus += u64::from(!last.aggregated);
+            last.aggregated = true;
             let mut left_out = 0;
             for sequence in &last.sequences {
                 let bit = usize::from(sequence.distance_from(start));
@@ -307,11 +354,43 @@ impl Link {
             }
             self.counts.left_out += left_out as u64;
             self.counts.proved.0 += last.sequences.len() as u64 - u64::from(last.failed);
-            self.counts.proved.1 += u64::from(last.missed);
+            self.counts.proved.1 += u64::from(last.missed) + others;
             judge(&mut self.rates, last.rate, last.sequences.len(), left_out);
         }
         if last.is_some() {
             self.last = last;
+        }
+    }
+
+    /// If nothing has answered the last PPDU and `next` repeats it, it has failed as a whole. If
+    /// `next` repeats a part of it only, an answer was missed that acknowledged the rest.
+    fn give_up_last(&mut self, next: &Ppdu) {
+        let Some(last) = self.last.as_ref().filter(|last| !last.answered) else { return };
+        let Some(chains) = &mut self.spaces[last.space] else { return };
+        let mut numbers = [0u64; SeqNo12::MODULUS as usize / 64];
+        let place =
+            |number: SeqNo12| (usize::from(number.as_u16() / 64), 1u64 << (number.as_u16() % 64));
+        let (mut repeats, mut newest) = (false, None);
+        for mpdu in next.mpdus.iter().filter(|mpdu| is_data(mpdu.kind)) {
+            let (Some(number), true) =
+                (mpdu.sequence, mpdu.tid.map_or(SPACES - 1, usize::from) == last.space)
+            else {
+                return;
+            };
+            let (word, bit) = place(number);
+            numbers[word] |= bit;
+            repeats |= mpdu.retry;
+            newest = Some(number);
+        }
+        let (true, Some(newest)) = (repeats, newest) else { return };
+        let within = |number: &&SeqNo12| !newest.is_before(**number);
+        let sent_again = |number: &&SeqNo12| {
+            let (word, bit) = place(**number);
+            numbers[word] & bit != 0
+        };
+        let within = last.sequences.iter().filter(within);
+        if within.clone().filter(sent_again).count() * 2 > within.count() {
+            last.sequences.iter().for_each(|number| chains.handle_missing(*number));
         }
     }
 

@@ -6,7 +6,9 @@
 //! last, sequence numbers ascend, and the second came no later than its own length, or the
 //! first one's, takes on the air. After an A-MPDU there is at least a SIFS, an answer or its
 //! timeout, and a preamble. So a reference that is always 0 does not join what is apart, and
-//! where there is none times decide.
+//! where there is none times decide. Times are those of the receiver's clock (TSFT). Where it
+//! has none they are those of its host, which come late and unevenly: there a reference counts
+//! for more, once it was seen to change.
 
 use super::stations::StationId;
 use crate::frame::Frame;
@@ -67,6 +69,9 @@ pub struct Mpdu {
 #[derive(Debug, Default)]
 pub struct Grouper {
     open: Option<Open>,
+    /// The last reference, and whether another one came before it. `None` as long as the driver
+    /// has said nothing of A-MPDUs.
+    reference: Option<(u32, bool)>,
     /// Room for MPDUs, to be used again.
     spare: Vec<Mpdu>,
 }
@@ -82,6 +87,11 @@ struct Open {
 
 /// Delay between a frame and its answer at least, in ns (aSIFSTime at 2.4 GHz).
 const SIFS_NS: u64 = 10_000;
+/// How unevenly a host takes packets out of its receiver's queue, in ns. Less than a Block Ack, a
+/// backoff and a preamble take together.
+const LATE_NS: u64 = 100_000;
+/// Longest PPDU in ns (aPPDUMaxTime).
+const PPDU_NS_MAX: u64 = 5_484_000;
 /// Length of the delimiter in front of each MPDU in an A-MPDU.
 const DELIMITER_BYTES: u32 = 4;
 
@@ -106,8 +116,9 @@ impl Grouper {
             bytes: frame.mpdu_bytes,
             body_bytes: frame.body_bytes(),
         };
+        let references_differ = self.note_reference(frame);
         if let Some(open) = &mut self.open
-            && open.continues(frame, &mpdu, transmitter, receiver)
+            && open.continues(frame, &mpdu, transmitter, receiver, references_differ)
         {
             open.push(frame, mpdu);
             return None;
@@ -135,6 +146,19 @@ impl Grouper {
             tsft_us: frame.radio.tsft_us,
         });
         closed
+    }
+
+    /// Whether references are different for different A-MPDUs, as far as is known.
+    fn note_reference(&mut self, frame: &Frame<'_>) -> bool {
+        let Some(ampdu) = frame.radio.ampdu else {
+            return self.reference.is_some_and(|(_, differ)| differ);
+        };
+        let reference = ampdu.reference;
+        let (_, differ) = *self.reference.insert(match self.reference {
+            Some((last, differ)) => (reference, differ || last != reference),
+            None => (reference, false),
+        });
+        differ
     }
 
     /// Takes back a PPDU that is not needed any more, for its room.
@@ -169,6 +193,7 @@ impl Open {
         next: &Mpdu,
         transmitter: Option<StationId>,
         receiver: Option<StationId>,
+        references_differ: bool,
     ) -> bool {
         let Self { ppdu, reference, complete, tsft_us } = self;
         let last = &ppdu.mpdus[ppdu.mpdus.len() - 1];
@@ -177,6 +202,8 @@ impl Open {
             || (ppdu.transmitter, ppdu.receiver) != (transmitter, receiver)
             || ppdu.rate != frame.radio.rate
             || *reference != frame.radio.ampdu.map(|ampdu| ampdu.reference)
+            // A driver that says what is aggregated has said that this is not.
+            || references_differ && reference.is_none()
             || !can_be_aggregated(last.kind)
             || !can_be_aggregated(next.kind)
         {
@@ -191,17 +218,22 @@ impl Open {
                 return false;
             }
         }
-        let apart_ns = match (tsft_us, frame.radio.tsft_us) {
+        let (apart_ns, slack_ns) = match (tsft_us, frame.radio.tsft_us) {
             (Some(last), Some(next)) => {
-                next.checked_sub(*last).map(|apart_us| apart_us.saturating_mul(1_000))
+                let apart_us = next.checked_sub(*last);
+                (apart_us.map(|apart_us| apart_us.saturating_mul(1_000)), SIFS_NS)
             }
-            _ => frame.at_ns.checked_sub(ppdu.at_ns),
+            _ => {
+                let same_reference = references_differ && reference.is_some();
+                let slack_ns = if same_reference { PPDU_NS_MAX } else { LATE_NS };
+                (frame.at_ns.checked_sub(ppdu.at_ns), slack_ns)
+            }
         };
         let takes_ns = ppdu.rate.map_or(0, |rate| {
             u64::from(last.bytes.max(next.bytes) + DELIMITER_BYTES) * 8 * 1_000_000
                 / u64::from(rate.kbps.max(1))
         });
-        apart_ns.is_some_and(|apart| apart < takes_ns + SIFS_NS)
+        apart_ns.is_some_and(|apart| apart < takes_ns + slack_ns)
     }
 
     fn push(&mut self, frame: &Frame<'_>, mpdu: Mpdu) {

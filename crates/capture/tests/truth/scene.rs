@@ -1,14 +1,14 @@
 //! Runs with a capture, and what really happened in them.
 
+use crate::monitor::Monitor;
 use lasthop_capture::analysis::Analysis;
-use lasthop_capture::file::Capture;
 use lasthop_hosts::Sink;
 use lasthop_trace::{Files, NodeFrames, OutputDir, Recorder};
-use lasthop_units::{MacAddr, Probability, Seed};
+use lasthop_units::MacAddr;
 use lasthop_wifi::event::{Event, FrameKind, PowerState};
 use lasthop_wifi::{Address, StationId};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Scene {
     pub name: String,
     pub truth: Truth,
-    path: PathBuf,
+    pub path: PathBuf,
 }
 
 /// What happened in it.
@@ -121,16 +121,5 @@ impl Drop for Scene {
 
 /// The analysis of what a monitor hears that misses a share of the frames.
 pub fn heard(scene: &Scene, missing: f64) -> Analysis {
-    let file = File::open(scene.path.join("air.pcapng")).expect("it was written");
-    let mut capture = Capture::open(file).expect("it is a capture");
-    let mut analysis = Analysis::default();
-    let mut draws = Seed::new(1, 0).stream("monitor");
-    let missing = Probability::new(missing).expect("it is a share");
-    while let Some(packet) = capture.next_packet().expect("it is whole") {
-        if !draws.chance(missing) {
-            analysis.handle_packet(&packet);
-        }
-    }
-    analysis.finish();
-    analysis
+    Monitor { missing, ..Monitor::WHOLE }.hear(scene)
 }
