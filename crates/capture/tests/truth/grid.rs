@@ -62,7 +62,8 @@ fn each_link(scene: &Scene, monitor: &Monitor, check: &mut dyn FnMut(&str, &Link
         if truth.mpdus < 1_000 {
             continue;
         }
-        let [from_id, to_id] = [from, to].map(|address| air.stations.find(*address).unwrap());
+        let [from_id, to_id] =
+            [from, to].map(|address| air.stations.find(*address).expect("it was heard"));
         check(&format!("{from} -> {to}"), &air.links[&(from_id, to_id)], truth);
     }
 }
@@ -104,7 +105,12 @@ fn assert_close(scenes: &[Scene], seed: u64) {
                 let deviation = |count: u64| (count as f64 * missing * (1.0 - missing)).sqrt();
                 if truth.ampdus.1 >= 500 {
                     let size = truth.ampdus.0 as f64 / truth.ampdus.1 as f64;
-                    close("MPDUs in an A-MPDU", counts.mpdus_per_ampdu().unwrap(), size, 0.0);
+                    close(
+                        "MPDUs in an A-MPDU",
+                        counts.mpdus_per_ampdu().expect("there are"),
+                        size,
+                        0.0,
+                    );
                 }
                 let retries = counts.retries_estimated();
                 close("retries", retries, truth.retries as f64, deviation(truth.retries));
