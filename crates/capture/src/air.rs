@@ -15,6 +15,7 @@ pub mod stations;
 
 use crate::frame::Frame;
 use crate::rate::Format;
+use crate::series::Seconds;
 use absence::Absences;
 use beacons::Beacons;
 use exchange::{Link, is_data};
@@ -43,7 +44,7 @@ pub struct Air {
     /// Time on the air of Acks and CTS, whose senders do not name themselves.
     pub answers: Duration,
     /// Time on the air by second.
-    pub busy_ns: Vec<u64>,
+    pub busy_ns: Seconds<u64>,
     /// Time of the first frame, in ns since 1970.
     pub begin_ns: Option<u64>,
     /// Time of the latest frame.
@@ -101,7 +102,7 @@ impl Default for Air {
             absences: BTreeMap::new(),
             heard: Vec::new(),
             answers: Duration::ZERO,
-            busy_ns: Vec::new(),
+            busy_ns: Seconds::default(),
             overlaps: Overlaps::default(),
             dsss: (Duration::ZERO, 0),
             protection: (None, 0, Duration::ZERO),
@@ -324,10 +325,7 @@ impl Air {
         self.ppdus += 1;
         self.without_rate += u64::from(ppdu.rate.is_none());
         let second = self.second(ppdu.at_ns);
-        if self.busy_ns.len() <= second {
-            self.busy_ns.resize(second + 1, 0);
-        }
-        self.busy_ns[second] += ppdu.airtime.as_nanos();
+        *self.busy_ns.at(second) += ppdu.airtime.as_nanos();
         match ppdu.transmitter {
             Some(id) => self.heard[id.index()].airtime += ppdu.airtime,
             None => self.answers += ppdu.airtime,
