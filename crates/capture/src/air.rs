@@ -1,10 +1,11 @@
 //! What happens on a channel, from the frames that a monitor heard: who is there ([`stations`]),
 //! what was sent in one piece ([`ppdu`]) and how it was answered ([`exchange`], [`chain`]), who
-//! was away and why ([`absence`], [`schedule`]), which beacons came ([`beacons`]), and who had the
+//! was away and why ([`absence`], [`bare`], [`schedule`]), which beacons came ([`beacons`]), and who had the
 //! air. One pass, in the order of the file; memory grows with stations and seconds, not with
 //! frames.
 
 pub mod absence;
+pub mod bare;
 pub mod beacons;
 pub mod chain;
 pub mod exchange;
@@ -15,7 +16,9 @@ pub mod stations;
 
 use crate::frame::Frame;
 use crate::rate::Format;
+use crate::series::Seconds;
 use absence::Absences;
+use bare::BareFrame;
 use beacons::Beacons;
 use exchange::{Link, is_data};
 use lasthop_units::Duration;
@@ -43,7 +46,7 @@ pub struct Air {
     /// Time on the air of Acks and CTS, whose senders do not name themselves.
     pub answers: Duration,
     /// Time on the air by second.
-    pub busy_ns: Vec<u64>,
+    pub busy_ns: Seconds<u64>,
     /// Time of the first frame, in ns since 1970.
     pub begin_ns: Option<u64>,
     /// Time of the latest frame.
@@ -69,6 +72,10 @@ pub struct Air {
     asked: Option<StationId>,
     /// The sender of the RTS that was the last on the air.
     rts_from: Option<StationId>,
+    /// Sender, receiver and end of the last PPDU, if it names both.
+    before: Option<(StationId, StationId, u64)>,
+    /// How many more frames without data may be kept.
+    bare_left: u32,
 }
 
 /// What was heard of a station.
@@ -103,7 +110,7 @@ impl Default for Air {
             absences: BTreeMap::new(),
             heard: Vec::new(),
             answers: Duration::ZERO,
-            busy_ns: Vec::new(),
+            busy_ns: Seconds::default(),
             overlaps: Overlaps::default(),
             dsss: (Duration::ZERO, 0),
             protection: (None, 0, Duration::ZERO),
@@ -117,6 +124,8 @@ impl Default for Air {
             requested: false,
             asked: None,
             rts_from: None,
+            before: None,
+            bare_left: bare::BUDGET,
         }
     }
 }
@@ -322,20 +331,39 @@ impl Air {
         }
     }
 
+    /// A frame without data, for the absences that it is part of.
+    fn handle_bare(&mut self, frame: BareFrame) {
+        if frame.kind == Kind::Beacon {
+            for (station, absences) in &mut self.absences {
+                if self.stations.get(*station).bss == frame.transmitter {
+                    absences.handle_bare(frame, &mut self.bare_left);
+                }
+            }
+            return;
+        }
+        for station in [frame.transmitter, frame.receiver].into_iter().flatten() {
+            if let Some(absences) = self.absences.get_mut(&station) {
+                absences.handle_bare(frame, &mut self.bare_left);
+            }
+        }
+    }
+
     /// A PPDU has ended. The frame that shows it has not been looked at.
     fn handle_ppdu(&mut self, ppdu: &Ppdu) {
         self.ppdus += 1;
         self.without_rate += u64::from(ppdu.rate.is_none());
         let second = self.second(ppdu.at_ns);
-        if self.busy_ns.len() <= second {
-            self.busy_ns.resize(second + 1, 0);
-        }
-        self.busy_ns[second] += ppdu.airtime.as_nanos();
+        *self.busy_ns.at(second) += ppdu.airtime.as_nanos();
         match ppdu.transmitter {
             Some(id) => self.heard[id.index()].airtime += ppdu.airtime,
             None => self.answers += ppdu.airtime,
         }
         let kind = ppdu.mpdus[0].kind;
+        if let Some(frame) = BareFrame::of(ppdu, self.before) {
+            self.handle_bare(frame);
+        }
+        let ends = ppdu.transmitter.zip(ppdu.receiver);
+        self.before = ends.map(|(from, to)| (from, to, ppdu.at_ns));
         self.overlaps.handle_ppdu(ppdu, self.band);
         let is_dsss = ppdu.rate.is_some_and(|rate| rate.format == Format::Dsss);
         if is_dsss {

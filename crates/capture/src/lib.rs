@@ -10,6 +10,7 @@
 //! | [`air`] | stations, PPDUs, exchanges, absences, beacons |
 //! | [`transport`] | flows of TCP and UDP |
 //! | [`analysis`] | all of it, and what is malformed |
+//! | [`series`] | values by second |
 //! | [`finding`] | what is wrong with the link, in sentences |
 //! | [`document`] | all of it as JSON |
 //!
@@ -25,4 +26,5 @@ pub mod finding;
 pub mod frame;
 pub mod link;
 pub mod rate;
+pub mod series;
 pub mod transport;

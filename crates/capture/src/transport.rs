@@ -9,7 +9,7 @@
 
 mod tcp;
 
-pub use tcp::{Direction, Fate, TcpDirection};
+pub use tcp::{Direction, Fate, FlowSecond, TcpDirection};
 
 use lasthop_packet::ip;
 use std::collections::BTreeMap;
@@ -100,7 +100,7 @@ impl Flows {
         let behind = length - header;
         let [forward, reverse] = &mut flow.directions;
         let (this, other) = if back { (reverse, forward) } else { (forward, reverse) };
-        this.handle_packet(length, carrier, second);
+        this.handle_packet(length, carrier);
         match protocol {
             ip::protocol::TCP => {
                 tcp::handle_segment(this, other, payload, behind, carrier, second, fate)

@@ -285,6 +285,52 @@ fn what_is_no_capture_is_refused() {
     assert!(text.contains("frame 1: field interface"), "{text}");
 }
 
+/// A clock that jumps by a century, and back, costs neither memory nor time: what is known by
+/// second is known of seconds with frames only.
+#[test]
+fn a_clock_may_jump() {
+    const CENTURY_S: u32 = 3_155_760_000;
+    let [access_point, station] = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]];
+    let header = |control: [u8; 2], number: u8| {
+        let mut frame = control.to_vec();
+        frame.extend([0, 0]);
+        for address in [access_point, station, access_point] {
+            frame.extend(address);
+        }
+        frame.extend([number << 4, 0]);
+        frame
+    };
+    // Data with LLC, IPv4 and UDP in front of nothing.
+    let mut data = header([0x08, 0x01], 1);
+    data.extend([0xaa, 0xaa, 3, 0, 0, 0, 8, 0, 0x45, 0, 0, 28, 0, 0, 0x40, 0, 64, 17, 0, 0]);
+    data.extend([10, 0, 0, 1, 10, 0, 0, 2, 0, 9, 0, 9, 0, 8, 0, 0]);
+    let (away, back) = (header([0x48, 0x11], 2), header([0x48, 0x01], 3));
+    let length = |frame: &[u8]| frame.len() as u32;
+    let mut packets = Vec::new();
+    for at in [0, 1, 2, CENTURY_S, CENTURY_S + 1, 3, 2 * 1_000_000_000] {
+        packets.push((at, 0, &data[..], length(&data)));
+        packets.push((at, 1, &away[..], length(&away)));
+        packets.push((at + 1, 0, &back[..], length(&back)));
+    }
+    // An absence of a century, of which the last frame is older than the first.
+    packets.push((CENTURY_S, 2, &away[..], length(&away)));
+    packets.push((5, 3, &back[..], length(&back)));
+    packets.push((5, 4, &data[..], length(&data)));
+    let file = ORDERS[0].pcap(0xa1b2_c3d4, 105, &packets);
+    let mut capture = Capture::open(Cursor::new(file)).unwrap();
+    let mut analysis = Analysis::default();
+    while let Some(packet) = capture.next_packet().unwrap() {
+        analysis.handle_packet(&packet);
+    }
+    analysis.finish();
+    let document = lasthop_capture::document::CaptureDocument::new("-", &analysis);
+    assert_eq!(document.frames, 24);
+    let seconds: Vec<usize> = analysis.air.busy_ns.iter().map(|(second, _)| second).collect();
+    assert!(seconds.is_sorted() && seconds.len() < 12, "{seconds:?}");
+    let link = analysis.air.links.values().next().unwrap();
+    assert_eq!(link.seconds.iter().map(|(_, s)| s.mpdus).sum::<u32>(), 8);
+}
+
 proptest! {
     /// Whatever is in a file behind the head of one, it is read to some end, and what is found in
     /// it can be written down.

@@ -10,7 +10,7 @@
 
 mod records;
 
-pub use records::{files, info, names, recording};
+pub use records::{air, files, info, names, recording};
 
 use lasthop_hosts::{HostsError, Sink};
 use lasthop_net::network::NetworkStats;

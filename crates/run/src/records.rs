@@ -10,7 +10,7 @@ use lasthop_trace::{
 };
 use lasthop_units::{Duration, MacAddr};
 use lasthop_wifi::StationId;
-use lasthop_wifi::cell::{CellConfig, Role};
+use lasthop_wifi::cell::Role;
 use lasthop_wifi::phy::Band;
 
 /// Returns the names of nodes, stations and flows.
@@ -68,19 +68,15 @@ pub fn recording(scenario: &Scenario) -> Recording {
 /// Returns the files of a run. `events`: the file of events, too; `captures`: captures
 /// on the air and at nodes, too, with these frames.
 pub fn files(scenario: &Scenario, events: bool, captures: Option<NodeFrames>) -> Files {
-    Files {
-        events,
-        series: true,
-        air: captures.and(scenario.network.cell.as_ref()).map(|cell| air(scenario, cell)),
-        nodes: captures,
-    }
+    Files { events, series: true, air: captures.and_then(|_| air(scenario)), nodes: captures }
 }
 
-/// Returns the parameters of a capture on the air. The model has no channel numbers,
-/// and a capture needs one: the usual first one of the band.
-fn air(scenario: &Scenario, cell: &CellConfig) -> AirInfo {
+/// Returns the parameters of a capture on the air; `None` without a cell. The model has
+/// no channel numbers, and a capture needs one: the usual first one of the band.
+pub fn air(scenario: &Scenario) -> Option<AirInfo> {
+    let cell = scenario.network.cell.as_ref()?;
     let access_point = cell.stations.iter().find(|station| station.role == Role::AccessPoint);
-    AirInfo {
+    Some(AirInfo {
         band: cell.band,
         channel: match cell.band {
             Band::Ghz2_4 => 1,
@@ -90,7 +86,7 @@ fn air(scenario: &Scenario, cell: &CellConfig) -> AirInfo {
         beacon_interval: cell.beacon_interval.unwrap_or(Duration::ZERO),
         basic_rates: cell.basic_rates.clone(),
         rates: access_point.map(|station| station.capabilities.rates.clone()).unwrap_or_default(),
-    }
+    })
 }
 
 /// Returns what a recorder cannot know about a run in virtual time; `wall_s` is the

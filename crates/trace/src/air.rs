@@ -8,7 +8,7 @@
 
 use crate::ethernet;
 use crate::names::Names;
-use crate::output::{OutputError, PartFile};
+use crate::output::{OutputError, Target};
 use crate::pcapng::{Capture, LinkType};
 use crate::segments::Segments;
 use lasthop_packet::{AccessCategory, Packet};
@@ -24,6 +24,7 @@ use lasthop_wifi::wire::management::{self, Beacon};
 use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel};
 use lasthop_wifi::wire::{Flags, QosControl, SequenceControl, amsdu, frame, llc};
 use lasthop_wifi::{Address, StationId};
+use std::io::Write;
 
 /// Properties of the cell, for beacons and radiotap headers.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +43,18 @@ pub struct AirInfo {
     pub rates: Vec<Rate>,
 }
 
+/// What of `air.pcapng` is written to a stream while a run proceeds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AirStream {
+    /// Properties of the cell.
+    pub info: AirInfo,
+    /// Bytes of each packet that are written at most, its radiotap header included;
+    /// `None` for all. What is left out is known by its length only.
+    pub snap_bytes: Option<u32>,
+    /// Whether data frames, and Block Acks and requests for them, are written.
+    pub data: bool,
+}
+
 /// The writer of `air.pcapng`.
 pub(crate) struct AirWriter {
     capture: Capture,
@@ -55,6 +68,8 @@ pub(crate) struct AirWriter {
     access_point: Option<StationId>,
     ampdus: u32,
     packet: Vec<u8>,
+    /// Whether data frames, and Block Acks and requests for them, are written.
+    data: bool,
 }
 
 /// Where the bytes of packets come from.
@@ -67,14 +82,42 @@ pub(crate) struct Contents<'a> {
 }
 
 impl AirWriter {
-    pub(crate) fn new(file: PartFile, info: &AirInfo, names: &Names) -> Result<Self, OutputError> {
+    pub(crate) fn new(
+        target: impl Into<Target>,
+        info: &AirInfo,
+        names: &Names,
+    ) -> Result<Self, OutputError> {
+        Self::with(target.into(), info, names, None)
+    }
+
+    /// A writer to a stream.
+    pub(crate) fn stream(
+        target: Box<dyn Write + Send>,
+        stream: &AirStream,
+        names: &Names,
+    ) -> Result<Self, OutputError> {
+        let writer = Self::with(Target::Stream(target), &stream.info, names, stream.snap_bytes)?;
+        Ok(Self { data: stream.data, ..writer })
+    }
+
+    /// Whether it needs the bytes of packets.
+    pub(crate) const fn wants_data(&self) -> bool {
+        self.data
+    }
+
+    fn with(
+        target: Target,
+        info: &AirInfo,
+        names: &Names,
+        snap_bytes: Option<u32>,
+    ) -> Result<Self, OutputError> {
         let short_slots = match info.band {
             Band::Ghz2_4 => Beacon::SHORT_PREAMBLE | Beacon::SHORT_SLOT_TIME,
             Band::Ghz5 => 0,
         };
         let interval_tu = info.beacon_interval.as_micros() / 1_024;
         Ok(Self {
-            capture: Capture::new(file, LinkType::Radiotap, "air")?,
+            capture: Capture::new(target, LinkType::Radiotap, "air", snap_bytes)?,
             band: info.band,
             channel: Channel::from_number(info.band, info.channel),
             interval_tu: u16::try_from(interval_tu).unwrap_or(u16::MAX),
@@ -84,6 +127,7 @@ impl AirWriter {
             access_point: names.access_point,
             ampdus: 0,
             packet: Vec::new(),
+            data: true,
         })
     }
 
@@ -102,6 +146,9 @@ impl AirWriter {
             }
             let last = psdu.frames.len().saturating_sub(1);
             for (index, frame) in psdu.frames.iter().enumerate() {
+                if !self.data && is_about_data(frame.kind) {
+                    continue;
+                }
                 if psdu.aggregated {
                     header.ampdu_status = Some(AmpduStatus::new(self.ampdus, index == last));
                 }
@@ -230,6 +277,17 @@ impl AirWriter {
             elements: Elements::new(elements),
         }
     }
+}
+
+/// Whether a frame is of data, or about it under a Block Ack agreement.
+const fn is_about_data(kind: FrameKind) -> bool {
+    matches!(
+        kind,
+        FrameKind::Data
+            | FrameKind::QosData { .. }
+            | FrameKind::BlockAck { .. }
+            | FrameKind::BlockAckRequest { .. }
+    )
 }
 
 /// The dialog token. Two stations have one ADDBA exchange at a time.

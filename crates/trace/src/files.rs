@@ -2,7 +2,7 @@
 //! which of them each report of a driver is passed to. After the first error nothing
 //! more is written, and the error is returned when the files are closed.
 
-use crate::air::{AirInfo, AirWriter, Contents};
+use crate::air::{AirInfo, AirStream, AirWriter, Contents};
 use crate::ethernet;
 use crate::events::EventsWriter;
 use crate::names::Names;
@@ -15,6 +15,7 @@ use lasthop_hosts::{FrameDirection, TcpSample};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
+use std::io::Write;
 
 /// The files that a recorder writes.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -40,6 +41,7 @@ pub enum NodeFrames {
 }
 
 /// The files that a recorder is writing.
+#[derive(Default)]
 pub(crate) struct Writers {
     events: Option<EventsWriter>,
     series: Option<SeriesWriter>,
@@ -56,15 +58,8 @@ impl Writers {
         names: &Names,
         directory: &mut OutputDir,
     ) -> Result<Self, OutputError> {
-        let mut writers = Self {
-            events: None,
-            series: None,
-            air: None,
-            nodes: Vec::new(),
-            made_up: files.nodes == Some(NodeFrames::MadeUp),
-            segments: Segments::default(),
-            error: None,
-        };
+        let mut writers =
+            Self { made_up: files.nodes == Some(NodeFrames::MadeUp), ..Self::default() };
         if files.events {
             writers.events = Some(EventsWriter::new(directory.file("events.parquet")?, names)?);
         }
@@ -77,10 +72,19 @@ impl Writers {
         if files.nodes.is_some() {
             for node in &names.nodes {
                 let file = directory.file(&file_name(&node.name))?;
-                writers.nodes.push(Capture::new(file, LinkType::Ethernet, &node.name)?);
+                writers.nodes.push(Capture::new(file, LinkType::Ethernet, &node.name, None)?);
             }
         }
         Ok(writers)
+    }
+
+    /// Writes the air to a stream, and no file.
+    pub(crate) fn stream(
+        target: Box<dyn Write + Send>,
+        stream: &AirStream,
+        names: &Names,
+    ) -> Result<Self, OutputError> {
+        Ok(Self { air: Some(AirWriter::stream(target, stream, names)?), ..Self::default() })
     }
 
     /// Whether a file needs the events of the cell.
@@ -90,7 +94,7 @@ impl Writers {
 
     /// Whether a capture shows segments of the model.
     pub(crate) fn want_segments(&self) -> bool {
-        self.made_up || self.air.is_some()
+        self.made_up || self.air.as_ref().is_some_and(AirWriter::wants_data)
     }
 
     /// Whether a file could not be written.

@@ -7,7 +7,7 @@
 //! | the summary of several runs | [`RunSet`] |
 //! | a scenario simulated and emulated, side by side | [`Comparison`] |
 //! | events, and series over time | `events.parquet`, `series.parquet` ([`Files`]) |
-//! | frames on the air, and at each node | `air.pcapng`, `node-NAME.pcapng` |
+//! | frames on the air, and at each node | `air.pcapng`, `node-NAME.pcapng`; the air also as a stream ([`AirStream`]) |
 //! | the directory of these files, written completely or not at all | [`OutputDir`] |
 //! | the counters of a node of a coded link | [`FrancDocument`] |
 //! | the readings of the last interval, for a live view | [`Snapshot`] |
@@ -43,7 +43,7 @@ mod table;
 mod tally;
 mod value;
 
-pub use air::AirInfo;
+pub use air::{AirInfo, AirStream};
 pub use apq::{
     ApqDirection, ApqDiscipline, ApqDisciplineJudgement, ApqDocument, ApqDoubt, ApqEstimate,
     ApqFlowEnding, ApqFlowSummary, ApqLoad, ApqMethod, ApqSession, ApqSize, ApqUnit,

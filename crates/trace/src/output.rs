@@ -31,6 +31,17 @@ pub enum OutputError {
         /// The error of the system.
         source: io::Error,
     },
+    /// A stream does not take what is written.
+    #[error("cannot write to a stream: {0}")]
+    Stream(io::Error),
+}
+
+/// Where a capture is written.
+pub(crate) enum Target {
+    /// Into a file of an [`OutputDir`].
+    File(PartFile),
+    /// To whoever reads it.
+    Stream(Box<dyn Write + Send>),
 }
 
 /// A directory that is being written. Dropped without [`commit`](Self::commit), it
@@ -207,6 +218,38 @@ impl PartFile {
     /// Converts an I/O error of this file.
     pub fn error(&self, source: io::Error) -> OutputError {
         OutputError::File { path: self.path.clone(), source }
+    }
+}
+
+impl From<PartFile> for Target {
+    fn from(file: PartFile) -> Self {
+        Self::File(file)
+    }
+}
+
+impl Target {
+    /// The error for what the system says about it.
+    pub fn error(&self, source: io::Error) -> OutputError {
+        match self {
+            Self::File(file) => file.error(source),
+            Self::Stream(_) => OutputError::Stream(source),
+        }
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Stream(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.flush(),
+            Self::Stream(stream) => stream.flush(),
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Writes pcapng files (draft-ietf-opsawg-pcapng): a Section Header Block, one
 //! Interface Description Block, then Enhanced Packet Blocks. Everything is
 //! little-endian; timestamps are in nanoseconds since the start of the run. Packets are
-//! never truncated. Leaves out name resolution and statistics blocks.
+//! truncated only where a snap length says so. Leaves out name resolution and statistics blocks.
 
-use crate::output::{OutputError, PartFile};
+use crate::output::{OutputError, Target};
 use lasthop_hosts::FrameDirection;
 use lasthop_units::Instant;
 use std::io::{self, BufWriter, Write};
@@ -17,29 +17,36 @@ pub(crate) enum LinkType {
     Radiotap = 127,
 }
 
-/// A capture file that is being written, with a buffer of 64 KiB.
+/// A capture that is being written, with a buffer of 64 KiB.
 pub(crate) struct Capture {
-    file: BufWriter<PartFile>,
+    file: BufWriter<Target>,
     block: Vec<u8>,
+    /// Bytes of a packet that are written at most.
+    snap_bytes: usize,
 }
 
 impl Capture {
     pub(crate) fn new(
-        file: PartFile,
+        target: impl Into<Target>,
         link_type: LinkType,
         interface: &str,
+        snap_bytes: Option<u32>,
     ) -> Result<Self, OutputError> {
-        let mut capture =
-            Self { file: BufWriter::with_capacity(64 * 1024, file), block: Vec::new() };
+        let mut capture = Self {
+            file: BufWriter::with_capacity(64 * 1024, target.into()),
+            block: Vec::new(),
+            snap_bytes: snap_bytes.map_or(usize::MAX, |bytes| bytes as usize),
+        };
+        let description = interface_description(link_type, interface, snap_bytes.unwrap_or(0));
         capture
             .write(section_header())
-            .and_then(|()| capture.write(interface_description(link_type, interface)))
+            .and_then(|()| capture.write(description))
             .map_err(|source| capture.file.get_ref().error(source))?;
         Ok(capture)
     }
 
-    /// Appends a packet, which is not truncated. `direction` is `None` if it is not
-    /// known.
+    /// Appends a packet, of which the snap length leaves out the end. `direction` is
+    /// `None` if it is not known.
     pub(crate) fn packet(
         &mut self,
         at: Instant,
@@ -50,8 +57,9 @@ impl Capture {
         block.clear();
         let nanos = at.as_nanos();
         begin(&mut block, ENHANCED_PACKET);
-        for field in [0, (nanos >> 32) as u32, nanos as u32, bytes.len() as u32, bytes.len() as u32]
-        {
+        let length = bytes.len() as u32;
+        let bytes = &bytes[..bytes.len().min(self.snap_bytes)];
+        for field in [0, (nanos >> 32) as u32, nanos as u32, bytes.len() as u32, length] {
             block.extend_from_slice(&field.to_le_bytes());
         }
         block.extend_from_slice(bytes);
@@ -70,7 +78,7 @@ impl Capture {
         written.map_err(|source| self.file.get_ref().error(source))
     }
 
-    /// Writes what is buffered to the file.
+    /// Writes what is buffered.
     pub(crate) fn close(mut self) -> Result<(), OutputError> {
         self.file.flush().map_err(|source| self.file.get_ref().error(source))
     }
@@ -108,12 +116,13 @@ fn section_header() -> Vec<u8> {
     block
 }
 
-fn interface_description(link_type: LinkType, name: &str) -> Vec<u8> {
+fn interface_description(link_type: LinkType, name: &str, snap_bytes: u32) -> Vec<u8> {
     let mut block = Vec::new();
     begin(&mut block, INTERFACE_DESCRIPTION);
     block.extend_from_slice(&(link_type as u16).to_le_bytes());
-    // Two reserved bytes; then 0, no limit on the length of packets.
-    block.extend_from_slice(&[0; 6]);
+    // Two reserved bytes; then the snap length, of which 0 is no limit.
+    block.extend_from_slice(&[0; 2]);
+    block.extend_from_slice(&snap_bytes.to_le_bytes());
     option(&mut block, IF_NAME, name.as_bytes());
     option(&mut block, IF_TIMESTAMP_RESOLUTION, &[NANOSECONDS]);
     option(&mut block, END_OF_OPTIONS, &[]);

@@ -7,6 +7,7 @@
 //! its `from` node. Acknowledgements and echo replies are recorded as events and in the
 //! round-trip times.
 
+use crate::air::AirStream;
 use crate::apq::ApqFlowSummary;
 use crate::coded::CodedTally;
 use crate::ethernet;
@@ -28,6 +29,7 @@ use lasthop_units::{Bytes, Duration, Instant};
 use lasthop_wifi::event::{Event, FrameKind, Ppdu};
 use lasthop_wifi::{Address, StationId};
 use std::collections::BTreeMap;
+use std::io::Write;
 
 /// The settings of a recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +122,25 @@ impl Recorder {
         directory: &mut OutputDir,
     ) -> Result<Self, OutputError> {
         let writers = Box::new(Writers::new(files, &names, directory)?);
+        Ok(Self { writers: Some(writers), ..Self::new(names, recording) })
+    }
+
+    /// A recorder that also writes a capture of the air to `target`, as `air.pcapng` has
+    /// it, while the run proceeds. It writes no files. An error of `target` ends the
+    /// capture, and [`finish`](Self::finish) returns it.
+    ///
+    /// # Errors
+    /// If `target` does not take the head of the capture.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub fn with_air_stream(
+        names: Names,
+        recording: Recording,
+        stream: &AirStream,
+        target: Box<dyn Write + Send>,
+    ) -> Result<Self, OutputError> {
+        let writers = Box::new(Writers::stream(target, stream, &names)?);
         Ok(Self { writers: Some(writers), ..Self::new(names, recording) })
     }
 

@@ -7,6 +7,7 @@
 //! is *silent*. Where the monitor missed the announcement, or the return, the nearest frame of
 //! the station that it did hear stands for it, and the absence says so.
 
+use super::bare::{self, BareFrame, Recent};
 use crate::frame::Frame;
 use lasthop_units::SeqNo12;
 use lasthop_wifi::wire::Kind;
@@ -32,6 +33,8 @@ pub struct Absence {
     pub polls: u32,
     /// Data frames that the access point sent to it in the time.
     pub sent_in_vain: u32,
+    /// Its frames without data, and the beacons in it, in their order.
+    pub bare: Vec<BareFrame>,
 }
 
 /// Frames that announce an absence or a return.
@@ -72,6 +75,8 @@ pub struct Absences {
     rts: u32,
     /// Whether its last frame may still be answered.
     expects_ack: bool,
+    /// Its last frames without data while it is here.
+    recent: Recent,
 }
 
 #[derive(Debug, Default)]
@@ -233,6 +238,20 @@ impl Absences {
         }
     }
 
+    /// A frame without data of or to the station, or a beacon of its access point, of which
+    /// everything before is known. `budget`: how many frames may be kept.
+    pub fn handle_bare(&mut self, frame: BareFrame, budget: &mut u32) {
+        match &mut self.state {
+            State::Here => self.recent.push(frame),
+            State::Away(absence) => {
+                bare::keep(&mut absence.bare, frame, u64::MAX, budget);
+            }
+            State::Back(absence) => {
+                bare::keep(&mut absence.bare, frame, absence.to_ns, budget);
+            }
+        }
+    }
+
     /// All absences up to now, in their order; one that has not ended is left out.
     pub fn finish(&mut self) -> &[Absence] {
         if let State::Back(absence) = std::mem::take(&mut self.state) {
@@ -246,7 +265,7 @@ impl Absences {
         &self.done
     }
 
-    fn leave(&self, frame: &Frame<'_>, rts: u32) -> State {
+    fn leave(&mut self, frame: &Frame<'_>, rts: u32) -> State {
         State::Away(Absence {
             leave: Some(Notice::new(frame, rts)),
             back: None,
@@ -257,12 +276,13 @@ impl Absences {
             beacons: 0,
             polls: u32::from(!frame.is_null()),
             sent_in_vain: 0,
+            bare: self.recent.take(frame.at_ns),
         })
     }
 
     /// A frame without the bit of a station that is here. A Null frame after a silence ends an
     /// absence whose beginning was missed.
-    fn stay(&self, frame: &Frame<'_>, rts: u32) -> State {
+    fn stay(&mut self, frame: &Frame<'_>, rts: u32) -> State {
         let Some((heard_ns, number)) = self.heard else { return State::Here };
         let silent = frame.at_ns.saturating_sub(heard_ns);
         // Before a silence that an absence explains there was traffic. Else a station may just
@@ -281,10 +301,12 @@ impl Absences {
             beacons: 0,
             polls: 0,
             sent_in_vain: 0,
+            bare: self.recent.take(frame.at_ns),
         })
     }
 
-    fn keep(&mut self, absence: Absence) {
+    fn keep(&mut self, mut absence: Absence) {
+        bare::end(&mut absence.bare, absence.to_ns);
         if self.done.len() < ABSENCES_MAX {
             self.done.push(absence);
         } else {

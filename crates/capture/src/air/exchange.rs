@@ -5,6 +5,7 @@ use super::chain::{ChainCounts, Chains, Missed};
 use super::ppdu::Ppdu;
 use super::stations::StationId;
 use crate::rate::Rate;
+use crate::series::Seconds;
 use lasthop_units::{Duration, SeqNo12};
 use lasthop_wifi::wire::Kind;
 use lasthop_wifi::wire::control::{Bitmap, Record};
@@ -28,7 +29,7 @@ pub struct Link {
     /// The last PPDU, until something shows that it has been answered, or not.
     last: Option<Last>,
     /// Payload of MSDUs that were captured for the first time, and PPDUs and MPDUs, by second.
-    pub seconds: Vec<Second>,
+    pub seconds: Seconds<Second>,
     /// Acks to the sender since the last PPDU that answer nothing that was captured: as many
     /// single frames must have been missed.
     unasked: u32,
@@ -142,6 +143,10 @@ pub struct Second {
     pub ppdus: u32,
     /// MPDUs in them.
     pub mpdus: u32,
+    /// Of the PPDUs, A-MPDUs.
+    pub ampdus: u32,
+    /// MPDUs in A-MPDUs.
+    pub ampdu_mpdus: u32,
     /// MPDUs with the Retry bit.
     pub retries: u32,
     /// Sum of the PHY rates of its PPDUs in kb/s.
@@ -177,7 +182,7 @@ impl Link {
             sizes: BTreeMap::new(),
             spaces: Default::default(),
             last: None,
-            seconds: Vec::new(),
+            seconds: Seconds::default(),
             unasked: 0,
             spare: Vec::new(),
         }
@@ -231,13 +236,14 @@ impl Link {
             at_rate.retries += u64::from(retries);
             at_rate.airtime += ppdu.airtime;
         }
-        if self.seconds.len() <= second {
-            self.seconds.resize(second + 1, Second::default());
-        }
-        let second = &mut self.seconds[second];
+        let second = self.seconds.at(second);
         second.payload_bytes += payload_bytes;
         second.ppdus += 1;
         second.mpdus += mpdus;
+        if ppdu.aggregated {
+            second.ampdus += 1;
+            second.ampdu_mpdus += mpdus;
+        }
         second.retries += retries;
         second.rate_kbps_sum += ppdu.rate.map_or(0, |rate| u64::from(rate.kbps));
         second.airtime_ns += ppdu.airtime.as_nanos();

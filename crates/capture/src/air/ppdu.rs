@@ -53,6 +53,8 @@ pub struct Mpdu {
     pub kind: Kind,
     /// The Retry bit.
     pub retry: bool,
+    /// The Power Management bit.
+    pub power_management: bool,
     /// Sequence number, of data and management frames.
     pub sequence: Option<SeqNo12>,
     /// Fragment number.
@@ -110,6 +112,7 @@ impl Grouper {
             number: frame.number,
             kind: frame.kind(),
             retry: frame.control.flags.retry,
+            power_management: frame.control.flags.power_management,
             sequence: sequence.map(|control| control.sequence),
             fragment: sequence.map_or(0, |control| control.fragment),
             tid: frame.view.qos_control().map(|control| control.tid),

@@ -90,7 +90,7 @@ impl Schedule {
             (period.absences.1 - period.absences.0) as u64 + u64::from(period.missed)
         };
         let count = median(periods.iter().map(counted)).unwrap_or_default();
-        let every = periods.windows(2).map(|pair| pair[1].from_ns - pair[0].from_ns);
+        let every = periods.windows(2).map(|pair| pair[1].from_ns.saturating_sub(pair[0].from_ns));
         let every_ns = median(every);
         Some(Self { cause, periods, asleep_ns, awake_ns, absences: count as u32, every_ns })
     }

@@ -7,6 +7,7 @@ use crate::air::exchange::Link;
 use crate::air::schedule::{Cause, Schedule};
 use crate::air::stations::StationId;
 use crate::analysis::Analysis;
+use crate::series::Seconds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -240,10 +241,10 @@ impl AirtimeSummary {
         if air.ppdus == 0 {
             return None;
         }
-        let busy: u64 = air.busy_ns.iter().sum();
+        let busy: u64 = air.busy_ns.iter().map(|(_, ns)| ns).sum();
         // The last second is most often not a whole one.
-        let whole = air.busy_ns.len().saturating_sub(1).max(1);
-        let busiest = air.busy_ns.iter().take(whole).max().copied().unwrap_or_default();
+        let whole = air.busy_ns.end().saturating_sub(1).max(1);
+        let busiest = air.busy_ns.range(0..whole).map(|(_, ns)| *ns).max().unwrap_or_default();
         Some(Self {
             utilisation: share(busy, length.max(busy)),
             busiest_second: share(busiest.min(1_000_000_000), 1_000_000_000),
@@ -451,15 +452,21 @@ pub(crate) struct Throughput {
 impl Throughput {
     /// Of these links together.
     pub fn of(air: &Air, links: [Option<&Link>; 2], from_ns: u64, to_ns: u64) -> Self {
-        let (first, last) = (air.second(from_ns), air.second(to_ns));
-        let bytes = |second: usize| -> u64 {
-            let links = links.iter().flatten();
-            links.filter_map(|link| link.seconds.get(second)).map(|s| s.payload_bytes).sum()
+        let first = air.second(from_ns);
+        let last = air.second(to_ns).max(first);
+        let links = links.iter().flatten().map(|link| &link.seconds);
+        let bytes = Seconds::sum(links, &(first..last + 1), |second| second.payload_bytes);
+        let whole = bytes.range(first + 1..last);
+        let (count, least) = whole.fold((0, u64::MAX), |(n, least), (_, b)| (n + 1, least.min(*b)));
+        // A second without anything is not in the series.
+        let lowest = match (last - first).saturating_sub(1) {
+            0 => None,
+            all if count < all => Some(0),
+            _ => Some(least),
         };
-        let sum: u64 = (first..=last).map(bytes).sum();
-        let lowest = (first + 1..last).map(bytes).min();
+        let sum: u64 = bytes.iter().map(|(_, bytes)| bytes).sum();
         Self {
-            mean_mbps: mbps(sum, (last - first + 1) as u64 * 1_000_000_000),
+            mean_mbps: mbps(sum, ((last - first) as u64 + 1).saturating_mul(1_000_000_000)),
             lowest_mbps: lowest.map(|bytes| mbps(bytes, 1_000_000_000)),
         }
     }

@@ -4,9 +4,11 @@ use super::{Finding, Kind, at, ms, percent};
 use crate::air::Air;
 use crate::air::absence::Absence;
 use crate::air::exchange::Link;
-use crate::air::schedule::{Cause, Period, Schedule, median};
+use crate::air::schedule::{Cause, Period, Schedule};
 use crate::air::stations::StationId;
 use crate::analysis::Analysis;
+use crate::series::Seconds;
+use std::ops::Range;
 
 /// Absences that are shorter than this, many a second, are no visits and no rest.
 const OSCILLATION_NS: u64 = 10_000_000;
@@ -41,7 +43,8 @@ fn scan(analysis: &Analysis, id: StationId, absences: &[Absence], schedule: &Sch
     let worst = worst_period(air, id, schedule);
     let (period, throughput) = worst;
     let (first, last) = (&absences[period.absences.0], &absences[period.absences.1 - 1]);
-    let length_s = (period.to_ns - period.from_ns) as f64 / 1e9;
+    let length_ns = period.to_ns.saturating_sub(period.from_ns);
+    let length_s = length_ns as f64 / 1e9;
     let every = match (schedule.every_ns, schedule.periods.len()) {
         (Some(every), _) => format!("every {:.0} s", every as f64 / 1e9),
         (None, _) => "in the capture".to_owned(),
@@ -65,7 +68,7 @@ fn scan(analysis: &Analysis, id: StationId, absences: &[Absence], schedule: &Sch
     };
     let away: u64 =
         absences[period.absences.0..period.absences.1].iter().map(Absence::asleep_ns).sum();
-    let away = away as f64 / (period.to_ns - period.from_ns).max(1) as f64;
+    let away = away as f64 / length_ns.max(1) as f64;
     let sentence = format!(
         "{address} leaves the channel for {} {times} {every}{awake}{falls} (frames {}-{}): it likely \
          scans for other access points",
@@ -92,8 +95,9 @@ fn scan(analysis: &Analysis, id: StationId, absences: &[Absence], schedule: &Sch
 /// The period that costs most: it, and the share of its lowest second and its mean in what the
 /// station has otherwise.
 fn worst_period(air: &Air, id: StationId, schedule: &Schedule) -> (Period, Option<(f64, f64)>) {
+    let usual = Usual::of(air, id, schedule);
     let with_throughput = schedule.periods.iter().map(|period| {
-        let shares = shares(air, id, schedule, period);
+        let shares = usual.shares(period);
         (*period, shares)
     });
     let cost = |shares: &Option<(f64, f64)>| shares.map_or(-1.0, |(_, mean)| 1.0 - mean);
@@ -105,43 +109,70 @@ fn worst_period(air: &Air, id: StationId, schedule: &Schedule) -> (Period, Optio
         .unwrap_or((schedule.periods[0], None))
 }
 
-/// Payload of both directions of a station, by second.
-fn payload(air: &Air, id: StationId) -> Vec<u64> {
-    let links = air.links.values().filter(|link| link.from == id || link.to == id);
-    let mut sums = Vec::new();
-    for link in links {
-        let seconds = &link.seconds;
-        sums.resize(sums.len().max(seconds.len()), 0);
-        for (sum, second) in sums.iter_mut().zip(seconds) {
-            *sum += second.payload_bytes;
-        }
-    }
-    sums
+/// Payload of a station in both directions, and what it has outside its periods.
+struct Usual<'a> {
+    air: &'a Air,
+    /// Bytes by second.
+    bytes: Seconds<u64>,
+    /// Median second outside periods in bytes.
+    median: u64,
 }
 
-/// The lowest second and the mean of a period as shares of the median second outside periods;
-/// `None` if the station carried no steady traffic around it.
-fn shares(air: &Air, id: StationId, schedule: &Schedule, period: &Period) -> Option<(f64, f64)> {
-    let seconds = payload(air, id);
-    let touched = |second: usize| {
-        schedule
+impl<'a> Usual<'a> {
+    fn of(air: &'a Air, id: StationId, schedule: &Schedule) -> Self {
+        let links = air.links.values().filter(|link| link.from == id || link.to == id);
+        let series = links.map(|link| &link.seconds);
+        let bytes = Seconds::sum(series, &(0..usize::MAX), |second| second.payload_bytes);
+        // The last second is not a whole one, and the first is that of a start.
+        let inner = 1..bytes.end().saturating_sub(1).max(1);
+        let mut touched: Vec<Range<usize>> = Vec::new();
+        let mut spans: Vec<_> = schedule
             .periods
             .iter()
-            .any(|p| (air.second(p.from_ns)..=air.second(p.to_ns)).contains(&second))
-    };
-    // The last second is not a whole one, and the first is that of a start.
-    let normal = (1..seconds.len().saturating_sub(1)).filter(|second| !touched(*second));
-    let normal = median(normal.map(|second| seconds[second]))? as f64;
-    let (first, last) = (air.second(period.from_ns), air.second(period.to_ns));
-    let whole: Vec<u64> =
-        (first + 1..last).filter_map(|second| seconds.get(second)).copied().collect();
-    // A few packets a second are no measure.
-    if normal < 100_000.0 || whole.len() < 2 {
-        return None;
+            .map(|period| air.second(period.from_ns)..air.second(period.to_ns) + 1)
+            .collect();
+        spans.sort_by_key(|span| span.start);
+        for span in spans {
+            match touched.last_mut() {
+                Some(last) if span.start <= last.end => last.end = last.end.max(span.end),
+                _ => touched.push(span),
+            }
+        }
+        let is_touched = |second: usize| {
+            let behind = touched.partition_point(|span| span.end <= second);
+            touched.get(behind).is_some_and(|span| span.contains(&second))
+        };
+        let normal = bytes.range(inner.clone()).filter(|(second, _)| !is_touched(*second));
+        let mut normal: Vec<u64> = normal.map(|(_, bytes)| *bytes).collect();
+        let within = |span: &Range<usize>| {
+            span.end.min(inner.end).saturating_sub(span.start.max(inner.start))
+        };
+        let all = inner.len() - touched.iter().map(within).sum::<usize>();
+        // Seconds without anything are not in the series, and less than all that are.
+        let empty = all - normal.len();
+        normal.sort_unstable();
+        let middle = all.saturating_sub(1) / 2;
+        let median = middle.checked_sub(empty).and_then(|index| normal.get(index));
+        Self { air, median: median.copied().unwrap_or_default(), bytes }
     }
-    let lowest = *whole.iter().min()? as f64 / normal;
-    let mean = whole.iter().sum::<u64>() as f64 / whole.len() as f64 / normal;
-    Some((lowest, mean))
+
+    /// The lowest second and the mean of a period as shares of the median second outside periods;
+    /// `None` if the station carried no steady traffic around it.
+    fn shares(&self, period: &Period) -> Option<(f64, f64)> {
+        let (first, last) = (self.air.second(period.from_ns), self.air.second(period.to_ns));
+        let normal = self.median as f64;
+        let whole = first + 1..last.min(self.bytes.end());
+        // A few packets a second are no measure.
+        if normal < 100_000.0 || whole.len() < 2 {
+            return None;
+        }
+        let (mut count, mut sum, mut least) = (0, 0, u64::MAX);
+        for (_, bytes) in self.bytes.range(whole.clone()) {
+            (count, sum, least) = (count + 1, sum + bytes, least.min(*bytes));
+        }
+        let lowest = if count < whole.len() { 0 } else { least };
+        Some((lowest as f64 / normal, sum as f64 / whole.len() as f64 / normal))
+    }
 }
 
 fn power_save(

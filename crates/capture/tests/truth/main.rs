@@ -10,7 +10,9 @@ use lasthop_capture::air::schedule::{Cause, Schedule};
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::document::CaptureDocument;
 use lasthop_capture::finding::Kind;
-use scene::{Scene, heard};
+use lasthop_wifi::event::FrameKind;
+use lasthop_wifi::wire::Kind as Frame;
+use scene::{BareTruth, Scene, heard};
 
 /// Figure 3 of the `scan` paper, with its first degraded period after 3 s.
 fn scanning() -> Scene {
@@ -49,6 +51,47 @@ fn absences_are_where_they_were() {
         let allowed = if missing > 0.1 { 5 } else { 0 };
         assert!(off <= allowed, "{off} of 52 ends are off by more than 1 ms, {missing} missing");
     }
+}
+
+/// Frames without data of each absence, from the first that announces it (or its RTS) to the last
+/// that takes it back (or its Ack): all that were on the air then, and no others.
+#[test]
+fn absences_have_their_frames() {
+    let scene = scanning();
+    let analysis = heard(&scene, 0.0);
+    let (_, absences) = analysis.air.absences.first_key_value().unwrap();
+    let mut frames = 0;
+    for absence in absences.so_far() {
+        let (first, last) = (absence.bare.first().unwrap(), absence.bare.last().unwrap());
+        assert!(matches!(first.kind, Frame::Null | Frame::Rts), "{first:?}");
+        assert!(matches!(last.kind, Frame::Null | Frame::Ack), "{last:?}");
+        assert_eq!(last.to_ns, absence.to_ns);
+        let within =
+            |frame: &&BareTruth| frame.from_ns >= first.from_ns && frame.to_ns <= absence.to_ns;
+        let truth: Vec<_> = scene.truth.bare.iter().filter(within).collect();
+        assert_eq!(absence.bare.len(), truth.len(), "{:#?} {truth:#?}", absence.bare);
+        frames += truth.len();
+        for (found, truth) in absence.bare.iter().zip(truth) {
+            let (kind, saves) = match truth.kind {
+                FrameKind::Null { power_management } => (Frame::Null, power_management),
+                FrameKind::QosNull { power_management } => (Frame::QosNull, power_management),
+                FrameKind::Rts => (Frame::Rts, false),
+                FrameKind::Cts => (Frame::Cts, false),
+                FrameKind::Ack => (Frame::Ack, false),
+                _ => (Frame::Beacon, false),
+            };
+            assert_eq!((found.to_ns, found.kind), (truth.to_ns, kind));
+            // A beacon of the model has another length than one with its elements.
+            if kind != Frame::Beacon {
+                assert_eq!(found.from_ns, truth.from_ns, "{found:?}");
+            }
+            assert_eq!((found.power_management, found.retry), (saves, truth.retry));
+            let transmitter = found.transmitter.map(|id| analysis.air.stations.get(id).address);
+            assert_eq!(transmitter, Some(truth.transmitter), "{found:?}");
+        }
+    }
+    // Two Nulls and an Ack each at least.
+    assert!(frames > 3 * 26, "{frames} frames");
 }
 
 /// The worst finding of each scene is what is wrong with it, and no other cause is named.

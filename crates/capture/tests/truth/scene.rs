@@ -27,7 +27,19 @@ pub struct Truth {
     pub links: BTreeMap<(MacAddr, MacAddr), LinkTruth>,
     /// From leaving the channel to coming back, in ns.
     pub absences: Vec<(u64, u64)>,
+    /// Null frames, RTS, CTS, Acks and beacons.
+    pub bare: Vec<BareTruth>,
     addresses: Vec<MacAddr>,
+}
+
+/// A frame without data: its sender, when it began and ended in ns, what it was, the Retry bit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BareTruth {
+    pub transmitter: MacAddr,
+    pub from_ns: u64,
+    pub to_ns: u64,
+    pub kind: FrameKind,
+    pub retry: bool,
 }
 
 #[derive(Default)]
@@ -53,6 +65,20 @@ impl Sink for Truth {
     fn event(&mut self, event: &Event, _: &dyn Fn(u64) -> Option<Vec<u8>>) {
         match event {
             Event::Ppdu(ppdu) => {
+                let bare = ppdu.frames().filter(|frame| {
+                    use FrameKind::{Ack, Beacon, Cts, Null, QosNull, Rts};
+                    matches!(
+                        frame.kind,
+                        Ack | Beacon { .. } | Cts | Null { .. } | QosNull { .. } | Rts
+                    )
+                });
+                self.bare.extend(bare.map(|frame| BareTruth {
+                    transmitter: self.addresses[ppdu.transmitter.index()],
+                    from_ns: ppdu.start.as_nanos(),
+                    to_ns: ppdu.end.as_nanos(),
+                    kind: frame.kind,
+                    retry: frame.retry,
+                }));
                 for psdu in &ppdu.psdus {
                     let Address::Station(to) = psdu.receiver else { continue };
                     let data = psdu.frames.iter().filter(|frame| {

@@ -9,5 +9,6 @@ mod air;
 mod apq;
 mod cell;
 mod scene;
+mod stream;
 mod tables;
 mod tcp;

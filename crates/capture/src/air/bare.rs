@@ -1,0 +1,132 @@
+//! Frames without data around an absence, one by one: Null frames, RTS, CTS, Acks and PS-Polls of
+//! the station and to it, and beacons of its access point. This is the list that
+//! the `scan` paper prints (Fig. 4). Times are in ns since 1970.
+//!
+//! Of each absence the first and the last frames are kept, [`FRAMES_MAX`] together, and of all
+//! absences of a capture [`BUDGET`] frames: a station that dozes for hours hears many beacons.
+//! Frames for a Block Ack agreement and for data are left out.
+
+use super::ANSWER_NS;
+use super::ppdu::Ppdu;
+use super::stations::StationId;
+use crate::rate::Rate;
+use lasthop_units::SeqNo12;
+use lasthop_wifi::wire::Kind;
+use std::collections::VecDeque;
+
+/// A frame that carries no data, alone in its PPDU.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BareFrame {
+    /// Number of the packet in the file.
+    pub number: u64,
+    /// When it began: its time on the air before it was captured, which is that time itself if
+    /// its rate is unknown.
+    pub from_ns: u64,
+    /// When it was captured.
+    pub to_ns: u64,
+    /// Type and subtype.
+    pub kind: Kind,
+    /// Its sender. An Ack or a CTS does not name it: it is the receiver of the frame that it
+    /// answers, if that was captured.
+    pub transmitter: Option<StationId>,
+    /// Its receiver; `None` for a group.
+    pub receiver: Option<StationId>,
+    /// The Power Management bit.
+    pub power_management: bool,
+    /// The Retry bit.
+    pub retry: bool,
+    /// Sequence number; control frames have none.
+    pub sequence: Option<SeqNo12>,
+    /// PHY rate.
+    pub rate: Option<Rate>,
+}
+
+/// Frames that are kept of one absence: half of them are its first, half its last.
+pub const FRAMES_MAX: usize = 64;
+/// Frames that are kept of all absences of a capture.
+pub const BUDGET: u32 = 200_000;
+/// How long before an absence a frame may be part of it: RTS and CTS before its Null frame.
+const AHEAD_NS: u64 = 1_000_000;
+/// How long after the last frame that takes an absence back there may be another, or its RTS.
+const AFTER_NS: u64 = 5_000_000;
+/// Frames that are remembered of a station that is there.
+const RECENT_MAX: usize = 4;
+
+impl BareFrame {
+    /// The frame of a PPDU, if it is one without data. `before`: sender, receiver and end of the
+    /// PPDU before it.
+    pub fn of(ppdu: &Ppdu, before: Option<(StationId, StationId, u64)>) -> Option<Self> {
+        let [mpdu] = ppdu.mpdus[..] else { return None };
+        let bare = matches!(
+            mpdu.kind,
+            Kind::Null
+                | Kind::QosNull
+                | Kind::Rts
+                | Kind::Cts
+                | Kind::Ack
+                | Kind::PsPoll
+                | Kind::Beacon
+        );
+        let answers = matches!(mpdu.kind, Kind::Ack | Kind::Cts);
+        let asked = before.filter(|(asks, _, at_ns)| {
+            ppdu.receiver == Some(*asks) && ppdu.at_ns.saturating_sub(*at_ns) < ANSWER_NS
+        });
+        let answerer = asked.filter(|_| answers).map(|(_, answerer, _)| answerer);
+        bare.then(|| Self {
+            number: mpdu.number,
+            from_ns: ppdu.at_ns.saturating_sub(ppdu.airtime.as_nanos()),
+            to_ns: ppdu.at_ns,
+            kind: mpdu.kind,
+            transmitter: ppdu.transmitter.or(answerer),
+            receiver: ppdu.receiver,
+            power_management: mpdu.power_management,
+            retry: mpdu.retry,
+            sequence: mpdu.sequence,
+            rate: ppdu.rate,
+        })
+    }
+}
+
+/// The last frames without data of a station that is there.
+#[derive(Debug, Default)]
+pub(super) struct Recent(VecDeque<BareFrame>);
+
+impl Recent {
+    /// A frame of or to the station.
+    pub fn push(&mut self, frame: BareFrame) {
+        if self.0.len() >= RECENT_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back(frame);
+    }
+
+    /// Those that are part of an absence which a frame at `at_ns` announces.
+    pub fn take(&mut self, at_ns: u64) -> Vec<BareFrame> {
+        let near = |frame: &BareFrame| at_ns.saturating_sub(frame.to_ns) < AHEAD_NS;
+        // An Ack or a beacon ends what was before: an exchange begins with an RTS.
+        let begin = self.0.iter().rposition(|frame| !matches!(frame.kind, Kind::Rts | Kind::Cts));
+        let frames = self.0.drain(..).skip(begin.map_or(0, |index| index + 1));
+        frames.filter(near).collect()
+    }
+}
+
+/// Appends a frame to those of an absence that lasts until `to_ns` so far, if it is part of it.
+pub(super) fn keep(frames: &mut Vec<BareFrame>, frame: BareFrame, to_ns: u64, budget: &mut u32) {
+    if frame.from_ns.saturating_sub(to_ns) > AFTER_NS {
+        return;
+    }
+    if frames.len() >= FRAMES_MAX {
+        frames.remove(FRAMES_MAX / 2);
+    } else if *budget == 0 {
+        return;
+    } else {
+        *budget -= 1;
+    }
+    frames.push(frame);
+}
+
+/// Leaves out what came after the end of an absence, when that is known.
+pub(super) fn end(frames: &mut Vec<BareFrame>, to_ns: u64) {
+    let kept = frames.iter().rposition(|frame| frame.to_ns <= to_ns).map_or(0, |last| last + 1);
+    frames.truncate(kept);
+}

@@ -1,0 +1,110 @@
+//! The air as a stream: what `air.pcapng` has, all of it, the first bytes of each packet, or
+//! without data. The blocks are read here as the draft of pcapng has them.
+
+use crate::scene;
+use lasthop_net::network::NetworkStats;
+use lasthop_trace::{AirStream, OutputError, Recorder};
+use std::fs;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+/// Keeps what is written.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Nobody reads it any more after some bytes.
+struct Broken(usize);
+
+impl Write for Broken {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(self.0);
+        self.0 -= taken;
+        if taken == 0 { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(taken) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn record(stream: &AirStream, target: impl Write + Send + 'static) -> Result<(), OutputError> {
+    let target = Box::new(target);
+    let mut recorder =
+        Recorder::with_air_stream(scene::names(), scene::recording(), stream, target)?;
+    scene::play(&mut recorder);
+    recorder.finish(&scene::info(), &NetworkStats::default()).map(|_| ())
+}
+
+fn streamed(snap_bytes: Option<u32>, data: bool) -> Vec<u8> {
+    let kept = Kept::default();
+    let stream = AirStream { info: scene::air(), snap_bytes, data };
+    record(&stream, kept.clone()).unwrap();
+    let bytes = kept.0.lock().unwrap();
+    bytes.clone()
+}
+
+/// The length on the air of each packet, and what was captured of it.
+fn packets(file: &[u8]) -> Vec<(usize, Vec<u8>)> {
+    let number = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+    let (mut at, mut packets) = (0, Vec::new());
+    while at < file.len() {
+        let length = number(at + 4);
+        assert_eq!(number(at + length - 4), length, "a block has its length at both ends");
+        if number(at) == 6 {
+            let captured = number(at + 20);
+            packets.push((number(at + 24), file[at + 28..at + 28 + captured].to_vec()));
+        }
+        at += length;
+    }
+    packets
+}
+
+#[test]
+fn it_is_the_file() {
+    let path = scene::scratch("stream");
+    scene::record(&path, &scene::files(), scene::play);
+    let file = fs::read(path.join("air.pcapng")).unwrap();
+    assert!(streamed(None, true) == file, "byte by byte");
+    let whole = packets(&file);
+    for snap in [40, 96, 65_535] {
+        let cut = packets(&streamed(Some(snap), true));
+        let expected = whole
+            .iter()
+            .map(|(length, bytes)| (*length, bytes[..bytes.len().min(snap as usize)].to_vec()));
+        assert_eq!(cut, expected.collect::<Vec<_>>());
+    }
+    let bare = packets(&streamed(None, false));
+    // Type and subtype are in the first byte behind radiotap, whose length is its third and
+    // fourth: data with a body (subtypes 0 and 8), Block Ack and Block Ack Request.
+    let about_data = |bytes: &[u8]| {
+        matches!(
+            bytes[usize::from(u16::from_le_bytes([bytes[2], bytes[3]]))],
+            0x08 | 0x88 | 0x94 | 0x84
+        )
+    };
+    let mut expected = whole.clone();
+    expected.retain(|(_, bytes)| !about_data(bytes));
+    assert!(!expected.is_empty() && expected.len() < whole.len());
+    assert_eq!(bare, expected);
+    fs::remove_dir_all(path).unwrap();
+}
+
+#[test]
+fn an_end_that_does_not_read_is_an_error() {
+    let stream = AirStream { info: scene::air(), snap_bytes: None, data: true };
+    for bytes in [0, 100, 1_000] {
+        let error = record(&stream, Broken(bytes)).unwrap_err();
+        assert!(matches!(error, OutputError::Stream(_)), "{error}");
+    }
+}
