@@ -7,6 +7,7 @@
 //! | [`file`](mod@file) | pcap and pcapng, packet by packet, from anything that can be read |
 //! | [`link`] | radiotap, AVS, PPI, Ethernet: what stands in front of a frame |
 //! | [`rate`] | PHY rates and times on the air |
+//! | [`seconds`] | quantities by second, of the latest hours |
 //! | [`air`] | stations, PPDUs, exchanges, absences, beacons |
 //! | [`transport`] | flows of TCP and UDP |
 //! | [`analysis`] | all of it, and what is malformed |
@@ -25,4 +26,5 @@ pub mod finding;
 pub mod frame;
 pub mod link;
 pub mod rate;
+pub mod seconds;
 pub mod transport;

@@ -5,6 +5,7 @@ use super::chain::{ChainCounts, Chains};
 use super::ppdu::Ppdu;
 use super::stations::StationId;
 use crate::rate::Rate;
+use crate::seconds::Seconds;
 use lasthop_units::{Duration, SeqNo12};
 use lasthop_wifi::wire::Kind;
 use lasthop_wifi::wire::control::{Bitmap, Record};
@@ -25,10 +26,12 @@ pub struct Link {
     pub sizes: BTreeMap<u16, u64>,
     /// Sequence number spaces: by TID, and of frames without QoS.
     spaces: [Option<Box<Chains>>; SPACES],
+    /// When the latest PPDU ended, in ns since 1970.
+    pub latest_ns: u64,
     /// The last PPDU, until something shows that it has been answered, or not.
     last: Option<Last>,
     /// Payload of MSDUs that were captured for the first time, and PPDUs and MPDUs, by second.
-    pub seconds: Vec<Second>,
+    pub seconds: Seconds<Second>,
     /// Room for sequence numbers, to be used again.
     spare: Vec<SeqNo12>,
 }
@@ -158,8 +161,9 @@ impl Link {
             rates: BTreeMap::new(),
             sizes: BTreeMap::new(),
             spaces: Default::default(),
+            latest_ns: 0,
             last: None,
-            seconds: Vec::new(),
+            seconds: Seconds::default(),
             spare: Vec::new(),
         }
     }
@@ -167,6 +171,7 @@ impl Link {
     /// A data PPDU of this link. `second`: the second of the capture in which it ended.
     pub fn handle_ppdu(&mut self, ppdu: &Ppdu, second: usize) {
         self.finish();
+        self.latest_ns = ppdu.at_ns;
         let data = || ppdu.mpdus.iter().filter(|mpdu| is_data(mpdu.kind));
         let Some(first) = data().next() else { return };
         let space = first.tid.map_or(SPACES - 1, usize::from);
@@ -203,10 +208,7 @@ impl Link {
             at_rate.retries += u64::from(retries);
             at_rate.airtime += ppdu.airtime;
         }
-        if self.seconds.len() <= second {
-            self.seconds.resize(second + 1, Second::default());
-        }
-        let second = &mut self.seconds[second];
+        let second = self.seconds.at(second);
         second.payload_bytes += payload_bytes;
         second.ppdus += 1;
         second.mpdus += mpdus;
@@ -331,6 +333,14 @@ impl Link {
             self.counts.unanswered += 1;
         }
         self.spare = last.sequences;
+    }
+
+    /// Nothing that was sent up to now will be sent again: takes less memory until there are
+    /// frames again.
+    pub fn rest(&mut self) {
+        self.finish();
+        self.spaces.iter_mut().flatten().for_each(|chains| chains.rest());
+        self.spare = Vec::new();
     }
 
     /// Whether the MPDU with this number, the latest one, was acknowledged; `None` if it was not

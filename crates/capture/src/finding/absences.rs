@@ -2,11 +2,12 @@
 
 use super::{Finding, Kind, at, ms, percent};
 use crate::air::Air;
-use crate::air::absence::Absence;
+use crate::air::absence::{Absence, Totals};
 use crate::air::exchange::Link;
 use crate::air::schedule::{Cause, Period, Schedule, median};
 use crate::air::stations::StationId;
 use crate::analysis::Analysis;
+use crate::seconds::Seconds;
 
 /// Absences that are shorter than this, many a second, are no visits and no rest.
 const OSCILLATION_NS: u64 = 10_000_000;
@@ -20,18 +21,21 @@ const IN_VAIN_MIN: u64 = 20;
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
     let air = &analysis.air;
     for (id, absences) in &air.absences {
+        let totals = absences.totals();
         let absences = absences.so_far();
         let Some(schedule) = Schedule::of(absences) else { continue };
         let oscillates = oscillation(analysis, *id, absences);
         if oscillates.is_none() {
             match schedule.cause {
                 Cause::Scan => found.push(scan(analysis, *id, absences, &schedule)),
-                Cause::PowerSave => found.extend(power_save(analysis, *id, absences, &schedule)),
+                Cause::PowerSave => {
+                    found.extend(power_save(analysis, *id, absences, &totals, &schedule));
+                }
                 Cause::Unknown => {}
             }
         }
         found.extend(oscillates);
-        found.extend(sent_in_vain(analysis, *id, absences));
+        found.extend(sent_in_vain(analysis, *id, absences, &totals));
     }
 }
 
@@ -92,8 +96,10 @@ fn scan(analysis: &Analysis, id: StationId, absences: &[Absence], schedule: &Sch
 /// The period that costs most: it, and the share of its lowest second and its mean in what the
 /// station has otherwise.
 fn worst_period(air: &Air, id: StationId, schedule: &Schedule) -> (Period, Option<(f64, f64)>) {
+    let seconds = payload(air, id);
+    let normal = normal(air, schedule, &seconds);
     let with_throughput = schedule.periods.iter().map(|period| {
-        let shares = shares(air, id, schedule, period);
+        let shares = normal.and_then(|normal| shares(air, &seconds, normal, period));
         (*period, shares)
     });
     let cost = |shares: &Option<(f64, f64)>| shares.map_or(-1.0, |(_, mean)| 1.0 - mean);
@@ -106,32 +112,35 @@ fn worst_period(air: &Air, id: StationId, schedule: &Schedule) -> (Period, Optio
 }
 
 /// Payload of both directions of a station, by second.
-fn payload(air: &Air, id: StationId) -> Vec<u64> {
+fn payload(air: &Air, id: StationId) -> Seconds<u64> {
     let links = air.links.values().filter(|link| link.from == id || link.to == id);
-    let mut sums = Vec::new();
+    let mut sums = Seconds::default();
     for link in links {
-        let seconds = &link.seconds;
-        sums.resize(sums.len().max(seconds.len()), 0);
-        for (sum, second) in sums.iter_mut().zip(seconds) {
-            *sum += second.payload_bytes;
+        for (second, value) in link.seconds.iter() {
+            *sums.at(second) += value.payload_bytes;
         }
     }
     sums
 }
 
-/// The lowest second and the mean of a period as shares of the median second outside periods;
-/// `None` if the station carried no steady traffic around it.
-fn shares(air: &Air, id: StationId, schedule: &Schedule, period: &Period) -> Option<(f64, f64)> {
-    let seconds = payload(air, id);
-    let touched = |second: usize| {
-        schedule
-            .periods
-            .iter()
-            .any(|p| (air.second(p.from_ns)..=air.second(p.to_ns)).contains(&second))
+/// The median second outside periods, in bytes.
+fn normal(air: &Air, schedule: &Schedule, seconds: &Seconds<u64>) -> Option<f64> {
+    // Periods are in the order of their times, as seconds are.
+    let mut periods = schedule.periods.iter().peekable();
+    let mut is_touched = |second: usize| {
+        while periods.next_if(|period| air.second(period.to_ns) < second).is_some() {}
+        periods.peek().is_some_and(|period| air.second(period.from_ns) <= second)
     };
     // The last second is not a whole one, and the first is that of a start.
-    let normal = (1..seconds.len().saturating_sub(1)).filter(|second| !touched(*second));
-    let normal = median(normal.map(|second| seconds[second]))? as f64;
+    let (first, end) = (seconds.first() + 1, seconds.end().saturating_sub(1));
+    let whole = seconds.iter().filter(|(second, _)| (first..end).contains(second));
+    median(whole.filter(|(second, _)| !is_touched(*second)).map(|(_, bytes)| *bytes))
+        .map(|bytes| bytes as f64)
+}
+
+/// The lowest second and the mean of a period as shares of the `normal` second; `None` if the
+/// station carried no steady traffic around it.
+fn shares(air: &Air, seconds: &Seconds<u64>, normal: f64, period: &Period) -> Option<(f64, f64)> {
     let (first, last) = (air.second(period.from_ns), air.second(period.to_ns));
     let whole: Vec<u64> =
         (first + 1..last).filter_map(|second| seconds.get(second)).copied().collect();
@@ -148,27 +157,26 @@ fn power_save(
     analysis: &Analysis,
     id: StationId,
     absences: &[Absence],
+    totals: &Totals,
     schedule: &Schedule,
 ) -> Option<Finding> {
     let air = &analysis.air;
     let address = air.stations.get(id).address.to_string();
     let length = crate::document::length_ns(air);
-    let away: u64 = absences.iter().map(Absence::asleep_ns).sum();
-    let share = away as f64 / length as f64;
+    let share = totals.asleep_ns as f64 / length as f64;
     let (first, last) = (absences.first()?, absences.last()?);
     if share < DOZING_MIN {
         return None;
     }
-    let longest = absences.iter().map(Absence::asleep_ns).max().unwrap_or_default();
     Some(Finding {
         kind: Kind::PowerSave,
         sentence: format!(
             "{address} saves power: it dozes {} times, {} of the time, for {} in the median and {} at \
              most; what is for it waits until it wakes up",
-            absences.len(),
+            totals.absences,
             percent(share),
             ms(schedule.asleep_ns),
-            ms(longest)
+            ms(totals.longest_ns)
         ),
         frames: [first.frames.0, last.frames.1],
         from_s: at(analysis, first.from_ns),
@@ -226,28 +234,29 @@ fn oscillation(analysis: &Analysis, id: StationId, absences: &[Absence]) -> Opti
     })
 }
 
-fn sent_in_vain(analysis: &Analysis, id: StationId, absences: &[Absence]) -> Option<Finding> {
+fn sent_in_vain(
+    analysis: &Analysis,
+    id: StationId,
+    absences: &[Absence],
+    totals: &Totals,
+) -> Option<Finding> {
     let air = &analysis.air;
-    let vain: u64 = absences.iter().map(|absence| u64::from(absence.sent_in_vain)).sum();
-    let hit: Vec<&Absence> = absences.iter().filter(|absence| absence.sent_in_vain > 0).collect();
-    let (first, last) = (hit.first()?, hit.last()?);
+    let vain = totals.sent_in_vain;
+    let mut hit = absences.iter().filter(|absence| absence.sent_in_vain > 0);
+    let first = hit.next()?;
+    let last = hit.next_back().unwrap_or(first);
     let to_it = |link: &&Link| link.to == id;
     let all: u64 = air.links.values().filter(to_it).map(|link| link.counts.mpdus).sum();
     if vain < IN_VAIN_MIN {
         return None;
     }
     let address = air.stations.get(id).address.to_string();
-    let unheard = absences
-        .iter()
-        .filter(|absence| absence.leave.as_ref().is_some_and(|l| l.acks == 0))
-        .count();
     Some(Finding {
         kind: Kind::SentInVain,
         sentence: format!(
             "The access point sends {vain} data frames to {address} while that is away, in {} of {} \
-             absences; {unheard} were announced without an answer that was captured",
-            hit.len(),
-            absences.len()
+             absences; {} were announced without an answer that was captured",
+            totals.in_vain, totals.absences, totals.unanswered
         ),
         frames: [first.frames.0, last.frames.1],
         from_s: at(analysis, first.from_ns),

@@ -1,6 +1,7 @@
 //! Segments of TCP as somebody in between sees them.
 
 use super::Carrier;
+use crate::seconds::Seconds;
 use std::collections::VecDeque;
 
 /// One direction of a flow.
@@ -17,7 +18,7 @@ pub struct Direction {
     /// Numbers of the first and last packet.
     pub frames: (u64, u64),
     /// By second of the capture.
-    pub seconds: Vec<FlowSecond>,
+    pub seconds: Seconds<FlowSecond, FLOW_SECONDS_MAX>,
     /// What only TCP has; `None` until there is a segment.
     pub tcp: Option<Box<TcpDirection>>,
 }
@@ -82,6 +83,10 @@ pub enum Fate {
     Unknown,
 }
 
+/// Seconds of a flow that are kept: there may be thousands of flows.
+const FLOW_SECONDS_MAX: usize = 3_600;
+/// Time after which a segment is not waited for any more, in ns.
+const GIVEN_UP_NS: u64 = 300_000_000_000;
 /// Segments that are remembered.
 const RECENT_MAX: usize = 8_192;
 const SYN: u8 = 2;
@@ -90,7 +95,7 @@ const RST: u8 = 4;
 const ACK: u8 = 16;
 
 impl Direction {
-    pub(super) fn handle_packet(&mut self, bytes: u64, carrier: Carrier, second: usize) {
+    pub(super) fn handle_packet(&mut self, bytes: u64, carrier: Carrier) {
         self.packets += 1;
         self.bytes += bytes;
         if self.packets == 1 {
@@ -99,14 +104,21 @@ impl Direction {
         self.frames.1 = carrier.number;
         let (first, last) = self.times.unwrap_or((carrier.at_ns, carrier.at_ns));
         self.times = Some((first, last.max(carrier.at_ns)));
-        if self.seconds.len() <= second {
-            self.seconds.resize(second + 1, FlowSecond::default());
+    }
+
+    /// Nothing has come for this long, in ns: what is not needed takes no memory. TCP waits two
+    /// minutes at most until it sends again.
+    pub(super) fn rest(&mut self, idle_ns: u64) {
+        let Some(tcp) = &mut self.tcp else { return };
+        if idle_ns >= GIVEN_UP_NS {
+            tcp.recent.clear();
         }
+        tcp.recent.shrink_to_fit();
     }
 
     pub(super) fn deliver(&mut self, bytes: u64, second: usize) {
         self.payload_bytes += bytes;
-        self.seconds[second].payload_bytes += bytes;
+        self.seconds.at(second).payload_bytes += bytes;
     }
 }
 
@@ -156,7 +168,7 @@ pub(super) fn handle_segment(
         }
         if again && payload > 0 && !probe {
             tcp.retransmissions += 1;
-            this.seconds[second].retransmissions += 1;
+            this.seconds.at(second).retransmissions += 1;
             let before = tcp.recent.iter_mut().rev().find(|sent| sent.first == sequence);
             let fate = match before.as_ref().and_then(|sent| sent.carrier.mpdu).and_then(fate) {
                 Some(true) => Fate::Delivered,
@@ -183,7 +195,7 @@ pub(super) fn handle_segment(
         // Beyond the greatest window there is a gap in the capture.
         if flight < 1 << 30 {
             tcp.flight_bytes_max = tcp.flight_bytes_max.max(flight);
-            let second = &mut this.seconds[second];
+            let second = this.seconds.at(second);
             second.flight_bytes_max = second.flight_bytes_max.max(flight);
         }
     }
@@ -215,10 +227,9 @@ fn acknowledge(sender: &mut Direction, up_to: u32, at_ns: u64, second: usize) {
     let rtt = at_ns.saturating_sub(sent.carrier.at_ns);
     let (least, sum, greatest, number) = tcp.rtt.unwrap_or((rtt, 0, rtt, 0));
     tcp.rtt = Some((least.min(rtt), sum + rtt, greatest.max(rtt), number + 1));
-    if let Some(second) = sender.seconds.get_mut(second) {
-        second.rtt.0 += rtt;
-        second.rtt.1 += 1;
-    }
+    let second = sender.seconds.at(second);
+    second.rtt.0 += rtt;
+    second.rtt.1 += 1;
 }
 
 /// Whether number `a` is after `b` (RFC 9293, 3.4).
