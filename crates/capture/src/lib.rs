@@ -13,6 +13,7 @@
 //! | [`analysis`] | all of it, and what is malformed |
 //! | [`finding`] | what is wrong with the link, in sentences |
 //! | [`document`] | all of it as JSON |
+//! | [`live`] | readings of an analysis that goes on |
 //!
 //! Nothing here writes a file or reads a clock. Nothing panics, whatever a file holds.
 
@@ -25,6 +26,7 @@ pub mod file;
 pub mod finding;
 pub mod frame;
 pub mod link;
+pub mod live;
 pub mod rate;
 pub mod seconds;
 pub mod transport;

@@ -121,6 +121,11 @@ impl Drop for Scene {
 
 /// The analysis of what a monitor hears that misses a share of the frames.
 pub fn heard(scene: &Scene, missing: f64) -> Analysis {
+    watched(scene, missing, &mut |_| ())
+}
+
+/// The same, of which something is seen after each packet.
+pub fn watched(scene: &Scene, missing: f64, seen: &mut dyn FnMut(&Analysis)) -> Analysis {
     let file = File::open(scene.path.join("air.pcapng")).expect("it was written");
     let mut capture = Capture::open(file).expect("it is a capture");
     let mut analysis = Analysis::default();
@@ -129,6 +134,7 @@ pub fn heard(scene: &Scene, missing: f64) -> Analysis {
     while let Some(packet) = capture.next_packet().expect("it is whole") {
         if !draws.chance(missing) {
             analysis.handle_packet(&packet);
+            seen(&analysis);
         }
     }
     analysis.finish();
