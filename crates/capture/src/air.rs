@@ -14,9 +14,10 @@ pub mod ppdu;
 pub mod schedule;
 pub mod stations;
 
+use crate::analysis::IDLE_NS;
 use crate::frame::Frame;
 use crate::rate::Format;
-use crate::series::Seconds;
+use crate::series::Busy;
 use absence::Absences;
 use bare::BareFrame;
 use beacons::Beacons;
@@ -37,6 +38,9 @@ pub struct Air {
     pub stations: Stations,
     /// Data from one to another, by sender and receiver.
     pub links: BTreeMap<(StationId, StationId), Link>,
+    /// Links that were forgotten for newer ones, and data PPDUs of links for which there was no
+    /// place.
+    pub links_left_out: (u64, u64),
     /// Beacons, by access point.
     pub beacons: BTreeMap<StationId, Beacons>,
     /// What stations announce, in the order of stations.
@@ -46,11 +50,13 @@ pub struct Air {
     /// Time on the air of Acks and CTS, whose senders do not name themselves.
     pub answers: Duration,
     /// Time on the air by second.
-    pub busy_ns: Seconds<u64>,
+    pub busy: Busy,
     /// Time of the first frame, in ns since 1970.
     pub begin_ns: Option<u64>,
     /// Time of the latest frame.
     pub end_ns: u64,
+    /// Centre of the (primary) channel of the latest frame in MHz, if its receiver said so.
+    pub frequency_mhz: Option<u16>,
     /// PPDUs that began while another one was on the air.
     pub overlaps: Overlaps,
     /// Time on the air of DSSS and CCK, and number of PPDUs.
@@ -97,6 +103,8 @@ pub struct Heard {
     unasked: u32,
 }
 
+/// Most links that are followed.
+const LINKS_MAX: usize = 16_384;
 /// Longest time after a frame in which an answer may come, in ns. A host stamps packets late, and
 /// not evenly.
 const ANSWER_NS: u64 = 2_000_000;
@@ -106,16 +114,18 @@ impl Default for Air {
         Self {
             stations: Stations::default(),
             links: BTreeMap::new(),
+            links_left_out: (0, 0),
             beacons: BTreeMap::new(),
             absences: BTreeMap::new(),
             heard: Vec::new(),
             answers: Duration::ZERO,
-            busy_ns: Seconds::default(),
+            busy: Busy::default(),
             overlaps: Overlaps::default(),
             dsss: (Duration::ZERO, 0),
             protection: (None, 0, Duration::ZERO),
             begin_ns: None,
             end_ns: 0,
+            frequency_mhz: None,
             ppdus: 0,
             without_rate: 0,
             band: Band::Ghz5,
@@ -140,6 +150,7 @@ impl Air {
         self.begin_ns.get_or_insert(frame.at_ns);
         self.end_ns = self.end_ns.max(frame.at_ns);
         if let Some(mhz) = frame.radio.frequency_mhz {
+            self.frequency_mhz = Some(mhz);
             self.band = if mhz < 4_000 { Band::Ghz2_4 } else { Band::Ghz5 };
         }
         let receiver = self.stations.of(frame.receiver());
@@ -161,6 +172,34 @@ impl Air {
         } else {
             self.control(frame, transmitter, receiver)
         }
+    }
+
+    /// What has been idle for long takes less memory from now on. It is what it was if frames of
+    /// it come again.
+    pub(crate) fn rest(&mut self, now_ns: u64) {
+        for link in self.links.values_mut() {
+            if now_ns.saturating_sub(link.latest_ns) >= IDLE_NS {
+                link.rest();
+            }
+        }
+    }
+
+    /// Whether there is a place for a link; for a new one, some of those that are idle are
+    /// forgotten: those with the fewest MPDUs.
+    fn has_place(&mut self, key: (StationId, StationId), now_ns: u64) -> bool {
+        if self.links.len() < LINKS_MAX || self.links.contains_key(&key) {
+            return true;
+        }
+        let idle =
+            self.links.iter().filter(|(_, link)| now_ns.saturating_sub(link.latest_ns) >= IDLE_NS);
+        let mut idle: Vec<_> = idle.map(|(key, link)| (link.counts.mpdus, *key)).collect();
+        idle.sort_unstable();
+        for (_, key) in idle.iter().take(LINKS_MAX / 4) {
+            self.links.remove(key);
+            self.links_left_out.0 += 1;
+        }
+        self.links_left_out.1 += u64::from(idle.is_empty());
+        !idle.is_empty()
     }
 
     /// No more frames come.
@@ -353,7 +392,7 @@ impl Air {
         self.ppdus += 1;
         self.without_rate += u64::from(ppdu.rate.is_none());
         let second = self.second(ppdu.at_ns);
-        *self.busy_ns.at(second) += ppdu.airtime.as_nanos();
+        self.busy.add(second, ppdu.airtime.as_nanos());
         match ppdu.transmitter {
             Some(id) => self.heard[id.index()].airtime += ppdu.airtime,
             None => self.answers += ppdu.airtime,
@@ -405,7 +444,9 @@ impl Air {
             (Kind::Rts | Kind::Cts, ..) => self.awaiting = None,
             (_, Some(from), Some(to)) => {
                 self.awaiting = None;
-                if ppdu.mpdus.iter().any(|mpdu| is_data(mpdu.kind)) {
+                if ppdu.mpdus.iter().any(|mpdu| is_data(mpdu.kind))
+                    && self.has_place((from, to), ppdu.at_ns)
+                {
                     let link = self.links.entry((from, to)).or_insert_with(|| Link::new(from, to));
                     let unasked = std::mem::take(&mut self.heard[from.index()].unasked);
                     link.handle_ppdu(ppdu, second, unasked);

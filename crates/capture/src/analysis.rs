@@ -40,6 +40,8 @@ pub struct Analysis {
     seen_links: Vec<Option<(StationId, StationId)>>,
     /// The last two that were looked for: most often one of the two directions of a flow.
     recent: [Option<(Space, usize)>; 2],
+    /// When it was last looked what is idle, in ns since 1970, and the number of packets then.
+    rested: (u64, u64),
 }
 
 /// A sequence number space: sender, receiver and TID, which is 16 for frames without QoS.
@@ -74,8 +76,6 @@ pub struct Counts {
     pub eht: u64,
     /// Trigger frames (802.11ax).
     pub trigger: u64,
-    /// Packets in which TCP was reached.
-    pub tcp: u64,
     /// Frames whose check sequence was wrong. They are in the counts above and in no analysis.
     pub bad_fcs: u64,
     /// Frames whose end a snap length has cut off.
@@ -101,8 +101,12 @@ pub struct Malformed {
     pub message: String,
 }
 
-#[derive(Debug)]
-struct Seen(Vec<u64>);
+/// When each sequence number was last seen, in ns since 1970; none while nothing comes.
+#[derive(Debug, Default)]
+struct Seen {
+    numbers: Vec<u64>,
+    latest_ns: u64,
+}
 
 /// Errors that are listed.
 pub const ERRORS_MAX: usize = 1_000;
@@ -110,6 +114,13 @@ pub const ERRORS_MAX: usize = 1_000;
 const CUT_LISTED_MAX: u64 = 10;
 /// How long the MAC may repeat an MPDU, in ns.
 const REPEATS_NS: u64 = 4_000_000_000;
+/// From which time on a link or a flow is idle, in ns: longer than any MAC, and than TCP in
+/// nearly all cases, waits to send again. What is idle takes less memory.
+pub(crate) const IDLE_NS: u64 = 60_000_000_000;
+/// Packets after which it is looked what is idle, at least.
+const REST_PACKETS: u64 = 1_000;
+/// Most sequence number spaces in which MSDUs are compared.
+const SPACES_MAX: usize = 1 << 20;
 
 impl Analysis {
     /// The next packet.
@@ -119,6 +130,11 @@ impl Analysis {
         self.counts.clock_backwards += u64::from(self.last_ns.is_some_and(|last| at_ns < last));
         self.last_ns = Some(at_ns);
         self.first_ns.get_or_insert(at_ns);
+        // Clocks that jump to and fro do not make it more often.
+        let (rested_ns, packets) = self.rested;
+        if at_ns.abs_diff(rested_ns) >= IDLE_NS && self.packets - packets >= REST_PACKETS {
+            self.rest(at_ns);
+        }
         *self.links.entry(packet.link).or_default() += 1;
         self.counts.cut += u64::from(packet.is_cut());
         if !packet.link.is_supported() {
@@ -167,6 +183,18 @@ impl Analysis {
         }
     }
 
+    /// What is idle takes less memory from now on.
+    fn rest(&mut self, now_ns: u64) {
+        self.rested = (now_ns, self.packets);
+        self.air.rest(now_ns);
+        self.flows.rest(now_ns);
+        for seen in &mut self.seen_at {
+            if now_ns.saturating_sub(seen.latest_ns) >= IDLE_NS {
+                seen.numbers = Vec::new();
+            }
+        }
+    }
+
     /// The file cannot be read any further.
     pub fn handle_error(&mut self, error: &ReadError) {
         let offset = error.offset();
@@ -177,7 +205,6 @@ impl Analysis {
     /// No more packets come.
     pub fn finish(&mut self) {
         self.air.finish();
-        self.counts.tcp = self.flows.packets_tcp();
     }
 
     /// Times of the first and the last packet, in ns since 1970.
@@ -249,29 +276,39 @@ impl Analysis {
         let receiver = self.air.stations.of(frame.receiver());
         let to = receiver.map_or(u32::MAX, |to| to.index() as u32);
         let key = (from.index() as u32, to, tid);
-        let index = self.seen_index(key);
+        let index = self.seen_index(key)?;
         if self.seen_links.len() < self.seen_at.len() {
             self.seen_links.push(receiver.map(|to| (from, to)));
         }
-        let seen = &mut self.seen_at[index].0;
+        let seen = &mut self.seen_at[index];
+        seen.latest_ns = frame.at_ns;
+        if seen.numbers.is_empty() {
+            seen.numbers = vec![0; usize::from(SeqNo12::MODULUS)];
+        }
         let number = frame.view.sequence_control()?.sequence.as_u16();
-        let last = std::mem::replace(&mut seen[usize::from(number)], frame.at_ns.max(1));
+        let last = std::mem::replace(&mut seen.numbers[usize::from(number)], frame.at_ns.max(1));
         let again =
             frame.control.flags.retry && last > 0 && frame.at_ns.saturating_sub(last) < REPEATS_NS;
         (!again).then_some((index as u32, tid, number))
     }
 
-    fn seen_index(&mut self, key: Space) -> usize {
+    /// The number of a space, which may be new; `None` if there are too many.
+    fn seen_index(&mut self, key: Space) -> Option<usize> {
         if let Some((_, index)) = self.recent.iter().flatten().find(|(recent, _)| *recent == key) {
-            return *index;
+            return Some(*index);
         }
         let next = self.seen_at.len();
-        let index = *self.seen.entry(key).or_insert(next);
-        if index == next {
-            self.seen_at.push(Seen(vec![0; usize::from(SeqNo12::MODULUS)]));
-        }
+        let index = match self.seen.get(&key) {
+            Some(index) => *index,
+            None if next >= SPACES_MAX => return None,
+            None => {
+                self.seen.insert(key, next);
+                self.seen_at.push(Seen::default());
+                next
+            }
+        };
         self.recent = [Some((key, index)), self.recent[0]];
-        index
+        Some(index)
     }
 
     fn handle_msdu(&mut self, msdu: &[u8], carrier: Carrier, second: usize) {

@@ -59,6 +59,10 @@ pub struct CaptureDocument {
     /// Flows of TCP and UDP that could be read, by protocol and ends.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub flows: BTreeMap<String, FlowSummary>,
+    /// Flows that are not among `flows`: idle ones that were forgotten for newer ones, as there
+    /// were more than 4 096.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub flows_left_out: u64,
 }
 
 /// Numbers of frames.
@@ -150,7 +154,7 @@ impl CaptureDocument {
                 ampdu_status: counts.ampdu_status,
                 mcs: counts.mcs,
                 vht: counts.vht,
-                tcp: counts.tcp,
+                tcp: analysis.flows.packets_tcp(),
                 he: counts.he,
                 eht: counts.eht,
                 trigger: counts.trigger,
@@ -175,6 +179,7 @@ impl CaptureDocument {
             networks: channel::networks(analysis),
             strangers: air.stations.iter().filter(|(_, s)| s.bss.is_none()).count() as u64,
             flows: flows::flows(analysis),
+            flows_left_out: analysis.flows.forgotten(),
         }
     }
 

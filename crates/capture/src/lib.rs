@@ -7,12 +7,14 @@
 //! | [`file`](mod@file) | pcap and pcapng, packet by packet, from anything that can be read |
 //! | [`link`] | radiotap, AVS, PPI, Ethernet: what stands in front of a frame |
 //! | [`rate`] | PHY rates and times on the air |
+//! | [`seconds`] | quantities by second, of the latest hours |
 //! | [`air`] | stations, PPDUs, exchanges, absences, beacons |
 //! | [`transport`] | flows of TCP and UDP |
 //! | [`analysis`] | all of it, and what is malformed |
 //! | [`series`] | values by second |
 //! | [`finding`] | what is wrong with the link, in sentences |
 //! | [`document`] | all of it as JSON |
+//! | [`live`] | readings of an analysis that goes on |
 //!
 //! Nothing here writes a file or reads a clock. Nothing panics, whatever a file holds.
 
@@ -25,6 +27,7 @@ pub mod file;
 pub mod finding;
 pub mod frame;
 pub mod link;
+pub mod live;
 pub mod rate;
 pub mod series;
 pub mod transport;

@@ -1,9 +1,10 @@
 //! Values by second of a capture. Second 0 begins with the first frame; a second in which
-//! nothing was counted takes no memory, so that a clock that jumps by years costs nothing.
+//! nothing was counted takes no memory, so that a clock that jumps by years costs nothing. The
+//! latest hours are kept, so that memory is bounded in a capture of days.
 //!
 //! | series | of | fields |
 //! |---|---|---|
-//! | [`Air::busy_ns`](crate::air::Air::busy_ns) | the channel | time on the air in ns |
+//! | [`Air::busy`](crate::air::Air::busy) | the channel | time on the air in ns |
 //! | [`Link::seconds`](crate::air::exchange::Link::seconds) | data from one station to another | [`Second`](crate::air::exchange::Second) |
 //! | [`Direction::seconds`](crate::transport::Direction::seconds) | one direction of a flow | [`FlowSecond`](crate::transport::FlowSecond) |
 //!
@@ -13,39 +14,59 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Most seconds of a series that have values: twelve days. What comes in others is counted in one
-/// sum, [`Seconds::left_out`].
-pub const SECONDS_MAX: usize = 1 << 20;
+/// Most seconds of a series that have values and are kept: four hours.
+pub const SECONDS_MAX: usize = 4 * 3_600;
 
-/// Values by second, ascending.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seconds<T> {
+/// Values by second, ascending: the latest `MAX` that there are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seconds<T, const MAX: usize = SECONDS_MAX> {
     older: BTreeMap<usize, T>,
     /// The newest second: nearly always the one that is asked for.
     newest: Option<(usize, T)>,
-    left_out: T,
 }
 
-impl<T: Default> Seconds<T> {
-    /// The values of a second, to be changed; new ones if there were none.
+impl<T, const MAX: usize> Default for Seconds<T, MAX> {
+    fn default() -> Self {
+        Self { older: BTreeMap::new(), newest: None }
+    }
+}
+
+impl<T: Default, const MAX: usize> Seconds<T, MAX> {
+    /// The values of a second, to be changed; new ones if there were none. Beyond `MAX` seconds
+    /// the earliest is forgotten, and what is earlier than those that are kept counts for the
+    /// earliest of them.
     pub fn at(&mut self, second: usize) -> &mut T {
         let newest = self.newest.as_ref().map(|(newest, _)| *newest);
-        let is_new = match newest {
-            Some(newest) if second <= newest => {
-                second < newest && !self.older.contains_key(&second)
-            }
-            _ => true,
-        };
-        if is_new && self.count() >= SECONDS_MAX {
-            return &mut self.left_out;
-        }
         if newest.is_some_and(|newest| second < newest) {
-            return self.older.entry(second).or_default();
+            return self.at_older(second);
         }
         if newest != Some(second) {
             self.older.extend(self.newest.take());
+            if self.older.len() >= MAX {
+                self.older.pop_first();
+            }
         }
         &mut self.newest.get_or_insert_with(|| (second, T::default())).1
+    }
+
+    #[cold]
+    fn at_older(&mut self, second: usize) -> &mut T {
+        let first = self.first();
+        let is_full = self.count() >= MAX;
+        if is_full && second > first && !self.older.contains_key(&second) {
+            self.older.pop_first();
+        }
+        let second = if is_full { second.max(self.first()) } else { second };
+        match &mut self.newest {
+            Some((newest, values)) if *newest == second => values,
+            _ => self.older.entry(second).or_default(),
+        }
+    }
+
+    /// The first second with values that is kept; 0 without any.
+    pub fn first(&self) -> usize {
+        let newest = self.newest.as_ref().map_or(0, |(second, _)| *second);
+        self.older.first_key_value().map_or(newest, |(second, _)| *second)
     }
 
     /// The values of a second, if there are any.
@@ -86,7 +107,7 @@ impl<T: Default> Seconds<T> {
         series: impl Iterator<Item = &'a Self>,
         range: &Range<usize>,
         value: impl Fn(&T) -> u64,
-    ) -> Seconds<u64>
+    ) -> Seconds<u64, MAX>
     where
         T: 'a,
     {
@@ -96,10 +117,42 @@ impl<T: Default> Seconds<T> {
         }
         sums
     }
+}
 
-    /// What was counted in seconds beyond [`SECONDS_MAX`].
-    pub const fn left_out(&self) -> &T {
-        &self.left_out
+/// Time on the air by second, with what stays of the seconds that are forgotten.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Busy {
+    /// In ns, of the seconds that are kept.
+    pub seconds_ns: Seconds<u64>,
+    /// In ns, of all seconds.
+    pub sum_ns: u64,
+    /// The greatest of all seconds but the latest one.
+    busiest_ns: u64,
+}
+
+impl Busy {
+    /// Adds time on the air to a second.
+    pub fn add(&mut self, second: usize, ns: u64) {
+        let latest = self.seconds_ns.end().saturating_sub(1);
+        if second > latest {
+            let whole = self.seconds_ns.get(latest).copied().unwrap_or_default();
+            self.busiest_ns = self.busiest_ns.max(whole);
+        }
+        let value = self.seconds_ns.at(second);
+        *value += ns;
+        if second < latest {
+            self.busiest_ns = self.busiest_ns.max(*value);
+        }
+        self.sum_ns += ns;
+    }
+
+    /// Time on the air in the busiest second in ns. The latest one, which is most often not a
+    /// whole one, counts only if it is the only one.
+    pub fn busiest_ns(&self) -> u64 {
+        match self.seconds_ns.end() {
+            end @ ..=1 => self.seconds_ns.get(end.saturating_sub(1)).copied().unwrap_or_default(),
+            _ => self.busiest_ns,
+        }
     }
 }
 
@@ -131,20 +184,50 @@ mod tests {
             for second in 0..45 {
                 prop_assert_eq!(ours.get(second), map.get(&second));
             }
-            prop_assert_eq!(ours.left_out(), &0);
         }
     }
 
     #[test]
-    fn it_ends() {
-        let mut series = Seconds::<u32>::default();
-        for second in 0..SECONDS_MAX + 10 {
-            *series.at(3 * second) += 1;
+    fn the_earliest_are_forgotten() {
+        let mut series = Seconds::<u32, 4>::default();
+        for second in [0, 3, 6, 9, 12, 3, 0, 7, 7, 3] {
+            *series.at(second) += 1;
         }
-        *series.at(0) += 1;
-        *series.at(1) += 1;
-        assert_eq!((series.count(), *series.left_out()), (SECONDS_MAX, 11));
-        assert_eq!((series.get(0), series.get(1)), (Some(&2), None));
-        assert_eq!(series.get(3 * (SECONDS_MAX - 1)), Some(&1));
+        let kept: Vec<_> = series.iter().map(|(second, count)| (second, *count)).collect();
+        assert_eq!(kept, [(6, 2), (7, 2), (9, 1), (12, 1)]);
+        assert_eq!((series.count(), series.first(), series.end()), (4, 6, 13));
+    }
+
+    proptest! {
+        /// The busiest of all seconds but the last, and the sum, although few are kept.
+        #[test]
+        fn what_is_forgotten_stays_in_sum_and_maximum(
+            added in proptest::collection::vec((0usize..3, 1u64..9), 1..200),
+        ) {
+            let mut busy = Busy::default();
+            let mut all = vec![0];
+            for (ahead, value) in added {
+                all.resize(all.len() + ahead * 3_000, 0);
+                let second = all.len() - 1;
+                all[second] += value;
+                busy.add(second, value);
+                let whole = all.len().saturating_sub(1).max(1);
+                prop_assert_eq!(busy.busiest_ns(), all[..whole].iter().copied().max().unwrap());
+                prop_assert_eq!(busy.sum_ns, all.iter().sum::<u64>());
+            }
+        }
+    }
+
+    /// A time stamp in the year 2262 behind one in 1970 takes no memory.
+    #[test]
+    fn years_take_no_memory() {
+        let mut seconds = Seconds::<u64>::default();
+        *seconds.at(0) += 1;
+        *seconds.at(usize::MAX - 1) += 2;
+        *seconds.at(5) += 4;
+        assert_eq!(
+            seconds.iter().map(|(s, n)| (s, *n)).collect::<Vec<_>>(),
+            [(0, 1), (5, 4), (usize::MAX - 1, 2)]
+        );
     }
 }

@@ -11,12 +11,13 @@ mod tcp;
 
 pub use tcp::{Direction, Fate, FlowSecond, TcpDirection};
 
+use crate::analysis::IDLE_NS;
 use lasthop_packet::ip;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
-/// Most flows that are followed; others are counted.
+/// Most flows that are followed. For a new one, idle ones are forgotten; others are counted.
 pub const FLOWS_MAX: usize = 4_096;
 
 /// All flows.
@@ -27,6 +28,7 @@ pub struct Flows {
     /// The flow of the packet before: most often it is that of the next, too.
     recent: Option<(FlowKey, usize)>,
     left_out: u64,
+    forgotten: u64,
     /// Packets of IP that were in no flow: fragments behind the first, and other protocols.
     others: u64,
     packets_tcp: u64,
@@ -90,7 +92,7 @@ impl Flows {
         let back = destination < source;
         let ends = if back { [destination, source] } else { [source, destination] };
         let key = FlowKey { protocol, ends };
-        let Some(index) = self.index_of(key) else {
+        let Some(index) = self.index_of(key, carrier.at_ns) else {
             self.left_out += 1;
             return;
         };
@@ -110,7 +112,7 @@ impl Flows {
     }
 
     /// The number of a flow, which may be new; `None` if there are too many.
-    fn index_of(&mut self, key: FlowKey) -> Option<usize> {
+    fn index_of(&mut self, key: FlowKey, now_ns: u64) -> Option<usize> {
         if let Some((recent, index)) = self.recent
             && recent == key
         {
@@ -118,8 +120,10 @@ impl Flows {
         }
         let index = match self.index.get(&key) {
             Some(index) => *index,
-            None if self.flows.len() >= FLOWS_MAX => return None,
             None => {
+                if self.flows.len() >= FLOWS_MAX && !self.forget(now_ns) {
+                    return None;
+                }
                 self.flows.push(Flow::default());
                 self.index.insert(key, self.flows.len() - 1);
                 self.flows.len() - 1
@@ -127,6 +131,49 @@ impl Flows {
         };
         self.recent = Some((key, index));
         Some(index)
+    }
+
+    /// Forgets idle flows, a quarter of all at most: those with the fewest packets. Whether there
+    /// were any.
+    fn forget(&mut self, now_ns: u64) -> bool {
+        let mut idle: Vec<(u64, usize)> = Vec::new();
+        for (index, flow) in self.flows.iter().enumerate() {
+            if now_ns.saturating_sub(flow.latest_ns()) >= IDLE_NS {
+                idle.push((flow.directions.iter().map(|direction| direction.packets).sum(), index));
+            }
+        }
+        idle.sort_unstable();
+        idle.truncate(FLOWS_MAX / 4);
+        let mut gone = vec![false; self.flows.len()];
+        idle.iter().for_each(|(_, index)| gone[*index] = true);
+        self.forgotten += idle.len() as u64;
+        let mut numbers = vec![0; self.flows.len()];
+        let mut kept = 0;
+        for (number, gone) in numbers.iter_mut().zip(&gone) {
+            *number = kept;
+            kept += usize::from(!gone);
+        }
+        let mut is_gone = gone.iter();
+        self.flows.retain(|_| is_gone.next() == Some(&false));
+        self.index.retain(|_, index| !gone[*index]);
+        self.index.values_mut().for_each(|index| *index = numbers[*index]);
+        self.recent = None;
+        !idle.is_empty()
+    }
+
+    /// Flows that were idle for long take less memory from now on.
+    pub(crate) fn rest(&mut self, now_ns: u64) {
+        for flow in &mut self.flows {
+            let idle_ns = now_ns.saturating_sub(flow.latest_ns());
+            if idle_ns >= IDLE_NS {
+                flow.directions.iter_mut().for_each(|direction| direction.rest(idle_ns));
+            }
+        }
+    }
+
+    /// Flows that were forgotten for newer ones.
+    pub const fn forgotten(&self) -> u64 {
+        self.forgotten
     }
 
     /// Packets whose protocol is TCP.
@@ -142,6 +189,14 @@ impl Flows {
     /// Packets of flows for which there was no room.
     pub const fn left_out(&self) -> u64 {
         self.left_out
+    }
+}
+
+impl Flow {
+    /// When its latest packet was captured, in ns since 1970.
+    fn latest_ns(&self) -> u64 {
+        let times = self.directions.iter().filter_map(|direction| direction.times);
+        times.map(|(_, last)| last).max().unwrap_or_default()
     }
 }
 

@@ -325,7 +325,8 @@ fn a_clock_may_jump() {
     analysis.finish();
     let document = lasthop_capture::document::CaptureDocument::new("-", &analysis);
     assert_eq!(document.frames, 24);
-    let seconds: Vec<usize> = analysis.air.busy_ns.iter().map(|(second, _)| second).collect();
+    let seconds: Vec<usize> =
+        analysis.air.busy.seconds_ns.iter().map(|(second, _)| second).collect();
     assert!(seconds.is_sorted() && seconds.len() < 12, "{seconds:?}");
     let link = analysis.air.links.values().next().unwrap();
     assert_eq!(link.seconds.iter().map(|(_, s)| s.mpdus).sum::<u32>(), 8);

@@ -8,6 +8,7 @@
 //! | [`device`] | TAP devices, veth pairs and their offloads |
 //! | [`port`] | frames in and out of a node's interface |
 //! | [`ring`] | a packet socket with its receive ring |
+//! | [`capture`] | all packets of an interface, stamped by the kernel |
 //! | [`clock`] | the monotonic clock, and scheduling |
 //! | [`event_loop`] | the loop that sleeps and calls a driver: timers and epoll |
 //! | [`signal`] | signals as a readable file descriptor |
@@ -21,6 +22,7 @@
 //! | [`confine`] | what a daemon gives up once it is set up |
 
 pub mod batch;
+pub mod capture;
 pub mod clock;
 pub mod confine;
 pub mod datagram;
@@ -143,6 +145,16 @@ fn hint(call: &str, errno: i32) -> &'static str {
     if call.starts_with("socket(AF_PACKET)") && errno == Errno::EPERM {
         return "; this takes the capability CAP_NET_RAW: `setcap \
                 cap_net_admin,cap_net_raw+ep lasthop`, or AmbientCapabilities= in a systemd unit";
+    }
+    if call.starts_with("socket(AF_PACKET, SOCK_RAW)") && errno == Errno::EPERM {
+        return "; to capture takes the capability CAP_NET_RAW: run it as root, or allow it with \
+                `setcap cap_net_raw+ep` and the path of lasthop";
+    }
+    if call.starts_with("if_nametoindex(") && errno == Errno::ENODEV {
+        return "; `ip link` shows the interfaces that there are";
+    }
+    if call.starts_with("capture of ") && errno == Errno::ENETDOWN {
+        return "; `ip link set IFACE up` sets it up";
     }
     if call.starts_with("bind(") {
         return match errno {

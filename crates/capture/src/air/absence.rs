@@ -65,7 +65,7 @@ pub struct Notice {
 #[derive(Debug, Default)]
 pub struct Absences {
     done: Vec<Absence>,
-    left_out: u64,
+    totals: Totals,
     state: State,
     /// When the station last sent anything, and that frame's number.
     heard: Option<(u64, u64)>,
@@ -88,8 +88,28 @@ enum State {
     Back(Absence),
 }
 
-/// Most absences of a station that are kept.
-const ABSENCES_MAX: usize = 200_000;
+/// What was counted of all absences of a station, also of those that are not kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Absences.
+    pub absences: u64,
+    /// How long the station was away in ns.
+    pub asleep_ns: u64,
+    /// The longest of them in ns.
+    pub longest_ns: u64,
+    /// Data frames that the access point sent to it meanwhile.
+    pub sent_in_vain: u64,
+    /// Absences with such frames.
+    pub in_vain: u64,
+    /// Absences that were announced without an answer that was captured.
+    pub unanswered: u64,
+}
+
+/// Most absences of a station that are kept; then the earlier half is forgotten. A station that
+/// dozes between two beacons is away some ten thousand times an hour.
+const ABSENCES_MAX: usize = 4_096;
+/// An absence that begins within this time of traffic interrupts it.
+pub(super) const INTERRUPTS_NS: u64 = 15_000_000;
 /// A silence that is long enough to be an absence, if a Null frame ends it.
 const SILENCE_NS: u64 = 20_000_000;
 /// How long a return may be repeated.
@@ -260,9 +280,21 @@ impl Absences {
         &self.done
     }
 
-    /// Absences that are complete so far.
+    /// The latest absences that are complete so far: all of them, or some thousand.
     pub fn so_far(&self) -> &[Absence] {
         &self.done
+    }
+
+    /// What was counted of all absences that are complete so far.
+    pub const fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// Since when the station has been away, in ns since 1970, if it is; and whether it rests,
+    /// rather than interrupts its traffic.
+    pub fn away(&self) -> Option<(u64, bool)> {
+        let State::Away(absence) = &self.state else { return None };
+        Some((absence.from_ns, absence.rests()))
     }
 
     fn leave(&mut self, frame: &Frame<'_>, rts: u32) -> State {
@@ -307,11 +339,17 @@ impl Absences {
 
     fn keep(&mut self, mut absence: Absence) {
         bare::end(&mut absence.bare, absence.to_ns);
-        if self.done.len() < ABSENCES_MAX {
-            self.done.push(absence);
-        } else {
-            self.left_out += 1;
+        let totals = &mut self.totals;
+        totals.absences += 1;
+        totals.asleep_ns += absence.asleep_ns();
+        totals.longest_ns = totals.longest_ns.max(absence.asleep_ns());
+        totals.sent_in_vain += u64::from(absence.sent_in_vain);
+        totals.in_vain += u64::from(absence.sent_in_vain > 0);
+        totals.unanswered += u64::from(absence.leave.as_ref().is_some_and(|leave| leave.acks == 0));
+        if self.done.len() >= ABSENCES_MAX {
+            self.done.drain(..ABSENCES_MAX / 2);
         }
+        self.done.push(absence);
     }
 }
 
@@ -320,5 +358,11 @@ impl Absence {
     /// took it back.
     pub const fn asleep_ns(&self) -> u64 {
         self.to_ns.saturating_sub(self.from_ns)
+    }
+
+    /// Whether it follows a pause in the station's traffic, or the station polls in it, as in
+    /// power save.
+    pub fn rests(&self) -> bool {
+        self.polls > 0 || self.idle_before_ns.is_none_or(|idle| idle >= INTERRUPTS_NS)
     }
 }

@@ -13,7 +13,10 @@ use lasthop_units::SeqNo12;
 /// The MPDUs of one sender to one receiver in one sequence number space.
 #[derive(Clone, Debug)]
 pub struct Chains {
+    /// One for each number; none while the link rests.
     slots: Vec<Slot>,
+    /// While the link rests, a bit for each number that was acknowledged.
+    rested: Vec<u64>,
     /// The newest sequence number that was seen or acknowledged.
     newest: Option<SeqNo12>,
     /// Numbers that were left out, and have neither been captured nor acknowledged since.
@@ -74,6 +77,7 @@ impl Default for Chains {
     fn default() -> Self {
         Self {
             slots: vec![Slot::default(); usize::from(SeqNo12::MODULUS)],
+            rested: Vec::new(),
             newest: None,
             unseen: 0,
             counts: ChainCounts::default(),
@@ -83,6 +87,8 @@ impl Default for Chains {
 
 /// How far back a number may be an old one; further back its sender has begun anew.
 const WINDOW_MAX: u16 = 1_024;
+/// Bits of a word of those that stay while a link rests.
+const BITS: usize = u64::BITS as usize;
 
 /// Numbers that a monitor may miss in a row. After more its sender has begun anew, or the monitor
 /// was elsewhere.
@@ -91,11 +97,12 @@ const SKIPPED_MAX: u16 = 256;
 impl Chains {
     /// An MPDU was captured.
     pub fn handle_mpdu(&mut self, sequence: SeqNo12, retry: bool) -> Attempt {
+        self.wake();
         self.advance(sequence);
         let index = usize::from(sequence.as_u16());
         // A number without Retry bit that was seen before is another MSDU: its sender has
         // started again.
-        if !retry && self.slots[index].attempts > 0 {
+        if !retry && (self.slots[index].attempts > 0 || self.slots[index].acknowledged) {
             self.close(index);
         }
         let slot = &mut self.slots[index];
@@ -117,6 +124,7 @@ impl Chains {
         if (WINDOW_MAX..2048).contains(&behind) {
             return None;
         }
+        self.wake();
         self.advance(sequence);
         let slot = &mut self.slots[usize::from(sequence.as_u16())];
         if slot.acknowledged {
@@ -137,7 +145,9 @@ impl Chains {
     /// An MPDU did not get across: a Block Ack has left it out, or its sender begins anew with
     /// the whole PPDU.
     pub fn handle_missing(&mut self, sequence: SeqNo12) {
-        self.slots[usize::from(sequence.as_u16())].missing = true;
+        if let Some(slot) = self.slots.get_mut(usize::from(sequence.as_u16())) {
+            slot.missing = true;
+        }
     }
 
     /// The newest number that was captured or acknowledged.
@@ -152,13 +162,36 @@ impl Chains {
 
     /// Whether an MPDU with this number was acknowledged.
     pub fn is_acknowledged(&self, sequence: SeqNo12) -> bool {
-        self.slots[usize::from(sequence.as_u16())].acknowledged
+        self.slots.get(usize::from(sequence.as_u16())).is_some_and(|slot| slot.acknowledged)
     }
 
-    /// Whether the latest MPDU with this number was acknowledged; `None` if none was sent.
+    /// Whether the latest MPDU with this number was acknowledged; `None` if none was sent since
+    /// the link last rested.
     pub fn fate(&self, sequence: SeqNo12) -> Option<bool> {
-        let slot = &self.slots[usize::from(sequence.as_u16())];
+        let slot = self.slots.get(usize::from(sequence.as_u16()))?;
         (slot.attempts > 0).then_some(slot.acknowledged)
+    }
+
+    /// Nothing that was sent will be sent again, for it is too long ago: what is known of each
+    /// number becomes a bit, for later Block Acks may still acknowledge it.
+    pub fn rest(&mut self) {
+        if self.slots.is_empty() {
+            return;
+        }
+        let bit = |(n, slot): (u32, &Slot)| u64::from(slot.acknowledged) << n;
+        let bits = |slots: &[Slot]| (0..).zip(slots).map(bit).sum();
+        self.rested = self.slots.chunks(BITS).map(bits).collect();
+        (0..self.slots.len()).for_each(|index| self.close(index));
+        self.slots = Vec::new();
+    }
+
+    fn wake(&mut self) {
+        if !self.slots.is_empty() {
+            return;
+        }
+        let slots = self.rested.iter().flat_map(|bits| (0..BITS).map(move |n| bits >> n & 1 == 1));
+        self.slots = slots.map(|acknowledged| Slot { acknowledged, ..Slot::default() }).collect();
+        self.rested = Vec::new();
     }
 
     /// What became of them, those that are still being sent included.
@@ -204,5 +237,49 @@ impl ChainCounts {
         self.msdus += 1;
         self.attempts[usize::from(last).min(ATTEMPTS - 1)] += 1;
         self.acknowledged += u64::from(slot.acknowledged);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// A link that rests between two bursts counts what one counts that does not.
+        #[test]
+        fn rests_change_no_count(
+            start in 0u16..4_096,
+            bursts in prop::collection::vec(
+                (prop::collection::vec((any::<bool>(), any::<bool>(), any::<bool>()), 1..90), 0u16..70),
+                1..6,
+            ),
+        ) {
+            let (mut rests, mut other) = (Chains::default(), Chains::default());
+            let mut number = SeqNo12::new(start);
+            for (mpdus, back) in bursts {
+                for (is_heard, again, is_acknowledged) in mpdus {
+                    number = number.next();
+                    // The Block Ack names numbers of the burst before, too, which it has named then.
+                    let named = (1..back).map(|n| number.minus(n));
+                    let named: Vec<_> = named.filter(|n| other.is_acknowledged(*n)).collect();
+                    for chains in [&mut rests, &mut other] {
+                        if is_heard {
+                            chains.handle_mpdu(number, false);
+                        }
+                        if again {
+                            chains.handle_mpdu(number, true);
+                        }
+                        if is_acknowledged {
+                            named.iter().for_each(|n| assert_eq!(chains.handle_acknowledged(*n, false), None));
+                            chains.handle_acknowledged(number, is_heard || again);
+                        }
+                    }
+                }
+                rests.rest();
+                prop_assert_eq!(rests.slots.len(), 0);
+            }
+            prop_assert_eq!(rests.counts(), other.counts());
+        }
     }
 }

@@ -26,6 +26,8 @@ pub struct Link {
     pub sizes: BTreeMap<u16, u64>,
     /// Sequence number spaces: by TID, and of frames without QoS.
     spaces: [Option<Box<Chains>>; SPACES],
+    /// When the latest PPDU ended, in ns since 1970.
+    pub latest_ns: u64,
     /// The last PPDU, until something shows that it has been answered, or not.
     last: Option<Last>,
     /// Payload of MSDUs that were captured for the first time, and PPDUs and MPDUs, by second.
@@ -181,6 +183,7 @@ impl Link {
             rates: BTreeMap::new(),
             sizes: BTreeMap::new(),
             spaces: Default::default(),
+            latest_ns: 0,
             last: None,
             seconds: Seconds::default(),
             unasked: 0,
@@ -195,6 +198,7 @@ impl Link {
         self.unasked = unasked;
         self.give_up_last(ppdu);
         self.finish();
+        self.latest_ns = ppdu.at_ns;
         let data = || ppdu.mpdus.iter().filter(|mpdu| is_data(mpdu.kind));
         let Some(first) = data().next() else { return };
         let space = first.tid.map_or(SPACES - 1, usize::from);
@@ -416,6 +420,14 @@ impl Link {
             self.counts.unanswered += 1;
         }
         self.spare = last.sequences;
+    }
+
+    /// Nothing that was sent up to now will be sent again: takes less memory until there are
+    /// frames again.
+    pub fn rest(&mut self) {
+        self.finish();
+        self.spaces.iter_mut().flatten().for_each(|chains| chains.rest());
+        self.spare = Vec::new();
     }
 
     /// Whether the MPDU with this number, the latest one, was acknowledged; `None` if it was not

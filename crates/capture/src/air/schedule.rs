@@ -2,7 +2,7 @@
 //! a time that is always the same, once for each channel, and begins again after minutes. Power
 //! save follows a pause in the traffic and lasts until there is some again.
 
-use super::absence::Absence;
+use super::absence::{Absence, INTERRUPTS_NS};
 
 /// A run of absences that follow each other closely: the `scan` paper's degraded period.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,8 +45,6 @@ pub enum Cause {
     Unknown,
 }
 
-/// An absence that begins within this time of traffic interrupts it.
-const INTERRUPTS_NS: u64 = 15_000_000;
 /// Longest time on another channel; longer absences are no visits.
 const VISIT_MAX_NS: u64 = 600_000_000;
 /// Absences that are further apart than this, and than [`APART`] times the usual distance, are
@@ -119,9 +117,7 @@ fn cause(absences: &[Absence]) -> Cause {
             && absence.polls == 0
             && absence.asleep_ns() < VISIT_MAX_NS
     });
-    let rests = count(&|absence| {
-        absence.polls > 0 || absence.idle_before_ns.is_none_or(|idle| idle >= INTERRUPTS_NS)
-    });
+    let rests = count(&Absence::rests);
     // Lengths that are alike are those of a timer, not of traffic.
     let lengths = median(absences.iter().map(Absence::asleep_ns)).unwrap_or_default();
     let alike = count(&|absence| absence.asleep_ns().abs_diff(lengths) * 5 < lengths);
@@ -136,6 +132,6 @@ fn cause(absences: &[Absence]) -> Cause {
 /// The middle one; of an even number, the lower of the two.
 pub fn median(values: impl Iterator<Item = u64>) -> Option<u64> {
     let mut values: Vec<_> = values.collect();
-    values.sort_unstable();
-    values.get(values.len().checked_sub(1)? / 2).copied()
+    let middle = values.len().checked_sub(1)? / 2;
+    Some(*values.select_nth_unstable(middle).1)
 }

@@ -2,7 +2,7 @@
 
 use super::{millis, rounded, seconds, share};
 use crate::air::Air;
-use crate::air::absence::{Absence, Notice};
+use crate::air::absence::{Absences, Notice};
 use crate::air::exchange::Link;
 use crate::air::schedule::{Cause, Schedule};
 use crate::air::stations::StationId;
@@ -166,7 +166,7 @@ pub struct ScheduleSummary {
     pub every_s: Option<f64>,
     /// Periods in which absences follow each other closely.
     pub periods: Vec<PeriodSummary>,
-    /// All absences; the first 10 000.
+    /// All absences; of more than 4 096, the latest 2 048 to 4 096.
     pub list: Vec<AbsenceSummary>,
 }
 
@@ -232,19 +232,14 @@ pub struct NoticeSummary {
     pub null: bool,
 }
 
-/// Absences that are listed.
-const LISTED_MAX: usize = 10_000;
-
 impl AirtimeSummary {
     pub(super) fn new(air: &Air) -> Option<Self> {
         let length = length_ns(air);
         if air.ppdus == 0 {
             return None;
         }
-        let busy: u64 = air.busy_ns.iter().map(|(_, ns)| ns).sum();
-        // The last second is most often not a whole one.
-        let whole = air.busy_ns.end().saturating_sub(1).max(1);
-        let busiest = air.busy_ns.range(0..whole).map(|(_, ns)| *ns).max().unwrap_or_default();
+        let busy = air.busy.sum_ns;
+        let busiest = air.busy.busiest_ns();
         Some(Self {
             utilisation: share(busy, length.max(busy)),
             busiest_second: share(busiest.min(1_000_000_000), 1_000_000_000),
@@ -323,7 +318,7 @@ fn station(air: &Air, id: StationId, access_point: Option<StationId>) -> Station
         away: air
             .absences
             .get(&id)
-            .and_then(|absences| ScheduleSummary::new(air, absences.so_far(), up, down)),
+            .and_then(|absences| ScheduleSummary::new(air, absences, up, down)),
     }
 }
 
@@ -383,12 +378,9 @@ impl DirectionSummary {
 }
 
 impl ScheduleSummary {
-    fn new(
-        air: &Air,
-        absences: &[Absence],
-        up: Option<&Link>,
-        down: Option<&Link>,
-    ) -> Option<Self> {
+    fn new(air: &Air, absences: &Absences, up: Option<&Link>, down: Option<&Link>) -> Option<Self> {
+        let totals = absences.totals();
+        let absences = absences.so_far();
         let schedule = Schedule::of(absences)?;
         let at = |ns: u64| seconds(ns.saturating_sub(air.begin_ns.unwrap_or(ns)));
         let periods = schedule.periods.iter().map(|period| {
@@ -412,7 +404,7 @@ impl ScheduleSummary {
             acks: notice.acks,
             null: notice.null,
         };
-        let list = absences.iter().take(LISTED_MAX).map(|absence| AbsenceSummary {
+        let list = absences.iter().map(|absence| AbsenceSummary {
             from_s: at(absence.from_ns),
             to_s: at(absence.to_ns),
             frames: [absence.frames.0, absence.frames.1],
@@ -429,7 +421,7 @@ impl ScheduleSummary {
                 Cause::Unknown => "unknown",
             }
             .to_owned(),
-            absences: absences.len() as u64,
+            absences: totals.absences,
             asleep_ms: millis(schedule.asleep_ns),
             awake_ms: schedule.awake_ns.map(millis),
             absences_per_period: schedule.absences,

@@ -2,7 +2,7 @@
 
 use super::{Finding, Kind, at, ms, percent};
 use crate::air::Air;
-use crate::air::absence::Absence;
+use crate::air::absence::{Absence, Totals};
 use crate::air::exchange::Link;
 use crate::air::schedule::{Cause, Period, Schedule};
 use crate::air::stations::StationId;
@@ -22,18 +22,21 @@ const IN_VAIN_MIN: u64 = 20;
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
     let air = &analysis.air;
     for (id, absences) in &air.absences {
+        let totals = absences.totals();
         let absences = absences.so_far();
         let Some(schedule) = Schedule::of(absences) else { continue };
         let oscillates = oscillation(analysis, *id, absences);
         if oscillates.is_none() {
             match schedule.cause {
                 Cause::Scan => found.push(scan(analysis, *id, absences, &schedule)),
-                Cause::PowerSave => found.extend(power_save(analysis, *id, absences, &schedule)),
+                Cause::PowerSave => {
+                    found.extend(power_save(analysis, *id, absences, &totals, &schedule));
+                }
                 Cause::Unknown => {}
             }
         }
         found.extend(oscillates);
-        found.extend(sent_in_vain(analysis, *id, absences));
+        found.extend(sent_in_vain(analysis, *id, absences, &totals));
     }
 }
 
@@ -179,27 +182,26 @@ fn power_save(
     analysis: &Analysis,
     id: StationId,
     absences: &[Absence],
+    totals: &Totals,
     schedule: &Schedule,
 ) -> Option<Finding> {
     let air = &analysis.air;
     let address = air.stations.get(id).address.to_string();
     let length = crate::document::length_ns(air);
-    let away: u64 = absences.iter().map(Absence::asleep_ns).sum();
-    let share = away as f64 / length as f64;
+    let share = totals.asleep_ns as f64 / length as f64;
     let (first, last) = (absences.first()?, absences.last()?);
     if share < DOZING_MIN {
         return None;
     }
-    let longest = absences.iter().map(Absence::asleep_ns).max().unwrap_or_default();
     Some(Finding {
         kind: Kind::PowerSave,
         sentence: format!(
             "{address} saves power: it dozes {} times, {} of the time, for {} in the median and {} at \
              most; what is for it waits until it wakes up",
-            absences.len(),
+            totals.absences,
             percent(share),
             ms(schedule.asleep_ns),
-            ms(longest)
+            ms(totals.longest_ns)
         ),
         frames: [first.frames.0, last.frames.1],
         from_s: at(analysis, first.from_ns),
@@ -257,28 +259,29 @@ fn oscillation(analysis: &Analysis, id: StationId, absences: &[Absence]) -> Opti
     })
 }
 
-fn sent_in_vain(analysis: &Analysis, id: StationId, absences: &[Absence]) -> Option<Finding> {
+fn sent_in_vain(
+    analysis: &Analysis,
+    id: StationId,
+    absences: &[Absence],
+    totals: &Totals,
+) -> Option<Finding> {
     let air = &analysis.air;
-    let vain: u64 = absences.iter().map(|absence| u64::from(absence.sent_in_vain)).sum();
-    let hit: Vec<&Absence> = absences.iter().filter(|absence| absence.sent_in_vain > 0).collect();
-    let (first, last) = (hit.first()?, hit.last()?);
+    let vain = totals.sent_in_vain;
+    let mut hit = absences.iter().filter(|absence| absence.sent_in_vain > 0);
+    let first = hit.next()?;
+    let last = hit.next_back().unwrap_or(first);
     let to_it = |link: &&Link| link.to == id;
     let all: u64 = air.links.values().filter(to_it).map(|link| link.counts.mpdus).sum();
     if vain < IN_VAIN_MIN {
         return None;
     }
     let address = air.stations.get(id).address.to_string();
-    let unheard = absences
-        .iter()
-        .filter(|absence| absence.leave.as_ref().is_some_and(|l| l.acks == 0))
-        .count();
     Some(Finding {
         kind: Kind::SentInVain,
         sentence: format!(
             "The access point sends {vain} data frames to {address} while that is away, in {} of {} \
-             absences; {unheard} were announced without an answer that was captured",
-            hit.len(),
-            absences.len()
+             absences; {} were announced without an answer that was captured",
+            totals.in_vain, totals.absences, totals.unanswered
         ),
         frames: [first.frames.0, last.frames.1],
         from_s: at(analysis, first.from_ns),

@@ -122,7 +122,7 @@ fn legacy_protection(analysis: &Analysis) -> Option<Finding> {
     let air = &analysis.air;
     let (frames, number, airtime) = air.protection;
     let announced = air.beacons.values().any(|beacons| beacons.capabilities.erp_protection);
-    let busy: u64 = air.busy_ns.iter().map(|(_, ns)| ns).sum();
+    let busy = air.busy.sum_ns;
     let share = airtime.as_nanos() as f64 / busy.max(1) as f64;
     if share < PROTECTION_MIN || number < 50 {
         return None;

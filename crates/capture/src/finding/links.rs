@@ -86,7 +86,7 @@ fn high_retry(analysis: &Analysis, link: &Link) -> Option<Finding> {
 fn low_aggregation(analysis: &Analysis, link: &Link) -> Option<Finding> {
     let length = crate::document::length_ns(&analysis.air) as f64;
     let busy = link.counts.airtime.as_nanos() as f64 / length;
-    let utilisation: u64 = analysis.air.busy_ns.iter().map(|(_, ns)| ns).sum();
+    let utilisation = analysis.air.busy.sum_ns;
     let mpdus = link.counts.mpdus as f64 / link.counts.ppdus.max(1) as f64;
     let (fastest, _) = link.rates.iter().max_by_key(|(_, at)| at.ppdus)?;
     let aggregates = matches!(fastest.format, Format::Ht | Format::Vht | Format::He | Format::Eht);

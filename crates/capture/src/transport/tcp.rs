@@ -18,7 +18,7 @@ pub struct Direction {
     /// Numbers of the first and last packet.
     pub frames: (u64, u64),
     /// By second of the capture.
-    pub seconds: Seconds<FlowSecond>,
+    pub seconds: Seconds<FlowSecond, FLOW_SECONDS_MAX>,
     /// What only TCP has; `None` until there is a segment.
     pub tcp: Option<Box<TcpDirection>>,
 }
@@ -83,6 +83,10 @@ pub enum Fate {
     Unknown,
 }
 
+/// Seconds of a flow that are kept: there may be thousands of flows.
+const FLOW_SECONDS_MAX: usize = 3_600;
+/// Time after which a segment is not waited for any more, in ns.
+const GIVEN_UP_NS: u64 = 300_000_000_000;
 /// Segments that are remembered.
 const RECENT_MAX: usize = 8_192;
 const SYN: u8 = 2;
@@ -100,6 +104,16 @@ impl Direction {
         self.frames.1 = carrier.number;
         let (first, last) = self.times.unwrap_or((carrier.at_ns, carrier.at_ns));
         self.times = Some((first, last.max(carrier.at_ns)));
+    }
+
+    /// Nothing has come for this long, in ns: what is not needed takes no memory. TCP waits two
+    /// minutes at most until it sends again.
+    pub(super) fn rest(&mut self, idle_ns: u64) {
+        let Some(tcp) = &mut self.tcp else { return };
+        if idle_ns >= GIVEN_UP_NS {
+            tcp.recent.clear();
+        }
+        tcp.recent.shrink_to_fit();
     }
 
     pub(super) fn deliver(&mut self, bytes: u64, second: usize) {

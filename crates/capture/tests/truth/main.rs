@@ -3,6 +3,7 @@
 //! at random.
 
 mod grid;
+mod live;
 mod monitor;
 mod scene;
 

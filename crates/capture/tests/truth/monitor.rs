@@ -53,6 +53,11 @@ impl Monitor {
 
     /// The analysis of what it hears.
     pub fn hear(&self, scene: &Scene) -> Analysis {
+        self.watch(scene, &mut |_| ())
+    }
+
+    /// The same, of which something is seen after each packet.
+    pub fn watch(&self, scene: &Scene, seen: &mut dyn FnMut(&Analysis)) -> Analysis {
         let file = File::open(scene.path.join("air.pcapng")).expect("it was written");
         let mut capture = Capture::open(file).expect("it is a capture");
         let mut analysis = Analysis::default();
@@ -79,6 +84,7 @@ impl Monitor {
                 length: packet.length - shorter as u32,
                 ..packet
             });
+            seen(&analysis);
         }
         analysis.finish();
         analysis

@@ -147,5 +147,10 @@ impl Drop for Scene {
 
 /// The analysis of what a monitor hears that misses a share of the frames.
 pub fn heard(scene: &Scene, missing: f64) -> Analysis {
-    Monitor { missing, ..Monitor::WHOLE }.hear(scene)
+    watched(scene, missing, &mut |_| ())
+}
+
+/// The same, of which something is seen after each packet.
+pub fn watched(scene: &Scene, missing: f64, seen: &mut dyn FnMut(&Analysis)) -> Analysis {
+    Monitor { missing, ..Monitor::WHOLE }.watch(scene, seen)
 }

@@ -218,7 +218,7 @@ pub fn packet_socket() -> io::Result<OwnedFd> {
 const ADDRESS_OFFSET: usize =
     size_of::<libc::tpacket2_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
 
-const EMPTY_ADDRESS: libc::sockaddr_ll = libc::sockaddr_ll {
+pub(super) const EMPTY_ADDRESS: libc::sockaddr_ll = libc::sockaddr_ll {
     sll_family: libc::AF_PACKET as u16,
     sll_protocol: 0,
     sll_ifindex: 0,
@@ -233,7 +233,7 @@ const EMPTY_ADDRESS: libc::sockaddr_ll = libc::sockaddr_ll {
 const EMPTY_MESSAGE: libc::mmsghdr = unsafe { std::mem::zeroed() };
 
 #[expect(unsafe_code, reason = "setsockopt with options that nix does not know")]
-fn set_option<T>(socket: BorrowedFd<'_>, option: i32, value: &T) -> nix::Result<()> {
+pub(super) fn set_option<T>(socket: BorrowedFd<'_>, option: i32, value: &T) -> nix::Result<()> {
     // SAFETY: the kernel reads as many bytes as the value has.
     let result = unsafe {
         libc::setsockopt(

@@ -1,0 +1,299 @@
+//! What a live view shows of an analysis that goes on: each station with what it did since the
+//! reading before and since the start, the channel, and the findings so far. A reading changes
+//! nothing in the analysis, and ends nothing in it: the PPDU to which MPDUs may still come is in
+//! the next reading.
+//!
+//! Shares are 0 to 1, rates and throughput in Mb/s. A quantity that the interval says nothing of
+//! is `None`. Stations that exchange no data and send no beacons (passers-by who look for
+//! networks) are counted only.
+
+mod news;
+mod order;
+
+pub use news::News;
+pub use order::Order;
+
+use crate::air::Air;
+use crate::air::exchange::Link;
+use crate::air::stations::StationId;
+use crate::analysis::Analysis;
+use crate::document::length_ns;
+use crate::finding::Finding;
+use crate::rate::Rate;
+use lasthop_units::{Duration, MacAddr};
+use std::collections::BTreeMap;
+
+/// The channel and its stations in the time since the reading before.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// Time since the first packet, by the times of packets.
+    pub length: Duration,
+    /// Packets since the start.
+    pub frames: u64,
+    /// Packets a second.
+    pub frames_per_s: f64,
+    /// Share of the time in which something was on the air; `None` on a wire.
+    pub busy: Option<f64>,
+    /// Share of the MPDUs since the start that the monitor has captured, by their answers; `None`
+    /// if no answer tells.
+    pub captured: Option<f64>,
+    /// Centre of the (primary) channel of the latest frame in MHz.
+    pub frequency_mhz: Option<u16>,
+    /// Stations and access points, in the order in which they were heard.
+    pub stations: Vec<Row>,
+    /// Stations that are not among them.
+    pub strangers: usize,
+    /// Findings so far, worst first, and whether each is new.
+    pub findings: Vec<(Finding, bool)>,
+}
+
+/// A station or an access point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its address.
+    pub address: MacAddr,
+    /// It is an access point.
+    pub access_point: bool,
+    /// Name of its network; its access point's address if no beacon with a name was heard.
+    pub network: String,
+    /// Mean level of what it sent in dBm; of the last interval in which it sent something.
+    pub signal_dbm: Option<f64>,
+    /// Data that it sent. Time on the air is that of all that it sent.
+    pub sent: Traffic,
+    /// Data that was sent to it.
+    pub received: Traffic,
+    /// Whether it can be reached; `None` if it never says so.
+    pub state: Option<State>,
+}
+
+/// Data of one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Traffic {
+    /// The PHY rate that took most of the time on the air.
+    pub rate: Option<Rate>,
+    /// Mean PHY rate, weighted by time on the air.
+    pub rate_mbps: Option<f64>,
+    /// The same since the start.
+    pub rate_mbps_mean: Option<f64>,
+    /// MPDUs a second.
+    pub mpdus_per_s: f64,
+    /// Share of them that were retries.
+    pub retries: Option<f64>,
+    /// Share of the time that it took.
+    pub airtime: f64,
+    /// The same since the start.
+    pub airtime_mean: f64,
+    /// Bodies of MSDUs, each once.
+    pub throughput_mbps: f64,
+    /// MPDUs in an A-MPDU.
+    pub mpdus_per_ampdu: Option<f64>,
+}
+
+/// Whether a station can be reached, as it announces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is there.
+    Awake,
+    /// It rests, since this time before the latest packet.
+    Dozing(Duration),
+    /// It interrupted its traffic, this long before the latest packet.
+    Away(Duration),
+}
+
+/// Makes readings of one analysis.
+#[derive(Debug, Default)]
+pub struct Meter {
+    before: Counts,
+    stations: Vec<Station>,
+    rates: BTreeMap<(StationId, StationId), Rates>,
+    news: News,
+}
+
+/// What was counted up to the reading before.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    packets: u64,
+    busy_ns: u64,
+    end_ns: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Station {
+    signal: (i64, u64),
+    airtime_ns: u64,
+    sent: Sums,
+    received: Sums,
+    signal_dbm: Option<f64>,
+}
+
+/// Sums over the links of a station.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    mpdus: u64,
+    retries: u64,
+    ampdus: u64,
+    ampdu_mpdus: u64,
+    payload_bytes: u64,
+    airtime_ns: u64,
+    /// PHY rate in kb/s times time on the air in ns, and that time where the rate is known.
+    rate: (f64, f64),
+}
+
+/// Time on the air of a link by rate in ns.
+#[derive(Clone, Debug, Default)]
+struct Rates {
+    ppdus: u64,
+    airtime_ns: BTreeMap<Rate, u64>,
+}
+
+impl Meter {
+    /// The reading of an analysis, `elapsed` after the one before (or after the start). What was
+    /// captured of a longer time, such as of a pipe that has waited, or of a file, counts as that.
+    pub fn read(&mut self, analysis: &Analysis, elapsed: Duration) -> Reading {
+        let air = &analysis.air;
+        let (first_ns, end_ns) = analysis.times().unwrap_or_default();
+        let since_ns = self.before.end_ns.unwrap_or(first_ns);
+        let interval_ns = elapsed.as_nanos().max(end_ns.saturating_sub(since_ns)).max(1);
+        let most_used = self.most_used(air);
+        let sums = sums(air);
+        let mut rows = Vec::new();
+        self.stations.resize(sums.len(), Station::default());
+        for (id, known) in air.stations.iter() {
+            let heard = air.heard.get(id.index());
+            let now = Station {
+                signal: heard.map_or((0, 0), |heard| heard.signal),
+                airtime_ns: heard.map_or(0, |heard| heard.airtime.as_nanos()),
+                ..sums[id.index()]
+            };
+            let before = std::mem::replace(&mut self.stations[id.index()], now);
+            let (sum, number) = (now.signal.0 - before.signal.0, now.signal.1 - before.signal.1);
+            let signal_dbm = (number > 0).then(|| sum as f64 / number as f64);
+            let signal_dbm = signal_dbm.or(before.signal_dbm);
+            self.stations[id.index()].signal_dbm = signal_dbm;
+            let Some(bss) = known.bss else { continue };
+            let name = air.beacons.get(&bss).map(|beacons| beacons.ssid.as_slice());
+            let name = name.filter(|name| name.iter().any(|byte| *byte != 0));
+            let share = |ns: u64, of: u64| ns as f64 / of.max(1) as f64;
+            let mut sent = Traffic::new(&before.sent, &now.sent, interval_ns, length_ns(air));
+            sent.airtime = share(now.airtime_ns - before.airtime_ns, interval_ns);
+            sent.airtime_mean = share(now.airtime_ns, length_ns(air));
+            let mut received =
+                Traffic::new(&before.received, &now.received, interval_ns, length_ns(air));
+            [sent.rate, received.rate] = most_used.get(&id).copied().unwrap_or_default();
+            rows.push(Row {
+                address: known.address,
+                access_point: known.access_point,
+                network: match name {
+                    Some(name) => String::from_utf8_lossy(name).into_owned(),
+                    None => air.stations.get(bss).address.to_string(),
+                },
+                signal_dbm,
+                sent,
+                received,
+                state: air.absences.get(&id).and_then(|absences| match absences.away() {
+                    Some((since_ns, rests)) => {
+                        let since = Duration::from_nanos(air.end_ns.saturating_sub(since_ns));
+                        Some(if rests { State::Dozing(since) } else { State::Away(since) })
+                    }
+                    None => (absences.totals().absences > 0).then_some(State::Awake),
+                }),
+            });
+        }
+        let per_s = 1e9 / interval_ns as f64;
+        let proved = air.links.values().map(|link| link.counts.proved);
+        let proved = proved.fold((0, 0), |sum, link| (sum.0 + link.0, sum.1 + link.1));
+        let busy_ns = air.busy.sum_ns - self.before.busy_ns;
+        let reading = Reading {
+            length: Duration::from_nanos(end_ns.saturating_sub(first_ns)),
+            frames: analysis.packets,
+            frames_per_s: (analysis.packets - self.before.packets) as f64 * per_s,
+            busy: (air.ppdus > 0).then(|| busy_ns as f64 / interval_ns as f64),
+            captured: (proved.0 > 0).then(|| proved.0 as f64 / (proved.0 + proved.1) as f64),
+            frequency_mhz: air.frequency_mhz,
+            strangers: air.stations.count() - rows.len(),
+            stations: rows,
+            findings: self.news.of(analysis, Duration::from_nanos(interval_ns)),
+        };
+        let end_ns = analysis.times().map(|(_, end)| end.max(since_ns));
+        self.before = Counts { packets: analysis.packets, busy_ns: air.busy.sum_ns, end_ns };
+        reading
+    }
+
+    /// The rates that took most time on the air since the reading before, of what each station
+    /// sent and received.
+    fn most_used(&mut self, air: &Air) -> BTreeMap<StationId, [Option<Rate>; 2]> {
+        let mut used: BTreeMap<StationId, [BTreeMap<Rate, u64>; 2]> = BTreeMap::new();
+        for (key, link) in &air.links {
+            let before = self.rates.entry(*key).or_default();
+            if before.ppdus == link.counts.ppdus {
+                continue;
+            }
+            before.ppdus = link.counts.ppdus;
+            for (rate, at) in &link.rates {
+                let airtime_ns = at.airtime.as_nanos();
+                let before = before.airtime_ns.entry(*rate).or_default();
+                let since = airtime_ns.saturating_sub(std::mem::replace(before, airtime_ns));
+                if since > 0 {
+                    for (id, direction) in [(link.from, 0), (link.to, 1)] {
+                        *used.entry(id).or_default()[direction].entry(*rate).or_default() += since;
+                    }
+                }
+            }
+        }
+        if self.rates.len() > air.links.len() {
+            self.rates.retain(|key, _| air.links.contains_key(key));
+        }
+        let most = |rates: BTreeMap<Rate, u64>| {
+            rates.into_iter().max_by_key(|(_, airtime)| *airtime).map(|(rate, _)| rate)
+        };
+        used.into_iter().map(|(id, directions)| (id, directions.map(most))).collect()
+    }
+}
+
+/// Sums of each station, by its number.
+fn sums(air: &Air) -> Vec<Station> {
+    let mut stations = vec![Station::default(); air.stations.count()];
+    for link in air.links.values() {
+        stations[link.from.index()].sent.add(link);
+        stations[link.to.index()].received.add(link);
+    }
+    stations
+}
+
+impl Sums {
+    fn add(&mut self, link: &Link) {
+        let counts = &link.counts;
+        self.mpdus += counts.mpdus;
+        self.retries += counts.retries;
+        self.ampdus += counts.ampdus;
+        self.ampdu_mpdus += counts.ampdu_mpdus.0 + counts.ampdu_mpdus.1;
+        self.payload_bytes += counts.payload_bytes;
+        self.airtime_ns += counts.airtime.as_nanos();
+        for (rate, at) in &link.rates {
+            let airtime_ns = at.airtime.as_nanos() as f64;
+            self.rate.0 += f64::from(rate.kbps) * airtime_ns;
+            self.rate.1 += airtime_ns;
+        }
+    }
+}
+
+impl Traffic {
+    /// From sums before and now; links may have been forgotten in between.
+    fn new(before: &Sums, now: &Sums, interval_ns: u64, length_ns: u64) -> Self {
+        let since = |of: fn(&Sums) -> u64| of(now).saturating_sub(of(before)) as f64;
+        let ratio = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+        let (mpdus, ampdus) = (since(|sums| sums.mpdus), since(|sums| sums.ampdus));
+        let rate = (now.rate.0 - before.rate.0, now.rate.1 - before.rate.1);
+        Self {
+            rate: None,
+            rate_mbps: ratio(rate.0 / 1e3, rate.1),
+            rate_mbps_mean: ratio(now.rate.0 / 1e3, now.rate.1),
+            mpdus_per_s: mpdus * 1e9 / interval_ns as f64,
+            retries: ratio(since(|sums| sums.retries), mpdus),
+            airtime: since(|sums| sums.airtime_ns) / interval_ns as f64,
+            airtime_mean: now.airtime_ns as f64 / length_ns.max(1) as f64,
+            throughput_mbps: since(|sums| sums.payload_bytes) * 8e3 / interval_ns as f64,
+            mpdus_per_ampdu: ratio(since(|sums| sums.ampdu_mpdus), ampdus),
+        }
+    }
+}

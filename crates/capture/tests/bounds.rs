@@ -1,0 +1,170 @@
+//! What grows with time is bounded, and says what it leaves out: flows, absences, seconds, whatever
+//! times packets have.
+
+#![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
+
+use lasthop_capture::air::schedule::{Cause, Schedule};
+use lasthop_capture::analysis::Analysis;
+use lasthop_capture::document::CaptureDocument;
+use lasthop_capture::file::Packet;
+use lasthop_capture::finding::Kind;
+use lasthop_capture::link::LinkType;
+
+/// Feeds packets of one link type.
+struct Feed {
+    analysis: Analysis,
+    link: LinkType,
+    number: u64,
+}
+
+impl Feed {
+    fn new(link: LinkType) -> Self {
+        Self { analysis: Analysis::default(), link, number: 0 }
+    }
+
+    fn packet(&mut self, at_ns: u64, bytes: &[u8]) {
+        self.number += 1;
+        self.analysis.handle_packet(&Packet {
+            number: self.number,
+            offset: 0,
+            interface: 0,
+            link: self.link,
+            at_ns: Some(at_ns),
+            bytes,
+            length: bytes.len() as u32,
+            fcs_bytes: None,
+        });
+    }
+
+    fn document(mut self) -> CaptureDocument {
+        self.analysis.finish();
+        CaptureDocument::new("-", &self.analysis)
+    }
+}
+
+const SECOND: u64 = 1_000_000_000;
+const BEGIN: u64 = 1_700_000_000 * SECOND;
+
+/// A UDP packet of a flow of its own.
+fn udp(flow: u16) -> Vec<u8> {
+    let mut packet = vec![0x45, 0, 0, 30, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2];
+    packet.extend(flow.to_be_bytes());
+    packet.extend([0, 53, 0, 10, 0, 0, 1, 2]);
+    packet
+}
+
+/// A frame to the access point (Null, QoS Null: with a control field, or QoS data with 20 bytes).
+fn frame(kind: u8, power_management: bool, sequence: u16) -> Vec<u8> {
+    let flags = 0x01 | u8::from(power_management) << 4;
+    let mut frame = vec![kind, flags, 0, 0];
+    frame.extend([2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
+    frame.extend((sequence << 4).to_le_bytes());
+    if kind == 0x88 {
+        frame.extend([0; 22]);
+    }
+    frame
+}
+
+const NULL: u8 = 0x48;
+const QOS_DATA: u8 = 0x88;
+
+/// Of 5 000 flows in 100 s, 4 096 are followed at a time. Those that are idle and have the fewest
+/// packets make place for new ones.
+#[test]
+fn idle_flows_make_place() {
+    let mut feed = Feed::new(LinkType::Ip);
+    feed.packet(BEGIN, &udp(7));
+    feed.packet(BEGIN, &udp(7));
+    for flow in 0..5_000u16 {
+        feed.packet(BEGIN + u64::from(flow) * SECOND / 50, &udp(flow + 1_000));
+    }
+    let document = feed.document();
+    assert_eq!(document.flows.len() as u64 + document.flows_left_out, 5_001);
+    assert!(document.flows.len() <= 4_096 && document.flows_left_out == 1_024);
+    let has = |port: &str| document.flows.keys().any(|flow| flow.contains(port));
+    assert!(has(":5999 ") && has(":7 ") && !has(":1000 "));
+    // Of a flow that comes back only what came then is known, and nothing fails.
+    let mut feed = Feed::new(LinkType::Ip);
+    for round in 0..3 {
+        for flow in 0..6_000u16 {
+            let at = BEGIN + (round * 6_000 + u64::from(flow)) * SECOND / 50;
+            feed.packet(at, &udp(flow + 1_000));
+            if flow % 60 == 0 {
+                feed.packet(at, &udp(flow + 1_000));
+            }
+        }
+    }
+    let document = feed.document();
+    let packets: u64 =
+        document.flows.values().flat_map(|flow| flow.from.values()).map(|from| from.packets).sum();
+    assert!(document.flows.len() <= 4_096 && document.flows_left_out > 10_000);
+    assert!(packets < document.frames, "{packets}");
+    // Those with two packets a round outlive those with one: they have all three rounds.
+    let outlived =
+        document.flows.values().filter(|flow| flow.from.values().any(|f| f.packets == 6));
+    assert_eq!(outlived.count(), 100);
+}
+
+/// A station that dozes 10 000 times: the latest thousands are kept, all are counted, and the
+/// finding is that of all.
+#[test]
+fn all_absences_are_counted_and_the_latest_kept() {
+    let mut feed = Feed::new(LinkType::Ieee80211);
+    for n in 0..10_000u64 {
+        let at = BEGIN + n * SECOND;
+        feed.packet(at, &frame(QOS_DATA, false, n as u16 * 3));
+        feed.packet(at + 300_000_000, &frame(NULL, true, n as u16 * 3 + 1));
+        feed.packet(at + 900_000_000, &frame(NULL, false, n as u16 * 3 + 2));
+    }
+    let (_, absences) = feed.analysis.air.absences.first_key_value().unwrap();
+    let kept = absences.so_far();
+    // The last one may still be repeated.
+    assert_eq!(absences.totals().absences, 9_999);
+    assert!((2_048..=4_096).contains(&kept.len()));
+    assert_eq!(kept.last().unwrap().from_ns, BEGIN + 9_998 * SECOND + 300_000_000);
+    assert_eq!(Schedule::of(kept).unwrap().cause, Cause::PowerSave);
+    let document = feed.document();
+    let finding = document.findings.iter().find(|found| found.kind == Kind::PowerSave).unwrap();
+    let expected = "it dozes 9999 times, 60 % of the time, for 600 ms in the median";
+    assert!(finding.sentence.contains(expected), "{}", finding.sentence);
+}
+
+/// Times that are a century off, there and back: counted, and nothing else.
+#[test]
+fn any_times_are_read() {
+    let century = 3_155_760_000 * SECOND;
+    let mut feed = Feed::new(LinkType::Ieee80211);
+    for (n, at) in [0, century, 1, 2 * century, u64::MAX, 5, century + 7].into_iter().enumerate() {
+        feed.packet(at, &frame(QOS_DATA, false, n as u16));
+    }
+    let document = feed.document();
+    assert_eq!((document.frames, document.unused.clock_backwards), (7, 2));
+    let mut feed = Feed::new(LinkType::Ip);
+    for at in [century, 0, u64::MAX, 5] {
+        feed.packet(at, &udp(9));
+    }
+    assert_eq!(feed.document().flows.len(), 1);
+}
+
+/// Of a day, a link has the last hours by second, and the sums of all.
+#[test]
+fn sums_outlive_seconds() {
+    let mut feed = Feed::new(LinkType::Ieee80211);
+    for n in 0..86_400u64 {
+        feed.packet(BEGIN + n * SECOND, &frame(QOS_DATA, false, n as u16));
+    }
+    feed.analysis.finish();
+    let link = feed.analysis.air.links.values().next().unwrap();
+    assert_eq!((link.seconds.iter().count(), link.seconds.end()), (4 * 3_600, 86_400));
+    assert_eq!(link.counts.mpdus, 86_400);
+    // A link that comes once an hour rests in between, and loses nothing.
+    let mut feed = Feed::new(LinkType::Ieee80211);
+    for n in 0..3_000u64 {
+        feed.packet(BEGIN + n * 3_600 * SECOND, &frame(QOS_DATA, false, n as u16));
+    }
+    let document = feed.document();
+    let network = document.networks.values().next().unwrap();
+    let up = network.stations.values().next().unwrap().up.as_ref().unwrap();
+    assert_eq!((up.mpdus, up.chains, up.attempts.clone()), (3_000, 3_000, vec![3_000]));
+    assert_eq!(up.payload_bytes, 60_000);
+}
