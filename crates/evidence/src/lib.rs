@@ -6,11 +6,13 @@
 //! | [`verdict`] | whether two figures agree |
 //! | [`table`] | tables with verdicts, as Markdown |
 //! | [`plot`] | panels, drawn as SVG and PNG |
+//! | [`page`] | what HTML pages have around them |
 //!
 //! This crate knows no scenario and no run, reads no clock and writes no file.
 
 #![forbid(unsafe_code)]
 
+pub mod page;
 pub mod plot;
 pub mod table;
 pub mod verdict;

@@ -7,11 +7,10 @@ use crate::papers::PAPERS;
 use crate::run::Outcome;
 use crate::words::figure_name;
 use lasthop_evidence::Verdict;
-use lasthop_evidence::plot::{inline_svg, style};
+use lasthop_evidence::page::document;
+use lasthop_evidence::plot::inline_svg;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-
-const STYLE: &str = include_str!("page.css");
 
 /// The name of a file, and its text.
 pub type Page = (String, String);
@@ -207,21 +206,6 @@ fn tally(outcomes: &[&Outcome]) -> String {
 fn badge(verdict: Verdict) -> String {
     let word = verdict.as_str();
     format!("<span class=\"badge {word}\">{word}</span>")
-}
-
-fn document(title: &str, body: &str) -> String {
-    let scope = ".plot ";
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{}</title>\n<style>\n{STYLE}{}\n\
-         @media (prefers-color-scheme: dark) {{ {} }}\n</style>\n</head>\n<body>\n<main>\n{body}\n\
-         <footer>Made by lasthop {}.</footer>\n</main>\n</body>\n</html>\n",
-        escaped(title),
-        style::sheet(scope, false),
-        style::sheet(scope, true),
-        env!("CARGO_PKG_VERSION")
-    )
 }
 
 fn escaped(text: &str) -> String {
