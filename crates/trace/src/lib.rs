@@ -26,6 +26,7 @@ mod ethernet;
 mod events;
 mod files;
 mod franc;
+mod heard;
 mod histogram;
 mod manifest;
 mod names;
@@ -60,6 +61,7 @@ pub use files::{Files, NodeFrames};
 pub use franc::{
     FrancCounters, FrancDaemonCounts, FrancDocument, FrancNeighbour, FrancRole, franc_schema,
 };
+pub use heard::{AbsenceRow, Heard, HeardWriter, SecondReading};
 pub use histogram::Histogram;
 pub use manifest::replace_earlier;
 pub use names::{FlowKind, FlowName, Names, NodeName};

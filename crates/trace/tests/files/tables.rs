@@ -6,7 +6,7 @@ use crate::scene;
 use lasthop_hosts::Sink;
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::NodeId;
-use lasthop_trace::{Files, OutputDir, Recorder};
+use lasthop_trace::{AbsenceRow, Files, Heard, HeardWriter, OutputDir, Recorder, SecondReading};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
 use lasthop_wifi::{Address, StationId};
@@ -206,4 +206,60 @@ fn a_ppdu_for_two_stations_is_counted_for_both() {
     links.retain(|link| !link.is_null());
     assert_eq!(links, ["ap->laptop", "ap->phone"]);
     fs::remove_dir_all(path).unwrap();
+}
+
+/// Rows of a capture come back as they were written, under the documented names.
+#[test]
+fn seconds_and_absences_come_back() {
+    let path = scene::scratch("heard");
+    let mut directory = OutputDir::create(&path).unwrap();
+    let mut writer = HeardWriter::new(&mut directory).unwrap();
+    let channel = SecondReading { airtime_fraction: Some(0.25), ..SecondReading::default() };
+    writer.second(7, Heard::Channel, &channel).unwrap();
+    let link = SecondReading { ppdus: Some(3), data_rate_mbps: Some(6.5), ..channel };
+    writer.second(8, Heard::Link("a->b"), &link).unwrap();
+    let flow = SecondReading { flight_bytes_max: Some(1 << 40), ..SecondReading::default() };
+    writer.second(8, Heard::Flow("tcp c->d"), &flow).unwrap();
+    let absence = AbsenceRow {
+        station: "a",
+        from_ns: 1,
+        to_ns: 2,
+        frames: (3, 4),
+        attempts: [Some(5), None],
+        acks: [Some(6), None],
+        beacons: 7,
+        polls: 8,
+        sent_while_away: u32::MAX,
+    };
+    writer.absence(&absence).unwrap();
+    writer.close().unwrap();
+    directory.commit().unwrap();
+    for file in ["seconds.parquet", "absences.parquet"] {
+        assert_eq!(columns(&path.join(file)), documented_columns(file), "{file}");
+    }
+    let read = rows(&path.join("seconds.parquet"));
+    let all = |name: &str| -> Vec<Value> { read.iter().map(|row| field(row, name)).collect() };
+    assert_eq!(all("at_ns"), [7.into(), 8.into(), Value::from(8)]);
+    assert_eq!(all("link"), [Value::Null, "a->b".into(), Value::Null]);
+    assert_eq!(all("flow"), [Value::Null, Value::Null, "tcp c->d".into()]);
+    assert_eq!(all("airtime_fraction"), [Value::from(0.25), 0.25.into(), Value::Null]);
+    assert_eq!(all("ppdus"), [Value::Null, 3.into(), Value::Null]);
+    assert_eq!(all("flight_bytes_max"), [Value::Null, Value::Null, (1_u64 << 40).into()]);
+    let read = rows(&path.join("absences.parquet"));
+    for (name, value) in [
+        ("station", "a".into()),
+        ("from_ns", 1.into()),
+        ("to_ns", 2.into()),
+        ("first_frame", 3.into()),
+        ("last_frame", 4.into()),
+        ("leave_attempts", 5.into()),
+        ("back_attempts", Value::Null),
+        ("leave_acks", 6.into()),
+        ("back_acks", Value::Null),
+        ("beacons", 7.into()),
+        ("polls", 8.into()),
+        ("sent_while_away", i32::MAX.into()),
+    ] {
+        assert_eq!(field(&read[0], name), value, "{name}");
+    }
 }

@@ -1,0 +1,244 @@
+//! Writes what was heard in a capture: `seconds.parquet`, one row for every second and flow,
+//! link or channel in which something was heard, and `absences.parquet`, one row for every time
+//! in which a station was away. Columns that `series.parquet` has, too, have its names and units.
+//! `docs/files.md` describes them; a test compares.
+
+use crate::output::{OutputDir, OutputError};
+use crate::table::{Table, text};
+use parquet::data_type::ByteArray;
+use std::collections::BTreeMap;
+
+/// What a row of `seconds.parquet` is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Heard<'a> {
+    /// Everything on the air.
+    Channel,
+    /// Data from one station to another, `sender->receiver`.
+    Link(&'a str),
+    /// One direction of a flow, `protocol sender->receiver`.
+    Flow(&'a str),
+}
+
+/// A second of it. What does not apply is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SecondReading {
+    /// Payload in Mb/s, each byte once: of MSDUs on a link, of the transport protocol in a flow.
+    pub throughput_mbps: Option<f64>,
+    /// Share of the second that was on the air, 0 to 1; a PPDU counts where it ends.
+    pub airtime_fraction: Option<f64>,
+    /// Data PPDUs.
+    pub ppdus: Option<u64>,
+    /// MPDUs in them.
+    pub mpdus: Option<u64>,
+    /// A-MPDUs.
+    pub ampdus: Option<u64>,
+    /// Mean number of MPDUs in A-MPDUs.
+    pub mpdus_per_ampdu: Option<f64>,
+    /// MPDUs with the Retry bit.
+    pub retries: Option<u64>,
+    /// Mean PHY rate of the PPDUs in Mb/s.
+    pub data_rate_mbps: Option<f64>,
+    /// Most bytes of TCP in flight, as the monitor sees it.
+    pub flight_bytes_max: Option<u64>,
+    /// Mean time from a segment to its acknowledgement at the monitor in ms.
+    pub ack_ms: Option<f64>,
+    /// Segments of TCP that were sent again.
+    pub retransmissions: Option<u64>,
+}
+
+/// A time in which a station was away. Times are in ns since 1970.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AbsenceRow<'a> {
+    /// Address of the station.
+    pub station: &'a str,
+    /// First frame that announced it, or what stands for that.
+    pub from_ns: u64,
+    /// Last frame that took it back, or what stands for that.
+    pub to_ns: u64,
+    /// Numbers of the first and last frame.
+    pub frames: (u64, u64),
+    /// Frames that announced it and took it back: attempts; `None` if none was captured.
+    pub attempts: [Option<u32>; 2],
+    /// Acks of these.
+    pub acks: [Option<u32>; 2],
+    /// Beacons of its access point meanwhile.
+    pub beacons: u32,
+    /// PS-Polls, and other frames with the Power Management bit.
+    pub polls: u32,
+    /// Data frames that the access point sent to it meanwhile.
+    pub sent_while_away: u32,
+}
+
+mod seconds {
+    use crate::table::{Kind, columns};
+    columns! {
+        AT "at_ns" Int64,
+        FLOW "flow" Text,
+        LINK "link" Text,
+        THROUGHPUT "throughput_mbps" Double,
+        AIRTIME "airtime_fraction" Double,
+        PPDUS "ppdus" Int64,
+        MPDUS "mpdus" Int64,
+        AMPDUS "ampdus" Int64,
+        MPDUS_PER_AMPDU "mpdus_per_ampdu" Double,
+        RETRIES "retries" Int64,
+        RATE "data_rate_mbps" Double,
+        FLIGHT "flight_bytes_max" Int64,
+        ACK "ack_ms" Double,
+        RETRANSMISSIONS "retransmissions" Int64,
+    }
+
+    pub(super) fn write(row: &mut crate::table::Row<'_>, reading: &super::SecondReading) {
+        for (column, value) in [
+            (THROUGHPUT, reading.throughput_mbps),
+            (AIRTIME, reading.airtime_fraction),
+            (MPDUS_PER_AMPDU, reading.mpdus_per_ampdu),
+            (RATE, reading.data_rate_mbps),
+            (ACK, reading.ack_ms),
+        ] {
+            if let Some(value) = value {
+                row.double(column, value);
+            }
+        }
+        for (column, value) in [
+            (PPDUS, reading.ppdus),
+            (MPDUS, reading.mpdus),
+            (AMPDUS, reading.ampdus),
+            (RETRIES, reading.retries),
+            (FLIGHT, reading.flight_bytes_max),
+            (RETRANSMISSIONS, reading.retransmissions),
+        ] {
+            if let Some(value) = value {
+                row.int64(column, value);
+            }
+        }
+    }
+
+    pub(super) const PLACES: [usize; 3] = [AT, FLOW, LINK];
+}
+
+mod absences {
+    use crate::table::{Kind, columns};
+    columns! {
+        STATION "station" Text,
+        FROM "from_ns" Int64,
+        TO "to_ns" Int64,
+        FIRST "first_frame" Int64,
+        LAST "last_frame" Int64,
+        LEAVE_ATTEMPTS "leave_attempts" Int32,
+        LEAVE_ACKS "leave_acks" Int32,
+        BACK_ATTEMPTS "back_attempts" Int32,
+        BACK_ACKS "back_acks" Int32,
+        BEACONS "beacons" Int32,
+        POLLS "polls" Int32,
+        SENT "sent_while_away" Int32,
+    }
+
+    pub(super) fn write(
+        row: &mut crate::table::Row<'_>,
+        station: &super::ByteArray,
+        absence: &super::AbsenceRow<'_>,
+    ) {
+        let small = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
+        row.text(STATION, station).int64(FROM, absence.from_ns).int64(TO, absence.to_ns);
+        row.int64(FIRST, absence.frames.0).int64(LAST, absence.frames.1);
+        let [leave, back] = absence.attempts;
+        let [leave_acks, back_acks] = absence.acks;
+        for (column, count) in [
+            (LEAVE_ATTEMPTS, leave),
+            (LEAVE_ACKS, leave_acks),
+            (BACK_ATTEMPTS, back),
+            (BACK_ACKS, back_acks),
+        ] {
+            if let Some(count) = count {
+                row.int32(column, small(count));
+            }
+        }
+        row.int32(BEACONS, small(absence.beacons)).int32(POLLS, small(absence.polls));
+        row.int32(SENT, small(absence.sent_while_away));
+    }
+}
+
+/// The writer of `seconds.parquet` and `absences.parquet`.
+pub struct HeardWriter {
+    seconds: Table,
+    absences: Table,
+    names: BTreeMap<String, ByteArray>,
+}
+
+impl HeardWriter {
+    /// Both files in `directory`, without rows so far.
+    ///
+    /// # Errors
+    /// If a file cannot be made.
+    pub fn new(directory: &mut OutputDir) -> Result<Self, OutputError> {
+        let mut table = |name: &str, columns: &[_], schema: &str| {
+            let metadata = [("lasthop.schema", schema.to_owned())];
+            Table::new(directory.file(name)?, columns, &metadata)
+        };
+        Ok(Self {
+            seconds: table("seconds.parquet", seconds::COLUMNS, "seconds 1")?,
+            absences: table("absences.parquet", absences::COLUMNS, "absences 1")?,
+            names: BTreeMap::new(),
+        })
+    }
+
+    /// Adds a second that begins at `at_ns` (ns since 1970).
+    ///
+    /// # Errors
+    /// If the rows cannot be written.
+    pub fn second(
+        &mut self,
+        at_ns: u64,
+        heard: Heard<'_>,
+        reading: &SecondReading,
+    ) -> Result<(), OutputError> {
+        let [at, flow, link] = seconds::PLACES;
+        let name = match heard {
+            Heard::Channel => None,
+            Heard::Link(name) => Some((link, self.name(name))),
+            Heard::Flow(name) => Some((flow, self.name(name))),
+        };
+        let mut row = self.seconds.row();
+        row.int64(at, at_ns);
+        if let Some((column, name)) = name {
+            row.text(column, &name);
+        }
+        seconds::write(&mut row, reading);
+        self.seconds.flush_if_full()
+    }
+
+    /// Adds an absence.
+    ///
+    /// # Errors
+    /// If the rows cannot be written.
+    pub fn absence(&mut self, absence: &AbsenceRow<'_>) -> Result<(), OutputError> {
+        let station = self.name(absence.station);
+        absences::write(&mut self.absences.row(), &station, absence);
+        self.absences.flush_if_full()
+    }
+
+    /// Writes what remains, and completes both files.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn close(self) -> Result<(), OutputError> {
+        self.seconds.close()?;
+        self.absences.close()
+    }
+
+    fn name(&mut self, name: &str) -> ByteArray {
+        if let Some(known) = self.names.get(name) {
+            return known.clone();
+        }
+        let new = text(name);
+        self.names.insert(name.to_owned(), new.clone());
+        new
+    }
+}
+
+impl std::fmt::Debug for HeardWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HeardWriter").finish_non_exhaustive()
+    }
+}
