@@ -28,7 +28,8 @@ pub struct Schedule {
     pub asleep_ns: u64,
     /// Median time between absences of one run in ns, if there are any.
     pub awake_ns: Option<u64>,
-    /// Median number of absences in a run, those that were missed included.
+    /// Number of absences in a run, those that were missed included: the median of those that
+    /// are whole; of one or two, of which the capture may lack a part, the greatest.
     pub absences: u32,
     /// Median time from the begin of a run to that of the next in ns, if there are two.
     pub every_ns: Option<u64>,
@@ -87,7 +88,13 @@ impl Schedule {
         let counted = |period: &Period| {
             (period.absences.1 - period.absences.0) as u64 + u64::from(period.missed)
         };
-        let count = median(periods.iter().map(counted)).unwrap_or_default();
+        // The capture may have begun in the midst of the first run, or ended in that of the last.
+        let whole = match &periods[..] {
+            [_, whole @ .., _] => median(whole.iter().map(counted)),
+            _ => None,
+        };
+        let most = || periods.iter().map(counted).max();
+        let count = whole.or_else(most).unwrap_or_default();
         let every = periods.windows(2).map(|pair| pair[1].from_ns.saturating_sub(pair[0].from_ns));
         let every_ns = median(every);
         Some(Self { cause, periods, asleep_ns, awake_ns, absences: count as u32, every_ns })

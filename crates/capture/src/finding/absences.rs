@@ -99,16 +99,16 @@ fn scan(analysis: &Analysis, id: StationId, absences: &[Absence], schedule: &Sch
 /// station has otherwise.
 fn worst_period(air: &Air, id: StationId, schedule: &Schedule) -> (Period, Option<(f64, f64)>) {
     let usual = Usual::of(air, id, schedule);
-    let with_throughput = schedule.periods.iter().map(|period| {
+    let count = |period: &Period| (period.absences.1 - period.absences.0) as u32 + period.missed;
+    // One in which the capture began or ended says little of a whole one.
+    let whole = schedule.periods.iter().filter(|it| count(it) * 5 >= schedule.absences * 4);
+    let with_throughput = whole.map(|period| {
         let shares = usual.shares(period);
         (*period, shares)
     });
     let cost = |shares: &Option<(f64, f64)>| shares.map_or(-1.0, |(_, mean)| 1.0 - mean);
     with_throughput
-        .max_by(|(a, x), (b, y)| {
-            let length = |period: &Period| period.absences.1 - period.absences.0;
-            cost(x).total_cmp(&cost(y)).then(length(a).cmp(&length(b)))
-        })
+        .max_by(|(a, x), (b, y)| cost(x).total_cmp(&cost(y)).then(count(a).cmp(&count(b))))
         .unwrap_or((schedule.periods[0], None))
 }
 

@@ -95,6 +95,25 @@ fn absences_have_their_frames() {
     assert!(frames > 3 * 26, "{frames} frames");
 }
 
+/// A capture that ends in the midst of a scan does not make scans shorter.
+#[test]
+fn a_run_that_the_capture_cuts_is_not_a_shorter_one() {
+    let sets = ["duration=\"20s\"", "node.sta1.scan.start=\"2s\"", "node.sta1.scan.period=\"14s\""];
+    let scene = Scene::new("two scans", "scan/fig3.toml", &sets);
+    let analysis = heard(&scene, 0.0);
+    let (_, absences) = analysis.air.absences.first_key_value().expect("there are");
+    let schedule = Schedule::of(absences.so_far()).expect("there are");
+    let counts: Vec<_> = schedule.periods.iter().map(|it| it.absences.1 - it.absences.0).collect();
+    assert!(counts[0] == 26 && counts[1] < 20, "{counts:?}");
+    assert_eq!(schedule.absences, 26);
+    let every = schedule.every_ns.expect("there are two");
+    assert!(every.abs_diff(14_000_000_000) < 20_000_000, "{every} ns");
+    let document = CaptureDocument::new("air.pcapng", &analysis);
+    let finding = document.findings.iter().find(|it| it.kind == Kind::Scan).expect("it scans");
+    assert!(finding.sentence.contains(" 26 times every 14 s"), "{}", finding.sentence);
+    assert!(finding.to_s < 15.0, "the whole one is described: until {} s", finding.to_s);
+}
+
 /// The worst finding of each scene is what is wrong with it, and no other cause is named.
 #[test]
 fn findings_name_the_cause() {
