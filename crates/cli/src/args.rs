@@ -409,12 +409,16 @@ pub struct OutputArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   lasthop capture air.pcapng
+  lasthop capture air.pcapng --out result   # then open result/capture.html
   lasthop capture monitor.pcap.gz --json
   tcpdump -i mon0 -w - | lasthop capture -")]
 pub struct Capture {
     /// Capture file (pcap or pcapng, also compressed with gzip or zstd); - is the standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// Write the result, series and absences as Parquet, and a page to this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     pub json: bool,

@@ -1,6 +1,15 @@
 //! `lasthop capture`: a capture of 802.11 (or of a wire), from a file or the standard input, read
 //! and analysed.
+//!
+//! | module | content |
+//! |---|---|
+//! | `report` | findings and tables as text |
+//! | `files` | the files of `--out` |
+//! | `page`, `plots` | the page among them |
 
+mod files;
+mod page;
+mod plots;
 mod report;
 
 use crate::args::Capture;
@@ -53,6 +62,9 @@ pub fn capture(args: &Capture) -> Result<(), Failure> {
         if error.frame.is_none() {
             console::error(&format!("{name}: {}\n", error.message));
         }
+    }
+    if let Some(out) = &args.out {
+        files::write(out, &analysis, &document, &interrupt)?;
     }
     if args.json {
         return console::print(&document.to_json());

@@ -90,3 +90,34 @@ fn what_cannot_be_read_is_refused_with_status_2() {
     let told = run(&["capture", "/nowhere/air.pcapng"]);
     assert_eq!(told.status.code(), Some(2));
 }
+
+/// The files of --out: documented, complete, and nothing of them without the rest.
+#[test]
+fn files_of_a_capture_are_written_together() {
+    let scratch = Scratch::new("capture-out");
+    let file = air(&scratch);
+    let name = file.to_str().unwrap();
+    let out = scratch.path().join("result");
+    let document = json(&["capture", name, "--json", "--out", out.to_str().unwrap()]);
+    let mut names: Vec<_> = fs::read_dir(&out)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["absences.parquet", "capture.html", "capture.json", "seconds.parquet"]);
+    let written: Value =
+        serde_json::from_slice(&fs::read(out.join("capture.json")).unwrap()).unwrap();
+    assert_eq!(written, document);
+    let page = fs::read_to_string(out.join("capture.html")).unwrap();
+    assert!(page.matches("<svg ").count() >= 4, "plots are in it");
+    for outside in [" src=", "@import", "http://", "https://"] {
+        let where_from = page.find(outside).map(|at| &page[at.saturating_sub(80)..at + 40]);
+        assert_eq!(where_from, None, "a page needs no network");
+    }
+    // What cannot be read leaves what was there as it was.
+    let broken = scratch.path().join("broken.pcap");
+    fs::write(&broken, b"no capture").unwrap();
+    let told = run(&["capture", broken.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    assert_eq!(told.status.code(), Some(2));
+    assert_eq!(fs::read_to_string(out.join("capture.html")).unwrap(), page);
+}

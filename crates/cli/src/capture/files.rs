@@ -1,0 +1,138 @@
+//! The files of `--out`: the document, seconds and absences as Parquet, and a page. All get their
+//! names at once, so that an interrupt leaves none; docs/files.md describes them.
+
+use super::page;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use lasthop_capture::air::Air;
+use lasthop_capture::air::exchange::Link;
+use lasthop_capture::analysis::Analysis;
+use lasthop_capture::document::CaptureDocument;
+use lasthop_capture::transport::{self, Direction, FlowKey};
+use lasthop_trace::{AbsenceRow, Heard, HeardWriter, OutputDir, OutputError, SecondReading};
+use std::path::Path;
+
+/// Writes the files to the directory at `path`.
+///
+/// # Errors
+/// If they cannot be written, or a signal came.
+pub fn write(
+    path: &Path,
+    analysis: &Analysis,
+    document: &CaptureDocument,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let write = || -> Result<OutputDir, OutputError> {
+        let mut directory = OutputDir::create(path)?;
+        let mut writer = HeardWriter::new(&mut directory)?;
+        channel(&mut writer, &analysis.air)?;
+        let begin = analysis.times().map_or(0, |(first, _)| first);
+        for (key, flow) in analysis.flows.iter() {
+            for (name, direction) in directions(key, &flow.directions) {
+                flow_seconds(&mut writer, &name, direction, begin)?;
+            }
+        }
+        absences(&mut writer, &analysis.air)?;
+        writer.close()?;
+        directory.write("capture.json", document.to_json().as_bytes())?;
+        directory.write("capture.html", page::page(analysis, document).as_bytes())?;
+        Ok(directory)
+    };
+    let directory = write().map_err(Failure::message)?;
+    interrupt.check()?;
+    directory.commit().map_err(Failure::message)
+}
+
+/// Both directions of a flow that have packets, with their names.
+pub fn directions<'a>(
+    key: &FlowKey,
+    directions: &'a [Direction; 2],
+) -> impl Iterator<Item = (String, &'a Direction)> {
+    let [a, b] = key.ends.map(|(address, port)| transport::end(address, port));
+    let protocol = if key.protocol == 6 { "tcp" } else { "udp" };
+    let names = [format!("{protocol} {a}->{b}"), format!("{protocol} {b}->{a}")];
+    names.into_iter().zip(directions).filter(|(_, direction)| direction.packets > 0)
+}
+
+/// The name of a link: both addresses.
+pub fn link_name(air: &Air, link: &Link) -> String {
+    let [from, to] = [link.from, link.to].map(|id| air.stations.get(id).address);
+    format!("{from}->{to}")
+}
+
+fn channel(writer: &mut HeardWriter, air: &Air) -> Result<(), OutputError> {
+    let begin = air.begin_ns.unwrap_or_default();
+    for (second, busy_ns) in air.busy.seconds_ns.iter() {
+        let reading =
+            SecondReading { airtime_fraction: Some(*busy_ns as f64 / 1e9), ..Default::default() };
+        writer.second(at(begin, second), Heard::Channel, &reading)?;
+    }
+    for link in air.links.values() {
+        let name = link_name(air, link);
+        for (second, it) in link.seconds.iter() {
+            let reading = SecondReading {
+                throughput_mbps: Some(it.payload_bytes as f64 * 8e-6),
+                airtime_fraction: Some(it.airtime_ns as f64 / 1e9),
+                ppdus: Some(it.ppdus.into()),
+                mpdus: Some(it.mpdus.into()),
+                ampdus: Some(it.ampdus.into()),
+                mpdus_per_ampdu: mean(it.ampdu_mpdus.into(), it.ampdus.into()),
+                retries: Some(it.retries.into()),
+                data_rate_mbps: mean(it.rate_kbps_sum, it.ppdus.into()).map(|kbps| kbps / 1e3),
+                ..Default::default()
+            };
+            writer.second(at(begin, second), Heard::Link(&name), &reading)?;
+        }
+    }
+    Ok(())
+}
+
+fn flow_seconds(
+    writer: &mut HeardWriter,
+    name: &str,
+    direction: &Direction,
+    begin_ns: u64,
+) -> Result<(), OutputError> {
+    let is_tcp = direction.tcp.is_some();
+    for (second, it) in direction.seconds.iter() {
+        let reading = SecondReading {
+            throughput_mbps: Some(it.payload_bytes as f64 * 8e-6),
+            flight_bytes_max: is_tcp.then_some(it.flight_bytes_max.into()),
+            ack_ms: mean(it.rtt.0, it.rtt.1.into()).map(|ns| ns / 1e6),
+            retransmissions: is_tcp.then_some(it.retransmissions.into()),
+            ..Default::default()
+        };
+        writer.second(at(begin_ns, second), Heard::Flow(name), &reading)?;
+    }
+    Ok(())
+}
+
+fn absences(writer: &mut HeardWriter, air: &Air) -> Result<(), OutputError> {
+    for (id, absences) in &air.absences {
+        let station = air.stations.get(*id).address.to_string();
+        for absence in absences.so_far() {
+            let notices = [absence.leave.as_ref(), absence.back.as_ref()];
+            writer.absence(&AbsenceRow {
+                station: &station,
+                from_ns: absence.from_ns,
+                to_ns: absence.to_ns,
+                frames: absence.frames,
+                attempts: notices.map(|notice| notice.map(|notice| notice.frames)),
+                acks: notices.map(|notice| notice.map(|notice| notice.acks)),
+                beacons: absence.beacons,
+                polls: absence.polls,
+                sent_while_away: absence.sent_in_vain,
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// When a second begins, in ns since 1970.
+fn at(begin_ns: u64, second: usize) -> u64 {
+    begin_ns.saturating_add((second as u64).saturating_mul(1_000_000_000))
+}
+
+fn mean(sum: u64, number: u64) -> Option<f64> {
+    (number > 0).then(|| sum as f64 / number as f64)
+}

@@ -1,0 +1,234 @@
+//! A capture as one HTML page that needs no network: what is wrong, the plots, the tables. The
+//! numbers are those of the JSON document.
+
+use super::plots::{Figure, figures};
+use crate::table::{count, percent, value};
+use lasthop_capture::analysis::Analysis;
+use lasthop_capture::document::{
+    BssSummary, CaptureDocument, DirectionSummary, FlowDirectionSummary, StationSummary,
+};
+use lasthop_capture::finding::Finding;
+use lasthop_evidence::page::document as html;
+use lasthop_evidence::plot::{escaped, inline_svg};
+use std::fmt::Write;
+
+/// The page.
+pub fn page(analysis: &Analysis, document: &CaptureDocument) -> String {
+    let title = format!("Capture {}", document.file);
+    let kinds: Vec<_> = document.link_types.keys().map(String::as_str).collect();
+    let mut body = format!(
+        "<header><h1>{}</h1><p class=\"muted\">{} frames, {} s, {}</p></header>",
+        escaped(&title),
+        count(document.frames),
+        value(document.duration_s),
+        escaped(&kinds.join(", "))
+    );
+    body.push_str("<section id=\"findings\"><h2>What is wrong, worst first</h2>");
+    if document.findings.is_empty() {
+        body.push_str("<p>Nothing that lasthop looks for.</p>");
+    } else {
+        body.push_str("<ol>");
+        document.findings.iter().for_each(|it| body.push_str(&finding(it)));
+        body.push_str("</ol>");
+    }
+    body.push_str("</section>");
+    figures(analysis).iter().for_each(|it| body.push_str(&figure(it)));
+    for (address, network) in &document.networks {
+        body.push_str(&stations(address, network));
+    }
+    body.push_str(&flows(document));
+    body.push_str(&absences(document));
+    body.push_str(&errors(document));
+    html(&title, &body)
+}
+
+fn finding(it: &Finding) -> String {
+    let [first, last] = it.frames;
+    format!(
+        "<li><p>{}.</p><p class=\"muted\">Frames {first} to {last}, {:.1} to {:.1} s. {}.</p></li>",
+        escaped(&it.sentence),
+        it.from_s,
+        it.to_s,
+        escaped(&it.check)
+    )
+}
+
+fn figure(it: &Figure) -> String {
+    format!(
+        "<section><h2>{}</h2><p>{}</p><figure class=\"plot\">{}</figure></section>",
+        it.title,
+        it.shows,
+        inline_svg(&it.panels, &format!("{}. {}", it.title, it.shows))
+    )
+}
+
+/// A table; cells of the first `words` columns are text, the others are numbers.
+fn table(heads: &[&str], words: usize, rows: &[Vec<String>]) -> String {
+    let class = |index: usize| if index < words { "" } else { " class=\"number\"" };
+    let mut out = String::from("<div class=\"scroll\"><table><thead><tr>");
+    for (index, head) in heads.iter().enumerate() {
+        let _ = write!(out, "<th{}>{head}</th>", class(index));
+    }
+    out.push_str("</tr></thead><tbody>");
+    for row in rows {
+        out.push_str("<tr>");
+        for (index, cell) in row.iter().enumerate() {
+            let _ = write!(out, "<td{}>{}</td>", class(index), escaped(cell));
+        }
+        out.push_str("</tr>");
+    }
+    out.push_str("</tbody></table></div>");
+    out
+}
+
+fn stations(address: &str, network: &BssSummary) -> String {
+    let name = network.ssid.as_deref().unwrap_or("(hidden)");
+    let mut parts: Vec<String> =
+        network.standard.iter().chain(&network.protection).cloned().collect();
+    if let Some(loss) = network.beacon_loss {
+        parts.push(format!("{} beacons, {} % missing", count(network.beacons), percent(loss)));
+    }
+    let heads = [
+        "Station",
+        "dBm",
+        "Air, %",
+        "Up, Mb/s",
+        "PHY",
+        "Retry, %",
+        "MPDUs a PPDU",
+        "Down, Mb/s",
+        "PHY",
+        "Retry, %",
+        "MPDUs a PPDU",
+    ];
+    let row = |name: String, station: &StationSummary| {
+        let mut row = vec![
+            name,
+            station.signal_dbm.map_or(String::new(), |[mean, ..]| format!("{mean:.0}")),
+            percent(station.airtime),
+        ];
+        row.extend(direction(station.up.as_ref()));
+        row.extend(direction(station.down.as_ref()));
+        row
+    };
+    let own = row(format!("{address} (AP)"), &network.access_point);
+    let others = network.stations.iter().map(|(name, station)| row(name.clone(), station));
+    let rows: Vec<_> = std::iter::once(own).chain(others).collect();
+    format!(
+        "<section><h2>Network {}</h2><p class=\"muted\">{}</p>{}</section>",
+        escaped(name),
+        escaped(&parts.join(", ")),
+        table(&heads, 1, &rows)
+    )
+}
+
+fn direction(it: Option<&DirectionSummary>) -> [String; 4] {
+    it.map_or_else(Default::default, |it| {
+        let share = it.retries as f64 / it.mpdus.max(1) as f64;
+        [
+            value(it.throughput_mbps),
+            it.phy_rate_mbps.map_or(String::new(), value),
+            percent(share),
+            value(it.mpdus_per_ppdu),
+        ]
+    })
+}
+
+fn flows(document: &CaptureDocument) -> String {
+    let optional = |count: Option<u64>| count.map_or(String::new(), |count| count.to_string());
+    let row = |protocol: &str, from: &str, it: &FlowDirectionSummary| {
+        vec![
+            protocol.to_owned(),
+            from.to_owned(),
+            value(it.throughput_mbps),
+            count(it.packets),
+            optional(it.retransmissions),
+            optional(it.lost_on_air),
+            optional(it.lost_elsewhere),
+            optional(it.flight_bytes_max.map(|bytes| u64::from(bytes >> 10))),
+            it.ack_ms.map_or(String::new(), |[mean, ..]| value(mean)),
+        ]
+    };
+    let rows: Vec<_> = document
+        .flows
+        .values()
+        .flat_map(|flow| flow.from.iter().map(|(from, it)| row(&flow.protocol, from, it)))
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let heads = [
+        "Protocol",
+        "From",
+        "Mb/s",
+        "Packets",
+        "Sent again",
+        "Lost on the air",
+        "Lost elsewhere",
+        "In flight, KiB",
+        "Acknowledged after, ms",
+    ];
+    format!("<section><h2>Flows</h2>{}</section>", table(&heads, 2, &rows))
+}
+
+fn absences(document: &CaptureDocument) -> String {
+    let stations = document.networks.values().flat_map(|network| &network.stations);
+    let rows: Vec<_> = stations
+        .filter_map(|(name, station)| {
+            let away = station.away.as_ref()?;
+            Some(vec![
+                name.clone(),
+                away.cause.replace('_', " "),
+                count(away.absences),
+                value(away.asleep_ms),
+                away.awake_ms.map_or(String::new(), value),
+                away.periods.len().to_string(),
+                away.absences_per_period.to_string(),
+                away.every_s.map_or(String::new(), value),
+            ])
+        })
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let heads =
+        ["Station", "Why", "Times", "Away, ms", "Back, ms", "Periods", "In each", "Every, s"];
+    format!("<section><h2>Away</h2>{}</section>", table(&heads, 2, &rows))
+}
+
+/// Malformed frames that are listed on the page.
+const ERRORS_MAX: usize = 100;
+
+fn errors(document: &CaptureDocument) -> String {
+    if document.errors.is_empty() {
+        return String::new();
+    }
+    let number = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
+    let listed = document.errors.iter().take(ERRORS_MAX);
+    let rows: Vec<_> = listed
+        .map(|error| vec![error.message.clone(), number(error.frame), number(error.offset)])
+        .collect();
+    let all = document.errors.len() as u64 + document.errors_left_out;
+    format!(
+        "<section><h2>Malformed</h2><p>{} of {}.</p>{}</section>",
+        rows.len(),
+        count(all),
+        table(&["What", "Frame", "Offset"], 1, &rows)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_from_the_air_is_escaped() {
+        let analysis = Analysis::default();
+        let document = CaptureDocument::new("<script>.pcap", &analysis);
+        let page = page(&analysis, &document);
+        assert!(!page.contains("<script>") && page.contains("&lt;script&gt;.pcap"));
+        assert!(page.contains("Nothing that lasthop looks for."));
+        let cells = table(&["a"], 1, &[vec!["<b> & \"c\"".to_owned()]]);
+        assert!(cells.contains("<td>&lt;b&gt; &amp; &quot;c&quot;</td>"), "{cells}");
+    }
+}
