@@ -33,6 +33,8 @@ pub struct Absence {
     pub polls: u32,
     /// Data frames that the access point sent to it in the time.
     pub sent_in_vain: u32,
+    /// Of them, those after it had acknowledged the announcement.
+    pub sent_after_ack: u32,
     /// Its frames without data, and the beacons in it, in their order.
     pub bare: Vec<BareFrame>,
 }
@@ -226,6 +228,8 @@ impl Absences {
     pub fn handle_received(&mut self, at_ns: u64) {
         if let State::Away(absence) = &mut self.state {
             absence.sent_in_vain += 1;
+            let acknowledged = absence.leave.as_ref().is_some_and(|leave| leave.acks > 0);
+            absence.sent_after_ack += u32::from(acknowledged);
         } else {
             self.data_ns = Some(at_ns);
         }
@@ -252,6 +256,12 @@ impl Absences {
         }
     }
 
+    /// A PPDU of or to the station that is none of these: what was before it is no part of an
+    /// absence that begins after it.
+    pub fn handle_other(&mut self) {
+        self.recent.clear();
+    }
+
     /// All absences up to now, in their order; one that has not ended is left out.
     pub fn finish(&mut self) -> &[Absence] {
         if let State::Back(absence) = std::mem::take(&mut self.state) {
@@ -276,6 +286,7 @@ impl Absences {
             beacons: 0,
             polls: u32::from(!frame.is_null()),
             sent_in_vain: 0,
+            sent_after_ack: 0,
             bare: self.recent.take(frame.at_ns),
         })
     }
@@ -301,6 +312,7 @@ impl Absences {
             beacons: 0,
             polls: 0,
             sent_in_vain: 0,
+            sent_after_ack: 0,
             bare: self.recent.take(frame.at_ns),
         })
     }

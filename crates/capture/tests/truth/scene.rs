@@ -147,12 +147,24 @@ impl Drop for Scene {
 
 /// The analysis of what a monitor hears that misses a share of the frames.
 pub fn heard(scene: &Scene, missing: f64) -> Analysis {
+    analysis(scene, missing, u64::MAX)
+}
+
+/// The analysis of a capture that ends with a packet.
+pub fn heard_until(scene: &Scene, number: u64) -> Analysis {
+    analysis(scene, 0.0, number)
+}
+
+fn analysis(scene: &Scene, missing: f64, until: u64) -> Analysis {
     let file = File::open(scene.path.join("air.pcapng")).expect("it was written");
     let mut capture = Capture::open(file).expect("it is a capture");
     let mut analysis = Analysis::default();
     let mut draws = Seed::new(1, 0).stream("monitor");
     let missing = Probability::new(missing).expect("it is a share");
     while let Some(packet) = capture.next_packet().expect("it is whole") {
+        if packet.number > until {
+            break;
+        }
         if !draws.chance(missing) {
             analysis.handle_packet(&packet);
         }
