@@ -7,6 +7,7 @@
 //! is *silent*. Where the monitor missed the announcement, or the return, the nearest frame of
 //! the station that it did hear stands for it, and the absence says so.
 
+use super::ANSWER_NS;
 use super::bare::{self, BareFrame, Recent};
 use crate::frame::Frame;
 use lasthop_units::SeqNo12;
@@ -75,8 +76,8 @@ pub struct Absences {
     data_ns: Option<u64>,
     /// RTS that it sent since its last other frame.
     rts: u32,
-    /// Whether its last frame may still be answered.
-    expects_ack: bool,
+    /// When it sent the Null frame that was its last one, until that is answered.
+    unanswered_ns: Option<u64>,
     /// Its last frames without data while it is here.
     recent: Recent,
 }
@@ -197,7 +198,7 @@ impl Absences {
             }
         };
         self.heard = Some((frame.at_ns, frame.number));
-        self.expects_ack = frame.is_null();
+        self.unanswered_ns = frame.is_null().then_some(frame.at_ns);
         if frame.has_payload() {
             self.data_ns = Some(frame.at_ns);
         }
@@ -205,7 +206,9 @@ impl Absences {
 
     /// An Ack to the station.
     pub fn handle_ack(&mut self, number: u64, at_ns: u64) {
-        if !std::mem::take(&mut self.expects_ack) {
+        // Later it answers another frame, which was not captured.
+        let prompt = |sent_ns| at_ns.saturating_sub(sent_ns) < ANSWER_NS;
+        if !self.unanswered_ns.take().is_some_and(prompt) {
             return;
         }
         let (absence, notice) = match &mut self.state {
