@@ -208,6 +208,9 @@ impl Air {
             self.handle_ppdu(&ppdu);
         }
         self.links.values_mut().for_each(Link::finish);
+        self.absences.values_mut().for_each(|absences| {
+            absences.finish();
+        });
     }
 
     /// The second of the capture at a time.
@@ -398,8 +401,15 @@ impl Air {
             None => self.answers += ppdu.airtime,
         }
         let kind = ppdu.mpdus[0].kind;
-        if let Some(frame) = BareFrame::of(ppdu, self.before) {
-            self.handle_bare(frame);
+        match BareFrame::of(ppdu, self.before) {
+            Some(frame) => self.handle_bare(frame),
+            None => {
+                for id in [ppdu.transmitter, ppdu.receiver].into_iter().flatten() {
+                    if let Some(absences) = self.absences.get_mut(&id) {
+                        absences.handle_other();
+                    }
+                }
+            }
         }
         let ends = ppdu.transmitter.zip(ppdu.receiver);
         self.before = ends.map(|(from, to)| (from, to, ppdu.at_ns));

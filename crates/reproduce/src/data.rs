@@ -3,12 +3,13 @@
 //! figure, and panic.
 
 use crate::figure::Run;
-use crate::record::{BareFrame, Measurement};
+use crate::record::Measurement;
+use lasthop_capture::analysis::Analysis;
 use lasthop_packet::FlowId;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
-    CodedLinkSummary, FlowReading, FlowSummary, LinkReading, LinkSummary, Names, NodeSummary,
-    RunDocument, Snapshot,
+    CodedLinkSummary, FlowReading, FlowSummary, LinkSummary, Names, NodeSummary, RunDocument,
+    Snapshot,
 };
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::StationId;
@@ -17,7 +18,7 @@ use lasthop_wifi::StationId;
 pub type Point = (f64, f64);
 
 /// The data of a run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct RunData {
     /// The scenario, with the changes.
     pub scenario: Scenario,
@@ -27,8 +28,8 @@ pub struct RunData {
     pub names: Names,
     /// All intervals of the series.
     pub intervals: Vec<Snapshot>,
-    /// Frames without data; empty unless the air was watched.
-    pub frames: Vec<BareFrame>,
+    /// The analysis of the captured air; `None` unless it was captured.
+    pub capture: Option<Analysis>,
     /// Flow, time of the answer and round-trip time of each round trip; empty unless
     /// they were watched.
     pub round_trips: Vec<(FlowId, Instant, Duration)>,
@@ -124,30 +125,6 @@ impl RunData {
         self.over_time(|interval| interval.nodes[index].queue_packets.map(f64::from))
     }
 
-    /// Rate of data PPDUs on a link in each interval, in PPDUs/s; only if the air was
-    /// watched.
-    pub fn ppdus_per_s(&self, link: &str) -> Vec<Point> {
-        self.of_link(link, |interval, reading| {
-            reading.map_or(0.0, |reading| reading.ppdus as f64) / interval.interval.as_secs_f64()
-        })
-    }
-
-    /// Rate of data MPDUs on a link in each interval, in MPDUs/s; only if the air was
-    /// watched.
-    pub fn mpdus_per_s(&self, link: &str) -> Vec<Point> {
-        self.of_link(link, |interval, reading| {
-            reading.map_or(0.0, |reading| reading.mpdus as f64) / interval.interval.as_secs_f64()
-        })
-    }
-
-    /// Mean number of MPDUs per data PPDU on a link in each interval, 0 without any;
-    /// only if the air was watched.
-    pub fn mpdus_per_ppdu(&self, link: &str) -> Vec<Point> {
-        self.of_link(link, |_, reading| {
-            reading.map_or(0.0, |reading| reading.mpdus as f64 / reading.ppdus as f64)
-        })
-    }
-
     /// Time of the answer and round-trip time in ms of each round trip of a flow; only
     /// if they were watched.
     pub fn round_trips_ms(&self, flow: &str) -> Vec<Point> {
@@ -177,19 +154,6 @@ impl RunData {
     ) -> Vec<Point> {
         let id = self.flow_id(flow);
         self.over_time(|interval| read(interval, &interval.flows[id]))
-    }
-
-    fn of_link(
-        &self,
-        link: &str,
-        read: impl Fn(&Snapshot, Option<&LinkReading>) -> f64,
-    ) -> Vec<Point> {
-        let (from, to) = link.split_once("->").unwrap_or_else(|| self.lacks("link", link));
-        let (from, to) = (self.station(from), self.station(to));
-        self.over_time(|interval| {
-            let is_it = |reading: &&LinkReading| (reading.from, reading.to) == (from, to);
-            Some(read(interval, interval.links.iter().find(is_it)))
-        })
     }
 
     /// The value of each interval, at its middle.

@@ -2,6 +2,7 @@
 //! it needs and what is read from them. See [`papers`](crate::papers) for how to write
 //! one.
 
+use crate::air::Air;
 use crate::data::Runs;
 use crate::record::Watch;
 use lasthop_evidence::Verdict;
@@ -146,10 +147,17 @@ impl Run {
         self
     }
 
-    /// Also records the PPDUs over time and the frames without data. It costs time.
+    /// Also captures the air and analyses the capture. It doubles the time of the run.
     #[must_use]
-    pub fn watching_air(mut self) -> Self {
-        self.watch.air = true;
+    pub fn capturing_air(mut self) -> Self {
+        self.watch.air = Air::Everything;
+        self
+    }
+
+    /// Also captures the air without data, for absences. It costs little time.
+    #[must_use]
+    pub fn capturing_absences(mut self) -> Self {
+        self.watch.air = Air::WithoutData;
         self
     }
 

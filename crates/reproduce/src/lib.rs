@@ -7,8 +7,10 @@
 //! | [`papers`] | the registry, one module per paper; says how to add a figure |
 //! | [`figure`] | what a figure consists of: runs, quantities, verdicts |
 //! | [`data`] | the data of a run, by name and over time |
+//! | [`heard`] | what a capture of its air shows |
 //! | [`run`](mod@run) | runs scenarios in parallel; the number of threads changes no result |
 //! | [`record`] | the sink of such a run |
+//! | [`air`] | the air of a run captured, and analysed meanwhile |
 //! | [`report`] | the JSON document and its schema |
 //! | [`page`] | one HTML page per paper |
 //! | [`markdown`] | one Markdown page per paper |
@@ -18,8 +20,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod air;
 pub mod data;
 pub mod figure;
+pub mod heard;
 pub mod markdown;
 pub mod page;
 pub mod papers;

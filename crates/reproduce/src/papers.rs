@@ -45,8 +45,8 @@
 //! The data that can be read are those of [`RunData`](crate::RunData): summaries of flows,
 //! nodes and links; throughput, congestion window, retransmissions, losses, delays and
 //! queues over time; results of measured queues. With
-//! [`Run::watching_air`](crate::figure::Run::watching_air) also PPDUs, MPDUs per PPDU, and
-//! each frame without data; with
+//! [`Run::capturing_air`](crate::figure::Run::capturing_air) also what a capture of the air
+//! shows ([`heard`](crate::heard)); with
 //! [`Run::watching_round_trips`](crate::figure::Run::watching_round_trips) each round trip;
 //! with [`Run::watching_phases`](crate::figure::Run::watching_phases) each packet of
 //! measurements.

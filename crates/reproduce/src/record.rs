@@ -1,21 +1,23 @@
 //! The sink of a run for a figure: a recorder that keeps its intervals, and what is
-//! watched beyond them. Everything is kept in memory; no file is written. Bare frames
-//! carry no data and acknowledge none under Block Ack.
+//! watched beyond them. Everything is kept in memory but a capture of the air, which goes
+//! to whoever analyses it; no file is written.
 
+use crate::air::Air;
 use lasthop_apq::{PhaseRecord, Report};
 use lasthop_hosts::{ApqEnding, FrameDirection, FrancReport, Sink, TcpSample};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::Scenario;
-use lasthop_trace::Recorder;
-use lasthop_units::{Duration, Instant, SeqNo12};
-use lasthop_wifi::event::{Event, FrameKind};
-use lasthop_wifi::{Address, StationId};
+use lasthop_tcp::wire::Header;
+use lasthop_trace::{OutputError, Recorder};
+use lasthop_units::{Duration, Instant};
+use lasthop_wifi::event::Event;
+use std::io::Write;
 
 /// What to record beyond the series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Watch {
-    /// PPDUs over time, and each frame without data.
-    pub air: bool,
+    /// What is captured of the air and analysed.
+    pub air: Air,
     /// Every round trip.
     pub round_trips: bool,
     /// Every packet of measurements.
@@ -35,35 +37,12 @@ pub struct Measurement {
     pub phases: Vec<PhaseRecord>,
 }
 
-/// A frame that carries no data and acknowledges none under Block Ack.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BareFrame {
-    /// Start of its PPDU.
-    pub start: Instant,
-    /// End of its PPDU.
-    pub end: Instant,
-    /// The station that sent it.
-    pub transmitter: StationId,
-    /// The receiver address.
-    pub receiver: Address,
-    /// Its type and subtype.
-    pub kind: FrameKind,
-    /// Sequence number, of management and Null frames.
-    pub sequence: SeqNo12,
-    /// The Retry bit.
-    pub retry: bool,
-    /// Whether the receiver decoded it.
-    pub received: bool,
-}
-
 /// The sink of a run.
 #[derive(Debug)]
 pub struct Recording {
     /// Makes the summary and the intervals.
     pub recorder: Recorder,
     watch: Watch,
-    /// Frames without data, in the order of their ends.
-    pub frames: Vec<BareFrame>,
     /// Flow, time of the answer and round-trip time of each round trip.
     pub round_trips: Vec<(FlowId, Instant, Duration)>,
     /// Phases of measurements that have not ended.
@@ -73,25 +52,42 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Returns the sink of a run that has not started.
-    pub fn new(scenario: &Scenario, watch: Watch) -> Self {
-        let recording =
-            lasthop_trace::Recording { watch_air: watch.air, ..lasthop_run::recording(scenario) };
-        let recorder = Recorder::new(lasthop_run::names(scenario), recording).keeping_intervals();
-        Self {
-            recorder,
+    /// Returns the sink of a run that has not started. If the air is captured, the capture
+    /// goes to `target`.
+    ///
+    /// # Errors
+    /// If `target` does not take the head of the capture.
+    pub fn new(
+        scenario: &Scenario,
+        watch: Watch,
+        target: impl Write + Send + 'static,
+    ) -> Result<Self, OutputError> {
+        let (names, recording) = (lasthop_run::names(scenario), lasthop_run::recording(scenario));
+        let recorder = match watch.air.stream(scenario) {
+            Some(stream) => Recorder::with_air_stream(names, recording, &stream, Box::new(target))?,
+            None => Recorder::new(names, recording),
+        };
+        Ok(Self {
+            recorder: recorder.keeping_intervals(),
             watch,
-            frames: Vec::new(),
             round_trips: Vec::new(),
             phases: Vec::new(),
             measurements: Vec::new(),
-        }
+        })
     }
 }
 
 impl Sink for Recording {
     fn wants_events(&self) -> bool {
         self.recorder.wants_events()
+    }
+
+    fn wants_segments(&self) -> bool {
+        self.recorder.wants_segments()
+    }
+
+    fn segment(&mut self, flow: FlowId, tag: u64, source: NodeId, header: &Header<'_>) {
+        self.recorder.segment(flow, tag, source, header);
     }
 
     fn sent(&mut self, now: Instant, packet: &Packet) {
@@ -108,25 +104,6 @@ impl Sink for Recording {
 
     fn event(&mut self, event: &Event, payload: &dyn Fn(u64) -> Option<Vec<u8>>) {
         self.recorder.event(event, payload);
-        if let Event::Ppdu(ppdu) = event
-            && self.watch.air
-        {
-            let frames = ppdu
-                .psdus
-                .iter()
-                .flat_map(|psdu| psdu.frames.iter().map(move |frame| (psdu.receiver, frame)));
-            let bare = frames.filter(|(_, frame)| is_bare(frame.kind));
-            self.frames.extend(bare.map(|(receiver, frame)| BareFrame {
-                start: ppdu.start,
-                end: ppdu.end,
-                transmitter: ppdu.transmitter,
-                receiver,
-                kind: frame.kind,
-                sequence: frame.sequence,
-                retry: frame.retry,
-                received: frame.received,
-            }));
-        }
     }
 
     fn round_trip(&mut self, now: Instant, id: FlowId, rtt: Duration) {
@@ -188,14 +165,4 @@ impl Sink for Recording {
     fn lateness(&mut self, now: Instant, late: Duration) {
         self.recorder.lateness(now, late);
     }
-}
-
-fn is_bare(kind: FrameKind) -> bool {
-    !matches!(
-        kind,
-        FrameKind::Data
-            | FrameKind::QosData { .. }
-            | FrameKind::BlockAck { .. }
-            | FrameKind::BlockAckRequest { .. }
-    )
 }

@@ -3,6 +3,7 @@
 //! the order of the figures, so the number of threads changes only the time that it
 //! takes.
 
+use crate::air::{self, Air};
 use crate::data::{RunData, Runs};
 use crate::figure::{Figure, Findings, Paper, Run};
 use crate::record::Recording;
@@ -10,6 +11,7 @@ use lasthop_run::RunError;
 use lasthop_scenario::{Scenario, ScenarioError};
 use lasthop_trace::RunInfo;
 use lasthop_units::Instant;
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -198,14 +200,41 @@ fn run_all(
     results.into_iter().map(|result| result.unwrap_or(Err(ReproduceError::Stopped))).collect()
 }
 
-/// Makes a run; `progress` is called with the simulated time at intervals.
+/// Makes a run, and analyses its air in a thread of its own, if that is captured; `progress`
+/// is called with the simulated time at intervals.
 fn run_one(
     job: &Job,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(Instant),
 ) -> Result<RunData, ReproduceError> {
+    if job.run.watch.air == Air::Nothing {
+        return record(job, std::io::empty(), stop, progress);
+    }
+    thread::scope(|scope| {
+        let (writer, reader) = air::pipe();
+        let analysis = scope.spawn(move || air::analyse(reader));
+        // The capture ends with the run, also if that fails.
+        let data = record(job, writer, stop, progress);
+        let analysis = analysis.join().unwrap_or_else(|bug| std::panic::resume_unwind(bug));
+        let data = data?;
+        assert!(analysis.errors.is_empty(), "a capture of ours is sound: {:?}", analysis.errors);
+        Ok(RunData { capture: Some(analysis), ..data })
+    })
+}
+
+/// Makes a run, whose air is written to `target`, if it is captured.
+fn record(
+    job: &Job,
+    target: impl Write + Send + 'static,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(Instant),
+) -> Result<RunData, ReproduceError> {
     let Job { run, scenario } = job;
-    let mut sink = Recording::new(scenario, run.watch);
+    let failed = |why: RunError| match why {
+        RunError::Stopped => ReproduceError::Stopped,
+        why => ReproduceError::Run { path: run.file.path, why },
+    };
+    let mut sink = Recording::new(scenario, run.watch, target).map_err(|why| failed(why.into()))?;
     let mut progress = |now| match stop.load(Ordering::Relaxed) {
         true => ControlFlow::Break(()),
         false => {
@@ -213,11 +242,8 @@ fn run_one(
             ControlFlow::Continue(())
         }
     };
-    let stats = match lasthop_run::observe(scenario, run.number, &mut sink, &mut progress) {
-        Ok(stats) => stats,
-        Err(RunError::Stopped) => return Err(ReproduceError::Stopped),
-        Err(why) => return Err(ReproduceError::Run { path: run.file.path, why }),
-    };
+    let stats = lasthop_run::observe(scenario, run.number, &mut sink, &mut progress);
+    let stats = stats.map_err(failed)?;
     // A page does not depend on the wall time, and lists the changes itself.
     let info = RunInfo {
         set: Vec::new(),
@@ -225,17 +251,22 @@ fn run_one(
         ..lasthop_run::info(scenario, run.number, 0.0)
     };
     let names = sink.recorder.names().clone();
-    let (document, intervals) = sink
-        .recorder
-        .finish_with_intervals(&info, &stats)
-        .expect("a recorder without files cannot fail to write them");
+    let (document, intervals) =
+        sink.recorder.finish_with_intervals(&info, &stats).map_err(|why| failed(why.into()))?;
     Ok(RunData {
         scenario: scenario.clone(),
         document,
         names,
         intervals,
-        frames: sink.frames,
+        capture: None,
         round_trips: sink.round_trips,
         measurements: sink.measurements,
     })
+}
+
+/// Makes one run without a figure.
+#[cfg(test)]
+pub(crate) fn alone(run: &Run, stop: &AtomicBool) -> Result<RunData, ReproduceError> {
+    let job = Job { run: run.clone(), scenario: scenario(run)? };
+    run_one(&job, stop, &mut |_| ())
 }

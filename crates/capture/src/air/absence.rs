@@ -7,6 +7,7 @@
 //! is *silent*. Where the monitor missed the announcement, or the return, the nearest frame of
 //! the station that it did hear stands for it, and the absence says so.
 
+use super::ANSWER_NS;
 use super::bare::{self, BareFrame, Recent};
 use crate::frame::Frame;
 use lasthop_units::SeqNo12;
@@ -33,6 +34,8 @@ pub struct Absence {
     pub polls: u32,
     /// Data frames that the access point sent to it in the time.
     pub sent_in_vain: u32,
+    /// Of them, those after it had acknowledged the announcement.
+    pub sent_after_ack: u32,
     /// Its frames without data, and the beacons in it, in their order.
     pub bare: Vec<BareFrame>,
 }
@@ -73,8 +76,8 @@ pub struct Absences {
     data_ns: Option<u64>,
     /// RTS that it sent since its last other frame.
     rts: u32,
-    /// Whether its last frame may still be answered.
-    expects_ack: bool,
+    /// When it sent the Null frame that was its last one, until that is answered.
+    unanswered_ns: Option<u64>,
     /// Its last frames without data while it is here.
     recent: Recent,
 }
@@ -215,7 +218,7 @@ impl Absences {
             }
         };
         self.heard = Some((frame.at_ns, frame.number));
-        self.expects_ack = frame.is_null();
+        self.unanswered_ns = frame.is_null().then_some(frame.at_ns);
         if frame.has_payload() {
             self.data_ns = Some(frame.at_ns);
         }
@@ -223,7 +226,9 @@ impl Absences {
 
     /// An Ack to the station.
     pub fn handle_ack(&mut self, number: u64, at_ns: u64) {
-        if !std::mem::take(&mut self.expects_ack) {
+        // Later it answers another frame, which was not captured.
+        let prompt = |sent_ns| at_ns.saturating_sub(sent_ns) < ANSWER_NS;
+        if !self.unanswered_ns.take().is_some_and(prompt) {
             return;
         }
         let (absence, notice) = match &mut self.state {
@@ -246,6 +251,8 @@ impl Absences {
     pub fn handle_received(&mut self, at_ns: u64) {
         if let State::Away(absence) = &mut self.state {
             absence.sent_in_vain += 1;
+            let acknowledged = absence.leave.as_ref().is_some_and(|leave| leave.acks > 0);
+            absence.sent_after_ack += u32::from(acknowledged);
         } else {
             self.data_ns = Some(at_ns);
         }
@@ -270,6 +277,12 @@ impl Absences {
                 bare::keep(&mut absence.bare, frame, absence.to_ns, budget);
             }
         }
+    }
+
+    /// A PPDU of or to the station that is none of these: what was before it is no part of an
+    /// absence that begins after it.
+    pub fn handle_other(&mut self) {
+        self.recent.clear();
     }
 
     /// All absences up to now, in their order; one that has not ended is left out.
@@ -308,6 +321,7 @@ impl Absences {
             beacons: 0,
             polls: u32::from(!frame.is_null()),
             sent_in_vain: 0,
+            sent_after_ack: 0,
             bare: self.recent.take(frame.at_ns),
         })
     }
@@ -333,6 +347,7 @@ impl Absences {
             beacons: 0,
             polls: 0,
             sent_in_vain: 0,
+            sent_after_ack: 0,
             bare: self.recent.take(frame.at_ns),
         })
     }

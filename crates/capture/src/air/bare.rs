@@ -100,6 +100,11 @@ impl Recent {
         self.0.push_back(frame);
     }
 
+    /// Another frame of or to the station.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
     /// Those that are part of an absence which a frame at `at_ns` announces.
     pub fn take(&mut self, at_ns: u64) -> Vec<BareFrame> {
         let near = |frame: &BareFrame| at_ns.saturating_sub(frame.to_ns) < AHEAD_NS;

@@ -13,7 +13,7 @@ use lasthop_capture::document::CaptureDocument;
 use lasthop_capture::finding::Kind;
 use lasthop_wifi::event::FrameKind;
 use lasthop_wifi::wire::Kind as Frame;
-use scene::{BareTruth, Scene, heard};
+use scene::{BareTruth, Scene, heard, heard_until};
 
 /// Figure 3 of the `scan` paper, with its first degraded period after 3 s.
 fn scanning() -> Scene {
@@ -54,6 +54,18 @@ fn absences_are_where_they_were() {
     }
 }
 
+/// A capture that ends with the frame that takes the last absence back has all of them.
+#[test]
+fn the_last_absence_counts() {
+    let scene = scanning();
+    let all = heard(&scene, 0.0);
+    let (_, absences) = all.air.absences.first_key_value().unwrap();
+    let last = absences.so_far().last().unwrap().clone();
+    let cut = heard_until(&scene, last.frames.1);
+    let (_, absences) = cut.air.absences.first_key_value().unwrap();
+    assert_eq!((absences.so_far().len(), absences.so_far().last()), (26, Some(&last)));
+}
+
 /// Frames without data of each absence, from the first that announces it (or its RTS) to the last
 /// that takes it back (or its Ack): all that were on the air then, and no others.
 #[test]
@@ -61,12 +73,16 @@ fn absences_have_their_frames() {
     let scene = scanning();
     let analysis = heard(&scene, 0.0);
     let (_, absences) = analysis.air.absences.first_key_value().unwrap();
-    let mut frames = 0;
+    let (mut frames, mut announced, mut early) = (0, 0, 0);
     for absence in absences.so_far() {
         let (first, last) = (absence.bare.first().unwrap(), absence.bare.last().unwrap());
         assert!(matches!(first.kind, Frame::Null | Frame::Rts), "{first:?}");
         assert!(matches!(last.kind, Frame::Null | Frame::Ack), "{last:?}");
         assert_eq!(last.to_ns, absence.to_ns);
+        if absence.leave.as_ref().unwrap().acks > 0 {
+            assert_eq!(absence.sent_after_ack, 0, "the access point holds what is for it");
+            (announced, early) = (announced + 1, early + absence.sent_in_vain);
+        }
         let within =
             |frame: &&BareTruth| frame.from_ns >= first.from_ns && frame.to_ns <= absence.to_ns;
         let truth: Vec<_> = scene.truth.bare.iter().filter(within).collect();
@@ -91,6 +107,8 @@ fn absences_have_their_frames() {
             assert_eq!(transmitter, Some(truth.transmitter), "{found:?}");
         }
     }
+    // Until it acknowledges that, the access point sends.
+    assert!(announced > 10 && early > 0, "{announced} announced, {early} frames before that");
     // Two Nulls and an Ack each at least.
     assert!(frames > 3 * 26, "{frames} frames");
 }

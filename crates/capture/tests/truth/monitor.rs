@@ -25,6 +25,8 @@ pub struct Monitor {
     pub late_us: u64,
     /// Of what it misses, and of how late its host is.
     pub seed: u64,
+    /// Number of the last packet that there is.
+    pub until: u64,
 }
 
 /// What a driver says of A-MPDUs.
@@ -49,6 +51,7 @@ impl Monitor {
         tsft: true,
         late_us: 0,
         seed: 1,
+        until: u64::MAX,
     };
 
     /// The analysis of what it hears.
@@ -67,6 +70,9 @@ impl Monitor {
         let mut number = 0;
         let mut host = Host::default();
         while let Some(packet) = capture.next_packet().expect("it is whole") {
+            if packet.number > self.until {
+                break;
+            }
             if misses.next(&mut draws) {
                 continue;
             }

@@ -154,3 +154,8 @@ pub fn heard(scene: &Scene, missing: f64) -> Analysis {
 pub fn watched(scene: &Scene, missing: f64, seen: &mut dyn FnMut(&Analysis)) -> Analysis {
     Monitor { missing, ..Monitor::WHOLE }.watch(scene, seen)
 }
+
+/// The analysis of a capture that ends with a packet.
+pub fn heard_until(scene: &Scene, number: u64) -> Analysis {
+    Monitor { until: number, ..Monitor::WHOLE }.hear(scene)
+}

@@ -3,18 +3,24 @@
 //! scans; that is the *degraded period*. The rest, without the first seconds, is the
 //! *normal period*. The scenarios are in `scenarios/scan/`, one for each direction and
 //! sender.
+//!
+//! As in the paper, degraded periods, absences (Figs. 4 and 5), A-MPDUs (Figs. 8 and 10)
+//! and the throughput of Figs. 3, 7 and 9 are found in captures of the air, by the analysis
+//! of `lasthop capture`; the congestion window is the sender's own.
 
 mod absence;
 mod claims;
 mod growth;
 
-use crate::data::{Point, RunData, Runs, greatest, least, mean, quantile, seconds, values};
+use crate::data::{Point, RunData, Runs, greatest, least, mean, quantile, values};
 use crate::figure::{
     Calibrated, Figure, Findings, Paper, Quantity, Run, ScenarioFile, Statement, about, stated,
 };
+use crate::heard::time_s;
 use crate::scenario_file;
+use lasthop_capture::air::schedule::Period;
+use lasthop_capture::transport::FlowSecond;
 use lasthop_evidence::plot::{Axis, Panel, Series};
-use lasthop_units::Instant;
 
 /// The paper and its figures.
 pub const PAPER: Paper = Paper {
@@ -195,16 +201,18 @@ const FIG3: Figure = Figure {
     title: "Upload with TCP small queues",
     shows: "Small queues let 128 KiB into the station's queue. An absence pauses the sender, and \
             loses nothing: throughput falls by the time away and by what it takes to get going \
-            again, the congestion window stays where it is.",
+            again, the congestion window stays where it is. Throughput, retransmissions and \
+            degraded periods are those of a capture of the air.",
     runs: || {
         let reno = Run::of(RENO, UPLOAD).set("flow.upload.congestion_control=reno");
-        vec![Run::of(RUN, UPLOAD).watching_air(), reno]
+        vec![Run::of(RUN, UPLOAD).capturing_air(), reno.capturing_absences()]
     },
     read: |runs: &Runs<'_>| {
-        let run = Transfer::new(runs.get(RUN), "upload");
-        let reno = Transfer::new(runs.get(RENO), "upload");
+        let run = Transfer::heard(runs.get(RUN), "upload");
+        let [cubic, reno] =
+            [RUN, RENO].map(|name| Transfer::new(runs.get(name), "upload").normal_mbps());
         let (window, window_then) = (run.normal(&run.cwnd), run.degraded(&run.cwnd));
-        let again: f64 = run.degraded(&run.data.retransmissions("upload")).iter().sum();
+        let again = run.retransmitted();
         let stays = (mean(&window_then) / mean(&window) - 1.0).abs() < 0.1;
         Findings {
             quantities: vec![
@@ -247,7 +255,7 @@ const FIG3: Figure = Figure {
                     "throughput in a normal period with NewReno, of that with CUBIC",
                     "",
                     Statement::Text("hardly another"),
-                    reno.normal_mbps() / run.normal_mbps(),
+                    reno / cubic,
                     stated(1.0),
                 ),
             ],
@@ -265,7 +273,10 @@ const FIG6: Figure = Figure {
     title: "Upload without TCP small queues",
     shows: "The congestion window fills the station's queue. What the driver still holds when the \
             station leaves is lost, the window collapses in each absence, and throughput with it.",
-    runs: || vec![Run::of(RUN, UPLOAD_FREELY), Run::of(UPLOADED, UPLOAD).watching_air()],
+    runs: || {
+        let freely = Run::of(RUN, UPLOAD_FREELY).capturing_absences();
+        vec![freely, Run::of(UPLOADED, UPLOAD).capturing_air()]
+    },
     read: |runs: &Runs<'_>| {
         let run = Transfer::new(runs.get(RUN), "upload");
         let small = Transfer::new(runs.get(UPLOADED), "upload");
@@ -327,7 +338,7 @@ const FIG7: Figure = Figure {
     runs: || {
         let mut runs = with_uploads(DOWNLOAD_CUBIC);
         let small = Run::of(SMALL_QUEUES, DOWNLOAD_CUBIC);
-        runs.push(small.set("flow.download.tcp.small_queues=128KiB"));
+        runs.push(small.set("flow.download.tcp.small_queues=128KiB").capturing_absences());
         runs
     },
     read: |runs: &Runs<'_>| {
@@ -349,8 +360,9 @@ const FIG8: Figure = Figure {
     id: "fig8",
     title: "Aggregates of the download, CUBIC",
     shows: "While the laptop is away nothing is sent, and when it is back aggregates are smaller \
-            than otherwise.",
-    runs: || vec![Run::of(RUN, DOWNLOAD_CUBIC).watching_air()],
+            than otherwise. The paper counted in the access point's driver; ours are counted in \
+            a capture of the air.",
+    runs: || vec![Run::of(RUN, DOWNLOAD_CUBIC).capturing_air()],
     read: aggregates,
 };
 
@@ -366,23 +378,23 @@ const FIG10: Figure = Figure {
     id: "fig10",
     title: "Aggregates of the download, NewReno",
     shows: "As with CUBIC.",
-    runs: || vec![Run::of(RUN, DOWNLOAD_RENO).watching_air()],
+    runs: || vec![Run::of(RUN, DOWNLOAD_RENO).capturing_air()],
     read: aggregates,
 };
 
 /// A download, and the uploads with which the paper compares it.
 fn with_uploads(download: ScenarioFile) -> Vec<Run> {
     vec![
-        Run::of(RUN, download).watching_air(),
-        Run::of(UPLOADED, UPLOAD).watching_air(),
-        Run::of(UPLOADED_FREELY, UPLOAD_FREELY),
+        Run::of(RUN, download).capturing_air(),
+        Run::of(UPLOADED, UPLOAD).capturing_air(),
+        Run::of(UPLOADED_FREELY, UPLOAD_FREELY).capturing_absences(),
     ]
 }
 
 /// Figures 7 and 9.
 fn download(runs: &Runs<'_>, window: (f64, f64), shape: growth::Shape) -> Findings {
-    let run = Transfer::new(runs.get(RUN), "download");
-    let small = Transfer::new(runs.get(UPLOADED), "upload");
+    let run = Transfer::heard(runs.get(RUN), "download");
+    let small = Transfer::heard(runs.get(UPLOADED), "upload");
     let freely = Transfer::new(runs.get(UPLOADED_FREELY), "upload");
     let ours = run.normal(&run.cwnd);
     let teeth = growth::teeth(&run.cwnd, |time| run.is_normal(time));
@@ -457,15 +469,13 @@ fn download(runs: &Runs<'_>, window: (f64, f64), shape: growth::Shape) -> Findin
 
 /// Figures 8 and 10.
 fn aggregates(runs: &Runs<'_>) -> Findings {
-    let run = Transfer::new(runs.get(RUN), "download");
-    let ppdus = per_second(&run.data.ppdus_per_s(DOWN));
-    // The mean over PPDUs, not over intervals.
-    let mpdus = per_second(&run.data.mpdus_per_s(DOWN));
-    let sizes: Vec<Point> = ppdus
-        .iter()
-        .zip(&mpdus)
-        .map(|(&(at, ppdus), &(_, mpdus))| (at, if ppdus > 0.0 { mpdus / ppdus } else { 0.0 }))
-        .collect();
+    let run = Transfer::heard(runs.get(RUN), "download");
+    let seconds = &run.data.heard_link(DOWN).seconds;
+    let ampdus = run.data.each_second(seconds, |second| f64::from(second.ampdus));
+    let sizes = run.data.each_second(seconds, |second| match second.ampdus {
+        0 => 0.0,
+        ampdus => f64::from(second.ampdu_mpdus) / f64::from(ampdus),
+    });
     let of_normal = |points: &[Point], part: &dyn Fn(f64) -> bool| {
         100.0 * mean(&values(points, part)) / mean(&values(points, |time| run.is_long_normal(time)))
     };
@@ -476,7 +486,7 @@ fn aggregates(runs: &Runs<'_>) -> Findings {
     let after = |time: f64| run.is_after(time);
     Findings {
         quantities: vec![
-            value("A-MPDUs a second when degraded, of normal", &ppdus, &degraded, LESS, LARGELY)
+            value("A-MPDUs a second when degraded, of normal", &ampdus, &degraded, LESS, LARGELY)
                 .because(
                     "The laptop is away for a quarter of the time, so about as many are missing, less \
                      what is sent to nobody. Why the paper's were fewer is unknown.",
@@ -490,7 +500,7 @@ fn aggregates(runs: &Runs<'_>) -> Findings {
             run.shaded(
                 Panel::new("", run.x_axis(), Axis::new("A-MPDUs a second"))
                     .right(Axis::new("MPDUs an A-MPDU"))
-                    .with(Series::line("A-MPDUs", ppdus))
+                    .with(Series::line("A-MPDUs", ampdus))
                     .with(Series::line("MPDUs an A-MPDU", sizes).on_right()),
             ),
         ],
@@ -500,21 +510,40 @@ fn aggregates(runs: &Runs<'_>) -> Findings {
 /// A bulk transfer with its normal and degraded periods. All times are in seconds.
 struct Transfer<'a> {
     data: &'a RunData,
-    /// Degraded periods, each from and to.
+    /// Degraded periods, each from and to: from the first absence to the end of the last.
     spans: Vec<(f64, f64)>,
-    /// Mean throughput of each second, in Mb/s.
+    /// Mean throughput of each second, in Mb/s: as the flow's end has it, or as heard.
     throughput: Vec<Point>,
     cwnd: Vec<Point>,
 }
 
 impl<'a> Transfer<'a> {
+    /// A transfer with the throughput that arrives.
     fn new(data: &'a RunData, flow: &str) -> Self {
+        let span = |(period, _): &(Period, _)| (time_s(period.from_ns), time_s(period.to_ns));
         Self {
             data,
-            spans: spans(data),
+            spans: absence::periods(data).iter().map(span).collect(),
             throughput: per_second(&data.throughput_mbps(flow)),
             cwnd: data.cwnd_packets(flow),
         }
+    }
+
+    /// A transfer with the throughput that the capture has.
+    fn heard(data: &'a RunData, flow: &str) -> Self {
+        let mbps = |second: &FlowSecond| second.payload_bytes as f64 * 8e-6;
+        let throughput = data.each_second(&data.bulk().seconds, mbps);
+        Self { throughput, ..Self::new(data, flow) }
+    }
+
+    /// Number of segments that are sent again in seconds of degraded periods, as the capture
+    /// has it.
+    fn retransmitted(&self) -> f64 {
+        let seconds = &self.data.bulk().seconds;
+        let again = self.data.each_second(seconds, |second| f64::from(second.retransmissions));
+        let touches =
+            |at: f64| self.spans.iter().any(|&(from, to)| at + 0.5 > from && at - 0.5 < to);
+        values(&again, touches).iter().sum()
     }
 
     fn is_degraded(&self, time: f64) -> bool {
@@ -580,18 +609,6 @@ impl<'a> Transfer<'a> {
     fn shaded(&self, panel: Panel) -> Panel {
         self.spans.iter().fold(panel, |panel, &(from, to)| panel.shade(from, to, "degraded period"))
     }
-}
-
-/// The degraded periods of a run: from the start of a scan to its last return.
-fn spans(data: &RunData) -> Vec<(f64, f64)> {
-    let cell = data.scenario.network.cell.as_ref().expect("the scenarios have a cell");
-    let station = data.station(LAPTOP);
-    let scan = cell.stations[station.index()].scan.as_ref().expect("the laptop scans");
-    let length = (scan.duration() + scan.flush * u64::from(scan.channels)).as_secs_f64();
-    let begins = (0..).map(|number| Instant::ZERO + scan.start + scan.period * number);
-    let end = Instant::ZERO + data.scenario.duration;
-    let begins = begins.take_while(|&begin| begin < end).map(seconds);
-    begins.map(|begin| (begin, (begin + length).min(seconds(end)))).collect()
 }
 
 /// The mean of each second.

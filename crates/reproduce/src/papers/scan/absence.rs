@@ -1,38 +1,36 @@
 //! Absences of `scan` on the air (Fig. 4), and their schedule (Fig. 5): Nulls with PM =
 //! 1, retried until one is acknowledged, silence, and Nulls with PM = 0. Everything is
-//! measured from the frames, not read from the scenario. Times are in seconds.
+//! found in captures of the air by their analysis, not read from the model or the
+//! scenario. Times are in seconds.
 
 use super::{LAPTOP, RUN, UPLOAD};
-use crate::data::{RunData, Runs, greatest, least, mean, seconds};
+use crate::data::{RunData, Runs, greatest, least, mean};
 use crate::figure::{Figure, Findings, Quantity, Run, Statement, stated};
-use crate::record::BareFrame;
+use crate::heard::time_s;
+use lasthop_capture::air::absence::Absence;
+use lasthop_capture::air::bare::BareFrame;
+use lasthop_capture::air::schedule::Period;
 use lasthop_evidence::plot::{Axis, Panel, Series};
-use lasthop_units::SeqNo12;
-use lasthop_wifi::event::FrameKind;
+use lasthop_wifi::wire::Kind;
 
-/// Time between absences from which they belong to two scans, in seconds.
-const SCAN_GAP_S: f64 = 5.0;
 /// Attempts of the Null in the trace of the paper: the first one and eight retries.
-const ATTEMPTS: usize = 9;
+const ATTEMPTS: u32 = 9;
 /// Attempts of the Null that ends the absence in the trace of the paper.
-const RETURN_ATTEMPTS: usize = 5;
+const RETURN_ATTEMPTS: u32 = 5;
 /// Retries before the first RTS in the trace of the paper.
-const RETRIES_BEFORE_RTS: usize = 3;
+const RETRIES_BEFORE_RTS: u32 = 3;
 /// Number of runs. The length of an exchange of Nulls has a long tail, and 77 absences
 /// per run are few for its mean.
 const RUNS: u64 = 6;
-/// Time before a frame beyond which an RTS belongs to another frame, in seconds.
-const RTS_AHEAD_S: f64 = 0.001;
-/// Time after a frame within which its acknowledgement follows, in seconds.
-const ACK_AFTER_S: f64 = 50e-6;
 
 pub const FIG4: Figure = Figure {
     id: "fig4",
     title: "Frames of an absence",
     shows: "The laptop announces with a Null frame that it will not listen, and repeats it until \
             the access point answers, from the fourth retry on behind an RTS. Then both are \
-            silent, but for beacons, until it takes that back. The paper prints one absence; the \
-            times of it are beside those of ours with as many attempts.",
+            silent, but for beacons, until it takes that back. The paper prints one absence of \
+            its capture; the times of it are beside those of ours with as many attempts, which \
+            `lasthop capture` finds in captures of the runs.",
     runs,
     read: fig4,
 };
@@ -40,24 +38,41 @@ pub const FIG4: Figure = Figure {
 pub const FIG5: Figure = Figure {
     id: "fig5",
     title: "Schedule of absences",
-    shows: "Every two minutes the laptop is away 26 times for a tenth of a second. How often the \
-            access point leaves a Null unanswered is chance, so these are means of several runs.",
+    shows: "Every two minutes the laptop is away 26 times for a tenth of a second, as captures of \
+            the air show. How often the access point leaves a Null unanswered is chance, so these \
+            are means of several runs.",
     runs,
     read: fig5,
 };
 
+/// The first one with data, for what is sent in an absence; the others for absences only.
 fn runs() -> Vec<Run> {
-    (0..RUNS).map(|n| Run::of(name(n), UPLOAD).number(n).watching_air()).collect()
+    let run = |n: u64| match n {
+        0 => Run::of(RUN, UPLOAD).capturing_air(),
+        n => Run::of(format!("{RUN} {n}"), UPLOAD).number(n).capturing_absences(),
+    };
+    (0..RUNS).map(run).collect()
+}
+
+/// The degraded periods of a run, each with its absences.
+pub(super) fn periods(run: &RunData) -> Vec<(Period, &[Absence])> {
+    let absences = run.absences(LAPTOP);
+    let periods = run.schedule(LAPTOP).map(|schedule| schedule.periods).unwrap_or_default();
+    let with_absences = |period: Period| {
+        let (first, behind) = period.absences;
+        (period, &absences[first..behind])
+    };
+    periods.into_iter().map(with_absences).collect()
 }
 
 /// Mean time from the start of a degraded period to that of the next, in seconds.
 pub(super) fn period_s(run: &RunData) -> f64 {
-    mean(&periods(&scans(run)))
+    mean(&intervals(&periods(run)))
 }
 
-fn periods(scans: &[Scan]) -> Vec<f64> {
-    let begin = |scan: &Scan| scan.first().map_or(f64::NAN, |absence| absence.leaving.0);
-    scans.windows(2).map(|pair| begin(&pair[1]) - begin(&pair[0])).collect()
+fn intervals(periods: &[(Period, &[Absence])]) -> Vec<f64> {
+    let begin = |(period, _): &(Period, &[Absence])| time_s(period.from_ns);
+    periods.windows(2).map(|pair| begin(&pair[1]) - begin(&pair[0])).collect()
 }
 
 /// The least and the greatest time, in ms.
@@ -66,27 +81,69 @@ fn range_ms(seconds: impl Iterator<Item = f64>) -> (f64, f64) {
     (least(&all), greatest(&all))
 }
 
-/// An absence of the laptop: how it left and returned.
-#[derive(Clone, Debug, PartialEq)]
-struct Absence {
+/// The parts of an absence whose begin and end were both captured.
+#[derive(Clone, Copy, Debug)]
+struct Parts<'a> {
+    absence: &'a Absence,
     /// Number of attempts of Nulls with PM = 1, and with PM = 0.
-    attempts: [usize; 2],
-    /// Whether all Nulls with PM = 1 had one sequence number, and all but the first one
-    /// the Retry bit.
-    repeated: bool,
-    /// Number of RTSs before the Null with PM = 1.
-    rts: usize,
-    /// Start of the first Null with PM = 1, or of its RTS, and end of the exchange.
+    attempts: [u32; 2],
+    /// From the first Null with PM = 1, or its RTS, to the end of the exchange.
     leaving: (f64, f64),
-    /// Start and end of the exchange of the Null with PM = 0.
+    /// The same of the Null with PM = 0.
     returning: (f64, f64),
     /// Whether the Null with PM = 1 was acknowledged in the end.
     acknowledged: bool,
 }
 
+impl<'a> Parts<'a> {
+    fn of(absence: &'a Absence) -> Option<Self> {
+        let (leave, back) = (absence.leave.as_ref()?, absence.back.as_ref()?);
+        let first = absence.bare.first()?;
+        let returns = absence.bare.iter().position(|frame| is_null(frame, false))?;
+        // Behind an RTS it begins with that.
+        let protects = |frame: &&BareFrame| matches!(frame.kind, Kind::Rts | Kind::Cts);
+        let protecting = absence.bare[..returns].iter().rev().take_while(protects).count();
+        let returning = absence.bare[returns - protecting].from_ns;
+        Some(Self {
+            absence,
+            attempts: [leave.frames, back.frames],
+            leaving: (time_s(first.from_ns), time_s(leave.to_ns)),
+            returning: (time_s(returning), time_s(absence.to_ns)),
+            acknowledged: leave.acks > 0,
+        })
+    }
+
+    /// Whether all Nulls with PM = 1 had one sequence number, and all but the first one
+    /// the Retry bit.
+    fn is_repeated(&self) -> bool {
+        let mut nulls = self.absence.bare.iter().filter(|frame| is_null(frame, true));
+        let first = nulls.next();
+        first.is_some_and(|first| {
+            !first.retry && nulls.all(|next| next.retry && next.sequence == first.sequence)
+        })
+    }
+
+    /// When the first beacon came after the announcement.
+    fn beacon(&self) -> Option<f64> {
+        let mut silence = self.absence.bare.iter().filter(|frame| {
+            time_s(frame.from_ns) >= self.leaving.1 && time_s(frame.to_ns) <= self.returning.0
+        });
+        silence.find(|frame| frame.kind == Kind::Beacon).map(|frame| time_s(frame.from_ns))
+    }
+}
+
+fn is_null(frame: &BareFrame, is_away: bool) -> bool {
+    matches!(frame.kind, Kind::Null | Kind::QosNull) && frame.power_management == is_away
+}
+
+/// The absences of the laptop in their order, except those without a return.
+fn parts(run: &RunData) -> Vec<Parts<'_>> {
+    run.absences(LAPTOP).iter().filter_map(Parts::of).collect()
+}
+
 fn fig4(runs: &Runs<'_>) -> Findings {
     let run = runs.get(RUN);
-    let all = absences(run);
+    let all = parts(run);
     // The absence most similar to that in the paper.
     let example = all
         .iter()
@@ -99,62 +156,56 @@ fn fig4(runs: &Runs<'_>) -> Findings {
         };
     };
     let expected_rts = example.attempts[0].saturating_sub(1 + RETRIES_BEFORE_RTS);
-    let beacons = frames_between(run, example.leaving.1, example.returning.0)
-        .filter(|frame| matches!(frame.kind, FrameKind::Beacon { .. }))
-        .count();
-    let data_silence = !frames_between(run, example.leaving.1, example.returning.0)
-        .any(|frame| !matches!(frame.kind, FrameKind::Beacon { .. }));
-    let everywhere: Vec<(&RunData, Absence)> = runs
-        .all()
-        .flat_map(|(_, run)| absences(run).into_iter().map(move |absence| (run, absence)))
-        .collect();
+    let rts = example.absence.leave.as_ref().map_or(0, |leave| leave.rts);
+    // Data of the laptop would be with the Power Management bit, or end the absence.
+    let data_silence = example.absence.sent_after_ack == 0 && example.absence.polls == 0;
+    let everywhere: Vec<Parts<'_>> = runs.all().flat_map(|(_, run)| parts(run)).collect();
     // Absences announced as in the trace, with as many attempts.
     let like_it = || {
-        let is_like_it =
-            |absence: &Absence| absence.acknowledged && absence.attempts[0] == ATTEMPTS;
-        everywhere.iter().filter(move |(_, absence)| is_like_it(absence))
+        everywhere.iter().filter(|absence| absence.acknowledged && absence.attempts[0] == ATTEMPTS)
     };
-    let back_like_it =
-        everywhere.iter().filter(|(_, absence)| absence.attempts[1] == RETURN_ATTEMPTS);
+    let back_like_it = everywhere.iter().filter(|absence| absence.attempts[1] == RETURN_ATTEMPTS);
     let length = |(from, to): (f64, f64)| to - from;
-    let to_beacon = |(run, absence): &(&RunData, Absence)| {
-        let mut silence = frames_between(run, absence.leaving.1, absence.returning.0);
-        let beacon = silence.find(|frame| matches!(frame.kind, FrameKind::Beacon { .. }));
-        beacon.map(|beacon| seconds(beacon.start) - absence.leaving.1)
-    };
     Findings {
         quantities: vec![
             Quantity::shown(
                 "Null with PM = 1, one sequence number",
                 "retried until acknowledged",
-                example.attempts[0] > 1 && example.repeated,
+                example.attempts[0] > 1 && example.is_repeated(),
             ),
             Quantity::shown(
                 "RTS before its 4th and later retries",
                 "one before each",
-                example.attempts[0] > 1 + RETRIES_BEFORE_RTS && example.rts >= expected_rts,
+                example.attempts[0] > 1 + RETRIES_BEFORE_RTS && rts >= expected_rts,
             ),
             Quantity::shown("Null with PM = 0", "retried", {
                 all.iter().any(|absence| absence.attempts[1] > 1)
             }),
-            Quantity::shown("between them", "a beacon, no data", beacons > 0 && data_silence),
+            Quantity::shown(
+                "between them",
+                "a beacon, no data",
+                example.beacon().is_some() && data_silence,
+            ),
             Quantity::example(
                 "leaving, where the ninth Null was answered",
                 "ms",
                 1.8,
-                range_ms(like_it().map(|(_, absence)| length(absence.leaving))),
+                range_ms(like_it().map(|absence| length(absence.leaving))),
             ),
             Quantity::example(
                 "from there to the beacon",
                 "ms",
                 90.0,
-                range_ms(like_it().filter_map(to_beacon)),
+                range_ms(
+                    like_it()
+                        .filter_map(|absence| absence.beacon().map(|at| at - absence.leaving.1)),
+                ),
             ),
             Quantity::example(
                 "from there to the Null that ends it",
                 "ms",
                 114.0,
-                range_ms(like_it().map(|(_, absence)| absence.returning.0 - absence.leaving.1)),
+                range_ms(like_it().map(|absence| absence.returning.0 - absence.leaving.1)),
             )
             .because(
                 "All absences of ours last as long as the paper's mean, from the first frame to \
@@ -164,7 +215,7 @@ fn fig4(runs: &Runs<'_>) -> Findings {
                 "returning, where the fifth Null was answered",
                 "ms",
                 1.3,
-                range_ms(back_like_it.map(|(_, absence)| length(absence.returning))),
+                range_ms(back_like_it.map(|absence| length(absence.returning))),
             )
             .because(
                 "The paper's has a second Null after the one that was answered; ours ends with \
@@ -172,83 +223,86 @@ fn fig4(runs: &Runs<'_>) -> Findings {
             ),
         ],
         panels: vec![
-            lanes(run, "Leaving", example.leaving),
-            lanes(run, "The absence", (example.leaving.0, example.returning.1)),
-            lanes(run, "Returning", example.returning),
+            lanes(run, "Leaving", example, example.leaving),
+            lanes(run, "The absence", example, (example.leaving.0, example.returning.1)),
+            lanes(run, "Returning", example, example.returning),
         ],
     }
-}
-
-fn name(run: u64) -> String {
-    if run == 0 { RUN.into() } else { format!("{RUN} {run}") }
 }
 
 fn fig5(runs: &Runs<'_>) -> Findings {
-    let scans: Vec<Vec<Scan>> = runs.all().map(|(_, run)| scans(run)).collect();
-    let all: Vec<&Absence> = scans.iter().flatten().flatten().collect();
-    let of_absences = |length: &dyn Fn(&Absence) -> f64| {
-        mean(&all.iter().map(|absence| length(absence)).collect::<Vec<_>>())
-    };
-    let begin = |scan: &Scan| scan.first().map_or(f64::NAN, |absence| absence.leaving.0);
-    let end = |scan: &Scan| scan.last().map_or(f64::NAN, |absence| absence.returning.1);
-    let period: Vec<f64> = scans.iter().flat_map(|scans| periods(scans)).collect();
-    let normal = |pair: &[Scan]| begin(&pair[1]) - end(&pair[0]);
-    let normal: Vec<f64> = scans.iter().flat_map(|scans| scans.windows(2).map(normal)).collect();
-    let scans: Vec<&Scan> = scans.iter().flatten().collect();
-    let length: Vec<f64> = scans.iter().map(|scan| end(scan) - begin(scan)).collect();
-    let between = |scan: &&Scan| {
-        let pairs = scan.windows(2).map(|pair| pair[1].leaving.0 - pair[0].returning.1);
-        pairs.collect::<Vec<_>>()
-    };
-    let awake: Vec<f64> = scans.iter().flat_map(between).collect();
-    let pairs: Vec<f64> = scans.iter().map(|scan| scan.len() as f64).collect();
+    let runs: Vec<_> = runs.all().map(|(_, run)| (run, periods(run))).collect();
+    let every: Vec<f64> = runs.iter().flat_map(|(_, periods)| intervals(periods)).collect();
+    let normal = |pair: &[(Period, &[Absence])]| time_s(pair[1].0.from_ns - pair[0].0.to_ns);
+    let normal: Vec<f64> =
+        runs.iter().flat_map(|(_, periods)| periods.windows(2).map(normal)).collect();
+    let periods: Vec<_> = runs.iter().flat_map(|(_, periods)| periods).collect();
+    let length: Vec<f64> =
+        periods.iter().map(|(period, _)| time_s(period.to_ns - period.from_ns)).collect();
+    let pairs: Vec<f64> = periods.iter().map(|(_, absences)| absences.len() as f64).collect();
+    let asleep: Vec<f64> = periods
+        .iter()
+        .flat_map(|(_, absences)| absences.iter().map(|absence| time_s(absence.asleep_ns())))
+        .collect();
+    let between = |pair: &[Absence]| time_s(pair[1].from_ns - pair[0].to_ns);
+    let awake: Vec<f64> =
+        periods.iter().flat_map(|(_, absences)| absences.windows(2).map(between)).collect();
     let within = |name: &str, unit, paper: f64, ours: f64| {
         Quantity::value(name, unit, Statement::Value(paper), ours, stated(paper))
     };
-    let asleep = |absence: &Absence| 1e3 * (absence.returning.1 - absence.leaving.0);
+    let panels = runs.first().map(|(run, _)| schedule(run)).unwrap_or_default();
     Findings {
         quantities: vec![
-            within("from one degraded period to the next", "s", 120.0, mean(&period)),
+            within("from one degraded period to the next", "s", 120.0, mean(&every)),
             within("a degraded period", "s", 10.0, mean(&length)),
             within("a normal period", "s", 110.0, mean(&normal)),
             within("absences in it", "", 26.0, mean(&pairs)),
-            within("asleep", "ms", 110.0, of_absences(&asleep)),
+            within("asleep", "ms", 110.0, 1e3 * mean(&asleep)),
             within("awake", "ms", 320.0, 1e3 * mean(&awake)),
         ],
-        panels: schedule(runs.get(RUN)),
+        panels,
     }
 }
 
-/// Panels of the whole run, of one scan in it, and of the first absences of that scan.
+/// Panels of the whole run, of one degraded period in it, and of its first absences.
 fn schedule(run: &RunData) -> Vec<Panel> {
-    let scans = scans(run);
+    let absences = run.absences(LAPTOP);
     let panel = |title: &str, (from, to): (f64, f64)| {
-        let inside = scans.iter().flatten().filter(|a| a.leaving.0 >= from && a.returning.1 <= to);
-        let asleep = inside.map(|a| (a.leaving.0, a.returning.1, 0.0));
+        let times = |absence: &Absence| (time_s(absence.from_ns), time_s(absence.to_ns), 0.0);
+        let inside =
+            absences.iter().map(times).filter(|(begin, end, _)| *begin >= from && *end <= to);
         Panel::new(title, Axis::new("time, s").range(from, to), Axis::new("").names(["laptop"]))
-            .with(Series::intervals("asleep", asleep))
+            .with(Series::intervals("asleep", inside))
     };
     let mut panels = vec![panel("The run", (0.0, run.document.duration_s))];
-    if let Some([first, .., last]) = scans.first().map(Vec::as_slice) {
-        let from = first.leaving.0.floor();
-        panels.push(panel("A degraded period", (from, last.returning.1.ceil())));
+    if let Some((period, _)) = periods(run).first() {
+        let from = time_s(period.from_ns).floor();
+        panels.push(panel("A degraded period", (from, time_s(period.to_ns).ceil())));
         panels.push(panel("The first of it", (from, from + 1.5)));
     }
     panels
 }
 
-/// A panel of the frames without data around a time, with a row for each kind.
-fn lanes(run: &RunData, title: &str, (from, to): (f64, f64)) -> Panel {
+/// A panel of the frames without data of an absence in a part of it, with a row for each
+/// kind.
+fn lanes(run: &RunData, title: &str, parts: &Parts<'_>, (from, to): (f64, f64)) -> Panel {
     const NAMES: [&str; 6] = ["Null, PM = 1", "Null, PM = 0", "RTS", "CTS", "Ack", "beacon"];
-    let laptop = run.station(LAPTOP);
+    let laptop = run.heard(LAPTOP);
     let around = 0.05 * (to - from);
+    let is_near = move |frame: &&BareFrame| {
+        time_s(frame.from_ns) >= from - around && time_s(frame.to_ns) <= to + around
+    };
     let frames = |is_laptop: bool| {
-        let chosen = frames_between(run, from - around, to + around)
-            .filter(move |frame| (frame.transmitter == laptop) == is_laptop);
+        let chosen = parts
+            .absence
+            .bare
+            .iter()
+            .filter(is_near)
+            .filter(move |frame| (frame.transmitter == Some(laptop)) == is_laptop);
         chosen.filter_map(move |frame| {
-            let lane = lane(frame.kind)?;
-            let ms = |at| 1e3 * (seconds(at) - from);
-            Some((ms(frame.start), ms(frame.end), lane as f64))
+            let lane = lane(frame)?;
+            let ms = |at_ns| 1e3 * (time_s(at_ns) - from);
+            Some((ms(frame.from_ns), ms(frame.to_ns), lane as f64))
         })
     };
     let x = Axis::new("time, ms").range(-1e3 * around, 1e3 * (to - from + around));
@@ -257,124 +311,13 @@ fn lanes(run: &RunData, title: &str, (from, to): (f64, f64)) -> Panel {
         .with(Series::intervals("from the access point", frames(false)))
 }
 
-fn lane(kind: FrameKind) -> Option<usize> {
-    match kind {
-        FrameKind::Null { power_management: true }
-        | FrameKind::QosNull { power_management: true } => Some(0),
-        FrameKind::Null { power_management: false }
-        | FrameKind::QosNull { power_management: false } => Some(1),
-        FrameKind::Rts => Some(2),
-        FrameKind::Cts => Some(3),
-        FrameKind::Ack => Some(4),
-        FrameKind::Beacon { .. } => Some(5),
+fn lane(frame: &BareFrame) -> Option<usize> {
+    match frame.kind {
+        Kind::Null | Kind::QosNull => Some(usize::from(!frame.power_management)),
+        Kind::Rts => Some(2),
+        Kind::Cts => Some(3),
+        Kind::Ack => Some(4),
+        Kind::Beacon => Some(5),
         _ => None,
     }
-}
-
-fn frames_between(run: &RunData, from: f64, to: f64) -> impl Iterator<Item = &BareFrame> {
-    run.frames.iter().filter(move |frame| seconds(frame.start) >= from && seconds(frame.end) <= to)
-}
-
-/// The absences of a degraded period.
-type Scan = Vec<Absence>;
-
-/// The degraded periods of a run.
-fn scans(run: &RunData) -> Vec<Scan> {
-    let absences = absences(run);
-    let scans = absences.chunk_by(|one, other| other.leaving.0 - one.returning.1 < SCAN_GAP_S);
-    scans.map(<[Absence]>::to_vec).collect()
-}
-
-/// The absences of the laptop in order, except those without a return.
-fn absences(run: &RunData) -> Vec<Absence> {
-    let laptop = run.station(LAPTOP);
-    let null = |frame: &BareFrame| match frame.kind {
-        FrameKind::Null { power_management } | FrameKind::QosNull { power_management }
-            if frame.transmitter == laptop =>
-        {
-            Some(power_management)
-        }
-        _ => None,
-    };
-    let mut absences = Vec::new();
-    let mut leaving: Option<Exchange> = None;
-    let mut returning: Option<Exchange> = None;
-    // An RTS and what follows it up to a Null belong to the exchange of the Null.
-    let mut rts: Option<f64> = None;
-    for frame in &run.frames {
-        let (start, end) = (seconds(frame.start), seconds(frame.end));
-        match (null(frame), frame.kind) {
-            (Some(is_away), _) => {
-                if is_away {
-                    absences.extend(put_together(&mut returning, &mut leaving));
-                }
-                let exchange = if is_away { &mut leaving } else { &mut returning };
-                let begin = rts.take().filter(|begin| start - begin < RTS_AHEAD_S);
-                let exchange =
-                    exchange.get_or_insert_with(|| Exchange::new(begin.unwrap_or(start)));
-                exchange.repeated &= match exchange.sequence {
-                    None => !frame.retry,
-                    Some(sequence) => frame.retry && frame.sequence == sequence,
-                };
-                exchange.sequence = Some(frame.sequence);
-                exchange.attempts += 1;
-                exchange.rts += usize::from(begin.is_some());
-                exchange.end = end;
-            }
-            (None, FrameKind::Rts) if frame.transmitter == laptop => rts = rts.or(Some(start)),
-            (None, FrameKind::Ack) => {
-                // An Ack belongs to the Null that it follows by a SIFS.
-                for exchange in [&mut leaving, &mut returning].into_iter().flatten() {
-                    if (0.0..ACK_AFTER_S).contains(&(start - exchange.end)) {
-                        (exchange.end, exchange.acknowledged) = (end, true);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    absences.extend(put_together(&mut returning, &mut leaving));
-    absences
-}
-
-/// The attempts of a Null.
-#[derive(Clone, Copy, Debug)]
-struct Exchange {
-    begin: f64,
-    end: f64,
-    attempts: usize,
-    rts: usize,
-    sequence: Option<SeqNo12>,
-    repeated: bool,
-    acknowledged: bool,
-}
-
-impl Exchange {
-    fn new(begin: f64) -> Self {
-        Self {
-            begin,
-            end: begin,
-            attempts: 0,
-            rts: 0,
-            sequence: None,
-            repeated: true,
-            acknowledged: false,
-        }
-    }
-}
-
-fn put_together(
-    returning: &mut Option<Exchange>,
-    leaving: &mut Option<Exchange>,
-) -> Option<Absence> {
-    let back = returning.take()?;
-    let away = leaving.take()?;
-    Some(Absence {
-        attempts: [away.attempts, back.attempts],
-        repeated: away.repeated,
-        rts: away.rts,
-        leaving: (away.begin, away.end),
-        returning: (back.begin, back.end),
-        acknowledged: away.acknowledged,
-    })
 }
