@@ -126,6 +126,10 @@ pub struct UnusedSummary {
     pub clock_backwards: u64,
     /// Rate unknown: not in the time on the air.
     pub without_rate: u64,
+    /// Dropped by the kernel before they could be read, in a capture of an interface: in nothing
+    /// else here.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub dropped: u64,
 }
 
 impl CaptureDocument {
@@ -174,6 +178,7 @@ impl CaptureDocument {
                 unsupported: counts.unsupported,
                 clock_backwards: counts.clock_backwards,
                 without_rate: air.without_rate,
+                dropped: analysis.dropped,
             },
             airtime: AirtimeSummary::new(air),
             networks: channel::networks(analysis),

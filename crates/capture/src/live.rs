@@ -10,7 +10,7 @@
 mod news;
 mod order;
 
-pub use news::News;
+pub use news::{Found, News};
 pub use order::Order;
 
 use crate::air::Air;
@@ -18,7 +18,6 @@ use crate::air::exchange::Link;
 use crate::air::stations::StationId;
 use crate::analysis::Analysis;
 use crate::document::length_ns;
-use crate::finding::Finding;
 use crate::rate::Rate;
 use lasthop_units::{Duration, MacAddr};
 use std::collections::BTreeMap;
@@ -43,8 +42,8 @@ pub struct Reading {
     pub stations: Vec<Row>,
     /// Stations that are not among them.
     pub strangers: usize,
-    /// Findings so far, worst first, and whether each is new.
-    pub findings: Vec<(Finding, bool)>,
+    /// Findings so far, worst first.
+    pub findings: Vec<Found>,
 }
 
 /// A station or an access point.

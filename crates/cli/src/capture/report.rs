@@ -69,6 +69,7 @@ fn unused(document: &CaptureDocument, stream: Stream) -> String {
         (unused.protected, "encrypted: their headers are used, their content is not"),
         (unused.clock_backwards, "earlier than the one before"),
         (unused.without_rate, "of unknown rate: not in the time on the air"),
+        (unused.dropped, "dropped by the kernel before they could be read: not among these frames"),
     ] {
         if number > 0 {
             let _ = writeln!(out, "  {}", stream.dim(&format!("{}: {what}", count(number))));
@@ -92,7 +93,7 @@ fn sentence(index: usize, finding: &Finding, stream: Stream) -> String {
 }
 
 /// Text in lines of at most `width` columns, the first behind `head`, others indented as far.
-fn wrapped(head: &str, text: &str, width: usize) -> String {
+pub fn wrapped(head: &str, text: &str, width: usize) -> String {
     let mut out = head.to_owned();
     let mut column = head.len();
     for (index, word) in text.split_whitespace().enumerate() {
