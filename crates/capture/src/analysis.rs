@@ -25,6 +25,9 @@ pub struct Analysis {
     pub errors: Vec<Malformed>,
     /// Errors beyond [`ERRORS_MAX`].
     pub errors_left_out: u64,
+    /// Packets of a live capture that the kernel dropped before they could be read; set by
+    /// whoever captures.
+    pub dropped: u64,
     /// What happened on the air.
     pub air: Air,
     /// Flows of transport protocols.

@@ -14,7 +14,7 @@ pub use channel::{
 pub use flows::{FlowDirectionSummary, FlowSummary};
 
 use crate::analysis::Analysis;
-use crate::finding::{Finding, findings};
+use crate::finding::{Extent, Finding, findings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -126,6 +126,10 @@ pub struct UnusedSummary {
     pub clock_backwards: u64,
     /// Rate unknown: not in the time on the air.
     pub without_rate: u64,
+    /// Dropped by the kernel before they could be read, in a capture of an interface: in nothing
+    /// else here.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub dropped: u64,
 }
 
 impl CaptureDocument {
@@ -160,7 +164,7 @@ impl CaptureDocument {
                 trigger: counts.trigger,
             },
             errors: analysis.errors.iter().map(error).collect(),
-            findings: findings(analysis),
+            findings: findings(analysis, Extent::ALL),
             errors_left_out: analysis.errors_left_out,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             begin_unix_s: times.filter(|(first, _)| *first > 0).map(|(first, _)| seconds(first)),
@@ -174,6 +178,7 @@ impl CaptureDocument {
                 unsupported: counts.unsupported,
                 clock_backwards: counts.clock_backwards,
                 without_rate: air.without_rate,
+                dropped: analysis.dropped,
             },
             airtime: AirtimeSummary::new(air),
             networks: channel::networks(analysis),

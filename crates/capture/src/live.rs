@@ -9,19 +9,21 @@
 
 mod news;
 mod order;
+mod wire;
 
-pub use news::News;
+pub use news::{Found, News};
 pub use order::Order;
+pub use wire::FlowRow;
 
 use crate::air::Air;
 use crate::air::exchange::Link;
 use crate::air::stations::StationId;
 use crate::analysis::Analysis;
 use crate::document::length_ns;
-use crate::finding::Finding;
 use crate::rate::Rate;
 use lasthop_units::{Duration, MacAddr};
 use std::collections::BTreeMap;
+use wire::Wire;
 
 /// The channel and its stations in the time since the reading before.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,8 +45,10 @@ pub struct Reading {
     pub stations: Vec<Row>,
     /// Stations that are not among them.
     pub strangers: usize,
-    /// Findings so far, worst first, and whether each is new.
-    pub findings: Vec<(Finding, bool)>,
+    /// Flows that sent something, if there is no 802.11; the fastest first.
+    pub flows: Vec<FlowRow>,
+    /// Findings so far, worst first.
+    pub findings: Vec<Found>,
 }
 
 /// A station or an access point.
@@ -107,6 +111,7 @@ pub struct Meter {
     stations: Vec<Station>,
     rates: BTreeMap<(StationId, StationId), Rates>,
     news: News,
+    wire: Wire,
 }
 
 /// What was counted up to the reading before.
@@ -212,6 +217,10 @@ impl Meter {
             frequency_mhz: air.frequency_mhz,
             strangers: air.stations.count() - rows.len(),
             stations: rows,
+            flows: match air.begin_ns {
+                Some(_) => Vec::new(),
+                None => self.wire.read(analysis, interval_ns),
+            },
             findings: self.news.of(analysis, Duration::from_nanos(interval_ns)),
         };
         let end_ns = analysis.times().map(|(_, end)| end.max(since_ns));

@@ -407,15 +407,29 @@ pub struct OutputArgs {
 
 /// `lasthop capture`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    after_help = "A capture of an interface, or of a pipe, shows what is found so far on a terminal, until q, an
+interrupt, or the end of the pipe; then the report follows. Keys: s orders stations otherwise,
+d shows what they send or receive, the arrows and PgUp, PgDn scroll.
+
+Examples:
   lasthop capture air.pcapng
   lasthop capture air.pcapng --out result   # then open result/capture.html
   lasthop capture monitor.pcap.gz --json
-  tcpdump -i mon0 -w - | lasthop capture -")]
+  lasthop capture --live mon0
+  ssh ap tcpdump -i mon0 -U -w - | lasthop capture -"
+)]
 pub struct Capture {
     /// Capture file (pcap or pcapng, also compressed with gzip or zstd); - is the standard input
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "live")]
+    pub file: Option<PathBuf>,
+    /// Capture what this interface receives until an interrupt; takes the capability CAP_NET_RAW
+    #[arg(long, value_name = "IFACE", conflicts_with = "file")]
+    pub live: Option<String>,
+    /// Say what is found so far each second: on a terminal as a view, also of a file, otherwise
+    /// as lines on standard error
+    #[arg(long)]
+    pub watch: bool,
     /// Write the result, series and absences as Parquet, and a page to this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

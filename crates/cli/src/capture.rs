@@ -1,8 +1,10 @@
-//! `lasthop capture`: a capture of 802.11 (or of a wire), from a file or the standard input, read
-//! and analysed.
+//! `lasthop capture`: a capture of 802.11 (or of a wire), from a file, the standard input or an
+//! interface, read and analysed. What goes on for long is watched: a view of what is found so far.
 //!
 //! | module | content |
 //! |---|---|
+//! | `source` | where packets come from |
+//! | `watch`, `view` | what is found so far, each second |
 //! | `report` | findings and tables as text |
 //! | `files` | the files of `--out` |
 //! | `page`, `plots` | the page among them |
@@ -11,6 +13,9 @@ mod files;
 mod page;
 mod plots;
 mod report;
+mod source;
+mod view;
+mod watch;
 
 use crate::args::Capture;
 use crate::console::{self, Stream};
@@ -18,35 +23,30 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::document::CaptureDocument;
-use lasthop_capture::file;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
+use source::{Source, Whole};
+use watch::Watch;
 
 /// Runs the command.
 pub fn capture(args: &Capture) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
-    let name = args.file.display().to_string();
+    let source = Source::open(args.file.as_deref(), args.live.as_deref())?;
+    let name = source.name().to_owned();
     let failed = |why: &dyn std::fmt::Display| Failure::message(format!("{name}: {why}"));
-    let source = open(&args.file).map_err(|why| failed(&why))?;
-    let mut capture = file::Capture::open(source).map_err(|why| failed(&why))?;
-    let mut analysis = Analysis::default();
-    loop {
-        match capture.next_packet() {
-            Ok(Some(packet)) => analysis.handle_packet(&packet),
-            Ok(None) => break,
-            Err(error) => {
-                analysis.handle_error(&error);
-                break;
-            }
-        }
-        if analysis.packets % 4_096 == 0 && interrupt.came() {
-            break;
-        }
+    if let Some(note) = source.note() {
+        console::error(&format!("{name}: {note}\n"));
     }
+    let nothing = if source.is_interface() { "no packet came" } else { "there is no packet in it" };
+    let mut analysis = if args.watch || source.goes_on() {
+        let is_shown = console::is_view_wanted() && !args.json;
+        Watch::new(args.watch, is_shown, &source).run(source, &interrupt)?
+    } else {
+        let mut whole = Whole { analysis: Analysis::default(), interrupt: &interrupt };
+        source.read(&mut whole).map_err(|why| failed(&why))?;
+        whole.analysis
+    };
     analysis.finish();
     if analysis.packets == 0 {
-        let why = analysis.errors.first().map_or("there is no packet in it", |e| &e.message);
+        let why = analysis.errors.first().map_or(nothing, |e| &e.message);
         return Err(failed(&why));
     }
     if analysis.counts.unsupported == analysis.packets {
@@ -64,17 +64,10 @@ pub fn capture(args: &Capture) -> Result<(), Failure> {
         }
     }
     if let Some(out) = &args.out {
-        files::write(out, &analysis, &document, &interrupt)?;
+        files::write(out, &analysis, &document)?;
     }
     if args.json {
         return console::print(&document.to_json());
     }
     console::print(&report::report(&document, Stream::Output))
-}
-
-fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    match path.to_str() {
-        Some("-") => Ok(Box::new(io::stdin())),
-        _ => Ok(Box::new(File::open(path)?)),
-    }
 }

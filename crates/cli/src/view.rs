@@ -5,7 +5,7 @@
 use crate::dashboard::{Dashboard, Panel};
 use crate::table::alone;
 use lasthop_trace::Snapshot;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style, Stylize};
 use ratatui::text::{Line, Span};
@@ -103,12 +103,17 @@ fn is_end_wanted() -> bool {
     let mut is_wanted = false;
     while let Ok(true) = event::poll(Duration::ZERO) {
         let Ok(Event::Key(key)) = event::read() else { continue };
-        let is_interrupt =
-            key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
-        let is_quit = matches!(key.code, KeyCode::Char('q') | KeyCode::Esc);
-        is_wanted |= key.kind == KeyEventKind::Press && (is_interrupt || is_quit);
+        is_wanted |= is_end(&key);
     }
     is_wanted
+}
+
+/// Whether a key ends the process: `q`, Esc, Ctrl-C, which is a key while a view is shown.
+pub fn is_end(key: &KeyEvent) -> bool {
+    let is_interrupt =
+        key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+    let is_quit = matches!(key.code, KeyCode::Char('q') | KeyCode::Esc);
+    key.kind == KeyEventKind::Press && (is_interrupt || is_quit)
 }
 
 fn draw(frame: &mut Frame<'_>, dashboard: &Dashboard) {

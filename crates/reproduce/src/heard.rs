@@ -57,9 +57,9 @@ impl RunData {
 
     /// A value of each whole second of the capture, at its middle; of a second in which
     /// nothing was counted, that of no counts.
-    pub fn each_second<T: Default>(
+    pub fn each_second<T: Default, const MAX: usize>(
         &self,
-        series: &Seconds<T>,
+        series: &Seconds<T, MAX>,
         value: impl Fn(&T) -> f64,
     ) -> Vec<Point> {
         let begin = time_s(self.capture().air.begin_ns.unwrap_or_default());

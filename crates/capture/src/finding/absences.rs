@@ -1,6 +1,6 @@
 //! Stations that are away: scans, power save, and access points that do not notice.
 
-use super::{Finding, Kind, at, ms, percent};
+use super::{Extent, Finding, Kind, at, ms, percent};
 use crate::air::Air;
 use crate::air::absence::{Absence, Totals};
 use crate::air::exchange::Link;
@@ -19,16 +19,17 @@ const DOZING_MIN: f64 = 0.05;
 /// Data frames to a station that is away, of all that it gets meanwhile and otherwise.
 const IN_VAIN_MIN: u64 = 20;
 
-pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
+pub(super) fn find(analysis: &Analysis, extent: Extent, found: &mut Vec<Finding>) {
     let air = &analysis.air;
     for (id, absences) in &air.absences {
         let totals = absences.totals();
         let absences = absences.so_far();
+        let absences = &absences[absences.len().saturating_sub(extent.absences)..];
         let Some(schedule) = Schedule::of(absences) else { continue };
         let oscillates = oscillation(analysis, *id, absences);
         if oscillates.is_none() {
             match schedule.cause {
-                Cause::Scan => found.push(scan(analysis, *id, absences, &schedule)),
+                Cause::Scan => found.push(scan(analysis, *id, absences, &schedule, extent)),
                 Cause::PowerSave => {
                     found.extend(power_save(analysis, *id, absences, &totals, &schedule));
                 }
@@ -40,10 +41,16 @@ pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
     }
 }
 
-fn scan(analysis: &Analysis, id: StationId, absences: &[Absence], schedule: &Schedule) -> Finding {
+fn scan(
+    analysis: &Analysis,
+    id: StationId,
+    absences: &[Absence],
+    schedule: &Schedule,
+    extent: Extent,
+) -> Finding {
     let air = &analysis.air;
     let address = air.stations.get(id).address.to_string();
-    let worst = worst_period(air, id, schedule);
+    let worst = worst_period(air, id, schedule, extent);
     let (period, throughput) = worst;
     let (first, last) = (&absences[period.absences.0], &absences[period.absences.1 - 1]);
     let length_ns = period.to_ns.saturating_sub(period.from_ns);
@@ -97,8 +104,13 @@ fn scan(analysis: &Analysis, id: StationId, absences: &[Absence], schedule: &Sch
 
 /// The period that costs most: it, and the share of its lowest second and its mean in what the
 /// station has otherwise.
-fn worst_period(air: &Air, id: StationId, schedule: &Schedule) -> (Period, Option<(f64, f64)>) {
-    let usual = Usual::of(air, id, schedule);
+fn worst_period(
+    air: &Air,
+    id: StationId,
+    schedule: &Schedule,
+    extent: Extent,
+) -> (Period, Option<(f64, f64)>) {
+    let usual = Usual::of(air, id, schedule, extent);
     let count = |period: &Period| (period.absences.1 - period.absences.0) as u32 + period.missed;
     // One in which the capture began or ended says little of a whole one.
     let whole = schedule.periods.iter().filter(|it| count(it) * 5 >= schedule.absences * 4);
@@ -122,12 +134,14 @@ struct Usual<'a> {
 }
 
 impl<'a> Usual<'a> {
-    fn of(air: &'a Air, id: StationId, schedule: &Schedule) -> Self {
+    fn of(air: &'a Air, id: StationId, schedule: &Schedule, extent: Extent) -> Self {
         let links = air.links.values().filter(|link| link.from == id || link.to == id);
         let series = links.map(|link| &link.seconds);
-        let bytes = Seconds::sum(series, &(0..usize::MAX), |second| second.payload_bytes);
+        let from = air.second(air.end_ns).saturating_sub(extent.seconds);
+        let bytes = Seconds::sum(series, &(from..usize::MAX), |second| second.payload_bytes);
         // The last second is not a whole one, and the first is that of a start.
-        let inner = 1..bytes.end().saturating_sub(1).max(1);
+        let first = from.max(1);
+        let inner = first..bytes.end().saturating_sub(1).max(first);
         let mut touched: Vec<Range<usize>> = Vec::new();
         let mut spans: Vec<_> = schedule
             .periods

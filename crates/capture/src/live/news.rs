@@ -2,9 +2,25 @@
 //! did not have. A finding that comes back is not new; its numbers may change.
 
 use crate::analysis::Analysis;
-use crate::finding::{Finding, Kind, findings};
+use crate::finding::{Extent, Finding, Kind, findings};
 use lasthop_units::Duration;
 use std::collections::BTreeMap;
+
+/// A finding, and how long it has been known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The finding as it is now.
+    pub finding: Finding,
+    /// Time since the reading that had it first; zero in that reading.
+    pub age: Duration,
+}
+
+impl Found {
+    /// Whether it is to be marked as new.
+    pub fn is_new(&self) -> bool {
+        self.age < NEW
+    }
+}
 
 /// The findings that were seen.
 #[derive(Debug, Default)]
@@ -24,12 +40,12 @@ const NEW: Duration = Duration::from_secs(10);
 const SEEN_MAX: usize = 10_000;
 
 impl News {
-    /// The findings of an analysis, `interval` after the last ones, and whether each is new.
-    pub fn of(&mut self, analysis: &Analysis, interval: Duration) -> Vec<(Finding, bool)> {
-        self.mark(findings(analysis), interval)
+    /// The findings of an analysis, `interval` after the last ones.
+    pub fn of(&mut self, analysis: &Analysis, interval: Duration) -> Vec<Found> {
+        self.mark(findings(analysis, Extent::LATEST), interval)
     }
 
-    fn mark(&mut self, found: Vec<Finding>, interval: Duration) -> Vec<(Finding, bool)> {
+    fn mark(&mut self, found: Vec<Finding>, interval: Duration) -> Vec<Found> {
         self.now += interval;
         if self.seen.len() > SEEN_MAX {
             self.seen.clear();
@@ -42,7 +58,7 @@ impl News {
             let subject = (key.0, key.1, key.2, *number);
             *number += 1;
             let since = *self.seen.entry(subject).or_insert(self.now);
-            (finding, self.now - since < NEW)
+            Found { finding, age: self.now - since }
         };
         found.into_iter().map(mark).collect()
     }
@@ -73,7 +89,7 @@ mod tests {
         let mut new = |found: &[(Kind, Option<&str>, u64)], seconds: u64| {
             let found = found.iter().map(|(kind, station, frame)| finding(*kind, *station, *frame));
             let marked = news.mark(found.collect(), Duration::from_secs(seconds));
-            marked.iter().map(|(_, is_new)| *is_new).collect::<Vec<_>>()
+            marked.iter().map(Found::is_new).collect::<Vec<_>>()
         };
         let (retry, loss) = (Kind::HighRetry, Kind::TcpLoss);
         assert_eq!(new(&[(retry, Some("a"), 1)], 1), [true]);

@@ -1,9 +1,8 @@
 //! The files of `--out`: the document, seconds and absences as Parquet, and a page. All get their
-//! names at once, so that an interrupt leaves none; docs/files.md describes them.
+//! names at once; docs/files.md describes them.
 
 use super::page;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
 use lasthop_capture::air::Air;
 use lasthop_capture::air::exchange::Link;
 use lasthop_capture::analysis::Analysis;
@@ -15,13 +14,8 @@ use std::path::Path;
 /// Writes the files to the directory at `path`.
 ///
 /// # Errors
-/// If they cannot be written, or a signal came.
-pub fn write(
-    path: &Path,
-    analysis: &Analysis,
-    document: &CaptureDocument,
-    interrupt: &Interrupt,
-) -> Result<(), Failure> {
+/// If they cannot be written.
+pub fn write(path: &Path, analysis: &Analysis, document: &CaptureDocument) -> Result<(), Failure> {
     let write = || -> Result<OutputDir, OutputError> {
         let mut directory = OutputDir::create(path)?;
         let mut writer = HeardWriter::new(&mut directory)?;
@@ -39,7 +33,6 @@ pub fn write(
         Ok(directory)
     };
     let directory = write().map_err(Failure::message)?;
-    interrupt.check()?;
     directory.commit().map_err(Failure::message)
 }
 

@@ -59,7 +59,9 @@ pub fn report(document: &CaptureDocument, stream: Stream) -> String {
 /// What could not be used.
 fn unused(document: &CaptureDocument, stream: Stream) -> String {
     let unused = &document.unused;
-    let errors = document.errors.len() as u64 + document.errors_left_out;
+    // Why the capture ended has been said.
+    let errors = document.errors.iter().filter(|error| error.frame.is_some()).count() as u64
+        + document.errors_left_out;
     let mut out = String::new();
     for (number, what) in [
         (errors, "malformed; --json lists frame, field and offset"),
@@ -69,6 +71,7 @@ fn unused(document: &CaptureDocument, stream: Stream) -> String {
         (unused.protected, "encrypted: their headers are used, their content is not"),
         (unused.clock_backwards, "earlier than the one before"),
         (unused.without_rate, "of unknown rate: not in the time on the air"),
+        (unused.dropped, "dropped by the kernel before they could be read: not among these frames"),
     ] {
         if number > 0 {
             let _ = writeln!(out, "  {}", stream.dim(&format!("{}: {what}", count(number))));
@@ -92,7 +95,7 @@ fn sentence(index: usize, finding: &Finding, stream: Stream) -> String {
 }
 
 /// Text in lines of at most `width` columns, the first behind `head`, others indented as far.
-fn wrapped(head: &str, text: &str, width: usize) -> String {
+pub fn wrapped(head: &str, text: &str, width: usize) -> String {
     let mut out = head.to_owned();
     let mut column = head.len();
     for (index, word) in text.split_whitespace().enumerate() {

@@ -4,6 +4,7 @@ mod apq;
 mod apq_rogue;
 mod apq_strangers;
 mod capture;
+mod capture_live;
 mod demo;
 mod documents;
 mod emulate;

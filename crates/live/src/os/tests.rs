@@ -27,6 +27,14 @@ fn limits_are_named() {
 }
 
 #[test]
+fn a_refused_capture_names_the_capability() {
+    let text = OsError::new("socket(AF_PACKET, SOCK_RAW)", Errno::EPERM).to_string();
+    assert!(text.contains("CAP_NET_RAW") && text.contains("setcap cap_net_raw+ep"), "{text}");
+    let text = OsError::new("if_nametoindex(mon9)", Errno::ENODEV).to_string();
+    assert!(text.contains("`ip link`"), "{text}");
+}
+
+#[test]
 fn other_errors_stay_short() {
     let text = OsError::new("mount(/proc)", Errno::EPERM).to_string();
     assert_eq!(text, "mount(/proc): Operation not permitted");

@@ -1,0 +1,227 @@
+//! Where packets come from: a file, the standard input, an interface; one after the other, until
+//! the source ends or nobody wants more.
+
+use crate::failure::Failure;
+use lasthop_capture::analysis::{Analysis, Malformed};
+use lasthop_capture::file::{self, Packet};
+use lasthop_capture::link::LinkType;
+use lasthop_live::os::capture::{PacketCapture, hardware};
+use std::fs::{self, File};
+use std::io::{self, IsTerminal, Read};
+use std::path::Path;
+use std::time::Duration;
+
+/// A source of packets.
+#[derive(Debug)]
+pub struct Source {
+    name: String,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    File(File),
+    /// The standard input, if it is a pipe, and otherwise.
+    Input {
+        is_pipe: bool,
+    },
+    Interface {
+        capture: Box<PacketCapture>,
+        link: LinkType,
+        note: Option<String>,
+    },
+}
+
+/// Takes what a source gives.
+pub trait Sink {
+    /// The next packet.
+    fn handle_packet(&mut self, packet: &Packet<'_>);
+
+    /// The source cannot be read any further.
+    fn handle_error(&mut self, error: Malformed);
+
+    /// This many packets of the source were dropped up to now, before they could be read.
+    fn handle_dropped(&mut self, packets: u64);
+
+    /// Whether no more packets are wanted.
+    fn is_over(&mut self) -> bool;
+}
+
+/// Longest time in which an interface is not asked whether it is over.
+const WAIT: Duration = Duration::from_millis(100);
+/// Packets after which a source is asked whether it is over.
+const PACKETS: u64 = 4_096;
+
+impl Source {
+    /// Opens a file, `-`, or an interface. One of the two is there.
+    pub fn open(file: Option<&Path>, interface: Option<&str>) -> Result<Self, Failure> {
+        if let Some(interface) = interface {
+            return Self::interface(interface);
+        }
+        let path = file.unwrap_or(Path::new("-"));
+        let name = path.display().to_string();
+        let kind = match path.to_str() {
+            Some("-") => Kind::Input { is_pipe: is_pipe() },
+            _ => {
+                let opened = File::open(path);
+                Kind::File(opened.map_err(|why| Failure::message(format!("{name}: {why}")))?)
+            }
+        };
+        Ok(Self { name, kind })
+    }
+
+    fn interface(name: &str) -> Result<Self, Failure> {
+        let capture = PacketCapture::open(name)
+            .map_err(|why| Failure::message(format!("cannot capture from {name:?}: {why}")))?;
+        let link = match capture.hardware() {
+            hardware::RADIOTAP => LinkType::Radiotap,
+            hardware::IEEE80211 => LinkType::Ieee80211,
+            hardware::ETHERNET | hardware::LOOPBACK => LinkType::Ethernet,
+            hardware::RAW_IP | hardware::NONE => LinkType::Ip,
+            other => {
+                return Err(Failure::message(format!(
+                    "cannot capture from {name:?}: its packets have headers of hardware type \
+                     {other} (ARPHRD); what can be read: 802.11 with radiotap (803), 802.11 (801), \
+                     Ethernet (1), loopback (772), IP (519, 65534). tcpdump may know it: \
+                     tcpdump -i {name} -U -w - | lasthop capture -"
+                )));
+            }
+        };
+        let note = (!matches!(link, LinkType::Radiotap | LinkType::Ieee80211)).then(|| {
+            let mut note = format!(
+                "not a monitor interface: its packets are {link}, so nothing of the air is seen"
+            );
+            // A link to the physical device, which only wireless interfaces have.
+            if fs::exists(format!("/sys/class/net/{name}/phy80211")).unwrap_or_default() {
+                note.push_str(&format!(
+                    "; iw dev {name} interface add mon0 type monitor && ip link set mon0 up"
+                ));
+            }
+            note
+        });
+        let kind = Kind::Interface { capture: Box::new(capture), link, note };
+        Ok(Self { name: name.to_owned(), kind })
+    }
+
+    /// What it is called: the path, `-`, or the interface.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What its user should know of it.
+    pub fn note(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Interface { note, .. } => note.as_deref(),
+            Kind::File(_) | Kind::Input { .. } => None,
+        }
+    }
+
+    /// Whether packets come as they are captured, possibly for long.
+    pub const fn goes_on(&self) -> bool {
+        matches!(self.kind, Kind::Interface { .. } | Kind::Input { is_pipe: true })
+    }
+
+    /// Whether it is an interface, whose end is an interrupt.
+    pub const fn is_interface(&self) -> bool {
+        matches!(self.kind, Kind::Interface { .. })
+    }
+
+    /// Reads it to its end, or until `sink` wants no more.
+    ///
+    /// # Errors
+    /// If it is no capture.
+    pub fn read(self, sink: &mut dyn Sink) -> Result<(), file::ReadError> {
+        match self.kind {
+            Kind::File(file) => read(file, sink),
+            Kind::Input { .. } => read(io::stdin(), sink),
+            Kind::Interface { capture, link, .. } => {
+                receive(*capture, link, sink);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn read(source: impl Read + 'static, sink: &mut dyn Sink) -> Result<(), file::ReadError> {
+    let mut capture = file::Capture::open(source)?;
+    loop {
+        match capture.next_packet() {
+            Ok(Some(packet)) => {
+                sink.handle_packet(&packet);
+                if packet.number % PACKETS == 0 && sink.is_over() {
+                    return Ok(());
+                }
+            }
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                let offset = error.offset();
+                let message = error.to_string();
+                sink.handle_error(Malformed { frame: None, offset, message });
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn receive(mut capture: PacketCapture, link: LinkType, sink: &mut dyn Sink) {
+    let mut number = 0;
+    while !sink.is_over() {
+        let waited = capture.wait(WAIT);
+        // What came before the interface went down is read all the same.
+        let end = number + PACKETS;
+        while number < end
+            && let Some(packet) = capture.next_packet()
+        {
+            number += 1;
+            sink.handle_packet(&Packet {
+                number,
+                offset: 0,
+                interface: 0,
+                link,
+                at_ns: Some(packet.at_ns),
+                bytes: packet.bytes,
+                length: packet.length,
+                fcs_bytes: None,
+            });
+        }
+        sink.handle_dropped(capture.dropped());
+        if let Err(error) = waited {
+            let message = format!("ended after {number} packets: {error}");
+            sink.handle_error(Malformed { frame: None, offset: None, message });
+            return;
+        }
+    }
+}
+
+/// Whether more may come on the standard input: it is no file, and no terminal.
+fn is_pipe() -> bool {
+    let is_file = fs::metadata("/dev/stdin").is_ok_and(|metadata| metadata.is_file());
+    !is_file && !io::stdin().is_terminal()
+}
+
+/// Everything at once, without anybody who watches.
+#[derive(Debug)]
+pub struct Whole<'a> {
+    /// What was read.
+    pub analysis: Analysis,
+    /// Ends it.
+    pub interrupt: &'a crate::interrupt::Interrupt,
+}
+
+impl Sink for Whole<'_> {
+    fn handle_packet(&mut self, packet: &Packet<'_>) {
+        self.analysis.handle_packet(packet);
+    }
+
+    fn handle_error(&mut self, error: Malformed) {
+        self.analysis.errors.push(error);
+    }
+
+    fn handle_dropped(&mut self, packets: u64) {
+        self.analysis.dropped = packets;
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.interrupt.came()
+    }
+}

@@ -1,0 +1,222 @@
+//! A capture that is watched while it goes on. One thread reads packets and analyses them; this
+//! one makes a reading each second, shows it, and looks for keys and interrupts, also while no
+//! packet comes. Nothing is shown on standard output, which is the report's.
+
+use super::source::{Sink, Source};
+use super::view::{Action, View};
+use crate::console;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::table::{count, percent};
+use lasthop_capture::analysis::{Analysis, Malformed};
+use lasthop_capture::file::{Packet, ReadError};
+use lasthop_capture::live::{Found, Meter, Reading};
+use lasthop_live::os::clock::Clock;
+use lasthop_units::Instant;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Time between two readings.
+const EVERY: lasthop_units::Duration = lasthop_units::Duration::from_secs(1);
+/// Longest time in which keys and interrupts are not looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How a capture is watched.
+#[derive(Debug)]
+pub struct Watch {
+    /// As lines on standard error.
+    has_lines: bool,
+    /// As a view, from the first reading on or as soon as possible.
+    view: Option<When>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    AtOnce,
+    /// There was a packet and a second has passed: what ends before needs no view.
+    Later,
+}
+
+/// What both threads know.
+#[derive(Debug, Default)]
+struct Shared {
+    analysis: Mutex<Analysis>,
+    /// The watching thread wants the analysis, which the other one leaves to it.
+    is_wanted: AtomicBool,
+    /// No more packets are wanted.
+    is_over: AtomicBool,
+}
+
+impl Watch {
+    /// `is_asked`: the user asked for it. `is_shown`: a view can be shown.
+    pub fn new(is_asked: bool, is_shown: bool, source: &Source) -> Self {
+        let when = if is_asked || source.is_interface() { When::AtOnce } else { When::Later };
+        Self { has_lines: is_asked && !is_shown, view: is_shown.then_some(when) }
+    }
+
+    /// Watches `source` until it ends, or somebody ends it. Returns what was read; the analysis is
+    /// not finished.
+    ///
+    /// # Errors
+    /// If it is no capture.
+    pub fn run(self, source: Source, interrupt: &Interrupt) -> Result<Analysis, Failure> {
+        let shared = Arc::new(Shared::default());
+        let (name, note) = (source.name().to_owned(), source.note().map(str::to_owned));
+        let (sender, ended) = mpsc::channel();
+        let mut reads = Reads(Arc::clone(&shared));
+        let reader = thread::Builder::new().name("capture".into()).spawn(move || {
+            let result = source.read(&mut reads);
+            // Nobody waits for it any more after an interrupt.
+            let _ = sender.send(result);
+        });
+        let reader = reader.map_err(|why| Failure::message(format!("thread: {why}")))?;
+        let result = self.watch(&shared, &reader.thread().clone(), &name, note, &ended, interrupt);
+        shared.is_over.store(true, Ordering::Relaxed);
+        if result.is_some() {
+            // It has ended, in good order or by a panic, which goes on here.
+            if let Err(panic) = reader.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+        if let Some(Err(why)) = result {
+            return Err(Failure::message(format!("{name}: {why}")));
+        }
+        // A thread that waits for a pipe ends with the process.
+        Ok(std::mem::take(&mut *lock(&shared.analysis)))
+    }
+
+    /// Until the reader ends: how it has ended, and `None` if somebody has ended it.
+    fn watch(
+        &self,
+        shared: &Shared,
+        reader: &thread::Thread,
+        name: &str,
+        note: Option<String>,
+        ended: &mpsc::Receiver<Result<(), ReadError>>,
+        interrupt: &Interrupt,
+    ) -> Option<Result<(), ReadError>> {
+        let clock = Clock::start();
+        let mut meter = Meter::default();
+        let (mut last, mut next) = (Instant::ZERO, Instant::ZERO);
+        let mut wanted = self.view;
+        let mut view = None;
+        if wanted == Some(When::AtOnce) {
+            view = View::start(name, note.clone());
+            wanted = None;
+        } else {
+            next += EVERY;
+        }
+        loop {
+            let is_ended = match &mut view {
+                None => match ended.recv_timeout(LOOK) {
+                    Err(RecvTimeoutError::Timeout) => None,
+                    result => Some(result.unwrap_or(Ok(()))),
+                },
+                Some(view) => match view.look(LOOK) {
+                    Action::End => return None,
+                    Action::Nothing => match ended.try_recv() {
+                        Err(mpsc::TryRecvError::Empty) => None,
+                        result => Some(result.unwrap_or(Ok(()))),
+                    },
+                },
+            };
+            if is_ended.is_some() {
+                return is_ended;
+            }
+            if interrupt.came() {
+                return None;
+            }
+            let now = clock.now();
+            if now < next {
+                continue;
+            }
+            next = now + EVERY;
+            if view.is_none() && wanted.is_none() && !self.has_lines {
+                continue;
+            }
+            let elapsed = now - last;
+            last = now;
+            shared.is_wanted.store(true, Ordering::Relaxed);
+            let (reading, dropped) = {
+                let analysis = lock(&shared.analysis);
+                (meter.read(&analysis, elapsed), analysis.dropped)
+            };
+            shared.is_wanted.store(false, Ordering::Relaxed);
+            reader.unpark();
+            if self.has_lines {
+                console::error(&lines(&reading, dropped));
+            }
+            if reading.frames > 0 && wanted.take().is_some() {
+                view = View::start(name, note.clone());
+            }
+            if let Some(view) = &mut view {
+                view.show(reading, dropped, now - Instant::ZERO);
+            }
+        }
+    }
+}
+
+/// The sink of the reading thread.
+struct Reads(Arc<Shared>);
+
+impl Reads {
+    /// The analysis, as soon as nobody else wants it.
+    fn analysis(&self) -> MutexGuard<'_, Analysis> {
+        while self.0.is_wanted.load(Ordering::Relaxed) {
+            thread::park_timeout(Duration::from_millis(1));
+        }
+        lock(&self.0.analysis)
+    }
+}
+
+impl Sink for Reads {
+    fn handle_packet(&mut self, packet: &Packet<'_>) {
+        self.analysis().handle_packet(packet);
+    }
+
+    fn handle_error(&mut self, error: Malformed) {
+        self.analysis().errors.push(error);
+    }
+
+    fn handle_dropped(&mut self, packets: u64) {
+        self.analysis().dropped = packets;
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.0.is_over.load(Ordering::Relaxed)
+    }
+}
+
+/// What a thread has left behind that panicked is looked at by nobody: the panic goes on.
+fn lock(analysis: &Mutex<Analysis>) -> MutexGuard<'_, Analysis> {
+    analysis.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A reading as text: a line, and one for each finding that is new.
+fn lines(reading: &Reading, dropped: u64) -> String {
+    let mut line = format!(
+        "{:>6.0} s  {} frames  {}/s",
+        reading.length.as_secs_f64(),
+        count(reading.frames),
+        count(reading.frames_per_s.round() as u64)
+    );
+    for (share, what) in [(reading.busy, "air"), (reading.captured, "captured")] {
+        if let Some(share) = share {
+            let _ = write!(line, "  {what} {} %", percent(share));
+        }
+    }
+    let _ = write!(line, "  stations {}", reading.stations.len());
+    if dropped > 0 {
+        let _ = write!(line, "  {} dropped", count(dropped));
+    }
+    line.push('\n');
+    let first = |found: &&Found| found.age == lasthop_units::Duration::ZERO;
+    for found in reading.findings.iter().filter(first) {
+        let _ = writeln!(line, "          {}.", found.finding.sentence);
+    }
+    line
+}
