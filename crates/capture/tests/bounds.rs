@@ -147,7 +147,7 @@ fn all_absences_are_counted_and_the_latest_kept() {
     assert_eq!(Schedule::of(kept).unwrap().cause, Cause::PowerSave);
     let document = feed.document();
     let finding = document.findings.iter().find(|found| found.kind == Kind::PowerSave).unwrap();
-    let expected = "it dozes 9999 times, 60 % of the time, for 600 ms in the median";
+    let expected = "it dozes 10000 times, 60 % of the time, for 600 ms in the median";
     assert!(finding.sentence.contains(expected), "{}", finding.sentence);
 }
 
