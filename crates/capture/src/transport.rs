@@ -95,9 +95,9 @@ impl Flows {
             return;
         };
         let flow = &mut self.flows[index];
-        let length = packet_bytes(packet).max(packet.len() as u64);
+        let length = packet_bytes(packet);
         let header = (packet.len() - payload.len()) as u64;
-        let behind = length - header;
+        let behind = length.saturating_sub(header);
         let [forward, reverse] = &mut flow.directions;
         let (this, other) = if back { (reverse, forward) } else { (forward, reverse) };
         this.handle_packet(length, carrier, second);
@@ -158,12 +158,41 @@ pub fn end(address: IpAddr, port: u16) -> String {
     std::net::SocketAddr::new(address, port).to_string()
 }
 
-/// Length of the packet by its header, which a snap length does not change; 0 if it is not told
-/// (segmentation in the card).
+/// Length of the packet by its header, which neither a snap length nor the padding of a short
+/// Ethernet frame changes; where the header does not say it (segmentation in the card), what was
+/// captured.
 fn packet_bytes(packet: &[u8]) -> u64 {
-    match *packet {
+    let said = match *packet {
         [0x40..=0x4f, _, a, b, ..] => u64::from(u16::from_be_bytes([a, b])),
-        [0x60..=0x6f, _, _, _, a, b, ..] => 40 + u64::from(u16::from_be_bytes([a, b])),
+        [0x60..=0x6f, _, _, _, a, b, ..] => match u16::from_be_bytes([a, b]) {
+            0 => 0,
+            payload => 40 + u64::from(payload),
+        },
         _ => 0,
+    };
+    if said == 0 { packet.len() as u64 } else { said }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An acknowledgement of 40 bytes (RFC 9293, 3.1, without options), as Ethernet carries it:
+    /// padded to 46 (IEEE 802.3, 3.2.8).
+    #[test]
+    fn padding_is_no_payload() {
+        let mut packet = vec![0x45, 0, 0, 40, 0, 1, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        packet.extend([0x1f, 0x90, 0xc0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 5 << 4, 16, 1, 0, 0, 0, 0, 0]);
+        packet.extend([0; 6]);
+        let mut flows = Flows::default();
+        let carrier = Carrier { mpdu: None, repeated: false, number: 1, at_ns: 0 };
+        for _ in 0..2 {
+            flows.handle_packet(&packet, carrier, 0, &|_| None);
+        }
+        let (_, flow) = flows.iter().next().expect("there is one");
+        let direction = flow.directions.iter().find_map(|it| it.tcp.as_deref());
+        let direction = direction.expect("one end has sent");
+        assert_eq!((direction.segments, direction.retransmissions), (0, 0));
+        assert_eq!(direction.duplicate_acks, 1);
     }
 }
