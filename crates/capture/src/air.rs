@@ -18,7 +18,7 @@ use crate::rate::Format;
 use absence::Absences;
 use beacons::Beacons;
 use exchange::{Link, is_data};
-use lasthop_units::Duration;
+use lasthop_units::{Duration, SeqNo12};
 use lasthop_wifi::phy::Band;
 use lasthop_wifi::wire::control::Body;
 use lasthop_wifi::wire::{Error, Kind, frame, management};
@@ -59,6 +59,8 @@ pub struct Air {
     pub ppdus: u64,
     /// PPDUs whose rate is unknown, and so their time on the air.
     pub without_rate: u64,
+    /// What became of data, if anybody wants to know; to be taken away frame by frame.
+    pub log: Option<Vec<AirEvent>>,
     band: Band,
     grouper: Grouper,
     /// The link whose PPDU was the last on the air, and may be answered.
@@ -69,6 +71,33 @@ pub struct Air {
     asked: Option<StationId>,
     /// The sender of the RTS that was the last on the air.
     rts_from: Option<StationId>,
+}
+
+/// What became of data on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AirEvent {
+    /// When a data frame was on the air, after its PPDU has ended. Times are in ns since 1970.
+    Mpdu {
+        /// Number of its packet.
+        number: u64,
+        /// When its PPDU began; when it was captured, if its rate is unknown.
+        begin_ns: u64,
+        /// When it ended itself: of an A-MPDU, before those that follow it.
+        end_ns: u64,
+    },
+    /// An MPDU was acknowledged for the first time.
+    Acknowledged {
+        /// The sender of the MPDU.
+        from: StationId,
+        /// Its receiver.
+        to: StationId,
+        /// Its TID; 16 without QoS.
+        tid: u8,
+        /// Its sequence number.
+        sequence: SeqNo12,
+        /// When the Ack or Block Ack was captured, in ns since 1970.
+        at_ns: u64,
+    },
 }
 
 /// What was heard of a station.
@@ -109,6 +138,7 @@ impl Default for Air {
             end_ns: 0,
             ppdus: 0,
             without_rate: 0,
+            log: None,
             band: Band::Ghz5,
             grouper: Grouper::default(),
             awaiting: None,
@@ -295,7 +325,10 @@ impl Air {
                     let soon = |at_ns| frame.at_ns.saturating_sub(at_ns) < ANSWER_NS;
                     let prompt = prompt && link.unanswered_since().is_some_and(soon);
                     for record in ack.bitmaps().flatten() {
-                        link.handle_block_ack(&record, prompt);
+                        let at_ns = frame.at_ns;
+                        link.handle_block_ack(&record, prompt, &mut |tid, sequence| {
+                            log_acknowledged(&mut self.log, key, tid, sequence, at_ns);
+                        });
                     }
                 }
                 self.awaiting = None;
@@ -333,6 +366,16 @@ impl Air {
             None => self.answers += ppdu.airtime,
         }
         let kind = ppdu.mpdus[0].kind;
+        if let Some(log) = &mut self.log
+            && ppdu.mpdus.iter().any(|mpdu| is_data(mpdu.kind))
+        {
+            let begin_ns = ppdu.at_ns.saturating_sub(ppdu.airtime.as_nanos());
+            log.extend(ppdu.ends_ns().map(|(number, end_ns)| AirEvent::Mpdu {
+                number,
+                begin_ns,
+                end_ns,
+            }));
+        }
         self.overlaps.handle_ppdu(ppdu, self.band);
         let is_dsss = ppdu.rate.is_some_and(|rate| rate.format == Format::Dsss);
         if is_dsss {
@@ -364,7 +407,10 @@ impl Air {
                         .unanswered_since()
                         .is_some_and(|at_ns| ppdu.at_ns.saturating_sub(at_ns) < ANSWER_NS)
                 {
-                    link.handle_ack();
+                    let key = (link.from, link.to);
+                    link.handle_ack(&mut |tid, sequence| {
+                        log_acknowledged(&mut self.log, key, tid, sequence, ppdu.at_ns);
+                    });
                 } else if asked != Some(to) {
                     self.handle_unasked(to);
                 }
@@ -383,5 +429,17 @@ impl Air {
             }
             _ => self.awaiting = None,
         }
+    }
+}
+
+fn log_acknowledged(
+    log: &mut Option<Vec<AirEvent>>,
+    (from, to): (StationId, StationId),
+    tid: u8,
+    sequence: SeqNo12,
+    at_ns: u64,
+) {
+    if let Some(log) = log {
+        log.push(AirEvent::Acknowledged { from, to, tid, sequence, at_ns });
     }
 }

@@ -9,7 +9,8 @@
 //! | [`rate`] | PHY rates and times on the air |
 //! | [`air`] | stations, PPDUs, exchanges, absences, beacons |
 //! | [`transport`] | flows of TCP and UDP |
-//! | [`analysis`] | all of it, and what is malformed |
+//! | [`analysis`] | all of it, interface by interface, and what is malformed |
+//! | [`join`] | several captures of one moment: clocks, and the way of each segment of TCP |
 //! | [`finding`] | what is wrong with the link, in sentences |
 //! | [`document`] | all of it as JSON |
 //!
@@ -23,6 +24,7 @@ pub mod document;
 pub mod file;
 pub mod finding;
 pub mod frame;
+pub mod join;
 pub mod link;
 pub mod rate;
 pub mod transport;

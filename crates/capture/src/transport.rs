@@ -53,12 +53,32 @@ pub struct Flow {
 pub struct Carrier {
     /// The MAC only repeats what it has sent before: the packet is counted, and no more.
     pub repeated: bool,
-    /// Which MPDU carried it: a number of the link, TID, sequence number.
+    /// Which MPDU carried it: a number of the sequence number space, TID, sequence number.
     pub mpdu: Option<(u32, u8, u16)>,
+    /// The MPDU has the Retry bit.
+    pub retry: bool,
+    /// The MPDU goes to an access point.
+    pub to_ds: bool,
     /// Number of the packet in the file.
     pub number: u64,
     /// When it was captured, in ns since 1970.
     pub at_ns: u64,
+}
+
+impl Carrier {
+    /// Of a packet that was captured on a wire.
+    pub const fn of_wire(number: u64, at_ns: u64) -> Self {
+        Self { repeated: false, mpdu: None, retry: false, to_ds: false, number, at_ns }
+    }
+}
+
+impl FlowKey {
+    /// The flow from `source` to `destination`; whether it goes from the second end to the first.
+    pub fn of(protocol: u8, source: (IpAddr, u16), destination: (IpAddr, u16)) -> (Self, bool) {
+        let back = destination < source;
+        let ends = if back { [destination, source] } else { [source, destination] };
+        (Self { protocol, ends }, back)
+    }
 }
 
 impl Flows {
@@ -87,15 +107,13 @@ impl Flows {
         let [source, destination] = view.addresses();
         let source = (source, u16::from_be_bytes([s0, s1]));
         let destination = (destination, u16::from_be_bytes([d0, d1]));
-        let back = destination < source;
-        let ends = if back { [destination, source] } else { [source, destination] };
-        let key = FlowKey { protocol, ends };
+        let (key, back) = FlowKey::of(protocol, source, destination);
         let Some(index) = self.index_of(key) else {
             self.left_out += 1;
             return;
         };
         let flow = &mut self.flows[index];
-        let length = packet_bytes(packet);
+        let length = said_bytes(packet).unwrap_or(packet.len() as u64);
         let header = (packet.len() - payload.len()) as u64;
         let behind = length.saturating_sub(header);
         let [forward, reverse] = &mut flow.directions;
@@ -159,18 +177,14 @@ pub fn end(address: IpAddr, port: u16) -> String {
 }
 
 /// Length of the packet by its header, which neither a snap length nor the padding of a short
-/// Ethernet frame changes; where the header does not say it (segmentation in the card), what was
-/// captured.
-fn packet_bytes(packet: &[u8]) -> u64 {
-    let said = match *packet {
-        [0x40..=0x4f, _, a, b, ..] => u64::from(u16::from_be_bytes([a, b])),
-        [0x60..=0x6f, _, _, _, a, b, ..] => match u16::from_be_bytes([a, b]) {
-            0 => 0,
-            payload => 40 + u64::from(payload),
-        },
-        _ => 0,
-    };
-    if said == 0 { packet.len() as u64 } else { said }
+/// Ethernet frame changes; `None` where the header does not say it (segmentation in the card).
+pub(crate) fn said_bytes(packet: &[u8]) -> Option<u64> {
+    match *packet {
+        [0x40..=0x4f, _, 0, 0, ..] | [0x60..=0x6f, _, _, _, 0, 0, ..] => None,
+        [0x40..=0x4f, _, a, b, ..] => Some(u64::from(u16::from_be_bytes([a, b]))),
+        [0x60..=0x6f, _, _, _, a, b, ..] => Some(40 + u64::from(u16::from_be_bytes([a, b]))),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -185,7 +199,7 @@ mod tests {
         packet.extend([0x1f, 0x90, 0xc0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 5 << 4, 16, 1, 0, 0, 0, 0, 0]);
         packet.extend([0; 6]);
         let mut flows = Flows::default();
-        let carrier = Carrier { mpdu: None, repeated: false, number: 1, at_ns: 0 };
+        let carrier = Carrier::of_wire(1, 0);
         for _ in 0..2 {
             flows.handle_packet(&packet, carrier, 0, &|_| None);
         }

@@ -42,6 +42,22 @@ pub struct Ppdu {
     pub tsft_us: Option<u64>,
 }
 
+impl Ppdu {
+    /// Number of the packet of each MPDU, and when it ended. A receiver that delivers them one by
+    /// one has each before those that follow it.
+    pub fn ends_ns(&self) -> impl Iterator<Item = (u64, u64)> {
+        let bytes = |mpdu: &Mpdu| u64::from((DELIMITER_BYTES + mpdu.bytes).next_multiple_of(4));
+        let kbps = self.rate.map(|rate| u64::from(rate.kbps.max(1)));
+        let begin_ns = self.at_ns.saturating_sub(self.airtime.as_nanos());
+        let mut behind_bytes: u64 = self.mpdus.iter().map(bytes).sum();
+        self.mpdus.iter().map(move |mpdu| {
+            behind_bytes -= bytes(mpdu);
+            let behind_ns = kbps.map_or(0, |kbps| behind_bytes * 8_000_000 / kbps);
+            (mpdu.number, self.at_ns.saturating_sub(behind_ns).max(begin_ns))
+        })
+    }
+}
+
 /// An MPDU of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mpdu {
