@@ -84,6 +84,8 @@ pub enum AirEvent {
         begin_ns: u64,
         /// When it ended itself: of an A-MPDU, before those that follow it.
         end_ns: u64,
+        /// That is exact: none that follow it were missed.
+        exact: bool,
     },
     /// An MPDU was acknowledged for the first time.
     Acknowledged {
@@ -370,10 +372,11 @@ impl Air {
             && ppdu.mpdus.iter().any(|mpdu| is_data(mpdu.kind))
         {
             let begin_ns = ppdu.at_ns.saturating_sub(ppdu.airtime.as_nanos());
-            log.extend(ppdu.ends_ns().map(|(number, end_ns)| AirEvent::Mpdu {
+            log.extend(ppdu.ends_ns().map(|(number, end_ns, exact)| AirEvent::Mpdu {
                 number,
                 begin_ns,
                 end_ns,
+                exact,
             }));
         }
         self.overlaps.handle_ppdu(ppdu, self.band);

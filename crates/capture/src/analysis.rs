@@ -53,6 +53,7 @@ pub struct Analysis {
     first_ns: Option<u64>,
     dedupe: Dedupe,
     journal: Option<Box<Journal>>,
+    lent: bool,
 }
 
 /// What is counted of every capture, as tshark counts.
@@ -228,6 +229,29 @@ impl Analysis {
     /// The next of what was seen, if it is [watched](Self::watch).
     pub fn poll_event(&mut self) -> Option<Event> {
         self.journal.as_mut()?.poll()
+    }
+
+    /// Calls `look` with the analysis of another interface in the place of the main one's; `None` if
+    /// there is no such interface.
+    pub fn with_interface<T>(
+        &mut self,
+        interface: u32,
+        look: impl FnOnce(&Self) -> T,
+    ) -> Option<T> {
+        let main = self.interface.filter(|_| self.others.contains_key(&interface))?;
+        self.swap(interface);
+        self.interface = Some(interface);
+        self.lent = true;
+        let seen = look(self);
+        self.lent = false;
+        self.interface = Some(main);
+        self.swap(interface);
+        Some(seen)
+    }
+
+    /// Whether another interface's analysis is in the place of the main one's.
+    pub(crate) const fn is_lent(&self) -> bool {
+        self.lent
     }
 
     /// Puts the analysis of another interface in place; `false` if there are too many.

@@ -92,8 +92,8 @@ pub enum ClockState {
         /// How far its times may be off in ns, against the clock of reference, the other places
         /// between them included; `None` if only one direction is known.
         bound_ns: Option<u64>,
-        /// Both places are one: they have captured the same packets at the same time.
-        same_place: bool,
+        /// An earlier place that is the same: both have captured the same packets at one time.
+        same_as: Option<usize>,
         /// Flows whose addresses or ports are others here.
         translated: usize,
     },
@@ -234,7 +234,7 @@ impl Join {
                         line: alignment.line,
                         packets: alignment.packets,
                         bound_ns: clock.bound_ns,
-                        same_place: alignment.same_place,
+                        same_as: self.plan.same_as[place],
                         translated: self.plan.flows.iter().filter(other).count(),
                     }
                 }
@@ -400,6 +400,7 @@ impl Join {
         }
         let air = Air {
             link: (carrier.from, carrier.to),
+            to_ds: carrier.to_ds,
             first_missed: carrier.retry,
             hops: 1,
             acknowledged_ns: None,

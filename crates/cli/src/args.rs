@@ -410,11 +410,19 @@ pub struct OutputArgs {
 #[command(after_help = "Examples:
   lasthop capture air.pcapng
   lasthop capture monitor.pcap.gz --json
-  tcpdump -i mon0 -w - | lasthop capture -")]
+  tcpdump -i mon0 -w - | lasthop capture -
+  lasthop capture air.pcapng --with laptop.pcap --with server.pcap")]
 pub struct Capture {
     /// Capture file (pcap or pcapng, also compressed with gzip or zstd); - is the standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// Another capture of the same minutes (the station's own, the server's): clocks are aligned,
+    /// and segments of TCP followed through all files
+    #[arg(long = "with", value_name = "FILE")]
+    pub with: Vec<PathBuf>,
+    /// What apq measure or franc stats printed as JSON in these minutes: shown beside
+    #[arg(long, value_name = "FILE.json")]
+    pub context: Vec<PathBuf>,
     /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     pub json: bool,

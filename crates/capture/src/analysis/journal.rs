@@ -45,6 +45,7 @@ impl Journal {
             number: carrier.number,
             begin_ns: carrier.at_ns,
             end_ns: carrier.at_ns,
+            exact: true,
             air,
             header,
         };
@@ -56,12 +57,13 @@ impl Journal {
 
     pub fn handle_air(&mut self, interface: u32, event: AirEvent) {
         match event {
-            AirEvent::Mpdu { number, begin_ns, end_ns } => {
+            AirEvent::Mpdu { number, begin_ns, end_ns, exact } => {
                 let events = &mut self.events;
                 self.open.retain(|&(of, mut sighting)| {
                     let is_it = of == interface && sighting.number == number;
                     if is_it {
                         (sighting.begin_ns, sighting.end_ns) = (begin_ns, end_ns);
+                        sighting.exact = exact;
                         events.push_back(Event::Seen(sighting));
                     }
                     !is_it

@@ -4,6 +4,7 @@
 
 use super::Roles;
 use super::direction::role::{AIR, GATEWAY, RECEIVER, SENDER};
+use super::sample::COPIES_NS;
 use super::sighting::AirCarrier;
 use super::tally::Tally;
 use super::way::{Fate, SegmentWay};
@@ -59,7 +60,11 @@ impl Acks {
             ack.carrier = carrier;
             ack.ends_ns.push(end_ns);
         }
-        ack.unclear |= ack.at_ns[role].replace(begin_ns).is_some();
+        match ack.at_ns[role] {
+            Some(known) if role != AIR && begin_ns.abs_diff(known) < COPIES_NS => {}
+            Some(_) => ack.unclear = true,
+            None => ack.at_ns[role] = Some(begin_ns),
+        }
     }
 
     pub fn settle(&mut self, limit_ns: Option<i64>, roles: &Roles, tally: &mut Tally) {
@@ -97,6 +102,7 @@ impl Ack {
             attempts: self.ends_ns.len() as u32,
             first_attempt_missed: self.first_missed,
             hops: 1,
+            to_access_point: false,
             air_acknowledged_ns: None,
             arrived_ns,
             arrived_frame: None,

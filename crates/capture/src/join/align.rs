@@ -18,14 +18,15 @@ const AGREE_MIN: f64 = 0.9;
 /// be used.
 const IDS_MIN: f64 = 0.95;
 
+/// Departures whose time is exact, without which those that are not are used as well.
+const EXACT_MIN: usize = 32;
+
 /// Two places that have captured the same packets.
 #[derive(Clone, Debug)]
 pub(super) struct Alignment {
     pub line: Line,
     /// Packets from P to Q, and from Q to P.
     pub packets: [usize; 2],
-    /// Packets in common of which no direction is known.
-    pub undirected: usize,
     /// The two places are one: no packet goes from the one to the other.
     pub same_place: bool,
     /// Identifications of IPv4 are the same at both.
@@ -77,14 +78,24 @@ impl Alignment {
         }
         let directions = Directions::of(p, &pairs);
         let mut differences: Differences = Default::default();
-        let mut undirected = 0;
-        for pair in &pairs {
-            let [a, b] = pair.samples.map(|sample| (sample.begin_ns as i64, sample.end_ns as i64));
-            match directions.of_pair(p, pair) {
+        let going: Vec<_> = pairs.iter().map(|pair| (pair, directions.of_pair(p, pair))).collect();
+        let leaves = |pair: &Pair, there: bool| pair.samples[usize::from(!there)].exact;
+        // By direction: where enough departures are exact, the others are not used.
+        let exact = [true, false].map(|there| {
+            let count =
+                going.iter().filter(|(pair, goes)| *goes == Some(there) && leaves(pair, there));
+            count.count() >= EXACT_MIN
+        });
+        for (pair, goes) in &going {
+            let [a, b] = pair.samples;
+            if goes.is_some_and(|goes| exact[usize::from(!goes)] && !leaves(pair, goes)) {
+                continue;
+            }
+            match *goes {
                 // It leaves when it has been sent whole, and has come when it begins.
-                Some(true) => differences[0].push((a.1, b.0 - a.1)),
-                Some(false) => differences[1].push((a.0, b.1 - a.0)),
-                None => undirected += 1,
+                Some(true) => differences[0].push((a.sent_ns(), b.came_ns() - a.sent_ns())),
+                Some(false) => differences[1].push((a.came_ns(), b.sent_ns() - a.came_ns())),
+                None => {}
             }
         }
         let ends = |pair: &Pair| {
@@ -92,7 +103,8 @@ impl Alignment {
             (a, b - a)
         };
         let common = (ends(&pairs[0]).0, ends(&pairs[pairs.len() - 1]).0);
-        let packets = differences.each_ref().map(Vec::len);
+        let packets = [true, false]
+            .map(|there| going.iter().filter(|(_, goes)| *goes == Some(there)).count());
         let line = if same_clock {
             Line::same(common)
         } else if directions.same_place {
@@ -112,7 +124,6 @@ impl Alignment {
         distances.sort_unstable();
         Ok(Self {
             packets,
-            undirected,
             same_place: directions.same_place,
             ids_agree: all >= PACKETS_MIN && equal as f64 >= IDS_MIN * all as f64,
             distance_ns: distances.get(distances.len() / 2).copied().unwrap_or_default(),

@@ -4,6 +4,7 @@
 
 use super::Roles;
 use super::ledger::{Air, Key, Ledger, Record};
+use super::sample::COPIES_NS;
 use super::sighting::Tcp;
 use super::tally::Tally;
 use super::way::{Fate, SegmentWay, Trigger};
@@ -42,6 +43,8 @@ pub(super) struct Direction {
     acknowledgement_ns: Option<i64>,
     /// Least time from a segment to its acknowledgement.
     round_trip_ns: Option<i64>,
+    /// By place: what left last of all that is known to have come there.
+    reached_ns: [Option<i64>; 4],
     pub tally: Tally,
 }
 
@@ -76,7 +79,7 @@ impl Direction {
         let from = self.position(role, tcp.first());
         let to = from + u64::from(tcp.payload_bytes);
         let caused = self.acknowledgement_ns.map(|at| seen.begin_ns - at);
-        let ledger = &mut self.ledgers[role];
+        let ledger = &self.ledgers[role];
         let highest = ledger.highest.unwrap_or(from);
         // A probe of a kept connection repeats one byte that was acknowledged (RFC 9293, 3.8.4).
         let probe = tcp.payload_bytes == 1 && highest == from + 1;
@@ -93,6 +96,12 @@ impl Direction {
             air: seen.air,
             claimed: false,
         };
+        if seen.air.is_none()
+            && let Some(key) = self.captured_before(role, &record)
+        {
+            self.tally.captured_twice += 1;
+            return key;
+        }
         if let Some(air) = seen.air
             && let Some(key) = self.hop_before(&record, air, roles)
             && let Some(before) = self.ledgers[AIR].get_mut(key)
@@ -109,6 +118,16 @@ impl Direction {
         }
         self.tally.sent_again_unknown += u64::from(record.again && role == roles.first());
         self.ledgers[role].insert(record)
+    }
+
+    /// The same packet, right before, on the same wire.
+    fn captured_before(&self, role: usize, record: &Record) -> Option<Key> {
+        let known = self.ledgers[role].covering(record.from).find(|(_, known)| {
+            (known.from, known.to, known.timestamp, known.id)
+                == (record.from, record.to, record.timestamp, record.id)
+                && record.begin_ns.abs_diff(known.begin_ns) < COPIES_NS
+        });
+        known.map(|(key, _)| key)
     }
 
     /// The same copy on another link of the air: an access point relays it.
@@ -228,6 +247,9 @@ impl Direction {
             true => self.copies_after(first, key, &record),
             false => Vec::new(),
         };
+        for (_, _, way) in &mut ways {
+            way.fate = self.fate(way, first, &record, roles);
+        }
         for (byte, at_ns, trigger) in &again {
             let of = ways.iter().find(|(from, to, _)| (from..to).contains(&byte));
             let fate = of.map_or(Fate::Unknown, |(_, _, way)| way.fate);
@@ -345,6 +367,7 @@ impl Direction {
             attempts: heard.map_or(0, |copy| copy.ends_ns.len() as u32),
             first_attempt_missed: air.is_some_and(|air| air.first_missed),
             hops: air.map_or(0, |air| air.hops),
+            to_access_point: air.is_some_and(|air| air.to_ds),
             air_acknowledged_ns: air.and_then(|air| air.acknowledged_ns),
             arrived_ns: arrived.map(|(at, _)| at),
             arrived_frame: arrived.map(|(_, frame)| frame),
@@ -353,18 +376,34 @@ impl Direction {
             trigger: sent_again.map(|(_, trigger)| trigger),
             fate: Fate::Unknown,
         };
-        way.fate = self.fate(&way, record, roles);
         way
     }
 
-    fn fate(&self, way: &SegmentWay, record: &Record, roles: &Roles) -> Fate {
-        let captures = |role: usize| {
+    /// Whether something that left later has come to a place: then what has not come there by now is
+    /// lost. At the end of a capture much may still be on its way.
+    fn is_passed(&mut self, first: usize, role: usize, left_ns: i64, roles: &Roles) -> bool {
+        /// Packets that are looked at: the latest.
+        const LATEST: usize = 64;
+        if self.reached_ns[role].is_none_or(|reached| reached <= left_ns) {
+            let ledger = &self.ledgers[first];
+            let latest = self.ledgers[role].latest(LATEST).filter_map(|record| {
+                if role == first {
+                    return Some(record.begin_ns);
+                }
+                let owner = ledger.owner(record, record.from, roles.slack_ns, roles.ids_agree)?;
+                Some(ledger.get(owner)?.begin_ns)
+            });
+            self.reached_ns[role] = latest.max().max(self.reached_ns[role]);
+        }
+        self.reached_ns[role].is_some_and(|reached| reached > left_ns)
+    }
+
+    fn fate(&mut self, way: &SegmentWay, first: usize, record: &Record, roles: &Roles) -> Fate {
+        let captured = [AIR, RECEIVER].map(|role| {
             let (from, to) = roles.times[role]?;
-            // What is on its way when a capture ends may arrive behind its end.
-            let last = to.saturating_sub(self.round_trip_ns.unwrap_or(MARGIN_NS).max(0));
-            Some((from..last).contains(&record.begin_ns))
-        };
-        let is_captured = captures(RECEIVER) == Some(true);
+            Some((from..=to).contains(&record.begin_ns))
+        });
+        let [air, receiver] = captured;
         // It was acknowledged before an acknowledgement of the next copy can have come.
         let before_next = match (way.acknowledged_ns, way.sent_again_ns) {
             (Some(_), None) => true,
@@ -372,25 +411,30 @@ impl Direction {
             (None, _) => false,
         };
         // Of a retransmission it may be the copy before that is acknowledged.
-        if way.arrived_ns.is_some() || before_next && !(record.again && is_captured) {
+        if way.arrived_ns.is_some() || before_next && !(record.again && receiver == Some(true)) {
             return Fate::Arrived;
         }
-        if captures(RECEIVER) == Some(false) {
+        let (heard, answered) = (way.attempts > 0, way.air_acknowledged_ns.is_some());
+        match (receiver, heard, answered) {
+            (Some(false), ..) => return Fate::Unknown,
+            (None, true, true) => return Fate::AcrossAir,
+            _ => {}
+        }
+        // What is not captured further on has to be lost there: something has passed it.
+        let role = match (receiver, heard) {
+            (Some(true), true) => RECEIVER,
+            (Some(true), false) if air.is_none() => RECEIVER,
+            _ => AIR,
+        };
+        if !self.is_passed(first, role, record.begin_ns, roles) {
             return Fate::Unknown;
         }
-        match (way.attempts > 0, way.air_acknowledged_ns.is_some()) {
-            (true, true) if is_captured => Fate::LostBehind,
-            (true, true) => Fate::AcrossAir,
-            // At the end of the capture its answer may be missing.
-            (true, false) if captures(AIR) == Some(true) => Fate::LostOnAir,
-            (true, false) => Fate::Unknown,
-            (false, _) => match captures(AIR) {
-                Some(true) if !is_captured && way.sent_again_ns.is_none() => Fate::Unknown,
-                Some(true) => Fate::LostBefore,
-                Some(false) => Fate::Unknown,
-                None if is_captured => Fate::LostBetween,
-                None => Fate::Unknown,
-            },
+        match (air, heard, answered) {
+            (None, ..) => Fate::LostBetween,
+            (Some(_), true, true) => Fate::LostBehind,
+            (Some(_), true, false) => Fate::LostOnAir,
+            (Some(true), false, _) => Fate::LostBefore,
+            (Some(false), false, _) => Fate::Unknown,
         }
     }
 }

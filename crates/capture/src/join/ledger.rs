@@ -33,6 +33,8 @@ pub(super) struct Record {
 pub(super) struct Air {
     /// Sender and receiver.
     pub link: (u32, u32),
+    /// It goes to an access point.
+    pub to_ds: bool,
     pub first_missed: bool,
     pub hops: u32,
     pub acknowledged_ns: Option<i64>,
@@ -110,6 +112,11 @@ impl Ledger {
             record.begin_ns <= later.begin_ns + slack_ns && record.may_be(later, ids)
         });
         before.max_by_key(|(key, record)| (record.begin_ns, key.1)).map(|(key, _)| key)
+    }
+
+    /// The latest records, up to so many.
+    pub fn latest(&self, count: usize) -> impl Iterator<Item = &Record> {
+        self.by_time.iter().rev().take(count).filter_map(|(_, key)| self.records.get(key))
     }
 
     /// The oldest record, if it was seen before `limit_ns`.

@@ -23,10 +23,15 @@ pub(super) struct Plan {
     pub reference: usize,
     /// By place: how its clock is turned into that of reference, or why it cannot be.
     pub clocks: Vec<Result<Clock, AlignError>>,
+    /// By place: an earlier one that is the same place.
+    pub same_as: Vec<Option<usize>>,
     pub flows: Vec<Flow>,
     /// By place and flow there: the flow, and whether its ends are the other way round.
-    pub index: Vec<BTreeMap<FlowKey, (usize, bool)>>,
+    pub index: Vec<Index>,
 }
+
+/// The flows of a place by their name there, and whether their ends are the other way round.
+pub(super) type Index = BTreeMap<FlowKey, (usize, bool)>;
 
 /// A clock by that of reference.
 #[derive(Clone, Debug)]
@@ -127,7 +132,9 @@ impl Plan {
         for flow in &mut flows {
             flow.path = path(flow, places, &alignments);
         }
-        Self { reference, clocks, flows, index }
+        let same = |p: usize, q: usize| matches!(alignments.get(&(p, q)), Some(Ok(alignment)) if alignment.same_place);
+        let same_as = (0..count).map(|q| (0..q).find(|p| same(*p, q))).collect();
+        Self { reference, clocks, same_as, flows, index }
     }
 }
 
@@ -162,13 +169,9 @@ fn clocks(
 }
 
 /// Which flows of the places are the same.
-fn flows(
-    places: &[Samples],
-    order: &[usize],
-    alignments: &Alignments,
-) -> (Vec<Flow>, Vec<BTreeMap<FlowKey, (usize, bool)>>) {
+fn flows(places: &[Samples], order: &[usize], alignments: &Alignments) -> (Vec<Flow>, Vec<Index>) {
     let mut flows: Vec<Flow> = Vec::new();
-    let mut index = vec![BTreeMap::new(); places.len()];
+    let mut index = vec![Index::new(); places.len()];
     let mut by_key: BTreeMap<FlowKey, usize> = BTreeMap::new();
     for (position, &place) in order.iter().enumerate() {
         for (number, key) in places[place].flows.iter().enumerate() {
@@ -218,7 +221,7 @@ fn path(flow: &Flow, places: &[Samples], alignments: &Alignments) -> Path {
         return Path::default();
     };
     let (key, back) = flow.at[&pivot];
-    let (mut before, mut behind): (Vec<(u64, usize)>, Vec<(u64, usize)>) = Default::default();
+    let [mut before, mut behind]: [Vec<(u64, usize)>; 2] = Default::default();
     for &place in flow.at.keys().filter(|place| **place != pivot && !is_air(place)) {
         let Some(Ok(alignment)) = alignments.get(&(pivot, place)) else { continue };
         let Some(goes_there) = alignment.goes_there(&key) else { continue };

@@ -10,6 +10,10 @@ use std::collections::BTreeMap;
 /// Packets that are kept of a capture.
 pub(super) const SAMPLES_MAX: usize = 1 << 17;
 
+/// Packets on a wire that are the same within this time are one that was captured twice (interface
+/// `any`, a bridge, a mirror port), in ns.
+pub(super) const COPIES_NS: u64 = 1_000_000;
+
 /// The packets of a capture that are kept.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
@@ -30,6 +34,7 @@ pub(super) struct Samples {
 pub(super) struct Sample {
     pub begin_ns: u64,
     pub end_ns: u64,
+    pub exact: bool,
     pub back: bool,
     pub hops_left: u8,
     pub id: u16,
@@ -38,6 +43,18 @@ pub(super) struct Sample {
     unclear: bool,
     /// Sender, receiver, TID and number on the air.
     mpdu: Option<(u32, u32, u8, u16)>,
+}
+
+impl Sample {
+    /// When it had been sent whole, or earlier.
+    pub const fn sent_ns(&self) -> i64 {
+        (if self.exact { self.end_ns } else { self.begin_ns }) as i64
+    }
+
+    /// When it began, or later.
+    pub const fn came_ns(&self) -> i64 {
+        self.begin_ns as i64
+    }
 }
 
 /// The same packet at two places.
@@ -66,12 +83,17 @@ impl Samples {
         let mpdu = sighting.air.map(|air| (air.from, air.to, air.tid, air.sequence));
         let retry = sighting.air.is_some_and(|air| air.retry);
         if let Some(known) = self.kept.get_mut(&key) {
-            known.unclear |= !(retry && known.mpdu == mpdu);
+            let same_mpdu = retry && known.mpdu == mpdu;
+            let is_copy = mpdu.is_none()
+                && known.id == header.id
+                && sighting.begin_ns.abs_diff(known.begin_ns) < COPIES_NS;
+            known.unclear |= !(same_mpdu || is_copy);
             return;
         }
         let sample = Sample {
             begin_ns: sighting.begin_ns,
             end_ns: sighting.end_ns,
+            exact: sighting.exact,
             back: header.back,
             hops_left: header.hops_left,
             id: header.id,

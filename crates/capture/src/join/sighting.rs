@@ -42,6 +42,8 @@ pub struct Sighting {
     pub begin_ns: u64,
     /// When its MPDU ended; on a wire, when it was captured.
     pub end_ns: u64,
+    /// It did not end earlier: of an A-MPDU, none behind it were missed.
+    pub exact: bool,
     /// The MPDU that carried it, on the air.
     pub air: Option<AirCarrier>,
     /// What it is.

@@ -108,6 +108,8 @@ pub struct Tally {
     pub payload_bytes: u64,
     /// Those that were heard on the air.
     pub heard: u64,
+    /// Of them, those that went to an access point first.
+    pub to_access_point: u64,
     /// Those that left, or arrived, and were not heard on the air.
     pub unheard: u64,
     /// Those of which it is not known when they left: they were seen later only.
@@ -131,6 +133,8 @@ pub struct Tally {
     pub triggers: [u64; 2],
     /// From the copy before to the retransmission.
     pub sent_again_after: Delays,
+    /// Packets that a place has captured twice within 1 ms; they count once.
+    pub captured_twice: u64,
     /// Segments without payload that were seen more than once at a place, so that they cannot be
     /// followed.
     pub acknowledgements_unclear: u64,
@@ -151,6 +155,7 @@ impl Tally {
         self.fates[way.fate as usize] += 1;
         if way.attempts > 0 {
             self.heard += 1;
+            self.to_access_point += u64::from(way.to_access_point);
             let attempts = way.attempts as usize + usize::from(way.first_attempt_missed);
             self.attempts[attempts.min(ATTEMPTS) - 1] += 1;
         } else {

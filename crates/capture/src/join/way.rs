@@ -31,8 +31,10 @@ pub struct SegmentWay {
     pub attempts: u32,
     /// Attempts before the first that was captured were missed: it has the Retry bit.
     pub first_attempt_missed: bool,
-    /// Hops on the air, if it is relayed there.
+    /// Hops on the air: more than one if it is relayed there.
     pub hops: u32,
+    /// Its first hop on the air goes to an access point.
+    pub to_access_point: bool,
     /// When its MPDU was acknowledged first.
     pub air_acknowledged_ns: Option<i64>,
     /// When it was captured at the last wired place behind the air: the receiver's host.

@@ -3,7 +3,7 @@
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::file::Capture;
 use lasthop_hosts::Sink;
-use lasthop_packet::{NodeId, Packet};
+use lasthop_packet::{DropReason, NodeId, Packet};
 use lasthop_trace::{Files, NodeFrames, OutputDir, Recorder};
 use lasthop_units::{Instant, MacAddr, Probability, Seed};
 use lasthop_wifi::event::{Event, FrameKind, PowerState};
@@ -42,6 +42,8 @@ pub struct PacketTruth {
     /// Begin and end of each PPDU that carried it, and whether the receiver got it.
     pub ppdus: Vec<(u64, u64, bool)>,
     pub arrived_ns: Option<u64>,
+    /// It was given up.
+    pub dropped: bool,
 }
 
 #[derive(Default)]
@@ -71,7 +73,14 @@ impl Sink for Truth {
             sent_ns: now.as_nanos(),
             ppdus: Vec::new(),
             arrived_ns: None,
+            dropped: false,
         });
+    }
+
+    fn dropped(&mut self, _: Instant, _: NodeId, packet: &Packet, _: DropReason) {
+        if let Some(index) = self.by_tag.get(&(packet.source, packet.tag)) {
+            self.packets[*index].dropped = true;
+        }
     }
 
     fn arrived(&mut self, now: Instant, _: NodeId, packet: &Packet) {
