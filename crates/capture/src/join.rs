@@ -152,6 +152,9 @@ struct Chain {
     records: Vec<(usize, bool, Key)>,
 }
 
+/// Longest time from an attempt to its acknowledgement, which may have to be asked for, in ns. Later
+/// its number may be another MPDU's that was not captured.
+const ANSWERED_NS: i64 = 500_000_000;
 /// Packets that are kept over all flows.
 const RECORDS_MAX: usize = 1 << 20;
 /// Events after which all flows are looked at.
@@ -299,6 +302,7 @@ impl Join {
             Event::Acknowledged { from, to, tid, sequence, at_ns, .. } => {
                 let at_ns = clock.to_reference(*at_ns);
                 let chain = self.chains.get(&(place, *from, *to, *tid, *sequence));
+                let chain = chain.filter(|chain| at_ns - chain.at_ns < ANSWERED_NS);
                 for &(flow, back, key) in chain.iter().flat_map(|chain| &chain.records) {
                     let record = self.directions[flow][usize::from(back)].record(AIR, key);
                     if let Some(air) = record.and_then(|record| record.air.as_mut())
@@ -326,6 +330,13 @@ impl Join {
 
     fn handle_sighting(&mut self, place: usize, sighting: &Sighting, [begin_ns, end_ns]: [i64; 2]) {
         let header = &sighting.header;
+        if let Some(carrier) = sighting.air.filter(|carrier| !carrier.retry) {
+            // Another MPDU has this number now, whatever it carries.
+            let key = (place, carrier.from, carrier.to, carrier.tid, carrier.sequence);
+            if self.chains.get(&key).is_some_and(|chain| chain.frame != sighting.number) {
+                self.chains.remove(&key);
+            }
+        }
         let (Some(tcp), Some(&(flow, swapped))) =
             (&header.tcp, self.plan.index[place].get(&header.flow))
         else {

@@ -404,14 +404,16 @@ impl Direction {
             Some((from..=to).contains(&record.begin_ns))
         });
         let [air, receiver] = captured;
-        // It was acknowledged before an acknowledgement of the next copy can have come.
-        let before_next = match (way.acknowledged_ns, way.sent_again_ns) {
-            (Some(_), None) => true,
-            (Some(at), Some(again)) => at < again + self.round_trip_ns.unwrap_or_default(),
-            (None, _) => false,
+        // It was acknowledged before an acknowledgement of the next copy can have come: half of the
+        // least round trip that is known so far is on the safe side. Where it should have been
+        // captured and was not, another copy must not be the reason.
+        let only = way.sent_again_ns.is_none() && !record.again;
+        let acknowledged = match (way.acknowledged_ns, way.sent_again_ns) {
+            (Some(_), _) if receiver == Some(true) => only,
+            (Some(at), Some(again)) => at < again + self.round_trip_ns.unwrap_or_default() / 2,
+            (acknowledged, _) => acknowledged.is_some(),
         };
-        // Of a retransmission it may be the copy before that is acknowledged.
-        if way.arrived_ns.is_some() || before_next && !(record.again && receiver == Some(true)) {
+        if way.arrived_ns.is_some() || acknowledged {
             return Fate::Arrived;
         }
         let (heard, answered) = (way.attempts > 0, way.air_acknowledged_ns.is_some());

@@ -12,6 +12,7 @@ mod files;
 use crate::scene::{PacketTruth, Scene};
 use files::{FAST, Packet, RIGHT, SLOW, Wrong, joined, offloaded, packets, pcap, shown, translate};
 use lasthop_capture::join::{self, ClockState, Fate, Join, SegmentWay};
+use lasthop_packet::NodeId;
 use lasthop_units::{Probability, Seed};
 use std::collections::BTreeMap;
 
@@ -71,11 +72,22 @@ fn scenes() -> Vec<(Scene, bool, u64)> {
     ]
 }
 
-/// Time and identification of each packet at a node, by their number.
-fn at_node(file: &[u8]) -> BTreeMap<u64, (u64, u16)> {
-    let id = |packet: &Packet| u16::from_be_bytes([packet.bytes[18], packet.bytes[19]]);
-    let packets = packets(file).into_iter().map(|packet| (packet.at_ns, id(&packet)));
-    (1..).zip(packets).collect()
+/// What happened to the packets that a node has sent, by their number in its capture: it has them in
+/// the order in which they left. Node n has the address 10.0.0.n + 1.
+fn sent_by<'a>(scene: &'a Scene, node: u16, capture: &[Packet]) -> BTreeMap<u64, &'a PacketTruth> {
+    let own = [10, 0, 0, node as u8 + 1];
+    let mut truths = scene.truth.packets.iter().filter(|truth| truth.source == NodeId(node));
+    let numbers = (1..).zip(capture).filter(|(_, packet)| packet.bytes[26..30] == own);
+    let by_number = numbers.map(|(number, packet)| {
+        let truth = truths.next().expect("what left was sent");
+        assert_eq!((truth.sent_ns, truth.tag as u16), (packet.at_ns, id(packet)));
+        (number, truth)
+    });
+    by_number.collect()
+}
+
+fn id(packet: &Packet) -> u16 {
+    u16::from_be_bytes([packet.bytes[18], packet.bytes[19]])
 }
 
 /// When the attempt ended that got a packet across, as its receiver got it at `at`.
@@ -83,17 +95,6 @@ fn across(truth: &PacketTruth, at: u64) -> Option<i64> {
     let across =
         truth.ppdus.iter().filter(|(_, end, received)| *received && *end <= at + SYMBOLS_NS);
     across.map(|(_, end, _)| *end as i64).next()
-}
-
-/// What happened to the packet that left with this number.
-fn truth_of<'a>(
-    scene: &'a Scene,
-    index: &BTreeMap<(u64, u16), usize>,
-    node: &BTreeMap<u64, (u64, u16)>,
-    way: &SegmentWay,
-) -> &'a PacketTruth {
-    let left = node[&way.left_frame.expect("it has left")];
-    &scene.truth.packets[index[&left]]
 }
 
 /// Clocks that differ by hours and 100 ppm: the offset is found within 100 us, and within the bound
@@ -118,13 +119,11 @@ fn segments_go_the_way_that_they_went() {
             off_ns += error as i64;
         }
         let (sender, receiver) = if up { (LAPTOP, SERVER) } else { (SERVER, LAPTOP) };
-        let (node, there) = (at_node(&scene.file(sender)), at_node(&scene.file(receiver)));
-        let packets = scene.truth.packets.iter().enumerate();
-        let index: BTreeMap<_, _> =
-            packets.map(|(i, it)| ((it.sent_ns, it.tag as u16), i)).collect();
+        let there = packets(&scene.file(receiver));
+        let truths = sent_by(&scene, if up { 1 } else { 2 }, &packets(&scene.file(sender)));
         let (mut heard, mut arrived, mut lost, mut unknown) = (0, 0, 0, 0);
         for way in &ways {
-            let truth = truth_of(&scene, &index, &node, way);
+            let truth = truths[&way.left_frame.unwrap()];
             let place = || format!("{name}: {way:?}\n{truth:?}");
             let across_air = truth.ppdus.iter().any(|(_, _, received)| *received);
             if truth.arrived_ns.is_some_and(|at| at > run_ns - 20_000_000) && !across_air {
@@ -142,7 +141,7 @@ fn segments_go_the_way_that_they_went() {
             close("wait", way.wait_ns(), begin.map(|begin| begin - truth.sent_ns as i64));
             heard += u64::from(begin.is_some());
             if let (Some(frame), Some(at)) = (way.arrived_frame, truth.arrived_ns) {
-                assert_eq!(there[&frame].0, at, "{}", place());
+                assert_eq!(there[frame as usize - 1].at_ns, at, "{}", place());
                 let end = across(truth, at);
                 close("air", way.air_ns(), end.zip(begin).map(|(end, begin)| end - begin));
                 close("behind", way.behind_ns(), end.map(|end| at as i64 - end));
@@ -361,5 +360,78 @@ fn one_file_twice_is_one_place() {
             |state: &&ClockState| matches!(state, ClockState::Aligned { same_as: Some(_), .. });
         assert_eq!(states.iter().filter(is_same).count(), 1, "{states:?}");
         assert_eq!(essence(&ways), essence(&others));
+    }
+}
+
+/// Losses in a queue before the air, on the air and on the wire behind it, both ways: each copy of
+/// a segment has the fate that it had, and each retransmission is for what became of the copy before.
+#[test]
+fn losses_are_where_they_were() {
+    let lossy = "../crates/capture/tests/truth/lossy.toml";
+    let scene = Scene::with_nodes("losses", lossy, &[]);
+    let run_ns = 6_000_000_000;
+    let (join, ways) = joined(&three(&scene));
+    let fate_of = |truth: &PacketTruth| match truth.ppdus.iter().any(|(_, _, received)| *received) {
+        _ if truth.arrived_ns.is_some() => Fate::Arrived,
+        _ if !truth.dropped => Fate::Unknown,
+        _ if truth.ppdus.is_empty() => Fate::LostBefore,
+        true => Fate::LostBehind,
+        false => Fate::LostOnAir,
+    };
+    let mut seen: BTreeMap<Fate, u64> = BTreeMap::new();
+    let mut sent_again: BTreeMap<Fate, u64> = BTreeMap::new();
+    for (name, node, port) in [(LAPTOP, 1, 45_000u16), (SERVER, 2, 45_001)] {
+        let address = node as u8 + 1;
+        let sender = packets(&scene.file(name));
+        let truths = sent_by(&scene, node, &sender);
+        let of_sender = |way: &&SegmentWay| {
+            let mut flows = join.flows();
+            let (_, key, _) = flows.find(|(flow, ..)| *flow == way.flow).unwrap();
+            key.ends[usize::from(way.back)] == ([10, 0, 0, address].into(), port)
+        };
+        for way in ways.iter().filter(of_sender) {
+            let truth = truths[&way.left_frame.unwrap()];
+            let is = fate_of(truth);
+            if way.fate == Fate::Unknown || is == Fate::Unknown {
+                assert!(truth.sent_ns > run_ns - 500_000_000, "{way:?} {truth:?}");
+                continue;
+            }
+            assert_eq!(way.fate, is, "{way:?}\n{truth:?}");
+            *seen.entry(is).or_default() += 1;
+        }
+        // What the sender has sent again, by its own capture.
+        let mut latest: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+        for (number, packet) in sender.iter().enumerate() {
+            let bytes = &packet.bytes;
+            let header = usize::from(bytes[46] >> 4) * 4;
+            let is_data = bytes[26..30] == [10, 0, 0, address]
+                && bytes[23] == 6
+                && bytes[34..36] == port.to_be_bytes()
+                && bytes.len() > 34 + header;
+            if !is_data {
+                continue;
+            }
+            if let Some(before) = latest.insert(bytes[38..42].to_vec(), number) {
+                let truth = truths[&(before as u64 + 1)];
+                *sent_again.entry(fate_of(truth)).or_default() += 1;
+            }
+        }
+    }
+    let mut found: BTreeMap<Fate, u64> = BTreeMap::new();
+    for (_, _, directions) in join.flows() {
+        for view in directions.iter().flatten() {
+            assert_eq!(view.tally.sent_again_unknown, 0);
+            for fate in [Fate::Arrived, Fate::LostBefore, Fate::LostOnAir, Fate::LostBehind] {
+                let count = view.tally.sent_again[fate as usize];
+                if count > 0 {
+                    *found.entry(fate).or_default() += count;
+                }
+            }
+        }
+    }
+    println!("{seen:?}, sent again {sent_again:?}");
+    assert_eq!(found, sent_again);
+    for fate in [Fate::LostBefore, Fate::LostOnAir, Fate::LostBehind] {
+        assert!(seen[&fate] >= 10 && sent_again[&fate] >= 10, "{seen:?} {sent_again:?}");
     }
 }

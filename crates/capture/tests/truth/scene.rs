@@ -37,6 +37,7 @@ pub struct Truth {
 /// What happened to a packet, in ns.
 #[derive(Clone, Debug)]
 pub struct PacketTruth {
+    pub source: NodeId,
     pub tag: u64,
     pub sent_ns: u64,
     /// Begin and end of each PPDU that carried it, and whether the receiver got it.
@@ -69,6 +70,7 @@ impl Sink for Truth {
     fn sent(&mut self, now: Instant, packet: &Packet) {
         self.by_tag.insert((packet.source, packet.tag), self.packets.len());
         self.packets.push(PacketTruth {
+            source: packet.source,
             tag: packet.tag,
             sent_ns: now.as_nanos(),
             ppdus: Vec::new(),
