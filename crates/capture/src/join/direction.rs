@@ -352,7 +352,7 @@ impl Direction {
         let acknowledged = self.acknowledged.partition_point(|(_, up_to)| *up_to < end);
         let acknowledged = self.acknowledged.get(acknowledged).map(|(at, _)| *at);
         let acknowledged = acknowledged.filter(|at| *at >= record.begin_ns);
-        let mut way = SegmentWay {
+        SegmentWay {
             flow: roles.flow,
             back: roles.back,
             sequence: 0,
@@ -375,8 +375,7 @@ impl Direction {
             sent_again_ns: sent_again.map(|(at, _)| at),
             trigger: sent_again.map(|(_, trigger)| trigger),
             fate: Fate::Unknown,
-        };
-        way
+        }
     }
 
     /// Whether something that left later has come to a place: then what has not come there by now is
