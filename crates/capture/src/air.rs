@@ -22,7 +22,7 @@ use absence::Absences;
 use bare::BareFrame;
 use beacons::Beacons;
 use exchange::{Link, is_data};
-use lasthop_units::Duration;
+use lasthop_units::{Duration, SeqNo12};
 use lasthop_wifi::phy::Band;
 use lasthop_wifi::wire::control::Body;
 use lasthop_wifi::wire::{Error, Kind, frame, management};
@@ -68,6 +68,8 @@ pub struct Air {
     pub ppdus: u64,
     /// PPDUs whose rate is unknown, and so their time on the air.
     pub without_rate: u64,
+    /// What became of data, if anybody wants to know; to be taken away frame by frame.
+    pub log: Option<Vec<AirEvent>>,
     band: Band,
     grouper: Grouper,
     /// The link whose PPDU was the last on the air, and may be answered.
@@ -82,6 +84,35 @@ pub struct Air {
     before: Option<(StationId, StationId, u64)>,
     /// How many more frames without data may be kept.
     bare_left: u32,
+}
+
+/// What became of data on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AirEvent {
+    /// When a data frame was on the air, after its PPDU has ended. Times are in ns since 1970.
+    Mpdu {
+        /// Number of its packet.
+        number: u64,
+        /// When its PPDU began; when it was captured, if its rate is unknown.
+        begin_ns: u64,
+        /// When it ended itself: of an A-MPDU, before those that follow it.
+        end_ns: u64,
+        /// That is exact: none that follow it were missed.
+        exact: bool,
+    },
+    /// An MPDU was acknowledged for the first time.
+    Acknowledged {
+        /// The sender of the MPDU.
+        from: StationId,
+        /// Its receiver.
+        to: StationId,
+        /// Its TID; 16 without QoS.
+        tid: u8,
+        /// Its sequence number.
+        sequence: SeqNo12,
+        /// When the Ack or Block Ack was captured, in ns since 1970.
+        at_ns: u64,
+    },
 }
 
 /// What was heard of a station.
@@ -128,6 +159,7 @@ impl Default for Air {
             frequency_mhz: None,
             ppdus: 0,
             without_rate: 0,
+            log: None,
             band: Band::Ghz5,
             grouper: Grouper::default(),
             awaiting: None,
@@ -348,7 +380,10 @@ impl Air {
                     let soon = |at_ns| frame.at_ns.saturating_sub(at_ns) < ANSWER_NS;
                     let prompt = prompt && link.unanswered_since().is_some_and(soon);
                     for record in ack.bitmaps().flatten() {
-                        link.handle_block_ack(&record, prompt);
+                        let at_ns = frame.at_ns;
+                        link.handle_block_ack(&record, prompt, &mut |tid, sequence| {
+                            log_acknowledged(&mut self.log, key, tid, sequence, at_ns);
+                        });
                     }
                 }
                 self.awaiting = None;
@@ -413,6 +448,17 @@ impl Air {
         }
         let ends = ppdu.transmitter.zip(ppdu.receiver);
         self.before = ends.map(|(from, to)| (from, to, ppdu.at_ns));
+        if let Some(log) = &mut self.log
+            && ppdu.mpdus.iter().any(|mpdu| is_data(mpdu.kind))
+        {
+            let begin_ns = ppdu.at_ns.saturating_sub(ppdu.airtime.as_nanos());
+            log.extend(ppdu.ends_ns().map(|(number, end_ns, exact)| AirEvent::Mpdu {
+                number,
+                begin_ns,
+                end_ns,
+                exact,
+            }));
+        }
         self.overlaps.handle_ppdu(ppdu, self.band);
         let is_dsss = ppdu.rate.is_some_and(|rate| rate.format == Format::Dsss);
         if is_dsss {
@@ -444,7 +490,10 @@ impl Air {
                         .unanswered_since()
                         .is_some_and(|at_ns| ppdu.at_ns.saturating_sub(at_ns) < ANSWER_NS)
                 {
-                    link.handle_ack();
+                    let key = (link.from, link.to);
+                    link.handle_ack(&mut |tid, sequence| {
+                        log_acknowledged(&mut self.log, key, tid, sequence, ppdu.at_ns);
+                    });
                 } else if asked != Some(to) {
                     self.handle_unasked(to);
                 }
@@ -466,5 +515,17 @@ impl Air {
             }
             _ => self.awaiting = None,
         }
+    }
+}
+
+fn log_acknowledged(
+    log: &mut Option<Vec<AirEvent>>,
+    (from, to): (StationId, StationId),
+    tid: u8,
+    sequence: SeqNo12,
+    at_ns: u64,
+) {
+    if let Some(log) = log {
+        log.push(AirEvent::Acknowledged { from, to, tid, sequence, at_ns });
     }
 }

@@ -1,12 +1,21 @@
 //! A whole capture: every packet opened, counted and handed to the analyses; what is malformed
 //! is listed with frame, field and offset, and does not stop anything.
 
+mod dedupe;
+mod interfaces;
+mod journal;
+
+pub(crate) use dedupe::REPEATS_NS;
+pub use interfaces::{Interface, InterfaceCounts, OTHERS_MAX};
+
 use crate::air::Air;
-use crate::air::stations::StationId;
 use crate::file::{Packet, ReadError};
 use crate::frame::Frame;
+use crate::join::Event;
 use crate::link::{self, Headers, LinkType, Opened};
 use crate::transport::{Carrier, Flows};
+use dedupe::Dedupe;
+use journal::Journal;
 use lasthop_units::SeqNo12;
 use lasthop_wifi::wire::frame::View;
 use lasthop_wifi::wire::{self, Error, Kind, amsdu, fcs, llc};
@@ -28,27 +37,29 @@ pub struct Analysis {
     /// Packets of a live capture that the kernel dropped before they could be read; set by
     /// whoever captures.
     pub dropped: u64,
-    /// What happened on the air.
+    /// What happened on the air, at the main interface: the first that captures 802.11, or else
+    /// the first.
     pub air: Air,
-    /// Flows of transport protocols.
+    /// Flows of transport protocols at the main interface.
     pub flows: Flows,
+    /// The main interface; `None` before the first packet.
+    pub interface: Option<u32>,
+    /// What is counted of the main interface.
+    pub interface_counts: InterfaceCounts,
+    /// The other interfaces of the file.
+    pub others: BTreeMap<u32, Interface>,
+    /// Packets of interfaces beyond [`OTHERS_MAX`].
+    pub others_left_out: u64,
     headers: Headers,
     /// Time of the packet before, in ns since 1970.
     last_ns: Option<u64>,
     first_ns: Option<u64>,
-    /// Dedupe of MSDUs: when a number was last seen, by sender, receiver and TID.
-    seen: BTreeMap<Space, usize>,
-    seen_at: Vec<Seen>,
-    /// Sender and receiver of each of `seen_at`; no receiver for groups.
-    seen_links: Vec<Option<(StationId, StationId)>>,
-    /// The last two that were looked for: most often one of the two directions of a flow.
-    recent: [Option<(Space, usize)>; 2],
+    dedupe: Dedupe,
+    journal: Option<Box<Journal>>,
+    lent: bool,
     /// When it was last looked what is idle, in ns since 1970, and the number of packets then.
     rested: (u64, u64),
 }
-
-/// A sequence number space: sender, receiver and TID, which is 16 for frames without QoS.
-type Space = (u32, u32, u8);
 
 /// What is counted of every capture, as tshark counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,26 +115,15 @@ pub struct Malformed {
     pub message: String,
 }
 
-/// When each sequence number was last seen, in ns since 1970; none while nothing comes.
-#[derive(Debug, Default)]
-struct Seen {
-    numbers: Vec<u64>,
-    latest_ns: u64,
-}
-
 /// Errors that are listed.
 pub const ERRORS_MAX: usize = 1_000;
 /// Of them, packets that were cut when they were captured.
 const CUT_LISTED_MAX: u64 = 10;
-/// How long the MAC may repeat an MPDU, in ns.
-const REPEATS_NS: u64 = 4_000_000_000;
 /// From which time on a link or a flow is idle, in ns: longer than any MAC, and than TCP in
 /// nearly all cases, waits to send again. What is idle takes less memory.
 pub(crate) const IDLE_NS: u64 = 60_000_000_000;
 /// Packets after which it is looked what is idle, at least.
 const REST_PACKETS: u64 = 1_000;
-/// Most sequence number spaces in which MSDUs are compared.
-const SPACES_MAX: usize = 1 << 20;
 
 impl Analysis {
     /// The next packet.
@@ -140,10 +140,27 @@ impl Analysis {
         }
         *self.links.entry(packet.link).or_default() += 1;
         self.counts.cut += u64::from(packet.is_cut());
-        if !packet.link.is_supported() {
-            self.counts.unsupported += 1;
+        let is_main = *self.interface.get_or_insert(packet.interface) == packet.interface;
+        if is_main {
+            self.interface_counts.handle_packet(packet.number, packet.link, at_ns);
+        } else if !self.swap(packet.interface) {
+            self.others_left_out += 1;
             return;
+        } else {
+            self.interface_counts.handle_packet(packet.number, packet.link, at_ns);
         }
+        if packet.link.is_supported() {
+            self.open(packet, at_ns);
+        } else {
+            self.counts.unsupported += 1;
+        }
+        if !is_main {
+            self.swap_back(packet.interface);
+        }
+    }
+
+    /// Opens a packet of the interface whose analysis is in place.
+    fn open(&mut self, packet: &Packet<'_>, at_ns: u64) {
         match link::open(&mut self.headers, packet) {
             Ok(Opened::Air { radio, mpdu, offset }) => {
                 self.counts.ampdu_status += u64::from(radio.ampdu.is_some() && radio.radiotap);
@@ -151,6 +168,9 @@ impl Analysis {
                 self.counts.vht += u64::from(radio.has_vht);
                 self.counts.he += u64::from(radio.has_he);
                 self.counts.eht += u64::from(radio.has_eht);
+                if let Some(mhz) = radio.frequency_mhz {
+                    self.interface_counts.handle_channel(mhz);
+                }
                 match View::new(mpdu, radio.layout) {
                     Ok(view) => {
                         let missing = if radio.layout.fcs { 0 } else { fcs::LEN as u32 };
@@ -166,7 +186,7 @@ impl Analysis {
                             mpdu_bytes,
                             cut: packet.is_cut(),
                         };
-                        self.handle_frame(&frame, offset);
+                        self.handle_frame(&frame, offset, packet.interface);
                     }
                     Err(_) if radio.bad_fcs => self.counts.bad_fcs += 1,
                     Err(error) => {
@@ -176,9 +196,13 @@ impl Analysis {
             }
             Ok(Opened::Wired(wired)) => {
                 if matches!(wired.ethertype, 0x0800 | 0x86dd) {
-                    let carrier =
-                        Carrier { mpdu: None, repeated: false, number: packet.number, at_ns };
+                    let carrier = Carrier::of_wire(packet.number, at_ns);
                     let second = self.second(at_ns);
+                    if let Some(journal) = &mut self.journal {
+                        let bytes = u64::from(packet.length).saturating_sub(wired.offset as u64);
+                        let interface = packet.interface;
+                        journal.handle_packet(interface, wired.packet, bytes, carrier, None);
+                    }
                     self.flows.handle_packet(wired.packet, carrier, second, &|_| None);
                 }
             }
@@ -191,10 +215,11 @@ impl Analysis {
         self.rested = (now_ns, self.packets);
         self.air.rest(now_ns);
         self.flows.rest(now_ns);
-        for seen in &mut self.seen_at {
-            if now_ns.saturating_sub(seen.latest_ns) >= IDLE_NS {
-                seen.numbers = Vec::new();
-            }
+        self.dedupe.rest(now_ns);
+        for other in self.others.values_mut() {
+            other.air.rest(now_ns);
+            other.flows.rest(now_ns);
+            other.dedupe.rest(now_ns);
         }
     }
 
@@ -208,6 +233,98 @@ impl Analysis {
     /// No more packets come.
     pub fn finish(&mut self) {
         self.air.finish();
+        self.drain_air(self.interface.unwrap_or_default());
+        let others: Vec<_> = self.others.keys().copied().collect();
+        for interface in others {
+            self.swap(interface);
+            self.air.finish();
+            self.drain_air(interface);
+            self.swap_back(interface);
+        }
+    }
+
+    /// Packets in which TCP was reached, at all interfaces.
+    pub fn packets_tcp(&self) -> u64 {
+        let others = self.others.values().map(|other| other.flows.packets_tcp());
+        self.flows.packets_tcp() + others.sum::<u64>()
+    }
+
+    /// From now on [`poll_event`](Self::poll_event) gives each packet of IP, and each
+    /// acknowledgement on the air. To be called before the first packet.
+    pub fn watch(&mut self) {
+        self.journal = Some(Box::default());
+        self.air.log = Some(Vec::new());
+    }
+
+    /// The next of what was seen, if it is [watched](Self::watch).
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.journal.as_mut()?.poll()
+    }
+
+    /// Calls `look` with the analysis of another interface in the place of the main one's; `None` if
+    /// there is no such interface.
+    pub fn with_interface<T>(
+        &mut self,
+        interface: u32,
+        look: impl FnOnce(&Self) -> T,
+    ) -> Option<T> {
+        let main = self.interface.filter(|_| self.others.contains_key(&interface))?;
+        self.swap(interface);
+        self.interface = Some(interface);
+        self.lent = true;
+        let seen = look(self);
+        self.lent = false;
+        self.interface = Some(main);
+        self.swap(interface);
+        Some(seen)
+    }
+
+    /// Whether another interface's analysis is in the place of the main one's.
+    pub(crate) const fn is_lent(&self) -> bool {
+        self.lent
+    }
+
+    /// Puts the analysis of another interface in place; `false` if there are too many.
+    fn swap(&mut self, interface: u32) -> bool {
+        if self.others.len() >= OTHERS_MAX && !self.others.contains_key(&interface) {
+            return false;
+        }
+        let watched = self.journal.is_some();
+        let other = self.others.entry(interface).or_insert_with(|| {
+            let mut other = Interface::default();
+            other.air.log = watched.then(Vec::new);
+            other
+        });
+        std::mem::swap(&mut self.air, &mut other.air);
+        std::mem::swap(&mut self.flows, &mut other.flows);
+        std::mem::swap(&mut self.interface_counts, &mut other.counts);
+        std::mem::swap(&mut self.dedupe, &mut other.dedupe);
+        true
+    }
+
+    /// Takes back what [`swap`](Self::swap) did. The first interface that captures 802.11 becomes
+    /// the main one.
+    fn swap_back(&mut self, interface: u32) {
+        let Some(main) = self.interface else { return };
+        let is_air = self.air.begin_ns.is_some();
+        match self.others.remove(&interface) {
+            Some(other) if is_air && other.air.begin_ns.is_none() => {
+                self.others.insert(main, other);
+                self.interface = Some(interface);
+            }
+            Some(other) => {
+                self.others.insert(interface, other);
+                self.swap(interface);
+            }
+            None => {}
+        }
+    }
+
+    fn drain_air(&mut self, interface: u32) {
+        let (Some(journal), Some(log)) = (&mut self.journal, &mut self.air.log) else { return };
+        for event in log.drain(..) {
+            journal.handle_air(interface, event);
+        }
     }
 
     /// Times of the first and the last packet, in ns since 1970.
@@ -220,7 +337,7 @@ impl Analysis {
         (at_ns.saturating_sub(begin) / 1_000_000_000) as usize
     }
 
-    fn handle_frame(&mut self, frame: &Frame<'_>, offset: usize) {
+    fn handle_frame(&mut self, frame: &Frame<'_>, offset: usize, interface: u32) {
         let counts = &mut self.counts;
         let flags = frame.control.flags;
         match frame.kind() {
@@ -242,29 +359,41 @@ impl Analysis {
         if let Err(error) = self.air.handle_frame(frame) {
             self.malformed(frame.number, frame.cut, &error.shifted(offset));
         }
+        self.drain_air(interface);
         if frame.has_payload() && !flags.protected && frame.view.sequence_control().is_some() {
-            self.handle_msdus(frame, offset);
+            self.handle_msdus(frame, offset, interface);
         }
     }
 
     /// What is in a data frame that is not encrypted.
-    fn handle_msdus(&mut self, frame: &Frame<'_>, offset: usize) {
-        let Some(sequence) = frame.view.sequence_control() else { return };
-        if sequence.fragment > 0 {
+    fn handle_msdus(&mut self, frame: &Frame<'_>, offset: usize, interface: u32) {
+        let Some(control) = frame.view.sequence_control() else { return };
+        if control.fragment > 0 {
             return;
         }
         let qos = frame.view.qos_control();
-        let mpdu = self.note_msdu(frame, qos.map_or(16, |qos| qos.tid));
-        let repeated = mpdu.is_none();
-        let carrier = Carrier { mpdu, repeated, number: frame.number, at_ns: frame.at_ns };
-        let second = self.second(frame.at_ns);
+        let tid = qos.map_or(16, |qos| qos.tid);
+        let from = frame.transmitter().and_then(|address| self.air.stations.of(address));
+        let receiver = self.air.stations.of(frame.receiver());
+        let retry = frame.control.flags.retry;
+        let noted = from.and_then(|from| {
+            self.dedupe.note(from, receiver, tid, control.sequence, retry, frame.at_ns)
+        });
+        let carrier = Carrier {
+            mpdu: noted.map(|(space, _)| (space, tid, control.sequence.as_u16())),
+            repeated: noted.is_none_or(|(_, again)| again),
+            retry,
+            to_ds: frame.control.to_ds,
+            number: frame.number,
+            at_ns: frame.at_ns,
+        };
         if !qos.is_some_and(|qos| qos.amsdu_present) {
-            self.handle_msdu(frame.body(), carrier, second);
+            self.handle_msdu(frame.body(), carrier, interface);
             return;
         }
         for subframe in amsdu::Subframes::new(frame.body()) {
             match subframe {
-                Ok(subframe) => self.handle_msdu(subframe.msdu, carrier, second),
+                Ok(subframe) => self.handle_msdu(subframe.msdu, carrier, interface),
                 Err(error) => {
                     let error = error.shifted(offset + frame.view.body_start());
                     self.malformed(frame.number, frame.cut, &error);
@@ -273,57 +402,22 @@ impl Analysis {
         }
     }
 
-    /// The MSDU's number, unless the MAC has only repeated it.
-    fn note_msdu(&mut self, frame: &Frame<'_>, tid: u8) -> Option<(u32, u8, u16)> {
-        let from = frame.transmitter().and_then(|address| self.air.stations.of(address))?;
-        let receiver = self.air.stations.of(frame.receiver());
-        let to = receiver.map_or(u32::MAX, |to| to.index() as u32);
-        let key = (from.index() as u32, to, tid);
-        let index = self.seen_index(key)?;
-        if self.seen_links.len() < self.seen_at.len() {
-            self.seen_links.push(receiver.map(|to| (from, to)));
-        }
-        let seen = &mut self.seen_at[index];
-        seen.latest_ns = frame.at_ns;
-        if seen.numbers.is_empty() {
-            seen.numbers = vec![0; usize::from(SeqNo12::MODULUS)];
-        }
-        let number = frame.view.sequence_control()?.sequence.as_u16();
-        let last = std::mem::replace(&mut seen.numbers[usize::from(number)], frame.at_ns.max(1));
-        let again =
-            frame.control.flags.retry && last > 0 && frame.at_ns.saturating_sub(last) < REPEATS_NS;
-        (!again).then_some((index as u32, tid, number))
-    }
-
-    /// The number of a space, which may be new; `None` if there are too many.
-    fn seen_index(&mut self, key: Space) -> Option<usize> {
-        if let Some((_, index)) = self.recent.iter().flatten().find(|(recent, _)| *recent == key) {
-            return Some(*index);
-        }
-        let next = self.seen_at.len();
-        let index = match self.seen.get(&key) {
-            Some(index) => *index,
-            None if next >= SPACES_MAX => return None,
-            None => {
-                self.seen.insert(key, next);
-                self.seen_at.push(Seen::default());
-                next
-            }
-        };
-        self.recent = [Some((key, index)), self.recent[0]];
-        Some(index)
-    }
-
-    fn handle_msdu(&mut self, msdu: &[u8], carrier: Carrier, second: usize) {
+    fn handle_msdu(&mut self, msdu: &[u8], carrier: Carrier, interface: u32) {
         // Other LLC formats carry no IP.
         let Ok((header, packet)) = llc::Repr::parse(msdu) else { return };
-        if matches!(header.ethertype, 0x0800 | 0x86dd) {
-            let (air, links) = (&self.air, &self.seen_links);
-            self.flows.handle_packet(packet, carrier, second, &|(link, tid, number)| {
-                let link = air.links.get(&(*links.get(link as usize)?)?)?;
-                link.is_acknowledged(tid, SeqNo12::new(number))
-            });
+        if !matches!(header.ethertype, 0x0800 | 0x86dd) {
+            return;
         }
+        if let Some(journal) = &mut self.journal {
+            let link = carrier.mpdu.and_then(|(space, ..)| self.dedupe.link(space));
+            journal.handle_packet(interface, packet, packet.len() as u64, carrier, link);
+        }
+        let second = self.second(carrier.at_ns);
+        let (air, dedupe) = (&self.air, &self.dedupe);
+        self.flows.handle_packet(packet, carrier, second, &|(space, tid, number)| {
+            let link = air.links.get(&dedupe.link(space)?)?;
+            link.is_acknowledged(tid, SeqNo12::new(number))
+        });
     }
 
     /// `cut`: a snap length has cut the packet, so that a field that ends too early is nobody's

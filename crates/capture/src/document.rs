@@ -5,6 +5,8 @@
 
 mod channel;
 mod flows;
+mod interfaces;
+mod joined;
 
 pub(crate) use channel::length_ns;
 pub use channel::{
@@ -12,9 +14,15 @@ pub use channel::{
     RateSummary, ScheduleSummary, StationSummary,
 };
 pub use flows::{FlowDirectionSummary, FlowSummary};
+pub use interfaces::InterfaceSummary;
+pub use joined::{
+    ClockSummary, ContextSummary, DelaySummary, FatesSummary, FileSummary, JoinedDirectionSummary,
+    JoinedFile, JoinedFlowSummary, JoinedSummary, PartsSummary, PlaceSummary,
+    RetransmissionSummary, SlowSegmentSummary,
+};
 
 use crate::analysis::Analysis;
-use crate::finding::{Extent, Finding, findings};
+use crate::finding::{self, Extent, Finding, findings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -63,6 +71,12 @@ pub struct CaptureDocument {
     /// were more than 4 096.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub flows_left_out: u64,
+    /// The interfaces of the file, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub interfaces: Vec<InterfaceSummary>,
+    /// What the file shows together with others.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub joined: Option<JoinedSummary>,
 }
 
 /// Numbers of frames.
@@ -139,11 +153,6 @@ impl CaptureDocument {
         let times = analysis.times();
         let duration_s = times.map_or(0.0, |(first, last)| seconds(last.saturating_sub(first)));
         let air = &analysis.air;
-        let error = |error: &crate::analysis::Malformed| ErrorSummary {
-            frame: error.frame,
-            offset: error.offset,
-            message: error.message.clone(),
-        };
         Self {
             file: file.to_owned(),
             frames: analysis.packets,
@@ -163,29 +172,47 @@ impl CaptureDocument {
                 eht: counts.eht,
                 trigger: counts.trigger,
             },
-            errors: analysis.errors.iter().map(error).collect(),
+            errors: errors(analysis),
             findings: findings(analysis, Extent::ALL),
             errors_left_out: analysis.errors_left_out,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             begin_unix_s: times.filter(|(first, _)| *first > 0).map(|(first, _)| seconds(first)),
             duration_s,
             link_types: analysis.links.iter().map(|(l, n)| (l.to_string(), *n)).collect(),
-            unused: UnusedSummary {
-                bad_fcs: counts.bad_fcs,
-                cut: counts.cut,
-                too_short: counts.too_short,
-                protected: counts.protected,
-                unsupported: counts.unsupported,
-                clock_backwards: counts.clock_backwards,
-                without_rate: air.without_rate,
-                dropped: analysis.dropped,
-            },
+            unused: UnusedSummary::new(analysis),
             airtime: AirtimeSummary::new(air),
-            networks: channel::networks(analysis),
+            networks: channel::networks(air),
             strangers: air.stations.iter().filter(|(_, s)| s.bss.is_none()).count() as u64,
-            flows: flows::flows(analysis),
+            flows: flows::flows(&analysis.flows, times.map_or(0, |(first, _)| first)),
             flows_left_out: analysis.flows.forgotten(),
+            interfaces: Vec::new(),
+            joined: None,
         }
+    }
+
+    /// With what the interfaces of the file have captured, if there are several.
+    #[must_use]
+    pub fn with_interfaces(mut self, analysis: &mut Analysis) -> Self {
+        self.interfaces = interfaces::interfaces(analysis);
+        self
+    }
+
+    /// With what the file shows together with others.
+    #[must_use]
+    pub fn with_joined(mut self, joined: JoinedSummary) -> Self {
+        self.findings.extend(joined.findings(&self));
+        finding::sort(&mut self.findings);
+        self.joined = Some(joined);
+        self
+    }
+
+    /// With the results of other measurements beside it.
+    #[must_use]
+    pub fn with_context(mut self, context: Vec<ContextSummary>) -> Self {
+        if !context.is_empty() {
+            self.joined = Some(JoinedSummary { context, ..JoinedSummary::default() });
+        }
+        self
     }
 
     /// As JSON, with a line feed at its end.
@@ -194,6 +221,32 @@ impl CaptureDocument {
         text.push('\n');
         text
     }
+}
+
+impl UnusedSummary {
+    fn new(analysis: &Analysis) -> Self {
+        let counts = &analysis.counts;
+        let others = analysis.others.values().map(|other| other.air.without_rate);
+        Self {
+            bad_fcs: counts.bad_fcs,
+            cut: counts.cut,
+            too_short: counts.too_short,
+            protected: counts.protected,
+            unsupported: counts.unsupported,
+            clock_backwards: counts.clock_backwards,
+            without_rate: analysis.air.without_rate + others.sum::<u64>(),
+            dropped: analysis.dropped,
+        }
+    }
+}
+
+fn errors(analysis: &Analysis) -> Vec<ErrorSummary> {
+    let error = |error: &crate::analysis::Malformed| ErrorSummary {
+        frame: error.frame,
+        offset: error.offset,
+        message: error.message.clone(),
+    };
+    analysis.errors.iter().map(error).collect()
 }
 
 /// The JSON Schema of [`CaptureDocument`].
@@ -209,6 +262,11 @@ pub(crate) fn seconds(ns: u64) -> f64 {
 /// Milliseconds from nanoseconds, to the microsecond.
 pub(crate) fn millis(ns: u64) -> f64 {
     (ns / 1_000) as f64 / 1e3
+}
+
+/// Milliseconds from nanoseconds that may be below zero, to the microsecond.
+pub(crate) fn millis_signed(ns: i64) -> f64 {
+    (ns as f64 / 1e3).round() / 1e3
 }
 
 /// A share, to six digits; 0 of nothing.

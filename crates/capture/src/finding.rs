@@ -4,6 +4,7 @@
 
 mod absences;
 mod channel;
+mod interfaces;
 mod links;
 mod tcp;
 
@@ -69,6 +70,12 @@ pub enum Kind {
     TcpLoss,
     /// The monitor has missed much.
     MonitorMisses,
+    /// The file holds what several interfaces have captured.
+    SeveralInterfaces,
+    /// An interface of the file holds what several radios have captured.
+    SeveralRadios,
+    /// Segments of TCP wait long before the air, as several captures together show.
+    WaitsBeforeAir,
 }
 
 /// How far back it is looked for what costs time in proportion to that.
@@ -95,9 +102,15 @@ pub fn findings(analysis: &Analysis, extent: Extent) -> Vec<Finding> {
     links::find(analysis, &mut found);
     channel::find(analysis, &mut found);
     tcp::find(analysis, &mut found);
-    // Kinds in their order where the harm is equal, so that the order is always the same.
-    found.sort_by(|a, b| b.harm.total_cmp(&a.harm).then(a.kind.cmp(&b.kind)));
+    interfaces::find(analysis, &mut found);
+    sort(&mut found);
     found
+}
+
+/// The worst first; kinds in their order where the harm is equal, so that the order is always the
+/// same.
+pub(crate) fn sort(found: &mut [Finding]) {
+    found.sort_by(|a, b| b.harm.total_cmp(&a.harm).then(a.kind.cmp(&b.kind)));
 }
 
 /// Seconds since the first packet.

@@ -7,11 +7,11 @@
 //! | [`file`](mod@file) | pcap and pcapng, packet by packet, from anything that can be read |
 //! | [`link`] | radiotap, AVS, PPI, Ethernet: what stands in front of a frame |
 //! | [`rate`] | PHY rates and times on the air |
-//! | [`seconds`] | quantities by second, of the latest hours |
 //! | [`air`] | stations, PPDUs, exchanges, absences, beacons |
 //! | [`transport`] | flows of TCP and UDP |
-//! | [`analysis`] | all of it, and what is malformed |
+//! | [`analysis`] | all of it, interface by interface, and what is malformed |
 //! | [`series`] | values by second |
+//! | [`join`] | several captures of one moment: clocks, and the way of each segment of TCP |
 //! | [`finding`] | what is wrong with the link, in sentences |
 //! | [`document`] | all of it as JSON |
 //! | [`live`] | readings of an analysis that goes on |
@@ -26,6 +26,7 @@ pub mod document;
 pub mod file;
 pub mod finding;
 pub mod frame;
+pub mod join;
 pub mod link;
 pub mod live;
 pub mod rate;

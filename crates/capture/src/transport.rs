@@ -55,12 +55,32 @@ pub struct Flow {
 pub struct Carrier {
     /// The MAC only repeats what it has sent before: the packet is counted, and no more.
     pub repeated: bool,
-    /// Which MPDU carried it: a number of the link, TID, sequence number.
+    /// Which MPDU carried it: a number of the sequence number space, TID, sequence number.
     pub mpdu: Option<(u32, u8, u16)>,
+    /// The MPDU has the Retry bit.
+    pub retry: bool,
+    /// The MPDU goes to an access point.
+    pub to_ds: bool,
     /// Number of the packet in the file.
     pub number: u64,
     /// When it was captured, in ns since 1970.
     pub at_ns: u64,
+}
+
+impl Carrier {
+    /// Of a packet that was captured on a wire.
+    pub const fn of_wire(number: u64, at_ns: u64) -> Self {
+        Self { repeated: false, mpdu: None, retry: false, to_ds: false, number, at_ns }
+    }
+}
+
+impl FlowKey {
+    /// The flow from `source` to `destination`; whether it goes from the second end to the first.
+    pub fn of(protocol: u8, source: (IpAddr, u16), destination: (IpAddr, u16)) -> (Self, bool) {
+        let back = destination < source;
+        let ends = if back { [destination, source] } else { [source, destination] };
+        (Self { protocol, ends }, back)
+    }
 }
 
 impl Flows {
@@ -89,17 +109,15 @@ impl Flows {
         let [source, destination] = view.addresses();
         let source = (source, u16::from_be_bytes([s0, s1]));
         let destination = (destination, u16::from_be_bytes([d0, d1]));
-        let back = destination < source;
-        let ends = if back { [destination, source] } else { [source, destination] };
-        let key = FlowKey { protocol, ends };
+        let (key, back) = FlowKey::of(protocol, source, destination);
         let Some(index) = self.index_of(key, carrier.at_ns) else {
             self.left_out += 1;
             return;
         };
         let flow = &mut self.flows[index];
-        let length = packet_bytes(packet).max(packet.len() as u64);
+        let length = said_bytes(packet).unwrap_or(packet.len() as u64);
         let header = (packet.len() - payload.len()) as u64;
-        let behind = length - header;
+        let behind = length.saturating_sub(header);
         let [forward, reverse] = &mut flow.directions;
         let (this, other) = if back { (reverse, forward) } else { (forward, reverse) };
         this.handle_packet(length, carrier);
@@ -213,12 +231,37 @@ pub fn end(address: IpAddr, port: u16) -> String {
     std::net::SocketAddr::new(address, port).to_string()
 }
 
-/// Length of the packet by its header, which a snap length does not change; 0 if it is not told
-/// (segmentation in the card).
-fn packet_bytes(packet: &[u8]) -> u64 {
+/// Length of the packet by its header, which neither a snap length nor the padding of a short
+/// Ethernet frame changes; `None` where the header does not say it (segmentation in the card).
+pub(crate) fn said_bytes(packet: &[u8]) -> Option<u64> {
     match *packet {
-        [0x40..=0x4f, _, a, b, ..] => u64::from(u16::from_be_bytes([a, b])),
-        [0x60..=0x6f, _, _, _, a, b, ..] => 40 + u64::from(u16::from_be_bytes([a, b])),
-        _ => 0,
+        [0x40..=0x4f, _, 0, 0, ..] | [0x60..=0x6f, _, _, _, 0, 0, ..] => None,
+        [0x40..=0x4f, _, a, b, ..] => Some(u64::from(u16::from_be_bytes([a, b]))),
+        [0x60..=0x6f, _, _, _, a, b, ..] => Some(40 + u64::from(u16::from_be_bytes([a, b]))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An acknowledgement of 40 bytes (RFC 9293, 3.1, without options), as Ethernet carries it:
+    /// padded to 46 (IEEE 802.3, 3.2.8).
+    #[test]
+    fn padding_is_no_payload() {
+        let mut packet = vec![0x45, 0, 0, 40, 0, 1, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        packet.extend([0x1f, 0x90, 0xc0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 5 << 4, 16, 1, 0, 0, 0, 0, 0]);
+        packet.extend([0; 6]);
+        let mut flows = Flows::default();
+        let carrier = Carrier::of_wire(1, 0);
+        for _ in 0..2 {
+            flows.handle_packet(&packet, carrier, 0, &|_| None);
+        }
+        let (_, flow) = flows.iter().next().expect("there is one");
+        let direction = flow.directions.iter().find_map(|it| it.tcp.as_deref());
+        let direction = direction.expect("one end has sent");
+        assert_eq!((direction.segments, direction.retransmissions), (0, 0));
+        assert_eq!(direction.duplicate_acks, 1);
     }
 }

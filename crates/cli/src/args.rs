@@ -416,6 +416,7 @@ Examples:
   lasthop capture air.pcapng
   lasthop capture air.pcapng --out result   # then open result/capture.html
   lasthop capture monitor.pcap.gz --json
+  lasthop capture air.pcapng --with laptop.pcap --with server.pcap
   lasthop capture --live mon0
   ssh ap tcpdump -i mon0 -U -w - | lasthop capture -"
 )]
@@ -433,6 +434,13 @@ pub struct Capture {
     /// Write the result, series and absences as Parquet, and a page to this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Another capture of the same minutes (the station's own, the server's): clocks are aligned,
+    /// and segments of TCP followed through all files
+    #[arg(long = "with", value_name = "FILE", requires = "file", conflicts_with_all = ["live", "watch"])]
+    pub with: Vec<PathBuf>,
+    /// What apq measure or franc stats printed as JSON in these minutes: shown beside
+    #[arg(long, value_name = "FILE.json")]
+    pub context: Vec<PathBuf>,
     /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     pub json: bool,

@@ -5,11 +5,15 @@
 //! |---|---|
 //! | `source` | where packets come from |
 //! | `watch`, `view` | what is found so far, each second |
+//! | `join`, `joined`, `context` | several captures of one moment, and other results beside them |
 //! | `report` | findings and tables as text |
 //! | `files` | the files of `--out` |
 //! | `page`, `plots` | the page among them |
 
+mod context;
 mod files;
+mod join;
+mod joined;
 mod page;
 mod plots;
 mod report;
@@ -29,45 +33,78 @@ use watch::Watch;
 /// Runs the command.
 pub fn capture(args: &Capture) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
+    let context = context::read(&args.context)?;
+    let mut together = join::Together::read(args, &interrupt)?;
+    let (name, mut analysis) = match &mut together {
+        Some(together) => together.read_first(&interrupt)?,
+        None => alone(args, &interrupt)?,
+    };
+    let document = CaptureDocument::new(&name, &analysis).with_interfaces(&mut analysis);
+    report_cut(&name, &analysis);
+    let (document, unaligned) = match together {
+        Some(together) => {
+            let joined = together.join(&name, &analysis, context, &interrupt)?;
+            let unaligned = join::unaligned(&joined);
+            (document.with_joined(joined), unaligned)
+        }
+        None => (document.with_context(context), Vec::new()),
+    };
+    if let Some(out) = &args.out {
+        files::write(out, &analysis, &document)?;
+    }
+    let text = match args.json {
+        true => document.to_json(),
+        false => report::report(&document, Stream::Output),
+    };
+    console::print(&text)?;
+    if unaligned.is_empty() { Ok(()) } else { Err(Failure::Message(unaligned.join("\n"))) }
+}
+
+/// Reads one source to its end: its name, and what was read.
+fn alone(args: &Capture, interrupt: &Interrupt) -> Result<(String, Analysis), Failure> {
     let source = Source::open(args.file.as_deref(), args.live.as_deref())?;
     let name = source.name().to_owned();
-    let failed = |why: &dyn std::fmt::Display| Failure::message(format!("{name}: {why}"));
     if let Some(note) = source.note() {
         console::error(&format!("{name}: {note}\n"));
     }
-    let nothing = if source.is_interface() { "no packet came" } else { "there is no packet in it" };
+    let nothing = if source.is_interface() { "no packet came" } else { NOTHING };
     let mut analysis = if args.watch || source.goes_on() {
         let is_shown = console::is_view_wanted() && !args.json;
-        Watch::new(args.watch, is_shown, &source).run(source, &interrupt)?
+        Watch::new(args.watch, is_shown, &source).run(source, interrupt)?
     } else {
-        let mut whole = Whole { analysis: Analysis::default(), interrupt: &interrupt };
-        source.read(&mut whole).map_err(|why| failed(&why))?;
+        let mut whole = Whole { analysis: Analysis::default(), interrupt };
+        source.read(&mut whole).map_err(|why| Failure::message(format!("{name}: {why}")))?;
         whole.analysis
     };
     analysis.finish();
+    is_readable(&name, &analysis, nothing)?;
+    Ok((name, analysis))
+}
+
+/// What is said of a file without packets.
+const NOTHING: &str = "there is no packet in it";
+
+/// Whether there is something in a capture that can be read.
+fn is_readable(name: &str, analysis: &Analysis, nothing: &str) -> Result<(), Failure> {
+    let failed = |why: &str| Err(Failure::message(format!("{name}: {why}")));
     if analysis.packets == 0 {
         let why = analysis.errors.first().map_or(nothing, |e| &e.message);
-        return Err(failed(&why));
+        return failed(why);
     }
     if analysis.counts.unsupported == analysis.packets {
         let kinds: Vec<_> = analysis.links.keys().map(ToString::to_string).collect();
         let supported = lasthop_capture::link::LinkType::SUPPORTED;
         let kinds = kinds.join(", ");
-        return Err(failed(&format!(
-            "cannot read packets of {kinds}; what can be read: {supported}"
-        )));
+        return failed(&format!("cannot read packets of {kinds}; what can be read: {supported}"));
     }
-    let document = CaptureDocument::new(&name, &analysis);
-    for error in &document.errors {
+    Ok(())
+}
+
+/// Says where a capture ends before its end.
+fn report_cut(name: &str, analysis: &Analysis) {
+    for error in &analysis.errors {
         if error.frame.is_none() {
             console::error(&format!("{name}: {}\n", error.message));
         }
     }
-    if let Some(out) = &args.out {
-        files::write(out, &analysis, &document)?;
-    }
-    if args.json {
-        return console::print(&document.to_json());
-    }
-    console::print(&report::report(&document, Stream::Output))
 }

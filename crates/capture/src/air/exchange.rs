@@ -269,8 +269,9 @@ impl Link {
         self.last.as_ref().filter(|last| !last.answered).map(|last| last.at_ns)
     }
 
-    /// An Ack for the last PPDU.
-    pub fn handle_ack(&mut self) {
+    /// An Ack for the last PPDU. `newly` is given TID (16 without QoS) and number of each MPDU that
+    /// it is the first to acknowledge.
+    pub fn handle_ack(&mut self, newly: &mut dyn FnMut(u8, SeqNo12)) {
         let Some(last) = &mut self.last else { return };
         if last.answered {
             return;
@@ -280,6 +281,9 @@ impl Link {
         self.counts.proved.0 += last.sequences.len() as u64;
         if let Some(chains) = &mut self.spaces[last.space] {
             for sequence in &last.sequences {
+                if !chains.is_acknowledged(*sequence) {
+                    newly(last.space as u8, *sequence);
+                }
                 chains.handle_acknowledged(*sequence, true);
             }
         }
@@ -287,8 +291,13 @@ impl Link {
     }
 
     /// What a Block Ack says of a TID of this link. `prompt`: it answers the last PPDU, not a
-    /// request.
-    pub fn handle_block_ack(&mut self, record: &Record<'_>, prompt: bool) {
+    /// request. `newly` as with [`handle_ack`](Self::handle_ack).
+    pub fn handle_block_ack(
+        &mut self,
+        record: &Record<'_>,
+        prompt: bool,
+        newly: &mut dyn FnMut(u8, SeqNo12),
+    ) {
         self.counts.block_acks += 1;
         let space = usize::from(record.tid & 15);
         let Bitmap { start, octets: bitmap, bits_per_msdu } = record.bitmap;
@@ -320,6 +329,9 @@ impl Link {
             acknowledged[octet] |= mask;
             let captured = in_last[octet] & mask != 0;
             let number = start.plus(bit);
+            if !chains.is_acknowledged(number) {
+                newly(space as u8, number);
+            }
             let missed = chains.handle_acknowledged(number, captured);
             let passed = missed == Some(Missed::Only)
                 && before.is_some_and(|before| !before.is_before(number));

@@ -42,6 +42,37 @@ pub struct Ppdu {
     pub signal_dbm: Option<i8>,
     /// The receiver's clock at the first bit of the PSDU, in us.
     pub tsft_us: Option<u64>,
+    /// Its last MPDU is known to be the last of the A-MPDU.
+    pub last_known: bool,
+}
+
+impl Ppdu {
+    /// Number of the packet of each MPDU, when it ended, and whether that is exact. A receiver that
+    /// delivers MPDUs one by one has each before those that follow it. Where some that followed were
+    /// missed, it has ended earlier than it seems.
+    pub fn ends_ns(&self) -> impl Iterator<Item = (u64, u64, bool)> {
+        let follows = |pair: &[Mpdu]| {
+            let [before, behind] = pair else { return false };
+            before.sequence.map(SeqNo12::next) == behind.sequence
+        };
+        // All behind these are there: their numbers have no gap, and the last one is known.
+        let gap = self.mpdus.windows(2).rposition(|pair| !follows(pair)).map_or(0, |gap| gap + 1);
+        let exact_from = match (self.aggregated, self.last_known) {
+            (false, _) => 0,
+            (true, true) => gap,
+            (true, false) => self.mpdus.len(),
+        };
+        let bytes = |mpdu: &Mpdu| u64::from((DELIMITER_BYTES + mpdu.bytes).next_multiple_of(4));
+        let kbps = self.rate.map(|rate| u64::from(rate.kbps.max(1)));
+        let begin_ns = self.at_ns.saturating_sub(self.airtime.as_nanos());
+        let mut behind_bytes: u64 = self.mpdus.iter().map(bytes).sum();
+        self.mpdus.iter().enumerate().map(move |(index, mpdu)| {
+            behind_bytes -= bytes(mpdu);
+            let behind_ns = kbps.map_or(0, |kbps| behind_bytes * 8_000_000 / kbps);
+            let end_ns = self.at_ns.saturating_sub(behind_ns).max(begin_ns);
+            (mpdu.number, end_ns, index >= exact_from)
+        })
+    }
 }
 
 /// An MPDU of a PPDU.
@@ -143,6 +174,7 @@ impl Grouper {
                 airtime: Duration::ZERO,
                 signal_dbm: frame.radio.signal_dbm,
                 tsft_us: frame.radio.tsft_us,
+                last_known: false,
             },
             reference,
             complete: frame.radio.ampdu.and_then(|ampdu| ampdu.last) == Some(true),
@@ -172,7 +204,8 @@ impl Grouper {
 
     /// The PPDU to which no more MPDUs come.
     pub fn finish(&mut self, band: Band) -> Option<Ppdu> {
-        let mut ppdu = self.open.take()?.ppdu;
+        let Open { mut ppdu, complete, .. } = self.open.take()?;
+        ppdu.last_known = complete;
         ppdu.aggregated |= ppdu.mpdus.len() > 1;
         ppdu.psdu_bytes = match ppdu.aggregated {
             false => ppdu.mpdus[0].bytes,

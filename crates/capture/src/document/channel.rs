@@ -6,7 +6,6 @@ use crate::air::absence::{Absences, Notice};
 use crate::air::exchange::Link;
 use crate::air::schedule::{Cause, Schedule};
 use crate::air::stations::StationId;
-use crate::analysis::Analysis;
 use crate::series::Seconds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -249,8 +248,7 @@ impl AirtimeSummary {
     }
 }
 
-pub(super) fn networks(analysis: &Analysis) -> BTreeMap<String, BssSummary> {
-    let air = &analysis.air;
+pub(super) fn networks(air: &Air) -> BTreeMap<String, BssSummary> {
     let mut networks = BTreeMap::new();
     for (id, access_point) in air.stations.iter().filter(|(_, station)| station.access_point) {
         let beacons = air.beacons.get(&id);

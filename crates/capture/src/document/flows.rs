@@ -1,9 +1,8 @@
 //! Flows of TCP and UDP.
 
 use super::{millis, rounded, seconds};
-use crate::analysis::Analysis;
 use crate::document::channel::mbps;
-use crate::transport::{self, Direction, FlowKey};
+use crate::transport::{self, Direction, FlowKey, Flows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,18 +56,17 @@ pub struct FlowDirectionSummary {
     pub ack_ms: Option<[f64; 3]>,
 }
 
-pub(super) fn flows(analysis: &Analysis) -> BTreeMap<String, FlowSummary> {
-    let begin = analysis.times().map_or(0, |(first, _)| first);
+pub(super) fn flows(flows: &Flows, begin_ns: u64) -> BTreeMap<String, FlowSummary> {
     let summary = |(key, flow): (&FlowKey, &transport::Flow)| {
         let from = key.ends.iter().zip(&flow.directions).filter_map(|(end, direction)| {
             let (address, port) = *end;
-            let summary = FlowDirectionSummary::new(direction, begin)?;
+            let summary = FlowDirectionSummary::new(direction, begin_ns)?;
             Some((transport::end(address, port), summary))
         });
         let protocol = if key.protocol == 6 { "tcp" } else { "udp" };
         (key.to_string(), FlowSummary { protocol: protocol.to_owned(), from: from.collect() })
     };
-    analysis.flows.iter().map(summary).collect()
+    flows.iter().map(summary).collect()
 }
 
 impl FlowDirectionSummary {

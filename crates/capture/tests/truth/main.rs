@@ -3,6 +3,8 @@
 //! at random.
 
 mod grid;
+mod interfaces;
+mod joined;
 mod live;
 mod monitor;
 mod scene;

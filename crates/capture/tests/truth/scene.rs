@@ -3,8 +3,9 @@
 use crate::monitor::Monitor;
 use lasthop_capture::analysis::Analysis;
 use lasthop_hosts::Sink;
+use lasthop_packet::{DropReason, NodeId, Packet};
 use lasthop_trace::{Files, NodeFrames, OutputDir, Recorder};
-use lasthop_units::MacAddr;
+use lasthop_units::{Instant, MacAddr};
 use lasthop_wifi::event::{Event, FrameKind, PowerState};
 use lasthop_wifi::{Address, StationId};
 use std::collections::BTreeMap;
@@ -29,7 +30,23 @@ pub struct Truth {
     pub absences: Vec<(u64, u64)>,
     /// Null frames, RTS, CTS, Acks and beacons.
     pub bare: Vec<BareTruth>,
+    /// Packets, in the order in which they were sent.
+    pub packets: Vec<PacketTruth>,
     addresses: Vec<MacAddr>,
+    by_tag: BTreeMap<(NodeId, u64), usize>,
+}
+
+/// What happened to a packet, in ns.
+#[derive(Clone, Debug)]
+pub struct PacketTruth {
+    pub source: NodeId,
+    pub tag: u64,
+    pub sent_ns: u64,
+    /// Begin and end of each PPDU that carried it, and whether the receiver got it.
+    pub ppdus: Vec<(u64, u64, bool)>,
+    pub arrived_ns: Option<u64>,
+    /// It was given up.
+    pub dropped: bool,
 }
 
 /// A frame without data: its sender, when it began and ended in ns, what it was, the Retry bit.
@@ -62,6 +79,30 @@ impl Sink for Truth {
         true
     }
 
+    fn sent(&mut self, now: Instant, packet: &Packet) {
+        self.by_tag.insert((packet.source, packet.tag), self.packets.len());
+        self.packets.push(PacketTruth {
+            source: packet.source,
+            tag: packet.tag,
+            sent_ns: now.as_nanos(),
+            ppdus: Vec::new(),
+            arrived_ns: None,
+            dropped: false,
+        });
+    }
+
+    fn dropped(&mut self, _: Instant, _: NodeId, packet: &Packet, _: DropReason) {
+        if let Some(index) = self.by_tag.get(&(packet.source, packet.tag)) {
+            self.packets[*index].dropped = true;
+        }
+    }
+
+    fn arrived(&mut self, now: Instant, _: NodeId, packet: &Packet) {
+        if let Some(index) = self.by_tag.get(&(packet.source, packet.tag)) {
+            self.packets[*index].arrived_ns.get_or_insert(now.as_nanos());
+        }
+    }
+
     fn event(&mut self, event: &Event, _: &dyn Fn(u64) -> Option<Vec<u8>>) {
         match event {
             Event::Ppdu(ppdu) => {
@@ -79,6 +120,22 @@ impl Sink for Truth {
                     kind: frame.kind,
                     retry: frame.retry,
                 }));
+                for psdu in &ppdu.psdus {
+                    // From the last MPDU to the first: each ends before those behind it. A
+                    // subframe has a delimiter of 4 bytes and is padded to a multiple of 4.
+                    let mut behind_bits = 0;
+                    for frame in psdu.frames.iter().rev() {
+                        let behind_ns = behind_bits * 1_000_000 / u64::from(psdu.rate.kbps());
+                        behind_bits += 8 * u64::from((4 + frame.bytes).next_multiple_of(4));
+                        let end = ppdu.end.as_nanos() - behind_ns;
+                        let seen = (ppdu.start.as_nanos(), end, frame.received);
+                        for packet in &frame.packets {
+                            if let Some(index) = self.by_tag.get(&(packet.source, packet.tag)) {
+                                self.packets[*index].ppdus.push(seen);
+                            }
+                        }
+                    }
+                }
                 for psdu in &ppdu.psdus {
                     let Address::Station(to) = psdu.receiver else { continue };
                     let data = psdu.frames.iter().filter(|frame| {
@@ -113,7 +170,22 @@ impl Sink for Truth {
 }
 
 impl Scene {
+    /// With a capture of the air.
     pub fn new(name: &str, file: &str, sets: &[&str]) -> Self {
+        Self::recorded(name, file, sets, false)
+    }
+
+    /// With captures of the air and of all nodes.
+    pub fn with_nodes(name: &str, file: &str, sets: &[&str]) -> Self {
+        Self::recorded(name, file, sets, true)
+    }
+
+    /// One of the captures, as it was written.
+    pub fn file(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path.join(name)).expect("it was written")
+    }
+
+    fn recorded(name: &str, file: &str, sets: &[&str], with_nodes: bool) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
         let file = folder.join(file);
         let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
@@ -128,8 +200,9 @@ impl Scene {
         let path = format!("lasthop-truth-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(path);
         let mut directory = OutputDir::create(&path).expect("it can be made");
-        let files =
-            Files { nodes: None, ..lasthop_run::files(&scenario, false, Some(NodeFrames::MadeUp)) };
+        let files = lasthop_run::files(&scenario, false, Some(NodeFrames::MadeUp));
+        let nodes = files.nodes.filter(|_| with_nodes);
+        let files = Files { nodes, ..files };
         let recording = lasthop_run::recording(&scenario);
         let recorder = Recorder::with_files(names, recording, &files, &mut directory)
             .expect("files can be made");

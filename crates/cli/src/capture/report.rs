@@ -1,16 +1,19 @@
 //! A capture as text: what is wrong, then tables of networks, stations, flows and absences. The
 //! numbers are those of the JSON document.
 
+use super::joined;
 use crate::console::{self, Stream};
 use crate::table::{self, count, number, percent, text, value};
 use lasthop_capture::document::{
-    BssSummary, CaptureDocument, DirectionSummary, FlowDirectionSummary, StationSummary,
+    BssSummary, CaptureDocument, DirectionSummary, FlowDirectionSummary, FlowSummary,
+    InterfaceSummary, StationSummary,
 };
 use lasthop_capture::finding::Finding;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Columns that sentences take at most.
-const WIDTH_MAX: usize = 100;
+pub(super) const WIDTH_MAX: usize = 100;
 
 /// The report of a capture.
 pub fn report(document: &CaptureDocument, stream: Stream) -> String {
@@ -43,7 +46,7 @@ pub fn report(document: &CaptureDocument, stream: Stream) -> String {
         out.push_str(&title(&heading(address, network)));
         out.push_str(&stations(address, network, stream));
     }
-    let flows = flows(document, stream);
+    let flows = flows(&document.flows, stream);
     if !flows.is_empty() {
         out.push_str(&title("Flows"));
         out.push_str(&flows);
@@ -52,6 +55,32 @@ pub fn report(document: &CaptureDocument, stream: Stream) -> String {
     if !absences.is_empty() {
         out.push_str(&title("Away"));
         out.push_str(&absences);
+    }
+    for interface in document.interfaces.iter().filter(|interface| !interface.main) {
+        out.push_str(&self::interface(interface, stream));
+    }
+    if let Some(joined) = &document.joined {
+        out.push_str(&joined::report(joined, stream));
+    }
+    out
+}
+
+/// An interface besides the main one.
+fn interface(interface: &InterfaceSummary, stream: Stream) -> String {
+    let title = |text: &str| format!("\n{}\n", stream.bold(text));
+    let number = interface.interface;
+    let mut out = title(&format!("Interface {number}: {} frames", count(interface.frames)));
+    for (index, finding) in interface.findings.iter().enumerate() {
+        out.push_str(&sentence(index + 1, finding, stream));
+    }
+    for (address, network) in &interface.networks {
+        out.push_str(&title(&format!("{} at interface {number}", heading(address, network))));
+        out.push_str(&stations(address, network, stream));
+    }
+    let flows = flows(&interface.flows, stream);
+    if !flows.is_empty() {
+        out.push_str(&title(&format!("Flows at interface {number}")));
+        out.push_str(&flows);
     }
     out
 }
@@ -175,7 +204,7 @@ fn direction(link: Option<&DirectionSummary>) -> [String; 4] {
     ]
 }
 
-fn flows(document: &CaptureDocument, stream: Stream) -> String {
+fn flows(flows: &BTreeMap<String, FlowSummary>, stream: Stream) -> String {
     let columns = [
         text("protocol"),
         text("from"),
@@ -204,8 +233,7 @@ fn flows(document: &CaptureDocument, stream: Stream) -> String {
         row.extend(flow.ack_ms.map_or_else(Default::default, |times| times.map(value)));
         row
     };
-    let rows: Vec<_> = document
-        .flows
+    let rows: Vec<_> = flows
         .values()
         .flat_map(|flow| flow.from.iter().map(|(from, it)| row(&flow.protocol, from, it)))
         .collect();

@@ -121,3 +121,105 @@ fn files_of_a_capture_are_written_together() {
     assert_eq!(told.status.code(), Some(2));
     assert_eq!(fs::read_to_string(out.join("capture.html")).unwrap(), page);
 }
+
+/// The air, the laptop and the server of a short run.
+fn three(scratch: &Scratch) -> [String; 3] {
+    let directory = scratch.path().join("three");
+    let out = directory.to_str().expect("its name is text");
+    let sets = ["--set", "duration=3s", "--out", out, "--pcap"];
+    output(&[&["simulate", "scenarios/upload.toml"][..], &sets].concat());
+    ["air.pcapng", "node-laptop.pcapng", "node-server.pcapng"].map(|name| format!("{out}/{name}"))
+}
+
+#[test]
+fn captures_are_put_together() {
+    let scratch = Scratch::new("capture-joined");
+    let [air, laptop, server] = three(&scratch);
+    let with = ["--with", &laptop, "--with", &server];
+    let document = json(&[&["capture", &air, "--json"][..], &with].concat());
+    let joined = &document["joined"];
+    assert_eq!(joined["reference"], air);
+    assert_eq!(joined["places"].as_array().unwrap().len(), 3);
+    assert!(joined["problems"].is_null());
+    let flow = &joined["flows"]["tcp 10.0.0.2:45000 - 10.0.0.3:55000"]["from"]["10.0.0.2:45000"];
+    assert_eq!(flow["path"], serde_json::json!([laptop, air, server]));
+    assert!(flow["segments"].as_u64().unwrap() > 200, "{flow:#}");
+    let parts = &flow["parts"];
+    let least = ["wait", "air", "behind"].map(|part| parts[part]["least_ms"].as_f64().unwrap());
+    assert!(least.iter().sum::<f64>() <= parts["total"]["least_ms"].as_f64().unwrap() + 0.01);
+    // A wire of 10 ms behind the air.
+    assert!((parts["behind"]["least_ms"].as_f64().unwrap() - 10.0).abs() < 0.1);
+    assert_eq!(joined["slowest"].as_array().unwrap().len(), 20);
+    let text = output(&[&["capture", &air][..], &with].concat());
+    assert!(text.contains("Together, by the clock of"), "{text}");
+    assert!(text.contains("Where the time of segments went"), "{text}");
+
+    // One of them may come by a pipe.
+    let arguments = ["capture", "-", "--json", "--with", &laptop, "--with", &server];
+    let mut child = lasthop(&arguments).stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let bytes = fs::read(&air).unwrap();
+    let writer = std::thread::spawn(move || input.write_all(&bytes));
+    let told = child.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    let text = String::from_utf8(told.stdout).unwrap();
+    let piped: Value = serde_json::from_str(&text.replace("\"-\"", &format!("\"{air}\""))).unwrap();
+    assert_eq!(piped, document);
+}
+
+/// What cannot be put together is named, with the reason; the rest is printed, the status is 2.
+#[test]
+fn captures_of_other_moments_are_refused() {
+    let scratch = Scratch::new("capture-foreign");
+    let file = air(&scratch);
+    let [air, laptop, _] = three(&scratch);
+    let foreign = file.to_str().unwrap();
+    let told = run(&["capture", &air, "--with", &laptop, "--with", foreign, "--json"]);
+    let errors = String::from_utf8(told.stderr).unwrap();
+    assert_eq!(told.status.code(), Some(2), "{errors}");
+    assert!(errors.contains(foreign) && errors.contains("in common"), "{errors}");
+    let document: Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert_eq!(document["joined"]["problems"].as_array().unwrap().len(), 1);
+    let flows = document["joined"]["flows"].as_object().unwrap();
+    assert_eq!(flows.len(), 1, "the others are put together all the same");
+
+    let refused = |arguments: &[&str], expected: &str| {
+        let told = run(arguments);
+        let errors = String::from_utf8(told.stderr).unwrap();
+        assert_eq!((told.status.code(), told.stdout.len()), (Some(2), 0), "{errors}");
+        assert!(errors.contains(expected), "{errors}");
+    };
+    refused(&["capture", "-", "--with", "-"], "one of the files only");
+    refused(&["capture", &air, "--with", "/nowhere/x.pcap"], "/nowhere/x.pcap");
+    let document = scratch.path().join("x.json");
+    fs::write(&document, "{\"a\": 1}").unwrap();
+    let document = document.to_str().unwrap();
+    refused(&["capture", &air, "--context", document], "expected what apq measure --json");
+}
+
+/// Results of other measurements are shown beside a capture.
+#[test]
+fn other_measurements_are_shown_beside() {
+    let scratch = Scratch::new("capture-context");
+    let file = air(&scratch);
+    let context = scratch.path().join("apq.json");
+    let estimate = |mean: f64| serde_json::json!({ "mean": mean, "values": 3 });
+    let apq = serde_json::json!({
+        "host": "server", "method": "fast", "wall_s": 10.0, "version": "1", "directions": [{
+            "direction": "down", "trusted": true, "doubts": [], "measured_s": 9.0,
+            "sizes": [{
+                "packet_bytes": 1500, "capacity_packets": estimate(150.0),
+                "queueing_delay_ms": estimate(88.5), "search": [], "sessions": []
+            }]
+        }]
+    });
+    fs::write(&context, apq.to_string()).unwrap();
+    let (file, context) = (file.to_str().unwrap(), context.to_str().unwrap());
+    let document = json(&["capture", file, "--context", context, "--json"]);
+    let beside = &document["joined"]["context"][0];
+    assert_eq!((&beside["kind"], &beside["file"]), (&"apq".into(), &context.into()));
+    let sentence = beside["sentences"][0].as_str().unwrap();
+    assert!(sentence.contains("holds 150 packets, delays by 88.5 ms"), "{sentence}");
+    let text = output(&["capture", file, "--context", context]);
+    assert!(text.contains("Beside it, by apq"), "{text}");
+}

@@ -62,6 +62,8 @@ fn a_capture_is_as_its_schema_says() {
         let air = format!("{out}/air.pcapng");
         assert_valid(&schema, &json(&["capture", &air, "--json"]));
     }
+    let [air, laptop] = ["air", "node-laptop"].map(|name| format!("{out}/{name}.pcapng"));
+    assert_valid(&schema, &json(&["capture", &air, "--with", &laptop, "--json"]));
     let validator = jsonschema::draft202012::new(&schema).expect("the schema is one");
     assert!(!validator.is_valid(&serde_json::json!({ "file": "x" })), "it refuses something");
 }

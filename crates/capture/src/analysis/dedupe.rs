@@ -1,0 +1,95 @@
+//! Which MSDUs the MAC only repeats: by sender, receiver, TID and sequence number (IEEE Std
+//! 802.11-2020, 10.3.2.14). A frame with the Retry bit whose number was seen less than four seconds
+//! ago is a repetition.
+
+use crate::air::stations::StationId;
+use lasthop_units::SeqNo12;
+use std::collections::BTreeMap;
+
+/// When MSDUs were last seen.
+#[derive(Debug, Default)]
+pub(super) struct Dedupe {
+    seen: BTreeMap<Space, usize>,
+    seen_at: Vec<Seen>,
+    /// Sender and receiver of each of `seen_at`; no receiver for groups.
+    links: Vec<Option<(StationId, StationId)>>,
+    /// The last two that were looked for: most often one of the two directions of a flow.
+    recent: [Option<(Space, usize)>; 2],
+}
+
+/// A sequence number space: sender, receiver and TID, which is 16 for frames without QoS.
+type Space = (u32, u32, u8);
+
+/// When each sequence number was last seen, in ns since 1970; none while nothing comes.
+#[derive(Debug, Default)]
+struct Seen {
+    numbers: Vec<u64>,
+    latest_ns: u64,
+}
+
+/// How long the MAC may repeat an MPDU, in ns.
+pub(crate) const REPEATS_NS: u64 = 4_000_000_000;
+/// Most sequence number spaces in which MSDUs are compared.
+const SPACES_MAX: usize = 1 << 20;
+
+impl Dedupe {
+    /// An MSDU was captured: the number of its sequence number space, and whether it is only
+    /// repeated; `None` if there are too many spaces.
+    pub fn note(
+        &mut self,
+        from: StationId,
+        to: Option<StationId>,
+        tid: u8,
+        sequence: SeqNo12,
+        retry: bool,
+        at_ns: u64,
+    ) -> Option<(u32, bool)> {
+        let key = (from.index() as u32, to.map_or(u32::MAX, |to| to.index() as u32), tid);
+        let index = self.index(key)?;
+        if self.links.len() < self.seen_at.len() {
+            self.links.push(to.map(|to| (from, to)));
+        }
+        let seen = &mut self.seen_at[index];
+        seen.latest_ns = at_ns;
+        if seen.numbers.is_empty() {
+            seen.numbers = vec![0; usize::from(SeqNo12::MODULUS)];
+        }
+        let number = &mut seen.numbers[usize::from(sequence.as_u16())];
+        let last = std::mem::replace(number, at_ns.max(1));
+        let again = retry && last > 0 && at_ns.saturating_sub(last) < REPEATS_NS;
+        Some((index as u32, again))
+    }
+
+    /// What is idle takes no memory from now on.
+    pub fn rest(&mut self, now_ns: u64) {
+        for seen in &mut self.seen_at {
+            if now_ns.saturating_sub(seen.latest_ns) >= super::IDLE_NS {
+                seen.numbers = Vec::new();
+            }
+        }
+    }
+
+    /// Sender and receiver of a sequence number space.
+    pub fn link(&self, space: u32) -> Option<(StationId, StationId)> {
+        *self.links.get(space as usize)?
+    }
+
+    /// The number of a space, which may be new.
+    fn index(&mut self, key: Space) -> Option<usize> {
+        if let Some((_, index)) = self.recent.iter().flatten().find(|(recent, _)| *recent == key) {
+            return Some(*index);
+        }
+        let next = self.seen_at.len();
+        let index = match self.seen.get(&key) {
+            Some(index) => *index,
+            None if next >= SPACES_MAX => return None,
+            None => {
+                self.seen.insert(key, next);
+                self.seen_at.push(Seen::default());
+                next
+            }
+        };
+        self.recent = [Some((key, index)), self.recent[0]];
+        Some(index)
+    }
+}

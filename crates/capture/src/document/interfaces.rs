@@ -1,0 +1,87 @@
+//! The interfaces of a file that has several.
+
+use super::channel::{self, AirtimeSummary, BssSummary};
+use super::flows::{self, FlowSummary};
+use crate::analysis::{Analysis, Interface, InterfaceCounts};
+use crate::finding::{Extent, Finding, findings};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What an interface of the file has captured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InterfaceSummary {
+    /// Its number in the file, from 0.
+    pub interface: u32,
+    /// `airtime`, `networks`, `flows` and `findings` of the document are those of this interface.
+    pub main: bool,
+    /// Packets.
+    pub frames: u64,
+    /// Numbers of its first and last packet.
+    pub frame_range: [u64; 2],
+    /// Packets by the kind of header in front of them.
+    pub link_types: BTreeMap<String, u64>,
+    /// Frames by the centre of their channel in MHz, of receivers that say it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub frequencies_mhz: BTreeMap<String, u64>,
+    /// Frames of several channels take such quick turns that no single radio can have captured
+    /// them: what is said of the air is of all together.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub several_radios: bool,
+    /// Shares of the time on the air, not of the main interface.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub airtime: Option<AirtimeSummary>,
+    /// Networks by the address of their access point, not of the main interface.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub networks: BTreeMap<String, BssSummary>,
+    /// Flows, not of the main interface.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub flows: BTreeMap<String, FlowSummary>,
+    /// What is wrong with the link, not of the main interface.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub findings: Vec<Finding>,
+}
+
+/// All of them, if there are several, or if one holds what several radios have captured.
+pub(super) fn interfaces(analysis: &mut Analysis) -> Vec<InterfaceSummary> {
+    let Some(main) = analysis.interface else { return Vec::new() };
+    let begin_ns = analysis.times().map_or(0, |(first, _)| first);
+    let mut all = vec![InterfaceSummary {
+        main: true,
+        ..InterfaceSummary::new(main, &analysis.interface_counts)
+    }];
+    for (interface, Interface { counts, air, flows, .. }) in &analysis.others {
+        all.push(InterfaceSummary {
+            airtime: AirtimeSummary::new(air),
+            networks: channel::networks(air),
+            flows: flows::flows(flows, begin_ns),
+            ..InterfaceSummary::new(*interface, counts)
+        });
+    }
+    for summary in all.iter_mut().filter(|summary| !summary.main) {
+        let found = |analysis: &Analysis| findings(analysis, Extent::ALL);
+        summary.findings = analysis.with_interface(summary.interface, found).unwrap_or_default();
+    }
+    all.sort_by_key(|summary| summary.interface);
+    if all.len() > 1 || all.iter().any(|summary| summary.several_radios) { all } else { Vec::new() }
+}
+
+impl InterfaceSummary {
+    fn new(interface: u32, counts: &InterfaceCounts) -> Self {
+        let (first, last) = counts.numbers.unwrap_or_default();
+        let frequencies = counts.frequencies();
+        Self {
+            interface,
+            main: false,
+            frames: counts.packets,
+            frame_range: [first, last],
+            link_types: counts.links.iter().map(|(link, n)| (link.to_string(), *n)).collect(),
+            frequencies_mhz: frequencies.iter().map(|(mhz, n)| (mhz.to_string(), *n)).collect(),
+            several_radios: counts.is_several_radios(),
+            airtime: None,
+            networks: BTreeMap::new(),
+            flows: BTreeMap::new(),
+            findings: Vec::new(),
+        }
+    }
+}

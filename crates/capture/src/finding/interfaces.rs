@@ -1,0 +1,76 @@
+//! Several radios in one file.
+
+use super::{Finding, Kind, percent, throughout};
+use crate::analysis::{Analysis, InterfaceCounts};
+use std::fmt::Write;
+
+pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
+    // Once for the file: the analysis of another interface has the same others.
+    let Some(main) = analysis.interface else { return };
+    if analysis.is_lent() {
+        return;
+    }
+    if !analysis.others.is_empty() {
+        let mut names = name(main, &analysis.interface_counts);
+        for (interface, other) in &analysis.others {
+            let _ = write!(names, "; {}", name(*interface, &other.counts));
+        }
+        let others = analysis.packets - analysis.interface_counts.packets;
+        found.push(Finding {
+            harm: others as f64 / analysis.packets as f64,
+            ..throughout(
+                analysis,
+                Kind::SeveralInterfaces,
+                format!(
+                    "The file holds {} interfaces: {names}. Each is analysed for itself; what is \
+                     said here is of interface {main}, to which {} of the packets do not belong",
+                    analysis.others.len() + 1,
+                    percent(others as f64 / analysis.packets as f64)
+                ),
+                "The others are under interfaces; editcap and tshark (frame.interface_id) take \
+                 the file apart",
+            )
+        });
+    }
+    let mut all = vec![(main, &analysis.interface_counts)];
+    all.extend(analysis.others.iter().map(|(interface, other)| (*interface, &other.counts)));
+    for (interface, counts) in all.into_iter().filter(|(_, counts)| counts.is_several_radios()) {
+        let frequencies = counts.frequencies();
+        let all: u64 = frequencies.values().sum();
+        let most = frequencies.values().max().copied().unwrap_or_default();
+        found.push(Finding {
+            harm: (all - most) as f64 / all.max(1) as f64,
+            ..throughout(
+                analysis,
+                Kind::SeveralRadios,
+                format!(
+                    "What interface {interface} has captured is of several radios: the channel \
+                     changes {} times, more often than one radio can. Time on the air is the sum \
+                     over channels ({}), and A-MPDUs may be torn",
+                    counts.channel_changes,
+                    channels(counts)
+                ),
+                "Take the file apart by radiotap.channel.freq, or merge captures as pcapng, which \
+                 keeps interfaces apart",
+            )
+        });
+    }
+}
+
+fn name(interface: u32, counts: &InterfaceCounts) -> String {
+    let kinds: Vec<_> = counts.links.keys().map(ToString::to_string).collect();
+    let on = channels(counts);
+    let on = if on.is_empty() { on } else { format!(" on {on}") };
+    format!("{interface} ({} packets of {}{on})", counts.packets, kinds.join(", "))
+}
+
+fn channels(counts: &InterfaceCounts) -> String {
+    const NAMED_MAX: usize = 4;
+    let frequencies = counts.frequencies();
+    let mut names: Vec<_> =
+        frequencies.keys().take(NAMED_MAX).map(|mhz| format!("{mhz} MHz")).collect();
+    if frequencies.len() > NAMED_MAX {
+        names.push(format!("{} more", frequencies.len() - NAMED_MAX));
+    }
+    names.join(", ")
+}

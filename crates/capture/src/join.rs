@@ -1,0 +1,502 @@
+//! Several captures of one moment put together: the monitor's, the station's own, the server's. What
+//! each alone cannot show is the way of a segment of TCP: when it left, how long it waited, how
+//! often it was sent on the air, when it arrived, and what its sender did then.
+//!
+//! 1. Each file is read once: a [`Survey`] keeps a sample of its packets (`sample`).
+//! 2. The samples show which packets are the same, how far the clocks are apart (`line`, `align`),
+//!    and in which order the places lie on the path of each flow (`plan`).
+//! 3. All files are read again together in the order of one clock ([`Join`], [`read`](fn@read)), and
+//!    each direction of a flow (`direction`, `ledger`) gives its [`SegmentWay`]s.
+//!
+//! Memory is bounded: samples of 131 072 packets for each place, and of each flow what the last 20 s
+//! have brought, 2^20 packets at most over all. A place is an interface of a file. Times are in ns
+//! since 1970 by the clock of one of the places.
+
+mod acks;
+mod align;
+mod direction;
+mod ledger;
+mod line;
+mod plan;
+mod read;
+mod sample;
+mod sighting;
+mod tally;
+mod way;
+
+pub use line::{Line, LineError};
+pub use read::{Again, Source, read};
+pub use sighting::{AirCarrier, Event, Header, Sighting, Tcp};
+pub use tally::{ATTEMPTS, Delays, FATES, Parts, SLOWEST_MAX, Tally};
+pub use way::{Fate, SegmentWay, Trigger};
+
+use crate::analysis::{Analysis, REPEATS_NS};
+use crate::transport::FlowKey;
+use acks::Acks;
+use direction::role::{AIR, GATEWAY, RECEIVER, SENDER};
+use direction::{Direction, HORIZON_NS, Seen};
+use ledger::{Air, Key};
+use plan::{Path, Plan};
+use sample::Samples;
+use std::collections::{BTreeMap, VecDeque};
+
+/// What is kept of a file when it is read first.
+#[derive(Debug, Default)]
+pub struct Survey {
+    interfaces: BTreeMap<u32, Samples>,
+}
+
+/// Interfaces of a file that are places.
+const INTERFACES_MAX: usize = 8;
+
+impl Survey {
+    /// Takes what an analysis that is [watched](Analysis::watch) has seen since the last time.
+    pub fn take(&mut self, analysis: &mut Analysis) {
+        while let Some(event) = analysis.poll_event() {
+            let Event::Seen(sighting) = event else { continue };
+            let is_new = !self.interfaces.contains_key(&sighting.interface);
+            if is_new && self.interfaces.len() >= INTERFACES_MAX {
+                continue;
+            }
+            self.interfaces.entry(sighting.interface).or_default().handle(&sighting);
+        }
+    }
+}
+
+/// An interface of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Index of the file.
+    pub file: usize,
+    /// The interface in it.
+    pub interface: u32,
+    /// Packets of IP that it has seen, each attempt on the air for itself.
+    pub packets: u64,
+    /// It captures the air.
+    pub is_air: bool,
+}
+
+/// What is known of the clock of a place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClockState {
+    /// All times are by this clock.
+    Reference,
+    /// It was compared with that of another place.
+    Aligned {
+        /// The other place.
+        with: usize,
+        /// This clock by the other one.
+        line: Line,
+        /// Packets in common that go here, and that come from here.
+        packets: [usize; 2],
+        /// How far its times may be off in ns, against the clock of reference, the other places
+        /// between them included; `None` if only one direction is known.
+        bound_ns: Option<u64>,
+        /// An earlier place that is the same: both have captured the same packets at one time.
+        same_as: Option<usize>,
+        /// Flows whose addresses or ports are others here.
+        translated: usize,
+    },
+    /// It could not be compared with any that leads to the clock of reference.
+    Unknown {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Files put together.
+#[derive(Debug)]
+pub struct Join {
+    places: Vec<Place>,
+    plan: Plan,
+    roles: Vec<[Option<Roles>; 2]>,
+    directions: Vec<[Direction; 2]>,
+    acks: Vec<[Acks; 2]>,
+    chains: BTreeMap<ChainKey, Chain>,
+    ready: VecDeque<SegmentWay>,
+    slowest: tally::Slowest,
+    now_ns: i64,
+    events: u64,
+    /// How often what was seen was put together before its time, for there was too much.
+    hurried: u64,
+}
+
+/// What the places are to one direction of a flow.
+#[derive(Clone, Debug)]
+pub(crate) struct Roles {
+    flow: usize,
+    back: bool,
+    places: [Option<usize>; 4],
+    /// From when to when each of them has captured, in ns.
+    times: [Option<(i64, i64)>; 4],
+    /// How much earlier than it left a packet may seem to come, in ns.
+    slack_ns: i64,
+    ids_agree: bool,
+}
+
+impl Roles {
+    /// The first place that sees a packet.
+    const fn first(&self) -> usize {
+        if self.places[SENDER].is_some() { SENDER } else { AIR }
+    }
+}
+
+/// Place, sender, receiver, TID and sequence number of an MPDU.
+type ChainKey = (usize, u32, u32, u8, u16);
+
+/// An MPDU that may be sent again.
+#[derive(Debug)]
+struct Chain {
+    frame: u64,
+    at_ns: i64,
+    records: Vec<(usize, bool, Key)>,
+}
+
+/// Longest time from an attempt to its acknowledgement, which may have to be asked for, in ns. Later
+/// its number may be another MPDU's that was not captured.
+const ANSWERED_NS: i64 = 500_000_000;
+/// Packets that are kept over all flows.
+const RECORDS_MAX: usize = 1 << 20;
+/// Events after which all flows are looked at.
+const SWEEP_EVENTS: u64 = 1 << 16;
+/// Inaccuracy of the times of hosts, in ns.
+const SLACK_NS: u64 = 200_000;
+
+impl Join {
+    /// Compares the files' clocks and flows.
+    pub fn new(surveys: Vec<Survey>) -> Self {
+        let (mut places, mut samples, mut files) = (Vec::new(), Vec::new(), Vec::new());
+        for (file, survey) in surveys.into_iter().enumerate() {
+            for (interface, sample) in survey.interfaces {
+                let (packets, is_air) = (sample.packets, sample.packets_air > 0);
+                places.push(Place { file, interface, packets, is_air });
+                samples.push(sample);
+                files.push(file);
+            }
+        }
+        let plan = Plan::of(&samples, &files);
+        let times: Vec<Option<(i64, i64)>> = samples
+            .iter()
+            .zip(&plan.clocks)
+            .map(|(sample, clock)| {
+                let (clock, (first, last)) = (clock.as_ref().ok()?, sample.times?);
+                Some((clock.to_reference(first), clock.to_reference(last)))
+            })
+            .collect();
+        let roles: Vec<_> = (plan.flows.iter().enumerate())
+            .map(|(index, flow)| {
+                let path = match flow.key.protocol == lasthop_packet::ip::protocol::TCP {
+                    true => flow.path.clone(),
+                    false => Path::default(),
+                };
+                let paths = [path.clone(), path.reversed()];
+                let [there, back] = paths.map(|path| roles_on(&path, &plan, &times, index));
+                [there, back.map(|roles| Roles { back: true, ..roles })]
+            })
+            .collect();
+        let directions = roles.iter().map(|_| Default::default()).collect();
+        let acks = roles.iter().map(|_| Default::default()).collect();
+        Self {
+            places,
+            plan,
+            roles,
+            directions,
+            acks,
+            chains: BTreeMap::new(),
+            ready: VecDeque::new(),
+            slowest: tally::Slowest::default(),
+            now_ns: i64::MIN,
+            events: 0,
+            hurried: 0,
+        }
+    }
+
+    /// The places, in the order of files.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// The place whose clock all times are in; `None` if nothing was captured of IP.
+    pub fn reference(&self) -> Option<usize> {
+        (!self.places.is_empty()).then_some(self.plan.reference)
+    }
+
+    /// The clock of a place.
+    pub fn clock(&self, place: usize) -> ClockState {
+        match &self.plan.clocks[place] {
+            Err(why) => ClockState::Unknown { reason: why.to_string() },
+            Ok(clock) => match &clock.by {
+                None => ClockState::Reference,
+                Some((with, alignment)) => {
+                    let other = |flow: &&plan::Flow| {
+                        let keys = [*with, place].map(|at| flow.at.get(&at).map(|(key, _)| key));
+                        keys.iter().all(Option::is_some) && keys[0] != keys[1]
+                    };
+                    ClockState::Aligned {
+                        with: *with,
+                        line: alignment.line,
+                        packets: alignment.packets,
+                        bound_ns: clock.bound_ns,
+                        same_as: self.plan.same_as[place],
+                        translated: self.plan.flows.iter().filter(other).count(),
+                    }
+                }
+            },
+        }
+    }
+
+    /// A time of a place by the clock of reference, in ns since 1970; `None` if that is not known.
+    pub fn to_reference(&self, place: usize, at_ns: u64) -> Option<i64> {
+        self.plan.clocks[place].as_ref().ok().map(|clock| clock.to_reference(at_ns))
+    }
+
+    /// The flows of TCP that several places have seen: index, name, and what was counted of both
+    /// directions with the places on their paths: sender, last before the air, air, receiver.
+    pub fn flows(&self) -> impl Iterator<Item = (usize, FlowKey, [Option<DirectionView<'_>>; 2])> {
+        let flows = self.plan.flows.iter().zip(&self.roles).zip(&self.directions).enumerate();
+        flows.filter_map(|(index, ((flow, roles), directions))| {
+            let [there, back] = roles.each_ref().map(Option::as_ref);
+            let [first, second] = directions;
+            let views = [(there, first), (back, second)].map(|(roles, direction)| {
+                let places = roles?.places;
+                Some(DirectionView { places, tally: &direction.tally })
+            });
+            views.iter().any(Option::is_some).then_some((index, flow.key, views))
+        })
+    }
+
+    /// Flows of TCP that one place only has seen, or whose path is not known.
+    pub fn flows_alone(&self) -> usize {
+        let tcp = self.plan.flows.iter().zip(&self.roles).filter(|(flow, roles)| {
+            flow.key.protocol == lasthop_packet::ip::protocol::TCP
+                && roles.iter().all(Option::is_none)
+        });
+        tcp.count()
+    }
+
+    /// The slowest segments, slowest first.
+    pub fn slowest(&self) -> &[SegmentWay] {
+        self.slowest.list()
+    }
+
+    /// How often what was seen was put together before 20 s were over, because there was too much
+    /// of it: what came later is missing in it.
+    pub const fn hurried(&self) -> u64 {
+        self.hurried
+    }
+
+    /// The next segment whose way is known. To be called until there is none after each event.
+    pub fn poll_segment(&mut self) -> Option<SegmentWay> {
+        self.ready.pop_front()
+    }
+
+    /// What a place has seen, in the order of the clock of reference, about.
+    pub fn handle_event(&mut self, place: usize, event: &Event) {
+        let Ok(clock) = &self.plan.clocks[place] else { return };
+        match event {
+            Event::Seen(sighting) => {
+                let times = [sighting.begin_ns, sighting.end_ns].map(|at| clock.to_reference(at));
+                self.now_ns = self.now_ns.max(times[1]);
+                self.handle_sighting(place, sighting, times);
+            }
+            Event::Acknowledged { from, to, tid, sequence, at_ns, .. } => {
+                let at_ns = clock.to_reference(*at_ns);
+                let chain = self.chains.get(&(place, *from, *to, *tid, *sequence));
+                let chain = chain.filter(|chain| at_ns - chain.at_ns < ANSWERED_NS);
+                for &(flow, back, key) in chain.iter().flat_map(|chain| &chain.records) {
+                    let record = self.directions[flow][usize::from(back)].record(AIR, key);
+                    if let Some(air) = record.and_then(|record| record.air.as_mut())
+                        && air.link == (*from, *to)
+                    {
+                        air.acknowledged_ns.get_or_insert(at_ns);
+                    }
+                }
+            }
+        }
+        self.events += 1;
+        if self.events.is_multiple_of(SWEEP_EVENTS) {
+            self.sweep();
+        }
+    }
+
+    /// No more comes.
+    pub fn finish(&mut self) {
+        for flow in 0..self.directions.len() {
+            for back in [false, true] {
+                self.settle(flow, back, None);
+            }
+        }
+    }
+
+    fn handle_sighting(&mut self, place: usize, sighting: &Sighting, [begin_ns, end_ns]: [i64; 2]) {
+        let header = &sighting.header;
+        if let Some(carrier) = sighting.air.filter(|carrier| !carrier.retry) {
+            // Another MPDU has this number now, whatever it carries.
+            let key = (place, carrier.from, carrier.to, carrier.tid, carrier.sequence);
+            if self.chains.get(&key).is_some_and(|chain| chain.frame != sighting.number) {
+                self.chains.remove(&key);
+            }
+        }
+        let (Some(tcp), Some(&(flow, swapped))) =
+            (&header.tcp, self.plan.index[place].get(&header.flow))
+        else {
+            return;
+        };
+        let back = header.back != swapped;
+        let [this, other] = [back, !back].map(usize::from);
+        let role_of = |roles: &Option<Roles>| {
+            let places = roles.as_ref()?.places;
+            [SENDER, GATEWAY, AIR, RECEIVER].into_iter().find(|role| places[*role] == Some(place))
+        };
+        let of_other = role_of(&self.roles[flow][other]);
+        let (Some(role), Some(roles)) = (role_of(&self.roles[flow][this]), &self.roles[flow][this])
+        else {
+            return;
+        };
+        if let (Some(number), Some(of_other), Some(others)) =
+            (tcp.acknowledges, of_other, &self.roles[flow][other])
+            && of_other == others.first()
+        {
+            let empty = tcp.payload_bytes == 0;
+            let direction = &mut self.directions[flow][other];
+            direction.handle_acknowledgement(of_other, number, end_ns, empty);
+        }
+        if tcp.rst {
+            return;
+        }
+        if tcp.payload_bytes == 0 {
+            let id = if roles.ids_agree { u64::from(header.id) } else { 0 };
+            let digest = sighting::mixed(header.digest, id);
+            self.acks[flow][this].handle(role, digest, (begin_ns, end_ns), sighting.air);
+        } else {
+            self.handle_payload(place, sighting, (flow, back, role), [begin_ns, end_ns]);
+        }
+        self.settle(flow, back, Some(self.now_ns.saturating_sub(HORIZON_NS)));
+    }
+
+    fn handle_payload(
+        &mut self,
+        place: usize,
+        sighting: &Sighting,
+        (flow, back, role): (usize, bool, usize),
+        [begin_ns, end_ns]: [i64; 2],
+    ) {
+        let this = usize::from(back);
+        let (Some(tcp), Some(roles)) = (&sighting.header.tcp, &self.roles[flow][this]) else {
+            return;
+        };
+        let (frame, id) = (sighting.number, sighting.header.id);
+        let direction = &mut self.directions[flow][this];
+        let Some(carrier) = sighting.air else {
+            let seen = Seen { begin_ns, end_ns, frame, id, air: None };
+            direction.handle_segment(role, tcp, seen, roles);
+            return;
+        };
+        let key = (place, carrier.from, carrier.to, carrier.tid, carrier.sequence);
+        let chain = self.chains.entry(key).or_insert(Chain { frame: 0, at_ns: 0, records: vec![] });
+        let soon = end_ns.saturating_sub(chain.at_ns) < REPEATS_NS as i64;
+        if carrier.retry && soon {
+            let from = direction.position(role, tcp.first());
+            let to = from + u64::from(tcp.payload_bytes);
+            for (of, its_back, key) in &chain.records {
+                let record =
+                    direction.record(role, *key).filter(|_| (*of, *its_back) == (flow, back));
+                if let Some(record) = record.filter(|it| (it.from, it.to) == (from, to)) {
+                    record.ends_ns.push(end_ns);
+                    record.frames[1] = frame;
+                    (chain.at_ns, chain.frame) = (end_ns, frame);
+                    return;
+                }
+            }
+        }
+        let air = Air {
+            link: (carrier.from, carrier.to),
+            to_ds: carrier.to_ds,
+            first_missed: carrier.retry,
+            hops: 1,
+            acknowledged_ns: None,
+        };
+        let seen = Seen { begin_ns, end_ns, frame, id, air: Some(air) };
+        let record = direction.handle_segment(role, tcp, seen, roles);
+        // An MPDU may carry several segments.
+        if chain.frame != frame {
+            chain.records.clear();
+        }
+        chain.records.push((flow, back, record));
+        (chain.at_ns, chain.frame) = (end_ns, frame);
+    }
+
+    fn settle(&mut self, flow: usize, back: bool, limit_ns: Option<i64>) {
+        let this = usize::from(back);
+        let Some(roles) = &self.roles[flow][this] else { return };
+        let (ready, slowest) = (&mut self.ready, &mut self.slowest);
+        let direction = &mut self.directions[flow][this];
+        self.acks[flow][this].settle(limit_ns, roles, &mut direction.tally);
+        direction.settle(limit_ns, roles, &mut |way| {
+            slowest.add(&way);
+            ready.push_back(way);
+        });
+    }
+
+    /// Looks at flows to which nothing has come for long, and keeps memory within its bound.
+    fn sweep(&mut self) {
+        let mut horizon_ns = HORIZON_NS;
+        loop {
+            let limit_ns = self.now_ns.saturating_sub(horizon_ns);
+            for flow in 0..self.directions.len() {
+                for back in [false, true] {
+                    self.settle(flow, back, Some(limit_ns));
+                }
+            }
+            let records = self.directions.iter().flatten().map(Direction::len).sum::<usize>()
+                + self.acks.iter().flatten().map(Acks::len).sum::<usize>();
+            if records <= RECORDS_MAX || horizon_ns == 0 {
+                break;
+            }
+            self.hurried += 1;
+            horizon_ns /= 2;
+        }
+        let old = self.now_ns.saturating_sub(HORIZON_NS);
+        self.chains.retain(|_, chain| chain.at_ns >= old);
+    }
+}
+
+/// One direction of a flow that several places have seen.
+#[derive(Clone, Copy, Debug)]
+pub struct DirectionView<'a> {
+    /// The places on its path: farthest before the air, last before it, the air, farthest behind.
+    pub places: [Option<usize>; 4],
+    /// What was counted.
+    pub tally: &'a Tally,
+}
+
+/// What the places of a path are to a direction; `None` if it is seen at one place only.
+fn roles_on(path: &Path, plan: &Plan, times: &[Option<(i64, i64)>], flow: usize) -> Option<Roles> {
+    if path.places().count() < 2 {
+        return None;
+    }
+    let wired: Vec<usize> = path.before.iter().chain(&path.behind).copied().collect();
+    let mut places = [None; 4];
+    match path.air {
+        Some(air) => {
+            places[SENDER] = path.before.first().copied();
+            places[GATEWAY] = path.before.last().copied().filter(|_| path.before.len() > 1);
+            places[AIR] = Some(air);
+            places[RECEIVER] = path.behind.last().copied();
+        }
+        None => {
+            (places[SENDER], places[RECEIVER]) = (wired.first().copied(), wired.last().copied())
+        }
+    }
+    let clocks = || places.iter().flatten().filter_map(|place| plan.clocks[*place].as_ref().ok());
+    let spread: u64 = clocks().map(|clock| clock.spread_ns).sum();
+    let ids_agree = clocks().all(|clock| clock.by.as_ref().is_none_or(|(_, it)| it.ids_agree));
+    Some(Roles {
+        flow,
+        back: false,
+        places,
+        times: places.map(|place| times[place?]),
+        slack_ns: i64::try_from(SLACK_NS + 3 * spread).unwrap_or(i64::MAX),
+        ids_agree,
+    })
+}

@@ -1,0 +1,132 @@
+//! What was seen of one direction of a flow at one place: ranges of its bytes, each with its time.
+//! Places see the same bytes in packets of different lengths (segmentation in the card, GRO), so
+//! that what belongs together is found by bytes, and by what tells the copies of a segment from each
+//! other: its timestamp (RFC 7323), or else its identification (RFC 791) or the order of times.
+
+use std::collections::{BTreeMap, VecDeque};
+
+/// A packet with payload that was seen.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    /// Its bytes, counted from some number of the direction.
+    pub from: u64,
+    pub to: u64,
+    /// When it was seen, by the clock of reference; on the air, when its first attempt began.
+    pub begin_ns: i64,
+    /// On the air, when each attempt ended.
+    pub ends_ns: Vec<i64>,
+    /// Numbers of the first and last packet.
+    pub frames: [u64; 2],
+    pub timestamp: Option<u32>,
+    pub id: u16,
+    /// Its first byte was seen before at this place.
+    pub again: bool,
+    /// If it was seen again: an acknowledgement came right before.
+    pub after_acknowledgement: bool,
+    pub air: Option<Air>,
+    /// It was found to belong to a packet of a place before.
+    pub claimed: bool,
+}
+
+/// What only the air has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Air {
+    /// Sender and receiver.
+    pub link: (u32, u32),
+    /// It goes to an access point.
+    pub to_ds: bool,
+    pub first_missed: bool,
+    pub hops: u32,
+    pub acknowledged_ns: Option<i64>,
+}
+
+pub(super) type Key = (u64, u64);
+
+/// What was seen at a place.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    records: BTreeMap<Key, Record>,
+    by_time: VecDeque<(i64, Key)>,
+    longest: u64,
+    next: u64,
+    /// The number behind the highest byte.
+    pub highest: Option<u64>,
+}
+
+impl Record {
+    /// When it was seen last.
+    pub fn end_ns(&self) -> i64 {
+        self.ends_ns.last().copied().unwrap_or(self.begin_ns)
+    }
+
+    /// Whether `later` may be the same packet, or a part of it. `ids`: identifications are the same
+    /// at both places.
+    pub fn may_be(&self, later: &Self, ids: bool) -> bool {
+        match (self.timestamp, later.timestamp) {
+            (Some(here), Some(there)) if here != there => return false,
+            _ => {}
+        }
+        let same_range = self.from == later.from && self.to == later.to;
+        !(ids && same_range && self.id != 0 && later.id != 0 && self.id != later.id)
+    }
+}
+
+impl Ledger {
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub fn insert(&mut self, record: Record) -> Key {
+        let key = (record.from, self.next);
+        self.next += 1;
+        self.longest = self.longest.max(record.to - record.from);
+        self.highest = Some(self.highest.map_or(record.to, |highest| highest.max(record.to)));
+        self.by_time.push_back((record.begin_ns, key));
+        self.records.insert(key, record);
+        key
+    }
+
+    pub fn get(&self, key: Key) -> Option<&Record> {
+        self.records.get(&key)
+    }
+
+    pub fn get_mut(&mut self, key: Key) -> Option<&mut Record> {
+        self.records.get_mut(&key)
+    }
+
+    /// Records that hold bytes of this range.
+    pub fn overlapping(&self, from: u64, to: u64) -> impl Iterator<Item = (Key, &Record)> {
+        let start = from.saturating_sub(self.longest);
+        let records = self.records.range((start, 0)..(to, 0));
+        records.filter(move |(_, record)| record.to > from).map(|(key, record)| (*key, record))
+    }
+
+    /// Records that hold this byte.
+    pub fn covering(&self, byte: u64) -> impl Iterator<Item = (Key, &Record)> {
+        self.overlapping(byte, byte + 1)
+    }
+
+    /// The record of which `later` is likely a part: the latest before it that may be the same.
+    pub fn owner(&self, later: &Record, byte: u64, slack_ns: i64, ids: bool) -> Option<Key> {
+        let before = self.covering(byte).filter(|(_, record)| {
+            record.begin_ns <= later.begin_ns + slack_ns && record.may_be(later, ids)
+        });
+        before.max_by_key(|(key, record)| (record.begin_ns, key.1)).map(|(key, _)| key)
+    }
+
+    /// The latest records, up to so many.
+    pub fn latest(&self, count: usize) -> impl Iterator<Item = &Record> {
+        self.by_time.iter().rev().take(count).filter_map(|(_, key)| self.records.get(key))
+    }
+
+    /// The oldest record, if it was seen before `limit_ns`.
+    pub fn oldest_before(&self, limit_ns: i64) -> Option<Key> {
+        self.by_time.front().filter(|(at, _)| *at < limit_ns).map(|(_, key)| *key)
+    }
+
+    /// Removes the oldest record.
+    pub fn pop(&mut self) -> Option<Record> {
+        let (_, key) = self.by_time.pop_front()?;
+        self.records.remove(&key)
+    }
+}

@@ -1,0 +1,249 @@
+//! How far two clocks are apart, from the times of the same packets at two places.
+//!
+//! A packet that goes from P to Q is seen at Q later than at P, by both their clocks, by the offset
+//! of Q's clock and its delay; one that goes from Q to P by the offset less its delay. So the offset
+//! lies below all differences of the one direction and above all of the other, whatever waits in
+//! queues: the least ones bound it, and half of their distance (half of the least round trip between
+//! the two places) is how far it may be off. Where one direction is missing, there is one bound, and
+//! the offset holds the least delay.
+//!
+//! The drift is taken from the least differences in windows of time, by the median of slopes (Theil
+//! and Sen), of each direction for itself; the direction whose least delay is the steadier one
+//! counts more. A queue that never empties makes the least differences of its own direction vary,
+//! not those of the other.
+
+/// Windows of time.
+const WINDOWS_MAX: usize = 64;
+/// Packets for a window in the mean.
+const WINDOW_PACKETS: usize = 8;
+/// Largest drift that two clocks have, relative: quartz is within 50 ppm each.
+const DRIFT_MAX: f64 = 300e-6;
+/// Drift that is assumed where too little is known of it, relative.
+const DRIFT_UNKNOWN: f64 = 100e-6;
+/// Least spread of the least differences that is assumed, in ns: times are in whole microseconds in
+/// most files.
+const SPREAD_MIN_NS: f64 = 1_000.0;
+/// How exactly times on the air are known at best, in ns: padding may make an MPDU end a symbol (4
+/// us) before it seems to, and a PPDU begin as much later. Either moves one end of what bounds the
+/// offset, its middle by half of that and its width likewise.
+const TIMES_NS: f64 = 8_000.0;
+/// Share of packets that may contradict the line: retransmissions taken for each other.
+const OUTLIERS_MAX: f64 = 0.01;
+
+/// Times of the same packets: at P, and how much later at Q, in ns by the two clocks. Of packets
+/// from P to Q, and from Q to P.
+pub(super) type Differences = [Vec<(i64, i64)>; 2];
+
+/// The clock of Q by that of P.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// The middle of the time in which both captured the same, by P's clock, in ns since 1970.
+    pub base_ns: i64,
+    /// What Q's clock shows more than P's then, in ns.
+    pub offset_ns: i64,
+    /// How much faster Q's clock runs, relative.
+    pub drift: f64,
+    /// How far the drift may be off.
+    pub drift_error: f64,
+    /// How far the offset may be off in ns: half of the least round trip, and what the drift may
+    /// add to it. `None`: only one direction is known, and the offset holds its least delay.
+    pub bound_ns: Option<u64>,
+    /// How much the least differences vary in the direction in which they vary less, in ns: what
+    /// the fit may be off if least delays are the same in both directions.
+    pub spread_ns: u64,
+    /// First and last packet that both have, by P's clock.
+    pub common_ns: (i64, i64),
+}
+
+/// Why there is no line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LineError {
+    /// Too few packets.
+    #[error("{0} packets in common, too few to compare the clocks")]
+    TooFew(usize),
+    /// The least differences contradict each other.
+    #[error(
+        "{contradict} of {packets} packets in common arrive before they are sent, whatever the \
+         offset and drift of the clocks: one of them was set while it captured, or these are not \
+         captures of one moment"
+    )]
+    NoLine {
+        /// Packets that contradict the best line, at least.
+        contradict: usize,
+        /// Packets in common.
+        packets: usize,
+    },
+}
+
+/// Packets in common without which nothing is said of the clocks.
+pub(super) const PACKETS_MIN: usize = 4;
+
+impl Line {
+    /// The line through the differences.
+    ///
+    /// # Errors
+    /// If there are too few, or they contradict each other.
+    pub(super) fn fit(differences: &Differences) -> Result<Self, LineError> {
+        let count = differences.iter().map(Vec::len).sum();
+        let times = || differences.iter().flatten().map(|(at, _)| *at);
+        let (Some(first), Some(last), true) = (times().min(), times().max(), count >= PACKETS_MIN)
+        else {
+            return Err(LineError::TooFew(count));
+        };
+        let base_ns = first + (last - first) / 2;
+        // Differences may be years: what is computed with are their differences to one of them.
+        let origin = differences.iter().flatten().next().map_or(0, |(_, later)| *later);
+        let near: [Vec<(f64, f64)>; 2] = differences.each_ref().map(|packets| {
+            let near = |&(at, later): &(i64, i64)| ((at - base_ns) as f64, (later - origin) as f64);
+            packets.iter().map(near).collect()
+        });
+        let [least, greatest] = [Envelope::of(&near[0], 1.0), Envelope::of(&near[1], -1.0)];
+        let (drift, drift_error) = drift(&[least, greatest]);
+        let half_span = (last - first) as f64 / 2.0;
+        let off = drift_error * half_span;
+        let spread = [least, greatest].into_iter().flatten().map(|it| it.spread);
+        let spread = spread.min_by(f64::total_cmp).unwrap_or(SPREAD_MIN_NS);
+        let mut flat = near.map(|packets| {
+            let mut flat: Vec<f64> = packets.iter().map(|(at, later)| later - drift * at).collect();
+            flat.sort_by(f64::total_cmp);
+            flat
+        });
+        flat[1].reverse();
+        let [from_p, from_q] = &flat;
+        let (offset, bound_ns) = match (from_p.first(), from_q.first()) {
+            (Some(&least), None) => (least, None),
+            (None, Some(&greatest)) => (greatest, None),
+            _ => {
+                let (above, below) = bounds(from_p, from_q, TIMES_NS + off)?;
+                let bound = ((above - below) / 2.0).max(0.0) + off + TIMES_NS;
+                ((above + below) / 2.0, Some(bound.round() as u64))
+            }
+        };
+        Ok(Self {
+            base_ns,
+            offset_ns: origin + offset.round() as i64,
+            drift,
+            drift_error,
+            bound_ns,
+            spread_ns: spread.round() as u64,
+            common_ns: (first, last),
+        })
+    }
+
+    /// The line through differences of two places that are one: most of them are near it.
+    pub(super) fn through(differences: &[(i64, i64)]) -> Result<Self, LineError> {
+        let all = differences.to_vec();
+        // Half of the packets below the line and half above.
+        let mut line = Self::fit(&[all.clone(), Vec::new()])?;
+        let mut rest: Vec<i64> = all.iter().map(|(at, later)| later - line.at(*at)).collect();
+        rest.sort_unstable();
+        line.offset_ns += rest[rest.len() / 2];
+        let deviation = |rest: &i64| rest.abs_diff(0);
+        let middle = rest[rest.len() / 2];
+        let mut deviations: Vec<u64> = rest.iter().map(|it| deviation(&(it - middle))).collect();
+        deviations.sort_unstable();
+        line.bound_ns = Some(deviations[deviations.len() * 99 / 100]);
+        Ok(line)
+    }
+
+    /// A clock that is the same.
+    pub(super) const fn same(common_ns: (i64, i64)) -> Self {
+        Self {
+            base_ns: common_ns.0,
+            offset_ns: 0,
+            drift: 0.0,
+            drift_error: 0.0,
+            bound_ns: Some(0),
+            spread_ns: 0,
+            common_ns,
+        }
+    }
+
+    /// What Q's clock shows more than P's at a time of P's clock, in ns.
+    pub fn at(&self, p_ns: i64) -> i64 {
+        self.offset_ns + (self.drift * (p_ns - self.base_ns) as f64).round() as i64
+    }
+}
+
+/// The least differences of one direction, by windows of time.
+#[derive(Clone, Copy, Debug)]
+struct Envelope {
+    slope: f64,
+    slope_error: f64,
+    spread: f64,
+}
+
+impl Envelope {
+    /// `sign` is 1 for the least and -1 for the greatest.
+    fn of(packets: &[(f64, f64)], sign: f64) -> Option<Self> {
+        let times = || packets.iter().map(|(at, _)| *at);
+        let (first, last) = (times().min_by(f64::total_cmp)?, times().max_by(f64::total_cmp)?);
+        let span = last - first;
+        let windows = (packets.len() / WINDOW_PACKETS).clamp(1, WINDOWS_MAX);
+        let mut least: Vec<Option<(f64, f64)>> = vec![None; windows];
+        for &(at, later) in packets {
+            let window = ((at - first) / span.max(1.0) * windows as f64) as usize;
+            let window = &mut least[window.min(windows - 1)];
+            if window.is_none_or(|(_, known)| (later - known) * sign < 0.0) {
+                *window = Some((at, later));
+            }
+        }
+        let least: Vec<(f64, f64)> = least.into_iter().flatten().collect();
+        let mut slopes = Vec::new();
+        for (index, (at, later)) in least.iter().enumerate() {
+            for (next_at, next) in &least[index + 1..] {
+                if next_at - at > span / 8.0 {
+                    slopes.push((next - later) / (next_at - at));
+                }
+            }
+        }
+        let slope = median(&mut slopes)?;
+        let mut rest: Vec<f64> = least.iter().map(|(at, later)| later - slope * at).collect();
+        let middle = median(&mut rest)?;
+        let mut deviations: Vec<f64> = rest.iter().map(|it| (it - middle).abs()).collect();
+        // The standard deviation of a normal distribution with that median.
+        let spread = (1.4826 * median(&mut deviations)?).max(SPREAD_MIN_NS);
+        let slope_error = 3.0 * spread / span * (12.0 / least.len() as f64).sqrt();
+        Some(Self { slope, slope_error, spread })
+    }
+}
+
+/// Drift and its error: the mean of both directions, weighted by their variance.
+fn drift(envelopes: &[Option<Envelope>; 2]) -> (f64, f64) {
+    let sound = |it: &&Envelope| it.slope.abs() <= DRIFT_MAX && it.slope_error <= DRIFT_UNKNOWN;
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for envelope in envelopes.iter().flatten().filter(sound) {
+        let weight = envelope.slope_error.powi(-2);
+        sum += weight * envelope.slope;
+        weights += weight;
+    }
+    if weights == 0.0 { (0.0, DRIFT_UNKNOWN) } else { (sum / weights, weights.powf(-0.5)) }
+}
+
+/// The least of what is sorted up, above the greatest of what is sorted down, if few contradict.
+fn bounds(up: &[f64], down: &[f64], tolerance: f64) -> Result<(f64, f64), LineError> {
+    let packets = up.len() + down.len();
+    let allowed = (packets as f64 * OUTLIERS_MAX) as usize;
+    let middle = (up[up.len() / 2] + down[down.len() / 2]) / 2.0;
+    let (mut i, mut j) = (0, 0);
+    while up[i] < down[j] - tolerance {
+        if middle - up[i] > down[j] - middle {
+            i += 1
+        } else {
+            j += 1
+        }
+        if i + j > allowed || i == up.len() || j == down.len() {
+            return Err(LineError::NoLine { contradict: i + j, packets });
+        }
+    }
+    Ok((up[i], down[j]))
+}
+
+fn median(values: &mut [f64]) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    let middle = values.len() / 2;
+    let (_, median, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    Some(*median)
+}

@@ -1,0 +1,245 @@
+//! All places put together: one clock for all, the flows that are the same at several places, and
+//! for each flow the order of the places on its path.
+//!
+//! The clocks form a tree: from the place of reference (the first that captures the air, or else the
+//! first) each other one is reached over the alignments whose bounds are the narrowest together.
+
+use super::align::{AlignError, Alignment};
+use super::sample::Samples;
+use crate::transport::FlowKey;
+use std::collections::BTreeMap;
+
+/// Packets that must show two flows with other addresses to be one.
+const VOTES_MIN: u32 = 3;
+/// And how many times as many as for any other.
+const VOTES_TIMES: u32 = 10;
+/// Bound of a clock of which only one direction is known, for the choice between alignments.
+const ONE_SIDED_NS: u64 = 1 << 50;
+
+/// What the samples of all places show.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// The place whose clock all times are in.
+    pub reference: usize,
+    /// By place: how its clock is turned into that of reference, or why it cannot be.
+    pub clocks: Vec<Result<Clock, AlignError>>,
+    /// By place: an earlier one that is the same place.
+    pub same_as: Vec<Option<usize>>,
+    pub flows: Vec<Flow>,
+    /// By place and flow there: the flow, and whether its ends are the other way round.
+    pub index: Vec<Index>,
+}
+
+/// The flows of a place by their name there, and whether their ends are the other way round.
+pub(super) type Index = BTreeMap<FlowKey, (usize, bool)>;
+
+/// A clock by that of reference.
+#[derive(Clone, Debug)]
+pub(super) struct Clock {
+    own_ns: i64,
+    reference_ns: i64,
+    rate: f64,
+    /// How far times may be off against those of reference; `None` if only one direction is known.
+    pub bound_ns: Option<u64>,
+    pub spread_ns: u64,
+    /// The place that it was compared with, and the result; `None` at the place of reference.
+    pub by: Option<(usize, Box<Alignment>)>,
+}
+
+/// A flow that is known at one place or several.
+#[derive(Clone, Debug)]
+pub(super) struct Flow {
+    /// Its name where it was found first.
+    pub key: FlowKey,
+    /// By place: its name there, and whether its ends are the other way round.
+    pub at: BTreeMap<usize, (FlowKey, bool)>,
+    /// The places that packets from its first end pass.
+    pub path: Path,
+}
+
+/// The places that the packets of one direction pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Path {
+    /// Wired places before the air, in the order in which packets pass them.
+    pub before: Vec<usize>,
+    pub air: Option<usize>,
+    /// Wired places behind it.
+    pub behind: Vec<usize>,
+}
+
+impl Path {
+    pub fn reversed(&self) -> Self {
+        let reversed = |places: &[usize]| places.iter().rev().copied().collect();
+        Self { before: reversed(&self.behind), air: self.air, behind: reversed(&self.before) }
+    }
+
+    pub fn places(&self) -> impl Iterator<Item = usize> {
+        self.before.iter().copied().chain(self.air).chain(self.behind.iter().copied())
+    }
+}
+
+impl Clock {
+    const fn reference() -> Self {
+        Self { own_ns: 0, reference_ns: 0, rate: 1.0, bound_ns: Some(0), spread_ns: 0, by: None }
+    }
+
+    /// A time of this clock by that of reference.
+    pub fn to_reference(&self, own_ns: u64) -> i64 {
+        let since = i64::try_from(own_ns).unwrap_or(i64::MAX).saturating_sub(self.own_ns);
+        let drift = (since as f64 * (self.rate - 1.0)).round() as i64;
+        self.reference_ns.saturating_add(since).saturating_add(drift)
+    }
+
+    fn behind(&self, place: usize, alignment: Alignment) -> Self {
+        let line = alignment.line;
+        let own_ns = line.base_ns + line.offset_ns;
+        let base_ns = u64::try_from(line.base_ns).unwrap_or_default();
+        Self {
+            own_ns,
+            reference_ns: self.to_reference(base_ns),
+            rate: self.rate / (1.0 + line.drift),
+            bound_ns: self.bound_ns.zip(line.bound_ns).map(|(a, b)| a + b),
+            spread_ns: self.spread_ns + line.spread_ns,
+            by: Some((place, Box::new(alignment))),
+        }
+    }
+
+    fn cost(&self) -> u64 {
+        self.bound_ns.unwrap_or(ONE_SIDED_NS)
+    }
+}
+
+impl Plan {
+    /// `files`: which file each place is of.
+    pub fn of(places: &[Samples], files: &[usize]) -> Self {
+        let count = places.len();
+        let mut alignments = BTreeMap::new();
+        for p in 0..count {
+            for q in (0..count).filter(|q| *q != p) {
+                alignments
+                    .insert((p, q), Alignment::of(&places[p], &places[q], files[p] == files[q]));
+            }
+        }
+        let aligned = |p: usize| {
+            (0..count).filter(|q| alignments.get(&(p, *q)).is_some_and(Result::is_ok)).count()
+        };
+        let is_air = |place: usize| places[place].packets_air > 0;
+        let reference = (0..count)
+            .max_by_key(|p| (aligned(*p) > 0, is_air(*p), std::cmp::Reverse(*p)))
+            .unwrap_or_default();
+        let (clocks, order) = clocks(reference, count, &alignments);
+        let (mut flows, index) = flows(places, &order, &alignments);
+        for flow in &mut flows {
+            flow.path = path(flow, places, &alignments);
+        }
+        let same = |p: usize, q: usize| matches!(alignments.get(&(p, q)), Some(Ok(alignment)) if alignment.same_place);
+        let same_as = (0..count).map(|q| (0..q).find(|p| same(*p, q))).collect();
+        Self { reference, clocks, same_as, flows, index }
+    }
+}
+
+type Alignments = BTreeMap<(usize, usize), Result<Alignment, AlignError>>;
+
+/// The clock of each place, and the places in the order in which they were reached.
+fn clocks(
+    reference: usize,
+    count: usize,
+    alignments: &Alignments,
+) -> (Vec<Result<Clock, AlignError>>, Vec<usize>) {
+    let mut clocks: Vec<Option<Clock>> = vec![None; count];
+    clocks[reference] = Some(Clock::reference());
+    let mut order = vec![reference];
+    loop {
+        let reachable = alignments.iter().filter_map(|((p, q), alignment)| {
+            let (from, alignment) = (clocks[*p].as_ref()?, alignment.as_ref().ok()?);
+            let clock = clocks[*q].is_none().then(|| from.behind(*p, alignment.clone()))?;
+            Some((*q, clock))
+        });
+        let Some((place, clock)) = reachable.min_by_key(|(_, clock)| clock.cost()) else { break };
+        clocks[place] = Some(clock);
+        order.push(place);
+    }
+    let clocks = clocks.into_iter().enumerate().map(|(place, clock)| {
+        clock.ok_or_else(|| match alignments.get(&(reference, place)) {
+            Some(Err(why)) => *why,
+            _ => AlignError::NothingInCommon,
+        })
+    });
+    (clocks.collect(), order)
+}
+
+/// Which flows of the places are the same.
+fn flows(places: &[Samples], order: &[usize], alignments: &Alignments) -> (Vec<Flow>, Vec<Index>) {
+    let mut flows: Vec<Flow> = Vec::new();
+    let mut index = vec![Index::new(); places.len()];
+    let mut by_key: BTreeMap<FlowKey, usize> = BTreeMap::new();
+    for (position, &place) in order.iter().enumerate() {
+        for (number, key) in places[place].flows.iter().enumerate() {
+            let translated = || {
+                order[..position].iter().find_map(|before| {
+                    let alignment = alignments.get(&(*before, place))?.as_ref().ok()?;
+                    let (there, swapped) = translation(alignment, number as u32)?;
+                    let key = &places[*before].flows[there as usize];
+                    let (flow, back): &(usize, bool) = index[*before].get(key)?;
+                    Some((*flow, *back != swapped))
+                })
+            };
+            let known = by_key.get(key).map(|flow| (*flow, false));
+            let (flow, back) = known.or_else(translated).unwrap_or_else(|| {
+                flows.push(Flow { key: *key, at: BTreeMap::new(), path: Path::default() });
+                (flows.len() - 1, false)
+            });
+            if known.is_none() && !back {
+                by_key.entry(*key).or_insert(flow);
+            }
+            flows[flow].at.entry(place).or_insert((*key, back));
+            index[place].insert(*key, (flow, back));
+        }
+    }
+    (flows, index)
+}
+
+/// The flow at the first place that a flow at the second one is, under another address.
+fn translation(alignment: &Alignment, there: u32) -> Option<(u32, bool)> {
+    let candidates = alignment.votes.iter().filter(|((_, flow), _)| *flow == there);
+    let mut ranked: Vec<_> = candidates
+        .flat_map(|((flow, _), [same, swapped])| [(*same, *flow, false), (*swapped, *flow, true)])
+        .collect();
+    ranked.sort_unstable_by_key(|candidate| std::cmp::Reverse(*candidate));
+    let (votes, flow, swapped) = *ranked.first()?;
+    let next = ranked.get(1).map_or(0, |(votes, ..)| *votes);
+    (votes >= VOTES_MIN && votes >= VOTES_TIMES * next).then_some((flow, swapped))
+}
+
+/// The places that packets from the first end of a flow pass.
+fn path(flow: &Flow, places: &[Samples], alignments: &Alignments) -> Path {
+    let is_air = |place: &usize| places[*place].packets_air > 0;
+    // Of several monitors the one that has heard the most.
+    let air = flow.at.keys().copied().filter(is_air);
+    let air = air.max_by_key(|place| (places[*place].packets_air, std::cmp::Reverse(*place)));
+    let Some(pivot) = air.or_else(|| flow.at.keys().next().copied()) else {
+        return Path::default();
+    };
+    let (key, back) = flow.at[&pivot];
+    let [mut before, mut behind]: [Vec<(u64, usize)>; 2] = Default::default();
+    for &place in flow.at.keys().filter(|place| **place != pivot && !is_air(place)) {
+        let Some(Ok(alignment)) = alignments.get(&(pivot, place)) else { continue };
+        let Some(goes_there) = alignment.goes_there(&key) else { continue };
+        // Of several captures at one place the first is enough.
+        let is_there = |known: &(u64, usize)| matches!(alignments.get(&(known.1, place)), Some(Ok(it)) if it.same_place);
+        if before.iter().chain(&behind).any(is_there) {
+            continue;
+        }
+        let side = if goes_there != back { &mut behind } else { &mut before };
+        side.push((alignment.distance_ns, place));
+    }
+    // The farthest first, and last.
+    before.sort_unstable_by_key(|place| std::cmp::Reverse(*place));
+    behind.sort_unstable();
+    let places = |side: Vec<(u64, usize)>| side.into_iter().map(|(_, place)| place);
+    if air.is_none() {
+        let before = places(before).chain([pivot]).collect();
+        return Path { before, air, behind: places(behind).collect() };
+    }
+    Path { before: places(before).collect(), air, behind: places(behind).collect() }
+}

@@ -1,0 +1,109 @@
+//! The second reading: all files together, always on with the one that is behind by the clock of
+//! reference.
+
+use super::{Event, Join, SegmentWay};
+use crate::analysis::Analysis;
+use crate::file::Capture;
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Read};
+
+/// What a file is read from.
+pub type Source = Box<dyn Read>;
+
+/// How the second reading ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// All files were read as far as the first time.
+    Done,
+    /// It was stopped before that.
+    Stopped,
+}
+
+/// Reads all files again. `open` opens a file by its index; `each` is given the segments in about
+/// the order in which they left; `stop` is asked now and then whether to stop.
+///
+/// # Errors
+/// If a file cannot be opened again. What is wrong within a file was said when it was read first;
+/// here it ends there.
+pub fn read(
+    join: &mut Join,
+    open: &mut dyn FnMut(usize) -> io::Result<Source>,
+    each: &mut dyn FnMut(&SegmentWay),
+    stop: &dyn Fn() -> bool,
+) -> io::Result<Again> {
+    let mut files: BTreeMap<usize, BTreeMap<u32, usize>> = BTreeMap::new();
+    for (index, place) in join.places().iter().enumerate() {
+        if join.plan.clocks[index].is_ok() {
+            files.entry(place.file).or_default().insert(place.interface, index);
+        }
+    }
+    let mut streams = Vec::new();
+    for (file, places) in files {
+        let capture = Capture::open(open(file)?).map_err(io::Error::other)?;
+        let mut analysis = Analysis::default();
+        analysis.watch();
+        let events = VecDeque::new();
+        streams.push(Stream { capture, analysis, events, places, ended: false });
+    }
+    let mut again = Again::Done;
+    for count in 0u64.. {
+        if count % 4_096 == 0 && stop() {
+            again = Again::Stopped;
+            break;
+        }
+        streams.iter_mut().for_each(|stream| stream.fill(join));
+        let next = streams.iter_mut().filter(|stream| !stream.events.is_empty());
+        let Some(stream) = next.min_by_key(|stream| stream.events.front().map(|next| next.0))
+        else {
+            break;
+        };
+        if let Some((_, place, event)) = stream.events.pop_front() {
+            join.handle_event(place, &event);
+        }
+        while let Some(way) = join.poll_segment() {
+            each(&way);
+        }
+    }
+    join.finish();
+    while let Some(way) = join.poll_segment() {
+        each(&way);
+    }
+    Ok(again)
+}
+
+/// A file that is being read.
+struct Stream {
+    capture: Capture,
+    analysis: Analysis,
+    /// When by the clock of reference, at which place, and what.
+    events: VecDeque<(i64, usize, Event)>,
+    /// By interface.
+    places: BTreeMap<u32, usize>,
+    ended: bool,
+}
+
+impl Stream {
+    /// Reads until there is an event, or the file ends.
+    fn fill(&mut self, join: &Join) {
+        while self.events.is_empty() && !self.ended {
+            match self.capture.next_packet() {
+                Ok(Some(packet)) => self.analysis.handle_packet(&packet),
+                Ok(None) | Err(_) => {
+                    self.analysis.finish();
+                    self.ended = true;
+                }
+            }
+            while let Some(event) = self.analysis.poll_event() {
+                let (interface, at_ns) = match event {
+                    Event::Seen(sighting) => (sighting.interface, sighting.end_ns),
+                    Event::Acknowledged { interface, at_ns, .. } => (interface, at_ns),
+                };
+                if let Some(&place) = self.places.get(&interface)
+                    && let Some(at_ns) = join.to_reference(place, at_ns)
+                {
+                    self.events.push_back((at_ns, place, event));
+                }
+            }
+        }
+    }
+}

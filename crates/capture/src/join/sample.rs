@@ -1,0 +1,150 @@
+//! Which packets of two captures are the same, without keeping all of them: of each capture those
+//! packets are kept whose digests are the smallest. What is kept of one is likely kept of the other,
+//! for a digest depends on the packet only (bottom-k sketches, Cohen and Kaplan 2007). Of captures
+//! with up to [`SAMPLES_MAX`] packets all are kept.
+
+use super::sighting::Sighting;
+use crate::transport::{FLOWS_MAX, FlowKey};
+use std::collections::BTreeMap;
+
+/// Packets that are kept of a capture.
+pub(super) const SAMPLES_MAX: usize = 1 << 17;
+
+/// Packets on a wire that are the same within this time are one that was captured twice (interface
+/// `any`, a bridge, a mirror port), in ns.
+pub(super) const COPIES_NS: u64 = 1_000_000;
+
+/// The packets of a capture that are kept.
+#[derive(Debug, Default)]
+pub(super) struct Samples {
+    /// By digest and flow.
+    kept: BTreeMap<(u64, u32), Sample>,
+    index: BTreeMap<FlowKey, u32>,
+    pub flows: Vec<FlowKey>,
+    /// Packets of IP that were seen.
+    pub packets: u64,
+    /// Of them, those on the air.
+    pub packets_air: u64,
+    /// When the first and the last were seen, in ns since 1970.
+    pub times: Option<(u64, u64)>,
+}
+
+/// A packet that is kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    pub begin_ns: u64,
+    pub end_ns: u64,
+    pub exact: bool,
+    pub back: bool,
+    pub hops_left: u8,
+    pub id: u16,
+    /// It is not known when it was first sent: it was seen more than once, or only its repetitions
+    /// were captured.
+    unclear: bool,
+    /// Sender, receiver, TID and number on the air.
+    mpdu: Option<(u32, u32, u8, u16)>,
+}
+
+impl Sample {
+    /// When it had been sent whole, or earlier.
+    pub const fn sent_ns(&self) -> i64 {
+        (if self.exact { self.end_ns } else { self.begin_ns }) as i64
+    }
+
+    /// When it began, or later.
+    pub const fn came_ns(&self) -> i64 {
+        self.begin_ns as i64
+    }
+}
+
+/// The same packet at two places.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair {
+    pub samples: [Sample; 2],
+    pub flows: [u32; 2],
+    /// Addresses and ports are the same.
+    pub same_flow: bool,
+}
+
+impl Samples {
+    pub fn handle(&mut self, sighting: &Sighting) {
+        self.packets += 1;
+        self.packets_air += u64::from(sighting.air.is_some());
+        let (first, last) = self.times.unwrap_or((sighting.begin_ns, sighting.end_ns));
+        self.times = Some((first.min(sighting.begin_ns), last.max(sighting.end_ns)));
+        let header = &sighting.header;
+        let Some(flow) = self.flow(header.flow) else { return };
+        let key = (header.digest, flow);
+        if self.kept.len() >= SAMPLES_MAX
+            && self.kept.last_key_value().is_some_and(|(last, _)| *last < key)
+        {
+            return;
+        }
+        let mpdu = sighting.air.map(|air| (air.from, air.to, air.tid, air.sequence));
+        let retry = sighting.air.is_some_and(|air| air.retry);
+        if let Some(known) = self.kept.get_mut(&key) {
+            let same_mpdu = retry && known.mpdu == mpdu;
+            let is_copy = mpdu.is_none()
+                && known.id == header.id
+                && sighting.begin_ns.abs_diff(known.begin_ns) < COPIES_NS;
+            known.unclear |= !(same_mpdu || is_copy);
+            return;
+        }
+        let sample = Sample {
+            begin_ns: sighting.begin_ns,
+            end_ns: sighting.end_ns,
+            exact: sighting.exact,
+            back: header.back,
+            hops_left: header.hops_left,
+            id: header.id,
+            unclear: retry,
+            mpdu,
+        };
+        self.kept.insert(key, sample);
+        if self.kept.len() > SAMPLES_MAX {
+            self.kept.pop_last();
+        }
+    }
+
+    /// The packets that both have, in the order of their digests.
+    pub fn pairs(&self, other: &Self) -> Vec<Pair> {
+        let mut pairs = Vec::new();
+        let mut kept = self.kept.iter().peekable();
+        while let Some((&(digest, flow), sample)) = kept.next() {
+            let alone = kept.peek().is_none_or(|((next, _), _)| *next != digest)
+                && pairs.last().is_none_or(|(last, _): &(u64, Pair)| *last != digest);
+            let same = other.kept.range((digest, 0)..=(digest, u32::MAX));
+            let key = self.flows[flow as usize];
+            let there: Vec<_> = same.collect();
+            let equal = there.iter().find(|((_, flow), _)| other.flows[*flow as usize] == key);
+            let found = match (equal, &there[..]) {
+                (Some(found), _) => Some((*found, true)),
+                (None, [found]) if alone => Some((*found, false)),
+                _ => None,
+            };
+            if let Some(((&(_, to), there), same_flow)) = found
+                && !sample.unclear
+                && !there.unclear
+                && sample.end_ns > 0
+                && there.end_ns > 0
+            {
+                let pair = Pair { samples: [*sample, *there], flows: [flow, to], same_flow };
+                pairs.push((digest, pair));
+            }
+        }
+        pairs.into_iter().map(|(_, pair)| pair).collect()
+    }
+
+    fn flow(&mut self, key: FlowKey) -> Option<u32> {
+        if let Some(flow) = self.index.get(&key) {
+            return Some(*flow);
+        }
+        if self.flows.len() >= FLOWS_MAX {
+            return None;
+        }
+        let flow = self.flows.len() as u32;
+        self.flows.push(key);
+        self.index.insert(key, flow);
+        Some(flow)
+    }
+}

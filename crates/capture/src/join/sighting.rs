@@ -1,0 +1,219 @@
+//! A packet of IP as it was seen at one place: what of it is the same everywhere, and when.
+//!
+//! The same everywhere are addresses, ports, numbers and timestamps of TCP (RFC 9293, RFC 7323),
+//! and the first bytes of a payload. Not the same are the time to live, checksums (left to the
+//! card), and lengths and PSH of TCP (segmentation in the card or GRO). An address translator
+//! changes addresses and ports, so that there are two keys: with them and without.
+
+use crate::transport::{FlowKey, said_bytes};
+use lasthop_packet::ip;
+
+/// Something that was seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    /// A packet of IP; on the air each attempt is one.
+    Seen(Sighting),
+    /// An MPDU was acknowledged for the first time.
+    Acknowledged {
+        /// The interface that captured it.
+        interface: u32,
+        /// Its sender, a number of the capture.
+        from: u32,
+        /// Its receiver.
+        to: u32,
+        /// Its TID; 16 without QoS.
+        tid: u8,
+        /// Its sequence number.
+        sequence: u16,
+        /// When, in ns since 1970 by the clock of the capture.
+        at_ns: u64,
+    },
+}
+
+/// A packet that was seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sighting {
+    /// The interface that captured it.
+    pub interface: u32,
+    /// Number of the packet in the file, from 1.
+    pub number: u64,
+    /// When its PPDU began, in ns since 1970 by the clock of the capture; on a wire, when it was
+    /// captured.
+    pub begin_ns: u64,
+    /// When its MPDU ended; on a wire, when it was captured.
+    pub end_ns: u64,
+    /// It did not end earlier: of an A-MPDU, none behind it were missed.
+    pub exact: bool,
+    /// The MPDU that carried it, on the air.
+    pub air: Option<AirCarrier>,
+    /// What it is.
+    pub header: Header,
+}
+
+/// The MPDU that carried a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AirCarrier {
+    /// Its sender, a number of the capture.
+    pub from: u32,
+    /// Its receiver.
+    pub to: u32,
+    /// Its TID; 16 without QoS.
+    pub tid: u8,
+    /// Its sequence number.
+    pub sequence: u16,
+    /// The Retry bit.
+    pub retry: bool,
+    /// It goes to an access point.
+    pub to_ds: bool,
+}
+
+/// What is used of a packet's headers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Header {
+    /// Its flow. Echoes of ICMP have their identifier for ports.
+    pub flow: FlowKey,
+    /// It goes from the flow's second end to the first.
+    pub back: bool,
+    /// Identification of IPv4; 0 of IPv6.
+    pub id: u16,
+    /// Time to live or hop limit.
+    pub hops_left: u8,
+    /// What tells it from other packets, whatever its addresses.
+    pub digest: u64,
+    /// What TCP says.
+    pub tcp: Option<Tcp>,
+}
+
+/// What is used of a segment's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tcp {
+    /// Number of the first byte.
+    pub sequence: u32,
+    /// What it acknowledges; `None` without ACK.
+    pub acknowledges: Option<u32>,
+    /// Bytes of payload on the way, also those that were not captured.
+    pub payload_bytes: u32,
+    /// SYN.
+    pub syn: bool,
+    /// FIN.
+    pub fin: bool,
+    /// RST.
+    pub rst: bool,
+    /// Timestamp and echo, with that option.
+    pub timestamps: Option<(u32, u32)>,
+}
+
+impl Tcp {
+    /// Number of the first byte of payload: a SYN has one before it.
+    pub const fn first(&self) -> u32 {
+        self.sequence.wrapping_add(self.syn as u32)
+    }
+}
+
+/// Bytes of a payload of UDP or ICMP that are part of the digest: as many as short snap lengths
+/// leave.
+const DIGEST_BYTES: usize = 16;
+const TIMESTAMPS: u8 = 8;
+
+impl Header {
+    /// Reads a packet of IP, as far as it was captured. `bytes` is its length with what was not;
+    /// it counts where the header has no length. `None` if it has no ports, is a later fragment, or
+    /// is cut within its headers.
+    pub fn parse(packet: &[u8], bytes: u64) -> Option<Self> {
+        let view = ip::View::new(packet)?;
+        let (protocol, upper) = view.upper();
+        if view.is_later_fragment() {
+            return None;
+        }
+        let header_bytes = (packet.len() - upper.len()) as u64;
+        let (id, hops_left) = match view.version() {
+            ip::Version::V4 => (u16::from_be_bytes([packet[4], packet[5]]), packet[8]),
+            ip::Version::V6 => (0, packet[7]),
+        };
+        let (ports, tcp, digest) = match protocol {
+            ip::protocol::TCP => {
+                let length = said_bytes(packet).unwrap_or(bytes);
+                let (ports, tcp) = tcp(upper, length.saturating_sub(header_bytes))?;
+                (ports, Some(tcp), digest_of(&tcp))
+            }
+            ip::protocol::UDP => {
+                let &[s0, s1, d0, d1, l0, l1, _, _] = upper.first_chunk()?;
+                let ports = [u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1])];
+                let digest =
+                    mixed(mixed(17, u64::from(id)), u64::from_be_bytes([0, 0, 0, 0, 0, 0, l0, l1]));
+                (ports, None, payload(digest, &upper[8..]))
+            }
+            ip::protocol::ICMP | ip::protocol::ICMPV6 => {
+                let &[kind, _, _, _, i0, i1, s0, s1] = upper.first_chunk()?;
+                if !matches!((protocol, kind), (1, 0 | 8) | (58, 128 | 129)) {
+                    return None;
+                }
+                let identifier = u16::from_be_bytes([i0, i1]);
+                let head = u64::from_be_bytes([0, 0, 0, 0, 0, kind, s0, s1]);
+                let digest = mixed(mixed(u64::from(protocol), u64::from(id)), head);
+                ([identifier; 2], None, payload(digest, &upper[8..]))
+            }
+            _ => return None,
+        };
+        let [source, destination] = view.addresses();
+        let (flow, back) = FlowKey::of(protocol, (source, ports[0]), (destination, ports[1]));
+        Some(Self { flow, back, id, hops_left, digest, tcp })
+    }
+}
+
+fn tcp(segment: &[u8], bytes: u64) -> Option<([u16; 2], Tcp)> {
+    let &[p0, p1, p2, p3, s0, s1, s2, s3, a0, a1, a2, a3, offset, flags, ..] =
+        segment.first_chunk::<20>()?;
+    let header = usize::from(offset >> 4) * 4;
+    let options = segment.get(20..header).unwrap_or_default();
+    let ports = [u16::from_be_bytes([p0, p1]), u16::from_be_bytes([p2, p3])];
+    let payload = bytes.checked_sub(header as u64)?;
+    let tcp = Tcp {
+        sequence: u32::from_be_bytes([s0, s1, s2, s3]),
+        acknowledges: (flags & 16 != 0).then(|| u32::from_be_bytes([a0, a1, a2, a3])),
+        payload_bytes: u32::try_from(payload).ok()?,
+        syn: flags & 2 != 0,
+        fin: flags & 1 != 0,
+        rst: flags & 4 != 0,
+        timestamps: timestamps(options),
+    };
+    Some((ports, tcp))
+}
+
+fn timestamps(mut options: &[u8]) -> Option<(u32, u32)> {
+    loop {
+        match *options {
+            [TIMESTAMPS, 10, v0, v1, v2, v3, e0, e1, e2, e3, ..] => {
+                let value = u32::from_be_bytes([v0, v1, v2, v3]);
+                return Some((value, u32::from_be_bytes([e0, e1, e2, e3])));
+            }
+            [0, ..] | [] | [_] => return None,
+            [1, ref rest @ ..] => options = rest,
+            [_, length, ..] => options = options.get(usize::from(length.max(2))..)?,
+        }
+    }
+}
+
+/// Of a segment: what segmentation in the card, GRO and translators leave as it is in the first
+/// segment of several.
+fn digest_of(tcp: &Tcp) -> u64 {
+    let (value, echo) = tcp.timestamps.unwrap_or_default();
+    let numbers = u64::from(tcp.sequence) << 32 | u64::from(tcp.acknowledges.unwrap_or_default());
+    let flags =
+        u64::from(tcp.syn) | u64::from(tcp.rst) << 1 | u64::from(tcp.payload_bytes > 0) << 2;
+    mixed(mixed(mixed(6, flags), numbers), u64::from(value) << 32 | u64::from(echo))
+}
+
+fn payload(digest: u64, bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes[..bytes.len().min(DIGEST_BYTES)].as_chunks::<8>();
+    let whole = words.iter().fold(digest, |digest, word| mixed(digest, u64::from_be_bytes(*word)));
+    rest.iter().fold(whole, |digest, byte| mixed(digest, u64::from(*byte) + 1))
+}
+
+/// A hash of two numbers: the finaliser of SplitMix64, in which every bit depends on every other.
+pub(super) const fn mixed(a: u64, b: u64) -> u64 {
+    let mut z = a.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

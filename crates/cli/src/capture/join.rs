@@ -1,0 +1,194 @@
+//! Several captures of one moment: each is read once for what it shows alone and a sample of its
+//! packets, and then all together again. The standard input can be read once only: what comes there
+//! is kept in a file without a name, in the directory for temporary files, until the end.
+
+use super::{NOTHING, is_readable, report_cut};
+use crate::args::Capture;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use lasthop_capture::analysis::Analysis;
+use lasthop_capture::document::{ContextSummary, JoinedFile, JoinedSummary};
+use lasthop_capture::file;
+use lasthop_capture::join::{self, Join, Survey};
+use std::env;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// The other files, and what was kept of all of them.
+pub struct Together {
+    others: Vec<Other>,
+    /// What is kept of them.
+    surveys: Vec<Survey>,
+    /// What is kept of the first file.
+    first: Survey,
+    path: PathBuf,
+    spool: Option<File>,
+}
+
+struct Other {
+    path: PathBuf,
+    name: String,
+    analysis: Analysis,
+}
+
+impl Together {
+    /// Reads the other files; `None` if there are none.
+    pub fn read(args: &Capture, interrupt: &Interrupt) -> Result<Option<Self>, Failure> {
+        let (Some(first), false) = (&args.file, args.with.is_empty()) else { return Ok(None) };
+        let all = args.with.iter().chain([first]);
+        if all.filter(|path| is_standard_input(path)).count() > 1 {
+            return Err(Failure::message("-: the standard input can be one of the files only"));
+        }
+        let mut together = Self {
+            others: Vec::new(),
+            surveys: Vec::new(),
+            first: Survey::default(),
+            path: first.clone(),
+            spool: None,
+        };
+        for path in &args.with {
+            let (name, analysis, survey) = together.survey(path, interrupt)?;
+            report_cut(&name, &analysis);
+            together.others.push(Other { path: path.clone(), name, analysis });
+            together.surveys.push(survey);
+        }
+        Ok(Some(together))
+    }
+
+    /// Reads the first file: its name, and what was read.
+    pub fn read_first(&mut self, interrupt: &Interrupt) -> Result<(String, Analysis), Failure> {
+        let path = self.path.clone();
+        let (name, analysis, survey) = self.survey(&path, interrupt)?;
+        self.first = survey;
+        Ok((name, analysis))
+    }
+
+    /// Reads a file for the first time.
+    fn survey(
+        &mut self,
+        path: &Path,
+        interrupt: &Interrupt,
+    ) -> Result<(String, Analysis, Survey), Failure> {
+        let name = path.display().to_string();
+        let failed = |why: &dyn std::fmt::Display| Failure::message(format!("{name}: {why}"));
+        let source = self.open(path).map_err(|why| failed(&why))?;
+        let mut capture = file::Capture::open(source).map_err(|why| failed(&why))?;
+        let (mut analysis, mut survey) = (Analysis::default(), Survey::default());
+        analysis.watch();
+        loop {
+            match capture.next_packet() {
+                Ok(Some(packet)) => analysis.handle_packet(&packet),
+                Ok(None) => break,
+                Err(error) => {
+                    analysis.handle_error(&error);
+                    break;
+                }
+            }
+            survey.take(&mut analysis);
+            if analysis.packets % 4_096 == 0 && interrupt.came() {
+                break;
+            }
+        }
+        analysis.finish();
+        survey.take(&mut analysis);
+        is_readable(&name, &analysis, NOTHING)?;
+        Ok((name, analysis, survey))
+    }
+
+    /// Opens a file for the first time. What comes on the standard input is kept.
+    fn open(&mut self, path: &Path) -> io::Result<Box<dyn Read>> {
+        if !is_standard_input(path) {
+            return Ok(Box::new(File::open(path)?));
+        }
+        let spool = unnamed()?;
+        self.spool = Some(spool.try_clone()?);
+        Ok(Box::new(Tee { source: Box::new(io::stdin()), spool }))
+    }
+
+    /// Puts all files together.
+    pub fn join(
+        self,
+        name: &str,
+        analysis: &Analysis,
+        context: Vec<ContextSummary>,
+        interrupt: &Interrupt,
+    ) -> Result<JoinedSummary, Failure> {
+        let mut files = vec![JoinedFile { name, analysis }];
+        let (mut surveys, mut paths) = (vec![self.first], vec![self.path]);
+        for other in &self.others {
+            files.push(JoinedFile { name: &other.name, analysis: &other.analysis });
+            paths.push(other.path.clone());
+        }
+        surveys.extend(self.surveys);
+        let mut join = Join::new(surveys);
+        let spool = self.spool;
+        let mut open = |file: usize| -> io::Result<join::Source> {
+            match (&spool, &paths[file]) {
+                (Some(spool), path) if is_standard_input(path) => {
+                    let mut again = spool.try_clone()?;
+                    again.rewind()?;
+                    Ok(Box::new(again))
+                }
+                (_, path) => Ok(Box::new(File::open(path)?)),
+            }
+        };
+        let again = join::read(&mut join, &mut open, &mut |_| {}, &|| interrupt.came());
+        let again =
+            again.map_err(|why| Failure::message(format!("cannot read the files again: {why}")))?;
+        let mut joined = JoinedSummary::new(&files, &join, again);
+        joined.context = context;
+        Ok(joined)
+    }
+}
+
+/// The problems of files of which nothing could be put together with the others.
+pub fn unaligned(joined: &JoinedSummary) -> Vec<String> {
+    let is_known = |place: &&lasthop_capture::document::PlaceSummary| {
+        place.clock.is_some() || place.name == joined.reference
+    };
+    let is_aligned = |file: &str| joined.places.iter().filter(is_known).any(|it| it.file == file);
+    let names = joined.places.iter().map(|place| place.file.as_str());
+    let mut all = names.chain(joined.files.iter().map(|file| file.file.as_str()));
+    match all.all(is_aligned) {
+        true => Vec::new(),
+        false => joined.problems.clone(),
+    }
+}
+
+fn is_standard_input(path: &Path) -> bool {
+    path.to_str() == Some("-")
+}
+
+/// Keeps what it reads.
+struct Tee {
+    source: Box<dyn Read>,
+    spool: File,
+}
+
+impl Read for Tee {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(buffer)?;
+        self.spool.write_all(&buffer[..read])?;
+        Ok(read)
+    }
+}
+
+/// A file that is gone when it is closed, however the command ends.
+fn unnamed() -> io::Result<File> {
+    let directory = env::temp_dir();
+    for number in 0u32.. {
+        let path = directory.join(format!("lasthop-capture-{}-{number}", std::process::id()));
+        match File::options().read(true).write(true).create_new(true).open(&path) {
+            Ok(file) => {
+                fs::remove_file(&path)?;
+                return Ok(file);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display())));
+            }
+        }
+    }
+    unreachable!("some number is free")
+}

@@ -1,0 +1,209 @@
+//! Several captures together as text: the clocks, where the time went, what was lost where, and the
+//! slowest segments.
+
+use super::report::wrapped;
+use crate::console::{self, Stream};
+use crate::table::{self, count, number, text, value};
+use lasthop_capture::document::{DelaySummary, JoinedSummary, PartsSummary};
+use std::fmt::Write;
+
+/// Slowest segments that are shown.
+const SLOWEST_SHOWN: usize = 5;
+
+/// The report of what several captures show together.
+pub fn report(joined: &JoinedSummary, stream: Stream) -> String {
+    let mut out = String::new();
+    let title = |text: &str| format!("\n{}\n", stream.bold(text));
+    let width = console::width().min(super::report::WIDTH_MAX);
+    if !joined.places.is_empty() {
+        out.push_str(&title(&format!("Together, by the clock of {}", joined.reference)));
+        for problem in &joined.problems {
+            out.push_str(&wrapped("  ", &format!("{problem}."), width));
+        }
+        if joined.interrupted {
+            out.push_str("  interrupted: what came later is missing\n");
+        }
+        out.push_str(&clocks(joined, stream));
+    }
+    for (heading, table) in [
+        ("Where the time of segments went, ms", delays(joined, stream)),
+        ("What became of segments", fates(joined, stream)),
+        ("The slowest segments", slowest(joined, stream)),
+    ] {
+        if !table.is_empty() {
+            out.push_str(&title(heading));
+            out.push_str(&table);
+        }
+    }
+    for context in &joined.context {
+        out.push_str(&title(&format!("Beside it, by {} ({})", context.kind, context.file)));
+        for sentence in &context.sentences {
+            out.push_str(&wrapped("  ", &format!("{sentence}."), width));
+        }
+    }
+    out
+}
+
+fn clocks(joined: &JoinedSummary, stream: Stream) -> String {
+    let columns = [
+        text("capture"),
+        text("against"),
+        number("in common", "there"),
+        number("in common", "back"),
+        number("clock", "s ahead"),
+        number("clock", "drift, ppm"),
+        number("off by, ms", "at most"),
+        number("off by, ms", "likely"),
+    ];
+    let rows: Vec<_> = joined
+        .places
+        .iter()
+        .filter_map(|place| {
+            let clock = place.clock.as_ref()?;
+            let [there, back] = clock.packets;
+            Some(vec![
+                place.name.clone(),
+                clock.against.clone(),
+                count(there),
+                count(back),
+                format!("{:.6}", clock.offset_s),
+                format!("{:.1}", clock.drift_ppm),
+                clock.bound_ms.map_or("unknown".to_owned(), value),
+                value(clock.spread_ms),
+            ])
+        })
+        .collect();
+    table::render(&columns, &rows, stream)
+}
+
+fn delays(joined: &JoinedSummary, stream: Stream) -> String {
+    let columns = [
+        text("from"),
+        text("what"),
+        number("wire before", "median"),
+        number("until the first attempt", "least"),
+        number("until the first attempt", "median"),
+        number("until the first attempt", "95 %"),
+        number("on the air", "median"),
+        number("on the air", "95 %"),
+        number("behind", "median"),
+        number("in all", "median"),
+        number("in all", "95 %"),
+        number("in all", "most"),
+    ];
+    let row = |from: &str, what: &str, parts: &PartsSummary| {
+        let of = |delay: &Option<DelaySummary>, which: fn(&DelaySummary) -> f64| {
+            delay.as_ref().map_or(String::new(), |delay| value(which(delay)))
+        };
+        let cells = vec![
+            of(&parts.wire_before, |it| it.p50_ms),
+            of(&parts.wait, |it| it.least_ms),
+            of(&parts.wait, |it| it.p50_ms),
+            of(&parts.wait, |it| it.p95_ms),
+            of(&parts.air, |it| it.p50_ms),
+            of(&parts.air, |it| it.p95_ms),
+            of(&parts.behind, |it| it.p50_ms),
+            of(&parts.total, |it| it.p50_ms),
+            of(&parts.total, |it| it.p95_ms),
+            of(&parts.total, |it| it.max_ms),
+        ];
+        let is_empty = cells.iter().all(String::is_empty);
+        (!is_empty).then(|| [vec![from.to_owned(), what.to_owned()], cells].concat())
+    };
+    let mut rows = Vec::new();
+    for flow in joined.flows.values() {
+        for (from, direction) in &flow.from {
+            rows.extend(row(from, "segments", &direction.parts));
+            rows.extend(row(from, "ACKs", &direction.acknowledgements));
+        }
+    }
+    table::render(&columns, &rows, stream)
+}
+
+fn fates(joined: &JoinedSummary, stream: Stream) -> String {
+    let columns = [
+        text("from"),
+        number("", "segments"),
+        number("attempts", "mean"),
+        number("lost", "before"),
+        number("lost", "on the air"),
+        number("lost", "behind"),
+        number("sent again, copy before", "lost"),
+        number("sent again, copy before", "arrived"),
+        number("sent again, copy before", "unknown"),
+        number("sent again", "by ACKs"),
+        number("sent again", "by a timer"),
+    ];
+    let mut rows = Vec::new();
+    for (from, it) in joined.flows.values().flat_map(|flow| &flow.from) {
+        if it.segments == 0 {
+            continue;
+        }
+        let attempts: u64 = (1..).zip(&it.attempts).map(|(times, count)| times * count).sum();
+        let (fates, before) = (&it.fates, &it.retransmissions.copy_before);
+        let lost =
+            before.lost_before + before.lost_on_air + before.lost_behind + before.lost_between;
+        let mean = match it.heard {
+            0 => String::new(),
+            heard => value(attempts as f64 / heard as f64),
+        };
+        rows.push(vec![
+            from.clone(),
+            count(it.segments),
+            mean,
+            count(fates.lost_before + fates.lost_between),
+            count(fates.lost_on_air),
+            count(fates.lost_behind),
+            count(lost),
+            count(before.arrived),
+            count(before.unknown + before.across_air),
+            count(it.retransmissions.after_acknowledgement),
+            count(it.retransmissions.after_timer),
+        ]);
+    }
+    table::render(&columns, &rows, stream)
+}
+
+fn slowest(joined: &JoinedSummary, stream: Stream) -> String {
+    let columns = [
+        text("from"),
+        number("", "at s"),
+        number("", "sequence"),
+        number("ms", "in all"),
+        number("ms", "until first"),
+        number("ms", "on the air"),
+        number("ms", "behind"),
+        number("", "attempts"),
+        number("frame", "left"),
+        number("frame", "air"),
+        number("frame", "arrived"),
+        text("fate"),
+    ];
+    let frame = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
+    let ms = |ms: Option<f64>| ms.map_or(String::new(), value);
+    let shown = joined.slowest.iter().take(SLOWEST_SHOWN);
+    let rows: Vec<_> = shown
+        .map(|segment| {
+            vec![
+                segment.from.clone(),
+                format!("{:.3}", segment.at_s),
+                segment.sequence.to_string(),
+                value(segment.seen_ms),
+                ms(segment.wait_ms),
+                ms(segment.air_ms),
+                ms(segment.behind_ms),
+                segment.attempts.to_string(),
+                frame(segment.left_frame),
+                frame(segment.air_frames.map(|[first, _]| first)),
+                frame(segment.arrived_frame),
+                segment.fate.replace('_', " "),
+            ]
+        })
+        .collect();
+    let mut out = table::render_all(&columns, &rows, stream);
+    if joined.slowest.len() > rows.len() {
+        let more = joined.slowest.len() - rows.len();
+        let _ = writeln!(out, "  {}", stream.dim(&format!("and {more} more; --json has them")));
+    }
+    out
+}
