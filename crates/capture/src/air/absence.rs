@@ -287,8 +287,9 @@ impl Absences {
 
     /// All absences up to now, in their order; one that has not ended is left out.
     pub fn finish(&mut self) -> &[Absence] {
-        if let State::Back(absence) = std::mem::take(&mut self.state) {
-            self.keep(absence);
+        match std::mem::take(&mut self.state) {
+            State::Back(absence) => self.keep(absence),
+            state => self.state = state,
         }
         &self.done
     }
