@@ -3,6 +3,7 @@
 
 use crate::air::Air;
 use crate::air::stations::StationId;
+use crate::decrypt::{self, Credentials, Decryption};
 use crate::file::{Packet, ReadError};
 use crate::frame::Frame;
 use crate::link::{self, Headers, LinkType, Opened};
@@ -29,6 +30,8 @@ pub struct Analysis {
     pub air: Air,
     /// Flows of transport protocols.
     pub flows: Flows,
+    /// Opens protected frames; `None` without credentials.
+    decryption: Option<Box<Decryption>>,
     headers: Headers,
     /// Time of the packet before, in ns since 1970.
     last_ns: Option<u64>,
@@ -80,7 +83,7 @@ pub struct Counts {
     pub bad_fcs: u64,
     /// Frames whose end a snap length has cut off.
     pub cut: u64,
-    /// Protected frames: their bodies cannot be read.
+    /// Protected frames: their bodies cannot be read without a key.
     pub protected: u64,
     /// Packets of which a snap length left too little to read their headers.
     pub too_short: u64,
@@ -112,6 +115,17 @@ const CUT_LISTED_MAX: u64 = 10;
 const REPEATS_NS: u64 = 4_000_000_000;
 
 impl Analysis {
+    /// An analysis that opens protected frames with these credentials, if there are any.
+    pub fn new(credentials: Credentials) -> Self {
+        let decryption = (!credentials.is_empty()).then(|| Box::new(Decryption::new(credentials)));
+        Self { decryption, ..Self::default() }
+    }
+
+    /// What became of protected frames; `None` without credentials.
+    pub fn decryption(&self) -> Option<&Decryption> {
+        self.decryption.as_deref()
+    }
+
     /// The next packet.
     pub fn handle_packet(&mut self, packet: &Packet<'_>) {
         self.packets += 1;
@@ -207,18 +221,39 @@ impl Analysis {
         counts.protected += u64::from(flags.protected);
         if frame.radio.bad_fcs {
             counts.bad_fcs += 1;
+            if self.decryption.is_some() {
+                self.decrypt(frame, offset);
+            }
             return;
         }
         if let Err(error) = self.air.handle_frame(frame) {
             self.malformed(frame.number, frame.cut, &error.shifted(offset));
         }
+        if self.decryption.is_some() {
+            self.decrypt(frame, offset);
+        }
         if frame.has_payload() && !flags.protected && frame.view.sequence_control().is_some() {
-            self.handle_msdus(frame, offset);
+            self.handle_msdus(frame, frame.body(), offset + frame.view.body_start());
         }
     }
 
-    /// What is in a data frame that is not encrypted.
-    fn handle_msdus(&mut self, frame: &Frame<'_>, offset: usize) {
+    /// Follows handshakes, and reads what is in a frame that can be opened.
+    fn decrypt(&mut self, frame: &Frame<'_>, offset: usize) {
+        let Some(mut decryption) = self.decryption.take() else { return };
+        match decryption.handle_frame(frame) {
+            Ok(Some(body)) => {
+                let start = offset + frame.view.body_start() + decrypt::HEADER_LEN;
+                self.handle_msdus(frame, body, start);
+            }
+            Ok(None) => {}
+            Err(error) => self.malformed(frame.number, frame.cut, &error.shifted(offset)),
+        }
+        self.decryption = Some(decryption);
+    }
+
+    /// What is in a data frame: `body`, which is not encrypted or not any more and begins at
+    /// `start` in the packet.
+    fn handle_msdus(&mut self, frame: &Frame<'_>, body: &[u8], start: usize) {
         let Some(sequence) = frame.view.sequence_control() else { return };
         if sequence.fragment > 0 {
             return;
@@ -229,15 +264,14 @@ impl Analysis {
         let carrier = Carrier { mpdu, repeated, number: frame.number, at_ns: frame.at_ns };
         let second = self.second(frame.at_ns);
         if !qos.is_some_and(|qos| qos.amsdu_present) {
-            self.handle_msdu(frame.body(), carrier, second);
+            self.handle_msdu(body, carrier, second);
             return;
         }
-        for subframe in amsdu::Subframes::new(frame.body()) {
+        for subframe in amsdu::Subframes::new(body) {
             match subframe {
                 Ok(subframe) => self.handle_msdu(subframe.msdu, carrier, second),
                 Err(error) => {
-                    let error = error.shifted(offset + frame.view.body_start());
-                    self.malformed(frame.number, frame.cut, &error);
+                    self.malformed(frame.number, frame.cut, &error.shifted(start));
                 }
             }
         }

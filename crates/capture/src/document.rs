@@ -4,6 +4,7 @@
 //! JSON Schema.
 
 mod channel;
+mod decryption;
 mod flows;
 
 pub(crate) use channel::length_ns;
@@ -11,6 +12,7 @@ pub use channel::{
     AbsenceSummary, AirtimeSummary, BssSummary, DirectionSummary, NoticeSummary, PeriodSummary,
     RateSummary, ScheduleSummary, StationSummary,
 };
+pub use decryption::{ClosedSummary, DecryptionSummary};
 pub use flows::{FlowDirectionSummary, FlowSummary};
 
 use crate::analysis::Analysis;
@@ -47,6 +49,9 @@ pub struct CaptureDocument {
     pub link_types: BTreeMap<String, u64>,
     /// What could not be used, or only in part.
     pub unused: UnusedSummary,
+    /// What became of encrypted frames; absent without a passphrase (`--psk`).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub decryption: Option<DecryptionSummary>,
     /// Shares of the time on the air.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub airtime: Option<AirtimeSummary>,
@@ -114,7 +119,7 @@ pub struct UnusedSummary {
     pub cut: u64,
     /// Of them, those of which too little is left for their headers.
     pub too_short: u64,
-    /// Encrypted: their headers are used, their content is not.
+    /// Encrypted and not opened: their headers are used, their content is not.
     pub protected: u64,
     /// Of a link type that cannot be read.
     pub unsupported: u64,
@@ -131,6 +136,8 @@ impl CaptureDocument {
         let times = analysis.times();
         let duration_s = times.map_or(0.0, |(first, last)| seconds(last.saturating_sub(first)));
         let air = &analysis.air;
+        let decryption = DecryptionSummary::new(analysis);
+        let opened = decryption.as_ref().map_or(0, DecryptionSummary::opened);
         let error = |error: &crate::analysis::Malformed| ErrorSummary {
             frame: error.frame,
             offset: error.offset,
@@ -166,11 +173,12 @@ impl CaptureDocument {
                 bad_fcs: counts.bad_fcs,
                 cut: counts.cut,
                 too_short: counts.too_short,
-                protected: counts.protected,
+                protected: counts.protected.saturating_sub(opened),
                 unsupported: counts.unsupported,
                 clock_backwards: counts.clock_backwards,
                 without_rate: air.without_rate,
             },
+            decryption,
             airtime: AirtimeSummary::new(air),
             networks: channel::networks(analysis),
             strangers: air.stations.iter().filter(|(_, s)| s.bss.is_none()).count() as u64,

@@ -8,6 +8,7 @@
 //! | [`link`] | radiotap, AVS, PPI, Ethernet: what stands in front of a frame |
 //! | [`rate`] | PHY rates and times on the air |
 //! | [`air`] | stations, PPDUs, exchanges, absences, beacons |
+//! | [`decrypt`] | WPA2-PSK opened |
 //! | [`transport`] | flows of TCP and UDP |
 //! | [`analysis`] | all of it, and what is malformed |
 //! | [`finding`] | what is wrong with the link, in sentences |
@@ -19,6 +20,7 @@
 
 pub mod air;
 pub mod analysis;
+pub mod decrypt;
 pub mod document;
 pub mod file;
 pub mod finding;
