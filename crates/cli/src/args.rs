@@ -410,11 +410,18 @@ pub struct OutputArgs {
 #[command(after_help = "Examples:
   lasthop capture air.pcapng
   lasthop capture monitor.pcap.gz --json
+  lasthop capture air.pcapng --psk 'home:correct horse battery'
   tcpdump -i mon0 -w - | lasthop capture -")]
 pub struct Capture {
     /// Capture file (pcap or pcapng, also compressed with gzip or zstd); - is the standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// Open WPA2-PSK: a passphrase or 64 hexadecimal digits, for this or every network; repeatable
+    #[arg(long, value_name = "[SSID:]PASSPHRASE", allow_hyphen_values = true)]
+    pub psk: Vec<String>,
+    /// The same from a file, one on a line: it does not show in ps; repeatable
+    #[arg(long, value_name = "FILE")]
+    pub psk_file: Vec<PathBuf>,
     /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     pub json: bool,

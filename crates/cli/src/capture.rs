@@ -8,20 +8,23 @@ use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use lasthop_capture::analysis::Analysis;
+use lasthop_capture::decrypt::Credentials;
 use lasthop_capture::document::CaptureDocument;
 use lasthop_capture::file;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use zeroize::Zeroizing;
 
 /// Runs the command.
 pub fn capture(args: &Capture) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let name = args.file.display().to_string();
     let failed = |why: &dyn std::fmt::Display| Failure::message(format!("{name}: {why}"));
+    let credentials = credentials(args)?;
     let source = open(&args.file).map_err(|why| failed(&why))?;
     let mut capture = file::Capture::open(source).map_err(|why| failed(&why))?;
-    let mut analysis = Analysis::default();
+    let mut analysis = Analysis::new(credentials);
     loop {
         match capture.next_packet() {
             Ok(Some(packet)) => analysis.handle_packet(&packet),
@@ -58,6 +61,24 @@ pub fn capture(args: &Capture) -> Result<(), Failure> {
         return console::print(&document.to_json());
     }
     console::print(&report::report(&document, Stream::Output))
+}
+
+/// Passphrases and keys of the arguments and of files. Messages do not repeat them.
+fn credentials(args: &Capture) -> Result<Credentials, Failure> {
+    let mut credentials = Credentials::default();
+    for (index, text) in args.psk.iter().enumerate() {
+        let failed = |why| Failure::message(format!("--psk, number {}: {why}", index + 1));
+        credentials.add(text.as_bytes()).map_err(failed)?;
+    }
+    for path in &args.psk_file {
+        let name = path.display();
+        let text = std::fs::read(path).map_err(|why| Failure::message(format!("{name}: {why}")))?;
+        let text = Zeroizing::new(text);
+        credentials
+            .add_lines(&text)
+            .map_err(|(line, why)| Failure::message(format!("{name}, line {line}: {why}")))?;
+    }
+    Ok(credentials)
 }
 
 fn open(path: &Path) -> io::Result<Box<dyn Read>> {
