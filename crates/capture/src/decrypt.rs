@@ -1,7 +1,7 @@
 //! Data of WPA2-PSK networks opened (IEEE 802.11-2020, 12.5.3, 12.7): with a passphrase or key
 //! ([`credentials`]) and the handshakes in the capture (`handshake`), as CCMP-128 (`ccmp`).
 //!
-//! One pass in the order of the file: what was sent before its handshake was heard stays closed,
+//! One pass in the order of the file: what was sent before its handshake was heard is not opened,
 //! as in Wireshark. Every protected frame is counted as opened, or by the reason why not
 //! ([`Counts`]). Memory is bounded. Leaves out SAE, OWE, IEEE 802.1X, fast transitions, TKIP, WEP,
 //! CCMP-256, GCMP, links between stations (TDLS, IBSS), stations with several links (MLD),
@@ -74,6 +74,22 @@ pub struct Counts {
     pub left_out: u64,
 }
 
+impl Counts {
+    /// Protected frames.
+    pub fn protected(&self) -> u64 {
+        self.opened
+            + self.opened_cut
+            + self.no_handshake
+            + self.wrong_passphrase
+            + self.ssid_unknown
+            + self.unsupported.values().sum::<u64>()
+            + self.mic_wrong
+            + self.cut
+            + self.not_data
+            + self.bad_fcs
+    }
+}
+
 /// What is known of a network.
 #[derive(Debug, Default)]
 struct Network {
@@ -97,25 +113,12 @@ enum Outcome {
 
 impl Decryption {
     /// With what the user knows.
-    pub const fn new(credentials: Credentials) -> Self {
+    pub fn new(credentials: Credentials) -> Self {
         Self {
             pmks: Pmks::new(credentials),
             networks: BTreeMap::new(),
             pairs: BTreeMap::new(),
-            counts: Counts {
-                opened: 0,
-                opened_cut: 0,
-                no_handshake: 0,
-                wrong_passphrase: 0,
-                ssid_unknown: 0,
-                unsupported: BTreeMap::new(),
-                mic_wrong: 0,
-                cut: 0,
-                not_data: 0,
-                bad_fcs: 0,
-                handshakes: 0,
-                left_out: 0,
-            },
+            counts: Counts::default(),
             body: Vec::new(),
         }
     }
