@@ -34,7 +34,7 @@ pub fn capture(args: &Capture) -> Result<(), Failure> {
                 break;
             }
         }
-        if analysis.packets % 4_096 == 0 && interrupt.came() {
+        if analysis.packets.is_multiple_of(4_096) && interrupt.came() {
             break;
         }
     }
