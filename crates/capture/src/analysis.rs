@@ -9,6 +9,7 @@ pub(crate) use dedupe::REPEATS_NS;
 pub use interfaces::{Interface, InterfaceCounts, OTHERS_MAX};
 
 use crate::air::Air;
+use crate::decrypt::{self, Credentials, Decryption};
 use crate::file::{Packet, ReadError};
 use crate::frame::Frame;
 use crate::join::Event;
@@ -50,6 +51,8 @@ pub struct Analysis {
     pub others: BTreeMap<u32, Interface>,
     /// Packets of interfaces beyond [`OTHERS_MAX`].
     pub others_left_out: u64,
+    /// Opens protected frames; `None` without credentials.
+    decryption: Option<Box<Decryption>>,
     headers: Headers,
     /// Time of the packet before, in ns since 1970.
     last_ns: Option<u64>,
@@ -94,7 +97,7 @@ pub struct Counts {
     pub bad_fcs: u64,
     /// Frames whose end a snap length has cut off.
     pub cut: u64,
-    /// Protected frames: their bodies cannot be read.
+    /// Protected frames: their bodies cannot be read without a key.
     pub protected: u64,
     /// Packets of which a snap length left too little to read their headers.
     pub too_short: u64,
@@ -126,6 +129,17 @@ pub(crate) const IDLE_NS: u64 = 60_000_000_000;
 const REST_PACKETS: u64 = 1_000;
 
 impl Analysis {
+    /// An analysis that opens protected frames with these credentials, if there are any.
+    pub fn new(credentials: Credentials) -> Self {
+        let decryption = (!credentials.is_empty()).then(|| Box::new(Decryption::new(credentials)));
+        Self { decryption, ..Self::default() }
+    }
+
+    /// What became of protected frames; `None` without credentials.
+    pub fn decryption(&self) -> Option<&Decryption> {
+        self.decryption.as_deref()
+    }
+
     /// The next packet.
     pub fn handle_packet(&mut self, packet: &Packet<'_>) {
         self.packets += 1;
@@ -354,19 +368,40 @@ impl Analysis {
         counts.protected += u64::from(flags.protected);
         if frame.radio.bad_fcs {
             counts.bad_fcs += 1;
+            if self.decryption.is_some() {
+                self.decrypt(frame, offset, interface);
+            }
             return;
         }
         if let Err(error) = self.air.handle_frame(frame) {
             self.malformed(frame.number, frame.cut, &error.shifted(offset));
         }
         self.drain_air(interface);
+        if self.decryption.is_some() {
+            self.decrypt(frame, offset, interface);
+        }
         if frame.has_payload() && !flags.protected && frame.view.sequence_control().is_some() {
-            self.handle_msdus(frame, offset, interface);
+            self.handle_msdus(frame, frame.body(), offset + frame.view.body_start(), interface);
         }
     }
 
-    /// What is in a data frame that is not encrypted.
-    fn handle_msdus(&mut self, frame: &Frame<'_>, offset: usize, interface: u32) {
+    /// Follows handshakes, and reads what is in a frame that can be opened.
+    fn decrypt(&mut self, frame: &Frame<'_>, offset: usize, interface: u32) {
+        let Some(mut decryption) = self.decryption.take() else { return };
+        match decryption.handle_frame(frame) {
+            Ok(Some(body)) => {
+                let start = offset + frame.view.body_start() + decrypt::HEADER_LEN;
+                self.handle_msdus(frame, body, start, interface);
+            }
+            Ok(None) => {}
+            Err(error) => self.malformed(frame.number, frame.cut, &error.shifted(offset)),
+        }
+        self.decryption = Some(decryption);
+    }
+
+    /// What is in a data frame: `body`, which is not encrypted or not any more and begins at
+    /// `start` in the packet.
+    fn handle_msdus(&mut self, frame: &Frame<'_>, body: &[u8], start: usize, interface: u32) {
         let Some(control) = frame.view.sequence_control() else { return };
         if control.fragment > 0 {
             return;
@@ -388,15 +423,14 @@ impl Analysis {
             at_ns: frame.at_ns,
         };
         if !qos.is_some_and(|qos| qos.amsdu_present) {
-            self.handle_msdu(frame.body(), carrier, interface);
+            self.handle_msdu(body, carrier, interface);
             return;
         }
-        for subframe in amsdu::Subframes::new(frame.body()) {
+        for subframe in amsdu::Subframes::new(body) {
             match subframe {
                 Ok(subframe) => self.handle_msdu(subframe.msdu, carrier, interface),
                 Err(error) => {
-                    let error = error.shifted(offset + frame.view.body_start());
-                    self.malformed(frame.number, frame.cut, &error);
+                    self.malformed(frame.number, frame.cut, &error.shifted(start));
                 }
             }
         }

@@ -4,6 +4,7 @@
 //! JSON Schema.
 
 mod channel;
+mod decryption;
 mod flows;
 mod interfaces;
 mod joined;
@@ -13,6 +14,7 @@ pub use channel::{
     AbsenceSummary, AirtimeSummary, BssSummary, DirectionSummary, NoticeSummary, PeriodSummary,
     RateSummary, ScheduleSummary, StationSummary,
 };
+pub use decryption::{ClosedSummary, DecryptionSummary};
 pub use flows::{FlowDirectionSummary, FlowSummary};
 pub use interfaces::InterfaceSummary;
 pub use joined::{
@@ -55,6 +57,9 @@ pub struct CaptureDocument {
     pub link_types: BTreeMap<String, u64>,
     /// What could not be used, or only in part.
     pub unused: UnusedSummary,
+    /// What became of encrypted frames; absent without a passphrase (`--psk`).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub decryption: Option<DecryptionSummary>,
     /// Shares of the time on the air.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub airtime: Option<AirtimeSummary>,
@@ -132,7 +137,7 @@ pub struct UnusedSummary {
     pub cut: u64,
     /// Of them, those of which too little is left for their headers.
     pub too_short: u64,
-    /// Encrypted: their headers are used, their content is not.
+    /// Encrypted and not opened: their headers are used, their content is not.
     pub protected: u64,
     /// Of a link type that cannot be read.
     pub unsupported: u64,
@@ -180,6 +185,7 @@ impl CaptureDocument {
             duration_s,
             link_types: analysis.links.iter().map(|(l, n)| (l.to_string(), *n)).collect(),
             unused: UnusedSummary::new(analysis),
+            decryption: DecryptionSummary::new(analysis),
             airtime: AirtimeSummary::new(air),
             networks: channel::networks(air),
             strangers: air.stations.iter().filter(|(_, s)| s.bss.is_none()).count() as u64,
@@ -225,13 +231,15 @@ impl CaptureDocument {
 
 impl UnusedSummary {
     fn new(analysis: &Analysis) -> Self {
+        let decryption = DecryptionSummary::new(analysis);
+        let opened = decryption.map_or(0, |decryption| decryption.opened());
         let counts = &analysis.counts;
         let others = analysis.others.values().map(|other| other.air.without_rate);
         Self {
             bad_fcs: counts.bad_fcs,
             cut: counts.cut,
             too_short: counts.too_short,
-            protected: counts.protected,
+            protected: counts.protected.saturating_sub(opened),
             unsupported: counts.unsupported,
             clock_backwards: counts.clock_backwards,
             without_rate: analysis.air.without_rate + others.sum::<u64>(),

@@ -8,6 +8,7 @@
 //! | [`link`] | radiotap, AVS, PPI, Ethernet: what stands in front of a frame |
 //! | [`rate`] | PHY rates and times on the air |
 //! | [`air`] | stations, PPDUs, exchanges, absences, beacons |
+//! | [`decrypt`] | WPA2-PSK opened |
 //! | [`transport`] | flows of TCP and UDP |
 //! | [`analysis`] | all of it, interface by interface, and what is malformed |
 //! | [`series`] | values by second |
@@ -22,6 +23,7 @@
 
 pub mod air;
 pub mod analysis;
+pub mod decrypt;
 pub mod document;
 pub mod file;
 pub mod finding;

@@ -417,6 +417,7 @@ Examples:
   lasthop capture air.pcapng --out result   # then open result/capture.html
   lasthop capture monitor.pcap.gz --json
   lasthop capture air.pcapng --with laptop.pcap --with server.pcap
+  lasthop capture air.pcapng --psk 'home:correct horse battery'
   lasthop capture --live mon0
   ssh ap tcpdump -i mon0 -U -w - | lasthop capture -"
 )]
@@ -441,6 +442,12 @@ pub struct Capture {
     /// What apq measure or franc stats printed as JSON in these minutes: shown beside
     #[arg(long, value_name = "FILE.json")]
     pub context: Vec<PathBuf>,
+    /// Open WPA2-PSK: a passphrase or 64 hexadecimal digits, for this or every network; repeatable
+    #[arg(long, value_name = "[SSID:]PASSPHRASE", allow_hyphen_values = true)]
+    pub psk: Vec<String>,
+    /// The same from a file, one on a line: it does not show in ps; repeatable
+    #[arg(long, value_name = "FILE")]
+    pub psk_file: Vec<PathBuf>,
     /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     pub json: bool,

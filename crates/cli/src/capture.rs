@@ -26,18 +26,21 @@ use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use lasthop_capture::analysis::Analysis;
+use lasthop_capture::decrypt::Credentials;
 use lasthop_capture::document::CaptureDocument;
 use source::{Source, Whole};
 use watch::Watch;
+use zeroize::Zeroizing;
 
 /// Runs the command.
 pub fn capture(args: &Capture) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let context = context::read(&args.context)?;
-    let mut together = join::Together::read(args, &interrupt)?;
+    let credentials = credentials(args)?;
+    let mut together = join::Together::read(args, &credentials, &interrupt)?;
     let (name, mut analysis) = match &mut together {
         Some(together) => together.read_first(&interrupt)?,
-        None => alone(args, &interrupt)?,
+        None => alone(args, credentials, &interrupt)?,
     };
     let document = CaptureDocument::new(&name, &analysis).with_interfaces(&mut analysis);
     report_cut(&name, &analysis);
@@ -61,18 +64,23 @@ pub fn capture(args: &Capture) -> Result<(), Failure> {
 }
 
 /// Reads one source to its end: its name, and what was read.
-fn alone(args: &Capture, interrupt: &Interrupt) -> Result<(String, Analysis), Failure> {
+fn alone(
+    args: &Capture,
+    credentials: Credentials,
+    interrupt: &Interrupt,
+) -> Result<(String, Analysis), Failure> {
     let source = Source::open(args.file.as_deref(), args.live.as_deref())?;
     let name = source.name().to_owned();
     if let Some(note) = source.note() {
         console::error(&format!("{name}: {note}\n"));
     }
     let nothing = if source.is_interface() { "no packet came" } else { NOTHING };
+    let analysis = Analysis::new(credentials);
     let mut analysis = if args.watch || source.goes_on() {
         let is_shown = console::is_view_wanted() && !args.json;
-        Watch::new(args.watch, is_shown, &source).run(source, interrupt)?
+        Watch::new(args.watch, is_shown, &source).run(source, analysis, interrupt)?
     } else {
-        let mut whole = Whole { analysis: Analysis::default(), interrupt };
+        let mut whole = Whole { analysis, interrupt };
         source.read(&mut whole).map_err(|why| Failure::message(format!("{name}: {why}")))?;
         whole.analysis
     };
@@ -107,4 +115,22 @@ fn report_cut(name: &str, analysis: &Analysis) {
             console::error(&format!("{name}: {}\n", error.message));
         }
     }
+}
+
+/// Passphrases and keys of the arguments and of files. Messages do not repeat them.
+fn credentials(args: &Capture) -> Result<Credentials, Failure> {
+    let mut credentials = Credentials::default();
+    for (index, text) in args.psk.iter().enumerate() {
+        let failed = |why| Failure::message(format!("--psk, number {}: {why}", index + 1));
+        credentials.add(text.as_bytes()).map_err(failed)?;
+    }
+    for path in &args.psk_file {
+        let name = path.display();
+        let text = std::fs::read(path).map_err(|why| Failure::message(format!("{name}: {why}")))?;
+        let text = Zeroizing::new(text);
+        credentials
+            .add_lines(&text)
+            .map_err(|(line, why)| Failure::message(format!("{name}, line {line}: {why}")))?;
+    }
+    Ok(credentials)
 }

@@ -17,7 +17,7 @@
 //! | [`fcs`] | frame check sequence | 9.2.4.8 |
 //! | [`control`], [`data`], [`management`] | the three frame types | 9.3.1, 9.3.2, 9.3.3 |
 //! | [`action`], [`elements`] | inside management frames | 9.4, 9.6 |
-//! | [`amsdu`], [`llc`] | inside data frames | 9.3.2.2, 5.1.4 |
+//! | [`amsdu`], [`llc`], [`eapol`] | inside data frames | 9.3.2.2, 5.1.4, 12.7.2 |
 //!
 //! A Block Ack as a monitor interface delivers it, written and read:
 //!
@@ -59,6 +59,7 @@ pub mod ampdu;
 pub mod amsdu;
 pub mod control;
 pub mod data;
+pub mod eapol;
 pub mod elements;
 mod error;
 pub mod fcs;

@@ -19,7 +19,8 @@ pub enum Again {
     Stopped,
 }
 
-/// Reads all files again. `open` opens a file by its index; `each` is given the segments in about
+/// Reads all files again. `open` opens a file by its index, and `begin` gives an analysis for each;
+/// `each` is given the segments in about
 /// the order in which they left; `stop` is asked now and then whether to stop.
 ///
 /// # Errors
@@ -28,6 +29,7 @@ pub enum Again {
 pub fn read(
     join: &mut Join,
     open: &mut dyn FnMut(usize) -> io::Result<Source>,
+    begin: &dyn Fn() -> Analysis,
     each: &mut dyn FnMut(&SegmentWay),
     stop: &dyn Fn() -> bool,
 ) -> io::Result<Again> {
@@ -40,7 +42,7 @@ pub fn read(
     let mut streams = Vec::new();
     for (file, places) in files {
         let capture = Capture::open(open(file)?).map_err(io::Error::other)?;
-        let mut analysis = Analysis::default();
+        let mut analysis = begin();
         analysis.watch();
         let events = VecDeque::new();
         streams.push(Stream { capture, analysis, events, places, ended: false });

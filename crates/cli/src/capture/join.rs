@@ -7,6 +7,7 @@ use crate::args::Capture;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use lasthop_capture::analysis::Analysis;
+use lasthop_capture::decrypt::Credentials;
 use lasthop_capture::document::{ContextSummary, JoinedFile, JoinedSummary};
 use lasthop_capture::file;
 use lasthop_capture::join::{self, Join, Survey};
@@ -23,6 +24,7 @@ pub struct Together {
     /// What is kept of the first file.
     first: Survey,
     path: PathBuf,
+    credentials: Credentials,
     spool: Option<File>,
 }
 
@@ -34,7 +36,11 @@ struct Other {
 
 impl Together {
     /// Reads the other files; `None` if there are none.
-    pub fn read(args: &Capture, interrupt: &Interrupt) -> Result<Option<Self>, Failure> {
+    pub fn read(
+        args: &Capture,
+        credentials: &Credentials,
+        interrupt: &Interrupt,
+    ) -> Result<Option<Self>, Failure> {
         let (Some(first), false) = (&args.file, args.with.is_empty()) else { return Ok(None) };
         let all = args.with.iter().chain([first]);
         if all.filter(|path| is_standard_input(path)).count() > 1 {
@@ -45,6 +51,7 @@ impl Together {
             surveys: Vec::new(),
             first: Survey::default(),
             path: first.clone(),
+            credentials: credentials.clone(),
             spool: None,
         };
         for path in &args.with {
@@ -74,7 +81,8 @@ impl Together {
         let failed = |why: &dyn std::fmt::Display| Failure::message(format!("{name}: {why}"));
         let source = self.open(path).map_err(|why| failed(&why))?;
         let mut capture = file::Capture::open(source).map_err(|why| failed(&why))?;
-        let (mut analysis, mut survey) = (Analysis::default(), Survey::default());
+        let (mut analysis, mut survey) =
+            (Analysis::new(self.credentials.clone()), Survey::default());
         analysis.watch();
         loop {
             match capture.next_packet() {
@@ -133,7 +141,9 @@ impl Together {
                 (_, path) => Ok(Box::new(File::open(path)?)),
             }
         };
-        let again = join::read(&mut join, &mut open, &mut |_| {}, &|| interrupt.came());
+        let credentials = self.credentials;
+        let begin = || Analysis::new(credentials.clone());
+        let again = join::read(&mut join, &mut open, &begin, &mut |_| {}, &|| interrupt.came());
         let again =
             again.map_err(|why| Failure::message(format!("cannot read the files again: {why}")))?;
         let mut joined = JoinedSummary::new(&files, &join, again);

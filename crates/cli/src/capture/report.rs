@@ -5,8 +5,8 @@ use super::joined;
 use crate::console::{self, Stream};
 use crate::table::{self, count, number, percent, text, value};
 use lasthop_capture::document::{
-    BssSummary, CaptureDocument, DirectionSummary, FlowDirectionSummary, FlowSummary,
-    InterfaceSummary, StationSummary,
+    BssSummary, CaptureDocument, DecryptionSummary, DirectionSummary, FlowDirectionSummary,
+    FlowSummary, InterfaceSummary, StationSummary,
 };
 use lasthop_capture::finding::Finding;
 use std::collections::BTreeMap;
@@ -24,6 +24,9 @@ pub fn report(document: &CaptureDocument, stream: Stream) -> String {
         stream.dim(&format!("   {} s, {}", value(document.duration_s), kinds.join(", ")))
     );
     out.push_str(&unused(document, stream));
+    if let Some(decryption) = &document.decryption {
+        out.push_str(&opened(decryption, stream));
+    }
     let title = |text: &str| format!("\n{}\n", stream.bold(text));
     out.push_str(&title("What is wrong, worst first"));
     if document.findings.is_empty() {
@@ -91,13 +94,15 @@ fn unused(document: &CaptureDocument, stream: Stream) -> String {
     // Why the capture ended has been said.
     let errors = document.errors.iter().filter(|error| error.frame.is_some()).count() as u64
         + document.errors_left_out;
+    // With a passphrase, `opened` says more.
+    let closed = if document.decryption.is_some() { 0 } else { unused.protected };
     let mut out = String::new();
     for (number, what) in [
         (errors, "malformed; --json lists frame, field and offset"),
         (unused.bad_fcs, "with a wrong check sequence: in no analysis"),
         (unused.too_short, "cut too short for their headers"),
         (unused.unsupported, "of a link type that cannot be read"),
-        (unused.protected, "encrypted: their headers are used, their content is not"),
+        (closed, "encrypted: their headers are used, their content is not"),
         (unused.clock_backwards, "earlier than the one before"),
         (unused.without_rate, "of unknown rate: not in the time on the air"),
         (unused.dropped, "dropped by the kernel before they could be read: not among these frames"),
@@ -105,6 +110,43 @@ fn unused(document: &CaptureDocument, stream: Stream) -> String {
         if number > 0 {
             let _ = writeln!(out, "  {}", stream.dim(&format!("{}: {what}", count(number))));
         }
+    }
+    out
+}
+
+/// What became of encrypted frames.
+fn opened(decryption: &DecryptionSummary, stream: Stream) -> String {
+    let closed = &decryption.closed;
+    let mut reasons = Vec::new();
+    for (number, what) in [
+        (closed.no_handshake, "without a handshake before them in the capture"),
+        (closed.wrong_passphrase, "by another passphrase"),
+        (closed.ssid_unknown, "of a network whose name was not heard: --psk SSID:PASSPHRASE"),
+        (closed.mic_wrong, "by a key of a handshake that was missed, or damaged"),
+        (closed.cut, "cut too short"),
+        (closed.not_data, "that are no data"),
+        (closed.bad_fcs, "with a wrong check sequence"),
+    ] {
+        if number > 0 {
+            reasons.push(format!("{} {what}", count(number)));
+        }
+    }
+    let unsupported = closed.unsupported.iter();
+    reasons.extend(unsupported.map(|(name, frames)| format!("{} by {name}", count(*frames))));
+    let handshakes = count(decryption.handshakes);
+    let mut line =
+        format!("encrypted: {} opened, by {handshakes} handshakes", count(decryption.opened()));
+    if !reasons.is_empty() {
+        line += &format!("; not opened: {}", reasons.join(", "));
+    }
+    let mut out = String::new();
+    for (access_point, stations) in &decryption.wrong_passphrase {
+        let line = format!("no passphrase fits {access_point} (stations: {})", count(*stations));
+        let _ = writeln!(out, "  {line}");
+    }
+    let width = console::width().min(WIDTH_MAX);
+    for line in wrapped("  ", &line, width).lines() {
+        let _ = writeln!(out, "{}", stream.dim(line));
     }
     out
 }

@@ -58,13 +58,18 @@ impl Watch {
         Self { has_lines: is_asked && !is_shown, view: is_shown.then_some(when) }
     }
 
-    /// Watches `source` until it ends, or somebody ends it. Returns what was read; the analysis is
-    /// not finished.
+    /// Watches `source` until it ends, or somebody ends it. `analysis` takes what is read and is
+    /// returned; it is not finished.
     ///
     /// # Errors
     /// If it is no capture.
-    pub fn run(self, source: Source, interrupt: &Interrupt) -> Result<Analysis, Failure> {
-        let shared = Arc::new(Shared::default());
+    pub fn run(
+        self,
+        source: Source,
+        analysis: Analysis,
+        interrupt: &Interrupt,
+    ) -> Result<Analysis, Failure> {
+        let shared = Arc::new(Shared { analysis: Mutex::new(analysis), ..Shared::default() });
         let (name, note) = (source.name().to_owned(), source.note().map(str::to_owned));
         let (sender, ended) = mpsc::channel();
         let mut reads = Reads(Arc::clone(&shared));

@@ -66,6 +66,53 @@ fn a_cut_capture_is_told_as_far_as_it_goes() {
     assert!(document["frames"].as_u64().unwrap() > 1_000);
 }
 
+/// A capture of real networks, see crates/capture/tests/data/README.md.
+const WPA2: &str = "crates/capture/tests/data/wpa2-psk.pcap.gz";
+
+#[test]
+fn wpa2_is_opened_with_passphrases_of_arguments_and_files() {
+    let scratch = Scratch::new("capture-psk");
+    fs::create_dir_all(scratch.path()).unwrap();
+    let file = scratch.path().join("psk.txt");
+    let key = "0123456789abcdef".repeat(4);
+    fs::write(&file, format!("office:{key}\n\nfourth:known but of no use\n")).unwrap();
+    let (home, file) = ("lasthop home:correct horse battery", file.to_str().unwrap());
+    let document = json(&["capture", WPA2, "--psk", home, "--psk-file", file, "--json"]);
+    let decryption = &document["decryption"];
+    assert_eq!((&decryption["opened"], &decryption["handshakes"]), (&271.into(), &9.into()));
+    assert_eq!(decryption["closed"]["unsupported"]["SAE"], 27);
+    assert_eq!(document["counts"]["tcp"], 38);
+    let text = output(&["capture", WPA2, "--psk", home, "--psk-file", file]);
+    assert!(text.contains("encrypted: 271 opened, by 9 handshakes; not opened: 4 that"), "{text}");
+
+    let without = json(&["capture", WPA2, "--json"]);
+    assert!(without["decryption"].is_null() && without["flows"].is_null());
+    assert_eq!(without["unused"]["protected"], 312);
+    let text = output(&["capture", WPA2, "--psk", "wrong horse battery"]);
+    assert!(text.contains("no passphrase fits 02:00:00:00:00:00 (stations: 2)"), "{text}");
+    assert!(!text.contains("wrong horse"), "{text}");
+}
+
+/// What is no passphrase is refused with its place, and not repeated: it may be a secret.
+#[test]
+fn a_passphrase_that_is_none_is_refused() {
+    let scratch = Scratch::new("capture-psk-refused");
+    fs::create_dir_all(scratch.path()).unwrap();
+    let file = scratch.path().join("psk.txt");
+    fs::write(&file, "good enough\nsecret7\n").unwrap();
+    let name = file.to_str().unwrap();
+    for (arguments, place) in [
+        (&["--psk", "good enough", "--psk", "secret7"][..], "--psk, number 2: expected a pass"),
+        (&["--psk-file", name], "psk.txt, line 2: expected a passphrase of 8 to 63"),
+        (&["--psk-file", "/nowhere/psk.txt"], "/nowhere/psk.txt: "),
+    ] {
+        let told = run(&[&["capture", WPA2][..], arguments].concat());
+        let errors = String::from_utf8(told.stderr).unwrap();
+        assert_eq!((told.status.code(), told.stdout.len()), (Some(2), 0), "{errors}");
+        assert!(errors.contains(place) && !errors.contains("secret7"), "{errors}");
+    }
+}
+
 #[test]
 fn what_cannot_be_read_is_refused_with_status_2() {
     let scratch = Scratch::new("capture-refused");

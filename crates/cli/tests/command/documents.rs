@@ -64,6 +64,10 @@ fn a_capture_is_as_its_schema_says() {
     }
     let [air, laptop] = ["air", "node-laptop"].map(|name| format!("{out}/{name}.pcapng"));
     assert_valid(&schema, &json(&["capture", &air, "--with", &laptop, "--json"]));
+    let encrypted = "crates/capture/tests/data/wpa2-psk.pcap.gz";
+    let document = json(&["capture", encrypted, "--psk", "correct horse battery", "--json"]);
+    assert!(document["decryption"]["closed"]["wrong_passphrase"].as_u64() > Some(0));
+    assert_valid(&schema, &document);
     let validator = jsonschema::draft202012::new(&schema).expect("the schema is one");
     assert!(!validator.is_valid(&serde_json::json!({ "file": "x" })), "it refuses something");
 }

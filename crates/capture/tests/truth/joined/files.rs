@@ -84,7 +84,13 @@ pub fn joined(files: &[Vec<u8>]) -> (Join, Vec<SegmentWay>) {
     let mut open = |file: usize| -> std::io::Result<join::Source> {
         Ok(Box::new(Cursor::new(files[file].clone())))
     };
-    let again = join::read(&mut join, &mut open, &mut |way| ways.push(way.clone()), &|| false);
+    let again = join::read(
+        &mut join,
+        &mut open,
+        &Analysis::default,
+        &mut |way| ways.push(way.clone()),
+        &|| false,
+    );
     again.expect("they can be read again");
     ways.sort_by_key(|way| (way.left_ns.or(way.air_begin_ns), way.back, way.sequence));
     (join, ways)

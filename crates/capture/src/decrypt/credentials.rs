@@ -1,0 +1,240 @@
+//! What the user knows: passphrases and pre-shared keys (IEEE 802.11-2020, J.4.1), for one
+//! network or for all that are heard, and the PMKs that follow from them. A passphrase has 8 to
+//! 63 printable ASCII characters, a key 64 hexadecimal digits, an SSID 1 to 32 octets.
+//!
+//! In `SSID:PASSPHRASE` either part may hold a colon, and a passphrase alone, too. Each reading
+//! that is allowed is tried; which one is right, the MIC of a handshake shows.
+
+use super::keys::{Pmk, Secret, psk};
+use std::collections::BTreeMap;
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// PMKs that are computed at most: each takes some milliseconds, and SSIDs come from the air.
+pub const PMKS_MAX: usize = 1_024;
+
+/// Longest SSID.
+const SSID_LEN_MAX: usize = 32;
+
+/// Passphrases and pre-shared keys.
+#[derive(Clone, Default)]
+pub struct Credentials {
+    readings: Vec<Reading>,
+}
+
+/// How a credential can be read.
+#[derive(Clone)]
+enum Reading {
+    /// A pre-shared key.
+    Psk(Pmk),
+    /// A passphrase; for all networks, if no SSID is named.
+    Passphrase { ssid: Option<Vec<u8>>, passphrase: Zeroizing<Vec<u8>> },
+}
+
+/// Text that is no credential. The text is not part of the message: it may be a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected a passphrase of 8 to 63 printable ASCII characters or a key of 64 hexadecimal \
+     digits, alone or behind an SSID of up to 32 octets and a colon, found {octets} octets that \
+     are neither"
+)]
+pub struct CredentialError {
+    /// Length of the text in octets.
+    pub octets: usize,
+}
+
+impl Credentials {
+    /// Adds `[SSID:]PASSPHRASE` or `[SSID:]KEY`.
+    ///
+    /// # Errors
+    /// Text that cannot be read as either.
+    pub fn add(&mut self, text: &[u8]) -> Result<(), CredentialError> {
+        let before = self.readings.len();
+        self.add_reading(None, text);
+        for at in (0..text.len()).filter(|at| text[*at] == b':') {
+            let ssid = (at > 0).then(|| text[..at].to_vec());
+            if at <= SSID_LEN_MAX {
+                self.add_reading(ssid, &text[at + 1..]);
+            }
+        }
+        if self.readings.len() > before {
+            Ok(())
+        } else {
+            Err(CredentialError { octets: text.len() })
+        }
+    }
+
+    /// Adds the credentials of a file, one on a line; empty lines are left out.
+    ///
+    /// # Errors
+    /// The first line that cannot be read, counted from 1.
+    pub fn add_lines(&mut self, text: &[u8]) -> Result<(), (usize, CredentialError)> {
+        for (index, line) in text.split(|octet| *octet == b'\n').enumerate() {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if !line.is_empty() {
+                self.add(line).map_err(|error| (index + 1, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// There are none.
+    pub const fn is_empty(&self) -> bool {
+        self.readings.is_empty()
+    }
+
+    fn add_reading(&mut self, ssid: Option<Vec<u8>>, secret: &[u8]) {
+        if let Some(key) = key_of(secret) {
+            self.readings.push(Reading::Psk(key));
+        } else if (8..=63).contains(&secret.len()) && secret.iter().all(|c| (32..127).contains(c)) {
+            let passphrase = Zeroizing::new(secret.to_vec());
+            self.readings.push(Reading::Passphrase { ssid, passphrase });
+        }
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Credentials({} readings)", self.readings.len())
+    }
+}
+
+/// A key of 64 hexadecimal digits.
+fn key_of(text: &[u8]) -> Option<Pmk> {
+    if text.len() != 64 {
+        return None;
+    }
+    let mut key = [0; 32];
+    for (octet, pair) in key.iter_mut().zip(text.chunks_exact(2)) {
+        let digit = |character: u8| char::from(character).to_digit(16);
+        *octet = (digit(pair[0])? << 4 | digit(pair[1])?) as u8;
+    }
+    let secret = Secret::new(key);
+    zeroize::Zeroize::zeroize(&mut key);
+    Some(secret)
+}
+
+/// PMKs, each computed when a handshake needs it for the first time.
+#[derive(Debug)]
+pub struct Pmks {
+    credentials: Credentials,
+    known: BTreeMap<(usize, Vec<u8>), Pmk>,
+    /// PMKs that were not computed because there are too many.
+    left_out: u64,
+}
+
+impl Pmks {
+    /// Those of credentials.
+    pub const fn new(credentials: Credentials) -> Self {
+        Self { credentials, known: BTreeMap::new(), left_out: 0 }
+    }
+
+    /// How often a PMK was not computed because of [`PMKS_MAX`].
+    pub const fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Calls `tries` with each PMK that a network of these SSIDs may have, until it is satisfied.
+    /// Returns `false` if there are passphrases that could not be tried, because no name is known
+    /// or because of [`PMKS_MAX`].
+    pub fn try_each(&mut self, ssids: &[Vec<u8>], mut tries: impl FnMut(&Pmk) -> bool) -> bool {
+        let mut all = true;
+        for (index, reading) in self.credentials.readings.iter().enumerate() {
+            let (named, passphrase) = match reading {
+                Reading::Psk(key) if tries(key) => return true,
+                Reading::Psk(_) => continue,
+                Reading::Passphrase { ssid, passphrase } => (ssid, passphrase),
+            };
+            let ssids = named.as_ref().map_or(ssids, std::slice::from_ref);
+            all &= !ssids.is_empty();
+            for ssid in ssids {
+                let place = (index, ssid.clone());
+                if !self.known.contains_key(&place) {
+                    if self.known.len() >= PMKS_MAX {
+                        self.left_out += 1;
+                        all = false;
+                        continue;
+                    }
+                    self.known.insert(place.clone(), psk(passphrase, ssid));
+                }
+                if self.known.get(&place).is_some_and(&mut tries) {
+                    return true;
+                }
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The PMKs of one credential in a network called `IEEE`.
+    fn pmks(text: &str) -> Vec<[u8; 32]> {
+        let mut credentials = Credentials::default();
+        credentials.add(text.as_bytes()).unwrap();
+        let mut found = Vec::new();
+        let ssids = [b"IEEE".to_vec()];
+        Pmks::new(credentials).try_each(&ssids, |pmk| {
+            found.push(*pmk.as_bytes());
+            false
+        });
+        found
+    }
+
+    /// What J.4.2 has for passphrase and SSID, however they are written.
+    #[test]
+    fn each_reading_is_tried() {
+        let standard = *psk(b"password", b"IEEE").as_bytes();
+        assert_eq!(standard[..4], [0xf4, 0x2c, 0x6f, 0xc5]);
+        assert_eq!(pmks("password"), [standard]);
+        assert_eq!(pmks(":password"), [*psk(b":password", b"IEEE").as_bytes(), standard]);
+        assert!(pmks("IEEE:password").contains(&standard));
+        assert!(!pmks("other:password").contains(&standard));
+        let text = "a:b:password";
+        let expected =
+            [psk(b"a:b:password", b"IEEE"), psk(b"b:password", b"a"), psk(b"password", b"a:b")];
+        assert_eq!(pmks(text), expected.map(|pmk| *pmk.as_bytes()));
+        let digits = "0F".repeat(32);
+        assert_eq!(pmks(&digits), [[0x0f; 32]]);
+        assert_eq!(pmks(&format!("IEEE:{digits}")), [[0x0f; 32]]);
+    }
+
+    #[test]
+    fn what_is_neither_is_refused_and_not_shown() {
+        let mut credentials = Credentials::default();
+        for text in ["", "seven77", "IE:five", &"x".repeat(64), "p\u{e4}ssword", "\x07ssword1"] {
+            let error = credentials.add(text.as_bytes()).unwrap_err();
+            assert_eq!(error.octets, text.len());
+            assert!(text.is_empty() || !error.to_string().contains(text));
+        }
+        let long = format!("{}:password", "s".repeat(33));
+        assert_eq!(credentials.add(long.as_bytes()), Ok(()), "as a passphrase alone");
+        let longer = format!("{}:password", "s".repeat(55));
+        assert!(credentials.add(longer.as_bytes()).is_err());
+        assert_eq!(format!("{credentials:?}"), "Credentials(1 readings)");
+    }
+
+    #[test]
+    fn a_file_has_one_on_a_line() {
+        let mut credentials = Credentials::default();
+        assert_eq!(credentials.add_lines(b"password\r\n\nIEEE:password\n"), Ok(()));
+        assert_eq!(credentials.readings.len(), 3);
+        let (line, _) = credentials.add_lines(b"\npassword\nshort\n").unwrap_err();
+        assert_eq!(line, 3);
+    }
+
+    /// Networks by the thousand do not cost a PMK each without end.
+    #[test]
+    fn pmks_are_bounded() {
+        let mut credentials = Credentials::default();
+        credentials.add(b"password").unwrap();
+        let mut pmks = Pmks::new(credentials);
+        for index in 0..PMKS_MAX {
+            pmks.known.insert((0, index.to_le_bytes().to_vec()), Secret::new([0; 32]));
+        }
+        assert!(!pmks.try_each(&[b"IEEE".to_vec()], |_| true));
+        assert_eq!(pmks.left_out(), 1);
+    }
+}

@@ -1,0 +1,259 @@
+//! EAPOL-Key frames (IEEE 802.1X-2020, 11; IEEE 802.11-2020, 12.7.2): how an access point and a
+//! station agree on keys, the payload of LLC frames of EtherType [`ETHERTYPE`]. Big-endian.
+//!
+//! Read, never written. The MIC is taken to have 16 octets, as every AKM has it but FILS and
+//! those with SHA-384, which have descriptor version 0 (`AKM_DEFINED`). What is encrypted in the
+//! Key Data is not opened here; [`Kdes`] reads what is not, or not any more.
+
+use super::elements::{Elements, id};
+use super::reader::Reader;
+use super::{Error, Reason};
+
+/// EtherType of EAPOL.
+pub const ETHERTYPE: u16 = 0x888e;
+/// Where the MIC is in the frame, in octets.
+pub const MIC_OFFSET: usize = 81;
+/// Length of the MIC in octets.
+pub const MIC_LEN: usize = 16;
+
+const LAYER: &str = "EAPOL-Key";
+/// Packet type of EAPOL-Key.
+const PACKET_TYPE_KEY: u8 = 3;
+/// Length of the EAPOL header: version, packet type, length.
+const HEADER_LEN: usize = 4;
+
+/// An EAPOL-Key frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key<'a> {
+    /// Which kind of descriptor: [`Key::RSN`], [`Key::WPA`].
+    pub descriptor: u8,
+    /// What the frame is for.
+    pub information: Information,
+    /// Length of the pairwise key in octets; not used by RSN in message 2 and 4.
+    pub key_length: u16,
+    /// Counts the frames of the access point; a station repeats the number that it answers.
+    pub replay_counter: u64,
+    /// ANonce of the access point, SNonce of the station; zero in messages without.
+    pub nonce: [u8; 32],
+    /// Message integrity code; zero if there is none.
+    pub mic: [u8; MIC_LEN],
+    /// The Key Data, encrypted or not.
+    pub key_data: &'a [u8],
+    /// The whole frame, from the EAPOL header to the end of the Key Data: what the MIC is of,
+    /// with zeros in place of the MIC.
+    pub frame: &'a [u8],
+}
+
+/// The Key Information field (12.7.2, figure 12-35).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Information(pub u16);
+
+impl Information {
+    /// Key Descriptor Version, by which MIC and encryption of the Key Data are chosen: 0 as the
+    /// AKM says, 1 HMAC-MD5 and ARC4, 2 HMAC-SHA-1 and AES, 3 AES-CMAC and AES.
+    pub const fn version(self) -> u8 {
+        (self.0 & 7) as u8
+    }
+
+    /// It is about the key of two stations, not of a group.
+    pub const fn is_pairwise(self) -> bool {
+        self.0 & 1 << 3 != 0
+    }
+
+    /// An answer is wanted: the access point sends it.
+    pub const fn has_ack(self) -> bool {
+        self.0 & 1 << 7 != 0
+    }
+
+    /// It has a MIC.
+    pub const fn has_mic(self) -> bool {
+        self.0 & 1 << 8 != 0
+    }
+
+    /// A station asks for a new key, or reports an error.
+    pub const fn is_request(self) -> bool {
+        self.0 & 1 << 11 != 0
+    }
+
+    /// The Key Data is encrypted.
+    pub const fn is_encrypted(self) -> bool {
+        self.0 & 1 << 12 != 0
+    }
+
+    /// It is for a link between stations (SMK): bit 13, no longer used.
+    pub const fn is_smk(self) -> bool {
+        self.0 & 1 << 13 != 0
+    }
+}
+
+impl<'a> Key<'a> {
+    /// Descriptor type of RSN (WPA2 and later).
+    pub const RSN: u8 = 2;
+    /// Descriptor type of WPA.
+    pub const WPA: u8 = 254;
+
+    /// Reads an EAPOL frame; `None` if it is one of another type (EAP, Start, Logoff).
+    ///
+    /// # Errors
+    /// A frame that is shorter than its fields, than it says, or than its Key Data; offsets count
+    /// from the EAPOL header.
+    pub fn parse(eapol: &'a [u8]) -> Result<Option<Self>, Error> {
+        let mut reader = Reader::new(LAYER, eapol);
+        reader.u8("protocol version")?;
+        if reader.u8("packet type")? != PACKET_TYPE_KEY {
+            return Ok(None);
+        }
+        let length = usize::from(u16::from_be_bytes(reader.array("body length")?));
+        // Bytes behind it are padding, or the MIC of a cipher.
+        let end = (HEADER_LEN + length).min(eapol.len());
+        let mut reader = Reader::at(LAYER, eapol.get(..end).unwrap_or_default(), HEADER_LEN);
+        let descriptor = reader.u8("descriptor type")?;
+        let information = Information(u16::from_be_bytes(reader.array("key information")?));
+        let key_length = u16::from_be_bytes(reader.array("key length")?);
+        let replay_counter = u64::from_be_bytes(reader.array("replay counter")?);
+        let nonce = reader.array("nonce")?;
+        reader.take("IV", 16)?;
+        reader.take("receive sequence counter", 8)?;
+        reader.take("reserved field", 8)?;
+        let mic = reader.array("MIC")?;
+        let count = usize::from(u16::from_be_bytes(reader.array("key data length")?));
+        let key_data = reader.take("key data", count)?;
+        let left = eapol.len() - HEADER_LEN;
+        if length > left {
+            let reason = Reason::Short { needs: length, left };
+            return Err(Error { layer: LAYER, field: "body", offset: HEADER_LEN, reason });
+        }
+        let frame = eapol.get(..end).unwrap_or_default();
+        Ok(Some(Self {
+            descriptor,
+            information,
+            key_length,
+            replay_counter,
+            nonce,
+            mic,
+            key_data,
+            frame,
+        }))
+    }
+
+    /// Key Information of an EAPOL-Key frame of which no more may be readable.
+    pub fn peek(eapol: &[u8]) -> Option<Information> {
+        match eapol {
+            [_, PACKET_TYPE_KEY, _, _, _, a, b, ..] => {
+                Some(Information(u16::from_be_bytes([*a, *b])))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Elements and key data encapsulations (KDEs, 12.7.2, table 12-9) in a Key Data field that is
+/// not encrypted.
+#[derive(Clone, Copy, Debug)]
+pub struct Kdes<'a>(Elements<'a>);
+
+/// A group key in a KDE.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Gtk<'a> {
+    /// Which of the keys of its network, 0 to 3.
+    pub id: u8,
+    /// The key.
+    pub key: &'a [u8],
+}
+
+impl<'a> Kdes<'a> {
+    /// KDEs of these bytes; what is behind the last whole one is padding.
+    pub const fn new(key_data: &'a [u8]) -> Self {
+        Self(Elements::new(key_data))
+    }
+
+    /// The elements among them, such as RSN.
+    pub const fn elements(&self) -> Elements<'a> {
+        self.0
+    }
+
+    /// The group key.
+    pub fn gtk(&self) -> Option<Gtk<'a>> {
+        let vendor = self.0.iter().map_while(Result::ok).filter(|it| it.id == id::VENDOR_SPECIFIC);
+        vendor.map(|kde| kde.data).find_map(|data| match data {
+            [0x00, 0x0f, 0xac, GTK, flags, _, key @ ..] if !key.is_empty() => {
+                Some(Gtk { id: flags & 3, key })
+            }
+            _ => None,
+        })
+    }
+}
+
+/// Data type of the GTK KDE.
+const GTK: u8 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    /// Message 1 of a handshake, field by field from figures 11-1 and 12-34.
+    fn message_1() -> Vec<u8> {
+        let mut frame = Vec::from([2, 3, 0, 117, 2, 0x00, 0x8a, 0, 16]);
+        frame.extend([0, 0, 0, 0, 0, 0, 1, 2]);
+        frame.extend(1..=32);
+        frame.extend([0; 16 + 8 + 8 + 16]);
+        frame.extend([0, 22, 0xdd, 20, 0x00, 0x0f, 0xac, 4]);
+        frame.extend([7; 16]);
+        frame
+    }
+
+    #[test]
+    fn fields_are_where_the_standard_has_them() {
+        let mut padded = message_1();
+        assert_eq!(padded.len(), 121);
+        padded.extend([9; 3]);
+        let key = Key::parse(&padded).unwrap().unwrap();
+        assert_eq!((key.descriptor, key.key_length, key.replay_counter), (Key::RSN, 16, 0x102));
+        let information = key.information;
+        assert_eq!(information.version(), 2);
+        assert!(information.is_pairwise() && information.has_ack() && !information.has_mic());
+        assert_eq!((key.nonce[0], key.nonce[31], key.key_data.len()), (1, 32, 22));
+        assert_eq!(key.frame, &padded[..121]);
+        assert_eq!(Key::peek(&padded), Some(information));
+    }
+
+    #[test]
+    fn a_frame_that_is_cut_says_where() {
+        let whole = message_1();
+        for length in 0..whole.len() {
+            let error = Key::parse(&whole[..length]).unwrap_err();
+            assert!(error.offset <= length, "{error}");
+            assert!(matches!(error.reason, Reason::Short { .. }));
+        }
+        let mut long = whole;
+        long[98] = 23;
+        let error = Key::parse(&long).unwrap_err();
+        assert_eq!((error.field, error.offset), ("key data", 99));
+        assert_eq!(Key::parse(&[2, 0, 0, 0]), Ok(None));
+    }
+
+    /// Table 12-9: a GTK with its padding of 0xdd and zeros, as message 3 has it.
+    #[test]
+    fn the_group_key_is_found_between_elements_and_padding() {
+        let mut data = Vec::from([48, 2, 1, 0, 0xdd, 22, 0x00, 0x0f, 0xac, 1, 2 | 1 << 2, 0]);
+        data.extend(1..=16);
+        data.extend([0xdd, 0, 0, 0, 0, 0]);
+        let kdes = Kdes::new(&data);
+        let gtk = kdes.gtk().unwrap();
+        assert_eq!((gtk.id, gtk.key.len(), gtk.key[15]), (2, 16, 16));
+        assert_eq!(kdes.elements().rsn().unwrap().unwrap().version, 1);
+        assert!(Kdes::new(&[0xdd, 0, 0, 0, 0]).gtk().is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Err(error) = Key::parse(&bytes) {
+                prop_assert!(error.offset <= bytes.len());
+            }
+            let _ = Kdes::new(&bytes).gtk().map(|gtk| gtk.id);
+        }
+    }
+}
