@@ -147,7 +147,8 @@ impl Run {
         self
     }
 
-    /// Also captures the air and analyses the capture. It doubles the time of the run.
+    /// Also captures the air and analyses the capture. It takes about three times the
+    /// processor time of the run.
     #[must_use]
     pub fn capturing_air(mut self) -> Self {
         self.watch.air = Air::Everything;

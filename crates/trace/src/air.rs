@@ -22,7 +22,7 @@ use lasthop_wifi::wire::data::{self, Addresses};
 use lasthop_wifi::wire::elements::{self, Elements, HtCapabilities, Tim};
 use lasthop_wifi::wire::management::{self, Beacon};
 use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel};
-use lasthop_wifi::wire::{Flags, QosControl, SequenceControl, amsdu, frame, llc};
+use lasthop_wifi::wire::{Flags, QosControl, SequenceControl, amsdu, fcs, frame, llc};
 use lasthop_wifi::{Address, StationId};
 use std::io::Write;
 
@@ -188,7 +188,7 @@ impl AirWriter {
         };
         match frame.kind {
             FrameKind::Data | FrameKind::QosData { .. } => {
-                link.data(frame, contents).emit(out);
+                link.data(frame, contents).emit(self.capture.snap_bytes(), out);
             }
             FrameKind::Null { power_management } => {
                 link.null(power_management, None).emit_mpdu(out);
@@ -314,8 +314,16 @@ struct DataFrame {
 }
 
 impl DataFrame {
-    fn emit(&self, out: &mut Vec<u8>) {
-        frame::Repr::Data(data::Repr { body: Some(&self.body), ..self.repr }).emit_mpdu(out);
+    /// Appends the frame. An FCS that a snap length leaves out is not computed: that would
+    /// be a fifth of the time of a run.
+    fn emit(&self, snap_bytes: usize, out: &mut Vec<u8>) {
+        let frame = frame::Repr::Data(data::Repr { body: Some(&self.body), ..self.repr });
+        if out.len() + frame.buffer_len() < snap_bytes {
+            frame.emit_mpdu(out);
+        } else {
+            frame.emit(out);
+            out.resize(out.len() + fcs::LEN, 0);
+        }
     }
 }
 

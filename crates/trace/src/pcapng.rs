@@ -78,6 +78,11 @@ impl Capture {
         written.map_err(|source| self.file.get_ref().error(source))
     }
 
+    /// Bytes of a packet that are written at most.
+    pub(crate) const fn snap_bytes(&self) -> usize {
+        self.snap_bytes
+    }
+
     /// Writes what is buffered.
     pub(crate) fn close(mut self) -> Result<(), OutputError> {
         self.file.flush().map_err(|source| self.file.get_ref().error(source))

@@ -233,23 +233,24 @@ fn power_save(
 
 fn oscillation(analysis: &Analysis, id: StationId, absences: &[Absence]) -> Option<Finding> {
     let air = &analysis.air;
-    let short: Vec<&Absence> =
+    let mut short: Vec<&Absence> =
         absences.iter().filter(|absence| absence.asleep_ns() < OSCILLATION_NS).collect();
+    // A clock may go backwards.
+    short.sort_by_key(|absence| absence.from_ns);
     // The busiest second, of those that begin with one of them.
-    let (mut most, mut at_most) = (0, 0);
+    let (mut most, mut at_most, mut behind) = (0, 0, 0);
     for (index, absence) in short.iter().enumerate() {
-        let within = short[index..]
-            .iter()
-            .take_while(|other| other.from_ns.saturating_sub(absence.from_ns) < 1_000_000_000)
-            .count();
-        if within > most {
-            (most, at_most) = (within, index);
+        let is_within = |other: &&Absence| other.from_ns - absence.from_ns < 1_000_000_000;
+        behind += short[behind..].iter().take_while(|other| is_within(other)).count();
+        if behind - index > most {
+            (most, at_most) = (behind - index, index);
         }
     }
     if (most as f64) < OSCILLATIONS_MIN || short.len() * 2 < absences.len() {
         return None;
     }
     let (first, last) = (short[at_most], short[at_most + most - 1]);
+    let frames = [first.frames.0.min(last.frames.0), first.frames.1.max(last.frames.1)];
     let address = air.stations.get(id).address.to_string();
     Some(Finding {
         kind: Kind::PmOscillation,
@@ -257,10 +258,10 @@ fn oscillation(analysis: &Analysis, id: StationId, absences: &[Absence]) -> Opti
             "{address} announces power save and takes it back up to {most} times a second, {} times \
              in all (frames {}-{})",
             short.len(),
-            first.frames.0,
-            last.frames.1
+            frames[0],
+            frames[1]
         ),
-        frames: [first.frames.0, last.frames.1],
+        frames,
         from_s: at(analysis, first.from_ns),
         to_s: at(analysis, last.to_ns),
         harm: (most as f64 / 100.0).min(0.3),
