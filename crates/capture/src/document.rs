@@ -14,7 +14,7 @@ pub use channel::{
 pub use flows::{FlowDirectionSummary, FlowSummary};
 
 use crate::analysis::Analysis;
-use crate::finding::{Finding, findings};
+use crate::finding::{Extent, Finding, findings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -164,7 +164,7 @@ impl CaptureDocument {
                 trigger: counts.trigger,
             },
             errors: analysis.errors.iter().map(error).collect(),
-            findings: findings(analysis),
+            findings: findings(analysis, Extent::ALL),
             errors_left_out: analysis.errors_left_out,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             begin_unix_s: times.filter(|(first, _)| *first > 0).map(|(first, _)| seconds(first)),

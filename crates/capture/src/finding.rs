@@ -71,10 +71,27 @@ pub enum Kind {
     MonitorMisses,
 }
 
+/// How far back it is looked for what costs time in proportion to that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Absences of each station.
+    pub absences: usize,
+    /// Seconds of each link.
+    pub seconds: usize,
+}
+
+impl Extent {
+    /// All that is kept.
+    pub const ALL: Self = Self { absences: usize::MAX, seconds: usize::MAX };
+    /// What can be looked at each second, of a hundred stations in some milliseconds: twenty
+    /// scans of 25 channels, and the throughput of half an hour.
+    pub const LATEST: Self = Self { absences: 512, seconds: 1_800 };
+}
+
 /// All findings, worst first.
-pub fn findings(analysis: &Analysis) -> Vec<Finding> {
+pub fn findings(analysis: &Analysis, extent: Extent) -> Vec<Finding> {
     let mut found = Vec::new();
-    absences::find(analysis, &mut found);
+    absences::find(analysis, extent, &mut found);
     links::find(analysis, &mut found);
     channel::find(analysis, &mut found);
     tcp::find(analysis, &mut found);

@@ -58,6 +58,12 @@ impl<T: Clone + Default, const MAX: usize> Seconds<T, MAX> {
         (self.first..).zip(&self.values)
     }
 
+    /// The seconds from this one on, as far as they are kept.
+    pub fn since(&self, second: usize) -> impl Iterator<Item = (usize, &T)> {
+        let skipped = second.saturating_sub(self.first).min(self.values.len());
+        (self.first + skipped..).zip(self.values.range(skipped..))
+    }
+
     /// The first second that is kept.
     pub const fn first(&self) -> usize {
         self.first
@@ -137,6 +143,10 @@ mod tests {
                 }
                 prop_assert!(seconds.values.len() <= 8);
                 prop_assert_eq!(seconds.iter().count(), seconds.end() - seconds.first());
+                for from in [0, first, now, now + 1] {
+                    let since = seconds.iter().filter(|(second, _)| *second >= from);
+                    prop_assert!(seconds.since(from).eq(since));
+                }
             }
         }
 

@@ -1,6 +1,6 @@
 //! Stations that are away: scans, power save, and access points that do not notice.
 
-use super::{Finding, Kind, at, ms, percent};
+use super::{Extent, Finding, Kind, at, ms, percent};
 use crate::air::Air;
 use crate::air::absence::{Absence, Totals};
 use crate::air::exchange::Link;
@@ -18,16 +18,17 @@ const DOZING_MIN: f64 = 0.05;
 /// Data frames to a station that is away, of all that it gets meanwhile and otherwise.
 const IN_VAIN_MIN: u64 = 20;
 
-pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
+pub(super) fn find(analysis: &Analysis, extent: Extent, found: &mut Vec<Finding>) {
     let air = &analysis.air;
     for (id, absences) in &air.absences {
         let totals = absences.totals();
         let absences = absences.so_far();
+        let absences = &absences[absences.len().saturating_sub(extent.absences)..];
         let Some(schedule) = Schedule::of(absences) else { continue };
         let oscillates = oscillation(analysis, *id, absences);
         if oscillates.is_none() {
             match schedule.cause {
-                Cause::Scan => found.push(scan(analysis, *id, absences, &schedule)),
+                Cause::Scan => found.push(scan(analysis, *id, absences, &schedule, extent)),
                 Cause::PowerSave => {
                     found.extend(power_save(analysis, *id, absences, &totals, &schedule));
                 }
@@ -39,10 +40,16 @@ pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
     }
 }
 
-fn scan(analysis: &Analysis, id: StationId, absences: &[Absence], schedule: &Schedule) -> Finding {
+fn scan(
+    analysis: &Analysis,
+    id: StationId,
+    absences: &[Absence],
+    schedule: &Schedule,
+    extent: Extent,
+) -> Finding {
     let air = &analysis.air;
     let address = air.stations.get(id).address.to_string();
-    let worst = worst_period(air, id, schedule);
+    let worst = worst_period(air, id, schedule, extent);
     let (period, throughput) = worst;
     let (first, last) = (&absences[period.absences.0], &absences[period.absences.1 - 1]);
     let length_s = (period.to_ns - period.from_ns) as f64 / 1e9;
@@ -95,8 +102,13 @@ fn scan(analysis: &Analysis, id: StationId, absences: &[Absence], schedule: &Sch
 
 /// The period that costs most: it, and the share of its lowest second and its mean in what the
 /// station has otherwise.
-fn worst_period(air: &Air, id: StationId, schedule: &Schedule) -> (Period, Option<(f64, f64)>) {
-    let seconds = payload(air, id);
+fn worst_period(
+    air: &Air,
+    id: StationId,
+    schedule: &Schedule,
+    extent: Extent,
+) -> (Period, Option<(f64, f64)>) {
+    let seconds = payload(air, id, extent);
     let normal = normal(air, schedule, &seconds);
     let with_throughput = schedule.periods.iter().map(|period| {
         let shares = normal.and_then(|normal| shares(air, &seconds, normal, period));
@@ -112,11 +124,12 @@ fn worst_period(air: &Air, id: StationId, schedule: &Schedule) -> (Period, Optio
 }
 
 /// Payload of both directions of a station, by second.
-fn payload(air: &Air, id: StationId) -> Seconds<u64> {
+fn payload(air: &Air, id: StationId, extent: Extent) -> Seconds<u64> {
     let links = air.links.values().filter(|link| link.from == id || link.to == id);
     let mut sums = Seconds::default();
+    let from = air.second(air.end_ns).saturating_sub(extent.seconds);
     for link in links {
-        for (second, value) in link.seconds.iter() {
+        for (second, value) in link.seconds.since(from) {
             *sums.at(second) += value.payload_bytes;
         }
     }

@@ -2,7 +2,7 @@
 //! did not have. A finding that comes back is not new; its numbers may change.
 
 use crate::analysis::Analysis;
-use crate::finding::{Finding, Kind, findings};
+use crate::finding::{Extent, Finding, Kind, findings};
 use lasthop_units::Duration;
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ const SEEN_MAX: usize = 10_000;
 impl News {
     /// The findings of an analysis, `interval` after the last ones.
     pub fn of(&mut self, analysis: &Analysis, interval: Duration) -> Vec<Found> {
-        self.mark(findings(analysis), interval)
+        self.mark(findings(analysis, Extent::LATEST), interval)
     }
 
     fn mark(&mut self, found: Vec<Finding>, interval: Duration) -> Vec<Found> {
