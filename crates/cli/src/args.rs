@@ -407,15 +407,17 @@ pub struct OutputArgs {
 
 /// `lasthop capture`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    after_help = "A capture of an interface, or of a pipe, shows what is found so far on a terminal, until q, an
+interrupt, or the end of the pipe; then the report follows. Keys: s orders stations otherwise,
+d shows what they send or receive, the arrows and PgUp, PgDn scroll.
+
+Examples:
   lasthop capture air.pcapng
   lasthop capture monitor.pcap.gz --json
   lasthop capture --live mon0
-  ssh ap tcpdump -i mon0 -U -w - | lasthop capture -
-
-A capture of an interface, or of a pipe, shows what is found so far on a terminal, until q, an
-interrupt, or the end of the pipe; then the report follows. Keys: s orders stations otherwise,
-d shows what they send or receive, the arrows and PgUp, PgDn scroll.")]
+  ssh ap tcpdump -i mon0 -U -w - | lasthop capture -"
+)]
 pub struct Capture {
     /// Capture file (pcap or pcapng, also compressed with gzip or zstd); - is the standard input
     #[arg(value_name = "FILE", required_unless_present = "live")]

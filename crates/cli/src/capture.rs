@@ -25,6 +25,7 @@ pub fn capture(args: &Capture) -> Result<(), Failure> {
     if let Some(note) = source.note() {
         console::error(&format!("{name}: {note}\n"));
     }
+    let nothing = if source.is_interface() { "no packet came" } else { "there is no packet in it" };
     let mut analysis = if args.watch || source.goes_on() {
         let is_shown = console::is_view_wanted() && !args.json;
         Watch::new(args.watch, is_shown, &source).run(source, &interrupt)?
@@ -35,7 +36,7 @@ pub fn capture(args: &Capture) -> Result<(), Failure> {
     };
     analysis.finish();
     if analysis.packets == 0 {
-        let why = analysis.errors.first().map_or("there is no packet in it", |e| &e.message);
+        let why = analysis.errors.first().map_or(nothing, |e| &e.message);
         return Err(failed(&why));
     }
     if analysis.counts.unsupported == analysis.packets {

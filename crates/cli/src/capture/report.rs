@@ -59,7 +59,9 @@ pub fn report(document: &CaptureDocument, stream: Stream) -> String {
 /// What could not be used.
 fn unused(document: &CaptureDocument, stream: Stream) -> String {
     let unused = &document.unused;
-    let errors = document.errors.len() as u64 + document.errors_left_out;
+    // Why the capture ended has been said.
+    let errors = document.errors.iter().filter(|error| error.frame.is_some()).count() as u64
+        + document.errors_left_out;
     let mut out = String::new();
     for (number, what) in [
         (errors, "malformed; --json lists frame, field and offset"),

@@ -209,7 +209,7 @@ fn lines(reading: &Reading, dropped: u64) -> String {
             let _ = write!(line, "  {what} {} %", percent(share));
         }
     }
-    let _ = write!(line, "  {} stations", reading.stations.len());
+    let _ = write!(line, "  stations {}", reading.stations.len());
     if dropped > 0 {
         let _ = write!(line, "  {} dropped", count(dropped));
     }
