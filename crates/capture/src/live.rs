@@ -9,9 +9,11 @@
 
 mod news;
 mod order;
+mod wire;
 
 pub use news::{Found, News};
 pub use order::Order;
+pub use wire::FlowRow;
 
 use crate::air::Air;
 use crate::air::exchange::Link;
@@ -21,6 +23,7 @@ use crate::document::length_ns;
 use crate::rate::Rate;
 use lasthop_units::{Duration, MacAddr};
 use std::collections::BTreeMap;
+use wire::Wire;
 
 /// The channel and its stations in the time since the reading before.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,6 +45,8 @@ pub struct Reading {
     pub stations: Vec<Row>,
     /// Stations that are not among them.
     pub strangers: usize,
+    /// Flows that sent something, if there is no 802.11; the fastest first.
+    pub flows: Vec<FlowRow>,
     /// Findings so far, worst first.
     pub findings: Vec<Found>,
 }
@@ -106,6 +111,7 @@ pub struct Meter {
     stations: Vec<Station>,
     rates: BTreeMap<(StationId, StationId), Rates>,
     news: News,
+    wire: Wire,
 }
 
 /// What was counted up to the reading before.
@@ -211,6 +217,10 @@ impl Meter {
             frequency_mhz: air.frequency_mhz,
             strangers: air.stations.count() - rows.len(),
             stations: rows,
+            flows: match air.begin_ns {
+                Some(_) => Vec::new(),
+                None => self.wire.read(analysis, interval_ns),
+            },
             findings: self.news.of(analysis, Duration::from_nanos(interval_ns)),
         };
         let end_ns = analysis.times().map(|(_, end)| end.max(since_ns));

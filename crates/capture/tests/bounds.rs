@@ -9,6 +9,8 @@ use lasthop_capture::document::CaptureDocument;
 use lasthop_capture::file::Packet;
 use lasthop_capture::finding::Kind;
 use lasthop_capture::link::LinkType;
+use lasthop_capture::live::Meter;
+use lasthop_units::Duration;
 
 /// Feeds packets of one link type.
 struct Feed {
@@ -103,6 +105,26 @@ fn idle_flows_make_place() {
     let outlived =
         document.flows.values().filter(|flow| flow.from.values().any(|f| f.packets == 6));
     assert_eq!(outlived.count(), 100);
+}
+
+/// Of a wired capture a reading has the flows that sent something, each with what it sent since the
+/// reading before.
+#[test]
+fn a_wire_has_flows() {
+    let mut feed = Feed::new(LinkType::Ip);
+    let mut meter = Meter::default();
+    let second = Duration::from_secs(1);
+    feed.packet(BEGIN, &udp(1_000));
+    feed.packet(BEGIN + 1, &udp(1_001));
+    assert_eq!(meter.read(&feed.analysis, second).flows.len(), 2);
+    (2..6).for_each(|n| feed.packet(BEGIN + n, &udp(1_001)));
+    let reading = meter.read(&feed.analysis, second * 2);
+    let [flow] = &reading.flows[..] else { panic!("{:?}", reading.flows) };
+    assert_eq!(flow.name, "udp 192.0.2.1:1001 > 192.0.2.2:53");
+    // Four packets with two bytes each in two seconds.
+    assert_eq!((flow.packets_per_s, flow.throughput_mbps), (2.0, 32e-6));
+    assert!(meter.read(&feed.analysis, second).flows.is_empty());
+    assert_eq!(reading.busy, None);
 }
 
 /// A station that dozes 10 000 times: the latest thousands are kept, all are counted, and the

@@ -1,5 +1,5 @@
-//! The view of a capture that goes on: the channel in a line, stations as a table, findings below,
-//! those that are new marked. Columns for which the terminal is too narrow are left out, the least
+//! The view of a capture that goes on: the channel in a line, stations as a table (on a wire:
+//! flows), findings below, those that are new marked. Columns for which the terminal is too narrow are left out, the least
 //! important ones first. Keys are read from the terminal, also if packets come from a pipe.
 
 use super::report::wrapped;
@@ -195,7 +195,7 @@ impl Screen {
         }
         let findings = self.findings(usize::from(body.width));
         // Findings get what stations do not need, and a third at least.
-        let stations = self.reading.stations.len() + 1;
+        let stations = self.rows() + 1;
         let height = usize::from(body.height);
         let below = findings.len().min((height / 3).max(height.saturating_sub(stations + 1)));
         let above = height.saturating_sub(below + 1);
@@ -205,7 +205,10 @@ impl Screen {
             Constraint::Length(below as u16),
         ])
         .areas(body);
-        self.draw_table(frame, table);
+        match self.reading.flows.is_empty() {
+            true => self.draw_stations(frame, table),
+            false => self.draw_flows(frame, table),
+        }
         frame.render_widget(Paragraph::new(findings), list);
         let direction = if self.is_received { "received" } else { "sent" };
         let keys =
@@ -233,10 +236,45 @@ impl Screen {
         line
     }
 
-    fn draw_table(&mut self, frame: &mut Frame<'_>, area: Rect) {
-        let columns = fitting(usize::from(area.width));
+    /// Rows of the table: stations, or flows where there are none.
+    fn rows(&self) -> usize {
+        self.reading.stations.len().max(self.reading.flows.len())
+    }
+
+    /// Makes the place of the table known, and bounds how far it is scrolled.
+    fn scroll(&mut self, area: Rect) {
         self.shown = usize::from(area.height).saturating_sub(1);
-        self.above = self.above.min(self.reading.stations.len().saturating_sub(self.shown));
+        self.above = self.above.min(self.rows().saturating_sub(self.shown));
+    }
+
+    fn draw_flows(&mut self, frame: &mut Frame<'_>, area: Rect) {
+        self.scroll(area);
+        let names = usize::from(area.width).saturating_sub(38).clamp(20, 60);
+        let line = |name: &str, cells: [String; 4]| {
+            let mut text = fitted(name, names, true);
+            for (cell, width) in cells.iter().zip([7, 7, 7, 7]) {
+                text.push_str("  ");
+                text.push_str(&fitted(cell, width, false));
+            }
+            text
+        };
+        let head = ["pkt/s", "Mb/s", "again", "ack ms"].map(str::to_owned);
+        let mut lines = vec![Line::from(line("flow", head).dim())];
+        for row in self.reading.flows.iter().skip(self.above).take(self.shown) {
+            let cells = [
+                whole(row.packets_per_s),
+                nonzero(row.throughput_mbps),
+                whole(row.retransmissions as f64),
+                optional(row.ack_ms),
+            ];
+            lines.push(Line::from(line(&row.name, cells)));
+        }
+        frame.render_widget(Paragraph::new(lines), area);
+    }
+
+    fn draw_stations(&mut self, frame: &mut Frame<'_>, area: Rect) {
+        let columns = fitting(usize::from(area.width));
+        self.scroll(area);
         let line = |cells: &mut dyn Iterator<Item = String>| {
             let mut text = String::new();
             for (column, cell) in columns.iter().zip(cells) {

@@ -2,7 +2,7 @@
 
 use super::*;
 use lasthop_capture::finding::{Finding, Kind};
-use lasthop_capture::live::Found;
+use lasthop_capture::live::{FlowRow, Found};
 use lasthop_units::MacAddr;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -100,6 +100,25 @@ fn a_small_terminal_has_the_most_important() {
     assert!(press(&mut screen, KeyCode::Char('d')));
     assert!(press(&mut screen, KeyCode::PageDown));
     insta::assert_snapshot!(drawn(&mut screen, 60, 14));
+}
+
+/// On a wire there are flows in place of stations.
+#[test]
+fn flows_of_a_wire_are_shown() {
+    let flow = |name: &str, mbps, ack_ms| FlowRow {
+        name: name.to_owned(),
+        packets_per_s: 812.0,
+        throughput_mbps: mbps,
+        retransmissions: 3,
+        ack_ms,
+    };
+    let flows = vec![
+        flow("tcp 192.0.2.1:443 > 192.0.2.2:50123", 93.4, Some(12.34)),
+        flow("udp [2001:db8::1]:443 > [2001:db8::2]:50123", 1.25, None),
+    ];
+    let mut screen = screen(0);
+    screen.reading = Reading { flows, frames_per_s: 99.0, ..Reading::default() };
+    insta::assert_snapshot!(drawn(&mut screen, 80, 8));
 }
 
 /// Whatever the size, and however far it is scrolled, nothing panics.

@@ -1,0 +1,70 @@
+//! Flows of a wired capture, on which there are no stations: what each end has sent since the
+//! reading before.
+
+use crate::analysis::Analysis;
+use crate::transport::{Direction, FlowKey, end};
+use std::collections::BTreeMap;
+
+/// What one end of a flow sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowRow {
+    /// Protocol, sender and receiver with their ports.
+    pub name: String,
+    /// Packets a second.
+    pub packets_per_s: f64,
+    /// Payload in Mb/s, each byte once.
+    pub throughput_mbps: f64,
+    /// Segments of TCP that were sent again, since the start; 0 of UDP.
+    pub retransmissions: u64,
+    /// Mean time from a segment of TCP to its acknowledgement at the monitor in ms, since the
+    /// start.
+    pub ack_ms: Option<f64>,
+}
+
+/// Packets and bytes of payload of both directions of each flow, up to the reading before.
+#[derive(Debug, Default)]
+pub(super) struct Wire(BTreeMap<FlowKey, [(u64, u64); 2]>);
+
+impl Wire {
+    /// Flows that sent something in the last `interval_ns`, the fastest first.
+    pub(super) fn read(&mut self, analysis: &Analysis, interval_ns: u64) -> Vec<FlowRow> {
+        let mut rows = Vec::new();
+        let mut now = BTreeMap::new();
+        for (key, flow) in analysis.flows.iter() {
+            let counts = flow.directions.each_ref().map(|d| (d.packets, d.payload_bytes));
+            // A flow that was forgotten and came back has counted from zero.
+            let before = self.0.get(key).copied().unwrap_or_default();
+            for (index, direction) in flow.directions.iter().enumerate() {
+                let packets = counts[index].0.saturating_sub(before[index].0);
+                let bytes = counts[index].1.saturating_sub(before[index].1);
+                if packets > 0 {
+                    let per_s = 1e9 / interval_ns as f64;
+                    let mbps = bytes as f64 * 8e-6 * per_s;
+                    rows.push(FlowRow::new(key, index, direction, packets as f64 * per_s, mbps));
+                }
+            }
+            now.insert(*key, counts);
+        }
+        self.0 = now;
+        // The sort is stable: flows in their order where throughput is equal.
+        rows.sort_by(|a, b| b.throughput_mbps.total_cmp(&a.throughput_mbps));
+        rows
+    }
+}
+
+impl FlowRow {
+    fn new(key: &FlowKey, index: usize, direction: &Direction, packets: f64, mbps: f64) -> Self {
+        let [from, to] = [key.ends[index], key.ends[1 - index]].map(|(a, p)| end(a, p));
+        let protocol = if key.protocol == 6 { "tcp" } else { "udp" };
+        let tcp = direction.tcp.as_deref();
+        Self {
+            name: format!("{protocol} {from} > {to}"),
+            packets_per_s: packets,
+            throughput_mbps: mbps,
+            retransmissions: tcp.map_or(0, |tcp| tcp.retransmissions),
+            ack_ms: tcp
+                .and_then(|tcp| tcp.rtt)
+                .map(|(_, sum, _, number)| sum as f64 / number.max(1) as f64 / 1e6),
+        }
+    }
+}
