@@ -6,6 +6,7 @@ use crate::air::stations::StationId;
 use crate::file::{Packet, ReadError};
 use crate::frame::Frame;
 use crate::link::{self, Headers, LinkType, Opened};
+use crate::numbers::Numbers;
 use crate::transport::{Carrier, Flows};
 use lasthop_units::SeqNo12;
 use lasthop_wifi::wire::frame::View;
@@ -107,7 +108,7 @@ pub struct Malformed {
 /// When each sequence number was last seen, in ns since 1970; none while nothing comes.
 #[derive(Debug, Default)]
 struct Seen {
-    numbers: Vec<u64>,
+    numbers: Numbers<u64>,
     latest_ns: u64,
 }
 
@@ -120,6 +121,8 @@ const REPEATS_NS: u64 = 4_000_000_000;
 /// From which time on a link or a flow is idle, in ns: longer than any MAC, and than TCP in
 /// nearly all cases, waits to send again. What is idle takes less memory.
 pub(crate) const IDLE_NS: u64 = 60_000_000_000;
+/// Where nothing was idle, it is looked for again after as many that would have needed its place.
+pub(crate) const LOOK_EVERY: u32 = 1_000;
 /// Packets after which it is looked what is idle, at least.
 const REST_PACKETS: u64 = 1_000;
 /// Most sequence number spaces in which MSDUs are compared.
@@ -193,7 +196,7 @@ impl Analysis {
         self.flows.rest(now_ns);
         for seen in &mut self.seen_at {
             if now_ns.saturating_sub(seen.latest_ns) >= IDLE_NS {
-                seen.numbers = Vec::new();
+                seen.numbers = Numbers::default();
             }
         }
     }
@@ -285,11 +288,8 @@ impl Analysis {
         }
         let seen = &mut self.seen_at[index];
         seen.latest_ns = frame.at_ns;
-        if seen.numbers.is_empty() {
-            seen.numbers = vec![0; usize::from(SeqNo12::MODULUS)];
-        }
         let number = frame.view.sequence_control()?.sequence.as_u16();
-        let last = std::mem::replace(&mut seen.numbers[usize::from(number)], frame.at_ns.max(1));
+        let last = std::mem::replace(seen.numbers.at(number), frame.at_ns.max(1));
         let again =
             frame.control.flags.retry && last > 0 && frame.at_ns.saturating_sub(last) < REPEATS_NS;
         (!again).then_some((index as u32, tid, number))

@@ -27,6 +27,7 @@ pub mod finding;
 pub mod frame;
 pub mod link;
 pub mod live;
+mod numbers;
 pub mod rate;
 pub mod seconds;
 pub mod transport;
