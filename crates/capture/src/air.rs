@@ -14,7 +14,7 @@ pub mod ppdu;
 pub mod schedule;
 pub mod stations;
 
-use crate::analysis::IDLE_NS;
+use crate::analysis::{IDLE_NS, LOOK_EVERY};
 use crate::frame::Frame;
 use crate::rate::Format;
 use crate::series::Busy;
@@ -41,6 +41,8 @@ pub struct Air {
     /// Links that were forgotten for newer ones, and data PPDUs of links for which there was no
     /// place.
     pub links_left_out: (u64, u64),
+    /// Data PPDUs without a place until idle links are looked for again.
+    place_after: u32,
     /// Beacons, by access point.
     pub beacons: BTreeMap<StationId, Beacons>,
     /// What stations announce, in the order of stations.
@@ -146,6 +148,7 @@ impl Default for Air {
             stations: Stations::default(),
             links: BTreeMap::new(),
             links_left_out: (0, 0),
+            place_after: 0,
             beacons: BTreeMap::new(),
             absences: BTreeMap::new(),
             heard: Vec::new(),
@@ -222,6 +225,11 @@ impl Air {
         if self.links.len() < LINKS_MAX || self.links.contains_key(&key) {
             return true;
         }
+        if self.place_after > 0 {
+            self.place_after -= 1;
+            self.links_left_out.1 += 1;
+            return false;
+        }
         let idle =
             self.links.iter().filter(|(_, link)| now_ns.saturating_sub(link.latest_ns) >= IDLE_NS);
         let mut idle: Vec<_> = idle.map(|(key, link)| (link.counts.mpdus, *key)).collect();
@@ -230,7 +238,10 @@ impl Air {
             self.links.remove(key);
             self.links_left_out.0 += 1;
         }
-        self.links_left_out.1 += u64::from(idle.is_empty());
+        if idle.is_empty() {
+            self.links_left_out.1 += 1;
+            self.place_after = LOOK_EVERY;
+        }
         !idle.is_empty()
     }
 

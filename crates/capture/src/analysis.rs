@@ -125,6 +125,8 @@ const CUT_LISTED_MAX: u64 = 10;
 /// From which time on a link or a flow is idle, in ns: longer than any MAC, and than TCP in
 /// nearly all cases, waits to send again. What is idle takes less memory.
 pub(crate) const IDLE_NS: u64 = 60_000_000_000;
+/// Where nothing was idle, it is looked for again after as many that would have needed its place.
+pub(crate) const LOOK_EVERY: u32 = 1_000;
 /// Packets after which it is looked what is idle, at least.
 const REST_PACKETS: u64 = 1_000;
 

@@ -31,6 +31,7 @@ pub mod frame;
 pub mod join;
 pub mod link;
 pub mod live;
+mod numbers;
 pub mod rate;
 pub mod series;
 pub mod transport;

@@ -11,7 +11,7 @@ mod tcp;
 
 pub use tcp::{Direction, Fate, FlowSecond, TcpDirection};
 
-use crate::analysis::IDLE_NS;
+use crate::analysis::{IDLE_NS, LOOK_EVERY};
 use lasthop_packet::ip;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,6 +29,8 @@ pub struct Flows {
     recent: Option<(FlowKey, usize)>,
     left_out: u64,
     forgotten: u64,
+    /// Packets without a place until idle flows are looked for again.
+    place_after: u32,
     /// Packets of IP that were in no flow: fragments behind the first, and other protocols.
     others: u64,
     packets_tcp: u64,
@@ -139,7 +141,7 @@ impl Flows {
         let index = match self.index.get(&key) {
             Some(index) => *index,
             None => {
-                if self.flows.len() >= FLOWS_MAX && !self.forget(now_ns) {
+                if self.flows.len() >= FLOWS_MAX && !self.has_place(now_ns) {
                     return None;
                 }
                 self.flows.push(Flow::default());
@@ -149,6 +151,17 @@ impl Flows {
         };
         self.recent = Some((key, index));
         Some(index)
+    }
+
+    /// Whether there is a place for another flow, after idle ones were forgotten.
+    fn has_place(&mut self, now_ns: u64) -> bool {
+        if self.place_after > 0 {
+            self.place_after -= 1;
+            return false;
+        }
+        let has_place = self.forget(now_ns);
+        self.place_after = if has_place { 0 } else { LOOK_EVERY };
+        has_place
     }
 
     /// Forgets idle flows, a quarter of all at most: those with the fewest packets. Whether there

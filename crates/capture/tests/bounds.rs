@@ -168,6 +168,38 @@ fn any_times_are_read() {
     assert_eq!(feed.document().flows.len(), 1);
 }
 
+/// Pages that this process has in memory, in MiB.
+fn resident_mib() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages = text.split(' ').nth(1).unwrap();
+    pages.parse::<u64>().unwrap() * 4 / 1_024
+}
+
+/// Somebody sends frames with made-up addresses, each with a TCP segment: a sender takes some
+/// kilobytes, and a frame takes no longer because there are many.
+#[test]
+fn made_up_senders_take_little() {
+    let mut feed = Feed::new(LinkType::Ieee80211);
+    let before = resident_mib();
+    for n in 0..100_000u32 {
+        let mut frame = frame(QOS_DATA, false, n as u16);
+        let [a, b, c, d] = n.to_be_bytes();
+        frame[10..16].copy_from_slice(&[2, 9, a, b, c, d]);
+        frame[4..10].copy_from_slice(&[2, 8, a, b, c, d]);
+        frame.truncate(26);
+        frame.extend([0xaa, 0xaa, 3, 0, 0, 0, 8, 0, 0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0]);
+        frame.extend([10, b, c, d, 10, 0, 0, 1, 1, 0, 1, 1]);
+        frame.extend([d; 12]);
+        feed.packet(BEGIN + u64::from(n) * 100_000, &frame);
+    }
+    let taken = resident_mib().saturating_sub(before);
+    assert!(taken < 250, "{taken} MiB");
+    let air = &feed.analysis.air;
+    assert_eq!((air.stations.count(), air.links.len()), (65_536, 16_384));
+    assert!(air.links_left_out.1 > 10_000);
+    assert_eq!(feed.document().flows.len(), 4_096);
+}
+
 /// Of a day, a link has the last hours by second, and the sums of all.
 #[test]
 fn sums_outlive_seconds() {

@@ -8,13 +8,14 @@
 //! (an attempt that failed and of which others were captured) is not counted. On a complete
 //! capture nothing is missed.
 
+use crate::numbers::Numbers;
 use lasthop_units::SeqNo12;
 
 /// The MPDUs of one sender to one receiver in one sequence number space.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Chains {
-    /// One for each number; none while the link rests.
-    slots: Vec<Slot>,
+    /// What is known of each number; nothing while the link rests.
+    slots: Numbers<Slot>,
     /// While the link rests, a bit for each number that was acknowledged.
     rested: Vec<u64>,
     /// The newest sequence number that was seen or acknowledged.
@@ -73,18 +74,6 @@ pub enum Missed {
     Again,
 }
 
-impl Default for Chains {
-    fn default() -> Self {
-        Self {
-            slots: vec![Slot::default(); usize::from(SeqNo12::MODULUS)],
-            rested: Vec::new(),
-            newest: None,
-            unseen: 0,
-            counts: ChainCounts::default(),
-        }
-    }
-}
-
 /// How far back a number may be an old one; further back its sender has begun anew.
 const WINDOW_MAX: u16 = 1_024;
 /// Bits of a word of those that stay while a link rests.
@@ -99,21 +88,21 @@ impl Chains {
     pub fn handle_mpdu(&mut self, sequence: SeqNo12, retry: bool) -> Attempt {
         self.wake();
         self.advance(sequence);
-        let index = usize::from(sequence.as_u16());
+        let counts = &mut self.counts;
+        let slot = self.slots.at(sequence.as_u16());
+        self.unseen -= u64::from(std::mem::take(&mut slot.skipped));
         // A number without Retry bit that was seen before is another MSDU: its sender has
         // started again.
-        if !retry && (self.slots[index].attempts > 0 || self.slots[index].acknowledged) {
-            self.close(index);
+        if !retry {
+            counts.add(&std::mem::take(slot));
         }
-        let slot = &mut self.slots[index];
-        self.unseen -= u64::from(std::mem::take(&mut slot.skipped));
         let new = slot.captured == 0;
         let missed_before = u8::from(retry && slot.attempts == 0);
         slot.attempts = slot.attempts.saturating_add(1 + missed_before);
         slot.captured = slot.captured.saturating_add(1);
         slot.missing = false;
-        self.counts.captured += 1;
-        self.counts.missed += u64::from(missed_before);
+        counts.captured += 1;
+        counts.missed += u64::from(missed_before);
         Attempt { new, missed_before }
     }
 
@@ -126,7 +115,7 @@ impl Chains {
         }
         self.wake();
         self.advance(sequence);
-        let slot = &mut self.slots[usize::from(sequence.as_u16())];
+        let slot = self.slots.at(sequence.as_u16());
         if slot.acknowledged {
             return None;
         }
@@ -145,9 +134,8 @@ impl Chains {
     /// An MPDU did not get across: a Block Ack has left it out, or its sender begins anew with
     /// the whole PPDU.
     pub fn handle_missing(&mut self, sequence: SeqNo12) {
-        if let Some(slot) = self.slots.get_mut(usize::from(sequence.as_u16())) {
-            slot.missing = true;
-        }
+        self.wake();
+        self.slots.at(sequence.as_u16()).missing = true;
     }
 
     /// The newest number that was captured or acknowledged.
@@ -162,13 +150,13 @@ impl Chains {
 
     /// Whether an MPDU with this number was acknowledged.
     pub fn is_acknowledged(&self, sequence: SeqNo12) -> bool {
-        self.slots.get(usize::from(sequence.as_u16())).is_some_and(|slot| slot.acknowledged)
+        self.slots.of(sequence.as_u16()).acknowledged
     }
 
     /// Whether the latest MPDU with this number was acknowledged; `None` if none was sent since
     /// the link last rested.
     pub fn fate(&self, sequence: SeqNo12) -> Option<bool> {
-        let slot = self.slots.get(usize::from(sequence.as_u16()))?;
+        let slot = self.slots.of(sequence.as_u16());
         (slot.attempts > 0).then_some(slot.acknowledged)
     }
 
@@ -178,26 +166,29 @@ impl Chains {
         if self.slots.is_empty() {
             return;
         }
-        let bit = |(n, slot): (u32, &Slot)| u64::from(slot.acknowledged) << n;
-        let bits = |slots: &[Slot]| (0..).zip(slots).map(bit).sum();
-        self.rested = self.slots.chunks(BITS).map(bits).collect();
-        (0..self.slots.len()).for_each(|index| self.close(index));
-        self.slots = Vec::new();
+        self.rested = vec![0; usize::from(SeqNo12::MODULUS) / BITS];
+        for (number, slot) in self.slots.iter() {
+            let (word, bit) = (usize::from(number) / BITS, usize::from(number) % BITS);
+            self.rested[word] |= u64::from(slot.acknowledged) << bit;
+            self.counts.add(slot);
+        }
+        self.slots = Numbers::default();
     }
 
     fn wake(&mut self) {
-        if !self.slots.is_empty() {
-            return;
+        for (word, base) in std::mem::take(&mut self.rested).iter().zip((0u16..).step_by(BITS)) {
+            let mut rest = *word;
+            while rest != 0 {
+                self.slots.at(base + rest.trailing_zeros() as u16).acknowledged = true;
+                rest &= rest - 1;
+            }
         }
-        let slots = self.rested.iter().flat_map(|bits| (0..BITS).map(move |n| bits >> n & 1 == 1));
-        self.slots = slots.map(|acknowledged| Slot { acknowledged, ..Slot::default() }).collect();
-        self.rested = Vec::new();
     }
 
     /// What became of them, those that are still being sent included.
     pub fn counts(&self) -> ChainCounts {
         let mut counts = self.counts.clone();
-        self.slots.iter().for_each(|slot| counts.add(slot));
+        self.slots.iter().for_each(|(_, slot)| counts.add(slot));
         counts
     }
 
@@ -207,27 +198,25 @@ impl Chains {
             self.newest = Some(sequence);
             return;
         };
+        let counts = &mut self.counts;
+        let behind = newest.distance_from(sequence);
         if newest.is_before(sequence) {
-            let goes_on = sequence.distance_from(newest) <= SKIPPED_MAX;
-            let mut number = newest;
-            while number != sequence {
-                number = number.next();
-                let index = usize::from(number.as_u16());
-                self.close(index);
-                self.slots[index].skipped = goes_on;
-                self.unseen += u64::from(goes_on);
+            let ahead = sequence.distance_from(newest);
+            self.slots.take(newest.next(), ahead, |slot| counts.add(&slot));
+            if ahead <= SKIPPED_MAX {
+                // The last one is the one that came.
+                for n in 1..ahead {
+                    self.slots.at(newest.plus(n).as_u16()).skipped = true;
+                }
+                self.unseen += u64::from(ahead) - 1;
             }
-            self.newest = Some(sequence);
-        } else if newest.distance_from(sequence) > WINDOW_MAX {
+        } else if behind > WINDOW_MAX {
             // Too old for a retry: its sender counts from here on.
-            (0..self.slots.len()).for_each(|index| self.close(index));
-            self.newest = Some(sequence);
+            self.slots.take(sequence, SeqNo12::MODULUS, |slot| counts.add(&slot));
+        } else {
+            return;
         }
-    }
-
-    fn close(&mut self, index: usize) {
-        let slot = std::mem::take(&mut self.slots[index]);
-        self.counts.add(&slot);
+        self.newest = Some(sequence);
     }
 }
 
@@ -277,7 +266,7 @@ mod tests {
                     }
                 }
                 rests.rest();
-                prop_assert_eq!(rests.slots.len(), 0);
+                prop_assert!(rests.slots.is_empty());
             }
             prop_assert_eq!(rests.counts(), other.counts());
         }

@@ -3,6 +3,7 @@
 //! ago is a repetition.
 
 use crate::air::stations::StationId;
+use crate::numbers::Numbers;
 use lasthop_units::SeqNo12;
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ type Space = (u32, u32, u8);
 /// When each sequence number was last seen, in ns since 1970; none while nothing comes.
 #[derive(Debug, Default)]
 struct Seen {
-    numbers: Vec<u64>,
+    numbers: Numbers<u64>,
     latest_ns: u64,
 }
 
@@ -51,11 +52,7 @@ impl Dedupe {
         }
         let seen = &mut self.seen_at[index];
         seen.latest_ns = at_ns;
-        if seen.numbers.is_empty() {
-            seen.numbers = vec![0; usize::from(SeqNo12::MODULUS)];
-        }
-        let number = &mut seen.numbers[usize::from(sequence.as_u16())];
-        let last = std::mem::replace(number, at_ns.max(1));
+        let last = std::mem::replace(seen.numbers.at(sequence.as_u16()), at_ns.max(1));
         let again = retry && last > 0 && at_ns.saturating_sub(last) < REPEATS_NS;
         Some((index as u32, again))
     }
@@ -64,7 +61,7 @@ impl Dedupe {
     pub fn rest(&mut self, now_ns: u64) {
         for seen in &mut self.seen_at {
             if now_ns.saturating_sub(seen.latest_ns) >= super::IDLE_NS {
-                seen.numbers = Vec::new();
+                seen.numbers = Numbers::default();
             }
         }
     }

@@ -255,9 +255,10 @@ fn oscillation(analysis: &Analysis, id: StationId, absences: &[Absence]) -> Opti
     Some(Finding {
         kind: Kind::PmOscillation,
         sentence: format!(
-            "{address} announces power save and takes it back up to {most} times a second, {} times \
-             in all (frames {}-{})",
+            "{address} announces power save and takes it back up to {most} times a second, in {} of \
+             its latest {} absences (frames {}-{})",
             short.len(),
+            absences.len(),
             frames[0],
             frames[1]
         ),

@@ -165,9 +165,14 @@ fn read(source: impl Read + 'static, sink: &mut dyn Sink) -> Result<(), file::Re
 
 fn receive(mut capture: PacketCapture, link: LinkType, sink: &mut dyn Sink) {
     let mut number = 0;
-    while !sink.is_over() {
+    loop {
+        // The last round is for what had come, and is not out of the kernel yet.
+        let is_over = sink.is_over();
         let waited = capture.wait(WAIT);
-        // What came before the interface went down is read all the same.
+        if waited.is_err() {
+            // What came before the interface went down is read all the same.
+            let _ = capture.wait(WAIT);
+        }
         let end = number + PACKETS;
         while number < end
             && let Some(packet) = capture.next_packet()
@@ -188,6 +193,9 @@ fn receive(mut capture: PacketCapture, link: LinkType, sink: &mut dyn Sink) {
         if let Err(error) = waited {
             let message = format!("ended after {number} packets: {error}");
             sink.handle_error(Malformed { frame: None, offset: None, message });
+            return;
+        }
+        if is_over {
             return;
         }
     }

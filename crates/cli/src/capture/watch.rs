@@ -70,6 +70,7 @@ impl Watch {
         interrupt: &Interrupt,
     ) -> Result<Analysis, Failure> {
         let shared = Arc::new(Shared { analysis: Mutex::new(analysis), ..Shared::default() });
+        let is_interface = source.is_interface();
         let (name, note) = (source.name().to_owned(), source.note().map(str::to_owned));
         let (sender, ended) = mpsc::channel();
         let mut reads = Reads(Arc::clone(&shared));
@@ -81,8 +82,9 @@ impl Watch {
         let reader = reader.map_err(|why| Failure::message(format!("thread: {why}")))?;
         let result = self.watch(&shared, &reader.thread().clone(), &name, note, &ended, interrupt);
         shared.is_over.store(true, Ordering::Relaxed);
-        if result.is_some() {
-            // It has ended, in good order or by a panic, which goes on here.
+        // That of an interface is over in a moment; one that waits for a pipe ends with the process.
+        if result.is_some() || is_interface {
+            // If it has ended by a panic, that goes on here.
             if let Err(panic) = reader.join() {
                 std::panic::resume_unwind(panic);
             }
@@ -90,7 +92,6 @@ impl Watch {
         if let Some(Err(why)) = result {
             return Err(Failure::message(format!("{name}: {why}")));
         }
-        // A thread that waits for a pipe ends with the process.
         Ok(std::mem::take(&mut *lock(&shared.analysis)))
     }
 

@@ -149,8 +149,8 @@ fn an_interface_that_is_not_there_is_refused() {
     assert_eq!(ended.status.code(), Some(2));
 }
 
-/// A veth pair in a namespace of an ordinary user: packets are those that were sent, by an
-/// interrupt, or until the interface goes down.
+/// A veth pair in a namespace of an ordinary user: packets are those that were sent, also right
+/// before an interrupt, or before the interface goes down.
 #[test]
 fn an_interface_is_captured() {
     let namespace = ["--user", "--map-root-user", "--net"];
@@ -175,7 +175,7 @@ fn an_interface_is_captured() {
                  2> errors > document & pid=$!
              until grep -q stations errors; do sleep 0.05; done
              for n in 1 2 3 4 5 6 7; do echo $n > /dev/udp/10.9.0.2/9999; done
-             sleep 1.3; {end}; wait $pid",
+             {end}; wait $pid",
             folder = scratch.text(),
             lasthop = env!("CARGO_BIN_EXE_lasthop"),
         );
